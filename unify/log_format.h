@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The event log: the one thing that the library and the tool have in common.
+ *
+ *   offset 0                      struct th_log_header, TH_LOG_HEADER_BYTES long: identity,
+ *                                 counters and the control page
+ *   offset TH_LOG_HEADER_BYTES    records, one after the other, each a multiple of 8 bytes
+ *
+ * Every record opens with a struct th_log_record.  Its three fields are one aligned 64-bit
+ * word that is stored last, with release order, so a record is either whole or not there: a
+ * word of zero is space that was reserved but never committed (its writer was killed).  The
+ * `check` field depends on the offset, which lets a reader find the next record behind a hole.
+ *
+ * The body of a record is described in the log itself by EVENT_TYPE and EVENT_FIELD records,
+ * written first, generated from the tables below.  Fields lie in table order, each aligned to
+ * the size of its data type, counted from the start of the record.  TEXT is a u32 byte count
+ * and the bytes, no terminator.  U64_ARRAY is a u32 element count, padding to 8, the elements.
+ * Fields of fixed size always come first, so they can be read through struct th_event_NAME.
+ *
+ * Integers are in the byte order of the machine that wrote them (every supported one is
+ * little-endian).  Times are CLOCK_MONOTONIC nanoseconds.
+ */
+/* clang-format off: the tables read better as they stand */
+#ifndef TH_UNIFY_LOG_FORMAT_H
+#define TH_UNIFY_LOG_FORMAT_H
+
+#include <stdint.h>
+
+#define TH_LOG_MAGIC "TWINHEAP"
+#define TH_LOG_VERSION 1
+#define TH_LOG_HEADER_BYTES 4096
+/* No record is longer; a reader that meets a larger size has met damage. */
+#define TH_LOG_RECORD_MAX (1u << 20)
+
+enum th_log_state {
+	TH_LOG_RECORDING = 0,
+	TH_LOG_COMPLETE = 1, /* the trailer was written; the process ended by itself */
+};
+
+/*
+ * Live counters, in the header so that they survive any death of the process.  Written with
+ * relaxed atomic adds by whichever thread it happens to.  X(NAME, name, description)
+ */
+#define TH_LOG_COUNTERS(X)                                                                     \
+	X(NATIVE_SAMPLES, native_samples, "native samples recorded")                           \
+	X(JAVA_SAMPLES, java_samples, "Java samples recorded")                                 \
+	X(NATIVE_BYTES_QUIET, native_bytes_quiet,                                              \
+		"exact native bytes of ended threads that left no record of their own")        \
+	X(JAVA_THINNED, java_thinned,                                                          \
+		"Java samples left out to undo HotSpot's bias towards the first object of a TLAB") \
+	X(DROPPED_LOG_FULL, dropped_log_full, "samples lost: the log reached its limit")       \
+	X(DROPPED_STACKS_FULL, dropped_stacks_full, "samples lost: the stack table is full")   \
+	X(DROPPED_THREADS_FULL, dropped_threads_full, "threads unseen: the thread table is full") \
+	X(DROPPED_NO_SCRATCH, dropped_no_scratch, "samples lost: no capture buffer was free")  \
+	X(DROPPED_REENTERED, dropped_reentered,                                                \
+		"samples lost: the allocation happened inside another capture")                \
+	X(LIVE_TABLE_FULL, live_table_full, "sampled blocks whose free will not be seen")      \
+	X(METHODS_FULL, methods_full, "Java frames without a name: the method table is full")  \
+	X(JAVA_STACK_GC, java_stack_gc, "native samples without Java frames: a collection ran") \
+	X(JAVA_STACK_IN_JAVA, java_stack_in_java,                                              \
+		"native samples without Java frames: compiled code called C without a transition") \
+	X(JAVA_STACK_FAILED, java_stack_failed,                                                \
+		"native samples without Java frames: the VM could not walk the stack")         \
+	X(JAVA_STACK_BELOW, java_stack_below, "native samples taken below a Java frame")       \
+	X(JAVA_STACK_FOUND, java_stack_found, "native samples that carry their Java frames")   \
+	X(SEAM_GUESSED, seam_guessed, "stacks in which the place of a native segment is not certain") \
+	X(UNWIND_LIBUNWIND, unwind_libunwind, "native frames stepped by libunwind")            \
+	X(UNWIND_FRAME_POINTER, unwind_frame_pointer, "native frames stepped by frame pointer") \
+	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
+	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
+	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
+	X(SELF_MEMORY_BYTES, self_memory_bytes, "memory of the library, without the log, bytes")
+
+enum th_log_counter {
+#define X(NAME, name, description) TH_COUNTER_##NAME,
+	TH_LOG_COUNTERS(X)
+#undef X
+		TH_COUNTER_COUNT
+};
+#define TH_LOG_COUNTER_SLOTS 128
+
+struct th_log_header {
+	char magic[8];             /* TH_LOG_MAGIC, written last at creation */
+	uint32_t version;          /* TH_LOG_VERSION; a reader refuses a higher one */
+	uint32_t header_bytes;     /* TH_LOG_HEADER_BYTES: where the first record starts */
+	uint32_t pid;              /* in the process's own pid namespace */
+	uint32_t state;            /* enum th_log_state */
+	uint64_t process_start;    /* field 22 of /proc/PID/stat: survives exec, tells pids apart */
+	uint64_t start_realtime;   /* CLOCK_REALTIME at creation, nanoseconds */
+	uint64_t start_monotonic;  /* CLOCK_MONOTONIC at creation, nanoseconds */
+	uint64_t tail;             /* atomic: file offset at which the next record is reserved */
+	uint64_t limit;            /* atomic: file offset up to which space is allocated */
+	uint64_t interval;         /* control: mean bytes between samples; 0 = every allocation */
+	uint64_t rate;             /* control: target samples per second; 0 = no cap */
+	uint32_t paused;           /* control */
+	uint32_t counter_count;    /* how many of `counters` this writer knows */
+	uint64_t reserved[18];
+	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
+};
+
+struct th_log_record {
+	uint32_t size;  /* bytes with this header, a multiple of 8 */
+	uint16_t type;  /* enum th_event_type; 0 = never committed */
+	uint16_t check; /* th_log_check() of the other two and the record's offset */
+};
+
+/*
+ * Checksum of a record header at file offset `offset`: a 64-bit mix (the finalizer of
+ * MurmurHash3) folded to 16 bits, so a stray word passes for a header once in 65,536. [any]
+ */
+static inline uint16_t
+th_log_check(uint64_t offset, uint32_t size, uint16_t type)
+{
+	uint64_t x = offset * 0x9e3779b97f4a7c15u ^ ((uint64_t)size << 16 | type);
+
+	x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+	return (uint16_t)(x ^ x >> 16 ^ x >> 32 ^ x >> 48);
+}
+
+enum th_data_type {
+	TH_DATA_U32 = 1,
+	TH_DATA_U64 = 2,
+	TH_DATA_F64 = 3,
+	TH_DATA_TEXT = 4,
+	TH_DATA_U64_ARRAY = 5,
+};
+
+enum th_content_type {
+	TH_CONTENT_NONE = 0,
+	TH_CONTENT_BYTES = 1,       /* a size */
+	TH_CONTENT_NANOSECONDS = 2, /* a time stamp, CLOCK_MONOTONIC */
+	TH_CONTENT_ADDRESS = 3,
+	TH_CONTENT_COUNT = 4,
+	TH_CONTENT_PROBABILITY = 5,
+	TH_CONTENT_STACK = 6,  /* id of a STACK */
+	TH_CONTENT_THREAD = 7, /* id of a THREAD */
+	TH_CONTENT_CLASS = 8,  /* id of a CLASS; 0 = unknown */
+	TH_CONTENT_METHOD = 9,
+	TH_CONTENT_MODULE = 10,
+	TH_CONTENT_SAMPLE = 11, /* file offset of the sample's record */
+	TH_CONTENT_FRAMES = 12, /* frame words, leaf first, see below */
+	TH_CONTENT_LINES = 13,  /* bytecode index << 32 | line number */
+	TH_CONTENT_FLAGS = 14,
+};
+
+/*
+ * Event types: E(NUMBER, NAME, name, label, description).  Numbers are never reused.
+ * Fields: F(data type, content type, name, label).
+ */
+#define TH_EVENTS(E)                                                                           \
+	E(1, EVENT_TYPE, event_type, "Event type", "A type of event that this log may hold")   \
+	E(2, EVENT_FIELD, event_field, "Event field", "One field of an event type")            \
+	E(3, PROCESS, process, "Process", "The profiled process")                              \
+	E(4, SETTING, setting, "Setting", "A setting in force when the log was opened")        \
+	E(5, COUNTER_NAME, counter_name, "Counter name", "Meaning of one counter of the header") \
+	E(6, NOTE, note, "Note", "Something the reader of the report should know")             \
+	E(7, JVM, jvm, "Java VM", "The Java VM of the process")                                \
+	E(8, MODULE, module, "Module", "A loaded ELF object")                                  \
+	E(9, THREAD, thread, "Thread", "A thread and its name; the last one written counts")   \
+	E(10, METHOD, method, "Method", "A Java method that occurs in stacks")                 \
+	E(11, CLASS, class, "Class", "A Java class of sampled objects")                        \
+	E(12, STACK, stack, "Stack", "A unified call stack")                                   \
+	E(13, NATIVE_ALLOC, native_alloc, "Native allocation", "A sampled native allocation")  \
+	E(14, NATIVE_FREE, native_free, "Native free", "A sampled native block was freed")     \
+	E(15, JAVA_ALLOC, java_alloc, "Java allocation", "A sampled Java object")              \
+	E(16, THREAD_BYTES, thread_bytes, "Thread bytes",                                      \
+		"Exact bytes a thread has allocated in one heap since it started")             \
+	E(17, END, end, "End", "The process ended by itself; nothing follows")
+
+#define TH_FIELDS_EVENT_TYPE(F)                                                                \
+	F(U32, NONE, type, "Type number")                                                      \
+	F(TEXT, NONE, name, "Name")                                                            \
+	F(TEXT, NONE, label, "Label")                                                          \
+	F(TEXT, NONE, description, "Description")
+#define TH_FIELDS_EVENT_FIELD(F)                                                               \
+	F(U32, NONE, type, "Type number of the event")                                         \
+	F(U32, NONE, index, "Position of the field")                                           \
+	F(U32, NONE, data_type, "Data type")                                                   \
+	F(U32, NONE, content_type, "Content type")                                             \
+	F(TEXT, NONE, name, "Name")                                                            \
+	F(TEXT, NONE, label, "Label")
+#define TH_FIELDS_PROCESS(F)                                                                   \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, NONE, pid, "Process id")                                                        \
+	F(U32, NONE, parent_pid, "Parent process id")                                          \
+	F(U32, BYTES, page_bytes, "Page size")                                                 \
+	F(U32, COUNT, cpus, "Processors")                                                      \
+	F(TEXT, NONE, library_version, "Version of the library")                               \
+	F(TEXT, NONE, executable, "Executable")                                                \
+	F(TEXT, NONE, command, "Command line, arguments separated by NUL")                     \
+	F(TEXT, NONE, host, "Host name")
+#define TH_FIELDS_SETTING(F)                                                                   \
+	F(TEXT, NONE, name, "Name")                                                            \
+	F(TEXT, NONE, value, "Value")
+#define TH_FIELDS_COUNTER_NAME(F)                                                              \
+	F(U32, NONE, index, "Index")                                                           \
+	F(TEXT, NONE, name, "Name")                                                            \
+	F(TEXT, NONE, description, "Description")
+#define TH_FIELDS_NOTE(F)                                                                      \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, NONE, severity, "Severity: 0 information, 1 warning")                           \
+	F(TEXT, NONE, text, "Text")
+#define TH_FIELDS_JVM(F)                                                                       \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, NONE, feature_release, "Feature release (17, 21, ...)")                         \
+	F(U32, FLAGS, features, "Features: enum th_jvm_feature")                               \
+	F(TEXT, NONE, version, "Version (java.vm.version)")                                    \
+	F(TEXT, NONE, name, "Name (java.vm.name)")                                             \
+	F(TEXT, NONE, vendor, "Vendor (java.vm.vendor)")
+#define TH_FIELDS_MODULE(F)                                                                    \
+	F(U64, ADDRESS, start, "First address")                                                \
+	F(U64, ADDRESS, end, "Address behind the last")                                        \
+	F(U64, ADDRESS, bias, "Load bias: address minus ELF virtual address")                  \
+	F(U32, MODULE, module, "Module")                                                       \
+	F(TEXT, NONE, path, "Path")                                                            \
+	F(TEXT, NONE, build_id, "Build id, hexadecimal")
+#define TH_FIELDS_THREAD(F)                                                                    \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, THREAD, thread, "Thread")                                                       \
+	F(U32, NONE, tid, "Thread id of the kernel")                                           \
+	F(TEXT, NONE, name, "Name")
+#define TH_FIELDS_METHOD(F)                                                                    \
+	F(U32, METHOD, method, "Method")                                                       \
+	F(U32, FLAGS, modifiers, "Access flags of the class file")                             \
+	F(TEXT, NONE, class_signature, "Signature of the class")                               \
+	F(TEXT, NONE, name, "Name")                                                            \
+	F(TEXT, NONE, signature, "Signature")                                                  \
+	F(TEXT, NONE, source_file, "Source file")                                              \
+	F(U64_ARRAY, LINES, lines, "Line number table")
+#define TH_FIELDS_CLASS(F)                                                                     \
+	F(U32, CLASS, class, "Class")                                                          \
+	F(TEXT, NONE, signature, "Signature")
+#define TH_FIELDS_STACK(F)                                                                     \
+	F(U32, STACK, stack, "Stack")                                                          \
+	F(U32, FLAGS, flags, "Flags: enum th_stack_flag")                                      \
+	F(U64_ARRAY, FRAMES, frames, "Frames, leaf first")
+/*
+ * weight of a sample = 1 / (p * keep), p = 1 - exp(-size / interval); interval 0: p = 1.
+ * `thread_bytes` counts this block.  `size` is what the caller asked for (native) or the
+ * object's size in the heap (Java).
+ */
+#define TH_FIELDS_NATIVE_ALLOC(F)                                                              \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, size, "Size")                                                            \
+	F(U64, BYTES, interval, "Sampling interval in force")                                  \
+	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
+	F(U64, BYTES, thread_bytes, "Exact native bytes of the thread so far")                 \
+	F(U64, ADDRESS, address, "Address")                                                    \
+	F(U32, THREAD, thread, "Thread")                                                       \
+	F(U32, STACK, stack, "Stack")                                                          \
+	F(U32, NONE, function, "Function: enum th_alloc_function")                             \
+	F(U32, FLAGS, flags, "Flags: 1 = tracked, a free will be recorded")
+#define TH_FIELDS_NATIVE_FREE(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, sample, "The allocation")                                               \
+	F(U32, THREAD, thread, "Thread that freed")
+#define TH_FIELDS_JAVA_ALLOC(F)                                                                \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, size, "Size")                                                            \
+	F(U64, BYTES, interval, "Sampling interval in force")                                  \
+	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
+	F(U64, BYTES, thread_bytes, "Exact Java bytes of the thread so far; 0 = not known")    \
+	F(U32, THREAD, thread, "Thread")                                                       \
+	F(U32, STACK, stack, "Stack")                                                          \
+	F(U32, CLASS, class, "Class")                                                          \
+	F(U32, FLAGS, flags, "Flags: enum th_java_alloc_flag")
+#define TH_FIELDS_THREAD_BYTES(F)                                                              \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, bytes, "Exact bytes")                                                    \
+	F(U32, THREAD, thread, "Thread; 0 = all threads that have no entry of their own")      \
+	F(U32, NONE, heap, "Heap: enum th_heap")
+#define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
+
+enum th_event_type {
+#define E(NUMBER, NAME, name, label, description) TH_EVENT_##NAME = NUMBER,
+	TH_EVENTS(E)
+#undef E
+};
+
+enum th_heap { TH_HEAP_JAVA = 1, TH_HEAP_NATIVE = 2 };
+
+enum th_alloc_function {
+	TH_FUNCTION_MALLOC = 1,
+	TH_FUNCTION_CALLOC = 2,
+	TH_FUNCTION_REALLOC = 3,
+	TH_FUNCTION_ALIGNED = 4, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
+};
+
+enum th_native_alloc_flag { TH_NATIVE_TRACKED = 1 };
+
+enum th_java_alloc_flag {
+	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */
+	TH_JAVA_VIRTUAL_THREAD = 2,
+};
+
+enum th_jvm_feature {
+	TH_JVM_SAMPLED_ALLOC = 1,   /* the Java heap is sampled */
+	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
+	TH_JVM_SEAMS = 4,           /* older native segments are found */
+	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
+	TH_JVM_TLAB_CURE = 16,      /* the sampler of this VM is biased and the bias is undone */
+	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased in a way that cannot be undone */
+};
+
+enum th_stack_flag {
+	TH_STACK_TRUNCATED = 1,    /* deeper than the limit: the root end is missing */
+	TH_STACK_NO_JAVA = 2,      /* a Java thread, but its Java frames could not be had */
+	TH_STACK_SEAM_GUESSED = 4, /* the place of a native segment is not certain */
+	TH_STACK_NATIVE_CUT = 8,   /* a native segment ends early: no unwind information */
+};
+
+/*
+ * Frame words.  The two top bits are the kind.
+ *   native: module id (14 bits) << 48 | offset in ELF virtual addresses; module 0: an absolute
+ *           address in no known module.  The offset lies inside the calling instruction (return
+ *           addresses are stored minus one), so it can be looked up as it is.
+ *   java:   bytecode index (18 bits, or one of the two special values) << 32 | method id
+ *   marker: enum th_marker
+ */
+enum th_frame_kind { TH_FRAME_NATIVE = 0, TH_FRAME_JAVA = 1, TH_FRAME_MARKER = 2 };
+enum th_marker { TH_MARKER_VIRTUAL_THREAD = 1 };
+#define TH_BCI_UNKNOWN 0x3ffffu
+#define TH_BCI_NATIVE 0x3fffeu /* a native method */
+#define TH_MODULE_MAX 0x3fffu
+
+static inline uint64_t
+th_frame_native(uint32_t module, uint64_t offset)
+{
+	return (uint64_t)(module & TH_MODULE_MAX) << 48 | (offset & 0xffffffffffffu);
+}
+
+static inline uint64_t
+th_frame_java(uint32_t method, uint32_t bci)
+{
+	return (uint64_t)TH_FRAME_JAVA << 62 | (uint64_t)(bci & 0x3ffffu) << 32 | method;
+}
+
+static inline uint64_t
+th_frame_marker(uint32_t marker)
+{
+	return (uint64_t)TH_FRAME_MARKER << 62 | marker;
+}
+
+static inline unsigned
+th_frame_kind(uint64_t frame)
+{
+	return frame >> 62;
+}
+
+static inline uint32_t
+th_frame_module(uint64_t frame)
+{
+	return frame >> 48 & TH_MODULE_MAX;
+}
+
+static inline uint64_t
+th_frame_offset(uint64_t frame)
+{
+	return frame & 0xffffffffffffu;
+}
+
+static inline uint32_t
+th_frame_method(uint64_t frame)
+{
+	return (uint32_t)frame;
+}
+
+static inline uint32_t
+th_frame_bci(uint64_t frame)
+{
+	return frame >> 32 & 0x3ffffu;
+}
+
+/* The fixed part of each event: struct th_event_NAME. */
+#define TH_MEMBER_U32(name) uint32_t name;
+#define TH_MEMBER_U64(name) uint64_t name;
+#define TH_MEMBER_F64(name) double name;
+#define TH_MEMBER_TEXT(name)
+#define TH_MEMBER_U64_ARRAY(name)
+#define F(data, content, name, label) TH_MEMBER_##data(name)
+#define E(NUMBER, NAME, name, label, description)                                              \
+	struct th_event_##name {                                                               \
+		struct th_log_record record;                                                   \
+		TH_FIELDS_##NAME(F)                                                            \
+	};
+TH_EVENTS(E)
+#undef E
+#undef F
+
+#endif
