@@ -83,10 +83,10 @@ double th_estimator_factor(const struct th_estimator *total, double exact);
  * part of, or NULL.  Objects that are smaller than any block seen are beyond every upper bound
  * of a number of objects; with no sample at all it assumes blocks of 16 bytes.
  */
-struct th_estimate th_estimate_bytes(
-	const struct th_estimator *estimator, const struct th_estimator *whole);
-struct th_estimate th_estimate_objects(
-	const struct th_estimator *estimator, const struct th_estimator *whole);
+struct th_estimate
+th_estimate_bytes(const struct th_estimator *estimator, const struct th_estimator *whole);
+struct th_estimate
+th_estimate_objects(const struct th_estimator *estimator, const struct th_estimator *whole);
 
 /* Bytes of a calibrated whole: exact. */
 struct th_estimate th_estimate_whole(const struct th_estimator *whole);
@@ -99,8 +99,8 @@ struct th_estimate th_estimate_exact(double value, uint64_t samples);
  * in Medicine 2008).
  */
 struct th_estimate th_estimate_sum(const struct th_estimate *a, const struct th_estimate *b);
-struct th_estimate th_estimate_difference(
-	const struct th_estimate *a, const struct th_estimate *b);
+struct th_estimate
+th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b);
 
 /* Widens the interval by an error of the sampling itself, `relative` of the estimate. */
 struct th_estimate th_estimate_widen(const struct th_estimate *estimate, double relative);

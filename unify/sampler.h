@@ -22,8 +22,10 @@ uint64_t th_random_next(struct th_random *random);
 double th_random_unit(struct th_random *random);
 
 /*
- * Bytes until the next sample: -N ln(U), at least 1; N = `interval` > 0 bytes.  Needs no libm;
- * ln is ours, accurate to 1e-12 relative. [in-malloc]
+ * A thread's next countdown: the whole bytes of -N ln(U), N = `interval` > 0 bytes, at least 0.
+ * Each block takes its size off; the one that takes it below zero is sampled.  Whole bytes lose
+ * nothing: a size is greater than -N ln(U) exactly when it is greater than its integer part.
+ * Needs no libm; ln is ours, accurate to 1e-12 relative. [in-malloc]
  */
 int64_t th_sampler_draw(struct th_random *random, uint64_t interval);
 
