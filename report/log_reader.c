@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file is mapped read-only.  Records are taken up to the header's tail, or up to the end of
+ * the file where the tail cannot be right.
+ */
+#include "report/log_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/allocate.h"
+
+struct th_reader {
+	unsigned char *map;
+	size_t map_bytes;
+	uint64_t start; /* offset of the first record */
+	uint64_t end;   /* offset behind the last */
+	bool is_cut;
+	struct th_log_header header;
+};
+
+/* Opening */
+
+static struct th_error *
+unreadable(const char *path, const char *reason)
+{
+	return th_error_create(TH_ERROR_UNREADABLE, "%s: %s", path, reason);
+}
+
+/* The file's size, after checks that do not need its contents. */
+static struct th_error *
+check_file(int descriptor, const char *path, size_t *bytes_ret)
+{
+	struct stat status;
+
+	if (fstat(descriptor, &status))
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	if (S_ISDIR(status.st_mode))
+		return unreadable(path, "is a directory, not a log");
+	if (!S_ISREG(status.st_mode))
+		return unreadable(path, "is not a regular file");
+	if (!status.st_size)
+		return unreadable(path, "is empty; nothing was recorded");
+	*bytes_ret = (size_t)status.st_size;
+	return NULL;
+}
+
+static struct th_error *
+map_file(const char *path, unsigned char **map_ret, size_t *bytes_ret)
+{
+	/* Non-blocking, so that a named pipe does not wait for a writer. */
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (descriptor < 0)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	struct th_error *error = check_file(descriptor, path, bytes_ret);
+	if (!error) {
+		void *map = mmap(NULL, *bytes_ret, PROT_READ, MAP_SHARED, descriptor, 0);
+
+		if (map == MAP_FAILED)
+			error = th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+		*map_ret = map;
+	}
+	close(descriptor);
+	return error;
+}
+
+/* Whether the first bytes are those of a log, as far as there are any. */
+static bool
+has_magic(const unsigned char *map, size_t bytes)
+{
+	const size_t length = sizeof(((struct th_log_header *)0)->magic);
+
+	return !memcmp(map, TH_LOG_MAGIC, bytes < length ? bytes : length);
+}
+
+static struct th_error *
+read_header(struct th_reader *reader, const char *path)
+{
+	struct th_log_header *header = &reader->header;
+
+	if (!has_magic(reader->map, reader->map_bytes))
+		return unreadable(path, "is not a twinheap log");
+	if (reader->map_bytes < TH_LOG_HEADER_BYTES)
+		return unreadable(path, "is truncated: not even its header is whole");
+	memcpy(header, reader->map, sizeof(*header));
+	if (header->version > TH_LOG_VERSION)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: is a log of version %u, written by a newer twinheap; this one "
+			"reads "
+			"up to version %u",
+			path, header->version, TH_LOG_VERSION);
+	if (!header->version || header->header_bytes < sizeof(*header) ||
+		header->header_bytes % 8 || header->header_bytes > reader->map_bytes)
+		return unreadable(path, "has a damaged header");
+	return NULL;
+}
+
+/*
+ * Producers never move the tail past allocated space, so a tail beyond the file means that the
+ * file was cut, and one before the first record that the header was damaged.
+ */
+static void
+find_bounds(struct th_reader *reader)
+{
+	const uint64_t file_end = reader->map_bytes & ~(uint64_t)7;
+	uint64_t tail = reader->header.tail;
+
+	reader->start = reader->header.header_bytes;
+	reader->is_cut = tail > reader->map_bytes;
+	bool is_plausible = tail >= reader->start && tail <= file_end && tail % 8 == 0;
+	reader->end = is_plausible ? tail : file_end;
+}
+
+struct th_error *
+th_reader_open(const char *path, struct th_reader **reader_ret)
+{
+	struct th_reader *reader = th_allocate(1, sizeof(*reader));
+	struct th_error *error = map_file(path, &reader->map, &reader->map_bytes);
+
+	if (error) {
+		free(reader);
+		return error;
+	}
+	error = read_header(reader, path);
+	if (error) {
+		th_reader_close(reader);
+		return error;
+	}
+	find_bounds(reader);
+	*reader_ret = reader;
+	return NULL;
+}
+
+void
+th_reader_close(struct th_reader *reader)
+{
+	if (!reader)
+		return;
+	munmap(reader->map, reader->map_bytes);
+	free(reader);
+}
+
+const struct th_log_header *
+th_reader_header(const struct th_reader *reader)
+{
+	return &reader->header;
+}
+
+bool
+th_reader_is_cut(const struct th_reader *reader)
+{
+	return reader->is_cut;
+}
+
+uint64_t
+th_reader_bytes(const struct th_reader *reader)
+{
+	return reader->end;
+}
+
+/* Records */
+
+struct th_cursor
+th_reader_start(const struct th_reader *reader)
+{
+	return (struct th_cursor){.reader = reader, .offset = reader->start};
+}
+
+/* Pairs with the release store of the commit: the body is whole once the header is seen. */
+static uint64_t
+load_word(const struct th_reader *reader, uint64_t offset)
+{
+	return __atomic_load_n(
+		(const uint64_t *)(const void *)(reader->map + offset), __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Whether `word` at `offset` is the header of a committed record.  By chance a word passes once
+ * in 2^31: 16 bits of check, and a size that is small and a multiple of 8.
+ */
+static bool
+is_header(const struct th_reader *reader, uint64_t offset, uint64_t word,
+	struct th_record *record_ret)
+{
+	struct th_log_record header;
+
+	memcpy(&header, &word, sizeof(header));
+	if (!header.type || header.size < sizeof(header) || header.size % 8 ||
+		header.size > TH_LOG_RECORD_MAX || header.size > reader->end - offset)
+		return false;
+	if (header.check != th_log_check(offset, header.size, header.type))
+		return false;
+	*record_ret = (struct th_record){
+		.offset = offset,
+		.bytes = reader->map + offset,
+		.size = header.size,
+		.type = header.type,
+	};
+	return true;
+}
+
+static void
+count_hole(struct th_cursor *cursor, uint64_t first_word)
+{
+	if (first_word)
+		cursor->damaged++;
+	else
+		cursor->torn++;
+}
+
+bool
+th_reader_next(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	const struct th_reader *reader = cursor->reader;
+	uint64_t first_word = 0;
+
+	for (uint64_t at = cursor->offset; at < reader->end; at += 8) {
+		uint64_t word = load_word(reader, at);
+
+		if (is_header(reader, at, word, record_ret)) {
+			if (at != cursor->offset)
+				count_hole(cursor, first_word);
+			cursor->offset = at + record_ret->size;
+			return true;
+		}
+		if (at == cursor->offset)
+			first_word = word;
+	}
+	if (first_word)
+		cursor->damaged++;
+	cursor->offset = reader->end;
+	return false;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers words: the first word that is asked for gets 0, the next new one 1, and so on, so
+ * that what is known about word k stands at index k of an array.  Ids from a log need no more:
+ * whoever mentions an id first, its definition or a sample, makes the entry.
+ */
+#ifndef TH_REPORT_MAP_H
+#define TH_REPORT_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TH_MAP_NONE UINT32_MAX
+
+struct th_map {
+	uint64_t *words;  /* slot -> word */
+	uint32_t *number; /* slot -> its number plus one; 0 = free */
+	size_t slots;     /* a power of two, or 0 */
+	uint32_t count;   /* words numbered so far */
+};
+
+/* The number of `word`, TH_MAP_NONE if it has none. [offline] */
+uint32_t th_map_find(const struct th_map *map, uint64_t word);
+
+/* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. [offline] */
+uint32_t th_map_intern(struct th_map *map, uint64_t word, bool *added_ret);
+
+/* Forgets everything. [offline] */
+void th_map_deinit(struct th_map *map);
+
+#endif
