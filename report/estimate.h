@@ -13,7 +13,7 @@
  *     factor  = th_estimator_factor(&total, exact bytes)
  *     whole   = sum over all samples, each with its factor
  *     node    = sum over the node's samples, each with its factor
- *     th_estimate_whole(&whole)                   the exact total
+ *     th_estimate_exact(exact bytes, samples)     the whole
  *     th_estimate_bytes(&node, &whole)            a share of it
  *
  * Groups of threads may have factors of their own; `whole` is then the sum over all groups.  The
@@ -87,9 +87,6 @@ struct th_estimate
 th_estimate_bytes(const struct th_estimator *estimator, const struct th_estimator *whole);
 struct th_estimate
 th_estimate_objects(const struct th_estimator *estimator, const struct th_estimator *whole);
-
-/* Bytes of a calibrated whole: exact. */
-struct th_estimate th_estimate_whole(const struct th_estimator *whole);
 
 /* A number that was counted. */
 struct th_estimate th_estimate_exact(double value, uint64_t samples);

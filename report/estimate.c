@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Horvitz-Thompson sums, and intervals for them.
+ *
+ * What was not seen is described as if it came from blocks of one size: the typical weight
+ * w = variance / unseen (which is s/p), the typical probability p = 1 - missed / unseen, and
+ * from these the effective number of hits.  For blocks of one size this is exact, and the
+ * interval is the mid-P interval of a binomial number of trials; for mixtures it matches mean
+ * and variance, as the gamma interval of Fay and Feuer (Statistics in Medicine 1997) does.
+ */
+#include "report/estimate.h"
+
+#include "report/beta.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define LEVEL_LOW 0.025
+#define LEVEL_HIGH 0.975
+/* -ln(2 (1 - LEVEL_HIGH)): mid-P upper limit of a Poisson mean of which nothing was seen. */
+#define GAPS_WITHOUT_SAMPLE 2.995732273553991
+/* Blocks that nobody saw are taken to be no smaller: a Java object's header. */
+#define SMALLEST_BLOCK 16.0
+
+/* The unseen part as if all its blocks were alike. */
+struct typical {
+	double weight;      /* what one hit stands for */
+	double probability; /* that a block is hit */
+	double miss_probability;
+	double hits; /* in units of `weight`: unseen / weight; not the number of samples */
+};
+
+void
+th_estimator_init(struct th_estimator *estimator, uint64_t interval)
+{
+	*estimator = (struct th_estimator){.gap = (double)interval};
+}
+
+/* Adds `sign` times one value to its sums. */
+static void
+sums_add(struct th_sums *sums, double value, double probability, double miss, double factor)
+{
+	double unseen = factor * value * miss / probability;
+
+	sums->seen += value;
+	sums->unseen += unseen;
+	sums->variance += unseen * factor * value / probability;
+	sums->missed += factor * value * miss;
+}
+
+void
+th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interval, double keep,
+	double factor)
+{
+	double bytes = (double)size;
+	/* A block of no bytes cannot be sampled, unless all are; one that was counts as 1. */
+	double ratio = interval == 0 ? INFINITY : fmax(bytes, 1) / (double)interval;
+	double kept = keep > 0 && keep < 1 ? keep : 1;
+	double probability = kept * -expm1(-ratio);
+	double miss = (1 - kept) + kept * exp(-ratio);
+
+	estimator->samples++;
+	if (miss > 0)
+		estimator->gap = fmax(estimator->gap,
+			(interval > 0 ? (double)interval : fmax(bytes, 1)) / kept);
+	sums_add(&estimator->bytes, bytes, probability, miss, factor);
+	sums_add(&estimator->objects, 1, probability, miss, factor);
+	estimator->covariance += factor * factor * bytes * miss / (probability * probability);
+}
+
+static void
+sums_combine(struct th_sums *sums, const struct th_sums *other, double sign)
+{
+	sums->seen += sign * other->seen;
+	sums->unseen += sign * other->unseen;
+	sums->variance += sign * other->variance;
+	sums->missed += sign * other->missed;
+}
+
+void
+th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other)
+{
+	estimator->samples += other->samples;
+	estimator->gap = fmax(estimator->gap, other->gap);
+	sums_combine(&estimator->bytes, &other->bytes, 1);
+	sums_combine(&estimator->objects, &other->objects, 1);
+	estimator->covariance += other->covariance;
+}
+
+/* What rounding leaves below zero. */
+static void
+sums_clamp(struct th_sums *sums)
+{
+	sums->seen = fmax(sums->seen, 0);
+	sums->unseen = fmax(sums->unseen, 0);
+	sums->variance = fmax(sums->variance, 0);
+	sums->missed = fmin(fmax(sums->missed, 0), sums->unseen);
+}
+
+void
+th_estimator_subtract(struct th_estimator *estimator, const struct th_estimator *part)
+{
+	if (part->samples >= estimator->samples) {
+		*estimator = (struct th_estimator){.gap = estimator->gap};
+		return;
+	}
+	estimator->samples -= part->samples;
+	sums_combine(&estimator->bytes, &part->bytes, -1);
+	sums_combine(&estimator->objects, &part->objects, -1);
+	estimator->covariance = fmax(estimator->covariance - part->covariance, 0);
+	sums_clamp(&estimator->bytes);
+	sums_clamp(&estimator->objects);
+}
+
+double
+th_estimator_factor(const struct th_estimator *total, double exact)
+{
+	if (total->bytes.unseen <= 0 || exact <= total->bytes.seen)
+		return 1;
+	return (exact - total->bytes.seen) / total->bytes.unseen;
+}
+
+/* Without samples: small blocks, of which one hit stands for `gap`. */
+static struct typical
+typical_of(const struct th_sums *sums, double gap)
+{
+	struct typical typical = {.weight = gap, .miss_probability = 1};
+
+	if (sums->unseen > 0 && sums->variance > 0) {
+		typical.weight = sums->variance / sums->unseen;
+		typical.hits = sums->unseen / typical.weight;
+		typical.miss_probability = sums->missed / sums->unseen;
+		typical.probability = 1 - typical.miss_probability;
+	}
+	return typical;
+}
+
+struct th_estimate
+th_estimate_exact(double value, uint64_t samples)
+{
+	return (struct th_estimate){.estimate = value,
+		.low = value,
+		.high = value,
+		.samples = samples,
+		.exact = true};
+}
+
+/* An estimate whose unseen part lies within [low, high]. */
+static struct th_estimate
+estimate_of(const struct th_sums *sums, double low, double high, uint64_t samples)
+{
+	return (struct th_estimate){
+		.estimate = sums->seen + sums->unseen,
+		.low = sums->seen + fmin(fmax(low, 0), sums->unseen),
+		.high = sums->seen + fmax(high, sums->unseen),
+		.samples = samples,
+	};
+}
+
+/* Unseen value from hits of known probability: a negative binomial, for real parameters. */
+static double
+unseen_limit(const struct typical *typical, double level)
+{
+	double p = typical->probability;
+	double q = typical->miss_probability;
+	double blocks = th_beta_misses(typical->hits / q, p, q, level);
+
+	return blocks * typical->weight * p;
+}
+
+static struct th_estimate
+estimate_alone(const struct th_sums *sums, double gap, uint64_t samples)
+{
+	struct typical typical = typical_of(sums, gap);
+
+	if (typical.hits <= 0 || typical.probability <= 0)
+		return estimate_of(sums, 0, GAPS_WITHOUT_SAMPLE * gap, samples);
+	return estimate_of(sums, unseen_limit(&typical, LEVEL_LOW),
+		unseen_limit(&typical, LEVEL_HIGH), samples);
+}
+
+/*
+ * The part of an unseen whole that belongs to a share: with hits of equal weight a binomial
+ * proportion.  Where blocks are large, hits in units of weight are fewer than the blocks, and
+ * half of what the lattice of whole blocks hides moves from one side to the other.
+ */
+static double
+share_limit(const struct typical *share, const struct typical *rest, double level)
+{
+	double a = fmax(share->hits - share->probability / 2, 0);
+	double b = fmax(rest->hits - rest->probability / 2, 0);
+	double odds = th_beta_odds(a, b, level) * share->weight / rest->weight;
+
+	return odds < HUGE_VAL ? odds / (1 + odds) : 1;
+}
+
+static struct th_estimate
+estimate_share(const struct th_estimator *estimator, const struct th_estimator *whole)
+{
+	struct th_estimator other = *whole;
+	struct typical share = typical_of(&estimator->bytes, estimator->gap);
+	struct typical rest;
+
+	th_estimator_subtract(&other, estimator);
+	rest = typical_of(&other.bytes, whole->gap);
+	return estimate_of(&estimator->bytes,
+		whole->bytes.unseen * share_limit(&share, &rest, LEVEL_LOW),
+		whole->bytes.unseen * share_limit(&share, &rest, LEVEL_HIGH),
+		estimator->samples);
+}
+
+struct th_estimate
+th_estimate_bytes(const struct th_estimator *estimator, const struct th_estimator *whole)
+{
+	if (estimator->gap <= 0)
+		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
+	if (whole == NULL || whole->bytes.unseen <= 0)
+		return estimate_alone(&estimator->bytes, estimator->gap, estimator->samples);
+	return estimate_share(estimator, whole);
+}
+
+/*
+ * Objects of a share: its bytes times objects per byte.  The first has the interval of the
+ * share; the second varies with the sizes alone, `spread` being its part of the variance, and
+ * is independent of the first for small blocks.  The two are put together by MOVER.
+ */
+static struct th_estimate
+objects_of_share(const struct th_estimator *estimator, const struct th_estimate *alone,
+	const struct th_estimate *bytes)
+{
+	const struct th_sums *objects = &estimator->objects;
+	double per_byte = objects->unseen / estimator->bytes.unseen;
+	double spread = objects->variance - 2 * per_byte * estimator->covariance +
+			per_byte * per_byte * estimator->bytes.variance;
+	double ratio = sqrt(fmin(fmax(spread / objects->variance, 0), 1));
+	double below = hypot(per_byte * (bytes->estimate - bytes->low),
+		ratio * (alone->estimate - alone->low));
+	double above = hypot(per_byte * (bytes->high - bytes->estimate),
+		ratio * (alone->high - alone->estimate));
+
+	return estimate_of(
+		objects, objects->unseen - below, objects->unseen + above, estimator->samples);
+}
+
+struct th_estimate
+th_estimate_objects(const struct th_estimator *estimator, const struct th_estimator *whole)
+{
+	struct th_estimate bytes = th_estimate_bytes(estimator, whole);
+	struct th_estimate alone;
+
+	if (bytes.exact)
+		return th_estimate_exact(estimator->objects.seen, estimator->samples);
+	if (estimator->objects.unseen <= 0 || estimator->objects.variance <= 0)
+		return estimate_of(&estimator->objects, 0,
+			(bytes.high - bytes.low) / SMALLEST_BLOCK, estimator->samples);
+	alone = estimate_alone(
+		&estimator->objects, estimator->gap / SMALLEST_BLOCK, estimator->samples);
+	if (whole == NULL || whole->bytes.unseen <= 0)
+		return alone;
+	return objects_of_share(estimator, &alone, &bytes);
+}
+
+struct th_estimate
+th_estimate_sum(const struct th_estimate *a, const struct th_estimate *b)
+{
+	double estimate = a->estimate + b->estimate;
+
+	return (struct th_estimate){
+		.estimate = estimate,
+		.low = estimate - hypot(a->estimate - a->low, b->estimate - b->low),
+		.high = estimate + hypot(a->high - a->estimate, b->high - b->estimate),
+		.samples = a->samples + b->samples,
+		.exact = a->exact && b->exact,
+	};
+}
+
+struct th_estimate
+th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b)
+{
+	double estimate = a->estimate - b->estimate;
+
+	return (struct th_estimate){
+		.estimate = estimate,
+		.low = estimate - hypot(a->estimate - a->low, b->high - b->estimate),
+		.high = estimate + hypot(a->high - a->estimate, b->estimate - b->low),
+		.samples = a->samples + b->samples,
+		.exact = a->exact && b->exact,
+	};
+}
+
+struct th_estimate
+th_estimate_widen(const struct th_estimate *estimate, double relative)
+{
+	struct th_estimate result = *estimate;
+	double error = relative * fabs(estimate->estimate);
+
+	result.low = estimate->estimate - hypot(estimate->estimate - estimate->low, error);
+	result.high = estimate->estimate + hypot(estimate->high - estimate->estimate, error);
+	result.exact = estimate->exact && error == 0;
+	return result;
+}
