@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package mixed;
+
+/** A class whose initialiser runs native code: there the VM calls Java by itself. */
+final class Initializer {
+	static final int BLOCK_BYTES = 1024;
+
+	/** How often the initialiser allocates; set before the class is first used. */
+	static final class Rounds {
+		static volatile long value;
+
+		private Rounds() {
+		}
+	}
+
+	/** The functions on the way to the block, root first. */
+	static final String[] FRAMES = {"mixed.Initializer.<clinit>", "mixed.Initializer.fill",
+			"Java_mixed_Initializer_fill", "mixed_initializer_block"};
+
+	static final boolean DONE;
+
+	static {
+		fill(Rounds.value);
+		DONE = true;
+	}
+
+	private Initializer() {
+	}
+
+	private static native void fill(long rounds);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package mixed;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Runs scenarios and prints what each site has allocated.
+ *
+ * <pre>mixed.Main [--volume BYTES] [--threads N] [--seconds S] [SCENARIO...]</pre>
+ *
+ * --volume: bytes that each site allocates per thread (64M); --threads: threads that run each
+ * scenario at the same time (0: the main thread itself); --seconds: length of the scenario demo.
+ */
+public final class Main {
+	private long volume = 64L << 20;
+	private int threads;
+	private double seconds = 6;
+	private final List<String> names = new ArrayList<>();
+
+	private Main(String[] arguments) {
+		for (int i = 0; i < arguments.length; i++) {
+			String argument = arguments[i];
+			if (argument.equals("--volume"))
+				volume = parseBytes(arguments[++i]);
+			else if (argument.equals("--threads"))
+				threads = Integer.parseInt(arguments[++i]);
+			else if (argument.equals("--seconds"))
+				seconds = Double.parseDouble(arguments[++i]);
+			else
+				names.add(argument);
+		}
+		if (names.isEmpty())
+			names.add("demo");
+	}
+
+	/** A number of bytes, with the suffixes k, M and G. */
+	private static long parseBytes(String text) {
+		int shift = "kmg".indexOf(Character.toLowerCase(text.charAt(text.length() - 1)));
+		String digits = shift < 0 ? text : text.substring(0, text.length() - 1);
+		return Long.parseLong(digits) << 10 * (shift + 1);
+	}
+
+	public static void main(String[] arguments) throws Exception {
+		System.loadLibrary("mixed");
+		Main main = new Main(arguments);
+		Ledger ledger = new Ledger();
+		for (String name : main.names) {
+			Scenarios.Scenario scenario = Scenarios.find(name);
+			if (scenario == null) {
+				System.err.println("no scenario " + name + "; there are: " + Scenarios.names());
+				System.exit(2);
+			}
+			main.runScenario(scenario, ledger);
+		}
+		ledger.print(System.out);
+	}
+
+	private void runScenario(Scenarios.Scenario scenario, Ledger ledger) throws Exception {
+		if (threads == 0) {
+			scenario.run(new Scenarios.Run(ledger, volume, seconds));
+			return;
+		}
+		List<Throwable> errors = new ArrayList<>();
+		Thread[] workers = new Thread[threads];
+		for (int i = 0; i < threads; i++) {
+			workers[i] = new Thread(() -> {
+				try {
+					scenario.run(new Scenarios.Run(ledger, volume, seconds));
+				} catch (Exception error) {
+					synchronized (errors) {
+						errors.add(error);
+					}
+				}
+			}, "worker-" + (i + 1));
+			workers[i].start();
+		}
+		for (Thread worker : workers)
+			worker.join();
+		if (!errors.isEmpty())
+			throw new IllegalStateException(errors.get(0));
+	}
+}
