@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording: everything a log says, in memory, before any question is asked of it.
+ *
+ * What the log numbers (threads, stacks, classes, methods, modules) stands in arrays.  A sample
+ * may come before the definition of its stack: whoever mentions an id first makes the entry,
+ * and `is_known` says whether its definition was found.  Texts and frame words stay in the
+ * mapping of the log, so they live as long as the recording.
+ */
+#ifndef TH_REPORT_RECORDING_H
+#define TH_REPORT_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/error.h"
+#include "report/log_schema.h"
+#include "report/map.h"
+#include "report/text.h"
+#include "unify/log_format.h"
+
+/* Arrays by heap are indexed by enum th_heap; index 0 is unused. */
+#define TH_HEAPS 3
+
+struct th_process_info {
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t page_bytes;
+	uint32_t cpus;
+	struct th_text library_version;
+	struct th_text executable;
+	struct th_text command; /* arguments separated by NUL */
+	struct th_text host;
+};
+
+struct th_jvm_info {
+	bool is_known;
+	uint32_t feature_release;
+	uint32_t features; /* enum th_jvm_feature */
+	struct th_text version;
+	struct th_text name;
+	struct th_text vendor;
+};
+
+struct th_setting_info {
+	struct th_text name;
+	struct th_text value;
+};
+
+struct th_note_info {
+	uint64_t time;
+	uint32_t severity;
+	struct th_text text;
+};
+
+struct th_counter_info {
+	struct th_text name; /* empty: the log does not name it */
+	struct th_text description;
+	uint64_t value;
+};
+
+struct th_module_info {
+	bool is_known;
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	struct th_text path;
+	struct th_text build_id; /* hexadecimal */
+};
+
+struct th_thread_info {
+	bool is_known;
+	uint32_t tid;
+	struct th_text name;
+};
+
+struct th_method_info {
+	bool is_known;
+	uint32_t modifiers;
+	struct th_text class_signature;
+	struct th_text name;
+	struct th_text signature;
+	struct th_text source_file;
+	struct th_words lines;
+};
+
+struct th_class_info {
+	bool is_known;
+	struct th_text signature;
+};
+
+struct th_stack_info {
+	bool is_known;
+	uint32_t flags;         /* enum th_stack_flag */
+	struct th_words frames; /* leaf first */
+};
+
+/* One sampled allocation of either heap: 48 bytes, since there may be ten million. */
+struct th_sample {
+	uint64_t time;
+	uint64_t size;
+	uint64_t thread_bytes; /* exact bytes of the thread so far, this block included */
+	uint32_t record;       /* file offset / 8 */
+	uint32_t stack;        /* indices into the arrays of the recording */
+	uint32_t thread;
+	uint32_t class; /* Java only */
+	float keep;
+	uint32_t interval : 24; /* index of `intervals` */
+	uint32_t function : 4;  /* enum th_alloc_function, native only */
+	uint32_t flags : 4;     /* enum th_native_alloc_flag or th_java_alloc_flag */
+};
+
+/* A sampled native block was freed.  What live-bytes and temp-bytes will be computed from. */
+struct th_free_info {
+	uint64_t time;
+	uint32_t record; /* file offset / 8 of the allocation */
+	uint32_t thread;
+};
+
+/* Exact bytes of a thread at a point in time. */
+struct th_thread_bytes_info {
+	uint64_t time;
+	uint64_t bytes;
+	uint32_t thread; /* index; TH_MAP_NONE: all threads without an entry of their own */
+	uint32_t heap;   /* enum th_heap */
+};
+
+/* An array of T that grows. */
+#define TH_ARRAY(type, name) \
+	type *name;          \
+	size_t name##_count; \
+	size_t name##_capacity
+
+/* An array of T whose elements have ids in the log. */
+#define TH_TABLE(type, name)  \
+	TH_ARRAY(type, name); \
+	struct th_map name##_ids
+
+struct th_samples {
+	TH_ARRAY(struct th_sample, items);
+};
+
+struct th_recording {
+	struct th_reader *reader;
+	struct th_schema *schema;
+
+	bool is_complete; /* the process ended by itself and said so */
+	uint64_t start;   /* CLOCK_MONOTONIC, ns */
+	uint64_t end;     /* of the last event */
+
+	struct th_process_info process;
+	struct th_jvm_info jvm;
+	TH_ARRAY(struct th_setting_info, settings);
+	TH_ARRAY(struct th_note_info, notes);
+	TH_ARRAY(struct th_counter_info, counters); /* by index in the log's header */
+
+	TH_TABLE(struct th_module_info, modules);
+	TH_TABLE(struct th_thread_info, threads);
+	TH_TABLE(struct th_method_info, methods);
+	TH_TABLE(struct th_class_info, classes);
+	TH_TABLE(struct th_stack_info, stacks);
+
+	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
+	struct th_map interval_ids;
+	struct th_samples samples[TH_HEAPS];
+	TH_ARRAY(struct th_free_info, frees);
+	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
+
+	uint64_t records;
+	uint64_t torn;        /* reserved, never committed */
+	uint64_t damaged;     /* neither a record nor unused space */
+	uint64_t undecodable; /* known events whose record does not fit their description */
+	uint64_t unknown;     /* events of a type that this tool does not know */
+};
+
+/* Reads the log at `path`.  Damage inside is counted, not an error. [offline] */
+struct th_error *th_recording_load(const char *path, struct th_recording **recording_ret);
+
+/* NULL is legal. [offline] */
+void th_recording_destroy(struct th_recording *recording);
+
+/* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. [offline] */
+uint64_t th_recording_counter(const struct th_recording *recording, const char *name);
+
+/* Value of a setting as text; NULL bytes if the log has none of that name. [offline] */
+struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
+
+/* Mean bytes between samples that the recording was set to; 0 = every allocation. [offline] */
+uint64_t th_recording_interval(const struct th_recording *recording);
+
+/* Bytes between samples when this sample was drawn. [offline] */
+static inline uint64_t
+th_recording_sample_interval(
+	const struct th_recording *recording, const struct th_sample *sample)
+{
+	return recording->intervals[sample->interval];
+}
+
+/* Seconds from the start of the recording to its last event. [offline] */
+double th_recording_duration(const struct th_recording *recording);
+
+#endif
