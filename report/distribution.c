@@ -5,7 +5,7 @@
  * tail is that probability times a continued fraction (DLMF 8.17.22), evaluated by Lentz's
  * method.  Quantiles are found by bracketing and regula falsi (Illinois) on a logarithmic scale.
  */
-#include "report/beta.h"
+#include "report/distribution.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -56,10 +56,12 @@ binomial_density(double a, double b, double p, double q)
 {
 	double n = a + b;
 
+	if (n <= 0)
+		return 1;
 	if (a <= 0)
-		return exp(b * log1p(-p));
+		return exp(b * (p < q ? log1p(-p) : log(q)));
 	if (b <= 0)
-		return exp(a * log1p(-q));
+		return exp(a * (q < p ? log1p(-q) : log(p)));
 	return exp(stirling_error(n) - stirling_error(a) - stirling_error(b) -
 		       deviance(a, n * p) - deviance(b, n * q)) *
 	       sqrt(n / (a * b)) * exp(-LN_SQRT_2PI);
@@ -110,33 +112,23 @@ hits_at_least(double a, double b, double p, double q, double density)
 }
 
 double
-th_beta_mid(double a, double b, double p, double q)
+th_distribution_mid(double a, double b, double p, double q)
 {
 	double density = binomial_density(a, b, p, q);
 
 	return hits_at_least(a, b, p, q, density) - density / 2;
 }
 
-/* F as a function of the logarithm of one unknown, all else given. */
+/* F - level as a function of ln b. */
 struct curve {
-	double (*value)(const struct curve *curve, double logarithm);
-	double a, b, p, q;
+	double a, p, q;
 	double level;
 };
 
 static double
-value_by_misses(const struct curve *curve, double logarithm)
+value_at(const struct curve *curve, double logarithm)
 {
-	return th_beta_mid(curve->a, exp(logarithm), curve->p, curve->q) - curve->level;
-}
-
-static double
-value_by_odds(const struct curve *curve, double logarithm)
-{
-	double p = 1 / (1 + exp(-logarithm));
-	double q = 1 / (1 + exp(logarithm));
-
-	return th_beta_mid(curve->a, curve->b, p, q) - curve->level;
+	return th_distribution_mid(curve->a, exp(logarithm), curve->p, curve->q) - curve->level;
 }
 
 /* Narrows a bracket with value(low) < 0 <= value(high). */
@@ -147,7 +139,7 @@ find_root(const struct curve *curve, double low, double high, double at_low, dou
 
 	for (int i = 0; i < QUANTILE_STEPS_MAX && high - low > QUANTILE_PRECISION; i++) {
 		double middle = low + (high - low) * at_low / (at_low - at_high);
-		double value = curve->value(curve, middle);
+		double value = value_at(curve, middle);
 
 		if (fabs(value) < QUANTILE_PRECISION)
 			return middle;
@@ -166,14 +158,14 @@ find_root(const struct curve *curve, double low, double high, double at_low, dou
 	return (low + high) / 2;
 }
 
-/* exp of the root of an increasing curve; 0 or HUGE_VAL if there is none. */
+/* exp of the root of the curve, which increases; 0 if it is positive everywhere. */
 static double
 find_quantile(const struct curve *curve, double guess, double step)
 {
 	double low = fmax(guess - step, -LOGARITHM_MAX);
 	double high = fmin(guess + step, LOGARITHM_MAX);
-	double at_low = curve->value(curve, low);
-	double at_high = curve->value(curve, high);
+	double at_low = value_at(curve, low);
+	double at_high = value_at(curve, high);
 
 	for (; at_low >= 0; step *= 2) {
 		if (low <= -LOGARITHM_MAX)
@@ -181,7 +173,7 @@ find_quantile(const struct curve *curve, double guess, double step)
 		high = low;
 		at_high = at_low;
 		low = fmax(low - step, -LOGARITHM_MAX);
-		at_low = curve->value(curve, low);
+		at_low = value_at(curve, low);
 	}
 	for (; at_high < 0; step *= 2) {
 		if (high >= LOGARITHM_MAX)
@@ -189,24 +181,15 @@ find_quantile(const struct curve *curve, double guess, double step)
 		low = high;
 		at_low = at_high;
 		high = fmin(high + step, LOGARITHM_MAX);
-		at_high = curve->value(curve, high);
+		at_high = value_at(curve, high);
 	}
 	return exp(find_root(curve, low, high, at_low, at_high));
 }
 
 double
-th_beta_misses(double a, double p, double q, double level)
+th_distribution_misses(double a, double p, double q, double level)
 {
-	struct curve curve = {.value = value_by_misses, .a = a, .p = p, .q = q, .level = level};
+	struct curve curve = {.a = a, .p = p, .q = q, .level = level};
 
 	return find_quantile(&curve, log((a + 0.5) * q / p), 2 / sqrt(a + 1));
-}
-
-double
-th_beta_odds(double a, double b, double level)
-{
-	struct curve curve = {.value = value_by_odds, .a = a, .b = b, .level = level};
-	double width = sqrt(1 / (a + 0.5) + 1 / (b + 0.5));
-
-	return find_quantile(&curve, log((a + 0.5) / (b + 0.5)), 2 * width);
 }

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two levels of index: units by the ranges of their unit entry, functions of a unit by their
+ * own ranges.  Inside a function the tree of inlined subroutines is walked anew for each
+ * address: it is small, and callers remember answers.
+ */
+#include "report/dwarf_frames.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+/* Namespaces, classes, functions and blocks around a function; a guard against damaged files. */
+#define NESTING_MAX 64
+
+struct unit {
+	Dwarf_Die skeleton; /* has the line table */
+	Dwarf_Die die;      /* has the functions; another file's with split DWARF */
+	bool is_read;
+	struct th_address_index functions; /* value: index into function_dies */
+	Dwarf_Die *function_dies;
+	size_t function_count;
+	size_t function_capacity;
+};
+
+struct th_dwarf {
+	Dwarf *dwarf;
+	uint64_t bias;
+	const struct th_address_index *code;
+	struct th_address_index unit_index; /* value: index into units */
+	struct unit *units;
+	size_t unit_count;
+	size_t unit_capacity;
+};
+
+/* --- filling the indexes -------------------------------------------------------------------- */
+
+/* Adds the ranges of `die` that hold code; *added_ret counts them.  False: memory is short. */
+static bool
+add_ranges(const struct th_dwarf *dwarf, Dwarf_Die *die, struct th_address_index *index,
+	uint32_t value, size_t *added_ret)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+
+	*added_ret = 0;
+	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
+		start += dwarf->bias;
+		end += dwarf->bias;
+		if (end <= start || th_address_index_find(dwarf->code, start) == NULL)
+			continue;
+		if (!th_address_index_add(index, start, end, value, 0))
+			return false;
+		++*added_ret;
+	}
+	return true;
+}
+
+static bool
+add_function(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *die)
+{
+	size_t added;
+
+	if (unit->function_count == unit->function_capacity) {
+		size_t capacity = 2 * unit->function_capacity + 16;
+		Dwarf_Die *grown = reallocarray(unit->function_dies, capacity, sizeof(*grown));
+
+		if (grown == NULL)
+			return false;
+		unit->function_dies = grown;
+		unit->function_capacity = capacity;
+	}
+	if (!add_ranges(dwarf, die, &unit->functions, (uint32_t)unit->function_count, &added))
+		return false;
+	if (added != 0)
+		unit->function_dies[unit->function_count++] = *die;
+	return true;
+}
+
+static bool
+can_hold_functions(int tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Collects the functions among the descendants of `parent`.  False: memory is short. */
+static bool
+collect_functions(
+	const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die child;
+
+	if (depth > NESTING_MAX || dwarf_child(parent, &child) != 0)
+		return true;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (tag == DW_TAG_subprogram && !add_function(dwarf, unit, &child))
+			return false;
+		if (can_hold_functions(tag) &&
+			!collect_functions(dwarf, unit, &child, depth + 1))
+			return false;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return true;
+}
+
+static bool
+read_unit(const struct th_dwarf *dwarf, struct unit *unit)
+{
+	if (unit->is_read)
+		return true;
+	unit->is_read = true;
+	return collect_functions(dwarf, unit, &unit->die, 0) &&
+	       th_address_index_sort(&unit->functions);
+}
+
+/* A unit that does not say what it covers is read at once, to take that from its functions. */
+static bool
+add_ranges_of_functions(struct th_dwarf *dwarf, struct unit *unit, uint32_t number)
+{
+	if (!read_unit(dwarf, unit))
+		return false;
+	for (size_t i = 0; i < unit->functions.count; i++) {
+		const struct th_address_range *range = &unit->functions.ranges[i];
+
+		if (!th_address_index_add(
+			    &dwarf->unit_index, range->start, range->end, number, 0))
+			return false;
+	}
+	return true;
+}
+
+static bool
+add_unit(struct th_dwarf *dwarf, Dwarf_Die *skeleton, Dwarf_Die *split)
+{
+	uint32_t number = (uint32_t)dwarf->unit_count;
+	struct unit *unit;
+	size_t added;
+
+	if (dwarf->unit_count == dwarf->unit_capacity) {
+		size_t capacity = 2 * dwarf->unit_capacity + 16;
+		struct unit *grown = reallocarray(dwarf->units, capacity, sizeof(*grown));
+
+		if (grown == NULL)
+			return false;
+		dwarf->units = grown;
+		dwarf->unit_capacity = capacity;
+	}
+	unit = &dwarf->units[dwarf->unit_count++];
+	*unit = (struct unit){.skeleton = *skeleton, .die = *skeleton};
+	if (dwarf_tag(split) != DW_TAG_invalid)
+		unit->die = *split;
+	th_address_index_init(&unit->functions);
+	if (!add_ranges(dwarf, skeleton, &dwarf->unit_index, number, &added))
+		return false;
+	if (dwarf_hasattr(skeleton, DW_AT_ranges) || dwarf_hasattr(skeleton, DW_AT_low_pc))
+		return true;
+	return add_ranges_of_functions(dwarf, unit, number);
+}
+
+static bool
+collect_units(struct th_dwarf *dwarf)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+
+	while (dwarf_get_units(dwarf->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (!add_unit(dwarf, &die, &split))
+			return false;
+	}
+	return th_address_index_sort(&dwarf->unit_index);
+}
+
+struct th_dwarf *
+th_dwarf_create(Dwarf *dwarf, uint64_t bias, const struct th_address_index *code)
+{
+	struct th_dwarf *created = malloc(sizeof(*created));
+
+	if (created == NULL)
+		return NULL;
+	*created = (struct th_dwarf){.dwarf = dwarf, .bias = bias, .code = code};
+	th_address_index_init(&created->unit_index);
+	if (!collect_units(created)) {
+		th_dwarf_destroy(created);
+		return NULL;
+	}
+	return created;
+}
+
+void
+th_dwarf_destroy(struct th_dwarf *dwarf)
+{
+	if (dwarf == NULL)
+		return;
+	for (size_t i = 0; i < dwarf->unit_count; i++) {
+		th_address_index_deinit(&dwarf->units[i].functions);
+		free(dwarf->units[i].function_dies);
+	}
+	th_address_index_deinit(&dwarf->unit_index);
+	free(dwarf->units);
+	free(dwarf);
+}
+
+/* --- looking up ----------------------------------------------------------------------------- */
+
+/*
+ * The child of `parent` around `address`, an inlined function or a block, or false.  An entry
+ * without ranges of its own is passed over.
+ */
+static bool
+find_inner(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *ret)
+{
+	Dwarf_Die child;
+
+	if (dwarf_child(parent, &child) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+			dwarf_haspc(&child, address) == 1) {
+			*ret = child;
+			return true;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+/* The function and the inlined ones inside it around `address`, outermost first. */
+static size_t
+find_chain(Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die chain[TH_DWARF_FRAMES_MAX])
+{
+	Dwarf_Die inner = *function;
+	size_t count = 1;
+
+	chain[0] = *function;
+	for (unsigned depth = 0; depth < 4 * TH_DWARF_FRAMES_MAX; depth++) {
+		Dwarf_Die outer = inner;
+
+		if (!find_inner(&outer, address, &inner))
+			break;
+		if (dwarf_tag(&inner) != DW_TAG_inlined_subroutine)
+			continue;
+		if (count == TH_DWARF_FRAMES_MAX)
+			break;
+		chain[count++] = inner;
+	}
+	return count;
+}
+
+/* A string attribute of `die` or of what it is an instance of. */
+static const char *
+integrated_string(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+static void
+name_function(Dwarf_Die *die, struct th_dwarf_frame *frame)
+{
+	frame->linkage_name = integrated_string(die, DW_AT_linkage_name);
+	if (frame->linkage_name == NULL)
+		frame->linkage_name = integrated_string(die, DW_AT_MIPS_linkage_name);
+	frame->name = integrated_string(die, DW_AT_name);
+}
+
+static Dwarf_Word
+number_attribute(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) != 0)
+		return 0;
+	return value;
+}
+
+/* Where an inlined function was called. */
+static void
+locate_call(struct unit *unit, Dwarf_Die *inlined, struct th_dwarf_frame *frame)
+{
+	Dwarf_Word file = number_attribute(inlined, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t count;
+
+	frame->line = (uint32_t)number_attribute(inlined, DW_AT_call_line);
+	frame->file = NULL;
+	if (dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && file < count)
+		frame->file = dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* What the line table says. */
+static void
+locate_address(struct unit *unit, Dwarf_Addr address, struct th_dwarf_frame *frame)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->skeleton, address);
+	int number = 0;
+
+	frame->line = 0;
+	frame->file = NULL;
+	if (line == NULL)
+		return;
+	frame->file = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &number) == 0 && number > 0)
+		frame->line = (uint32_t)number;
+}
+
+size_t
+th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
+	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX], struct th_dwarf_frame *location_ret)
+{
+	const struct th_address_range *range = th_address_index_find(
+		&dwarf->unit_index, address);
+	Dwarf_Die chain[TH_DWARF_FRAMES_MAX];
+	struct unit *unit;
+	size_t count;
+
+	*location_ret = (struct th_dwarf_frame){0};
+	if (range == NULL)
+		return 0;
+	unit = &dwarf->units[range->value];
+	locate_address(unit, address - dwarf->bias, location_ret);
+	range = read_unit(dwarf, unit) ? th_address_index_find(&unit->functions, address)
+				       : NULL;
+	if (range == NULL)
+		return 0;
+	count = find_chain(&unit->function_dies[range->value], address - dwarf->bias, chain);
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Die *die = &chain[count - 1 - i];
+
+		name_function(die, &frames[i]);
+		if (i == 0)
+			locate_address(unit, address - dwarf->bias, &frames[i]);
+		else
+			locate_call(unit, die + 1, &frames[i]);
+	}
+	return count;
+}
