@@ -3,21 +3,16 @@
  * The binomial probability of exactly a hits is computed as Loader does ("Fast and accurate
  * computation of binomial probabilities", 2000), which keeps its digits for any a and b; the
  * tail is that probability times a continued fraction (DLMF 8.17.22), evaluated by Lentz's
- * method.  Quantiles are found by bracketing and regula falsi (Illinois) on a logarithmic scale.
+ * method.  The normal quantile is Wichura's PPND7 (AS 241, Applied Statistics 1988).
  */
 #include "report/distribution.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #define LN_SQRT_2PI 0.918938533204672741780
 /* The fraction needs about sqrt(max(a, b)) terms: enough for 10^10 samples. */
 #define FRACTION_TERMS_MAX 200000
 #define FRACTION_PRECISION 1e-14
-/* Quantiles are sought in exp(-60) .. exp(60): beyond is nothing, or everything. */
-#define LOGARITHM_MAX 60.0
-#define QUANTILE_PRECISION 1e-10
-#define QUANTILE_STEPS_MAX 200
 
 /* ln(x!) - Stirling's formula: (x + 1/2) ln x - x + ln sqrt(2 pi), for x > 0. */
 static double
@@ -119,77 +114,30 @@ th_distribution_mid(double a, double b, double p, double q)
 	return hits_at_least(a, b, p, q, density) - density / 2;
 }
 
-/* F - level as a function of ln b. */
-struct curve {
-	double a, p, q;
-	double level;
-};
-
 static double
-value_at(const struct curve *curve, double logarithm)
+cubic(const double coefficients[4], double x)
 {
-	return th_distribution_mid(curve->a, exp(logarithm), curve->p, curve->q) - curve->level;
-}
-
-/* Narrows a bracket with value(low) < 0 <= value(high). */
-static double
-find_root(const struct curve *curve, double low, double high, double at_low, double at_high)
-{
-	int side = 0;
-
-	for (int i = 0; i < QUANTILE_STEPS_MAX && high - low > QUANTILE_PRECISION; i++) {
-		double middle = low + (high - low) * at_low / (at_low - at_high);
-		double value = value_at(curve, middle);
-
-		if (fabs(value) < QUANTILE_PRECISION)
-			return middle;
-		if (value < 0) {
-			low = middle;
-			at_low = value;
-			at_high = side < 0 ? at_high / 2 : at_high;
-			side = -1;
-		} else {
-			high = middle;
-			at_high = value;
-			at_low = side > 0 ? at_low / 2 : at_low;
-			side = 1;
-		}
-	}
-	return (low + high) / 2;
-}
-
-/* exp of the root of the curve, which increases; 0 if it is positive everywhere. */
-static double
-find_quantile(const struct curve *curve, double guess, double step)
-{
-	double low = fmax(guess - step, -LOGARITHM_MAX);
-	double high = fmin(guess + step, LOGARITHM_MAX);
-	double at_low = value_at(curve, low);
-	double at_high = value_at(curve, high);
-
-	for (; at_low >= 0; step *= 2) {
-		if (low <= -LOGARITHM_MAX)
-			return 0;
-		high = low;
-		at_high = at_low;
-		low = fmax(low - step, -LOGARITHM_MAX);
-		at_low = value_at(curve, low);
-	}
-	for (; at_high < 0; step *= 2) {
-		if (high >= LOGARITHM_MAX)
-			return HUGE_VAL;
-		low = high;
-		at_low = at_high;
-		high = fmin(high + step, LOGARITHM_MAX);
-		at_high = value_at(curve, high);
-	}
-	return exp(find_root(curve, low, high, at_low, at_high));
+	return ((coefficients[3] * x + coefficients[2]) * x + coefficients[1]) * x +
+	       coefficients[0];
 }
 
 double
-th_distribution_misses(double a, double p, double q, double level)
+th_distribution_normal_quantile(double level)
 {
-	struct curve curve = {.a = a, .p = p, .q = q, .level = level};
+	static const double a[] = {3.3871327179, 50.434271938, 159.29113202, 59.109374720};
+	static const double b[] = {1, 17.895169469, 78.757757664, 67.187563600};
+	static const double c[] = {1.4234372777, 2.7568153900, 1.3067284816, 0.17023821103};
+	static const double d[] = {1, 0.73700164250, 0.12021132975, 0};
+	static const double e[] = {6.6579051150, 3.0812263860, 0.42868294337, 0.017337203997};
+	static const double f[] = {1, 0.24197894225, 0.012258202635, 0};
+	double central = level - 0.5;
+	double r;
 
-	return find_quantile(&curve, log((a + 0.5) * q / p), 2 / sqrt(a + 1));
+	if (fabs(central) <= 0.425) {
+		r = 0.180625 - central * central;
+		return central * cubic(a, r) / cubic(b, r);
+	}
+	r = sqrt(-log(fmin(level, 1 - level)));
+	r = r <= 5 ? cubic(c, r - 1.6) / cubic(d, r - 1.6) : cubic(e, r - 5) / cubic(f, r - 5);
+	return copysign(r, central);
 }

@@ -2,33 +2,23 @@
 /*
  * Horvitz-Thompson sums, and intervals for them.
  *
- * What was not seen is described as if it came from blocks of one size: the typical weight
- * w = variance / unseen (which is s/p), the typical probability p = 1 - missed / unseen, and
- * from these the effective number of hits.  For blocks of one size this is exact, and the
- * interval is the mid-P interval of a binomial number of trials; for mixtures it matches mean
- * and variance, as the gamma interval of Fay and Feuer (Statistics in Medicine 1997) does.
+ * For an interval, what was not seen is described as if it came from blocks of one size: the
+ * weight of a hit is variance / unseen (which is s/p), the probability of a miss is missed /
+ * unseen, and the number of hits follows.  For blocks of one size this is exact; for mixtures
+ * it matches mean and variance, as the gamma intervals of Fay and Feuer (Statistics in Medicine
+ * 1997) do.
  */
 #include "report/estimate.h"
 
-#include "report/beta.h"
+#include "report/interval.h"
 
 #include <math.h>
 #include <stddef.h>
 
-#define LEVEL_LOW 0.025
-#define LEVEL_HIGH 0.975
-/* -ln(2 (1 - LEVEL_HIGH)): mid-P upper limit of a Poisson mean of which nothing was seen. */
-#define GAPS_WITHOUT_SAMPLE 2.995732273553991
 /* Blocks that nobody saw are taken to be no smaller: a Java object's header. */
 #define SMALLEST_BLOCK 16.0
-
-/* The unseen part as if all its blocks were alike. */
-struct typical {
-	double weight;      /* what one hit stands for */
-	double probability; /* that a block is hit */
-	double miss_probability;
-	double hits; /* in units of `weight`: unseen / weight; not the number of samples */
-};
+/* The hit probability of blocks so small that it does not matter. */
+#define SMALL_PROBABILITY 1e-9
 
 void
 th_estimator_init(struct th_estimator *estimator, uint64_t interval)
@@ -121,18 +111,19 @@ th_estimator_factor(const struct th_estimator *total, double exact)
 }
 
 /* Without samples: small blocks, of which one hit stands for `gap`. */
-static struct typical
-typical_of(const struct th_sums *sums, double gap)
+static struct th_unseen
+unseen_of(const struct th_sums *sums, double gap)
 {
-	struct typical typical = {.weight = gap, .miss_probability = 1};
+	struct th_unseen unseen = {
+		.weight = gap, .hit = SMALL_PROBABILITY, .miss = 1 - SMALL_PROBABILITY};
 
-	if (sums->unseen > 0 && sums->variance > 0) {
-		typical.weight = sums->variance / sums->unseen;
-		typical.hits = sums->unseen / typical.weight;
-		typical.miss_probability = sums->missed / sums->unseen;
-		typical.probability = 1 - typical.miss_probability;
+	if (sums->missed > 0) {
+		unseen.weight = sums->variance / sums->unseen;
+		unseen.miss = sums->missed / sums->unseen;
+		unseen.hit = (sums->unseen - sums->missed) / sums->unseen;
+		unseen.hits = sums->unseen / (unseen.weight * unseen.miss);
 	}
-	return typical;
+	return unseen;
 }
 
 struct th_estimate
@@ -145,68 +136,37 @@ th_estimate_exact(double value, uint64_t samples)
 		.exact = true};
 }
 
-/* An estimate whose unseen part lies within [low, high]. */
+/* An estimate whose unseen part lies within `limits`. */
 static struct th_estimate
-estimate_of(const struct th_sums *sums, double low, double high, uint64_t samples)
+estimate_of(const struct th_sums *sums, struct th_limits limits, uint64_t samples)
 {
 	return (struct th_estimate){
 		.estimate = sums->seen + sums->unseen,
-		.low = sums->seen + fmin(fmax(low, 0), sums->unseen),
-		.high = sums->seen + fmax(high, sums->unseen),
+		.low = sums->seen + fmin(fmax(limits.low, 0), sums->unseen),
+		.high = sums->seen + fmax(limits.high, sums->unseen),
 		.samples = samples,
 	};
-}
-
-/* Unseen value from hits of known probability: a negative binomial, for real parameters. */
-static double
-unseen_limit(const struct typical *typical, double level)
-{
-	double p = typical->probability;
-	double q = typical->miss_probability;
-	double blocks = th_beta_misses(typical->hits / q, p, q, level);
-
-	return blocks * typical->weight * p;
 }
 
 static struct th_estimate
 estimate_alone(const struct th_sums *sums, double gap, uint64_t samples)
 {
-	struct typical typical = typical_of(sums, gap);
+	struct th_unseen unseen = unseen_of(sums, gap);
 
-	if (typical.hits <= 0 || typical.probability <= 0)
-		return estimate_of(sums, 0, GAPS_WITHOUT_SAMPLE * gap, samples);
-	return estimate_of(sums, unseen_limit(&typical, LEVEL_LOW),
-		unseen_limit(&typical, LEVEL_HIGH), samples);
-}
-
-/*
- * The part of an unseen whole that belongs to a share: with hits of equal weight a binomial
- * proportion.  Where blocks are large, hits in units of weight are fewer than the blocks, and
- * half of what the lattice of whole blocks hides moves from one side to the other.
- */
-static double
-share_limit(const struct typical *share, const struct typical *rest, double level)
-{
-	double a = fmax(share->hits - share->probability / 2, 0);
-	double b = fmax(rest->hits - rest->probability / 2, 0);
-	double odds = th_beta_odds(a, b, level) * share->weight / rest->weight;
-
-	return odds < HUGE_VAL ? odds / (1 + odds) : 1;
+	return estimate_of(sums, th_interval_alone(&unseen), samples);
 }
 
 static struct th_estimate
 estimate_share(const struct th_estimator *estimator, const struct th_estimator *whole)
 {
 	struct th_estimator other = *whole;
-	struct typical share = typical_of(&estimator->bytes, estimator->gap);
-	struct typical rest;
+	struct th_unseen share = unseen_of(&estimator->bytes, estimator->gap);
+	struct th_unseen rest;
 
 	th_estimator_subtract(&other, estimator);
-	rest = typical_of(&other.bytes, whole->gap);
-	return estimate_of(&estimator->bytes,
-		whole->bytes.unseen * share_limit(&share, &rest, LEVEL_LOW),
-		whole->bytes.unseen * share_limit(&share, &rest, LEVEL_HIGH),
-		estimator->samples);
+	rest = unseen_of(&other.bytes, whole->gap);
+	return estimate_of(
+		&estimator->bytes, th_interval_share(&share, &rest), estimator->samples);
 }
 
 struct th_estimate
@@ -238,8 +198,9 @@ objects_of_share(const struct th_estimator *estimator, const struct th_estimate 
 	double above = hypot(per_byte * (bytes->high - bytes->estimate),
 		ratio * (alone->high - alone->estimate));
 
-	return estimate_of(
-		objects, objects->unseen - below, objects->unseen + above, estimator->samples);
+	return estimate_of(objects,
+		(struct th_limits){objects->unseen - below, objects->unseen + above},
+		estimator->samples);
 }
 
 struct th_estimate
@@ -251,8 +212,9 @@ th_estimate_objects(const struct th_estimator *estimator, const struct th_estima
 	if (bytes.exact)
 		return th_estimate_exact(estimator->objects.seen, estimator->samples);
 	if (estimator->objects.unseen <= 0 || estimator->objects.variance <= 0)
-		return estimate_of(&estimator->objects, 0,
-			(bytes.high - bytes.low) / SMALLEST_BLOCK, estimator->samples);
+		return estimate_of(&estimator->objects,
+			(struct th_limits){0, (bytes.high - bytes.low) / SMALLEST_BLOCK},
+			estimator->samples);
 	alone = estimate_alone(
 		&estimator->objects, estimator->gap / SMALLEST_BLOCK, estimator->samples);
 	if (whole == NULL || whole->bytes.unseen <= 0)

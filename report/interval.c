@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every hypothesis about an unseen value y has a score: the normal score of the mid-P
+ * confidence distribution of the blocks that were missed.  Limits are where the score is -1.96
+ * and +1.96.
+ *
+ * A share of a known total T is tested twice: its own hits speak about y, the hits of the rest
+ * about T - y.  The two scores are independent and are added with the weights that the ratio
+ * estimator R T gives their errors, R = share / total being the estimated proportion:
+ *
+ *     (1-R) s_share score_share(y)  -  R s_rest score_rest(T - y)
+ *     -----------------------------------------------------------     s = standard deviation
+ *              sqrt((1-R)^2 s_share^2 + R^2 s_rest^2)
+ *
+ * For many samples this is (y - R T) over the standard error of a ratio estimator (Cochran,
+ * Sampling Techniques, 1977, chapter 6); for few it keeps the shape of the exact
+ * distributions, as combined confidence distributions do (Singh, Xie and Strawderman, Annals
+ * of Statistics 2005).
+ */
+#include "report/interval.h"
+
+#include "report/distribution.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SCORE_LIMIT 1.959963984540054
+/* Confidence is kept off 0 and 1, where it has no score. */
+#define CONFIDENCE_MIN 1e-300
+#define CONFIDENCE_MAX (1 - 0x1p-53)
+#define PRECISION 1e-9
+#define STEPS_MAX 200
+
+struct test {
+	const struct th_unseen *share;
+	const struct th_unseen *rest; /* NULL: the total is not known */
+	double total;
+	double share_weight; /* of its score; the two have unit length */
+	double rest_weight;
+};
+
+double
+th_unseen_mean(const struct th_unseen *unseen)
+{
+	return unseen->hits * unseen->weight * unseen->miss;
+}
+
+/* Without hits as if there were half a one, the middle of what is compatible with none. */
+static double
+standard_deviation(const struct th_unseen *unseen)
+{
+	return unseen->weight * sqrt((unseen->hits + 0.5) * unseen->miss);
+}
+
+static double
+score_of(const struct th_unseen *unseen, double value)
+{
+	double missed = fmax(value, 0) / (unseen->weight * unseen->hit);
+	double confidence = th_distribution_mid(
+		unseen->hits, missed, unseen->hit, unseen->miss);
+
+	return th_distribution_normal_quantile(
+		fmin(fmax(confidence, CONFIDENCE_MIN), CONFIDENCE_MAX));
+}
+
+static double
+score_at(const struct test *test, double value)
+{
+	double score = test->share_weight * score_of(test->share, value);
+
+	if (test->rest != NULL)
+		score -= test->rest_weight * score_of(test->rest, test->total - value);
+	return score;
+}
+
+/* Where the score, which increases, is `target`; it lies below it at `low`, not at `high`. */
+static double
+find_score(const struct test *test, double target, double low, double high)
+{
+	double at_low = score_at(test, low) - target;
+	double at_high = score_at(test, high) - target;
+	double precision = PRECISION * (high - low);
+	int side = 0;
+
+	for (int i = 0; i < STEPS_MAX && high - low > precision; i++) {
+		double middle = low + (high - low) * at_low / (at_low - at_high);
+		double value = score_at(test, middle) - target;
+
+		if (fabs(value) < PRECISION)
+			return middle;
+		/* Regula falsi, Illinois: an end that stays counts half. */
+		if (value < 0) {
+			at_high = side < 0 ? at_high / 2 : at_high;
+			low = middle;
+			at_low = value;
+			side = -1;
+		} else {
+			at_low = side > 0 ? at_low / 2 : at_low;
+			high = middle;
+			at_high = value;
+			side = 1;
+		}
+	}
+	return (low + high) / 2;
+}
+
+static double
+low_limit(const struct test *test, double mean)
+{
+	if (mean <= 0 || score_at(test, 0) >= -SCORE_LIMIT)
+		return 0;
+	if (score_at(test, mean) < -SCORE_LIMIT)
+		return mean;
+	return find_score(test, -SCORE_LIMIT, 0, mean);
+}
+
+static double
+high_limit(const struct test *test, double mean)
+{
+	double low = mean;
+	double step = 2 * standard_deviation(test->share);
+	double high = fmin(low + step, test->total);
+
+	while (score_at(test, high) < SCORE_LIMIT) {
+		if (high >= test->total)
+			return high;
+		low = high;
+		step *= 2;
+		high = fmin(low + step, test->total);
+	}
+	if (score_at(test, low) >= SCORE_LIMIT)
+		return low;
+	return find_score(test, SCORE_LIMIT, low, high);
+}
+
+struct th_limits
+th_interval_alone(const struct th_unseen *unseen)
+{
+	struct test test = {.share = unseen, .total = HUGE_VAL, .share_weight = 1};
+	double mean = th_unseen_mean(unseen);
+
+	return (struct th_limits){low_limit(&test, mean), high_limit(&test, mean)};
+}
+
+struct th_limits
+th_interval_share(const struct th_unseen *share, const struct th_unseen *rest)
+{
+	double mean = th_unseen_mean(share);
+	double total = mean + th_unseen_mean(rest);
+	double ratio = total > 0 ? mean / total : 0;
+	double share_error = (1 - ratio) * standard_deviation(share);
+	double rest_error = ratio * standard_deviation(rest);
+	double error = hypot(share_error, rest_error);
+	struct test test = {
+		.share = share,
+		.rest = rest,
+		.total = total,
+		.share_weight = share_error / error,
+		.rest_weight = rest_error / error,
+	};
+
+	return (struct th_limits){low_limit(&test, mean), high_limit(&test, mean)};
+}
