@@ -7,10 +7,18 @@
 #include "report/dwarf_frames.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Namespaces, classes, functions and blocks around a function; a guard against damaged files. */
 #define NESTING_MAX 64
+
+/* A function without a linkage name, declared inside a namespace, class or function. */
+struct scoped_name {
+	Dwarf_Off offset; /* of its entry */
+	char *name;
+};
 
 struct unit {
 	Dwarf_Die skeleton; /* has the line table */
@@ -20,6 +28,15 @@ struct unit {
 	Dwarf_Die *function_dies;
 	size_t function_count;
 	size_t function_capacity;
+	struct scoped_name *scoped_names; /* by offset */
+	size_t scoped_count;
+	size_t scoped_capacity;
+};
+
+/* What a walk has entered: innermost first, up to the unit. */
+struct scope {
+	const struct scope *parent; /* NULL: directly in the unit */
+	const char *name;
 };
 
 struct th_dwarf {
@@ -76,27 +93,78 @@ add_function(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *die)
 	return true;
 }
 
+/* "outer::inner::name"; NULL when memory is short. */
+static char *
+join_scopes(const struct scope *scope, const char *name)
+{
+	char *tail = strdup(name);
+
+	for (; scope != NULL && tail != NULL; scope = scope->parent) {
+		char *joined;
+
+		if (asprintf(&joined, "%s::%s", scope->name, tail) < 0)
+			joined = NULL;
+		free(tail);
+		tail = joined;
+	}
+	return tail;
+}
+
+/*
+ * gcc gives no linkage name to functions of internal linkage, and their plain name says little
+ * ("operator()", "get").  The names of such functions are put together while the tree is
+ * walked: an entry does not know its parent.
+ */
 static bool
-can_hold_functions(int tag)
+add_scoped_name(struct unit *unit, Dwarf_Die *die, const struct scope *scope)
+{
+	const char *name = dwarf_diename(die);
+	struct scoped_name *scoped;
+
+	if (scope == NULL || name == NULL || dwarf_hasattr(die, DW_AT_linkage_name) ||
+		dwarf_hasattr(die, DW_AT_abstract_origin) ||
+		dwarf_hasattr(die, DW_AT_specification))
+		return true;
+	if (unit->scoped_count == unit->scoped_capacity) {
+		size_t capacity = 2 * unit->scoped_capacity + 16;
+		struct scoped_name *grown = reallocarray(
+			unit->scoped_names, capacity, sizeof(*grown));
+
+		if (grown == NULL)
+			return false;
+		unit->scoped_names = grown;
+		unit->scoped_capacity = capacity;
+	}
+	scoped = &unit->scoped_names[unit->scoped_count];
+	scoped->offset = dwarf_dieoffset(die);
+	scoped->name = join_scopes(scope, name);
+	unit->scoped_count += scoped->name != NULL;
+	return scoped->name != NULL;
+}
+
+/* How entries of this kind are shown when they have no name; NULL: they are no scope. */
+static const char *
+scope_stand_in(int tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
-	case DW_TAG_module:
+		return "(anonymous namespace)";
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
+		return "(anonymous class)";
+	case DW_TAG_module:
 	case DW_TAG_subprogram:
-	case DW_TAG_lexical_block:
-		return true;
+		return "(unnamed)";
 	default:
-		return false;
+		return NULL;
 	}
 }
 
 /* Collects the functions among the descendants of `parent`.  False: memory is short. */
 static bool
-collect_functions(
-	const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *parent, unsigned depth)
+collect_functions(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *parent,
+	const struct scope *scope, unsigned depth)
 {
 	Dwarf_Die child;
 
@@ -104,11 +172,17 @@ collect_functions(
 		return true;
 	do {
 		int tag = dwarf_tag(&child);
+		const char *stand_in = scope_stand_in(tag);
+		const char *name = stand_in != NULL ? dwarf_diename(&child) : NULL;
+		struct scope inner = {scope, name != NULL ? name : stand_in};
 
-		if (tag == DW_TAG_subprogram && !add_function(dwarf, unit, &child))
+		if (stand_in == NULL && tag != DW_TAG_lexical_block)
+			continue;
+		if (tag == DW_TAG_subprogram && (!add_function(dwarf, unit, &child) ||
+							!add_scoped_name(unit, &child, scope)))
 			return false;
-		if (can_hold_functions(tag) &&
-			!collect_functions(dwarf, unit, &child, depth + 1))
+		if (!collect_functions(
+			    dwarf, unit, &child, stand_in != NULL ? &inner : scope, depth + 1))
 			return false;
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return true;
@@ -120,7 +194,7 @@ read_unit(const struct th_dwarf *dwarf, struct unit *unit)
 	if (unit->is_read)
 		return true;
 	unit->is_read = true;
-	return collect_functions(dwarf, unit, &unit->die, 0) &&
+	return collect_functions(dwarf, unit, &unit->die, NULL, 0) &&
 	       th_address_index_sort(&unit->functions);
 }
 
@@ -208,6 +282,9 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 	for (size_t i = 0; i < dwarf->unit_count; i++) {
 		th_address_index_deinit(&dwarf->units[i].functions);
 		free(dwarf->units[i].function_dies);
+		for (size_t j = 0; j < dwarf->units[i].scoped_count; j++)
+			free(dwarf->units[i].scoped_names[j].name);
+		free(dwarf->units[i].scoped_names);
 	}
 	th_address_index_deinit(&dwarf->unit_index);
 	free(dwarf->units);
@@ -270,13 +347,55 @@ integrated_string(Dwarf_Die *die, unsigned name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-static void
-name_function(Dwarf_Die *die, struct th_dwarf_frame *frame)
+/* The entry that `die` is an instance of and that was declared in its scope. */
+static Dwarf_Die
+find_declaration(Dwarf_Die *die)
 {
+	static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
+	Dwarf_Die at = *die;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		Dwarf_Attribute attribute;
+		Dwarf_Die next;
+
+		if (dwarf_formref_die(dwarf_attr(&at, links[i], &attribute), &next) != NULL)
+			at = next;
+	}
+	return at;
+}
+
+static int
+compare_scoped_names(const void *left, const void *right)
+{
+	const struct scoped_name *a = left, *b = right;
+
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The name with its scopes, NULL if it has none or they lie in another unit. */
+static const char *
+find_scoped_name(const struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Die declaration = find_declaration(die);
+	const struct scoped_name wanted = {.offset = dwarf_dieoffset(&declaration)};
+	const struct scoped_name *found;
+
+	if (unit->scoped_count == 0)
+		return NULL;
+	found = bsearch(&wanted, unit->scoped_names, unit->scoped_count, sizeof(wanted),
+		compare_scoped_names);
+	return found != NULL ? found->name : NULL;
+}
+
+static void
+name_function(const struct unit *unit, Dwarf_Die *die, struct th_dwarf_frame *frame)
+{
+	frame->name = NULL;
 	frame->linkage_name = integrated_string(die, DW_AT_linkage_name);
 	if (frame->linkage_name == NULL)
-		frame->linkage_name = integrated_string(die, DW_AT_MIPS_linkage_name);
-	frame->name = integrated_string(die, DW_AT_name);
+		frame->name = find_scoped_name(unit, die);
+	if (frame->name == NULL)
+		frame->name = integrated_string(die, DW_AT_name);
 }
 
 static Dwarf_Word
@@ -343,7 +462,7 @@ th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 
-		name_function(die, &frames[i]);
+		name_function(unit, die, &frames[i]);
 		if (i == 0)
 			locate_address(unit, address - dwarf->bias, &frames[i]);
 		else
