@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running commands and keeping what they print; directories that vanish with the test. */
+#ifndef TESTS_E2E_COMMAND_H
+#define TESTS_E2E_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is built, and where it comes from: absolute paths. */
+#define TH_LIBRARY TH_TEST_BUILD "/libtwinheap.so"
+#define TH_TOOL TH_TEST_BUILD "/twinheap"
+
+struct th_command {
+	const char *const *arguments;   /* NULL-terminated; [0] is looked up in PATH */
+	const char *const *environment; /* "NAME=VALUE" to add, "NAME" to remove; NULL: as is */
+	const char *directory;          /* where it runs; NULL: here */
+	unsigned timeout_seconds;       /* 0: 120 */
+};
+
+struct th_outcome {
+	int status;     /* exit status, or -1 if it did not exit by itself */
+	int signal;     /* the signal that ended it, or 0 */
+	bool timed_out; /* it was killed, with its process group, because it took too long */
+	char *output;   /* stdout, NUL-terminated */
+	size_t output_bytes;
+	char *errors; /* stderr, NUL-terminated */
+	size_t errors_bytes;
+};
+
+/* Runs a command to its end.  th_outcome_deinit() afterwards. */
+void th_command_run(const struct th_command *command, struct th_outcome *ret);
+
+/* Runs a command that has to succeed: else prints what it said and fails the test. */
+void th_command_check(const struct th_command *command, struct th_outcome *ret);
+
+/* Shorthand for a plain command that has to succeed; returns its stdout, to be freed. */
+char *th_command_output(const char *const *arguments);
+
+void th_outcome_deinit(struct th_outcome *outcome);
+
+/*
+ * A fresh directory, removed with all it holds when the program ends (kept if the variable
+ * TH_TEST_KEEP is set).  The string lives as long as the program.
+ */
+const char *th_temporary_directory(void);
+
+/* asprintf() that fails the test instead of returning an error; to be freed. */
+char *th_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

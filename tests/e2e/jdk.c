@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the list of scripts/find-jdks once per test program. */
+#include "tests/e2e/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JDKS_MAX 16
+
+static struct th_jdk jdks[JDKS_MAX];
+static size_t jdk_count;
+
+/* Whether TH_TEST_JDKS allows this feature release. */
+static bool
+is_wanted(int feature)
+{
+	const char *wanted = getenv("TH_TEST_JDKS");
+	char *end;
+
+	if (!wanted || !*wanted)
+		return true;
+	for (long number; (number = strtol(wanted, &end, 10)), end != wanted; wanted = end) {
+		if (number == feature)
+			return true;
+	}
+	return false;
+}
+
+/* Takes one line, "FEATURE HOME VERSION". */
+static void
+add_line(char *line)
+{
+	char *rest;
+	int feature = (int)strtol(strtok_r(line, " ", &rest), NULL, 10);
+	char *home = strtok_r(NULL, " ", &rest);
+	char *version = strtok_r(NULL, " ", &rest);
+
+	assert_non_null(version);
+	if (!is_wanted(feature) || jdk_count == JDKS_MAX)
+		return;
+	jdks[jdk_count++] = (struct th_jdk){
+		.feature = feature,
+		.home = strdup(home),
+		.java = th_format("%s/bin/java", home),
+		.version = strdup(version),
+	};
+	printf("JDK %d: %s, %s\n", feature, version, home);
+}
+
+size_t
+th_jdk_list(const struct th_jdk **ret)
+{
+	if (jdk_count == 0) {
+		char *text = th_command_output(TH_WORDS(TH_TEST_SOURCE "/scripts/find-jdks"));
+		char *rest;
+
+		for (char *line = strtok_r(text, "\n", &rest); line;
+			line = strtok_r(NULL, "\n", &rest))
+			add_line(line);
+		fflush(stdout);
+		free(text);
+	}
+	assert_true(jdk_count > 0);
+	*ret = jdks;
+	return jdk_count;
+}
+
+const struct th_jdk *
+th_jdk_find(int feature)
+{
+	const struct th_jdk *all;
+	size_t count = th_jdk_list(&all);
+
+	for (size_t i = 0; i < count; i++) {
+		if (all[i].feature == feature)
+			return &all[i];
+	}
+	return NULL;
+}
+
+const struct th_jdk *
+th_jdk_newest(void)
+{
+	const struct th_jdk *all;
+	size_t count = th_jdk_list(&all);
+
+	return &all[count - 1];
+}

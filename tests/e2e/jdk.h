@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JDKs that tests run on: all that scripts/find-jdks finds. */
+#ifndef TESTS_E2E_JDK_H
+#define TESTS_E2E_JDK_H
+
+#include <stddef.h>
+
+struct th_jdk {
+	int feature;   /* 11, 17, ... */
+	char *home;    /* bin/java lies below */
+	char *java;    /* the launcher */
+	char *version; /* 17.0.15 */
+};
+
+/*
+ * All JDKs, oldest first; the first call says on stdout which they are.  TH_TEST_JDKS, a list of
+ * feature releases such as "17 25", restricts them.  Fails the test if there is none.
+ */
+size_t th_jdk_list(const struct th_jdk **ret);
+
+/* The JDK of one feature release, or NULL: a test that needs it skips. */
+const struct th_jdk *th_jdk_find(int feature);
+
+/* The newest. */
+const struct th_jdk *th_jdk_newest(void);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a command under the library, loads the tool's JSON, compares figures with the truth. */
+#include "tests/e2e/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MAX 64
+#define MIXED TH_TEST_BUILD "/examples/mixed"
+
+struct words {
+	const char *list[WORDS_MAX];
+	size_t count;
+};
+
+static void
+add_word(struct words *words, const char *word)
+{
+	assert_true(words->count + 1 < WORDS_MAX);
+	words->list[words->count++] = word;
+	words->list[words->count] = NULL;
+}
+
+static void
+add_words(struct words *words, const char *const *more)
+{
+	for (; more && *more; more++)
+		add_word(words, *more);
+}
+
+/* Takes the lines that are JSON objects; a program may print other lines as well. */
+static json_t *
+read_truth(const char *output)
+{
+	json_t *truth = json_array();
+	const char *line = output;
+
+	while (*line) {
+		size_t length = strcspn(line, "\n");
+
+		if (*line == '{') {
+			json_error_t error;
+			json_t *entry = json_loadb(line, length, 0, &error);
+
+			if (!entry)
+				fail_msg("%.*s: %s", (int)length, line, error.text);
+			json_array_append_new(truth, entry);
+		}
+		line += length + (line[length] == '\n');
+	}
+	return truth;
+}
+
+void
+th_recording_run(const struct th_recording_plan *plan, struct th_recording *ret)
+{
+	struct words environment = {.count = 0};
+	struct th_command command = {
+		.arguments = plan->arguments,
+		.environment = environment.list,
+		.timeout_seconds = plan->timeout_seconds,
+	};
+	char *output;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->directory = command.directory = th_temporary_directory();
+	ret->log = th_format("%s/log.thl", ret->directory);
+	output = th_format("TWINHEAP_OUTPUT=%s", ret->log);
+	add_word(&environment, "LD_PRELOAD=" TH_LIBRARY);
+	add_word(&environment, output);
+	add_words(&environment, plan->settings);
+	th_command_check(&command, &ret->outcome);
+	ret->truth = read_truth(ret->outcome.output);
+	free(output);
+}
+
+void
+th_recording_run_mixed(const struct th_recording_plan *plan, struct th_recording *ret)
+{
+	struct words arguments = {.count = 0};
+	struct th_recording_plan command = *plan;
+
+	add_word(&arguments, plan->jdk->java);
+	add_words(&arguments, plan->jvm_options);
+	add_word(&arguments, "-Djava.library.path=" MIXED);
+	add_word(&arguments, "-jar");
+	add_word(&arguments, MIXED "/mixed.jar");
+	add_words(&arguments, plan->arguments);
+	command.arguments = arguments.list;
+	th_recording_run(&command, ret);
+}
+
+void
+th_recording_load(struct th_recording *recording)
+{
+	json_error_t error;
+	char *text = th_command_output(
+		TH_WORDS(TH_TOOL, "export", recording->log, "--format", "json"));
+
+	recording->report = json_loads(text, 0, &error);
+	if (!recording->report)
+		fail_msg("export of %s, line %d: %s", recording->log, error.line, error.text);
+	free(text);
+}
+
+void
+th_recording_deinit(struct th_recording *recording)
+{
+	json_decref(recording->report);
+	json_decref(recording->truth);
+	th_outcome_deinit(&recording->outcome);
+	free(recording->log);
+	memset(recording, 0, sizeof(*recording));
+}
+
+struct th_figure
+th_figure_read(const json_t *object, const char *name)
+{
+	const json_t *entry = json_object_get(object, name);
+	const json_t *interval = json_object_get(entry, "ci95");
+
+	if (!json_is_number(json_object_get(entry, "estimate")) ||
+		json_array_size(interval) != 2)
+		fail_msg("the report has no figure %s where one should be", name);
+	return (struct th_figure){
+		.estimate = json_number_value(json_object_get(entry, "estimate")),
+		.low = json_number_value(json_array_get(interval, 0)),
+		.high = json_number_value(json_array_get(interval, 1)),
+		.samples = json_number_value(json_object_get(entry, "samples")),
+		.exact = json_is_true(json_object_get(entry, "exact")),
+	};
+}
+
+struct th_figure
+th_recording_total(const struct th_recording *recording, const char *heap, const char *value)
+{
+	const json_t *totals = json_object_get(recording->report, "totals");
+
+	return th_figure_read(json_object_get(totals, heap), value);
+}
+
+static bool
+is_string(const json_t *object, const char *key, const char *wanted)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return !wanted || (text && strcmp(text, wanted) == 0);
+}
+
+bool
+th_stack_has_path(const json_t *stack, const char *const *path)
+{
+	const json_t *frames = json_object_get(stack, "frames");
+
+	for (size_t i = 0; i < json_array_size(frames) && *path; i++) {
+		if (is_string(json_array_get(frames, i), "name", *path))
+			path++;
+	}
+	return !*path;
+}
+
+static bool
+is_wanted(const json_t *stack, const struct th_stack_filter *filter)
+{
+	return is_string(stack, "heap", filter->heap) &&
+	       is_string(stack, "class", filter->class_name) &&
+	       is_string(stack, "thread", filter->thread) &&
+	       (!filter->frame || th_stack_has_path(stack, TH_WORDS(filter->frame))) &&
+	       (!filter->path || th_stack_has_path(stack, filter->path));
+}
+
+struct th_figure
+th_recording_sum(const struct th_recording *recording, const struct th_stack_filter *filter,
+	const char *value)
+{
+	const json_t *stacks = json_object_get(recording->report, "stacks");
+	struct th_figure sum = {.exact = false};
+	double below = 0;
+	double above = 0;
+
+	assert_true(json_is_array(stacks));
+	for (size_t i = 0; i < json_array_size(stacks); i++) {
+		const json_t *stack = json_array_get(stacks, i);
+		struct th_figure figure;
+
+		if (!is_wanted(stack, filter))
+			continue;
+		figure = th_figure_read(stack, value);
+		sum.estimate += figure.estimate;
+		sum.samples += figure.samples;
+		below += pow(figure.estimate - figure.low, 2);
+		above += pow(figure.high - figure.estimate, 2);
+	}
+	sum.low = sum.estimate - sqrt(below);
+	sum.high = sum.estimate + sqrt(above);
+	return sum;
+}
+
+static bool
+covers(const struct th_figure *figure, double truth, double factor)
+{
+	/* Half a byte or object of slack: exact figures come as rounded doubles. */
+	return truth >= figure->estimate - factor * (figure->estimate - figure->low) - 0.5 &&
+	       truth <= figure->estimate + factor * (figure->high - figure->estimate) + 0.5;
+}
+
+void
+th_assert_covers(const struct th_figure *figure, double truth, double factor, const char *what)
+{
+	if (!covers(figure, truth, factor))
+		fail_msg("%s: %.0f in truth, reported %.0f [%.0f, %.0f] from %.0f samples",
+			what, truth, figure->estimate, figure->low, figure->high,
+			figure->samples);
+}
+
+/* The key of the truth that answers to a value of the report. */
+static const char *
+truth_key(const char *value)
+{
+	return strncmp(value, "alloc_", strlen("alloc_")) == 0 ? value + strlen("alloc_")
+							       : value;
+}
+
+/* Holds one site against the report; false if it lies outside its interval. */
+static bool
+check_site(const struct th_recording *recording, const json_t *site, const char *value,
+	double factor)
+{
+	const char *path[WORDS_MAX] = {NULL};
+	const json_t *frames = json_object_get(site, "path");
+	const char *name = json_string_value(json_object_get(site, "site"));
+	double truth = json_number_value(json_object_get(site, truth_key(value)));
+	struct th_stack_filter filter = {
+		.heap = json_string_value(json_object_get(site, "heap")),
+		.class_name = json_string_value(json_object_get(site, "class")),
+		.frame = name,
+	};
+	struct th_figure figure;
+
+	for (size_t i = 0; i < json_array_size(frames) && i + 1 < WORDS_MAX; i++)
+		path[i] = json_string_value(json_array_get(frames, i));
+	if (path[0])
+		filter.path = path;
+	figure = th_recording_sum(recording, &filter, value);
+	print_message("%-36s %s %14.0f: %14.0f [%.0f, %.0f] %.0f samples\n", name, value, truth,
+		figure.estimate, figure.low, figure.high, figure.samples);
+	th_assert_covers(&figure, truth, factor, name);
+	return covers(&figure, truth, 1);
+}
+
+void
+th_recording_check_sites(
+	const struct th_recording *recording, const char *value, double factor, double coverage)
+{
+	size_t checked = 0;
+	size_t inside = 0;
+
+	for (size_t i = 0; i < json_array_size(recording->truth); i++) {
+		const json_t *site = json_array_get(recording->truth, i);
+
+		/* What is left at the end is not known of every site. */
+		if (!json_is_number(json_object_get(site, truth_key(value))))
+			continue;
+		checked++;
+		inside += check_site(recording, site, value, factor);
+	}
+	assert_true(checked > 0);
+	if ((double)inside < coverage * (double)checked)
+		fail_msg("%zu of %zu sites in their 95 %% interval", inside, checked);
+}

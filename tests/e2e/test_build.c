@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the finished library looks like from outside: the names it exports, what it needs, the
+ * instructions of its fast path, and which part of the source includes which.
+ */
+#include "tests/e2e/harness.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Instructions from the entry of malloc to its jump into the next allocator. */
+#define MALLOC_INSTRUCTIONS_MAX 8
+#define FREE_INSTRUCTIONS_MAX 12
+#define INSTRUCTIONS_MAX 256
+
+/*
+ * Everything that the library may export.  Another name could mean something to somebody:
+ * librocksdbjni takes the mere presence of mallocx for jemalloc.
+ */
+static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "reallocarray",
+	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
+	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
+	"Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload", NULL};
+
+static bool
+is_in(const char *const *list, const char *word)
+{
+	for (; *list; list++) {
+		if (strcmp(*list, word) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+exports_exactly_the_allowed_names(void **state)
+{
+	char *text = th_command_output(
+		TH_WORDS("nm", "-D", "--defined-only", "--format=posix", TH_LIBRARY));
+	size_t allowed = 0;
+	size_t found = 0;
+	char *rest;
+
+	(void)state;
+	while (allowed_exports[allowed])
+		allowed++;
+	for (char *line = strtok_r(text, "\n", &rest); line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		line[strcspn(line, " @")] = '\0';
+		if (!is_in(allowed_exports, line))
+			fail_msg("the library exports %s", line);
+		found++;
+	}
+	assert_int_equal(found, allowed);
+	free(text);
+}
+
+static void
+needs_libc_alone(void **state)
+{
+	char *text = th_command_output(TH_WORDS("readelf", "-W", "-d", TH_LIBRARY));
+	size_t needed = 0;
+
+	(void)state;
+	for (char *at = text; (at = strstr(at, "(NEEDED)")); at++) {
+		char *name = strchr(at, '[');
+
+		assert_non_null(name);
+		name++;
+		if (strncmp(name, "libc.so.6]", 10) != 0 && strncmp(name, "ld-linux", 8) != 0)
+			fail_msg("the library needs %.*s", (int)strcspn(name, "]"), name);
+		needed++;
+	}
+	assert_in_range(needed, 1, 2);
+	free(text);
+}
+
+/* A text relocation or a lazy binding would do work, and take locks, inside malloc. */
+static void
+is_bound_at_load(void **state)
+{
+	char *text = th_command_output(TH_WORDS("readelf", "-W", "-d", TH_LIBRARY));
+
+	(void)state;
+	assert_non_null(strstr(text, "NOW"));
+	assert_null(strstr(text, "(TEXTREL)"));
+	free(text);
+}
+
+struct instruction {
+	unsigned long address;
+	char text[96];
+};
+
+struct function {
+	struct instruction code[INSTRUCTIONS_MAX];
+	size_t count;
+};
+
+/* The instructions of one function of the library, as objdump prints them. */
+static void
+disassemble(const char *name, struct function *ret)
+{
+	char *option = th_format("--disassemble=%s", name);
+	char *text = th_command_output(
+		TH_WORDS("objdump", "-d", "--no-show-raw-insn", option, TH_LIBRARY));
+	char *rest;
+
+	ret->count = 0;
+	for (char *line = strtok_r(text, "\n", &rest); line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		char *end;
+		unsigned long address = strtoul(line, &end, 16);
+
+		if (end == line || end[0] != ':' || end[1] != '\t')
+			continue;
+		assert_true(ret->count < INSTRUCTIONS_MAX);
+		ret->code[ret->count].address = address;
+		snprintf(ret->code[ret->count].text, sizeof(ret->code[0].text), "%s", end + 2);
+		ret->count++;
+	}
+	assert_true(ret->count > 0);
+	free(option);
+	free(text);
+}
+
+static bool
+starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Whether it leaves the function for good: to the next allocator, or to a slow path. */
+static bool
+is_final_jump(const struct function *function, const char *text)
+{
+	unsigned long target;
+
+	if (!starts_with(text, "jmp"))
+		return false;
+	if (strchr(text, '*'))
+		return true;
+	target = strtoul(text + strcspn(text, " \t"), NULL, 16);
+	return target < function->code[0].address ||
+	       target > function->code[function->count - 1].address;
+}
+
+/*
+ * Disassembles a function and counts the instructions of its fast path: compilers lay out the
+ * likely way straight, so it is everything up to the first indirect jump.
+ */
+static size_t
+read_fast_path(const char *name, struct function *function)
+{
+	disassemble(name, function);
+	for (size_t i = 0; i < function->count; i++) {
+		const char *text = function->code[i].text;
+
+		if (is_final_jump(function, text) && strchr(text, '*'))
+			return i + 1;
+		if (starts_with(text, "call") || starts_with(text, "ret"))
+			fail_msg("%s: \"%s\" on the fast path", name, text);
+	}
+	fail_msg("%s does not end in a jump to the next allocator", name);
+	return 0;
+}
+
+static size_t
+count_in_path(const struct function *function, size_t length, const char *part)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < length; i++)
+		found += strstr(function->code[i].text, part) != NULL;
+	return found;
+}
+
+static void
+skip_unless_x86_64(void)
+{
+#ifndef __x86_64__
+	skip();
+#endif
+}
+
+static void
+malloc_costs_few_instructions(void **state)
+{
+	struct function function;
+	size_t length;
+
+	(void)state;
+	skip_unless_x86_64();
+	length = read_fast_path("malloc", &function);
+	print_message("malloc: %zu instructions\n", length);
+	assert_in_range(length, 1, MALLOC_INSTRUCTIONS_MAX);
+	assert_int_equal(count_in_path(&function, length, "%fs:"), 1);
+	assert_int_equal(count_in_path(&function, length, "lock "), 0);
+}
+
+static void
+free_costs_few_instructions(void **state)
+{
+	struct function function;
+	size_t length;
+
+	(void)state;
+	skip_unless_x86_64();
+	length = read_fast_path("free", &function);
+	print_message("free: %zu instructions\n", length);
+	assert_in_range(length, 1, FREE_INSTRUCTIONS_MAX);
+	assert_int_equal(count_in_path(&function, length, "lock "), 0);
+}
+
+/* RTLD_NEXT is answered by the caller's return address: ours must not be in between. */
+static void
+dlsym_ends_in_a_tail_jump(void **state)
+{
+	struct function function;
+	bool found = false;
+
+	(void)state;
+	skip_unless_x86_64();
+	disassemble("dlsym", &function);
+	for (size_t i = 0; i < function.count; i++) {
+		const char *text = function.code[i].text;
+
+		found |= is_final_jump(&function, text) && strchr(text, '*');
+	}
+	assert_true(found);
+}
+
+/* --- who includes what ------------------------------------------------------------------- */
+
+struct include_rule {
+	const char *room;          /* whose files */
+	const char *const *others; /* rooms it may not include from */
+	const char *const *except; /* headers it may include nevertheless */
+};
+
+static const struct include_rule include_rules[] = {
+	{"unify", (const char *const[]){"jvmti", "preload", "report", NULL}, NULL},
+	{"jvmti", (const char *const[]){"report", NULL}, NULL},
+	{"preload", (const char *const[]){"report", NULL}, NULL},
+	{"report", (const char *const[]){"jvmti", "preload", "unify", NULL},
+		(const char *const[]){"unify/log_format.h", "preload/launch.h", NULL}},
+};
+
+/* Fails the test if one "#include" line of `rule->room` breaks the rule. */
+static void
+check_include(const struct include_rule *rule, const char *file, const char *header)
+{
+	char room[32];
+
+	snprintf(room, sizeof(room), "%.*s", (int)strcspn(header, "/"), header);
+	if (is_in(rule->others, room) && !(rule->except && is_in(rule->except, header)))
+		fail_msg("%s includes %s", file, header);
+}
+
+static size_t
+check_room(const struct include_rule *rule)
+{
+	char *directory = th_format(TH_TEST_SOURCE "/%s", rule->room);
+	char *text = th_command_output(
+		TH_WORDS("grep", "-rEo", "^ *# *include *\"[^\"]+\"", directory));
+	size_t found = 0;
+	char *rest;
+
+	for (char *line = strtok_r(text, "\n", &rest); line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		char *quote = strchr(line, '"');
+
+		assert_non_null(quote);
+		quote[strlen(quote) - 1] = '\0';
+		line[strcspn(line, ":")] = '\0';
+		check_include(rule, line, quote + 1);
+		found++;
+	}
+	free(directory);
+	free(text);
+	return found;
+}
+
+static void
+rooms_include_only_what_they_may(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(include_rules) / sizeof(include_rules[0]); i++)
+		assert_true(check_room(&include_rules[i]) > 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exports_exactly_the_allowed_names),
+		cmocka_unit_test(needs_libc_alone),
+		cmocka_unit_test(is_bound_at_load),
+		cmocka_unit_test(malloc_costs_few_instructions),
+		cmocka_unit_test(free_costs_few_instructions),
+		cmocka_unit_test(dlsym_ends_in_a_tail_jump),
+		cmocka_unit_test(rooms_include_only_what_they_may),
+	};
+
+	return cmocka_run_group_tests_name("build", tests, NULL, NULL);
+}
