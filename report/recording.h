@@ -183,7 +183,7 @@ void th_recording_destroy(struct th_recording *recording);
 /* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. [offline] */
 uint64_t th_recording_counter(const struct th_recording *recording, const char *name);
 
-/* Value of a setting as text; NULL bytes if the log has none of that name. [offline] */
+/* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. [offline] */
 struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
 
 /* Mean bytes between samples that the recording was set to; 0 = every allocation. [offline] */
