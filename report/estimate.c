@@ -3,7 +3,7 @@
  * Horvitz-Thompson sums, and intervals for them.
  *
  * For an interval, what was not seen is described as if it came from blocks of one size: the
- * weight of a hit is variance / unseen (which is s/p), the probability of a miss is missed /
+ * weight of a hit is variance / unseen (which is s/p), the probability of a hit is missed /
  * unseen, and the number of hits follows.  For blocks of one size this is exact; for mixtures
  * it matches mean and variance, as the gamma intervals of Fay and Feuer (Statistics in Medicine
  * 1997) do.
@@ -17,6 +17,10 @@
 
 /* Blocks that nobody saw are taken to be no smaller: a Java object's header. */
 #define SMALLEST_BLOCK 16.0
+/* Blocks that are missed with less than this probability are certain to be hit. */
+#define CERTAIN 1e-12
+/* Relative size of a difference that is nothing but rounding. */
+#define ROUNDING 1e-10
 /* The hit probability of blocks so small that it does not matter. */
 #define SMALL_PROBABILITY 1e-9
 
@@ -26,7 +30,6 @@ th_estimator_init(struct th_estimator *estimator, uint64_t interval)
 	*estimator = (struct th_estimator){.gap = (double)interval};
 }
 
-/* Adds `sign` times one value to its sums. */
 static void
 sums_add(struct th_sums *sums, double value, double probability, double miss, double factor)
 {
@@ -59,12 +62,12 @@ th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interva
 }
 
 static void
-sums_combine(struct th_sums *sums, const struct th_sums *other, double sign)
+sums_merge(struct th_sums *sums, const struct th_sums *other)
 {
-	sums->seen += sign * other->seen;
-	sums->unseen += sign * other->unseen;
-	sums->variance += sign * other->variance;
-	sums->missed += sign * other->missed;
+	sums->seen += other->seen;
+	sums->unseen += other->unseen;
+	sums->variance += other->variance;
+	sums->missed += other->missed;
 }
 
 void
@@ -72,19 +75,26 @@ th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *ot
 {
 	estimator->samples += other->samples;
 	estimator->gap = fmax(estimator->gap, other->gap);
-	sums_combine(&estimator->bytes, &other->bytes, 1);
-	sums_combine(&estimator->objects, &other->objects, 1);
+	sums_merge(&estimator->bytes, &other->bytes);
+	sums_merge(&estimator->objects, &other->objects);
 	estimator->covariance += other->covariance;
 }
 
-/* What rounding leaves below zero. */
+/* What is left of two nearly equal sums is rounding, and no sample stands behind it. */
 static void
-sums_clamp(struct th_sums *sums)
+sums_subtract(struct th_sums *sums, const struct th_sums *part)
 {
-	sums->seen = fmax(sums->seen, 0);
-	sums->unseen = fmax(sums->unseen, 0);
-	sums->variance = fmax(sums->variance, 0);
-	sums->missed = fmin(fmax(sums->missed, 0), sums->unseen);
+	struct th_sums left = {
+		.seen = fmax(sums->seen - part->seen, 0),
+		.unseen = sums->unseen - part->unseen,
+		.variance = sums->variance - part->variance,
+		.missed = sums->missed - part->missed,
+	};
+
+	if (left.unseen <= ROUNDING * sums->unseen ||
+		left.variance <= ROUNDING * sums->variance || left.missed <= 0)
+		left.unseen = left.variance = left.missed = 0;
+	*sums = left;
 }
 
 void
@@ -95,11 +105,9 @@ th_estimator_subtract(struct th_estimator *estimator, const struct th_estimator 
 		return;
 	}
 	estimator->samples -= part->samples;
-	sums_combine(&estimator->bytes, &part->bytes, -1);
-	sums_combine(&estimator->objects, &part->objects, -1);
+	sums_subtract(&estimator->bytes, &part->bytes);
+	sums_subtract(&estimator->objects, &part->objects);
 	estimator->covariance = fmax(estimator->covariance - part->covariance, 0);
-	sums_clamp(&estimator->bytes);
-	sums_clamp(&estimator->objects);
 }
 
 double
@@ -110,17 +118,21 @@ th_estimator_factor(const struct th_estimator *total, double exact)
 	return (exact - total->bytes.seen) / total->bytes.unseen;
 }
 
-/* Without samples: small blocks, of which one hit stands for `gap`. */
+/*
+ * Without samples: small blocks, of which one hit stands for `gap`.  The same where every block
+ * that was seen was certain to be: exp(-y/N), the chance that y unseen bytes stay unseen, does
+ * not depend on the sizes that they come in.
+ */
 static struct th_unseen
 unseen_of(const struct th_sums *sums, double gap)
 {
 	struct th_unseen unseen = {
 		.weight = gap, .hit = SMALL_PROBABILITY, .miss = 1 - SMALL_PROBABILITY};
 
-	if (sums->missed > 0) {
+	if (sums->unseen - sums->missed > CERTAIN * sums->unseen) {
 		unseen.weight = sums->variance / sums->unseen;
-		unseen.miss = sums->missed / sums->unseen;
-		unseen.hit = (sums->unseen - sums->missed) / sums->unseen;
+		unseen.hit = sums->missed / sums->unseen;
+		unseen.miss = (sums->unseen - sums->missed) / sums->unseen;
 		unseen.hits = sums->unseen / (unseen.weight * unseen.miss);
 	}
 	return unseen;
@@ -203,23 +215,32 @@ objects_of_share(const struct th_estimator *estimator, const struct th_estimate 
 		estimator->samples);
 }
 
+/* Blocks that were not seen are taken to be like those that were. */
+static double
+typical_size(const struct th_estimator *estimator)
+{
+	if (estimator->samples == 0)
+		return SMALLEST_BLOCK;
+	return fmax(estimator->bytes.seen / (double)estimator->samples, 1);
+}
+
 struct th_estimate
 th_estimate_objects(const struct th_estimator *estimator, const struct th_estimator *whole)
 {
-	struct th_estimate bytes = th_estimate_bytes(estimator, whole);
-	struct th_estimate alone;
+	const struct th_sums *objects = &estimator->objects;
+	double size = typical_size(estimator);
+	struct th_estimate alone, bytes;
 
-	if (bytes.exact)
-		return th_estimate_exact(estimator->objects.seen, estimator->samples);
-	if (estimator->objects.unseen <= 0 || estimator->objects.variance <= 0)
-		return estimate_of(&estimator->objects,
-			(struct th_limits){0, (bytes.high - bytes.low) / SMALLEST_BLOCK},
-			estimator->samples);
-	alone = estimate_alone(
-		&estimator->objects, estimator->gap / SMALLEST_BLOCK, estimator->samples);
+	if (estimator->gap <= 0)
+		return th_estimate_exact(objects->seen, estimator->samples);
+	alone = estimate_alone(objects, estimator->gap / size, estimator->samples);
 	if (whole == NULL || whole->bytes.unseen <= 0)
 		return alone;
-	return objects_of_share(estimator, &alone, &bytes);
+	bytes = estimate_share(estimator, whole);
+	if (estimator->bytes.unseen > 0 && objects->variance > 0)
+		return objects_of_share(estimator, &alone, &bytes);
+	return estimate_of(objects, (struct th_limits){0, (bytes.high - bytes.low) / size},
+		estimator->samples);
 }
 
 struct th_estimate

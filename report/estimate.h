@@ -80,8 +80,9 @@ double th_estimator_factor(const struct th_estimator *total, double exact);
 
 /*
  * Bytes or objects that the samples stand for.  `whole` is the calibrated whole that they are
- * part of, or NULL.  Objects that are smaller than any block seen are beyond every upper bound
- * of a number of objects; with no sample at all it assumes blocks of 16 bytes.
+ * part of, or NULL.  A number of objects supposes that the blocks nobody saw are like those
+ * that were seen: a few unseen bytes can be any number of small blocks.  Without samples it
+ * supposes blocks of 16 bytes.
  */
 struct th_estimate
 th_estimate_bytes(const struct th_estimator *estimator, const struct th_estimator *whole);
