@@ -12,7 +12,11 @@
 /* Keeps the compiler from dropping a block, or from turning the call before into a jump. */
 #define MIXED_KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
 
+#ifdef __clang__
+#define MIXED_NOINLINE __attribute__((noinline))
+#else
 #define MIXED_NOINLINE __attribute__((noinline, noclone))
+#endif
 
 struct mixed_site {
 	const char *function; /* its name, as it stands in stacks */
