@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The step cache: what a pc's call frame information amounts to, in one cache line.
+ *
+ * Readers never wait and never see half of an entry; a writer that finds another one at work
+ * gives up.  So it may be used at any place, in a signal handler that interrupted it too.
+ */
+#ifndef TH_UNIFY_UNWIND_CACHE_H
+#define TH_UNIFY_UNWIND_CACHE_H
+
+#include "unify/unwind_cfi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum th_rule_kind {
+	TH_RULE_FRAME = 1, /* the fields below say it all */
+	TH_RULE_BASE,      /* there is no caller */
+	TH_RULE_SIGNAL,    /* a signal trampoline */
+	TH_RULE_NONE,      /* no information about this pc */
+	TH_RULE_ROW,       /* too odd to be compact: ask the call frame information each time */
+};
+
+/* Callee-saved registers, one of them the return address. */
+#define TH_RULE_SAVED_MAX 12
+
+/* CFA = register + offset; the caller's sp is the CFA; saved[i] lies at CFA + 8 slot[i]. */
+struct th_rule {
+	int32_t cfa_offset; /* bytes */
+	uint8_t kind;       /* enum th_rule_kind */
+	uint8_t cfa_register;
+	uint8_t count;  /* entries in use below */
+	bool is_signed; /* as in struct th_cfi_row */
+	int16_t slot[TH_RULE_SAVED_MAX];
+	uint8_t saved[TH_RULE_SAVED_MAX];
+	uint8_t padding[4];
+};
+
+/* The compact form of `row`; TH_RULE_ROW if it has none. [in-malloc] */
+void th_rule_from_row(const struct th_cfi_row *row, struct th_rule *ret);
+
+/* As th_cfi_apply(), for a rule of kind FRAME. [in-malloc] */
+enum th_cfi_result
+th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_readable *memory);
+
+/*
+ * The rule stored under `key`, which names a pc in a module for all time (module ids are not
+ * used twice), so nothing ever has to be invalidated; 0 is no key. [in-malloc]
+ */
+bool th_rule_find(uint64_t key, struct th_rule *ret);
+
+/* Stores, if nobody else is storing at the same place. [in-malloc] */
+void th_rule_store(uint64_t key, const struct th_rule *rule);
+
+#endif
