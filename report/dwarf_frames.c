@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/demangle.h"
+
 /* Namespaces, classes, functions and blocks around a function; a guard against damaged files. */
 #define NESTING_MAX 64
+#define UNNAMED_FUNCTION "(unnamed)"
 
 /* A function without a linkage name, declared inside a namespace, class or function. */
 struct scoped_name {
@@ -36,7 +39,7 @@ struct unit {
 /* What a walk has entered: innermost first, up to the unit. */
 struct scope {
 	const struct scope *parent; /* NULL: directly in the unit */
-	const char *name;
+	Dwarf_Die *die;
 };
 
 struct th_dwarf {
@@ -93,19 +96,116 @@ add_function(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *die)
 	return true;
 }
 
+/* A string attribute of `die` or of what it is an instance of. */
+static const char *
+integrated_string(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+/* The entry that `die` is an instance of and that was declared in its scope. */
+static Dwarf_Die
+find_declaration(Dwarf_Die *die)
+{
+	static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
+	Dwarf_Die at = *die;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		Dwarf_Attribute attribute;
+		Dwarf_Die next;
+
+		if (dwarf_formref_die(dwarf_attr(&at, links[i], &attribute), &next) != NULL)
+			at = next;
+	}
+	return at;
+}
+
+static int
+compare_scoped_names(const void *left, const void *right)
+{
+	const struct scoped_name *a = left, *b = right;
+
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The name with its scopes, NULL if it has none or they lie in another unit. */
+static const char *
+find_scoped_name(const struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Die declaration = find_declaration(die);
+	const struct scoped_name wanted = {.offset = dwarf_dieoffset(&declaration)};
+	const struct scoped_name *found;
+
+	if (unit->scoped_count == 0)
+		return NULL;
+	found = bsearch(&wanted, unit->scoped_names, unit->scoped_count, sizeof(wanted),
+		compare_scoped_names);
+	return found != NULL ? found->name : NULL;
+}
+
+static void
+name_function(const struct unit *unit, Dwarf_Die *die, struct th_dwarf_frame *frame)
+{
+	frame->name = NULL;
+	frame->linkage_name = integrated_string(die, DW_AT_linkage_name);
+	if (frame->linkage_name == NULL)
+		frame->name = find_scoped_name(unit, die);
+	if (frame->name == NULL)
+		frame->name = integrated_string(die, DW_AT_name);
+}
+
+/* Puts "name::" before `tail`, which it takes over.  NULL when memory is short. */
+static char *
+prepend_scope(const char *name, char *tail)
+{
+	char *joined = NULL;
+
+	if (tail != NULL && asprintf(&joined, "%s::%s", name, tail) < 0)
+		joined = NULL;
+	free(tail);
+	return joined;
+}
+
+/* The same with the whole name of a function, which has its own scopes in it. */
+static char *
+prepend_function(const struct unit *unit, Dwarf_Die *die, char *tail)
+{
+	struct th_dwarf_frame frame;
+	char *name;
+
+	name_function(unit, die, &frame);
+	name = th_demangle(frame.linkage_name != NULL ? frame.linkage_name
+			   : frame.name != NULL       ? frame.name
+						      : UNNAMED_FUNCTION);
+	tail = prepend_scope(name != NULL ? name : UNNAMED_FUNCTION, tail);
+	free(name);
+	return tail;
+}
+
+/* How a namespace or class without a name is shown. */
+static const char *
+unnamed_scope(int tag, const char *member)
+{
+	if (tag == DW_TAG_namespace)
+		return "(anonymous namespace)";
+	return strcmp(member, "operator()") == 0 ? "{lambda}" : "{unnamed type}";
+}
+
 /* "outer::inner::name"; NULL when memory is short. */
 static char *
-join_scopes(const struct scope *scope, const char *name)
+join_scopes(const struct unit *unit, const struct scope *scope, const char *name)
 {
 	char *tail = strdup(name);
 
 	for (; scope != NULL && tail != NULL; scope = scope->parent) {
-		char *joined;
+		int tag = dwarf_tag(scope->die);
+		const char *own = dwarf_diename(scope->die);
 
-		if (asprintf(&joined, "%s::%s", scope->name, tail) < 0)
-			joined = NULL;
-		free(tail);
-		tail = joined;
+		if (tag == DW_TAG_subprogram)
+			return prepend_function(unit, scope->die, tail);
+		tail = prepend_scope(own != NULL ? own : unnamed_scope(tag, tail), tail);
 	}
 	return tail;
 }
@@ -137,27 +237,24 @@ add_scoped_name(struct unit *unit, Dwarf_Die *die, const struct scope *scope)
 	}
 	scoped = &unit->scoped_names[unit->scoped_count];
 	scoped->offset = dwarf_dieoffset(die);
-	scoped->name = join_scopes(scope, name);
+	scoped->name = join_scopes(unit, scope, name);
 	unit->scoped_count += scoped->name != NULL;
 	return scoped->name != NULL;
 }
 
-/* How entries of this kind are shown when they have no name; NULL: they are no scope. */
-static const char *
-scope_stand_in(int tag)
+static bool
+is_scope(int tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
-		return "(anonymous namespace)";
+	case DW_TAG_module:
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
-		return "(anonymous class)";
-	case DW_TAG_module:
 	case DW_TAG_subprogram:
-		return "(unnamed)";
+		return true;
 	default:
-		return NULL;
+		return false;
 	}
 }
 
@@ -172,17 +269,15 @@ collect_functions(const struct th_dwarf *dwarf, struct unit *unit, Dwarf_Die *pa
 		return true;
 	do {
 		int tag = dwarf_tag(&child);
-		const char *stand_in = scope_stand_in(tag);
-		const char *name = stand_in != NULL ? dwarf_diename(&child) : NULL;
-		struct scope inner = {scope, name != NULL ? name : stand_in};
+		const struct scope inner = {scope, &child};
 
-		if (stand_in == NULL && tag != DW_TAG_lexical_block)
+		if (!is_scope(tag) && tag != DW_TAG_lexical_block)
 			continue;
 		if (tag == DW_TAG_subprogram && (!add_function(dwarf, unit, &child) ||
 							!add_scoped_name(unit, &child, scope)))
 			return false;
 		if (!collect_functions(
-			    dwarf, unit, &child, stand_in != NULL ? &inner : scope, depth + 1))
+			    dwarf, unit, &child, is_scope(tag) ? &inner : scope, depth + 1))
 			return false;
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return true;
@@ -194,8 +289,11 @@ read_unit(const struct th_dwarf *dwarf, struct unit *unit)
 	if (unit->is_read)
 		return true;
 	unit->is_read = true;
-	return collect_functions(dwarf, unit, &unit->die, NULL, 0) &&
-	       th_address_index_sort(&unit->functions);
+	if (collect_functions(dwarf, unit, &unit->die, NULL, 0) &&
+		th_address_index_sort(&unit->functions))
+		return true;
+	th_address_index_deinit(&unit->functions);
+	return false;
 }
 
 /* A unit that does not say what it covers is read at once, to take that from its functions. */
@@ -336,66 +434,6 @@ find_chain(Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die chain[TH_DWARF_FRA
 		chain[count++] = inner;
 	}
 	return count;
-}
-
-/* A string attribute of `die` or of what it is an instance of. */
-static const char *
-integrated_string(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
-
-/* The entry that `die` is an instance of and that was declared in its scope. */
-static Dwarf_Die
-find_declaration(Dwarf_Die *die)
-{
-	static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
-	Dwarf_Die at = *die;
-
-	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		Dwarf_Attribute attribute;
-		Dwarf_Die next;
-
-		if (dwarf_formref_die(dwarf_attr(&at, links[i], &attribute), &next) != NULL)
-			at = next;
-	}
-	return at;
-}
-
-static int
-compare_scoped_names(const void *left, const void *right)
-{
-	const struct scoped_name *a = left, *b = right;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
-/* The name with its scopes, NULL if it has none or they lie in another unit. */
-static const char *
-find_scoped_name(const struct unit *unit, Dwarf_Die *die)
-{
-	Dwarf_Die declaration = find_declaration(die);
-	const struct scoped_name wanted = {.offset = dwarf_dieoffset(&declaration)};
-	const struct scoped_name *found;
-
-	if (unit->scoped_count == 0)
-		return NULL;
-	found = bsearch(&wanted, unit->scoped_names, unit->scoped_count, sizeof(wanted),
-		compare_scoped_names);
-	return found != NULL ? found->name : NULL;
-}
-
-static void
-name_function(const struct unit *unit, Dwarf_Die *die, struct th_dwarf_frame *frame)
-{
-	frame->name = NULL;
-	frame->linkage_name = integrated_string(die, DW_AT_linkage_name);
-	if (frame->linkage_name == NULL)
-		frame->name = find_scoped_name(unit, die);
-	if (frame->name == NULL)
-		frame->name = integrated_string(die, DW_AT_name);
 }
 
 static Dwarf_Word
