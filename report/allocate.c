@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void __attribute__((noreturn)) out_of_memory(void)
+void
+th_out_of_memory(void)
 {
 	fputs("twinheap: out of memory\n", stderr);
 	exit(3);
@@ -17,7 +18,7 @@ th_allocate(size_t count, size_t bytes)
 	void *memory = calloc(count ? count : 1, bytes);
 
 	if (!memory)
-		out_of_memory();
+		th_out_of_memory();
 	return memory;
 }
 
@@ -29,7 +30,7 @@ th_array_grow(void *array, size_t count, size_t *capacity, size_t element_bytes)
 	size_t larger = *capacity + *capacity / 2 + 16;
 	void *moved = larger > count ? reallocarray(array, larger, element_bytes) : NULL;
 	if (!moved)
-		out_of_memory();
+		th_out_of_memory();
 	*capacity = larger;
 	return moved;
 }
@@ -40,7 +41,7 @@ th_format_new_va(const char *format, va_list arguments)
 	char *text;
 
 	if (vasprintf(&text, format, arguments) < 0)
-		out_of_memory();
+		th_out_of_memory();
 	return text;
 }
 

@@ -9,6 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* Says so on stderr and ends the program. [offline] */
+void th_out_of_memory(void) __attribute__((noreturn));
+
 /* `count` zeroed elements of `bytes` each; the product may overflow, which ends the program. */
 void *th_allocate(size_t count, size_t bytes) __attribute__((malloc));
 

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A frame word is looked up once and what it stands for is remembered.
+ */
+#include "report/frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/java_names.h"
+#include "report/map.h"
+
+/* A run of numbers in a pool. */
+struct span {
+	size_t start;
+	uint32_t count;
+};
+
+struct th_frames {
+	const struct th_recording *recording;
+	struct th_symbols *symbols;
+	struct th_strings strings;
+
+	struct th_map function_ids; /* name << 32 | module << 2 | kind */
+	TH_ARRAY(struct th_function, functions);
+	struct th_map place_ids; /* file << 32 | line */
+	struct th_map frame_ids; /* function << 32 | place */
+	TH_ARRAY(struct th_frame, frames);
+
+	struct th_map word_ids; /* frame word */
+	TH_ARRAY(struct span, words);
+	TH_ARRAY(uint32_t, word_frames); /* innermost first */
+};
+
+/* Numbers */
+
+static uint32_t
+intern_function(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind)
+{
+	struct th_function function = {
+		.name = th_strings_intern(&frames->strings, name),
+		.module = th_strings_intern(&frames->strings, module),
+		.kind = kind,
+	};
+	bool added;
+	uint32_t number = th_map_intern(&frames->function_ids,
+		(uint64_t)function.name << 32 | (uint64_t)function.module << 2 | kind, &added);
+
+	if (added)
+		th_array_append(frames, functions, function);
+	return number;
+}
+
+static uint32_t
+intern_frame(struct th_frames *frames, uint32_t function, uint32_t file, uint32_t line)
+{
+	struct th_frame frame = {function, file, line};
+	bool added;
+	uint32_t place = th_map_intern(&frames->place_ids, (uint64_t)file << 32 | line, &added);
+	uint32_t number = th_map_intern(
+		&frames->frame_ids, (uint64_t)function << 32 | place, &added);
+
+	if (added)
+		th_array_append(frames, frames, frame);
+	return number;
+}
+
+uint32_t
+th_frames_special_function(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind)
+{
+	return intern_function(frames, name, module, kind);
+}
+
+uint32_t
+th_frames_special(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind)
+{
+	return intern_frame(frames, intern_function(frames, name, module, kind), 0, 0);
+}
+
+/* Native frames */
+
+static const struct th_module_info *
+find_module(const struct th_frames *frames, uint32_t id)
+{
+	uint32_t index = id ? th_map_find(&frames->recording->modules_ids, id) : TH_MAP_NONE;
+
+	return index == TH_MAP_NONE ? NULL : &frames->recording->modules[index];
+}
+
+/* The last component of the module's path, empty if there is none. */
+static struct th_text
+module_base_name(const struct th_module_info *module)
+{
+	struct th_text name = module ? module->path : (struct th_text){NULL, 0};
+	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
+
+	if (slash) {
+		name.length -= (uint32_t)(slash + 1 - name.bytes);
+		name.bytes = slash + 1;
+	}
+	return name;
+}
+
+static bool
+is_vm_module(const struct th_module_info *module)
+{
+	return th_text_equals(module_base_name(module), "libjvm.so");
+}
+
+/* The C and C++ runtimes, in which every thread has its first frames. */
+static bool
+is_runtime_module(const struct th_module_info *module)
+{
+	static const char *const prefixes[] = {
+		"libc.so",
+		"libc-",
+		"libc.musl",
+		"libpthread",
+		"libstdc++.so",
+		"libgcc_s.so",
+		"libm.so",
+		"libm-",
+		"ld-linux",
+		"ld-musl",
+		"[vdso]",
+	};
+	struct th_text name = module_base_name(module);
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (name.length >= length && !memcmp(name.bytes, prefixes[i], length))
+			return true;
+	}
+	return false;
+}
+
+static void
+add_native_frames(struct th_frames *frames, uint64_t word)
+{
+	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
+	struct th_text none = {"", 0};
+	char *path = th_text_clean(module ? module->path : none);
+	char *build_id = th_text_clean(module ? module->build_id : none);
+	const struct th_symbol *symbols;
+	size_t count = th_symbols_lookup(
+		frames->symbols, path, build_id, th_frame_offset(word), &symbols);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct th_symbol *symbol = &symbols[i];
+		char *name = th_text_clean(th_text_of(symbol->function));
+		uint32_t function = intern_function(frames, name, path, kind);
+		uint32_t file = th_strings_intern_text(
+			&frames->strings, th_text_of(symbol->file ? symbol->file : ""));
+		uint32_t frame = intern_frame(frames, function, file, symbol->line);
+
+		th_array_append(frames, word_frames, frame);
+		free(name);
+	}
+	free(path);
+	free(build_id);
+}
+
+/* Java frames */
+
+/* The line of the last table entry that starts at or before `bci`. */
+static uint32_t
+find_line(const struct th_method_info *method, uint32_t bci)
+{
+	uint64_t best = 0;
+
+	if (bci == TH_BCI_UNKNOWN || bci == TH_BCI_NATIVE)
+		return 0;
+	for (uint32_t i = 0; i < method->lines.count; i++) {
+		uint64_t entry = method->lines.words[i];
+
+		if (entry >> 32 <= bci && entry >= best)
+			best = entry;
+	}
+	return (uint32_t)best;
+}
+
+static void
+add_java_frame(struct th_frames *frames, uint64_t word)
+{
+	uint32_t index = th_map_find(&frames->recording->methods_ids, th_frame_method(word));
+	uint32_t frame;
+
+	if (index == TH_MAP_NONE || !frames->recording->methods[index].is_known) {
+		uint32_t function = intern_function(
+			frames, "[unknown Java method]", "", TH_KIND_JAVA);
+
+		frame = intern_frame(frames, function, 0, 0);
+	} else {
+		const struct th_method_info *method = &frames->recording->methods[index];
+		char *name = th_java_method_name(method->class_signature, method->name);
+		uint32_t function = intern_function(frames, name, "", TH_KIND_JAVA);
+
+		frame = intern_frame(frames, function,
+			th_strings_intern_text(&frames->strings, method->source_file),
+			find_line(method, th_frame_bci(word)));
+		free(name);
+	}
+	th_array_append(frames, word_frames, frame);
+}
+
+/* All kinds */
+
+static void
+add_marker(struct th_frames *frames, uint64_t word)
+{
+	bool is_virtual = (uint32_t)word == TH_MARKER_VIRTUAL_THREAD;
+	const char *name = is_virtual ? "[virtual thread]" : "[unknown marker]";
+	uint32_t frame = th_frames_special(frames, name, "", TH_KIND_VM);
+
+	th_array_append(frames, word_frames, frame);
+}
+
+static struct span
+expand(struct th_frames *frames, uint64_t word)
+{
+	bool added;
+	uint32_t number = th_map_intern(&frames->word_ids, word, &added);
+	struct span span = {.start = frames->word_frames_count};
+
+	if (!added)
+		return frames->words[number];
+	if (th_frame_kind(word) == TH_FRAME_NATIVE)
+		add_native_frames(frames, word);
+	else if (th_frame_kind(word) == TH_FRAME_JAVA)
+		add_java_frame(frames, word);
+	else
+		add_marker(frames, word);
+	span.count = (uint32_t)(frames->word_frames_count - span.start);
+	th_array_append(frames, words, span);
+	return span;
+}
+
+uint32_t
+th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
+{
+	struct span span = expand(frames, word);
+
+	*frames_ret = &frames->word_frames[span.start];
+	return span.count;
+}
+
+/* Traits */
+
+static unsigned
+word_trait(const struct th_frames *frames, uint64_t word)
+{
+	if (th_frame_kind(word) == TH_FRAME_JAVA)
+		return TH_TRAIT_JAVA;
+	if (th_frame_kind(word) != TH_FRAME_NATIVE)
+		return 0;
+	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	if (is_vm_module(module))
+		return TH_TRAIT_VM;
+	return is_runtime_module(module) ? 0 : TH_TRAIT_OTHER;
+}
+
+unsigned
+th_frames_traits(const struct th_frames *frames, uint32_t stack)
+{
+	const struct th_words *words = &frames->recording->stacks[stack].frames;
+	unsigned traits = 0;
+
+	for (uint32_t i = 0; i < words->count; i++)
+		traits |= word_trait(frames, words->words[i]);
+	return traits;
+}
+
+/* Life and questions */
+
+struct th_frames *
+th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data)
+{
+	struct th_frames *frames = th_allocate(1, sizeof(*frames));
+
+	frames->recording = recording;
+	frames->symbols = th_symbols_create(warn, warn_data);
+	if (!frames->symbols)
+		th_out_of_memory();
+	th_strings_init(&frames->strings);
+	return frames;
+}
+
+void
+th_frames_destroy(struct th_frames *frames)
+{
+	if (!frames)
+		return;
+	th_symbols_destroy(frames->symbols);
+	th_strings_deinit(&frames->strings);
+	th_map_deinit(&frames->function_ids);
+	th_map_deinit(&frames->place_ids);
+	th_map_deinit(&frames->frame_ids);
+	th_map_deinit(&frames->word_ids);
+	free(frames->functions);
+	free(frames->frames);
+	free(frames->words);
+	free(frames->word_frames);
+	free(frames);
+}
+
+const struct th_frame *
+th_frames_get(const struct th_frames *frames, uint32_t frame)
+{
+	return &frames->frames[frame];
+}
+
+const struct th_function *
+th_frames_function(const struct th_frames *frames, uint32_t function)
+{
+	return &frames->functions[function];
+}
+
+const struct th_function *
+th_frames_function_of(const struct th_frames *frames, uint32_t frame)
+{
+	return &frames->functions[frames->frames[frame].function];
+}
+
+const char *
+th_frames_string(const struct th_frames *frames, uint32_t string)
+{
+	return th_strings_get(&frames->strings, string);
+}
+
+const char *
+th_frames_function_name(const struct th_frames *frames, uint32_t function)
+{
+	return th_frames_string(frames, frames->functions[function].name);
+}
+
+uint32_t
+th_frames_function_count(const struct th_frames *frames)
+{
+	return (uint32_t)frames->functions_count;
+}
+
+uint32_t
+th_frames_count(const struct th_frames *frames)
+{
+	return (uint32_t)frames->frames_count;
+}
+
+uint32_t
+th_frames_intern(struct th_frames *frames, const char *string)
+{
+	return th_strings_intern(&frames->strings, string);
+}
