@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * getopt_long does the reading; its table is made from ours.  Each option has a function that
+ * takes its argument.
+ */
+#include "report/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+
+#define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
+#define DEFAULT_MIN_SHARE 1.0
+#define DEFAULT_TOP 10
+#define OPTIONS_MAX 32
+
+/* Takes the argument (NULL for an option without one). */
+typedef struct th_error *setter(struct th_options *options, const char *argument);
+
+struct option_entry {
+	const char *name;
+	char letter;          /* 0 = long form only */
+	const char *argument; /* NULL = takes none */
+	unsigned groups;
+	setter *set;
+	const char *help; /* wrapped at newlines */
+};
+
+/* Arguments */
+
+static struct th_error *
+bad_argument(const char *option, const char *argument, const char *expected)
+{
+	return th_error_create(
+		TH_ERROR_USAGE, "--%s %s: expected %s", option, argument, expected);
+}
+
+static struct th_error *
+set_value(struct th_options *options, const char *argument)
+{
+	static const char *const later[] = {
+		"live-bytes", "live-objects", "temp-bytes", "temp-objects"};
+
+	if (!strcmp(argument, "alloc-bytes")) {
+		options->value = TH_VALUE_ALLOC_BYTES;
+		return NULL;
+	}
+	if (!strcmp(argument, "alloc-objects")) {
+		options->value = TH_VALUE_ALLOC_OBJECTS;
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+		if (!strcmp(argument, later[i]))
+			return th_error_create(TH_ERROR_USAGE,
+				"--value %s: not available in this version; alloc-bytes and "
+				"alloc-objects are",
+				argument);
+	}
+	return bad_argument("value", argument, "alloc-bytes or alloc-objects");
+}
+
+static struct th_error *
+set_heaps(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "both"))
+		options->heaps = BOTH_HEAPS;
+	else if (!strcmp(argument, "java"))
+		options->heaps = 1u << TH_HEAP_JAVA;
+	else if (!strcmp(argument, "native"))
+		options->heaps = 1u << TH_HEAP_NATIVE;
+	else
+		return bad_argument("heaps", argument, "both, java or native");
+	return NULL;
+}
+
+/* A finite number that is not negative, and nothing behind it. */
+static bool
+parse_number(const char *text, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(value) || value < 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static struct th_error *
+set_from(struct th_options *options, const char *argument)
+{
+	if (parse_number(argument, &options->from))
+		return NULL;
+	return bad_argument("from", argument, "seconds since the start of the recording");
+}
+
+static struct th_error *
+set_to(struct th_options *options, const char *argument)
+{
+	if (parse_number(argument, &options->to))
+		return NULL;
+	return bad_argument("to", argument, "seconds since the start of the recording");
+}
+
+static struct th_error *
+set_pattern(struct th_pattern *pattern, const char *option, const char *argument)
+{
+	char reason[128];
+
+	if (pattern->is_given)
+		regfree(&pattern->regex);
+	int result = regcomp(&pattern->regex, argument, REG_EXTENDED | REG_NOSUB);
+	pattern->is_given = !result;
+	if (!result)
+		return NULL;
+	regerror(result, &pattern->regex, reason, sizeof(reason));
+	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", option, argument, reason);
+}
+
+static struct th_error *
+set_thread(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->thread, "thread", argument);
+}
+
+static struct th_error *
+set_include(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->include, "include", argument);
+}
+
+static struct th_error *
+set_exclude(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->exclude, "exclude", argument);
+}
+
+static struct th_error *
+set_vm_frames(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->all_vm_frames = true;
+	return NULL;
+}
+
+static struct th_error *
+set_annotate(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->annotate = true;
+	return NULL;
+}
+
+static struct th_error *
+set_brief(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->brief = true;
+	return NULL;
+}
+
+static struct th_error *
+set_help(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->help = true;
+	return NULL;
+}
+
+static struct th_error *
+set_min(struct th_options *options, const char *argument)
+{
+	if (parse_number(argument, &options->min_share) && options->min_share <= 100)
+		return NULL;
+	return bad_argument("min", argument, "a percentage");
+}
+
+static struct th_error *
+set_top(struct th_options *options, const char *argument)
+{
+	double value;
+
+	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
+		return bad_argument("top", argument, "a number of sites");
+	options->top = (uint64_t)value;
+	return NULL;
+}
+
+static struct th_error *
+set_format(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "collapsed"))
+		options->format = TH_OUTPUT_COLLAPSED;
+	else if (!strcmp(argument, "json"))
+		options->format = TH_OUTPUT_JSON;
+	else
+		return bad_argument("format", argument, "collapsed or json");
+	return NULL;
+}
+
+static struct th_error *
+set_output(struct th_options *options, const char *argument)
+{
+	options->output = argument;
+	return NULL;
+}
+
+/* clang-format off: the table reads better as it stands */
+static const struct option_entry entries[] = {
+	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
+		"collapsed (one line per stack, for flame graphs)\n"
+		"or json (every number with its interval)"},
+	{"output", 'o', "FILE", TH_OPTIONS_EXPORT, set_output,
+		"write there instead of to standard output"},
+	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
+		"collapsed: begin each stack with its heap"},
+	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the ten lines that `run` prints"},
+	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
+	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
+		"leave out what is less of both heaps (1)"},
+	{"value", 0, "VALUE", TH_OPTIONS_VIEW, set_value,
+		"alloc-bytes (default) or alloc-objects"},
+	{"heaps", 0, "HEAPS", TH_OPTIONS_VIEW, set_heaps, "both (default), java or native"},
+	{"from", 0, "SECONDS", TH_OPTIONS_VIEW, set_from,
+		"only what was allocated from this time on,\n"
+		"counted from the start of the recording"},
+	{"to", 0, "SECONDS", TH_OPTIONS_VIEW, set_to,
+		"only what was allocated before this time"},
+	{"thread", 0, "RE", TH_OPTIONS_VIEW, set_thread,
+		"only threads whose name matches the extended\n"
+		"regular expression"},
+	{"include", 0, "RE", TH_OPTIONS_VIEW, set_include,
+		"only stacks with a frame whose name matches"},
+	{"exclude", 0, "RE", TH_OPTIONS_VIEW, set_exclude, "only stacks without such a frame"},
+	{"vm-frames", 0, NULL, TH_OPTIONS_VIEW, set_vm_frames,
+		"show every frame inside the Java VM"},
+	{"help", 'h', NULL, ~0u, set_help, "print this help"},
+};
+/* clang-format on */
+#define ENTRY_COUNT (sizeof(entries) / sizeof(entries[0]))
+_Static_assert(ENTRY_COUNT < OPTIONS_MAX, "room for getopt's table");
+
+/* Parsing */
+
+/* The tables of getopt; `val` is the index of the entry plus 256. */
+static void
+make_tables(unsigned groups, struct option *longs, char *shorts)
+{
+	/* Operands come in their place, and a missing argument is told from a bad option. */
+	*shorts++ = '-';
+	*shorts++ = ':';
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		const struct option_entry *entry = &entries[i];
+		int has_argument = entry->argument ? required_argument : no_argument;
+
+		if (!(entry->groups & groups) && entry->groups != ~0u)
+			continue;
+		*longs++ = (struct option){entry->name, has_argument, NULL, 256 + (int)i};
+		if (entry->letter) {
+			*shorts++ = entry->letter;
+			if (entry->argument)
+				*shorts++ = ':';
+		}
+	}
+	*longs = (struct option){0};
+	*shorts = '\0';
+}
+
+static const struct option_entry *
+find_entry(int result)
+{
+	if (result >= 256)
+		return &entries[result - 256];
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].letter == result)
+			return &entries[i];
+	}
+	return NULL;
+}
+
+static struct th_error *
+bad_option(const char *verb, int result, const char *text)
+{
+	return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help", text,
+		result == ':' ? "needs an argument" : "unknown option", verb);
+}
+
+static struct th_error *
+take_log(struct th_options *options, const char *verb, const char *argument)
+{
+	if (options->log)
+		return th_error_create(TH_ERROR_USAGE,
+			"%s: one log at a time, see twinheap %s --help", argument, verb);
+	options->log = argument;
+	return NULL;
+}
+
+static struct th_error *
+take_result(struct th_options *options, const char *verb, int result)
+{
+	if (result == 1)
+		return take_log(options, verb, optarg);
+	return find_entry(result)->set(options, optarg);
+}
+
+/* Options and the log may stand in any order; "--" ends the options. */
+static struct th_error *
+parse_arguments(struct th_options *options, unsigned groups, int argc, char **argv)
+{
+	struct option longs[OPTIONS_MAX];
+	char shorts[2 * OPTIONS_MAX];
+	struct th_error *error = NULL;
+
+	make_tables(groups, longs, shorts);
+	optind = 0; /* glibc: start afresh */
+	opterr = 0;
+	while (!error) {
+		const char *text = argv[optind > 0 ? optind : 1];
+		int result = getopt_long(argc, argv, shorts, longs, NULL);
+
+		if (result == -1)
+			break;
+		if (result == '?' || result == ':')
+			return bad_option(argv[0], result, text);
+		error = take_result(options, argv[0], result);
+	}
+	while (!error && optind < argc)
+		error = take_log(options, argv[0], argv[optind++]);
+	return error;
+}
+
+struct th_error *
+th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv)
+{
+	*options = (struct th_options){
+		.heaps = BOTH_HEAPS,
+		.to = INFINITY,
+		.min_share = DEFAULT_MIN_SHARE,
+		.top = DEFAULT_TOP,
+	};
+	struct th_error *error = parse_arguments(options, groups, argc, argv);
+
+	if (error || options->help)
+		return error;
+	if (!options->log)
+		return th_error_create(TH_ERROR_USAGE, "%s: which log? see twinheap %s --help",
+			argv[0], argv[0]);
+	if (options->from >= options->to)
+		return th_error_create(TH_ERROR_USAGE, "--from must be less than --to");
+	return NULL;
+}
+
+static void
+deinit_pattern(struct th_pattern *pattern)
+{
+	if (pattern->is_given)
+		regfree(&pattern->regex);
+	pattern->is_given = false;
+}
+
+void
+th_options_deinit(struct th_options *options)
+{
+	deinit_pattern(&options->thread);
+	deinit_pattern(&options->include);
+	deinit_pattern(&options->exclude);
+}
+
+bool
+th_options_filter_stacks(const struct th_options *options)
+{
+	return options->thread.is_given || options->include.is_given ||
+	       options->exclude.is_given;
+}
+
+bool
+th_pattern_matches(const struct th_pattern *pattern, const char *text)
+{
+	return !pattern->is_given || !regexec(&pattern->regex, text, 0, NULL, 0);
+}
+
+/* Help */
+
+static void
+print_entry(FILE *file, const struct option_entry *entry)
+{
+	char left[40];
+	const char *line = entry->help;
+
+	snprintf(left, sizeof(left), "%s%.1s%s--%s%s%s", entry->letter ? "-" : "",
+		entry->letter ? &entry->letter : "", entry->letter ? ", " : "    ", entry->name,
+		entry->argument ? " " : "", entry->argument ? entry->argument : "");
+	for (;;) {
+		int length = (int)strcspn(line, "\n");
+
+		fprintf(file, "  %-24s  %.*s\n", left, length, line);
+		if (!line[length])
+			return;
+		line += length + 1;
+		left[0] = '\0';
+	}
+}
+
+void
+th_options_print_help(FILE *file, unsigned groups)
+{
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].groups == ~0u || entries[i].groups & groups)
+			print_entry(file, &entries[i]);
+	}
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of the verbs that report: one table of options, from which parsing and the
+ * help of every verb come.
+ */
+#ifndef TH_REPORT_OPTIONS_H
+#define TH_REPORT_OPTIONS_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/error.h"
+#include "unify/log_format.h"
+
+/* What a view shows of each stack. */
+enum th_view_value {
+	TH_VALUE_ALLOC_BYTES,
+	TH_VALUE_ALLOC_OBJECTS,
+};
+
+enum th_output_format {
+	TH_OUTPUT_NONE,
+	TH_OUTPUT_COLLAPSED,
+	TH_OUTPUT_JSON,
+};
+
+/* A POSIX extended regular expression, if one was given. */
+struct th_pattern {
+	bool is_given;
+	regex_t regex;
+};
+
+struct th_options {
+	const char *log;
+	enum th_view_value value;
+	unsigned heaps; /* bits 1 << enum th_heap */
+	double from;    /* seconds since the start of the recording */
+	double to;
+	struct th_pattern thread;
+	struct th_pattern include;
+	struct th_pattern exclude;
+	bool all_vm_frames;
+	bool annotate;
+	bool brief;
+	bool help;
+	double min_share; /* percent */
+	uint64_t top;     /* sites per heap */
+	enum th_output_format format;
+	const char *output; /* NULL = stdout */
+};
+
+/* Which options a verb has. */
+enum th_option_group {
+	TH_OPTIONS_VIEW = 1, /* what every view understands */
+	TH_OPTIONS_SUMMARY = 2,
+	TH_OPTIONS_TREE = 4,
+	TH_OPTIONS_EXPORT = 8,
+};
+
+/*
+ * Reads the arguments of a verb, argv[0] being its name: options of `groups` and one log.
+ * After an error or a success th_options_deinit() is due. [offline]
+ */
+struct th_error *
+th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);
+void th_options_deinit(struct th_options *options);
+
+/* Prints the options of `groups`. [offline] */
+void th_options_print_help(FILE *file, unsigned groups);
+
+/* Whether the options leave out part of the recording other than by time. [offline] */
+bool th_options_filter_stacks(const struct th_options *options);
+
+/* Whether no pattern is given or it matches. [offline] */
+bool th_pattern_matches(const struct th_pattern *pattern, const char *text);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sample finds its row in two steps: its own numbers (thread, class, stack) lead to a row that
+ * was worked out when they were first seen, and only then are names looked up, patterns matched
+ * and rows that read the same put together.
+ */
+#include "report/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/java_names.h"
+
+#define INTERNAL_GROUP "[JVM-internal]"
+#define VIRTUAL_THREAD "[virtual thread]"
+/* Row of samples that the options leave out. */
+#define NO_ROW UINT32_MAX
+
+enum match { MATCH_UNKNOWN, MATCH_NO, MATCH_YES };
+
+/* What building needs beside the profile. */
+struct builder {
+	struct th_profile *profile;
+	bool *is_internal;       /* by thread index */
+	uint32_t *thread_labels; /* by thread index */
+	uint32_t *class_names;   /* by class index */
+	uint32_t virtual_label;
+	/* By the sample's numbers, for one heap: thread << 32 | class, then that << 32 | stack. */
+	struct th_map actor_ids;
+	struct th_map raw_ids;
+	TH_ARRAY(uint32_t, raw_rows);
+	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
+	struct th_map label_ids;
+	struct th_map row_ids;
+	TH_ARRAY(uint32_t, merged_rows);
+	/* Whether a function's name matches, by its number. */
+	TH_ARRAY(uint8_t, included);
+	TH_ARRAY(uint8_t, excluded);
+};
+
+/* Threads */
+
+static uint32_t
+label_thread(struct th_profile *profile, uint32_t index)
+{
+	const struct th_thread_info *thread = &profile->recording->threads[index];
+	char *name;
+
+	if (thread->name.length)
+		name = th_text_clean(thread->name);
+	else if (thread->is_known)
+		name = th_format_new("thread %u", thread->tid);
+	else
+		name = th_format_new("[unknown thread]");
+	uint32_t label = th_frames_special_function(profile->frames, name, "", TH_KIND_GROUP);
+	free(name);
+	return label;
+}
+
+/*
+ * A thread is the VM's own when its stacks show code of the VM and never Java or anybody
+ * else's: the collector, the compilers, the VM's workers.
+ */
+static void
+find_internal_threads(struct builder *builder)
+{
+	const struct th_recording *recording = builder->profile->recording;
+	uint8_t *stacks = th_allocate(recording->stacks_count, 1);
+	uint8_t *threads = th_allocate(recording->threads_count, 1);
+
+	for (uint32_t i = 0; i < recording->stacks_count; i++)
+		stacks[i] = (uint8_t)th_frames_traits(builder->profile->frames, i);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		const struct th_samples *samples = &recording->samples[heap];
+
+		for (size_t i = 0; i < samples->items_count; i++)
+			threads[samples->items[i].thread] |= stacks[samples->items[i].stack];
+	}
+	for (uint32_t i = 0; i < recording->threads_count; i++)
+		builder->is_internal[i] = threads[i] == TH_TRAIT_VM;
+	free(stacks);
+	free(threads);
+}
+
+static uint32_t
+name_class(struct th_profile *profile, uint32_t index)
+{
+	const struct th_class_info *class = &profile->recording->classes[index];
+
+	if (!class->is_known)
+		return 0;
+	char *name = th_java_class_name(class->signature);
+	uint32_t number = th_frames_intern(profile->frames, name);
+	free(name);
+	return number;
+}
+
+static void
+builder_init(struct builder *builder, struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+
+	*builder = (struct builder){
+		.profile = profile,
+		.is_internal = th_allocate(recording->threads_count, sizeof(bool)),
+		.thread_labels = th_allocate(recording->threads_count, sizeof(uint32_t)),
+		.class_names = th_allocate(recording->classes_count, sizeof(uint32_t)),
+		.virtual_label = th_frames_special_function(
+			profile->frames, VIRTUAL_THREAD, "", TH_KIND_GROUP),
+	};
+	for (uint32_t i = 0; i < recording->threads_count; i++)
+		builder->thread_labels[i] = label_thread(profile, i);
+	for (uint32_t i = 0; i < recording->classes_count; i++)
+		builder->class_names[i] = name_class(profile, i);
+	find_internal_threads(builder);
+}
+
+static void
+builder_deinit(struct builder *builder)
+{
+	free(builder->is_internal);
+	free(builder->thread_labels);
+	free(builder->class_names);
+	th_map_deinit(&builder->actor_ids);
+	th_map_deinit(&builder->raw_ids);
+	th_map_deinit(&builder->label_ids);
+	th_map_deinit(&builder->row_ids);
+	free(builder->raw_rows);
+	free(builder->merged_rows);
+	free(builder->included);
+	free(builder->excluded);
+}
+
+/* Patterns */
+
+static bool
+function_matches(const struct builder *builder, const struct th_pattern *pattern,
+	uint8_t *known, uint32_t function)
+{
+	const struct th_frames *frames = builder->profile->frames;
+
+	if (known[function] == MATCH_UNKNOWN) {
+		const char *name = th_frames_function_name(frames, function);
+
+		known[function] = th_pattern_matches(pattern, name) ? MATCH_YES : MATCH_NO;
+	}
+	return known[function] == MATCH_YES;
+}
+
+/* Room for what is known of every function. */
+static void
+prepare_matches(struct builder *builder)
+{
+	uint32_t count = th_frames_function_count(builder->profile->frames);
+
+	while (builder->included_count < count) {
+		th_array_append(builder, included, MATCH_UNKNOWN);
+		th_array_append(builder, excluded, MATCH_UNKNOWN);
+	}
+}
+
+static bool
+any_function_matches(const struct builder *builder, const struct th_pattern *pattern,
+	uint8_t *known, const struct th_row *row)
+{
+	const struct th_profile *profile = builder->profile;
+	struct th_path path = th_paths_get(profile->paths, row->path);
+
+	if (row->is_internal &&
+		function_matches(builder, pattern, known, profile->internal_group))
+		return true;
+	for (uint32_t i = 0; i < path.count; i++) {
+		uint32_t function = th_frames_get(profile->frames, path.frames[i])->function;
+
+		if (function_matches(builder, pattern, known, function))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_selected(struct builder *builder, const struct th_row *row)
+{
+	const struct th_options *options = builder->profile->options;
+	const char *thread = th_frames_function_name(builder->profile->frames, row->thread);
+
+	if (!th_pattern_matches(&options->thread, thread))
+		return false;
+	if (!options->include.is_given && !options->exclude.is_given)
+		return true;
+	prepare_matches(builder);
+	if (options->include.is_given &&
+		!any_function_matches(builder, &options->include, builder->included, row))
+		return false;
+	return !options->exclude.is_given ||
+	       !any_function_matches(builder, &options->exclude, builder->excluded, row);
+}
+
+/* Rows */
+
+static uint32_t
+add_row(struct builder *builder, const struct th_row *row)
+{
+	struct th_profile *profile = builder->profile;
+	bool added;
+	uint32_t label = th_map_intern(
+		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
+	uint32_t number = th_map_intern(
+		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
+
+	if (added) {
+		th_array_append(builder, merged_rows, (uint32_t)profile->rows_count);
+		th_array_append(profile, rows, *row);
+	}
+	return builder->merged_rows[number];
+}
+
+/* The row of samples with these numbers, seen for the first time. */
+static uint32_t
+find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
+{
+	struct th_profile *profile = builder->profile;
+	struct th_row row = {
+		.heap = heap,
+		.path = th_paths_resolve(profile->paths, sample->stack, heap),
+		.thread = builder->thread_labels[sample->thread],
+		.is_internal = builder->is_internal[sample->thread],
+		.sum = th_calibration_empty(&profile->heaps[heap]),
+	};
+
+	if (heap == TH_HEAP_JAVA)
+		row.class_name = builder->class_names[sample->class];
+	if (th_paths_get(profile->paths, row.path).is_virtual)
+		row.thread = builder->virtual_label;
+	return is_selected(builder, &row) ? add_row(builder, &row) : NO_ROW;
+}
+
+static uint32_t
+row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
+{
+	bool added;
+	uint32_t actor = th_map_intern(
+		&builder->actor_ids, (uint64_t)sample->thread << 32 | sample->class, &added);
+	uint32_t raw = th_map_intern(
+		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
+
+	if (added)
+		th_array_append(builder, raw_rows, find_row(builder, heap, sample));
+	return builder->raw_rows[raw];
+}
+
+static void
+add_heap(struct builder *builder, enum th_heap heap)
+{
+	struct th_profile *profile = builder->profile;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+
+		if (!th_window_holds(&profile->window, sample->time))
+			continue;
+		uint32_t row = row_of(builder, heap, sample);
+		if (row != NO_ROW)
+			th_calibration_add(&profile->heaps[heap], profile->recording, sample,
+				&profile->rows[row].sum);
+	}
+}
+
+/* The numbers of the other heap's samples mean other rows. */
+static void
+forget_heap(struct builder *builder)
+{
+	th_map_deinit(&builder->actor_ids);
+	th_map_deinit(&builder->raw_ids);
+	th_map_deinit(&builder->label_ids);
+	th_map_deinit(&builder->row_ids);
+	builder->raw_rows_count = 0;
+	builder->merged_rows_count = 0;
+}
+
+/* Profiles */
+
+/* A time of the options on the clock of the recording. */
+static uint64_t
+absolute_time(const struct th_recording *recording, double seconds)
+{
+	double nanoseconds = (double)recording->start + seconds * 1e9;
+
+	return nanoseconds < 0x1p63 ? recording->start + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+}
+
+static struct th_window
+window_of(const struct th_recording *recording, const struct th_options *options)
+{
+	return (struct th_window){
+		.from = options->from > 0 ? absolute_time(recording, options->from) : 0,
+		.to = absolute_time(recording, options->to),
+	};
+}
+
+struct th_profile *
+th_profile_create(const struct th_recording *recording, const struct th_options *options,
+	th_symbols_warn *warn, void *warn_data)
+{
+	struct th_profile *profile = th_allocate(1, sizeof(*profile));
+	struct builder builder;
+
+	profile->recording = recording;
+	profile->options = options;
+	profile->window = window_of(recording, options);
+	profile->frames = th_frames_create(recording, warn, warn_data);
+	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
+	profile->internal_group = th_frames_special_function(
+		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
+	builder_init(&builder, profile);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		th_calibration_init(
+			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
+		profile->selected[heap] = th_calibration_empty(&profile->heaps[heap]);
+		if (options->heaps & 1u << heap)
+			add_heap(&builder, (enum th_heap)heap);
+		forget_heap(&builder);
+	}
+	builder_deinit(&builder);
+	for (size_t i = 0; i < profile->rows_count; i++)
+		th_estimator_merge(
+			&profile->selected[profile->rows[i].heap], &profile->rows[i].sum);
+	return profile;
+}
+
+void
+th_profile_destroy(struct th_profile *profile)
+{
+	if (!profile)
+		return;
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		th_calibration_deinit(&profile->heaps[heap]);
+	th_paths_destroy(profile->paths);
+	th_frames_destroy(profile->frames);
+	free(profile->rows);
+	free(profile);
+}
+
+bool
+th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
+{
+	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
+}
+
+struct th_estimate
+th_profile_bytes(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
+{
+	return th_calibration_bytes(&profile->heaps[heap], sum);
+}
+
+struct th_estimate
+th_profile_objects(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
+{
+	return th_calibration_objects(&profile->heaps[heap], sum);
+}
+
+struct th_estimate
+th_profile_value(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
+{
+	if (profile->options->value == TH_VALUE_ALLOC_OBJECTS)
+		return th_profile_objects(profile, heap, sum);
+	return th_profile_bytes(profile, heap, sum);
+}
+
+double
+th_profile_point(const struct th_profile *profile, const struct th_estimator *sum)
+{
+	if (profile->options->value == TH_VALUE_ALLOC_OBJECTS)
+		return sum->objects.seen + sum->objects.unseen;
+	return sum->bytes.seen + sum->bytes.unseen;
+}
+
+uint32_t
+th_profile_functions(const struct th_profile *profile, const struct th_row *row,
+	uint32_t *functions, uint32_t capacity)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	uint32_t groups[2] = {profile->internal_group, row->thread};
+	/* A virtual thread's first frame says what its label says. */
+	uint32_t first = row->is_internal ? 0 : path.is_virtual ? 2 : 1;
+	uint32_t count = 0;
+
+	for (uint32_t i = first; i < 2; i++, count++) {
+		if (count < capacity)
+			functions[count] = groups[i];
+	}
+	for (uint32_t i = 0; i < path.count; i++, count++) {
+		if (count < capacity)
+			functions[count] =
+				th_frames_get(profile->frames, path.frames[i])->function;
+	}
+	return count;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording seen through the options of a view: one row for each heap, class, thread and
+ * stack, with the sum of its samples.  Everything that is shown is a sum of rows.
+ */
+#ifndef TH_REPORT_PROFILE_H
+#define TH_REPORT_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/calibration.h"
+#include "report/estimate.h"
+#include "report/frames.h"
+#include "report/options.h"
+#include "report/paths.h"
+#include "report/recording.h"
+
+struct th_row {
+	enum th_heap heap;
+	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
+	uint32_t class_name; /* string number; 0 = none (native, or not known) */
+	uint32_t path;
+	bool is_internal; /* a thread of the VM itself */
+	struct th_estimator sum;
+};
+
+struct th_profile {
+	const struct th_recording *recording;
+	const struct th_options *options;
+	struct th_window window;
+	struct th_calibration heaps[TH_HEAPS];
+	struct th_frames *frames;
+	struct th_paths *paths;
+	TH_ARRAY(struct th_row, rows);
+	struct th_estimator selected[TH_HEAPS]; /* sum of all rows */
+	uint32_t internal_group;                /* function number of "[JVM-internal]" */
+};
+
+/*
+ * Sums up the samples that the options select.  Recording and options must outlive the profile;
+ * `warn` is told about modules without symbols, once each. [offline]
+ */
+struct th_profile *th_profile_create(const struct th_recording *recording,
+	const struct th_options *options, th_symbols_warn *warn, void *warn_data);
+void th_profile_destroy(struct th_profile *profile);
+
+/* Whether the options select this heap and it was recorded. [offline] */
+bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
+
+/* Bytes and objects of some rows of a heap; all of them give the heap's total. [offline] */
+struct th_estimate th_profile_bytes(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
+struct th_estimate th_profile_objects(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
+
+/* The one of the two that the view is about. [offline] */
+struct th_estimate th_profile_value(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
+
+/* As th_profile_value without the interval: cheap enough to sort by. [offline] */
+double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);
+
+/*
+ * The functions of a row from its root: group of threads, thread, frames.  Writes at most
+ * `capacity` numbers and returns how many there are, whatever the capacity. [offline]
+ */
+uint32_t th_profile_functions(const struct th_profile *profile, const struct th_row *row,
+	uint32_t *functions, uint32_t capacity);
+
+#endif
