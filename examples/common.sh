@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Sourced by the run scripts of the examples, which all read
+#
+#   run [--plain] [ARGUMENT...]
+#
+# --plain runs the program by itself.  Otherwise it is recorded, and the first three reports are
+# shown.  TWINHEAP_BUILD names another build directory, JAVA_HOME another Java.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${TWINHEAP_BUILD:-$root/build}
+name=$(basename "$(cd "$(dirname "$0")" && pwd)")
+here=$build/examples/$name
+
+plain=
+if [ "${1:-}" = --plain ]; then
+	plain=yes
+	shift
+fi
+
+# java_home: JAVA_HOME, or the newest Java of this machine.
+java_home() {
+	if [ -n "${JAVA_HOME:-}" ]; then
+		printf '%s\n' "$JAVA_HOME"
+	else
+		"$root/scripts/find-jdks" | tail -n 1 | cut -d ' ' -f 2
+	fi
+}
+
+# java_feature HOME: its feature release, 0 when unknown.
+java_feature() {
+	"$root/scripts/find-jdks" | awk -v home="$(readlink -f "$1")" \
+		'$2 == home { feature = $1 } END { print feature + 0 }'
+}
+
+# record COMMAND...: runs it, and shows what was recorded unless --plain was given.
+record() {
+	local log=$here/$name.thl
+	if [ -n "$plain" ]; then
+		exec "$@"
+	fi
+	rm -f "$log"
+	"$build/twinheap" run -o "$log" -- "$@"
+	printf '\n'
+	"$build/twinheap" summary "$log"
+	printf '\n'
+	"$build/twinheap" leaks "$log" || true
+	printf '\n'
+	"$build/twinheap" tree "$log" | head -n "${TWINHEAP_EXAMPLE_LINES:-60}"
+	printf '\nThe log is %s\n' "$log"
+}
+
+if [ ! -d "$here" ]; then
+	echo "run: $here is missing: build first, with scons" >&2
+	exit 1
+fi
