@@ -64,7 +64,6 @@ enum th_log_state {
 	X(JAVA_STACK_BELOW, java_stack_below, "native samples taken below a Java frame")       \
 	X(JAVA_STACK_FOUND, java_stack_found, "native samples that carry their Java frames")   \
 	X(SEAM_GUESSED, seam_guessed, "stacks in which the place of a native segment is not certain") \
-	X(UNWIND_LIBUNWIND, unwind_libunwind, "native frames stepped by libunwind")            \
 	X(UNWIND_FRAME_POINTER, unwind_frame_pointer, "native frames stepped by frame pointer") \
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
 	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \

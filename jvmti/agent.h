@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JVMTI agent: samples the Java heap, gives native samples their Java frames, and names what
+ * it saw.  Whatever the VM refuses is left out, with a note in the log.
+ */
+#ifndef TH_JVMTI_AGENT_H
+#define TH_JVMTI_AGENT_H
+
+#include <jni.h>
+#include <stdbool.h>
+
+enum th_agent_phase {
+	TH_AGENT_ON_LOAD, /* -agentpath: the VM is not initialised yet */
+	TH_AGENT_LIVE,
+};
+
+/* What the agent needs of the rest of the library, which it knows nothing of. */
+struct th_agent_host {
+	JavaVM *vm;
+	void *(*find_symbol)(void *handle, const char *name); /* dlsym */
+	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+	bool is_verbose;
+};
+
+/*
+ * Registers with the VM.  Once a process; a second call does nothing.  The recording must run.
+ * On a thread attached to the VM.
+ */
+void th_agent_start(const struct th_agent_host *host, enum th_agent_phase phase);
+
+/* Ends everything that touches the VM. [any] */
+void th_agent_stop(void);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvmti/classes.h"
+
+#include <stddef.h>
+
+#include "unify/atomic.h"
+#include "unify/log.h"
+#include "unify/memory.h"
+
+#define SLOTS (TH_CLASSES_MAX * 2)
+#define PROBES 128
+
+static uint64_t *slots; /* hashes, atomic, 0 = empty; id = index + 1 */
+
+bool
+th_classes_init(void)
+{
+	if (!slots)
+		slots = th_memory_map(SLOTS * sizeof(*slots));
+	return slots != NULL;
+}
+
+/* FNV-1a with the finalizer of splitmix64, which spreads it over the high bits. */
+static uint64_t
+hash_text(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+	hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
+	hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
+	hash ^= hash >> 31;
+	return hash | !hash;
+}
+
+static void
+log_class(uint32_t id, const char *signature)
+{
+	struct th_event_class event = {.class = id};
+	struct th_log_part part = th_log_text(signature);
+
+	th_log_append(TH_EVENT_CLASS, &event, &part, 1);
+}
+
+uint32_t
+th_classes_id(const char *signature)
+{
+	uint64_t hash = hash_text(signature);
+
+	for (uint64_t probe = 0; probe < PROBES; probe++) {
+		uint32_t index = (uint32_t)(hash + probe) & (SLOTS - 1);
+		uint64_t found = th_load_relaxed(&slots[index]);
+
+		if (!found && th_cas_acq_rel(&slots[index], &found, hash)) {
+			log_class(index + 1, signature);
+			return index + 1;
+		}
+		if (found == hash)
+			return index + 1;
+	}
+	return 0;
+}

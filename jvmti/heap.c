@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvmti/heap.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "jvmti/classes.h"
+#include "unify/atomic.h"
+#include "unify/log.h"
+#include "unify/recorder.h"
+#include "unify/thread.h"
+
+/* The first object of a TLAB starts at most this far behind the TLAB's start. */
+#define TLAB_HEAD_BYTES 16
+/*
+ * Bits of an object's address that say where it is: some collectors keep colours above them
+ * (ZGC, 2^42 up to 4 TB of heap), in a TLAB's bounds as in references.
+ */
+#define PLACE_MASK ((UINT64_C(1) << 42) - 1)
+
+static struct {
+	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
+	enum th_heap_sampler sampler;
+	uint64_t quiet_bytes; /* atomic: of ended threads that left no record */
+	uint64_t quiet_bytes_logged;
+} heap;
+
+enum th_heap_sampler
+th_heap_sampler_of(uint32_t feature_release)
+{
+	if (feature_release >= 25)
+		return TH_SAMPLER_LAWFUL;
+	return feature_release > 11 ? TH_SAMPLER_TLAB_BIASED : TH_SAMPLER_BROKEN;
+}
+
+void
+th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
+{
+	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
+	heap.sampler = sampler;
+}
+
+/* Samples */
+
+static bool
+is_first_of_tlab(const char *thread, jobject object)
+{
+	/* A local reference is the address of a cell with the object's address. */
+	uint64_t address = *(const uintptr_t *)(const void *)object;
+	uint64_t start = *(const uintptr_t *)(const void *)(thread + heap.hotspot->tlab_start);
+
+	return ((address - start) & PLACE_MASK) <= TLAB_HEAD_BYTES;
+}
+
+/* False: this sample is one too many. */
+static bool
+undo_bias(struct th_java_object *object, struct th_thread_record *record)
+{
+	object->flags |= TH_JAVA_FIRST_OF_TLAB;
+	if (th_random_unit(&record->random) <=
+		th_sampler_probability(object->size, object->interval))
+		return true;
+	th_log_count(TH_COUNTER_JAVA_THINNED, 1);
+	return false;
+}
+
+static uint32_t
+class_of(jvmtiEnv *jvmti, jclass type)
+{
+	char *signature;
+	uint32_t id;
+
+	if ((*jvmti)->GetClassSignature(jvmti, type, &signature, NULL))
+		return 0;
+	id = th_classes_id(signature);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	return id;
+}
+
+static void
+name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	jvmtiThreadInfo info;
+
+	/* A virtual thread runs on a carrier, which keeps its own name. */
+	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
+		return;
+	th_thread_set_java_name(info.name);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
+	(*env)->DeleteLocalRef(env, info.thread_group);
+	(*env)->DeleteLocalRef(env, info.context_class_loader);
+}
+
+static void
+record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
+{
+	struct th_thread_record *record = th_thread_record();
+	struct th_java_object object = {
+		.size = (uint64_t)size,
+		.interval = th_recorder_settings()->interval,
+	};
+
+	if (!record)
+		return;
+	if (heap.hotspot) {
+		const char *thread = th_hotspot_thread(heap.hotspot, env);
+
+		th_store_release(&record->java_thread, (void *)(uintptr_t)thread);
+		object.thread_bytes = th_hotspot_bytes(heap.hotspot, thread) -
+				      record->java_before;
+		if (heap.sampler == TH_SAMPLER_TLAB_BIASED && object.interval &&
+			is_first_of_tlab(thread, reference) && !undo_bias(&object, record))
+			return;
+	}
+	object.class_id = class_of(jvmti, type);
+	th_recorder_java(&object);
+}
+
+void JNICALL
+th_heap_sampled(
+	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
+{
+	(void)thread;
+	/* An object of the library itself: the agent's thread, the agent's start. */
+	if (th_thread.guard)
+		return;
+	th_guard_enter();
+	record_object(jvmti, env, object, type, size);
+	th_guard_leave();
+}
+
+/* Exact bytes */
+
+void
+th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past)
+{
+	struct th_thread_record *record;
+
+	th_guard_enter();
+	record = th_thread_record();
+	if (record) {
+		name_thread(jvmti, env, thread);
+		if (heap.hotspot) {
+			char *java_thread = th_hotspot_thread(heap.hotspot, env);
+
+			record->java_before =
+				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0;
+			th_store_release(&record->java_thread, (void *)java_thread);
+		}
+	}
+	th_guard_leave();
+}
+
+static void
+log_end(struct th_thread_record *record, uint64_t bytes)
+{
+	th_store_release(&record->java_thread, NULL);
+	if (record->logged)
+		th_thread_log_heap_bytes(record->id, TH_HEAP_JAVA, bytes);
+	else
+		th_add_relaxed(&heap.quiet_bytes, bytes);
+}
+
+void
+th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	struct th_thread_record *record;
+
+	th_guard_enter();
+	record = th_thread.record;
+	if (record && record->java_thread && heap.hotspot) {
+		char *java_thread = th_hotspot_thread(heap.hotspot, env);
+
+		name_thread(jvmti, env, thread);
+		log_end(record,
+			th_hotspot_bytes(heap.hotspot, java_thread) - record->java_before);
+	}
+	th_guard_leave();
+}
+
+/*
+ * The bytes of another thread.  Its JavaThread may be deleted at any moment, but not before
+ * th_heap_thread_ends() has cleared the pointer: if the pointer is still there afterwards, what
+ * was read was valid.  The copy through the kernel fails where a plain read would fault.
+ */
+static bool
+read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
+{
+	const struct th_hotspot *hotspot = heap.hotspot;
+	char *thread = th_load_acquire(&record->java_thread);
+	uint64_t allocated, start, top;
+	struct iovec local[] = {{&allocated, 8}, {&start, 8}, {&top, 8}};
+
+	if (!thread)
+		return false;
+	struct iovec remote[] = {{thread + hotspot->allocated_bytes, 8},
+		{thread + hotspot->tlab_start, 8}, {thread + hotspot->tlab_top, 8}};
+	if (process_vm_readv(getpid(), local, 3, remote, 3, 0) != 24 ||
+		th_load_acquire(&record->java_thread) != thread)
+		return false;
+	*bytes_ret = allocated + (top - start) - record->java_before;
+	return true;
+}
+
+static void
+log_thread(struct th_thread_record *record, bool final)
+{
+	uint64_t bytes;
+
+	if (!record->logged && !final)
+		return;
+	if (!read_bytes(record, &bytes) || bytes == record->java_bytes_logged)
+		return;
+	if (!record->logged)
+		th_add_relaxed(&heap.quiet_bytes, bytes);
+	else if (th_thread_log_heap_bytes(record->id, TH_HEAP_JAVA, bytes))
+		record->java_bytes_logged = bytes;
+}
+
+void
+th_heap_log_bytes(bool final)
+{
+	struct th_thread_record *record = th_thread_first();
+	uint64_t quiet;
+
+	for (; record && heap.hotspot; record = th_thread_next(record))
+		log_thread(record, final);
+	quiet = th_load_relaxed(&heap.quiet_bytes);
+	if (quiet != heap.quiet_bytes_logged &&
+		th_thread_log_heap_bytes(0, TH_HEAP_JAVA, quiet))
+		heap.quiet_bytes_logged = quiet;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvmti/hotspot.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define UNKNOWN (-1)
+
+/* A table of the VM: its base and where in an entry things lie, each behind a symbol. */
+struct table {
+	const char *base;
+	uint64_t stride;
+};
+
+static uint64_t
+read_word(const struct th_hotspot_source *source, const char *symbol)
+{
+	const uint64_t *address = source->find_symbol(source->libjvm, symbol);
+
+	return address ? *address : 0;
+}
+
+static struct table
+find_table(const struct th_hotspot_source *source, const char *base, const char *stride)
+{
+	return (struct table){
+		(const char *)(uintptr_t)read_word(source, base), read_word(source, stride)};
+}
+
+static const char *
+text_at(const char *entry, uint64_t offset)
+{
+	return *(const char *const *)(const void *)(entry + offset);
+}
+
+/* Fields */
+
+struct field_table {
+	struct table table;
+	uint64_t type_name;
+	uint64_t field_name;
+	uint64_t is_static;
+	uint64_t offset;
+	uint64_t address;
+};
+
+static struct field_table
+find_fields(const struct th_hotspot_source *source)
+{
+	return (struct field_table){
+		.table = find_table(
+			source, "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride"),
+		.type_name = read_word(source, "gHotSpotVMStructEntryTypeNameOffset"),
+		.field_name = read_word(source, "gHotSpotVMStructEntryFieldNameOffset"),
+		.is_static = read_word(source, "gHotSpotVMStructEntryIsStaticOffset"),
+		.offset = read_word(source, "gHotSpotVMStructEntryOffsetOffset"),
+		.address = read_word(source, "gHotSpotVMStructEntryAddressOffset"),
+	};
+}
+
+static const char *
+find_field(const struct field_table *fields, const char *type, const char *name)
+{
+	const char *entry = fields->table.base;
+
+	for (; text_at(entry, fields->type_name); entry += fields->table.stride)
+		if (!strcmp(text_at(entry, fields->type_name), type) &&
+			!strcmp(text_at(entry, fields->field_name), name))
+			return entry;
+	return NULL;
+}
+
+static int64_t
+field_offset(const struct field_table *fields, const char *type, const char *name)
+{
+	const char *entry = find_field(fields, type, name);
+
+	return entry ? *(const int64_t *)(const void *)(entry + fields->offset) : UNKNOWN;
+}
+
+/* A field of a field: unknown when either is. */
+static int64_t
+inner_offset(int64_t outer, int64_t inner)
+{
+	return outer == UNKNOWN || inner == UNKNOWN ? UNKNOWN : outer + inner;
+}
+
+/* Value of a static field of pointer size, 0 when unknown. */
+static uintptr_t
+static_pointer(const struct field_table *fields, const char *type, const char *name)
+{
+	const char *entry = find_field(fields, type, name);
+	const uintptr_t *address =
+		entry ? *(const uintptr_t *const *)(const void *)(entry + fields->address)
+		      : NULL;
+
+	return address ? *address : 0;
+}
+
+static void
+read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	int64_t anchor = field_offset(fields, "JavaThread", "_anchor");
+	int64_t sp = field_offset(fields, "JavaFrameAnchor", "_last_Java_sp");
+	int64_t tlab = field_offset(fields, "Thread", "_tlab");
+	int64_t wrapper = field_offset(fields, "JavaCallWrapper", "_anchor");
+
+	hotspot->thread_state = field_offset(fields, "JavaThread", "_thread_state");
+	hotspot->last_java_sp = inner_offset(anchor, sp);
+	hotspot->allocated_bytes = field_offset(fields, "Thread", "_allocated_bytes");
+	hotspot->tlab_start = inner_offset(
+		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_start"));
+	hotspot->tlab_top = inner_offset(
+		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_top"));
+	hotspot->stack_base = field_offset(fields, "JavaThread", "_stack_base");
+	if (hotspot->stack_base == UNKNOWN)
+		hotspot->stack_base = field_offset(fields, "Thread", "_stack_base");
+	hotspot->wrapper_last_java_sp = inner_offset(wrapper, sp);
+	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
+	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN
+						     : wrapper - 2 * (int64_t)sizeof(void *);
+	hotspot->code_low = static_pointer(fields, "CodeCache", "_low_bound");
+	hotspot->code_high = static_pointer(fields, "CodeCache", "_high_bound");
+	hotspot->call_stub_return = static_pointer(
+		fields, "StubRoutines", "_call_stub_return_address");
+}
+
+/* Constants */
+
+struct constant_table {
+	struct table table;
+	uint64_t name;
+	uint64_t value;
+};
+
+static int64_t
+find_constant(const struct constant_table *constants, const char *name)
+{
+	const char *entry = constants->table.base;
+
+	for (; text_at(entry, constants->name); entry += constants->table.stride)
+		if (!strcmp(text_at(entry, constants->name), name))
+			return *(const int32_t *)(const void *)(entry + constants->value);
+	return UNKNOWN;
+}
+
+static bool
+read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
+{
+	const struct constant_table constants = {
+		.table = find_table(source, "gHotSpotVMIntConstants",
+			"gHotSpotVMIntConstantEntryArrayStride"),
+		.name = read_word(source, "gHotSpotVMIntConstantEntryNameOffset"),
+		.value = read_word(source, "gHotSpotVMIntConstantEntryValueOffset"),
+	};
+
+	if (!constants.table.base || !constants.table.stride)
+		return false;
+	hotspot->state_in_native = find_constant(&constants, "_thread_in_native");
+	hotspot->state_in_vm = find_constant(&constants, "_thread_in_vm");
+	hotspot->state_in_java = find_constant(&constants, "_thread_in_Java");
+	hotspot->entry_frame_wrapper = find_constant(
+		&constants, "frame::entry_frame_call_wrapper_offset");
+	return true;
+}
+
+bool
+th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
+{
+	struct field_table fields = find_fields(source);
+
+	hotspot->env = UNKNOWN;
+	if (!fields.table.base || !fields.table.stride || !read_constants(hotspot, source))
+		return false;
+	read_fields(hotspot, &fields);
+	return true;
+}
+
+/* java.lang.Thread.eetop holds the address of the JavaThread. */
+bool
+th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env)
+{
+	jclass type = (*env)->FindClass(env, "java/lang/Thread");
+	jmethodID current = type ? (*env)->GetStaticMethodID(
+					   env, type, "currentThread", "()Ljava/lang/Thread;")
+				 : NULL;
+	jfieldID eetop = type ? (*env)->GetFieldID(env, type, "eetop", "J") : NULL;
+
+	if (current && eetop) {
+		jobject thread = (*env)->CallStaticObjectMethod(env, type, current);
+		jlong address = thread ? (*env)->GetLongField(env, thread, eetop) : 0;
+
+		if (address)
+			hotspot->env = (int64_t)((char *)env - (char *)(intptr_t)address);
+		(*env)->DeleteLocalRef(env, thread);
+	}
+	(*env)->ExceptionClear(env);
+	(*env)->DeleteLocalRef(env, type);
+	/* A JavaThread is some kilobytes; anything else is not what it seems. */
+	return hotspot->env > 0 && hotspot->env < 16384;
+}
+
+bool
+th_hotspot_has_frames(const struct th_hotspot *hotspot)
+{
+	return hotspot->env > 0 && hotspot->thread_state > 0 && hotspot->last_java_sp > 0 &&
+	       hotspot->state_in_native > 0 && hotspot->state_in_vm > 0 &&
+	       hotspot->state_in_java > 0 && hotspot->code_low &&
+	       hotspot->code_high > hotspot->code_low;
+}
+
+bool
+th_hotspot_has_seams(const struct th_hotspot *hotspot)
+{
+	return th_hotspot_has_frames(hotspot) && hotspot->wrapper_last_java_sp > 0 &&
+	       hotspot->wrapper_callee > 0 && hotspot->stack_base > 0 &&
+	       hotspot->entry_frame_wrapper != UNKNOWN && hotspot->call_stub_return;
+}
+
+bool
+th_hotspot_has_bytes(const struct th_hotspot *hotspot)
+{
+	return hotspot->env > 0 && hotspot->allocated_bytes > 0 && hotspot->tlab_start > 0 &&
+	       hotspot->tlab_top > 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What HotSpot tells about itself through the tables it exports for the serviceability agent
+ * (vmStructs.cpp): offsets of fields, values of constants, all looked up by name at attach.  A
+ * name that is missing switches off what needs it, nothing else.
+ */
+#ifndef TH_JVMTI_HOTSPOT_H
+#define TH_JVMTI_HOTSPOT_H
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Offsets are in bytes from the start of the JavaThread, -1 where the VM does not tell. */
+struct th_hotspot {
+	/* Of a JavaThread. */
+	int64_t env;             /* its JNIEnv */
+	int64_t thread_state;    /* int: one of the states below */
+	int64_t last_java_sp;    /* JavaFrameAnchor: the youngest Java frame; 0 = none */
+	int64_t allocated_bytes; /* jlong: what retired TLABs and large objects took */
+	int64_t tlab_start;      /* current TLAB */
+	int64_t tlab_top;
+	int64_t stack_base; /* highest address of the thread's stack */
+	/* Of a JavaCallWrapper. */
+	int64_t wrapper_last_java_sp; /* the saved anchor's */
+	int64_t wrapper_callee;       /* Method* that the VM called */
+	/* States of a thread. */
+	int64_t state_in_native;
+	int64_t state_in_vm;
+	int64_t state_in_java;
+	/* Of an entry frame: words from its frame pointer to the JavaCallWrapper*. */
+	int64_t entry_frame_wrapper;
+	/* Addresses. */
+	uintptr_t code_low; /* the code cache */
+	uintptr_t code_high;
+	uintptr_t call_stub_return; /* where Java methods called by the VM return to */
+};
+
+/* The VM's symbols are looked up by `find_symbol` (dlsym) in `libjvm`. */
+struct th_hotspot_source {
+	void *(*find_symbol)(void *handle, const char *name);
+	void *libjvm;
+};
+
+/* Reads the tables.  False: not HotSpot, or a HotSpot without them. */
+bool th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *source);
+
+/*
+ * Learns where in a JavaThread its JNIEnv lies, from the calling thread's own java.lang.Thread.
+ * In the live phase. [jvmti]
+ */
+bool th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env);
+
+/* The JavaThread of a thread's JNIEnv. [in-malloc] */
+static inline char *
+th_hotspot_thread(const struct th_hotspot *hotspot, JNIEnv *env)
+{
+	return (char *)env - hotspot->env;
+}
+
+/* True when native samples can get their Java frames. */
+bool th_hotspot_has_frames(const struct th_hotspot *hotspot);
+/* True when older native segments can be found. */
+bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
+/* True when a thread's exact bytes and its TLAB can be read. */
+bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
+
+/* Exact Java bytes that the JavaThread at `thread` has allocated; it must be the caller's own. */
+static inline uint64_t
+th_hotspot_bytes(const struct th_hotspot *hotspot, const char *thread)
+{
+	uintptr_t start = *(const uintptr_t *)(const void *)(thread + hotspot->tlab_start);
+	uintptr_t top = *(const uintptr_t *)(const void *)(thread + hotspot->tlab_top);
+
+	return *(const uint64_t *)(const void *)(thread + hotspot->allocated_bytes) +
+	       (top - start);
+}
+
+#endif

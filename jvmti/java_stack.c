@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything here runs inside malloc.  Memory of the VM is read only where the VM itself said it
+ * lies: the calling thread's own JavaThread, and its own stack between the anchor and the base.
+ */
+#include "jvmti/java_stack.h"
+
+#include <string.h>
+
+#include "jvmti/methods.h"
+
+/* forte.cpp: bytecode index of a native method. */
+#define BCI_NATIVE_METHOD (-3)
+/* forte.cpp: the VM refuses because a collection is active. */
+#define TRACE_GC_ACTIVE (-2)
+/*
+ * Words of Java stack searched for call stub frames in one capture: 512 KiB, deeper than the
+ * deepest stack that is kept.
+ */
+#define SCAN_WORDS 65536
+
+typedef struct {
+	jint bci;
+	jmethodID method;
+} call_frame;
+
+typedef struct {
+	JNIEnv *env;
+	jint count;
+	call_frame *frames;
+} call_trace;
+
+_Static_assert(sizeof(call_frame) == TH_JAVA_RAW_BYTES, "the recorder provides these");
+
+typedef void async_get_call_trace(call_trace *trace, jint depth, void *context);
+
+static struct {
+	JavaVM *vm;
+	const struct th_hotspot *hotspot;
+	async_get_call_trace *get_trace;
+	struct th_java_provider provider;
+} java;
+
+/* Reading the stack */
+
+static uintptr_t
+word_at(uintptr_t address)
+{
+	return *(const uintptr_t *)address;
+}
+
+static uintptr_t
+field_at(const char *base, int64_t offset)
+{
+	return *(const uintptr_t *)(const void *)(base + offset);
+}
+
+/* A walk from one call stub frame to the next older one. */
+struct seams {
+	char *thread;    /* JavaThread */
+	uintptr_t sp;    /* of the youngest Java frame of the segment at hand; 0 = no more */
+	uintptr_t base;  /* of the thread's stack */
+	uint32_t budget; /* words that may still be searched */
+};
+
+/* A call stub frame: the bottom of a Java segment. */
+struct entry_frame {
+	uintptr_t fp;
+	uintptr_t callee;   /* Method* that was called */
+	uintptr_t older_sp; /* youngest Java frame of the next older segment; 0 = none */
+};
+
+static bool
+on_stack(const struct seams *seams, uintptr_t address, uintptr_t above)
+{
+	return address > above && address + 512 <= seams->base && !(address & 7);
+}
+
+/*
+ * Whether the word at `slot` is the return address of a Java method into the call stub.  A stale
+ * copy in an unused spill slot would need a whole stale frame around it: the saved frame pointer
+ * below, the wrapper with this very thread in it, and an older anchor beyond.
+ */
+static bool
+read_entry_frame(const struct seams *seams, uintptr_t slot, struct entry_frame *frame)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+	uintptr_t fp = word_at(slot - sizeof(uintptr_t));
+
+	if (!on_stack(seams, fp, slot))
+		return false;
+	uintptr_t wrapper = word_at(
+		fp + (uintptr_t)(hotspot->entry_frame_wrapper * (int64_t)sizeof(uintptr_t)));
+	/* javaCalls.hpp: the thread is the wrapper's first field. */
+	if (!on_stack(seams, wrapper, fp) || word_at(wrapper) != (uintptr_t)seams->thread)
+		return false;
+	frame->fp = fp;
+	frame->callee = word_at(wrapper + (uintptr_t)hotspot->wrapper_callee);
+	frame->older_sp = word_at(wrapper + (uintptr_t)hotspot->wrapper_last_java_sp);
+	return !frame->older_sp || on_stack(seams, frame->older_sp, fp);
+}
+
+/* Finds the call stub frame below the Java frames from seams->sp on, and moves on to the next. */
+static bool
+next_entry_frame(struct seams *seams, struct entry_frame *frame)
+{
+	uintptr_t slot = seams->sp;
+
+	if (!slot)
+		return false;
+	for (; seams->budget && slot < seams->base;
+		slot += sizeof(uintptr_t), seams->budget--) {
+		if (word_at(slot) == java.hotspot->call_stub_return && slot > seams->sp &&
+			read_entry_frame(seams, slot, frame)) {
+			seams->sp = frame->older_sp;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The registers of the call stub's caller, C++ code of the VM. */
+static void
+caller_registers(const struct entry_frame *frame, struct th_registers *registers)
+{
+	memset(registers, 0, sizeof(*registers));
+	registers->pc = word_at(frame->fp + sizeof(uintptr_t));
+	registers->sp = frame->fp + 2 * sizeof(uintptr_t);
+	registers->saved[TH_REGISTER_FRAME_POINTER] = word_at(frame->fp);
+#if defined(__x86_64__)
+	/* frame_x86.hpp and stubGenerator_x86_64.cpp: what the call stub saved for its caller. */
+	registers->saved[TH_REGISTER_RBX] = word_at(frame->fp - 7 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R12] = word_at(frame->fp - 8 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R13] = word_at(frame->fp - 9 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R14] = word_at(frame->fp - 10 * sizeof(uintptr_t));
+	registers->saved[TH_REGISTER_R15] = word_at(frame->fp - 11 * sizeof(uintptr_t));
+#endif
+}
+
+/* Cutting the run of Java frames */
+
+static bool
+is_native_method(const call_frame *frame)
+{
+	return frame->bci == BCI_NATIVE_METHOD;
+}
+
+/* Up to JDK 25 a jmethodID is the address of a cell with the Method*. */
+static bool
+is_callee(const call_frame *frame, uintptr_t callee)
+{
+	uintptr_t cell = (uintptr_t)frame->method;
+
+	return cell > 65536 && !(cell & 7) && word_at(cell) == callee;
+}
+
+/*
+ * Where the segment that starts at `begin` and whose bottom method is `callee` ends: the index
+ * behind its last frame.  A native method is always the top of its segment, so the segment ends
+ * at the next one or before it, the latter where the VM itself called into Java.
+ */
+static uint32_t
+segment_end(const call_frame *frames, uint32_t begin, uint32_t count, uintptr_t callee,
+	bool *guessed)
+{
+	uint32_t next = begin + 1;
+	uint32_t candidates = 0;
+	uint32_t first = 0;
+
+	while (next < count && !is_native_method(&frames[next]))
+		next++;
+	for (uint32_t i = begin; i < next; i++) {
+		if (!is_callee(&frames[i], callee))
+			continue;
+		if (!candidates++)
+			first = i + 1;
+	}
+	if (candidates == 1)
+		return first;
+	/* None, or recursion: the native method decides, if there is one. */
+	if (next == count || !candidates || !is_callee(&frames[next - 1], callee))
+		*guessed = true;
+	return next;
+}
+
+static struct th_java_segment *
+add_segment(struct th_java_stack *stack, uint32_t begin, uint32_t end)
+{
+	struct th_java_segment *segment = &stack->segments[stack->segment_count++];
+
+	segment->begin = begin;
+	segment->end = end;
+	segment->has_native = false;
+	return segment;
+}
+
+static void
+cut_segments(struct th_java_stack *stack, struct seams *seams)
+{
+	const call_frame *frames = stack->raw;
+	struct entry_frame frame;
+	uint32_t begin = 0;
+	bool guessed = false;
+
+	while (stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
+		next_entry_frame(seams, &frame)) {
+		/* The oldest segment takes what is left. */
+		uint32_t end = frame.older_sp ? segment_end(frames, begin, stack->count,
+							frame.callee, &guessed)
+					      : stack->count;
+		struct th_java_segment *segment = add_segment(stack, begin, end);
+
+		segment->has_native = true;
+		caller_registers(&frame, &segment->native);
+		begin = end;
+		if (begin == stack->count)
+			break;
+	}
+	if (begin < stack->count) {
+		add_segment(stack, begin, stack->count);
+		guessed = true;
+	}
+	if (guessed)
+		stack->flags |= TH_STACK_SEAM_GUESSED;
+}
+
+/* The walk */
+
+static void
+translate(struct th_java_stack *stack)
+{
+	const call_frame *frames = stack->raw;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
+			       : frames[i].bci < 0          ? TH_BCI_UNKNOWN
+							    : (uint32_t)frames[i].bci;
+
+		stack->frames[i] = th_frame_java(th_methods_id(frames[i].method), bci);
+	}
+}
+
+static enum th_java_status
+get_frames(JNIEnv *env, struct th_java_stack *stack)
+{
+	call_trace trace = {env, 0, stack->raw};
+
+	java.get_trace(&trace, (jint)stack->capacity, NULL);
+	if (trace.count == TRACE_GC_ACTIVE)
+		return TH_JAVA_GC;
+	if (trace.count < 0)
+		return TH_JAVA_FAILED;
+	stack->count = (uint32_t)trace.count;
+	if (stack->count == stack->capacity)
+		stack->flags |= TH_STACK_TRUNCATED;
+	return stack->count ? TH_JAVA_FOUND : TH_JAVA_NONE;
+}
+
+static enum th_java_status
+walk(const struct th_registers *leaf, struct th_java_stack *stack)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+	JNIEnv *env;
+	enum th_java_status status;
+
+	(void)leaf;
+	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return TH_JAVA_NONE;
+	char *thread = th_hotspot_thread(hotspot, env);
+	int32_t state = *(
+		const volatile int32_t *)(const void *)(thread + hotspot->thread_state);
+	struct seams seams = {
+		.thread = thread,
+		.sp = field_at(thread, hotspot->last_java_sp),
+		.budget = SCAN_WORDS,
+	};
+	if (state == hotspot->state_in_java)
+		return TH_JAVA_IN_JAVA;
+	if (state != hotspot->state_in_native && state != hotspot->state_in_vm)
+		return TH_JAVA_FAILED;
+	if (!seams.sp)
+		return TH_JAVA_NONE;
+	status = get_frames(env, stack);
+	if (status != TH_JAVA_FOUND)
+		return status;
+	if (th_hotspot_has_seams(hotspot)) {
+		seams.base = field_at(thread, hotspot->stack_base);
+		cut_segments(stack, &seams);
+	} else {
+		add_segment(stack, 0, stack->count);
+	}
+	translate(stack);
+	return TH_JAVA_FOUND;
+}
+
+void
+th_java_stack_init(JavaVM *vm, const struct th_hotspot *hotspot, void *async)
+{
+	java.vm = vm;
+	java.hotspot = hotspot;
+	memcpy(&java.get_trace, &async, sizeof(async));
+	java.provider.limits.code_low = hotspot->code_low;
+	java.provider.limits.code_high = hotspot->code_high;
+	java.provider.walk = walk;
+}
+
+const struct th_java_provider *
+th_java_stack_provider(void)
+{
+	return java.get_trace && th_hotspot_has_frames(java.hotspot) ? &java.provider : NULL;
+}

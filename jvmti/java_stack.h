@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Java frames for the recorder, and where in them the older native segments belong.
+ *
+ * A thread's stack is a chain of segments: native code on top, the Java frames that called it,
+ * the native code that called those through the VM's call stub, and so on.  AsyncGetCallTrace
+ * gives the Java frames of all segments in one run.  The seams are found from below: every call
+ * stub frame holds a JavaCallWrapper, which saved the anchor of the segment before it and the
+ * method that was called, so the number of segments, the bottom method of each and the registers
+ * of the native code below are known.
+ */
+#ifndef TH_JVMTI_JAVA_STACK_H
+#define TH_JVMTI_JAVA_STACK_H
+
+#include <jvmti.h>
+#include <stdbool.h>
+
+#include "jvmti/hotspot.h"
+#include "unify/recorder.h"
+
+/* Both stay the caller's.  `async_get_call_trace` is libjvm's AsyncGetCallTrace. */
+void
+th_java_stack_init(JavaVM *vm, const struct th_hotspot *hotspot, void *async_get_call_trace);
+
+/* The provider for the recorder; NULL when the VM does not tell enough. */
+const struct th_java_provider *th_java_stack_provider(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvmti/methods.h"
+
+#include <string.h>
+
+#include "unify/atomic.h"
+#include "unify/log.h"
+#include "unify/memory.h"
+
+#define SLOTS (TH_METHODS_MAX * 2)
+#define PROBES 128
+/* Longest line table kept; javac writes one entry a statement. */
+#define LINES_MAX 8192
+
+static struct {
+	jmethodID *slots;  /* atomic, claimed by compare-and-swap; id = index + 1 */
+	uint32_t *pending; /* ids in order of first sight; atomic, 0 = not yet stored */
+	uint32_t count;    /* atomic: entries of `pending` */
+	uint32_t named;    /* one writer: the naming thread */
+	uint64_t *lines;   /* its buffer */
+} methods;
+
+bool
+th_methods_init(void)
+{
+	if (methods.slots)
+		return true;
+	methods.pending = th_memory_map(TH_METHODS_MAX * sizeof(*methods.pending));
+	methods.lines = th_memory_map(LINES_MAX * sizeof(*methods.lines));
+	methods.slots = th_memory_map(SLOTS * sizeof(*methods.slots));
+	return methods.slots && methods.pending && methods.lines;
+}
+
+static uint32_t
+announce(uint32_t id)
+{
+	uint32_t at = th_add_relaxed(&methods.count, 1);
+
+	if (at >= TH_METHODS_MAX) {
+		th_log_count(TH_COUNTER_METHODS_FULL, 1);
+		return 0;
+	}
+	/* Pairs with the acquire in th_methods_log_pending. */
+	th_store_release(&methods.pending[at], id);
+	return id;
+}
+
+uint32_t
+th_methods_id(jmethodID method)
+{
+	/* Ids are addresses of neighbouring words: the multiplication spreads them. */
+	uint64_t index = (uint64_t)(uintptr_t)method * 0x9e3779b97f4a7c15u >> 40;
+
+	if (!method)
+		return 0;
+	for (uint32_t probe = 0; probe < PROBES; probe++, index++) {
+		jmethodID *slot = &methods.slots[index & (SLOTS - 1)];
+		jmethodID found = th_load_relaxed(slot);
+
+		if (!found && th_cas_acq_rel(slot, &found, method))
+			return announce((uint32_t)(index & (SLOTS - 1)) + 1);
+		if (found == method)
+			return (uint32_t)(index & (SLOTS - 1)) + 1;
+	}
+	th_log_count(TH_COUNTER_METHODS_FULL, 1);
+	return 0;
+}
+
+bool
+th_methods_are_pending(void)
+{
+	return th_load_relaxed(&methods.count) > th_load_relaxed(&methods.named);
+}
+
+static uint32_t
+read_lines(jvmtiEnv *jvmti, jmethodID method)
+{
+	jvmtiLineNumberEntry *entries;
+	jint count;
+	uint32_t kept = 0;
+
+	if ((*jvmti)->GetLineNumberTable(jvmti, method, &count, &entries))
+		return 0;
+	for (; kept < LINES_MAX && kept < (uint32_t)count; kept++)
+		methods.lines[kept] = (uint64_t)entries[kept].start_location << 32 |
+				      (uint32_t)entries[kept].line_number;
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)entries);
+	return kept;
+}
+
+/* The texts of a method; each NULL where the VM does not know. */
+struct names {
+	char *class_signature;
+	char *source_file;
+	char *name;
+	char *signature;
+	jint modifiers;
+};
+
+static void
+get_names(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct names *names)
+{
+	jclass type;
+
+	memset(names, 0, sizeof(*names));
+	/* Fails for a method whose class was unloaded in between. */
+	if ((*jvmti)->GetMethodDeclaringClass(jvmti, method, &type))
+		return;
+	(*jvmti)->GetClassSignature(jvmti, type, &names->class_signature, NULL);
+	(*jvmti)->GetSourceFileName(jvmti, type, &names->source_file);
+	(*jvmti)->GetMethodName(jvmti, method, &names->name, &names->signature, NULL);
+	(*jvmti)->GetMethodModifiers(jvmti, method, &names->modifiers);
+	(*env)->DeleteLocalRef(env, type);
+}
+
+static void
+free_names(jvmtiEnv *jvmti, struct names *names)
+{
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)names->class_signature);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)names->source_file);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)names->name);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)names->signature);
+}
+
+static void
+log_method(jvmtiEnv *jvmti, JNIEnv *env, uint32_t id)
+{
+	jmethodID method = methods.slots[id - 1];
+	struct names names;
+
+	get_names(jvmti, env, method, &names);
+	struct th_event_method event = {.method = id, .modifiers = (uint32_t)names.modifiers};
+	struct th_log_part parts[] = {
+		th_log_text(names.class_signature),
+		th_log_text(names.name ? names.name : "[unloaded]"),
+		th_log_text(names.signature),
+		th_log_text(names.source_file),
+		{methods.lines, names.name ? read_lines(jvmti, method) : 0},
+	};
+	th_log_append(TH_EVENT_METHOD, &event, parts, 5);
+	free_names(jvmti, &names);
+}
+
+void
+th_methods_log_pending(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	uint32_t count = th_load_relaxed(&methods.count);
+
+	if (count > TH_METHODS_MAX)
+		count = TH_METHODS_MAX;
+	while (methods.named < count) {
+		uint32_t id = th_load_acquire(&methods.pending[methods.named]);
+
+		if (!id)
+			return; /* its finder is about to store it */
+		log_method(jvmti, env, id);
+		th_store_relaxed(&methods.named, methods.named + 1);
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Java methods: small ids for jmethodIDs in stacks, and their names for the log.
+ *
+ * Ids are given inside malloc, lock-free; the agent thread looks the names up soon after first
+ * sight, because a class may be unloaded.
+ */
+#ifndef TH_JVMTI_METHODS_H
+#define TH_JVMTI_METHODS_H
+
+#include <jvmti.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Distinct methods; frames of more are shown without a name, and counted. */
+#define TH_METHODS_MAX (1u << 17)
+
+/* Maps the table; false: no memory. */
+bool th_methods_init(void);
+
+/* The id (1..) of a method; 0 for NULL or when the table is full. [in-malloc] */
+uint32_t th_methods_id(jmethodID method);
+
+/* Whether methods wait for their names. [any] */
+bool th_methods_are_pending(void);
+
+/* Writes the METHOD records of all that wait.  One thread at a time. [agent-thread] */
+void th_methods_log_pending(jvmtiEnv *jvmti, JNIEnv *env);
+
+#endif

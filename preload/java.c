@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JNI_CreateJavaVM is exported for programs that are linked with libjvm, and handed out by our
+ * dlsym to those that look it up.  On success the agent starts at once, on the same thread, in
+ * the live phase, before any class of the application is loaded; nothing ever polls for a VM.
+ */
+#include "preload/java.h"
+
+#include <dlfcn.h>
+#include <jvmti.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jvmti/agent.h"
+#include "preload/life.h"
+#include "preload/message.h"
+#include "preload/next.h"
+#include "unify/atomic.h"
+#include "unify/recorder.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef jint create_java_vm(JavaVM **vm_ret, void **env_ret, void *arguments);
+
+EXPORT jint JNICALL JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments);
+
+static create_java_vm *real_create_java_vm; /* atomic */
+
+void *
+th_java_wrap(void *function)
+{
+	void *wrapper;
+	create_java_vm *ours = JNI_CreateJavaVM;
+
+	th_store_release((void **)(void *)&real_create_java_vm, function);
+	memcpy(&wrapper, &ours, sizeof(wrapper));
+	return wrapper;
+}
+
+bool
+th_java_is_wrapper(const void *function)
+{
+	create_java_vm *ours = JNI_CreateJavaVM;
+
+	return !memcmp(&function, &ours, sizeof(ours));
+}
+
+/* The agent's functions of libjvm: asked of the library that the VM's own code lies in. */
+static struct th_agent_host
+host_of(JavaVM *vm)
+{
+	return (struct th_agent_host){
+		.vm = vm,
+		.find_symbol = th_real_dlsym,
+		.warn = th_message,
+		.is_verbose = th_life_is_verbose(),
+	};
+}
+
+static void
+start_agent(JavaVM *vm, enum th_agent_phase phase)
+{
+	const struct th_agent_host host = host_of(vm);
+
+	if (th_life_java_comes())
+		th_agent_start(&host, phase);
+}
+
+EXPORT jint JNICALL
+JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+{
+	create_java_vm *create = th_load_acquire(&real_create_java_vm);
+	jint result;
+
+	if (!create) {
+		void *found = th_real_dlsym(RTLD_NEXT, "JNI_CreateJavaVM");
+
+		memcpy(&create, &found, sizeof(create));
+	}
+	if (!create)
+		return JNI_ERR;
+	th_life_java_comes();
+	result = create(vm_ret, env_ret, arguments);
+	if (result == JNI_OK)
+		start_agent(*vm_ret, TH_AGENT_LIVE);
+	return result;
+}
+
+/* Loaded by -agentpath: without LD_PRELOAD malloc goes past us. */
+static bool
+is_interposed(void)
+{
+	void *found = th_real_dlsym(RTLD_DEFAULT, "malloc");
+	void *(*ours)(size_t) = malloc;
+
+	return !memcmp(&found, &ours, sizeof(found));
+}
+
+static jint
+load_as_agent(JavaVM *vm, enum th_agent_phase phase)
+{
+	if (!is_interposed())
+		th_message("loaded as an agent only: the Java heap is recorded; for the C heap "
+			   "too, start the program with LD_PRELOAD or twinheap run");
+	start_agent(vm, phase);
+	return JNI_OK;
+}
+
+EXPORT jint JNICALL
+Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	(void)options;
+	(void)reserved;
+	return load_as_agent(vm, TH_AGENT_ON_LOAD);
+}
+
+EXPORT jint JNICALL
+Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
+{
+	(void)options;
+	(void)reserved;
+	return load_as_agent(vm, TH_AGENT_LIVE);
+}
+
+EXPORT void JNICALL
+Agent_OnUnload(JavaVM *vm)
+{
+	(void)vm;
+	th_agent_stop();
+}

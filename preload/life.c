@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/life.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "preload/log_path.h"
+#include "preload/message.h"
+#include "preload/next.h"
+#include "preload/process.h"
+#include "preload/settings.h"
+#include "unify/clock.h"
+#include "unify/log.h"
+#include "unify/recorder.h"
+#include "unify/thread.h"
+#include "unify/unwind.h"
+
+enum state { IDLE, RECORDING, OFF };
+
+static struct {
+	struct th_settings settings;
+	enum state state;
+	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
+} life = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool
+th_life_is_verbose(void)
+{
+	return life.settings.number[TH_SETTING_NAME_VERBOSE];
+}
+
+/* Start */
+
+static void
+log_settings(void)
+{
+	static const char *const names[] = {
+#define S(NAME, letter, option, variable, ...) variable,
+		TH_SETTINGS(S)
+#undef S
+	};
+	struct th_event_setting event = {0};
+
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		struct th_log_part parts[] = {
+			th_log_text(names[i]), th_log_text(life.settings.text[i])};
+
+		th_log_append(TH_EVENT_SETTING, &event, parts, 2);
+	}
+}
+
+static void
+log_process(void)
+{
+	struct th_event_process event = {
+		.time = th_clock_now(),
+		.pid = (uint32_t)getpid(),
+		.parent_pid = (uint32_t)getppid(),
+		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
+		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+	};
+	char executable[PATH_MAX] = "";
+	char command[4096];
+	char host[256] = "";
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+
+	if (length > 0)
+		executable[length] = '\0';
+	gethostname(host, sizeof(host) - 1);
+	struct th_log_part parts[] = {th_log_text(TH_VERSION), th_log_text(executable),
+		{command, (uint32_t)th_process_read(
+				  "/proc/self/cmdline", command, sizeof(command))},
+		th_log_text(host)};
+	th_log_append(TH_EVENT_PROCESS, &event, parts, 4);
+}
+
+static bool
+create_log(void)
+{
+	const struct th_log_identity identity = {
+		.process_start = th_process_start_time(),
+		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
+	};
+	char path[PATH_MAX];
+	enum th_log_status status = th_log_path_create(
+		life.settings.text[TH_SETTING_NAME_OUTPUT],
+		life.settings.number[TH_SETTING_NAME_MAX_LOG], &identity, path, sizeof(path));
+
+	if (status == TH_LOG_OK) {
+		if (th_life_is_verbose())
+			th_message("recording to %s", path);
+		return true;
+	}
+	th_message("%s: %s; this process is not recorded", path,
+		status == TH_LOG_NO_SPACE ? "no space for a log" : strerror(errno));
+	return false;
+}
+
+/* HotSpot's limit on the Java side is the same jint. */
+static struct th_recorder_settings
+recorder_settings(void)
+{
+	enum { BOTH, JAVA, NATIVE }; /* order of the words in the table */
+	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
+
+	return (struct th_recorder_settings){
+		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
+		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
+		.native = heaps != JAVA,
+		.java = heaps != NATIVE,
+	};
+}
+
+/* Everything that recording needs, in a process that may have run for a while already. */
+static bool
+start(void)
+{
+	const struct th_recorder_settings settings = recorder_settings();
+	bool has_modules = th_unwind_init();
+
+	if (!create_log())
+		return false;
+	log_process();
+	log_settings();
+	if (!has_modules)
+		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
+			       "frame pointer only");
+	if (th_recorder_start(&settings))
+		return true;
+	th_message("no memory for the tables; this process is not recorded");
+	th_log_close();
+	return false;
+}
+
+static void
+start_once(void)
+{
+	pthread_mutex_lock(&life.lock);
+	if (life.state == IDLE) {
+		th_guard_enter();
+		life.state = start() ? RECORDING : OFF;
+		if (life.state == OFF)
+			th_recorder_stop();
+		th_guard_leave();
+	}
+	pthread_mutex_unlock(&life.lock);
+}
+
+bool
+th_life_java_comes(void)
+{
+	if (life.state == IDLE &&
+		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE)
+		start_once();
+	return life.state == RECORDING;
+}
+
+/* Load */
+
+static uint64_t
+random_seed(void)
+{
+	uint64_t seed;
+
+	if (life.settings.is_given[TH_SETTING_NAME_SEED])
+		return life.settings.number[TH_SETTING_NAME_SEED];
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = th_clock_now() ^ (uint64_t)getpid() << 32;
+	return seed;
+}
+
+/* The parent waits for nothing: a capture that fork interrupts goes on in the parent only. */
+static void
+in_forked_child(void)
+{
+	if (life.state != RECORDING)
+		return;
+	pthread_mutex_init(&life.lock, NULL);
+	th_log_detach();
+	th_recorder_reset();
+	life.state = IDLE;
+	if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
+		start_once();
+}
+
+static bool
+is_wanted_from_start(void)
+{
+	return life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL ||
+	       !th_process_is_followed_child();
+}
+
+static void
+turn_off(void)
+{
+	life.state = OFF;
+	th_recorder_stop();
+}
+
+__attribute__((constructor)) static void
+load(void)
+{
+	char problem[256];
+	int saved_errno = errno;
+
+	th_next_init();
+	if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
+		th_message("%s; this process is not recorded", problem);
+		turn_off();
+	} else if (life.settings.number[TH_SETTING_NAME_DISABLE]) {
+		turn_off();
+	} else {
+		th_log_path_init();
+		th_thread_init(random_seed());
+		pthread_atfork(NULL, NULL, in_forked_child);
+		if (is_wanted_from_start())
+			start_once();
+	}
+	errno = saved_errno;
+}
+
+__attribute__((destructor)) static void
+unload(void)
+{
+	if (life.state != RECORDING)
+		return;
+	th_recorder_stop();
+	th_guard_enter();
+	th_thread_log_bytes(true);
+	th_log_close();
+	th_guard_leave();
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dlsym may itself allocate, on the thread that resolves: those requests, and those of other
+ * threads in the same moment, are served from a static arena and never given back.
+ */
+#include "preload/next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "unify/atomic.h"
+#include "unify/live.h"
+
+/* glibc 2.36 asks for nothing; older ones for a dlerror buffer of some hundred bytes. */
+#define ARENA_BYTES 65536
+#define ARENA_ALIGNMENT 16
+
+#if defined(__x86_64__)
+#	define DLSYM_OLD_VERSION "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#	define DLSYM_OLD_VERSION "GLIBC_2.17"
+#endif
+
+void *(*th_real_dlsym)(void *handle, const char *name);
+
+static struct {
+	_Alignas(ARENA_ALIGNMENT) unsigned char bytes[ARENA_BYTES];
+	size_t used; /* atomic */
+} arena;
+
+static unsigned char resolving; /* atomic: 1 while a thread looks the functions up */
+
+/* Bootstrap arena */
+
+/* Each block is preceded by its size, which keeps the alignment. */
+static void *
+arena_allocate(size_t size)
+{
+	if (size > ARENA_BYTES)
+		return NULL;
+	size_t bytes = ARENA_ALIGNMENT +
+		       ((size + ARENA_ALIGNMENT - 1) & ~(size_t)(ARENA_ALIGNMENT - 1));
+	size_t at = th_add_relaxed(&arena.used, bytes);
+
+	if (at + bytes > ARENA_BYTES) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	memcpy(&arena.bytes[at], &size, sizeof(size));
+	void *block = &arena.bytes[at + ARENA_ALIGNMENT];
+	th_live_pin((uintptr_t)block);
+	return block;
+}
+
+bool
+th_next_is_bootstrap(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)arena.bytes < ARENA_BYTES;
+}
+
+size_t
+th_next_bootstrap_bytes(const void *block)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)block - ARENA_ALIGNMENT, sizeof(size));
+	return size;
+}
+
+/* What stands in until the functions are known */
+
+/* True when they are known now, false when this call has to be served by the arena. */
+static bool
+ready(void)
+{
+	th_next_init();
+	return th_real_dlsym && !th_load_acquire(&resolving);
+}
+
+static void *
+bootstrap_malloc(size_t size)
+{
+	return ready() ? th_next.malloc(size) : arena_allocate(size);
+}
+
+static void *
+bootstrap_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (ready())
+		return th_next.calloc(count, size);
+	/* The arena is in .bss and never reused: zero already. */
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : arena_allocate(bytes);
+}
+
+static void *
+bootstrap_realloc(void *block, size_t size)
+{
+	if (ready())
+		return th_next.realloc(block, size);
+	void *larger = arena_allocate(size);
+	if (larger && block) {
+		size_t old = th_next_bootstrap_bytes(block);
+
+		memcpy(larger, block, old < size ? old : size);
+	}
+	return larger;
+}
+
+static void
+bootstrap_free(void *block)
+{
+	/* Not ready: nothing but arena blocks can have been handed out. */
+	if (ready())
+		th_next.free(block);
+}
+
+static void *
+bootstrap_memalign(size_t alignment, size_t size)
+{
+	if (ready())
+		return th_next.memalign(alignment, size);
+	return alignment <= ARENA_ALIGNMENT ? arena_allocate(size) : NULL;
+}
+
+static int
+bootstrap_posix_memalign(void **block_ret, size_t alignment, size_t size)
+{
+	if (ready())
+		return th_next.posix_memalign(block_ret, alignment, size);
+	void *block = bootstrap_memalign(alignment, size);
+	if (!block)
+		return ENOMEM;
+	*block_ret = block;
+	return 0;
+}
+
+static void *
+bootstrap_page(size_t size)
+{
+	return ready() ? th_next.valloc(size) : NULL;
+}
+
+static size_t
+bootstrap_usable_size(void *block)
+{
+	return ready() ? th_next.malloc_usable_size(block) : th_next_bootstrap_bytes(block);
+}
+
+struct th_next th_next = {
+	.malloc = bootstrap_malloc,
+	.calloc = bootstrap_calloc,
+	.realloc = bootstrap_realloc,
+	.free = bootstrap_free,
+	.posix_memalign = bootstrap_posix_memalign,
+	.aligned_alloc = bootstrap_memalign,
+	.memalign = bootstrap_memalign,
+	.valloc = bootstrap_page,
+	.pvalloc = bootstrap_page,
+	.malloc_usable_size = bootstrap_usable_size,
+};
+
+/* Resolution */
+
+/* dlsym is exported by us, so the real one has to be asked for by version. */
+static void *
+find_dlsym(void)
+{
+	void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+
+	return found ? found : dlvsym(RTLD_NEXT, "dlsym", DLSYM_OLD_VERSION);
+}
+
+/* valloc and pvalloc are not in every libc. */
+static void *
+unsupported_page(size_t size)
+{
+	(void)size;
+	errno = ENOMEM;
+	return NULL;
+}
+
+#define RESOLVE(field)                                              \
+	do {                                                        \
+		found = th_real_dlsym(RTLD_NEXT, #field);           \
+		if (found)                                          \
+			memcpy(&next.field, &found, sizeof(found)); \
+	} while (0)
+
+static void
+resolve(void)
+{
+	struct th_next next = th_next;
+	void *found = find_dlsym();
+
+	memcpy(&th_real_dlsym, &found, sizeof(found));
+	if (!th_real_dlsym)
+		return;
+	next.valloc = unsupported_page;
+	next.pvalloc = unsupported_page;
+	RESOLVE(free);
+	RESOLVE(realloc);
+	RESOLVE(malloc);
+	RESOLVE(calloc);
+	RESOLVE(memalign);
+	RESOLVE(posix_memalign);
+	RESOLVE(aligned_alloc);
+	RESOLVE(valloc);
+	RESOLVE(pvalloc);
+	RESOLVE(malloc_usable_size);
+	/* free and realloc first: a block of the new allocator must not meet the old free. */
+	th_store_release(&th_next.free, next.free);
+	th_store_release(&th_next.realloc, next.realloc);
+	th_next = next;
+}
+
+void
+th_next_init(void)
+{
+	static unsigned char resolved; /* atomic */
+
+	if (th_load_acquire(&resolved) || th_exchange_acquire(&resolving, 1))
+		return;
+	if (!th_load_relaxed(&resolved)) {
+		resolve();
+		th_store_release(&resolved, 1);
+	}
+	th_store_release(&resolving, 0);
+}

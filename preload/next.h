@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The next allocator: whatever defines the allocation functions behind us in the program's
+ * lookup order, usually libc.  Every block goes back to where it came from.
+ */
+#ifndef TH_PRELOAD_NEXT_H
+#define TH_PRELOAD_NEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct th_next {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *block, size_t size);
+	void (*free)(void *block);
+	int (*posix_memalign)(void **block_ret, size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	size_t (*malloc_usable_size)(void *block);
+};
+
+/* Before th_next_init() has run, each function resolves first and then forwards. */
+extern struct th_next th_next __attribute__((visibility("hidden")));
+
+/* The real dlsym; NULL before th_next_init(). */
+extern void *(*th_real_dlsym)(void *handle, const char *name);
+
+/* Resolves all of it.  Whoever comes first, on any thread; later calls do nothing. */
+void th_next_init(void);
+
+/*
+ * Whether a block came from the small arena that serves malloc while the next allocator is being
+ * looked up.  Such blocks are pinned in the live filter, so free and realloc ask. [in-malloc]
+ */
+bool th_next_is_bootstrap(const void *block);
+
+/* Usable bytes of such a block. [in-malloc] */
+size_t th_next_bootstrap_bytes(const void *block);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* By any path: libtwinheap.so, libtwinheap.so.1 */
+#define LIBRARY "libtwinheap"
+/* Longest environment variable looked at; LD_PRELOAD lists are far shorter. */
+#define VARIABLE_MAX 4096
+
+static ssize_t
+read_some(int descriptor, char *buffer, size_t capacity)
+{
+	ssize_t got;
+
+	do
+		got = read(descriptor, buffer, capacity);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+size_t
+th_process_read(const char *path, char *buffer, size_t capacity)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	size_t filled = 0;
+	ssize_t got;
+
+	if (descriptor < 0)
+		return 0;
+	while (filled < capacity &&
+		(got = read_some(descriptor, buffer + filled, capacity - filled)) > 0)
+		filled += (size_t)got;
+	close(descriptor);
+	return filled;
+}
+
+uint64_t
+th_process_start_time(void)
+{
+	char stat[1024];
+	size_t length = th_process_read("/proc/self/stat", stat, sizeof(stat) - 1);
+
+	stat[length] = '\0';
+	/* Field 2, the name in parentheses, may hold anything: count from its end. */
+	char *at = strrchr(stat, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static bool
+is_preload_of_ours(const char *variable)
+{
+	static const char name[] = "LD_PRELOAD=";
+
+	return !strncmp(variable, name, sizeof(name) - 1) && strstr(variable, LIBRARY);
+}
+
+/* Variables end with NUL; what does not fit VARIABLE_MAX is cut. */
+static bool
+has_preload(int descriptor)
+{
+	char variable[VARIABLE_MAX];
+	char chunk[4096];
+	size_t length = 0;
+	ssize_t got;
+
+	while ((got = read_some(descriptor, chunk, sizeof(chunk))) > 0) {
+		for (ssize_t i = 0; i < got; i++) {
+			variable[length] = chunk[i];
+			if (!chunk[i] && is_preload_of_ours(variable))
+				return true;
+			length = !chunk[i] ? 0 : length + (length < VARIABLE_MAX - 2);
+		}
+	}
+	return false;
+}
+
+bool
+th_process_is_followed_child(void)
+{
+	char path[64];
+	int descriptor;
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return false;
+	found = has_preload(descriptor);
+	close(descriptor);
+	return found;
+}

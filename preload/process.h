@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What /proc tells about this process.  Only in the constructor or beside it. */
+#ifndef TH_PRELOAD_PROCESS_H
+#define TH_PRELOAD_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads at most `capacity` bytes of a file; the number read, 0 on any failure. */
+size_t th_process_read(const char *path, char *buffer, size_t capacity);
+
+/*
+ * Start time in clock ticks since boot (field 22 of /proc/self/stat): the same before and after
+ * exec, another for every process that gets the same id.  0 without /proc.
+ */
+uint64_t th_process_start_time(void);
+
+/*
+ * Whether this process was started by one that was itself started with this library preloaded.
+ * False without /proc, or when the parent belongs to somebody else.
+ */
+bool th_process_is_followed_child(void);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/size.h"
+
+struct setting {
+	const char *variable;
+	enum th_setting_kind kind;
+	const char *argument;
+	const char *standard;
+	uint64_t minimum;
+	uint64_t maximum;
+};
+
+static const struct setting table[TH_SETTING_COUNT] = {
+#define S(NAME, letter, option, variable, KIND, ACCESS, argument, standard, minimum, maximum, \
+	help)                                                                                 \
+	{variable, TH_SETTING_##KIND, argument, standard, minimum, maximum},
+	TH_SETTINGS(S)
+#undef S
+};
+
+/* The position of `word` among the words of `choices`, which bars separate. */
+static bool
+read_choice(const char *word, const char *choices, uint64_t *position_ret)
+{
+	size_t length = strlen(word);
+
+	for (uint64_t position = 0;; position++) {
+		size_t end = strcspn(choices, "|");
+
+		if (end == length && !strncmp(word, choices, length)) {
+			*position_ret = position;
+			return true;
+		}
+		if (!choices[end])
+			return false;
+		choices += end + 1;
+	}
+}
+
+static bool
+is_decimal(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool
+read_value(const struct setting *setting, const char *text, uint64_t *number_ret)
+{
+	switch (setting->kind) {
+	case TH_SETTING_TEXT:
+		return true;
+	case TH_SETTING_FLAG:
+		*number_ret = *text && strcmp(text, "0") != 0;
+		return true;
+	case TH_SETTING_CHOICE:
+		return read_choice(text, setting->argument, number_ret);
+	case TH_SETTING_NUMBER:
+		if (!is_decimal(text))
+			return false;
+		break;
+	case TH_SETTING_SIZE:
+		break;
+	}
+	return th_size_parse(text, number_ret) && *number_ret >= setting->minimum &&
+	       *number_ret <= setting->maximum;
+}
+
+bool
+th_settings_read(struct th_settings *settings, char *problem_ret, size_t problem_bytes)
+{
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		const char *text = getenv(table[i].variable);
+
+		settings->is_given[i] = text && *text;
+		settings->text[i] = settings->is_given[i] ? text : table[i].standard;
+		settings->number[i] = 0;
+		if (!*settings->text[i])
+			continue;
+		if (!read_value(&table[i], settings->text[i], &settings->number[i])) {
+			snprintf(problem_ret, problem_bytes,
+				"%s=%s: not a value of the form %s", table[i].variable, text,
+				table[i].argument);
+			return false;
+		}
+	}
+	return true;
+}

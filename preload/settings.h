@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of the library, from its environment variables (settings_table.h). */
+#ifndef TH_PRELOAD_SETTINGS_H
+#define TH_PRELOAD_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/settings_table.h"
+
+enum th_follow { TH_FOLLOW_JAVA, TH_FOLLOW_ALL, TH_FOLLOW_NONE };
+
+struct th_settings {
+	const char *text[TH_SETTING_COUNT]; /* as given, else the default; the environment's */
+	uint64_t number[TH_SETTING_COUNT];  /* sizes, numbers, flags; choices by position */
+	bool is_given[TH_SETTING_COUNT];
+};
+
+/*
+ * Reads every variable.  False: one has a value that does not read; `problem_ret` says which,
+ * in one line.  In the constructor only.
+ */
+bool th_settings_read(struct th_settings *settings, char *problem_ret, size_t problem_bytes);
+
+#endif

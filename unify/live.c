@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A shard is an open-addressing table with linear probing and backward-shift deletion, so there
+ * are no tombstones to collect.  Home slot = the hash bits below the shard's; entries of one
+ * filter bit have the same home slot, which keeps the question "does another block share this
+ * bit" a scan of one cluster.
+ */
+#include "unify/live.h"
+
+#include <stddef.h>
+
+#include "unify/atomic.h"
+#include "unify/log.h"
+#include "unify/memory.h"
+
+#define SHARD_BITS 8
+#define SLOT_BITS 10
+#define SHARDS (1u << SHARD_BITS)
+#define SLOTS (1u << SLOT_BITS)
+/* Above this many entries clusters grow long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
+#define SHARD_FULL (SLOTS * 7 / 8)
+/* A holder runs some dozen instructions; who waits longer waits for a stopped thread. */
+#define LOCK_TURNS (1u << 16)
+
+struct slot {
+	uintptr_t address; /* 0 = empty */
+	uint64_t sample;
+};
+
+struct shard {
+	struct th_spinlock lock;
+	uint32_t count;
+	struct slot slots[SLOTS];
+};
+
+uint32_t th_live_filter[1u << (TH_LIVE_FILTER_BITS - 5)];
+
+static struct shard *shards;
+static uintptr_t pins[TH_LIVE_PINS_MAX];
+static unsigned pin_count;
+
+static uint32_t
+filter_bit(uintptr_t address)
+{
+	return th_live_hash(address) >> (64 - TH_LIVE_FILTER_BITS);
+}
+
+static struct shard *
+shard_of(uintptr_t address)
+{
+	return &shards[th_live_hash(address) >> (64 - SHARD_BITS)];
+}
+
+static uint32_t
+home_of(uintptr_t address)
+{
+	return th_live_hash(address) >> (64 - SHARD_BITS - SLOT_BITS) & (SLOTS - 1);
+}
+
+static uint32_t
+next_slot(uint32_t slot)
+{
+	return (slot + 1) & (SLOTS - 1);
+}
+
+static void
+set_bit(uint32_t bit)
+{
+	th_or_relaxed(&th_live_filter[bit / 32], 1u << bit % 32);
+}
+
+static bool
+is_pinned(uint32_t bit)
+{
+	for (unsigned i = 0; i < pin_count; i++)
+		if (filter_bit(pins[i]) == bit)
+			return true;
+	return false;
+}
+
+/* Clears the bit of a block that left, unless another block or a pin shares it. */
+static void
+clear_bit(const struct shard *shard, uintptr_t address)
+{
+	uint32_t bit = filter_bit(address);
+
+	for (uint32_t i = home_of(address); shard->slots[i].address; i = next_slot(i))
+		if (filter_bit(shard->slots[i].address) == bit)
+			return;
+	if (!is_pinned(bit))
+		th_and_relaxed(&th_live_filter[bit / 32], ~(1u << bit % 32));
+}
+
+bool
+th_live_init(void)
+{
+	if (!shards)
+		shards = th_memory_map(SHARDS * sizeof(*shards));
+	return shards != NULL;
+}
+
+/* The slot that holds `address`, or the empty one where it belongs. */
+static uint32_t
+find_slot(const struct shard *shard, uintptr_t address)
+{
+	uint32_t i = home_of(address);
+
+	while (shard->slots[i].address && shard->slots[i].address != address)
+		i = next_slot(i);
+	return i;
+}
+
+bool
+th_live_insert(uintptr_t address, uint64_t sample)
+{
+	struct shard *shard;
+	bool entered = false;
+
+	if (!shards)
+		return false;
+	shard = shard_of(address);
+	if (!th_lock_bounded(&shard->lock, LOCK_TURNS))
+		return false;
+	struct slot *slot = &shard->slots[find_slot(shard, address)];
+	if (slot->address || shard->count < SHARD_FULL) {
+		shard->count += !slot->address;
+		*slot = (struct slot){address, sample};
+		set_bit(filter_bit(address));
+		entered = true;
+	}
+	th_unlock(&shard->lock);
+	return entered;
+}
+
+/* Empties slot `hole` and closes the gap (Knuth, 6.4 algorithm R). */
+static void
+delete_slot(struct shard *shard, uint32_t hole)
+{
+	uint32_t i = hole;
+
+	for (;;) {
+		i = next_slot(i);
+		if (!shard->slots[i].address)
+			break;
+		uint32_t home = home_of(shard->slots[i].address);
+		/* An entry may move back to the hole unless its home lies cyclically in (hole, i]. */
+		if (((i - home) & (SLOTS - 1)) >= ((i - hole) & (SLOTS - 1))) {
+			shard->slots[hole] = shard->slots[i];
+			hole = i;
+		}
+	}
+	shard->slots[hole].address = 0;
+	shard->count--;
+}
+
+uint64_t
+th_live_remove(uintptr_t address)
+{
+	struct shard *shard;
+	uint64_t sample = 0;
+
+	if (!shards)
+		return 0;
+	shard = shard_of(address);
+	if (!th_lock_bounded(&shard->lock, LOCK_TURNS))
+		return 0;
+	uint32_t slot = find_slot(shard, address);
+	if (shard->slots[slot].address) {
+		sample = shard->slots[slot].sample;
+		delete_slot(shard, slot);
+		clear_bit(shard, address);
+	}
+	th_unlock(&shard->lock);
+	return sample;
+}
+
+void
+th_live_pin(uintptr_t address)
+{
+	if (pin_count == TH_LIVE_PINS_MAX)
+		return;
+	pins[pin_count++] = address;
+	set_bit(filter_bit(address));
+}
+
+void
+th_live_reset(void)
+{
+	for (size_t i = 0; i < sizeof(th_live_filter) / sizeof(th_live_filter[0]); i++)
+		if (th_live_filter[i])
+			th_live_filter[i] = 0;
+	for (unsigned i = 0; i < pin_count; i++)
+		set_bit(filter_bit(pins[i]));
+	/* The old table stays mapped copy-on-write and untouched; a new one starts empty. */
+	shards = NULL;
+}

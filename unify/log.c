@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One contiguous MAP_SHARED mapping of the log's greatest size is made at creation; pages
+ * beyond `limit` are never touched, so they need no file behind them.  Growing is fallocate and
+ * one release store of the new limit: no remapping, nothing for producers to re-read.
+ */
+#include "unify/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unify/atomic.h"
+#include "unify/clock.h"
+
+/* First allocation: a short-lived process should not cost more disk than this. */
+#define FIRST_CHUNK (1u << 20)
+/* Later allocations: at 72 bytes a sample, 50,000 samples. */
+#define CHUNK (4u << 20)
+/* The agent thread keeps this much ready ahead of the tail. */
+#define AHEAD (1u << 20)
+/* A process that may not map the full size (RLIMIT_AS) gets the largest power of two above. */
+#define SMALLEST_LOG (1u << 20)
+/* Kept out of the way of programs that expect small descriptors. */
+#define DESCRIPTOR_BASE 512
+#define FIELDS_MAX 16
+
+struct field {
+	enum th_data_type data;
+	enum th_content_type content;
+	const char *name;
+	const char *label;
+};
+
+struct event {
+	enum th_event_type type;
+	const char *name;
+	const char *label;
+	const char *description;
+	struct field fields[FIELDS_MAX];
+};
+
+static const struct event events[] = {
+#define F(data, content, name, label) {TH_DATA_##data, TH_CONTENT_##content, #name, label},
+#define E(NUMBER, NAME, name, label, description) \
+	{NUMBER, #name, label, description, {TH_FIELDS_##NAME(F)}},
+	TH_EVENTS(E)
+#undef E
+#undef F
+};
+#define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
+
+static struct {
+	struct th_log_header *header; /* the mapping; NULL: no log */
+	uint64_t mapped_bytes;
+	uint64_t touched; /* agent thread: pages below are touched */
+	int descriptor;
+	dev_t device; /* to recognise the descriptor after the program closed it */
+	ino_t inode;
+	pid_t owner;
+	struct th_spinlock growing;
+	/* End of the fixed part of each event, by type number. */
+	uint32_t fixed_bytes[EVENT_COUNT + 1];
+	char path[PATH_MAX];
+} log_file = {.descriptor = -1};
+
+static uint32_t
+align_up(uint32_t value, uint32_t alignment)
+{
+	return (value + alignment - 1) & ~(alignment - 1);
+}
+
+static uint32_t
+data_bytes(enum th_data_type data)
+{
+	switch (data) {
+	case TH_DATA_U32:
+		return 4;
+	case TH_DATA_U64:
+	case TH_DATA_F64:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+static uint32_t
+fixed_end(const struct event *event)
+{
+	uint32_t end = sizeof(struct th_log_record);
+
+	for (const struct field *field = event->fields; field->name; field++) {
+		uint32_t bytes = data_bytes(field->data);
+
+		if (bytes)
+			end = align_up(end, bytes) + bytes;
+	}
+	return end;
+}
+
+struct th_log_header *
+th_log_header(void)
+{
+	return th_load_acquire(&log_file.header);
+}
+
+struct th_log_part
+th_log_text(const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	if (length > TH_LOG_RECORD_MAX / 4)
+		length = TH_LOG_RECORD_MAX / 4;
+	return (struct th_log_part){text, (uint32_t)length};
+}
+
+/* Growing */
+
+/* The descriptor, reopened when the program closed ours; -1 when the file is out of reach. */
+static int
+log_descriptor(void)
+{
+	struct stat status;
+
+	if (log_file.descriptor >= 0 && !fstat(log_file.descriptor, &status) &&
+		status.st_dev == log_file.device && status.st_ino == log_file.inode)
+		return log_file.descriptor;
+	log_file.descriptor = open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (log_file.descriptor < 0)
+		return -1;
+	if (!fstat(log_file.descriptor, &status) && status.st_dev == log_file.device &&
+		status.st_ino == log_file.inode)
+		return log_file.descriptor;
+	close(log_file.descriptor);
+	log_file.descriptor = -1;
+	return -1;
+}
+
+/* Growing past RLIMIT_FSIZE would not only fail but raise SIGXFSZ in the host. */
+static bool
+file_size_allowed(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit))
+		return false;
+	return limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+/* For file systems without fallocate: writing zeros takes the space as well. */
+static bool
+write_zeros(int descriptor, uint64_t from, uint64_t to)
+{
+	static const char zeros[4096];
+
+	while (from < to) {
+		uint64_t left = to - from;
+		ssize_t written = pwrite(descriptor, zeros,
+			left < sizeof(zeros) ? left : sizeof(zeros), (off_t)from);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		from += (uint64_t)written;
+	}
+	return true;
+}
+
+static bool
+allocate(int descriptor, uint64_t from, uint64_t to)
+{
+	int result;
+
+	if (!file_size_allowed(to))
+		return false;
+	do
+		result = fallocate(descriptor, 0, (off_t)from, (off_t)(to - from));
+	while (result < 0 && errno == EINTR);
+	if (!result)
+		return true;
+	return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, from, to);
+}
+
+/*
+ * Moves the limit to at least `needed`.  Several producers may arrive at once: one allocates,
+ * the others wait for it, bounded, since it may have been stopped in the middle.
+ */
+static bool
+grow(struct th_log_header *header, uint64_t needed)
+{
+	bool grown = false;
+
+	if (needed > log_file.mapped_bytes)
+		return false;
+	if (!th_lock_bounded(&log_file.growing, 1u << 20))
+		return false;
+	uint64_t limit = th_load_relaxed(&header->limit);
+	if (limit >= needed) {
+		grown = true;
+	} else {
+		uint64_t target = needed + CHUNK;
+		int descriptor = log_descriptor();
+
+		if (target > log_file.mapped_bytes)
+			target = log_file.mapped_bytes;
+		if (descriptor >= 0 && allocate(descriptor, limit, target)) {
+			/* Pairs with the acquire load in reserve(): the blocks are there. */
+			th_store_release(&header->limit, target);
+			grown = true;
+		}
+	}
+	th_unlock(&log_file.growing);
+	return grown;
+}
+
+/* Appending */
+
+static uint64_t
+reserve(struct th_log_header *header, uint32_t bytes)
+{
+	uint64_t tail = th_load_acquire(&header->tail);
+
+	for (;;) {
+		if (tail + bytes > th_load_acquire(&header->limit) &&
+			!grow(header, tail + bytes))
+			return 0;
+		if (th_cas_acq_rel(&header->tail, &tail, tail + bytes))
+			return tail;
+	}
+}
+
+static uint32_t
+part_end(const struct field *field, const struct th_log_part *part, uint32_t at)
+{
+	at = align_up(at, 4) + 4;
+	if (field->data == TH_DATA_U64_ARRAY)
+		return align_up(at, 8) + 8 * part->length;
+	return at + part->length;
+}
+
+static const struct field *
+next_variable_field(const struct field *field)
+{
+	while (data_bytes(field->data))
+		field++;
+	return field;
+}
+
+static uint32_t
+record_bytes(const struct event *event, const struct th_log_part *parts, unsigned part_count)
+{
+	uint32_t end = log_file.fixed_bytes[event->type];
+	const struct field *field = event->fields;
+
+	for (unsigned i = 0; i < part_count; i++, field++) {
+		field = next_variable_field(field);
+		end = part_end(field, &parts[i], end);
+	}
+	return align_up(end, 8);
+}
+
+/* Fresh pages of the file are zero, so padding need not be written. */
+static void
+write_parts(char *record, const struct event *event, const struct th_log_part *parts,
+	unsigned part_count)
+{
+	uint32_t at = log_file.fixed_bytes[event->type];
+	const struct field *field = event->fields;
+
+	for (unsigned i = 0; i < part_count; i++, field++) {
+		uint32_t bytes = parts[i].length;
+
+		field = next_variable_field(field);
+		at = align_up(at, 4);
+		memcpy(record + at, &parts[i].length, 4);
+		at += 4;
+		if (field->data == TH_DATA_U64_ARRAY) {
+			at = align_up(at, 8);
+			bytes *= 8;
+		}
+		if (bytes)
+			memcpy(record + at, parts[i].data, bytes);
+		at += bytes;
+	}
+}
+
+/* The commit: pairs with the acquire load of the header word in a reader. */
+static void
+commit(char *record, uint64_t offset, uint32_t size, enum th_event_type type)
+{
+	struct th_log_record header = {size, (uint16_t)type, 0};
+	uint64_t word;
+
+	header.check = th_log_check(offset, size, (uint16_t)type);
+	memcpy(&word, &header, sizeof(word));
+	th_store_release((uint64_t *)(void *)record, word);
+}
+
+uint64_t
+th_log_append(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
+	unsigned part_count)
+{
+	struct th_log_header *header = th_log_header();
+	const struct event *event = &events[type - 1];
+	int saved_errno = errno;
+	uint64_t offset = 0;
+
+	if (!header || getpid() != log_file.owner)
+		return 0;
+	uint32_t size = record_bytes(event, parts, part_count);
+	if (size <= TH_LOG_RECORD_MAX)
+		offset = reserve(header, size);
+	if (offset) {
+		char *record = (char *)header + offset;
+		const size_t head = sizeof(struct th_log_record);
+
+		memcpy(record + head, (const char *)fixed + head,
+			log_file.fixed_bytes[type] - head);
+		write_parts(record, event, parts, part_count);
+		commit(record, offset, size, type);
+	}
+	errno = saved_errno;
+	return offset;
+}
+
+void
+th_log_count(enum th_log_counter counter, uint64_t amount)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (header)
+		th_add_relaxed(&header->counters[counter], amount);
+}
+
+void
+th_log_note(unsigned severity, const char *text)
+{
+	struct th_event_note note = {.time = th_clock_now(), .severity = severity};
+	struct th_log_part part = th_log_text(text);
+
+	th_log_append(TH_EVENT_NOTE, &note, &part, 1);
+}
+
+void
+th_log_prepare(void)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (!header)
+		return;
+	uint64_t tail = th_load_relaxed(&header->tail);
+	if (th_load_relaxed(&header->limit) < tail + AHEAD)
+		grow(header, tail + AHEAD);
+	uint64_t end = th_load_relaxed(&header->limit);
+	if (end > tail + AHEAD)
+		end = tail + AHEAD;
+	/* An or with 0 makes the page writable without changing what a producer may write. */
+	for (; log_file.touched < end; log_file.touched += 4096)
+		th_or_relaxed((uint64_t *)(void *)((char *)header + log_file.touched), 0);
+}
+
+/* Creation */
+
+static void
+write_event_metadata(const struct event *event)
+{
+	struct th_event_event_type type = {.type = event->type};
+	struct th_log_part texts[] = {th_log_text(event->name), th_log_text(event->label),
+		th_log_text(event->description)};
+
+	th_log_append(TH_EVENT_EVENT_TYPE, &type, texts, 3);
+	for (uint32_t i = 0; event->fields[i].name; i++) {
+		const struct field *field = &event->fields[i];
+		struct th_event_event_field described = {
+			.type = event->type,
+			.index = i,
+			.data_type = field->data,
+			.content_type = field->content,
+		};
+		struct th_log_part names[] = {
+			th_log_text(field->name), th_log_text(field->label)};
+
+		th_log_append(TH_EVENT_EVENT_FIELD, &described, names, 2);
+	}
+}
+
+static void
+write_metadata(void)
+{
+	static const struct {
+		const char *name;
+		const char *description;
+	} counters[] = {
+#define X(NAME, name, description) {#name, description},
+		TH_LOG_COUNTERS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < EVENT_COUNT; i++)
+		write_event_metadata(&events[i]);
+	for (uint32_t i = 0; i < TH_COUNTER_COUNT; i++) {
+		struct th_event_counter_name name = {.index = i};
+		struct th_log_part texts[] = {
+			th_log_text(counters[i].name), th_log_text(counters[i].description)};
+
+		th_log_append(TH_EVENT_COUNTER_NAME, &name, texts, 2);
+	}
+}
+
+/* Whether the file at `path` is the log of this process before an exec. */
+static bool
+is_earlier_image(const char *path, const struct th_log_identity *identity)
+{
+	struct th_log_header header;
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t got;
+
+	if (descriptor < 0)
+		return false;
+	got = pread(descriptor, &header, sizeof(header), 0);
+	close(descriptor);
+	return got == (ssize_t)sizeof(header) &&
+	       !memcmp(header.magic, TH_LOG_MAGIC, sizeof(header.magic)) &&
+	       header.pid == (uint32_t)getpid() &&
+	       header.process_start == identity->process_start;
+}
+
+static int
+create_file(const char *path, const struct th_log_identity *identity)
+{
+	const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+	int descriptor = open(path, flags, 0600);
+
+	if (descriptor < 0 && errno == EEXIST && is_earlier_image(path, identity)) {
+		if (unlink(path))
+			return -1;
+		descriptor = open(path, flags, 0600);
+	}
+	if (descriptor < 0)
+		return -1;
+	int high = fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_BASE);
+	if (high < 0)
+		return descriptor;
+	close(descriptor);
+	return high;
+}
+
+static struct th_log_header *
+map_file(int descriptor, uint64_t *bytes)
+{
+	for (; *bytes >= SMALLEST_LOG; *bytes /= 2) {
+		void *mapping = mmap(NULL, *bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+
+		if (mapping != MAP_FAILED)
+			return mapping;
+	}
+	return NULL;
+}
+
+static void
+init_header(struct th_log_header *header, const struct th_log_identity *identity)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	header->version = TH_LOG_VERSION;
+	header->header_bytes = TH_LOG_HEADER_BYTES;
+	header->pid = (uint32_t)getpid();
+	header->process_start = identity->process_start;
+	header->start_realtime = (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
+	header->start_monotonic = th_clock_now();
+	header->tail = TH_LOG_HEADER_BYTES;
+	header->limit = FIRST_CHUNK;
+	header->interval = identity->interval;
+	header->counter_count = TH_COUNTER_COUNT;
+	memcpy(header->magic, TH_LOG_MAGIC, sizeof(header->magic));
+}
+
+static enum th_log_status
+abandon(int descriptor, const char *path, enum th_log_status status)
+{
+	int saved_errno = errno;
+
+	close(descriptor);
+	unlink(path);
+	errno = saved_errno;
+	return status;
+}
+
+enum th_log_status
+th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity)
+{
+	struct stat status;
+	int descriptor = create_file(path, identity);
+
+	if (descriptor < 0)
+		return errno == EEXIST ? TH_LOG_EXISTS : TH_LOG_FAILED;
+	if (max_bytes < SMALLEST_LOG)
+		max_bytes = SMALLEST_LOG;
+	if (!allocate(descriptor, 0, FIRST_CHUNK))
+		return abandon(descriptor, path, TH_LOG_NO_SPACE);
+	struct th_log_header *header = map_file(descriptor, &max_bytes);
+	if (!header || fstat(descriptor, &status))
+		return abandon(descriptor, path, TH_LOG_FAILED);
+	for (size_t i = 0; i < EVENT_COUNT; i++)
+		log_file.fixed_bytes[events[i].type] = fixed_end(&events[i]);
+	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
+	log_file.mapped_bytes = max_bytes;
+	log_file.touched = 0;
+	log_file.descriptor = descriptor;
+	log_file.device = status.st_dev;
+	log_file.inode = status.st_ino;
+	log_file.owner = getpid();
+	init_header(header, identity);
+	th_store_release(&log_file.header, header);
+	write_metadata();
+	return TH_LOG_OK;
+}
+
+/* Closing */
+
+void
+th_log_close(void)
+{
+	struct th_log_header *header = th_log_header();
+	struct th_event_end end = {.time = th_clock_now()};
+
+	if (!header || getpid() != log_file.owner)
+		return;
+	th_log_append(TH_EVENT_END, &end, NULL, 0);
+	th_store_release(&header->state, TH_LOG_COMPLETE);
+	/*
+	 * The mapping stays: a capture that was cut off by the end of the process may still hold
+	 * a reservation below the tail.  Nothing reserves beyond it once the limit is the tail.
+	 */
+	uint64_t tail = th_load_acquire(&header->tail);
+	log_file.mapped_bytes = tail;
+	th_store_release(&header->limit, tail);
+	int descriptor = log_descriptor();
+	if (descriptor >= 0) {
+		int result = ftruncate(descriptor, (off_t)th_load_acquire(&header->tail));
+
+		(void)result; /* on failure zeros stay at the end, which readers skip */
+		close(descriptor);
+		log_file.descriptor = -1;
+	}
+}
+
+void
+th_log_detach(void)
+{
+	struct th_log_header *header = log_file.header;
+
+	if (!header)
+		return;
+	th_store_release(&log_file.header, NULL);
+	munmap(header, log_file.mapped_bytes);
+	if (log_file.descriptor >= 0)
+		close(log_descriptor());
+	log_file.descriptor = -1;
+	log_file.growing.held = 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer of the event log: an append-only file in a shared mapping.
+ *
+ * A producer reserves its bytes by moving the tail, fills them and then stores the record's
+ * header word with release order; nobody waits for anybody.  What a killed process had reserved
+ * but not committed stays zero and is skipped by readers.  Disk space is allocated before the
+ * tail may reach it, so a full disk is an error return and never SIGBUS.
+ */
+#ifndef TH_UNIFY_LOG_H
+#define TH_UNIFY_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unify/log_format.h"
+
+enum th_log_status {
+	TH_LOG_OK,
+	TH_LOG_EXISTS,   /* a file of that name is there and is not an earlier image of ours */
+	TH_LOG_NO_SPACE, /* the first chunk could not be allocated */
+	TH_LOG_FAILED,   /* errno says why */
+};
+
+struct th_log_identity {
+	uint64_t process_start; /* field 22 of /proc/self/stat */
+	uint64_t interval;
+};
+
+/*
+ * Creates the log at `path` (absolute) with room for at most `max_bytes` and writes its
+ * metadata.  A log left at that path by this very process before it called exec (same pid, same
+ * start time) is replaced.  On failure nothing is left behind.  Not from the malloc path.
+ */
+enum th_log_status
+th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity);
+
+/* The header page, NULL while there is no log. [any] */
+struct th_log_header *th_log_header(void);
+
+/* A field of variable size: TEXT (length in bytes) or U64_ARRAY (length in elements). */
+struct th_log_part {
+	const void *data;
+	uint32_t length;
+};
+
+/* TEXT from a C string; NULL counts as empty. */
+struct th_log_part th_log_text(const char *text);
+
+/*
+ * Appends one event: `fixed` is its struct th_event_NAME (the record header in it need not be
+ * set), `parts` its variable fields in order.  Returns the record's file offset, which is the
+ * id of a sample, or 0 when there is no log, no space, or this is not the process that owns
+ * the log (a child of vfork).  Preserves errno. [in-malloc]
+ */
+uint64_t th_log_append(enum th_event_type type, const void *fixed,
+	const struct th_log_part *parts, unsigned part_count);
+
+/* Adds to a counter of the header; nothing happens when there is no log. [in-malloc] */
+void th_log_count(enum th_log_counter counter, uint64_t amount);
+
+/* Appends a NOTE. [any] */
+void th_log_note(unsigned severity, const char *text);
+
+/*
+ * Allocates and touches space ahead of the tail, so that producers find it ready.
+ * [agent-thread]
+ */
+void th_log_prepare(void);
+
+/* Writes the trailer, marks the log complete and cuts it to size.  Later appends fail. */
+void th_log_close(void);
+
+/* In a forked child: forgets the parent's log without touching it. */
+void th_log_detach(void);
+
+#endif

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures work in scratch memory from a small pool, not on the caller's stack: a sample may be
+ * due on a 32 KiB thread or on a signal stack.
+ */
+#include "unify/recorder.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "unify/atomic.h"
+#include "unify/clock.h"
+#include "unify/live.h"
+#include "unify/log.h"
+#include "unify/memory.h"
+#include "unify/module.h"
+#include "unify/stack_table.h"
+#include "unify/thread.h"
+
+/* Captures at the same time; with more threads than this in one at once, samples are dropped. */
+#define SCRATCH_COUNT 64
+/*
+ * How far a thread runs before it looks again whether recording has begun: far enough to cost
+ * nothing, near enough that an allocating thread joins within moments.
+ */
+#define IDLE_BYTES (64 << 20)
+/* Longest wait for captures in flight when recording ends. */
+#define DRAIN_NS (1 * (uint64_t)TH_NS_PER_S)
+/* A live entry whose sample is being written. */
+#define SAMPLE_PENDING 1
+
+struct scratch {
+	unsigned char busy; /* atomic */
+	struct th_registers registers;
+	uint64_t *frames; /* settings.depth of them */
+	struct th_java_stack java;
+};
+
+struct stack {
+	uint32_t count;
+	uint32_t flags;
+};
+
+enum state { IDLE, RECORDING, STOPPED };
+
+static struct {
+	struct th_recorder_settings settings;
+	uint32_t state;                      /* atomic, enum state */
+	uint32_t in_flight;                  /* atomic: captures under way */
+	const struct th_java_provider *java; /* atomic */
+	struct scratch *scratch;             /* SCRATCH_COUNT of them */
+} recorder;
+
+const struct th_recorder_settings *
+th_recorder_settings(void)
+{
+	return &recorder.settings;
+}
+
+/* Life */
+
+static size_t
+scratch_bytes(uint32_t depth)
+{
+	return 2 * sizeof(uint64_t) * depth + TH_JAVA_RAW_BYTES * (size_t)depth;
+}
+
+static bool
+map_scratch(uint32_t depth)
+{
+	char *memory = th_memory_map(
+		SCRATCH_COUNT * (sizeof(struct scratch) + scratch_bytes(depth)));
+
+	if (!memory)
+		return false;
+	recorder.scratch = (struct scratch *)(void *)memory;
+	memory += SCRATCH_COUNT * sizeof(struct scratch);
+	for (unsigned i = 0; i < SCRATCH_COUNT; i++, memory += scratch_bytes(depth)) {
+		struct scratch *scratch = &recorder.scratch[i];
+
+		scratch->frames = (uint64_t *)(void *)memory;
+		scratch->java.frames = scratch->frames + depth;
+		scratch->java.raw = scratch->java.frames + depth;
+		scratch->java.capacity = depth;
+	}
+	return true;
+}
+
+bool
+th_recorder_start(const struct th_recorder_settings *settings)
+{
+	recorder.settings = *settings;
+	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
+		return false;
+	th_store_release(&recorder.state, RECORDING);
+	return true;
+}
+
+/*
+ * Sequentially consistent on both sides: either the capture sees the new state (or provider) or
+ * the drain sees the capture.
+ */
+static bool
+begin_capture(void)
+{
+	__atomic_fetch_add(&recorder.in_flight, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&recorder.state, __ATOMIC_SEQ_CST) == RECORDING)
+		return true;
+	__atomic_fetch_sub(&recorder.in_flight, 1, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+static void
+end_capture(void)
+{
+	__atomic_fetch_sub(&recorder.in_flight, 1, __ATOMIC_SEQ_CST);
+}
+
+static void
+drain(void)
+{
+	uint64_t deadline = th_clock_now() + DRAIN_NS;
+
+	while (__atomic_load_n(&recorder.in_flight, __ATOMIC_SEQ_CST) &&
+		th_clock_now() < deadline)
+		sched_yield();
+}
+
+void
+th_recorder_stop(void)
+{
+	__atomic_store_n(&recorder.state, STOPPED, __ATOMIC_SEQ_CST);
+	drain();
+	th_log_count(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
+}
+
+void
+th_recorder_set_java(const struct th_java_provider *provider)
+{
+	__atomic_store_n(&recorder.java, provider, __ATOMIC_SEQ_CST);
+	if (!provider)
+		drain();
+}
+
+void
+th_recorder_reset(void)
+{
+	recorder.state = IDLE;
+	recorder.in_flight = 0;
+	recorder.java = NULL;
+	recorder.scratch = NULL;
+	th_live_reset();
+	th_stack_table_reset();
+	th_thread_reset();
+}
+
+/* Scratch */
+
+static struct scratch *
+take_scratch(uint32_t hint)
+{
+	for (unsigned i = 0; i < SCRATCH_COUNT; i++) {
+		struct scratch *scratch = &recorder.scratch[(hint + i) % SCRATCH_COUNT];
+
+		if (!th_load_relaxed(&scratch->busy) && !th_exchange_acquire(&scratch->busy, 1))
+			return scratch;
+	}
+	th_log_count(TH_COUNTER_DROPPED_NO_SCRATCH, 1);
+	return NULL;
+}
+
+static void
+give_scratch(struct scratch *scratch)
+{
+	th_store_release(&scratch->busy, 0);
+}
+
+/* The stack */
+
+/* Walks one native segment and appends it; returns how the walk ended. */
+static enum th_unwind_end
+add_native(struct th_registers *registers, const struct th_unwind_limits *limits,
+	uint64_t *frames, struct stack *stack)
+{
+	enum th_unwind_end end;
+
+	stack->count += (uint32_t)th_unwind(registers, limits, frames + stack->count,
+		recorder.settings.depth - stack->count, &end);
+	if (end == TH_UNWIND_FULL)
+		stack->flags |= TH_STACK_TRUNCATED;
+	if (end == TH_UNWIND_STOPPED) {
+		stack->flags |= TH_STACK_NATIVE_CUT;
+		th_log_count(TH_COUNTER_UNWIND_STOPPED, 1);
+	}
+	return end;
+}
+
+static void
+add_java(const struct th_java_stack *java, const struct th_java_segment *segment,
+	uint64_t *frames, struct stack *stack)
+{
+	uint32_t count = segment->end - segment->begin;
+	uint32_t room = recorder.settings.depth - stack->count;
+
+	if (count > room) {
+		count = room;
+		stack->flags |= TH_STACK_TRUNCATED;
+	}
+	memcpy(frames + stack->count, java->frames + segment->begin, count * sizeof(*frames));
+	stack->count += count;
+}
+
+/* Joins Java and older native segments to the youngest native one. */
+static void
+add_segments(
+	const struct th_java_provider *provider, struct scratch *scratch, struct stack *stack)
+{
+	struct th_java_stack *java = &scratch->java;
+
+	stack->flags |= java->flags;
+	for (uint32_t i = 0; i < java->segment_count; i++) {
+		struct th_java_segment *segment = &java->segments[i];
+
+		add_java(java, segment, scratch->frames, stack);
+		if (stack->flags & TH_STACK_TRUNCATED)
+			return;
+		if (segment->has_native)
+			add_native(&segment->native, &provider->limits, scratch->frames, stack);
+	}
+}
+
+static void
+count_java(enum th_java_status status)
+{
+	static const enum th_log_counter failures[] = {
+		[TH_JAVA_GC] = TH_COUNTER_JAVA_STACK_GC,
+		[TH_JAVA_IN_JAVA] = TH_COUNTER_JAVA_STACK_IN_JAVA,
+		[TH_JAVA_FAILED] = TH_COUNTER_JAVA_STACK_FAILED,
+	};
+
+	th_log_count(TH_COUNTER_JAVA_STACK_BELOW, 1);
+	th_log_count(
+		status == TH_JAVA_FOUND ? TH_COUNTER_JAVA_STACK_FOUND : failures[status], 1);
+}
+
+/*
+ * The whole stack of the calling thread from `registers` on.  Java frames are asked for where the
+ * native walk met compiled code or could not go on; at the base of the thread there are none.
+ */
+static struct stack
+capture(struct scratch *scratch, enum th_heap heap)
+{
+	static const struct th_java_provider no_java;
+	const struct th_java_provider *provider = th_load_acquire(&recorder.java);
+	struct stack stack = {0, 0};
+	enum th_java_status status;
+
+	if (!provider)
+		provider = &no_java;
+	enum th_unwind_end end = add_native(
+		&scratch->registers, &provider->limits, scratch->frames, &stack);
+	if (!provider->walk || end == TH_UNWIND_BASE || end == TH_UNWIND_FULL)
+		return stack;
+	scratch->java.count = 0;
+	scratch->java.flags = 0;
+	scratch->java.segment_count = 0;
+	status = provider->walk(&scratch->registers, &scratch->java);
+	if (status == TH_JAVA_FOUND)
+		add_segments(provider, scratch, &stack);
+	else if (status != TH_JAVA_NONE || end == TH_UNWIND_CODE)
+		stack.flags |= TH_STACK_NO_JAVA;
+	if (status == TH_JAVA_NONE && end == TH_UNWIND_CODE)
+		status = TH_JAVA_FAILED;
+	if (heap == TH_HEAP_NATIVE && status != TH_JAVA_NONE)
+		count_java(status);
+	if (stack.flags & TH_STACK_SEAM_GUESSED)
+		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
+	return stack;
+}
+
+static void
+log_module(struct th_module *module)
+{
+	static const char digits[] = "0123456789abcdef";
+	char build_id[2 * TH_BUILD_ID_MAX + 1];
+	struct th_event_module event = {
+		.start = module->start,
+		.end = module->end,
+		.bias = module->bias,
+		.module = module->id,
+	};
+	uint32_t bytes = 0;
+
+	for (; bytes < module->build_id_bytes; bytes++) {
+		build_id[2 * bytes] = digits[module->build_id[bytes] >> 4];
+		build_id[2 * bytes + 1] = digits[module->build_id[bytes] & 15];
+	}
+	build_id[2 * bytes] = '\0';
+	struct th_log_part parts[] = {th_log_text(module->path), th_log_text(build_id)};
+	if (th_log_append(TH_EVENT_MODULE, &event, parts, 2))
+		th_store_relaxed(&module->logged, 1);
+}
+
+/* Writes the modules of a new stack that the log does not hold yet; twice does no harm. */
+static void
+log_modules(const uint64_t *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (th_frame_kind(frames[i]) != TH_FRAME_NATIVE)
+			continue;
+		struct th_module *module = th_module_get(th_frame_module(frames[i]));
+		if (module && !th_load_relaxed(&module->logged))
+			log_module(module);
+	}
+}
+
+/* The stack's id; 0 when the table is full. */
+static uint32_t
+intern(const uint64_t *frames, const struct stack *stack)
+{
+	bool is_new;
+	uint32_t id = th_stack_table_intern(frames, stack->count, stack->flags, &is_new);
+
+	if (!id) {
+		th_log_count(TH_COUNTER_DROPPED_STACKS_FULL, 1);
+		return 0;
+	}
+	if (is_new) {
+		struct th_event_stack event = {.stack = id, .flags = stack->flags};
+		struct th_log_part part = {frames, stack->count};
+
+		log_modules(frames, stack->count);
+		th_log_append(TH_EVENT_STACK, &event, &part, 1);
+	}
+	return id;
+}
+
+/* Captures and interns the stack of the calling thread. */
+static uint32_t
+current_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap)
+{
+	struct scratch *scratch = take_scratch(thread);
+	uint32_t id;
+
+	if (!scratch)
+		return 0;
+	scratch->registers = *registers;
+	struct stack stack = capture(scratch, heap);
+	id = intern(scratch->frames, &stack);
+	give_scratch(scratch);
+	return id;
+}
+
+static uint64_t
+append_sample(enum th_event_type type, const void *event, enum th_log_counter counter)
+{
+	uint64_t sample = th_log_append(type, event, NULL, 0);
+
+	th_log_count(sample ? counter : TH_COUNTER_DROPPED_LOG_FULL, 1);
+	return sample;
+}
+
+/* The C heap */
+
+static uint64_t
+append_native(struct th_event_native_alloc *event)
+{
+	uintptr_t address = (uintptr_t)event->address;
+	bool tracked = th_live_insert(address, SAMPLE_PENDING);
+
+	if (tracked)
+		event->flags |= TH_NATIVE_TRACKED;
+	else
+		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
+	uint64_t sample = append_sample(
+		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
+	if (tracked && sample)
+		th_live_insert(address, sample);
+	else if (tracked)
+		th_live_remove(address);
+	return sample;
+}
+
+static void
+record_native(struct th_thread_record *record, struct th_event_native_alloc *event,
+	const struct th_registers *registers)
+{
+	event->time = th_clock_now();
+	event->interval = record->interval;
+	event->keep = 1;
+	event->thread = record->id;
+	event->stack = current_stack(registers, record->id, TH_HEAP_NATIVE);
+	if (event->stack) {
+		th_thread_log(record);
+		append_native(event);
+	}
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
+}
+
+/*
+ * A thread's first visit: it had no draw yet, so this block is the first that the process of
+ * sampling sees.  True when the fresh countdown does not outlast it.
+ */
+static bool
+first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
+{
+	th_thread_draw(record, recorder.settings.interval, bytes - size);
+	th_thread.guarded_countdown -= (int64_t)size;
+	return th_thread.guarded_countdown < 0;
+}
+
+static void
+visit(struct th_event_native_alloc *event, const struct th_registers *registers)
+{
+	struct th_thread_record *record = th_thread_record();
+
+	if (!record) {
+		th_thread_postpone(INT64_MAX);
+		return;
+	}
+	if (!record->has_drawn && !first_draw(record, event->thread_bytes, event->size))
+		return;
+	record_native(record, event, registers);
+	th_thread_draw(record, recorder.settings.interval, event->thread_bytes);
+}
+
+__attribute__((noinline)) void
+th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
+{
+	int saved_errno = errno;
+	struct th_registers registers;
+	struct th_event_native_alloc event = {
+		.size = size, .address = (uintptr_t)block, .function = function};
+
+	if (!block) {
+		th_thread.countdown += (int64_t)size;
+		return;
+	}
+	/* Only a signal handler that interrupted the guard's own first lines comes here in it. */
+	if (th_thread.guard) {
+		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
+		return;
+	}
+	event.thread_bytes = th_thread_native_bytes();
+	th_guard_enter();
+	if (recorder.settings.native && begin_capture()) {
+		th_registers_here(&registers);
+		visit(&event, &registers);
+		end_capture();
+	} else {
+		th_thread_postpone(
+			th_load_relaxed(&recorder.state) == IDLE ? IDLE_BYTES : INT64_MAX);
+	}
+	th_guard_leave();
+	errno = saved_errno;
+}
+
+uint64_t
+th_recorder_unlink(void *block)
+{
+	uint64_t sample;
+	int saved_errno = errno;
+
+	th_guard_enter();
+	sample = th_live_remove((uintptr_t)block);
+	th_guard_leave();
+	errno = saved_errno;
+	return sample;
+}
+
+void
+th_recorder_freed(uint64_t sample)
+{
+	struct th_event_native_free event = {.sample = sample};
+
+	if (!sample || th_load_relaxed(&recorder.state) != RECORDING)
+		return;
+	event.time = th_clock_now();
+	event.thread = th_thread.record ? th_thread.record->id : 0;
+	th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
+}
+
+void
+th_recorder_relink(void *block, uint64_t sample)
+{
+	if (!sample)
+		return;
+	th_guard_enter();
+	if (!th_live_insert((uintptr_t)block, sample))
+		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
+	th_guard_leave();
+}
+
+/* The Java heap */
+
+static uint64_t
+record_java(struct th_event_java_alloc *event, const struct th_registers *registers)
+{
+	struct th_thread_record *record = th_thread_record();
+	uint64_t sample = 0;
+
+	if (!record)
+		return 0;
+	event->time = th_clock_now();
+	event->thread = record->id;
+	event->stack = current_stack(registers, record->id, TH_HEAP_JAVA);
+	if (event->stack) {
+		th_thread_log(record);
+		sample = append_sample(TH_EVENT_JAVA_ALLOC, event, TH_COUNTER_JAVA_SAMPLES);
+	}
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
+	return sample;
+}
+
+__attribute__((noinline)) uint64_t
+th_recorder_java(const struct th_java_object *object)
+{
+	struct th_event_java_alloc event = {
+		.size = object->size,
+		.interval = object->interval,
+		.keep = 1,
+		.thread_bytes = object->thread_bytes,
+		.class = object->class_id,
+		.flags = object->flags,
+	};
+	struct th_registers registers;
+	uint64_t sample = 0;
+
+	th_guard_enter();
+	if (recorder.settings.java && begin_capture()) {
+		th_registers_here(&registers);
+		sample = record_java(&event, &registers);
+		end_capture();
+	}
+	th_guard_leave();
+	return sample;
+}

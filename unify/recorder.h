@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens when a sample is due: capture one stack out of native and Java frames, intern it,
+ * append the sample to the log, keep track of the block.
+ *
+ * The native frames come from unwind.h.  Where they reach code of the JVM, a provider, which
+ * jvmti/ registers, says which Java frames stand there and where the next older native segment
+ * begins; the recorder only joins the pieces.
+ */
+#ifndef TH_UNIFY_RECORDER_H
+#define TH_UNIFY_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unify/log_format.h"
+#include "unify/unwind.h"
+
+struct th_recorder_settings {
+	uint64_t interval; /* mean bytes between samples; 0 = every allocation */
+	uint32_t depth;    /* frames per stack; the root end of deeper ones is cut */
+	bool native;       /* sample the C heap */
+	bool java;         /* sample the Java heap */
+};
+
+/* A run of Java frames with nothing native between them, and the native run below it. */
+struct th_java_segment {
+	uint32_t begin; /* index into th_java_stack.frames, leaf first */
+	uint32_t end;
+	bool has_native;            /* `native` is set: walk on from there */
+	struct th_registers native; /* the C++ caller of the VM's call stub */
+};
+
+#define TH_JAVA_SEGMENTS_MAX 64
+
+struct th_java_stack {
+	uint64_t *frames; /* room for `capacity` frame words; the recorder's memory */
+	void *raw;        /* room for `capacity` items of TH_JAVA_RAW_BYTES, for the provider */
+	uint32_t capacity;
+	uint32_t count;
+	uint32_t flags; /* enum th_stack_flag */
+	uint32_t segment_count;
+	struct th_java_segment segments[TH_JAVA_SEGMENTS_MAX];
+};
+#define TH_JAVA_RAW_BYTES 16
+
+enum th_java_status {
+	TH_JAVA_NONE, /* not a Java thread, or no Java frame on it */
+	TH_JAVA_FOUND,
+	TH_JAVA_GC,      /* a collection runs, the VM does not walk stacks */
+	TH_JAVA_IN_JAVA, /* compiled code called C without leaving the Java state */
+	TH_JAVA_FAILED,
+};
+
+struct th_java_provider {
+	struct th_unwind_limits limits; /* the code cache */
+	/*
+	 * Fills `stack` for the calling thread, whose frame in the code cache `leaf` is.  Runs
+	 * inside malloc, under the guard.
+	 */
+	enum th_java_status (*walk)(
+		const struct th_registers *leaf, struct th_java_stack *stack);
+};
+
+/*
+ * Maps the tables and begins to record into the log, which must be there.  False: no memory.
+ * Not from the malloc path.
+ */
+bool th_recorder_start(const struct th_recorder_settings *settings);
+
+/* Ends recording; captures in flight are waited for, at most a second. [any] */
+void th_recorder_stop(void);
+
+/* In a forked child: back to the state before th_recorder_start. */
+void th_recorder_reset(void);
+
+/*
+ * Registers the source of Java frames (`provider` stays the caller's and must outlive its use),
+ * or takes it back with NULL, returning when no capture uses it any more (at most a second).
+ */
+void th_recorder_set_java(const struct th_java_provider *provider);
+
+/*
+ * The slow path of every allocation function: the countdown of the calling thread has fallen
+ * below zero with this block, which the next allocator returned (NULL: it failed, the bytes are
+ * given back). Preserves errno. [in-malloc]
+ */
+void th_recorder_allocated(void *block, size_t size, enum th_alloc_function function);
+
+/*
+ * Takes a block that th_live_may_hold() out of the live table, before it is really freed.
+ * Returns its sample, 0 if it had none. Preserves errno. [in-malloc]
+ */
+uint64_t th_recorder_unlink(void *block);
+
+/* The block of that sample was freed. [in-malloc] */
+void th_recorder_freed(uint64_t sample);
+
+/* It was not (realloc failed): enters it again. [in-malloc] */
+void th_recorder_relink(void *block, uint64_t sample);
+
+/* A Java object that the VM's sampler chose, on the allocating thread. */
+struct th_java_object {
+	uint64_t size;
+	uint64_t interval;
+	uint64_t thread_bytes; /* exact; 0 = unknown */
+	uint32_t class_id;
+	uint32_t flags; /* enum th_java_alloc_flag */
+};
+
+/* Records it; returns the sample's id, 0 if it was dropped.  [jvmti] */
+uint64_t th_recorder_java(const struct th_java_object *object);
+
+/* What th_recorder_start was given. [any] */
+const struct th_recorder_settings *th_recorder_settings(void);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/stack_table.h"
+
+#include "unify/atomic.h"
+#include "unify/memory.h"
+
+#define SLOTS (TH_STACKS_MAX * 2)
+/* Probes before the table counts as full: at the bound, half the slots are taken. */
+#define PROBES 256
+
+struct hash {
+	uint64_t low;
+	uint64_t high;
+};
+
+struct slot {
+	uint64_t low;  /* atomic; 0 = empty; claimed by compare-and-swap */
+	uint64_t high; /* atomic; stored after the claim, 0 until then */
+	uint32_t id;   /* stored before `high` */
+};
+
+static struct slot *slots;
+static uint32_t stack_count; /* atomic: the last id given */
+
+static uint64_t
+mix(uint64_t x)
+{
+	/* Finalizer of splitmix64 (Steele, Lea, Flood 2014). */
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static struct hash
+hash_frames(const uint64_t *frames, size_t count, uint32_t flags)
+{
+	struct hash hash = {0x243f6a8885a308d3u ^ flags, 0x13198a2e03707344u ^ count};
+
+	for (size_t i = 0; i < count; i++) {
+		hash.low = mix(hash.low ^ frames[i]);
+		hash.high = mix(hash.high + frames[i] * 0x9e3779b97f4a7c15u);
+	}
+	/* 0 means empty or not yet stored. */
+	hash.low |= !hash.low;
+	hash.high |= !hash.high;
+	return hash;
+}
+
+bool
+th_stack_table_init(void)
+{
+	if (!slots)
+		slots = th_memory_map(SLOTS * sizeof(*slots));
+	return slots != NULL;
+}
+
+static uint32_t
+claim(struct slot *slot, const struct hash *hash)
+{
+	uint32_t id = th_add_relaxed(&stack_count, 1) + 1;
+
+	slot->id = id;
+	/* Pairs with the acquire in th_stack_table_intern: the id is set. */
+	th_store_release(&slot->high, hash->high);
+	return id;
+}
+
+uint32_t
+th_stack_table_intern(const uint64_t *frames, size_t count, uint32_t flags, bool *is_new_ret)
+{
+	struct hash hash = hash_frames(frames, count, flags);
+	uint64_t index = hash.low & (SLOTS - 1);
+
+	*is_new_ret = false;
+	for (unsigned probe = 0; slots && probe < PROBES; probe++) {
+		struct slot *slot = &slots[(index + probe) & (SLOTS - 1)];
+		uint64_t low = th_load_relaxed(&slot->low);
+
+		if (!low) {
+			if (th_load_relaxed(&stack_count) >= TH_STACKS_MAX)
+				return 0;
+			if (th_cas_acq_rel(&slot->low, &low, hash.low)) {
+				*is_new_ret = true;
+				return claim(slot, &hash);
+			}
+		}
+		if (low == hash.low && th_load_acquire(&slot->high) == hash.high)
+			return slot->id;
+	}
+	return 0;
+}
+
+void
+th_stack_table_reset(void)
+{
+	slots = NULL;
+	stack_count = 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Per-thread state.  `struct th_thread` is what the malloc path touches: one initial-exec TLS
+ * object, all zero in a fresh thread, so that uninitialised, disabled and due look alike: the
+ * countdown is below zero.  Everything else lives in a record in our own memory that outlives
+ * the thread.
+ *
+ * Exact bytes of a thread = drawn - countdown: every draw is added to `drawn`, every block is
+ * taken off the countdown.
+ */
+#ifndef TH_UNIFY_THREAD_H
+#define TH_UNIFY_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unify/log_format.h"
+#include "unify/sampler.h"
+
+/* Longest name kept, with the terminator; Java names may be longer and are cut. */
+#define TH_THREAD_NAME_MAX 64
+
+struct th_thread_record {
+	uint32_t id;  /* 1.., dense */
+	uint32_t tid; /* of the kernel */
+	/* Owner: the thread itself. */
+	struct th_random random;
+	uint64_t interval; /* in force when the countdown was drawn */
+	uint64_t drawn;    /* sum of all draws, modulo 2^64 */
+	bool has_drawn;    /* the countdown comes from a draw */
+	bool logged;       /* the log holds a THREAD record */
+	bool java_named;   /* the name came from Java: the kernel's is ignored */
+	char name[TH_THREAD_NAME_MAX];
+	/* Any thread, atomic. */
+	struct th_thread *state;       /* NULL once the thread has ended */
+	struct th_thread_record *next; /* all records, newest first; never removed */
+	/* Under the registry's lock. */
+	struct th_thread_record *unused_next;
+	/* Owner: jvmti/. */
+	void *java_thread; /* atomic: its thread in the VM; NULL when it has none, or no more */
+	uint64_t java_before; /* Java bytes from before the recording */
+	/* Owner: the agent thread. */
+	uint64_t native_bytes_logged;
+	uint64_t java_bytes_logged;
+};
+
+struct th_thread {
+	int64_t countdown; /* bytes until the next sample; below zero: take the slow path */
+	struct th_thread_record *record; /* NULL until the first slow path */
+	int64_t guarded_countdown;       /* the countdown when the guard was entered */
+	uint32_t guard;                  /* depth; not 0: this thread is inside the library */
+	uint32_t exit_rounds;            /* rounds of TLS destructors seen */
+};
+
+extern __thread struct th_thread th_thread __attribute__((tls_model("initial-exec")));
+
+/* Creates the key that tells when threads end.  Once, outside the malloc path. */
+void th_thread_init(uint64_t seed);
+
+/*
+ * The record of the calling thread, made on first use; NULL when the table is full.  The guard
+ * must be held. [in-malloc]
+ */
+struct th_thread_record *th_thread_record(void);
+
+/*
+ * Enters and leaves the library on the calling thread: allocations in between are not sampled
+ * and not counted. Nests. [any]
+ */
+void th_guard_enter(void);
+void th_guard_leave(void);
+
+/* Exact native bytes of the calling thread. The guard must not be held. [in-malloc] */
+uint64_t th_thread_native_bytes(void);
+
+/* Draws the next countdown of the calling thread; `bytes` = its exact bytes so far. [in-malloc] */
+void th_thread_draw(struct th_thread_record *record, uint64_t interval, uint64_t bytes);
+
+/* Puts the next visit to the slow path `bytes` away, without a sample being due. [in-malloc] */
+void th_thread_postpone(int64_t bytes);
+
+/*
+ * Gives the calling thread its Java name (modified UTF-8).  [jvmti]
+ */
+void th_thread_set_java_name(const char *name);
+
+/* Writes the THREAD record of a thread when the log does not hold it. [in-malloc] */
+void th_thread_log(struct th_thread_record *record);
+
+/*
+ * Writes a THREAD_BYTES: exact bytes of `thread` in a heap; thread 0: of all threads together
+ * that have no record of their own.  False: not written. [any]
+ */
+bool th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes);
+
+/* All records, those of ended threads too, newest first; NULL at the end. [any] */
+struct th_thread_record *th_thread_first(void);
+struct th_thread_record *th_thread_next(const struct th_thread_record *record);
+
+/*
+ * Writes THREAD_BYTES of every thread whose native bytes changed since the last call.  `final`
+ * also accounts for threads without a record in the log; once, at the end. [agent-thread]
+ */
+void th_thread_log_bytes(bool final);
+
+/* In a forked child: only the calling thread is left, and it starts afresh. */
+void th_thread_reset(void);
+
+#endif
