@@ -4,7 +4,7 @@
  * that carries it into the process, how its value reads, and the text of the help.  The
  * launcher (options, checks, help) and the library (variables) are both generated from it.
  */
-/* clang-format off: the table reads better as it stands */
+/* clang-format off */
 #ifndef TH_PRELOAD_SETTINGS_TABLE_H
 #define TH_PRELOAD_SETTINGS_TABLE_H
 
@@ -40,24 +40,24 @@ enum th_setting_access {
  *   maximum, "help")
  * The default is text as a user would type it, "" for none.  Help wraps at newlines.
  *
- * OUTPUT: %p is the process id, %h the host name, %% a percent sign; see log_name.h.
+ * OUTPUT: %p is the process id, %h the host name, %% a percent sign.  A process that finds the
+ * name taken inserts ".PID" before the last dot of the file name, or appends it.
  */
 #define TH_SETTINGS(S)                                                                         \
-	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG",                       \
-		"twinheap.%p.thl", 0, 0,                                                       \
-		"name of the log; %p is the process id, %h the host name")                     \
-	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "512k",       \
-		0, TH_INTERVAL_MAX,                                                            \
+	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG", "twinheap.%p.thl", 0, \
+		0, "name of the log; %p is the process id, %h the host name")                  \
+	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "512k", 0,    \
+		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap; 0 samples\n"                    \
 		"every allocation")                                                            \
 	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, RESERVED, "RATE", "300", 0, 1000000000,  \
 		"samples a second to stay below; 0 = no cap")                                  \
-	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", CHOICE, OPTION, "both|java|native", "both",     \
-		0, 0, "which heaps to sample")                                                 \
+	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", CHOICE, OPTION, "both|java|native", "both", 0,  \
+		0, "which heaps to sample")                                                    \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
 		"frames to keep of a stack, counted from the allocation")                      \
-	S(FOLLOW, 0, "follow", "TWINHEAP_FOLLOW", CHOICE, OPTION, "java|all|none", "java",     \
-		0, 0,                                                                          \
+	S(FOLLOW, 0, "follow", "TWINHEAP_FOLLOW", CHOICE, OPTION, "java|all|none", "java", 0,  \
+		0,                                                                             \
 		"which processes to record: those that load a Java VM,\n"                      \
 		"all of them, or only the command itself")                                     \
 	S(MAX_LOG, 0, "", "TWINHEAP_MAX_LOG", SIZE, VARIABLE, "BYTES", "1G", TH_MAX_LOG_MIN,   \
