@@ -59,8 +59,8 @@ simulated_allocate(
 {
 	struct simulated_thread *thread = &heap->threads[thread_index];
 
-	thread->bytes += (double)size;
-	heap->sites[site].bytes += (double)size;
+	thread->bytes += size;
+	heap->sites[site].bytes += size;
 	heap->sites[site].objects++;
 	thread->countdown -= (int64_t)size;
 	if (thread->countdown < 0)
@@ -92,6 +92,6 @@ simulated_bytes(const struct simulated_heap *heap)
 	double bytes = 0;
 
 	for (unsigned i = 0; i < SIMULATED_THREADS_MAX; i++)
-		bytes += heap->threads[i].bytes;
+		bytes += (double)heap->threads[i].bytes;
 	return bytes;
 }

@@ -27,12 +27,12 @@ struct simulated_thread {
 	struct th_random random;
 	int64_t countdown;
 	uint64_t drawn_interval;
-	double bytes; /* exact */
+	uint64_t bytes; /* exact */
 };
 
 struct simulated_site {
-	double bytes; /* exact */
-	double objects;
+	uint64_t bytes; /* exact */
+	uint64_t objects;
 };
 
 struct simulated_heap {
