@@ -170,6 +170,22 @@ step_by_frame_pointer(struct walk *walk)
 	return STEP_DONE;
 }
 
+/*
+ * Without information.  Interrupted code may be a stub without a frame, and following the frame
+ * pointer would leave out what called it.
+ */
+static enum step
+step_by_guess(struct walk *walk)
+{
+	struct th_cpu *cpu = &walk->cpu;
+
+	if (!cpu->exact || !th_cpu_leave_leaf(cpu, &walk->memory))
+		return step_by_frame_pointer(walk);
+	cpu->known &= TH_DWARF_PRESERVED;
+	cpu->exact = false;
+	return STEP_DONE;
+}
+
 /* A step that call frame information describes: pc is what the return column holds. */
 static enum step
 finish_step(struct walk *walk, enum th_cfi_result result, bool is_signed, bool is_signal)
@@ -207,7 +223,7 @@ step_by_rule(struct walk *walk, const struct th_rule *rule)
 	case TH_RULE_BASE:
 		return STEP_BASE;
 	default:
-		return step_by_frame_pointer(walk);
+		return step_by_guess(walk);
 	}
 }
 

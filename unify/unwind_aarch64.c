@@ -79,6 +79,18 @@ th_cpu_follows_call(uintptr_t pc)
 	       (before & 0xfefff800) == 0xd63f0800;
 }
 
+bool
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory)
+{
+	uintptr_t pc = th_cpu_strip(cpu->value[TH_DWARF_RETURN]);
+
+	(void)memory;
+	if (!th_cpu_knows(cpu, TH_DWARF_RETURN) || !th_cpu_follows_call(pc))
+		return false;
+	th_cpu_set(cpu, TH_DWARF_PC, pc);
+	return true;
+}
+
 uintptr_t
 th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp)
 {

@@ -76,6 +76,13 @@ bool th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory);
 /* Whether the instruction before `pc` is a call: a return address always follows one. [in-malloc] */
 bool th_cpu_follows_call(uintptr_t pc);
 
+/*
+ * Leaves a function that has called nothing and stored nothing yet, a PLT entry for one: the
+ * return address is where the call put it.  Right only if th_cpu_follows_call() says so of the
+ * new pc; false: it does not, or memory cannot be read, and `cpu` is unchanged. [in-malloc]
+ */
+bool th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory);
+
 /* The caller's sp, given a frame record at `fp` that holds `caller_fp`. [in-malloc] */
 uintptr_t th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp);
 

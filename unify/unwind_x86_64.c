@@ -94,6 +94,19 @@ th_cpu_follows_call(uintptr_t pc)
 	return false;
 }
 
+bool
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory)
+{
+	uintptr_t sp = cpu->value[TH_DWARF_SP];
+	uintptr_t pc;
+
+	if (!th_read_word(memory, sp, &pc) || !th_cpu_follows_call(pc))
+		return false;
+	th_cpu_set(cpu, TH_DWARF_PC, pc);
+	th_cpu_set(cpu, TH_DWARF_SP, sp + sizeof(pc));
+	return true;
+}
+
 uintptr_t
 th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp)
 {
