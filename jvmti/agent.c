@@ -101,9 +101,17 @@ read_hotspot(void)
 	if (!source.libjvm)
 		return;
 	agent.is_hotspot = th_hotspot_read(&agent.hotspot, &source);
-	if (agent.is_hotspot)
-		th_java_stack_init(agent.host.vm, &agent.hotspot,
-			source.find_symbol(source.libjvm, "AsyncGetCallTrace"));
+	if (agent.is_hotspot) {
+		const struct th_java_stack_vm vm = {
+			.vm = agent.host.vm,
+			.jvmti = agent.jvmti,
+			.hotspot = &agent.hotspot,
+			.async_get_call_trace = source.find_symbol(
+				source.libjvm, "AsyncGetCallTrace"),
+		};
+
+		th_java_stack_init(&vm);
+	}
 	/* The VM is never unloaded; the reference is given back all the same. */
 	dlclose(source.libjvm);
 }

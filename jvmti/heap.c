@@ -131,6 +131,20 @@ th_heap_sampled(
 
 /* Exact bytes */
 
+/*
+ * A thread may leave the VM and come back (the main thread does, to destroy the VM), each time
+ * with a new JavaThread that counts from zero; ours goes on, and so does its name.
+ */
+static void
+join(struct th_thread_record *record, JNIEnv *env, bool skip_past)
+{
+	char *thread = th_hotspot_thread(heap.hotspot, env);
+	uint64_t past = skip_past ? th_hotspot_bytes(heap.hotspot, thread) : 0;
+
+	record->java_before = past - record->java_bytes;
+	th_store_release(&record->java_thread, (void *)thread);
+}
+
 void
 th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past)
 {
@@ -139,22 +153,20 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 	th_guard_enter();
 	record = th_thread_record();
 	if (record) {
-		name_thread(jvmti, env, thread);
-		if (heap.hotspot) {
-			char *java_thread = th_hotspot_thread(heap.hotspot, env);
-
-			record->java_before =
-				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0;
-			th_store_release(&record->java_thread, (void *)java_thread);
-		}
+		if (!record->java_named)
+			name_thread(jvmti, env, thread);
+		if (heap.hotspot)
+			join(record, env, skip_past);
 	}
 	th_guard_leave();
 }
 
+/* What is counted for a thread without a record is not counted again when it comes back. */
 static void
 log_end(struct th_thread_record *record, uint64_t bytes)
 {
 	th_store_release(&record->java_thread, NULL);
+	record->java_bytes = record->logged ? bytes : 0;
 	if (record->logged)
 		th_thread_log_heap_bytes(record->id, TH_HEAP_JAVA, bytes);
 	else

@@ -30,12 +30,15 @@ typedef struct {
 	call_frame *frames;
 } call_trace;
 
-_Static_assert(sizeof(call_frame) == TH_JAVA_RAW_BYTES, "the recorder provides these");
+_Static_assert(
+	sizeof(call_frame) == TH_JAVA_RAW_BYTES && sizeof(jvmtiFrameInfo) == TH_JAVA_RAW_BYTES,
+	"the recorder provides these");
 
 typedef void async_get_call_trace(call_trace *trace, jint depth, void *context);
 
 static struct {
 	JavaVM *vm;
+	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
 	struct th_java_provider provider;
@@ -241,7 +244,7 @@ translate(struct th_java_stack *stack)
 }
 
 static enum th_java_status
-get_frames(JNIEnv *env, struct th_java_stack *stack)
+get_frames_async(JNIEnv *env, struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
 
@@ -251,19 +254,49 @@ get_frames(JNIEnv *env, struct th_java_stack *stack)
 	if (trace.count < 0)
 		return TH_JAVA_FAILED;
 	stack->count = (uint32_t)trace.count;
-	if (stack->count == stack->capacity)
-		stack->flags |= TH_STACK_TRUNCATED;
-	return stack->count ? TH_JAVA_FOUND : TH_JAVA_NONE;
+	return TH_JAVA_FOUND;
 }
 
 static enum th_java_status
-walk(const struct th_registers *leaf, struct th_java_stack *stack)
+get_frames_jvmti(struct th_java_stack *stack)
+{
+	jvmtiFrameInfo *infos = stack->raw;
+	call_frame *frames = stack->raw;
+	jint count;
+
+	if ((*java.jvmti)
+			->GetStackTrace(
+				java.jvmti, NULL, 0, (jint)stack->capacity, infos, &count))
+		return TH_JAVA_FAILED;
+	/* In place: both are a method and a place in it, in another order. */
+	for (jint i = 0; i < count; i++) {
+		const jvmtiFrameInfo info = infos[i];
+
+		frames[i].method = info.method;
+		frames[i].bci = info.location < 0 ? BCI_NATIVE_METHOD : (jint)info.location;
+	}
+	stack->count = (uint32_t)count;
+	return TH_JAVA_FOUND;
+}
+
+static enum th_java_status
+get_frames(JNIEnv *env, struct th_java_stack *stack)
+{
+	enum th_java_status status = stack->heap == TH_HEAP_JAVA ? get_frames_jvmti(stack)
+								 : get_frames_async(env, stack);
+
+	if (stack->count == stack->capacity)
+		stack->flags |= TH_STACK_TRUNCATED;
+	return status == TH_JAVA_FOUND && !stack->count ? TH_JAVA_NONE : status;
+}
+
+static enum th_java_status
+walk(struct th_java_stack *stack)
 {
 	const struct th_hotspot *hotspot = java.hotspot;
 	JNIEnv *env;
 	enum th_java_status status;
 
-	(void)leaf;
 	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
 		return TH_JAVA_NONE;
 	char *thread = th_hotspot_thread(hotspot, env);
@@ -294,13 +327,14 @@ walk(const struct th_registers *leaf, struct th_java_stack *stack)
 }
 
 void
-th_java_stack_init(JavaVM *vm, const struct th_hotspot *hotspot, void *async)
+th_java_stack_init(const struct th_java_stack_vm *vm)
 {
-	java.vm = vm;
-	java.hotspot = hotspot;
-	memcpy(&java.get_trace, &async, sizeof(async));
-	java.provider.limits.code_low = hotspot->code_low;
-	java.provider.limits.code_high = hotspot->code_high;
+	java.vm = vm->vm;
+	java.jvmti = vm->jvmti;
+	java.hotspot = vm->hotspot;
+	memcpy(&java.get_trace, &vm->async_get_call_trace, sizeof(java.get_trace));
+	java.provider.limits.code_low = vm->hotspot->code_low;
+	java.provider.limits.code_high = vm->hotspot->code_high;
 	java.provider.walk = walk;
 }
 

@@ -262,10 +262,11 @@ capture(struct scratch *scratch, enum th_heap heap)
 		&scratch->registers, &provider->limits, scratch->frames, &stack);
 	if (!provider->walk || end == TH_UNWIND_BASE || end == TH_UNWIND_FULL)
 		return stack;
+	scratch->java.heap = heap;
 	scratch->java.count = 0;
 	scratch->java.flags = 0;
 	scratch->java.segment_count = 0;
-	status = provider->walk(&scratch->registers, &scratch->java);
+	status = provider->walk(&scratch->java);
 	if (status == TH_JAVA_FOUND)
 		add_segments(provider, scratch, &stack);
 	else if (status != TH_JAVA_NONE || end == TH_UNWIND_CODE)

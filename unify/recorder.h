@@ -38,6 +38,7 @@ struct th_java_stack {
 	uint64_t *frames; /* room for `capacity` frame words; the recorder's memory */
 	void *raw;        /* room for `capacity` items of TH_JAVA_RAW_BYTES, for the provider */
 	uint32_t capacity;
+	enum th_heap heap; /* JAVA: the walk runs in a JVMTI callback, NATIVE: inside malloc */
 	uint32_t count;
 	uint32_t flags; /* enum th_stack_flag */
 	uint32_t segment_count;
@@ -55,12 +56,8 @@ enum th_java_status {
 
 struct th_java_provider {
 	struct th_unwind_limits limits; /* the code cache */
-	/*
-	 * Fills `stack` for the calling thread, whose frame in the code cache `leaf` is.  Runs
-	 * inside malloc, under the guard.
-	 */
-	enum th_java_status (*walk)(
-		const struct th_registers *leaf, struct th_java_stack *stack);
+	/* Fills `stack` for the calling thread.  Under the guard. [in-malloc] */
+	enum th_java_status (*walk)(struct th_java_stack *stack);
 };
 
 /*

@@ -183,6 +183,7 @@ th_thread_record(void)
 	record->interval = 0;
 	record->has_drawn = false;
 	record->java_before = 0;
+	record->java_bytes = 0;
 	record->native_bytes_logged = 0;
 	record->java_bytes_logged = 0;
 	record->logged = false;

@@ -38,7 +38,9 @@ struct th_thread_record {
 	struct th_thread_record *unused_next;
 	/* Owner: jvmti/. */
 	void *java_thread; /* atomic: its thread in the VM; NULL when it has none, or no more */
-	uint64_t java_before; /* Java bytes from before the recording */
+	/* The VM's count of this thread's bytes minus ours, modulo 2^64. */
+	uint64_t java_before;
+	uint64_t java_bytes; /* ours, when the thread last left the VM */
 	/* Owner: the agent thread. */
 	uint64_t native_bytes_logged;
 	uint64_t java_bytes_logged;
