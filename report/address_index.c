@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_CAPACITY 64
+#include "report/allocate.h"
 
 void
 th_address_index_init(struct th_address_index *index)
@@ -23,28 +23,13 @@ th_address_index_deinit(struct th_address_index *index)
 	th_address_index_init(index);
 }
 
-static bool
-grow(struct th_address_index *index)
-{
-	size_t capacity = index->capacity != 0 ? 2 * index->capacity : FIRST_CAPACITY;
-	struct th_address_range *ranges = reallocarray(
-		index->ranges, capacity, sizeof(*ranges));
-
-	if (ranges == NULL)
-		return false;
-	index->ranges = ranges;
-	index->capacity = capacity;
-	return true;
-}
-
-bool
+void
 th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,
 	uint32_t value, uint32_t rank)
 {
-	if (index->count == index->capacity && !grow(index))
-		return false;
-	index->ranges[index->count++] = (struct th_address_range){start, end, value, rank};
-	return true;
+	const struct th_address_range range = {start, end, value, rank};
+
+	th_array_append(index, ranges, range);
 }
 
 static int
@@ -61,36 +46,33 @@ compare(const void *left, const void *right)
 	return a->value < b->value ? -1 : a->value > b->value;
 }
 
-bool
+void
 th_address_index_sort(struct th_address_index *index)
 {
-	uint64_t *reach = reallocarray(index->reach, index->count + 1, sizeof(*reach));
 	uint64_t highest = 0;
 
-	if (reach == NULL)
-		return false;
-	index->reach = reach;
-	if (index->count > 1)
-		qsort(index->ranges, index->count, sizeof(*index->ranges), compare);
-	for (size_t i = 0; i < index->count; i++) {
+	free(index->reach);
+	index->reach = th_allocate(index->ranges_count, sizeof(*index->reach));
+	if (index->ranges_count > 1)
+		qsort(index->ranges, index->ranges_count, sizeof(*index->ranges), compare);
+	for (size_t i = 0; i < index->ranges_count; i++) {
 		if (index->ranges[i].end > highest)
 			highest = index->ranges[i].end;
-		reach[i] = highest;
+		index->reach[i] = highest;
 	}
-	return true;
 }
 
-bool
+void
 th_address_index_extend_labels(
 	struct th_address_index *index, const struct th_address_index *limits)
 {
 	uint64_t next = UINT64_MAX; /* the lowest start above the range at hand */
 
-	for (size_t i = index->count; i-- > 0;) {
+	for (size_t i = index->ranges_count; i-- > 0;) {
 		struct th_address_range *range = &index->ranges[i];
 		const struct th_address_range *limit;
 
-		if (i + 1 < index->count && index->ranges[i + 1].start > range->start)
+		if (i + 1 < index->ranges_count && index->ranges[i + 1].start > range->start)
 			next = index->ranges[i + 1].start;
 		if (range->end > range->start || index->reach[i] > range->start)
 			continue;
@@ -98,14 +80,14 @@ th_address_index_extend_labels(
 		if (limit != NULL)
 			range->end = next < limit->end ? next : limit->end;
 	}
-	return th_address_index_sort(index);
+	th_address_index_sort(index);
 }
 
 /* Number of ranges that start at or below `address`. */
 static size_t
 count_starts(const struct th_address_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->count;
+	size_t low = 0, high = index->ranges_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

@@ -6,7 +6,6 @@
 #ifndef TH_REPORT_ADDRESS_INDEX_H
 #define TH_REPORT_ADDRESS_INDEX_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,27 +18,26 @@ struct th_address_range {
 
 struct th_address_index {
 	struct th_address_range *ranges;
+	size_t ranges_count;
+	size_t ranges_capacity;
 	uint64_t
 		*reach; /* reach[i]: highest end of ranges[0..i]; bounds the search backwards */
-	size_t count;
-	size_t capacity;
 };
 
 void th_address_index_init(struct th_address_index *index);
 void th_address_index_deinit(struct th_address_index *index);
 
-/* False when memory is short. */
-bool th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,
+void th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,
 	uint32_t value, uint32_t rank);
 
-/* Before the first find, and after the last add.  False when memory is short. */
-bool th_address_index_sort(struct th_address_index *index);
+/* Before the first find, and after the last add. */
+void th_address_index_sort(struct th_address_index *index);
 
 /*
  * Gives each label that no range covers an extent: to the next start, at most to the end of
  * the range of `limits` that it lies in.  After sort, and sorts again.
  */
-bool th_address_index_extend_labels(
+void th_address_index_extend_labels(
 	struct th_address_index *index, const struct th_address_index *limits);
 
 /* The innermost range around `address`, the one that starts last; NULL if there is none. */

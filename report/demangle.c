@@ -13,8 +13,9 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "report/allocate.h"
 
 /* A longer symbol is shown undecoded.  The longest in libjvm, LLVM and Boost stay below. */
 #define MANGLED_MAX 8192
@@ -148,6 +149,8 @@ name_strings(char *text)
 		memcpy(at, name, sizeof(name) - 1);
 		at += sizeof(name) - 1;
 		cut(at, sizeof(pattern) - sizeof(name));
+		if (has_prefix(at, " >"))
+			cut(at, 1); /* kept two closing brackets apart */
 	}
 }
 
@@ -243,18 +246,15 @@ abbreviate(const char *text)
 	char *output;
 
 	if (length <= DISPLAY_MAX)
-		return strdup(text);
+		return th_format_new("%s", text);
 	while (depth > 1 && elide(text, depth, NULL) > DISPLAY_MAX)
 		depth--;
 	length = depth > 0 ? elide(text, depth, NULL) : length;
-	output = malloc(length + 1);
-	if (output == NULL)
-		return NULL;
+	output = th_allocate(length + 1, 1);
 	if (depth > 0)
 		elide(text, depth, output);
 	else
 		memcpy(output, text, length);
-	output[length] = '\0';
 	if (length > DISPLAY_MAX)
 		strcpy(output + DISPLAY_MAX - strlen(ELLIPSIS), ELLIPSIS);
 	return output;

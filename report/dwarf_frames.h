@@ -14,14 +14,14 @@
 #include <stdint.h>
 
 #include "report/address_index.h"
+#include "report/dwarf_names.h"
 
 struct th_dwarf;
 
 struct th_dwarf_frame {
-	const char *linkage_name; /* mangled, NULL if none was recorded */
-	const char *name;         /* as in the source, without scope; may be NULL */
-	const char *file;         /* may be NULL */
-	uint32_t line;            /* 0 = not known */
+	struct th_dwarf_name name;
+	const char *file; /* may be NULL */
+	uint32_t line;    /* 0 = not known */
 };
 
 /* No real inlining goes deeper; of a longer chain the inner end is left out. */
@@ -31,7 +31,7 @@ struct th_dwarf_frame {
  * Indexes the units of `dwarf`.  `bias` is an address as the caller counts them minus the same
  * address in `dwarf`.  Only code inside `code` is taken: what a linker threw away is still
  * described, at addresses around zero.  All three stay the caller's and must outlive the
- * result.  NULL when memory is short. [offline]
+ * result. [offline]
  */
 struct th_dwarf *
 th_dwarf_create(Dwarf *dwarf, uint64_t bias, const struct th_address_index *code);

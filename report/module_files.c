@@ -9,12 +9,13 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <libelf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "report/allocate.h"
 
 #define SYSTEM_DEBUG_DIRECTORY "/usr/lib/debug"
 /* Bytes read at once for a checksum. */
@@ -40,25 +41,16 @@ th_module_search_init(struct th_module_search *search)
 void
 th_module_search_deinit(struct th_module_search *search)
 {
-	for (size_t i = 0; i < search->count; i++)
+	for (size_t i = 0; i < search->directories_count; i++)
 		free(search->directories[i]);
 	free(search->directories);
 	th_module_search_init(search);
 }
 
-bool
+void
 th_module_search_add(struct th_module_search *search, const char *directory)
 {
-	char **grown = reallocarray(search->directories, search->count + 1, sizeof(*grown));
-
-	if (grown == NULL)
-		return false;
-	search->directories = grown;
-	grown[search->count] = strdup(directory);
-	if (grown[search->count] == NULL)
-		return false;
-	search->count++;
-	return true;
+	th_array_append(search, directories, th_format_new("%s", directory));
 }
 
 bool
@@ -94,14 +86,14 @@ static bool
 has_checksum(int fd, uint32_t expected)
 {
 	static uint32_t table[256];
-	uint8_t *chunk = malloc(CHECKSUM_CHUNK);
+	uint8_t *chunk = th_allocate(CHECKSUM_CHUNK, 1);
 	uint32_t crc = UINT32_MAX;
 	off_t offset = 0;
-	ssize_t count = -1;
+	ssize_t count;
 
 	for (unsigned i = 0; table[255] == 0 && i < 256; i++)
 		table[i] = checksum_byte(0, (uint8_t)i);
-	while (chunk != NULL && (count = pread(fd, chunk, CHECKSUM_CHUNK, offset)) > 0) {
+	while ((count = pread(fd, chunk, CHECKSUM_CHUNK, offset)) > 0) {
 		for (ssize_t i = 0; i < count; i++)
 			crc = crc >> 8 ^ table[(crc ^ chunk[i]) & 0xff];
 		offset += count;
@@ -126,11 +118,11 @@ is_wanted(int fd, const struct wanted *wanted)
 	return strcmp(build_id, wanted->build_id) == 0;
 }
 
-/* Takes over `path` (malloc'ed, NULL is legal): true, and the answer filled in, if it fits. */
+/* Takes over `path` (malloc'ed): true, and the answer filled in, if the file fits. */
 static bool
 try_file(struct wanted *wanted, char *path)
 {
-	int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0 && is_wanted(fd, wanted)) {
 		wanted->fd = fd;
@@ -141,19 +133,6 @@ try_file(struct wanted *wanted, char *path)
 		close(fd);
 	free(path);
 	return false;
-}
-
-__attribute__((format(printf, 1, 2))) static char *
-format_path(const char *format, ...)
-{
-	va_list arguments;
-	char *path;
-	int length;
-
-	va_start(arguments, format);
-	length = vasprintf(&path, format, arguments);
-	va_end(arguments);
-	return length >= 0 ? path : NULL;
 }
 
 static const char *
@@ -179,7 +158,7 @@ try_build_id(struct wanted *wanted, const char *directory)
 {
 	if (strlen(wanted->build_id) < 3)
 		return false;
-	return try_file(wanted, format_path("%s/.build-id/%.2s/%s.debug", directory,
+	return try_file(wanted, th_format_new("%s/.build-id/%.2s/%s.debug", directory,
 					wanted->build_id, wanted->build_id + 2));
 }
 
@@ -190,9 +169,9 @@ try_beside(struct wanted *wanted, const char *module_path, const char *name)
 	int length = directory_length(module_path);
 	const char *here = length == 0 && module_path[0] != '/' ? "." : "";
 
-	return try_file(wanted, format_path("%.*s%s/%s", length, module_path, here, name)) ||
+	return try_file(wanted, th_format_new("%.*s%s/%s", length, module_path, here, name)) ||
 	       try_file(wanted,
-		       format_path("%.*s%s/.debug/%s", length, module_path, here, name));
+		       th_format_new("%.*s%s/.debug/%s", length, module_path, here, name));
 }
 
 /* A debug file called `name` in a directory of debug files. */
@@ -200,16 +179,16 @@ static bool
 try_below(
 	struct wanted *wanted, const char *directory, const char *module_path, const char *name)
 {
-	return try_file(wanted, format_path("%s%.*s/%s", directory,
+	return try_file(wanted, th_format_new("%s%.*s/%s", directory,
 					directory_length(module_path), module_path, name)) ||
-	       try_file(wanted, format_path("%s/%s", directory, name));
+	       try_file(wanted, th_format_new("%s/%s", directory, name));
 }
 
 static bool
 try_name(const struct th_module_search *search, struct wanted *wanted, const char *module_path,
 	const char *name)
 {
-	for (size_t i = 0; i < search->count; i++) {
+	for (size_t i = 0; i < search->directories_count; i++) {
 		if (try_below(wanted, search->directories[i], module_path, name))
 			return true;
 	}
@@ -224,7 +203,7 @@ find_debug_file(const struct th_module_search *search, struct wanted *wanted,
 	char *name;
 	bool found;
 
-	for (size_t i = 0; i < search->count; i++) {
+	for (size_t i = 0; i < search->directories_count; i++) {
 		if (try_build_id(wanted, search->directories[i]))
 			return true;
 	}
@@ -232,8 +211,8 @@ find_debug_file(const struct th_module_search *search, struct wanted *wanted,
 		return true;
 	if (link_name != NULL && try_name(search, wanted, module_path, link_name))
 		return true;
-	name = format_path("%s.debug", base_name(module_path));
-	found = name != NULL && try_name(search, wanted, module_path, name);
+	name = th_format_new("%s.debug", base_name(module_path));
+	found = try_name(search, wanted, module_path, name);
 	free(name);
 	return found;
 }
@@ -280,14 +259,14 @@ explain_mismatch(const char *path, struct th_module_file *ret)
 static bool
 find_module_file(const struct th_module_search *search, struct wanted *wanted, const char *path)
 {
-	for (size_t i = 0; i < search->count; i++) {
+	for (size_t i = 0; i < search->directories_count; i++) {
 		const char *directory = search->directories[i];
 
-		if (try_file(wanted, format_path("%s/%s", directory, path)) ||
-			try_file(wanted, format_path("%s/%s", directory, base_name(path))))
+		if (try_file(wanted, th_format_new("%s/%s", directory, path)) ||
+			try_file(wanted, th_format_new("%s/%s", directory, base_name(path))))
 			return true;
 	}
-	return try_file(wanted, strdup(path));
+	return try_file(wanted, th_format_new("%s", path));
 }
 
 void

@@ -18,14 +18,15 @@
 /* Where to look, first to last.  The system's debug directory is always looked at, last. */
 struct th_module_search {
 	char **directories;
-	size_t count;
+	size_t directories_count;
+	size_t directories_capacity;
 };
 
 void th_module_search_init(struct th_module_search *search);
 void th_module_search_deinit(struct th_module_search *search);
 
-/* Adds a directory, see th_symbols_add_directory().  False when memory is short. [offline] */
-bool th_module_search_add(struct th_module_search *search, const char *directory);
+/* Adds a directory, see th_symbols_add_directory(). [offline] */
+void th_module_search_add(struct th_module_search *search, const char *directory);
 
 enum th_module_match {
 	TH_MODULE_FOUND,

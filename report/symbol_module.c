@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/allocate.h"
+
 struct th_symbol_module {
 	const struct th_module_search *search;
 	Dwfl *dwfl; /* NULL: no file can be used */
@@ -109,11 +111,11 @@ index_code(struct th_symbol_module *module)
 		if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD ||
 			!(segment.p_flags & PF_X))
 			continue;
-		if (!th_address_index_add(&module->code, segment.p_vaddr + bias,
-			    segment.p_vaddr + bias + segment.p_memsz, (uint32_t)i, 0))
-			return false;
+		th_address_index_add(&module->code, segment.p_vaddr + bias,
+			segment.p_vaddr + bias + segment.p_memsz, (uint32_t)i, 0);
 	}
-	return th_address_index_sort(&module->code);
+	th_address_index_sort(&module->code);
+	return true;
 }
 
 /*
@@ -152,7 +154,7 @@ names_code(const GElf_Sym *symbol, const char *name)
 	}
 }
 
-static bool
+static void
 index_symbols(struct th_symbol_module *module)
 {
 	int count = dwfl_module_getsymtab(module->dwfl_module);
@@ -167,24 +169,23 @@ index_symbols(struct th_symbol_module *module)
 		if (name == NULL || section == SHN_UNDEF || !names_code(&symbol, name) ||
 			th_address_index_find(&module->code, start) == NULL)
 			continue;
-		if (!th_address_index_add(&module->symbols, start, start + symbol.st_size,
-			    (uint32_t)i, rank_symbol(&symbol, name)))
-			return false;
+		th_address_index_add(&module->symbols, start, start + symbol.st_size,
+			(uint32_t)i, rank_symbol(&symbol, name));
 	}
-	return th_address_index_sort(&module->symbols) &&
-	       th_address_index_extend_labels(&module->symbols, &module->code);
+	th_address_index_sort(&module->symbols);
+	th_address_index_extend_labels(&module->symbols, &module->code);
 }
 
-/* Reads what the files hold; false when memory is short or the file is no use. */
+/* Reads what the files hold; false when the file is no use. */
 static bool
 read_files(struct th_symbol_module *module, const struct th_module_file *file)
 {
 	Dwarf_Addr bias;
 	Dwarf *dwarf;
 
-	if (!open_session(module, file->path, file->fd) || !index_code(module) ||
-		!index_symbols(module))
+	if (!open_session(module, file->path, file->fd) || !index_code(module))
 		return false;
+	index_symbols(module);
 	dwarf = dwfl_module_getdwarf(module->dwfl_module, &bias);
 	if (dwarf != NULL)
 		module->dwarf = th_dwarf_create(dwarf, bias, &module->code);
@@ -209,12 +210,10 @@ th_symbol_module_open(const struct th_module_search *search, const char *path,
 	const char *build_id, enum th_module_match *match_ret,
 	char found_id_ret[TH_BUILD_ID_TEXT])
 {
-	struct th_symbol_module *module = malloc(sizeof(*module));
+	struct th_symbol_module *module = th_allocate(1, sizeof(*module));
 	struct th_module_file file;
 
-	if (module == NULL)
-		return NULL;
-	*module = (struct th_symbol_module){.search = search};
+	module->search = search;
 	th_module_file_open(search, path, build_id, &file);
 	if (file.fd >= 0 && !read_files(module, &file))
 		forget_files(module);
@@ -266,10 +265,10 @@ is_mangled(const char *name)
 static void
 add_symbol(struct th_dwarf_frame *frame, const char *symbol)
 {
-	if (symbol == NULL || frame->linkage_name != NULL)
+	if (symbol == NULL || frame->name.linkage != NULL)
 		return;
-	if (frame->name == NULL || is_mangled(symbol))
-		frame->linkage_name = symbol;
+	if (frame->name.plain == NULL || is_mangled(symbol))
+		frame->name.linkage = symbol;
 }
 
 /* An inlined function whose name cannot be read stays in the list, without a name. */
@@ -277,8 +276,8 @@ static void
 fill_names(struct th_dwarf_frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (frames[i].linkage_name == NULL && frames[i].name == NULL)
-			frames[i].name = "(unnamed)";
+		if (frames[i].name.linkage == NULL && frames[i].name.plain == NULL)
+			frames[i].name.plain = "(unnamed)";
 	}
 }
 

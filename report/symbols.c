@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/allocate.h"
 #include "report/demangle.h"
 #include "report/symbol_module.h"
 
@@ -19,7 +20,7 @@ struct module {
 	uint64_t key; /* hash of path and build id: most comparisons end here */
 	char *path;
 	char *build_id;                  /* lower case, "" = none */
-	struct th_symbol_module *module; /* NULL: has no file, or memory was short */
+	struct th_symbol_module *module; /* NULL: has no file */
 };
 
 struct answer {
@@ -39,7 +40,8 @@ struct th_symbols {
 	th_symbols_warn *warn;
 	void *warn_data;
 	struct module *modules;
-	size_t module_count;
+	size_t modules_count;
+	size_t modules_capacity;
 	size_t last_module; /* lookups come in runs */
 	struct answer *answers;
 	size_t answer_count;
@@ -68,21 +70,23 @@ hash_number(uint64_t x)
 	return x ^ x >> 33;
 }
 
+/* Whether a hash table has no room for one more: it stays at most three quarters full. */
+static bool
+is_crowded(size_t count, size_t slots)
+{
+	return 4 * (count + 1) > 3 * slots;
+}
+
 struct th_symbols *
 th_symbols_create(th_symbols_warn *warn, void *data)
 {
-	struct th_symbols *symbols = malloc(sizeof(*symbols));
+	struct th_symbols *symbols = th_allocate(1, sizeof(*symbols));
 
-	if (symbols == NULL)
-		return NULL;
-	*symbols = (struct th_symbols){.warn = warn, .warn_data = data};
+	symbols->warn = warn;
+	symbols->warn_data = data;
 	th_module_search_init(&symbols->search);
-	symbols->answers = calloc(FIRST_SLOTS, sizeof(*symbols->answers));
-	symbols->names = calloc(FIRST_SLOTS, sizeof(*symbols->names));
-	if (symbols->answers == NULL || symbols->names == NULL) {
-		th_symbols_destroy(symbols);
-		return NULL;
-	}
+	symbols->answers = th_allocate(FIRST_SLOTS, sizeof(*symbols->answers));
+	symbols->names = th_allocate(FIRST_SLOTS, sizeof(*symbols->names));
 	symbols->answer_slots = symbols->name_slots = FIRST_SLOTS;
 	return symbols;
 }
@@ -105,7 +109,7 @@ th_symbols_destroy(struct th_symbols *symbols)
 		free_answer(&symbols->answers[i]);
 	for (size_t i = 0; i < symbols->name_slots; i++)
 		free(symbols->names[i].display);
-	for (size_t i = 0; i < symbols->module_count; i++) {
+	for (size_t i = 0; i < symbols->modules_count; i++) {
 		th_symbol_module_close(symbols->modules[i].module);
 		free(symbols->modules[i].path);
 		free(symbols->modules[i].build_id);
@@ -117,10 +121,10 @@ th_symbols_destroy(struct th_symbols *symbols)
 	free(symbols);
 }
 
-bool
+void
 th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
 {
-	return th_module_search_add(&symbols->search, directory);
+	th_module_search_add(&symbols->search, directory);
 }
 
 /* --- modules -------------------------------------------------------------------------------- */
@@ -137,7 +141,7 @@ base_name(const char *path)
 static bool
 has_file(const char *path)
 {
-	return path[0] != '[' && strncmp(path, "linux-vdso.", 11) != 0 &&
+	return path[0] != '\0' && path[0] != '[' && strncmp(path, "linux-vdso.", 11) != 0 &&
 	       strncmp(path, "linux-gate.", 11) != 0;
 }
 
@@ -163,74 +167,46 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 static char *
 copy_lower(const char *text)
 {
-	char *copy = strdup(text);
+	char *copy = th_format_new("%s", text);
 
-	for (char *c = copy; c != NULL && *c != '\0'; c++)
+	for (char *c = copy; *c != '\0'; c++)
 		*c = *c >= 'A' && *c <= 'F' ? (char)(*c - 'A' + 'a') : *c;
 	return copy;
 }
 
-static bool
+static void
 open_module(struct th_symbols *symbols, struct module *module)
 {
 	char found_id[TH_BUILD_ID_TEXT];
 	enum th_module_match match;
 
-	if (module->path == NULL || module->build_id == NULL)
-		return false;
-	if (module->path[0] == '\0' || !has_file(module->path))
-		return true;
+	if (!has_file(module->path))
+		return;
 	module->module = th_symbol_module_open(
 		&symbols->search, module->path, module->build_id, &match, found_id);
-	if (module->module == NULL)
-		return false;
 	/* With a debug file instead nothing is lost, whatever has become of the module. */
 	if (!th_symbol_module_is_usable(module->module))
 		warn_mismatch(symbols, module, match, found_id);
-	return true;
 }
 
-static bool
-add_module(struct th_symbols *symbols, uint64_t key, const char *path, const char *build_id)
+/* Index of the module, opened on first sight. */
+static size_t
+find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 {
-	struct module *grown = reallocarray(
-		symbols->modules, symbols->module_count + 1, sizeof(*grown));
-	struct module *module;
+	struct module module = {.key = hash_text(hash_text(HASH_START, path) * 31, build_id)};
 
-	if (grown == NULL)
-		return false;
-	symbols->modules = grown;
-	module = &grown[symbols->module_count];
-	*module = (struct module){
-		.key = key, .path = strdup(path), .build_id = copy_lower(build_id)};
-	if (!open_module(symbols, module)) {
-		free(module->path);
-		free(module->build_id);
-		return false;
+	if (symbols->last_module < symbols->modules_count &&
+		symbols->modules[symbols->last_module].key == module.key)
+		return symbols->last_module;
+	for (size_t i = 0; i < symbols->modules_count; i++) {
+		if (symbols->modules[i].key == module.key)
+			return symbols->last_module = i;
 	}
-	symbols->module_count++;
-	return true;
-}
-
-/* Index of the module, opened on first sight; false when memory is short. */
-static bool
-find_module(struct th_symbols *symbols, const char *path, const char *build_id, size_t *ret)
-{
-	uint64_t key = hash_text(hash_text(HASH_START, path) * 31, build_id);
-	size_t count = symbols->module_count;
-
-	if (symbols->last_module < count && symbols->modules[symbols->last_module].key == key) {
-		*ret = symbols->last_module;
-		return true;
-	}
-	for (*ret = 0; *ret < count; ++*ret) {
-		if (symbols->modules[*ret].key == key)
-			break;
-	}
-	if (*ret == count && !add_module(symbols, key, path, build_id))
-		return false;
-	symbols->last_module = *ret;
-	return true;
+	module.path = th_format_new("%s", path);
+	module.build_id = copy_lower(build_id);
+	open_module(symbols, &module);
+	th_array_append(symbols, modules, module);
+	return symbols->last_module = symbols->modules_count - 1;
 }
 
 /* --- display names -------------------------------------------------------------------------- */
@@ -245,14 +221,12 @@ find_name(struct name *names, size_t slots, const char *symbol)
 	return &names[slot];
 }
 
-static bool
+static void
 grow_names(struct th_symbols *symbols)
 {
 	size_t slots = 2 * symbols->name_slots;
-	struct name *grown = calloc(slots, sizeof(*grown));
+	struct name *grown = th_allocate(slots, sizeof(*grown));
 
-	if (grown == NULL)
-		return false;
 	for (size_t i = 0; i < symbols->name_slots; i++) {
 		if (symbols->names[i].symbol != NULL)
 			*find_name(grown, slots, symbols->names[i].symbol) = symbols->names[i];
@@ -260,23 +234,18 @@ grow_names(struct th_symbols *symbols)
 	free(symbols->names);
 	symbols->names = grown;
 	symbols->name_slots = slots;
-	return true;
 }
 
-/* The display form of a symbol, or the symbol itself when memory is short. */
 static const char *
 display_name(struct th_symbols *symbols, const char *symbol)
 {
 	struct name *name;
 
-	if (4 * (symbols->name_count + 1) > 3 * symbols->name_slots && !grow_names(symbols))
-		return symbol;
+	if (is_crowded(symbols->name_count, symbols->name_slots))
+		grow_names(symbols);
 	name = find_name(symbols->names, symbols->name_slots, symbol);
 	if (name->symbol == NULL) {
-		name->display = th_demangle(symbol);
-		if (name->display == NULL)
-			return symbol;
-		name->symbol = symbol;
+		*name = (struct name){symbol, th_demangle(symbol)};
 		symbols->name_count++;
 	}
 	return name->display;
@@ -295,14 +264,12 @@ find_answer(struct answer *answers, size_t slots, uint32_t module, uint64_t addr
 	return &answers[slot];
 }
 
-static bool
+static void
 grow_answers(struct th_symbols *symbols)
 {
 	size_t slots = 2 * symbols->answer_slots;
-	struct answer *grown = calloc(slots, sizeof(*grown));
+	struct answer *grown = th_allocate(slots, sizeof(*grown));
 
-	if (grown == NULL)
-		return false;
 	for (size_t i = 0; i < symbols->answer_slots; i++) {
 		struct answer *old = &symbols->answers[i];
 
@@ -312,106 +279,75 @@ grow_answers(struct th_symbols *symbols)
 	free(symbols->answers);
 	symbols->answers = grown;
 	symbols->answer_slots = slots;
-	return true;
 }
 
-/* The name of an address that nothing is known about.  NULL when memory is short. */
+/* The name of an address that nothing is known about. */
 static char *
 format_stand_in(const char *path, uint64_t address)
 {
-	char *text;
-	int length;
-
 	if (path[0] == '\0')
-		length = asprintf(&text, "0x%" PRIx64, address);
-	else if (!has_file(path))
-		length = asprintf(&text, "%s", path[0] == '[' ? path : "[vdso]");
-	else
-		length = asprintf(&text, "%s+0x%" PRIx64, base_name(path), address);
-	return length >= 0 ? text : NULL;
+		return th_format_new("0x%" PRIx64, address);
+	if (!has_file(path))
+		return th_format_new("%s", path[0] == '[' ? path : "[vdso]");
+	return th_format_new("%s+0x%" PRIx64, base_name(path), address);
 }
 
-static bool
-fill_stand_in(const struct module *module, uint64_t address, const struct th_dwarf_frame *found,
-	struct answer *answer)
+static struct th_symbol
+make_symbol(struct th_symbols *symbols, const struct th_dwarf_frame *found)
 {
-	char *function = format_stand_in(module->path, address);
+	const char *symbol = found->name.linkage != NULL ? found->name.linkage
+							 : found->name.plain;
 
-	answer->frames = malloc(sizeof(*answer->frames));
-	if (function == NULL || answer->frames == NULL) {
-		free(function);
-		free(answer->frames);
-		answer->frames = NULL;
-		return false;
-	}
-	answer->frames[0] = (struct th_symbol){
-		.function = function, .file = found->file, .line = found->line};
-	answer->count = 1;
-	return true;
+	return (struct th_symbol){
+		.function = display_name(symbols, symbol),
+		.file = found->file,
+		.line = found->line,
+		.is_named = true,
+	};
 }
 
-/* Looks the address up in the files and fills the slot.  False when memory is short. */
-static bool
+/* Looks the address up in the files and fills the slot. */
+static void
 fill_answer(struct th_symbols *symbols, struct answer *answer)
 {
 	const struct module *module = &symbols->modules[answer->module];
-	struct th_dwarf_frame found[TH_DWARF_FRAMES_MAX] = {0};
+	struct th_dwarf_frame found[TH_DWARF_FRAMES_MAX];
 	size_t count = 0;
 
+	found[0] = (struct th_dwarf_frame){0};
 	if (module->module != NULL)
 		count = th_symbol_module_lookup(module->module, answer->address, found);
-	if (count == 0)
-		return fill_stand_in(module, answer->address, found, answer);
-	answer->frames = calloc(count, sizeof(*answer->frames));
-	if (answer->frames == NULL)
-		return false;
+	answer->count = count > 0 ? (uint32_t)count : 1;
+	answer->frames = th_allocate(answer->count, sizeof(*answer->frames));
 	for (size_t i = 0; i < count; i++) {
-		const char *symbol = found[i].linkage_name;
-
-		answer->frames[i] = (struct th_symbol){
-			.function = display_name(
-				symbols, symbol != NULL ? symbol : found[i].name),
-			.file = found[i].file,
-			.line = found[i].line,
-			.inlined = i + 1 < count,
-			.is_named = true,
-		};
+		answer->frames[i] = make_symbol(symbols, &found[i]);
+		answer->frames[i].inlined = i + 1 < count;
 	}
-	answer->count = (uint32_t)count;
-	return true;
-}
-
-static struct answer *
-lookup(struct th_symbols *symbols, const char *path, const char *build_id, uint64_t address)
-{
-	struct answer *answer;
-	size_t module;
-
-	if (4 * (symbols->answer_count + 1) > 3 * symbols->answer_slots &&
-		!grow_answers(symbols))
-		return NULL;
-	if (!find_module(symbols, path, build_id, &module))
-		return NULL;
-	answer = find_answer(
-		symbols->answers, symbols->answer_slots, (uint32_t)module, address);
-	if (answer->count != 0)
-		return answer;
-	answer->module = (uint32_t)module;
-	answer->address = address;
-	if (!fill_answer(symbols, answer))
-		return NULL;
-	symbols->answer_count++;
-	return answer;
+	if (count == 0)
+		answer->frames[0] = (struct th_symbol){
+			.function = format_stand_in(module->path, answer->address),
+			.file = found[0].file,
+			.line = found[0].line,
+		};
 }
 
 size_t
 th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *build_id,
 	uint64_t address, const struct th_symbol **frames_ret)
 {
-	static const struct th_symbol no_memory = {.function = "(out of memory)"};
-	const struct answer *answer = lookup(
-		symbols, path != NULL ? path : "", build_id != NULL ? build_id : "", address);
+	uint32_t module = (uint32_t)find_module(
+		symbols, path != NULL ? path : "", build_id != NULL ? build_id : "");
+	struct answer *answer;
 
-	*frames_ret = answer != NULL ? answer->frames : &no_memory;
-	return answer != NULL ? answer->count : 1;
+	if (is_crowded(symbols->answer_count, symbols->answer_slots))
+		grow_answers(symbols);
+	answer = find_answer(symbols->answers, symbols->answer_slots, module, address);
+	if (answer->count == 0) {
+		answer->module = module;
+		answer->address = address;
+		fill_answer(symbols, answer);
+		symbols->answer_count++;
+	}
+	*frames_ret = answer->frames;
+	return answer->count;
 }

@@ -31,7 +31,7 @@ struct th_symbol {
  */
 typedef void th_symbols_warn(void *data, const char *text);
 
-/* Creates an empty cache; `warn` may be NULL.  NULL when memory is short. [offline] */
+/* Creates an empty cache; `warn` may be NULL. [offline] */
 struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
 
 /* Closes every file and releases every string handed out.  NULL is legal. [offline] */
@@ -42,7 +42,7 @@ void th_symbols_destroy(struct th_symbols *symbols);
  * of a container or of another machine, and DIRECTORY/name) and for debug files
  * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug).  Before the first lookup. [offline]
  */
-bool th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
+void th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
 
 /*
  * The functions at `address` (an ELF virtual address inside the instruction in question, as
