@@ -246,8 +246,11 @@ row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sampl
 	uint32_t raw = th_map_intern(
 		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
 
-	if (added)
-		th_array_append(builder, raw_rows, find_row(builder, heap, sample));
+	if (added) {
+		uint32_t row = find_row(builder, heap, sample);
+
+		th_array_append(builder, raw_rows, row);
+	}
 	return builder->raw_rows[raw];
 }
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/health.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/format.h"
+
+/* Below this share of native samples with their Java frames, say so as a warning. */
+#define ENOUGH_JAVA_STACKS 0.99
+
+void
+th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	struct th_health_line line = {is_warning, th_format_new_va(format, arguments)};
+	va_end(arguments);
+	th_array_append(health, lines, line);
+}
+
+/* Counters whose description is a complaint: what was lost, by why. */
+static bool
+is_loss(struct th_text name)
+{
+	static const char *const names[] = {"live_table_full", "methods_full", "java_stack_gc",
+		"java_stack_in_java", "java_stack_failed", "seam_guessed", "unwind_stopped"};
+
+	if (name.length > 8 && !memcmp(name.bytes, "dropped_", 8))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (th_text_equals(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static void
+add_losses(struct th_health *health, const struct th_recording *recording)
+{
+	for (size_t i = 0; i < recording->counters_count; i++) {
+		const struct th_counter_info *counter = &recording->counters[i];
+
+		if (!counter->value || !is_loss(counter->name))
+			continue;
+		bool is_drop = counter->name.bytes[0] == 'd';
+		char *description = th_text_clean(counter->description);
+		th_health_add(health, is_drop, "%s %s", th_format_count(counter->value).text,
+			description);
+		free(description);
+	}
+}
+
+static void
+add_java_stacks(struct th_health *health, const struct th_recording *recording)
+{
+	double below = (double)th_recording_counter(recording, "java_stack_below");
+	double found = (double)th_recording_counter(recording, "java_stack_found");
+
+	if (below > 0)
+		th_health_add(health, found < ENOUGH_JAVA_STACKS * below,
+			"%s of the native samples taken below Java carry their Java frames",
+			th_format_share(found, below).text);
+}
+
+static void
+add_jvm(struct th_health *health, const struct th_recording *recording)
+{
+	const struct th_jvm_info *jvm = &recording->jvm;
+
+	if (!jvm->is_known)
+		return;
+	if (jvm->features & TH_JVM_SHARES_APPROXIMATE)
+		th_health_add(health, true,
+			"the sampler of this Java VM is biased in a way that cannot be undone: "
+			"Java totals are exact, shares of them approximate");
+	if (jvm->features & TH_JVM_TLAB_CURE)
+		th_health_add(health, false,
+			"the sampler of this Java VM is biased (JDK-8356372); the bias is "
+			"undone, and intervals of Java shares allow for what is left");
+	if (!(jvm->features & TH_JVM_SAMPLED_ALLOC))
+		th_health_add(health, true, "the Java heap was not sampled");
+	if (!(jvm->features & TH_JVM_JAVA_FRAMES))
+		th_health_add(health, true, "native stacks carry no Java frames");
+}
+
+static void
+add_completeness(struct th_health *health, const struct th_recording *recording)
+{
+	const struct th_log_header *header = th_reader_header(recording->reader);
+
+	if (recording->is_complete)
+		return;
+	if (th_reader_is_cut(recording->reader))
+		th_health_add(health, true,
+			"the log is cut: %s bytes of it are missing at the end",
+			th_format_count(header->tail - th_reader_bytes(recording->reader))
+				.text);
+	else
+		th_health_add(health, false,
+			"the log has no end: the process still runs, was killed, or ended by "
+			"_exit; totals are estimates");
+}
+
+static void
+add_damage(struct th_health *health, const struct th_recording *recording)
+{
+	if (recording->torn)
+		th_health_add(health, false, "%s records were never finished, and are skipped",
+			th_format_count(recording->torn).text);
+	if (recording->damaged)
+		th_health_add(health, true, "%s places of the log are damaged, and are skipped",
+			th_format_count(recording->damaged).text);
+	if (recording->undecodable)
+		th_health_add(health, true, "%s records make no sense, and are skipped",
+			th_format_count(recording->undecodable).text);
+	if (recording->unknown)
+		th_health_add(health, false,
+			"%s records are of types that this version does not know (see dump)",
+			th_format_count(recording->unknown).text);
+}
+
+static void
+add_notes(struct th_health *health, const struct th_recording *recording)
+{
+	for (size_t i = 0; i < recording->notes_count; i++) {
+		char *text = th_text_clean(recording->notes[i].text);
+
+		th_health_add(health, recording->notes[i].severity > 0, "%s", text);
+		free(text);
+	}
+}
+
+void
+th_health_init(struct th_health *health, const struct th_recording *recording)
+{
+	*health = (struct th_health){0};
+	add_completeness(health, recording);
+	add_damage(health, recording);
+	add_java_stacks(health, recording);
+	add_jvm(health, recording);
+	add_losses(health, recording);
+	add_notes(health, recording);
+}
+
+void
+th_health_deinit(struct th_health *health)
+{
+	for (size_t i = 0; i < health->lines_count; i++)
+		free(health->lines[i].text);
+	free(health->lines);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * twinheap: one table of verbs.  Exit status: 0 ok, 2 usage, 3 unreadable input; `run` has that
+ * of the command it ran.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/launch.h"
+#include "report/allocate.h"
+#include "report/error.h"
+#include "report/options.h"
+#include "report/profile.h"
+#include "report/view.h"
+
+/* What a verb that reads a log does. */
+typedef struct th_error *action(const struct th_options *options);
+
+struct verb {
+	const char *name;
+	const char *arguments;
+	const char *summary;
+	unsigned groups; /* of options */
+	action *act;
+	int (*main)(int argc, char **argv); /* a verb with a command line of its own */
+};
+
+/* How the user called this program, for commands to paste. */
+static const char *program = "twinheap";
+
+/* Output */
+
+/* Whether two paths are one file, so that the output would overwrite the input. */
+static bool
+is_same_file(const char *a, const char *b)
+{
+	struct stat left;
+	struct stat right;
+
+	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
+static struct th_error *
+open_output(const struct th_options *options, FILE **file_ret)
+{
+	const char *path = options->output;
+
+	*file_ret = stdout;
+	if (!path)
+		return NULL;
+	if (is_same_file(path, options->log))
+		return th_error_create(TH_ERROR_OUTPUT, "%s: is the log itself", path);
+	*file_ret = fopen(path, "we");
+	if (!*file_ret)
+		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path);
+	return NULL;
+}
+
+/* A reader that went away, as `head` does, has seen what it wanted. */
+static struct th_error *
+close_output(FILE *file, const char *path)
+{
+	bool failed = ferror(file) != 0;
+
+	if (!failed)
+		errno = 0;
+	if (file == stdout ? fflush(file) : fclose(file))
+		failed = true;
+	if (!failed || errno == EPIPE)
+		return NULL;
+	return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path ? path : "standard output");
+}
+
+static void
+warn_on_stderr(void *data, const char *text)
+{
+	(void)data;
+	fprintf(stderr, "twinheap: %s\n", text);
+}
+
+static void
+warn_in_health(void *data, const char *text)
+{
+	th_health_add(data, false, "%s", text);
+}
+
+/* Verbs */
+
+static struct th_error *
+summary(const struct th_options *options)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_health health;
+
+	if (error)
+		return error;
+	th_health_init(&health, recording);
+	struct th_profile *profile = th_profile_create(
+		recording, options, warn_in_health, &health);
+	if (options->brief)
+		th_view_brief(stdout, profile, &health, program);
+	else
+		th_view_summary(stdout, profile, &health, program);
+	th_profile_destroy(profile);
+	th_health_deinit(&health);
+	th_recording_destroy(recording);
+	return close_output(stdout, NULL);
+}
+
+typedef void view(FILE *file, const struct th_profile *profile);
+
+/* Shows the log of the options in one of the plain views. */
+static struct th_error *
+show(const struct th_options *options, view *print)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(options->log, &recording);
+	FILE *file;
+
+	if (error)
+		return error;
+	error = open_output(options, &file);
+	if (!error) {
+		struct th_profile *profile = th_profile_create(
+			recording, options, warn_on_stderr, NULL);
+
+		print(file, profile);
+		th_profile_destroy(profile);
+		error = close_output(file, options->output);
+	}
+	th_recording_destroy(recording);
+	return error;
+}
+
+static struct th_error *
+tree(const struct th_options *options)
+{
+	return show(options, th_view_tree);
+}
+
+static struct th_error *export(const struct th_options *options)
+{
+	switch (options->format) {
+	case TH_OUTPUT_COLLAPSED:
+		return show(options, th_view_collapsed);
+	case TH_OUTPUT_JSON:
+		return show(options, th_view_json);
+	default:
+		return th_error_create(TH_ERROR_USAGE, "export: needs --format collapsed|json");
+	}
+}
+
+static struct th_error *
+dump(const struct th_options *options)
+{
+	struct th_reader *reader;
+	struct th_error *error = th_reader_open(options->log, &reader);
+
+	if (error)
+		return error;
+	th_view_dump(stdout, reader);
+	th_reader_close(reader);
+	return close_output(stdout, NULL);
+}
+
+/* clang-format off: the table reads better as it stands */
+static const struct verb verbs[] = {
+	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
+	{"summary", "[OPTIONS] LOG",
+		"totals of both heaps, what allocated most, health of the recording",
+		TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY, summary, NULL},
+	{"tree", "[OPTIONS] LOG", "call tree, both heaps side by side",
+		TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
+	{"export", "--format collapsed|json [OPTIONS] LOG", "every stack, for other tools",
+		TH_OPTIONS_VIEW | TH_OPTIONS_EXPORT, export, NULL},
+	{"dump", "LOG", "every event of a log, as the log describes it", 0, dump, NULL},
+};
+/* clang-format on */
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+/* Dispatch */
+
+static void
+print_help(FILE *file)
+{
+	fputs("usage: twinheap VERB [OPTIONS] ...\n\n", file);
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		fprintf(file, "  %-8s  %s\n", verbs[i].name, verbs[i].summary);
+	fputs("\n"
+	      "twinheap VERB --help tells the options of a verb, twinheap --version the "
+	      "version.\n"
+	      "Both heaps of a process are sampled by one law; every number is in unbiased\n"
+	      "bytes or objects and has its 95 % interval.\n",
+		file);
+}
+
+static int
+print_verb_help(const struct verb *verb)
+{
+	printf("usage: twinheap %s %s\n\n%s\n\n", verb->name, verb->arguments, verb->summary);
+	th_options_print_help(stdout, verb->groups);
+	return th_error_report(close_output(stdout, NULL));
+}
+
+static int
+run_verb(const struct verb *verb, int argc, char **argv)
+{
+	struct th_options options;
+	struct th_error *error;
+	int status;
+
+	if (verb->main)
+		return verb->main(argc, argv);
+	/* A write to a closed pipe is an error like any other, and checked for. */
+	signal(SIGPIPE, SIG_IGN);
+	error = th_options_parse(&options, verb->groups, argc, argv);
+	if (!error && options.help) {
+		status = print_verb_help(verb);
+	} else {
+		if (!error)
+			error = verb->act(&options);
+		status = th_error_report(error);
+	}
+	th_options_deinit(&options);
+	return status;
+}
+
+static const struct verb *
+find_verb(const char *name)
+{
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+/* Whoever started us may have closed these; no log or output may land on their numbers. */
+static void
+open_standard_descriptors(void)
+{
+	int descriptor;
+
+	do
+		descriptor = open("/dev/null", O_RDONLY);
+	while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
+static void
+find_program_name(const char *name)
+{
+	if (name && name[0] && strncmp(name, "/proc/", 6) != 0)
+		program = name;
+}
+
+static bool
+is_one_of(const char *argument, const char *a, const char *b, const char *c)
+{
+	return !strcmp(argument, a) || !strcmp(argument, b) || !strcmp(argument, c);
+}
+
+int
+main(int argc, char **argv)
+{
+	open_standard_descriptors();
+	find_program_name(argc ? argv[0] : NULL);
+	if (argc < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	if (is_one_of(argv[1], "--help", "-h", "help")) {
+		print_help(stdout);
+		return th_error_report(close_output(stdout, NULL));
+	}
+	if (is_one_of(argv[1], "--version", "-V", "version")) {
+		puts("twinheap " TH_VERSION);
+		return th_error_report(close_output(stdout, NULL));
+	}
+	const struct verb *verb = find_verb(argv[1]);
+	if (!verb)
+		return th_error_report(th_error_create(
+			TH_ERROR_USAGE, "%s: no such verb, see twinheap --help", argv[1]));
+	return run_verb(verb, argc - 1, argv + 1);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/map.h"
+
+/* Packages of the Java runtime: their methods are seldom the answer to "who did that". */
+static bool
+is_runtime_method(const char *name)
+{
+	static const char *const packages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+
+	for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
+		if (!strncmp(name, packages[i], strlen(packages[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_application_method(const struct th_profile *profile, uint32_t function)
+{
+	if (th_frames_function(profile->frames, function)->kind != TH_KIND_JAVA)
+		return false;
+	return !is_runtime_method(th_frames_function_name(profile->frames, function));
+}
+
+/* The leaf-most method of the application, or of the Java runtime where there is none. */
+static uint32_t
+find_caller(const struct th_profile *profile, const struct th_path *path)
+{
+	uint32_t runtime = TH_SITE_NO_FUNCTION;
+
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
+
+		if (is_application_method(profile, function))
+			return function;
+		if (th_frames_function(profile->frames, function)->kind == TH_KIND_JAVA)
+			runtime = function;
+	}
+	return runtime;
+}
+
+static struct th_site
+site_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	uint32_t leaf = path.frames[path.count - 1];
+	struct th_site site = {
+		.class_name = row->class_name,
+		.function = th_frames_get(profile->frames, leaf)->function,
+		.caller = TH_SITE_NO_FUNCTION,
+		.sum = th_calibration_empty(&profile->heaps[row->heap]),
+	};
+
+	if (row->is_internal) {
+		site.function = profile->internal_group;
+		site.caller = row->thread;
+	} else if (!is_application_method(profile, site.function)) {
+		site.caller = find_caller(profile, &path);
+	}
+	if (site.caller == site.function)
+		site.caller = TH_SITE_NO_FUNCTION;
+	return site;
+}
+
+struct site_maps {
+	struct th_map places; /* function << 32 | caller */
+	struct th_map sites;  /* place << 32 | class */
+};
+
+static struct th_site *
+find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *site)
+{
+	bool added;
+	uint32_t place = th_map_intern(
+		&maps->places, (uint64_t)site->function << 32 | site->caller, &added);
+	uint32_t number = th_map_intern(
+		&maps->sites, (uint64_t)place << 32 | site->class_name, &added);
+
+	if (added)
+		th_array_append(sites, items, *site);
+	return &sites->items[number];
+}
+
+static int
+compare(const void *a, const void *b, void *data)
+{
+	const struct th_profile *profile = data;
+	const struct th_site *left = a;
+	const struct th_site *right = b;
+	double difference = th_profile_point(profile, &right->sum) -
+			    th_profile_point(profile, &left->sum);
+
+	if (difference != 0)
+		return difference > 0 ? 1 : -1;
+	return (left->function > right->function) - (left->function < right->function);
+}
+
+void
+th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap)
+{
+	struct site_maps maps = {0};
+
+	*sites = (struct th_sites){0};
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		const struct th_row *row = &profile->rows[i];
+
+		if (row->heap != heap)
+			continue;
+		struct th_site site = site_of(profile, row);
+		th_estimator_merge(&find_site(sites, &maps, &site)->sum, &row->sum);
+	}
+	if (sites->items_count)
+		qsort_r(sites->items, sites->items_count, sizeof(*sites->items), compare,
+			(void *)(uintptr_t)profile);
+	th_map_deinit(&maps.places);
+	th_map_deinit(&maps.sites);
+}
+
+void
+th_sites_deinit(struct th_sites *sites)
+{
+	free(sites->items);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocation sites: rows put together by what allocated, whatever led there.
+ *
+ * A site is the function that allocated and, where that one is not the application's own Java
+ * code, the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf,
+ * from app.Codec.decode".  What the VM allocates for itself is one site per thread of it.
+ */
+#ifndef TH_REPORT_SITES_H
+#define TH_REPORT_SITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/profile.h"
+
+#define TH_SITE_NO_FUNCTION UINT32_MAX
+
+struct th_site {
+	uint32_t class_name; /* string number; 0 = none */
+	uint32_t function;   /* that allocated */
+	uint32_t caller;     /* of the application; TH_SITE_NO_FUNCTION = none */
+	struct th_estimator sum;
+};
+
+struct th_sites {
+	TH_ARRAY(struct th_site, items); /* largest first, by the value of the view */
+};
+
+/* The sites of one heap. [offline] */
+void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);
+void th_sites_deinit(struct th_sites *sites);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The views: each prints a profile in its way.  Nothing here computes a number.  Errors of the
+ * stream are the caller's to check. [offline]
+ */
+#ifndef TH_REPORT_VIEW_H
+#define TH_REPORT_VIEW_H
+
+#include <stdio.h>
+
+#include "report/health.h"
+#include "report/profile.h"
+
+/* Totals, top sites, health, what to do next; `program` is how to call this tool again. */
+void th_view_summary(FILE *file, const struct th_profile *profile,
+	const struct th_health *health, const char *program);
+
+/* The same in about ten lines. */
+void th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
+	const char *program);
+
+/* The call tree, both heaps side by side. */
+void th_view_tree(FILE *file, const struct th_profile *profile);
+
+/* "root;...;leaf value", one line per stack, sorted. */
+void th_view_collapsed(FILE *file, const struct th_profile *profile);
+
+/* One JSON object with every row. */
+void th_view_json(FILE *file, const struct th_profile *profile);
+
+/* Every record of a log, by its own description of itself. */
+void th_view_dump(FILE *file, const struct th_reader *reader);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * summary, and the few lines of it that follow a run.
+ */
+#include "report/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/format.h"
+#include "report/sites.h"
+
+/* Sites that the brief form names for each heap. */
+#define BRIEF_SITES 2
+/* Warnings that the brief form repeats. */
+#define BRIEF_WARNINGS 2
+/* Longest command line shown, in columns. */
+#define COMMAND_COLUMNS 100
+
+static const char *
+heap_name(enum th_heap heap)
+{
+	return heap == TH_HEAP_JAVA ? "Java heap" : "native heap";
+}
+
+static enum th_unit
+unit_of(const struct th_profile *profile)
+{
+	return profile->options->value == TH_VALUE_ALLOC_OBJECTS ? TH_UNIT_OBJECTS
+								 : TH_UNIT_BYTES;
+}
+
+/* What was recorded */
+
+static void
+print_command(FILE *file, const struct th_recording *recording)
+{
+	char *text = th_text_clean(recording->process.command); /* NUL becomes a blank */
+	size_t length = strlen(text);
+
+	if (length && text[length - 1] == ' ')
+		text[length - 1] = '\0';
+	th_format_cut(file, text[0] ? text : "[unknown command]", COMMAND_COLUMNS);
+	free(text);
+}
+
+static void
+print_jvm(FILE *file, const struct th_recording *recording)
+{
+	const struct th_jvm_info *jvm = &recording->jvm;
+
+	if (!jvm->is_known) {
+		fputs("no Java VM", file);
+		return;
+	}
+	char *name = th_text_clean(jvm->name);
+	char *version = th_text_clean(jvm->version);
+	fprintf(file, "%s %s", name, version);
+	free(name);
+	free(version);
+}
+
+static void
+print_interval(FILE *file, const struct th_recording *recording)
+{
+	uint64_t interval = th_recording_interval(recording);
+
+	if (interval)
+		fprintf(file, "one sample per %s",
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	else
+		fputs("every allocation", file);
+}
+
+static void
+print_window(FILE *file, const struct th_profile *profile)
+{
+	const struct th_options *options = profile->options;
+	double duration = th_recording_duration(profile->recording);
+
+	if (options->from > 0 || options->to < duration)
+		fprintf(file, ", seconds %g to %g of it", options->from,
+			options->to < duration ? options->to : duration);
+	if (th_options_filter_stacks(options))
+		fputs(", part of the stacks", file);
+}
+
+static void
+print_recording(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+
+	print_command(file, recording);
+	fprintf(file, "\npid %u, ", recording->process.pid);
+	print_jvm(file, recording);
+	fprintf(file, "\nrecorded %s, ",
+		th_format_seconds(th_recording_duration(recording)).text);
+	print_interval(file, recording);
+	print_window(file, profile);
+	fputs("\n\n", file);
+}
+
+/* Totals */
+
+static void
+print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_estimator *sum = &profile->selected[heap];
+
+	if (!(profile->options->heaps & 1u << heap))
+		return;
+	if (!profile->heaps[heap].is_recorded) {
+		fprintf(file, "%-12s not recorded\n", heap_name(heap));
+		return;
+	}
+	struct th_estimate bytes = th_profile_bytes(profile, heap, sum);
+	struct th_estimate objects = th_profile_objects(profile, heap, sum);
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", heap_name(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
+		th_format_interval(&objects, TH_UNIT_OBJECTS).text,
+		th_format_count(bytes.samples).text);
+}
+
+static void
+print_totals(FILE *file, const struct th_profile *profile)
+{
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", "", "allocated", "95 % interval",
+		"objects", "95 % interval", "samples");
+	print_total(file, profile, TH_HEAP_JAVA);
+	print_total(file, profile, TH_HEAP_NATIVE);
+}
+
+/* Sites */
+
+/* The library a native function is in, without directories. */
+static void
+print_function(FILE *file, const struct th_profile *profile, uint32_t number)
+{
+	const struct th_function *function = th_frames_function(profile->frames, number);
+	const char *module = th_frames_string(profile->frames, function->module);
+	const char *slash = strrchr(module, '/');
+
+	fputs(th_frames_string(profile->frames, function->name), file);
+	if (function->kind == TH_KIND_NATIVE && module[0])
+		fprintf(file, " (%s)", slash ? slash + 1 : module);
+}
+
+static void
+print_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
+{
+	if (site->class_name)
+		fprintf(file, "%s in ", th_frames_string(profile->frames, site->class_name));
+	print_function(file, profile, site->function);
+	if (site->caller != TH_SITE_NO_FUNCTION) {
+		fputs(" < ", file);
+		print_function(file, profile, site->caller);
+	}
+}
+
+static void
+print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
+	const struct th_site *site)
+{
+	struct th_estimate value = th_profile_value(profile, heap, &site->sum);
+	struct th_estimate whole = th_profile_value(profile, heap, &profile->selected[heap]);
+	enum th_unit unit = unit_of(profile);
+
+	fprintf(file, "  %7s  %9s  %-20s ",
+		th_format_share(value.estimate, whole.estimate).text,
+		th_format_number(value.estimate, unit).text,
+		th_format_interval(&value, unit).text);
+	print_place(file, profile, site);
+	fputc('\n', file);
+}
+
+static void
+print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_sites sites;
+
+	th_sites_init(&sites, profile, heap);
+	size_t shown = sites.items_count;
+	if (shown > profile->options->top)
+		shown = profile->options->top;
+	if (shown)
+		fprintf(file, "\n%s: what allocated, and who called it%s\n", heap_name(heap),
+			profile->options->value == TH_VALUE_ALLOC_OBJECTS ? ", by objects"
+									  : "");
+	for (size_t i = 0; i < shown; i++)
+		print_site(file, profile, heap, &sites.items[i]);
+	if (shown && shown < sites.items_count)
+		fprintf(file, "  and %s more\n",
+			th_format_count(sites.items_count - shown).text);
+	th_sites_deinit(&sites);
+}
+
+/* Health and what to do next */
+
+static void
+print_health(FILE *file, const struct th_health *health)
+{
+	if (health->lines_count)
+		fputs("\nThe recording\n", file);
+	for (size_t i = 0; i < health->lines_count; i++)
+		fprintf(file, "  %s%s\n", health->lines[i].is_warning ? "warning: " : "",
+			health->lines[i].text);
+}
+
+/* A word for the shell to read as one. */
+static void
+print_quoted(FILE *file, const char *word)
+{
+	const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			     "0123456789_-./,:=+@%";
+
+	if (word[0] && strspn(word, plain) == strlen(word)) {
+		fputs(word, file);
+		return;
+	}
+	fputc('\'', file);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", file);
+		else
+			fputc(*word, file);
+	}
+	fputc('\'', file);
+}
+
+static void
+print_next_command(FILE *file, const char *program, const char *verb, const char *log)
+{
+	fputs("  ", file);
+	print_quoted(file, program);
+	fprintf(file, " %s ", verb);
+	print_quoted(file, log);
+	fputc('\n', file);
+}
+
+static bool
+is_empty(const struct th_profile *profile)
+{
+	return !profile->rows_count;
+}
+
+static void
+print_next(FILE *file, const struct th_profile *profile, const char *program)
+{
+	const char *log = profile->options->log;
+
+	if (is_empty(profile)) {
+		fputs("\nNo sample is selected. Everything that was written:\n", file);
+		print_next_command(file, program, "dump", log);
+		return;
+	}
+	fputs("\nNext: the call tree of both heaps\n", file);
+	print_next_command(file, program, "tree", log);
+}
+
+void
+th_view_summary(FILE *file, const struct th_profile *profile, const struct th_health *health,
+	const char *program)
+{
+	print_recording(file, profile);
+	print_totals(file, profile);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		print_sites(file, profile, (enum th_heap)heap);
+	print_health(file, health);
+	print_next(file, profile, program);
+}
+
+/* The brief form */
+
+static void
+print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_sites sites;
+
+	if (!th_profile_has_heap(profile, heap))
+		return;
+	struct th_estimate bytes = th_profile_bytes(profile, heap, &profile->selected[heap]);
+	fprintf(file, "%s: %s allocated (%s), %s samples\n", heap_name(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_format_count(bytes.samples).text);
+	th_sites_init(&sites, profile, heap);
+	for (size_t i = 0; i < sites.items_count && i < BRIEF_SITES; i++)
+		print_site(file, profile, heap, &sites.items[i]);
+	th_sites_deinit(&sites);
+}
+
+void
+th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
+	const char *program)
+{
+	size_t warnings = 0;
+
+	fprintf(file, "recorded %s, ",
+		th_format_seconds(th_recording_duration(profile->recording)).text);
+	print_interval(file, profile->recording);
+	fputs(", ", file);
+	print_jvm(file, profile->recording);
+	fputc('\n', file);
+	print_brief_heap(file, profile, TH_HEAP_JAVA);
+	print_brief_heap(file, profile, TH_HEAP_NATIVE);
+	for (size_t i = 0; i < health->lines_count && warnings < BRIEF_WARNINGS; i++) {
+		if (health->lines[i].is_warning && ++warnings)
+			fprintf(file, "warning: %s\n", health->lines[i].text);
+	}
+	fputs("next:", file);
+	print_next_command(
+		file, program, is_empty(profile) ? "dump" : "summary", profile->options->log);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call tree for the terminal: one line per function, from the threads down, with the bytes
+ * of both heaps that were allocated in it and below.  A chain of functions of which each calls
+ * one other and nothing else happens stands at one depth.
+ */
+#include "report/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report/allocate.h"
+#include "report/format.h"
+#include "report/map.h"
+
+#define NO_NODE UINT32_MAX
+/* Columns of one heap's figures. */
+#define FIGURE_COLUMNS 40
+/* Paths are cut to the terminal, but not below this. */
+#define LEAST_PATH_COLUMNS 40
+/* Deeper levels are all indented alike: the path has to remain readable. */
+#define DEEPEST_INDENT 40
+
+struct node {
+	uint32_t function;
+	uint32_t first_child;
+	uint32_t next_sibling;
+	struct th_estimator sums[TH_HEAPS];
+};
+
+struct tree {
+	FILE *file;
+	const struct th_profile *profile;
+	struct th_map ids; /* parent << 32 | function -> number - 1; the root is 0 */
+	TH_ARRAY(struct node, nodes);
+	double whole[TH_HEAPS]; /* what 100 % is */
+	int path_columns;       /* 0 = no limit */
+	uint64_t cut_count;     /* subtrees left out */
+	struct th_estimator cut[TH_HEAPS];
+};
+
+/* Building */
+
+static uint32_t
+add_node(struct tree *tree, uint32_t function)
+{
+	struct node node = {
+		.function = function, .first_child = NO_NODE, .next_sibling = NO_NODE};
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		node.sums[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
+	th_array_append(tree, nodes, node);
+	return (uint32_t)tree->nodes_count - 1;
+}
+
+static uint32_t
+child_of(struct tree *tree, uint32_t parent, uint32_t function)
+{
+	bool added;
+	uint32_t child = th_map_intern(&tree->ids, (uint64_t)parent << 32 | function, &added) +
+			 1;
+
+	if (added) {
+		add_node(tree, function);
+		tree->nodes[child].next_sibling = tree->nodes[parent].first_child;
+		tree->nodes[parent].first_child = child;
+	}
+	return child;
+}
+
+static void
+add_row(struct tree *tree, const struct th_row *row)
+{
+	uint32_t count = th_profile_functions(tree->profile, row, NULL, 0);
+	uint32_t *functions = th_allocate(count, sizeof(*functions));
+	uint32_t node = 0;
+
+	th_profile_functions(tree->profile, row, functions, count);
+	th_estimator_merge(&tree->nodes[0].sums[row->heap], &row->sum);
+	for (uint32_t i = 0; i < count; i++) {
+		node = child_of(tree, node, functions[i]);
+		th_estimator_merge(&tree->nodes[node].sums[row->heap], &row->sum);
+	}
+	free(functions);
+}
+
+static void
+build(struct tree *tree)
+{
+	add_node(tree, 0);
+	for (size_t i = 0; i < tree->profile->rows_count; i++)
+		add_row(tree, &tree->profile->rows[i]);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		tree->whole[heap] = th_profile_point(tree->profile, &tree->nodes[0].sums[heap]);
+		tree->cut[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
+	}
+}
+
+/* Choosing */
+
+/* The larger of the node's shares of the two heaps. */
+static double
+share_of(const struct tree *tree, uint32_t number)
+{
+	double largest = 0;
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		double value = th_profile_point(tree->profile, &tree->nodes[number].sums[heap]);
+
+		if (tree->whole[heap] > 0 && value / tree->whole[heap] > largest)
+			largest = value / tree->whole[heap];
+	}
+	return largest;
+}
+
+struct child {
+	uint32_t number;
+	double share;
+};
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct child *left = a;
+	const struct child *right = b;
+
+	if (left->share != right->share)
+		return left->share < right->share ? 1 : -1;
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+static void
+cut(struct tree *tree, uint32_t number)
+{
+	tree->cut_count++;
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		th_estimator_merge(&tree->cut[heap], &tree->nodes[number].sums[heap]);
+}
+
+/* The children that are large enough, largest first; the caller frees the array. */
+static struct child *
+choose_children(struct tree *tree, uint32_t parent, uint32_t *count_ret)
+{
+	struct child *children = NULL;
+	size_t capacity = 0;
+	uint32_t count = 0;
+
+	for (uint32_t child = tree->nodes[parent].first_child; child != NO_NODE;
+		child = tree->nodes[child].next_sibling) {
+		double share = share_of(tree, child);
+
+		if (100 * share < tree->profile->options->min_share) {
+			cut(tree, child);
+			continue;
+		}
+		children = th_array_grow(children, count, &capacity, sizeof(*children));
+		children[count++] = (struct child){child, share};
+	}
+	if (count)
+		qsort(children, count, sizeof(*children), compare);
+	*count_ret = count;
+	return children;
+}
+
+/* Whether everything in the node happens in its only child. */
+static bool
+is_chain(const struct tree *tree, uint32_t parent)
+{
+	uint32_t child = tree->nodes[parent].first_child;
+
+	if (!parent || child == NO_NODE || tree->nodes[child].next_sibling != NO_NODE)
+		return false;
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		if (tree->nodes[child].sums[heap].samples !=
+			tree->nodes[parent].sums[heap].samples)
+			return false;
+	}
+	return true;
+}
+
+/* Printing */
+
+static void
+print_figures(const struct tree *tree, enum th_heap heap, const struct th_estimator *sum)
+{
+	bool by_objects = tree->profile->options->value == TH_VALUE_ALLOC_OBJECTS;
+	enum th_unit unit = by_objects ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
+
+	if (!th_profile_has_heap(tree->profile, heap))
+		return;
+	if (!sum->samples) {
+		fprintf(tree->file, "%*s", FIGURE_COLUMNS, "");
+		return;
+	}
+	struct th_estimate value = th_profile_value(tree->profile, heap, sum);
+	double point = th_profile_point(tree->profile, sum);
+	fprintf(tree->file, "%7s %9s  %-21s", th_format_share(point, tree->whole[heap]).text,
+		th_format_number(value.estimate, unit).text,
+		th_format_interval(&value, unit).text);
+}
+
+static void
+print_name(const struct tree *tree, uint32_t number, int indent)
+{
+	const struct th_frames *frames = tree->profile->frames;
+	const struct th_function *function = th_frames_function(
+		frames, tree->nodes[number].function);
+	const char *name = th_frames_string(frames, function->name);
+	const char *module = th_frames_string(frames, function->module);
+	const char *slash = strrchr(module, '/');
+	bool has_module = function->kind == TH_KIND_NATIVE && module[0];
+	char *text = th_format_new("%*s%s%s%s%s", indent, "", name, has_module ? " (" : "",
+		has_module ? (slash ? slash + 1 : module) : "", has_module ? ")" : "");
+
+	th_format_cut(tree->file, text,
+		tree->path_columns ? tree->path_columns : th_format_columns(text));
+	free(text);
+}
+
+static void
+print_node(const struct tree *tree, uint32_t number, int depth)
+{
+	const struct node *node = &tree->nodes[number];
+	int indent = 2 * depth < DEEPEST_INDENT ? 2 * depth : DEEPEST_INDENT;
+
+	print_figures(tree, TH_HEAP_JAVA, &node->sums[TH_HEAP_JAVA]);
+	print_figures(tree, TH_HEAP_NATIVE, &node->sums[TH_HEAP_NATIVE]);
+	if (number)
+		print_name(tree, number, indent);
+	else
+		fputs("all", tree->file);
+	fputc('\n', tree->file);
+}
+
+struct pending {
+	uint32_t number;
+	int depth;
+};
+
+struct stack {
+	TH_ARRAY(struct pending, items);
+};
+
+/* Without recursion, since stacks may be thousands of frames deep. */
+static void
+print_nodes(struct tree *tree)
+{
+	struct stack stack = {0};
+	struct pending next = {0, 0};
+
+	th_array_append(&stack, items, next);
+	while (stack.items_count) {
+		struct pending node = stack.items[--stack.items_count];
+		uint32_t count;
+		struct child *children = choose_children(tree, node.number, &count);
+		int depth = node.depth + (node.number && !is_chain(tree, node.number));
+
+		print_node(tree, node.number, node.depth);
+		for (uint32_t i = count; i-- > 0;) {
+			next = (struct pending){children[i].number, depth};
+			th_array_append(&stack, items, next);
+		}
+		free(children);
+	}
+	free(stack.items);
+}
+
+static void
+print_heading(const struct tree *tree)
+{
+	const char *value = tree->profile->options->value == TH_VALUE_ALLOC_OBJECTS ? "objects"
+										    : "bytes";
+	static const char *const names[] = {
+		[TH_HEAP_JAVA] = "Java heap", [TH_HEAP_NATIVE] = "native heap"};
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			fprintf(tree->file, "%-*s", FIGURE_COLUMNS, names[heap]);
+	}
+	fputc('\n', tree->file);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			fprintf(tree->file, "%7s %9s  %-21s", "share", value, "95 % interval");
+	}
+	fputs("call path\n", tree->file);
+}
+
+static void
+print_cut(const struct tree *tree)
+{
+	double java = th_profile_point(tree->profile, &tree->cut[TH_HEAP_JAVA]);
+	double native = th_profile_point(tree->profile, &tree->cut[TH_HEAP_NATIVE]);
+
+	if (!tree->cut_count)
+		return;
+	fprintf(tree->file,
+		"left out: %s branches below %g %%, together %s of the Java heap and %s of "
+		"the native heap; --min 0 shows all\n",
+		th_format_count(tree->cut_count).text, tree->profile->options->min_share,
+		th_format_share(java, tree->whole[TH_HEAP_JAVA]).text,
+		th_format_share(native, tree->whole[TH_HEAP_NATIVE]).text);
+}
+
+/* Columns for paths when the output is a terminal, 0 otherwise. */
+static int
+find_path_columns(const struct tree *tree)
+{
+	struct winsize size;
+	int columns;
+
+	if (!isatty(fileno(tree->file)) || ioctl(fileno(tree->file), TIOCGWINSZ, &size) ||
+		!size.ws_col)
+		return 0;
+	columns = size.ws_col;
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		columns -= FIGURE_COLUMNS *
+			   th_profile_has_heap(tree->profile, (enum th_heap)heap);
+	return columns > LEAST_PATH_COLUMNS ? columns : LEAST_PATH_COLUMNS;
+}
+
+void
+th_view_tree(FILE *file, const struct th_profile *profile)
+{
+	struct tree tree = {.file = file, .profile = profile};
+
+	tree.path_columns = find_path_columns(&tree);
+	build(&tree);
+	print_heading(&tree);
+	print_nodes(&tree);
+	print_cut(&tree);
+	th_map_deinit(&tree.ids);
+	free(tree.nodes);
+}
