@@ -36,6 +36,8 @@
 #define TURNS_PER_SECOND (TH_NS_PER_S / TURN_NS)
 /* Longest wait for the agent thread when the VM ends. */
 #define STOP_WAIT_NS TH_NS_PER_S
+/* Feature release with virtual threads (as a preview in 19). */
+#define FIRST_VIRTUAL_THREADS 19
 /* HotSpot's interval until somebody sets another (threadHeapSampler.cpp). */
 #define HOTSPOT_INTERVAL 524288
 
@@ -69,6 +71,13 @@ parse_release(const char *version)
 	unsigned long release = strtoul(version, NULL, 10);
 
 	return release < 1000 ? (uint32_t)release : 0;
+}
+
+/* Gives memory back that the VM allocated for us. */
+static void
+deallocate(void *memory)
+{
+	(*agent.jvmti)->Deallocate(agent.jvmti, memory);
 }
 
 /* A system property, to be deallocated; NULL when it is not there. */
@@ -190,9 +199,61 @@ log_jvm(void)
 	else if (sampler != TH_SAMPLER_LAWFUL)
 		event.features |= TH_JVM_SHARES_APPROXIMATE;
 	th_log_append(TH_EVENT_JVM, &event, parts, 3);
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)version);
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)name);
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)vendor);
+	deallocate(version);
+	deallocate(name);
+	deallocate(vendor);
+}
+
+/* What the VM itself puts below the frames of a virtual thread. */
+static const struct {
+	const char *class_signature;
+	const char *method;
+	const char *signature;
+} mounts[] = {
+	{"Ljava/lang/Thread;", "runWith", "(Ljava/lang/Object;Ljava/lang/Runnable;)V"},
+	{"Ljava/lang/VirtualThread;", "run", "(Ljava/lang/Runnable;)V"},
+	{"Ljava/lang/VirtualThread$VThreadContinuation$1;", "run", "()V"},
+	{"Ljdk/internal/vm/Continuation;", "enter", NULL},
+	{"Ljdk/internal/vm/Continuation;", "enter0", NULL},
+	{"Ljdk/internal/vm/Continuation;", "enterSpecial", NULL},
+};
+#define MOUNT_COUNT (sizeof(mounts) / sizeof(mounts[0]))
+
+static bool
+has_mounts(const char *class_signature)
+{
+	for (size_t i = 0; i < MOUNT_COUNT; i++)
+		if (!strcmp(class_signature, mounts[i].class_signature))
+			return true;
+	return false;
+}
+
+static bool
+is_mount(const char *class_signature, const char *method, const char *signature)
+{
+	for (size_t i = 0; i < MOUNT_COUNT; i++)
+		if (!strcmp(class_signature, mounts[i].class_signature) &&
+			!strcmp(method, mounts[i].method) &&
+			(!mounts[i].signature || !strcmp(signature, mounts[i].signature)))
+			return true;
+	return false;
+}
+
+static void
+mark_mounts(const char *class_signature, const jmethodID *ids, jint count)
+{
+	char *method;
+	char *signature;
+
+	for (jint i = 0; i < count; i++) {
+		if ((*agent.jvmti)
+				->GetMethodName(agent.jvmti, ids[i], &method, &signature, NULL))
+			continue;
+		if (is_mount(class_signature, method, signature))
+			th_methods_mark_mount(ids[i]);
+		deallocate(method);
+		deallocate(signature);
+	}
 }
 
 /*
@@ -204,9 +265,17 @@ make_method_ids(jclass type)
 {
 	jint count;
 	jmethodID *ids;
+	char *signature;
 
-	if (!(*agent.jvmti)->GetClassMethods(agent.jvmti, type, &count, &ids))
-		(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)ids);
+	if ((*agent.jvmti)->GetClassMethods(agent.jvmti, type, &count, &ids))
+		return;
+	if (agent.feature_release >= FIRST_VIRTUAL_THREADS &&
+		!(*agent.jvmti)->GetClassSignature(agent.jvmti, type, &signature, NULL)) {
+		if (has_mounts(signature))
+			mark_mounts(signature, ids, count);
+		deallocate(signature);
+	}
+	deallocate(ids);
 }
 
 static void
@@ -221,7 +290,7 @@ make_all_method_ids(JNIEnv *env)
 		make_method_ids(types[i]);
 		(*env)->DeleteLocalRef(env, types[i]);
 	}
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)types);
+	deallocate(types);
 }
 
 /* The agent thread */
@@ -447,7 +516,7 @@ start(enum th_agent_phase phase)
 	}
 	version = get_property("java.vm.version");
 	agent.feature_release = version ? parse_release(version) : 0;
-	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)version);
+	deallocate(version);
 	read_hotspot();
 	add_capabilities();
 	th_store_release(&agent.state, RUNNING);

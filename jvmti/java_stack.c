@@ -219,7 +219,7 @@ cut_segments(struct th_java_stack *stack, struct seams *seams)
 		if (begin == stack->count)
 			break;
 	}
-	if (begin < stack->count) {
+	if (begin < stack->count || !stack->segment_count) {
 		add_segment(stack, begin, stack->count);
 		guessed = true;
 	}
@@ -229,7 +229,12 @@ cut_segments(struct th_java_stack *stack, struct seams *seams)
 
 /* The walk */
 
-static void
+/*
+ * Writes the frame words, up to where a virtual thread's own frames end: what stands below them
+ * (and, inside malloc, the frames of the carrier thread) says nothing about the program and
+ * differs between the ways to walk.  True: there was such a place.
+ */
+static bool
 translate(struct th_java_stack *stack)
 {
 	const call_frame *frames = stack->raw;
@@ -238,9 +243,27 @@ translate(struct th_java_stack *stack)
 		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
 			       : frames[i].bci < 0          ? TH_BCI_UNKNOWN
 							    : (uint32_t)frames[i].bci;
+		uint32_t method = th_methods_id(frames[i].method);
 
-		stack->frames[i] = th_frame_java(th_methods_id(frames[i].method), bci);
+		if (th_methods_is_mount(method)) {
+			stack->count = i;
+			return true;
+		}
+		stack->frames[i] = th_frame_java(method, bci);
 	}
+	return false;
+}
+
+/* A virtual thread's stack ends with a marker instead of the carrier's native frames. */
+static void
+end_virtual_thread(struct th_java_stack *stack)
+{
+	struct th_java_segment *last = &stack->segments[stack->segment_count - 1];
+
+	/* There is room: the frame that was cut off stood here. */
+	stack->frames[stack->count++] = th_frame_marker(TH_MARKER_VIRTUAL_THREAD);
+	last->end = stack->count;
+	last->has_native = false;
 }
 
 static enum th_java_status
@@ -316,13 +339,15 @@ walk(struct th_java_stack *stack)
 	status = get_frames(env, stack);
 	if (status != TH_JAVA_FOUND)
 		return status;
+	bool is_virtual = translate(stack);
 	if (th_hotspot_has_seams(hotspot)) {
 		seams.base = field_at(thread, hotspot->stack_base);
 		cut_segments(stack, &seams);
 	} else {
 		add_segment(stack, 0, stack->count);
 	}
-	translate(stack);
+	if (is_virtual)
+		end_virtual_thread(stack);
 	return TH_JAVA_FOUND;
 }
 

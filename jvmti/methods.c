@@ -13,11 +13,12 @@
 #define LINES_MAX 8192
 
 static struct {
-	jmethodID *slots;  /* atomic, claimed by compare-and-swap; id = index + 1 */
-	uint32_t *pending; /* ids in order of first sight; atomic, 0 = not yet stored */
-	uint32_t count;    /* atomic: entries of `pending` */
-	uint32_t named;    /* one writer: the naming thread */
-	uint64_t *lines;   /* its buffer */
+	jmethodID *slots;        /* atomic, claimed by compare-and-swap; id = index + 1 */
+	uint32_t *pending;       /* ids in order of first sight; atomic, 0 = not yet stored */
+	uint32_t count;          /* atomic: entries of `pending` */
+	uint32_t named;          /* one writer: the naming thread */
+	unsigned char *is_mount; /* atomic, by index of the slot */
+	uint64_t *lines;         /* its buffer */
 } methods;
 
 bool
@@ -27,8 +28,9 @@ th_methods_init(void)
 		return true;
 	methods.pending = th_memory_map(TH_METHODS_MAX * sizeof(*methods.pending));
 	methods.lines = th_memory_map(LINES_MAX * sizeof(*methods.lines));
+	methods.is_mount = th_memory_map(SLOTS);
 	methods.slots = th_memory_map(SLOTS * sizeof(*methods.slots));
-	return methods.slots && methods.pending && methods.lines;
+	return methods.slots && methods.pending && methods.lines && methods.is_mount;
 }
 
 static uint32_t
@@ -64,6 +66,21 @@ th_methods_id(jmethodID method)
 	}
 	th_log_count(TH_COUNTER_METHODS_FULL, 1);
 	return 0;
+}
+
+void
+th_methods_mark_mount(jmethodID method)
+{
+	uint32_t id = th_methods_id(method);
+
+	if (id)
+		th_store_relaxed(&methods.is_mount[id - 1], 1);
+}
+
+bool
+th_methods_is_mount(uint32_t id)
+{
+	return id && th_load_relaxed(&methods.is_mount[id - 1]);
 }
 
 bool

@@ -21,6 +21,15 @@ bool th_methods_init(void);
 /* The id (1..) of a method; 0 for NULL or when the table is full. [in-malloc] */
 uint32_t th_methods_id(jmethodID method);
 
+/*
+ * Marks a method as part of what stands below a virtual thread's own frames (Continuation.enter
+ * and its like).  [jvmti]
+ */
+void th_methods_mark_mount(jmethodID method);
+
+/* Whether the method was marked. [in-malloc] */
+bool th_methods_is_mount(uint32_t id);
+
 /* Whether methods wait for their names. [any] */
 bool th_methods_are_pending(void);
 
