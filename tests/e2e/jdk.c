@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define JDKS_MAX 16
+#define TESTS_MAX 256
 
 static struct th_jdk jdks[JDKS_MAX];
 static size_t jdk_count;
@@ -86,4 +87,43 @@ th_jdk_newest(void)
 	size_t count = th_jdk_list(&all);
 
 	return &all[count - 1];
+}
+
+/* One test on one JDK: the initial state of a cmocka test. */
+struct pairing {
+	const struct th_jdk *jdk;
+	const struct th_jdk_test *test;
+};
+
+static void
+run_pairing(void **state)
+{
+	const struct pairing *pairing = *state;
+
+	pairing->test->run(pairing->jdk);
+}
+
+int
+th_jdk_run_tests(const char *group, const struct th_jdk_test *tests)
+{
+	static struct pairing pairings[TESTS_MAX];
+	static struct CMUnitTest units[TESTS_MAX];
+	const struct th_jdk *all;
+	size_t jdk_total = th_jdk_list(&all);
+	size_t count = 0;
+
+	for (size_t i = 0; i < jdk_total; i++) {
+		for (const struct th_jdk_test *test = tests; test->name; test++) {
+			if (all[i].feature < test->since || count == TESTS_MAX)
+				continue;
+			pairings[count] = (struct pairing){&all[i], test};
+			units[count] = (struct CMUnitTest){
+				.name = th_format("%s on %d", test->name, all[i].feature),
+				.test_func = run_pairing,
+				.initial_state = &pairings[count],
+			};
+			count++;
+		}
+	}
+	return _cmocka_run_group_tests(group, units, count, NULL, NULL);
 }

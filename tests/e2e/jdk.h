@@ -24,4 +24,17 @@ const struct th_jdk *th_jdk_find(int feature);
 /* The newest. */
 const struct th_jdk *th_jdk_newest(void);
 
+/* A test that runs once per JDK, from feature release `since` on. */
+struct th_jdk_test {
+	const char *name;
+	void (*run)(const struct th_jdk *jdk);
+	int since;
+};
+
+/*
+ * Runs each test, up to the first without a name, on each JDK: cmocka sees "name on 17".
+ * Returns what main() should return.
+ */
+int th_jdk_run_tests(const char *group, const struct th_jdk_test *tests);
+
 #endif

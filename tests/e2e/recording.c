@@ -198,8 +198,8 @@ th_recording_sum(const struct th_recording *recording, const struct th_stack_fil
 	return sum;
 }
 
-static bool
-covers(const struct th_figure *figure, double truth, double factor)
+bool
+th_figure_covers(const struct th_figure *figure, double truth, double factor)
 {
 	/* Half a byte or object of slack: exact figures come as rounded doubles. */
 	return truth >= figure->estimate - factor * (figure->estimate - figure->low) - 0.5 &&
@@ -209,7 +209,7 @@ covers(const struct th_figure *figure, double truth, double factor)
 void
 th_assert_covers(const struct th_figure *figure, double truth, double factor, const char *what)
 {
-	if (!covers(figure, truth, factor))
+	if (!th_figure_covers(figure, truth, factor))
 		fail_msg("%s: %.0f in truth, reported %.0f [%.0f, %.0f] from %.0f samples",
 			what, truth, figure->estimate, figure->low, figure->high,
 			figure->samples);
@@ -247,12 +247,12 @@ check_site(const struct th_recording *recording, const json_t *site, const char 
 	print_message("%-36s %s %14.0f: %14.0f [%.0f, %.0f] %.0f samples\n", name, value, truth,
 		figure.estimate, figure.low, figure.high, figure.samples);
 	th_assert_covers(&figure, truth, factor, name);
-	return covers(&figure, truth, 1);
+	return th_figure_covers(&figure, truth, 1);
 }
 
 void
-th_recording_check_sites(
-	const struct th_recording *recording, const char *value, double factor, double coverage)
+th_recording_check_sites(const struct th_recording *recording, const char *heap,
+	const char *value, double factor, double coverage)
 {
 	size_t checked = 0;
 	size_t inside = 0;
@@ -261,7 +261,8 @@ th_recording_check_sites(
 		const json_t *site = json_array_get(recording->truth, i);
 
 		/* What is left at the end is not known of every site. */
-		if (!json_is_number(json_object_get(site, truth_key(value))))
+		if (!is_string(site, "heap", heap) ||
+			!json_is_number(json_object_get(site, truth_key(value))))
 			continue;
 		checked++;
 		inside += check_site(recording, site, value, factor);

@@ -82,6 +82,9 @@ struct th_figure th_recording_sum(const struct th_recording *recording,
 /* Whether a stack of the report holds these frames in this order, others between them or not. */
 bool th_stack_has_path(const json_t *stack, const char *const *path);
 
+/* Whether the truth lies in the interval, widened by `factor` on both sides. */
+bool th_figure_covers(const struct th_figure *figure, double truth, double factor);
+
 /*
  * Fails the test, naming `what`, unless the truth lies in the interval, widened by `factor` on
  * both sides.  1 fails one honest estimate in twenty; 2 (3.9 standard deviations) next to none.
@@ -90,12 +93,12 @@ void
 th_assert_covers(const struct th_figure *figure, double truth, double factor, const char *what);
 
 /*
- * Holds every site of the truth against the report: `value` is "alloc_bytes", "alloc_objects",
- * "live_bytes" or "live_objects".  Prints one line per site; fails the test if one lies outside
- * its interval widened by `factor`, or if fewer than `coverage` of them lie in the interval
- * itself.
+ * Holds every site of the truth against the report, or those of one heap: `value` is
+ * "alloc_bytes", "alloc_objects", "live_bytes" or "live_objects".  Prints one line per site;
+ * fails the test if one lies outside its interval widened by `factor`, or if fewer than
+ * `coverage` of them lie in the interval itself.
  */
-void th_recording_check_sites(const struct th_recording *recording, const char *value,
-	double factor, double coverage);
+void th_recording_check_sites(const struct th_recording *recording, const char *heap,
+	const char *value, double factor, double coverage);
 
 #endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The helpers of the end-to-end tests, and scripts/run-tests which counts what they say: a
+ * helper that is wrong makes tests that cannot fail.
+ */
+#include "tests/e2e/harness.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static void
+run_shell(const char *script, struct th_outcome *ret)
+{
+	th_command_run(&(struct th_command){.arguments = TH_WORDS("sh", "-c", script)}, ret);
+}
+
+static void
+keeps_both_streams_and_the_status(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	run_shell("echo out; echo err >&2; exit 7", &outcome);
+	assert_int_equal(outcome.status, 7);
+	assert_int_equal(outcome.signal, 0);
+	assert_string_equal(outcome.output, "out\n");
+	assert_string_equal(outcome.errors, "err\n");
+	th_outcome_deinit(&outcome);
+}
+
+static void
+names_the_signal(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	run_shell("kill -SEGV $$", &outcome);
+	assert_int_equal(outcome.status, -1);
+	assert_int_equal(outcome.signal, SIGSEGV);
+	th_outcome_deinit(&outcome);
+}
+
+/* More than a pipe holds, on both streams: a reader that took one first would stall. */
+static void
+takes_much_output(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	run_shell("head -c 1000000 /dev/zero >&2; head -c 1000000 /dev/zero", &outcome);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(outcome.output_bytes, 1000000);
+	assert_int_equal(outcome.errors_bytes, 1000000);
+	th_outcome_deinit(&outcome);
+}
+
+static void
+ends_what_takes_too_long(void **state)
+{
+	struct th_outcome outcome;
+	time_t start = time(NULL);
+
+	(void)state;
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS("sh", "-c", "sleep 60 & sleep 60"),
+			.timeout_seconds = 1,
+		},
+		&outcome);
+	assert_true(outcome.timed_out);
+	assert_int_equal(outcome.signal, SIGKILL);
+	assert_in_range(time(NULL) - start, 0, 10);
+	th_outcome_deinit(&outcome);
+}
+
+static void
+sets_the_environment_and_the_directory(void **state)
+{
+	const char *directory = th_temporary_directory();
+	struct th_outcome outcome;
+	char *expected = th_format("two, %s\n", directory);
+
+	(void)state;
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS("sh", "-c", "echo ${ONE-}$TWO, $(pwd)"),
+			.environment = TH_WORDS("ONE=one", "TWO=two", "ONE"),
+			.directory = directory,
+		},
+		&outcome);
+	assert_string_equal(outcome.output, expected);
+	th_outcome_deinit(&outcome);
+	free(expected);
+}
+
+/* Two stacks of one site and one of another, with figures that are easy to add by hand. */
+static const char *const report_text =
+	"{\"totals\": {\"native\": {\"alloc_bytes\": {\"estimate\": 700, \"ci95\": [700, 700],"
+	" \"samples\": 9, \"exact\": true}}},"
+	" \"stacks\": ["
+	" {\"heap\": \"native\", \"class\": null, \"thread\": \"main\","
+	"  \"frames\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"site\"}],"
+	"  \"alloc_bytes\": {\"estimate\": 100, \"ci95\": [70, 140], \"samples\": 4}},"
+	" {\"heap\": \"native\", \"class\": null, \"thread\": \"main\","
+	"  \"frames\": [{\"name\": \"b\"}, {\"name\": \"a\"}, {\"name\": \"site\"}],"
+	"  \"alloc_bytes\": {\"estimate\": 200, \"ci95\": [160, 230], \"samples\": 3}},"
+	" {\"heap\": \"java\", \"class\": \"byte[]\", \"thread\": \"other\","
+	"  \"frames\": [{\"name\": \"site\"}],"
+	"  \"alloc_bytes\": {\"estimate\": 400, \"ci95\": [390, 410], \"samples\": 2}}]}";
+
+static struct th_recording
+example_recording(const char *truth)
+{
+	struct th_recording recording = {
+		.report = json_loads(report_text, 0, NULL),
+		.truth = json_loads(truth, 0, NULL),
+	};
+
+	assert_non_null(recording.report);
+	assert_non_null(recording.truth);
+	return recording;
+}
+
+static void
+adds_up_the_stacks_that_fit(void **state)
+{
+	struct th_recording recording = example_recording("[]");
+	struct th_figure sum = th_recording_sum(&recording,
+		&(struct th_stack_filter){.heap = "native", .frame = "site"}, "alloc_bytes");
+
+	(void)state;
+	assert_true(sum.estimate == 300);
+	/* 30 and 40 below, 40 and 30 above: 50 on either side. */
+	assert_true(sum.low == 250 && sum.high == 350);
+	assert_true(sum.samples == 7);
+	sum = th_recording_sum(&recording,
+		&(struct th_stack_filter){.path = TH_WORDS("a", "b")}, "alloc_bytes");
+	assert_true(sum.estimate == 100);
+	sum = th_recording_sum(
+		&recording, &(struct th_stack_filter){.class_name = "byte[]"}, "alloc_bytes");
+	assert_true(sum.estimate == 400);
+	sum = th_recording_sum(
+		&recording, &(struct th_stack_filter){.thread = "nobody"}, "alloc_bytes");
+	assert_true(sum.estimate == 0 && sum.samples == 0);
+	sum = th_recording_total(&recording, "native", "alloc_bytes");
+	assert_true(sum.estimate == 700 && sum.exact);
+	th_recording_deinit(&recording);
+}
+
+static void
+knows_what_an_interval_covers(void **state)
+{
+	struct th_figure figure = {.estimate = 100, .low = 80, .high = 130};
+
+	(void)state;
+	assert_true(th_figure_covers(&figure, 81, 1));
+	assert_true(th_figure_covers(&figure, 129, 1));
+	assert_false(th_figure_covers(&figure, 79, 1));
+	assert_false(th_figure_covers(&figure, 131, 1));
+	assert_true(th_figure_covers(&figure, 61, 2));
+	assert_false(th_figure_covers(&figure, 59, 2));
+	assert_true(th_figure_covers(&figure, 159, 2));
+	assert_false(th_figure_covers(&figure, 161, 2));
+}
+
+/* --- scripts/run-tests ------------------------------------------------------------------- */
+
+/* A stand-in for a test program: a shell script of this text, in a directory of its own. */
+static char *
+make_program(const char *name, const char *text)
+{
+	char *path = th_format("%s/%s", th_temporary_directory(), name);
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fprintf(file, "#!/bin/sh\n%s\n", text);
+	fclose(file);
+	assert_int_equal(chmod(path, 0700), 0);
+	return path;
+}
+
+/* Runs a stand-in through run-tests; its last line has to be as expected. */
+static void
+check_count(const char *text, const char *last_line, int status)
+{
+	char *program = make_program("test_stand_in", text);
+	struct th_outcome outcome;
+	char *end;
+
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS(
+				TH_TEST_SOURCE "/scripts/run-tests", program, program),
+			.environment = TH_WORDS("TH_TEST_TIMEOUT=1"),
+		},
+		&outcome);
+	assert_int_equal(outcome.status, status);
+	end = outcome.output + outcome.output_bytes;
+	assert_true(outcome.output_bytes > strlen(last_line));
+	assert_string_equal(end - strlen(last_line), last_line);
+	th_outcome_deinit(&outcome);
+	free(program);
+}
+
+/* Every stand-in runs twice, so all numbers are even. */
+static void
+run_tests_counts_what_cmocka_says(void **state)
+{
+	(void)state;
+	check_count("echo '[  PASSED  ] 3 test(s).'", "\n6 passed, 0 failed\n", 0);
+	check_count("echo '[  PASSED  ] 3 test(s).'\n"
+		    "echo '[  FAILED  ] group: 2 test(s), listed below:' >&2\n"
+		    "echo '[  FAILED  ] one' >&2\nexit 2",
+		"\n6 passed, 4 failed\n", 1);
+	check_count("echo '[  PASSED  ] 1 test(s).'\necho '[  PASSED  ] 12 test(s).'",
+		"\n26 passed, 0 failed\n", 0);
+}
+
+static void
+run_tests_counts_a_death_as_a_failure(void **state)
+{
+	(void)state;
+	check_count(
+		"echo '[  PASSED  ] 3 test(s).'\nkill -ABRT $$", "\n6 passed, 2 failed\n", 1);
+	check_count("echo '[  PASSED  ] 3 test(s).'\nexit 1", "\n6 passed, 2 failed\n", 1);
+	check_count("sleep 30", "\n0 passed, 2 failed\n", 1);
+	check_count("exit 0", "\n0 passed, 2 failed\n", 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keeps_both_streams_and_the_status),
+		cmocka_unit_test(names_the_signal),
+		cmocka_unit_test(takes_much_output),
+		cmocka_unit_test(ends_what_takes_too_long),
+		cmocka_unit_test(sets_the_environment_and_the_directory),
+		cmocka_unit_test(adds_up_the_stacks_that_fit),
+		cmocka_unit_test(knows_what_an_interval_covers),
+		cmocka_unit_test(run_tests_counts_what_cmocka_says),
+		cmocka_unit_test(run_tests_counts_a_death_as_a_failure),
+	};
+
+	return cmocka_run_group_tests_name("harness", tests, NULL, NULL);
+}
