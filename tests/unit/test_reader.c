@@ -301,6 +301,7 @@ next_random(uint64_t *random)
 static void
 test_random_damage(void **state)
 {
+	const size_t head = sizeof(struct th_log_header);
 	uint64_t random = 42;
 	struct log_builder log;
 
@@ -313,7 +314,7 @@ test_random_damage(void **state)
 	for (int round = 0; round < 500; round++) {
 		memcpy(copy, log.bytes, log.length);
 		for (int i = 0; i < 50; i++) {
-			size_t at = sizeof(struct th_log_header) + next_random(&random) % records_bytes;
+			size_t at = head + next_random(&random) % (log.length - head);
 
 			copy[at] = (unsigned char)next_random(&random);
 		}
