@@ -19,6 +19,12 @@
 
 /* A longer symbol is shown undecoded.  The longest in libjvm, LLVM and Boost stay below. */
 #define MANGLED_MAX 8192
+/*
+ * libiberty's limit on recursion refuses every name of more than 1024 bytes, of which real
+ * libraries are full.  Without it the worst of nested types, templates and expressions in
+ * MANGLED_MAX bytes took less than 2 MiB of stack.
+ */
+#define DECODE_OPTIONS (DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
 /* Text decoded before abbreviation. */
 #define DECODED_MAX (32 << 10)
 /* What is handed out: a few lines of a terminal. */
@@ -64,10 +70,10 @@ decode(const char *name, struct decoding *decoding)
 	decoding->length = 0;
 	if (setjmp(decoding->full) != 0)
 		return true; /* more than DECODED_MAX: the start of it will do */
-	if (rust_demangle_callback(name, DMGL_ANSI, append, decoding))
+	if (rust_demangle_callback(name, DECODE_OPTIONS, append, decoding))
 		return true;
 	decoding->length = 0;
-	return cplus_demangle_v3_callback(name, DMGL_ANSI, append, decoding) != 0;
+	return cplus_demangle_v3_callback(name, DECODE_OPTIONS, append, decoding) != 0;
 }
 
 /* Takes `length` bytes at `at` out of a string. */
@@ -279,6 +285,16 @@ stem_length(const char *name)
 	return length;
 }
 
+/* Text with templates in it, decoded or as debug information has it. */
+static void
+tidy(char *text)
+{
+	drop_version_namespaces(text);
+	name_strings(text);
+	drop_allocators(text);
+	join_brackets(text);
+}
+
 char *
 th_demangle(const char *name)
 {
@@ -290,12 +306,11 @@ th_demangle(const char *name)
 		return abbreviate(name);
 	memcpy(stem, name, length);
 	stem[length] = '\0';
-	if (!is_mangled(stem) || !decode(stem, &decoding))
+	if (!is_mangled(stem) || !decode(stem, &decoding)) {
+		tidy(stem);
 		return abbreviate(stem);
+	}
 	decoding.text[decoding.length] = '\0';
-	drop_version_namespaces(decoding.text);
-	name_strings(decoding.text);
-	drop_allocators(decoding.text);
-	join_brackets(decoding.text);
+	tidy(decoding.text);
 	return abbreviate(decoding.text);
 }

@@ -260,15 +260,16 @@ is_mangled(const char *name)
 
 /*
  * The symbol table helps DWARF out: with little debug information (-g1) a function has no
- * linkage name, and its plain name lacks the scope.
+ * linkage name, and its plain name lacks the scope; and of the names of a C library it has the
+ * one that people know ("strdup", where the source says __strdup).
  */
-static void
-add_symbol(struct th_dwarf_frame *frame, const char *symbol)
+static bool
+is_better(const char *symbol, const struct th_dwarf_name *name)
 {
-	if (symbol == NULL || frame->name.linkage != NULL)
-		return;
-	if (frame->name.plain == NULL || is_mangled(symbol))
-		frame->name.linkage = symbol;
+	if (name->linkage != NULL)
+		return false;
+	return name->plain == NULL || is_mangled(symbol) ||
+	       (name->plain[0] == '_' && symbol[0] != '_');
 }
 
 /* An inlined function whose name cannot be read stays in the list, without a name. */
@@ -299,8 +300,8 @@ th_symbol_module_lookup(struct th_symbol_module *module, uint64_t address,
 		frames[0] = location;
 		count = symbol != NULL;
 	}
-	if (count != 0)
-		add_symbol(&frames[count - 1], symbol);
+	if (count != 0 && symbol != NULL && is_better(symbol, &frames[count - 1].name))
+		frames[count - 1].name.linkage = symbol;
 	fill_names(frames, count);
 	return count;
 }
