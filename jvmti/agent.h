@@ -16,17 +16,22 @@ enum th_agent_phase {
 
 /* What the agent needs of the rest of the library, which it knows nothing of. */
 struct th_agent_host {
-	JavaVM *vm;
 	void *(*find_symbol)(void *handle, const char *name); /* dlsym */
 	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	bool is_verbose;
 };
 
 /*
- * Registers with the VM.  Once a process; a second call does nothing.  The recording must run.
- * On a thread attached to the VM.
+ * A VM is about to be created by the function at `create_java_vm`: until it is live, native
+ * stacks end where they meet its code.  The recording must run.
  */
-void th_agent_start(const struct th_agent_host *host, enum th_agent_phase phase);
+void th_agent_expect(const struct th_agent_host *host, const void *create_java_vm);
+
+/*
+ * Registers with a VM.  Once a process; a second call does nothing.  The recording must run.  On
+ * a thread attached to the VM.
+ */
+void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase);
 
 /* Ends everything that touches the VM. [any] */
 void th_agent_stop(void);

@@ -85,16 +85,14 @@ inner_offset(int64_t outer, int64_t inner)
 	return outer == UNKNOWN || inner == UNKNOWN ? UNKNOWN : outer + inner;
 }
 
-/* Value of a static field of pointer size, 0 when unknown. */
-static uintptr_t
-static_pointer(const struct field_table *fields, const char *type, const char *name)
+/* A static field of pointer size; NULL when unknown. */
+static const uintptr_t *
+static_field(const struct field_table *fields, const char *type, const char *name)
 {
 	const char *entry = find_field(fields, type, name);
-	const uintptr_t *address =
-		entry ? *(const uintptr_t *const *)(const void *)(entry + fields->address)
-		      : NULL;
 
-	return address ? *address : 0;
+	return entry ? *(const uintptr_t *const *)(const void *)(entry + fields->address)
+		     : NULL;
 }
 
 static void
@@ -119,9 +117,9 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
 	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN
 						     : wrapper - 2 * (int64_t)sizeof(void *);
-	hotspot->code_low = static_pointer(fields, "CodeCache", "_low_bound");
-	hotspot->code_high = static_pointer(fields, "CodeCache", "_high_bound");
-	hotspot->call_stub_return = static_pointer(
+	hotspot->code_low = static_field(fields, "CodeCache", "_low_bound");
+	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
+	hotspot->call_stub_return = static_field(
 		fields, "StubRoutines", "_call_stub_return_address");
 }
 
@@ -205,8 +203,7 @@ th_hotspot_has_frames(const struct th_hotspot *hotspot)
 {
 	return hotspot->env > 0 && hotspot->thread_state > 0 && hotspot->last_java_sp > 0 &&
 	       hotspot->state_in_native > 0 && hotspot->state_in_vm > 0 &&
-	       hotspot->state_in_java > 0 && hotspot->code_low &&
-	       hotspot->code_high > hotspot->code_low;
+	       hotspot->state_in_java > 0 && hotspot->code_low && hotspot->code_high;
 }
 
 bool

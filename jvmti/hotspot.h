@@ -31,9 +31,9 @@ struct th_hotspot {
 	/* Of an entry frame: words from its frame pointer to the JavaCallWrapper*. */
 	int64_t entry_frame_wrapper;
 	/* Addresses. */
-	uintptr_t code_low; /* the code cache */
-	uintptr_t code_high;
-	uintptr_t call_stub_return; /* where Java methods called by the VM return to */
+	const uintptr_t *code_low; /* bounds of the code cache: 0 until it is there */
+	const uintptr_t *code_high;
+	const uintptr_t *call_stub_return; /* where Java methods called by the VM return to */
 };
 
 /* The VM's symbols are looked up by `find_symbol` (dlsym) in `libjvm`. */

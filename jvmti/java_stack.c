@@ -41,7 +41,8 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
-	struct th_java_provider provider;
+	struct th_java_provider starting;
+	struct th_java_provider running;
 } java;
 
 /* Reading the stack */
@@ -113,7 +114,7 @@ next_entry_frame(struct seams *seams, struct entry_frame *frame)
 		return false;
 	for (; seams->budget && slot < seams->base;
 		slot += sizeof(uintptr_t), seams->budget--) {
-		if (word_at(slot) == java.hotspot->call_stub_return && slot > seams->sp &&
+		if (word_at(slot) == *java.hotspot->call_stub_return && slot > seams->sp &&
 			read_entry_frame(seams, slot, frame)) {
 			seams->sp = frame->older_sp;
 			return true;
@@ -351,20 +352,35 @@ walk(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
-void
-th_java_stack_init(const struct th_java_stack_vm *vm)
+static enum th_java_status
+refuse(struct th_java_stack *stack)
 {
-	java.vm = vm->vm;
-	java.jvmti = vm->jvmti;
-	java.hotspot = vm->hotspot;
-	memcpy(&java.get_trace, &vm->async_get_call_trace, sizeof(java.get_trace));
-	java.provider.limits.code_low = vm->hotspot->code_low;
-	java.provider.limits.code_high = vm->hotspot->code_high;
-	java.provider.walk = walk;
+	(void)stack;
+	return TH_JAVA_STARTING;
 }
 
-const struct th_java_provider *
-th_java_stack_provider(void)
+void
+th_java_stack_expect(const struct th_hotspot *hotspot)
 {
-	return java.get_trace && th_hotspot_has_frames(java.hotspot) ? &java.provider : NULL;
+	java.hotspot = hotspot;
+	java.starting.code_low = hotspot->code_low;
+	java.starting.code_high = hotspot->code_high;
+	java.starting.walk = refuse;
+	if (hotspot->code_low && hotspot->code_high)
+		th_recorder_set_java(&java.starting);
+}
+
+bool
+th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async)
+{
+	if (!async || !th_hotspot_has_frames(java.hotspot))
+		return false;
+	java.vm = vm;
+	java.jvmti = jvmti;
+	memcpy(&java.get_trace, &async, sizeof(async));
+	java.running.code_low = java.hotspot->code_low;
+	java.running.code_high = java.hotspot->code_high;
+	java.running.walk = walk;
+	th_recorder_set_java(&java.running);
+	return true;
 }

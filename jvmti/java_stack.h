@@ -19,16 +19,16 @@
 #include "jvmti/hotspot.h"
 #include "unify/recorder.h"
 
-struct th_java_stack_vm {
-	JavaVM *vm;
-	jvmtiEnv *jvmti;
-	const struct th_hotspot *hotspot; /* stays the caller's */
-	void *async_get_call_trace;       /* libjvm's function of that name, or NULL */
-};
+/*
+ * A VM is about to be created whose tables were read into `hotspot`, which stays the caller's:
+ * native stacks end where they meet its code, without Java frames.
+ */
+void th_java_stack_expect(const struct th_hotspot *hotspot);
 
-void th_java_stack_init(const struct th_java_stack_vm *vm);
-
-/* The provider for the recorder; NULL when the VM does not tell enough. */
-const struct th_java_provider *th_java_stack_provider(void);
+/*
+ * The VM is live: from now on native and Java stacks get their Java frames.  `async` is libjvm's
+ * AsyncGetCallTrace.  False when the VM does not tell enough of itself.
+ */
+bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async);
 
 #endif

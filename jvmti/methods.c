@@ -68,8 +68,51 @@ th_methods_id(jmethodID method)
 	return 0;
 }
 
-void
-th_methods_mark_mount(jmethodID method)
+bool
+th_methods_is_mount(uint32_t id)
+{
+	return id && th_load_relaxed(&methods.is_mount[id - 1]);
+}
+
+/* Classes */
+
+/* What the VM itself puts below the frames of a virtual thread. */
+static const struct {
+	const char *class_signature;
+	const char *method;
+	const char *signature; /* NULL: any */
+} mounts[] = {
+	{"Ljava/lang/Thread;", "runWith", NULL},
+	{"Ljava/lang/VirtualThread;", "run", "(Ljava/lang/Runnable;)V"},
+	{"Ljava/lang/VirtualThread$VThreadContinuation$1;", "run", "()V"},
+	{"Ljdk/internal/vm/Continuation;", "enter", NULL},
+	{"Ljdk/internal/vm/Continuation;", "enter0", NULL},
+	{"Ljdk/internal/vm/Continuation;", "enterSpecial", NULL},
+};
+#define MOUNT_COUNT (sizeof(mounts) / sizeof(mounts[0]))
+
+static bool
+has_mounts(const char *class_signature)
+{
+	for (size_t i = 0; i < MOUNT_COUNT; i++)
+		if (!strcmp(class_signature, mounts[i].class_signature))
+			return true;
+	return false;
+}
+
+static bool
+is_mount(const char *class_signature, const char *method, const char *signature)
+{
+	for (size_t i = 0; i < MOUNT_COUNT; i++)
+		if (!strcmp(class_signature, mounts[i].class_signature) &&
+			!strcmp(method, mounts[i].method) &&
+			(!mounts[i].signature || !strcmp(signature, mounts[i].signature)))
+			return true;
+	return false;
+}
+
+static void
+mark_mount(jmethodID method)
 {
 	uint32_t id = th_methods_id(method);
 
@@ -77,11 +120,55 @@ th_methods_mark_mount(jmethodID method)
 		th_store_relaxed(&methods.is_mount[id - 1], 1);
 }
 
-bool
-th_methods_is_mount(uint32_t id)
+static void
+mark_mounts(jvmtiEnv *jvmti, const char *class_signature, const jmethodID *ids, jint count)
 {
-	return id && th_load_relaxed(&methods.is_mount[id - 1]);
+	char *method;
+	char *signature;
+
+	for (jint i = 0; i < count; i++) {
+		if ((*jvmti)->GetMethodName(jvmti, ids[i], &method, &signature, NULL))
+			continue;
+		if (is_mount(class_signature, method, signature))
+			mark_mount(ids[i]);
+		(*jvmti)->Deallocate(jvmti, (unsigned char *)method);
+		(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	}
 }
+
+void
+th_methods_prepare(jvmtiEnv *jvmti, jclass type)
+{
+	jint count;
+	jmethodID *ids;
+	char *signature;
+
+	if ((*jvmti)->GetClassMethods(jvmti, type, &count, &ids))
+		return;
+	if (!(*jvmti)->GetClassSignature(jvmti, type, &signature, NULL)) {
+		if (has_mounts(signature))
+			mark_mounts(jvmti, signature, ids, count);
+		(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	}
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)ids);
+}
+
+void
+th_methods_prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	jint count;
+	jclass *types;
+
+	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &types))
+		return;
+	for (jint i = 0; i < count; i++) {
+		th_methods_prepare(jvmti, types[i]);
+		(*env)->DeleteLocalRef(env, types[i]);
+	}
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
+}
+
+/* Names */
 
 bool
 th_methods_are_pending(void)

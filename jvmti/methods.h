@@ -22,12 +22,18 @@ bool th_methods_init(void);
 uint32_t th_methods_id(jmethodID method);
 
 /*
- * Marks a method as part of what stands below a virtual thread's own frames (Continuation.enter
- * and its like).  [jvmti]
+ * Makes the jmethodIDs of a class, which the VM makes only on demand: AsyncGetCallTrace names
+ * methods by them and cannot make them while it walks a stack. [jvmti]
  */
-void th_methods_mark_mount(jmethodID method);
+void th_methods_prepare(jvmtiEnv *jvmti, jclass type);
 
-/* Whether the method was marked. [in-malloc] */
+/* The same for all classes that are loaded. [jvmti] */
+void th_methods_prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env);
+
+/*
+ * Whether the method is part of what stands below a virtual thread's own frames
+ * (Continuation.enter and its like). [in-malloc]
+ */
 bool th_methods_is_mount(uint32_t id);
 
 /* Whether methods wait for their names. [any] */

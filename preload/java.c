@@ -46,12 +46,10 @@ th_java_is_wrapper(const void *function)
 	return !memcmp(&function, &ours, sizeof(ours));
 }
 
-/* The agent's functions of libjvm: asked of the library that the VM's own code lies in. */
 static struct th_agent_host
-host_of(JavaVM *vm)
+agent_host(void)
 {
 	return (struct th_agent_host){
-		.vm = vm,
 		.find_symbol = th_real_dlsym,
 		.warn = th_message,
 		.is_verbose = th_life_is_verbose(),
@@ -61,26 +59,39 @@ host_of(JavaVM *vm)
 static void
 start_agent(JavaVM *vm, enum th_agent_phase phase)
 {
-	const struct th_agent_host host = host_of(vm);
+	const struct th_agent_host host = agent_host();
 
 	if (th_life_java_comes())
-		th_agent_start(&host, phase);
+		th_agent_start(&host, vm, phase);
 }
 
-EXPORT jint JNICALL
-JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+/* The function that the program looked up, or is linked with; NULL if there is none. */
+static create_java_vm *
+find_real(void)
 {
 	create_java_vm *create = th_load_acquire(&real_create_java_vm);
-	jint result;
 
 	if (!create) {
 		void *found = th_real_dlsym(RTLD_NEXT, "JNI_CreateJavaVM");
 
 		memcpy(&create, &found, sizeof(create));
 	}
+	return create;
+}
+
+EXPORT jint JNICALL
+JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+{
+	const struct th_agent_host host = agent_host();
+	create_java_vm *create = find_real();
+	const void *function;
+	jint result;
+
 	if (!create)
 		return JNI_ERR;
-	th_life_java_comes();
+	memcpy(&function, &create, sizeof(function));
+	if (th_life_java_comes())
+		th_agent_expect(&host, function);
 	result = create(vm_ret, env_ret, arguments);
 	if (result == JNI_OK)
 		start_agent(*vm_ret, TH_AGENT_LIVE);

@@ -61,6 +61,8 @@ enum th_log_state {
 		"native samples without Java frames: compiled code called C without a transition") \
 	X(JAVA_STACK_FAILED, java_stack_failed,                                                \
 		"native samples without Java frames: the VM could not walk the stack")         \
+	X(JAVA_STACK_STARTING, java_stack_starting,                                            \
+		"native samples without Java frames: the VM was starting")                     \
 	X(JAVA_STACK_BELOW, java_stack_below, "native samples taken below a Java frame")       \
 	X(JAVA_STACK_FOUND, java_stack_found, "native samples that carry their Java frames")   \
 	X(SEAM_GUESSED, seam_guessed, "stacks in which the place of a native segment is not certain") \

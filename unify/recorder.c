@@ -214,7 +214,7 @@ add_java(const struct th_java_stack *java, const struct th_java_segment *segment
 /* Joins Java and older native segments to the youngest native one. */
 static void
 add_segments(
-	const struct th_java_provider *provider, struct scratch *scratch, struct stack *stack)
+	const struct th_unwind_limits *limits, struct scratch *scratch, struct stack *stack)
 {
 	struct th_java_stack *java = &scratch->java;
 
@@ -226,57 +226,71 @@ add_segments(
 		if (stack->flags & TH_STACK_TRUNCATED)
 			return;
 		if (segment->has_native)
-			add_native(&segment->native, &provider->limits, scratch->frames, stack);
+			add_native(&segment->native, limits, scratch->frames, stack);
 	}
 }
 
 static void
 count_java(enum th_java_status status)
 {
-	static const enum th_log_counter failures[] = {
+	static const enum th_log_counter counters[] = {
 		[TH_JAVA_GC] = TH_COUNTER_JAVA_STACK_GC,
 		[TH_JAVA_IN_JAVA] = TH_COUNTER_JAVA_STACK_IN_JAVA,
 		[TH_JAVA_FAILED] = TH_COUNTER_JAVA_STACK_FAILED,
+		[TH_JAVA_STARTING] = TH_COUNTER_JAVA_STACK_STARTING,
+		[TH_JAVA_FOUND] = TH_COUNTER_JAVA_STACK_FOUND,
 	};
 
-	th_log_count(TH_COUNTER_JAVA_STACK_BELOW, 1);
-	th_log_count(
-		status == TH_JAVA_FOUND ? TH_COUNTER_JAVA_STACK_FOUND : failures[status], 1);
+	if (status != TH_JAVA_STARTING)
+		th_log_count(TH_COUNTER_JAVA_STACK_BELOW, 1);
+	th_log_count(counters[status], 1);
 }
 
 /*
- * The whole stack of the calling thread from `registers` on.  Java frames are asked for where the
- * native walk met compiled code or could not go on; at the base of the thread there are none.
+ * Asks for the Java frames below a native walk that ended at `end`.  Where it met compiled code
+ * there are some; where it could not go on there may be.
  */
+static void
+add_below(const struct th_java_provider *provider, const struct th_unwind_limits *limits,
+	enum th_unwind_end end, struct scratch *scratch, struct stack *stack)
+{
+	struct th_java_stack *java = &scratch->java;
+	enum th_java_status status;
+
+	java->count = 0;
+	java->flags = 0;
+	java->segment_count = 0;
+	status = provider->walk(java);
+	if (end == TH_UNWIND_CODE && status == TH_JAVA_NONE)
+		status = TH_JAVA_FAILED;
+	if (end != TH_UNWIND_CODE && status == TH_JAVA_STARTING)
+		status = TH_JAVA_NONE;
+	if (status == TH_JAVA_FOUND)
+		add_segments(limits, scratch, stack);
+	else if (status != TH_JAVA_NONE)
+		stack->flags |= TH_STACK_NO_JAVA;
+	if (java->heap == TH_HEAP_NATIVE && status != TH_JAVA_NONE)
+		count_java(status);
+	if (stack->flags & TH_STACK_SEAM_GUESSED)
+		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
+}
+
+/* The whole stack of the calling thread; at the base of a thread there is no Java below. */
 static struct stack
 capture(struct scratch *scratch, enum th_heap heap)
 {
-	static const struct th_java_provider no_java;
 	const struct th_java_provider *provider = th_load_acquire(&recorder.java);
+	struct th_unwind_limits limits = {0, 0};
 	struct stack stack = {0, 0};
-	enum th_java_status status;
+	enum th_unwind_end end;
 
-	if (!provider)
-		provider = &no_java;
-	enum th_unwind_end end = add_native(
-		&scratch->registers, &provider->limits, scratch->frames, &stack);
-	if (!provider->walk || end == TH_UNWIND_BASE || end == TH_UNWIND_FULL)
-		return stack;
-	scratch->java.heap = heap;
-	scratch->java.count = 0;
-	scratch->java.flags = 0;
-	scratch->java.segment_count = 0;
-	status = provider->walk(&scratch->java);
-	if (status == TH_JAVA_FOUND)
-		add_segments(provider, scratch, &stack);
-	else if (status != TH_JAVA_NONE || end == TH_UNWIND_CODE)
-		stack.flags |= TH_STACK_NO_JAVA;
-	if (status == TH_JAVA_NONE && end == TH_UNWIND_CODE)
-		status = TH_JAVA_FAILED;
-	if (heap == TH_HEAP_NATIVE && status != TH_JAVA_NONE)
-		count_java(status);
-	if (stack.flags & TH_STACK_SEAM_GUESSED)
-		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
+	if (provider)
+		limits = (struct th_unwind_limits){*provider->code_low, *provider->code_high};
+	end = add_native(&scratch->registers, &limits, scratch->frames, &stack);
+	if (provider && (end == TH_UNWIND_CODE || end == TH_UNWIND_STOPPED)) {
+		scratch->java.heap = heap;
+		add_below(provider, &limits, end, scratch, &stack);
+	}
 	return stack;
 }
 

@@ -52,10 +52,13 @@ enum th_java_status {
 	TH_JAVA_GC,      /* a collection runs, the VM does not walk stacks */
 	TH_JAVA_IN_JAVA, /* compiled code called C without leaving the Java state */
 	TH_JAVA_FAILED,
+	TH_JAVA_STARTING, /* the VM is not up yet and cannot be asked */
 };
 
 struct th_java_provider {
-	struct th_unwind_limits limits; /* the code cache */
+	/* Bounds of the code cache, where the VM keeps them: 0 until it has one. */
+	const uintptr_t *code_low;
+	const uintptr_t *code_high;
 	/* Fills `stack` for the calling thread.  Under the guard. [in-malloc] */
 	enum th_java_status (*walk)(struct th_java_stack *stack);
 };

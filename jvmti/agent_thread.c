@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvmti/agent_thread.h"
+
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jvmti/heap.h"
+#include "jvmti/methods.h"
+#include "unify/atomic.h"
+#include "unify/clock.h"
+#include "unify/log.h"
+#include "unify/thread.h"
+
+/* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
+#define TURN_NS 20000000
+#define TURNS_PER_SECOND (TH_NS_PER_S / TURN_NS)
+#define STOP_WAIT_NS TH_NS_PER_S
+
+static struct {
+	void (*every_second)(void);
+	uint32_t stopping; /* atomic, futex: it is to end */
+	uint32_t is_alive; /* atomic: it runs */
+} thread;
+
+static void
+log_own_time(void)
+{
+	struct th_log_header *header = th_log_header();
+	struct timespec used;
+
+	if (header && !clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
+		th_store_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS],
+			(uint64_t)used.tv_sec * TH_NS_PER_S + (uint64_t)used.tv_nsec);
+}
+
+/* Sleeps for a turn; false: to stop. */
+static bool
+wait_turn(void)
+{
+	const struct timespec turn = {0, TURN_NS};
+
+	if (!th_load_acquire(&thread.stopping))
+		syscall(SYS_futex, &thread.stopping, FUTEX_WAIT_PRIVATE, 0, &turn, NULL, 0);
+	return !th_load_acquire(&thread.stopping);
+}
+
+static void JNICALL
+run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
+{
+	unsigned turns = 0;
+
+	(void)argument;
+	/* For good: what the agent allocates is no business of the report. */
+	th_guard_enter();
+	while (wait_turn()) {
+		if (th_methods_are_pending())
+			th_methods_log_pending(jvmti, env);
+		th_log_prepare();
+		if (++turns % TURNS_PER_SECOND)
+			continue;
+		th_thread_log_bytes(false);
+		th_heap_log_bytes(false);
+		thread.every_second();
+		log_own_time();
+	}
+	log_own_time();
+	th_store_release(&thread.is_alive, 0);
+}
+
+/* JVMTI wants a java.lang.Thread that was never started. */
+static jobject
+make_thread(JNIEnv *env)
+{
+	jclass type = (*env)->FindClass(env, "java/lang/Thread");
+	jmethodID init =
+		type ? (*env)->GetMethodID(env, type, "<init>", "(Ljava/lang/String;)V") : NULL;
+	jstring name = init ? (*env)->NewStringUTF(env, "twinheap") : NULL;
+	jobject object = name ? (*env)->NewObject(env, type, init, name) : NULL;
+
+	(*env)->ExceptionClear(env);
+	(*env)->DeleteLocalRef(env, name);
+	(*env)->DeleteLocalRef(env, type);
+	return object;
+}
+
+bool
+th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, void (*every_second)(void))
+{
+	jobject object = make_thread(env);
+	bool started;
+
+	thread.every_second = every_second;
+	th_store_relaxed(&thread.is_alive, 1);
+	started = object && !(*jvmti)->RunAgentThread(
+				    jvmti, object, run, NULL, JVMTI_THREAD_NORM_PRIORITY);
+	if (!started)
+		th_store_relaxed(&thread.is_alive, 0);
+	(*env)->DeleteLocalRef(env, object);
+	return started;
+}
+
+bool
+th_agent_thread_stop(void)
+{
+	uint64_t deadline = th_clock_now() + STOP_WAIT_NS;
+	const struct timespec pause = {0, 1000000};
+
+	th_store_release(&thread.stopping, 1);
+	syscall(SYS_futex, &thread.stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	while (th_load_acquire(&thread.is_alive) && th_clock_now() < deadline)
+		nanosleep(&pause, NULL);
+	return !th_load_acquire(&thread.is_alive);
+}
