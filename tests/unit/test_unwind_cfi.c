@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every row of the call frame information of whole libraries reads the same as by libdw; and the
+ * expression evaluator, operation by operation.
+ */
+#include "tests/unit/unwind_oracle.h"
+
+#include "unify/module.h"
+#include "unify/unwind_cache.h"
+#include "unify/unwind_cfi.h"
+#include "unify/unwind_expression.h"
+#include "unify/unwind_fde.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+/* cmocka wants the headers above first. */
+#include <cmocka.h>
+
+#define DIFFERENCES_MAX 20
+
+/* --- libdw --------------------------------------------------------------------------------- */
+
+struct library {
+	const struct th_module *module;
+	int file;
+	Elf *elf;
+	Dwarf_CFI *cfi;
+	unsigned functions;
+	unsigned rows;
+	unsigned compact;
+	unsigned foreign; /* FDEs in a form that is not supported */
+	unsigned differences;
+};
+
+static void
+open_library(struct library *library, const void *inside)
+{
+	memset(library, 0, sizeof(*library));
+	library->module = th_module_find((uintptr_t)inside);
+	assert_non_null(library->module);
+	library->file = open(library->module->path, O_RDONLY);
+	assert_int_not_equal(library->file, -1);
+	library->elf = elf_begin(library->file, ELF_C_READ_MMAP, NULL);
+	assert_non_null(library->elf);
+	library->cfi = dwarf_getcfi_elf(library->elf);
+	assert_non_null(library->cfi);
+}
+
+static void
+close_library(struct library *library)
+{
+	dwarf_cfi_end(library->cfi);
+	elf_end(library->elf);
+	close(library->file);
+}
+
+static void
+complain(struct library *library, uintptr_t pc, const char *what, unsigned column)
+{
+	if (library->differences++ < DIFFERENCES_MAX)
+		print_error("%s+%zx: %s %u differs\n", library->module->path,
+			pc - library->module->bias, what, column);
+}
+
+/* libdw gives one breg for register and offset, else the operations of the expression. */
+static bool
+is_same_cfa(const struct th_cfi_row *row, const Dwarf_Op *ops, size_t count)
+{
+	bool is_register = count == 1 && ops->atom >= DW_OP_breg0 && ops->atom <= DW_OP_breg31;
+
+	if (row->cfa_is_expression)
+		return count > 1;
+	if (count == 1 && ops->atom == DW_OP_bregx)
+		return row->cfa_register == ops->number &&
+		       row->cfa_offset == (int64_t)ops->number2;
+	return is_register && row->cfa_register == (uint64_t)(ops->atom - DW_OP_breg0) &&
+	       row->cfa_offset == (int64_t)ops->number;
+}
+
+/* What libdw says of a register, in our terms; expressions only by their kind. */
+static enum th_cfi_kind
+kind_of(const Dwarf_Op *ops, size_t count, const Dwarf_Op *memory, int64_t *value_ret)
+{
+	bool is_value = count && ops[count - 1].atom == DW_OP_stack_value;
+
+	*value_ret = 0;
+	if (!count)
+		return ops == memory ? TH_CFI_UNDEFINED : TH_CFI_SAME;
+	if (ops->atom == DW_OP_regx || (ops->atom >= DW_OP_reg0 && ops->atom <= DW_OP_reg31)) {
+		*value_ret = ops->atom == DW_OP_regx ? (int64_t)ops->number
+						     : ops->atom - DW_OP_reg0;
+		return TH_CFI_REGISTER;
+	}
+	count -= is_value;
+	if (ops->atom != DW_OP_call_frame_cfa || count > 2 ||
+		(count == 2 && ops[1].atom != DW_OP_plus_uconst))
+		return is_value ? TH_CFI_IS_EXPRESSION : TH_CFI_AT_EXPRESSION;
+	*value_ret = count == 2 ? (int64_t)ops[1].number : 0;
+	return is_value ? TH_CFI_IS_OFFSET : TH_CFI_AT_OFFSET;
+}
+
+static bool
+is_same_rule(const struct th_cfi_row *row, unsigned column, Dwarf_Frame *frame)
+{
+	bool has_expression = row->kind[column] == TH_CFI_AT_EXPRESSION ||
+			      row->kind[column] == TH_CFI_IS_EXPRESSION;
+	Dwarf_Op memory[3];
+	Dwarf_Op *ops;
+	size_t count;
+	int64_t value;
+	enum th_cfi_kind kind;
+
+	assert_int_equal(dwarf_frame_register(frame, (int)column, memory, &ops, &count), 0);
+	kind = kind_of(ops, count, memory, &value);
+	/* What libdw makes of silence: sp is the CFA, others are unchanged or undefined. */
+	if (column == TH_DWARF_SP && row->kind[column] == TH_CFI_SAME)
+		return kind == TH_CFI_IS_OFFSET && value == 0;
+	if (row->kind[column] == TH_CFI_SAME)
+		return kind == TH_CFI_SAME || kind == TH_CFI_UNDEFINED;
+	return kind == row->kind[column] && (has_expression || value == row->value[column]);
+}
+
+/* On aarch64 pc is ours alone: the ABI has no column for it. */
+static bool
+has_rule(unsigned column)
+{
+	return column != TH_DWARF_PC || TH_DWARF_PC == TH_DWARF_RETURN;
+}
+
+static void
+compare_row(
+	struct library *library, const struct th_cfi_row *row, Dwarf_Frame *frame, uintptr_t pc)
+{
+	struct th_rule rule;
+	Dwarf_Op *ops;
+	size_t count;
+
+	library->rows++;
+	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
+	if (row->kind[TH_DWARF_RETURN] != TH_CFI_UNDEFINED && !is_same_cfa(row, ops, count))
+		complain(library, pc, "CFA", 0);
+	for (unsigned i = 0; i < TH_DWARF_COUNT; i++)
+		if ((TH_DWARF_PRESERVED >> i & 1) && has_rule(i) &&
+			!is_same_rule(row, i, frame))
+			complain(library, pc, "register", i);
+	th_rule_from_row(row, &rule);
+	library->compact += rule.kind != TH_RULE_ROW;
+}
+
+/* All rows of the function at `fde`. */
+static void
+compare_function(struct library *library, const struct th_fde *fde)
+{
+	uintptr_t bias = library->module->bias;
+	uintptr_t pc = fde->start;
+
+	while (pc < fde->end) {
+		Dwarf_Frame *frame;
+		Dwarf_Addr start;
+		Dwarf_Addr end;
+		bool is_signal;
+		struct th_cfi_row row;
+
+		if (dwarf_cfi_addrframe(library->cfi, pc - bias, &frame)) {
+			complain(library, pc, "whether there is a row", 0);
+			return;
+		}
+		dwarf_frame_info(frame, &start, &end, &is_signal);
+		assert_int_equal(is_signal, fde->is_signal);
+		if (!th_cfi_row(fde, pc, &row))
+			complain(library, pc, "whether the row is understood", 0);
+		else
+			compare_row(library, &row, frame, pc);
+		free(frame);
+		pc = end + bias;
+	}
+	library->functions++;
+}
+
+/* Every function that the search table lists. */
+static void
+compare_library(struct library *library, const void *inside)
+{
+	const uint8_t *header;
+	uint32_t count;
+
+	open_library(library, inside);
+	header = library->module->eh_frame_hdr;
+	memcpy(&count, header + 8, sizeof(count));
+	for (uint32_t i = 0; i < count; i++) {
+		struct th_fde fde;
+		int32_t start;
+
+		memcpy(&start, header + 12 + 8 * (size_t)i, sizeof(start));
+		if (!th_fde_find(library->module, (uintptr_t)(header + start), &fde)) {
+			library->foreign++;
+			continue;
+		}
+		assert_int_equal(fde.start, (uintptr_t)(header + start));
+		compare_function(library, &fde);
+	}
+	close_library(library);
+	print_message("%s: %u functions, %u rows, %.3f%% compact\n", library->module->path,
+		library->functions, library->rows, 100.0 * library->compact / library->rows);
+}
+
+static void
+test_c_library(void **state)
+{
+	struct library library;
+
+	(void)state;
+	compare_library(&library, (void *)(uintptr_t)printf);
+	assert_int_equal(library.differences, 0);
+	assert_in_range(library.functions, 1000, UINT32_MAX);
+	/* On aarch64 one function keeps its return address in x15. */
+	assert_in_range(library.foreign, 0, 1);
+	/* The rest is what the step cache cannot hold. */
+	assert_true(library.compact > library.rows * 0.999);
+}
+
+static void
+test_this_program(void **state)
+{
+	struct library library;
+
+	(void)state;
+	compare_library(&library, (void *)(uintptr_t)test_this_program);
+	assert_int_equal(library.differences + library.foreign, 0);
+	assert_in_range(library.functions, 50, UINT32_MAX);
+}
+
+static void
+test_compiler_runtime(void **state)
+{
+	struct library library;
+
+	(void)state;
+	compare_library(&library, (void *)(uintptr_t)_Unwind_Backtrace);
+	assert_int_equal(library.differences + library.foreign, 0);
+}
+
+/* TH_TEST_LIBRARY names one more, say libjvm.so. */
+static void
+test_given_library(void **state)
+{
+	const char *path = getenv("TH_TEST_LIBRARY");
+	struct library library;
+	void *handle;
+	void *symbol;
+
+	(void)state;
+	if (!path)
+		skip();
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		print_error("%s\n", dlerror());
+	assert_non_null(handle);
+	symbol = dlsym(handle, "JNI_CreateJavaVM");
+	assert_non_null(symbol);
+	compare_library(&library, symbol);
+	assert_int_equal(library.differences + library.foreign, 0);
+}
+
+/* Without a table the entries are searched one by one, with the same result. */
+static void
+test_linear_search(void **state)
+{
+	struct th_module module = *th_module_find((uintptr_t)test_linear_search);
+	const uint8_t *header = module.eh_frame_hdr;
+	struct th_fde by_table;
+	struct th_fde by_scan;
+	uint8_t bare[12] = {1, DW_EH_PE_absptr, DW_EH_PE_omit, DW_EH_PE_omit};
+	uintptr_t eh_frame;
+	int32_t distance;
+
+	(void)state;
+	assert_true(th_fde_find(&module, (uintptr_t)test_linear_search, &by_table));
+	memcpy(&distance, header + 4, sizeof(distance));
+	eh_frame = (uintptr_t)header + 4 + (uintptr_t)(intptr_t)distance;
+	memcpy(bare + 4, &eh_frame, sizeof(eh_frame));
+	module.eh_frame_hdr = bare;
+	/* The header must lie in the module, so the module reaches to the stack. */
+	assert_true((uintptr_t)bare > module.end);
+	module.end = (uintptr_t)bare + sizeof(bare);
+	assert_true(th_fde_find(&module, (uintptr_t)test_linear_search, &by_scan));
+	assert_int_equal(by_scan.start, by_table.start);
+	assert_int_equal(by_scan.end, by_table.end);
+	assert_ptr_equal(by_scan.program, by_table.program);
+	assert_false(th_fde_find(&module, (uintptr_t)&module, &by_scan));
+}
+
+/* --- expressions --------------------------------------------------------------------------- */
+
+static struct th_cpu cpu;
+
+static bool
+evaluate(const uint8_t *code, size_t bytes, uintptr_t *ret)
+{
+	struct th_readable memory = {0};
+
+	return th_expression_evaluate(code, bytes, NULL, &cpu, &memory, ret);
+}
+
+#define ASSERT_EVALUATES(expected, ...)                               \
+	do {                                                          \
+		const uint8_t code_[] = {__VA_ARGS__};                \
+		uintptr_t found_;                                     \
+                                                                      \
+		assert_true(evaluate(code_, sizeof(code_), &found_)); \
+		assert_int_equal(found_, (uintptr_t)(expected));      \
+	} while (0)
+
+#define ASSERT_FAILS(...)                                              \
+	do {                                                           \
+		const uint8_t code_[] = {__VA_ARGS__};                 \
+		uintptr_t found_;                                      \
+                                                                       \
+		assert_false(evaluate(code_, sizeof(code_), &found_)); \
+	} while (0)
+
+static void
+test_constants(void **state)
+{
+	(void)state;
+	ASSERT_EVALUATES(0, DW_OP_lit0);
+	ASSERT_EVALUATES(31, DW_OP_lit31);
+	ASSERT_EVALUATES(0xfe, DW_OP_const1u, 0xfe);
+	ASSERT_EVALUATES(-2, DW_OP_const1s, 0xfe);
+	ASSERT_EVALUATES(0xfffe, DW_OP_const2u, 0xfe, 0xff);
+	ASSERT_EVALUATES(-2, DW_OP_const2s, 0xfe, 0xff);
+	ASSERT_EVALUATES(0xfffffffe, DW_OP_const4u, 0xfe, 0xff, 0xff, 0xff);
+	ASSERT_EVALUATES(-2, DW_OP_const4s, 0xfe, 0xff, 0xff, 0xff);
+	ASSERT_EVALUATES(-2, DW_OP_const8s, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff);
+	ASSERT_EVALUATES(300, DW_OP_constu, 0xac, 0x02);
+	ASSERT_EVALUATES(-300, DW_OP_consts, 0xd4, 0x7d);
+	ASSERT_EVALUATES(-1, DW_OP_consts, 0x7f);
+}
+
+static void
+test_arithmetic(void **state)
+{
+	(void)state;
+	ASSERT_EVALUATES(12, DW_OP_lit7, DW_OP_lit5, DW_OP_plus);
+	ASSERT_EVALUATES(2, DW_OP_lit7, DW_OP_lit5, DW_OP_minus);
+	ASSERT_EVALUATES(35, DW_OP_lit7, DW_OP_lit5, DW_OP_mul);
+	ASSERT_EVALUATES(-3, DW_OP_lit7, DW_OP_neg, DW_OP_lit2, DW_OP_div);
+	ASSERT_EVALUATES(-7, DW_OP_lit7, DW_OP_lit1, DW_OP_neg, DW_OP_div);
+	ASSERT_EVALUATES(2, DW_OP_lit7, DW_OP_lit5, DW_OP_mod);
+	ASSERT_EVALUATES(5, DW_OP_lit7, DW_OP_lit5, DW_OP_and);
+	ASSERT_EVALUATES(7, DW_OP_lit3, DW_OP_lit5, DW_OP_or);
+	ASSERT_EVALUATES(6, DW_OP_lit3, DW_OP_lit5, DW_OP_xor);
+	ASSERT_EVALUATES(-8, DW_OP_lit7, DW_OP_not);
+	ASSERT_EVALUATES(7, DW_OP_lit7, DW_OP_neg, DW_OP_abs);
+	ASSERT_EVALUATES(56, DW_OP_lit7, DW_OP_lit3, DW_OP_shl);
+	ASSERT_EVALUATES(UINTPTR_MAX >> 3, DW_OP_lit1, DW_OP_neg, DW_OP_lit3, DW_OP_shr);
+	ASSERT_EVALUATES(-1, DW_OP_lit1, DW_OP_neg, DW_OP_lit3, DW_OP_shra);
+	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_const1u, 64, DW_OP_shl);
+	ASSERT_EVALUATES(207, DW_OP_lit7, DW_OP_plus_uconst, 0xc8, 0x01);
+	ASSERT_FAILS(DW_OP_lit7, DW_OP_lit0, DW_OP_div);
+	ASSERT_FAILS(DW_OP_lit7, DW_OP_lit0, DW_OP_mod);
+}
+
+static void
+test_comparisons(void **state)
+{
+	(void)state;
+	/* Signed: -1 < 1. */
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_lt);
+	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_ge);
+	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_neg, DW_OP_lit1, DW_OP_gt);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_le);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_eq);
+	ASSERT_EVALUATES(0, DW_OP_lit1, DW_OP_lit1, DW_OP_ne);
+}
+
+static void
+test_stack_operations(void **state)
+{
+	(void)state;
+	ASSERT_EVALUATES(4, DW_OP_lit2, DW_OP_dup, DW_OP_plus);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_drop);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_over);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_pick, 2);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_swap);
+	/* 1 2 3 becomes 3 1 2. */
+	ASSERT_EVALUATES(2, DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot, DW_OP_drop);
+	ASSERT_FAILS(DW_OP_drop);
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_plus);
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_pick, 1);
+}
+
+static void
+test_jumps(void **state)
+{
+	(void)state;
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_skip, 1, 0, DW_OP_lit2);
+	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_bra, 1, 0, DW_OP_lit2);
+	ASSERT_EVALUATES(2, DW_OP_lit1, DW_OP_lit0, DW_OP_bra, 1, 0, DW_OP_lit2);
+	/* For ever, and out of the expression. */
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xfd, 0xff);
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 1, 0);
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xf0, 0xff);
+}
+
+static void
+test_registers_and_memory(void **state)
+{
+	static const uintptr_t words[2] = {0x1122334455667788, 42};
+
+	(void)state;
+	cpu = (struct th_cpu){0};
+	th_cpu_set(&cpu, 3, (uintptr_t)words);
+	ASSERT_EVALUATES((uintptr_t)words + 8, DW_OP_breg3, 8);
+	ASSERT_EVALUATES((uintptr_t)words - 8, DW_OP_breg3, 0x78);
+	ASSERT_EVALUATES((uintptr_t)words + 8, DW_OP_bregx, 3, 8);
+	ASSERT_EVALUATES(42, DW_OP_breg3, 8, DW_OP_deref);
+	ASSERT_EVALUATES(0x7788, DW_OP_breg3, 0, DW_OP_deref_size, 2);
+	ASSERT_FAILS(DW_OP_breg3, 0, DW_OP_deref_size, 9);
+	ASSERT_FAILS(DW_OP_breg4, 0);
+	ASSERT_FAILS(DW_OP_bregx, 99, 0);
+	ASSERT_FAILS(DW_OP_lit8, DW_OP_deref);
+}
+
+static void
+test_malformed_expressions(void **state)
+{
+	uint8_t deep[20];
+	uintptr_t found;
+
+	(void)state;
+	ASSERT_FAILS(DW_OP_const2u, 1);
+	ASSERT_FAILS(DW_OP_constu, 0x80);
+	ASSERT_FAILS(DW_OP_lit1, DW_OP_call_frame_cfa);
+	ASSERT_FAILS(DW_OP_nop);
+	memset(deep, DW_OP_lit1, sizeof(deep));
+	assert_true(evaluate(deep, 16, &found));
+	assert_false(evaluate(deep, 17, &found));
+}
+
+/* What the GNU linker writes for .plt: 16-byte entries, the push at byte 11. */
+static void
+test_plt_expression(void **state)
+{
+	static const uint8_t code[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and,
+		DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+	uintptr_t found;
+
+	(void)state;
+	cpu = (struct th_cpu){0};
+	th_cpu_set(&cpu, 7, 0x1000);
+	for (unsigned byte = 0; byte < 16; byte++) {
+		th_cpu_set(&cpu, 16, 0x4000 + byte);
+		assert_true(evaluate(code, sizeof(code), &found));
+		assert_int_equal(found, byte >= 11 ? 0x1010 : 0x1008);
+	}
+}
+
+static int
+setup(void **state)
+{
+	(void)state;
+	oracle_init();
+	elf_version(EV_CURRENT);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_c_library),
+		cmocka_unit_test(test_this_program),
+		cmocka_unit_test(test_compiler_runtime),
+		cmocka_unit_test(test_given_library),
+		cmocka_unit_test(test_linear_search),
+		cmocka_unit_test(test_constants),
+		cmocka_unit_test(test_arithmetic),
+		cmocka_unit_test(test_comparisons),
+		cmocka_unit_test(test_stack_operations),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_registers_and_memory),
+		cmocka_unit_test(test_malformed_expressions),
+		cmocka_unit_test(test_plt_expression),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
