@@ -74,7 +74,8 @@ th_recording_total(const struct th_recording *recording, const char *heap, const
 /*
  * The sum over all stacks that fit.  Its interval treats them as independent: each side's
  * distances from the estimate are added as squares (Zou and Donner, Statistics in Medicine 2008,
- * the method of variance estimates recovery).
+ * the method of variance estimates recovery).  Where no stack fits, the upper bound in bytes is
+ * what escapes a Poisson sampler of the report's interval in one case of 40: -N ln(0.025).
  */
 struct th_figure th_recording_sum(const struct th_recording *recording,
 	const struct th_stack_filter *filter, const char *value);
@@ -82,7 +83,11 @@ struct th_figure th_recording_sum(const struct th_recording *recording,
 /* Whether a stack of the report holds these frames in this order, others between them or not. */
 bool th_stack_has_path(const json_t *stack, const char *const *path);
 
-/* Whether the truth lies in the interval, widened by `factor` on both sides. */
+/*
+ * Whether the truth lies in the interval, widened by `factor` on both sides.  A thousandth is
+ * forgiven: the interval of blocks that are sampled almost surely begins at their own size, and
+ * a sum of such intervals by squares begins a hair above it.
+ */
 bool th_figure_covers(const struct th_figure *figure, double truth, double factor);
 
 /*
@@ -94,11 +99,11 @@ th_assert_covers(const struct th_figure *figure, double truth, double factor, co
 
 /*
  * Holds every site of the truth against the report, or those of one heap: `value` is
- * "alloc_bytes", "alloc_objects", "live_bytes" or "live_objects".  Prints one line per site;
- * fails the test if one lies outside its interval widened by `factor`, or if fewer than
- * `coverage` of them lie in the interval itself.
+ * "alloc_bytes" or "live_bytes".  Prints one line per site; fails the test if one lies outside
+ * its interval widened by `factor`, or if fewer of them lie in the interval itself than honest
+ * 95 % intervals leave in one case of ten thousand.
  */
 void th_recording_check_sites(const struct th_recording *recording, const char *heap,
-	const char *value, double factor, double coverage);
+	const char *value, double factor);
 
 #endif

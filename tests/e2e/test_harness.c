@@ -99,7 +99,8 @@ sets_the_environment_and_the_directory(void **state)
 
 /* Two stacks of one site and one of another, with figures that are easy to add by hand. */
 static const char *const report_text =
-	"{\"totals\": {\"native\": {\"alloc_bytes\": {\"estimate\": 700, \"ci95\": [700, 700],"
+	"{\"sampling\": {\"interval_bytes\": 100}, \"totals\": {\"native\": {\"alloc_bytes\": "
+	"{\"estimate\": 700, \"ci95\": [700, 700],"
 	" \"samples\": 9, \"exact\": true}}},"
 	" \"stacks\": ["
 	" {\"heap\": \"native\", \"class\": null, \"thread\": \"main\","
@@ -145,7 +146,8 @@ adds_up_the_stacks_that_fit(void **state)
 	assert_true(sum.estimate == 400);
 	sum = th_recording_sum(
 		&recording, &(struct th_stack_filter){.thread = "nobody"}, "alloc_bytes");
-	assert_true(sum.estimate == 0 && sum.samples == 0);
+	assert_true(sum.estimate == 0 && sum.samples == 0 && sum.low == 0);
+	assert_true(sum.high > 368 && sum.high < 370);
 	sum = th_recording_total(&recording, "native", "alloc_bytes");
 	assert_true(sum.estimate == 700 && sum.exact);
 	th_recording_deinit(&recording);
