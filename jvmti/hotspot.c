@@ -105,6 +105,8 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 
 	hotspot->thread_state = field_offset(fields, "JavaThread", "_thread_state");
 	hotspot->last_java_sp = inner_offset(anchor, sp);
+	hotspot->last_java_pc = inner_offset(
+		anchor, field_offset(fields, "JavaFrameAnchor", "_last_Java_pc"));
 	hotspot->allocated_bytes = field_offset(fields, "Thread", "_allocated_bytes");
 	hotspot->tlab_start = inner_offset(
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_start"));

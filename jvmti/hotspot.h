@@ -17,6 +17,7 @@ struct th_hotspot {
 	int64_t env;             /* its JNIEnv */
 	int64_t thread_state;    /* int: one of the states below */
 	int64_t last_java_sp;    /* JavaFrameAnchor: the youngest Java frame; 0 = none */
+	int64_t last_java_pc;    /* where it will return to; 0 = the VM has not looked it up */
 	int64_t allocated_bytes; /* jlong: what retired TLABs and large objects took */
 	int64_t tlab_start;      /* current TLAB */
 	int64_t tlab_top;

@@ -267,12 +267,37 @@ end_virtual_thread(struct th_java_stack *stack)
 	last->has_native = false;
 }
 
+/*
+ * The VM fills in the pc of the youngest Java frame only when it needs it, and AsyncGetCallTrace
+ * refuses where it is missing (JDK 11 in most of the VM's own code).  What the VM would store,
+ * JavaFrameAnchor::capture_last_Java_pc() tells: the word below the stack pointer.  Returns the
+ * field when it is to be cleared again, else NULL.
+ */
+static uintptr_t *
+complete_anchor(char *thread, uintptr_t sp)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+	uintptr_t *field = (uintptr_t *)(void *)(thread + hotspot->last_java_pc);
+	uintptr_t pc;
+
+	if (hotspot->last_java_pc <= 0 || *field)
+		return NULL;
+	pc = word_at(sp - sizeof(uintptr_t));
+	if (pc - *hotspot->code_low >= *hotspot->code_high - *hotspot->code_low)
+		return NULL;
+	*field = pc;
+	return field;
+}
+
 static enum th_java_status
-get_frames_async(JNIEnv *env, struct th_java_stack *stack)
+get_frames_async(JNIEnv *env, uintptr_t sp, struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
+	uintptr_t *completed = complete_anchor(th_hotspot_thread(java.hotspot, env), sp);
 
 	java.get_trace(&trace, (jint)stack->capacity, NULL);
+	if (completed)
+		*completed = 0;
 	if (trace.count == TRACE_GC_ACTIVE)
 		return TH_JAVA_GC;
 	if (trace.count < 0)
@@ -304,10 +329,11 @@ get_frames_jvmti(struct th_java_stack *stack)
 }
 
 static enum th_java_status
-get_frames(JNIEnv *env, struct th_java_stack *stack)
+get_frames(JNIEnv *env, uintptr_t sp, struct th_java_stack *stack)
 {
-	enum th_java_status status = stack->heap == TH_HEAP_JAVA ? get_frames_jvmti(stack)
-								 : get_frames_async(env, stack);
+	enum th_java_status status = stack->heap == TH_HEAP_JAVA
+					     ? get_frames_jvmti(stack)
+					     : get_frames_async(env, sp, stack);
 
 	if (stack->count == stack->capacity)
 		stack->flags |= TH_STACK_TRUNCATED;
@@ -337,7 +363,7 @@ walk(struct th_java_stack *stack)
 		return TH_JAVA_FAILED;
 	if (!seams.sp)
 		return TH_JAVA_NONE;
-	status = get_frames(env, stack);
+	status = get_frames(env, seams.sp, stack);
 	if (status != TH_JAVA_FOUND)
 		return status;
 	bool is_virtual = translate(stack);
