@@ -449,7 +449,7 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 		.size = size, .address = (uintptr_t)block, .function = function};
 
 	if (!block) {
-		th_thread.countdown += (int64_t)size;
+		th_thread.countdown = (int64_t)((uint64_t)th_thread.countdown + size);
 		return;
 	}
 	/* Only a signal handler that interrupted the guard's own first lines comes here in it. */
