@@ -45,7 +45,8 @@ enum th_setting_access {
  */
 #define TH_SETTINGS(S)                                                                         \
 	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG", "twinheap.%p.thl", 0, \
-		0, "name of the log; %p is the process id, %h the host name")                  \
+		0, "name of the log; %p is the process id,\n"                                        \
+		"%h the host name")                  \
 	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "512k", 0,    \
 		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap; 0 samples\n"                    \
