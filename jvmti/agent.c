@@ -207,7 +207,8 @@ go_live(JNIEnv *env, jthread thread)
 	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
 	th_methods_prepare_loaded(agent.jvmti, env);
 	has_frames = agent.is_hotspot &&
-		     th_java_stack_start(agent.vm, agent.jvmti, agent.async_get_call_trace);
+		     th_java_stack_start(agent.vm, agent.jvmti, agent.async_get_call_trace,
+			     agent.feature_release);
 	if (!has_frames)
 		note(1, "this VM does not tell enough of itself: stacks carry no Java frames");
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));

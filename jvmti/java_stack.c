@@ -13,6 +13,8 @@
 #define BCI_NATIVE_METHOD (-3)
 /* forte.cpp: the VM refuses because a collection is active. */
 #define TRACE_GC_ACTIVE (-2)
+/* Last feature release whose jmethodIDs are addresses. */
+#define LAST_WITH_CELLS 25
 /*
  * Words of Java stack searched for call stub frames in one capture: 512 KiB, deeper than the
  * deepest stack that is kept.
@@ -41,6 +43,7 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
+	bool ids_are_cells; /* see is_callee() */
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -149,41 +152,42 @@ is_native_method(const call_frame *frame)
 	return frame->bci == BCI_NATIVE_METHOD;
 }
 
-/* Up to JDK 25 a jmethodID is the address of a cell with the Method*. */
+/* Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number. */
 static bool
 is_callee(const call_frame *frame, uintptr_t callee)
 {
 	uintptr_t cell = (uintptr_t)frame->method;
 
-	return cell > 65536 && !(cell & 7) && word_at(cell) == callee;
+	return cell && word_at(cell) == callee;
 }
 
 /*
- * Where the segment that starts at `begin` and whose bottom method is `callee` ends: the index
- * behind its last frame.  A native method is always the top of its segment, so the segment ends
- * at the next one or before it, the latter where the VM itself called into Java.
+ * The end of the segment that starts at `begin` and whose bottom method is `callee`: the index
+ * behind its last frame; 0 if the run of frames ends before it.  A native method is always the
+ * top of its segment, so the segment ends at the next one or before it, the latter where the VM
+ * itself called into Java.
  */
 static uint32_t
-segment_end(const call_frame *frames, uint32_t begin, uint32_t count, uintptr_t callee,
-	bool *guessed)
+segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee, bool *guessed)
 {
+	const call_frame *frames = stack->raw;
 	uint32_t next = begin + 1;
 	uint32_t candidates = 0;
 	uint32_t first = 0;
 
-	while (next < count && !is_native_method(&frames[next]))
+	while (next < stack->count && !is_native_method(&frames[next]))
 		next++;
-	for (uint32_t i = begin; i < next; i++) {
-		if (!is_callee(&frames[i], callee))
-			continue;
-		if (!candidates++)
-			first = i + 1;
+	if (!java.ids_are_cells) {
+		*guessed |= next == stack->count;
+		return next;
 	}
-	if (candidates == 1)
+	for (uint32_t i = begin; i < next; i++)
+		if (is_callee(&frames[i], callee) && !candidates++)
+			first = i + 1;
+	if (candidates <= 1)
 		return first;
-	/* None, or recursion: the native method decides, if there is one. */
-	if (next == count || !candidates || !is_callee(&frames[next - 1], callee))
-		*guessed = true;
+	/* Recursion: the native method decides, if there is one. */
+	*guessed |= next == stack->count || !is_callee(&frames[next - 1], callee);
 	return next;
 }
 
@@ -198,31 +202,34 @@ add_segment(struct th_java_stack *stack, uint32_t begin, uint32_t end)
 	return segment;
 }
 
+/*
+ * The VM's walk may give up half way (seen on JDK 11 at method handles), or reach the limit: what
+ * is older than the last frame is then missing, and the stack ends there.
+ */
 static void
-cut_segments(struct th_java_stack *stack, struct seams *seams)
+cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 {
-	const call_frame *frames = stack->raw;
 	struct entry_frame frame;
 	uint32_t begin = 0;
 	bool guessed = false;
 
-	while (stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
+	while (begin < stack->count && stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
 		next_entry_frame(seams, &frame)) {
-		/* The oldest segment takes what is left. */
-		uint32_t end = frame.older_sp ? segment_end(frames, begin, stack->count,
-							frame.callee, &guessed)
-					      : stack->count;
-		struct th_java_segment *segment = add_segment(stack, begin, end);
+		uint32_t end = segment_end(stack, begin, frame.callee, &guessed);
 
+		/* The oldest segment takes what is left; a carrier's frames were taken off. */
+		if (!frame.older_sp && (is_virtual || end))
+			end = stack->count;
+		if (!end)
+			break;
+		struct th_java_segment *segment = add_segment(stack, begin, end);
 		segment->has_native = true;
 		caller_registers(&frame, &segment->native);
 		begin = end;
-		if (begin == stack->count)
-			break;
 	}
-	if (begin < stack->count || !stack->segment_count) {
+	if (begin < stack->count) {
 		add_segment(stack, begin, stack->count);
-		guessed = true;
+		stack->flags |= TH_STACK_TRUNCATED;
 	}
 	if (guessed)
 		stack->flags |= TH_STACK_SEAM_GUESSED;
@@ -369,7 +376,7 @@ walk(struct th_java_stack *stack)
 	bool is_virtual = translate(stack);
 	if (th_hotspot_has_seams(hotspot)) {
 		seams.base = field_at(thread, hotspot->stack_base);
-		cut_segments(stack, &seams);
+		cut_segments(stack, &seams, is_virtual);
 	} else {
 		add_segment(stack, 0, stack->count);
 	}
@@ -397,12 +404,13 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 }
 
 bool
-th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async)
+th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release)
 {
 	if (!async || !th_hotspot_has_frames(java.hotspot))
 		return false;
 	java.vm = vm;
 	java.jvmti = jvmti;
+	java.ids_are_cells = feature_release <= LAST_WITH_CELLS;
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;

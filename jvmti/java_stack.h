@@ -29,6 +29,6 @@ void th_java_stack_expect(const struct th_hotspot *hotspot);
  * The VM is live: from now on native and Java stacks get their Java frames.  `async` is libjvm's
  * AsyncGetCallTrace.  False when the VM does not tell enough of itself.
  */
-bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async);
+bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
 
 #endif
