@@ -5,7 +5,7 @@
 #
 #   run [--plain] [ARGUMENT...]
 #
-# --plain runs the program by itself.  Otherwise it is recorded, and the first three reports are
+# --plain runs the program by itself.  Otherwise it is recorded, and the first reports are
 # shown.  TWINHEAP_BUILD names another build directory, JAVA_HOME another Java.
 set -euo pipefail
 
@@ -13,6 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${TWINHEAP_BUILD:-$root/build}
 name=$(basename "$(cd "$(dirname "$0")" && pwd)")
 here=$build/examples/$name
+log=$here/$name.thl
 
 plain=
 if [ "${1:-}" = --plain ]; then
@@ -35,20 +36,18 @@ java_feature() {
 		'$2 == home { feature = $1 } END { print feature + 0 }'
 }
 
-# record COMMAND...: runs it, and shows what was recorded unless --plain was given.
+# record COMMAND...: runs it under twinheap; with --plain by itself, and that is all.
 record() {
-	local log=$here/$name.thl
-	if [ -n "$plain" ]; then
-		exec "$@"
-	fi
+	[ -z "$plain" ] || exec "$@"
 	rm -f "$log"
-	"$build/twinheap" run -o "$log" -- "$@"
-	printf '\n'
+	"$build/twinheap" run -q -o "$log" -- "$@"
+}
+
+# show_reports: what to look at first, as much of it as fits a screen.
+show_reports() {
 	"$build/twinheap" summary "$log"
 	printf '\n'
-	"$build/twinheap" leaks "$log" || true
-	printf '\n'
-	"$build/twinheap" tree "$log" | head -n "${TWINHEAP_EXAMPLE_LINES:-60}"
+	"$build/twinheap" tree "$log" | sed -n "1,${TWINHEAP_EXAMPLE_LINES:-50}p"
 	printf '\nThe log is %s\n' "$log"
 }
 
