@@ -23,6 +23,8 @@
 #define FIRST_CHUNK (1u << 20)
 /* Later allocations: at 72 bytes a sample, 50,000 samples. */
 #define CHUNK (4u << 20)
+/* What is asked for instead when the disk is nearly full. */
+#define LAST_CHUNK (64u << 10)
 /* The agent thread keeps this much ready ahead of the tail. */
 #define AHEAD (1u << 20)
 /* A process that may not map the full size (RLIMIT_AS) gets the largest power of two above. */
@@ -122,6 +124,18 @@ th_log_text(const char *text)
 
 /* Growing */
 
+/* The descriptor under a number that is out of the way, if one can be had. */
+static int
+move_high(int descriptor)
+{
+	int high = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_BASE);
+
+	if (high < 0)
+		return descriptor;
+	close(descriptor);
+	return high;
+}
+
 /* The descriptor, reopened when the program closed ours; -1 when the file is out of reach. */
 static int
 log_descriptor(void)
@@ -131,7 +145,7 @@ log_descriptor(void)
 	if (log_file.descriptor >= 0 && !fstat(log_file.descriptor, &status) &&
 		status.st_dev == log_file.device && status.st_ino == log_file.inode)
 		return log_file.descriptor;
-	log_file.descriptor = open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	log_file.descriptor = move_high(open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
 	if (log_file.descriptor < 0)
 		return -1;
 	if (!fstat(log_file.descriptor, &status) && status.st_dev == log_file.device &&
@@ -188,6 +202,22 @@ allocate(int descriptor, uint64_t from, uint64_t to)
 	return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, from, to);
 }
 
+/* Moves the limit to `needed` and, within the log's greatest size, `more`. */
+static bool
+grow_by(struct th_log_header *header, uint64_t limit, uint64_t needed, uint64_t more)
+{
+	uint64_t target = needed + more;
+	int descriptor = log_descriptor();
+
+	if (target > log_file.mapped_bytes)
+		target = log_file.mapped_bytes;
+	if (descriptor < 0 || !allocate(descriptor, limit, target))
+		return false;
+	/* Pairs with the acquire load in reserve(): the blocks are there. */
+	th_store_release(&header->limit, target);
+	return true;
+}
+
 /*
  * Moves the limit to at least `needed`.  Several producers may arrive at once: one allocates,
  * the others wait for it, bounded, since it may have been stopped in the middle.
@@ -195,27 +225,15 @@ allocate(int descriptor, uint64_t from, uint64_t to)
 static bool
 grow(struct th_log_header *header, uint64_t needed)
 {
-	bool grown = false;
+	bool grown;
 
 	if (needed > log_file.mapped_bytes)
 		return false;
 	if (!th_lock_bounded(&log_file.growing, 1u << 20))
 		return false;
 	uint64_t limit = th_load_relaxed(&header->limit);
-	if (limit >= needed) {
-		grown = true;
-	} else {
-		uint64_t target = needed + CHUNK;
-		int descriptor = log_descriptor();
-
-		if (target > log_file.mapped_bytes)
-			target = log_file.mapped_bytes;
-		if (descriptor >= 0 && allocate(descriptor, limit, target)) {
-			/* Pairs with the acquire load in reserve(): the blocks are there. */
-			th_store_release(&header->limit, target);
-			grown = true;
-		}
-	}
+	grown = limit >= needed || grow_by(header, limit, needed, CHUNK) ||
+		grow_by(header, limit, needed, LAST_CHUNK);
 	th_unlock(&log_file.growing);
 	return grown;
 }
@@ -438,18 +456,16 @@ create_file(const char *path, const struct th_log_identity *identity)
 	const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
 	int descriptor = open(path, flags, 0600);
 
-	if (descriptor < 0 && errno == EEXIST && is_earlier_image(path, identity)) {
+	if (descriptor < 0 && errno == EEXIST) {
+		if (!is_earlier_image(path, identity)) {
+			errno = EEXIST;
+			return -1;
+		}
 		if (unlink(path))
 			return -1;
 		descriptor = open(path, flags, 0600);
 	}
-	if (descriptor < 0)
-		return -1;
-	int high = fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_BASE);
-	if (high < 0)
-		return descriptor;
-	close(descriptor);
-	return high;
+	return move_high(descriptor);
 }
 
 static struct th_log_header *
