@@ -13,7 +13,7 @@
 
 /* A run of numbers in a pool. */
 struct span {
-	size_t start;
+	uint32_t start;
 	uint32_t count;
 };
 
@@ -56,7 +56,7 @@ intern_function(struct th_frames *frames, const char *name, const char *module,
 static uint32_t
 intern_frame(struct th_frames *frames, uint32_t function, uint32_t file, uint32_t line)
 {
-	struct th_frame frame = {function, file, line};
+	struct th_frame frame = {function, file, line, frames->functions[function].kind};
 	bool added;
 	uint32_t place = th_map_intern(&frames->place_ids, (uint64_t)file << 32 | line, &added);
 	uint32_t number = th_map_intern(
@@ -226,7 +226,7 @@ expand(struct th_frames *frames, uint64_t word)
 {
 	bool added;
 	uint32_t number = th_map_intern(&frames->word_ids, word, &added);
-	struct span span = {.start = frames->word_frames_count};
+	struct span span = {.start = (uint32_t)frames->word_frames_count};
 
 	if (!added)
 		return frames->words[number];
@@ -236,7 +236,7 @@ expand(struct th_frames *frames, uint64_t word)
 		add_java_frame(frames, word);
 	else
 		add_marker(frames, word);
-	span.count = (uint32_t)(frames->word_frames_count - span.start);
+	span.count = (uint32_t)frames->word_frames_count - span.start;
 	th_array_append(frames, words, span);
 	return span;
 }

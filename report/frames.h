@@ -30,8 +30,9 @@ struct th_function {
 /* A place in a function. */
 struct th_frame {
 	uint32_t function;
-	uint32_t file; /* 0 = not known */
-	uint32_t line; /* 0 = not known */
+	uint32_t file;              /* 0 = not known */
+	uint32_t line;              /* 0 = not known */
+	enum th_function_kind kind; /* of the function */
 };
 
 struct th_frames;

@@ -10,31 +10,29 @@
 
 #define FIRST_SLOTS 64
 
-static size_t
+static struct th_map_slot *
 slot_of(const struct th_map *map, uint64_t word)
 {
 	uint64_t hash = word * 0x9e3779b97f4a7c15u;
-	size_t slot = (hash ^ hash >> 32) & (map->slots - 1);
+	size_t slot = (hash ^ hash >> 32) & (map->slot_count - 1);
 
-	while (map->number[slot] && map->words[slot] != word)
-		slot = (slot + 1) & (map->slots - 1);
-	return slot;
+	while (map->slots[slot].number && map->slots[slot].word != word)
+		slot = (slot + 1) & (map->slot_count - 1);
+	return &map->slots[slot];
 }
 
 static void
 enlarge(struct th_map *map)
 {
-	struct th_map larger = {.slots = map->slots ? 2 * map->slots : FIRST_SLOTS};
+	struct th_map larger = {
+		.slot_count = map->slot_count ? 2 * map->slot_count : FIRST_SLOTS,
+		.count = map->count,
+	};
 
-	larger.words = th_allocate(larger.slots, sizeof(*larger.words));
-	larger.number = th_allocate(larger.slots, sizeof(*larger.number));
-	larger.count = map->count;
-	for (size_t i = 0; i < map->slots; i++) {
-		if (!map->number[i])
-			continue;
-		size_t slot = slot_of(&larger, map->words[i]);
-		larger.words[slot] = map->words[i];
-		larger.number[slot] = map->number[i];
+	larger.slots = th_allocate(larger.slot_count, sizeof(*larger.slots));
+	for (size_t i = 0; i < map->slot_count; i++) {
+		if (map->slots[i].number)
+			*slot_of(&larger, map->slots[i].word) = map->slots[i];
 	}
 	th_map_deinit(map);
 	*map = larger;
@@ -43,29 +41,26 @@ enlarge(struct th_map *map)
 uint32_t
 th_map_find(const struct th_map *map, uint64_t word)
 {
-	if (!map->slots)
+	if (!map->slot_count)
 		return TH_MAP_NONE;
-	return map->number[slot_of(map, word)] - 1;
+	return slot_of(map, word)->number - 1;
 }
 
 uint32_t
 th_map_intern(struct th_map *map, uint64_t word, bool *added_ret)
 {
-	if (2 * (size_t)map->count >= map->slots)
+	if (2 * (size_t)map->count >= map->slot_count)
 		enlarge(map);
-	size_t slot = slot_of(map, word);
-	*added_ret = !map->number[slot];
-	if (*added_ret) {
-		map->words[slot] = word;
-		map->number[slot] = ++map->count;
-	}
-	return map->number[slot] - 1;
+	struct th_map_slot *slot = slot_of(map, word);
+	*added_ret = !slot->number;
+	if (*added_ret)
+		*slot = (struct th_map_slot){word, ++map->count};
+	return slot->number - 1;
 }
 
 void
 th_map_deinit(struct th_map *map)
 {
-	free(map->words);
-	free(map->number);
+	free(map->slots);
 	*map = (struct th_map){0};
 }

@@ -13,11 +13,15 @@
 
 #define TH_MAP_NONE UINT32_MAX
 
+struct th_map_slot {
+	uint64_t word;
+	uint32_t number; /* plus one; 0 = free */
+};
+
 struct th_map {
-	uint64_t *words;  /* slot -> word */
-	uint32_t *number; /* slot -> its number plus one; 0 = free */
-	size_t slots;     /* a power of two, or 0 */
-	uint32_t count;   /* words numbered so far */
+	struct th_map_slot *slots;
+	size_t slot_count; /* a power of two, or 0 */
+	uint32_t count;    /* words numbered so far */
 };
 
 /* The number of `word`, TH_MAP_NONE if it has none. [offline] */

@@ -24,6 +24,7 @@ struct th_paths {
 	TH_ARRAY(struct path, paths);
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the stack at hand, leaf first */
+	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
 };
 
 /* Shortening; `stack` is leaf first. */
@@ -39,7 +40,7 @@ name_of(const struct th_paths *paths, uint32_t frame)
 static bool
 is_kind(const struct th_paths *paths, uint32_t frame, enum th_function_kind kind)
 {
-	return th_frames_function_of(paths->frames, frame)->kind == kind;
+	return th_frames_get(paths->frames, frame)->kind == kind;
 }
 
 static bool
@@ -76,10 +77,10 @@ is_allocation_function(const struct th_paths *paths, uint32_t frame)
 static bool
 is_jni_function(const struct th_paths *paths, uint32_t frame)
 {
+	if (!is_kind(paths, frame, TH_KIND_VM))
+		return false;
 	const char *name = name_of(paths, frame);
-
-	return is_kind(paths, frame, TH_KIND_VM) &&
-	       (!strncmp(name, "jni_", 4) || !strncmp(name, "JNI_", 4));
+	return !strncmp(name, "jni_", 4) || !strncmp(name, "JNI_", 4);
 }
 
 /* Frames from `start` on that belong to the VM. */
@@ -258,8 +259,8 @@ intern_path(struct th_paths *paths, bool is_virtual)
 	}
 }
 
-uint32_t
-th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
+static uint32_t
+resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
 	const struct th_stack_info *info = &paths->recording->stacks[stack];
 	struct th_words words = info->frames;
@@ -287,6 +288,16 @@ th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	return intern_path(paths, is_virtual);
 }
 
+uint32_t
+th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
+{
+	uint32_t *number = &paths->resolved[heap][stack];
+
+	if (!*number)
+		*number = resolve(paths, stack, heap) + 1;
+	return *number - 1;
+}
+
 /* Life */
 
 struct th_paths *
@@ -298,6 +309,8 @@ th_paths_create(
 	paths->recording = recording;
 	paths->frames = frames;
 	paths->all_vm_frames = all_vm_frames;
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		paths->resolved[heap] = th_allocate(recording->stacks_count, sizeof(uint32_t));
 	return paths;
 }
 
@@ -310,6 +323,8 @@ th_paths_destroy(struct th_paths *paths)
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		free(paths->resolved[heap]);
 	free(paths);
 }
 
