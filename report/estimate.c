@@ -131,8 +131,8 @@ unseen_of(const struct th_sums *sums, double gap)
 
 	if (sums->unseen - sums->missed > CERTAIN * sums->unseen) {
 		unseen.weight = sums->variance / sums->unseen;
-		unseen.hit = sums->missed / sums->unseen;
-		unseen.miss = (sums->unseen - sums->missed) / sums->unseen;
+		unseen.hit = fmax(sums->missed / sums->unseen, SMALL_PROBABILITY);
+		unseen.miss = fmin((sums->unseen - sums->missed) / sums->unseen, unseen.miss);
 		unseen.hits = sums->unseen / (unseen.weight * unseen.miss);
 	}
 	return unseen;
