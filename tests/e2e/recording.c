@@ -98,17 +98,28 @@ th_recording_run_mixed(const struct th_recording_plan *plan, struct th_recording
 	th_recording_run(&command, ret);
 }
 
+/* The tool's JSON; `options` are added to its command line. */
+static json_t *export(const struct th_recording *recording, const char *const *options)
+{
+	struct words arguments = {.count = 0};
+	json_error_t error;
+	json_t *report;
+	char *text;
+
+	add_words(&arguments, TH_WORDS(TH_TOOL, "export", recording->log, "--format", "json"));
+	add_words(&arguments, options);
+	text = th_command_output(arguments.list);
+	report = json_loads(text, 0, &error);
+	if (!report)
+		fail_msg("export of %s, line %d: %s", recording->log, error.line, error.text);
+	free(text);
+	return report;
+}
+
 void
 th_recording_load(struct th_recording *recording)
 {
-	json_error_t error;
-	char *text = th_command_output(
-		TH_WORDS(TH_TOOL, "export", recording->log, "--format", "json"));
-
-	recording->report = json_loads(text, 0, &error);
-	if (!recording->report)
-		fail_msg("export of %s, line %d: %s", recording->log, error.line, error.text);
-	free(text);
+	recording->report = export(recording, NULL);
 }
 
 void
@@ -145,6 +156,52 @@ th_recording_total(const struct th_recording *recording, const char *heap, const
 	const json_t *totals = json_object_get(recording->report, "totals");
 
 	return th_figure_read(json_object_get(totals, heap), value);
+}
+
+/* The extended regular expression that matches this name alone; to be freed. */
+static char *
+pattern_of(const char *name)
+{
+	char *pattern = th_format("^%*s$", 2 * (int)strlen(name), "");
+	char *to = pattern + 1;
+
+	for (; *name; name++) {
+		if (strchr(".[]{}()*+?^$|\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	strcpy(to, "$");
+	return pattern;
+}
+
+struct th_figure
+th_recording_site(const struct th_recording *recording, const char *heap, const char *name,
+	const char *value)
+{
+	char *pattern = pattern_of(name);
+	json_t *report = export(recording, TH_WORDS("--heaps", heap, "--include", pattern));
+	const json_t *totals = json_object_get(report, "totals");
+	struct th_figure figure = th_figure_read(json_object_get(totals, heap), value);
+
+	json_decref(report);
+	free(pattern);
+	return figure;
+}
+
+double
+th_recording_counter(const struct th_recording *recording, const char *name)
+{
+	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));
+	char *label = th_format(" counter \"%s\" = ", name);
+	const char *found = strstr(text, label);
+	double value;
+
+	if (!found)
+		fail_msg("%s has no counter %s", recording->log, name);
+	value = strtod(found + strlen(label), NULL);
+	free(label);
+	free(text);
+	return value;
 }
 
 static bool

@@ -80,6 +80,17 @@ th_recording_total(const struct th_recording *recording, const char *heap, const
 struct th_figure th_recording_sum(const struct th_recording *recording,
 	const struct th_stack_filter *filter, const char *value);
 
+/*
+ * One site, that is all stacks of one heap with a frame of this name, with the tool's own
+ * interval: it is asked for these stacks alone.  Unlike th_recording_sum() this needs no report
+ * to be loaded, and nothing is assumed about rows that belong together.
+ */
+struct th_figure th_recording_site(const struct th_recording *recording, const char *heap,
+	const char *name, const char *value);
+
+/* A counter of the log (log_format.h), by its name. */
+double th_recording_counter(const struct th_recording *recording, const char *name);
+
 /* Whether a stack of the report holds these frames in this order, others between them or not. */
 bool th_stack_has_path(const json_t *stack, const char *const *path);
 

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks, frame by frame, on every JDK: what examples/mixed does is known, so each sample's
+ * stack is known as well, whichever way the VM runs the Java code and collects its garbage.
+ */
+#include "tests/e2e/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of all samples at a site, how many have to show exactly the expected stack. */
+#define EXACT_SHARE 0.99
+/* Of the native samples taken below a Java frame, how many have to carry it. */
+#define JAVA_SHARE 0.99
+/* An expected stack that is compared from its root on begins with the first of these frames. */
+#define FRAMES_MAX 40
+/* Stands for any one frame of the VM. */
+#define ANY_VM_FRAME "[jvm]"
+/* So many samples at a site are expected at the least, if it allocates 4 MB at 64 KiB. */
+#define SAMPLES_MIN 30
+#define OPTIONS_MAX 16
+
+static const char *const settings[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
+
+/* From the launcher's call on; in between the VM's own frames are folded into one. */
+#define MAIN_FRAMES                                                      \
+	"JavaMain", "[jvm] jni_CallStaticVoidMethod", "mixed.Main.main", \
+		"mixed.Main.runScenario", "mixed.Scenarios$$Lambda.run"
+
+static const char *const path_frames[] = {MAIN_FRAMES, "mixed.Scenarios.path",
+	"mixed.Path.first", "mixed.Path.enterOne", "Java_mixed_Path_enterOne", "mixed_path_one",
+	"[jvm] jni_CallStaticVoidMethod", "mixed.Path.second", "mixed.Path.enterTwo",
+	"Java_mixed_Path_enterTwo", "mixed_path_two", "[jvm] jni_CallStaticVoidMethod",
+	"mixed.Path.third", "mixed.Path.enterThree", "Java_mixed_Path_enterThree",
+	"mixed_path_three", NULL};
+
+/* The Java lane shows the JNI function through which C allocated. */
+static const char *const path_array_frames[] = {MAIN_FRAMES, "mixed.Scenarios.path",
+	"mixed.Path.first", "mixed.Path.enterOne", "Java_mixed_Path_enterOne", "mixed_path_one",
+	"[jvm] jni_CallStaticVoidMethod", "mixed.Path.second", "mixed.Path.enterTwo",
+	"Java_mixed_Path_enterTwo", "mixed_path_two", "[jvm] jni_CallStaticVoidMethod",
+	"mixed.Path.third", "mixed.Path.enterThree", "Java_mixed_Path_enterThree",
+	"mixed_path_three", "jni_NewByteArray", NULL};
+
+static const char *const array_frames[] = {MAIN_FRAMES, "mixed.Scenarios.jni",
+	"mixed.NativeSites.newByteArray", "Java_mixed_NativeSites_newByteArray",
+	"mixed_new_byte_array", "jni_NewByteArray", NULL};
+
+static const char *const string_frames[] = {MAIN_FRAMES, "mixed.Scenarios.jni",
+	"mixed.NativeSites.stringChars", "Java_mixed_NativeSites_stringChars",
+	"mixed_string_chars", "[jvm] jni_GetStringUTFChars", NULL};
+
+static const char *const unsafe_frames[] = {MAIN_FRAMES, "mixed.Scenarios.jni",
+	"mixed.NativeSites.unsafeBlock", "sun.misc.Unsafe.allocateMemory",
+	"jdk.internal.misc.Unsafe.allocateMemory", "jdk.internal.misc.Unsafe.allocateMemory0",
+	ANY_VM_FRAME, NULL};
+
+/* A class initialiser has no C caller: the VM itself calls into Java. */
+static const char *const initializer_frames[] = {MAIN_FRAMES, "mixed.Scenarios.initializer",
+	ANY_VM_FRAME, "mixed.Initializer.<clinit>", "mixed.Initializer.fill",
+	"Java_mixed_Initializer_fill", "mixed_initializer_block", NULL};
+
+struct expectation {
+	const char *heap;
+	const char *site;    /* a frame of this site's stacks */
+	const char *without; /* a frame that other stacks with that frame have; NULL: none */
+	const char *const *frames;
+};
+
+/* NewByteArray allocates in both heaps, under some collectors. */
+static const struct expectation path_expectations[] = {
+	{"native", "mixed_path_three", "[jvm] jni_NewByteArray", path_frames},
+	{"java", "mixed_path_three", NULL, path_array_frames},
+	{NULL, NULL, NULL, NULL},
+};
+
+static const struct expectation jni_expectations[] = {
+	{"java", "mixed_new_byte_array", NULL, array_frames},
+	{"native", "mixed_string_chars", NULL, string_frames},
+	{"native", "mixed.NativeSites.unsafeBlock", NULL, unsafe_frames},
+	{NULL, NULL, NULL, NULL},
+};
+
+static const struct expectation initializer_expectations[] = {
+	{"native", "mixed_initializer_block", NULL, initializer_frames},
+	{NULL, NULL, NULL, NULL},
+};
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* Frames of C, as opposed to the VM's, begin with a letter; Java's have a dot and are methods. */
+static const char *
+kind_of(const char *name)
+{
+	if (strncmp(name, "[jvm]", 5) == 0 || strncmp(name, "jni_", 4) == 0)
+		return "vm";
+	return strchr(name, '.') ? "java" : "native";
+}
+
+/* Later JDKs call main() through a helper of the launcher; it says nothing about the stack. */
+static bool
+is_launcher_helper(const json_t *frame)
+{
+	return strcmp(text_of(frame, "name"), "invokeStaticMainWithArgs") == 0;
+}
+
+static bool
+is_expected(const json_t *frame, const char *name)
+{
+	if (strcmp(text_of(frame, "kind"), kind_of(name)) != 0)
+		return false;
+	return strcmp(name, ANY_VM_FRAME) == 0 || strcmp(text_of(frame, "name"), name) == 0;
+}
+
+/* Whether the stack's frames from the first expected one on are these, no more and no less. */
+static bool
+is_exact(const json_t *stack, const char *const *frames)
+{
+	const json_t *list = json_object_get(stack, "frames");
+	size_t count = json_array_size(list);
+	size_t i = 0;
+
+	while (i < count && !is_expected(json_array_get(list, i), frames[0]))
+		i++;
+	for (; i < count && *frames; i++) {
+		const json_t *frame = json_array_get(list, i);
+
+		if (is_launcher_helper(frame))
+			continue;
+		if (!is_expected(frame, *frames))
+			return false;
+		frames++;
+	}
+	return i == count && !*frames;
+}
+
+static void
+print_stack(const json_t *stack)
+{
+	const json_t *list = json_object_get(stack, "frames");
+
+	print_message("unexpected, %.0f samples, thread %s:\n",
+		th_figure_read(stack, "alloc_bytes").samples, text_of(stack, "thread"));
+	for (size_t i = 0; i < json_array_size(list) && i < FRAMES_MAX; i++)
+		print_message("    %s\n", text_of(json_array_get(list, i), "name"));
+}
+
+static bool
+is_of_site(const json_t *stack, const struct expectation *expected)
+{
+	return strcmp(text_of(stack, "heap"), expected->heap) == 0 &&
+	       th_stack_has_path(stack, TH_WORDS(expected->site)) &&
+	       !(expected->without && th_stack_has_path(stack, TH_WORDS(expected->without)));
+}
+
+/* Fails the test unless nearly all samples of the site have exactly the expected stack. */
+static void
+check_expectation(const struct th_recording *recording, const struct expectation *expected)
+{
+	const json_t *stacks = json_object_get(recording->report, "stacks");
+	double all = 0;
+	double exact = 0;
+
+	for (size_t i = 0; i < json_array_size(stacks); i++) {
+		const json_t *stack = json_array_get(stacks, i);
+		double samples;
+
+		if (!is_of_site(stack, expected))
+			continue;
+		samples = th_figure_read(stack, "alloc_bytes").samples;
+		all += samples;
+		if (is_exact(stack, expected->frames) &&
+			strcmp(text_of(stack, "thread"), "main") == 0)
+			exact += samples;
+		else
+			print_stack(stack);
+	}
+	print_message(
+		"%s, %s: %.0f of %.0f samples\n", expected->site, expected->heap, exact, all);
+	assert_true(all >= SAMPLES_MIN);
+	assert_true(exact >= EXACT_SHARE * all);
+}
+
+static void
+check_expectations(const struct th_recording *recording, const struct expectation *expected)
+{
+	for (; expected->heap; expected++)
+		check_expectation(recording, expected);
+}
+
+static void
+record(const struct th_jdk *jdk, const char *const *options, const char *const *arguments,
+	struct th_recording *ret)
+{
+	th_recording_run_mixed(
+		&(struct th_recording_plan){
+			.jdk = jdk,
+			.jvm_options = options,
+			.arguments = arguments,
+			.settings = settings,
+		},
+		ret);
+	th_recording_load(ret);
+}
+
+/* --- ways to run Java code, times ways to collect garbage -------------------------------- */
+
+/* The last feature release that took the option, for those that came to an end. */
+#define NEVER_ENDED 1000
+
+struct collector {
+	const char *option;
+	const char *further_option; /* NULL: none */
+	int since;
+	int until;
+};
+
+static const struct collector collectors[] = {
+	{"-XX:+UseSerialGC", NULL, 11, NEVER_ENDED},
+	{"-XX:+UseParallelGC", NULL, 11, NEVER_ENDED},
+	{"-XX:+UseG1GC", NULL, 11, NEVER_ENDED},
+	{"-XX:+UseZGC", NULL, 11, NEVER_ENDED},
+	{"-XX:+UseZGC", "-XX:+ZGenerational", 21, 23},
+};
+
+/* Walks the path in one way of running Java code, under one collector. */
+static void
+walk_path_under(
+	const struct th_jdk *jdk, const char *const *mode, const struct collector *collector)
+{
+	const char *options[OPTIONS_MAX] = {
+		"-XX:+UnlockExperimentalVMOptions", "-Xmx512m", collector->option};
+	size_t count = 3;
+	struct th_recording recording;
+
+	if (collector->further_option)
+		options[count++] = collector->further_option;
+	for (; *mode; mode++) {
+		assert_true(count + 1 < OPTIONS_MAX);
+		options[count++] = *mode;
+	}
+	print_message("%s:\n", collector->option);
+	record(jdk, options, TH_WORDS("--volume", "4M", "path"), &recording);
+	check_expectations(&recording, path_expectations);
+	th_recording_deinit(&recording);
+}
+
+static void
+walk_path(const struct th_jdk *jdk, const char *const *mode)
+{
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		if (jdk->feature >= collectors[i].since && jdk->feature <= collectors[i].until)
+			walk_path_under(jdk, mode, &collectors[i]);
+	}
+}
+
+static void
+path_as_it_comes(const struct th_jdk *jdk)
+{
+	walk_path(jdk, TH_WORDS(NULL));
+}
+
+static void
+path_interpreted(const struct th_jdk *jdk)
+{
+	walk_path(jdk, TH_WORDS("-Xint"));
+}
+
+static void
+path_by_the_client_compiler(const struct th_jdk *jdk)
+{
+	walk_path(jdk, TH_WORDS("-XX:TieredStopAtLevel=1", "-XX:Tier3InvocationThreshold=20"));
+}
+
+/* Everything of the example compiled by C2 before it first runs, with methods inlined. */
+static void
+path_compiled(const struct th_jdk *jdk)
+{
+	walk_path(jdk, TH_WORDS("-Xcomp", "-XX:-TieredCompilation", "-XX:CompileCommand=quiet",
+			       "-XX:CompileCommand=compileonly,mixed.*::*"));
+}
+
+/* --- other ways into C, and back ---------------------------------------------------------- */
+
+/* What JNI and Unsafe allocate for their callers, and C called by a class initialiser. */
+static void
+ways_into_c(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record(jdk, NULL, TH_WORDS("--volume", "8M", "jni", "initializer"), &recording);
+	check_expectations(&recording, jni_expectations);
+	check_expectations(&recording, initializer_expectations);
+	th_recording_deinit(&recording);
+}
+
+/* --- how many native samples carry their Java frames ------------------------------------- */
+
+/* A program in a steady state, all of whose allocations are counted: not only the known sites. */
+static void
+native_samples_carry_java_frames(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	double below;
+	double found;
+
+	record(jdk, NULL,
+		TH_WORDS("--volume", "32M", "--threads", "2", "sizes", "functions", "jni",
+			"path", "twins"),
+		&recording);
+	below = th_recording_counter(&recording, "java_stack_below");
+	found = th_recording_counter(&recording, "java_stack_found");
+	print_message("%.0f of %.0f native samples below Java carry their Java frames\n", found,
+		below);
+	assert_true(below >= 1000);
+	assert_true(found <= below && found >= JAVA_SHARE * below);
+	assert_true(
+		th_recording_counter(&recording, "seam_guessed") <= (1 - JAVA_SHARE) * below);
+	th_recording_deinit(&recording);
+}
+
+/* --- depth -------------------------------------------------------------------------------- */
+
+#define DEEP_LEVELS 400
+#define DEEP_LIMIT "1024"
+#define SHALLOW_LIMIT 64
+
+static size_t
+count_frames(const json_t *stack, const char *name)
+{
+	const json_t *list = json_object_get(stack, "frames");
+	size_t found = 0;
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		found += strcmp(text_of(json_array_get(list, i), "name"), name) == 0;
+	return found;
+}
+
+/* The scenario `deep` in full: `recursive` is the function of its 400 levels in each heap. */
+static void
+check_deep(const struct th_recording *recording, const char *heap, const char *recursive,
+	const char *const *path, size_t levels)
+{
+	const json_t *stacks = json_object_get(recording->report, "stacks");
+	double samples = 0;
+
+	for (size_t i = 0; i < json_array_size(stacks); i++) {
+		const json_t *stack = json_array_get(stacks, i);
+
+		if (strcmp(text_of(stack, "heap"), heap) != 0 ||
+			!th_stack_has_path(stack, TH_WORDS(recursive)))
+			continue;
+		assert_true(th_stack_has_path(stack, path));
+		assert_int_equal(count_frames(stack, recursive), levels);
+		samples += th_figure_read(stack, "alloc_bytes").samples;
+	}
+	print_message("%s: %.0f samples\n", recursive, samples);
+	assert_true(samples >= SAMPLES_MIN);
+}
+
+static void
+deep_stacks(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	th_recording_run_mixed(
+		&(struct th_recording_plan){
+			.jdk = jdk,
+			.arguments = TH_WORDS("--volume", "4M", "deep"),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1",
+				"TWINHEAP_DEPTH=" DEEP_LIMIT),
+		},
+		&recording);
+	th_recording_load(&recording);
+	check_deep(&recording, "java", "mixed.JavaSites.deep",
+		TH_WORDS("JavaMain", "mixed.Main.main", "mixed.Scenarios.deep"),
+		DEEP_LEVELS + 1);
+	check_deep(&recording, "native", "recurse",
+		TH_WORDS("JavaMain", "mixed.Main.main", "mixed.Scenarios.deep",
+			"mixed.NativeSites.runSites", "Java_mixed_NativeSites_runSites",
+			"mixed_deep"),
+		DEEP_LEVELS);
+	th_recording_deinit(&recording);
+}
+
+/* Beyond the limit the root end is cut off and the report says so; the leaf end is there. */
+static void
+cut_stacks(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	const json_t *stacks;
+
+	th_recording_run_mixed(
+		&(struct th_recording_plan){
+			.jdk = jdk,
+			.arguments = TH_WORDS("--volume", "4M", "deep"),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1",
+				"TWINHEAP_DEPTH=64"),
+		},
+		&recording);
+	th_recording_load(&recording);
+	check_deep(&recording, "native", "recurse", TH_WORDS("[deeper frames cut]", "recurse"),
+		SHALLOW_LIMIT);
+	stacks = json_object_get(recording.report, "stacks");
+	for (size_t i = 0; i < json_array_size(stacks); i++)
+		assert_true(json_array_size(json_object_get(
+				    json_array_get(stacks, i), "frames")) <= SHALLOW_LIMIT + 2);
+	th_recording_deinit(&recording);
+}
+
+/* --- a VM without a symbol table ---------------------------------------------------------- */
+
+static void
+run(const char *const *arguments)
+{
+	free(th_command_output(arguments));
+}
+
+/*
+ * A copy of the JDK whose libjvm.so was stripped: links to all of its files, copies of those
+ * that find their home by their own place.
+ */
+static struct th_jdk
+strip_jdk(const struct th_jdk *jdk)
+{
+	static const char *const own[] = {
+		"bin/java", "lib/libjli.so", "lib/jli/libjli.so", "lib/server/libjvm.so"};
+	const char *directory = th_temporary_directory();
+	struct th_jdk stripped = {
+		.feature = jdk->feature,
+		.version = jdk->version,
+		.home = th_format("%s/jdk", directory),
+		.java = th_format("%s/jdk/bin/java", directory),
+	};
+	char *libjvm = th_format("%s/lib/server/libjvm.so", stripped.home);
+
+	run(TH_WORDS("cp", "-rs", jdk->home, stripped.home));
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		char *from = th_format("%s/%s", jdk->home, own[i]);
+		char *to = th_format("%s/%s", stripped.home, own[i]);
+
+		if (access(from, R_OK) == 0)
+			run(TH_WORDS("cp", "-L", "--remove-destination", from, to));
+		free(from);
+		free(to);
+	}
+	run(TH_WORDS("strip", libjvm));
+	free(libjvm);
+	return stripped;
+}
+
+/* The VM's frames have no names, or other ones; everything else is as it should be. */
+static void
+check_path_without_vm(const struct th_recording *recording, const char *heap)
+{
+	const json_t *site = json_array_get(recording->truth, 0);
+	const json_t *names = json_object_get(site, "path");
+	const char *path[FRAMES_MAX] = {NULL};
+	struct th_stack_filter filter = {.heap = heap, .frame = "mixed_path_three"};
+	double all = th_recording_sum(recording, &filter, "alloc_bytes").samples;
+
+	for (size_t i = 0; i < json_array_size(names) && i + 1 < FRAMES_MAX; i++)
+		path[i] = json_string_value(json_array_get(names, i));
+	assert_non_null(path[0]);
+	filter.path = path;
+	assert_true(all >= SAMPLES_MIN);
+	assert_true(th_recording_sum(recording, &filter, "alloc_bytes").samples >=
+		    EXACT_SHARE * all);
+}
+
+static void
+stripped_vm(const struct th_jdk *jdk)
+{
+	struct th_jdk stripped = strip_jdk(jdk);
+	struct th_recording recording;
+
+	record(&stripped, NULL, TH_WORDS("--volume", "4M", "path"), &recording);
+	check_path_without_vm(&recording, "native");
+	check_path_without_vm(&recording, "java");
+	th_recording_deinit(&recording);
+	free(stripped.home);
+	free(stripped.java);
+}
+
+int
+main(void)
+{
+	const struct th_jdk_test tests[] = {
+		{"path, as it comes", path_as_it_comes, 0},
+		{"path, interpreted", path_interpreted, 0},
+		{"path, by the client compiler", path_by_the_client_compiler, 0},
+		{"path, compiled", path_compiled, 0},
+		{"ways into C", ways_into_c, 0},
+		{"native samples carry Java frames", native_samples_carry_java_frames, 0},
+		{"deep stacks", deep_stacks, 0},
+		{"cut stacks", cut_stacks, 0},
+		{"stripped VM", stripped_vm, 0},
+		{NULL, NULL, 0},
+	};
+
+	return th_jdk_run_tests("stacks", tests);
+}
