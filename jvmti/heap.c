@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jvmti/heap.h"
 
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -85,7 +86,9 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	/* A virtual thread runs on a carrier, which keeps its own name. */
 	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
 		return;
-	th_thread_set_java_name(info.name);
+	/* jni.cpp: whoever destroys the VM is called so from then on, "main" until then. */
+	if (!th_thread.record->java_named || strcmp(info.name, "DestroyJavaVM") != 0)
+		th_thread_set_java_name(info.name);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
 	(*env)->DeleteLocalRef(env, info.thread_group);
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
