@@ -286,16 +286,17 @@ find_factors(struct th_calibration *calibration, struct work *work)
 /* What the total tells */
 
 /*
- * Whether the counts are about this window at all: a window with borders leaves out threads
- * that wrote no record, whose time is not known.
+ * Whether the counts are about this window at all: less than what was seen in samples cannot be
+ * right, and a window with borders leaves out threads that wrote no record, whose time is not
+ * known.
  */
 static bool
-is_total_counted(const struct work *work, const struct th_estimate *sampled)
+is_total_counted(const struct work *work, const struct th_estimate *sampled, double seen_bytes)
 {
 	const struct th_estimate *total = &work->total;
 	bool has_unplaced_bytes = (double)work->quiet_bytes > NEGLIGIBLE_PART * total->estimate;
 
-	if (is_bounded(work->window) && has_unplaced_bytes)
+	if (total->high < seen_bytes || (is_bounded(work->window) && has_unplaced_bytes))
 		return false;
 	return total->exact || total->high - total->low < sampled->high - sampled->low;
 }
@@ -389,7 +390,7 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 	work_init(&work, recording, heap, window);
 	calibration->whole = sum_window(calibration, recording, heap, window);
 	struct th_estimate sampled = th_estimate_bytes(&calibration->whole, NULL);
-	bool is_counted = is_total_counted(&work, &sampled);
+	bool is_counted = is_total_counted(&work, &sampled, calibration->whole.bytes.seen);
 
 	calibration->bytes = is_counted ? work.total : sampled;
 	calibration->bytes.samples = sampled.samples;

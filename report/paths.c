@@ -43,30 +43,31 @@ is_kind(const struct th_paths *paths, uint32_t frame, enum th_function_kind kind
 	return th_frames_get(paths->frames, frame)->kind == kind;
 }
 
+/* A name of the C library without the prefixes of its internal aliases. */
+static const char *
+public_name(const char *name)
+{
+	static const char *const prefixes[] = {"__GI_", "__libc_"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (!strncmp(name, prefixes[i], length))
+			name += length;
+	}
+	return name;
+}
+
 static bool
 is_allocation_function(const struct th_paths *paths, uint32_t frame)
 {
-	static const char *const names[] = {
-		"malloc",
-		"calloc",
-		"realloc",
-		"reallocarray",
-		"posix_memalign",
-		"aligned_alloc",
-		"memalign",
-		"valloc",
-		"pvalloc",
-		"__libc_malloc",
-		"__libc_calloc",
-		"__libc_realloc",
-		"__libc_memalign",
-		"operator new",
-		"operator new[]",
-	};
-	const char *name = name_of(paths, frame);
+	static const char *const names[] = {"malloc", "calloc", "realloc", "reallocarray",
+		"posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
+		"operator new", "operator new[]"};
 
 	if (is_kind(paths, frame, TH_KIND_JAVA))
 		return false;
+	const char *name = public_name(name_of(paths, frame));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(name, names[i]))
 			return true;
