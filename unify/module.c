@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -5,6 +5,7 @@
 #include "unify/readable.h"
 
 #include <elf.h>
+#include <string.h>
 
 struct th_elf
 th_elf_at(uintptr_t start, uintptr_t bias)

@@ -19,6 +19,8 @@
 #include "unify/unwind_cache.h"
 #include "unify/unwind_cfi.h"
 
+#include <string.h>
+
 /* A native stack runs through few modules, but goes to and fro between them. */
 #define RECENT_MODULES 4
 /*

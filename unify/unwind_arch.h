@@ -21,6 +21,9 @@ enum {
 };
 /* rbx rbp rsp r12-r15 and the return address: what a function must bring back. */
 #	define TH_DWARF_PRESERVED 0x1f0c8u
+/* All of these but sp, numbered from 0. */
+#	define TH_PRESERVED_COUNT 7
+static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {3, 6, 12, 13, 14, 15, 16};
 #elif defined(__aarch64__)
 enum {
 	TH_DWARF_FRAME_POINTER = 29,
@@ -32,6 +35,10 @@ enum {
 };
 /* x19-x30, sp, pc */
 #	define TH_DWARF_PRESERVED 0x1fff80000u
+/* x19-x30, numbered from 0. */
+#	define TH_PRESERVED_COUNT 12
+static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {
+	19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
 #endif
 
 /* The registers of one frame.  A value counts only if its bit in `known` is set. */

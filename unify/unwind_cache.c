@@ -8,6 +8,8 @@
 
 #include "unify/atomic.h"
 
+#include <string.h>
+
 /*
  * 4096 entries, 256 KiB, touched as needed: a JVM process under load showed some 2,000 distinct
  * return addresses below its allocations.
@@ -22,7 +24,8 @@ struct entry {
 	uint64_t words[RULE_WORDS];
 } __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct th_rule) == 48 && sizeof(struct entry) == 64, "one cache line");
+_Static_assert(sizeof(struct th_rule) == 32 && sizeof(struct entry) == 64, "one cache line");
+_Static_assert(TH_PRESERVED_COUNT <= TH_RULE_SAVED_MAX, "room for each register");
 
 static struct entry cache[1 << SET_BITS][WAYS];
 
@@ -87,17 +90,14 @@ th_rule_store(uint64_t key, const struct th_rule *rule)
 	write_entry(&set[second], key, rule);
 }
 
+/* The offset in words, if it can be said in 16 bits. */
 static bool
-add_saved(struct th_rule *rule, unsigned column, int64_t offset)
+to_slot(int64_t offset, int16_t *ret)
 {
 	int64_t slot = offset / (int64_t)sizeof(uintptr_t);
 
-	if (offset % (int64_t)sizeof(uintptr_t) || slot < INT16_MIN || slot > INT16_MAX ||
-		rule->count == TH_RULE_SAVED_MAX)
-		return false;
-	rule->slot[rule->count] = (int16_t)slot;
-	rule->saved[rule->count++] = (uint8_t)column;
-	return true;
+	*ret = (int16_t)slot;
+	return offset % (int64_t)sizeof(uintptr_t) == 0 && *ret == slot;
 }
 
 /*
@@ -116,11 +116,15 @@ compact(const struct th_cfi_row *row, struct th_rule *ret)
 	ret->cfa_register = (uint8_t)row->cfa_register;
 	ret->cfa_offset = (int32_t)row->cfa_offset;
 	ret->is_signed = row->is_signed;
-	for (unsigned i = 0; i < TH_DWARF_COUNT; i++) {
-		if (!(TH_DWARF_PRESERVED >> i & 1) || row->kind[i] == TH_CFI_SAME)
+	for (unsigned i = 0, k = 0; i < TH_PRESERVED_COUNT; i++) {
+		unsigned column = th_preserved_dwarf[i];
+
+		if (row->kind[column] == TH_CFI_SAME)
 			continue;
-		if (row->kind[i] != TH_CFI_AT_OFFSET || !add_saved(ret, i, row->value[i]))
+		if (row->kind[column] != TH_CFI_AT_OFFSET ||
+			!to_slot(row->value[column], &ret->slot[k++]))
 			return false;
+		ret->saved |= (uint16_t)(1u << i);
 	}
 	return true;
 }
@@ -142,12 +146,13 @@ th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_readable
 
 	if (!th_cpu_knows(cpu, rule->cfa_register))
 		return TH_CFI_FAILED;
-	for (unsigned i = 0; i < rule->count; i++) {
-		uintptr_t at = cfa + (uintptr_t)((intptr_t)rule->slot[i] * 8);
+	for (unsigned saved = rule->saved, k = 0; saved; saved &= saved - 1, k++) {
+		unsigned column = th_preserved_dwarf[__builtin_ctz(saved)];
+		uintptr_t at = cfa + (uintptr_t)((intptr_t)rule->slot[k] * 8);
 
-		if (!th_read_word(memory, at, &cpu->value[rule->saved[i]]))
+		if (!th_read_word(memory, at, &cpu->value[column]))
 			return TH_CFI_FAILED;
-		cpu->known |= UINT64_C(1) << rule->saved[i];
+		cpu->known |= UINT64_C(1) << column;
 	}
 	cpu->value[TH_DWARF_SP] = cfa;
 	return TH_CFI_CALLER;

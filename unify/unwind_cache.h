@@ -21,19 +21,20 @@ enum th_rule_kind {
 	TH_RULE_ROW,       /* too odd to be compact: ask the call frame information each time */
 };
 
-/* Callee-saved registers, one of them the return address. */
+/* At least the preserved registers of every processor, the return address among them. */
 #define TH_RULE_SAVED_MAX 12
 
-/* CFA = register + offset; the caller's sp is the CFA; saved[i] lies at CFA + 8 slot[i]. */
+/*
+ * CFA = register + offset, and the caller's sp is the CFA.  Bit i of `saved`: preserved register
+ * i (unwind_arch.h) lies at CFA + 8 slot[k], for the k-th bit that is set.
+ */
 struct th_rule {
 	int32_t cfa_offset; /* bytes */
-	uint8_t kind;       /* enum th_rule_kind */
 	uint8_t cfa_register;
-	uint8_t count;  /* entries in use below */
-	bool is_signed; /* as in struct th_cfi_row */
+	uint8_t kind : 7;      /* enum th_rule_kind */
+	uint8_t is_signed : 1; /* as in struct th_cfi_row */
+	uint16_t saved;
 	int16_t slot[TH_RULE_SAVED_MAX];
-	uint8_t saved[TH_RULE_SAVED_MAX];
-	uint8_t padding[4];
 };
 
 /* The compact form of `row`; TH_RULE_ROW if it has none. [in-malloc] */

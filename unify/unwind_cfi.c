@@ -9,6 +9,8 @@
 #include "unify/unwind_cursor.h"
 #include "unify/unwind_expression.h"
 
+#include <string.h>
+
 /* Compilers nest DW_CFA_remember_state once. */
 #define REMEMBERED_MAX 4
 

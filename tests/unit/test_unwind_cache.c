@@ -23,13 +23,11 @@ rule_of(uint64_t key)
 		.cfa_offset = (int32_t)(key * 8),
 		.kind = TH_RULE_FRAME,
 		.cfa_register = (uint8_t)(key % TH_DWARF_COUNT),
-		.count = (uint8_t)(key % TH_RULE_SAVED_MAX),
+		.saved = (uint16_t)(key * 3),
 	};
 
-	for (unsigned i = 0; i < TH_RULE_SAVED_MAX; i++) {
+	for (unsigned i = 0; i < TH_RULE_SAVED_MAX; i++)
 		rule.slot[i] = (int16_t)(key + i);
-		rule.saved[i] = (uint8_t)(key + i);
-	}
 	return rule;
 }
 
@@ -127,9 +125,8 @@ test_rows_that_are_not_compact(void **state)
 	plain.value[TH_DWARF_RETURN] = -8;
 	th_rule_from_row(&plain, &rule);
 	assert_int_equal(rule.kind, TH_RULE_FRAME);
-	assert_int_equal(rule.count, 1);
 	assert_int_equal(rule.slot[0], -1);
-	assert_int_equal(rule.saved[0], TH_DWARF_RETURN);
+	assert_int_equal(rule.saved, 1u << (TH_PRESERVED_COUNT - 1));
 
 	row = plain;
 	row.cfa_offset = INT64_C(1) << 32;

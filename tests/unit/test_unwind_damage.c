@@ -141,15 +141,18 @@ test_random_stacks(void **state)
 }
 
 static __attribute__((noinline)) void
-walk_damaged_copies(void)
+walk_damaged_copies(volatile uint8_t *above)
 {
 	struct th_registers here;
+	struct th_readable memory;
 	uint64_t frames[CAPACITY];
 	enum th_unwind_end end;
 	uintptr_t shift;
 
+	above[0] = 1;
 	th_registers_here(&here);
-	memcpy(arena, (void *)here.sp, ARENA_PAGES * PAGE);
+	th_readable_init(&memory, NULL);
+	assert_true(th_read_bytes(&memory, here.sp, arena, ARENA_PAGES * PAGE));
 	shift = (uintptr_t)arena - here.sp;
 	for (size_t at = 0; at < 2000; at += sizeof(uintptr_t)) {
 		for (unsigned i = 0; i < 20; i++) {
@@ -176,8 +179,7 @@ test_damaged_stack(void **state)
 	volatile uint8_t above[ARENA_PAGES * PAGE];
 
 	(void)state;
-	above[0] = 1;
-	walk_damaged_copies();
+	walk_damaged_copies(above);
 	assert_int_equal(above[0], 1);
 }
 

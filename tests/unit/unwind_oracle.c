@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #if defined(__x86_64__)
@@ -259,6 +260,12 @@ oracle_take_counts(void)
 }
 
 /* --- preparation --------------------------------------------------------------------------- */
+
+bool
+oracle_has_programs(void)
+{
+	return !access(TH_TEST_BUILD "/tests/programs/libthrower.so", R_OK);
+}
 
 void
 oracle_init(void)
