@@ -4,23 +4,17 @@
  * stack is known as well, whichever way the VM runs the Java code and collects its garbage.
  */
 #include "tests/e2e/harness.h"
+#include "tests/e2e/stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Of all samples at a site, how many have to show exactly the expected stack. */
-#define EXACT_SHARE 0.99
 /* Of the native samples taken below a Java frame, how many have to carry it. */
 #define JAVA_SHARE 0.99
-/* An expected stack that is compared from its root on begins with the first of these frames. */
-#define FRAMES_MAX 40
-/* Stands for any one frame of the VM. */
-#define ANY_VM_FRAME "[jvm]"
-/* So many samples at a site are expected at the least, if it allocates 4 MB at 64 KiB. */
-#define SAMPLES_MIN 30
 #define OPTIONS_MAX 16
+#define PATH_FRAMES_MAX 32
 
 static const char *const settings[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
 
@@ -55,146 +49,31 @@ static const char *const string_frames[] = {MAIN_FRAMES, "mixed.Scenarios.jni",
 static const char *const unsafe_frames[] = {MAIN_FRAMES, "mixed.Scenarios.jni",
 	"mixed.NativeSites.unsafeBlock", "sun.misc.Unsafe.allocateMemory",
 	"jdk.internal.misc.Unsafe.allocateMemory", "jdk.internal.misc.Unsafe.allocateMemory0",
-	ANY_VM_FRAME, NULL};
+	TH_ANY_VM_FRAME, NULL};
 
 /* A class initialiser has no C caller: the VM itself calls into Java. */
 static const char *const initializer_frames[] = {MAIN_FRAMES, "mixed.Scenarios.initializer",
-	ANY_VM_FRAME, "mixed.Initializer.<clinit>", "mixed.Initializer.fill",
+	TH_ANY_VM_FRAME, "mixed.Initializer.<clinit>", "mixed.Initializer.fill",
 	"Java_mixed_Initializer_fill", "mixed_initializer_block", NULL};
 
-struct expectation {
-	const char *heap;
-	const char *site;    /* a frame of this site's stacks */
-	const char *without; /* a frame that other stacks with that frame have; NULL: none */
-	const char *const *frames;
-};
-
 /* NewByteArray allocates in both heaps, under some collectors. */
-static const struct expectation path_expectations[] = {
-	{"native", "mixed_path_three", "[jvm] jni_NewByteArray", path_frames},
-	{"java", "mixed_path_three", NULL, path_array_frames},
-	{NULL, NULL, NULL, NULL},
+static const struct th_expected_stack path_stacks[] = {
+	{"native", "main", "mixed_path_three", "[jvm] jni_NewByteArray", path_frames},
+	{"java", "main", "mixed_path_three", NULL, path_array_frames},
+	{NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct expectation jni_expectations[] = {
-	{"java", "mixed_new_byte_array", NULL, array_frames},
-	{"native", "mixed_string_chars", NULL, string_frames},
-	{"native", "mixed.NativeSites.unsafeBlock", NULL, unsafe_frames},
-	{NULL, NULL, NULL, NULL},
+static const struct th_expected_stack jni_stacks[] = {
+	{"java", "main", "mixed_new_byte_array", NULL, array_frames},
+	{"native", "main", "mixed_string_chars", NULL, string_frames},
+	{"native", "main", "mixed.NativeSites.unsafeBlock", NULL, unsafe_frames},
+	{NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct expectation initializer_expectations[] = {
-	{"native", "mixed_initializer_block", NULL, initializer_frames},
-	{NULL, NULL, NULL, NULL},
+static const struct th_expected_stack initializer_stacks[] = {
+	{"native", "main", "mixed_initializer_block", NULL, initializer_frames},
+	{NULL, NULL, NULL, NULL, NULL},
 };
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-/* Frames of C, as opposed to the VM's, begin with a letter; Java's have a dot and are methods. */
-static const char *
-kind_of(const char *name)
-{
-	if (strncmp(name, "[jvm]", 5) == 0 || strncmp(name, "jni_", 4) == 0)
-		return "vm";
-	return strchr(name, '.') ? "java" : "native";
-}
-
-/* Later JDKs call main() through a helper of the launcher; it says nothing about the stack. */
-static bool
-is_launcher_helper(const json_t *frame)
-{
-	return strcmp(text_of(frame, "name"), "invokeStaticMainWithArgs") == 0;
-}
-
-static bool
-is_expected(const json_t *frame, const char *name)
-{
-	if (strcmp(text_of(frame, "kind"), kind_of(name)) != 0)
-		return false;
-	return strcmp(name, ANY_VM_FRAME) == 0 || strcmp(text_of(frame, "name"), name) == 0;
-}
-
-/* Whether the stack's frames from the first expected one on are these, no more and no less. */
-static bool
-is_exact(const json_t *stack, const char *const *frames)
-{
-	const json_t *list = json_object_get(stack, "frames");
-	size_t count = json_array_size(list);
-	size_t i = 0;
-
-	while (i < count && !is_expected(json_array_get(list, i), frames[0]))
-		i++;
-	for (; i < count && *frames; i++) {
-		const json_t *frame = json_array_get(list, i);
-
-		if (is_launcher_helper(frame))
-			continue;
-		if (!is_expected(frame, *frames))
-			return false;
-		frames++;
-	}
-	return i == count && !*frames;
-}
-
-static void
-print_stack(const json_t *stack)
-{
-	const json_t *list = json_object_get(stack, "frames");
-
-	print_message("unexpected, %.0f samples, thread %s:\n",
-		th_figure_read(stack, "alloc_bytes").samples, text_of(stack, "thread"));
-	for (size_t i = 0; i < json_array_size(list) && i < FRAMES_MAX; i++)
-		print_message("    %s\n", text_of(json_array_get(list, i), "name"));
-}
-
-static bool
-is_of_site(const json_t *stack, const struct expectation *expected)
-{
-	return strcmp(text_of(stack, "heap"), expected->heap) == 0 &&
-	       th_stack_has_path(stack, TH_WORDS(expected->site)) &&
-	       !(expected->without && th_stack_has_path(stack, TH_WORDS(expected->without)));
-}
-
-/* Fails the test unless nearly all samples of the site have exactly the expected stack. */
-static void
-check_expectation(const struct th_recording *recording, const struct expectation *expected)
-{
-	const json_t *stacks = json_object_get(recording->report, "stacks");
-	double all = 0;
-	double exact = 0;
-
-	for (size_t i = 0; i < json_array_size(stacks); i++) {
-		const json_t *stack = json_array_get(stacks, i);
-		double samples;
-
-		if (!is_of_site(stack, expected))
-			continue;
-		samples = th_figure_read(stack, "alloc_bytes").samples;
-		all += samples;
-		if (is_exact(stack, expected->frames) &&
-			strcmp(text_of(stack, "thread"), "main") == 0)
-			exact += samples;
-		else
-			print_stack(stack);
-	}
-	print_message(
-		"%s, %s: %.0f of %.0f samples\n", expected->site, expected->heap, exact, all);
-	assert_true(all >= SAMPLES_MIN);
-	assert_true(exact >= EXACT_SHARE * all);
-}
-
-static void
-check_expectations(const struct th_recording *recording, const struct expectation *expected)
-{
-	for (; expected->heap; expected++)
-		check_expectation(recording, expected);
-}
 
 static void
 record(const struct th_jdk *jdk, const char *const *options, const char *const *arguments,
@@ -249,7 +128,7 @@ walk_path_under(
 	}
 	print_message("%s:\n", collector->option);
 	record(jdk, options, TH_WORDS("--volume", "4M", "path"), &recording);
-	check_expectations(&recording, path_expectations);
+	th_recording_check_stacks(&recording, path_stacks);
 	th_recording_deinit(&recording);
 }
 
@@ -297,8 +176,8 @@ ways_into_c(const struct th_jdk *jdk)
 	struct th_recording recording;
 
 	record(jdk, NULL, TH_WORDS("--volume", "8M", "jni", "initializer"), &recording);
-	check_expectations(&recording, jni_expectations);
-	check_expectations(&recording, initializer_expectations);
+	th_recording_check_stacks(&recording, jni_stacks);
+	th_recording_check_stacks(&recording, initializer_stacks);
 	th_recording_deinit(&recording);
 }
 
@@ -329,7 +208,8 @@ native_samples_carry_java_frames(const struct th_jdk *jdk)
 
 /* --- depth -------------------------------------------------------------------------------- */
 
-#define DEEP_LEVELS 400
+/* Frames of the recursion: 400 levels and the one that allocates. */
+#define DEEP_FRAMES 401
 #define DEEP_LIMIT "1024"
 #define SHALLOW_LIMIT 64
 
@@ -340,14 +220,14 @@ count_frames(const json_t *stack, const char *name)
 	size_t found = 0;
 
 	for (size_t i = 0; i < json_array_size(list); i++)
-		found += strcmp(text_of(json_array_get(list, i), "name"), name) == 0;
+		found += strcmp(th_text_of(json_array_get(list, i), "name"), name) == 0;
 	return found;
 }
 
-/* The scenario `deep` in full: `recursive` is the function of its 400 levels in each heap. */
+/* The scenario `deep` in full: `recursive` is the function of that heap. */
 static void
 check_deep(const struct th_recording *recording, const char *heap, const char *recursive,
-	const char *const *path, size_t levels)
+	const char *const *path, size_t count)
 {
 	const json_t *stacks = json_object_get(recording->report, "stacks");
 	double samples = 0;
@@ -355,15 +235,15 @@ check_deep(const struct th_recording *recording, const char *heap, const char *r
 	for (size_t i = 0; i < json_array_size(stacks); i++) {
 		const json_t *stack = json_array_get(stacks, i);
 
-		if (strcmp(text_of(stack, "heap"), heap) != 0 ||
+		if (strcmp(th_text_of(stack, "heap"), heap) != 0 ||
 			!th_stack_has_path(stack, TH_WORDS(recursive)))
 			continue;
 		assert_true(th_stack_has_path(stack, path));
-		assert_int_equal(count_frames(stack, recursive), levels);
+		assert_int_equal(count_frames(stack, recursive), count);
 		samples += th_figure_read(stack, "alloc_bytes").samples;
 	}
 	print_message("%s: %.0f samples\n", recursive, samples);
-	assert_true(samples >= SAMPLES_MIN);
+	assert_true(samples >= TH_SITE_SAMPLES_MIN);
 }
 
 static void
@@ -381,13 +261,12 @@ deep_stacks(const struct th_jdk *jdk)
 		&recording);
 	th_recording_load(&recording);
 	check_deep(&recording, "java", "mixed.JavaSites.deep",
-		TH_WORDS("JavaMain", "mixed.Main.main", "mixed.Scenarios.deep"),
-		DEEP_LEVELS + 1);
+		TH_WORDS("JavaMain", "mixed.Main.main", "mixed.Scenarios.deep"), DEEP_FRAMES);
 	check_deep(&recording, "native", "recurse",
 		TH_WORDS("JavaMain", "mixed.Main.main", "mixed.Scenarios.deep",
 			"mixed.NativeSites.runSites", "Java_mixed_NativeSites_runSites",
 			"mixed_deep"),
-		DEEP_LEVELS);
+		DEEP_FRAMES);
 	th_recording_deinit(&recording);
 }
 
@@ -463,17 +342,17 @@ check_path_without_vm(const struct th_recording *recording, const char *heap)
 {
 	const json_t *site = json_array_get(recording->truth, 0);
 	const json_t *names = json_object_get(site, "path");
-	const char *path[FRAMES_MAX] = {NULL};
+	const char *path[PATH_FRAMES_MAX] = {NULL};
 	struct th_stack_filter filter = {.heap = heap, .frame = "mixed_path_three"};
 	double all = th_recording_sum(recording, &filter, "alloc_bytes").samples;
 
-	for (size_t i = 0; i < json_array_size(names) && i + 1 < FRAMES_MAX; i++)
+	for (size_t i = 0; i < json_array_size(names) && i + 1 < PATH_FRAMES_MAX; i++)
 		path[i] = json_string_value(json_array_get(names, i));
 	assert_non_null(path[0]);
 	filter.path = path;
-	assert_true(all >= SAMPLES_MIN);
+	assert_true(all >= TH_SITE_SAMPLES_MIN);
 	assert_true(th_recording_sum(recording, &filter, "alloc_bytes").samples >=
-		    EXACT_SHARE * all);
+		    TH_EXACT_SHARE * all);
 }
 
 static void
