@@ -266,8 +266,12 @@ translate(struct th_java_stack *stack)
 static void
 end_virtual_thread(struct th_java_stack *stack)
 {
-	struct th_java_segment *last = &stack->segments[stack->segment_count - 1];
+	struct th_java_segment *last;
 
+	/* Between mount and the thread's own first frame there is nothing else. */
+	if (!stack->segment_count)
+		add_segment(stack, 0, 0);
+	last = &stack->segments[stack->segment_count - 1];
 	/* There is room: the frame that was cut off stood here. */
 	stack->frames[stack->count++] = th_frame_marker(TH_MARKER_VIRTUAL_THREAD);
 	last->end = stack->count;
