@@ -107,11 +107,11 @@ hits_at_least(double a, double b, double p, double q, double density)
 }
 
 double
-th_distribution_mid(double a, double b, double p, double q)
+th_distribution_misses(double a, double b, double p, double q, double tie)
 {
 	double density = binomial_density(a, b, p, q);
 
-	return hits_at_least(a, b, p, q, density) - density / 2;
+	return hits_at_least(a, b, p, q, density) - (1 - tie) * density;
 }
 
 static double

@@ -31,7 +31,7 @@
 struct th_estimate {
 	double estimate;
 	double low;  /* never below what was certainly seen */
-	double high; /* without any sample still an upper bound: about 3 sampling intervals */
+	double high; /* without any sample still an upper bound: about 3.7 sampling intervals */
 	uint64_t samples;
 	bool exact; /* counted, not estimated: low = estimate = high */
 };

@@ -252,7 +252,7 @@ assert_program_promise(const struct program_tallies *tallies)
 {
 	assert_promise(tallies->all);
 	for (size_t i = 0; i < SIZES; i++) {
-		/* Blocks of 2 N and more: mid-P has fewer whole numbers to choose from. */
+		/* Blocks of 2 N and more: few whole numbers to choose from. */
 		assert_not_below_95(&tallies->site[i][MANY_SAMPLES], 0.01);
 		assert_not_below_95(&tallies->site[i][FEW_SAMPLES], 0.01);
 	}

@@ -11,9 +11,9 @@
 
 #include "report/distribution.h"
 
-/* P(hits > a) + P(hits = a) / 2 of a + b trials, term by term from hits = 0. */
+/* P(hits > a) + tie P(hits = a) of a + b trials, term by term from hits = 0. */
 static double
-mid_by_summation(int a, int b, double p)
+misses_by_summation(int a, int b, double p, double tie)
 {
 	int n = a + b;
 	double term = pow(1 - p, n);
@@ -23,26 +23,27 @@ mid_by_summation(int a, int b, double p)
 		below += term;
 		term *= (double)(n - hits) / (hits + 1) * p / (1 - p);
 	}
-	return 1 - below - term / 2;
+	return 1 - below - (1 - tie) * term;
 }
 
 static void
-test_mid_agrees_with_summation(void **state)
+test_misses_agree_with_summation(void **state)
 {
 	(void)state;
 	for (int a = 0; a < 40; a += 3)
 		for (int b = 0; b < 120; b += 7)
 			for (double p = 0.003; p < 1; p += 0.0701) {
-				double expected = mid_by_summation(a, b, p);
-				double mid = th_distribution_mid(a, b, p, 1 - p);
+				double tie = (a + b) % 5 / 4.0;
+				double expected = misses_by_summation(a, b, p, tie);
+				double value = th_distribution_misses(a, b, p, 1 - p, tie);
 
-				assert_true(fabs(mid - expected) < 1e-12);
+				assert_true(fabs(value - expected) < 1e-12);
 			}
 }
 
-/* Of hits and misses either may be counted: F(a, b, p) + F(b, a, q) = 1. */
+/* Of hits and misses either may be counted: F(a, b, p, t) + F(b, a, q, 1-t) = 1. */
 static void
-test_mid_is_symmetric(void **state)
+test_misses_are_symmetric(void **state)
 {
 	static const double counts[] = {0, 0.3, 1, 7.5, 100, 1e4, 1e6};
 	static const double odds[] = {1e-3, 0.9, 1, 1.02, 50};
@@ -54,36 +55,35 @@ test_mid_is_symmetric(void **state)
 			for (size_t j = 0; j < sizeof(odds) / sizeof(odds[0]); j++) {
 				double a = counts[i], b = counts[k];
 				double p = fmin((a + 0.1) / (a + b + 0.2) * odds[j], 0.999);
-				double sum = th_distribution_mid(a, b, p, 1 - p) +
-					     th_distribution_mid(b, a, 1 - p, p);
+				double sum = th_distribution_misses(a, b, p, 1 - p, 0.3) +
+					     th_distribution_misses(b, a, 1 - p, p, 0.7);
 
 				assert_true(fabs(sum - 1) < 1e-9);
 			}
 }
 
-/* For p -> 0 the misses are a Poisson mean: upper mid-P limit ln 20 / p without any hit. */
+/* For p -> 0 the misses are a Poisson mean over p; the two differ by about mean^2 p. */
 static void
-test_mid_becomes_poisson(void **state)
+test_misses_become_poisson(void **state)
 {
 	static const double probabilities[] = {1e-5, 1e-7, 1e-9};
-	const double density_at_10 = exp(-16.962 + 10 * log(16.962)) / 3628800;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(probabilities) / sizeof(probabilities[0]); i++) {
 		double p = probabilities[i];
-		double mid = th_distribution_mid(0, log(20) / p, p, 1 - p);
+		/* No hit: 1 - exp(-mean). */
+		double value = th_distribution_misses(0, log(40) / p, p, 1 - p, 0);
 
-		/* Binomial and Poisson differ by about mean^2 p. */
-		assert_true(fabs(mid - 0.975) < 10 * p + 1e-12);
+		assert_true(fabs(value - 0.975) < 10 * p + 1e-12);
 		/* P(at most 10 | mean 16.962) = 0.05: half the chi-square quantile 33.924. */
-		mid = th_distribution_mid(10, 16.962 / p, p, 1 - p);
-		assert_true(fabs(mid - (0.95 + density_at_10 / 2)) < 100 * p + 1e-5);
+		value = th_distribution_misses(10, 16.962 / p, p, 1 - p, 0);
+		assert_true(fabs(value - 0.95) < 100 * p + 1e-5);
 	}
 }
 
 /* Rising in the misses, whatever the scale: what the root finding lives on. */
 static void
-test_mid_rises_with_misses(void **state)
+test_value_rises_with_misses(void **state)
 {
 	static const double hits[] = {0, 0.01, 1, 20, 1e5};
 	static const double probabilities[] = {1e-9, 3e-5, 0.1, 0.632, 0.99966, 1 - 1e-12};
@@ -95,10 +95,11 @@ test_mid_rises_with_misses(void **state)
 			double before = -1;
 
 			for (double b = 0; b < 10 * (hits[i] + 1) / p; b = b * 1.3 + 0.01) {
-				double mid = th_distribution_mid(hits[i], b, p, 1 - p);
+				double value = th_distribution_misses(
+					hits[i], b, p, 1 - p, 0.5);
 
-				assert_true(mid >= before - 1e-12 && mid <= 1);
-				before = mid;
+				assert_true(value >= before - 1e-12 && value <= 1);
+				before = value;
 			}
 		}
 }
@@ -122,10 +123,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mid_agrees_with_summation),
-		cmocka_unit_test(test_mid_is_symmetric),
-		cmocka_unit_test(test_mid_becomes_poisson),
-		cmocka_unit_test(test_mid_rises_with_misses),
+		cmocka_unit_test(test_misses_agree_with_summation),
+		cmocka_unit_test(test_misses_are_symmetric),
+		cmocka_unit_test(test_misses_become_poisson),
+		cmocka_unit_test(test_value_rises_with_misses),
 		cmocka_unit_test(test_normal_quantile_inverts_erfc),
 	};
 

@@ -84,8 +84,8 @@ test_everything_recorded_is_exact(void **state)
 }
 
 /*
- * y bytes stay unseen with probability exp(-y/N), whatever their sizes; the mid-P upper limit
- * is where half of that is 0.025: N ln 20.
+ * y bytes stay unseen with probability exp(-y/N), whatever their sizes; the upper limit is
+ * where that is 0.025: N ln 40.
  */
 static void
 test_no_sample_has_an_upper_bound(void **state)
@@ -96,14 +96,21 @@ test_no_sample_has_an_upper_bound(void **state)
 
 	(void)state;
 	assert_true(bytes.low == 0 && bytes.estimate == 0);
-	assert_near(bytes.high, INTERVAL * log(20), 1e-6);
+	assert_near(bytes.high, INTERVAL * log(40), 1e-6);
 	assert_true(objects.low == 0 && objects.estimate == 0);
-	assert_near(objects.high, INTERVAL * log(20) / 16, 1e-6);
+	assert_near(objects.high, INTERVAL * log(40) / 16, 1e-6);
 }
 
-/* P(count <= hits) - P(count = hits) / 2 for a Poisson count, term by term. */
+/* How much of the probability of what was observed counts as a tail, see report/interval.c. */
 static double
-poisson_mid(int hits, double mean)
+tail_weight(int hits)
+{
+	return 0.5 + 0.5 / (1 + hits);
+}
+
+/* P(count < hits) + weight P(count = hits) for a Poisson count, term by term. */
+static double
+poisson_tail(int hits, double mean, double weight)
 {
 	double term = exp(-mean);
 	double sum = 0;
@@ -112,11 +119,11 @@ poisson_mid(int hits, double mean)
 		sum += term;
 		term *= mean / (i + 1);
 	}
-	return sum + term / 2;
+	return sum + weight * term;
 }
 
 /*
- * Small blocks: the limits leave 2.5 % of a Poisson count on either side, mid-P.  With the
+ * Small blocks: the limits leave 2.5 % of a Poisson count on either side.  With the
  * largest interval the hit probability is lost beside 1, and nothing may come of that.
  */
 static void
@@ -131,17 +138,18 @@ test_small_blocks_have_poisson_limits(void **state)
 		uint64_t interval = intervals[i % 2];
 		struct th_estimator sum = sum_of((uint64_t)count, 64, interval, 1, 1);
 		struct th_estimate bytes = th_estimate_bytes(&sum, NULL);
-		double low = poisson_mid(count, bytes.low / (double)interval);
-		double high = poisson_mid(count, bytes.high / (double)interval);
+		double weight = tail_weight(count);
+		double low = poisson_tail(count, bytes.low / (double)interval, 1 - weight);
+		double high = poisson_tail(count, bytes.high / (double)interval, weight);
 
 		assert_near(1 - low, 0.025, 1e-4);
 		assert_near(high, 0.025, 1e-4);
 	}
 }
 
-/* The value of the binomial mid-P tail at n blocks of which `hits` were hit. */
+/* P(count < hits) + weight P(count = hits) for a binomial count, term by term. */
 static double
-binomial_mid(int hits, int blocks, double p)
+binomial_tail(int hits, int blocks, double p, double weight)
 {
 	double term = pow(1 - p, blocks);
 	double sum = 0;
@@ -150,13 +158,10 @@ binomial_mid(int hits, int blocks, double p)
 		sum += term;
 		term *= (double)(blocks - i) / (i + 1) * p / (1 - p);
 	}
-	return sum + term / 2;
+	return sum + weight * term;
 }
 
-/*
- * Large blocks: a number of blocks lies inside the interval exactly if its own binomial mid-P
- * test does not reject it.
- */
+/* Large blocks: a number of them lies inside exactly if neither binomial tail rejects it. */
 static void
 test_large_blocks_have_binomial_limits(void **state)
 {
@@ -166,20 +171,20 @@ test_large_blocks_have_binomial_limits(void **state)
 	for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++)
 		for (int hits = 1; hits < 40; hits += 3) {
 			double p = th_sampler_probability(large[i], INTERVAL);
+			double weight = tail_weight(hits);
 			struct th_estimator sum = sum_of(
 				(uint64_t)hits, large[i], INTERVAL, 1, 1);
 			struct th_estimate bytes = th_estimate_bytes(&sum, NULL);
 
 			for (int blocks = hits; blocks < 4 * hits + 10; blocks++) {
-				double mid = binomial_mid(hits, blocks, p);
+				double few = binomial_tail(hits, blocks, p, weight);
+				double many = 1 - binomial_tail(hits, blocks, p, 1 - weight);
 				double value = (double)blocks * (double)large[i];
 
-				if (mid > 0.02501 && mid < 0.97499)
-					assert_true(value >= bytes.low && value <= bytes.high);
-				if (mid < 0.02499)
-					assert_true(value > bytes.high);
-				if (mid > 0.97501)
-					assert_true(value < bytes.low);
+				assert_true(fabs(few - 0.025) > 1e-5);
+				assert_true(fabs(many - 0.025) > 1e-5);
+				assert_int_equal(value > bytes.high, few < 0.025);
+				assert_int_equal(value < bytes.low, many < 0.025);
 			}
 		}
 }
@@ -273,7 +278,7 @@ test_rounding_is_not_a_sample(void **state)
 	assert_sane(&bytes, 1000 * 200);
 	assert_near(bytes.high, bytes.estimate, 1e-6);
 	/* The rest might hold unseen small blocks: three intervals of them, not more. */
-	assert_near(bytes.estimate - bytes.low, INTERVAL * log(20), 0.05);
+	assert_near(bytes.estimate - bytes.low, INTERVAL * log(40), 0.05);
 }
 
 /* The factor makes the sum of the weights come out at the exact total. */
@@ -356,7 +361,7 @@ test_large_share_is_narrower_than_alone(void **state)
 
 /*
  * All samples belong to the share: it may be everything, and it may lack what a rest without a
- * sample can hold, N ln 20.  Objects of one size follow the bytes.
+ * sample can hold, N ln 40.  Objects of one size follow the bytes.
  */
 static void
 test_share_with_all_samples(void **state)
@@ -367,7 +372,7 @@ test_share_with_all_samples(void **state)
 
 	(void)state;
 	assert_true(bytes.high == bytes.estimate);
-	assert_near(bytes.estimate - bytes.low, INTERVAL * log(20), 1e-3);
+	assert_near(bytes.estimate - bytes.low, INTERVAL * log(40), 1e-3);
 	assert_near(objects.estimate * 64, bytes.estimate, 1e-9);
 	assert_near((objects.estimate - objects.low) * 64, bytes.estimate - bytes.low, 1e-3);
 }
