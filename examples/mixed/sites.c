@@ -154,7 +154,7 @@ mixed_deep(void)
 	return block;
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 #define MALLOC_ROW(size)                                                  \
 	{                                                                 \
 		"mixed_malloc_" #size, size, 1, mixed_malloc_##size, free \

@@ -13,9 +13,9 @@
 #define MIXED_KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
 
 #ifdef __clang__
-#define MIXED_NOINLINE __attribute__((noinline))
+#	define MIXED_NOINLINE __attribute__((noinline))
 #else
-#define MIXED_NOINLINE __attribute__((noinline, noclone))
+#	define MIXED_NOINLINE __attribute__((noinline, noclone))
 #endif
 
 struct mixed_site {
