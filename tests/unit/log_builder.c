@@ -50,6 +50,15 @@ put(struct log_builder *log, size_t start, const void *data, size_t bytes)
 }
 
 static void
+put_bytes(struct log_builder *log, const void *data, size_t bytes)
+{
+	unsigned char *added = extend(log, bytes);
+
+	if (bytes)
+		memcpy(added, data, bytes);
+}
+
+static void
 put_field(struct log_builder *log, size_t start, const struct log_field *field)
 {
 	uint32_t narrow = (uint32_t)field->integer;
@@ -66,13 +75,12 @@ put_field(struct log_builder *log, size_t start, const struct log_field *field)
 		break;
 	case TH_DATA_TEXT:
 		put(log, start, &field->length, 4);
-		memcpy(extend(log, field->length), field->text, field->length);
+		put_bytes(log, field->text, field->length);
 		break;
 	case TH_DATA_U64_ARRAY:
 		put(log, start, &field->length, 4);
 		align_record(log, start, 8);
-		memcpy(extend(log, 8 * (size_t)field->length), field->words,
-			8 * (size_t)field->length);
+		put_bytes(log, field->words, 8 * (size_t)field->length);
 		break;
 	}
 }

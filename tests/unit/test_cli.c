@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The built tool as users meet it: exit statuses, one line per error, outputs that cannot be
+ * written.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "tests/unit/log_builder.h"
+
+#define TOOL TH_TEST_BUILD "/twinheap"
+#define ARGUMENTS_MAX 16
+
+static char *log_path;
+static char *empty_path;
+
+static int
+make_logs(void **state)
+{
+	const uint64_t frames[] = {th_frame_java(1, TH_BCI_UNKNOWN)};
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, 0);
+	log_jvm(&log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES);
+	log_thread(&log, 1, "main");
+	log_method(&log, 1, "Lapp/Main;", "main");
+	/* Enough different threads that every view overflows the buffer of a pipe. */
+	log_stack(&log, 1, frames, 1);
+	for (uint32_t i = 2; i < 3000; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "a-thread-with-a-long-name-%u", i);
+		log_thread(&log, i, name);
+		log_native(&log, (struct log_sample){.ms = 1,
+					 .size = 1 + i,
+					 .thread_bytes = 1 + i,
+					 .thread = i,
+					 .stack = 1});
+	}
+	log_path = log_save(&log);
+	empty_path = log_save_bytes("", 0);
+	log_deinit(&log);
+	return 0;
+}
+
+static int
+remove_logs(void **state)
+{
+	(void)state;
+	unlink(log_path);
+	unlink(empty_path);
+	free(log_path);
+	free(empty_path);
+	return 0;
+}
+
+struct outcome {
+	int status; /* exit status; 128 + signal */
+	char *output;
+	char *errors;
+};
+
+/* How standard output is wired. */
+enum output { TO_FILE, CLOSED, TO_FULL_DISK, TO_NOBODY };
+
+static void
+wire_output(enum output output, int file)
+{
+	int pipe_ends[2];
+
+	switch (output) {
+	case TO_FILE:
+		dup2(file, STDOUT_FILENO);
+		break;
+	case CLOSED:
+		close(STDOUT_FILENO);
+		break;
+	case TO_FULL_DISK:
+		dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO);
+		break;
+	case TO_NOBODY:
+		if (pipe(pipe_ends))
+			_exit(99);
+		dup2(pipe_ends[1], STDOUT_FILENO);
+		close(pipe_ends[0]);
+		break;
+	}
+}
+
+static char *
+read_back(FILE *file)
+{
+	char *text = NULL;
+	size_t capacity = 0;
+
+	rewind(file);
+	if (getdelim(&text, &capacity, '\0', file) < 0) {
+		free(text);
+		text = strdup("");
+	}
+	fclose(file);
+	return text;
+}
+
+static struct outcome
+run_tool(enum output output, char *const *arguments)
+{
+	FILE *out = tmpfile();
+	FILE *err = tmpfile();
+	struct outcome outcome;
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		dup2(fileno(err), STDERR_FILENO);
+		wire_output(output, fileno(out));
+		execv(TOOL, arguments);
+		_exit(98);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	outcome.output = read_back(out);
+	outcome.errors = read_back(err);
+	return outcome;
+}
+
+static void
+outcome_end(struct outcome *outcome)
+{
+	free(outcome->output);
+	free(outcome->errors);
+}
+
+static size_t
+count_lines(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Runs the tool with arguments up to NULL; `expected` stands in what it prints where it should. */
+static void
+expect(int status, const char *expected, ...)
+{
+	char *arguments[ARGUMENTS_MAX] = {TOOL};
+	int count = 1;
+	va_list list;
+
+	va_start(list, expected);
+	while ((arguments[count++] = va_arg(list, char *)))
+		assert_true(count < ARGUMENTS_MAX);
+	va_end(list);
+	struct outcome outcome = run_tool(TO_FILE, arguments);
+	if (outcome.status != status)
+		fail_msg("status %d, %s", outcome.status, outcome.errors);
+	const char *text = status ? outcome.errors : outcome.output;
+	if (!strstr(text, expected))
+		fail_msg("no \"%s\" in \"%s\"", expected, text);
+	if (status) {
+		assert_string_equal(outcome.output, "");
+		assert_int_equal(strncmp(text, "twinheap: ", 10), 0);
+		assert_int_equal(count_lines(text), 1);
+	} else {
+		assert_string_equal(outcome.errors, "");
+	}
+	outcome_end(&outcome);
+}
+
+static void
+test_help_and_version(void **state)
+{
+	static const char *const verbs[] = {"summary", "tree", "export", "dump"};
+
+	(void)state;
+	expect(0, "usage: twinheap", "--help", NULL);
+	expect(0, "twinheap ", "--version", NULL);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		expect(0, verbs[i], verbs[i], "--help", NULL);
+	expect(0, "--include RE", "tree", "--help", NULL);
+}
+
+static void
+test_no_arguments(void **state)
+{
+	char *arguments[] = {TOOL, NULL};
+
+	(void)state;
+	struct outcome outcome = run_tool(TO_FILE, arguments);
+	assert_int_equal(outcome.status, 2);
+	assert_string_equal(outcome.output, "");
+	assert_non_null(strstr(outcome.errors, "usage:"));
+	outcome_end(&outcome);
+}
+
+static void
+test_usage_errors(void **state)
+{
+	(void)state;
+	expect(2, "frobnicate", "frobnicate", NULL);
+	expect(2, "which log?", "tree", NULL);
+	expect(2, "one log at a time", "tree", log_path, log_path, NULL);
+	expect(2, "--frob: unknown option", "tree", "--frob", log_path, NULL);
+	expect(2, "--brief: unknown option", "tree", "--brief", log_path, NULL);
+	expect(2, "needs an argument", "tree", log_path, "--thread", NULL);
+	expect(2, "--heaps", "tree", "--heaps", "left", log_path, NULL);
+	expect(2, "--value", "tree", "--value", "bytes", log_path, NULL);
+	expect(2, "not available in this version", "tree", "--value", "live-bytes", log_path,
+		NULL);
+	expect(2, "not available in this version", "tree", "--value", "temp-bytes", log_path,
+		NULL);
+	expect(2, "--include (", "tree", "--include", "(", log_path, NULL);
+	expect(2, "--from", "tree", "--from", "yesterday", log_path, NULL);
+	expect(2, "--from must be less", "tree", "--from", "2", "--to", "1", log_path, NULL);
+	expect(2, "--min", "tree", "--min", "101", log_path, NULL);
+	expect(2, "--format", "export", log_path, NULL);
+	expect(2, "--format", "export", "--format", "pdf", log_path, NULL);
+}
+
+static void
+expect_unreadable(const char *path, const char *reason)
+{
+	expect(3, reason, "summary", path, NULL);
+	expect(3, reason, "summary", "--brief", path, NULL);
+	expect(3, reason, "tree", path, NULL);
+	expect(3, reason, "dump", path, NULL);
+	expect(3, reason, "export", "--format", "json", path, NULL);
+	expect(3, reason, "export", "--format", "collapsed", path, NULL);
+}
+
+static void
+test_unreadable_inputs(void **state)
+{
+	(void)state;
+	expect_unreadable("/nonexistent/a.thl", "/nonexistent/a.thl: No such file");
+	expect_unreadable("/tmp", "/tmp: is a directory");
+	expect_unreadable(empty_path, "is empty");
+	expect_unreadable(TOOL, "is not a twinheap log");
+}
+
+static void
+test_options_may_follow_the_log(void **state)
+{
+	(void)state;
+	expect(0, "100.0 %", "tree", log_path, "--heaps", "native", NULL);
+	expect(0, "a-thread-with-a-long-name-7;app.Main.main 8\n", "export", log_path,
+		"--format=collapsed", NULL);
+}
+
+static void
+test_verbs_work(void **state)
+{
+	(void)state;
+	expect(0, "native heap  ", "summary", log_path, NULL);
+	expect(0, "next:  ", "summary", "--brief", log_path, NULL);
+	expect(0, " native_alloc time=", "dump", log_path, NULL);
+	expect(0, "\"twinheap\": 1", "export", "--format", "json", log_path, NULL);
+}
+
+static void
+test_output_file(void **state)
+{
+	char path[] = "/tmp/twinheap-test-XXXXXX";
+	struct stat before;
+	struct stat after;
+	json_error_t error;
+
+	(void)state;
+	close(mkstemp(path));
+	expect(0, "", "export", "--format", "json", "-o", path, log_path, NULL);
+	json_t *root = json_load_file(path, 0, &error);
+	assert_non_null(root);
+	assert_int_equal(json_array_size(json_object_get(root, "stacks")), 2998);
+	json_decref(root);
+	unlink(path);
+	expect(2, "/nonexistent/x: No such file", "export", "--format", "json", "-o",
+		"/nonexistent/x", log_path, NULL);
+	expect(2, "/dev/full: No space left", "export", "--format", "json", "-o", "/dev/full",
+		log_path, NULL);
+	/* The log is mapped while the output is written: they must not be one file. */
+	assert_int_equal(stat(log_path, &before), 0);
+	expect(2, "is the log itself", "export", "--format", "json", "-o", log_path, log_path,
+		NULL);
+	assert_int_equal(stat(log_path, &after), 0);
+	assert_int_equal(before.st_size, after.st_size);
+}
+
+static void
+expect_output_error(enum output output, int status, const char *expected)
+{
+	static char *const verbs[] = {"summary", "tree", "dump"};
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[] = {TOOL, verbs[i], log_path, NULL};
+		struct outcome outcome = run_tool(output, arguments);
+
+		assert_int_equal(outcome.status, status);
+		if (expected)
+			assert_non_null(strstr(outcome.errors, expected));
+		else
+			assert_string_equal(outcome.errors, "");
+		outcome_end(&outcome);
+	}
+}
+
+static void
+test_outputs_that_fail(void **state)
+{
+	(void)state;
+	expect_output_error(CLOSED, 2, "standard output: Bad file descriptor");
+	expect_output_error(TO_FULL_DISK, 2, "standard output: No space left");
+	expect_output_error(TO_NOBODY, 0, NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_help_and_version),
+		cmocka_unit_test(test_no_arguments),
+		cmocka_unit_test(test_usage_errors),
+		cmocka_unit_test(test_unreadable_inputs),
+		cmocka_unit_test(test_options_may_follow_the_log),
+		cmocka_unit_test(test_verbs_work),
+		cmocka_unit_test(test_output_file),
+		cmocka_unit_test(test_outputs_that_fail),
+	};
+
+	return cmocka_run_group_tests(tests, make_logs, remove_logs);
+}
