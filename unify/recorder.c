@@ -94,6 +94,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
 	th_store_release(&recorder.state, RECORDING);
+	/* This thread may have allocated before, and is then not due for a long while. */
+	th_thread_postpone(0);
 	return true;
 }
 

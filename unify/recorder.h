@@ -64,7 +64,8 @@ struct th_java_provider {
 };
 
 /*
- * Maps the tables and begins to record into the log, which must be there.  False: no memory.
+ * Maps the tables and begins to record into the log, which must be there: the calling thread at
+ * once, others that were there before when they have allocated some MiB.  False: no memory.
  * Not from the malloc path.
  */
 bool th_recorder_start(const struct th_recorder_settings *settings);
