@@ -14,6 +14,14 @@
 #define FRACTION_TERMS_MAX 200000
 #define FRACTION_PRECISION 1e-14
 
+/* Confidence is kept off 0 and 1, where it has no score. */
+#define CONFIDENCE_MIN 1e-300
+#define CONFIDENCE_MAX (1 - 0x1p-53)
+/* From here on the tie does not matter, and the score has a form without a fraction. */
+#define MANY 2000
+/* Scores this close to 0 would lose their digits in that form. */
+#define CENTRE 0.01
+
 /* ln(x!) - Stirling's formula: (x + 1/2) ln x - x + ln sqrt(2 pi), for x > 0. */
 static double
 stirling_error(double x)
@@ -140,4 +148,33 @@ th_distribution_normal_quantile(double level)
 	r = sqrt(-log(fmin(level, 1 - level)));
 	r = r <= 5 ? cubic(c, r - 1.6) / cubic(d, r - 1.6) : cubic(e, r - 5) / cubic(f, r - 5);
 	return copysign(r, central);
+}
+
+/*
+ * r + ln(u/r)/r with r the signed root of the deviance and u the standardised log odds ratio,
+ * after Barndorff-Nielsen (Biometrika 1986).  The second term is small and smooth, and tends to
+ * minus a sixth of the skewness where r tends to 0.
+ */
+static double
+score_of_many(double a, double b, double p, double q)
+{
+	double n = a + b;
+	double r = copysign(sqrt(2 * (deviance(a, n * p) + deviance(b, n * q))), n * p - a);
+	double u = log(b * p / (a * q)) * sqrt(a * b / n);
+
+	if (fabs(r) < CENTRE)
+		return r - (q - p) / (6 * sqrt(n * p * q));
+	return r + log(u / r) / r;
+}
+
+double
+th_distribution_score(double a, double b, double p, double q, double tie)
+{
+	double confidence;
+
+	if (a > MANY && b > MANY)
+		return score_of_many(a, b, p, q);
+	confidence = th_distribution_misses(a, b, p, q, tie);
+	return th_distribution_normal_quantile(
+		fmin(fmax(confidence, CONFIDENCE_MIN), CONFIDENCE_MAX));
 }

@@ -20,6 +20,12 @@
  */
 double th_distribution_misses(double a, double b, double p, double q, double tie);
 
+/*
+ * The normal score of the same: -1.96 at a lower limit, 1.96 at an upper one, off by less than
+ * 2e-4 between -3 and 3.  Takes microseconds for any number of hits.
+ */
+double th_distribution_score(double a, double b, double p, double q, double tie);
+
 /* The standard normal quantile, to 7 digits; 0 < level < 1. */
 double th_distribution_normal_quantile(double level);
 

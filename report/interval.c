@@ -30,9 +30,6 @@
 #include <stddef.h>
 
 #define SCORE_LIMIT 1.959963984540054
-/* Confidence is kept off 0 and 1, where it has no score. */
-#define CONFIDENCE_MIN 1e-300
-#define CONFIDENCE_MAX (1 - 0x1p-53)
 #define PRECISION 1e-6
 #define STEPS_MAX 200
 
@@ -65,11 +62,9 @@ score_of(const struct th_unseen *unseen, double value, enum side side)
 {
 	double missed = fmax(value, 0) / (unseen->weight * unseen->hit);
 	double tail = 0.5 + 0.5 / (1 + unseen->hits);
-	double confidence = th_distribution_misses(
-		unseen->hits, missed, unseen->hit, unseen->miss, side == LOW ? tail : 1 - tail);
 
-	return th_distribution_normal_quantile(
-		fmin(fmax(confidence, CONFIDENCE_MIN), CONFIDENCE_MAX));
+	return th_distribution_score(
+		unseen->hits, missed, unseen->hit, unseen->miss, side == LOW ? tail : 1 - tail);
 }
 
 /* A low limit of a share is a high one of the rest. */

@@ -119,6 +119,39 @@ test_normal_quantile_inverts_erfc(void **state)
 	}
 }
 
+/* The closed form for many hits meets the exact one where it takes over, the centre included. */
+static void
+test_score_of_many_agrees_with_exact(void **state)
+{
+	static const double probabilities[] = {1e-7, 1e-3, 0.3, 0.632, 0.9};
+	static const double hits[] = {2001, 30000};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(probabilities) / sizeof(probabilities[0]); i++)
+		for (double z = -3; z < 3; z += 0.00137) {
+			double a = hits[i % 2], p = probabilities[i / 2], q = 1 - p;
+			double b = a * q / p + z * sqrt(a * q) / p;
+			double tie = 0.5 + 0.5 / (1 + a);
+			double exact = th_distribution_normal_quantile(
+				th_distribution_misses(a, b, p, q, tie));
+
+			if (b > 2000)
+				assert_true(fabs(th_distribution_score(a, b, p, q, tie) -
+						    exact) < 2e-4);
+		}
+}
+
+static void
+test_score_is_finite_at_the_ends(void **state)
+{
+	(void)state;
+	assert_true(th_distribution_score(50, 0, 1e-9, 1 - 1e-9, 0.5) < -30);
+	assert_true(th_distribution_score(0, 1e15, 0.5, 0.5, 0.5) > 8);
+	assert_true(isfinite(th_distribution_score(50, 0, 1e-9, 1 - 1e-9, 0.5)));
+	assert_true(isfinite(th_distribution_score(0, 1e15, 0.5, 0.5, 0.5)));
+	assert_true(isfinite(th_distribution_score(1e9, 1e15, 0.5, 0.5, 0.5)));
+}
+
 int
 main(void)
 {
@@ -128,6 +161,8 @@ main(void)
 		cmocka_unit_test(test_misses_become_poisson),
 		cmocka_unit_test(test_value_rises_with_misses),
 		cmocka_unit_test(test_normal_quantile_inverts_erfc),
+		cmocka_unit_test(test_score_of_many_agrees_with_exact),
+		cmocka_unit_test(test_score_is_finite_at_the_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
