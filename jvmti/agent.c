@@ -9,9 +9,11 @@
 
 #include "jvmti/agent_thread.h"
 #include "jvmti/classes.h"
+#include "jvmti/collections.h"
 #include "jvmti/heap.h"
 #include "jvmti/hotspot.h"
 #include "jvmti/java_stack.h"
+#include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
@@ -30,7 +32,10 @@ static struct {
 	jvmtiEnv *jvmti;
 	uint32_t state; /* atomic, enum state */
 	struct th_hotspot hotspot;
+	/* Functions of libjvm; NULL: it has none of that name. */
 	void *async_get_call_trace;
+	void *total_memory;
+	void *free_memory;
 	bool is_hotspot;
 	bool samples_java; /* the capability is ours */
 	uint32_t feature_release;
@@ -75,6 +80,8 @@ read_hotspot(const void *function)
 		return;
 	agent.is_hotspot = th_hotspot_read(&agent.hotspot, &source);
 	agent.async_get_call_trace = source.find_symbol(source.libjvm, "AsyncGetCallTrace");
+	agent.total_memory = source.find_symbol(source.libjvm, "JVM_TotalMemory");
+	agent.free_memory = source.find_symbol(source.libjvm, "JVM_FreeMemory");
 	dlclose(source.libjvm);
 }
 
@@ -198,6 +205,23 @@ start_sampling(JNIEnv *env)
 }
 
 static void
+start_collections(void)
+{
+	const uintptr_t *perf_data = agent.hotspot.perf_data;
+	struct th_collections_vm vm = {
+		.perf_data = perf_data ? (const char *)*perf_data : NULL,
+	};
+
+	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
+	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
+	th_collections_init(&vm);
+	if (!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, true) ||
+		!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, true))
+		note(1, "this VM does not tell of collections: what is alive in the Java heap "
+			"is not known");
+}
+
+static void
 go_live(JNIEnv *env, jthread thread)
 {
 	bool has_frames;
@@ -214,6 +238,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	start_sampling(env);
 	log_jvm(has_frames);
+	start_collections();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
@@ -280,6 +305,8 @@ set_callbacks(void)
 		.ThreadEnd = th_heap_thread_ends,
 		.ClassLoad = on_class_load,
 		.ClassPrepare = on_class_prepare,
+		.GarbageCollectionStart = th_collections_started,
+		.GarbageCollectionFinish = th_collections_finished,
 		.SampledObjectAlloc = th_heap_sampled,
 	};
 
@@ -294,15 +321,18 @@ register_with_vm(void)
 {
 	const jvmtiCapabilities lines = {
 		.can_get_source_file_name = 1, .can_get_line_numbers = 1};
+	const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
 
 	if ((*agent.vm)->GetEnv(agent.vm, (void **)&agent.jvmti, JVMTI_VERSION_11) != JNI_OK) {
 		note(1, "this VM has no JVMTI 11: the Java heap is not recorded");
 		return false;
 	}
-	if (!th_methods_init() || !th_classes_init() || !set_callbacks()) {
+	if (!th_methods_init() || !th_classes_init() || !th_live_objects_init() ||
+		!set_callbacks()) {
 		note(1, "the agent could not be registered: the Java heap is not recorded");
 		return false;
 	}
+	add_capabilities(&collections); /* refused: the events cannot be enabled, see below */
 	if (!add_capabilities(&lines))
 		note(0, "the VM does not give source files and lines");
 	return true;
@@ -367,6 +397,8 @@ th_agent_stop(void)
 		return;
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, false);
+	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);
+	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, false);
 	set_event(JVMTI_EVENT_THREAD_START, false);
 	set_event(JVMTI_EVENT_THREAD_END, false);
 	th_recorder_set_java(NULL);

@@ -7,7 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jvmti/collections.h"
 #include "jvmti/heap.h"
+#include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
@@ -16,13 +18,17 @@
 
 /* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
 #define TURN_NS 20000000
-#define TURNS_PER_SECOND (TH_NS_PER_S / TURN_NS)
+/* Looking for dead objects takes at most one part in so many of the time. */
+#define REAP_SPACING 100
 #define STOP_WAIT_NS TH_NS_PER_S
 
 static struct {
 	void (*every_second)(void);
-	uint32_t stopping; /* atomic, futex: it is to end */
-	uint32_t is_alive; /* atomic: it runs */
+	uint32_t calls;     /* atomic, futex: counts the wake-ups */
+	uint32_t stopping;  /* atomic: it is to end */
+	uint32_t is_alive;  /* atomic: it runs */
+	bool must_reap;     /* objects may have died */
+	uint64_t next_reap; /* not before */
 } thread;
 
 static void
@@ -36,36 +42,83 @@ log_own_time(void)
 			(uint64_t)used.tv_sec * TH_NS_PER_S + (uint64_t)used.tv_nsec);
 }
 
-/* Sleeps for a turn; false: to stop. */
+/* Sleeps for a turn or until it is called; false: to stop. */
 static bool
 wait_turn(void)
 {
 	const struct timespec turn = {0, TURN_NS};
+	static uint32_t seen;
+	uint32_t calls = th_load_acquire(&thread.calls);
 
-	if (!th_load_acquire(&thread.stopping))
-		syscall(SYS_futex, &thread.stopping, FUTEX_WAIT_PRIVATE, 0, &turn, NULL, 0);
+	if (calls == seen && !th_load_acquire(&thread.stopping))
+		syscall(SYS_futex, &thread.calls, FUTEX_WAIT_PRIVATE, calls, &turn, NULL, 0);
+	seen = th_load_acquire(&thread.calls);
 	return !th_load_acquire(&thread.stopping);
+}
+
+void
+th_agent_thread_wake(void)
+{
+	th_add_acq_rel(&thread.calls, 1);
+	syscall(SYS_futex, &thread.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Looks for dead objects, unless so much of the time went into that already; then later. */
+static void
+reap(JNIEnv *env)
+{
+	uint64_t start = th_clock_now();
+
+	if (start < thread.next_reap) {
+		th_live_objects_collect(env);
+		return;
+	}
+	th_live_objects_reap(env);
+	thread.must_reap = false;
+	thread.next_reap = start + REAP_SPACING * (th_clock_now() - start);
+}
+
+static void
+work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	if (th_methods_are_pending())
+		th_methods_log_pending(jvmti, env);
+	if (th_collections_log())
+		thread.must_reap = true;
+	if (thread.must_reap)
+		reap(env);
+	else
+		th_live_objects_collect(env);
+	th_log_prepare();
+}
+
+static void
+work_every_second(void)
+{
+	th_thread_log_bytes(false);
+	th_heap_log_bytes(false);
+	thread.every_second();
+	log_own_time();
 }
 
 static void JNICALL
 run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 {
-	unsigned turns = 0;
+	uint64_t next_second = th_clock_now() + TH_NS_PER_S;
 
 	(void)argument;
 	/* For good: what the agent allocates is no business of the report. */
 	th_guard_enter();
 	while (wait_turn()) {
-		if (th_methods_are_pending())
-			th_methods_log_pending(jvmti, env);
-		th_log_prepare();
-		if (++turns % TURNS_PER_SECOND)
+		work_every_turn(jvmti, env);
+		if (th_clock_now() < next_second)
 			continue;
-		th_thread_log_bytes(false);
-		th_heap_log_bytes(false);
-		thread.every_second();
-		log_own_time();
+		work_every_second();
+		next_second += TH_NS_PER_S;
 	}
+	th_collections_log();
+	th_collections_flush();
+	th_live_objects_reap(env);
 	log_own_time();
 	th_store_release(&thread.is_alive, 0);
 }
@@ -109,7 +162,7 @@ th_agent_thread_stop(void)
 	const struct timespec pause = {0, 1000000};
 
 	th_store_release(&thread.stopping, 1);
-	syscall(SYS_futex, &thread.stopping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	th_agent_thread_wake();
 	while (th_load_acquire(&thread.is_alive) && th_clock_now() < deadline)
 		nanosleep(&pause, NULL);
 	return !th_load_acquire(&thread.is_alive);

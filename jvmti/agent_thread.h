@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent thread: a daemon thread of the VM that sleeps on a futex, names methods as soon as
- * they occur, and once a second writes the exact bytes of threads and calls back.
+ * The agent thread: a daemon thread of the VM that sleeps on a futex.  It names methods as soon as
+ * they occur, looks for dead objects after collections, and once a second writes the exact bytes
+ * of threads and calls back.
  */
 #ifndef TH_JVMTI_AGENT_THREAD_H
 #define TH_JVMTI_AGENT_THREAD_H
@@ -11,6 +12,9 @@
 
 /* Starts it; `every_second` is called on it, under the guard.  In the live phase. [jvmti] */
 bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, void (*every_second)(void));
+
+/* Makes it look for work at once.  Anywhere, also inside a collection. */
+void th_agent_thread_wake(void);
 
 /* Asks it to end and waits, at most a second; true when it has ended.  [jvmti] */
 bool th_agent_thread_stop(void);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "jvmti/classes.h"
+#include "jvmti/live_objects.h"
 #include "unify/atomic.h"
 #include "unify/log.h"
 #include "unify/recorder.h"
@@ -116,7 +117,7 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 			return;
 	}
 	object.class_id = class_of(jvmti, type);
-	th_recorder_java(&object);
+	th_live_objects_follow(env, reference, th_recorder_java(&object));
 }
 
 void JNICALL

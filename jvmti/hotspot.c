@@ -119,6 +119,7 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
 	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN
 						     : wrapper - 2 * (int64_t)sizeof(void *);
+	hotspot->perf_data = static_field(fields, "PerfMemory", "_start");
 	hotspot->code_low = static_field(fields, "CodeCache", "_low_bound");
 	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
 	hotspot->call_stub_return = static_field(

@@ -34,6 +34,7 @@ struct th_hotspot {
 	/* Addresses. */
 	const uintptr_t *code_low; /* bounds of the code cache: 0 until it is there */
 	const uintptr_t *code_high;
+	const uintptr_t *perf_data;        /* start of the performance counters */
 	const uintptr_t *call_stub_return; /* where Java methods called by the VM return to */
 };
 

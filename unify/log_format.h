@@ -20,7 +20,7 @@
  * Integers are in the byte order of the machine that wrote them (every supported one is
  * little-endian).  Times are CLOCK_MONOTONIC nanoseconds.
  */
-/* clang-format off: the tables read better as they stand */
+/* clang-format off */
 #ifndef TH_UNIFY_LOG_FORMAT_H
 #define TH_UNIFY_LOG_FORMAT_H
 
@@ -55,6 +55,8 @@ enum th_log_state {
 	X(DROPPED_REENTERED, dropped_reentered,                                                \
 		"samples lost: the allocation happened inside another capture")                \
 	X(LIVE_TABLE_FULL, live_table_full, "sampled blocks whose free will not be seen")      \
+	X(LIVE_OBJECTS_LOST, live_objects_lost,                                                \
+		"sampled Java objects whose death will not be seen")                           \
 	X(METHODS_FULL, methods_full, "Java frames without a name: the method table is full")  \
 	X(JAVA_STACK_GC, java_stack_gc, "native samples without Java frames: a collection ran") \
 	X(JAVA_STACK_IN_JAVA, java_stack_in_java,                                              \
@@ -167,7 +169,13 @@ enum th_content_type {
 	E(15, JAVA_ALLOC, java_alloc, "Java allocation", "A sampled Java object")              \
 	E(16, THREAD_BYTES, thread_bytes, "Thread bytes",                                      \
 		"Exact bytes a thread has allocated in one heap since it started")             \
-	E(17, END, end, "End", "The process ended by itself; nothing follows")
+	E(17, END, end, "End", "The process ended by itself; nothing follows")               \
+	E(18, COLLECTION, collection, "Garbage collection", "A pause of the Java heap's collector") \
+	E(19, HEAP_USE, heap_use, "Heap use", "Java heap in use, looked up right after a collection") \
+	E(20, JAVA_DEATH, java_death, "Java death", "A sampled Java object was found collected") \
+	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is not followed")      \
+	E(22, JAVA_LEVEL, java_level, "Java level",                                            \
+		"From now on only one of 2^level sampled Java objects is followed")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -271,6 +279,26 @@ enum th_content_type {
 	F(U64, BYTES, bytes, "Exact bytes")                                                    \
 	F(U32, THREAD, thread, "Thread; 0 = all threads that have no entry of their own")      \
 	F(U32, NONE, heap, "Heap: enum th_heap")
+#define TH_FIELDS_COLLECTION(F)                                                                \
+	F(U64, NANOSECONDS, start, "Start")                                                    \
+	F(U64, NANOSECONDS, end, "End")                                                        \
+	F(U32, COUNT, number, "Number, from 1")                                                \
+	F(TEXT, NONE, kind, "Collectors that ran, and the cause")
+#define TH_FIELDS_HEAP_USE(F)                                                                  \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, used, "Bytes in use")                                                    \
+	F(U64, BYTES, committed, "Bytes committed")                                            \
+	F(U32, COUNT, collections, "Collections so far")                                       \
+	F(TEXT, NONE, source, "Where the figures come from")
+#define TH_FIELDS_JAVA_DEATH(F)                                                                \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, sample, "The allocation")
+#define TH_FIELDS_JAVA_LOST(F)                                                                 \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, sample, "The allocation")
+#define TH_FIELDS_JAVA_LEVEL(F)                                                                \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, NONE, level, "Level")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -294,6 +322,19 @@ enum th_java_alloc_flag {
 	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */
 	TH_JAVA_VIRTUAL_THREAD = 2,
 };
+
+/*
+ * Whether the Java object of a sample is followed at a level: one of 2^level is, chosen by a mix
+ * of the id alone, and who is kept at one level is kept at every lower one.
+ */
+static inline int
+th_live_keeps(uint64_t sample, uint32_t level)
+{
+	uint64_t x = sample * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+	return level >= 32 ? 0 : !((x >> 32) & ((1u << level) - 1));
+}
 
 enum th_jvm_feature {
 	TH_JVM_SAMPLED_ALLOC = 1,   /* the Java heap is sampled */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jvmti/collections.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "jvmti/agent_thread.h"
+#include "jvmti/perf_data.h"
+#include "unify/atomic.h"
+#include "unify/clock.h"
+#include "unify/log.h"
+
+/* Collections that may wait for the agent thread; beyond, the oldest are not written. */
+#define PAUSES_MAX 256
+/* hsperfdata numbers the collectors of a VM from 0: young, old, concurrent. */
+#define COLLECTORS_MAX 4
+/* When references that a concurrent collector clears after its pauses are looked at again. */
+static const uint64_t later[] = {500000000, 1500000000};
+/* The VM's own counters of a collection are right this long after its end. */
+#define COUNT_NS 10000000
+#define LATER_COUNT (sizeof(later) / sizeof(later[0]))
+
+struct pause {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct collector {
+	const int64_t *invocations; /* NULL: no such collector */
+	const char *name;
+	int64_t seen;
+};
+
+static struct {
+	struct th_collections_vm vm;
+	struct collector collectors[COLLECTORS_MAX];
+	const char *cause;
+	/* Writer: the thread in the VM that collects, one at a time. */
+	uint64_t started;
+	struct pause pauses[PAUSES_MAX];
+	uint32_t finished; /* atomic: pauses written, ever */
+	/* Writer: the agent thread. */
+	uint32_t noticed; /* pauses after which the heap was looked at */
+	uint32_t logged;
+	unsigned looks; /* entries of `later` used up since the last collection */
+} collections;
+
+static void
+find_collectors(const char *perf_data)
+{
+	char name[64];
+
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		struct collector *collector = &collections.collectors[i];
+
+		snprintf(name, sizeof(name), "sun.gc.collector.%d.invocations", i);
+		collector->invocations = th_perf_data_long(perf_data, name);
+		snprintf(name, sizeof(name), "sun.gc.collector.%d.name", i);
+		collector->name = th_perf_data_text(perf_data, name);
+		if (collector->invocations)
+			collector->seen = *collector->invocations;
+	}
+	collections.cause = th_perf_data_text(perf_data, "sun.gc.lastCause");
+}
+
+void
+th_collections_init(const struct th_collections_vm *vm)
+{
+	collections.vm = *vm;
+	find_collectors(vm->perf_data);
+}
+
+void JNICALL
+th_collections_started(jvmtiEnv *jvmti)
+{
+	(void)jvmti;
+	collections.started = th_clock_now();
+}
+
+void JNICALL
+th_collections_finished(jvmtiEnv *jvmti)
+{
+	uint32_t number = th_load_relaxed(&collections.finished);
+
+	(void)jvmti;
+	collections.pauses[number % PAUSES_MAX] = (struct pause){
+		collections.started, th_clock_now()};
+	/* Pairs with the acquire in th_collections_log(). */
+	th_store_release(&collections.finished, number + 1);
+	th_agent_thread_wake();
+}
+
+/* Names the collectors that ran since the last call, and why the last one did. */
+static void
+describe(char *text, size_t capacity)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		struct collector *collector = &collections.collectors[i];
+
+		if (!collector->invocations || *collector->invocations == collector->seen)
+			continue;
+		collector->seen = *collector->invocations;
+		length += (size_t)snprintf(text + length, capacity - length, "%s%.40s",
+			length ? " + " : "", collector->name ? collector->name : "");
+	}
+	if (length && collections.cause)
+		snprintf(text + length, capacity - length, " (%.40s)", collections.cause);
+}
+
+static void
+log_pauses(uint32_t finished)
+{
+	char kind[COLLECTORS_MAX * 48 + 64];
+	struct th_log_part part;
+
+	if (finished - collections.logged > PAUSES_MAX)
+		collections.logged = finished - PAUSES_MAX;
+	describe(kind, sizeof(kind));
+	part = th_log_text(kind);
+	for (; collections.logged != finished; collections.logged++) {
+		const struct pause *pause =
+			&collections.pauses[collections.logged % PAUSES_MAX];
+		struct th_event_collection event = {
+			.start = pause->start,
+			.end = pause->end,
+			.number = collections.logged + 1,
+		};
+
+		th_log_append(TH_EVENT_COLLECTION, &event, &part, 1);
+	}
+}
+
+static void
+log_heap_use(uint32_t finished)
+{
+	struct th_event_heap_use event = {.collections = finished};
+	struct th_log_part source = th_log_text("Runtime.totalMemory - freeMemory");
+	const struct th_collections_vm *vm = &collections.vm;
+
+	if (!vm->total_memory || !vm->free_memory)
+		return;
+	event.committed = (uint64_t)vm->total_memory();
+	event.used = event.committed - (uint64_t)vm->free_memory();
+	event.time = th_clock_now();
+	th_log_append(TH_EVENT_HEAP_USE, &event, &source, 1);
+}
+
+/* The VM counts a collection a moment after it has told of its end. */
+static bool
+is_counted(uint32_t finished)
+{
+	return th_clock_now() >= collections.pauses[(finished - 1) % PAUSES_MAX].end + COUNT_NS;
+}
+
+void
+th_collections_flush(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+
+	if (finished != collections.logged)
+		log_pauses(finished);
+}
+
+bool
+th_collections_log(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint64_t last_end;
+
+	if (finished == 0)
+		return false;
+	if (is_counted(finished))
+		th_collections_flush();
+	if (finished != collections.noticed) {
+		log_heap_use(finished);
+		collections.noticed = finished;
+		collections.looks = 0;
+		return true;
+	}
+	last_end = collections.pauses[(finished - 1) % PAUSES_MAX].end;
+	if (collections.looks == LATER_COUNT ||
+		th_clock_now() < last_end + later[collections.looks])
+		return false;
+	collections.looks++;
+	log_heap_use(finished);
+	return true;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Garbage collections: when, of which kind, and how much of the heap was used after them.
+ *
+ * The VM tells of start and end from within the collection, where nothing may be asked of it; the
+ * agent thread is woken and asks at once.
+ */
+#ifndef TH_JVMTI_COLLECTIONS_H
+#define TH_JVMTI_COLLECTIONS_H
+
+#include <jvmti.h>
+#include <stdbool.h>
+
+struct th_collections_vm {
+	const char *perf_data; /* PerfMemory::_start, NULL if unknown */
+	/* libjvm's JVM_TotalMemory and JVM_FreeMemory, NULL where it has none. */
+	jlong (*total_memory)(void);
+	jlong (*free_memory)(void);
+};
+
+void th_collections_init(const struct th_collections_vm *vm);
+
+/* The event callbacks. */
+void JNICALL th_collections_started(jvmtiEnv *jvmti);
+void JNICALL th_collections_finished(jvmtiEnv *jvmti);
+
+/*
+ * Writes the COLLECTION records that wait and a HEAP_USE.  True when objects may have died since
+ * the last call: collectors that clear references after their pauses are looked at again some
+ * time later. [agent-thread]
+ */
+bool th_collections_log(void);
+
+/* Writes what still waits, at the end. [agent-thread] */
+void th_collections_flush(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Allocating threads put their objects into a bounded queue (after D. Vyukov's: every cell
+ * carries the turn at which it may be written or read); the agent thread alone owns the table.
+ */
+#include "jvmti/live_objects.h"
+
+#include "unify/atomic.h"
+#include "unify/clock.h"
+#include "unify/log.h"
+#include "unify/memory.h"
+
+/* Samples between two turns of the agent thread: 20 ms at 400,000 samples a second. */
+#define QUEUE_CELLS 8192
+
+struct followed {
+	jweak reference;
+	uint64_t sample;
+};
+
+struct cell {
+	uint64_t turn; /* atomic: n = may be written as the n-th, n + 1 = may be read */
+	struct followed object;
+};
+
+static struct {
+	struct cell *queue;
+	uint64_t written; /* atomic: next turn to write */
+	uint64_t read;    /* agent thread: next turn to read */
+	struct followed *table;
+	uint32_t count; /* agent thread */
+	uint32_t level; /* atomic; writer: agent thread */
+} live;
+
+bool
+th_live_objects_init(void)
+{
+	if (live.queue)
+		return true;
+	live.table = th_memory_map(TH_LIVE_OBJECTS_MAX * sizeof(*live.table));
+	live.queue = th_memory_map(QUEUE_CELLS * sizeof(*live.queue));
+	for (uint64_t i = 0; live.queue && i < QUEUE_CELLS; i++)
+		live.queue[i].turn = i;
+	return live.table && live.queue;
+}
+
+/* The queue */
+
+static bool
+push(const struct followed *object)
+{
+	uint64_t turn = th_load_relaxed(&live.written);
+
+	for (;;) {
+		struct cell *cell = &live.queue[turn % QUEUE_CELLS];
+		/* Pairs with the release in pop(): the cell was read. */
+		uint64_t found = th_load_acquire(&cell->turn);
+
+		if (found < turn)
+			return false; /* a whole round behind: full */
+		if (found == turn && th_cas_acq_rel(&live.written, &turn, turn + 1)) {
+			cell->object = *object;
+			/* Pairs with the acquire in pop(): the object is there. */
+			th_store_release(&cell->turn, turn + 1);
+			return true;
+		}
+		if (found > turn)
+			turn = th_load_relaxed(&live.written);
+	}
+}
+
+static bool
+pop(struct followed *object_ret)
+{
+	struct cell *cell = &live.queue[live.read % QUEUE_CELLS];
+
+	if (th_load_acquire(&cell->turn) != live.read + 1)
+		return false;
+	*object_ret = cell->object;
+	th_store_release(&cell->turn, live.read + QUEUE_CELLS);
+	live.read++;
+	return true;
+}
+
+/* Events */
+
+static void
+log_level(uint32_t level)
+{
+	struct th_event_java_level event = {.time = th_clock_now(), .level = level};
+
+	th_log_append(TH_EVENT_JAVA_LEVEL, &event, NULL, 0);
+}
+
+static void
+log_death(uint64_t sample)
+{
+	struct th_event_java_death event = {.time = th_clock_now(), .sample = sample};
+
+	th_log_append(TH_EVENT_JAVA_DEATH, &event, NULL, 0);
+}
+
+static void
+log_lost(uint64_t sample)
+{
+	struct th_event_java_lost event = {.time = th_clock_now(), .sample = sample};
+
+	th_log_append(TH_EVENT_JAVA_LOST, &event, NULL, 0);
+	th_log_count(TH_COUNTER_LIVE_OBJECTS_LOST, 1);
+}
+
+/* The table */
+
+void
+th_live_objects_follow(JNIEnv *env, jobject object, uint64_t sample)
+{
+	struct followed followed = {.sample = sample};
+
+	if (!sample || !live.queue || !th_live_keeps(sample, th_load_relaxed(&live.level)))
+		return;
+	followed.reference = (*env)->NewWeakGlobalRef(env, object);
+	if (followed.reference && push(&followed))
+		return;
+	(*env)->DeleteWeakGlobalRef(env, followed.reference);
+	log_lost(sample);
+}
+
+/* Halves the table, again if chance kept nearly all. */
+static void
+thin(JNIEnv *env)
+{
+	while (live.count > TH_LIVE_OBJECTS_MAX / 4 * 3) {
+		uint32_t level = live.level + 1;
+		uint32_t kept = 0;
+
+		log_level(level);
+		th_store_relaxed(&live.level, level);
+		for (uint32_t i = 0; i < live.count; i++) {
+			if (th_live_keeps(live.table[i].sample, level))
+				live.table[kept++] = live.table[i];
+			else
+				(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+		}
+		live.count = kept;
+	}
+}
+
+void
+th_live_objects_collect(JNIEnv *env)
+{
+	struct followed object;
+
+	while (live.queue && pop(&object)) {
+		if (live.count == TH_LIVE_OBJECTS_MAX)
+			thin(env);
+		/* It may have been queued under an older level. */
+		if (th_live_keeps(object.sample, live.level))
+			live.table[live.count++] = object;
+		else
+			(*env)->DeleteWeakGlobalRef(env, object.reference);
+	}
+}
+
+void
+th_live_objects_reap(JNIEnv *env)
+{
+	uint32_t kept = 0;
+
+	th_live_objects_collect(env);
+	for (uint32_t i = 0; i < live.count; i++) {
+		struct followed *object = &live.table[i];
+
+		if (!(*env)->IsSameObject(env, object->reference, NULL)) {
+			live.table[kept++] = *object;
+			continue;
+		}
+		log_death(object->sample);
+		(*env)->DeleteWeakGlobalRef(env, object->reference);
+	}
+	live.count = kept;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampled Java objects that are alive: a bounded table of weak global references, looked
+ * through after collections.
+ *
+ * When the table is full it is thinned by half, with the weights of the rest doubled, and
+ * newcomers are thinned alike, so no time of birth is preferred.  Which objects stay is a
+ * function of their sample ids and the level (th_live_keeps() in log_format.h), so the log needs
+ * to say nothing of those that leave.
+ */
+#ifndef TH_JVMTI_LIVE_OBJECTS_H
+#define TH_JVMTI_LIVE_OBJECTS_H
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Objects followed at once.  The cost of so many references shows above the noise on none of
+ * Serial, G1, Parallel and Z; one look through all of them takes under a millisecond.
+ */
+#define TH_LIVE_OBJECTS_MAX 65536
+
+/* Maps the table; false: no memory, no object is followed. */
+bool th_live_objects_init(void);
+
+/* Follows `object`, the sample's, on the thread that allocated it. [jvmti] */
+void th_live_objects_follow(JNIEnv *env, jobject object, uint64_t sample);
+
+/* Takes in what th_live_objects_follow() left. [agent-thread] */
+void th_live_objects_collect(JNIEnv *env);
+
+/* Looks through the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
+void th_live_objects_reap(JNIEnv *env);
+
+#endif
