@@ -16,6 +16,8 @@
 #define COLLECTORS_MAX 4
 /* When references that a concurrent collector clears after its pauses are looked at again. */
 static const uint64_t later[] = {500000000, 1500000000};
+/* What the VM calls the cause of a collection that it keeps no cause of. */
+#define NO_CAUSE "No GC"
 /* The VM's own counters of a collection are right this long after its end. */
 #define COUNT_NS 10000000
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
@@ -106,7 +108,7 @@ describe(char *text, size_t capacity)
 		length += (size_t)snprintf(text + length, capacity - length, "%s%.40s",
 			length ? " + " : "", collector->name ? collector->name : "");
 	}
-	if (length && collections.cause)
+	if (length && collections.cause && strcmp(collections.cause, NO_CAUSE) != 0)
 		snprintf(text + length, capacity - length, " (%.40s)", collections.cause);
 }
 
