@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the same size as libreload_large.c, so that one can be loaded where the other was. */
+/*
+ * The same code as libreload_large.c but for the size of a frame: loaded where the other was, it
+ * has the same return addresses.
+ */
 int call_through(int (*callback)(void));
 
 int
 call_through(int (*callback)(void))
 {
-	volatile char block[40];
+	volatile char block[1000];
 
 	block[0] = 1;
 	return callback() + block[0];

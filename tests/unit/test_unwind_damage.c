@@ -205,6 +205,37 @@ test_circle(void **state)
 	assert_int_not_equal(end, TH_UNWIND_CODE);
 }
 
+/* What a signal handler returns to, as data: it is recognized, never run. */
+#if defined(__x86_64__)
+static const uint8_t signal_return[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+#	define SIGNAL_FRAME_PC 168
+#else
+static const uint32_t signal_return[] = {0xd2801168, 0xd4000001};
+#	define SIGNAL_FRAME_PC 568
+#endif
+
+/* A signal frame may lie anywhere, so the interrupted code may be the same signal frame again. */
+static void
+test_circle_of_signal_frames(void **state)
+{
+	uintptr_t *words = (uintptr_t *)arena;
+	struct th_registers registers = {
+		.pc = (uintptr_t)signal_return, .sp = (uintptr_t)arena};
+	uint64_t frames[CAPACITY];
+	enum th_unwind_end end;
+	size_t count;
+
+	(void)state;
+	registers.exact = true;
+	for (size_t i = 0; i < PAGE / sizeof(*words); i++)
+		words[i] = (uintptr_t)arena;
+	words[SIGNAL_FRAME_PC / sizeof(*words)] = (uintptr_t)signal_return;
+	count = th_unwind(&registers, NULL, frames, CAPACITY, &end);
+	assert_int_equal(end, TH_UNWIND_STOPPED);
+	/* It was followed, for a while. */
+	assert_in_range(count, 2, CAPACITY / 2);
+}
+
 static void
 test_readable(void **state)
 {
@@ -285,6 +316,7 @@ main(void)
 		cmocka_unit_test(test_random_stacks),
 		cmocka_unit_test(test_damaged_stack),
 		cmocka_unit_test(test_circle),
+		cmocka_unit_test(test_circle_of_signal_frames),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

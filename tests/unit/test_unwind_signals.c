@@ -7,6 +7,7 @@
 
 #include "unify/unwind.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 
 /* cmocka wants the headers above first. */
@@ -62,22 +64,43 @@ test_handler(void **state)
 	assert_agreed(1);
 }
 
-/* The interrupted stack lies below the handler's. */
+#define STACK_BYTES (256 << 10)
+
+/* Interrupts this thread, whose handler runs on `memory`. */
+static void *
+raise_on_alternate_stack(void *memory)
+{
+	stack_t stack = {.ss_sp = memory, .ss_size = STACK_BYTES};
+	stack_t none = {.ss_flags = SS_DISABLE};
+
+	if (!sigaltstack(&stack, NULL))
+		raise(SIGUSR1);
+	sigaltstack(&none, NULL);
+	return NULL;
+}
+
+/* The interrupted stack lies above the handler's in one case, below in the other. */
 static void
 test_alternate_stack(void **state)
 {
-	size_t bytes = 256 << 10;
-	stack_t stack = {.ss_sp = malloc(bytes), .ss_size = bytes};
-	stack_t none = {.ss_flags = SS_DISABLE};
+	char on_stack[STACK_BYTES];
+	void *mapped = mmap(
+		NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
 
 	(void)state;
 	what = "alternate stack";
-	assert_int_equal(sigaltstack(&stack, NULL), 0);
+	assert_ptr_not_equal(mapped, MAP_FAILED);
+#if defined(__x86_64__)
+	assert_true((uintptr_t)mapped < (uintptr_t)on_stack);
+#endif
 	handle(SIGUSR1, SA_ONSTACK);
-	raise(SIGUSR1);
-	sigaltstack(&none, NULL);
-	free(stack.ss_sp);
+	raise_on_alternate_stack(mapped);
 	assert_agreed(1);
+	assert_int_equal(pthread_create(&thread, NULL, raise_on_alternate_stack, on_stack), 0);
+	pthread_join(thread, NULL);
+	assert_agreed(1);
+	munmap(mapped, STACK_BYTES);
 }
 
 static void

@@ -187,6 +187,66 @@ test_frame_pointer_is_followed(void **state)
 	assert_true(th_unwind_frame_pointer_steps() > before);
 }
 
+/* --- registers put together by hand -------------------------------------------------------- */
+
+/* Code, for all a walk can see: in this program, with no FDE. */
+static const uint8_t no_information[64] __attribute__((aligned(16)));
+
+static uint64_t
+word_of(uintptr_t address)
+{
+	struct th_module *module = th_module_find(address);
+
+	return th_frame_native(module->id, address - module->bias);
+}
+
+/* A frame record is believed if its return address follows a call. */
+static void
+test_frame_record(void **state)
+{
+	uintptr_t after_call = (uintptr_t)__builtin_return_address(0);
+	uintptr_t record[] = {0, after_call};
+	struct th_registers registers = {
+		.pc = (uintptr_t)no_information + 16,
+		.sp = (uintptr_t)record,
+		.saved[TH_REGISTER_FRAME_POINTER] = (uintptr_t)record,
+	};
+	struct th_registers again = registers;
+	uint64_t frames[8];
+	enum th_unwind_end end;
+
+	(void)state;
+	assert_true(th_unwind(&registers, NULL, frames, 8, &end) >= 2);
+	assert_int_equal(frames[0], word_of((uintptr_t)no_information + 15));
+	assert_int_equal(frames[1], word_of(after_call - 1));
+	record[1] = (uintptr_t)no_information + 32;
+	assert_int_equal(th_unwind(&again, NULL, frames, 8, &end), 1);
+	assert_int_equal(end, TH_UNWIND_STOPPED);
+}
+
+/* A stub that was interrupted has no frame: the return address is where the call put it. */
+static void
+test_interrupted_stub(void **state)
+{
+	uintptr_t after_call = (uintptr_t)__builtin_return_address(0);
+	uintptr_t stack[] = {after_call, 0};
+	struct th_registers registers = {
+		.pc = (uintptr_t)no_information,
+		.sp = (uintptr_t)stack,
+		.exact = true,
+	};
+	uint64_t frames[8];
+	enum th_unwind_end end;
+
+	(void)state;
+#if defined(__aarch64__)
+	registers.saved[TH_REGISTER_X30] = after_call;
+#endif
+	assert_true(th_unwind(&registers, NULL, frames, 8, &end) >= 2);
+	assert_int_equal(frames[0], word_of((uintptr_t)no_information));
+	assert_int_equal(frames[1], word_of(after_call - 1));
+}
+
 static int
 setup(void **state)
 {
@@ -204,6 +264,8 @@ main(void)
 		cmocka_unit_test(test_errno_is_kept),
 		cmocka_unit_test(test_frames_of_the_library_are_left_out),
 		cmocka_unit_test(test_frame_pointer_is_followed),
+		cmocka_unit_test(test_frame_record),
+		cmocka_unit_test(test_interrupted_stub),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
