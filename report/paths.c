@@ -25,6 +25,8 @@ struct th_paths {
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the stack at hand, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
+	struct th_map fold_ids;          /* entry of a run of VM frames */
+	TH_ARRAY(uint32_t, folds);       /* the frame that stands for such a run */
 };
 
 /* Shortening; `stack` is leaf first. */
@@ -136,25 +138,35 @@ drop_event_posting(struct th_paths *paths)
 	remove_leaves(paths, end);
 }
 
-/* The frame that stands for the run [start, end): the outermost JNI function or entry. */
+/* The outermost JNI function of the run [start, end), or its first entry. */
+static uint32_t
+find_entry(const struct th_paths *paths, size_t start, size_t end)
+{
+	for (size_t i = end; i-- > start;) {
+		if (is_jni_function(paths, paths->stack[i]))
+			return paths->stack[i];
+	}
+	return paths->stack[end - 1];
+}
+
+/* The frame that stands for the run [start, end). */
 static uint32_t
 fold(struct th_paths *paths, size_t start, size_t end)
 {
-	uint32_t entry = paths->stack[end - 1];
+	uint32_t entry = find_entry(paths, start, end);
+	bool added;
+	uint32_t number = th_map_intern(&paths->fold_ids, entry, &added);
 
-	for (size_t i = end; i-- > start;) {
-		if (is_jni_function(paths, paths->stack[i])) {
-			entry = paths->stack[i];
-			break;
-		}
+	if (added) {
+		uint32_t module = th_frames_function_of(paths->frames, entry)->module;
+		char *name = th_format_new("[jvm] %s", name_of(paths, entry));
+		uint32_t folded = th_frames_special(paths->frames, name,
+			th_frames_string(paths->frames, module), TH_KIND_VM);
+
+		th_array_append(paths, folds, folded);
+		free(name);
 	}
-	char *name = th_format_new("[jvm] %s", name_of(paths, entry));
-	uint32_t module = th_frames_function_of(paths->frames, entry)->module;
-	uint32_t folded = th_frames_special(
-		paths->frames, name, th_frames_string(paths->frames, module), TH_KIND_VM);
-
-	free(name);
-	return folded;
+	return paths->folds[number];
 }
 
 static void
@@ -321,6 +333,8 @@ th_paths_destroy(struct th_paths *paths)
 	if (!paths)
 		return;
 	th_map_deinit(&paths->path_ids);
+	th_map_deinit(&paths->fold_ids);
+	free(paths->folds);
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);

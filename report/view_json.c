@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export --format json.  The object is printed piece by piece, since all rows at once would
- * take a gigabyte for a hundred thousand stacks; the JSON of a frame is made once and shared.
+ * take a gigabyte for a hundred thousand stacks; the text of a frame is made once and repeated.
  * What is live is not known yet: those keys are null.
  */
 #include "report/view.h"
@@ -176,39 +176,69 @@ frame_json(const struct th_frames *frames, uint32_t number)
 		frames, frame->function, th_frames_string(frames, frame->file), frame->line);
 }
 
-/* `shared` holds the JSON of each frame that was shown before. */
-static json_t *
-frames_json(const struct th_profile *profile, const struct th_row *row, json_t **shared)
+static char *
+text_of(json_t *json, size_t flags)
 {
-	struct th_path path = th_paths_get(profile->paths, row->path);
-	json_t *list = json_array();
+	char *text = json_dumps(json, JSON_COMPACT | flags);
 
-	if (row->is_internal)
-		json_array_append_new(
-			list, function_json(profile->frames, profile->internal_group, "", 0));
-	for (uint32_t i = 0; i < path.count; i++) {
-		json_t **frame = &shared[path.frames[i]];
-
-		if (!*frame)
-			*frame = frame_json(profile->frames, path.frames[i]);
-		json_array_append(list, *frame);
-	}
-	return list;
+	if (!text)
+		th_out_of_memory();
+	json_decref(json);
+	return text;
 }
 
+/* All of a row but its frames. */
 static json_t *
-row_json(const struct th_profile *profile, const struct th_row *row, json_t **shared)
+row_json(const struct th_profile *profile, const struct th_row *row)
 {
 	struct th_estimate bytes = th_profile_bytes(profile, row->heap, &row->sum);
 	struct th_estimate objects = th_profile_objects(profile, row->heap, &row->sum);
-	json_t *json = json_pack("{s:s, s:o, s:s, s:o}", "heap",
+	json_t *json = json_pack("{s:s, s:o, s:s}", "heap",
 		row->heap == TH_HEAP_JAVA ? "java" : "native", "class",
 		text_or_null(th_frames_string(profile->frames, row->class_name)), "thread",
-		th_frames_function_name(profile->frames, row->thread), "frames",
-		frames_json(profile, row, shared));
+		th_frames_function_name(profile->frames, row->thread));
 
 	set_figures(json, &bytes, &objects);
 	return json;
+}
+
+struct printer {
+	FILE *file;
+	const struct th_profile *profile;
+	char **frames;  /* by number: the text of each frame that was printed before */
+	char *internal; /* the text of the group of the VM's own threads */
+};
+
+static void
+print_frames(struct printer *printer, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(printer->profile->paths, row->path);
+	const char *before = "";
+
+	if (row->is_internal) {
+		fputs(printer->internal, printer->file);
+		before = ",";
+	}
+	for (uint32_t i = 0; i < path.count; i++, before = ",") {
+		char **text = &printer->frames[path.frames[i]];
+
+		if (!*text)
+			*text = text_of(
+				frame_json(printer->profile->frames, path.frames[i]), 0);
+		fputs(before, printer->file);
+		fputs(*text, printer->file);
+	}
+}
+
+static void
+print_row(struct printer *printer, const struct th_row *row)
+{
+	char *rest = text_of(row_json(printer->profile, row), JSON_EMBED);
+
+	fprintf(printer->file, "{%s,\"frames\":[", rest);
+	print_frames(printer, row);
+	fputs("]}", printer->file);
+	free(rest);
 }
 
 /* Printing */
@@ -216,9 +246,11 @@ row_json(const struct th_profile *profile, const struct th_row *row, json_t **sh
 static void
 print(FILE *file, const char *before, json_t *json)
 {
+	char *text = text_of(json, 0);
+
 	fputs(before, file);
-	json_dumpf(json, file, JSON_COMPACT);
-	json_decref(json);
+	fputs(text, file);
+	free(text);
 }
 
 /* Largest first, as a reader would want them. */
@@ -240,19 +272,27 @@ static void
 print_rows(FILE *file, const struct th_profile *profile)
 {
 	uint32_t frame_count = th_frames_count(profile->frames);
-	json_t **shared = th_allocate(frame_count, sizeof(json_t *));
+	struct printer printer = {
+		.file = file,
+		.profile = profile,
+		.frames = th_allocate(frame_count, sizeof(char *)),
+		.internal = text_of(
+			function_json(profile->frames, profile->internal_group, "", 0), 0),
+	};
 	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
 
 	for (uint32_t i = 0; i < profile->rows_count; i++)
 		order[i] = i;
 	qsort_r(order, profile->rows_count, sizeof(*order), compare,
 		(void *)(uintptr_t)profile);
-	for (size_t i = 0; i < profile->rows_count; i++)
-		print(file, i ? ",\n  " : "\n  ",
-			row_json(profile, &profile->rows[order[i]], shared));
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		fputs(i ? ",\n  " : "\n  ", file);
+		print_row(&printer, &profile->rows[order[i]]);
+	}
 	for (uint32_t i = 0; i < frame_count; i++)
-		json_decref(shared[i]);
-	free(shared);
+		free(printer.frames[i]);
+	free(printer.frames);
+	free(printer.internal);
 	free(order);
 }
 
