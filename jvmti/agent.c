@@ -13,6 +13,7 @@
 #include "jvmti/heap.h"
 #include "jvmti/hotspot.h"
 #include "jvmti/java_stack.h"
+#include "jvmti/jni_names.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "unify/atomic.h"
@@ -238,6 +239,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	start_sampling(env);
 	log_jvm(has_frames);
+	th_jni_names_log(env);
 	start_collections();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);

@@ -175,7 +175,8 @@ enum th_content_type {
 	E(20, JAVA_DEATH, java_death, "Java death", "A sampled Java object was found collected") \
 	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is not followed")      \
 	E(22, JAVA_LEVEL, java_level, "Java level",                                            \
-		"From now on only one of 2^level sampled Java objects is followed")
+		"From now on only one of 2^level sampled Java objects is followed")            \
+	E(23, SYMBOL, symbol, "Symbol", "Name of a function that its module may not tell")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -299,6 +300,10 @@ enum th_content_type {
 #define TH_FIELDS_JAVA_LEVEL(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, NONE, level, "Level")
+#define TH_FIELDS_SYMBOL(F)                                                                    \
+	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
+	F(U32, MODULE, module, "Module")                                                       \
+	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
