@@ -14,6 +14,7 @@
 #include "unify/module_elf.h"
 #include "unify/readable.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -30,7 +31,7 @@
 /* More objects than this in one process are not seen by a snapshot. */
 #define SNAPSHOT_MAX 2048u
 
-/* struct dl_find_object of <dlfcn.h>, glibc 2.35, declared here to build on older ones too. */
+/* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
 struct found_object {
 	uint64_t flags;
 	void *start;
@@ -39,8 +40,6 @@ struct found_object {
 	void *eh_frame_hdr;
 	uint64_t reserved[7];
 };
-extern int find_object(void *pc, struct found_object *ret) __asm__("_dl_find_object")
-	__attribute__((weak));
 
 /* A loaded object as the loader describes it. */
 struct object {
@@ -64,7 +63,12 @@ static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
 static char paths[PATHS_BYTES];
 static size_t paths_used; /* atomic */
 
-static bool use_snapshot;
+/*
+ * _dl_find_object, looked up by name: a reference, even a weak one, would make the library need a
+ * libc that has it.
+ */
+static int (*find_object)(void *pc, struct found_object *ret);
+static bool use_snapshot; /* find_object is not there, or a test does without it */
 static uintptr_t self_start;
 static uintptr_t vdso_start;
 static char executable[PATH_MAX];
@@ -408,6 +412,10 @@ th_module_init(void)
 	executable[bytes > 0 ? bytes : 0] = 0;
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
 	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
+	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	/* The host must not find our failure when it asks for its own. */
+	if (!find_object)
+		dlerror();
 	th_module_use_snapshot(false);
 	return th_module_find((uintptr_t)th_module_init) != NULL;
 }

@@ -36,7 +36,8 @@
 
 struct walk {
 	struct th_cpu cpu;
-	struct th_readable memory;
+	struct th_readable memory; /* of stacks */
+	struct th_readable code;
 	struct th_unwind_limits limits;
 	struct th_module *recent[RECENT_MODULES];
 	unsigned next_recent; /* the entry that is replaced next */
@@ -79,10 +80,11 @@ find_module(struct walk *walk, uintptr_t pc)
 	return module;
 }
 
+/* For a pc that has no call frame information. */
 static enum th_rule_kind
-signal_or(uintptr_t pc, enum th_rule_kind otherwise)
+signal_or_none(struct walk *walk, uintptr_t pc)
 {
-	return th_cpu_is_signal_return(pc) ? TH_RULE_SIGNAL : otherwise;
+	return th_cpu_is_signal_return(pc, &walk->code) ? TH_RULE_SIGNAL : TH_RULE_NONE;
 }
 
 /* The rule for `frame` from its module's call frame information; fills walk->row if it is ROW. */
@@ -94,8 +96,8 @@ derive_rule(struct walk *walk, struct frame *frame)
 
 	*rule = (struct th_rule){.kind = TH_RULE_NONE};
 	if (!th_fde_find(frame->module, frame->lookup, &fde))
-		rule->kind = (uint8_t)signal_or(frame->pc, TH_RULE_NONE);
-	else if (fde.is_signal && th_cpu_is_signal_return(frame->pc))
+		rule->kind = signal_or_none(walk, frame->pc);
+	else if (fde.is_signal && th_cpu_is_signal_return(frame->pc, &walk->code))
 		rule->kind = TH_RULE_SIGNAL;
 	else if (th_cfi_row(&fde, frame->lookup, &walk->row))
 		th_rule_from_row(&walk->row, rule);
@@ -118,8 +120,6 @@ find_rule(struct walk *walk, struct frame *frame)
 static bool
 describe(struct walk *walk, struct frame *ret)
 {
-	struct th_readable code = {0};
-
 	ret->pc = walk->cpu.value[TH_DWARF_PC];
 	ret->lookup = ret->pc - !walk->cpu.exact;
 	ret->module = find_module(walk, ret->lookup);
@@ -128,8 +128,8 @@ describe(struct walk *walk, struct frame *ret)
 		return true;
 	}
 	/* Code that some other runtime made. */
-	ret->rule.kind = (uint8_t)signal_or(ret->pc, TH_RULE_NONE);
-	return ret->pc % TH_CODE_ALIGNMENT == 0 && th_is_readable(&code, ret->lookup, 1);
+	ret->rule.kind = signal_or_none(walk, ret->pc);
+	return ret->pc % TH_CODE_ALIGNMENT == 0 && th_is_readable(&walk->code, ret->lookup, 1);
 }
 
 static uint64_t
@@ -160,7 +160,8 @@ step_by_frame_pointer(struct walk *walk)
 	record[1] = th_cpu_strip(record[1]);
 	if (!record[1])
 		return STEP_BASE;
-	if (!th_cpu_follows_call(record[1]) && !th_cpu_is_signal_return(record[1]))
+	if (!th_cpu_follows_call(record[1], &walk->code) &&
+		!th_cpu_is_signal_return(record[1], &walk->code))
 		return STEP_FAILED;
 	/* What became of the other registers is not known. */
 	cpu->known = 0;
@@ -181,7 +182,7 @@ step_by_guess(struct walk *walk)
 {
 	struct th_cpu *cpu = &walk->cpu;
 
-	if (!cpu->exact || !th_cpu_leave_leaf(cpu, &walk->memory))
+	if (!cpu->exact || !th_cpu_leave_leaf(cpu, &walk->memory, &walk->code))
 		return step_by_frame_pointer(walk);
 	cpu->known &= TH_DWARF_PRESERVED;
 	cpu->exact = false;
@@ -293,6 +294,7 @@ th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 
 	th_cpu_load(&walk.cpu, registers);
 	th_readable_init(&walk.memory, __builtin_frame_address(0));
+	th_readable_init(&walk.code, NULL);
 	walk.limits = limits ? *limits : (struct th_unwind_limits){0};
 	memset(walk.recent, 0, sizeof(walk.recent));
 	walk.next_recent = 0;

@@ -37,14 +37,13 @@ th_cpu_strip(uintptr_t code)
 }
 
 bool
-th_cpu_is_signal_return(uintptr_t pc)
+th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
 {
 	/* mov x8, #139 (SYS_rt_sigreturn); svc #0 */
 	static const uint32_t expected[] = {0xd2801168, 0xd4000001};
-	struct th_readable code = {0};
 	uint32_t found[2];
 
-	return th_read_bytes(&code, pc, found, sizeof(found)) && found[0] == expected[0] &&
+	return th_read_bytes(code, pc, found, sizeof(found)) && found[0] == expected[0] &&
 	       found[1] == expected[1];
 }
 
@@ -66,13 +65,12 @@ th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
 }
 
 bool
-th_cpu_follows_call(uintptr_t pc)
+th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
 {
-	struct th_readable code = {0};
 	uint32_t before;
 
 	if (pc % TH_CODE_ALIGNMENT ||
-		!th_read_bytes(&code, pc - sizeof(before), &before, sizeof(before)))
+		!th_read_bytes(code, pc - sizeof(before), &before, sizeof(before)))
 		return false;
 	/* bl; blr and its authenticating forms blraa, blrab, blraaz, blrabz */
 	return (before & 0xfc000000) == 0x94000000 || (before & 0xfffffc1f) == 0xd63f0000 ||
@@ -80,12 +78,12 @@ th_cpu_follows_call(uintptr_t pc)
 }
 
 bool
-th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory)
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code)
 {
 	uintptr_t pc = th_cpu_strip(cpu->value[TH_DWARF_RETURN]);
 
 	(void)memory;
-	if (!th_cpu_knows(cpu, TH_DWARF_RETURN) || !th_cpu_follows_call(pc))
+	if (!th_cpu_knows(cpu, TH_DWARF_RETURN) || !th_cpu_follows_call(pc, code))
 		return false;
 	th_cpu_set(cpu, TH_DWARF_PC, pc);
 	return true;

@@ -70,9 +70,10 @@ uintptr_t th_cpu_strip(uintptr_t code);
 
 /*
  * Whether the instructions at `pc` are the return from a signal handler, as the C library or
- * the kernel write them; needed where they carry no unwind information. [in-malloc]
+ * the kernel write them; needed where they carry no unwind information.  `code`: what is proved
+ * of the pages with instructions. [in-malloc]
  */
-bool th_cpu_is_signal_return(uintptr_t pc);
+bool th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code);
 
 /*
  * Fills all registers of the interrupted code from the signal frame that `cpu`, standing at a
@@ -81,14 +82,15 @@ bool th_cpu_is_signal_return(uintptr_t pc);
 bool th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory);
 
 /* Whether the instruction before `pc` is a call: a return address always follows one. [in-malloc] */
-bool th_cpu_follows_call(uintptr_t pc);
+bool th_cpu_follows_call(uintptr_t pc, struct th_readable *code);
 
 /*
  * Leaves a function that has called nothing and stored nothing yet, a PLT entry for one: the
  * return address is where the call put it.  Right only if th_cpu_follows_call() says so of the
  * new pc; false: it does not, or memory cannot be read, and `cpu` is unchanged. [in-malloc]
  */
-bool th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory);
+bool
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code);
 
 /* The caller's sp, given a frame record at `fp` that holds `caller_fp`. [in-malloc] */
 uintptr_t th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp);

@@ -44,15 +44,14 @@ th_cpu_strip(uintptr_t code)
 }
 
 bool
-th_cpu_is_signal_return(uintptr_t pc)
+th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
 {
 	/* mov $15 (SYS_rt_sigreturn), %rax or %eax; syscall */
 	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	static const uint8_t narrow[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	struct th_readable code = {0};
 	uint8_t bytes[sizeof(wide)];
 
-	if (!th_read_bytes(&code, pc, bytes, sizeof(bytes)))
+	if (!th_read_bytes(code, pc, bytes, sizeof(bytes)))
 		return false;
 	return !memcmp(bytes, wide, sizeof(wide)) || !memcmp(bytes, narrow, sizeof(narrow));
 }
@@ -77,13 +76,12 @@ th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
 }
 
 bool
-th_cpu_follows_call(uintptr_t pc)
+th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
 {
 	enum { LONGEST = 8, REG_FIELD = 7, CALL_INDIRECT = 2 };
-	struct th_readable code = {0};
 	uint8_t before[LONGEST];
 
-	if (!th_read_bytes(&code, pc - LONGEST, before, LONGEST))
+	if (!th_read_bytes(code, pc - LONGEST, before, LONGEST))
 		return false;
 	if (before[LONGEST - 5] == 0xe8)
 		return true;
@@ -95,12 +93,12 @@ th_cpu_follows_call(uintptr_t pc)
 }
 
 bool
-th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory)
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code)
 {
 	uintptr_t sp = cpu->value[TH_DWARF_SP];
 	uintptr_t pc;
 
-	if (!th_read_word(memory, sp, &pc) || !th_cpu_follows_call(pc))
+	if (!th_read_word(memory, sp, &pc) || !th_cpu_follows_call(pc, code))
 		return false;
 	th_cpu_set(cpu, TH_DWARF_PC, pc);
 	th_cpu_set(cpu, TH_DWARF_SP, sp + sizeof(pc));
