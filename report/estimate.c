@@ -10,10 +10,10 @@
  */
 #include "report/estimate.h"
 
-#include "report/interval.h"
-
 #include <math.h>
 #include <stddef.h>
+
+#include "report/interval.h"
 
 /* Blocks that nobody saw are taken to be no smaller: a Java object's header. */
 #define SMALLEST_BLOCK 16.0

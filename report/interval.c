@@ -23,13 +23,13 @@
  */
 #include "report/interval.h"
 
-#include "report/distribution.h"
-
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "report/distribution.h"
+
 #define SCORE_LIMIT 1.959963984540054
+/* Of a score, and of a limit relative to its bracket: far below what intervals are worth. */
 #define PRECISION 1e-6
 #define STEPS_MAX 200
 
