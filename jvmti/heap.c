@@ -20,6 +20,9 @@
  */
 #define PLACE_MASK ((UINT64_C(1) << 42) - 1)
 
+/* Each try meets a change of TLAB with a probability of about one in a thousand. */
+#define READ_TRIES 4
+
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
 	enum th_heap_sampler sampler;
@@ -194,28 +197,53 @@ th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_guard_leave();
 }
 
+struct allocated {
+	uint64_t bytes;      /* without the current TLAB */
+	uint64_t tlab_start; /* 0 = none */
+	uint64_t tlab_top;
+};
+
+/* One after the other, in this order.  The copy fails where a plain read would fault. */
+static bool
+read_allocated(char *thread, struct allocated *ret)
+{
+	const struct th_hotspot *hotspot = heap.hotspot;
+	struct iovec local[] = {{&ret->bytes, 8}, {&ret->tlab_start, 8}, {&ret->tlab_top, 8}};
+	struct iovec remote[] = {{thread + hotspot->allocated_bytes, 8},
+		{thread + hotspot->tlab_start, 8}, {thread + hotspot->tlab_top, 8}};
+
+	return process_vm_readv(getpid(), local, 3, remote, 3, 0) == 24;
+}
+
 /*
  * The bytes of another thread.  Its JavaThread may be deleted at any moment, but not before
  * th_heap_thread_ends() has cleared the pointer: if the pointer is still there afterwards, what
- * was read was valid.  The copy through the kernel fails where a plain read would fault.
+ * was read was valid.
+ *
+ * A thread that changes its TLAB adds the old one to its bytes and then sets start and top: read
+ * in between, they do not belong together (a top of 0 makes 2^64 bytes).  If a second look finds
+ * bytes and start as they were, the top read between the two belongs to them.
  */
 static bool
 read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 {
-	const struct th_hotspot *hotspot = heap.hotspot;
 	char *thread = th_load_acquire(&record->java_thread);
-	uint64_t allocated, start, top;
-	struct iovec local[] = {{&allocated, 8}, {&start, 8}, {&top, 8}};
+	struct allocated first, second;
 
 	if (!thread)
 		return false;
-	struct iovec remote[] = {{thread + hotspot->allocated_bytes, 8},
-		{thread + hotspot->tlab_start, 8}, {thread + hotspot->tlab_top, 8}};
-	if (process_vm_readv(getpid(), local, 3, remote, 3, 0) != 24 ||
-		th_load_acquire(&record->java_thread) != thread)
-		return false;
-	*bytes_ret = allocated + (top - start) - record->java_before;
-	return true;
+	for (int i = 0; i < READ_TRIES; i++) {
+		if (!read_allocated(thread, &first) || !read_allocated(thread, &second) ||
+			th_load_acquire(&record->java_thread) != thread)
+			return false;
+		if (first.bytes != second.bytes || first.tlab_start != second.tlab_start ||
+			first.tlab_top < first.tlab_start)
+			continue;
+		*bytes_ret = first.bytes + (first.tlab_top - first.tlab_start) -
+			     record->java_before;
+		return true;
+	}
+	return false;
 }
 
 static void
