@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <unwind.h>
 
 #if defined(__x86_64__)
@@ -260,12 +259,6 @@ oracle_take_counts(void)
 }
 
 /* --- preparation --------------------------------------------------------------------------- */
-
-bool
-oracle_has_programs(void)
-{
-	return !access(TH_TEST_BUILD "/tests/programs/libthrower.so", R_OK);
-}
 
 void
 oracle_init(void)

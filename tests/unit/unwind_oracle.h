@@ -18,9 +18,6 @@ void oracle_init(void);
 /* Whether libunwind could be opened. */
 bool oracle_has_libunwind(void);
 
-/* Whether the libraries of tests/programs were built; in instrumented builds they are not. */
-bool oracle_has_programs(void);
-
 /*
  * Walks the stack of the caller all three ways.  A difference is printed, with `what` in front,
  * and counted; nothing is asserted, so it can be called on any stack and in signal handlers.
