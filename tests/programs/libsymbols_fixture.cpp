@@ -11,12 +11,12 @@
 #define TEXT(x) TEXT2(x)
 
 /* Marks the instruction at this line.  The section is writable because it gets relocations. */
-#define MARK(number)                                                                           \
-	asm volatile("1: nop\n"                                                                \
-		     ".pushsection th_marks,\"aw\"\n"                                          \
-		     ".balign 8\n"                                                             \
-		     ".quad 1b, " TEXT(__LINE__) ", " #number "\n"                             \
-		     ".popsection")
+#define MARK(number)                                               \
+	asm volatile("1: nop\n"                                    \
+		     ".pushsection th_marks,\"aw\"\n"              \
+		     ".balign 8\n"                                 \
+		     ".quad 1b, " TEXT(__LINE__) ", " #number "\n" \
+						 ".popsection")
 
 struct mark {
 	uintptr_t address;

@@ -28,6 +28,7 @@
 
 #include "preload/launch.h"
 #include "preload/launch_logs.h"
+#include "preload/launch_target.h"
 #include "unify/log_format.h"
 
 #define TEXT_MAX 8192
@@ -185,6 +186,15 @@ assert_refused(int status, const char *why)
 	assert_contains(result.err, why);
 }
 
+/* Whether this program and the commands around it are for one processor. */
+static bool
+can_start_commands(void)
+{
+	char reason[PATH_MAX];
+
+	return th_launch_target_check("sh", reason, sizeof(reason)) == 0;
+}
+
 static int
 set_up(void **state)
 {
@@ -194,7 +204,8 @@ set_up(void **state)
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(chmod(directory, 0755), 0);
 	assert_int_equal(chdir(directory), 0);
-	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	if (can_start_commands()) /* not every emulator knows this name */
+		assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "getppid"), &info), 0);
 	assert_non_null(realpath(info.dli_fname, library));
 	unsetenv("LD_PRELOAD");
@@ -744,9 +755,22 @@ test_signals_of_the_command_are_untouched(void **state)
 	assert_contains(result.out, text);
 }
 
+static void
+test_everything_that_starts_a_command(void **state)
+{
+	(void)state;
+	skip(); /* under an emulator: the commands of this machine are of another processor */
+}
+
 int
 main(int argc, char **argv)
 {
+	const struct CMUnitTest few_tests[] = {
+		cmocka_unit_test(test_everything_that_starts_a_command),
+		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_options_that_are_refused),
+		cmocka_unit_test(test_names_that_a_pattern_stands_for),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exit_status_is_the_command_s),
 		cmocka_unit_test(test_death_by_signal_is_said),
@@ -779,5 +803,7 @@ main(int argc, char **argv)
 		return play_tool(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "write-log") == 0)
 		return play_command(argc, argv);
+	if (!can_start_commands())
+		return cmocka_run_group_tests(few_tests, set_up, tear_down);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -29,6 +29,12 @@
 #	define TH_TEST_BUILD "build"
 #endif
 
+#if defined(__aarch64__)
+#	define OBJCOPY_OF_THIS_MACHINE "aarch64-linux-gnu-objcopy"
+#else
+#	define OBJCOPY_OF_THIS_MACHINE "x86_64-linux-gnu-objcopy"
+#endif
+
 struct mark { /* as in libsymbols_fixture.cpp */
 	uintptr_t address;
 	uint64_t line;
@@ -88,6 +94,15 @@ read_build_id(const char *path, char build_id_ret[TH_BUILD_ID_TEXT])
 	fclose(file);
 }
 
+/* Whether `name` is an objcopy for this machine; leaves it in $OBJCOPY. */
+static bool
+find_objcopy(const char *name)
+{
+	setenv("OBJCOPY", name, 1);
+	return shell("$OBJCOPY --strip-all %s %s/probe.so 2>/dev/null", fixture.library,
+		       fixture.directory) == 0;
+}
+
 static int
 set_up(void **state)
 {
@@ -102,8 +117,7 @@ set_up(void **state)
 	read_marks();
 	read_build_id(fixture.library, fixture.build_id);
 	assert_int_equal(strlen(fixture.build_id), 40);
-	fixture.has_objcopy = shell("objcopy --strip-all %s %s/probe.so 2>/dev/null",
-				      fixture.library, fixture.directory) == 0;
+	fixture.has_objcopy = find_objcopy(OBJCOPY_OF_THIS_MACHINE) || find_objcopy("objcopy");
 	return 0;
 }
 
@@ -258,7 +272,7 @@ test_dynamic_symbols_when_stripped(void **state)
 	(void)state;
 	need_objcopy();
 	snprintf(path, sizeof(path), "%s/stripped.so", fixture.directory);
-	assert_int_equal(shell("objcopy --strip-all %s %s", fixture.library, path), 0);
+	assert_int_equal(shell("$OBJCOPY --strip-all %s %s", fixture.library, path), 0);
 	frames = look_up(
 		path, fixture.build_id, fixture.address[MARK_PLAIN], &count, &warnings);
 	assert_int_equal(count, 1);
@@ -280,7 +294,7 @@ test_offset_when_nothing_names_it(void **state)
 	(void)state;
 	need_objcopy();
 	snprintf(path, sizeof(path), "%s/nameless.so", fixture.directory);
-	assert_int_equal(shell("objcopy --strip-all %s %s", fixture.library, path), 0);
+	assert_int_equal(shell("$OBJCOPY --strip-all %s %s", fixture.library, path), 0);
 	frames = look_up(
 		path, fixture.build_id, fixture.address[MARK_STATIC], &count, &warnings);
 	snprintf(expected, sizeof(expected), "nameless.so+0x%llx",
@@ -301,7 +315,7 @@ test_symbol_table_without_debug_information(void **state)
 	(void)state;
 	need_objcopy();
 	snprintf(path, sizeof(path), "%s/symtab.so", fixture.directory);
-	assert_int_equal(shell("objcopy --strip-debug %s %s", fixture.library, path), 0);
+	assert_int_equal(shell("$OBJCOPY --strip-debug %s %s", fixture.library, path), 0);
 	frames = look_up(
 		path, fixture.build_id, fixture.address[MARK_STATIC], &count, &warnings);
 	assert_int_equal(count, 1);
@@ -315,8 +329,8 @@ test_symbol_table_without_debug_information(void **state)
 static void
 make_split(const char *name, const char *debug_file)
 {
-	assert_int_equal(shell("objcopy --only-keep-debug %s %s/%s && "
-			       "objcopy --strip-all %s %s/%s.so",
+	assert_int_equal(shell("$OBJCOPY --only-keep-debug %s %s/%s && "
+			       "$OBJCOPY --strip-all %s %s/%s.so",
 				 fixture.library, fixture.directory, debug_file,
 				 fixture.library, fixture.directory, name),
 		0);
@@ -398,9 +412,9 @@ test_debug_link_checksum(void **state)
 	(void)state;
 	need_objcopy();
 	snprintf(path, sizeof(path), "%s/linked.so", fixture.directory);
-	assert_int_equal(shell("cd %s && objcopy -R .note.gnu.build-id %s whole.so && "
-			       "objcopy --only-keep-debug whole.so special.dbg && "
-			       "objcopy --strip-all --add-gnu-debuglink=special.dbg whole.so "
+	assert_int_equal(shell("cd %s && $OBJCOPY -R .note.gnu.build-id %s whole.so && "
+			       "$OBJCOPY --only-keep-debug whole.so special.dbg && "
+			       "$OBJCOPY --strip-all --add-gnu-debuglink=special.dbg whole.so "
 			       "linked.so && "
 			       "rm whole.so",
 				 fixture.directory, fixture.library),
@@ -478,7 +492,7 @@ test_debug_file_of_a_replaced_module(void **state)
 	(void)state;
 	need_objcopy();
 	snprintf(directory, sizeof(directory), "%s/symbols", fixture.directory);
-	assert_int_equal(shell("mkdir -p %s/.build-id/%.2s && objcopy --only-keep-debug %s "
+	assert_int_equal(shell("mkdir -p %s/.build-id/%.2s && $OBJCOPY --only-keep-debug %s "
 			       "%s/.build-id/%.2s/%s.debug && cp /proc/%d/exe %s/replaced.so",
 				 directory, fixture.build_id, fixture.library, directory,
 				 fixture.build_id, fixture.build_id + 2, (int)getpid(),
@@ -582,7 +596,7 @@ test_no_server_is_asked(void **state)
 	need_objcopy();
 	server.fd = listen_somewhere(url);
 	snprintf(path, sizeof(path), "%s/asks.so", fixture.directory);
-	assert_int_equal(shell("objcopy --strip-all %s %s", fixture.library, path), 0);
+	assert_int_equal(shell("$OBJCOPY --strip-all %s %s", fixture.library, path), 0);
 	child = fork(); /* who asks waits for an answer, which never comes */
 	if (child == 0) {
 		setenv("DEBUGINFOD_URLS", url, 1);
