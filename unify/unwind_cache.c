@@ -138,22 +138,3 @@ th_rule_from_row(const struct th_cfi_row *row, struct th_rule *ret)
 	else if (!compact(row, ret))
 		*ret = (struct th_rule){.kind = TH_RULE_ROW};
 }
-
-enum th_cfi_result
-th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_readable *memory)
-{
-	uintptr_t cfa = cpu->value[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
-
-	if (!th_cpu_knows(cpu, rule->cfa_register))
-		return TH_CFI_FAILED;
-	for (unsigned saved = rule->saved, k = 0; saved; saved &= saved - 1, k++) {
-		unsigned column = th_preserved_dwarf[__builtin_ctz(saved)];
-		uintptr_t at = cfa + (uintptr_t)((intptr_t)rule->slot[k] * 8);
-
-		if (!th_read_word(memory, at, &cpu->value[column]))
-			return TH_CFI_FAILED;
-		cpu->known |= UINT64_C(1) << column;
-	}
-	cpu->value[TH_DWARF_SP] = cfa;
-	return TH_CFI_CALLER;
-}

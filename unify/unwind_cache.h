@@ -40,10 +40,6 @@ struct th_rule {
 /* The compact form of `row`; TH_RULE_ROW if it has none. [in-malloc] */
 void th_rule_from_row(const struct th_cfi_row *row, struct th_rule *ret);
 
-/* As th_cfi_apply(), for a rule of kind FRAME. [in-malloc] */
-enum th_cfi_result
-th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_readable *memory);
-
 /*
  * The rule stored under `key`, which names a pc in a module for all time (module ids are not
  * used twice), so nothing ever has to be invalidated; 0 is no key. [in-malloc]
@@ -52,5 +48,25 @@ bool th_rule_find(uint64_t key, struct th_rule *ret);
 
 /* Stores, if nobody else is storing at the same place. [in-malloc] */
 void th_rule_store(uint64_t key, const struct th_rule *rule);
+
+/* As th_cfi_apply(), for a rule of kind FRAME; inline, as it runs for every frame. [in-malloc] */
+static inline enum th_cfi_result
+th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_readable *memory)
+{
+	uintptr_t cfa = cpu->value[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
+
+	if (!th_cpu_knows(cpu, rule->cfa_register))
+		return TH_CFI_FAILED;
+	for (unsigned saved = rule->saved, k = 0; saved; saved &= saved - 1, k++) {
+		unsigned column = th_preserved_dwarf[__builtin_ctz(saved)];
+		uintptr_t at = cfa + (uintptr_t)((intptr_t)rule->slot[k] * 8);
+
+		if (!th_read_word(memory, at, &cpu->value[column]))
+			return TH_CFI_FAILED;
+		cpu->known |= UINT64_C(1) << column;
+	}
+	cpu->value[TH_DWARF_SP] = cfa;
+	return TH_CFI_CALLER;
+}
 
 #endif
