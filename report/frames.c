@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/function_starts.h"
 #include "report/java_names.h"
 #include "report/map.h"
 
@@ -20,6 +21,8 @@ struct span {
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
+	struct th_function_starts **starts; /* by module index, made when asked for */
+	bool *has_starts;                   /* they were asked for */
 	struct th_strings strings;
 
 	struct th_map function_ids; /* name << 32 | module << 2 | kind */
@@ -139,6 +142,43 @@ is_runtime_module(const struct th_module_info *module)
 	return false;
 }
 
+/*
+ * The name that the log has for the function at a frame word, NULL if it has none: asked for
+ * where the module's file does not tell.
+ */
+static const struct th_text *
+find_recorded_name(
+	struct th_frames *frames, uint64_t word, const char *path, const char *build_id)
+{
+	const struct th_recording *recording = frames->recording;
+	uint32_t module = th_map_find(&recording->modules_ids, th_frame_module(word));
+
+	if (module == TH_MAP_NONE || !recording->symbols_count)
+		return NULL;
+	if (!frames->has_starts[module])
+		frames->starts[module] = th_function_starts_open(path, build_id);
+	frames->has_starts[module] = true;
+	uint64_t start = th_function_starts_find(frames->starts[module], th_frame_offset(word));
+	uint32_t symbol = th_map_find(
+		&recording->symbols_ids, th_frame_native(th_frame_module(word), start));
+	return start == UINT64_MAX || symbol == TH_MAP_NONE ? NULL
+							    : &recording->symbols[symbol];
+}
+
+static void
+add_native_frame(struct th_frames *frames, struct th_text name, const char *path,
+	enum th_function_kind kind, const struct th_symbol *symbol)
+{
+	char *clean = th_text_clean(name);
+	uint32_t function = intern_function(frames, clean, path, kind);
+	uint32_t file = th_strings_intern_text(
+		&frames->strings, th_text_of(symbol->file ? symbol->file : ""));
+	uint32_t frame = intern_frame(frames, function, file, symbol->line);
+
+	th_array_append(frames, word_frames, frame);
+	free(clean);
+}
+
 static void
 add_native_frames(struct th_frames *frames, uint64_t word)
 {
@@ -152,15 +192,13 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 		frames->symbols, path, build_id, th_frame_offset(word), &symbols);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct th_symbol *symbol = &symbols[i];
-		char *name = th_text_clean(th_text_of(symbol->function));
-		uint32_t function = intern_function(frames, name, path, kind);
-		uint32_t file = th_strings_intern_text(
-			&frames->strings, th_text_of(symbol->file ? symbol->file : ""));
-		uint32_t frame = intern_frame(frames, function, file, symbol->line);
+		const struct th_text *recorded = symbols[i].is_named
+							 ? NULL
+							 : find_recorded_name(frames, word,
+								   path, build_id);
 
-		th_array_append(frames, word_frames, frame);
-		free(name);
+		add_native_frame(frames, recorded ? *recorded : th_text_of(symbols[i].function),
+			path, kind, &symbols[i]);
 	}
 	free(path);
 	free(build_id);
@@ -285,8 +323,8 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 
 	frames->recording = recording;
 	frames->symbols = th_symbols_create(warn, warn_data);
-	if (!frames->symbols)
-		th_out_of_memory();
+	frames->starts = th_allocate(recording->modules_count, sizeof(*frames->starts));
+	frames->has_starts = th_allocate(recording->modules_count, sizeof(bool));
 	th_strings_init(&frames->strings);
 	return frames;
 }
@@ -297,6 +335,10 @@ th_frames_destroy(struct th_frames *frames)
 	if (!frames)
 		return;
 	th_symbols_destroy(frames->symbols);
+	for (size_t i = 0; i < frames->recording->modules_count; i++)
+		th_function_starts_close(frames->starts[i]);
+	free(frames->starts);
+	free(frames->has_starts);
 	th_strings_deinit(&frames->strings);
 	th_map_deinit(&frames->function_ids);
 	th_map_deinit(&frames->place_ids);

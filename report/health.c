@@ -26,8 +26,9 @@ th_health_add(struct th_health *health, bool is_warning, const char *format, ...
 static bool
 is_loss(struct th_text name)
 {
-	static const char *const names[] = {"live_table_full", "methods_full", "java_stack_gc",
-		"java_stack_in_java", "java_stack_failed", "seam_guessed", "unwind_stopped"};
+	static const char *const names[] = {"live_table_full", "live_objects_lost",
+		"methods_full", "java_stack_gc", "java_stack_in_java", "java_stack_failed",
+		"java_stack_starting", "seam_guessed", "unwind_stopped"};
 
 	if (name.length > 8 && !memcmp(name.bytes, "dropped_", 8))
 		return true;

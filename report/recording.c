@@ -1,344 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the log; each event type has a handler.
+ * Loading, and questions that many ask.  What each event adds: recording_events.c.
  */
 #include "report/recording.h"
 
 #include <stdlib.h>
 
 #include "report/allocate.h"
-
-/* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
-#define intern(recording, table, id)                                                       \
-	({                                                                                 \
-		bool added_;                                                               \
-		uint32_t index_ = th_map_intern(&(recording)->table##_ids, (id), &added_); \
-                                                                                           \
-		if (added_)                                                                \
-			th_array_append(                                                   \
-				(recording), table, (__typeof__(*(recording)->table)){0}); \
-		index_;                                                                    \
-	})
-
-/* Times */
-
-static void
-saw_time(struct th_recording *recording, uint64_t time)
-{
-	if (time > recording->end)
-		recording->end = time;
-}
-
-/* Handlers: false when the event makes no sense. */
-
-typedef bool handler(struct th_recording *, const struct th_record *, const union th_decoded *);
-
-static bool
-on_process(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	(void)record;
-	recording->process = (struct th_process_info){
-		.pid = event->process.pid,
-		.parent_pid = event->process.parent_pid,
-		.page_bytes = event->process.page_bytes,
-		.cpus = event->process.cpus,
-		.library_version = event->process.library_version,
-		.executable = event->process.executable,
-		.command = event->process.command,
-		.host = event->process.host,
-	};
-	return true;
-}
-
-static bool
-on_setting(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	struct th_setting_info setting = {event->setting.name, event->setting.value};
-
-	(void)record;
-	th_array_append(recording, settings, setting);
-	return true;
-}
-
-static bool
-on_counter_name(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	const struct th_decoded_counter_name *name = &event->counter_name;
-
-	(void)record;
-	if (name->index >= recording->counters_count)
-		return false;
-	recording->counters[name->index].name = name->name;
-	recording->counters[name->index].description = name->description;
-	return true;
-}
-
-static bool
-on_note(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	struct th_note_info note = {event->note.time, event->note.severity, event->note.text};
-
-	(void)record;
-	th_array_append(recording, notes, note);
-	return true;
-}
-
-static bool
-on_jvm(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	(void)record;
-	recording->jvm = (struct th_jvm_info){
-		.is_known = true,
-		.feature_release = event->jvm.feature_release,
-		.features = event->jvm.features,
-		.version = event->jvm.version,
-		.name = event->jvm.name,
-		.vendor = event->jvm.vendor,
-	};
-	return true;
-}
-
-static bool
-on_module(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	uint32_t index = intern(recording, modules, event->module.module);
-
-	(void)record;
-	recording->modules[index] = (struct th_module_info){
-		.is_known = true,
-		.start = event->module.start,
-		.end = event->module.end,
-		.bias = event->module.bias,
-		.path = event->module.path,
-		.build_id = event->module.build_id,
-	};
-	return true;
-}
-
-static bool
-on_thread(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	uint32_t index = intern(recording, threads, event->thread.thread);
-
-	(void)record;
-	recording->threads[index] = (struct th_thread_info){
-		.is_known = true,
-		.tid = event->thread.tid,
-		.name = event->thread.name,
-	};
-	saw_time(recording, event->thread.time);
-	return true;
-}
-
-static bool
-on_method(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	uint32_t index = intern(recording, methods, event->method.method);
-
-	(void)record;
-	recording->methods[index] = (struct th_method_info){
-		.is_known = true,
-		.modifiers = event->method.modifiers,
-		.class_signature = event->method.class_signature,
-		.name = event->method.name,
-		.signature = event->method.signature,
-		.source_file = event->method.source_file,
-		.lines = event->method.lines,
-	};
-	return true;
-}
-
-static bool
-on_class(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	uint32_t index = intern(recording, classes, event->class.class);
-
-	(void)record;
-	recording->classes[index] = (struct th_class_info){true, event->class.signature};
-	return true;
-}
-
-static bool
-on_stack(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	uint32_t index = intern(recording, stacks, event->stack.stack);
-
-	(void)record;
-	recording->stacks[index] = (struct th_stack_info){
-		.is_known = true,
-		.flags = event->stack.flags,
-		.frames = event->stack.frames,
-	};
-	return true;
-}
-
-/* A sample must have had a chance to be taken, or it would stand for infinitely much. */
-static bool
-is_possible(uint64_t size, uint64_t interval, double keep)
-{
-	return keep > 0 && keep <= 1 && (size || !interval);
-}
-
-static uint32_t
-intern_interval(struct th_recording *recording, uint64_t interval)
-{
-	bool added;
-	uint32_t index = th_map_intern(&recording->interval_ids, interval, &added);
-
-	if (added)
-		th_array_append(recording, intervals, interval);
-	return index;
-}
-
-static bool
-add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample sample,
-	uint64_t interval)
-{
-	uint32_t index = intern_interval(recording, interval);
-
-	if (index >> 24)
-		return false;
-	sample.interval = index & 0xffffff;
-	th_array_append(&recording->samples[heap], items, sample);
-	saw_time(recording, sample.time);
-	return true;
-}
-
-static bool
-on_native_alloc(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	const struct th_decoded_native_alloc *alloc = &event->native_alloc;
-
-	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
-		return false;
-	struct th_sample sample = {
-		.time = alloc->time,
-		.size = alloc->size,
-		.thread_bytes = alloc->thread_bytes,
-		.record = (uint32_t)(record->offset / 8),
-		.stack = intern(recording, stacks, alloc->stack),
-		.thread = intern(recording, threads, alloc->thread),
-		.keep = (float)alloc->keep,
-		.function = alloc->function & 15,
-		.flags = alloc->flags & 15,
-	};
-	return add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval);
-}
-
-static bool
-on_java_alloc(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	const struct th_decoded_java_alloc *alloc = &event->java_alloc;
-
-	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
-		return false;
-	struct th_sample sample = {
-		.time = alloc->time,
-		.size = alloc->size,
-		.thread_bytes = alloc->thread_bytes,
-		.record = (uint32_t)(record->offset / 8),
-		.stack = intern(recording, stacks, alloc->stack),
-		.thread = intern(recording, threads, alloc->thread),
-		.class = intern(recording, classes, alloc->class),
-		.keep = (float)alloc->keep,
-		.flags = alloc->flags & 15,
-	};
-	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
-}
-
-static bool
-on_native_free(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	struct th_free_info freed = {
-		.time = event->native_free.time,
-		.record = (uint32_t)(event->native_free.sample / 8),
-		.thread = intern(recording, threads, event->native_free.thread),
-	};
-
-	(void)record;
-	th_array_append(recording, frees, freed);
-	saw_time(recording, freed.time);
-	return true;
-}
-
-static bool
-on_thread_bytes(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	uint32_t thread = event->thread_bytes.thread;
-	struct th_thread_bytes_info bytes = {
-		.time = event->thread_bytes.time,
-		.bytes = event->thread_bytes.bytes,
-		.thread = thread ? intern(recording, threads, thread) : TH_MAP_NONE,
-		.heap = event->thread_bytes.heap,
-	};
-
-	(void)record;
-	if (bytes.heap != TH_HEAP_JAVA && bytes.heap != TH_HEAP_NATIVE)
-		return false;
-	th_array_append(recording, thread_bytes, bytes);
-	saw_time(recording, bytes.time);
-	return true;
-}
-
-static bool
-on_end(struct th_recording *recording, const struct th_record *record,
-	const union th_decoded *event)
-{
-	(void)record;
-	recording->is_complete = true;
-	saw_time(recording, event->end.time);
-	return true;
-}
-
-static handler *const handlers[] = {
-	[TH_EVENT_PROCESS] = on_process,
-	[TH_EVENT_SETTING] = on_setting,
-	[TH_EVENT_COUNTER_NAME] = on_counter_name,
-	[TH_EVENT_NOTE] = on_note,
-	[TH_EVENT_JVM] = on_jvm,
-	[TH_EVENT_MODULE] = on_module,
-	[TH_EVENT_THREAD] = on_thread,
-	[TH_EVENT_METHOD] = on_method,
-	[TH_EVENT_CLASS] = on_class,
-	[TH_EVENT_STACK] = on_stack,
-	[TH_EVENT_NATIVE_ALLOC] = on_native_alloc,
-	[TH_EVENT_NATIVE_FREE] = on_native_free,
-	[TH_EVENT_JAVA_ALLOC] = on_java_alloc,
-	[TH_EVENT_THREAD_BYTES] = on_thread_bytes,
-	[TH_EVENT_END] = on_end,
-};
-#define HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
+#include "report/recording_events.h"
 
 /* Loading */
-
-static void
-handle(struct th_recording *recording, const struct th_record *record)
-{
-	union th_decoded event;
-
-	recording->records++;
-	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD)
-		th_schema_learn(recording->schema, record);
-	else if (record->type >= HANDLERS || !handlers[record->type])
-		recording->unknown++;
-	else if (!th_schema_decode(recording->schema, record, &event) ||
-		 !handlers[record->type](recording, record, &event))
-		recording->undecodable++;
-}
 
 static void
 read_counters(struct th_recording *recording)
@@ -373,7 +44,7 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	read_counters(recording);
 	struct th_cursor cursor = th_reader_start(reader);
 	while (th_reader_next(&cursor, &record))
-		handle(recording, &record);
+		th_recording_add_event(recording, &record);
 	recording->torn = cursor.torn;
 	recording->damaged = cursor.damaged;
 	*recording_ret = recording;
@@ -389,12 +60,14 @@ free_tables(struct th_recording *recording)
 	th_map_deinit(&recording->classes_ids);
 	th_map_deinit(&recording->stacks_ids);
 	th_map_deinit(&recording->interval_ids);
+	th_map_deinit(&recording->symbols_ids);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->methods);
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
+	free(recording->symbols);
 }
 
 void
@@ -409,6 +82,11 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->samples[TH_HEAP_JAVA].items);
 	free(recording->samples[TH_HEAP_NATIVE].items);
 	free(recording->frees);
+	free(recording->deaths);
+	free(recording->losses);
+	free(recording->levels);
+	free(recording->collections);
+	free(recording->heap_uses);
 	free(recording->thread_bytes);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);

@@ -111,11 +111,35 @@ struct th_sample {
 	uint32_t flags : 4;     /* enum th_native_alloc_flag or th_java_alloc_flag */
 };
 
-/* A sampled native block was freed.  What live-bytes and temp-bytes will be computed from. */
+/*
+ * The end of a sampled allocation: a native block was freed, a Java object was found collected
+ * or is not followed any more.  What live-bytes and temp-bytes will be computed from.
+ */
 struct th_free_info {
 	uint64_t time;
 	uint32_t record; /* file offset / 8 of the allocation */
-	uint32_t thread;
+	uint32_t thread; /* native only: index of the thread that freed */
+};
+
+/* From `time` on one of 2^level sampled Java objects is followed. */
+struct th_level_info {
+	uint64_t time;
+	uint32_t level;
+};
+
+/* A collection, and what it left in use. */
+struct th_collection_info {
+	uint64_t start;
+	uint64_t end;
+	uint32_t number;
+	struct th_text kind;
+};
+
+struct th_heap_use_info {
+	uint64_t time;
+	uint64_t used;
+	uint64_t committed;
+	uint32_t collections; /* so far */
 };
 
 /* Exact bytes of a thread at a point in time. */
@@ -161,10 +185,18 @@ struct th_recording {
 	TH_TABLE(struct th_class_info, classes);
 	TH_TABLE(struct th_stack_info, stacks);
 
+	/* Names of functions that modules may not tell; ids are th_frame_native() of the start. */
+	TH_TABLE(struct th_text, symbols);
+
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_map interval_ids;
 	struct th_samples samples[TH_HEAPS];
-	TH_ARRAY(struct th_free_info, frees);
+	TH_ARRAY(struct th_free_info, frees);  /* native */
+	TH_ARRAY(struct th_free_info, deaths); /* Java */
+	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
+	TH_ARRAY(struct th_level_info, levels);
+	TH_ARRAY(struct th_collection_info, collections);
+	TH_ARRAY(struct th_heap_use_info, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 
 	uint64_t records;

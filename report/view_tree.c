@@ -23,6 +23,9 @@
 /* Deeper levels are all indented alike: the path has to remain readable. */
 #define DEEPEST_INDENT 40
 
+static const char *const heap_names[] = {
+	[TH_HEAP_JAVA] = "Java heap", [TH_HEAP_NATIVE] = "native heap"};
+
 struct node {
 	uint32_t function;
 	uint32_t first_child;
@@ -272,12 +275,10 @@ print_heading(const struct tree *tree)
 {
 	const char *value = tree->profile->options->value == TH_VALUE_ALLOC_OBJECTS ? "objects"
 										    : "bytes";
-	static const char *const names[] = {
-		[TH_HEAP_JAVA] = "Java heap", [TH_HEAP_NATIVE] = "native heap"};
 
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%-*s", FIGURE_COLUMNS, names[heap]);
+			fprintf(tree->file, "%-*s", FIGURE_COLUMNS, heap_names[heap]);
 	}
 	fputc('\n', tree->file);
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
@@ -290,17 +291,22 @@ print_heading(const struct tree *tree)
 static void
 print_cut(const struct tree *tree)
 {
-	double java = th_profile_point(tree->profile, &tree->cut[TH_HEAP_JAVA]);
-	double native = th_profile_point(tree->profile, &tree->cut[TH_HEAP_NATIVE]);
+	const char *before = ", together ";
 
 	if (!tree->cut_count)
 		return;
-	fprintf(tree->file,
-		"left out: %s branches below %g %%, together %s of the Java heap and %s of "
-		"the native heap; --min 0 shows all\n",
-		th_format_count(tree->cut_count).text, tree->profile->options->min_share,
-		th_format_share(java, tree->whole[TH_HEAP_JAVA]).text,
-		th_format_share(native, tree->whole[TH_HEAP_NATIVE]).text);
+	fprintf(tree->file, "left out: %s branches below %g %%",
+		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		double value = th_profile_point(tree->profile, &tree->cut[heap]);
+
+		if (!th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			continue;
+		fprintf(tree->file, "%s%s of the %s", before,
+			th_format_share(value, tree->whole[heap]).text, heap_names[heap]);
+		before = " and ";
+	}
+	fputs("; --min 0 shows all\n", tree->file);
 }
 
 /* Columns for paths when the output is a terminal, 0 otherwise. */

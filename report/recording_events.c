@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each event type has a handler that adds what the event says to the recording.
+ */
+#include "report/recording_events.h"
+
+#include "report/allocate.h"
+
+/* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
+#define intern(recording, table, id)                                                       \
+	({                                                                                 \
+		bool added_;                                                               \
+		uint32_t index_ = th_map_intern(&(recording)->table##_ids, (id), &added_); \
+                                                                                           \
+		if (added_)                                                                \
+			th_array_append(                                                   \
+				(recording), table, (__typeof__(*(recording)->table)){0}); \
+		index_;                                                                    \
+	})
+
+/* Times */
+
+static void
+saw_time(struct th_recording *recording, uint64_t time)
+{
+	if (time > recording->end)
+		recording->end = time;
+}
+
+/* Handlers: false when the event makes no sense. */
+
+typedef bool handler(struct th_recording *, const struct th_record *, const union th_decoded *);
+
+static bool
+on_process(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	recording->process = (struct th_process_info){
+		.pid = event->process.pid,
+		.parent_pid = event->process.parent_pid,
+		.page_bytes = event->process.page_bytes,
+		.cpus = event->process.cpus,
+		.library_version = event->process.library_version,
+		.executable = event->process.executable,
+		.command = event->process.command,
+		.host = event->process.host,
+	};
+	return true;
+}
+
+static bool
+on_setting(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_setting_info setting = {event->setting.name, event->setting.value};
+
+	(void)record;
+	th_array_append(recording, settings, setting);
+	return true;
+}
+
+static bool
+on_counter_name(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_counter_name *name = &event->counter_name;
+
+	(void)record;
+	if (name->index >= recording->counters_count)
+		return false;
+	recording->counters[name->index].name = name->name;
+	recording->counters[name->index].description = name->description;
+	return true;
+}
+
+static bool
+on_note(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_note_info note = {event->note.time, event->note.severity, event->note.text};
+
+	(void)record;
+	th_array_append(recording, notes, note);
+	return true;
+}
+
+static bool
+on_jvm(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	recording->jvm = (struct th_jvm_info){
+		.is_known = true,
+		.feature_release = event->jvm.feature_release,
+		.features = event->jvm.features,
+		.version = event->jvm.version,
+		.name = event->jvm.name,
+		.vendor = event->jvm.vendor,
+	};
+	return true;
+}
+
+static bool
+on_module(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	uint32_t index = intern(recording, modules, event->module.module);
+
+	(void)record;
+	recording->modules[index] = (struct th_module_info){
+		.is_known = true,
+		.start = event->module.start,
+		.end = event->module.end,
+		.bias = event->module.bias,
+		.path = event->module.path,
+		.build_id = event->module.build_id,
+	};
+	return true;
+}
+
+static bool
+on_thread(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	uint32_t index = intern(recording, threads, event->thread.thread);
+
+	(void)record;
+	recording->threads[index] = (struct th_thread_info){
+		.is_known = true,
+		.tid = event->thread.tid,
+		.name = event->thread.name,
+	};
+	saw_time(recording, event->thread.time);
+	return true;
+}
+
+static bool
+on_method(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	uint32_t index = intern(recording, methods, event->method.method);
+
+	(void)record;
+	recording->methods[index] = (struct th_method_info){
+		.is_known = true,
+		.modifiers = event->method.modifiers,
+		.class_signature = event->method.class_signature,
+		.name = event->method.name,
+		.signature = event->method.signature,
+		.source_file = event->method.source_file,
+		.lines = event->method.lines,
+	};
+	return true;
+}
+
+static bool
+on_class(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	uint32_t index = intern(recording, classes, event->class.class);
+
+	(void)record;
+	recording->classes[index] = (struct th_class_info){true, event->class.signature};
+	return true;
+}
+
+static bool
+on_stack(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	uint32_t index = intern(recording, stacks, event->stack.stack);
+
+	(void)record;
+	recording->stacks[index] = (struct th_stack_info){
+		.is_known = true,
+		.flags = event->stack.flags,
+		.frames = event->stack.frames,
+	};
+	return true;
+}
+
+/* A sample must have had a chance to be taken, or it would stand for infinitely much. */
+static bool
+is_possible(uint64_t size, uint64_t interval, double keep)
+{
+	return keep > 0 && keep <= 1 && (size || !interval);
+}
+
+static uint32_t
+intern_interval(struct th_recording *recording, uint64_t interval)
+{
+	bool added;
+	uint32_t index = th_map_intern(&recording->interval_ids, interval, &added);
+
+	if (added)
+		th_array_append(recording, intervals, interval);
+	return index;
+}
+
+static bool
+add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample sample,
+	uint64_t interval)
+{
+	uint32_t index = intern_interval(recording, interval);
+
+	if (index >> 24)
+		return false;
+	sample.interval = index & 0xffffff;
+	th_array_append(&recording->samples[heap], items, sample);
+	saw_time(recording, sample.time);
+	return true;
+}
+
+static bool
+on_native_alloc(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_native_alloc *alloc = &event->native_alloc;
+
+	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
+		return false;
+	struct th_sample sample = {
+		.time = alloc->time,
+		.size = alloc->size,
+		.thread_bytes = alloc->thread_bytes,
+		.record = (uint32_t)(record->offset / 8),
+		.stack = intern(recording, stacks, alloc->stack),
+		.thread = intern(recording, threads, alloc->thread),
+		.keep = (float)alloc->keep,
+		.function = alloc->function & 15,
+		.flags = alloc->flags & 15,
+	};
+	return add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval);
+}
+
+static bool
+on_java_alloc(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_java_alloc *alloc = &event->java_alloc;
+
+	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
+		return false;
+	struct th_sample sample = {
+		.time = alloc->time,
+		.size = alloc->size,
+		.thread_bytes = alloc->thread_bytes,
+		.record = (uint32_t)(record->offset / 8),
+		.stack = intern(recording, stacks, alloc->stack),
+		.thread = intern(recording, threads, alloc->thread),
+		.class = intern(recording, classes, alloc->class),
+		.keep = (float)alloc->keep,
+		.flags = alloc->flags & 15,
+	};
+	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
+}
+
+static bool
+on_native_free(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_free_info freed = {
+		.time = event->native_free.time,
+		.record = (uint32_t)(event->native_free.sample / 8),
+		.thread = intern(recording, threads, event->native_free.thread),
+	};
+
+	(void)record;
+	th_array_append(recording, frees, freed);
+	saw_time(recording, freed.time);
+	return true;
+}
+
+/* What JAVA_DEATH and JAVA_LOST have in common. */
+static struct th_free_info
+end_of_object(uint64_t time, uint64_t sample)
+{
+	return (struct th_free_info){
+		.time = time, .record = (uint32_t)(sample / 8), .thread = TH_MAP_NONE};
+}
+
+static bool
+on_java_death(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_free_info death = end_of_object(
+		event->java_death.time, event->java_death.sample);
+
+	(void)record;
+	th_array_append(recording, deaths, death);
+	saw_time(recording, death.time);
+	return true;
+}
+
+static bool
+on_java_lost(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_free_info loss = end_of_object(
+		event->java_lost.time, event->java_lost.sample);
+
+	(void)record;
+	th_array_append(recording, losses, loss);
+	saw_time(recording, loss.time);
+	return true;
+}
+
+static bool
+on_java_level(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_level_info level = {event->java_level.time, event->java_level.level};
+
+	(void)record;
+	th_array_append(recording, levels, level);
+	saw_time(recording, level.time);
+	return true;
+}
+
+static bool
+on_collection(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_collection_info collection = {
+		.start = event->collection.start,
+		.end = event->collection.end,
+		.number = event->collection.number,
+		.kind = event->collection.kind,
+	};
+
+	(void)record;
+	th_array_append(recording, collections, collection);
+	saw_time(recording, collection.end);
+	return true;
+}
+
+static bool
+on_heap_use(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_heap_use_info use = {
+		.time = event->heap_use.time,
+		.used = event->heap_use.used,
+		.committed = event->heap_use.committed,
+		.collections = event->heap_use.collections,
+	};
+
+	(void)record;
+	th_array_append(recording, heap_uses, use);
+	saw_time(recording, use.time);
+	return true;
+}
+
+static bool
+on_symbol(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_symbol *symbol = &event->symbol;
+	uint32_t index = intern(
+		recording, symbols, th_frame_native(symbol->module, symbol->offset));
+
+	(void)record;
+	recording->symbols[index] = symbol->name;
+	return true;
+}
+
+static bool
+on_thread_bytes(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	uint32_t thread = event->thread_bytes.thread;
+	struct th_thread_bytes_info bytes = {
+		.time = event->thread_bytes.time,
+		.bytes = event->thread_bytes.bytes,
+		.thread = thread ? intern(recording, threads, thread) : TH_MAP_NONE,
+		.heap = event->thread_bytes.heap,
+	};
+
+	(void)record;
+	if (bytes.heap != TH_HEAP_JAVA && bytes.heap != TH_HEAP_NATIVE)
+		return false;
+	th_array_append(recording, thread_bytes, bytes);
+	saw_time(recording, bytes.time);
+	return true;
+}
+
+static bool
+on_end(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	recording->is_complete = true;
+	saw_time(recording, event->end.time);
+	return true;
+}
+
+static handler *const handlers[] = {
+	[TH_EVENT_PROCESS] = on_process,
+	[TH_EVENT_SETTING] = on_setting,
+	[TH_EVENT_COUNTER_NAME] = on_counter_name,
+	[TH_EVENT_NOTE] = on_note,
+	[TH_EVENT_JVM] = on_jvm,
+	[TH_EVENT_MODULE] = on_module,
+	[TH_EVENT_THREAD] = on_thread,
+	[TH_EVENT_METHOD] = on_method,
+	[TH_EVENT_CLASS] = on_class,
+	[TH_EVENT_STACK] = on_stack,
+	[TH_EVENT_NATIVE_ALLOC] = on_native_alloc,
+	[TH_EVENT_NATIVE_FREE] = on_native_free,
+	[TH_EVENT_JAVA_ALLOC] = on_java_alloc,
+	[TH_EVENT_THREAD_BYTES] = on_thread_bytes,
+	[TH_EVENT_END] = on_end,
+	[TH_EVENT_COLLECTION] = on_collection,
+	[TH_EVENT_HEAP_USE] = on_heap_use,
+	[TH_EVENT_JAVA_DEATH] = on_java_death,
+	[TH_EVENT_JAVA_LOST] = on_java_lost,
+	[TH_EVENT_JAVA_LEVEL] = on_java_level,
+	[TH_EVENT_SYMBOL] = on_symbol,
+};
+#define HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
+
+void
+th_recording_add_event(struct th_recording *recording, const struct th_record *record)
+{
+	union th_decoded event;
+
+	recording->records++;
+	if (record->type == TH_EVENT_EVENT_TYPE || record->type == TH_EVENT_EVENT_FIELD)
+		th_schema_learn(recording->schema, record);
+	else if (record->type >= HANDLERS || !handlers[record->type])
+		recording->unknown++;
+	else if (!th_schema_decode(recording->schema, record, &event) ||
+		 !handlers[record->type](recording, record, &event))
+		recording->undecodable++;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each event of a log adds to the recording. */
+#ifndef TH_REPORT_RECORDING_EVENTS_H
+#define TH_REPORT_RECORDING_EVENTS_H
+
+#include "report/recording.h"
+
+/*
+ * Adds one record, in the order of the log.  What cannot be decoded or makes no sense is
+ * counted and left out. [offline]
+ */
+void th_recording_add_event(struct th_recording *recording, const struct th_record *record);
+
+#endif
