@@ -13,6 +13,8 @@
 
 /* Of the native samples taken below a Java frame, how many have to carry it. */
 #define JAVA_SHARE 0.99
+/* And how many may have been taken while a collection stopped the world. */
+#define COLLECTING_SHARE_MAX 0.05
 #define OPTIONS_MAX 16
 #define PATH_FRAMES_MAX 32
 
@@ -183,13 +185,18 @@ ways_into_c(const struct th_jdk *jdk)
 
 /* --- how many native samples carry their Java frames ------------------------------------- */
 
-/* A program in a steady state, all of whose allocations are counted: not only the known sites. */
+/*
+ * All native samples of a program in a steady state, not only those of known sites.  The VM
+ * refuses to walk a stack while a collection stops the world, so samples that other threads take
+ * then are counted apart: they depend on how often it collects.
+ */
 static void
 native_samples_carry_java_frames(const struct th_jdk *jdk)
 {
 	struct th_recording recording;
 	double below;
 	double found;
+	double collecting;
 
 	record(jdk, NULL,
 		TH_WORDS("--volume", "32M", "--threads", "2", "sizes", "functions", "jni",
@@ -197,10 +204,13 @@ native_samples_carry_java_frames(const struct th_jdk *jdk)
 		&recording);
 	below = th_recording_counter(&recording, "java_stack_below");
 	found = th_recording_counter(&recording, "java_stack_found");
-	print_message("%.0f of %.0f native samples below Java carry their Java frames\n", found,
-		below);
+	collecting = th_recording_counter(&recording, "java_stack_gc");
+	print_message("%.0f of %.0f native samples below Java carry their Java frames, "
+		      "%.0f were taken during a collection\n",
+		found, below, collecting);
 	assert_true(below >= 1000);
-	assert_true(found <= below && found >= JAVA_SHARE * below);
+	assert_true(found >= JAVA_SHARE * (below - collecting) && found <= below);
+	assert_true(collecting <= COLLECTING_SHARE_MAX * below);
 	assert_true(
 		th_recording_counter(&recording, "seam_guessed") <= (1 - JAVA_SHARE) * below);
 	th_recording_deinit(&recording);
