@@ -246,17 +246,21 @@ static bool
 translate(struct th_java_stack *stack)
 {
 	const call_frame *frames = stack->raw;
+	uint32_t own = 0; /* behind the last frame that is certainly the thread's own */
 
 	for (uint32_t i = 0; i < stack->count; i++) {
 		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
 			       : frames[i].bci < 0          ? TH_BCI_UNKNOWN
 							    : (uint32_t)frames[i].bci;
 		uint32_t method = th_methods_id(frames[i].method);
+		enum th_method_mount mount = th_methods_mount(method);
 
-		if (th_methods_is_mount(method)) {
-			stack->count = i;
+		if (mount == TH_MOUNT_BASE) {
+			stack->count = own;
 			return true;
 		}
+		if (mount == TH_MOUNT_NONE)
+			own = i + 1;
 		stack->frames[i] = th_frame_java(method, bci);
 	}
 	return false;

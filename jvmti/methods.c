@@ -13,12 +13,12 @@
 #define LINES_MAX 8192
 
 static struct {
-	jmethodID *slots;        /* atomic, claimed by compare-and-swap; id = index + 1 */
-	uint32_t *pending;       /* ids in order of first sight; atomic, 0 = not yet stored */
-	uint32_t count;          /* atomic: entries of `pending` */
-	uint32_t named;          /* one writer: the naming thread */
-	unsigned char *is_mount; /* atomic, by index of the slot */
-	uint64_t *lines;         /* its buffer */
+	jmethodID *slots;      /* atomic, claimed by compare-and-swap; id = index + 1 */
+	uint32_t *pending;     /* ids in order of first sight; atomic, 0 = not yet stored */
+	uint32_t count;        /* atomic: entries of `pending` */
+	uint32_t named;        /* one writer: the naming thread */
+	unsigned char *mounts; /* atomic, enum th_method_mount, by index of the slot */
+	uint64_t *lines;       /* its buffer */
 } methods;
 
 bool
@@ -28,9 +28,9 @@ th_methods_init(void)
 		return true;
 	methods.pending = th_memory_map(TH_METHODS_MAX * sizeof(*methods.pending));
 	methods.lines = th_memory_map(LINES_MAX * sizeof(*methods.lines));
-	methods.is_mount = th_memory_map(SLOTS);
+	methods.mounts = th_memory_map(SLOTS);
 	methods.slots = th_memory_map(SLOTS * sizeof(*methods.slots));
-	return methods.slots && methods.pending && methods.lines && methods.is_mount;
+	return methods.slots && methods.pending && methods.lines && methods.mounts;
 }
 
 static uint32_t
@@ -68,26 +68,28 @@ th_methods_id(jmethodID method)
 	return 0;
 }
 
-bool
-th_methods_is_mount(uint32_t id)
+enum th_method_mount
+th_methods_mount(uint32_t id)
 {
-	return id && th_load_relaxed(&methods.is_mount[id - 1]);
+	return id ? (enum th_method_mount)th_load_relaxed(&methods.mounts[id - 1])
+		  : TH_MOUNT_NONE;
 }
 
 /* Classes */
 
 /* What the VM itself puts below the frames of a virtual thread. */
-static const struct {
+static const struct mount {
 	const char *class_signature;
 	const char *method;
 	const char *signature; /* NULL: any */
+	enum th_method_mount mount;
 } mounts[] = {
-	{"Ljava/lang/Thread;", "runWith", NULL},
-	{"Ljava/lang/VirtualThread;", "run", "(Ljava/lang/Runnable;)V"},
-	{"Ljava/lang/VirtualThread$VThreadContinuation$1;", "run", "()V"},
-	{"Ljdk/internal/vm/Continuation;", "enter", NULL},
-	{"Ljdk/internal/vm/Continuation;", "enter0", NULL},
-	{"Ljdk/internal/vm/Continuation;", "enterSpecial", NULL},
+	{"Ljava/lang/Thread;", "runWith", NULL, TH_MOUNT_ABOVE},
+	{"Ljava/lang/VirtualThread;", "run", "(Ljava/lang/Runnable;)V", TH_MOUNT_BASE},
+	{"Ljava/lang/VirtualThread$VThreadContinuation$1;", "run", "()V", TH_MOUNT_BASE},
+	{"Ljdk/internal/vm/Continuation;", "enter", NULL, TH_MOUNT_BASE},
+	{"Ljdk/internal/vm/Continuation;", "enter0", NULL, TH_MOUNT_BASE},
+	{"Ljdk/internal/vm/Continuation;", "enterSpecial", NULL, TH_MOUNT_BASE},
 };
 #define MOUNT_COUNT (sizeof(mounts) / sizeof(mounts[0]))
 
@@ -100,24 +102,24 @@ has_mounts(const char *class_signature)
 	return false;
 }
 
-static bool
-is_mount(const char *class_signature, const char *method, const char *signature)
+static enum th_method_mount
+find_mount(const char *class_signature, const char *method, const char *signature)
 {
-	for (size_t i = 0; i < MOUNT_COUNT; i++)
-		if (!strcmp(class_signature, mounts[i].class_signature) &&
-			!strcmp(method, mounts[i].method) &&
-			(!mounts[i].signature || !strcmp(signature, mounts[i].signature)))
-			return true;
-	return false;
+	for (const struct mount *mount = mounts; mount < mounts + MOUNT_COUNT; mount++)
+		if (!strcmp(class_signature, mount->class_signature) &&
+			!strcmp(method, mount->method) &&
+			(!mount->signature || !strcmp(signature, mount->signature)))
+			return mount->mount;
+	return TH_MOUNT_NONE;
 }
 
 static void
-mark_mount(jmethodID method)
+mark_mount(jmethodID method, enum th_method_mount mount)
 {
-	uint32_t id = th_methods_id(method);
+	uint32_t id = mount == TH_MOUNT_NONE ? 0 : th_methods_id(method);
 
 	if (id)
-		th_store_relaxed(&methods.is_mount[id - 1], 1);
+		th_store_relaxed(&methods.mounts[id - 1], (unsigned char)mount);
 }
 
 static void
@@ -129,8 +131,7 @@ mark_mounts(jvmtiEnv *jvmti, const char *class_signature, const jmethodID *ids, 
 	for (jint i = 0; i < count; i++) {
 		if ((*jvmti)->GetMethodName(jvmti, ids[i], &method, &signature, NULL))
 			continue;
-		if (is_mount(class_signature, method, signature))
-			mark_mount(ids[i]);
+		mark_mount(ids[i], find_mount(class_signature, method, signature));
 		(*jvmti)->Deallocate(jvmti, (unsigned char *)method);
 		(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
 	}

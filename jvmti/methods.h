@@ -30,11 +30,15 @@ void th_methods_prepare(jvmtiEnv *jvmti, jclass type);
 /* The same for all classes that are loaded. [jvmti] */
 void th_methods_prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env);
 
-/*
- * Whether the method is part of what stands below a virtual thread's own frames
- * (Continuation.enter and its like). [in-malloc]
- */
-bool th_methods_is_mount(uint32_t id);
+/* What a method is to the stack of a virtual thread. */
+enum th_method_mount {
+	TH_MOUNT_NONE,
+	TH_MOUNT_BASE, /* stands below the thread's own frames (Continuation.enter and its like) */
+	TH_MOUNT_ABOVE, /* stands between those and the thread's own; platform threads have it too */
+};
+
+/* [in-malloc] */
+enum th_method_mount th_methods_mount(uint32_t id);
 
 /* Whether methods wait for their names. [any] */
 bool th_methods_are_pending(void);

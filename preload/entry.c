@@ -25,15 +25,10 @@ EXPORT void cfree(void *block);
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-/*
- * Takes a block off the countdown.  True: below zero, the slow path has to look.  A size beyond
- * 2^63 wraps the countdown, and fails in the next allocator: the slow path gives it back.
- */
 static inline bool
 is_due(size_t size)
 {
-	th_thread.countdown = (int64_t)((uint64_t)th_thread.countdown - size);
-	return UNLIKELY(th_thread.countdown < 0) || UNLIKELY((int64_t)size < 0);
+	return UNLIKELY(th_countdown_take(&th_thread.countdown, size));
 }
 
 /* Allocating */

@@ -423,8 +423,7 @@ static bool
 first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
 {
 	th_thread_draw(record, recorder.settings.interval, bytes - size);
-	th_thread.guarded_countdown -= (int64_t)size;
-	return th_thread.guarded_countdown < 0;
+	return th_countdown_take(&th_thread.guarded_countdown, size);
 }
 
 static void
@@ -451,7 +450,7 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 		.size = size, .address = (uintptr_t)block, .function = function};
 
 	if (!block) {
-		th_thread.countdown = (int64_t)((uint64_t)th_thread.countdown + size);
+		th_thread.countdown += size;
 		return;
 	}
 	/* Only a signal handler that interrupted the guard's own first lines comes here in it. */

@@ -83,9 +83,9 @@ void th_recorder_reset(void);
 void th_recorder_set_java(const struct th_java_provider *provider);
 
 /*
- * The slow path of every allocation function: the countdown of the calling thread has fallen
- * below zero with this block, which the next allocator returned (NULL: it failed, the bytes are
- * given back). Preserves errno. [in-malloc]
+ * The slow path of every allocation function: this block, which the next allocator returned, took
+ * up the countdown of the calling thread.  NULL: it failed, the bytes are given back. Preserves
+ * errno. [in-malloc]
  */
 void th_recorder_allocated(void *block, size_t size, enum th_alloc_function function);
 

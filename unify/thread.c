@@ -61,7 +61,7 @@ th_guard_leave(void)
 }
 
 static void
-set_countdown(int64_t countdown)
+set_countdown(uint64_t countdown)
 {
 	if (th_thread.guard)
 		th_thread.guarded_countdown = countdown;
@@ -69,7 +69,7 @@ set_countdown(int64_t countdown)
 		th_thread.countdown = countdown;
 }
 
-static int64_t
+static uint64_t
 get_countdown(void)
 {
 	return th_thread.guard ? th_thread.guarded_countdown : th_thread.countdown;
@@ -82,28 +82,32 @@ th_thread_native_bytes(void)
 {
 	uint64_t drawn = th_thread.record ? th_thread.record->drawn : 0;
 
-	return drawn - (uint64_t)get_countdown();
+	return drawn - get_countdown();
 }
 
 void
 th_thread_draw(struct th_thread_record *record, uint64_t interval, uint64_t bytes)
 {
-	/* Interval 0: below zero for good, every allocation takes the slow path. */
-	int64_t countdown = interval ? th_sampler_draw(&record->random, interval) : -1;
+	/*
+	 * The draw says how many bytes go by unseen; the one behind them is sampled.  Interval 0:
+	 * used up for good, every allocation takes the slow path.
+	 */
+	uint64_t countdown = interval ? (uint64_t)th_sampler_draw(&record->random, interval) + 1
+				      : 0;
 
 	record->interval = interval;
 	record->has_drawn = true;
-	th_store_relaxed(&record->drawn, bytes + (uint64_t)countdown);
+	th_store_relaxed(&record->drawn, bytes + countdown);
 	set_countdown(countdown);
 }
 
 void
-th_thread_postpone(int64_t bytes)
+th_thread_postpone(uint64_t bytes)
 {
 	struct th_thread_record *record = th_thread.record;
 
 	if (record)
-		th_store_relaxed(&record->drawn, th_thread_native_bytes() + (uint64_t)bytes);
+		th_store_relaxed(&record->drawn, th_thread_native_bytes() + bytes);
 	set_countdown(bytes);
 }
 
@@ -125,6 +129,19 @@ fresh_record(void)
 	}
 	registry.slab_left--;
 	return registry.slab++;
+}
+
+/*
+ * The seed of a thread's stream.  Mixed, so that neighbouring seeds of the process do not give
+ * the same streams to neighbouring threads.
+ */
+static uint64_t
+stream_seed(uint32_t id)
+{
+	struct th_random random;
+
+	th_random_seed(&random, registry.seed);
+	return th_random_next(&random) ^ (uint64_t)id * 0x9e3779b97f4a7c15u;
 }
 
 /* A record under a new id, linked into the list of all; NULL when there is none. */
@@ -178,7 +195,7 @@ th_thread_record(void)
 		return NULL;
 	}
 	record->tid = (uint32_t)syscall(SYS_gettid);
-	th_random_seed(&record->random, registry.seed + record->id);
+	th_random_seed(&record->random, stream_seed(record->id));
 	record->drawn = 0;
 	record->interval = 0;
 	record->has_drawn = false;
@@ -304,7 +321,7 @@ read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 	if (copy.record != record || (copy.guard && state != &th_thread) ||
 		th_load_relaxed(&record->drawn) != drawn)
 		return false;
-	*bytes_ret = drawn - (uint64_t)(copy.guard ? copy.guarded_countdown : copy.countdown);
+	*bytes_ret = drawn - (copy.guard ? copy.guarded_countdown : copy.countdown);
 	return true;
 }
 

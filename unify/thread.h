@@ -2,7 +2,7 @@
 /*
  * Per-thread state.  `struct th_thread` is what the malloc path touches: one initial-exec TLS
  * object, all zero in a fresh thread, so that uninitialised, disabled and due look alike: the
- * countdown is below zero.  Everything else lives in a record in our own memory that outlives
+ * countdown is used up.  Everything else lives in a record in our own memory that outlives
  * the thread.
  *
  * Exact bytes of a thread = drawn - countdown: every draw is added to `drawn`, every block is
@@ -47,14 +47,34 @@ struct th_thread_record {
 };
 
 struct th_thread {
-	int64_t countdown; /* bytes until the next sample; below zero: take the slow path */
+	uint64_t countdown; /* bytes up to the sampled one; a block that takes it up is due */
 	struct th_thread_record *record; /* NULL until the first slow path */
-	int64_t guarded_countdown;       /* the countdown when the guard was entered */
+	uint64_t guarded_countdown;      /* the countdown when the guard was entered */
 	uint32_t guard;                  /* depth; not 0: this thread is inside the library */
 	uint32_t exit_rounds;            /* rounds of TLS destructors seen */
 };
 
 extern __thread struct th_thread th_thread __attribute__((tls_model("initial-exec")));
+
+/*
+ * Takes a block off a countdown.  True: it reaches or passes the sampled byte, or the countdown
+ * was used up before.  An unsigned comparison, so that a size beyond 2^63, which the next
+ * allocator will refuse, is due as well and can be given back.
+ */
+static inline bool
+th_countdown_take(uint64_t *countdown, uint64_t size)
+{
+	bool due;
+
+#if defined(__x86_64__)
+	/* One instruction on the thread's own word, which no signal handler can come between. */
+	__asm__("subq %2, %0" : "+m"(*countdown), "=@ccbe"(due) : "er"(size));
+#else
+	due = *countdown <= size;
+	*countdown -= size;
+#endif
+	return due;
+}
 
 /* Creates the key that tells when threads end.  Once, outside the malloc path. */
 void th_thread_init(uint64_t seed);
@@ -79,7 +99,7 @@ uint64_t th_thread_native_bytes(void);
 void th_thread_draw(struct th_thread_record *record, uint64_t interval, uint64_t bytes);
 
 /* Puts the next visit to the slow path `bytes` away, without a sample being due. [in-malloc] */
-void th_thread_postpone(int64_t bytes);
+void th_thread_postpone(uint64_t bytes);
 
 /*
  * Gives the calling thread its Java name (modified UTF-8).  [jvmti]
