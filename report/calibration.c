@@ -12,6 +12,8 @@
 
 /* A factor out of fewer samples would be noise rather than a correction. */
 #define SAMPLES_PER_FACTOR 100
+/* Of a group that should have had that many and was passed over, so few still say where. */
+#define SAMPLES_AT_LEAST 5
 /*
  * Objects just outside the TLABs of many small threads come out up to 7 % off on the VMs whose
  * sampler is biased (JDK-8356372), after all that can be mended: measured on 17 and 21 in
@@ -205,45 +207,17 @@ find_total(struct work *work)
 
 /* Groups and their factors */
 
-static size_t
-thread_with_fewest(const struct work *work)
-{
-	size_t fewest = SIZE_MAX;
-
-	for (size_t i = 0; i < work->thread_count; i++) {
-		const struct thread_state *thread = &work->threads[i];
-
-		if (thread->is_unknown || thread->sum.samples < SAMPLES_PER_FACTOR)
-			continue;
-		if (fewest == SIZE_MAX ||
-			thread->sum.samples < work->threads[fewest].sum.samples)
-			fewest = i;
-	}
-	return fewest;
-}
-
 /* Group 0 pools threads of few samples; every other thread is a group by itself. */
 static uint32_t
 assign_groups(struct work *work)
 {
 	uint32_t group_count = 1;
-	uint64_t pooled = 0;
 
 	for (size_t i = 0; i < work->thread_count; i++) {
 		struct thread_state *thread = &work->threads[i];
 
-		if (thread->is_unknown)
-			continue;
-		if (thread->sum.samples >= SAMPLES_PER_FACTOR)
+		if (!thread->is_unknown && thread->sum.samples >= SAMPLES_PER_FACTOR)
 			thread->group = group_count++;
-		else
-			pooled += thread->sum.samples;
-	}
-	if (pooled < SAMPLES_PER_FACTOR) {
-		size_t fewest = thread_with_fewest(work);
-
-		if (fewest != SIZE_MAX)
-			work->threads[fewest].group = 0;
 	}
 	return group_count;
 }
@@ -265,6 +239,43 @@ sum_groups(const struct work *work, struct group *groups)
 	}
 }
 
+/*
+ * Whether the bytes are those of so many samples.  A group of that size with far fewer shows
+ * that the sampler passed its threads over (HotSpot before 25 does, when threads are short):
+ * its bytes must not be made up for by the samples of others.
+ */
+static bool
+is_large(const struct work *work, const struct group *group)
+{
+	return group->bytes >= SAMPLES_PER_FACTOR * (double)work->interval;
+}
+
+/* A pool too small for a factor of its own shares one with the group of fewest samples. */
+static void
+settle_pool(const struct work *work, struct group *groups, uint32_t group_count)
+{
+	uint32_t fewest = 1;
+
+	if (groups[0].sum.samples >= SAMPLES_PER_FACTOR || is_large(work, &groups[0]) ||
+		group_count == 1)
+		return;
+	for (uint32_t i = 2; i < group_count; i++) {
+		if (groups[i].sum.samples < groups[fewest].sum.samples)
+			fewest = i;
+	}
+	th_estimator_merge(&groups[0].sum, &groups[fewest].sum);
+	groups[0].bytes += groups[fewest].bytes;
+	groups[fewest] = groups[0];
+}
+
+static double
+factor_of(const struct group *group)
+{
+	if (group->sum.samples < SAMPLES_AT_LEAST)
+		return 1;
+	return th_estimator_factor(&group->sum, group->bytes);
+}
+
 static void
 find_factors(struct th_calibration *calibration, struct work *work)
 {
@@ -272,13 +283,12 @@ find_factors(struct th_calibration *calibration, struct work *work)
 	struct group *groups = th_allocate(group_count, sizeof(*groups));
 
 	sum_groups(work, groups);
+	settle_pool(work, groups, group_count);
 	for (size_t i = 0; i < work->thread_count; i++) {
 		const struct thread_state *thread = &work->threads[i];
-		const struct group *group = &groups[thread->group];
 
 		if (!thread->is_unknown)
-			calibration->factors[i] = th_estimator_factor(
-				&group->sum, group->bytes);
+			calibration->factors[i] = factor_of(&groups[thread->group]);
 	}
 	free(groups);
 }
@@ -400,6 +410,8 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 		calibration->whole = sum_window(calibration, recording, heap, window);
 		calibration->total_error = (work.total.high - work.total.low) / 2 /
 					   work.total.estimate;
+		calibration->unplaced = work.total.estimate - calibration->whole.bytes.seen -
+					calibration->whole.bytes.unseen;
 	}
 	calibration->window_samples = sampled.samples;
 	calibration->objects = estimate_objects(calibration, &calibration->whole);

@@ -54,6 +54,7 @@ struct th_calibration {
 	struct th_estimator whole;
 	struct th_estimate bytes;   /* the window's total */
 	struct th_estimate objects; /* never exact, except when every allocation was recorded */
+	double unplaced;            /* bytes of the total that no sample stands for */
 	double total_error; /* relative uncertainty of the bytes the weights add up to */
 	double share_error; /* relative error the VM's own sampler adds to a share */
 };

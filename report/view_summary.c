@@ -15,6 +15,8 @@
 #define BRIEF_SITES 2
 /* Warnings that the brief form repeats. */
 #define BRIEF_WARNINGS 2
+/* Part of a heap's total that must not stand at no site without a word. */
+#define NOTABLE_PART 0.01
 /* Longest command line shown, in columns. */
 #define COMMAND_COLUMNS 100
 
@@ -124,6 +126,21 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		th_format_count(bytes.samples).text);
 }
 
+/* Bytes that are counted and stand at no site, when they matter. */
+static void
+print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	double unplaced = calibration->unplaced;
+
+	if (th_profile_has_heap(profile, heap) &&
+		unplaced > NOTABLE_PART * calibration->bytes.estimate)
+		fprintf(file,
+			"warning: %s of the %s were allocated by threads that the VM "
+			"hardly sampled; they stand at no site\n",
+			th_format_number(unplaced, TH_UNIT_BYTES).text, heap_name(heap));
+}
+
 static void
 print_totals(FILE *file, const struct th_profile *profile)
 {
@@ -131,6 +148,8 @@ print_totals(FILE *file, const struct th_profile *profile)
 		"objects", "95 % interval", "samples");
 	print_total(file, profile, TH_HEAP_JAVA);
 	print_total(file, profile, TH_HEAP_NATIVE);
+	print_unplaced(file, profile, TH_HEAP_JAVA);
+	print_unplaced(file, profile, TH_HEAP_NATIVE);
 }
 
 /* Sites */

@@ -180,8 +180,9 @@ test_small_pool_joins_a_thread(void **state)
 	add_samples(&log, 1, 1, 0, 400, 100, 1000);
 	add_samples(&log, 2, 1, 0, 200, 100, 1000);
 	add_samples(&log, 3, 1, 0, 5, 100, 1000);
-	for (uint32_t thread = 1; thread <= 3; thread++)
-		log_thread_bytes(&log, 500, TH_HEAP_NATIVE, thread, 500000 / thread);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 1, 500000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 2, 250000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 3, 6000);
 	log_end(&log, 501);
 	struct th_recording *recording = load(&log);
 	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
@@ -190,6 +191,59 @@ test_small_pool_joins_a_thread(void **state)
 	assert_true(fabs(calibration.factors[0] - calibration.factors[1]) > 0.01);
 	assert_near(calibration.whole.bytes.seen + calibration.whole.bytes.unseen,
 		calibration.bytes.estimate);
+	th_calibration_deinit(&calibration);
+	th_recording_destroy(recording);
+}
+
+/*
+ * Many short threads that were passed over by the sampler: 200,000 bytes and 10 samples where
+ * 200 belong.  Their bytes are theirs, the thread that was sampled well keeps its factor.
+ */
+static void
+test_threads_passed_over(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, INTERVAL);
+	add_samples(&log, 1, 1, 0, 400, 100, 1000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 1, 420000);
+	for (uint32_t thread = 2; thread < 12; thread++) {
+		add_samples(&log, thread, 2, 0, 1, 100, 1000);
+		log_thread_bytes(&log, 500, TH_HEAP_NATIVE, thread, 1000);
+	}
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 0, 190000);
+	log_end(&log, 501);
+	struct th_recording *recording = load(&log);
+	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
+	double unseen = weight(100, INTERVAL, 1) - 100;
+
+	assert_near(calibration.factors[0], (420000 - 400 * 100) / (400 * unseen));
+	assert_near(calibration.factors[1], (200000 - 10 * 100) / (10 * unseen));
+	assert_true(fabs(calibration.unplaced) < 1);
+	th_calibration_deinit(&calibration);
+	th_recording_destroy(recording);
+}
+
+/* The same without any sample: the bytes are in the total and stand nowhere. */
+static void
+test_unplaced_bytes(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, INTERVAL);
+	add_samples(&log, 1, 1, 0, 400, 100, 1000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 1, 420000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 0, 200000);
+	log_end(&log, 501);
+	struct th_recording *recording = load(&log);
+	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
+	double unseen = weight(100, INTERVAL, 1) - 100;
+
+	assert_near(calibration.bytes.estimate, 620000);
+	assert_near(calibration.factors[0], (420000 - 400 * 100) / (400 * unseen));
+	assert_near(calibration.unplaced, 200000);
 	th_calibration_deinit(&calibration);
 	th_recording_destroy(recording);
 }
@@ -453,6 +507,8 @@ main(void)
 		cmocka_unit_test(test_few_samples_are_not_scaled),
 		cmocka_unit_test(test_factors_of_threads),
 		cmocka_unit_test(test_small_pool_joins_a_thread),
+		cmocka_unit_test(test_threads_passed_over),
+		cmocka_unit_test(test_unplaced_bytes),
 		cmocka_unit_test(test_log_without_end),
 		cmocka_unit_test(test_count_without_end),
 		cmocka_unit_test(test_unknown_java_bytes),
