@@ -181,7 +181,7 @@ test_small_pool_joins_a_thread(void **state)
 	add_samples(&log, 2, 1, 0, 200, 100, 1000);
 	add_samples(&log, 3, 1, 0, 5, 100, 1000);
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 1, 500000);
-	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 2, 250000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 2, 220000);
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 3, 6000);
 	log_end(&log, 501);
 	struct th_recording *recording = load(&log);
