@@ -98,20 +98,11 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 	return result;
 }
 
-/* Loaded by -agentpath: without LD_PRELOAD malloc goes past us. */
-static bool
-is_interposed(void)
-{
-	void *found = th_real_dlsym(RTLD_DEFAULT, "malloc");
-	void *(*ours)(size_t) = malloc;
-
-	return !memcmp(&found, &ours, sizeof(found));
-}
-
+/* By -agentpath: without LD_PRELOAD malloc goes past us. */
 static jint
 load_as_agent(JavaVM *vm, enum th_agent_phase phase)
 {
-	if (!is_interposed())
+	if (!th_next_is_interposed())
 		th_message("loaded as an agent only: the Java heap is recorded; for the C heap "
 			   "too, start the program with LD_PRELOAD or twinheap run");
 	start_agent(vm, phase);

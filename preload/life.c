@@ -22,6 +22,8 @@
 #include "unify/unwind.h"
 
 enum state { IDLE, RECORDING, OFF };
+/* TWINHEAP_HEAPS, in the order of the words in the table. */
+enum heaps { HEAPS_BOTH, HEAPS_JAVA, HEAPS_NATIVE };
 
 static struct {
 	struct th_settings settings;
@@ -106,14 +108,13 @@ create_log(void)
 static struct th_recorder_settings
 recorder_settings(void)
 {
-	enum { BOTH, JAVA, NATIVE }; /* order of the words in the table */
 	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
 
 	return (struct th_recorder_settings){
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
-		.native = heaps != JAVA,
-		.java = heaps != NATIVE,
+		.native = heaps != HEAPS_JAVA,
+		.java = heaps != HEAPS_NATIVE,
 	};
 }
 
@@ -203,6 +204,17 @@ turn_off(void)
 	th_recorder_stop();
 }
 
+/* The log says what is recorded, not what was asked for. */
+static void
+adjust_heaps(void)
+{
+	if (life.settings.number[TH_SETTING_NAME_HEAPS] != HEAPS_BOTH ||
+		th_next_is_interposed())
+		return;
+	life.settings.number[TH_SETTING_NAME_HEAPS] = HEAPS_JAVA;
+	life.settings.text[TH_SETTING_NAME_HEAPS] = "java";
+}
+
 __attribute__((constructor)) static void
 load(void)
 {
@@ -216,6 +228,7 @@ load(void)
 	} else if (life.settings.number[TH_SETTING_NAME_DISABLE]) {
 		turn_off();
 	} else {
+		adjust_heaps();
 		th_log_path_init();
 		th_thread_init(random_seed());
 		pthread_atfork(NULL, NULL, in_forked_child);

@@ -230,3 +230,16 @@ th_next_init(void)
 	}
 	th_store_release(&resolving, 0);
 }
+
+/* Of the linker: where this library begins and ends. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+bool
+th_next_is_interposed(void)
+{
+	/* Not compared with our malloc by name: that name means the program's here as well. */
+	uintptr_t found = (uintptr_t)th_real_dlsym(RTLD_DEFAULT, "malloc");
+
+	return found >= (uintptr_t)__ehdr_start && found < (uintptr_t)_end;
+}

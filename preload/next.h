@@ -32,6 +32,12 @@ extern void *(*th_real_dlsym)(void *handle, const char *name);
 void th_next_init(void);
 
 /*
+ * Whether the program's malloc is ours.  It is not when we were loaded after the program, as an
+ * agent of a VM.  After th_next_init(), outside the malloc path.
+ */
+bool th_next_is_interposed(void);
+
+/*
  * Whether a block came from the small arena that serves malloc while the next allocator is being
  * looked up.  Such blocks are pinned in the live filter, so free and realloc ask. [in-malloc]
  */
