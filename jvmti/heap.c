@@ -47,6 +47,18 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 
 /* Samples */
 
+/*
+ * Counts a thread from here on; `past`: what it has allocated before.  A thread may leave the VM
+ * and come back (the main thread does, to destroy the VM), each time with a new JavaThread that
+ * counts from zero; ours goes on, and so does its name.
+ */
+static void
+join(struct th_thread_record *record, char *thread, uint64_t past)
+{
+	record->java_before = past - record->java_bytes;
+	th_store_release(&record->java_thread, (void *)thread);
+}
+
 static bool
 is_first_of_tlab(const char *thread, jobject object)
 {
@@ -110,9 +122,10 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 	if (!record)
 		return;
 	if (heap.hotspot) {
-		const char *thread = th_hotspot_thread(heap.hotspot, env);
+		char *thread = th_hotspot_thread(heap.hotspot, env);
 
-		th_store_release(&record->java_thread, (void *)(uintptr_t)thread);
+		if (record->java_thread != thread)
+			join(record, thread, 0);
 		object.thread_bytes = th_hotspot_bytes(heap.hotspot, thread) -
 				      record->java_before;
 		if (heap.sampler == TH_SAMPLER_TLAB_BIASED && object.interval &&
@@ -138,20 +151,6 @@ th_heap_sampled(
 
 /* Exact bytes */
 
-/*
- * A thread may leave the VM and come back (the main thread does, to destroy the VM), each time
- * with a new JavaThread that counts from zero; ours goes on, and so does its name.
- */
-static void
-join(struct th_thread_record *record, JNIEnv *env, bool skip_past)
-{
-	char *thread = th_hotspot_thread(heap.hotspot, env);
-	uint64_t past = skip_past ? th_hotspot_bytes(heap.hotspot, thread) : 0;
-
-	record->java_before = past - record->java_bytes;
-	th_store_release(&record->java_thread, (void *)thread);
-}
-
 void
 th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past)
 {
@@ -159,11 +158,15 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 
 	th_guard_enter();
 	record = th_thread_record();
-	if (record) {
-		if (!record->java_named)
-			name_thread(jvmti, env, thread);
-		if (heap.hotspot)
-			join(record, env, skip_past);
+	if (record && !record->java_named)
+		name_thread(jvmti, env, thread);
+	if (record && heap.hotspot) {
+		char *java_thread = th_hotspot_thread(heap.hotspot, env);
+
+		/* It has begun already if a sample came first, or if it was there before us. */
+		if (record->java_thread != java_thread)
+			join(record, java_thread,
+				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0);
 	}
 	th_guard_leave();
 }
