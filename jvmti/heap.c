@@ -124,10 +124,14 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 	if (heap.hotspot) {
 		char *thread = th_hotspot_thread(heap.hotspot, env);
 
+		uint64_t bytes = th_hotspot_bytes(heap.hotspot, thread);
+
 		if (record->java_thread != thread)
 			join(record, thread, 0);
-		object.thread_bytes = th_hotspot_bytes(heap.hotspot, thread) -
-				      record->java_before;
+		/* The VM may post an object that was allocated before the thread joined. */
+		if (bytes - record->java_before < object.size)
+			record->java_before = bytes - object.size;
+		object.thread_bytes = bytes - record->java_before;
 		if (heap.sampler == TH_SAMPLER_TLAB_BIASED && object.interval &&
 			is_first_of_tlab(thread, reference) && !undo_bias(&object, record))
 			return;

@@ -202,6 +202,20 @@ add_segment(struct th_java_stack *stack, uint32_t begin, uint32_t end)
 	return segment;
 }
 
+/* Whether nothing but Java frames was kept of a stack deeper than the limit. */
+static bool
+is_all_java(const struct th_java_stack *stack)
+{
+	const call_frame *frames = stack->raw;
+
+	if (!(stack->flags & TH_STACK_TRUNCATED))
+		return false;
+	for (uint32_t i = 1; i < stack->count; i++)
+		if (is_native_method(&frames[i]))
+			return false;
+	return true;
+}
+
 /*
  * The VM's walk may give up half way (seen on JDK 11 at method handles), or reach the limit: what
  * is older than the last frame is then missing, and the stack ends there.
@@ -213,6 +227,9 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 	uint32_t begin = 0;
 	bool guessed = false;
 
+	/* Deep recursion: no seam among the frames kept, and a long way to the next. */
+	if (is_all_java(stack))
+		seams->sp = 0;
 	while (begin < stack->count && stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
 		next_entry_frame(seams, &frame)) {
 		uint32_t end = segment_end(stack, begin, frame.callee, &guessed);
