@@ -110,6 +110,20 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
+/* The exact bytes of the calling thread, with the object that was just sampled. */
+static uint64_t
+bytes_with(struct th_thread_record *record, char *thread, uint64_t size)
+{
+	uint64_t bytes = th_hotspot_bytes(heap.hotspot, thread);
+
+	if (record->java_thread != thread)
+		join(record, thread, 0);
+	/* The VM may post an object that was allocated before the thread joined. */
+	if (bytes - record->java_before < size)
+		record->java_before = bytes - size;
+	return bytes - record->java_before;
+}
+
 static void
 record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
 {
@@ -124,14 +138,7 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 	if (heap.hotspot) {
 		char *thread = th_hotspot_thread(heap.hotspot, env);
 
-		uint64_t bytes = th_hotspot_bytes(heap.hotspot, thread);
-
-		if (record->java_thread != thread)
-			join(record, thread, 0);
-		/* The VM may post an object that was allocated before the thread joined. */
-		if (bytes - record->java_before < object.size)
-			record->java_before = bytes - object.size;
-		object.thread_bytes = bytes - record->java_before;
+		object.thread_bytes = bytes_with(record, thread, object.size);
 		if (heap.sampler == TH_SAMPLER_TLAB_BIASED && object.interval &&
 			is_first_of_tlab(thread, reference) && !undo_bias(&object, record))
 			return;
