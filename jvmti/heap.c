@@ -26,6 +26,7 @@
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
 	enum th_heap_sampler sampler;
+	uint32_t is_ready;    /* atomic: th_heap_init() has run */
 	uint64_t quiet_bytes; /* atomic: of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;
@@ -43,6 +44,7 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.sampler = sampler;
+	th_store_release(&heap.is_ready, 1);
 }
 
 /* Samples */
@@ -152,8 +154,11 @@ th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
 {
 	(void)thread;
-	/* An object of the library itself: the agent's thread, the agent's start. */
-	if (th_thread.guard)
+	/*
+	 * An object of the library itself (the agent's thread, the agent's start), or of the VM's
+	 * own start: the event is on from OnLoad, and JDK 25 posts it before VMInit.
+	 */
+	if (th_thread.guard || !th_load_acquire(&heap.is_ready))
 		return;
 	th_guard_enter();
 	record_object(jvmti, env, object, type, size);
