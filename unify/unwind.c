@@ -106,8 +106,12 @@ derive_rule(struct walk *walk, struct frame *frame)
 static void
 find_rule(struct walk *walk, struct frame *frame)
 {
-	/* The word of an absolute address: unique, as neither ids nor addresses in one repeat. */
-	uint64_t key = th_frame_native(frame->module->id, frame->lookup);
+	/*
+	 * Module id and absolute address, and in the bits that are free whether pc is exact: what
+	 * information says depends on `lookup` alone, but a trampoline is known by its pc.
+	 */
+	uint64_t key = th_frame_native(frame->module->id, frame->lookup) |
+		       (uint64_t)(frame->pc == frame->lookup) << 62;
 
 	if (th_rule_find(key, &frame->rule))
 		return;

@@ -225,7 +225,12 @@ test_circle_of_signal_frames(void **state)
 	enum th_unwind_end end;
 	size_t count;
 
+	struct th_registers behind = registers;
+
 	(void)state;
+	/* A return address just behind its start is looked up at the same place, and is no such. */
+	behind.pc++;
+	th_unwind(&behind, NULL, frames, CAPACITY, &end);
 	registers.exact = true;
 	for (size_t i = 0; i < PAGE / sizeof(*words); i++)
 		words[i] = (uintptr_t)arena;
