@@ -14,6 +14,8 @@
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/log.h"
+#include "unify/module.h"
+#include "unify/recorder.h"
 #include "unify/thread.h"
 
 /* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
@@ -34,11 +36,10 @@ static struct {
 static void
 log_own_time(void)
 {
-	struct th_log_header *header = th_log_header();
 	struct timespec used;
 
-	if (header && !clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
-		th_store_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS],
+	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
+		th_log_set_counter(TH_COUNTER_SELF_AGENT_NS,
 			(uint64_t)used.tv_sec * TH_NS_PER_S + (uint64_t)used.tv_nsec);
 }
 
@@ -97,6 +98,8 @@ work_every_second(void)
 {
 	th_thread_log_bytes(false);
 	th_heap_log_bytes(false);
+	th_module_refresh();
+	th_recorder_refresh();
 	thread.every_second();
 	log_own_time();
 }

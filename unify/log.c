@@ -358,6 +358,15 @@ th_log_count(enum th_log_counter counter, uint64_t amount)
 }
 
 void
+th_log_set_counter(enum th_log_counter counter, uint64_t value)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (header)
+		th_store_relaxed(&header->counters[counter], value);
+}
+
+void
 th_log_note(unsigned severity, const char *text)
 {
 	struct th_event_note note = {.time = th_clock_now(), .severity = severity};

@@ -60,6 +60,9 @@ uint64_t th_log_append(enum th_event_type type, const void *fixed,
 /* Adds to a counter of the header; nothing happens when there is no log. [in-malloc] */
 void th_log_count(enum th_log_counter counter, uint64_t amount);
 
+/* Sets a counter that has one writer. [any] */
+void th_log_set_counter(enum th_log_counter counter, uint64_t value);
+
 /* Appends a NOTE. [any] */
 void th_log_note(unsigned severity, const char *text);
 

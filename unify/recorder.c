@@ -134,7 +134,13 @@ th_recorder_stop(void)
 {
 	__atomic_store_n(&recorder.state, STOPPED, __ATOMIC_SEQ_CST);
 	drain();
-	th_log_count(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
+	th_recorder_refresh();
+}
+
+void
+th_recorder_refresh(void)
+{
+	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
 }
 
 void

@@ -73,6 +73,9 @@ bool th_recorder_start(const struct th_recorder_settings *settings);
 /* Ends recording; captures in flight are waited for, at most a second. [any] */
 void th_recorder_stop(void);
 
+/* Brings the counters in the log's header up to date. [any] */
+void th_recorder_refresh(void);
+
 /* In a forked child: back to the state before th_recorder_start. */
 void th_recorder_reset(void);
 
