@@ -72,7 +72,7 @@ enum th_log_state {
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
 	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
-	X(SELF_MEMORY_BYTES, self_memory_bytes, "memory of the library, without the log, bytes")
+	X(SELF_MEMORY_BYTES, self_memory_bytes, "tables of the library in memory, bytes")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,

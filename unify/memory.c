@@ -3,6 +3,32 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include "unify/atomic.h"
+
+/* Mappings remembered for th_memory_resident(): the tables, and slabs of thread records. */
+#define REGIONS_MAX 320
+/* Pages asked about at once. */
+#define PAGES_AT_ONCE 1024
+
+static struct region {
+	char *start; /* atomic, stored last */
+	size_t bytes;
+} regions[REGIONS_MAX];
+static uint32_t region_count; /* atomic; may exceed the array */
+
+static void
+remember(void *start, size_t bytes)
+{
+	uint32_t at = th_add_relaxed(&region_count, 1);
+
+	if (at >= REGIONS_MAX)
+		return;
+	regions[at].bytes = bytes;
+	/* Pairs with the acquire in th_memory_resident(): the size is there. */
+	th_store_release(&regions[at].start, start);
+}
 
 void *
 th_memory_map(size_t bytes)
@@ -13,5 +39,47 @@ th_memory_map(size_t bytes)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	errno = saved_errno;
-	return memory == MAP_FAILED ? NULL : memory;
+	if (memory == MAP_FAILED)
+		return NULL;
+	remember(memory, bytes);
+	return memory;
+}
+
+static uint64_t
+resident_pages(char *start, size_t pages, size_t page_bytes)
+{
+	unsigned char in_memory[PAGES_AT_ONCE];
+	uint64_t found = 0;
+
+	while (pages) {
+		size_t some = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
+
+		if (mincore(start, some * page_bytes, in_memory))
+			return found;
+		for (size_t i = 0; i < some; i++)
+			found += in_memory[i] & 1;
+		start += some * page_bytes;
+		pages -= some;
+	}
+	return found;
+}
+
+uint64_t
+th_memory_resident(void)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t count = th_load_relaxed(&region_count);
+	int saved_errno = errno;
+	uint64_t pages = 0;
+
+	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
+		char *start = th_load_acquire(&regions[i].start);
+		size_t bytes = regions[i].bytes;
+
+		if (start)
+			pages += resident_pages(
+				start, (bytes + page_bytes - 1) / page_bytes, page_bytes);
+	}
+	errno = saved_errno;
+	return pages * page_bytes;
 }

@@ -124,8 +124,6 @@ fresh_record(void)
 			return NULL;
 		registry.slab_left = SLAB_RECORDS;
 		registry.record_count += SLAB_RECORDS;
-		th_log_count(
-			TH_COUNTER_SELF_MEMORY_BYTES, SLAB_RECORDS * sizeof(*registry.slab));
 	}
 	registry.slab_left--;
 	return registry.slab++;
