@@ -189,7 +189,8 @@ th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env)
 
 	if (current && eetop) {
 		jobject thread = (*env)->CallStaticObjectMethod(env, type, current);
-		jlong address = thread ? (*env)->GetLongField(env, thread, eetop) : 0;
+		bool failed = (*env)->ExceptionCheck(env) || !thread;
+		jlong address = failed ? 0 : (*env)->GetLongField(env, thread, eetop);
 
 		if (address)
 			hotspot->env = (int64_t)((char *)env - (char *)(intptr_t)address);

@@ -162,6 +162,8 @@ th_methods_prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env)
 
 	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &types))
 		return;
+	/* They are here already; -Xcheck:jni wants to be told. */
+	(*env)->EnsureLocalCapacity(env, count);
 	for (jint i = 0; i < count; i++) {
 		th_methods_prepare(jvmti, types[i]);
 		(*env)->DeleteLocalRef(env, types[i]);
