@@ -16,7 +16,6 @@
 /* And how many may have been taken while a collection stopped the world. */
 #define COLLECTING_SHARE_MAX 0.05
 #define OPTIONS_MAX 16
-#define PATH_FRAMES_MAX 32
 
 static const char *const settings[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
 
@@ -346,25 +345,7 @@ strip_jdk(const struct th_jdk *jdk)
 	return stripped;
 }
 
-/* The VM's frames have no names, or other ones; everything else is as it should be. */
-static void
-check_path_without_vm(const struct th_recording *recording, const char *heap)
-{
-	const json_t *site = json_array_get(recording->truth, 0);
-	const json_t *names = json_object_get(site, "path");
-	const char *path[PATH_FRAMES_MAX] = {NULL};
-	struct th_stack_filter filter = {.heap = heap, .frame = "mixed_path_three"};
-	double all = th_recording_sum(recording, &filter, "alloc_bytes").samples;
-
-	for (size_t i = 0; i < json_array_size(names) && i + 1 < PATH_FRAMES_MAX; i++)
-		path[i] = json_string_value(json_array_get(names, i));
-	assert_non_null(path[0]);
-	filter.path = path;
-	assert_true(all >= TH_SITE_SAMPLES_MIN);
-	assert_true(th_recording_sum(recording, &filter, "alloc_bytes").samples >=
-		    TH_EXACT_SHARE * all);
-}
-
+/* The VM's own functions have no names there, but those that C calls are known otherwise. */
 static void
 stripped_vm(const struct th_jdk *jdk)
 {
@@ -372,8 +353,7 @@ stripped_vm(const struct th_jdk *jdk)
 	struct th_recording recording;
 
 	record(&stripped, NULL, TH_WORDS("--volume", "4M", "path"), &recording);
-	check_path_without_vm(&recording, "native");
-	check_path_without_vm(&recording, "java");
+	th_recording_check_stacks(&recording, path_stacks);
 	th_recording_deinit(&recording);
 	free(stripped.home);
 	free(stripped.java);
