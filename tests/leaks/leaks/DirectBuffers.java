@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package leaks;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/** Direct buffers that a registry keeps; clean, they come from a small pool and go back. */
+final class DirectBuffers implements Program {
+	private static final int BUFFERS = 2000;
+	private static final int BUFFER_BYTES = 40_000;
+	private static final int POOLED = 100;
+
+	private final List<ByteBuffer> kept = new ArrayList<>();
+	private final Deque<ByteBuffer> pool = new ArrayDeque<>();
+	private final Deque<ByteBuffer> lent = new ArrayDeque<>();
+
+	@Override
+	public void run(Pace pace, boolean leaking) throws Exception {
+		pace.run(BUFFERS, step -> {
+			if (leaking)
+				kept.add(create());
+			else
+				exchange();
+		});
+		if (leaking)
+			Truth.leak("native", "leaks.DirectBuffers.create",
+					(long) BUFFERS * BUFFER_BYTES, BUFFERS);
+	}
+
+	private static ByteBuffer create() {
+		return ByteBuffer.allocateDirect(BUFFER_BYTES);
+	}
+
+	/** Takes one out of the pool, which grows when it is empty; the oldest goes back. */
+	private void exchange() {
+		ByteBuffer buffer = pool.poll();
+		lent.add(buffer != null ? buffer : create());
+		if (lent.size() > POOLED)
+			pool.add(lent.remove().clear());
+	}
+}

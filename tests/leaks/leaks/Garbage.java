@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+package leaks;
+
+/** Garbage alone, in a heap so large that no collection ever shows that it is garbage. */
+final class Garbage implements Program {
+	private static final int ARRAYS = 200_000;
+	private static final int STEPS = 1000;
+	private static final int LENGTH = 2000;
+
+	private volatile Object sink;
+
+	@Override
+	public void run(Pace pace, boolean leaking) throws Exception {
+		pace.run(STEPS, step -> {
+			for (int i = 0; i < ARRAYS / STEPS; i++)
+				sink = new byte[LENGTH];
+		});
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package leaks;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * A script of what is alive when, in both heaps: grows, holds, loses a half, grows again, loses
+ * all. Says after each step what is true from then on until the next one.
+ */
+final class Timeline implements Program {
+	private static final int[] BLOCKS = {4000, 8000, 3000, 10_000, 0};
+	private static final int BLOCK_BYTES = 8000;
+	private static final long SETTLE_MILLIS = 400;
+
+	private final Deque<byte[]> arrays = new ArrayDeque<>();
+	private final Deque<Long> blocks = new ArrayDeque<>();
+
+	@Override
+	public void run(Pace pace, boolean leaking) throws Exception {
+		for (int count : BLOCKS) {
+			resizeJava(count);
+			resizeNative(count);
+			/* Whether a Java object is dead is known after a collection. */
+			System.gc();
+			Thread.sleep(SETTLE_MILLIS);
+			Truth.live("java", "leaks.Timeline.createArray",
+					count * Truth.arrayBytes(BLOCK_BYTES), count);
+			Truth.live("native", "leaks.Timeline.createBlock", (long) count * BLOCK_BYTES,
+					count);
+			Thread.sleep(SETTLE_MILLIS);
+		}
+	}
+
+	private void resizeJava(int count) {
+		while (arrays.size() < count)
+			arrays.add(createArray());
+		while (arrays.size() > count)
+			arrays.remove();
+	}
+
+	private void resizeNative(int count) {
+		while (blocks.size() < count)
+			blocks.add(createBlock());
+		while (blocks.size() > count)
+			Native.free(blocks.remove());
+	}
+
+	private static byte[] createArray() {
+		return new byte[BLOCK_BYTES];
+	}
+
+	private static long createBlock() {
+		return Native.allocate(BLOCK_BYTES);
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package leaks;
+
+/**
+ * What is true of the program, for whoever checks a report: one JSON object a line. Leaked bytes
+ * are known by arithmetic; where a library allocates on its own account they are not known.
+ */
+final class Truth {
+	static final long UNKNOWN = -1;
+	private static final int OBJECT_ALIGNMENT = 8;
+	/** Header and length, with compressed class pointers. */
+	private static final int ARRAY_HEADER = 16;
+
+	private Truth() {
+	}
+
+	/** A leak: every finding of it has this frame in its stack. */
+	static void leak(String heap, String frame, long bytes, long objects) {
+		System.out.printf("{\"verdict\": \"leak\", \"heap\": \"%s\", \"frame\": \"%s\","
+				+ " \"live_bytes\": %s, \"live_objects\": %s}%n", heap, frame,
+				known(bytes), known(objects));
+	}
+
+	/** What a site that is no leak holds at this moment. */
+	static void live(String heap, String frame, long bytes, long objects) {
+		System.out.printf("{\"verdict\": null, \"time\": %d, \"heap\": \"%s\","
+				+ " \"frame\": \"%s\", \"live_bytes\": %s, \"live_objects\": %s}%n",
+				System.nanoTime(), heap, frame, known(bytes), known(objects));
+	}
+
+	/** The size in the heap of a byte array of that length. */
+	static long arrayBytes(int length) {
+		return (ARRAY_HEADER + length + OBJECT_ALIGNMENT - 1) / OBJECT_ALIGNMENT
+				* OBJECT_ALIGNMENT;
+	}
+
+	private static String known(long number) {
+		return number == UNKNOWN ? "null" : Long.toString(number);
+	}
+}
