@@ -15,6 +15,7 @@
 #include "preload/launch.h"
 #include "report/allocate.h"
 #include "report/error.h"
+#include "report/live_section.h"
 #include "report/options.h"
 #include "report/profile.h"
 #include "report/view.h"
@@ -105,6 +106,7 @@ summary(const struct th_options *options)
 	th_health_init(&health, recording);
 	struct th_profile *profile = th_profile_create(
 		recording, options, warn_in_health, &health);
+	th_live_section_health(&health, profile);
 	if (options->brief)
 		th_view_brief(stdout, profile, &health, program);
 	else

@@ -16,6 +16,8 @@
 #define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 #define DEFAULT_MIN_SHARE 1.0
 #define DEFAULT_TOP 10
+#define DEFAULT_TEMPORARY_SECONDS 0.1
+#define LONGEST_SECONDS 1e9
 #define OPTIONS_MAX 32
 
 /* Takes the argument (NULL for an option without one). */
@@ -39,28 +41,51 @@ bad_argument(const char *option, const char *argument, const char *expected)
 		TH_ERROR_USAGE, "--%s %s: expected %s", option, argument, expected);
 }
 
+/* clang-format off: the table reads better as it stands */
+static const struct {
+	const char *name;
+	const char *heading;
+	enum th_measure measure;
+	bool counts_objects;
+} values[] = {
+	[TH_VALUE_ALLOC_BYTES] = {"alloc-bytes", "bytes", TH_MEASURE_ALLOC, false},
+	[TH_VALUE_ALLOC_OBJECTS] = {"alloc-objects", "objects", TH_MEASURE_ALLOC, true},
+	[TH_VALUE_LIVE_BYTES] = {"live-bytes", "live", TH_MEASURE_LIVE, false},
+	[TH_VALUE_LIVE_OBJECTS] = {"live-objects", "live objs", TH_MEASURE_LIVE, true},
+	[TH_VALUE_TEMPORARY_BYTES] = {"temp-bytes", "temporary", TH_MEASURE_TEMPORARY, false},
+};
+/* clang-format on */
+#define VALUE_COUNT (sizeof(values) / sizeof(values[0]))
+
+enum th_measure
+th_value_measure(enum th_view_value value)
+{
+	return values[value].measure;
+}
+
+bool
+th_value_counts_objects(enum th_view_value value)
+{
+	return values[value].counts_objects;
+}
+
+const char *
+th_value_heading(enum th_view_value value)
+{
+	return values[value].heading;
+}
+
 static struct th_error *
 set_value(struct th_options *options, const char *argument)
 {
-	static const char *const later[] = {
-		"live-bytes", "live-objects", "temp-bytes", "temp-objects"};
-
-	if (!strcmp(argument, "alloc-bytes")) {
-		options->value = TH_VALUE_ALLOC_BYTES;
-		return NULL;
+	for (size_t i = 0; i < VALUE_COUNT; i++) {
+		if (!strcmp(argument, values[i].name)) {
+			options->value = (enum th_view_value)i;
+			return NULL;
+		}
 	}
-	if (!strcmp(argument, "alloc-objects")) {
-		options->value = TH_VALUE_ALLOC_OBJECTS;
-		return NULL;
-	}
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-		if (!strcmp(argument, later[i]))
-			return th_error_create(TH_ERROR_USAGE,
-				"--value %s: not available in this version; alloc-bytes and "
-				"alloc-objects are",
-				argument);
-	}
-	return bad_argument("value", argument, "alloc-bytes or alloc-objects");
+	return bad_argument("value", argument,
+		"alloc-bytes, alloc-objects, live-bytes, live-objects or temp-bytes");
 }
 
 static struct th_error *
@@ -104,6 +129,30 @@ set_to(struct th_options *options, const char *argument)
 	if (parse_number(argument, &options->to))
 		return NULL;
 	return bad_argument("to", argument, "seconds since the start of the recording");
+}
+
+static struct th_error *
+set_at(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "end"))
+		options->at = TH_AT_END;
+	else if (!strcmp(argument, "peak"))
+		options->at = TH_AT_PEAK;
+	else if (parse_number(argument, &options->at_seconds))
+		options->at = TH_AT_SECONDS;
+	else
+		return bad_argument("at", argument,
+			"end, peak or seconds since the start of the recording");
+	return NULL;
+}
+
+static struct th_error *
+set_temporary_within(struct th_options *options, const char *argument)
+{
+	if (parse_number(argument, &options->temporary_within) &&
+		options->temporary_within <= LONGEST_SECONDS)
+		return NULL;
+	return bad_argument("temp-within", argument, "seconds");
 }
 
 static struct th_error *
@@ -223,7 +272,16 @@ static const struct option_entry entries[] = {
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
 		"leave out what is less of both heaps (1)"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW, set_value,
-		"alloc-bytes (default) or alloc-objects"},
+		"alloc-bytes (default), alloc-objects, live-bytes,\n"
+		"live-objects or temp-bytes (see --temp-within)"},
+	{"at", 0, "MOMENT", TH_OPTIONS_VIEW, set_at,
+		"when live is live: end (default), peak (when most\n"
+		"bytes were alive in the chosen heaps) or seconds\n"
+		"since the start of the recording"},
+	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW, set_temporary_within,
+		"a native block is temporary when it is freed so\n"
+		"soon (0.1); a Java object, when the first collection\n"
+		"after its allocation finds it dead"},
 	{"heaps", 0, "HEAPS", TH_OPTIONS_VIEW, set_heaps, "both (default), java or native"},
 	{"from", 0, "SECONDS", TH_OPTIONS_VIEW, set_from,
 		"only what was allocated from this time on,\n"
@@ -341,6 +399,7 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 		.to = INFINITY,
 		.min_share = DEFAULT_MIN_SHARE,
 		.top = DEFAULT_TOP,
+		.temporary_within = DEFAULT_TEMPORARY_SECONDS,
 	};
 	struct th_error *error = parse_arguments(options, groups, argc, argv);
 

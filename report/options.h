@@ -14,11 +14,20 @@
 #include "report/error.h"
 #include "unify/log_format.h"
 
+/* What is summed up of each stack. */
+enum th_measure { TH_MEASURE_ALLOC, TH_MEASURE_LIVE, TH_MEASURE_TEMPORARY, TH_MEASURES };
+
 /* What a view shows of each stack. */
 enum th_view_value {
 	TH_VALUE_ALLOC_BYTES,
 	TH_VALUE_ALLOC_OBJECTS,
+	TH_VALUE_LIVE_BYTES,
+	TH_VALUE_LIVE_OBJECTS,
+	TH_VALUE_TEMPORARY_BYTES,
 };
+
+/* The moment for which a view tells what is alive. */
+enum th_at { TH_AT_END, TH_AT_PEAK, TH_AT_SECONDS };
 
 enum th_output_format {
 	TH_OUTPUT_NONE,
@@ -38,6 +47,9 @@ struct th_options {
 	unsigned heaps; /* bits 1 << enum th_heap */
 	double from;    /* seconds since the start of the recording */
 	double to;
+	enum th_at at;
+	double at_seconds;
+	double temporary_within; /* seconds that a native block lives at most to be temporary */
 	struct th_pattern thread;
 	struct th_pattern include;
 	struct th_pattern exclude;
@@ -69,6 +81,13 @@ void th_options_deinit(struct th_options *options);
 
 /* Prints the options of `groups`. [offline] */
 void th_options_print_help(FILE *file, unsigned groups);
+
+/* The two sides of a value: what is summed up, and whether it is objects or bytes. [offline] */
+enum th_measure th_value_measure(enum th_view_value value);
+bool th_value_counts_objects(enum th_view_value value);
+
+/* What stands above a column of it, 9 characters at most. [offline] */
+const char *th_value_heading(enum th_view_value value);
 
 /* Whether the options leave out part of the recording other than by time. [offline] */
 bool th_options_filter_stacks(const struct th_options *options);

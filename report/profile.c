@@ -15,8 +15,6 @@
 
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
-/* Row of samples that the options leave out. */
-#define NO_ROW UINT32_MAX
 
 enum match { MATCH_UNKNOWN, MATCH_NO, MATCH_YES };
 
@@ -227,14 +225,15 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 		.path = th_paths_resolve(profile->paths, sample->stack, heap),
 		.thread = builder->thread_labels[sample->thread],
 		.is_internal = builder->is_internal[sample->thread],
-		.sum = th_calibration_empty(&profile->heaps[heap]),
 	};
 
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		row.sums[measure] = th_calibration_empty(&profile->heaps[heap]);
 	if (heap == TH_HEAP_JAVA)
 		row.class_name = builder->class_names[sample->class];
 	if (th_paths_get(profile->paths, row.path).is_virtual)
 		row.thread = builder->virtual_label;
-	return is_selected(builder, &row) ? add_row(builder, &row) : NO_ROW;
+	return is_selected(builder, &row) ? add_row(builder, &row) : TH_NO_ROW;
 }
 
 static uint32_t
@@ -254,6 +253,28 @@ row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sampl
 	return builder->raw_rows[raw];
 }
 
+/* Adds a sample (by index) to the sums of its row. */
+static void
+add_sample(struct th_profile *profile, enum th_heap heap, size_t index, struct th_row *row)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
+	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
+
+	th_calibration_add(
+		calibration, profile->recording, sample, &row->sums[TH_MEASURE_ALLOC]);
+	if (th_lifetimes_is_live(lifetimes, heap, index, &profile->at))
+		th_lifetimes_add(lifetimes, calibration, sample,
+			th_lifetimes_keep(lifetimes, heap, &profile->at),
+			&row->sums[TH_MEASURE_LIVE]);
+	if (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
+		th_lifetimes_is_temporary(lifetimes, heap, index, within))
+		th_lifetimes_add(lifetimes, calibration, sample,
+			th_lifetimes_keep(lifetimes, heap, &profile->end),
+			&row->sums[TH_MEASURE_TEMPORARY]);
+}
+
 static void
 add_heap(struct builder *builder, enum th_heap heap)
 {
@@ -262,13 +283,13 @@ add_heap(struct builder *builder, enum th_heap heap)
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
+		uint32_t row = th_window_holds(&profile->window, sample->time)
+				       ? row_of(builder, heap, sample)
+				       : TH_NO_ROW;
 
-		if (!th_window_holds(&profile->window, sample->time))
-			continue;
-		uint32_t row = row_of(builder, heap, sample);
-		if (row != NO_ROW)
-			th_calibration_add(&profile->heaps[heap], profile->recording, sample,
-				&profile->rows[row].sum);
+		profile->sample_rows[heap][i] = row;
+		if (row != TH_NO_ROW)
+			add_sample(profile, heap, i, &profile->rows[row]);
 	}
 }
 
@@ -304,6 +325,53 @@ window_of(const struct th_recording *recording, const struct th_options *options
 	};
 }
 
+static struct th_moment
+moment_of(const struct th_profile *profile)
+{
+	const struct th_options *options = profile->options;
+	const struct th_recording *recording = profile->recording;
+
+	if (options->at == TH_AT_PEAK)
+		return th_lifetimes_peak(&profile->lifetimes, profile->heaps, options->heaps);
+	if (options->at == TH_AT_SECONDS)
+		return th_lifetimes_moment(
+			&profile->lifetimes, absolute_time(recording, options->at_seconds));
+	return th_lifetimes_moment(&profile->lifetimes, recording->end);
+}
+
+/* What every sample is seen through. */
+static void
+set_lenses(struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+
+	profile->window = window_of(recording, profile->options);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		th_calibration_init(
+			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
+		for (int measure = 0; measure < TH_MEASURES; measure++)
+			profile->selected[heap][measure] = th_calibration_empty(
+				&profile->heaps[heap]);
+		profile->sample_rows[heap] = th_allocate(
+			recording->samples[heap].items_count, sizeof(uint32_t));
+	}
+	th_lifetimes_init(&profile->lifetimes, recording);
+	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
+	profile->at = moment_of(profile);
+}
+
+static void
+sum_rows(struct th_profile *profile)
+{
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		const struct th_row *row = &profile->rows[i];
+
+		for (int measure = 0; measure < TH_MEASURES; measure++)
+			th_estimator_merge(
+				&profile->selected[row->heap][measure], &row->sums[measure]);
+	}
+}
+
 struct th_profile *
 th_profile_create(const struct th_recording *recording, const struct th_options *options,
 	th_symbols_warn *warn, void *warn_data)
@@ -313,24 +381,22 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 
 	profile->recording = recording;
 	profile->options = options;
-	profile->window = window_of(recording, options);
 	profile->frames = th_frames_create(recording, warn, warn_data);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_special_function(
 		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
+	set_lenses(profile);
 	builder_init(&builder, profile);
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
-		th_calibration_init(
-			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
-		profile->selected[heap] = th_calibration_empty(&profile->heaps[heap]);
 		if (options->heaps & 1u << heap)
 			add_heap(&builder, (enum th_heap)heap);
+		else
+			memset(profile->sample_rows[heap], 0xff, /* TH_NO_ROW */
+				recording->samples[heap].items_count * sizeof(uint32_t));
 		forget_heap(&builder);
 	}
 	builder_deinit(&builder);
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_estimator_merge(
-			&profile->selected[profile->rows[i].heap], &profile->rows[i].sum);
+	sum_rows(profile);
 	return profile;
 }
 
@@ -339,8 +405,11 @@ th_profile_destroy(struct th_profile *profile)
 {
 	if (!profile)
 		return;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		th_calibration_deinit(&profile->heaps[heap]);
+		free(profile->sample_rows[heap]);
+	}
+	th_lifetimes_deinit(&profile->lifetimes);
 	th_paths_destroy(profile->paths);
 	th_frames_destroy(profile->frames);
 	free(profile->rows);
@@ -353,35 +422,78 @@ th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
 }
 
-struct th_estimate
-th_profile_bytes(
-	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
+/*
+ * How a measure's sums are read.  Samples of which not all ends are known were thinned once
+ * more: they are no share of what all samples add up to, and have an interval of their own.
+ */
+static struct th_calibration
+calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
 {
-	return th_calibration_bytes(&profile->heaps[heap], sum);
+	struct th_calibration calibration = profile->heaps[heap];
+	const struct th_moment *moment = measure == TH_MEASURE_LIVE ? &profile->at
+								    : &profile->end;
+
+	if (measure != TH_MEASURE_ALLOC &&
+		th_lifetimes_keep(&profile->lifetimes, heap, moment) < 1) {
+		calibration.is_calibrated = false;
+		calibration.window_samples = UINT64_MAX;
+	}
+	return calibration;
 }
 
 struct th_estimate
-th_profile_objects(
-	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
+th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum)
 {
-	return th_calibration_objects(&profile->heaps[heap], sum);
+	struct th_calibration calibration = calibration_of(profile, heap, measure);
+
+	return th_calibration_bytes(&calibration, sum);
+}
+
+struct th_estimate
+th_profile_objects(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum)
+{
+	struct th_calibration calibration = calibration_of(profile, heap, measure);
+
+	return th_calibration_objects(&calibration, sum);
 }
 
 struct th_estimate
 th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
 {
-	if (profile->options->value == TH_VALUE_ALLOC_OBJECTS)
-		return th_profile_objects(profile, heap, sum);
-	return th_profile_bytes(profile, heap, sum);
+	enum th_measure measure = th_value_measure(profile->options->value);
+
+	if (th_value_counts_objects(profile->options->value))
+		return th_profile_objects(profile, heap, measure, sum);
+	return th_profile_bytes(profile, heap, measure, sum);
 }
 
 double
 th_profile_point(const struct th_profile *profile, const struct th_estimator *sum)
 {
-	if (profile->options->value == TH_VALUE_ALLOC_OBJECTS)
+	if (th_value_counts_objects(profile->options->value))
 		return sum->objects.seen + sum->objects.unseen;
 	return sum->bytes.seen + sum->bytes.unseen;
+}
+
+const struct th_estimator *
+th_profile_sum(const struct th_profile *profile, const struct th_row *row)
+{
+	return &row->sums[th_value_measure(profile->options->value)];
+}
+
+const struct th_estimator *
+th_profile_selected(const struct th_profile *profile, enum th_heap heap)
+{
+	return &profile->selected[heap][th_value_measure(profile->options->value)];
+}
+
+double
+th_profile_seconds(const struct th_profile *profile, uint64_t time)
+{
+	return ((double)time - (double)profile->recording->start) / 1e9;
 }
 
 uint32_t

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recording seen through the options of a view: one row for each heap, class, thread and
- * stack, with the sum of its samples.  Everything that is shown is a sum of rows.
+ * stack, with the sums of its samples: of what was allocated, what is alive at the moment of the
+ * view, what died young.  Everything that is shown is a sum of rows.
  */
 #ifndef TH_REPORT_PROFILE_H
 #define TH_REPORT_PROFILE_H
@@ -12,17 +13,22 @@
 #include "report/calibration.h"
 #include "report/estimate.h"
 #include "report/frames.h"
+#include "report/lifetimes.h"
 #include "report/options.h"
 #include "report/paths.h"
 #include "report/recording.h"
 
+/* Row of samples that the options leave out. */
+#define TH_NO_ROW UINT32_MAX
+
+/* An array of sums is indexed by enum th_measure. */
 struct th_row {
 	enum th_heap heap;
 	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
 	uint32_t class_name; /* string number; 0 = none (native, or not known) */
 	uint32_t path;
 	bool is_internal; /* a thread of the VM itself */
-	struct th_estimator sum;
+	struct th_estimator sums[TH_MEASURES];
 };
 
 struct th_profile {
@@ -30,11 +36,15 @@ struct th_profile {
 	const struct th_options *options;
 	struct th_window window;
 	struct th_calibration heaps[TH_HEAPS];
+	struct th_lifetimes lifetimes;
+	struct th_moment at;  /* when what is alive is alive */
+	struct th_moment end; /* of the recording */
 	struct th_frames *frames;
 	struct th_paths *paths;
 	TH_ARRAY(struct th_row, rows);
-	struct th_estimator selected[TH_HEAPS]; /* sum of all rows */
-	uint32_t internal_group;                /* function number of "[JVM-internal]" */
+	uint32_t *sample_rows[TH_HEAPS]; /* by index of the sample; TH_NO_ROW */
+	struct th_estimator selected[TH_HEAPS][TH_MEASURES]; /* sums of all rows */
+	uint32_t internal_group; /* function number of "[JVM-internal]" */
 };
 
 /*
@@ -49,17 +59,26 @@ void th_profile_destroy(struct th_profile *profile);
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
 
 /* Bytes and objects of some rows of a heap; all of them give the heap's total. [offline] */
-struct th_estimate th_profile_bytes(
-	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
-struct th_estimate th_profile_objects(
-	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
+struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum);
+struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum);
 
-/* The one of the two that the view is about. [offline] */
+/* The one of them that the view is about. [offline] */
 struct th_estimate th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
 
 /* As th_profile_value without the interval: cheap enough to sort by. [offline] */
 double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);
+
+/* The sum of a row, or of all rows of a heap, that the view is about. [offline] */
+const struct th_estimator *
+th_profile_sum(const struct th_profile *profile, const struct th_row *row);
+const struct th_estimator *
+th_profile_selected(const struct th_profile *profile, enum th_heap heap);
+
+/* Seconds of a time since the start of the recording. [offline] */
+double th_profile_seconds(const struct th_profile *profile, uint64_t time);
 
 /*
  * The functions of a row from its root: group of threads, thread, frames.  Writes at most

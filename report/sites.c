@@ -109,11 +109,12 @@ th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_
 	*sites = (struct th_sites){0};
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		const struct th_row *row = &profile->rows[i];
+		const struct th_estimator *sum = th_profile_sum(profile, row);
 
-		if (row->heap != heap)
+		if (row->heap != heap || !sum->samples)
 			continue;
 		struct th_site site = site_of(profile, row);
-		th_estimator_merge(&find_site(sites, &maps, &site)->sum, &row->sum);
+		th_estimator_merge(&find_site(sites, &maps, &site)->sum, sum);
 	}
 	if (sites->items_count)
 		qsort_r(sites->items, sites->items_count, sizeof(*sites->items), compare,

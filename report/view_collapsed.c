@@ -139,7 +139,7 @@ stack_of(const struct th_profile *profile, const struct th_row *row)
 	struct stack stack = {
 		.count = th_profile_functions(profile, row, NULL, 0),
 		.heap = row->heap,
-		.value = th_profile_point(profile, &row->sum),
+		.value = th_profile_point(profile, th_profile_sum(profile, row)),
 	};
 
 	stack.functions = th_allocate(stack.count, sizeof(*stack.functions));

@@ -2,7 +2,6 @@
 /*
  * export --format json.  The object is printed piece by piece, since all rows at once would
  * take a gigabyte for a hundred thousand stacks; the text of a frame is made once and repeated.
- * What is live is not known yet: those keys are null.
  */
 #include "report/view.h"
 
@@ -11,44 +10,75 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/json_parts.h"
 
-static json_t *
-text_or_null(const char *text)
-{
-	return text[0] ? json_string(text) : json_null();
-}
+struct printer {
+	FILE *file;
+	const struct th_profile *profile;
+	char **frames;  /* by number: the text of each frame that was printed before */
+	char *internal; /* the text of the group of the VM's own threads */
+	/* What sums without samples say: the same for all, and most rows have one. */
+	struct th_estimate empty_bytes[TH_HEAPS][TH_MEASURES];
+	struct th_estimate empty_objects[TH_HEAPS][TH_MEASURES];
+};
 
-static json_t *
-log_text(struct th_text text)
-{
-	char *clean = th_text_clean(text);
-	json_t *json = json_string(clean);
+/* Figures */
 
-	free(clean);
-	return json;
-}
+static const struct {
+	const char *bytes;
+	const char *objects; /* NULL = not shown */
+} figures[TH_MEASURES] = {
+	[TH_MEASURE_ALLOC] = {"alloc_bytes", "alloc_objects"},
+	[TH_MEASURE_LIVE] = {"live_bytes", "live_objects"},
+	[TH_MEASURE_TEMPORARY] = {"temp_bytes", NULL},
+};
 
-static json_t *
-estimate_json(const struct th_estimate *estimate)
-{
-	json_t *json = json_pack("{s:f, s:[f, f], s:I}", "estimate", estimate->estimate, "ci95",
-		estimate->low, estimate->high, "samples", (json_int_t)estimate->samples);
-
-	if (estimate->exact)
-		json_object_set_new(json, "exact", json_true());
-	return json;
-}
-
-/* The five figures of a row or a total. */
+/* A heap that was not recorded. */
 static void
-set_figures(json_t *json, const struct th_estimate *bytes, const struct th_estimate *objects)
+set_no_figures(json_t *json)
 {
-	json_object_set_new(json, "alloc_bytes", bytes ? estimate_json(bytes) : json_null());
-	json_object_set_new(
-		json, "alloc_objects", bytes ? estimate_json(objects) : json_null());
-	json_object_set_new(json, "live_bytes", json_null());
-	json_object_set_new(json, "live_objects", json_null());
-	json_object_set_new(json, "temp_bytes", json_null());
+	for (int measure = 0; measure < TH_MEASURES; measure++) {
+		json_object_set_new(json, figures[measure].bytes, json_null());
+		if (figures[measure].objects)
+			json_object_set_new(json, figures[measure].objects, json_null());
+	}
+}
+
+/* The figures of a row or a total, from its sums by measure. */
+static void
+set_figures(const struct printer *printer, json_t *json, enum th_heap heap,
+	const struct th_estimator *sums)
+{
+	for (int measure = 0; measure < TH_MEASURES; measure++) {
+		const struct th_estimator *sum = &sums[measure];
+		struct th_estimate bytes = printer->empty_bytes[heap][measure];
+		struct th_estimate objects = printer->empty_objects[heap][measure];
+
+		if (sum->samples)
+			bytes = th_profile_bytes(
+				printer->profile, heap, (enum th_measure)measure, sum);
+		json_object_set_new(json, figures[measure].bytes, th_json_estimate(&bytes));
+		if (!figures[measure].objects)
+			continue;
+		if (sum->samples)
+			objects = th_profile_objects(
+				printer->profile, heap, (enum th_measure)measure, sum);
+		json_object_set_new(json, figures[measure].objects, th_json_estimate(&objects));
+	}
+}
+
+static void
+learn_empty_figures(struct printer *printer, enum th_heap heap)
+{
+	const struct th_profile *profile = printer->profile;
+	struct th_estimator empty = th_calibration_empty(&profile->heaps[heap]);
+
+	for (int measure = 0; measure < TH_MEASURES; measure++) {
+		printer->empty_bytes[heap][measure] = th_profile_bytes(
+			profile, heap, (enum th_measure)measure, &empty);
+		printer->empty_objects[heap][measure] = th_profile_objects(
+			profile, heap, (enum th_measure)measure, &empty);
+	}
 }
 
 /* The parts before the rows */
@@ -62,7 +92,8 @@ command_json(struct th_text command)
 		uint32_t length = (uint32_t)strnlen(command.bytes, command.length);
 		uint32_t used = length < command.length ? length + 1 : length;
 
-		json_array_append_new(list, log_text((struct th_text){command.bytes, length}));
+		json_array_append_new(
+			list, th_json_log_text((struct th_text){command.bytes, length}));
 		command.bytes += used;
 		command.length -= used;
 	}
@@ -76,7 +107,7 @@ process_json(const struct th_recording *recording)
 
 	return json_pack("{s:I, s:o, s:o, s:b, s:f}", "pid", (json_int_t)recording->process.pid,
 		"command", command_json(recording->process.command), "jvm",
-		jvm->is_known ? log_text(jvm->version) : json_null(), "complete",
+		jvm->is_known ? th_json_log_text(jvm->version) : json_null(), "complete",
 		recording->is_complete, "duration_s", th_recording_duration(recording));
 }
 
@@ -118,96 +149,39 @@ sampling_json(const struct th_recording *recording)
 }
 
 static json_t *
-total_json(const struct th_profile *profile, enum th_heap heap)
+total_json(const struct printer *printer, enum th_heap heap)
 {
-	const struct th_estimator *sum = &profile->selected[heap];
 	json_t *json = json_object();
 
-	if (th_profile_has_heap(profile, heap)) {
-		struct th_estimate bytes = th_profile_bytes(profile, heap, sum);
-		struct th_estimate objects = th_profile_objects(profile, heap, sum);
-
-		set_figures(json, &bytes, &objects);
-	} else {
-		set_figures(json, NULL, NULL);
-	}
+	if (th_profile_has_heap(printer->profile, heap))
+		set_figures(printer, json, heap, printer->profile->selected[heap]);
+	else
+		set_no_figures(json);
 	return json;
 }
 
 static json_t *
-totals_json(const struct th_profile *profile)
+totals_json(const struct printer *printer)
 {
-	return json_pack("{s:o, s:o}", "java", total_json(profile, TH_HEAP_JAVA), "native",
-		total_json(profile, TH_HEAP_NATIVE));
+	return json_pack("{s:o, s:o}", "java", total_json(printer, TH_HEAP_JAVA), "native",
+		total_json(printer, TH_HEAP_NATIVE));
 }
 
 /* Rows */
 
-static const char *
-kind_name(enum th_function_kind kind)
-{
-	switch (kind) {
-	case TH_KIND_JAVA:
-		return "java";
-	case TH_KIND_NATIVE:
-		return "native";
-	default:
-		return "vm";
-	}
-}
-
-static json_t *
-function_json(const struct th_frames *frames, uint32_t number, const char *file, uint32_t line)
-{
-	const struct th_function *function = th_frames_function(frames, number);
-
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "name",
-		th_frames_string(frames, function->name), "kind", kind_name(function->kind),
-		"module", text_or_null(th_frames_string(frames, function->module)), "file",
-		text_or_null(file), "line", line ? json_integer(line) : json_null());
-}
-
-static json_t *
-frame_json(const struct th_frames *frames, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(frames, number);
-
-	return function_json(
-		frames, frame->function, th_frames_string(frames, frame->file), frame->line);
-}
-
-static char *
-text_of(json_t *json, size_t flags)
-{
-	char *text = json_dumps(json, JSON_COMPACT | flags);
-
-	if (!text)
-		th_out_of_memory();
-	json_decref(json);
-	return text;
-}
-
 /* All of a row but its frames. */
 static json_t *
-row_json(const struct th_profile *profile, const struct th_row *row)
+row_json(const struct printer *printer, const struct th_row *row)
 {
-	struct th_estimate bytes = th_profile_bytes(profile, row->heap, &row->sum);
-	struct th_estimate objects = th_profile_objects(profile, row->heap, &row->sum);
+	const struct th_frames *frames = printer->profile->frames;
 	json_t *json = json_pack("{s:s, s:o, s:s}", "heap",
 		row->heap == TH_HEAP_JAVA ? "java" : "native", "class",
-		text_or_null(th_frames_string(profile->frames, row->class_name)), "thread",
-		th_frames_function_name(profile->frames, row->thread));
+		th_json_text_or_null(th_frames_string(frames, row->class_name)), "thread",
+		th_frames_function_name(frames, row->thread));
 
-	set_figures(json, &bytes, &objects);
+	set_figures(printer, json, row->heap, row->sums);
 	return json;
 }
-
-struct printer {
-	FILE *file;
-	const struct th_profile *profile;
-	char **frames;  /* by number: the text of each frame that was printed before */
-	char *internal; /* the text of the group of the VM's own threads */
-};
 
 static void
 print_frames(struct printer *printer, const struct th_row *row)
@@ -223,8 +197,8 @@ print_frames(struct printer *printer, const struct th_row *row)
 		char **text = &printer->frames[path.frames[i]];
 
 		if (!*text)
-			*text = text_of(
-				frame_json(printer->profile->frames, path.frames[i]), 0);
+			*text = th_json_dump(
+				th_json_frame(printer->profile->frames, path.frames[i]), 0);
 		fputs(before, printer->file);
 		fputs(*text, printer->file);
 	}
@@ -233,7 +207,7 @@ print_frames(struct printer *printer, const struct th_row *row)
 static void
 print_row(struct printer *printer, const struct th_row *row)
 {
-	char *rest = text_of(row_json(printer->profile, row), JSON_EMBED);
+	char *rest = th_json_dump(row_json(printer, row), JSON_EMBED);
 
 	fprintf(printer->file, "{%s,\"frames\":[", rest);
 	print_frames(printer, row);
@@ -246,7 +220,7 @@ print_row(struct printer *printer, const struct th_row *row)
 static void
 print(FILE *file, const char *before, json_t *json)
 {
-	char *text = text_of(json, 0);
+	char *text = th_json_dump(json, 0);
 
 	fputs(before, file);
 	fputs(text, file);
@@ -260,8 +234,8 @@ compare(const void *a, const void *b, void *data)
 	const struct th_profile *profile = data;
 	const struct th_row *left = &profile->rows[*(const uint32_t *)a];
 	const struct th_row *right = &profile->rows[*(const uint32_t *)b];
-	double difference = th_profile_point(profile, &right->sum) -
-			    th_profile_point(profile, &left->sum);
+	double difference = th_profile_point(profile, th_profile_sum(profile, right)) -
+			    th_profile_point(profile, th_profile_sum(profile, left));
 
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
@@ -269,16 +243,9 @@ compare(const void *a, const void *b, void *data)
 }
 
 static void
-print_rows(FILE *file, const struct th_profile *profile)
+print_rows(struct printer *printer)
 {
-	uint32_t frame_count = th_frames_count(profile->frames);
-	struct printer printer = {
-		.file = file,
-		.profile = profile,
-		.frames = th_allocate(frame_count, sizeof(char *)),
-		.internal = text_of(
-			function_json(profile->frames, profile->internal_group, "", 0), 0),
-	};
+	const struct th_profile *profile = printer->profile;
 	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
 
 	for (uint32_t i = 0; i < profile->rows_count; i++)
@@ -286,24 +253,49 @@ print_rows(FILE *file, const struct th_profile *profile)
 	qsort_r(order, profile->rows_count, sizeof(*order), compare,
 		(void *)(uintptr_t)profile);
 	for (size_t i = 0; i < profile->rows_count; i++) {
-		fputs(i ? ",\n  " : "\n  ", file);
-		print_row(&printer, &profile->rows[order[i]]);
+		fputs(i ? ",\n  " : "\n  ", printer->file);
+		print_row(printer, &profile->rows[order[i]]);
 	}
-	for (uint32_t i = 0; i < frame_count; i++)
-		free(printer.frames[i]);
-	free(printer.frames);
-	free(printer.internal);
 	free(order);
+}
+
+static void
+printer_init(struct printer *printer, FILE *file, const struct th_profile *profile)
+{
+	*printer = (struct printer){
+		.file = file,
+		.profile = profile,
+		.frames = th_allocate(th_frames_count(profile->frames), sizeof(char *)),
+		.internal = th_json_dump(
+			th_json_function(profile->frames, profile->internal_group, "", 0), 0),
+	};
+	learn_empty_figures(printer, TH_HEAP_JAVA);
+	learn_empty_figures(printer, TH_HEAP_NATIVE);
+}
+
+static void
+printer_deinit(struct printer *printer)
+{
+	uint32_t frame_count = th_frames_count(printer->profile->frames);
+
+	for (uint32_t i = 0; i < frame_count; i++)
+		free(printer->frames[i]);
+	free(printer->frames);
+	free(printer->internal);
 }
 
 void
 th_view_json(FILE *file, const struct th_profile *profile)
 {
+	struct printer printer;
+
+	printer_init(&printer, file, profile);
 	fputs("{\"twinheap\": 1,\n", file);
 	print(file, " \"process\": ", process_json(profile->recording));
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
-	print(file, ",\n \"totals\": ", totals_json(profile));
+	print(file, ",\n \"totals\": ", totals_json(&printer));
 	fputs(",\n \"stacks\": [", file);
-	print_rows(file, profile);
+	print_rows(&printer);
 	fputs("]}\n", file);
+	printer_deinit(&printer);
 }

@@ -9,6 +9,7 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/live_section.h"
 #include "report/sites.h"
 
 /* Sites that the brief form names for each heap. */
@@ -29,8 +30,8 @@ heap_name(enum th_heap heap)
 static enum th_unit
 unit_of(const struct th_profile *profile)
 {
-	return profile->options->value == TH_VALUE_ALLOC_OBJECTS ? TH_UNIT_OBJECTS
-								 : TH_UNIT_BYTES;
+	return th_value_counts_objects(profile->options->value) ? TH_UNIT_OBJECTS
+								: TH_UNIT_BYTES;
 }
 
 /* What was recorded */
@@ -108,7 +109,7 @@ print_recording(FILE *file, const struct th_profile *profile)
 static void
 print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
-	const struct th_estimator *sum = &profile->selected[heap];
+	const struct th_estimator *sum = &profile->selected[heap][TH_MEASURE_ALLOC];
 
 	if (!(profile->options->heaps & 1u << heap))
 		return;
@@ -116,8 +117,8 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		fprintf(file, "%-12s not recorded\n", heap_name(heap));
 		return;
 	}
-	struct th_estimate bytes = th_profile_bytes(profile, heap, sum);
-	struct th_estimate objects = th_profile_objects(profile, heap, sum);
+	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
+	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
 	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", heap_name(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text,
@@ -184,7 +185,8 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	const struct th_site *site)
 {
 	struct th_estimate value = th_profile_value(profile, heap, &site->sum);
-	struct th_estimate whole = th_profile_value(profile, heap, &profile->selected[heap]);
+	struct th_estimate whole = th_profile_value(
+		profile, heap, th_profile_selected(profile, heap));
 	enum th_unit unit = unit_of(profile);
 
 	fprintf(file, "  %7s  %9s  %-20s ",
@@ -193,6 +195,23 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		th_format_interval(&value, unit).text);
 	print_place(file, profile, site);
 	fputc('\n', file);
+}
+
+static const char *
+ranked_by(enum th_view_value value)
+{
+	switch (value) {
+	case TH_VALUE_ALLOC_OBJECTS:
+		return ", by objects";
+	case TH_VALUE_LIVE_BYTES:
+		return ", by live bytes";
+	case TH_VALUE_LIVE_OBJECTS:
+		return ", by live objects";
+	case TH_VALUE_TEMPORARY_BYTES:
+		return ", by temporary bytes";
+	default:
+		return "";
+	}
 }
 
 static void
@@ -206,8 +225,7 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		shown = profile->options->top;
 	if (shown)
 		fprintf(file, "\n%s: what allocated, and who called it%s\n", heap_name(heap),
-			profile->options->value == TH_VALUE_ALLOC_OBJECTS ? ", by objects"
-									  : "");
+			ranked_by(profile->options->value));
 	for (size_t i = 0; i < shown; i++)
 		print_site(file, profile, heap, &sites.items[i]);
 	if (shown && shown < sites.items_count)
@@ -285,6 +303,8 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 {
 	print_recording(file, profile);
 	print_totals(file, profile);
+	th_live_section_totals(file, profile);
+	th_live_section_collections(file, profile);
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
 		print_sites(file, profile, (enum th_heap)heap);
 	print_health(file, health);
@@ -300,11 +320,17 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 
 	if (!th_profile_has_heap(profile, heap))
 		return;
-	struct th_estimate bytes = th_profile_bytes(profile, heap, &profile->selected[heap]);
-	fprintf(file, "%s: %s allocated (%s), %s samples\n", heap_name(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+	const struct th_estimator *sums = profile->selected[heap];
+	struct th_estimate bytes = th_profile_bytes(
+		profile, heap, TH_MEASURE_ALLOC, &sums[TH_MEASURE_ALLOC]);
+	struct th_estimate live = th_profile_bytes(
+		profile, heap, TH_MEASURE_LIVE, &sums[TH_MEASURE_LIVE]);
+	fprintf(file, "%s: %s allocated (%s), %s samples; %s live at the end (%s)\n",
+		heap_name(heap), th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_count(bytes.samples).text);
+		th_format_count(bytes.samples).text,
+		th_format_number(live.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&live, TH_UNIT_BYTES).text);
 	th_sites_init(&sites, profile, heap);
 	for (size_t i = 0; i < sites.items_count && i < BRIEF_SITES; i++)
 		print_site(file, profile, heap, &sites.items[i]);

@@ -76,15 +76,16 @@ child_of(struct tree *tree, uint32_t parent, uint32_t function)
 static void
 add_row(struct tree *tree, const struct th_row *row)
 {
+	const struct th_estimator *sum = th_profile_sum(tree->profile, row);
 	uint32_t count = th_profile_functions(tree->profile, row, NULL, 0);
 	uint32_t *functions = th_allocate(count, sizeof(*functions));
 	uint32_t node = 0;
 
 	th_profile_functions(tree->profile, row, functions, count);
-	th_estimator_merge(&tree->nodes[0].sums[row->heap], &row->sum);
+	th_estimator_merge(&tree->nodes[0].sums[row->heap], sum);
 	for (uint32_t i = 0; i < count; i++) {
 		node = child_of(tree, node, functions[i]);
-		th_estimator_merge(&tree->nodes[node].sums[row->heap], &row->sum);
+		th_estimator_merge(&tree->nodes[node].sums[row->heap], sum);
 	}
 	free(functions);
 }
@@ -93,8 +94,12 @@ static void
 build(struct tree *tree)
 {
 	add_node(tree, 0);
-	for (size_t i = 0; i < tree->profile->rows_count; i++)
-		add_row(tree, &tree->profile->rows[i]);
+	for (size_t i = 0; i < tree->profile->rows_count; i++) {
+		const struct th_row *row = &tree->profile->rows[i];
+
+		if (th_profile_sum(tree->profile, row)->samples)
+			add_row(tree, row);
+	}
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		tree->whole[heap] = th_profile_point(tree->profile, &tree->nodes[0].sums[heap]);
 		tree->cut[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
@@ -188,7 +193,7 @@ is_chain(const struct tree *tree, uint32_t parent)
 static void
 print_figures(const struct tree *tree, enum th_heap heap, const struct th_estimator *sum)
 {
-	bool by_objects = tree->profile->options->value == TH_VALUE_ALLOC_OBJECTS;
+	bool by_objects = th_value_counts_objects(tree->profile->options->value);
 	enum th_unit unit = by_objects ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
 
 	if (!th_profile_has_heap(tree->profile, heap))
@@ -273,8 +278,7 @@ print_nodes(struct tree *tree)
 static void
 print_heading(const struct tree *tree)
 {
-	const char *value = tree->profile->options->value == TH_VALUE_ALLOC_OBJECTS ? "objects"
-										    : "bytes";
+	const char *value = th_value_heading(tree->profile->options->value);
 
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))

@@ -220,10 +220,8 @@ test_usage_errors(void **state)
 	expect(2, "needs an argument", "tree", log_path, "--thread", NULL);
 	expect(2, "--heaps", "tree", "--heaps", "left", log_path, NULL);
 	expect(2, "--value", "tree", "--value", "bytes", log_path, NULL);
-	expect(2, "not available in this version", "tree", "--value", "live-bytes", log_path,
-		NULL);
-	expect(2, "not available in this version", "tree", "--value", "temp-bytes", log_path,
-		NULL);
+	expect(2, "--at", "tree", "--at", "noon", log_path, NULL);
+	expect(2, "--temp-within", "tree", "--temp-within", "-1", log_path, NULL);
 	expect(2, "--include (", "tree", "--include", "(", log_path, NULL);
 	expect(2, "--from", "tree", "--from", "yesterday", log_path, NULL);
 	expect(2, "--from must be less", "tree", "--from", "2", "--to", "1", log_path, NULL);

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/lifetimes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+
+/*
+ * Pauses of one cycle of a concurrent collector: the VM reports each by itself (Z: start of
+ * marking, end of marking, start of relocation), and what the last one clears was dead at the
+ * first.
+ */
+#define CONCURRENT_PAUSES 3
+
+/* Ends */
+
+/* Samples stand in the order of the log, so their records ascend. */
+static size_t
+find_sample(const struct th_samples *samples, uint32_t record)
+{
+	size_t low = 0;
+	size_t high = samples->items_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (samples->items[middle].record < record)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < samples->items_count && samples->items[low].record == record ? low
+										  : SIZE_MAX;
+}
+
+static void
+set_ends(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *infos,
+	size_t count)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+
+	for (size_t i = 0; i < count; i++) {
+		size_t index = find_sample(samples, infos[i].record);
+
+		if (index != SIZE_MAX && infos[i].time < lifetimes->ends[heap][index])
+			lifetimes->ends[heap][index] = infos[i].time;
+	}
+}
+
+/* Blocks and objects that nobody followed. */
+static void
+forget_ends(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *native = &recording->samples[TH_HEAP_NATIVE];
+
+	for (size_t i = 0; i < native->items_count; i++) {
+		if (!(native->items[i].flags & TH_NATIVE_TRACKED))
+			lifetimes->ends[TH_HEAP_NATIVE][i] = TH_END_UNKNOWN;
+	}
+	for (size_t i = 0; i < recording->losses_count; i++) {
+		size_t index = find_sample(
+			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record);
+
+		if (index != SIZE_MAX)
+			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;
+	}
+}
+
+/* An event cannot end a block before it began, whatever the threads' clocks say. */
+static void
+order_ends(struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t *end = &lifetimes->ends[heap][i];
+
+		if (*end != TH_END_UNKNOWN && *end < samples->items[i].time)
+			*end = samples->items[i].time;
+	}
+}
+
+static void
+find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[heap];
+	struct th_estimator sums[2];
+
+	for (int known = 0; known < 2; known++)
+		th_estimator_init(&sums[known], th_recording_interval(recording));
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		bool is_known = lifetimes->ends[heap][i] != TH_END_UNKNOWN;
+
+		th_estimator_add(&sums[is_known], sample->size,
+			th_recording_sample_interval(recording, sample), (double)sample->keep,
+			1);
+	}
+	double known = sums[1].bytes.seen + sums[1].bytes.unseen;
+	double unknown = sums[0].bytes.seen + sums[0].bytes.unseen;
+	lifetimes->unknown[heap] = sums[0].samples;
+	lifetimes->known_part[heap] = known > 0 ? known / (known + unknown) : 1;
+}
+
+/* Collections */
+
+/* Whether this part of a collection's kind, one collector, leaves old objects alone. */
+static bool
+is_young_collector(const char *name)
+{
+	/* What HotSpot calls them in hsperfdata: CollectorCounters, JDK 11 to 25. */
+	static const char *const words[] = {
+		"young", "minor", "incremental", "Copy", "Scavenge", "ParNew"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strstr(name, words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether one of the collectors that ran is not one of the young generation. */
+static bool
+is_major(const char *kind)
+{
+	char *copy = th_format_new("%s", kind);
+	char *rest = NULL;
+	bool found = false;
+
+	copy[strcspn(copy, "(")] = '\0';
+	for (char *name = strtok_r(copy, "+", &rest); name; name = strtok_r(NULL, "+", &rest)) {
+		if (name[strspn(name, " ")] && !is_young_collector(name))
+			found = true;
+	}
+	free(copy);
+	return found;
+}
+
+static bool
+is_concurrent(const char *kind)
+{
+	return strstr(kind, "concurrent") || strstr(kind, "ZGC") || strstr(kind, "Shenandoah");
+}
+
+static int
+compare_collections(const void *a, const void *b)
+{
+	const struct th_collection_info *left = a;
+	const struct th_collection_info *right = b;
+
+	return (left->end > right->end) - (left->end < right->end);
+}
+
+static void
+judge(struct th_lifetimes *lifetimes, const struct th_collection_info *collections,
+	size_t index)
+{
+	char *kind = th_text_clean(collections[index].kind);
+	size_t first = index;
+
+	if (is_concurrent(kind))
+		first = index >= CONCURRENT_PAUSES - 1 ? index - (CONCURRENT_PAUSES - 1) : 0;
+	struct th_judgement judgement = {
+		.births = collections[first].start,
+		.time = collections[index].end,
+		.is_major = is_major(kind),
+	};
+	th_array_append(lifetimes, judgements, judgement);
+	free(kind);
+}
+
+static void
+find_judgements(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	size_t count = recording->collections_count;
+	struct th_collection_info *sorted = th_allocate(count, sizeof(*sorted));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = recording->collections[i];
+	qsort(sorted, count, sizeof(*sorted), compare_collections);
+	for (size_t i = 0; i < count; i++)
+		judge(lifetimes, sorted, i);
+	free(sorted);
+}
+
+/* Life */
+
+void
+th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording)
+{
+	*lifetimes = (struct th_lifetimes){.recording = recording};
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		size_t count = recording->samples[heap].items_count;
+
+		lifetimes->ends[heap] = th_allocate(count, sizeof(uint64_t));
+		memset(lifetimes->ends[heap], 0xff, count * sizeof(uint64_t)); /* never */
+	}
+	set_ends(lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count);
+	set_ends(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count);
+	forget_ends(lifetimes);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		order_ends(lifetimes, (enum th_heap)heap);
+		find_known_part(lifetimes, (enum th_heap)heap);
+	}
+	find_judgements(lifetimes);
+}
+
+void
+th_lifetimes_deinit(struct th_lifetimes *lifetimes)
+{
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+		free(lifetimes->ends[heap]);
+	free(lifetimes->judgements);
+}
+
+/* Moments */
+
+struct th_moment
+th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	struct th_moment moment = {.time = time};
+
+	for (size_t i = 0; i < recording->levels_count; i++) {
+		const struct th_level_info *level = &recording->levels[i];
+
+		if (level->time <= time && level->level > moment.level)
+			moment.level = level->level < 32 ? level->level : 31;
+	}
+	return moment;
+}
+
+uint64_t
+th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major)
+{
+	for (size_t i = lifetimes->judgements_count; i-- > 0;) {
+		const struct th_judgement *judgement = &lifetimes->judgements[i];
+
+		if (judgement->time <= time && (judgement->is_major || !major))
+			return judgement->births;
+	}
+	return 0;
+}
+
+/* The first judgement that ended after `time`. */
+static size_t
+first_after(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	size_t low = 0;
+	size_t high = lifetimes->judgements_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lifetimes->judgements[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t
+th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to)
+{
+	size_t first = first_after(lifetimes, from);
+	size_t last = first_after(lifetimes, to);
+
+	/* The one that was running at `from`. */
+	if (first < last && lifetimes->judgements[first].births <= from)
+		first++;
+	return (uint32_t)(last - first);
+}
+
+/* The end of the first collection that judged an object born at `birth`. */
+static uint64_t
+first_judgement(const struct th_lifetimes *lifetimes, uint64_t birth)
+{
+	for (size_t i = first_after(lifetimes, birth); i < lifetimes->judgements_count; i++) {
+		if (lifetimes->judgements[i].births > birth)
+			return i + 1 < lifetimes->judgements_count
+				       ? lifetimes->judgements[i + 1].time
+				       : UINT64_MAX - 1;
+	}
+	return 0;
+}
+
+bool
+th_lifetimes_is_temporary(
+	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within)
+{
+	uint64_t birth = lifetimes->recording->samples[heap].items[index].time;
+	uint64_t end = lifetimes->ends[heap][index];
+
+	if (end == TH_END_NEVER || end == TH_END_UNKNOWN)
+		return false;
+	if (heap == TH_HEAP_NATIVE)
+		return end - birth <= within;
+	/* Found dead after the first collection that judged it, before the next one ended. */
+	return end < first_judgement(lifetimes, birth);
+}
+
+/* The peak */
+
+/* Something that changes what is alive. */
+struct change {
+	uint64_t time;
+	double bytes; /* more, or less if negative; 0: the level of the Java table */
+};
+
+struct changes {
+	TH_ARRAY(struct change, items);
+};
+
+static double
+weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
+	enum th_heap heap, size_t index, const struct th_moment *moment)
+{
+	struct th_estimator sum = th_calibration_empty(calibration);
+
+	th_lifetimes_add(lifetimes, calibration,
+		&lifetimes->recording->samples[heap].items[index],
+		th_lifetimes_keep(lifetimes, heap, moment), &sum);
+	return sum.bytes.seen + sum.bytes.unseen;
+}
+
+/* What happens to one heap while the Java table has one level: in (from, moment->time]. */
+static void
+add_changes(struct changes *changes, const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibration, enum th_heap heap, uint64_t from,
+	const struct th_moment *moment)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t birth = samples->items[i].time;
+		uint64_t end = lifetimes->ends[heap][i];
+
+		if (birth > moment->time || end <= from ||
+			!th_lifetimes_follows(lifetimes, heap, i, moment))
+			continue;
+		double weight = weight_of(lifetimes, calibration, heap, i, moment);
+		struct change begins = {birth > from ? birth : from, weight};
+		struct change ends = {end, -weight};
+		th_array_append(changes, items, begins);
+		if (end <= moment->time)
+			th_array_append(changes, items, ends);
+	}
+}
+
+/* What ends at a time is gone before what begins then. */
+static int
+compare_changes(const void *a, const void *b)
+{
+	const struct change *left = a;
+	const struct change *right = b;
+
+	if (left->time != right->time)
+		return left->time < right->time ? -1 : 1;
+	return (left->bytes > right->bytes) - (left->bytes < right->bytes);
+}
+
+struct peak {
+	uint64_t time;
+	double bytes;
+};
+
+static void
+look_for_peak(struct peak *peak, struct changes *changes)
+{
+	double bytes = 0;
+
+	if (changes->items_count)
+		qsort(changes->items, changes->items_count, sizeof(*changes->items),
+			compare_changes);
+	for (size_t i = 0; i < changes->items_count; i++) {
+		bytes += changes->items[i].bytes;
+		if (bytes > peak->bytes)
+			*peak = (struct peak){changes->items[i].time, bytes};
+	}
+}
+
+/* The span (from, to] has one level. */
+static void
+look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
+{
+	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
+	struct changes changes = {0};
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		if (heaps & 1u << heap)
+			add_changes(&changes, lifetimes, &calibrations[heap],
+				(enum th_heap)heap, from, &moment);
+	}
+	look_for_peak(peak, &changes);
+	free(changes.items);
+}
+
+struct th_moment
+th_lifetimes_peak(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibrations, unsigned heaps)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	struct peak peak = {.time = recording->start};
+	uint64_t from = 0;
+
+	for (size_t i = 0; i < recording->levels_count; i++) {
+		uint64_t to = recording->levels[i].time - 1;
+
+		if (to > from) {
+			look_into_span(&peak, lifetimes, calibrations, heaps, from, to);
+			from = to;
+		}
+	}
+	look_into_span(&peak, lifetimes, calibrations, heaps, from, recording->end);
+	return th_lifetimes_moment(lifetimes, peak.time);
+}

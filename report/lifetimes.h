@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long what was sampled lived, put together from the events of its end.
+ *
+ * A native block ends when it is freed, to the nanosecond.  A Java object ends when a collection
+ * is seen to have cleared the reference to it, so it counts as alive until it was looked at: what
+ * was allocated after the last collection has not been judged.  A collection of the young
+ * generation judges only the young: an old object that nobody needs stays alive until a
+ * collection of the old generation, called a major one here, finds it.
+ *
+ * The end of some samples is not known: the table of live blocks was full, or a Java object
+ * could not be followed.  They are left out, and the others stand for them as well: for every
+ * figure about ends, the probability of a sample is multiplied by the known part of its heap's
+ * bytes.  A table of Java objects that was thinned adds its 2^-level.
+ */
+#ifndef TH_REPORT_LIFETIMES_H
+#define TH_REPORT_LIFETIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/calibration.h"
+#include "report/recording.h"
+
+/* An end that has not come, and one that nobody would have seen. */
+#define TH_END_NEVER UINT64_MAX
+#define TH_END_UNKNOWN 0
+
+/* A collection: which objects it could find dead, and when that was known. */
+struct th_judgement {
+	uint64_t births; /* objects allocated before this time were judged */
+	uint64_t time;   /* the collection's end */
+	bool is_major;   /* old objects were judged too */
+};
+
+/* A point in time; `level` of the table of live Java objects then. */
+struct th_moment {
+	uint64_t time;
+	uint32_t level;
+};
+
+struct th_lifetimes {
+	const struct th_recording *recording;
+	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
+	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
+	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
+	TH_ARRAY(struct th_judgement, judgements); /* by time */
+};
+
+/* The recording must outlive the lifetimes. [offline] */
+void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
+void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
+
+/* The state of affairs at a time, CLOCK_MONOTONIC nanoseconds. [offline] */
+struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);
+
+/*
+ * The moment at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap),
+ * as far as the recording saw; `calibrations` by heap. [offline]
+ */
+struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibrations, unsigned heaps);
+
+/*
+ * Java objects allocated before the returned time had been judged at `time`, old ones too if
+ * `major` is set; 0 = none. [offline]
+ */
+uint64_t th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
+
+/* Collections that began after `from` and ended by `to`. [offline] */
+uint32_t
+th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to);
+
+/*
+ * Whether a sample died young: a native block that was freed within `within` nanoseconds, a Java
+ * object that the first collection after its allocation found dead. [offline]
+ */
+bool th_lifetimes_is_temporary(
+	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within);
+
+/* The probability that the end of a sample of `heap` is known at a moment. [offline] */
+static inline double
+th_lifetimes_keep(
+	const struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_moment *moment)
+{
+	double part = lifetimes->known_part[heap];
+
+	return heap == TH_HEAP_JAVA ? part / (double)((uint64_t)1 << moment->level) : part;
+}
+
+/* Whether it is known at `moment` if this sample (by index) is alive. [offline] */
+static inline bool
+th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
+	const struct th_moment *moment)
+{
+	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
+
+	return lifetimes->ends[heap][index] != TH_END_UNKNOWN &&
+	       (heap != TH_HEAP_JAVA ||
+		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
+}
+
+/* Whether this sample is known to be alive at `moment`. [offline] */
+static inline bool
+th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
+	const struct th_moment *moment)
+{
+	return lifetimes->recording->samples[heap].items[index].time <= moment->time &&
+	       lifetimes->ends[heap][index] > moment->time &&
+	       th_lifetimes_follows(lifetimes, heap, index, moment);
+}
+
+/* Adds a sample to a sum about ends; `keep` from th_lifetimes_keep(). [offline] */
+static inline void
+th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
+	const struct th_sample *sample, double keep, struct th_estimator *sum)
+{
+	th_estimator_add(sum, sample->size,
+		th_recording_sample_interval(lifetimes->recording, sample),
+		(double)sample->keep * keep, calibration->factors[sample->thread]);
+}
+
+#endif
