@@ -94,11 +94,10 @@ find_module(const struct th_frames *frames, uint32_t id)
 	return index == TH_MAP_NONE ? NULL : &frames->recording->modules[index];
 }
 
-/* The last component of the module's path, empty if there is none. */
+/* The last component of a path. */
 static struct th_text
-module_base_name(const struct th_module_info *module)
+base_name(struct th_text name)
 {
-	struct th_text name = module ? module->path : (struct th_text){NULL, 0};
 	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
 
 	if (slash) {
@@ -106,6 +105,13 @@ module_base_name(const struct th_module_info *module)
 		name.bytes = slash + 1;
 	}
 	return name;
+}
+
+/* The last component of the module's path, empty if there is none. */
+static struct th_text
+module_base_name(const struct th_module_info *module)
+{
+	return base_name(module ? module->path : (struct th_text){NULL, 0});
 }
 
 static bool
@@ -116,7 +122,7 @@ is_vm_module(const struct th_module_info *module)
 
 /* The C and C++ runtimes, in which every thread has its first frames. */
 static bool
-is_runtime_module(const struct th_module_info *module)
+is_runtime_name(struct th_text name)
 {
 	static const char *const prefixes[] = {
 		"libc.so",
@@ -131,7 +137,6 @@ is_runtime_module(const struct th_module_info *module)
 		"ld-musl",
 		"[vdso]",
 	};
-	struct th_text name = module_base_name(module);
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		size_t length = strlen(prefixes[i]);
@@ -140,6 +145,12 @@ is_runtime_module(const struct th_module_info *module)
 			return true;
 	}
 	return false;
+}
+
+static bool
+is_runtime_module(const struct th_module_info *module)
+{
+	return is_runtime_name(module_base_name(module));
 }
 
 /*
@@ -379,6 +390,14 @@ const char *
 th_frames_function_name(const struct th_frames *frames, uint32_t function)
 {
 	return th_frames_string(frames, frames->functions[function].name);
+}
+
+bool
+th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
+{
+	const char *module = th_frames_string(frames, frames->functions[function].module);
+
+	return is_runtime_name(base_name(th_text_of(module)));
 }
 
 uint32_t

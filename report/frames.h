@@ -64,6 +64,9 @@ const struct th_function *th_frames_function_of(const struct th_frames *frames, 
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);
 const char *th_frames_function_name(const struct th_frames *frames, uint32_t function);
 
+/* Whether a function is of the C or C++ runtime, the dynamic linker included. [offline] */
+bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
+
 /* How many functions and frames have numbers. [offline] */
 uint32_t th_frames_function_count(const struct th_frames *frames);
 uint32_t th_frames_count(const struct th_frames *frames);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * twinheap: one table of verbs.  Exit status: 0 ok, 2 usage, 3 unreadable input; `run` has that
- * of the command it ran.
+ * twinheap: one table of verbs.  Exit status: 0 ok, 1 findings that --fail-on asks for, 2 usage,
+ * 3 unreadable input; `run` has that of the command it ran.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +34,9 @@ struct verb {
 
 /* How the user called this program, for commands to paste. */
 static const char *program = "twinheap";
+
+/* A verb found what --fail-on asks for. */
+static bool has_findings;
 
 /* Output */
 
@@ -160,6 +163,37 @@ static struct th_error *export(const struct th_options *options)
 	}
 }
 
+static bool
+must_fail(const struct th_options *options, const struct th_leaks *leaks)
+{
+	if (options->fail_on == TH_FAIL_BYTES)
+		return th_leaks_bytes(leaks) >= (double)options->fail_bytes;
+	return options->fail_on == TH_FAIL_LEAK && th_leaks_has_leak(leaks);
+}
+
+static struct th_error *
+leaks(const struct th_options *options)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_leaks found;
+
+	if (error)
+		return error;
+	struct th_profile *profile = th_profile_create(
+		recording, options, warn_on_stderr, NULL);
+	th_leaks_init(&found, profile);
+	if (options->format == TH_OUTPUT_JSON)
+		th_view_leaks_json(stdout, &found);
+	else
+		th_view_leaks(stdout, &found);
+	has_findings = must_fail(options, &found);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+	th_recording_destroy(recording);
+	return close_output(stdout, NULL);
+}
+
 static struct th_error *
 dump(const struct th_options *options)
 {
@@ -178,11 +212,13 @@ static const struct verb verbs[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
 	{"summary", "[OPTIONS] LOG",
 		"totals of both heaps, what allocated most, health of the recording",
-		TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY, summary, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY, summary, NULL},
 	{"tree", "[OPTIONS] LOG", "call tree, both heaps side by side",
-		TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
+	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
+		TH_OPTIONS_SELECT | TH_OPTIONS_LEAKS, leaks, NULL},
 	{"export", "--format collapsed|json [OPTIONS] LOG", "every stack, for other tools",
-		TH_OPTIONS_VIEW | TH_OPTIONS_EXPORT, export, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_EXPORT, export, NULL},
 	{"dump", "LOG", "every event of a log, as the log describes it", 0, dump, NULL},
 };
 /* clang-format on */
@@ -230,6 +266,8 @@ run_verb(const struct verb *verb, int argc, char **argv)
 		if (!error)
 			error = verb->act(&options);
 		status = th_error_report(error);
+		if (!status && has_findings)
+			status = 1;
 	}
 	th_options_deinit(&options);
 	return status;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/size.h"
 #include "report/allocate.h"
 
 #define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
@@ -234,7 +235,7 @@ set_top(struct th_options *options, const char *argument)
 	double value;
 
 	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
-		return bad_argument("top", argument, "a number of sites");
+		return bad_argument("top", argument, "a number of lines");
 	options->top = (uint64_t)value;
 	return NULL;
 }
@@ -248,6 +249,30 @@ set_format(struct th_options *options, const char *argument)
 		options->format = TH_OUTPUT_JSON;
 	else
 		return bad_argument("format", argument, "collapsed or json");
+	return NULL;
+}
+
+static struct th_error *
+set_list_format(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "text"))
+		options->format = TH_OUTPUT_TEXT;
+	else if (!strcmp(argument, "json"))
+		options->format = TH_OUTPUT_JSON;
+	else
+		return bad_argument("format", argument, "text or json");
+	return NULL;
+}
+
+static struct th_error *
+set_fail_on(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "leak"))
+		options->fail_on = TH_FAIL_LEAK;
+	else if (th_size_parse(argument, &options->fail_bytes))
+		options->fail_on = TH_FAIL_BYTES;
+	else
+		return bad_argument("fail-on", argument, "leak or a size such as 64M");
 	return NULL;
 }
 
@@ -268,7 +293,13 @@ static const struct option_entry entries[] = {
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the ten lines that `run` prints"},
+	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS, set_list_format, "text (default) or json"},
+	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
+		"exit with status 1 when there is a leak (leak), or\n"
+		"when leaks come to so many bytes (64M) for certain"},
 	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
+	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
+		"findings of each verdict to list as text (10)"},
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
 		"leave out what is less of both heaps (1)"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW, set_value,
@@ -282,18 +313,19 @@ static const struct option_entry entries[] = {
 		"a native block is temporary when it is freed so\n"
 		"soon (0.1); a Java object, when the first collection\n"
 		"after its allocation finds it dead"},
-	{"heaps", 0, "HEAPS", TH_OPTIONS_VIEW, set_heaps, "both (default), java or native"},
+	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT, set_heaps, "both (default), java or native"},
 	{"from", 0, "SECONDS", TH_OPTIONS_VIEW, set_from,
 		"only what was allocated from this time on,\n"
 		"counted from the start of the recording"},
 	{"to", 0, "SECONDS", TH_OPTIONS_VIEW, set_to,
 		"only what was allocated before this time"},
-	{"thread", 0, "RE", TH_OPTIONS_VIEW, set_thread,
+	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
 		"only threads whose name matches the extended\n"
 		"regular expression"},
-	{"include", 0, "RE", TH_OPTIONS_VIEW, set_include,
+	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
 		"only stacks with a frame whose name matches"},
-	{"exclude", 0, "RE", TH_OPTIONS_VIEW, set_exclude, "only stacks without such a frame"},
+	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
+		"only stacks without such a frame"},
 	{"vm-frames", 0, NULL, TH_OPTIONS_VIEW, set_vm_frames,
 		"show every frame inside the Java VM"},
 	{"help", 'h', NULL, ~0u, set_help, "print this help"},

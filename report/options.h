@@ -33,6 +33,14 @@ enum th_output_format {
 	TH_OUTPUT_NONE,
 	TH_OUTPUT_COLLAPSED,
 	TH_OUTPUT_JSON,
+	TH_OUTPUT_TEXT,
+};
+
+/* What makes `leaks` end with status 1. */
+enum th_fail_on {
+	TH_FAIL_NEVER,
+	TH_FAIL_LEAK,  /* any leak */
+	TH_FAIL_BYTES, /* leaks of so many bytes, at the lower end of their intervals */
 };
 
 /* A POSIX extended regular expression, if one was given. */
@@ -58,17 +66,21 @@ struct th_options {
 	bool brief;
 	bool help;
 	double min_share; /* percent */
-	uint64_t top;     /* sites per heap */
+	uint64_t top;     /* sites per heap, findings of a verdict, rows of a difference */
 	enum th_output_format format;
+	enum th_fail_on fail_on;
+	uint64_t fail_bytes;
 	const char *output; /* NULL = stdout */
 };
 
 /* Which options a verb has. */
 enum th_option_group {
-	TH_OPTIONS_VIEW = 1, /* what every view understands */
+	TH_OPTIONS_VIEW = 1, /* what every view of one moment understands */
 	TH_OPTIONS_SUMMARY = 2,
 	TH_OPTIONS_TREE = 4,
 	TH_OPTIONS_EXPORT = 8,
+	TH_OPTIONS_SELECT = 16, /* which stacks */
+	TH_OPTIONS_LEAKS = 32,
 };
 
 /*

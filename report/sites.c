@@ -20,12 +20,12 @@ is_runtime_method(const char *name)
 	return false;
 }
 
-static bool
-is_application_method(const struct th_profile *profile, uint32_t function)
+bool
+th_sites_is_application(const struct th_frames *frames, uint32_t function)
 {
-	if (th_frames_function(profile->frames, function)->kind != TH_KIND_JAVA)
+	if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
 		return false;
-	return !is_runtime_method(th_frames_function_name(profile->frames, function));
+	return !is_runtime_method(th_frames_function_name(frames, function));
 }
 
 /* The leaf-most method of the application, or of the Java runtime where there is none. */
@@ -37,7 +37,7 @@ find_caller(const struct th_profile *profile, const struct th_path *path)
 	for (uint32_t i = path->count; i-- > 0;) {
 		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
 
-		if (is_application_method(profile, function))
+		if (th_sites_is_application(profile->frames, function))
 			return function;
 		if (th_frames_function(profile->frames, function)->kind == TH_KIND_JAVA)
 			runtime = function;
@@ -60,7 +60,7 @@ site_of(const struct th_profile *profile, const struct th_row *row)
 	if (row->is_internal) {
 		site.function = profile->internal_group;
 		site.caller = row->thread;
-	} else if (!is_application_method(profile, site.function)) {
+	} else if (!th_sites_is_application(profile->frames, site.function)) {
 		site.caller = find_caller(profile, &path);
 	}
 	if (site.caller == site.function)

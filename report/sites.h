@@ -27,6 +27,9 @@ struct th_sites {
 	TH_ARRAY(struct th_site, items); /* largest first, by the value of the view */
 };
 
+/* Whether a function is a Java method, and not one of the Java runtime. [offline] */
+bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
+
 /* The sites of one heap. [offline] */
 void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);
 void th_sites_deinit(struct th_sites *sites);

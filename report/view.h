@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "report/health.h"
+#include "report/leaks.h"
 #include "report/profile.h"
 
 /* Totals, top sites, health, what to do next; `program` is how to call this tool again. */
@@ -27,6 +28,10 @@ void th_view_collapsed(FILE *file, const struct th_profile *profile);
 
 /* One JSON object with every row. */
 void th_view_json(FILE *file, const struct th_profile *profile);
+
+/* Findings, for people and for programs. */
+void th_view_leaks(FILE *file, const struct th_leaks *leaks);
+void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
 
 /* Every record of a log, by its own description of itself. */
 void th_view_dump(FILE *file, const struct th_reader *reader);

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every threshold of the verdicts stands here, with its reason.
+ */
+#include "report/evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+
+/* What a program builds up while it starts is no leak. */
+#define WARM_UP_PART 0.2
+/* Blocks that live less are in use, not forgotten. */
+#define OLD_PART 0.1
+/*
+ * Old survivors out of the later half that growth must rest on.  Five without a death are also
+ * what makes the lower limit of growth positive.
+ */
+#define ENOUGH_LATE 5
+/* Old survivors must spread over this much of the time at least. */
+#define SPREAD_PART 0.25
+/* A program may end with a moment of other work, in which a leak pauses. */
+#define PAUSE_PART 0.2
+/* A pause that a steady leak makes with less probability than this is an end. */
+#define UNLIKELY_PAUSE 0.05
+/* So few survivors in the last quarter, by the same reasoning, are a slowing down. */
+#define UNLIKELY_QUARTER 0.02
+/* Of what grew old, a leak frees no more than this part: some other use of the same place. */
+#define LEAK_FREES 0.25
+/*
+ * Of what only young collections have judged, no more than this part may have died: from a
+ * structure that is dropped and built anew, those die that the last collection before did not
+ * make old.
+ */
+#define UNPROVEN_DEATHS 0.05
+/* Verdicts out of fewer samples would be guesses. */
+#define ENOUGH_SAMPLES 5
+/* A place that frees this part of its objects, and does not grow, churns. */
+#define CHURN_FREES 0.5
+/* Collections must reach into the time after the warm-up at least this far. */
+#define HORIZON_PART (1.0 / 3)
+
+const char *
+th_verdict_name(enum th_verdict verdict)
+{
+	switch (verdict) {
+	case TH_VERDICT_LEAK:
+		return "leak";
+	case TH_VERDICT_PLATEAU:
+		return "plateau";
+	case TH_VERDICT_CHURN:
+		return "churn";
+	default:
+		return "unclear";
+	}
+}
+
+/* Horizons */
+
+void
+th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+
+	*horizon = (struct th_horizon){
+		.start = recording->start,
+		.end = recording->end,
+		.horizon = recording->end,
+		.proven = recording->end,
+	};
+	if (heap == TH_HEAP_JAVA) {
+		horizon->horizon = th_lifetimes_judged(lifetimes, recording->end, false);
+		horizon->proven = th_lifetimes_judged(lifetimes, recording->end, true);
+	}
+	if (horizon->horizon < horizon->start)
+		horizon->horizon = horizon->start;
+	double length = (double)(horizon->end - horizon->start);
+	horizon->warm = horizon->start + (uint64_t)(WARM_UP_PART * length);
+	horizon->old = (uint64_t)(OLD_PART * length);
+	horizon->middle = horizon->warm;
+	if (horizon->horizon > horizon->warm)
+		horizon->middle += (horizon->horizon - horizon->warm) / 2;
+}
+
+/* Whether so little of the time is known that growth cannot be told. */
+static bool
+is_too_near(const struct th_horizon *horizon)
+{
+	double after_warm_up = (double)(horizon->end - horizon->warm);
+
+	return horizon->horizon <= horizon->warm ||
+	       (double)(horizon->horizon - horizon->warm) < HORIZON_PART * after_warm_up;
+}
+
+/* Figures */
+
+/* Sums over the samples of a place. */
+struct sums {
+	struct th_estimator live;      /* at the end */
+	struct th_estimator allocated; /* up to the horizon */
+	struct th_estimator alive;     /* of these */
+	struct th_estimator gained; /* old at the horizon, not so at the end of the warm-up */
+	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
+	struct th_estimator gained_late; /* the same from the middle on */
+	struct th_estimator lost_late;
+};
+
+struct look {
+	struct th_evidence *evidence;
+	const struct th_profile *profile;
+	struct sums sums;
+	TH_ARRAY(uint64_t,
+		births); /* of survivors since the warm-up, not judged ones included */
+	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
+};
+
+/* Whether a block was old and alive at a time. */
+static bool
+is_old_at(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint64_t time)
+{
+	return birth + horizon->old <= time && end > time;
+}
+
+/* Adds to the growth between `from` and the horizon. */
+static void
+add_change(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint64_t from,
+	const struct th_estimator *one, struct th_estimator *gained, struct th_estimator *lost)
+{
+	bool is_now = end == TH_END_NEVER && birth + horizon->old <= horizon->horizon;
+	bool was = is_old_at(horizon, birth, end, from);
+
+	if (is_now && !was)
+		th_estimator_merge(gained, one);
+	else if (was && end != TH_END_NEVER)
+		th_estimator_merge(lost, one);
+}
+
+static void
+count_survivor(struct look *look, uint64_t birth)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct th_horizon *horizon = evidence->horizon;
+
+	evidence->alive++;
+	th_array_append(look, all_births, birth);
+	if (birth + horizon->old <= horizon->horizon) {
+		evidence->alive_old++;
+		if (birth < evidence->first_birth)
+			evidence->first_birth = birth;
+		if (birth + horizon->old > horizon->middle)
+			evidence->born_late++;
+	}
+	if (birth < horizon->proven)
+		evidence->proven++;
+}
+
+/* `young`: it never saw a second collection, or was freed soon. */
+static void
+count_death(struct look *look, uint64_t birth, uint64_t end, bool is_young)
+{
+	struct th_evidence *evidence = look->evidence;
+
+	evidence->dead++;
+	if (!is_young && end - birth >= evidence->horizon->old)
+		evidence->dead_old++;
+}
+
+static void
+look_at(struct look *look, size_t index)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_lifetimes *lifetimes = &look->profile->lifetimes;
+	const struct th_calibration *calibration = &look->profile->heaps[evidence->heap];
+	const struct th_sample *sample =
+		&look->profile->recording->samples[evidence->heap].items[index];
+	uint64_t end = lifetimes->ends[evidence->heap][index];
+	struct th_estimator one = th_calibration_empty(calibration);
+	struct sums *sums = &look->sums;
+
+	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &look->profile->end))
+		return;
+	th_lifetimes_add(lifetimes, calibration, sample,
+		th_lifetimes_keep(lifetimes, evidence->heap, &look->profile->end), &one);
+	if (end == TH_END_NEVER) {
+		th_estimator_merge(&sums->live, &one);
+		if (sample->time >= horizon->warm)
+			th_array_append(look, births, sample->time);
+	}
+	if (sample->time >= horizon->horizon && evidence->heap == TH_HEAP_JAVA)
+		return;
+	evidence->allocated++;
+	th_estimator_merge(&sums->allocated, &one);
+	if (evidence->heap == TH_HEAP_JAVA && sample->time >= horizon->proven) {
+		evidence->unproven++;
+		evidence->unproven_dead += end != TH_END_NEVER;
+	}
+	if (end == TH_END_NEVER) {
+		th_estimator_merge(&sums->alive, &one);
+		count_survivor(look, sample->time);
+	} else {
+		count_death(look, sample->time, end,
+			evidence->heap == TH_HEAP_JAVA &&
+				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
+	}
+	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->gained, &sums->lost);
+	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
+		&sums->lost_late);
+}
+
+static struct th_estimate
+bytes_of(const struct look *look, const struct th_estimator *sum)
+{
+	return th_profile_bytes(look->profile, look->evidence->heap, TH_MEASURE_LIVE, sum);
+}
+
+static struct th_estimate
+difference(const struct look *look, const struct th_estimator *more,
+	const struct th_estimator *less)
+{
+	struct th_estimate gained = bytes_of(look, more);
+	struct th_estimate lost = bytes_of(look, less);
+
+	return th_estimate_difference(&gained, &lost);
+}
+
+static struct th_estimate
+per_second(struct th_estimate estimate, double seconds)
+{
+	double factor = seconds > 0 ? 1 / seconds : 0;
+
+	estimate.estimate *= factor;
+	estimate.low *= factor;
+	estimate.high *= factor;
+	return estimate;
+}
+
+static double
+objects_of(const struct th_estimator *sum)
+{
+	return sum->objects.seen + sum->objects.unseen;
+}
+
+static int
+compare_times(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void
+find_ages(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	uint64_t horizon = evidence->horizon->horizon;
+
+	if (!look->all_births_count)
+		return;
+	qsort(look->all_births, look->all_births_count, sizeof(uint64_t), compare_times);
+	uint64_t birth = look->all_births[look->all_births_count / 2];
+	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
+	evidence->collections = th_lifetimes_collections(
+		&look->profile->lifetimes, birth, evidence->horizon->end);
+}
+
+/* Tests of the times at which survivors were allocated: for a steady leak these are uniform. */
+
+/* P(X <= k) of a binomial distribution with probability 1/4. */
+static double
+binomial_quarter(uint64_t k, uint64_t n)
+{
+	double sum = 0;
+
+	for (uint64_t i = 0; i <= k; i++)
+		sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) -
+			   lgamma((double)(n - i) + 1) + (double)i * log(0.25) +
+			   (double)(n - i) * log(0.75));
+	return sum;
+}
+
+/* A pause at the end that chance does not explain means that growth ended. */
+static bool
+goes_on(const struct th_horizon *horizon, uint64_t last_birth, uint64_t count)
+{
+	double length = (double)(horizon->end - horizon->warm);
+	double pause = length > 0 ? (double)(horizon->end - last_birth) / length : 1;
+
+	return pause <= PAUSE_PART || pow(1 - pause, (double)count) >= UNLIKELY_PAUSE;
+}
+
+static void
+test_births(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct th_horizon *horizon = evidence->horizon;
+	size_t count = look->births_count;
+
+	evidence->born_since = count;
+	if (!count)
+		return;
+	qsort(look->births, count, sizeof(uint64_t), compare_times);
+	evidence->last_birth = look->births[count - 1];
+	evidence->is_growing = goes_on(horizon, evidence->last_birth, count);
+	uint64_t length = evidence->last_birth - horizon->warm;
+	uint64_t quarter = evidence->last_birth - length / 4;
+	for (size_t i = count; i-- > 0 && look->births[i] >= quarter;)
+		evidence->born_last_quarter++;
+	evidence->is_slowing = 8 * evidence->born_last_quarter < count &&
+			       binomial_quarter(evidence->born_last_quarter, count) <
+				       UNLIKELY_QUARTER;
+}
+
+/* Verdicts */
+
+static void
+decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
+{
+	evidence->verdict = verdict;
+	evidence->reason = reason;
+}
+
+static bool
+is_kept(const struct th_evidence *evidence)
+{
+	double old = (double)(evidence->alive_old + evidence->dead_old);
+
+	return (double)evidence->dead_old <= LEAK_FREES * old;
+}
+
+/* Whether what looks alive is so, as far as collections of old objects are needed to tell. */
+static bool
+is_proven(const struct th_evidence *evidence)
+{
+	double young = (double)evidence->unproven;
+
+	if (evidence->heap == TH_HEAP_NATIVE ||
+		(double)evidence->unproven_dead <= UNPROVEN_DEATHS * young)
+		return true;
+	return evidence->proven >= ENOUGH_LATE && 2 * evidence->unproven <= evidence->proven;
+}
+
+static bool
+is_spread(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	double length = (double)(horizon->horizon - horizon->start);
+	uint64_t last = horizon->horizon - horizon->old;
+
+	return evidence->first_birth < last &&
+	       (double)(last - evidence->first_birth) >= SPREAD_PART * length;
+}
+
+static bool
+has_grown(const struct th_evidence *evidence)
+{
+	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0;
+}
+
+/* A place that has grown significantly in the later half. */
+static void
+judge_growth(struct th_evidence *evidence)
+{
+	if (!evidence->is_growing)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	else if (evidence->is_slowing)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	else if (!is_kept(evidence))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
+	else if (!is_proven(evidence))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
+	else if (!is_spread(evidence))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
+	else
+		decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
+}
+
+static void
+judge(struct th_evidence *evidence)
+{
+	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
+
+	if (is_too_near(evidence->horizon))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_NO_COLLECTION);
+	else if (has_grown(evidence))
+		judge_growth(evidence);
+	else if (evidence->allocated < ENOUGH_SAMPLES)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else if (dead >= CHURN_FREES)
+		decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
+	else if (!evidence->is_growing)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	else if (evidence->growth.estimate > 0 && is_kept(evidence) && evidence->born_late)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
+}
+
+void
+th_evidence_set_internal(struct th_evidence *evidence)
+{
+	if (evidence->verdict == TH_VERDICT_LEAK)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
+}
+
+void
+th_evidence_set_owners_gone(struct th_evidence *evidence)
+{
+	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence))
+		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
+}
+
+static void
+look_init(struct look *look, struct th_evidence *evidence, const struct th_profile *profile)
+{
+	struct th_estimator empty = th_calibration_empty(&profile->heaps[evidence->heap]);
+
+	*look = (struct look){.evidence = evidence, .profile = profile};
+	look->sums = (struct sums){empty, empty, empty, empty, empty, empty, empty};
+}
+
+void
+th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_horizon *horizon, enum th_heap heap, const uint32_t *samples,
+	size_t count)
+{
+	struct look look;
+
+	*evidence = (struct th_evidence){
+		.heap = heap, .horizon = horizon, .first_birth = UINT64_MAX};
+	look_init(&look, evidence, profile);
+	for (size_t i = 0; i < count; i++)
+		look_at(&look, samples[i]);
+	evidence->live_bytes = bytes_of(&look, &look.sums.live);
+	evidence->live_objects = th_profile_objects(
+		profile, heap, TH_MEASURE_LIVE, &look.sums.live);
+	double seconds = horizon->horizon > horizon->warm
+				 ? (double)(horizon->horizon - horizon->warm) / 1e9
+				 : 0;
+	evidence->growth = per_second(
+		difference(&look, &look.sums.gained, &look.sums.lost), seconds);
+	evidence->late_low =
+		difference(&look, &look.sums.gained_late, &look.sums.lost_late).low;
+	double allocated = objects_of(&look.sums.allocated);
+	evidence->survivors = allocated > 0 ? objects_of(&look.sums.alive) / allocated : 0;
+	find_ages(&look);
+	test_births(&look);
+	judge(evidence);
+	free(look.births);
+	free(look.all_births);
+}

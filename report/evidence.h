@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the samples of a place say about whether its memory leaks: figures, and the verdict that
+ * follows from them.  docs/leaks.md explains every rule.
+ *
+ * A recording is looked at from its start to a horizon: its end for the native heap, for the
+ * Java heap the last collection, since nobody knows what became of younger objects.  Its first
+ * fifth is warm-up.  A block is old when it lived longer than a tenth of that time; growth is
+ * growth of what is old, so that what is merely in use at the moment does not count.
+ */
+#ifndef TH_REPORT_EVIDENCE_H
+#define TH_REPORT_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/estimate.h"
+#include "report/profile.h"
+
+/* Worst first: findings are listed in this order. */
+enum th_verdict {
+	TH_VERDICT_LEAK,    /* grows, to the end, and what grew old is not freed */
+	TH_VERDICT_UNCLEAR, /* may be one: what is missing is said */
+	TH_VERDICT_PLATEAU, /* holds memory and stopped growing */
+	TH_VERDICT_CHURN,   /* frees what it allocates */
+};
+
+const char *th_verdict_name(enum th_verdict verdict);
+
+/* Why a verdict is `unclear`, or what made it another. */
+enum th_reason {
+	TH_REASON_GROWS,       /* leak: growth that goes on */
+	TH_REASON_OWNERS_GONE, /* leak: the owners were collected, the blocks were not freed */
+	TH_REASON_FEW_SAMPLES, /* unclear: nothing significant yet */
+	TH_REASON_LATE,        /* unclear: grows only since the last part of the recording */
+	TH_REASON_TURNOVER,    /* unclear: grows, but a good part of what was old was freed */
+	TH_REASON_UNPROVEN,    /* unclear: no collection has looked at old objects */
+	TH_REASON_NO_COLLECTION, /* unclear: none at all, or none in the later half */
+	TH_REASON_INTERNAL,      /* unclear: grows, but is the VM's own business */
+	TH_REASON_STOPPED,       /* plateau: no survivor was allocated lately */
+	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
+	TH_REASON_STEADY,        /* plateau: as much is freed as is allocated */
+	TH_REASON_FREED,         /* churn */
+};
+
+/* The times that matter for one heap, CLOCK_MONOTONIC nanoseconds. */
+struct th_horizon {
+	uint64_t start;
+	uint64_t warm;    /* end of the warm-up */
+	uint64_t middle;  /* between that and the horizon */
+	uint64_t horizon; /* until here it is known what died */
+	uint64_t end;     /* of the recording */
+	uint64_t old;     /* nanoseconds that an old block has lived at least */
+	uint64_t proven;  /* objects born before were judged even when old; native: horizon */
+};
+
+struct th_evidence {
+	enum th_heap heap;
+	const struct th_horizon *horizon;
+
+	/* Figures */
+	struct th_estimate live_bytes; /* at the end of the recording */
+	struct th_estimate live_objects;
+	struct th_estimate growth; /* bytes per second between warm-up and horizon */
+	double survivors;          /* part of the objects allocated up to the horizon */
+	double median_age;         /* of survivors, seconds at the horizon */
+	uint32_t collections;      /* that the median survivor survived */
+	bool is_growing;           /* survivors were allocated up to the end */
+
+	/* Behind them; numbers of samples unless said otherwise */
+	uint64_t allocated; /* up to the horizon */
+	uint64_t dead;      /* of these */
+	uint64_t alive;     /* of these */
+	uint64_t alive_old; /* alive, and older than `old` at the horizon */
+	uint64_t dead_old;  /* lived longer than `old`, then died */
+	uint64_t proven;    /* alive and judged by a collection that looks at old objects */
+	uint64_t unproven;  /* Java: allocated after that, and judged as young */
+	uint64_t unproven_dead;
+	uint64_t born_late;  /* old survivors that were allocated in the later half */
+	uint64_t born_since; /* survivors allocated since the warm-up */
+	uint64_t born_last_quarter;
+	double late_low;      /* lower limit of the growth in the later half, bytes */
+	uint64_t first_birth; /* of old survivors, time; UINT64_MAX if there is none */
+	uint64_t last_birth;  /* of survivors, time */
+	bool is_slowing;
+
+	enum th_verdict verdict;
+	enum th_reason reason;
+};
+
+/* The horizon of a heap; a Java heap without collections has one at its start. [offline] */
+void th_horizon_init(
+	struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap);
+
+/*
+ * Looks at the samples of `heap` with these indices, which must ascend.  The horizon must
+ * outlive the evidence. [offline]
+ */
+void th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_horizon *horizon, enum th_heap heap, const uint32_t *samples,
+	size_t count);
+
+/* Takes back a verdict of leak: it is the VM's own memory. */
+void th_evidence_set_internal(struct th_evidence *evidence);
+
+/* The owners of the blocks were collected. */
+void th_evidence_set_owners_gone(struct th_evidence *evidence);
+
+/* One sentence with the numbers behind the verdict; the caller frees it. [offline] */
+char *th_evidence_explain(const struct th_evidence *evidence);
+
+#endif

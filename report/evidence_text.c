@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sentence behind a verdict.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/allocate.h"
+#include "report/evidence.h"
+#include "report/format.h"
+
+static double
+seconds_between(uint64_t from, uint64_t to)
+{
+	return to > from ? (double)(to - from) / 1e9 : 0;
+}
+
+/* "3 of 120 samples that were older than 1.2 s" */
+static char *
+describe_old(const struct th_evidence *evidence)
+{
+	return th_format_new("%" PRIu64 " of the %" PRIu64
+			     " samples that lived longer than %s were freed",
+		evidence->dead_old, evidence->dead_old + evidence->alive_old,
+		th_format_seconds((double)evidence->horizon->old / 1e9).text);
+}
+
+static char *
+explain_leak(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	char *old = describe_old(evidence);
+	char *text = th_format_new(
+		"grew by %s/s (%s/s) from second %.3g to %.3g and still does, "
+		"%.0f %% of its objects survive, and %s",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text,
+		seconds_between(horizon->start, horizon->warm),
+		seconds_between(horizon->start, horizon->horizon), 100 * evidence->survivors,
+		old);
+
+	free(old);
+	return text;
+}
+
+/* How long a recording would have to be for growth at this rate to be significant. */
+static char *
+explain_few(const struct th_evidence *evidence)
+{
+	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
+
+	if (!evidence->born_late)
+		return th_format_new(
+			"%" PRIu64
+			" samples are too few to tell: record longer, or at a smaller interval",
+			evidence->allocated);
+	return th_format_new(
+		"%" PRIu64 " old survivors were sampled in the later half, too few to "
+		"tell growth from chance: at this rate a recording of about %s would, "
+		"or a smaller interval",
+		evidence->born_late,
+		th_format_seconds(duration * fmax(7.0 / (double)evidence->born_late, 1.2))
+			.text);
+}
+
+static char *
+explain_no_collection(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+
+	if (horizon->horizon <= horizon->start)
+		return th_format_new("no collection has run, so nobody knows which objects are "
+				     "needed: record longer, or run jcmd PID GC.run");
+	return th_format_new(
+		"the last collection was at %.3g of %.3g s, and nobody knows which "
+		"younger objects are needed: record longer, or run jcmd PID GC.run",
+		seconds_between(horizon->start, horizon->horizon),
+		seconds_between(horizon->start, horizon->end));
+}
+
+static char *
+explain_unproven(const struct th_evidence *evidence)
+{
+	return th_format_new("grows by %s/s, but no collection has looked at objects that were "
+			     "older than %.3g s at the end, and %" PRIu64 " of %" PRIu64
+			     " younger ones died: run jcmd PID GC.run near the end",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		seconds_between(evidence->horizon->proven, evidence->horizon->end),
+		evidence->unproven_dead, evidence->unproven);
+}
+
+static char *
+explain_turnover(const struct th_evidence *evidence)
+{
+	char *old = describe_old(evidence);
+	char *text = th_format_new(
+		"grows by %s/s, but %s: a structure that is still filled, or "
+		"one that is emptied now and then; a recording of several times "
+		"the length would tell",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text, old);
+
+	free(old);
+	return text;
+}
+
+static char *
+explain_late(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+
+	return th_format_new(
+		"grows by %s/s, but only since second %.3g of %.3g: record for about "
+		"%s to see whether it ends",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		seconds_between(horizon->start, evidence->first_birth),
+		seconds_between(horizon->start, horizon->end),
+		th_format_seconds(2 * seconds_between(horizon->start, horizon->end)).text);
+}
+
+static char *
+explain_plateau(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	double duration = seconds_between(horizon->start, horizon->end);
+
+	switch (evidence->reason) {
+	case TH_REASON_STOPPED:
+		if (!evidence->born_since)
+			return th_format_new(
+				"nothing that survives was allocated after the first "
+				"%.3g s of %.3g",
+				seconds_between(horizon->start, horizon->warm), duration);
+		return th_format_new(
+			"nothing that survives was allocated after second %.3g of %.3g",
+			seconds_between(horizon->start, evidence->last_birth), duration);
+	case TH_REASON_SLOWED:
+		return th_format_new("growth comes to an end: %" PRIu64 " of %" PRIu64
+				     " survivors fall into the last quarter of the time",
+			evidence->born_last_quarter, evidence->born_since);
+	default:
+		return th_format_new(
+			"holds its size: what is old changes by %s/s (%s/s), which may "
+			"be nothing",
+			th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+			th_format_interval(&evidence->growth, TH_UNIT_BYTES).text);
+	}
+}
+
+char *
+th_evidence_explain(const struct th_evidence *evidence)
+{
+	switch (evidence->reason) {
+	case TH_REASON_GROWS:
+		return explain_leak(evidence);
+	case TH_REASON_OWNERS_GONE:
+		return th_format_new(
+			"the Java objects that own these blocks were collected and the "
+			"blocks were not freed: %.0f %% of them survive",
+			100 * evidence->survivors);
+	case TH_REASON_FEW_SAMPLES:
+		return explain_few(evidence);
+	case TH_REASON_LATE:
+		return explain_late(evidence);
+	case TH_REASON_TURNOVER:
+		return explain_turnover(evidence);
+	case TH_REASON_UNPROVEN:
+		return explain_unproven(evidence);
+	case TH_REASON_NO_COLLECTION:
+		return explain_no_collection(evidence);
+	case TH_REASON_INTERNAL:
+		return th_format_new(
+			"grows by %s/s (%s/s), by the Java VM's own work and not by the "
+			"application's allocations",
+			th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+			th_format_interval(&evidence->growth, TH_UNIT_BYTES).text);
+	case TH_REASON_FREED:
+		return th_format_new("%.0f %% of its objects were freed, %" PRIu64
+				     " of %" PRIu64 " samples, and what is old does not grow",
+			100 * (1 - evidence->survivors), evidence->dead, evidence->allocated);
+	default:
+		return explain_plateau(evidence);
+	}
+}

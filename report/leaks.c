@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of each heap are put in order by place once; whoever looks at places gathers their
+ * samples from there.
+ */
+#include "report/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+
+/* What holds less than this part of a heap's live bytes, and has few samples, is not listed. */
+#define LEAST_PART 0.005
+#define LEAST_SAMPLES 3
+/* Churn is listed when it makes up this part of what a heap allocated. */
+#define LEAST_CHURN_PART 0.02
+/* Owners that were sampled before anything is said of them, and how many must be gone. */
+#define ENOUGH_OWNERS 3
+#define OWNERS_GONE 0.8
+/* Sampling intervals of growth in the later half that become significant: see evidence.c. */
+#define HIDDEN_INTERVALS 7
+
+/* The samples of one heap, by place. */
+struct order {
+	uint32_t *starts; /* by place, and one more for the end */
+	uint32_t *samples;
+};
+
+/* A finding in the making: places that are judged together. */
+struct group {
+	TH_ARRAY(uint32_t, places);
+	enum th_heap heap;
+	enum th_verdict verdict;
+	double live; /* bytes */
+};
+
+struct work {
+	struct th_leaks *leaks;
+	struct order orders[TH_HEAPS];
+	struct th_evidence *evidence; /* by place */
+	struct th_map group_ids;      /* heap, creator or place, verdict */
+	TH_ARRAY(struct group, groups);
+	TH_ARRAY(uint32_t, gathered); /* samples */
+};
+
+/* Samples by place */
+
+static void
+order_init(struct order *order, const struct th_leaks *leaks, enum th_heap heap)
+{
+	size_t place_count = leaks->places.items_count;
+	size_t count = leaks->profile->recording->samples[heap].items_count;
+	uint32_t *next;
+
+	order->starts = th_allocate(place_count + 1, sizeof(uint32_t));
+	order->samples = th_allocate(count, sizeof(uint32_t));
+	for (size_t i = 0; i < count; i++) {
+		uint32_t place = th_places_of(&leaks->places, heap, i);
+
+		if (place != TH_NO_PLACE)
+			order->starts[place + 1]++;
+	}
+	for (size_t i = 0; i < place_count; i++)
+		order->starts[i + 1] += order->starts[i];
+	next = th_allocate(place_count + 1, sizeof(uint32_t));
+	memcpy(next, order->starts, (place_count + 1) * sizeof(uint32_t));
+	for (size_t i = 0; i < count; i++) {
+		uint32_t place = th_places_of(&leaks->places, heap, i);
+
+		if (place != TH_NO_PLACE)
+			order->samples[next[place]++] = (uint32_t)i;
+	}
+	free(next);
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void
+gather(struct work *work, enum th_heap heap, const uint32_t *places, size_t count)
+{
+	const struct order *order = &work->orders[heap];
+
+	work->gathered_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		for (uint32_t k = order->starts[places[i]]; k < order->starts[places[i] + 1];
+			k++)
+			th_array_append(work, gathered, order->samples[k]);
+	}
+	if (count > 1)
+		qsort(work->gathered, work->gathered_count, sizeof(uint32_t), compare_numbers);
+}
+
+static void
+look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t count,
+	struct th_evidence *ret)
+{
+	gather(work, heap, places, count);
+	th_evidence_init(ret, work->leaks->profile, &work->leaks->horizons[heap], heap,
+		work->gathered, work->gathered_count);
+}
+
+/* Groups */
+
+/* Related places share their creator; a place without one, as in a C program, stands alone. */
+static uint64_t
+relation_of(const struct th_place *place, uint32_t number)
+{
+	if (place->creator)
+		return (uint64_t)place->heap << 33 | (uint64_t)place->creator << 1;
+	return (uint64_t)place->heap << 33 | (uint64_t)number << 1 | 1;
+}
+
+static struct group *
+find_group(struct work *work, const struct th_place *place, uint32_t number,
+	enum th_verdict verdict)
+{
+	struct group group = {.heap = place->heap, .verdict = verdict};
+	bool added;
+	uint32_t index = th_map_intern(
+		&work->group_ids, (uint64_t)verdict << 40 | relation_of(place, number), &added);
+
+	if (added)
+		th_array_append(work, groups, group);
+	return &work->groups[index];
+}
+
+static void
+join(struct work *work, uint32_t number, enum th_verdict verdict)
+{
+	const struct th_place *place = &work->leaks->places.items[number];
+	struct group *group = find_group(work, place, number, verdict);
+
+	th_array_append(group, places, number);
+	group->live += work->evidence[number].live_bytes.estimate;
+}
+
+static void
+judge_places(struct work *work)
+{
+	const struct th_places *places = &work->leaks->places;
+
+	for (uint32_t i = 0; i < places->items_count; i++) {
+		look_at(work, places->items[i].heap, &i, 1, &work->evidence[i]);
+		if (places->items[i].internal)
+			th_evidence_set_internal(&work->evidence[i]);
+		join(work, i, work->evidence[i].verdict);
+	}
+}
+
+static void
+move_places(struct work *work, struct group *from, enum th_verdict verdict)
+{
+	uint32_t *places = from->places;
+	size_t count = from->places_count;
+
+	from->places = NULL;
+	from->places_count = from->places_capacity = 0;
+	for (size_t i = 0; i < count; i++)
+		join(work, places[i], verdict);
+	free(places);
+}
+
+/*
+ * Related places that are unclear one by one may be clear together.  Beside a leak of their line
+ * they are taken for a part of it, if anything of them is alive.
+ */
+static void
+judge_unclear(struct work *work)
+{
+	size_t count = work->groups_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct group *group = &work->groups[i];
+		struct th_evidence evidence;
+
+		if (group->verdict != TH_VERDICT_UNCLEAR || !group->places_count)
+			continue;
+		const struct th_place *place = &work->leaks->places.items[group->places[0]];
+		uint64_t relation = relation_of(place, group->places[0]);
+		look_at(work, group->heap, group->places, group->places_count, &evidence);
+		if (place->internal)
+			th_evidence_set_internal(&evidence);
+		enum th_verdict verdict = evidence.verdict;
+		if (verdict == TH_VERDICT_UNCLEAR && evidence.alive &&
+			th_map_find(&work->group_ids,
+				(uint64_t)TH_VERDICT_LEAK << 40 | relation) != TH_MAP_NONE)
+			verdict = TH_VERDICT_LEAK;
+		if (verdict != TH_VERDICT_UNCLEAR)
+			move_places(work, group, verdict);
+	}
+}
+
+/* Owners */
+
+/* The class in "pkg.Class.method"; the caller frees it. */
+static char *
+class_of_method(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
+}
+
+/* What became of the Java objects of a place, as far as collections told. */
+static struct th_owner
+look_at_owners(struct work *work, uint32_t place)
+{
+	struct th_evidence evidence;
+
+	look_at(work, TH_HEAP_JAVA, &place, 1, &evidence);
+	return (struct th_owner){
+		.place = place,
+		.samples = evidence.allocated,
+		.collected = evidence.dead,
+		.is_collected = evidence.allocated >= ENOUGH_OWNERS &&
+				(double)evidence.dead >=
+					OWNERS_GONE * (double)evidence.allocated,
+	};
+}
+
+/*
+ * Looks along a native place's way for a method whose class is that of objects which the
+ * method's caller made: the object that asked for the memory, if it was sampled.
+ */
+static struct th_owner
+find_owner(struct work *work, const struct th_place *place)
+{
+	const struct th_places *places = &work->leaks->places;
+	struct th_frames *frames = work->leaks->profile->frames;
+	struct th_owner none = {.place = TH_NO_PLACE};
+
+	for (uint32_t way = place->way; way; way = places->ways[way].parent) {
+		uint32_t function = places->ways[way].function;
+
+		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
+			continue;
+		char *class_name = class_of_method(th_frames_function_name(frames, function));
+		uint32_t found = th_places_find(places, TH_HEAP_JAVA, places->ways[way].parent,
+			th_frames_intern(frames, class_name));
+		free(class_name);
+		if (found != TH_NO_PLACE)
+			return look_at_owners(work, found);
+	}
+	return none;
+}
+
+/* Findings */
+
+static uint32_t
+largest_place(const struct work *work, const struct group *group)
+{
+	uint32_t largest = group->places[0];
+
+	for (size_t i = 1; i < group->places_count; i++) {
+		uint32_t number = group->places[i];
+
+		if (work->evidence[number].live_bytes.estimate >
+			work->evidence[largest].live_bytes.estimate)
+			largest = number;
+	}
+	return largest;
+}
+
+/* Whether a finding is worth a line. */
+static bool
+is_notable(const struct work *work, const struct th_finding *finding)
+{
+	const struct th_evidence *evidence = &finding->evidence;
+	const struct th_profile *profile = work->leaks->profile;
+	const struct th_estimator *sums = profile->selected[evidence->heap];
+	double live = sums[TH_MEASURE_LIVE].bytes.seen + sums[TH_MEASURE_LIVE].bytes.unseen;
+
+	if (evidence->verdict == TH_VERDICT_LEAK)
+		return true;
+	if (evidence->verdict == TH_VERDICT_CHURN)
+		return (double)evidence->allocated >=
+		       LEAST_CHURN_PART * (double)sums[TH_MEASURE_ALLOC].samples;
+	return evidence->live_bytes.samples >= LEAST_SAMPLES ||
+	       (evidence->live_bytes.samples &&
+		       evidence->live_bytes.estimate >= LEAST_PART * live);
+}
+
+/* The places were judged one by one; the figures of all must not overrule that. */
+static void
+set_verdict(const struct work *work, const struct group *group, struct th_evidence *evidence)
+{
+	if (evidence->verdict == group->verdict)
+		return;
+	for (size_t i = 0; i < group->places_count; i++) {
+		const struct th_evidence *one = &work->evidence[group->places[i]];
+
+		if (one->verdict == group->verdict) {
+			evidence->verdict = one->verdict;
+			evidence->reason = one->reason;
+		}
+	}
+}
+
+static void
+add_finding(struct work *work, const struct group *group)
+{
+	struct th_leaks *leaks = work->leaks;
+	struct th_finding finding = {
+		.place = largest_place(work, group),
+		.place_count = (uint32_t)group->places_count,
+		.owner = {.place = TH_NO_PLACE},
+	};
+	const struct th_place *place = &leaks->places.items[finding.place];
+
+	look_at(work, group->heap, group->places, group->places_count, &finding.evidence);
+	set_verdict(work, group, &finding.evidence);
+	if (place->internal)
+		th_evidence_set_internal(&finding.evidence);
+	else if (place->heap == TH_HEAP_NATIVE)
+		finding.owner = find_owner(work, place);
+	if (finding.owner.place != TH_NO_PLACE && finding.owner.is_collected)
+		th_evidence_set_owners_gone(&finding.evidence);
+	if (is_notable(work, &finding))
+		th_array_append(leaks, findings, finding);
+}
+
+static int
+compare_findings(const void *a, const void *b)
+{
+	const struct th_finding *left = a;
+	const struct th_finding *right = b;
+
+	if (left->evidence.verdict != right->evidence.verdict)
+		return left->evidence.verdict < right->evidence.verdict ? -1 : 1;
+	double difference = right->evidence.live_bytes.estimate -
+			    left->evidence.live_bytes.estimate;
+	if (difference != 0)
+		return difference > 0 ? 1 : -1;
+	return (left->place > right->place) - (left->place < right->place);
+}
+
+/* Growth that the later half of the recording would not show, in bytes per second. */
+static double
+hidden_growth(const struct th_leaks *leaks, enum th_heap heap)
+{
+	const struct th_horizon *horizon = &leaks->horizons[heap];
+	double seconds = (double)(horizon->horizon - horizon->start) / 1e9 -
+			 (double)(horizon->middle - horizon->start) / 1e9;
+
+	return seconds > 0 ? HIDDEN_INTERVALS * (double)leaks->profile->heaps[heap].interval /
+				     seconds
+			   : 0;
+}
+
+static void
+work_deinit(struct work *work)
+{
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		free(work->orders[heap].starts);
+		free(work->orders[heap].samples);
+	}
+	for (size_t i = 0; i < work->groups_count; i++)
+		free(work->groups[i].places);
+	th_map_deinit(&work->group_ids);
+	free(work->groups);
+	free(work->gathered);
+	free(work->evidence);
+}
+
+void
+th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
+{
+	struct work work = {.leaks = leaks};
+
+	*leaks = (struct th_leaks){.profile = profile};
+	th_places_init(&leaks->places, profile);
+	work.evidence = th_allocate(leaks->places.items_count, sizeof(*work.evidence));
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		th_horizon_init(&leaks->horizons[heap], profile, (enum th_heap)heap);
+		order_init(&work.orders[heap], leaks, (enum th_heap)heap);
+		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
+	}
+	judge_places(&work);
+	judge_unclear(&work);
+	for (size_t i = 0; i < work.groups_count; i++) {
+		if (work.groups[i].places_count)
+			add_finding(&work, &work.groups[i]);
+	}
+	work_deinit(&work);
+	if (leaks->findings_count)
+		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_finding),
+			compare_findings);
+}
+
+void
+th_leaks_deinit(struct th_leaks *leaks)
+{
+	th_places_deinit(&leaks->places);
+	free(leaks->findings);
+}
+
+double
+th_leaks_bytes(const struct th_leaks *leaks)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < leaks->findings_count; i++) {
+		if (leaks->findings[i].evidence.verdict == TH_VERDICT_LEAK)
+			bytes += leaks->findings[i].evidence.live_bytes.low;
+	}
+	return bytes;
+}
+
+bool
+th_leaks_has_leak(const struct th_leaks *leaks)
+{
+	/* Worst first. */
+	return leaks->findings_count && leaks->findings[0].evidence.verdict == TH_VERDICT_LEAK;
+}

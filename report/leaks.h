@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings: the places of a recording that hold memory, each with a verdict and the numbers
+ * behind it, worst first.
+ *
+ * Every place is judged by itself.  Related places (one way to one line of the application) with
+ * the same verdict are one finding, so that a leak of several blocks shows once; those that are
+ * too small to be judged are judged together.
+ */
+#ifndef TH_REPORT_LEAKS_H
+#define TH_REPORT_LEAKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/evidence.h"
+#include "report/places.h"
+#include "report/profile.h"
+
+/* The Java objects that own native blocks: made where their class then allocated the blocks. */
+struct th_owner {
+	uint32_t place; /* of the objects; TH_NO_PLACE = none were sampled */
+	uint64_t samples;
+	uint64_t collected; /* of these */
+	bool is_collected;  /* so nearly all of them */
+};
+
+struct th_finding {
+	uint32_t place; /* the one with most live bytes */
+	uint32_t place_count;
+	struct th_evidence evidence; /* of all its places */
+	struct th_owner owner;
+};
+
+struct th_leaks {
+	const struct th_profile *profile;
+	struct th_places places;
+	struct th_horizon horizons[TH_HEAPS];
+	TH_ARRAY(struct th_finding, findings); /* worst first */
+	double growth_limit[TH_HEAPS];         /* bytes per second of growth that could hide */
+};
+
+/* The profile must be of the end of its recording, and outlive the leaks. [offline] */
+void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
+void th_leaks_deinit(struct th_leaks *leaks);
+
+/* Live bytes of all findings with verdict leak, at the lower end of their intervals. [offline] */
+double th_leaks_bytes(const struct th_leaks *leaks);
+bool th_leaks_has_leak(const struct th_leaks *leaks);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/sites.h"
+
+/* Whose business */
+
+/* A table of words, each of which names a business if a text holds it. */
+struct business {
+	const char *word;
+	const char *name;
+};
+
+#define COMPILATION "[JVM-internal] compilation"
+#define COLLECTION "[JVM-internal] garbage collection"
+#define CLASS_LOADING "[JVM-internal] classes, symbols and linking"
+#define OTHER_BUSINESS "[JVM-internal] other"
+
+/* By names of the VM's threads, cut to 15 characters by the kernel, and of its functions. */
+static const struct business businesses[] = {
+	{"CompilerThre", COMPILATION},
+	{"JVMCI", COMPILATION},
+	{"ompile", COMPILATION},
+	{"Deoptimization", COMPILATION},
+	{"ounter_overflow", COMPILATION},
+	{"GC Thread", COLLECTION},
+	{"G1 ", COLLECTION},
+	{"G1", COLLECTION},
+	{"XWorker", COLLECTION},
+	{"ZWorker", COLLECTION},
+	{"ZDriver", COLLECTION},
+	{"ZDirector", COLLECTION},
+	{"ZStat", COLLECTION},
+	{"ZUncommit", COLLECTION},
+	{"Shenandoah", COLLECTION},
+	{"ollect", COLLECTION},
+	{"Class", CLASS_LOADING},
+	{"Klass", CLASS_LOADING},
+	{"Symbol", CLASS_LOADING},
+	{"String", CLASS_LOADING},
+	{"resolve", CLASS_LOADING},
+	{"link", CLASS_LOADING},
+	{"MethodHandle", CLASS_LOADING},
+	{"Method", CLASS_LOADING},
+	{"Module", CLASS_LOADING},
+	{"Lookup", CLASS_LOADING},
+	{"LoadLibrary", CLASS_LOADING},
+};
+
+/* Java code that loads, makes or links classes; what it keeps lives as long as they do. */
+static const char *const class_loading[] = {
+	"java.lang.ClassLoader.",
+	"java.lang.Class.forName",
+	"java.lang.invoke.",
+	"java.net.URLClassLoader.",
+	"jdk.internal.loader.",
+	"jdk.internal.misc.Unsafe.defineClass",
+	"jdk.internal.reflect.MethodAccessorGenerator.",
+	"jdk.internal.reflect.DirectMethodHandleAccessor.",
+	"sun.reflect.MethodAccessorGenerator.",
+};
+
+/* JNI functions that make the VM load, link or initialise, or run Java code. */
+static const char *const linking_functions[] = {"FindClass", "DefineClass", "GetMethodID",
+	"GetStaticMethodID", "GetFieldID", "GetStaticFieldID", "RegisterNatives",
+	"UnregisterNatives", "FromReflected", "ToReflected", "AllocObject", "NewObject", "Call",
+	"Throw", "AttachCurrentThread", "DestroyJavaVM"};
+
+static bool
+has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static const char *
+business_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(businesses) / sizeof(businesses[0]); i++) {
+		if (strstr(text, businesses[i].word))
+			return businesses[i].name;
+	}
+	return OTHER_BUSINESS;
+}
+
+/*
+ * Whether the VM allocates at the caller's wish, who has to give it back: strings, arrays and
+ * references of JNI, memory of Unsafe.
+ */
+static bool
+is_service(const char *name)
+{
+	if (has_prefix(name, "Unsafe_AllocateMemory") ||
+		has_prefix(name, "Unsafe_ReallocateMemory"))
+		return true;
+	if (!has_prefix(name, "jni_"))
+		return false;
+	name += strlen("jni_");
+	for (size_t i = 0; i < sizeof(linking_functions) / sizeof(linking_functions[0]); i++) {
+		if (has_prefix(name, linking_functions[i]) && strcmp(name, "NewObjectArray"))
+			return false;
+	}
+	return true;
+}
+
+static const struct th_function *
+function_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
+{
+	return th_frames_function_of(profile->frames, path->frames[index]);
+}
+
+/* The name of a frame inside the VM without the mark of a folded run; NULL if it is not one. */
+static const char *
+vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
+{
+	const char mark[] = "[jvm] ";
+	const struct th_function *function = function_at(profile, path, index);
+	const char *name = th_frames_string(profile->frames, function->name);
+
+	/* Places that the report makes up have no module. */
+	if (function->kind != TH_KIND_VM || !function->module)
+		return NULL;
+	return has_prefix(name, mark) ? name + strlen(mark) : name;
+}
+
+/* Index of the leaf-most frame that is Java, or the path's length if none is. */
+static uint32_t
+last_java(const struct th_profile *profile, const struct th_path *path)
+{
+	for (uint32_t i = path->count; i-- > 0;) {
+		if (function_at(profile, path, i)->kind == TH_KIND_JAVA)
+			return i;
+	}
+	return path->count;
+}
+
+/*
+ * Native memory below Java code: the first step into the VM tells whose it is.  Above it stands
+ * the library that called, below it what the VM called in turn.
+ */
+static const char *
+native_business(const struct th_profile *profile, const struct th_path *path)
+{
+	uint32_t java = last_java(profile, path);
+
+	if (java < path->count) {
+		for (uint32_t i = java + 1; i < path->count; i++) {
+			const char *name = vm_name_at(profile, path, i);
+
+			if (name)
+				return is_service(name) ? NULL : business_of(name);
+		}
+		return NULL;
+	}
+	/* No Java code: whoever stands above the C runtime. */
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
+		const char *name = vm_name_at(profile, path, i);
+
+		if (name)
+			return is_service(name) ? NULL : business_of(name);
+		if (!th_frames_is_runtime(profile->frames, function))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Java memory: whether the runtime loads or links classes between creator and leaf. */
+static const char *
+java_business(const struct th_profile *profile, const struct th_path *path, uint32_t creator)
+{
+	for (uint32_t i = creator; i < path->count; i++) {
+		const char *name = th_frames_string(
+			profile->frames, function_at(profile, path, i)->name);
+
+		for (size_t k = 0; k < sizeof(class_loading) / sizeof(class_loading[0]); k++) {
+			if (has_prefix(name, class_loading[k]))
+				return CLASS_LOADING;
+		}
+	}
+	return NULL;
+}
+
+/* Ways */
+
+static uint32_t
+step(struct th_places *places, uint32_t parent, uint32_t function)
+{
+	bool added;
+	uint32_t way =
+		th_map_intern(&places->way_ids, (uint64_t)parent << 32 | function, &added) + 1;
+	struct th_way entry = {parent, function};
+
+	if (added)
+		th_array_append(places, ways, entry);
+	return way;
+}
+
+/* Frames of a path up to and including its creator; 0 if it has none. */
+static uint32_t
+creator_length(const struct th_profile *profile, const struct th_path *path)
+{
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
+
+		if (th_sites_is_application(profile->frames, function))
+			return i + 1;
+	}
+	return 0;
+}
+
+static void
+walk(struct th_places *places, const struct th_path *path, struct th_place *place)
+{
+	const struct th_frames *frames = places->profile->frames;
+	uint32_t creator = creator_length(places->profile, path);
+
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t function = th_frames_get(frames, path->frames[i])->function;
+
+		place->way = step(places, place->way, function);
+		if (i + 1 == creator)
+			place->creator = place->way;
+	}
+	if (place->heap == TH_HEAP_NATIVE)
+		place->internal = native_business(places->profile, path);
+	else
+		place->internal = java_business(places->profile, path, creator);
+}
+
+/* Places */
+
+static struct th_place
+place_of(struct th_places *places, const struct th_row *row)
+{
+	const struct th_profile *profile = places->profile;
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	struct th_place place = {
+		.heap = row->heap,
+		.class_name = row->class_name,
+		.path = row->path,
+		.thread = row->thread,
+		.live = row->sums[TH_MEASURE_LIVE].bytes.seen +
+			row->sums[TH_MEASURE_LIVE].bytes.unseen,
+	};
+
+	walk(places, &path, &place);
+	if (row->is_internal)
+		place.internal = business_of(
+			th_frames_function_name(profile->frames, row->thread));
+	if (place.internal) {
+		uint32_t function = th_frames_special_function(
+			profile->frames, place.internal, "", TH_KIND_GROUP);
+
+		place.way = step(places, 0, function);
+		place.creator = 0;
+		place.class_name = 0;
+	}
+	return place;
+}
+
+/* The two heaps have places of their own along one way. */
+static uint64_t
+key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
+{
+	return (uint64_t)(way << 1 | (heap == TH_HEAP_JAVA)) << 32 | class_name;
+}
+
+static uint32_t
+add_place(struct th_places *places, const struct th_place *place)
+{
+	bool added;
+	uint32_t number = th_map_intern(
+		&places->place_ids, key_of(place->heap, place->way, place->class_name), &added);
+
+	if (added) {
+		th_array_append(places, items, *place);
+	} else if (place->live > places->items[number].live) {
+		places->items[number].path = place->path;
+		places->items[number].thread = place->thread;
+		places->items[number].live = place->live;
+	}
+	return number;
+}
+
+void
+th_places_init(struct th_places *places, const struct th_profile *profile)
+{
+	struct th_way root = {0, 0};
+
+	*places = (struct th_places){
+		.profile = profile,
+		.of_row = th_allocate(profile->rows_count, sizeof(uint32_t)),
+	};
+	th_array_append(places, ways, root);
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		struct th_place place = place_of(places, &profile->rows[i]);
+
+		places->of_row[i] = add_place(places, &place);
+	}
+}
+
+void
+th_places_deinit(struct th_places *places)
+{
+	th_map_deinit(&places->way_ids);
+	th_map_deinit(&places->place_ids);
+	free(places->ways);
+	free(places->items);
+	free(places->of_row);
+}
+
+uint32_t
+th_places_find(
+	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name)
+{
+	return th_map_find(&places->place_ids, key_of(heap, way, class_name));
+}
+
+uint32_t
+th_places_creator_frame(const struct th_places *places, const struct th_place *place)
+{
+	struct th_path path = th_paths_get(places->profile->paths, place->path);
+
+	return path.frames[creator_length(places->profile, &path) - 1];
+}

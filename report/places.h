@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows put together by where they allocate, for questions about one place over time or in two
+ * recordings.
+ *
+ * A place is a heap, a class and the functions from the thread's first to the one that
+ * allocated; lines, bytecode indices, modules' files and threads make no difference.  What the
+ * VM allocates for itself is one place for each kind of business, since its stacks are many and
+ * nobody's to mend.
+ *
+ * The creator of a place is the nearest Java method of the application above the allocation: the
+ * line that somebody can change.  Places with the same way to the same creator are related.
+ */
+#ifndef TH_REPORT_PLACES_H
+#define TH_REPORT_PLACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/profile.h"
+
+#define TH_NO_PLACE UINT32_MAX
+
+/* A way through functions from the root; 0 is the empty one. */
+struct th_way {
+	uint32_t parent;
+	uint32_t function;
+};
+
+struct th_place {
+	enum th_heap heap;
+	uint32_t class_name;  /* string number; 0 = none */
+	uint32_t way;         /* to the function that allocated */
+	uint32_t creator;     /* way to the creator; 0 = no Java method of the application */
+	uint32_t path;        /* of the row with most live bytes, for lines and files */
+	uint32_t thread;      /* function number of the label of the same row's thread */
+	const char *internal; /* the VM's business that it is; NULL = not the VM's */
+	double live;          /* bytes, of that row */
+};
+
+struct th_places {
+	const struct th_profile *profile;
+	struct th_map way_ids; /* parent << 32 | function -> number - 1 */
+	TH_ARRAY(struct th_way, ways);
+	struct th_map place_ids; /* way << 32 | class, by heap */
+	TH_ARRAY(struct th_place, items);
+	uint32_t *of_row; /* by row */
+};
+
+/* The profile must outlive the places. [offline] */
+void th_places_init(struct th_places *places, const struct th_profile *profile);
+void th_places_deinit(struct th_places *places);
+
+/* The place of a sample (by index), TH_NO_PLACE if the options leave it out. [offline] */
+static inline uint32_t
+th_places_of(const struct th_places *places, enum th_heap heap, size_t index)
+{
+	uint32_t row = places->profile->sample_rows[heap][index];
+
+	return row == TH_NO_ROW ? TH_NO_PLACE : places->of_row[row];
+}
+
+/* The place of that heap, way and class, TH_NO_PLACE if nothing was allocated there. [offline] */
+uint32_t th_places_find(
+	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name);
+
+/* The line of the creator: the frame of the place's path at which it stands. [offline] */
+uint32_t th_places_creator_frame(const struct th_places *places, const struct th_place *place);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * leaks: verdict by verdict, worst first, each finding with the line that made it, its figures,
+ * why it was judged so, and, where that helps, the way to the allocation.
+ */
+#include "report/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/allocate.h"
+#include "report/format.h"
+
+/* Frames of a stack that are shown, from the allocation towards the root. */
+#define FRAMES_SHOWN 12
+
+static const char *
+heap_name(enum th_heap heap)
+{
+	return heap == TH_HEAP_JAVA ? "Java" : "native";
+}
+
+/* Frames */
+
+static void
+print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
+{
+	const struct th_frame *frame = th_frames_get(frames, number);
+	const struct th_function *function = th_frames_function(frames, frame->function);
+	const char *module = th_frames_string(frames, function->module);
+	const char *slash = strrchr(module, '/');
+
+	fputs(th_frames_string(frames, function->name), file);
+	if (frame->file && frame->line)
+		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
+	else if (function->kind == TH_KIND_NATIVE && module[0])
+		fprintf(file, " (%s)", slash ? slash + 1 : module);
+}
+
+/* The line that somebody can change; without one, the function that allocated. */
+static void
+print_place(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
+{
+	const struct th_profile *profile = leaks->profile;
+	struct th_path path = th_paths_get(profile->paths, place->path);
+
+	if (place->internal) {
+		fputs(place->internal, file);
+		return;
+	}
+	if (place->class_name)
+		fprintf(file, "%s in ", th_frames_string(profile->frames, place->class_name));
+	print_frame(file, profile->frames,
+		place->creator ? th_places_creator_frame(&leaks->places, place)
+			       : path.frames[path.count - 1]);
+}
+
+static void
+print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
+{
+	const struct th_profile *profile = leaks->profile;
+	struct th_path path = th_paths_get(profile->paths, place->path);
+	uint32_t shown = path.count < FRAMES_SHOWN ? path.count : FRAMES_SHOWN;
+
+	if (place->internal)
+		return;
+	for (uint32_t i = 0; i < shown; i++) {
+		fputs(i ? "            < " : "       by     ", file);
+		print_frame(file, profile->frames, path.frames[path.count - 1 - i]);
+		fputc('\n', file);
+	}
+	if (shown < path.count)
+		fprintf(file, "            < %u more\n", path.count - shown);
+}
+
+/* Findings */
+
+static void
+print_figures(FILE *file, const struct th_evidence *evidence)
+{
+	fprintf(file, "       %s (%s) live, %s objects, %s samples; median age %s",
+		th_format_number(evidence->live_bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&evidence->live_bytes, TH_UNIT_BYTES).text,
+		th_format_number(evidence->live_objects.estimate, TH_UNIT_OBJECTS).text,
+		th_format_count(evidence->live_bytes.samples).text,
+		th_format_seconds(evidence->median_age).text);
+	if (evidence->collections)
+		fprintf(file, ", %u collections survived", evidence->collections);
+	fputc('\n', file);
+}
+
+static void
+print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *owner)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+
+	if (owner->place == TH_NO_PLACE)
+		return;
+	const struct th_place *place = &leaks->places.items[owner->place];
+	fprintf(file, "       owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
+		th_frames_string(frames, place->class_name), owner->collected, owner->samples,
+		owner->is_collected ? "owners collected, native memory alive"
+				    : "the owners are alive");
+}
+
+static void
+print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	const struct th_place *place = &leaks->places.items[finding->place];
+	enum th_verdict verdict = finding->evidence.verdict;
+	char *why = th_evidence_explain(&finding->evidence);
+
+	fprintf(file, "%-7s %s, ", th_verdict_name(verdict), heap_name(place->heap));
+	print_place(file, leaks, place);
+	if (finding->place_count > 1 && !place->internal)
+		fprintf(file, " and %u more stacks or classes", finding->place_count - 1);
+	fputc('\n', file);
+	print_figures(file, &finding->evidence);
+	fprintf(file, "       why    %s\n", why);
+	print_owner(file, leaks, &finding->owner);
+	if (verdict == TH_VERDICT_LEAK)
+		print_stack(file, leaks, place);
+	free(why);
+}
+
+static size_t
+count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < leaks->findings_count; i++)
+		count += leaks->findings[i].evidence.verdict == verdict;
+	return count;
+}
+
+static void
+print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
+{
+	size_t count = count_verdict(leaks, verdict);
+	uint64_t shown = 0;
+
+	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
+		i++) {
+		if (leaks->findings[i].evidence.verdict != verdict)
+			continue;
+		fputc('\n', file);
+		print_finding(file, leaks, &leaks->findings[i]);
+		shown++;
+	}
+	if (shown < count)
+		fprintf(file, "\nand %s more with verdict %s\n",
+			th_format_count(count - shown).text, th_verdict_name(verdict));
+}
+
+/* What was found, in a few lines */
+
+static void
+print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
+{
+	const struct th_horizon *horizon = &leaks->horizons[heap];
+
+	if (!th_profile_has_heap(leaks->profile, heap))
+		return;
+	if (heap == TH_HEAP_JAVA && horizon->horizon <= horizon->start) {
+		fputs("Java heap: no collection has run, so nothing can be told\n", file);
+		return;
+	}
+	fprintf(file,
+		"%s heap: looked at up to second %.4g%s; a leak below about %s/s could hide\n",
+		heap_name(heap), th_profile_seconds(leaks->profile, horizon->horizon),
+		heap == TH_HEAP_JAVA ? ", the last collection" : "",
+		th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
+}
+
+static void
+print_outcome(FILE *file, const struct th_leaks *leaks)
+{
+	size_t count = count_verdict(leaks, TH_VERDICT_LEAK);
+	double duration = th_recording_duration(leaks->profile->recording);
+
+	if (count)
+		fprintf(file, "%s %s, at least %s, in %s\n", th_format_count(count).text,
+			count == 1 ? "leak" : "leaks",
+			th_format_number(th_leaks_bytes(leaks), TH_UNIT_BYTES).text,
+			th_format_seconds(duration).text);
+	else
+		fprintf(file, "no leak found in %s\n", th_format_seconds(duration).text);
+	print_reach(file, leaks, TH_HEAP_JAVA);
+	print_reach(file, leaks, TH_HEAP_NATIVE);
+}
+
+void
+th_view_leaks(FILE *file, const struct th_leaks *leaks)
+{
+	print_outcome(file, leaks);
+	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++)
+		print_verdict(file, leaks, (enum th_verdict)verdict);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/view.h"
+
+#include <stdlib.h>
+
+#include "report/allocate.h"
+#include "report/json_parts.h"
+
+/* Root first; what the VM does for itself is one frame. */
+static json_t *
+frames_json(const struct th_leaks *leaks, const struct th_place *place)
+{
+	struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	json_t *list = json_array();
+
+	if (place->internal) {
+		uint32_t function = th_frames_special_function(
+			frames, place->internal, "", TH_KIND_GROUP);
+
+		json_array_append_new(list, th_json_function(frames, function, "", 0));
+		return list;
+	}
+	for (uint32_t i = 0; i < path.count; i++)
+		json_array_append_new(list, th_json_frame(frames, path.frames[i]));
+	return list;
+}
+
+/* The line of the application, null where there is none. */
+static json_t *
+creator_json(const struct th_leaks *leaks, const struct th_place *place)
+{
+	if (!place->creator)
+		return json_null();
+	return th_json_frame(
+		leaks->profile->frames, th_places_creator_frame(&leaks->places, place));
+}
+
+static json_t *
+owner_json(const struct th_leaks *leaks, const struct th_owner *owner)
+{
+	if (owner->place == TH_NO_PLACE)
+		return json_null();
+	const struct th_place *place = &leaks->places.items[owner->place];
+	return json_pack("{s:s, s:o, s:s, s:I, s:I}", "class",
+		th_frames_string(leaks->profile->frames, place->class_name), "frames",
+		frames_json(leaks, place), "state", owner->is_collected ? "collected" : "alive",
+		"samples", (json_int_t)owner->samples, "samples_collected",
+		(json_int_t)owner->collected);
+}
+
+static void
+set_evidence(json_t *json, const struct th_evidence *evidence)
+{
+	char *why = th_evidence_explain(evidence);
+	json_t *figures = json_pack("{s:o, s:o, s:o, s:f, s:f, s:I, s:b, s:s}", "live_bytes",
+		th_json_estimate(&evidence->live_bytes), "live_objects",
+		th_json_estimate(&evidence->live_objects), "growth_bytes_per_s",
+		th_json_estimate(&evidence->growth), "survivors_per_allocation",
+		evidence->survivors, "median_age_s", evidence->median_age,
+		"collections_survived", (json_int_t)evidence->collections, "still_growing",
+		evidence->is_growing, "why", why);
+
+	json_object_update(json, figures);
+	json_decref(figures);
+	free(why);
+}
+
+static json_t *
+finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_place *place = &leaks->places.items[finding->place];
+	json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:I, s:o}", "verdict",
+		th_verdict_name(finding->evidence.verdict), "heap",
+		place->heap == TH_HEAP_JAVA ? "java" : "native", "class",
+		th_json_text_or_null(th_frames_string(frames, place->class_name)), "thread",
+		th_frames_function_name(frames, place->thread), "frames",
+		frames_json(leaks, place), "creator", creator_json(leaks, place), "stacks",
+		(json_int_t)finding->place_count, "owner", owner_json(leaks, &finding->owner));
+
+	set_evidence(json, &finding->evidence);
+	return json;
+}
+
+void
+th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
+{
+	fputs("{\"twinheap\": 1,\n \"findings\": [", file);
+	for (size_t i = 0; i < leaks->findings_count; i++) {
+		char *text = th_json_dump(finding_json(leaks, &leaks->findings[i]), 0);
+
+		fprintf(file, "%s%s", i ? ",\n  " : "\n  ", text);
+		free(text);
+	}
+	fputs("]}\n", file);
+}
