@@ -175,17 +175,25 @@ pattern_of(const char *name)
 }
 
 struct th_figure
-th_recording_site(const struct th_recording *recording, const char *heap, const char *name,
-	const char *value)
+th_recording_site_at(const struct th_recording *recording, const char *heap, const char *name,
+	const char *value, const char *at)
 {
 	char *pattern = pattern_of(name);
-	json_t *report = export(recording, TH_WORDS("--heaps", heap, "--include", pattern));
+	json_t *report = export(recording,
+		TH_WORDS("--heaps", heap, "--include", pattern, "--at", at));
 	const json_t *totals = json_object_get(report, "totals");
 	struct th_figure figure = th_figure_read(json_object_get(totals, heap), value);
 
 	json_decref(report);
 	free(pattern);
 	return figure;
+}
+
+struct th_figure
+th_recording_site(const struct th_recording *recording, const char *heap, const char *name,
+	const char *value)
+{
+	return th_recording_site_at(recording, heap, name, value, "end");
 }
 
 double

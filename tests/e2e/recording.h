@@ -88,6 +88,10 @@ struct th_figure th_recording_sum(const struct th_recording *recording,
 struct th_figure th_recording_site(const struct th_recording *recording, const char *heap,
 	const char *name, const char *value);
 
+/* The same as it was at a moment, as --at takes it: "end", "peak" or seconds since the start. */
+struct th_figure th_recording_site_at(const struct th_recording *recording, const char *heap,
+	const char *name, const char *value, const char *at);
+
 /* A counter of the log (log_format.h), by its name. */
 double th_recording_counter(const struct th_recording *recording, const char *name);
 

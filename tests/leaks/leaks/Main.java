@@ -50,7 +50,9 @@ public final class Main {
 			new Entry("warm-up", "WarmUp", "clean", SMALL),
 			new Entry("threads", "Threads", "clean", SMALL),
 			new Entry("timeline", "Timeline", "live", "-Xmx512m"),
-			new Entry("cleaners", "Cleaners", "live", "-Xmx512m"));
+			new Entry("arrays", "Arrays", "live", "-Xmx512m"),
+			new Entry("cleaners", "Cleaners", "live", "-Xmx512m"),
+			new Entry("zstd-finalizers", "ZstdFinalizers", "live", "-Xmx512m"));
 
 	private static final class Entry {
 		final String name;

@@ -20,7 +20,6 @@ final class Plateau implements Program {
 			for (int i = 0; i < GARBAGE_PER_STEP; i++)
 				sink = new byte[LENGTH * 8];
 		});
-		Truth.live("java", "leaks.Plateau.create", ARRAYS * Truth.arrayBytes(LENGTH), ARRAYS);
 	}
 
 	private static byte[] create() {

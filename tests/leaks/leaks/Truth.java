@@ -7,6 +7,8 @@ package leaks;
  */
 final class Truth {
 	static final long UNKNOWN = -1;
+	/** Longer than a Cleaner, a finalizer or a profiler takes to notice. */
+	private static final long SETTLE_MILLIS = 500;
 	private static final int OBJECT_ALIGNMENT = 8;
 	/** Header and length, with compressed class pointers. */
 	private static final int ARRAY_HEADER = 16;
@@ -21,11 +23,22 @@ final class Truth {
 				known(bytes), known(objects));
 	}
 
-	/** What a site that is no leak holds at this moment. */
+	/** What a site that is no leak holds at this moment; of unknown bytes: there are some. */
 	static void live(String heap, String frame, long bytes, long objects) {
 		System.out.printf("{\"verdict\": null, \"time\": %d, \"heap\": \"%s\","
 				+ " \"frame\": \"%s\", \"live_bytes\": %s, \"live_objects\": %s}%n",
 				System.nanoTime(), heap, frame, known(bytes), known(objects));
+	}
+
+	/**
+	 * Lets all that is dead be known as dead: the first collection finds owners of native memory
+	 * dead, and after the second one what kept them is gone too.
+	 */
+	static void settle() throws InterruptedException {
+		for (int i = 0; i < 2; i++) {
+			System.gc();
+			Thread.sleep(SETTLE_MILLIS);
+		}
 	}
 
 	/** The size in the heap of a byte array of that length. */

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is alive, at the end and at moments in between, against programs that know: they print
+ * what each site holds at a time of the clock that the log uses.
+ */
+#include "tests/e2e/corpus.h"
+#include "tests/e2e/harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "unify/log_format.h"
+
+/* So many times its width an interval misses by chance once in a million times. */
+#define WIDENED 2.5
+/*
+ * Of what is alive, what the JDK and the VM hold for themselves: measured up to 4 MB of the Java
+ * heap, and 0.3 MB of C below a method of the corpus (classes, compiled code).
+ */
+#define OWN_BYTES_MAX (8 << 20)
+#define VM_BYTES_MAX (1 << 20)
+/* Before 17 the VM's own sampler is off: shares of the Java heap are held against nothing. */
+#define FIRST_WITH_FAIR_SHARES 17
+
+static const char *const fine[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
+
+/* Zero of --at, on the clock of the programs. */
+static double
+start_of(const struct th_recording *recording)
+{
+	struct th_log_header header;
+	FILE *file = fopen(recording->log, "rb");
+
+	assert_non_null(file);
+	assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+	fclose(file);
+	return (double)header.start_monotonic;
+}
+
+/* Fails the test unless some truth between `least` and `most` lies in the widened interval. */
+static void
+assert_between(const struct th_figure *figure, double least, double most, const char *what)
+{
+	if (figure->estimate < least)
+		th_assert_covers(figure, least, WIDENED, what);
+	if (figure->estimate > most)
+		th_assert_covers(figure, most, WIDENED, what);
+}
+
+/*
+ * One site at one moment.  Bytes that are not known are more than none, objects that are not
+ * known are not looked at.  Below a Java method the VM allocates a little for itself.
+ */
+static void
+check_value(const struct th_recording *recording, const json_t *truth, const char *value,
+	const char *at)
+{
+	const char *heap = json_string_value(json_object_get(truth, "heap"));
+	const char *frame = json_string_value(json_object_get(truth, "frame"));
+	const json_t *known = json_object_get(truth, value);
+	double number = json_number_value(known);
+	struct th_figure figure = th_recording_site_at(recording, heap, frame, value, at);
+	bool has_vm = strcmp(heap, "native") == 0 && strncmp(frame, "leaks.", 6) == 0;
+
+	print_message("%s s, %s %s: %.0f, reported %.0f [%.0f, %.0f], %.0f samples\n", at,
+		frame, value, json_is_number(known) ? number : -1, figure.estimate, figure.low,
+		figure.high, figure.samples);
+	if (json_is_number(known))
+		assert_between(&figure, number, number + (has_vm ? VM_BYTES_MAX : 0), frame);
+	else
+		assert_true(figure.low > VM_BYTES_MAX);
+}
+
+static void
+check_moment(const struct th_recording *recording, const json_t *truth, double start)
+{
+	double time = (json_number_value(json_object_get(truth, "time")) - start) * 1e-9;
+	char at[32];
+
+	snprintf(at, sizeof(at), "%.9f", time);
+	check_value(recording, truth, "live_bytes", at);
+	if (json_is_number(json_object_get(truth, "live_objects")))
+		check_value(recording, truth, "live_objects", at);
+}
+
+/* All moments that the program told of; those of one heap, if `heap` is not NULL. */
+static void
+check_moments(const struct th_recording *recording, const char *wanted)
+{
+	double start = start_of(recording);
+	size_t checked = 0;
+
+	for (size_t i = 0; i < json_array_size(recording->truth); i++) {
+		const json_t *truth = json_array_get(recording->truth, i);
+		const char *heap = json_string_value(json_object_get(truth, "heap"));
+
+		if (wanted && strcmp(heap, wanted) != 0)
+			continue;
+		check_moment(recording, truth, start);
+		checked++;
+	}
+	assert_true(checked > 0);
+}
+
+static void
+record(const struct th_jdk *jdk, const char *program, struct th_recording *ret)
+{
+	th_corpus_record(
+		&(struct th_corpus_plan){
+			.jdk = jdk,
+			.program = program,
+			.variant = "live",
+			.settings = fine,
+		},
+		ret);
+}
+
+/* --- programs without a VM ---------------------------------------------------------------- */
+
+static void
+check_native(const char *program, const char *const *arguments, const char *const *settings)
+{
+	struct th_recording recording;
+
+	th_corpus_record_native(program, arguments, settings, &recording);
+	check_moments(&recording, NULL);
+	th_recording_deinit(&recording);
+}
+
+static void
+a_script_of_steps(void **state)
+{
+	(void)state;
+	check_native("timeline", NULL, fine);
+}
+
+/* Without sampling there is no interval: what is alive is known to the byte. */
+static void
+a_script_of_steps_to_the_byte(void **state)
+{
+	(void)state;
+	check_native("timeline", NULL, TH_WORDS("TWINHEAP_INTERVAL=0"));
+}
+
+static void
+lives_across_threads_and_pauses(void **state)
+{
+	(void)state;
+	check_native("lifetimes", TH_WORDS("log.thl"), fine);
+	check_native("lifetimes", TH_WORDS("log.thl"), TH_WORDS("TWINHEAP_INTERVAL=0"));
+}
+
+/* --- both heaps ---------------------------------------------------------------------------- */
+
+static void
+steps_in_both_heaps(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record(jdk, "timeline", &recording);
+	check_moments(&recording, jdk->feature >= FIRST_WITH_FAIR_SHARES ? NULL : "native");
+	th_recording_deinit(&recording);
+}
+
+/* Memory of C that hangs on Java objects is gone when their Cleaners have run. */
+static void
+cleaners(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record(jdk, "cleaners", &recording);
+	check_moments(&recording, NULL);
+	th_recording_deinit(&recording);
+}
+
+static void
+finalizers(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	if (!th_corpus_has("zstd-finalizers"))
+		skip();
+	record(jdk, "zstd-finalizers", &recording);
+	check_moments(&recording, NULL);
+	th_recording_deinit(&recording);
+}
+
+/* --- 200,000 arrays ------------------------------------------------------------------------ */
+
+/*
+ * 208 MB in 200,000 live objects: a profiler that keeps a thousand of them without a weight sees
+ * one megabyte.  The total has them as well, and little besides.
+ */
+static void
+check_arrays(const struct th_jdk *jdk, const char *collector, const char *interval)
+{
+	struct th_recording recording;
+	struct th_figure total;
+	double truth;
+
+	th_corpus_record(
+		&(struct th_corpus_plan){
+			.jdk = jdk,
+			.program = "arrays",
+			.variant = "live",
+			.jvm_options = TH_WORDS(collector),
+			.settings = TH_WORDS(interval),
+		},
+		&recording);
+	print_message("%s, %s\n", collector, interval);
+	check_moments(&recording, NULL);
+	th_recording_load(&recording);
+	total = th_recording_total(&recording, "java", "live_bytes");
+	truth = json_number_value(
+		json_object_get(json_array_get(recording.truth, 0), "live_bytes"));
+	assert_between(&total, truth, truth + OWN_BYTES_MAX, "total");
+	th_recording_deinit(&recording);
+}
+
+static void
+arrays(const struct th_jdk *jdk)
+{
+	static const char *const collectors[] = {
+		"-XX:+UseSerialGC", "-XX:+UseG1GC", "-XX:+UseParallelGC", "-XX:+UseZGC"};
+
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		check_arrays(jdk, collectors[i], "TWINHEAP_INTERVAL=512k");
+		check_arrays(jdk, collectors[i], "TWINHEAP_INTERVAL=64k");
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest native[] = {
+		cmocka_unit_test(a_script_of_steps),
+		cmocka_unit_test(a_script_of_steps_to_the_byte),
+		cmocka_unit_test(lives_across_threads_and_pauses),
+	};
+	const struct th_jdk_test both[] = {
+		{"steps in both heaps", steps_in_both_heaps, 0},
+		{"cleaners", cleaners, 0},
+		{"finalizers", finalizers, 0},
+		{"arrays", arrays, FIRST_WITH_FAIR_SHARES},
+		{NULL, NULL, 0},
+	};
+	int failed = cmocka_run_group_tests_name("live, native", native, NULL, NULL);
+
+	return failed + th_jdk_run_tests("live", both);
+}
