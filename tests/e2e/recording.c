@@ -179,8 +179,8 @@ th_recording_site_at(const struct th_recording *recording, const char *heap, con
 	const char *value, const char *at)
 {
 	char *pattern = pattern_of(name);
-	json_t *report = export(recording,
-		TH_WORDS("--heaps", heap, "--include", pattern, "--at", at));
+	json_t *report = export(
+		recording, TH_WORDS("--heaps", heap, "--include", pattern, "--at", at));
 	const json_t *totals = json_object_get(report, "totals");
 	struct th_figure figure = th_figure_read(json_object_get(totals, heap), value);
 
