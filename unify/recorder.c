@@ -152,6 +152,18 @@ th_recorder_set_java(const struct th_java_provider *provider)
 		drain();
 }
 
+/* The next log is to hold the modules again. */
+static void
+forget_modules(void)
+{
+	for (uint32_t id = 1; id <= th_module_count(); id++) {
+		struct th_module *module = th_module_get(id);
+
+		if (module)
+			th_store_relaxed(&module->logged, 0);
+	}
+}
+
 void
 th_recorder_reset(void)
 {
@@ -161,6 +173,7 @@ th_recorder_reset(void)
 	recorder.scratch = NULL;
 	th_live_reset();
 	th_stack_table_reset();
+	forget_modules();
 	th_thread_reset();
 }
 

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One log per process that is to have one, and nobody writes into another's: fork, vfork, exec,
+ * posix_spawn, daemons, shells, and children of a process in the middle of captures.
+ */
+#include "tests/e2e/harness.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/e2e/dump.h"
+
+#define CHILDREN TH_TEST_BUILD "/tests/programs/process_children"
+#define SITES TH_TEST_BUILD "/tests/programs/native_sites"
+#define LOGS_MAX 64
+
+struct run {
+	struct th_outcome outcome;
+	const char *directory;
+	size_t count;
+	char *logs[LOGS_MAX]; /* sorted by name */
+};
+
+/* --- helpers ---------------------------------------------------------------------------------- */
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void
+find_logs(struct run *run)
+{
+	DIR *directory = opendir(run->directory);
+	struct dirent *entry;
+
+	assert_non_null(directory);
+	while ((entry = readdir(directory))) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (!dot || strcmp(dot, ".thl") != 0)
+			continue;
+		assert_true(run->count < LOGS_MAX);
+		run->logs[run->count++] = th_format("%s/%s", run->directory, entry->d_name);
+	}
+	closedir(directory);
+	qsort(run->logs, run->count, sizeof(run->logs[0]), compare);
+}
+
+/* Records at interval 0; the log has its default name unless `settings` say otherwise. */
+static void
+run_with(const char *const *command, const char *const *settings, struct run *ret)
+{
+	const char *environment[8] = {"LD_PRELOAD=" TH_LIBRARY, "TWINHEAP_INTERVAL=0"};
+	size_t count = 2;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->directory = th_temporary_directory();
+	for (; settings && *settings; settings++)
+		environment[count++] = *settings;
+	th_command_check(
+		&(struct th_command){
+			.arguments = command,
+			.environment = environment,
+			.directory = ret->directory,
+		},
+		&ret->outcome);
+	assert_string_equal(ret->outcome.errors, "");
+	find_logs(ret);
+}
+
+static void
+run(const char *const *command, struct run *ret)
+{
+	run_with(command, NULL, ret);
+}
+
+static void
+run_deinit(struct run *run)
+{
+	th_outcome_deinit(&run->outcome);
+	for (size_t i = 0; i < run->count; i++)
+		free(run->logs[i]);
+}
+
+static double
+objects_of(const char *log, const char *site)
+{
+	struct th_recording recording = {.log = (char *)log};
+	struct th_figure figure;
+
+	th_recording_load(&recording);
+	figure = th_recording_sum(
+		&recording, &(struct th_stack_filter){.frame = site}, "alloc_objects");
+	json_decref(recording.report);
+	return figure.estimate;
+}
+
+static void
+assert_healthy(const char *log, bool is_complete)
+{
+	struct th_dump dump;
+
+	th_dump_init(&dump, log);
+	assert_int_equal(th_dump_torn(&dump), 0);
+	assert_int_equal(th_dump_damaged(&dump), 0);
+	assert_int_equal(th_dump_is_complete(&dump), is_complete);
+	assert_int_equal(th_dump_counter(&dump, "dropped_log_full"), 0);
+	assert_int_equal(th_dump_count(&dump, "process"), 1);
+	th_dump_deinit(&dump);
+}
+
+/* The only log is that of process_children itself, and holds nothing of a child. */
+static void
+check_parent_alone(const struct run *run)
+{
+	assert_int_equal(run->count, 1);
+	assert_healthy(run->logs[0], true);
+	assert_true(objects_of(run->logs[0], "parent_site") == 2000);
+	assert_true(objects_of(run->logs[0], "child_site") == 0);
+}
+
+/* Whether the process that a log is of ran native_sites. */
+static bool
+is_log_of_sites(const char *log)
+{
+	struct th_dump dump;
+	bool is_it;
+
+	th_dump_init(&dump, log);
+	assert_true(th_dump_next(&dump, "process"));
+	is_it = th_dump_has_text(&dump, "executable", SITES);
+	th_dump_deinit(&dump);
+	return is_it;
+}
+
+/* --- fork ------------------------------------------------------------------------------------- */
+
+static void
+forked_child_leaves_nothing(void **state)
+{
+	static const char *const ways[] = {"fork", "_exit"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct run result;
+
+		run(TH_WORDS(CHILDREN, ways[i]), &result);
+		check_parent_alone(&result);
+		run_deinit(&result);
+	}
+}
+
+/* The child's log is whole by itself: modules, threads and stacks are in it too. */
+static void
+forked_child_has_its_own_log_when_all_are_followed(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_with(TH_WORDS(CHILDREN, "fork"), TH_WORDS("TWINHEAP_FOLLOW=all"), &result);
+	assert_int_equal(result.count, 2);
+	int child = objects_of(result.logs[0], "child_site") > 0 ? 0 : 1;
+	assert_true(objects_of(result.logs[child], "child_site") == 5000);
+	assert_true(objects_of(result.logs[child], "parent_site") == 0);
+	assert_true(objects_of(result.logs[1 - child], "child_site") == 0);
+	assert_true(objects_of(result.logs[1 - child], "parent_site") == 2000);
+	assert_healthy(result.logs[0], true);
+	assert_healthy(result.logs[1], true);
+	run_deinit(&result);
+}
+
+/* Two processes, one name: the second one's pid goes before the extension. */
+static void
+a_name_that_is_taken_gets_the_pid(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_with(TH_WORDS(CHILDREN, "fork"),
+		TH_WORDS("TWINHEAP_FOLLOW=all", "TWINHEAP_OUTPUT=log.thl"), &result);
+	assert_int_equal(result.count, 2);
+	assert_true(strstr(result.logs[1], "/log.thl") != NULL);
+	assert_true(strstr(result.logs[0], "/log.") != NULL);
+	assert_true(objects_of(result.logs[1], "parent_site") == 2000);
+	assert_true(objects_of(result.logs[0], "child_site") == 5000);
+	run_deinit(&result);
+}
+
+/* Children of a process that is in the middle of captures on other threads. */
+static void
+fork_storm(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run(TH_WORDS(CHILDREN, "storm", "300"), &result);
+	assert_int_equal(result.count, 1);
+	assert_healthy(result.logs[0], true);
+	assert_true(objects_of(result.logs[0], "storm_site") > 0);
+	assert_true(objects_of(result.logs[0], "child_site") == 0);
+	run_deinit(&result);
+}
+
+static void
+fork_storm_with_logs(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_with(TH_WORDS(CHILDREN, "storm", "15"), TH_WORDS("TWINHEAP_FOLLOW=all"), &result);
+	assert_int_equal(result.count, 16);
+	for (size_t i = 0; i < result.count; i++) {
+		assert_healthy(result.logs[i], true);
+		if (objects_of(result.logs[i], "storm_site") == 0)
+			assert_true(objects_of(result.logs[i], "child_site") == 100);
+	}
+	run_deinit(&result);
+}
+
+/* --- other programs --------------------------------------------------------------------------- */
+
+static void
+other_programs_leave_nothing(void **state)
+{
+	static const char *const ways[] = {"exec", "vfork", "spawn"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct run result;
+
+		run(TH_WORDS(CHILDREN, ways[i], SITES, "100000"), &result);
+		assert_non_null(strstr(result.outcome.output, "\"site_16\""));
+		check_parent_alone(&result);
+		run_deinit(&result);
+	}
+}
+
+static void
+other_programs_have_logs_when_all_are_followed(void **state)
+{
+	static const char *const ways[] = {"exec", "vfork", "spawn"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct run result;
+
+		run_with(TH_WORDS(CHILDREN, ways[i], SITES, "100000"),
+			TH_WORDS("TWINHEAP_FOLLOW=all"), &result);
+		assert_int_equal(result.count, 2);
+		int sites = is_log_of_sites(result.logs[0]) ? 0 : 1;
+		assert_true(objects_of(result.logs[sites], "site_16") == 6250);
+		assert_true(objects_of(result.logs[1 - sites], "parent_site") == 2000);
+		assert_healthy(result.logs[0], true);
+		assert_healthy(result.logs[1], true);
+		run_deinit(&result);
+	}
+}
+
+/* A shell that becomes the program leaves one log, the program's. */
+static void
+shell_that_becomes_the_program(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run(TH_WORDS("sh", "-c", "exec " SITES " 100000"), &result);
+	assert_int_equal(result.count, 1);
+	assert_true(is_log_of_sites(result.logs[0]));
+	assert_true(objects_of(result.logs[0], "site_16") == 6250);
+	assert_healthy(result.logs[0], true);
+	run_deinit(&result);
+}
+
+/* A shell that waits for the program is the command itself; only a Java VM would be followed. */
+static void
+shell_that_waits(void **state)
+{
+	static const char *const follow[] = {"java", "none"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char *setting = th_format("TWINHEAP_FOLLOW=%s", follow[i]);
+		struct run result;
+
+		run_with(TH_WORDS("sh", "-c", SITES " 100000; true"), TH_WORDS(setting),
+			&result);
+		assert_int_equal(result.count, 1);
+		assert_false(is_log_of_sites(result.logs[0]));
+		run_deinit(&result);
+		free(setting);
+	}
+}
+
+static void
+shell_that_waits_with_all_followed(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_with(TH_WORDS("sh", "-c", SITES " 100000; true"), TH_WORDS("TWINHEAP_FOLLOW=all"),
+		&result);
+	assert_int_equal(result.count, 2);
+	assert_true(is_log_of_sites(result.logs[0]) != is_log_of_sites(result.logs[1]));
+	run_deinit(&result);
+}
+
+/* Each image replaces the log of the one before. */
+static void
+chain_of_exec(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run(TH_WORDS(CHILDREN, "self", "4"), &result);
+	assert_int_equal(result.count, 1);
+	assert_healthy(result.logs[0], true);
+	assert_true(objects_of(result.logs[0], "child_site") == 5000);
+	assert_true(objects_of(result.logs[0], "parent_site") == 2000);
+	run_deinit(&result);
+}
+
+static void
+pipeline_of_a_shell(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run(TH_WORDS("sh", "-c", "seq 1000 | sort -n | (read a; cat; echo $a) | tail -1"),
+		&result);
+	assert_string_equal(result.outcome.output, "1\n");
+	assert_int_equal(result.count, 1);
+	run_deinit(&result);
+}
+
+/* --- daemons ---------------------------------------------------------------------------------- */
+
+/* The original ends by _exit(), so its log has no end; the daemon is another process. */
+static void
+daemon_leaves_nothing(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run(TH_WORDS(CHILDREN, "daemon"), &result);
+	assert_string_equal(result.outcome.output, "done\n");
+	assert_int_equal(result.count, 1);
+	assert_true(objects_of(result.logs[0], "parent_site") == 1000);
+	assert_true(objects_of(result.logs[0], "child_site") == 0);
+	assert_healthy(result.logs[0], false);
+	run_deinit(&result);
+}
+
+/* It closes every descriptor, ours too, and is recorded to its end. */
+static void
+daemon_has_its_log_when_all_are_followed(void **state)
+{
+	struct run result;
+	double objects = 0;
+
+	(void)state;
+	run_with(TH_WORDS(CHILDREN, "daemon"), TH_WORDS("TWINHEAP_FOLLOW=all"), &result);
+	assert_string_equal(result.outcome.output, "done\n");
+	assert_int_equal(result.count, 2);
+	for (size_t i = 0; i < result.count; i++)
+		objects += objects_of(result.logs[i], "child_site");
+	assert_true(objects == 5000);
+	run_deinit(&result);
+}
+
+/* --- what the program sees of us -------------------------------------------------------------- */
+
+/* What `command` prints, recorded or not, always in one directory; to be freed. */
+static char *
+output_of(const char *const *command, bool is_recorded)
+{
+	static const char *directory;
+
+	const char *preload = is_recorded ? "LD_PRELOAD=" TH_LIBRARY : "LD_PRELOAD";
+	struct th_outcome outcome;
+
+	if (!directory)
+		directory = th_temporary_directory();
+	th_command_check(
+		&(struct th_command){
+			.arguments = command,
+			.environment = TH_WORDS("TWINHEAP_INTERVAL=0", preload),
+			.directory = directory,
+		},
+		&outcome);
+	assert_string_equal(outcome.errors, "");
+	free(outcome.errors);
+	return outcome.output;
+}
+
+static void
+check_same(const char *const *command)
+{
+	char *plain = output_of(command, false);
+	char *recorded = output_of(command, true);
+
+	assert_string_not_equal(plain, "");
+	assert_string_equal(recorded, plain);
+	free(plain);
+	free(recorded);
+}
+
+/* The one difference is LD_PRELOAD, which stays as it was given. */
+static void
+environment_is_not_changed(void **state)
+{
+	(void)state;
+	check_same(TH_WORDS("env", "-u", "LD_PRELOAD", "env"));
+	check_same(TH_WORDS("sh", "-c", "unset LD_PRELOAD; env | sort"));
+	char *text = output_of(TH_WORDS("printenv", "LD_PRELOAD"), true);
+	assert_string_equal(text, TH_LIBRARY "\n");
+	free(text);
+}
+
+/* Signal masks and handlers, number of threads, limits, timers: a process without a Java VM. */
+static void
+state_of_the_process_is_not_changed(void **state)
+{
+	(void)state;
+	check_same(TH_WORDS("grep", "-E", "^(Sig|Shd|Threads|Umask|Seccomp|NoNewPrivs)",
+		"/proc/self/status"));
+	check_same(TH_WORDS("cat", "/proc/self/limits", "/proc/self/timerslack_ns",
+		"/proc/self/oom_score_adj", "/proc/self/coredump_filter"));
+}
+
+/* Descriptors 0 to 511 are as they were. */
+static void
+descriptors_are_not_changed(void **state)
+{
+	(void)state;
+	check_same(TH_WORDS("sh", "-c", "cd /proc/self/fd; echo ? ?? [1-4]??"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forked_child_leaves_nothing),
+		cmocka_unit_test(forked_child_has_its_own_log_when_all_are_followed),
+		cmocka_unit_test(a_name_that_is_taken_gets_the_pid),
+		cmocka_unit_test(fork_storm),
+		cmocka_unit_test(fork_storm_with_logs),
+		cmocka_unit_test(other_programs_leave_nothing),
+		cmocka_unit_test(other_programs_have_logs_when_all_are_followed),
+		cmocka_unit_test(shell_that_becomes_the_program),
+		cmocka_unit_test(shell_that_waits),
+		cmocka_unit_test(shell_that_waits_with_all_followed),
+		cmocka_unit_test(chain_of_exec),
+		cmocka_unit_test(pipeline_of_a_shell),
+		cmocka_unit_test(daemon_leaves_nothing),
+		cmocka_unit_test(daemon_has_its_log_when_all_are_followed),
+		cmocka_unit_test(environment_is_not_changed),
+		cmocka_unit_test(state_of_the_process_is_not_changed),
+		cmocka_unit_test(descriptors_are_not_changed),
+	};
+
+	return cmocka_run_group_tests_name("process", tests, NULL, NULL);
+}

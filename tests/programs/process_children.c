@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process_children WAY [COMMAND...]: allocates 1,000 blocks in parent_site(), has a child in one
+ * of the ways that there are, allocates 1,000 more and waits for the child, which allocates 5,000
+ * blocks in child_site() or becomes COMMAND.  Exits with the child's status.
+ *
+ *   fork, _exit    the child ends by exit() or _exit()
+ *   exec, vfork, spawn    the child becomes COMMAND
+ *   self N         becomes itself by exec, N times, before it allocates
+ *   daemon         the original ends; the daemon closes every descriptor before it allocates
+ *   storm N        N children by fork while three other threads allocate
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCKS 1000
+#define STORM_THREADS 3
+/* Far more than the storm takes; who deadlocks is ended by it. */
+#define STORM_SECONDS 60
+
+extern char **environ;
+
+#define SITE(name)                                               \
+	static __attribute__((noinline)) void *name(size_t size) \
+	{                                                        \
+		void *block = malloc(size);                      \
+		__asm__ volatile("" : "+r"(block)::"memory");    \
+		return block;                                    \
+	}
+SITE(parent_site)
+SITE(child_site)
+SITE(storm_site)
+
+static void
+allocate(void *(*site)(size_t size), int blocks)
+{
+	for (int i = 0; i < blocks; i++)
+		free(site(100));
+}
+
+static int
+wait_for(pid_t child)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) != child)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static pid_t
+fork_child(const char *way)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		allocate(child_site, 5 * BLOCKS);
+		if (!strcmp(way, "_exit"))
+			_exit(0);
+		exit(0);
+	}
+	return child;
+}
+
+static pid_t
+run_child(const char *way, char **command)
+{
+	pid_t child;
+
+	if (!strcmp(way, "spawn"))
+		return posix_spawnp(&child, command[0], NULL, NULL, command, environ) ? -1
+										      : child;
+	child = !strcmp(way, "vfork") ? vfork() : fork();
+	if (child == 0) {
+		execvp(command[0], command);
+		_exit(127);
+	}
+	return child;
+}
+
+static int
+become_self(char **argv)
+{
+	int times = atoi(argv[2]);
+	char number[16];
+
+	allocate(child_site, 5 * BLOCKS);
+	if (times == 0) {
+		allocate(parent_site, 2 * BLOCKS);
+		return 0;
+	}
+	snprintf(number, sizeof(number), "%d", times - 1);
+	execv("/proc/self/exe", (char *[]){argv[0], argv[1], number, NULL});
+	return 127;
+}
+
+/* The daemon says when it is done by closing its end of the pipe, its stdout. */
+static int
+become_daemon(void)
+{
+	if (daemon(1, 1) != 0)
+		return 1;
+	for (int i = 3; i < 1024; i++)
+		close(i);
+	allocate(child_site, 5 * BLOCKS);
+	dprintf(STDOUT_FILENO, "done\n");
+	return 0;
+}
+
+static void *
+allocate_for_ever(void *stop)
+{
+	while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED))
+		allocate(storm_site, 10);
+	return NULL;
+}
+
+static int
+storm(int children)
+{
+	pthread_t threads[STORM_THREADS];
+	int stop = 0;
+	int status = 0;
+
+	alarm(STORM_SECONDS);
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_create(&threads[i], NULL, allocate_for_ever, &stop);
+	for (int i = 0; i < children && status == 0; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			alarm(STORM_SECONDS);
+			allocate(child_site, 100);
+			exit(0);
+		}
+		status = wait_for(child);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < STORM_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *way = argc > 1 ? argv[1] : "fork";
+	pid_t child;
+
+	if (!strcmp(way, "self"))
+		return become_self(argv);
+	allocate(parent_site, BLOCKS);
+	if (!strcmp(way, "daemon"))
+		return become_daemon();
+	if (!strcmp(way, "storm"))
+		return storm(atoi(argv[2]));
+	child = argc > 2 ? run_child(way, argv + 2) : fork_child(way);
+	allocate(parent_site, BLOCKS);
+	return child < 0 ? 1 : wait_for(child);
+}
