@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlsym answers as if nobody stood in between; only a Java VM's JNI_CreateJavaVM is another. */
+#include "tests/e2e/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM TH_TEST_BUILD "/tests/programs/dlsym_answers"
+#define FIRST TH_TEST_BUILD "/tests/programs/libnext_first.so"
+#define SECOND TH_TEST_BUILD "/tests/programs/libnext_second.so"
+
+/* What the program prints under these preloads; to be freed. */
+static char *
+answers(const char *preloads)
+{
+	char *variable = th_format("LD_PRELOAD=%s", preloads);
+	struct th_outcome outcome;
+
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS(PROGRAM),
+			.environment = TH_WORDS(variable),
+			.directory = th_temporary_directory(),
+		},
+		&outcome);
+	assert_string_equal(outcome.errors, "");
+	free(outcome.errors);
+	free(variable);
+	return outcome.output;
+}
+
+/* The same with ours in between as without it, and the number is what it should be. */
+static void
+check_same(const char *without, const char *with, const char *line)
+{
+	char *plain = answers(without);
+	char *ours = answers(with);
+
+	if (!strstr(plain, line))
+		fail_msg("\"%s\" is not in: %s", line, plain);
+	assert_string_equal(ours, plain);
+	free(plain);
+	free(ours);
+}
+
+static void
+alone(void **state)
+{
+	(void)state;
+	check_same("", TH_LIBRARY, "next_number behind the program: -1\n");
+}
+
+/* The program's next is the first library, whose next is the second, whose next is nobody. */
+static void
+before_the_libraries(void **state)
+{
+	(void)state;
+	check_same(FIRST ":" SECOND, TH_LIBRARY ":" FIRST ":" SECOND,
+		"next_number behind the program: 21\nnext_number by default: 21\n");
+}
+
+static void
+between_the_libraries(void **state)
+{
+	(void)state;
+	check_same(FIRST ":" SECOND, FIRST ":" TH_LIBRARY ":" SECOND,
+		"next_number behind the program: 21\nnext_number by default: 21\n");
+}
+
+static void
+behind_the_libraries(void **state)
+{
+	(void)state;
+	check_same(SECOND ":" FIRST, SECOND ":" FIRST ":" TH_LIBRARY,
+		"next_number behind the program: 12\n");
+}
+
+static void
+errors_are_told_once(void **state)
+{
+	char *text = answers(TH_LIBRARY);
+
+	(void)state;
+	assert_non_null(strstr(text, "found: 1\nerror: none\n"
+				     "found: 0\n"
+				     "error: undefined symbol: no_such_function_anywhere\n"
+				     "error: none\n"));
+	free(text);
+}
+
+static void
+no_java_vm_is_no_java_vm(void **state)
+{
+	static const char *const handles[] = {"by default", "of the program", "of libm"};
+	char *text = answers(TH_LIBRARY);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char *line = th_format(
+			"VM %s: none\nerror: undefined symbol: JNI_CreateJavaVM\n", handles[i]);
+
+		assert_non_null(strstr(text, line));
+		free(line);
+	}
+	assert_non_null(strstr(text, "others: none none\n"));
+	free(text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alone),
+		cmocka_unit_test(before_the_libraries),
+		cmocka_unit_test(between_the_libraries),
+		cmocka_unit_test(behind_the_libraries),
+		cmocka_unit_test(errors_are_told_once),
+		cmocka_unit_test(no_java_vm_is_no_java_vm),
+	};
+
+	return cmocka_run_group_tests_name("dlsym", tests, NULL, NULL);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One of two libraries that define the same function and pass on what comes next; each answers a
+ * decimal digit of its own.  libnext_second.c is the other.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+int next_number(void);
+
+int
+next_number(void)
+{
+	int (*next)(void);
+	void *found = dlsym(RTLD_NEXT, "next_number");
+
+	memcpy(&next, &found, sizeof(next));
+	return 1 + (next ? 10 * next() : 0);
+}
