@@ -99,7 +99,8 @@ create_log(void)
 			th_message("recording to %s", path);
 		return true;
 	}
-	th_message("%s: %s; this process is not recorded", path,
+	/* A path of any length must not push the reason off the line. */
+	th_message("%.300s: %s; this process is not recorded", path,
 		status == TH_LOG_NO_SPACE ? "no space for a log" : strerror(errno));
 	return false;
 }

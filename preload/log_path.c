@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/log_path.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@ th_log_path_init(void)
 		strcpy(start_directory, ".");
 }
 
+/* Returns where the text ends; capacity - 1 also when it was cut. */
 static size_t
 append(char *path, size_t at, size_t capacity, const char *text)
 {
@@ -24,8 +26,11 @@ append(char *path, size_t at, size_t capacity, const char *text)
 	return at < capacity ? at : capacity - 1;
 }
 
-/* %p: process id, %h: host name, %%: a percent sign; anything else stands for itself. */
-static void
+/*
+ * %p: process id, %h: host name, %%: a percent sign; anything else stands for itself.  False:
+ * too long, what is there is cut.
+ */
+static bool
 expand(const char *pattern, char *path, size_t capacity)
 {
 	char number[16];
@@ -48,6 +53,7 @@ expand(const char *pattern, char *path, size_t capacity)
 		}
 		at = append(path, at, capacity, text);
 	}
+	return at < capacity - 1;
 }
 
 /* The extension is what follows the last dot of the last component. */
@@ -72,7 +78,10 @@ th_log_path_create(const char *pattern, uint64_t max_bytes,
 {
 	enum th_log_status status;
 
-	expand(pattern, path_ret, path_bytes);
+	if (!expand(pattern, path_ret, path_bytes)) {
+		errno = ENAMETOOLONG;
+		return TH_LOG_FAILED;
+	}
 	status = th_log_create(path_ret, max_bytes, identity);
 	if (status != TH_LOG_EXISTS)
 		return status;

@@ -477,6 +477,17 @@ create_file(const char *path, const struct th_log_identity *identity)
 	return move_high(descriptor);
 }
 
+/* Where address space is limited, most of it is left to the program. */
+static uint64_t
+address_space_for(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return bytes;
+	return bytes < limit.rlim_cur / 8 ? bytes : limit.rlim_cur / 8;
+}
+
 static struct th_log_header *
 map_file(int descriptor, uint64_t *bytes)
 {
@@ -528,6 +539,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 
 	if (descriptor < 0)
 		return errno == EEXIST ? TH_LOG_EXISTS : TH_LOG_FAILED;
+	max_bytes = address_space_for(max_bytes);
 	if (max_bytes < SMALLEST_LOG)
 		max_bytes = SMALLEST_LOG;
 	if (!allocate(descriptor, 0, FIRST_CHUNK))
