@@ -28,19 +28,18 @@
 /* So few survivors in the last quarter, by the same reasoning, are a slowing down. */
 #define UNLIKELY_QUARTER 0.02
 /* Of what grew old, a leak frees no more than this part: some other use of the same place. */
-#define LEAK_FREES 0.25
-/*
- * Of what only young collections have judged, no more than this part may have died: from a
- * structure that is dropped and built anew, those die that the last collection before did not
- * make old.
- */
-#define UNPROVEN_DEATHS 0.05
+#define LEAK_FREES 0.1
 /* Verdicts out of fewer samples would be guesses. */
 #define ENOUGH_SAMPLES 5
 /* A place that frees this part of its objects, and does not grow, churns. */
 #define CHURN_FREES 0.5
-/* Collections must reach into the time after the warm-up at least this far. */
+/*
+ * How far into the time after the warm-up collections must reach to tell anything, and how far
+ * those that look at old objects must to tell a leak: a cache that was filled before and drops
+ * old entries since then shows by those that died.
+ */
 #define HORIZON_PART (1.0 / 3)
+#define PROVEN_PART 0.5
 
 const char *
 th_verdict_name(enum th_verdict verdict)
@@ -59,40 +58,47 @@ th_verdict_name(enum th_verdict verdict)
 
 /* Horizons */
 
+/* Whether a time lies in the part of the time after the warm-up that is meant. */
+static bool
+reaches(const struct th_horizon *horizon, uint64_t time, double part)
+{
+	double length = (double)(horizon->end - horizon->warm);
+
+	return time > horizon->warm && (double)(time - horizon->warm) >= part * length;
+}
+
+static void
+set_java_horizon(struct th_horizon *horizon, const struct th_lifetimes *lifetimes)
+{
+	uint64_t judged_old = th_lifetimes_judged(lifetimes, horizon->end, true);
+
+	horizon->is_proven = reaches(horizon, judged_old, PROVEN_PART);
+	horizon->horizon = horizon->is_proven
+				   ? judged_old
+				   : th_lifetimes_judged(lifetimes, horizon->end, false);
+	if (horizon->horizon < horizon->start)
+		horizon->horizon = horizon->start;
+}
+
 void
 th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_recording *recording = profile->recording;
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	double length = (double)(recording->end - recording->start);
 
 	*horizon = (struct th_horizon){
 		.start = recording->start,
-		.end = recording->end,
+		.warm = recording->start + (uint64_t)(WARM_UP_PART * length),
 		.horizon = recording->end,
-		.proven = recording->end,
+		.end = recording->end,
+		.old = (uint64_t)(OLD_PART * length),
+		.is_proven = true,
 	};
-	if (heap == TH_HEAP_JAVA) {
-		horizon->horizon = th_lifetimes_judged(lifetimes, recording->end, false);
-		horizon->proven = th_lifetimes_judged(lifetimes, recording->end, true);
-	}
-	if (horizon->horizon < horizon->start)
-		horizon->horizon = horizon->start;
-	double length = (double)(horizon->end - horizon->start);
-	horizon->warm = horizon->start + (uint64_t)(WARM_UP_PART * length);
-	horizon->old = (uint64_t)(OLD_PART * length);
+	if (heap == TH_HEAP_JAVA)
+		set_java_horizon(horizon, &profile->lifetimes);
 	horizon->middle = horizon->warm;
 	if (horizon->horizon > horizon->warm)
 		horizon->middle += (horizon->horizon - horizon->warm) / 2;
-}
-
-/* Whether so little of the time is known that growth cannot be told. */
-static bool
-is_too_near(const struct th_horizon *horizon)
-{
-	double after_warm_up = (double)(horizon->end - horizon->warm);
-
-	return horizon->horizon <= horizon->warm ||
-	       (double)(horizon->horizon - horizon->warm) < HORIZON_PART * after_warm_up;
 }
 
 /* Figures */
@@ -153,8 +159,6 @@ count_survivor(struct look *look, uint64_t birth)
 		if (birth + horizon->old > horizon->middle)
 			evidence->born_late++;
 	}
-	if (birth < horizon->proven)
-		evidence->proven++;
 }
 
 /* `young`: it never saw a second collection, or was freed soon. */
@@ -194,10 +198,6 @@ look_at(struct look *look, size_t index)
 		return;
 	evidence->allocated++;
 	th_estimator_merge(&sums->allocated, &one);
-	if (evidence->heap == TH_HEAP_JAVA && sample->time >= horizon->proven) {
-		evidence->unproven++;
-		evidence->unproven_dead += end != TH_END_NEVER;
-	}
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->alive, &one);
 		count_survivor(look, sample->time);
@@ -332,18 +332,6 @@ is_kept(const struct th_evidence *evidence)
 	return (double)evidence->dead_old <= LEAK_FREES * old;
 }
 
-/* Whether what looks alive is so, as far as collections of old objects are needed to tell. */
-static bool
-is_proven(const struct th_evidence *evidence)
-{
-	double young = (double)evidence->unproven;
-
-	if (evidence->heap == TH_HEAP_NATIVE ||
-		(double)evidence->unproven_dead <= UNPROVEN_DEATHS * young)
-		return true;
-	return evidence->proven >= ENOUGH_LATE && 2 * evidence->unproven <= evidence->proven;
-}
-
 static bool
 is_spread(const struct th_evidence *evidence)
 {
@@ -371,7 +359,7 @@ judge_growth(struct th_evidence *evidence)
 		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 	else if (!is_kept(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
-	else if (!is_proven(evidence))
+	else if (!evidence->horizon->is_proven)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 	else if (!is_spread(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
@@ -384,7 +372,7 @@ judge(struct th_evidence *evidence)
 {
 	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
 
-	if (is_too_near(evidence->horizon))
+	if (!reaches(evidence->horizon, evidence->horizon->horizon, HORIZON_PART))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_NO_COLLECTION);
 	else if (has_grown(evidence))
 		judge_growth(evidence);

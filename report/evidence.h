@@ -3,9 +3,10 @@
  * What the samples of a place say about whether its memory leaks: figures, and the verdict that
  * follows from them.  docs/leaks.md explains every rule.
  *
- * A recording is looked at from its start to a horizon: its end for the native heap, for the
- * Java heap the last collection, since nobody knows what became of younger objects.  Its first
- * fifth is warm-up.  A block is old when it lived longer than a tenth of that time; growth is
+ * A recording is looked at from its start to a horizon, up to which it is known what died: its
+ * end for the native heap; for the Java heap the last collection that looked at old objects, or,
+ * if that is too long ago, the last one at all, which proves nothing about old objects.  Its
+ * first fifth is warm-up.  A block is old when it lived longer than a tenth of that time; growth is
  * growth of what is old, so that what is merely in use at the moment does not count.
  */
 #ifndef TH_REPORT_EVIDENCE_H
@@ -35,7 +36,7 @@ enum th_reason {
 	TH_REASON_LATE,        /* unclear: grows only since the last part of the recording */
 	TH_REASON_TURNOVER,    /* unclear: grows, but a good part of what was old was freed */
 	TH_REASON_UNPROVEN,    /* unclear: no collection has looked at old objects */
-	TH_REASON_NO_COLLECTION, /* unclear: none at all, or none in the later half */
+	TH_REASON_NO_COLLECTION, /* unclear: none at all, or none for long */
 	TH_REASON_INTERNAL,      /* unclear: grows, but is the VM's own business */
 	TH_REASON_STOPPED,       /* plateau: no survivor was allocated lately */
 	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
@@ -51,7 +52,7 @@ struct th_horizon {
 	uint64_t horizon; /* until here it is known what died */
 	uint64_t end;     /* of the recording */
 	uint64_t old;     /* nanoseconds that an old block has lived at least */
-	uint64_t proven;  /* objects born before were judged even when old; native: horizon */
+	bool is_proven;   /* of old blocks too */
 };
 
 struct th_evidence {

@@ -82,12 +82,12 @@ explain_no_collection(const struct th_evidence *evidence)
 static char *
 explain_unproven(const struct th_evidence *evidence)
 {
-	return th_format_new("grows by %s/s, but no collection has looked at objects that were "
-			     "older than %.3g s at the end, and %" PRIu64 " of %" PRIu64
-			     " younger ones died: run jcmd PID GC.run near the end",
+	return th_format_new(
+		"grows by %s/s (%s/s), but no collection has looked at old objects "
+		"lately, so they may be garbage: record longer, or run jcmd PID "
+		"GC.run",
 		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-		seconds_between(evidence->horizon->proven, evidence->horizon->end),
-		evidence->unproven_dead, evidence->unproven);
+		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text);
 }
 
 static char *

@@ -64,7 +64,7 @@ struct th_number
 th_format_interval(const struct th_estimate *estimate, enum th_unit unit)
 {
 	const struct scale *scale = &scales[unit];
-	int chosen = choose_unit(estimate->high, scale);
+	int chosen = choose_unit(fmax(fabs(estimate->low), fabs(estimate->high)), scale);
 	struct th_number number;
 	char low[20];
 	char high[20];

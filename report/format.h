@@ -25,7 +25,7 @@ enum th_unit {
 /* "1.23 GiB", "512 B", "4.56 M", "12". [offline] */
 struct th_number th_format_number(double value, enum th_unit unit);
 
-/* The interval in the unit of its upper end: "1.19 .. 1.27 GiB"; "exact". [offline] */
+/* The interval in the unit of its larger end: "1.19 .. 1.27 GiB"; "exact". [offline] */
 struct th_number th_format_interval(const struct th_estimate *estimate, enum th_unit unit);
 
 /* "12.3 %", "0.04 %", "<0.01 %"; "-" when there is no whole. [offline] */

@@ -109,23 +109,20 @@ look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t cou
 
 /* Groups */
 
-/* Related places share their creator; a place without one, as in a C program, stands alone. */
+/* What related places share. */
 static uint64_t
-relation_of(const struct th_place *place, uint32_t number)
+relation_of(const struct th_place *place)
 {
-	if (place->creator)
-		return (uint64_t)place->heap << 33 | (uint64_t)place->creator << 1;
-	return (uint64_t)place->heap << 33 | (uint64_t)number << 1 | 1;
+	return (uint64_t)place->heap << 32 | (place->creator ? place->creator : place->way);
 }
 
 static struct group *
-find_group(struct work *work, const struct th_place *place, uint32_t number,
-	enum th_verdict verdict)
+find_group(struct work *work, const struct th_place *place, enum th_verdict verdict)
 {
 	struct group group = {.heap = place->heap, .verdict = verdict};
 	bool added;
 	uint32_t index = th_map_intern(
-		&work->group_ids, (uint64_t)verdict << 40 | relation_of(place, number), &added);
+		&work->group_ids, (uint64_t)verdict << 40 | relation_of(place), &added);
 
 	if (added)
 		th_array_append(work, groups, group);
@@ -136,7 +133,7 @@ static void
 join(struct work *work, uint32_t number, enum th_verdict verdict)
 {
 	const struct th_place *place = &work->leaks->places.items[number];
-	struct group *group = find_group(work, place, number, verdict);
+	struct group *group = find_group(work, place, verdict);
 
 	th_array_append(group, places, number);
 	group->live += work->evidence[number].live_bytes.estimate;
@@ -184,7 +181,7 @@ judge_unclear(struct work *work)
 		if (group->verdict != TH_VERDICT_UNCLEAR || !group->places_count)
 			continue;
 		const struct th_place *place = &work->leaks->places.items[group->places[0]];
-		uint64_t relation = relation_of(place, group->places[0]);
+		uint64_t relation = relation_of(place);
 		look_at(work, group->heap, group->places, group->places_count, &evidence);
 		if (place->internal)
 			th_evidence_set_internal(&evidence);
@@ -209,13 +206,18 @@ class_of_method(const char *name)
 	return th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
 }
 
-/* What became of the Java objects of a place, as far as collections told. */
+/* What became of the Java objects of a class and a way, as far as collections told. */
 static struct th_owner
 look_at_owners(struct work *work, uint32_t place)
 {
+	const struct th_place *places = work->leaks->places.items;
+	struct group group = {.heap = TH_HEAP_JAVA};
 	struct th_evidence evidence;
 
-	look_at(work, TH_HEAP_JAVA, &place, 1, &evidence);
+	for (uint32_t i = place; i != TH_NO_PLACE; i = places[i].next)
+		th_array_append(&group, places, i);
+	look_at(work, TH_HEAP_JAVA, group.places, group.places_count, &evidence);
+	free(group.places);
 	return (struct th_owner){
 		.place = place,
 		.samples = evidence.allocated,

@@ -194,6 +194,88 @@ leaks(const struct th_options *options)
 	return close_output(stdout, NULL);
 }
 
+/* A side of a difference: its own options, and the recording unless it is the other's. */
+struct side {
+	struct th_options options;
+	char *log;
+	struct th_recording *recording;
+	struct th_profile *profile;
+	struct th_places places;
+};
+
+static struct th_error *
+side_load(struct side *side, const struct th_options *options, const char *operand,
+	const struct side *other)
+{
+	side->options = *options;
+	if (!options->has_value)
+		side->options.value = TH_VALUE_LIVE_BYTES;
+	side->log = th_options_split_moment(operand, &side->options);
+	side->options.log = side->log;
+	if (other && is_same_file(side->log, other->log)) {
+		side->recording = other->recording;
+		return NULL;
+	}
+	return th_recording_load(side->log, &side->recording);
+}
+
+static void
+side_look(struct side *side)
+{
+	side->profile = th_profile_create(
+		side->recording, &side->options, warn_on_stderr, NULL);
+	th_places_init(&side->places, side->profile);
+}
+
+static void
+side_deinit(struct side *side)
+{
+	if (side->profile)
+		th_places_deinit(&side->places);
+	th_profile_destroy(side->profile);
+	free(side->log);
+}
+
+static void
+print_diff(const struct side *old_side, const struct side *new_side)
+{
+	struct th_diff found;
+
+	th_diff_init(&found, &(struct th_side){old_side->profile, &old_side->places},
+		&(struct th_side){new_side->profile, &new_side->places});
+	if (new_side->options.format == TH_OUTPUT_JSON)
+		th_view_diff_json(stdout, &found);
+	else
+		th_view_diff(stdout, &found);
+	th_diff_deinit(&found);
+}
+
+static struct th_error *
+diff(const struct th_options *options)
+{
+	struct side sides[2] = {0};
+	struct th_error *error;
+
+	if (!options->new_log)
+		return th_error_create(
+			TH_ERROR_USAGE, "diff: needs two logs, or one at two moments");
+	error = side_load(&sides[0], options, options->log, NULL);
+	if (!error)
+		error = side_load(&sides[1], options, options->new_log, &sides[0]);
+	if (!error) {
+		side_look(&sides[0]);
+		side_look(&sides[1]);
+		print_diff(&sides[0], &sides[1]);
+		error = close_output(stdout, NULL);
+	}
+	side_deinit(&sides[0]);
+	side_deinit(&sides[1]);
+	if (sides[1].recording != sides[0].recording)
+		th_recording_destroy(sides[1].recording);
+	th_recording_destroy(sides[0].recording);
+	return error;
+}
+
 static struct th_error *
 dump(const struct th_options *options)
 {
@@ -219,6 +301,9 @@ static const struct verb verbs[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_LEAKS, leaks, NULL},
 	{"export", "--format collapsed|json [OPTIONS] LOG", "every stack, for other tools",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_EXPORT, export, NULL},
+	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
+		"what changed between two logs, or two moments of one: end, peak or 12s",
+		TH_OPTIONS_SELECT | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff, NULL},
 	{"dump", "LOG", "every event of a log, as the log describes it", 0, dump, NULL},
 };
 /* clang-format on */

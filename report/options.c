@@ -71,6 +71,12 @@ th_value_counts_objects(enum th_view_value value)
 }
 
 const char *
+th_value_name(enum th_view_value value)
+{
+	return values[value].name;
+}
+
+const char *
 th_value_heading(enum th_view_value value)
 {
 	return values[value].heading;
@@ -82,6 +88,7 @@ set_value(struct th_options *options, const char *argument)
 	for (size_t i = 0; i < VALUE_COUNT; i++) {
 		if (!strcmp(argument, values[i].name)) {
 			options->value = (enum th_view_value)i;
+			options->has_value = true;
 			return NULL;
 		}
 	}
@@ -132,19 +139,46 @@ set_to(struct th_options *options, const char *argument)
 	return bad_argument("to", argument, "seconds since the start of the recording");
 }
 
+/* "end", "peak" or seconds, with an s behind them or without. */
+static bool
+parse_moment(const char *text, struct th_options *options)
+{
+	char number[32];
+	size_t length = strlen(text);
+
+	if (!strcmp(text, "end") || !strcmp(text, "peak")) {
+		options->at = text[0] == 'e' ? TH_AT_END : TH_AT_PEAK;
+		return true;
+	}
+	if (length && text[length - 1] == 's')
+		length--;
+	if (length >= sizeof(number))
+		return false;
+	memcpy(number, text, length);
+	number[length] = '\0';
+	if (!parse_number(number, &options->at_seconds))
+		return false;
+	options->at = TH_AT_SECONDS;
+	return true;
+}
+
 static struct th_error *
 set_at(struct th_options *options, const char *argument)
 {
-	if (!strcmp(argument, "end"))
-		options->at = TH_AT_END;
-	else if (!strcmp(argument, "peak"))
-		options->at = TH_AT_PEAK;
-	else if (parse_number(argument, &options->at_seconds))
-		options->at = TH_AT_SECONDS;
-	else
-		return bad_argument("at", argument,
-			"end, peak or seconds since the start of the recording");
-	return NULL;
+	if (parse_moment(argument, options))
+		return NULL;
+	return bad_argument(
+		"at", argument, "end, peak or seconds since the start of the recording");
+}
+
+char *
+th_options_split_moment(const char *operand, struct th_options *options)
+{
+	const char *at = strrchr(operand, '@');
+
+	if (at && parse_moment(at + 1, options))
+		return th_format_new("%.*s", (int)(at - operand), operand);
+	return th_format_new("%s", operand);
 }
 
 static struct th_error *
@@ -293,23 +327,26 @@ static const struct option_entry entries[] = {
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the ten lines that `run` prints"},
-	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS, set_list_format, "text (default) or json"},
+	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF, set_list_format,
+		"text (default) or json"},
 	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
 		"exit with status 1 when there is a leak (leak), or\n"
 		"when leaks come to so many bytes (64M) for certain"},
 	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
 		"findings of each verdict to list as text (10)"},
+	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
 		"leave out what is less of both heaps (1)"},
-	{"value", 0, "VALUE", TH_OPTIONS_VIEW, set_value,
-		"alloc-bytes (default), alloc-objects, live-bytes,\n"
-		"live-objects or temp-bytes (see --temp-within)"},
+	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
+		"alloc-bytes (default; diff: live-bytes),\n"
+		"alloc-objects, live-bytes, live-objects or\n"
+		"temp-bytes (see --temp-within)"},
 	{"at", 0, "MOMENT", TH_OPTIONS_VIEW, set_at,
 		"when live is live: end (default), peak (when most\n"
 		"bytes were alive in the chosen heaps) or seconds\n"
 		"since the start of the recording"},
-	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW, set_temporary_within,
+	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
 		"a native block is temporary when it is freed so\n"
 		"soon (0.1); a Java object, when the first collection\n"
 		"after its allocation finds it dead"},
@@ -326,7 +363,7 @@ static const struct option_entry entries[] = {
 		"only stacks with a frame whose name matches"},
 	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
 		"only stacks without such a frame"},
-	{"vm-frames", 0, NULL, TH_OPTIONS_VIEW, set_vm_frames,
+	{"vm-frames", 0, NULL, TH_OPTIONS_VIEW | TH_OPTIONS_DIFF, set_vm_frames,
 		"show every frame inside the Java VM"},
 	{"help", 'h', NULL, ~0u, set_help, "print this help"},
 };
@@ -380,20 +417,26 @@ bad_option(const char *verb, int result, const char *text)
 }
 
 static struct th_error *
-take_log(struct th_options *options, const char *verb, const char *argument)
+take_log(struct th_options *options, unsigned groups, const char *verb, const char *argument)
 {
-	if (options->log)
-		return th_error_create(TH_ERROR_USAGE,
-			"%s: one log at a time, see twinheap %s --help", argument, verb);
-	options->log = argument;
+	bool takes_two = groups & TH_OPTIONS_DIFF;
+
+	if (!options->log)
+		options->log = argument;
+	else if (takes_two && !options->new_log)
+		options->new_log = argument;
+	else
+		return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help",
+			argument, takes_two ? "two logs are enough" : "one log at a time",
+			verb);
 	return NULL;
 }
 
 static struct th_error *
-take_result(struct th_options *options, const char *verb, int result)
+take_result(struct th_options *options, unsigned groups, const char *verb, int result)
 {
 	if (result == 1)
-		return take_log(options, verb, optarg);
+		return take_log(options, groups, verb, optarg);
 	return find_entry(result)->set(options, optarg);
 }
 
@@ -416,10 +459,10 @@ parse_arguments(struct th_options *options, unsigned groups, int argc, char **ar
 			break;
 		if (result == '?' || result == ':')
 			return bad_option(argv[0], result, text);
-		error = take_result(options, argv[0], result);
+		error = take_result(options, groups, argv[0], result);
 	}
 	while (!error && optind < argc)
-		error = take_log(options, argv[0], argv[optind++]);
+		error = take_log(options, groups, argv[0], argv[optind++]);
 	return error;
 }
 

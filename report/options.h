@@ -51,7 +51,9 @@ struct th_pattern {
 
 struct th_options {
 	const char *log;
+	const char *new_log; /* diff only; both may end in "@MOMENT" */
 	enum th_view_value value;
+	bool has_value;
 	unsigned heaps; /* bits 1 << enum th_heap */
 	double from;    /* seconds since the start of the recording */
 	double to;
@@ -81,15 +83,24 @@ enum th_option_group {
 	TH_OPTIONS_EXPORT = 8,
 	TH_OPTIONS_SELECT = 16, /* which stacks */
 	TH_OPTIONS_LEAKS = 32,
+	TH_OPTIONS_DIFF = 64, /* takes two logs */
+	TH_OPTIONS_VALUE = 128,
 };
 
 /*
- * Reads the arguments of a verb, argv[0] being its name: options of `groups` and one log.
+ * Reads the arguments of a verb, argv[0] being its name: options of `groups` and one log, or
+ * two.
  * After an error or a success th_options_deinit() is due. [offline]
  */
 struct th_error *
 th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);
 void th_options_deinit(struct th_options *options);
+
+/*
+ * Splits "LOG@end", "LOG@peak" or "LOG@12.5s" into the log, in memory that the caller frees, and
+ * the moment, which goes into `options`; without such an end all of it is the log. [offline]
+ */
+char *th_options_split_moment(const char *operand, struct th_options *options);
 
 /* Prints the options of `groups`. [offline] */
 void th_options_print_help(FILE *file, unsigned groups);
@@ -97,6 +108,9 @@ void th_options_print_help(FILE *file, unsigned groups);
 /* The two sides of a value: what is summed up, and whether it is objects or bytes. [offline] */
 enum th_measure th_value_measure(enum th_view_value value);
 bool th_value_counts_objects(enum th_view_value value);
+
+/* Its name on the command line. [offline] */
+const char *th_value_name(enum th_view_value value);
 
 /* What stands above a column of it, 9 characters at most. [offline] */
 const char *th_value_heading(enum th_view_value value);

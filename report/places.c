@@ -51,16 +51,27 @@ static const struct business businesses[] = {
 	{"LoadLibrary", CLASS_LOADING},
 };
 
-/* Java code that loads, makes or links classes; what it keeps lives as long as they do. */
+/*
+ * Java code that loads, makes or links classes; what it keeps lives as long as they do.  Calls
+ * that are linked already (a lambda, a string put together) run through none of these.
+ */
 static const char *const class_loading[] = {
 	"java.lang.ClassLoader.",
 	"java.lang.Class.forName",
-	"java.lang.invoke.",
+	"java.lang.Class.getDeclared",
+	"java.lang.Class.privateGetDeclared",
+	"java.lang.invoke.BootstrapMethodInvoker.",
+	"java.lang.invoke.CallSite.makeSite",
+	"java.lang.invoke.InnerClassLambdaMetafactory.",
+	"java.lang.invoke.InvokerBytecodeGenerator.",
+	"java.lang.invoke.LambdaMetafactory.",
+	"java.lang.invoke.MethodHandleNatives.",
+	"java.lang.invoke.StringConcatFactory.",
 	"java.net.URLClassLoader.",
 	"jdk.internal.loader.",
 	"jdk.internal.misc.Unsafe.defineClass",
 	"jdk.internal.reflect.MethodAccessorGenerator.",
-	"jdk.internal.reflect.DirectMethodHandleAccessor.",
+	"jdk.internal.reflect.MethodHandleAccessorFactory.",
 	"sun.reflect.MethodAccessorGenerator.",
 };
 
@@ -307,7 +318,10 @@ void
 th_places_deinit(struct th_places *places)
 {
 	th_map_deinit(&places->way_ids);
+	th_map_deinit(&places->line_ids);
+	th_map_deinit(&places->what_ids);
 	th_map_deinit(&places->place_ids);
+	free(places->first);
 	free(places->ways);
 	free(places->items);
 	free(places->of_row);
@@ -317,7 +331,9 @@ uint32_t
 th_places_find(
 	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name)
 {
-	return th_map_find(&places->place_ids, key_of(heap, way, class_name));
+	uint32_t what = th_map_find(&places->what_ids, key_of(heap, way, class_name));
+
+	return what == TH_MAP_NONE ? TH_NO_PLACE : places->first[what];
 }
 
 uint32_t

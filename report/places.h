@@ -3,13 +3,16 @@
  * Rows put together by where they allocate, for questions about one place over time or in two
  * recordings.
  *
- * A place is a heap, a class and the functions from the thread's first to the one that
- * allocated; lines, bytecode indices, modules' files and threads make no difference.  What the
- * VM allocates for itself is one place for each kind of business, since its stacks are many and
- * nobody's to mend.
+ * The creator of an allocation is the nearest Java method of the application above it: the line
+ * that somebody can change.
  *
- * The creator of a place is the nearest Java method of the application above the allocation: the
- * line that somebody can change.  Places with the same way to the same creator are related.
+ * A place is a heap, a class, the functions from the thread's first to the one that allocated,
+ * and two lines, that of the creator and that of the allocation.  Other lines, bytecode indices,
+ * files of modules and threads make no difference.  What the VM allocates for itself is one
+ * place for each kind of business, since its stacks are many and nobody's to mend.
+ *
+ * Places with the same functions down to the creator (down to the allocation, where there is
+ * none) are related.
  */
 #ifndef TH_REPORT_PLACES_H
 #define TH_REPORT_PLACES_H
@@ -32,6 +35,7 @@ struct th_place {
 	uint32_t class_name;  /* string number; 0 = none */
 	uint32_t way;         /* to the function that allocated */
 	uint32_t creator;     /* way to the creator; 0 = no Java method of the application */
+	uint32_t next;        /* of the same heap, way and class; TH_NO_PLACE = no other */
 	uint32_t path;        /* of the row with most live bytes, for lines and files */
 	uint32_t thread;      /* function number of the label of the same row's thread */
 	const char *internal; /* the VM's business that it is; NULL = not the VM's */
@@ -42,7 +46,10 @@ struct th_places {
 	const struct th_profile *profile;
 	struct th_map way_ids; /* parent << 32 | function -> number - 1 */
 	TH_ARRAY(struct th_way, ways);
-	struct th_map place_ids; /* way << 32 | class, by heap */
+	struct th_map line_ids;    /* creator's line << 32 | allocation's */
+	struct th_map what_ids;    /* heap, way and class */
+	struct th_map place_ids;   /* what << 32 | lines */
+	TH_ARRAY(uint32_t, first); /* place by number of the what; others by `next` */
 	TH_ARRAY(struct th_place, items);
 	uint32_t *of_row; /* by row */
 };
@@ -60,7 +67,10 @@ th_places_of(const struct th_places *places, enum th_heap heap, size_t index)
 	return row == TH_NO_ROW ? TH_NO_PLACE : places->of_row[row];
 }
 
-/* The place of that heap, way and class, TH_NO_PLACE if nothing was allocated there. [offline] */
+/*
+ * A place of that heap, way and class, from which `next` leads to the others; TH_NO_PLACE if
+ * nothing was allocated there. [offline]
+ */
 uint32_t th_places_find(
 	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name);
 

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "report/diff.h"
 #include "report/health.h"
 #include "report/leaks.h"
 #include "report/profile.h"
@@ -32,6 +33,10 @@ void th_view_json(FILE *file, const struct th_profile *profile);
 /* Findings, for people and for programs. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
 void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
+
+/* What changed between two moments, for people and for programs. */
+void th_view_diff(FILE *file, const struct th_diff *diff);
+void th_view_diff_json(FILE *file, const struct th_diff *diff);
 
 /* Every record of a log, by its own description of itself. */
 void th_view_dump(FILE *file, const struct th_reader *reader);

@@ -169,7 +169,9 @@ print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 	fprintf(file,
 		"%s heap: looked at up to second %.4g%s; a leak below about %s/s could hide\n",
 		heap_name(heap), th_profile_seconds(leaks->profile, horizon->horizon),
-		heap == TH_HEAP_JAVA ? ", the last collection" : "",
+		heap == TH_HEAP_NATIVE ? ""
+		: horizon->is_proven   ? ", the last collection that looked at old objects"
+				       : ", the last collection, none of old objects lately",
 		th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
 }
 
