@@ -20,7 +20,7 @@
 /* Above this many entries clusters grow long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
 #define SHARD_FULL (SLOTS * 7 / 8)
 /* A holder runs some dozen instructions; who waits longer waits for a stopped thread. */
-#define LOCK_TURNS (1u << 16)
+#define LOCK_TURNS (1u << 20)
 
 struct slot {
 	uintptr_t address; /* 0 = empty */
