@@ -31,8 +31,10 @@ final class Listeners implements Program {
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {
 		pace.run(STEPS, step -> {
-			for (int i = 0; i < VIEWS / STEPS; i++)
+			for (int i = 0; i < VIEWS / STEPS; i++) {
 				show(step, leaking);
+				answer();
+			}
 		});
 		if (leaking)
 			Truth.leak("java", "leaks.Listeners.show", Truth.UNKNOWN, Truth.UNKNOWN);
@@ -42,8 +44,12 @@ final class Listeners implements Program {
 		View view = new View(number);
 		Runnable listener = view::refresh;
 		listeners.add(listener);
-		sink = new byte[GARBAGE_BYTES];
 		if (!leaking)
 			listeners.remove(listener);
+	}
+
+	/** The garbage of a request. */
+	private void answer() {
+		sink = new byte[GARBAGE_BYTES];
 	}
 }

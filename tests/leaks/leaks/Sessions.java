@@ -21,8 +21,10 @@ final class Sessions implements Program {
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {
 		pace.run(STEPS, step -> {
-			for (int i = 0; i < SESSIONS / STEPS; i++)
+			for (int i = 0; i < SESSIONS / STEPS; i++) {
 				open(leaking);
+				answer();
+			}
 		});
 		if (leaking)
 			Truth.leak("java", "leaks.Sessions.open", SESSIONS * Truth.arrayBytes(STATE_BYTES),
@@ -36,6 +38,10 @@ final class Sessions implements Program {
 			index.add(state);
 		if (open.size() > OPEN)
 			open.remove();
+	}
+
+	/** The garbage of a request. */
+	private void answer() {
 		sink = new byte[STATE_BYTES * 10];
 	}
 }

@@ -32,8 +32,13 @@ final class ThreadLocals implements Program {
 	private void handle(boolean leaking) {
 		Context context = new Context();
 		context.place.set(context);
-		sink = new byte[4 * BUFFER_BYTES];
+		answer();
 		if (!leaking)
 			context.place.remove();
+	}
+
+	/** The garbage of a request. */
+	private void answer() {
+		sink = new byte[4 * BUFFER_BYTES];
 	}
 }
