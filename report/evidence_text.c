@@ -50,11 +50,16 @@ explain_few(const struct th_evidence *evidence)
 {
 	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
 
+	if (!evidence->allocated)
+		return th_format_new(
+			"all of it was allocated after the last collection that can "
+			"tell what died");
 	if (!evidence->born_late)
 		return th_format_new(
 			"%" PRIu64
-			" samples are too few to tell: record longer, or at a smaller interval",
-			evidence->allocated);
+			" %s too few to tell: record longer, or at a smaller interval",
+			evidence->allocated,
+			evidence->allocated == 1 ? "sample is" : "samples are");
 	return th_format_new(
 		"%" PRIu64 " old survivors were sampled in the later half, too few to "
 		"tell growth from chance: at this rate a recording of about %s would, "

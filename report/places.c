@@ -210,17 +210,26 @@ step(struct th_places *places, uint32_t parent, uint32_t function)
 	return way;
 }
 
-/* Frames of a path up to and including its creator; 0 if it has none. */
+/*
+ * Frames of a path up to and including its creator; 0 if it has none.  A native method has no
+ * line: whoever calls it comes first.
+ */
 static uint32_t
 creator_length(const struct th_profile *profile, const struct th_path *path)
 {
-	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
+	uint32_t fallback = 0;
 
-		if (th_sites_is_application(profile->frames, function))
+	for (uint32_t i = path->count; i-- > 0;) {
+		const struct th_frame *frame = th_frames_get(profile->frames, path->frames[i]);
+
+		if (!th_sites_is_application(profile->frames, frame->function))
+			continue;
+		if (frame->line)
 			return i + 1;
+		if (!fallback)
+			fallback = i + 1;
 	}
-	return 0;
+	return fallback;
 }
 
 static void
@@ -342,4 +351,45 @@ th_places_creator_frame(const struct th_places *places, const struct th_place *p
 	struct th_path path = th_paths_get(places->profile->paths, place->path);
 
 	return path.frames[creator_length(places->profile, &path) - 1];
+}
+
+/* The length of the first two parts of the package in "a.b.c.Class.method": one library's. */
+static size_t
+library_length(const char *name)
+{
+	const char *method = strrchr(name, '.');
+	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
+	const char *first = class ? memchr(name, '.', (size_t)(class - name)) : NULL;
+	const char *second = first ? memchr(first + 1, '.', (size_t)(class - first - 1)) : NULL;
+
+	if (second)
+		return (size_t)(second - name);
+	return class ? (size_t)(class - name) : 0;
+}
+
+static bool
+is_same_library(const char *a, const char *b)
+{
+	size_t length = library_length(a);
+
+	return length == library_length(b) && !memcmp(a, b, length);
+}
+
+uint32_t
+th_places_user_frame(const struct th_places *places, const struct th_place *place)
+{
+	const struct th_profile *profile = places->profile;
+	struct th_path path = th_paths_get(profile->paths, place->path);
+	uint32_t length = creator_length(profile, &path);
+	uint32_t creator = th_frames_get(profile->frames, path.frames[length - 1])->function;
+
+	for (uint32_t i = length - 1; i-- > 0;) {
+		uint32_t function = th_frames_get(profile->frames, path.frames[i])->function;
+
+		if (th_sites_is_application(profile->frames, function) &&
+			!is_same_library(th_frames_function_name(profile->frames, creator),
+				th_frames_function_name(profile->frames, function)))
+			return path.frames[i];
+	}
+	return TH_NO_FRAME;
 }

@@ -23,6 +23,7 @@
 #include "report/profile.h"
 
 #define TH_NO_PLACE UINT32_MAX
+#define TH_NO_FRAME UINT32_MAX
 
 /* A way through functions from the root; 0 is the empty one. */
 struct th_way {
@@ -74,7 +75,12 @@ th_places_of(const struct th_places *places, enum th_heap heap, size_t index)
 uint32_t th_places_find(
 	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name);
 
-/* The line of the creator: the frame of the place's path at which it stands. [offline] */
+/*
+ * For a place with a creator: its line, as a frame of the place's path, and the nearest line of
+ * the application above it that is in another library (the first two parts of its package
+ * differ), TH_NO_FRAME if there is none: who uses the creator's. [offline]
+ */
 uint32_t th_places_creator_frame(const struct th_places *places, const struct th_place *place);
+uint32_t th_places_user_frame(const struct th_places *places, const struct th_place *place);
 
 #endif

@@ -42,18 +42,25 @@ print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
 static void
 print_place(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
 {
-	const struct th_profile *profile = leaks->profile;
-	struct th_path path = th_paths_get(profile->paths, place->path);
+	const struct th_frames *frames = leaks->profile->frames;
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
 	if (place->internal) {
 		fputs(place->internal, file);
 		return;
 	}
 	if (place->class_name)
-		fprintf(file, "%s in ", th_frames_string(profile->frames, place->class_name));
-	print_frame(file, profile->frames,
-		place->creator ? th_places_creator_frame(&leaks->places, place)
-			       : path.frames[path.count - 1]);
+		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
+	if (!place->creator) {
+		print_frame(file, frames, path.frames[path.count - 1]);
+		return;
+	}
+	print_frame(file, frames, th_places_creator_frame(&leaks->places, place));
+	uint32_t user = th_places_user_frame(&leaks->places, place);
+	if (user == TH_NO_FRAME)
+		return;
+	fputs(" for ", file);
+	print_frame(file, frames, user);
 }
 
 static void
@@ -66,12 +73,12 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *pla
 	if (place->internal)
 		return;
 	for (uint32_t i = 0; i < shown; i++) {
-		fputs(i ? "            < " : "       by     ", file);
+		fputs(i ? "              < " : "         by     ", file);
 		print_frame(file, profile->frames, path.frames[path.count - 1 - i]);
 		fputc('\n', file);
 	}
 	if (shown < path.count)
-		fprintf(file, "            < %u more\n", path.count - shown);
+		fprintf(file, "              < %u more\n", path.count - shown);
 }
 
 /* Findings */
@@ -79,15 +86,14 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *pla
 static void
 print_figures(FILE *file, const struct th_evidence *evidence)
 {
-	fprintf(file, "       %s (%s) live, %s objects, %s samples; median age %s",
+	fprintf(file, "%s (%s) live",
 		th_format_number(evidence->live_bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&evidence->live_bytes, TH_UNIT_BYTES).text,
-		th_format_number(evidence->live_objects.estimate, TH_UNIT_OBJECTS).text,
-		th_format_count(evidence->live_bytes.samples).text,
-		th_format_seconds(evidence->median_age).text);
+		th_format_interval(&evidence->live_bytes, TH_UNIT_BYTES).text);
+	if (!evidence->alive)
+		return;
+	fprintf(file, ", median age %s", th_format_seconds(evidence->median_age).text);
 	if (evidence->collections)
 		fprintf(file, ", %u collections survived", evidence->collections);
-	fputc('\n', file);
 }
 
 static void
@@ -98,7 +104,7 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 	if (owner->place == TH_NO_PLACE)
 		return;
 	const struct th_place *place = &leaks->places.items[owner->place];
-	fprintf(file, "       owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
+	fprintf(file, "         owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
 		th_frames_string(frames, place->class_name), owner->collected, owner->samples,
 		owner->is_collected ? "owners collected, native memory alive"
 				    : "the owners are alive");
@@ -111,13 +117,13 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding 
 	enum th_verdict verdict = finding->evidence.verdict;
 	char *why = th_evidence_explain(&finding->evidence);
 
-	fprintf(file, "%-7s %s, ", th_verdict_name(verdict), heap_name(place->heap));
+	fprintf(file, "%-8s %s, ", th_verdict_name(verdict), heap_name(place->heap));
 	print_place(file, leaks, place);
 	if (finding->place_count > 1 && !place->internal)
 		fprintf(file, " and %u more stacks or classes", finding->place_count - 1);
-	fputc('\n', file);
+	fputs("\n         ", file);
 	print_figures(file, &finding->evidence);
-	fprintf(file, "       why    %s\n", why);
+	fprintf(file, "\n         why    %s\n", why);
 	print_owner(file, leaks, &finding->owner);
 	if (verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, place);

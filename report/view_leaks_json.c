@@ -26,14 +26,15 @@ frames_json(const struct th_leaks *leaks, const struct th_place *place)
 	return list;
 }
 
-/* The line of the application, null where there is none. */
+/* A frame of the application, null where there is none. */
 static json_t *
-creator_json(const struct th_leaks *leaks, const struct th_place *place)
+line_json(const struct th_leaks *leaks, const struct th_place *place,
+	uint32_t (*find)(const struct th_places *, const struct th_place *))
 {
-	if (!place->creator)
-		return json_null();
-	return th_json_frame(
-		leaks->profile->frames, th_places_creator_frame(&leaks->places, place));
+	uint32_t frame = place->creator ? find(&leaks->places, place) : TH_NO_FRAME;
+
+	return frame == TH_NO_FRAME ? json_null()
+				    : th_json_frame(leaks->profile->frames, frame);
 }
 
 static json_t *
@@ -71,12 +72,14 @@ finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_place *place = &leaks->places.items[finding->place];
-	json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:I, s:o}", "verdict",
+	json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "verdict",
 		th_verdict_name(finding->evidence.verdict), "heap",
 		place->heap == TH_HEAP_JAVA ? "java" : "native", "class",
 		th_json_text_or_null(th_frames_string(frames, place->class_name)), "thread",
 		th_frames_function_name(frames, place->thread), "frames",
-		frames_json(leaks, place), "creator", creator_json(leaks, place), "stacks",
+		frames_json(leaks, place), "creator",
+		line_json(leaks, place, th_places_creator_frame), "user",
+		line_json(leaks, place, th_places_user_frame), "stacks",
 		(json_int_t)finding->place_count, "owner", owner_json(leaks, &finding->owner));
 
 	set_evidence(json, &finding->evidence);
