@@ -16,6 +16,7 @@
 #include "jvmti/jni_names.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
+#include "jvmti/vm_countdown.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/log.h"
@@ -166,16 +167,6 @@ take_sampling(void)
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
-static void
-retry_sampling(void)
-{
-	if (agent.samples_java || !th_recorder_settings()->java)
-		return;
-	take_sampling();
-	if (agent.samples_java)
-		note(0, "the Java heap is sampled from now on");
-}
-
 /*
  * A thread's countdown to its next Java sample is drawn when its last one was taken, so the
  * calling thread, older than our interval, still counts down with HotSpot's own.  Short-lived
@@ -187,11 +178,40 @@ use_interval_here(JNIEnv *env)
 {
 	const int arrays = 24; /* p(no sample) = exp(-24) */
 
-	if (!agent.samples_java || th_recorder_settings()->interval == HOTSPOT_INTERVAL)
+	if (th_recorder_settings()->interval == HOTSPOT_INTERVAL)
 		return;
 	for (int i = 0; i < arrays; i++)
 		(*env)->DeleteLocalRef(env, (*env)->NewByteArray(env, HOTSPOT_INTERVAL));
 	(*env)->ExceptionClear(env);
+}
+
+/* Once the capability is ours. */
+static void
+begin_samples(JNIEnv *env)
+{
+	uint64_t interval = th_recorder_settings()->interval;
+	bool own_draws = agent.is_hotspot && interval &&
+			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
+
+	if (!own_draws)
+		use_interval_here(env);
+	th_heap_begin(own_draws);
+}
+
+/* On the agent thread. */
+static void
+retry_sampling(void)
+{
+	JNIEnv *env;
+
+	if (agent.samples_java || !th_recorder_settings()->java ||
+		(*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return;
+	take_sampling();
+	if (!agent.samples_java)
+		return;
+	begin_samples(env);
+	note(0, "the Java heap is sampled from now on");
 }
 
 static void
@@ -199,7 +219,7 @@ start_sampling(JNIEnv *env)
 {
 	take_sampling();
 	if (agent.samples_java)
-		use_interval_here(env);
+		begin_samples(env);
 	else if (th_recorder_settings()->java)
 		note(1, "another agent samples the Java heap of this VM: only the C heap is "
 			"recorded until that agent gives the capability back");

@@ -7,6 +7,7 @@
 
 #include "jvmti/classes.h"
 #include "jvmti/live_objects.h"
+#include "jvmti/vm_countdown.h"
 #include "unify/atomic.h"
 #include "unify/log.h"
 #include "unify/recorder.h"
@@ -26,7 +27,8 @@
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
 	enum th_heap_sampler sampler;
-	uint32_t is_ready;    /* atomic: th_heap_init() has run */
+	bool draws;           /* countdowns are ours, not the VM's; set before `is_begun` */
+	uint32_t is_begun;    /* atomic: samples are recorded */
 	uint64_t quiet_bytes; /* atomic: of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;
@@ -44,10 +46,32 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.sampler = sampler;
-	th_store_release(&heap.is_ready, 1);
+}
+
+void
+th_heap_begin(bool own_draws)
+{
+	heap.draws = own_draws;
+	th_store_release(&heap.is_begun, 1);
 }
 
 /* Samples */
+
+/*
+ * As for the C heap (unify/thread.c): the block that takes up the countdown is sampled.  False:
+ * the VM's own countdown goes on.
+ */
+static bool
+draw(struct th_thread_record *record, char *thread)
+{
+	uint64_t interval = th_recorder_settings()->interval;
+
+	if (!th_load_acquire(&heap.is_begun) || !heap.draws || !interval)
+		return false;
+	record->java_interval = interval;
+	th_vm_countdown_set(thread, (uint64_t)th_sampler_draw(&record->random, interval) + 1);
+	return true;
+}
 
 /*
  * Counts a thread from here on; `past`: what it has allocated before.  A thread may leave the VM
@@ -59,6 +83,7 @@ join(struct th_thread_record *record, char *thread, uint64_t past)
 {
 	record->java_before = past - record->java_bytes;
 	th_store_release(&record->java_thread, (void *)thread);
+	record->java_interval = 0;
 }
 
 static bool
@@ -81,6 +106,25 @@ undo_bias(struct th_java_object *object, struct th_thread_record *record)
 		return true;
 	th_log_count(TH_COUNTER_JAVA_THINNED, 1);
 	return false;
+}
+
+/*
+ * Whether the law would have chosen it as well.  Not the first of a thread that is older than the
+ * recording: the countdown that it ends was drawn by other rules.
+ */
+static bool
+is_kept(struct th_thread_record *record, char *thread, struct th_java_object *object,
+	jobject reference)
+{
+	uint64_t interval = record->java_interval;
+
+	if (draw(record, thread)) {
+		if (!interval)
+			return false;
+		object->interval = interval;
+	}
+	return heap.sampler != TH_SAMPLER_TLAB_BIASED || !object->interval ||
+	       !is_first_of_tlab(thread, reference) || undo_bias(object, record);
 }
 
 static uint32_t
@@ -141,8 +185,7 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 		char *thread = th_hotspot_thread(heap.hotspot, env);
 
 		object.thread_bytes = bytes_with(record, thread, object.size);
-		if (heap.sampler == TH_SAMPLER_TLAB_BIASED && object.interval &&
-			is_first_of_tlab(thread, reference) && !undo_bias(&object, record))
+		if (!is_kept(record, thread, &object, reference))
 			return;
 	}
 	object.class_id = class_of(jvmti, type);
@@ -158,7 +201,7 @@ th_heap_sampled(
 	 * An object of the library itself (the agent's thread, the agent's start), or of the VM's
 	 * own start: the event is on from OnLoad, and JDK 25 posts it before VMInit.
 	 */
-	if (th_thread.guard || !th_load_acquire(&heap.is_ready))
+	if (th_thread.guard || !th_load_acquire(&heap.is_begun))
 		return;
 	th_guard_enter();
 	record_object(jvmti, env, object, type, size);
@@ -180,9 +223,11 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
 		/* It has begun already if a sample came first, or if it was there before us. */
-		if (record->java_thread != java_thread)
+		if (record->java_thread != java_thread) {
 			join(record, java_thread,
 				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0);
+			draw(record, java_thread);
+		}
 	}
 	th_guard_leave();
 }

@@ -7,6 +7,8 @@
  * allocation outside the TLAB its account of bytes is inflated.  Such a sample is kept only with
  * the probability that the law gives it, which, together with the exact totals, mends the
  * estimates.  JDK 11 has a second fault that cannot be mended from outside.
+ *
+ * When a sample is due we draw, where the VM lets us (vm_countdown.h).
  */
 #ifndef TH_JVMTI_HEAP_H
 #define TH_JVMTI_HEAP_H
@@ -28,6 +30,12 @@ enum th_heap_sampler th_heap_sampler_of(uint32_t feature_release);
 
 /* `hotspot` stays the caller's; without exact bytes in it no bias can be undone. */
 void th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler);
+
+/*
+ * Samples are recorded from now on.  `own_draws`: we draw the countdowns, since
+ * th_vm_countdown_find() has succeeded. [jvmti]
+ */
+void th_heap_begin(bool own_draws);
 
 /* The SampledObjectAlloc callback. */
 void JNICALL th_heap_sampled(

@@ -112,6 +112,8 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_start"));
 	hotspot->tlab_top = inner_offset(
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_top"));
+	hotspot->tlab_end = inner_offset(
+		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_end"));
 	hotspot->stack_base = field_offset(fields, "JavaThread", "_stack_base");
 	if (hotspot->stack_base == UNKNOWN)
 		hotspot->stack_base = field_offset(fields, "Thread", "_stack_base");

@@ -21,6 +21,7 @@ struct th_hotspot {
 	int64_t allocated_bytes; /* jlong: what retired TLABs and large objects took */
 	int64_t tlab_start;      /* current TLAB */
 	int64_t tlab_top;
+	int64_t tlab_end;   /* where compiled code stops: the next sample, or the real end */
 	int64_t stack_base; /* highest address of the thread's stack */
 	/* Of a JavaCallWrapper. */
 	int64_t wrapper_last_java_sp; /* the saved anchor's */

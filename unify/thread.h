@@ -41,6 +41,7 @@ struct th_thread_record {
 	/* The VM's count of this thread's bytes minus ours, modulo 2^64. */
 	uint64_t java_before;
 	uint64_t java_bytes; /* ours, when the thread last left the VM */
+	uint64_t java_interval; /* in force when we drew the Java countdown; 0 = we did not */
 	/* Owner: the agent thread. */
 	uint64_t native_bytes_logged;
 	uint64_t java_bytes_logged;
