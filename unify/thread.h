@@ -40,7 +40,7 @@ struct th_thread_record {
 	void *java_thread; /* atomic: its thread in the VM; NULL when it has none, or no more */
 	/* The VM's count of this thread's bytes minus ours, modulo 2^64. */
 	uint64_t java_before;
-	uint64_t java_bytes; /* ours, when the thread last left the VM */
+	uint64_t java_bytes;    /* ours, when the thread last left the VM */
 	uint64_t java_interval; /* in force when we drew the Java countdown; 0 = we did not */
 	/* Owner: the agent thread. */
 	uint64_t native_bytes_logged;
