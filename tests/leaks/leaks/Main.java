@@ -21,13 +21,14 @@ public final class Main {
 	/** A young generation that holds all that the program allocates: nothing is collected. */
 	private static final String ROOMY = "-Xms1200m -Xmx1200m -Xmn1g";
 	private static final String SMALL = "-Xmx192m";
-	/* In a roomy heap old objects are not collected at all, so what is alive cannot be known. */
+	/** Full enough with what leaks that old objects are collected, too: else none is known dead. */
+	private static final String TIGHT = "-Xmx100m";
 
 	private static final List<Entry> TABLE = List.of(
 			new Entry("jni-blocks", "JniBlocks", "leak clean", SMALL),
 			new Entry("jni-threads", "JniThreads", "leak clean", SMALL),
 			new Entry("jni-strings", "JniStrings", "leak clean", SMALL),
-			new Entry("jni-references", "JniReferences", "leak clean", SMALL),
+			new Entry("jni-references", "JniReferences", "leak clean", TIGHT),
 			new Entry("jni-rare", "JniRare", "leak clean", SMALL),
 			new Entry("jni-bursts", "JniBursts", "leak clean", SMALL),
 			new Entry("zstd", "ZstdStreams", "leak clean", SMALL),
@@ -38,10 +39,10 @@ public final class Main {
 			new Entry("arena", "Arena", "clean", SMALL),
 			new Entry("sqlite-statements", "SqliteStatements", "leak clean", SMALL),
 			new Entry("sqlite-connections", "SqliteConnections", "leak clean", SMALL),
-			new Entry("cache", "Cache", "leak clean", "-Xmx100m"),
+			new Entry("cache", "Cache", "leak clean", TIGHT),
 			new Entry("cache-roomy", "Cache", "clean", SMALL),
-			new Entry("listeners", "Listeners", "leak clean", SMALL),
-			new Entry("thread-locals", "ThreadLocals", "leak clean", SMALL),
+			new Entry("listeners", "Listeners", "leak clean", TIGHT),
+			new Entry("thread-locals", "ThreadLocals", "leak clean", TIGHT),
 			new Entry("sessions", "Sessions", "leak clean", "-Xmx160m"),
 			new Entry("sessions-roomy", "Sessions", "clean", "-Xmx512m"),
 			new Entry("shrinking", "Shrinking", "clean", SMALL),
