@@ -236,14 +236,26 @@ log_jvm(struct log_builder *log, uint32_t release, uint32_t features)
 		LOG_TEXT("A vendor"));
 }
 
-uint64_t
-log_native(struct log_builder *log, struct log_sample sample)
+static uint64_t
+add_native(struct log_builder *log, struct log_sample sample, uint32_t flags)
 {
 	return log_add_fields(log, TH_EVENT_NATIVE_ALLOC, LOG_U64(time_at(sample.ms)),
 		LOG_U64(sample.size), LOG_U64(sample.interval),
 		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
 		LOG_U64(0x7f0000), LOG_U32(sample.thread), LOG_U32(sample.stack),
-		LOG_U32(TH_FUNCTION_MALLOC), LOG_U32(TH_NATIVE_TRACKED));
+		LOG_U32(TH_FUNCTION_MALLOC), LOG_U32(flags));
+}
+
+uint64_t
+log_native(struct log_builder *log, struct log_sample sample)
+{
+	return add_native(log, sample, TH_NATIVE_TRACKED);
+}
+
+uint64_t
+log_native_untracked(struct log_builder *log, struct log_sample sample)
+{
+	return add_native(log, sample, 0);
 }
 
 uint64_t
@@ -261,6 +273,39 @@ log_free(struct log_builder *log, uint32_t ms, uint64_t sample)
 {
 	log_add_fields(
 		log, TH_EVENT_NATIVE_FREE, LOG_U64(time_at(ms)), LOG_U64(sample), LOG_U32(1));
+}
+
+void
+log_java_death(struct log_builder *log, uint32_t ms, uint64_t sample)
+{
+	log_add_fields(log, TH_EVENT_JAVA_DEATH, LOG_U64(time_at(ms)), LOG_U64(sample));
+}
+
+void
+log_java_lost(struct log_builder *log, uint32_t ms, uint64_t sample)
+{
+	log_add_fields(log, TH_EVENT_JAVA_LOST, LOG_U64(time_at(ms)), LOG_U64(sample));
+}
+
+void
+log_java_level(struct log_builder *log, uint32_t ms, uint32_t level)
+{
+	log_add_fields(log, TH_EVENT_JAVA_LEVEL, LOG_U64(time_at(ms)), LOG_U32(level));
+}
+
+void
+log_collection(struct log_builder *log, uint32_t from_ms, uint32_t to_ms, uint32_t number,
+	const char *kind)
+{
+	log_add_fields(log, TH_EVENT_COLLECTION, LOG_U64(time_at(from_ms)),
+		LOG_U64(time_at(to_ms)), LOG_U32(number), LOG_TEXT(kind));
+}
+
+void
+log_heap_use(struct log_builder *log, uint32_t ms, uint64_t used, uint32_t collections)
+{
+	log_add_fields(log, TH_EVENT_HEAP_USE, LOG_U64(time_at(ms)), LOG_U64(used),
+		LOG_U64(2 * used), LOG_U32(collections), LOG_TEXT("test"));
 }
 
 void

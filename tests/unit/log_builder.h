@@ -98,6 +98,14 @@ struct log_sample {
 uint64_t log_native(struct log_builder *log, struct log_sample sample);
 uint64_t log_java(struct log_builder *log, struct log_sample sample);
 void log_free(struct log_builder *log, uint32_t ms, uint64_t sample);
+/* As log_native(), but nobody will see the end of the block. */
+uint64_t log_native_untracked(struct log_builder *log, struct log_sample sample);
+void log_java_death(struct log_builder *log, uint32_t ms, uint64_t sample);
+void log_java_lost(struct log_builder *log, uint32_t ms, uint64_t sample);
+void log_java_level(struct log_builder *log, uint32_t ms, uint32_t level);
+void log_collection(struct log_builder *log, uint32_t from_ms, uint32_t to_ms, uint32_t number,
+	const char *kind);
+void log_heap_use(struct log_builder *log, uint32_t ms, uint64_t used, uint32_t collections);
 void log_thread_bytes(struct log_builder *log, uint32_t ms, enum th_heap heap, uint32_t thread,
 	uint64_t bytes);
 void log_end(struct log_builder *log, uint32_t ms);
