@@ -149,24 +149,46 @@ last_java(const struct th_profile *profile, const struct th_path *path)
 }
 
 /*
+ * Whether a Java method asks the VM for memory of its caller.  The VM's own function is not
+ * always on the stack: it may have made way for the one that it calls last.
+ */
+static bool
+is_request(const char *method)
+{
+	return has_prefix(method, "jdk.internal.misc.Unsafe.allocateMemory") ||
+	       has_prefix(method, "jdk.internal.misc.Unsafe.reallocateMemory") ||
+	       has_prefix(method, "sun.misc.Unsafe.allocateMemory") ||
+	       has_prefix(method, "sun.misc.Unsafe.reallocateMemory");
+}
+
+/*
  * Native memory below Java code: the first step into the VM tells whose it is.  Above it stands
  * the library that called, below it what the VM called in turn.
  */
+static const char *
+business_below(const struct th_profile *profile, const struct th_path *path, uint32_t java)
+{
+	const struct th_function *method = function_at(profile, path, java);
+
+	if (is_request(th_frames_string(profile->frames, method->name)))
+		return NULL;
+	for (uint32_t i = java + 1; i < path->count; i++) {
+		const char *name = vm_name_at(profile, path, i);
+
+		if (name)
+			return is_service(name) ? NULL : business_of(name);
+	}
+	return NULL;
+}
+
+/* Without Java code: whoever stands above the C runtime allocated. */
 static const char *
 native_business(const struct th_profile *profile, const struct th_path *path)
 {
 	uint32_t java = last_java(profile, path);
 
-	if (java < path->count) {
-		for (uint32_t i = java + 1; i < path->count; i++) {
-			const char *name = vm_name_at(profile, path, i);
-
-			if (name)
-				return is_service(name) ? NULL : business_of(name);
-		}
-		return NULL;
-	}
-	/* No Java code: whoever stands above the C runtime. */
+	if (java < path->count)
+		return business_below(profile, path, java);
 	for (uint32_t i = path->count; i-- > 0;) {
 		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
 		const char *name = vm_name_at(profile, path, i);
