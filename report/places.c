@@ -312,13 +312,41 @@ key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
 }
 
 static uint32_t
-add_place(struct th_places *places, const struct th_place *place)
+line_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
 {
-	bool added;
-	uint32_t number = th_map_intern(
-		&places->place_ids, key_of(place->heap, place->way, place->class_name), &added);
+	return th_frames_get(profile->frames, path->frames[index])->line;
+}
 
-	if (added) {
+/* The lines that tell places of one way apart. */
+static uint64_t
+lines_of(const struct th_profile *profile, const struct th_place *place)
+{
+	struct th_path path = th_paths_get(profile->paths, place->path);
+	uint32_t creator = creator_length(profile, &path);
+	uint64_t creator_line = creator ? line_at(profile, &path, creator - 1) : 0;
+
+	return place->internal ? 0
+			       : creator_line << 32 | line_at(profile, &path, path.count - 1);
+}
+
+/* Enters a place that may be there already; returns its number. */
+static uint32_t
+add_place(struct th_places *places, struct th_place *place)
+{
+	bool is_new;
+	bool is_first;
+	uint32_t lines = th_map_intern(
+		&places->line_ids, lines_of(places->profile, place), &is_new);
+	uint32_t what = th_map_intern(&places->what_ids,
+		key_of(place->heap, place->way, place->class_name), &is_first);
+	uint32_t number = th_map_intern(
+		&places->place_ids, (uint64_t)what << 32 | lines, &is_new);
+
+	if (is_first)
+		th_array_append(places, first, TH_NO_PLACE);
+	if (is_new) {
+		place->next = places->first[what];
+		places->first[what] = number;
 		th_array_append(places, items, *place);
 	} else if (place->live > places->items[number].live) {
 		places->items[number].path = place->path;
