@@ -352,24 +352,35 @@ log_modules(const uint64_t *frames, uint32_t count)
 	}
 }
 
-/* The stack's id; 0 when the table is full. */
+/* Writes a STACK record and the modules that it needs; false: the log is full. */
+static bool
+log_stack(uint32_t id, const uint64_t *frames, const struct stack *stack)
+{
+	struct th_event_stack event = {.stack = id, .flags = stack->flags};
+	struct th_log_part part = {frames, stack->count};
+
+	log_modules(frames, stack->count);
+	return th_log_append(TH_EVENT_STACK, &event, &part, 1) != 0;
+}
+
+/* The id of a stack that the log holds; 0: the table or the log is full. */
 static uint32_t
 intern(const uint64_t *frames, const struct stack *stack)
 {
-	bool is_new;
-	uint32_t id = th_stack_table_intern(frames, stack->count, stack->flags, &is_new);
+	uint32_t *logged;
+	uint32_t id = th_stack_table_intern(frames, stack->count, stack->flags, &logged);
 
 	if (!id) {
 		th_log_count(TH_COUNTER_DROPPED_STACKS_FULL, 1);
 		return 0;
 	}
-	if (is_new) {
-		struct th_event_stack event = {.stack = id, .flags = stack->flags};
-		struct th_log_part part = {frames, stack->count};
-
-		log_modules(frames, stack->count);
-		th_log_append(TH_EVENT_STACK, &event, &part, 1);
+	if (th_load_relaxed(logged))
+		return id;
+	if (!log_stack(id, frames, stack)) {
+		th_log_count(TH_COUNTER_DROPPED_LOG_FULL, 1);
+		return 0;
 	}
+	th_store_relaxed(logged, 1);
 	return id;
 }
 

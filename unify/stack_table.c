@@ -14,9 +14,10 @@ struct hash {
 };
 
 struct slot {
-	uint64_t low;  /* atomic; 0 = empty; claimed by compare-and-swap */
-	uint64_t high; /* atomic; stored after the claim, 0 until then */
-	uint32_t id;   /* stored before `high` */
+	uint64_t low;    /* atomic; 0 = empty; claimed by compare-and-swap */
+	uint64_t high;   /* atomic; stored after the claim, 0 until then */
+	uint32_t id;     /* stored before `high` */
+	uint32_t logged; /* atomic: the log holds its STACK record */
 };
 
 static struct slot *slots;
@@ -66,12 +67,13 @@ claim(struct slot *slot, const struct hash *hash)
 }
 
 uint32_t
-th_stack_table_intern(const uint64_t *frames, size_t count, uint32_t flags, bool *is_new_ret)
+th_stack_table_intern(
+	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret)
 {
 	struct hash hash = hash_frames(frames, count, flags);
 	uint64_t index = hash.low & (SLOTS - 1);
 
-	*is_new_ret = false;
+	*logged_ret = NULL;
 	for (unsigned probe = 0; slots && probe < PROBES; probe++) {
 		struct slot *slot = &slots[(index + probe) & (SLOTS - 1)];
 		uint64_t low = th_load_relaxed(&slot->low);
@@ -80,12 +82,14 @@ th_stack_table_intern(const uint64_t *frames, size_t count, uint32_t flags, bool
 			if (th_load_relaxed(&stack_count) >= TH_STACKS_MAX)
 				return 0;
 			if (th_cas_acq_rel(&slot->low, &low, hash.low)) {
-				*is_new_ret = true;
+				*logged_ret = &slot->logged;
 				return claim(slot, &hash);
 			}
 		}
-		if (low == hash.low && th_load_acquire(&slot->high) == hash.high)
+		if (low == hash.low && th_load_acquire(&slot->high) == hash.high) {
+			*logged_ret = &slot->logged;
 			return slot->id;
+		}
 	}
 	return 0;
 }

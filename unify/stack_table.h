@@ -21,11 +21,11 @@ bool th_stack_table_init(void);
 
 /*
  * The id (1..) of a stack of `count` frame words, leaf first, under `flags` (enum
- * th_stack_flag); 0 when the table is full. *is_new_ret: the caller is to write its STACK record.
- * [in-malloc]
+ * th_stack_flag); 0 when the table is full.  **logged_ret, atomic, is 0 until a caller has written
+ * the stack's STACK record and sets it; twice does no harm. [in-malloc]
  */
-uint32_t
-th_stack_table_intern(const uint64_t *frames, size_t count, uint32_t flags, bool *is_new_ret);
+uint32_t th_stack_table_intern(
+	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret);
 
 /* In a forked child: forgets all stacks. */
 void th_stack_table_reset(void);

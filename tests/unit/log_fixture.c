@@ -51,15 +51,23 @@ log_fixture_new_path(void)
 }
 
 void
+log_fixture_read(const char *path)
+{
+	char *copy = strdup(path);
+
+	assert_non_null(copy);
+	free(current_path);
+	current_path = copy;
+}
+
+void
 log_fixture_open_at(const char *path, uint64_t max_bytes)
 {
 	const struct th_log_identity identity = {.process_start = 1, .interval = 524288};
-	char *copy = strdup(path);
 
 	assert_null(th_log_header());
 	assert_int_equal(th_log_create(path, max_bytes, &identity), TH_LOG_OK);
-	free(current_path);
-	current_path = copy;
+	log_fixture_read(path);
 }
 
 void

@@ -30,6 +30,9 @@ void log_fixture_open_at(const char *path, uint64_t max_bytes);
 /* Path of the log that was opened last; the fixture's. */
 const char *log_fixture_path(void);
 
+/* Makes log_image_open() read another log, which another process wrote. */
+void log_fixture_read(const char *path);
+
 /* Forgets the log, which stays as it is on disk, so that another can be opened. */
 void log_fixture_detach(void);
 int log_fixture_teardown(void **state);

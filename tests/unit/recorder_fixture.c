@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/recorder_fixture.h"
+
+#include <string.h>
+
+#include "unify/live.h"
+#include "unify/module.h"
+#include "unify/unwind.h"
+
+void
+recorder_fixture_init(void)
+{
+	assert_true(th_unwind_init());
+	th_module_find((uintptr_t)recorder_fixture_init)->is_self = false;
+	th_thread_init(20260101);
+}
+
+void
+recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
+{
+	const struct th_recorder_settings settings = {
+		.interval = interval, .depth = depth, .native = true, .java = true};
+	log_fixture_open(max_bytes);
+	th_guard_enter();
+	assert_true(th_recorder_start(&settings));
+	th_guard_leave();
+}
+
+int
+recorder_tear_down(void **state)
+{
+	th_recorder_reset();
+	return log_fixture_teardown(state);
+}
+
+void *
+recorder_block(uintptr_t number)
+{
+	return (void *)(0x10000 + 16 * number);
+}
+
+NOINLINE void
+recorder_allocate(void *block, size_t size)
+{
+	if (th_countdown_take(&th_thread.countdown, size))
+		th_recorder_allocated(block, size, TH_FUNCTION_MALLOC);
+	STAY();
+}
+
+void
+recorder_release(void *block)
+{
+	if (th_live_may_hold(block))
+		th_recorder_freed(th_recorder_unlink(block));
+}
+
+uint64_t
+recorder_counter(enum th_log_counter which)
+{
+	return th_log_header()->counters[which];
+}
+
+uint32_t
+recorder_frames(const struct log_image *image, uint32_t id, const uint64_t **frames_ret,
+	uint32_t *flags_ret)
+{
+	for (size_t i = 0; i < image->count; i++) {
+		const struct th_event_stack *stack = (const void *)image->records[i].bytes;
+		const size_t count_at = sizeof(struct th_event_stack);
+		uint32_t count;
+
+		if (image->records[i].type != TH_EVENT_STACK || stack->stack != id)
+			continue;
+		memcpy(&count, image->records[i].bytes + count_at, sizeof(count));
+		/* The elements are aligned to 8 behind the count. */
+		*frames_ret = (const uint64_t *)(const void *)(image->records[i].bytes +
+							       ((count_at + 4 + 7) & ~7u));
+		*flags_ret = stack->flags;
+		return count;
+	}
+	fail_msg("no STACK record of %u", id);
+	return 0;
+}
+
+/* Where a module was loaded, by its MODULE record. */
+static uint64_t
+bias_of(const struct log_image *image, uint32_t module)
+{
+	for (size_t i = 0; i < log_image_count(image, TH_EVENT_MODULE); i++) {
+		const struct th_event_module *event = log_image_get(image, TH_EVENT_MODULE, i);
+
+		if (event->module == module)
+			return event->bias;
+	}
+	fail_msg("no MODULE record of %u", module);
+	return 0;
+}
+
+bool
+recorder_is_in(
+	const struct log_image *image, uint64_t frame, const void *function, size_t bytes)
+{
+	uint64_t address;
+
+	if (th_frame_kind(frame) != TH_FRAME_NATIVE || !th_frame_module(frame))
+		return false;
+	address = th_frame_offset(frame) + bias_of(image, th_frame_module(frame));
+	return address - (uint64_t)(uintptr_t)function < bytes;
+}
