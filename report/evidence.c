@@ -67,14 +67,63 @@ reaches(const struct th_horizon *horizon, uint64_t time, double part)
 	return time > horizon->warm && (double)(time - horizon->warm) >= part * length;
 }
 
-static void
-set_java_horizon(struct th_horizon *horizon, const struct th_lifetimes *lifetimes)
+/* Bytes in use when the heap was first looked at after a time; 0 if it was not. */
+static uint64_t
+used_after(const struct th_recording *recording, uint64_t time)
 {
-	uint64_t judged_old = th_lifetimes_judged(lifetimes, horizon->end, true);
+	const struct th_heap_use_info *found = NULL;
 
-	horizon->is_proven = reaches(horizon, judged_old, PROVEN_PART);
+	for (size_t i = 0; i < recording->heap_uses_count; i++) {
+		const struct th_heap_use_info *use = &recording->heap_uses[i];
+
+		if (use->time >= time && (!found || use->time < found->time))
+			found = use;
+	}
+	return found ? found->used : 0;
+}
+
+/* Bytes at least of objects from before a time that nobody found dead. */
+static double
+least_alive(const struct th_profile *profile, uint64_t births)
+{
+	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_JAVA];
+	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_JAVA];
+	struct th_estimator sum = th_calibration_empty(calibration);
+	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->end);
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (samples->items[i].time < births &&
+			profile->lifetimes.ends[TH_HEAP_JAVA][i] == TH_END_NEVER &&
+			th_lifetimes_follows(
+				&profile->lifetimes, TH_HEAP_JAVA, i, &profile->end))
+			th_lifetimes_add(&profile->lifetimes, calibration, &samples->items[i],
+				keep, &sum);
+	}
+	return th_estimate_bytes(&sum, NULL).low;
+}
+
+/*
+ * Whether what looks alive could be: not when it is more than the whole heap in use, as under a
+ * collector that does not clear references to all that died.
+ */
+static bool
+is_plausible(const struct th_profile *profile, const struct th_judgement *judgement)
+{
+	uint64_t used = used_after(profile->recording, judgement->time);
+
+	return !used || least_alive(profile, judgement->births) <= (double)used;
+}
+
+static void
+set_java_horizon(struct th_horizon *horizon, const struct th_profile *profile)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_judgement *major = th_lifetimes_last(lifetimes, horizon->end, true);
+
+	horizon->is_proven = major && reaches(horizon, major->births, PROVEN_PART) &&
+			     is_plausible(profile, major);
 	horizon->horizon = horizon->is_proven
-				   ? judged_old
+				   ? major->births
 				   : th_lifetimes_judged(lifetimes, horizon->end, false);
 	if (horizon->horizon < horizon->start)
 		horizon->horizon = horizon->start;
@@ -95,7 +144,7 @@ th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, en
 		.is_proven = true,
 	};
 	if (heap == TH_HEAP_JAVA)
-		set_java_horizon(horizon, &profile->lifetimes);
+		set_java_horizon(horizon, profile);
 	horizon->middle = horizon->warm;
 	if (horizon->horizon > horizon->warm)
 		horizon->middle += (horizon->horizon - horizon->warm) / 2;

@@ -75,8 +75,9 @@ explain_no_collection(const struct th_evidence *evidence)
 	const struct th_horizon *horizon = evidence->horizon;
 
 	if (horizon->horizon <= horizon->start)
-		return th_format_new("no collection has run, so nobody knows which objects are "
-				     "needed: record longer, or run jcmd PID GC.run");
+		return th_format_new(
+			"no collection has told which objects died: record longer, "
+			"or run jcmd PID GC.run");
 	return th_format_new(
 		"the last collection was at %.3g of %.3g s, and nobody knows which "
 		"younger objects are needed: record longer, or run jcmd PID GC.run",

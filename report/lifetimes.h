@@ -28,7 +28,7 @@
 
 /* A collection: which objects it could find dead, and when that was known. */
 struct th_judgement {
-	uint64_t births; /* objects allocated before this time were judged */
+	uint64_t births; /* objects allocated before this time were judged; 0 = none */
 	uint64_t time;   /* the collection's end */
 	bool is_major;   /* old objects were judged too */
 };
@@ -62,9 +62,13 @@ struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);
 
 /*
- * Java objects allocated before the returned time had been judged at `time`, old ones too if
- * `major` is set; 0 = none. [offline]
+ * The last collection by `time` that judged objects, old ones too if `major` is set; NULL if
+ * there was none. [offline]
  */
+const struct th_judgement *
+th_lifetimes_last(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
+
+/* Java objects allocated before the returned time had been judged by it; 0 = none. [offline] */
 uint64_t th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
 
 /* Collections that began after `from` and ended by `to`. [offline] */

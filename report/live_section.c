@@ -197,6 +197,10 @@ print_coverage(FILE *file, const struct th_profile *profile, const struct th_hea
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&live, TH_UNIT_BYTES).text,
 		th_format_share(live.estimate, used).text);
+	if (live.low > used)
+		fputs("  more than there is: this collector does not tell of every object that "
+		      "died\n",
+			file);
 	if (live.high < used)
 		fprintf(file,
 			"  at least %s of it are older than the recording, or garbage that is "

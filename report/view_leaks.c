@@ -169,7 +169,7 @@ print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 	if (!th_profile_has_heap(leaks->profile, heap))
 		return;
 	if (heap == TH_HEAP_JAVA && horizon->horizon <= horizon->start) {
-		fputs("Java heap: no collection has run, so nothing can be told\n", file);
+		fputs("Java heap: no collection has told which objects died\n", file);
 		return;
 	}
 	fprintf(file,

@@ -324,11 +324,34 @@ test_concurrent_judgement(void **state)
 	begin(&log);
 	for (uint32_t i = 0; i < 3; i++)
 		log_collection(&log, 100 + 10 * i, 101 + 10 * i, 1 + i,
-			"ZGC major collection pauses (Proactive)");
+			"Z concurrent cycle pauses (Proactive)");
 	log_end(&log, 1000);
 	show(&shown, &log, NULL);
 	assert_int_equal(
 		th_lifetimes_judged(&shown.profile->lifetimes, AT(1000), true), AT(100));
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* Z with generations lets what is followed live until it was asked for a full collection. */
+static void
+test_blind_collections(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	begin(&log);
+	for (uint32_t i = 0; i < 8; i++)
+		log_collection(&log, 100 + 10 * i, 101 + 10 * i, 1 + i,
+			"ZGC major collection pauses (System.gc())");
+	log_collection(&log, 400, 410, 9, "ZGC minor collection pauses (Allocation Rate)");
+	log_collection(&log, 500, 510, 10, "ZGC major collection pauses (Proactive)");
+	log_end(&log, 1000);
+	show(&shown, &log, NULL);
+	const struct th_lifetimes *lifetimes = &shown.profile->lifetimes;
+	assert_int_equal(th_lifetimes_judged(lifetimes, AT(1000), true), AT(100));
+	assert_int_equal(th_lifetimes_judged(lifetimes, AT(1000), false), AT(100));
 	show_end(&shown);
 	log_deinit(&log);
 }
@@ -441,6 +464,7 @@ main(void)
 		cmocka_unit_test(test_peak_beside_thinning),
 		cmocka_unit_test(test_judgements),
 		cmocka_unit_test(test_concurrent_judgement),
+		cmocka_unit_test(test_blind_collections),
 		cmocka_unit_test(test_summary_of_collections),
 		cmocka_unit_test(test_stray_ends),
 		cmocka_unit_test(test_tree_of_live_bytes),
