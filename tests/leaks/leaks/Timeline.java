@@ -11,7 +11,7 @@ import java.util.Deque;
 final class Timeline implements Program {
 	private static final int[] BLOCKS = {4000, 8000, 3000, 10_000, 0};
 	private static final int BLOCK_BYTES = 8000;
-	private static final long SETTLE_MILLIS = 400;
+	private static final long SETTLE_MILLIS = 300;
 
 	private final Deque<byte[]> arrays = new ArrayDeque<>();
 	private final Deque<Long> blocks = new ArrayDeque<>();
