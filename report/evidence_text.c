@@ -16,6 +16,24 @@ seconds_between(uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) / 1e9 : 0;
 }
 
+/* Room for a rate and its interval. */
+struct rate {
+	char text[120];
+};
+
+/* "1.2 MiB/s (1.0 .. 1.5 MiB/s)" */
+static struct rate
+format_growth(const struct th_evidence *evidence)
+{
+	struct rate rate;
+
+	snprintf(rate.text, sizeof(rate.text), "%s/s (%s%s)",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text,
+		evidence->growth.exact ? "" : "/s");
+	return rate;
+}
+
 /* "3 of 120 samples that were older than 1.2 s" */
 static char *
 describe_old(const struct th_evidence *evidence)
@@ -31,12 +49,9 @@ explain_leak(const struct th_evidence *evidence)
 {
 	const struct th_horizon *horizon = evidence->horizon;
 	char *old = describe_old(evidence);
-	char *text = th_format_new(
-		"grew by %s/s (%s/s) from second %.3g to %.3g and still does, "
-		"%.0f %% of its objects survive, and %s",
-		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text,
-		seconds_between(horizon->start, horizon->warm),
+	char *text = th_format_new("grew by %s from second %.3g to %.3g and still does, "
+				   "%.0f %% of its objects survive, and %s",
+		format_growth(evidence).text, seconds_between(horizon->start, horizon->warm),
 		seconds_between(horizon->start, horizon->horizon), 100 * evidence->survivors,
 		old);
 
@@ -88,12 +103,10 @@ explain_no_collection(const struct th_evidence *evidence)
 static char *
 explain_unproven(const struct th_evidence *evidence)
 {
-	return th_format_new(
-		"grows by %s/s (%s/s), but no collection has looked at old objects "
-		"lately, so they may be garbage: record longer, or run jcmd PID "
-		"GC.run",
-		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text);
+	return th_format_new("grows by %s, but no collection has looked at old objects "
+			     "lately, so they may be garbage: record longer, or run jcmd PID "
+			     "GC.run",
+		format_growth(evidence).text);
 }
 
 static char *
@@ -101,10 +114,10 @@ explain_turnover(const struct th_evidence *evidence)
 {
 	char *old = describe_old(evidence);
 	char *text = th_format_new(
-		"grows by %s/s, but %s: a structure that is still filled, or "
+		"grows by %s, but %s: a structure that is still filled, or "
 		"one that is emptied now and then; a recording of several times "
 		"the length would tell",
-		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text, old);
+		format_growth(evidence).text, old);
 
 	free(old);
 	return text;
@@ -116,9 +129,9 @@ explain_late(const struct th_evidence *evidence)
 	const struct th_horizon *horizon = evidence->horizon;
 
 	return th_format_new(
-		"grows by %s/s, but only since second %.3g of %.3g: record for about "
+		"grows by %s, but only since second %.3g of %.3g: record for about "
 		"%s to see whether it ends",
-		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		format_growth(evidence).text,
 		seconds_between(horizon->start, evidence->first_birth),
 		seconds_between(horizon->start, horizon->end),
 		th_format_seconds(2 * seconds_between(horizon->start, horizon->end)).text);
@@ -145,11 +158,9 @@ explain_plateau(const struct th_evidence *evidence)
 				     " survivors fall into the last quarter of the time",
 			evidence->born_last_quarter, evidence->born_since);
 	default:
-		return th_format_new(
-			"holds its size: what is old changes by %s/s (%s/s), which may "
-			"be nothing",
-			th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&evidence->growth, TH_UNIT_BYTES).text);
+		return th_format_new("holds its size: what is old changes by %s, which may "
+				     "be nothing",
+			format_growth(evidence).text);
 	}
 }
 
@@ -175,11 +186,9 @@ th_evidence_explain(const struct th_evidence *evidence)
 	case TH_REASON_NO_COLLECTION:
 		return explain_no_collection(evidence);
 	case TH_REASON_INTERNAL:
-		return th_format_new(
-			"grows by %s/s (%s/s), by the Java VM's own work and not by the "
-			"application's allocations",
-			th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&evidence->growth, TH_UNIT_BYTES).text);
+		return th_format_new("grows by %s, by the Java VM's own work and not by the "
+				     "application's allocations",
+			format_growth(evidence).text);
 	case TH_REASON_FREED:
 		return th_format_new("%.0f %% of its objects were freed, %" PRIu64
 				     " of %" PRIu64 " samples, and what is old does not grow",
