@@ -200,7 +200,8 @@ expect(int status, const char *expected, ...)
 static void
 test_help_and_version(void **state)
 {
-	static const char *const verbs[] = {"summary", "tree", "export", "dump"};
+	static const char *const verbs[] = {
+		"summary", "tree", "leaks", "export", "diff", "dump"};
 
 	(void)state;
 	expect(0, "usage: twinheap", "--help", NULL);
@@ -237,6 +238,11 @@ test_usage_errors(void **state)
 	expect(2, "--value", "tree", "--value", "bytes", log_path, NULL);
 	expect(2, "--at", "tree", "--at", "noon", log_path, NULL);
 	expect(2, "--temp-within", "tree", "--temp-within", "-1", log_path, NULL);
+	expect(2, "--fail-on", "leaks", "--fail-on", "smoke", log_path, NULL);
+	expect(2, "--format", "leaks", "--format", "collapsed", log_path, NULL);
+	expect(2, "--at: unknown option", "leaks", "--at", "1", log_path, NULL);
+	expect(2, "needs two logs", "diff", log_path, NULL);
+	expect(2, "two logs are enough", "diff", log_path, log_path, log_path, NULL);
 	expect(2, "--include (", "tree", "--include", "(", log_path, NULL);
 	expect(2, "--from", "tree", "--from", "yesterday", log_path, NULL);
 	expect(2, "--from must be less", "tree", "--from", "2", "--to", "1", log_path, NULL);
@@ -254,6 +260,9 @@ expect_unreadable(const char *path, const char *reason)
 	expect(3, reason, "dump", path, NULL);
 	expect(3, reason, "export", "--format", "json", path, NULL);
 	expect(3, reason, "export", "--format", "collapsed", path, NULL);
+	expect(3, reason, "leaks", path, NULL);
+	expect(3, reason, "diff", log_path, path, NULL);
+	expect(3, reason, "diff", path, log_path, NULL);
 }
 
 static void
@@ -283,6 +292,71 @@ test_verbs_work(void **state)
 	expect(0, "next:  ", "summary", "--brief", log_path, NULL);
 	expect(0, " native_alloc time=", "dump", log_path, NULL);
 	expect(0, "\"twinheap\": 1", "export", "--format", "json", log_path, NULL);
+}
+
+/* A log of ten seconds with one block of 1000 bytes more every 100 ms. */
+static char *
+save_leaking_log(void)
+{
+	const uint64_t frames[] = {th_frame_java(1, TH_BCI_UNKNOWN)};
+	struct log_builder log;
+
+	log_init(&log, 0);
+	log_thread(&log, 1, "main");
+	log_method(&log, 1, "Lapp/Main;", "main");
+	log_stack(&log, 1, frames, 1);
+	for (uint32_t i = 0; i < 100; i++)
+		log_native(&log, (struct log_sample){
+					 .ms = 100 * i, .size = 1000, .thread = 1, .stack = 1});
+	log_end(&log, 10000);
+	char *path = log_save(&log);
+	log_deinit(&log);
+	return path;
+}
+
+static void
+expect_status(int status, char *option, char *argument, char *path)
+{
+	char *arguments[] = {TOOL, "leaks", path, option, argument, NULL};
+	struct outcome outcome = run_tool(TO_FILE, arguments);
+
+	assert_int_equal(outcome.status, status);
+	assert_string_equal(outcome.errors, "");
+	assert_true(strlen(outcome.output) > 0);
+	outcome_end(&outcome);
+}
+
+/* 100,000 bytes leak; the log of the other tests leaks nothing. */
+static void
+test_fail_on(void **state)
+{
+	char *leaking = save_leaking_log();
+
+	(void)state;
+	expect_status(0, "--top", "1", leaking);
+	expect_status(1, "--fail-on", "leak", leaking);
+	expect_status(1, "--fail-on", "100000", leaking);
+	expect_status(0, "--fail-on", "100001", leaking);
+	expect_status(0, "--fail-on", "leak", log_path);
+	expect_status(0, "--format", "json", leaking);
+	unlink(leaking);
+	free(leaking);
+}
+
+static void
+test_diff(void **state)
+{
+	char moment[64];
+	char *leaking = save_leaking_log();
+
+	(void)state;
+	snprintf(moment, sizeof(moment), "%s@5s", leaking);
+	/* 51 blocks at 5 s, 100 at the end. */
+	expect(0, "49.8 KiB   97.7 KiB   +47.9 KiB", "diff", moment, leaking, NULL);
+	expect(0, "\"twinheap\": 1", "diff", "--format", "json", log_path, leaking, NULL);
+	expect(0, "+47.9 KiB", "diff", "--value", "alloc-bytes", moment, leaking, NULL);
+	unlink(leaking);
+	free(leaking);
 }
 
 static void
@@ -316,7 +390,7 @@ test_output_file(void **state)
 static void
 expect_output_error(enum output output, int status, const char *expected)
 {
-	static char *const verbs[] = {"summary", "tree", "dump"};
+	static char *const verbs[] = {"summary", "tree", "leaks", "dump"};
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		char *arguments[] = {TOOL, verbs[i], log_path, NULL};
@@ -350,6 +424,8 @@ main(void)
 		cmocka_unit_test(test_unreadable_inputs),
 		cmocka_unit_test(test_options_may_follow_the_log),
 		cmocka_unit_test(test_verbs_work),
+		cmocka_unit_test(test_fail_on),
+		cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_output_file),
 		cmocka_unit_test(test_outputs_that_fail),
 	};
