@@ -142,6 +142,29 @@ a_script_of_steps_to_the_byte(void **state)
 	check_native("timeline", NULL, TH_WORDS("TWINHEAP_INTERVAL=0"));
 }
 
+/*
+ * The script is at its peak with 15,000 blocks, and one more that is freed at once; of those there
+ * are 20,000 at each of four steps.  The machine may be slow to free some of them.
+ */
+static void
+peak_and_short_lives(void **state)
+{
+	static const double block_bytes = 5000;
+	struct th_recording recording;
+	struct th_figure peak, temporary;
+
+	(void)state;
+	th_corpus_record_native("timeline", NULL, TH_WORDS("TWINHEAP_INTERVAL=0"), &recording);
+	peak = th_recording_site_at(&recording, "native", "create_block", "live_bytes", "peak");
+	assert_true(
+		peak.estimate == 15000 * block_bytes || peak.estimate == 15001 * block_bytes);
+	temporary = th_recording_site(&recording, "native", "create_block", "temp_bytes");
+	print_message("freed at once: %.0f\n", temporary.estimate);
+	assert_true(temporary.estimate <= 4 * 20000 * block_bytes);
+	assert_true(temporary.estimate >= (4 * 20000 - 20) * block_bytes);
+	th_recording_deinit(&recording);
+}
+
 static void
 lives_across_threads_and_pauses(void **state)
 {
@@ -234,6 +257,7 @@ main(void)
 	const struct CMUnitTest native[] = {
 		cmocka_unit_test(a_script_of_steps),
 		cmocka_unit_test(a_script_of_steps_to_the_byte),
+		cmocka_unit_test(peak_and_short_lives),
 		cmocka_unit_test(lives_across_threads_and_pauses),
 	};
 	const struct th_jdk_test both[] = {
