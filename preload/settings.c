@@ -71,21 +71,40 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 	       *number_ret <= setting->maximum;
 }
 
+/* A copy of a value in `settings`; NULL: no room. */
+static const char *
+keep(struct th_settings *settings, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = settings->given + settings->given_bytes;
+
+	if (bytes > TH_SETTINGS_BYTES - settings->given_bytes)
+		return NULL;
+	settings->given_bytes += bytes;
+	return memcpy(copy, text, bytes);
+}
+
 bool
 th_settings_read(struct th_settings *settings, char *problem_ret, size_t problem_bytes)
 {
+	settings->given_bytes = 0;
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		const char *text = getenv(table[i].variable);
 
 		settings->is_given[i] = text && *text;
-		settings->text[i] = settings->is_given[i] ? text : table[i].standard;
+		settings->text[i] = settings->is_given[i] ? keep(settings, text)
+							  : table[i].standard;
 		settings->number[i] = 0;
+		if (!settings->text[i]) {
+			snprintf(problem_ret, problem_bytes, "%s: too long", table[i].variable);
+			return false;
+		}
 		if (!*settings->text[i])
 			continue;
 		if (!read_value(&table[i], settings->text[i], &settings->number[i])) {
 			snprintf(problem_ret, problem_bytes,
-				"%s=%s: not a value of the form %s", table[i].variable, text,
-				table[i].argument);
+				"%s=%.100s: not a value of the form %s", table[i].variable,
+				text, table[i].argument);
 			return false;
 		}
 	}

@@ -11,10 +11,16 @@
 
 enum th_follow { TH_FOLLOW_JAVA, TH_FOLLOW_ALL, TH_FOLLOW_NONE };
 
+/* Room for what is given: a path and a few words. */
+#define TH_SETTINGS_BYTES 8192
+
 struct th_settings {
-	const char *text[TH_SETTING_COUNT]; /* as given, else the default; the environment's */
+	const char *text[TH_SETTING_COUNT]; /* as given, else the default */
 	uint64_t number[TH_SETTING_COUNT];  /* sizes, numbers, flags; choices by position */
 	bool is_given[TH_SETTING_COUNT];
+	/* Copies: programs that set their title overwrite their environment. */
+	char given[TH_SETTINGS_BYTES];
+	size_t given_bytes;
 };
 
 /*

@@ -423,6 +423,23 @@ name_that_is_too_long(void **state)
 	}
 }
 
+/* More than the library keeps of settings. */
+static void
+value_that_is_too_long(void **state)
+{
+	const char *where = th_temporary_directory();
+	char setting[10000] = "TWINHEAP_OUTPUT=";
+	struct th_outcome outcome;
+
+	(void)state;
+	memset(setting + strlen(setting), 'x', sizeof(setting) - strlen(setting) - 1);
+	setting[sizeof(setting) - 1] = '\0';
+	run_unharmed(TH_WORDS(setting), where, &outcome);
+	assert_one_line(outcome.errors, "TWINHEAP_OUTPUT: too long");
+	assert_int_equal(count_entries(where), 0);
+	th_outcome_deinit(&outcome);
+}
+
 /* As nobody, in a directory of root's; only root can become nobody. */
 static void
 directory_that_is_not_writable(void **state)
@@ -612,6 +629,7 @@ main(void)
 		cmocka_unit_test(disabled),
 		cmocka_unit_test(places_where_no_log_can_be),
 		cmocka_unit_test(name_that_is_too_long),
+		cmocka_unit_test(value_that_is_too_long),
 		cmocka_unit_test(directory_that_is_not_writable),
 		cmocka_unit_test(name_that_is_taken),
 		cmocka_unit_test(log_at_its_greatest_size),

@@ -173,6 +173,22 @@ forked_child_has_its_own_log_when_all_are_followed(void **state)
 	run_deinit(&result);
 }
 
+/* What was set when the process started holds, whatever became of its environment. */
+static void
+settings_outlive_the_environment(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_with(TH_WORDS(CHILDREN, "retitle"),
+		TH_WORDS("TWINHEAP_FOLLOW=all", "TWINHEAP_OUTPUT=log.%p.thl"), &result);
+	assert_int_equal(result.count, 2);
+	assert_true(objects_of(result.logs[0], "child_site") +
+			    objects_of(result.logs[1], "child_site") ==
+		    5000);
+	run_deinit(&result);
+}
+
 /* Two processes, one name: the second one's pid goes before the extension. */
 static void
 a_name_that_is_taken_gets_the_pid(void **state)
@@ -445,6 +461,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forked_child_leaves_nothing),
 		cmocka_unit_test(forked_child_has_its_own_log_when_all_are_followed),
+		cmocka_unit_test(settings_outlive_the_environment),
 		cmocka_unit_test(a_name_that_is_taken_gets_the_pid),
 		cmocka_unit_test(fork_storm),
 		cmocka_unit_test(fork_storm_with_logs),

@@ -5,6 +5,8 @@
  * blocks in child_site() or becomes COMMAND.  Exits with the child's status.
  *
  *   fork, _exit    the child ends by exit() or _exit()
+ *   retitle        as fork, but first the program overwrites its own environment, as servers
+ *                  do that show a title of their own in the list of processes
  *   exec, vfork, spawn    the child becomes COMMAND
  *   self N         becomes itself by exec, N times, before it allocates
  *   daemon         the original ends; the daemon closes every descriptor before it allocates
@@ -67,6 +69,14 @@ fork_child(const char *way)
 		exit(0);
 	}
 	return child;
+}
+
+static void
+overwrite_environment(void)
+{
+	for (char **variable = environ; *variable; variable++)
+		memset(*variable, '-', strlen(*variable));
+	clearenv();
 }
 
 static pid_t
@@ -157,6 +167,8 @@ main(int argc, char **argv)
 	if (!strcmp(way, "self"))
 		return become_self(argv);
 	allocate(parent_site, BLOCKS);
+	if (!strcmp(way, "retitle"))
+		overwrite_environment();
 	if (!strcmp(way, "daemon"))
 		return become_daemon();
 	if (!strcmp(way, "storm"))
