@@ -460,10 +460,57 @@ look_init(struct look *look, struct th_evidence *evidence, const struct th_profi
 	look->sums = (struct sums){empty, empty, empty, empty, empty, empty, empty};
 }
 
+static double
+bytes_in(const struct th_estimator *sum)
+{
+	return sum->bytes.seen + sum->bytes.unseen;
+}
+
+static double
+seconds_of_growth(const struct th_horizon *horizon)
+{
+	return horizon->horizon > horizon->warm
+		       ? (double)(horizon->horizon - horizon->warm) / 1e9
+		       : 0;
+}
+
+static void
+set_points(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct sums *sums = &look->sums;
+	double allocated = objects_of(&sums->allocated);
+	double seconds = seconds_of_growth(evidence->horizon);
+
+	evidence->live = bytes_in(&sums->live);
+	evidence->live_samples = sums->live.samples;
+	evidence->survivors = allocated > 0 ? objects_of(&sums->alive) / allocated : 0;
+	evidence->live_bytes = th_estimate_exact(evidence->live, sums->live.samples);
+	evidence->live_objects = th_estimate_exact(objects_of(&sums->live), sums->live.samples);
+	evidence->growth = th_estimate_exact(
+		seconds > 0 ? (bytes_in(&sums->gained) - bytes_in(&sums->lost)) / seconds : 0,
+		sums->gained.samples + sums->lost.samples);
+	/* Intervals take time: here one is needed only where growth may be significant. */
+	if (evidence->born_late >= ENOUGH_LATE)
+		evidence->late_low = difference(look, &sums->gained_late, &sums->lost_late).low;
+}
+
+static void
+set_intervals(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+
+	evidence->live_bytes = bytes_of(look, &look->sums.live);
+	evidence->live_objects = th_profile_objects(
+		look->profile, evidence->heap, TH_MEASURE_LIVE, &look->sums.live);
+	evidence->growth = per_second(difference(look, &look->sums.gained, &look->sums.lost),
+		seconds_of_growth(evidence->horizon));
+}
+
 void
 th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	const struct th_horizon *horizon, enum th_heap heap, const uint32_t *samples,
-	size_t count)
+	size_t count, bool with_intervals)
 {
 	struct look look;
 
@@ -472,18 +519,9 @@ th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	look_init(&look, evidence, profile);
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
-	evidence->live_bytes = bytes_of(&look, &look.sums.live);
-	evidence->live_objects = th_profile_objects(
-		profile, heap, TH_MEASURE_LIVE, &look.sums.live);
-	double seconds = horizon->horizon > horizon->warm
-				 ? (double)(horizon->horizon - horizon->warm) / 1e9
-				 : 0;
-	evidence->growth = per_second(
-		difference(&look, &look.sums.gained, &look.sums.lost), seconds);
-	evidence->late_low =
-		difference(&look, &look.sums.gained_late, &look.sums.lost_late).low;
-	double allocated = objects_of(&look.sums.allocated);
-	evidence->survivors = allocated > 0 ? objects_of(&look.sums.alive) / allocated : 0;
+	set_points(&look);
+	if (with_intervals)
+		set_intervals(&look);
 	find_ages(&look);
 	test_births(&look);
 	judge(evidence);

@@ -59,7 +59,9 @@ struct th_evidence {
 	enum th_heap heap;
 	const struct th_horizon *horizon;
 
-	/* Figures */
+	/* Figures; intervals only where they were asked for */
+	double live; /* bytes alive at the end of the recording */
+	uint64_t live_samples;
 	struct th_estimate live_bytes; /* at the end of the recording */
 	struct th_estimate live_objects;
 	struct th_estimate growth; /* bytes per second between warm-up and horizon */
@@ -95,11 +97,12 @@ void th_horizon_init(
 
 /*
  * Looks at the samples of `heap` with these indices, which must ascend.  The horizon must
- * outlive the evidence. [offline]
+ * outlive the evidence.  Without intervals live_bytes, live_objects and growth are points; the
+ * verdict is the same. [offline]
  */
 void th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	const struct th_horizon *horizon, enum th_heap heap, const uint32_t *samples,
-	size_t count);
+	size_t count, bool with_intervals);
 
 /* Takes back a verdict of leak: it is the VM's own memory. */
 void th_evidence_set_internal(struct th_evidence *evidence);

@@ -32,7 +32,6 @@ struct group {
 	TH_ARRAY(uint32_t, places);
 	enum th_heap heap;
 	enum th_verdict verdict;
-	double live; /* bytes */
 };
 
 struct work {
@@ -100,11 +99,11 @@ gather(struct work *work, enum th_heap heap, const uint32_t *places, size_t coun
 
 static void
 look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t count,
-	struct th_evidence *ret)
+	bool with_intervals, struct th_evidence *ret)
 {
 	gather(work, heap, places, count);
 	th_evidence_init(ret, work->leaks->profile, &work->leaks->horizons[heap], heap,
-		work->gathered, work->gathered_count);
+		work->gathered, work->gathered_count, with_intervals);
 }
 
 /* Groups */
@@ -136,7 +135,6 @@ join(struct work *work, uint32_t number, enum th_verdict verdict)
 	struct group *group = find_group(work, place, verdict);
 
 	th_array_append(group, places, number);
-	group->live += work->evidence[number].live_bytes.estimate;
 }
 
 static void
@@ -145,7 +143,7 @@ judge_places(struct work *work)
 	const struct th_places *places = &work->leaks->places;
 
 	for (uint32_t i = 0; i < places->items_count; i++) {
-		look_at(work, places->items[i].heap, &i, 1, &work->evidence[i]);
+		look_at(work, places->items[i].heap, &i, 1, false, &work->evidence[i]);
 		if (places->items[i].internal)
 			th_evidence_set_internal(&work->evidence[i]);
 		join(work, i, work->evidence[i].verdict);
@@ -182,7 +180,8 @@ judge_unclear(struct work *work)
 			continue;
 		const struct th_place *place = &work->leaks->places.items[group->places[0]];
 		uint64_t relation = relation_of(place);
-		look_at(work, group->heap, group->places, group->places_count, &evidence);
+		look_at(work, group->heap, group->places, group->places_count, false,
+			&evidence);
 		if (place->internal)
 			th_evidence_set_internal(&evidence);
 		enum th_verdict verdict = evidence.verdict;
@@ -216,7 +215,7 @@ look_at_owners(struct work *work, uint32_t place)
 
 	for (uint32_t i = place; i != TH_NO_PLACE; i = places[i].next)
 		th_array_append(&group, places, i);
-	look_at(work, TH_HEAP_JAVA, group.places, group.places_count, &evidence);
+	look_at(work, TH_HEAP_JAVA, group.places, group.places_count, false, &evidence);
 	free(group.places);
 	return (struct th_owner){
 		.place = place,
@@ -264,8 +263,7 @@ largest_place(const struct work *work, const struct group *group)
 	for (size_t i = 1; i < group->places_count; i++) {
 		uint32_t number = group->places[i];
 
-		if (work->evidence[number].live_bytes.estimate >
-			work->evidence[largest].live_bytes.estimate)
+		if (work->evidence[number].live > work->evidence[largest].live)
 			largest = number;
 	}
 	return largest;
@@ -285,9 +283,8 @@ is_notable(const struct work *work, const struct th_finding *finding)
 	if (evidence->verdict == TH_VERDICT_CHURN)
 		return (double)evidence->allocated >=
 		       LEAST_CHURN_PART * (double)sums[TH_MEASURE_ALLOC].samples;
-	return evidence->live_bytes.samples >= LEAST_SAMPLES ||
-	       (evidence->live_bytes.samples &&
-		       evidence->live_bytes.estimate >= LEAST_PART * live);
+	return evidence->live_samples >= LEAST_SAMPLES ||
+	       (evidence->live_samples && evidence->live >= LEAST_PART * live);
 }
 
 /* The places were judged one by one; the figures of all must not overrule that. */
@@ -306,18 +303,19 @@ set_verdict(const struct work *work, const struct group *group, struct th_eviden
 	}
 }
 
-static void
-add_finding(struct work *work, const struct group *group)
+/* The verdict of a group's finding, and its owner, without intervals. */
+static struct th_finding
+judge_group(struct work *work, const struct group *group)
 {
-	struct th_leaks *leaks = work->leaks;
 	struct th_finding finding = {
 		.place = largest_place(work, group),
 		.place_count = (uint32_t)group->places_count,
 		.owner = {.place = TH_NO_PLACE},
 	};
-	const struct th_place *place = &leaks->places.items[finding.place];
+	const struct th_place *place = &work->leaks->places.items[finding.place];
 
-	look_at(work, group->heap, group->places, group->places_count, &finding.evidence);
+	look_at(work, group->heap, group->places, group->places_count, false,
+		&finding.evidence);
 	set_verdict(work, group, &finding.evidence);
 	if (place->internal)
 		th_evidence_set_internal(&finding.evidence);
@@ -325,8 +323,23 @@ add_finding(struct work *work, const struct group *group)
 		finding.owner = find_owner(work, place);
 	if (finding.owner.place != TH_NO_PLACE && finding.owner.is_collected)
 		th_evidence_set_owners_gone(&finding.evidence);
-	if (is_notable(work, &finding))
-		th_array_append(leaks, findings, finding);
+	return finding;
+}
+
+/* Intervals are only for what is listed: a heap may have tens of thousands of places. */
+static void
+add_finding(struct work *work, const struct group *group)
+{
+	struct th_finding finding = judge_group(work, group);
+	enum th_verdict verdict = finding.evidence.verdict;
+	enum th_reason reason = finding.evidence.reason;
+
+	if (!is_notable(work, &finding))
+		return;
+	look_at(work, group->heap, group->places, group->places_count, true, &finding.evidence);
+	finding.evidence.verdict = verdict;
+	finding.evidence.reason = reason;
+	th_array_append(work->leaks, findings, finding);
 }
 
 static int
