@@ -158,8 +158,16 @@ static struct th_error *export(const struct th_options *options)
 		return show(options, th_view_collapsed);
 	case TH_OUTPUT_JSON:
 		return show(options, th_view_json);
+	case TH_OUTPUT_PPROF:
+		if (!options->output && isatty(STDOUT_FILENO))
+			return th_error_create(TH_ERROR_USAGE,
+				"export: pprof is not for a terminal, use -o FILE");
+		return show(options, th_view_pprof);
+	case TH_OUTPUT_SPEEDSCOPE:
+		return show(options, th_view_speedscope);
 	default:
-		return th_error_create(TH_ERROR_USAGE, "export: needs --format collapsed|json");
+		return th_error_create(TH_ERROR_USAGE,
+			"export: needs --format pprof|speedscope|collapsed|json");
 	}
 }
 
@@ -299,7 +307,7 @@ static const struct verb verbs[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
 	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
 		TH_OPTIONS_SELECT | TH_OPTIONS_LEAKS, leaks, NULL},
-	{"export", "--format collapsed|json [OPTIONS] LOG", "every stack, for other tools",
+	{"export", "--format FORMAT [OPTIONS] LOG", "every stack, for other tools",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_EXPORT, export, NULL},
 	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
 		"what changed between two logs, or two moments of one: end, peak or 12s",
