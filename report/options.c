@@ -330,7 +330,7 @@ static const struct option_entry entries[] = {
 		"pprof (for `go tool pprof`), speedscope (for\n"
 		"speedscope.app), collapsed (one line per stack, for\n"
 		"flame graphs) or json (every number with its interval)"},
-	{"output", 'o', "FILE", TH_OPTIONS_EXPORT, set_output,
+	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write there instead of to standard output"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},

@@ -87,6 +87,7 @@ enum th_option_group {
 	TH_OPTIONS_LEAKS = 32,
 	TH_OPTIONS_DIFF = 64, /* takes two logs */
 	TH_OPTIONS_VALUE = 128,
+	TH_OPTIONS_OUTPUT = 256, /* writes a file */
 };
 
 /*

@@ -44,6 +44,9 @@ void th_view_pprof(FILE *file, const struct th_profile *profile);
 /* The JSON of speedscope: one profile for each heap and value, that of the options first. */
 void th_view_speedscope(FILE *file, const struct th_profile *profile);
 
+/* A page to look at in a browser, in one file. */
+void th_view_flamegraph(FILE *file, const struct th_profile *profile);
+
 /* Every record of a log, by its own description of itself. */
 void th_view_dump(FILE *file, const struct th_reader *reader);
 
