@@ -65,11 +65,12 @@ function addBrush(svg, x, width, height, view, onRange) {
 	const brush = d3.brushX()
 		.extent([[MARGIN.left, MARGIN.top], [width - MARGIN.right, height - MARGIN.bottom]])
 		.on("end", () => {
-			/* d3 5: moves made by this program have no source event. */
-			if (!d3.event.sourceEvent)
-				return;
-			const chosen = d3.event.selection && d3.event.selection.map(toSlice);
-			onRange(chosen && chosen[0] < chosen[1] ? chosen : null);
+			let chosen = d3.event.selection && d3.event.selection.map(toSlice);
+			if (chosen && chosen[0] >= chosen[1])
+				chosen = null;
+			/* The brush is also moved below, to where the state says that it is. */
+			if (String(chosen) !== String(view.state.range))
+				onRange(chosen);
 		});
 	const group = svg.append("g").attr("class", "brush").call(brush);
 	if (view.state.range)
