@@ -9,6 +9,7 @@
 #include "report/allocate.h"
 #include "report/cells.h"
 #include "report/json_parts.h"
+#include "report/leaks.h"
 
 /* Moments that the timeline tells apart, and the most cells that a page of ten megabytes holds. */
 #define SLICES 128
@@ -482,6 +483,81 @@ print_timeline(const struct page_data *data)
 	th_cells_deinit(&cells);
 }
 
+/* Leaks */
+
+/* The way to the allocation, in functions as the page numbers them; none for the VM's own. */
+static json_t *
+path_json(const struct page_data *data, const struct th_place *place)
+{
+	struct th_path path = th_paths_get(data->profile->paths, place->path);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < path.count && !place->internal; i++) {
+		uint32_t function =
+			th_frames_get(data->profile->frames, path.frames[i])->function;
+
+		json_array_append_new(
+			list, json_integer(th_map_find(&data->functions, function)));
+	}
+	return list;
+}
+
+/* What the finding goes by: the line of the application, or else the function that allocated. */
+static json_t *
+place_json(const struct page_data *data, const struct th_leaks *leaks,
+	const struct th_place *place)
+{
+	struct th_frames *frames = data->profile->frames;
+	struct th_path path = th_paths_get(data->profile->paths, place->path);
+
+	if (place->internal)
+		return th_json_function(frames,
+			th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP),
+			"", 0);
+	return th_json_frame(frames, place->creator
+					     ? th_places_creator_frame(&leaks->places, place)
+					     : path.frames[path.count - 1]);
+}
+
+static json_t *
+finding_json(const struct page_data *data, const struct th_leaks *leaks,
+	const struct th_finding *finding)
+{
+	const struct th_evidence *evidence = &finding->evidence;
+	const struct th_place *place = &leaks->places.items[finding->place];
+	char *why = th_evidence_explain(evidence);
+	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:s}", "verdict",
+		th_verdict_name(evidence->verdict), "heap", place->heap == TH_HEAP_NATIVE,
+		"class", th_frames_string(data->profile->frames, place->class_name), "place",
+		place_json(data, leaks, place), "path", path_json(data, place), "live",
+		th_json_estimate(&evidence->live_bytes), "growth",
+		th_json_estimate(&evidence->growth), "why", why);
+
+	free(why);
+	return json;
+}
+
+/* Verdicts are about the end of a recording: null in a view of another moment. */
+static void
+print_leaks(const struct page_data *data)
+{
+	struct th_leaks leaks;
+
+	fputs(",\n\"leaks\":", data->file);
+	if (data->profile->options->at != TH_AT_END) {
+		fputs("null", data->file);
+		return;
+	}
+	th_leaks_init(&leaks, data->profile);
+	fputc('[', data->file);
+	for (size_t i = 0; i < leaks.findings_count; i++) {
+		fputs(i ? ",\n" : "\n", data->file);
+		print_json(data->file, finding_json(data, &leaks, &leaks.findings[i]));
+	}
+	fputc(']', data->file);
+	th_leaks_deinit(&leaks);
+}
+
 /* The whole */
 
 static void
@@ -542,6 +618,7 @@ th_page_data_print(FILE *file, const struct th_profile *profile)
 	print_total(&data, TH_HEAP_NATIVE);
 	fputc(']', file);
 	print_timeline(&data);
+	print_leaks(&data);
 	fputs("}\n", file);
 	page_data_deinit(&data);
 }

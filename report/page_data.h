@@ -15,6 +15,8 @@
  *   totals                  by heap and figure, as figures of one row; null = not recorded
  *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
  *                           objects_variance, live_bytes, live_objects}; death -1 = never
+ *   leaks                   findings: {verdict, heap, class, place, path, live, growth, why},
+ *                           path being functions from the root; null = not of the end
  *   timeline                {slices, seconds, peak, uses, collections}
  */
 #ifndef TH_REPORT_PAGE_DATA_H

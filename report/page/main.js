@@ -37,7 +37,8 @@ function isValid(name, value) {
 	switch (name) {
 	case "vm": return typeof value === "boolean";
 	case "search": return typeof value === "string";
-	case "table": return typeof value === "string" && Object.hasOwn(KEYS, value);
+	case "table": return value === "leaks"
+		|| (typeof value === "string" && Object.hasOwn(KEYS, value));
 	case "zoom": return Array.isArray(value) && value.every(Number.isInteger);
 	case "range": return value === null || (Array.isArray(value) && value.length === 2
 		&& value.every(Number.isInteger) && value[0] >= 0 && value[0] < value[1] && value[1] <= slices);
@@ -130,16 +131,25 @@ function update(change) {
 	showStatus();
 	draw();
 	showCard(view, view.zoom);
-	drawTable(view, sortBy, (key) => update({filter: {by: state.table, key}, zoom: []}));
+	drawTable(view, tableActions);
 	writeLink();
 }
 
 function sortBy(by) {
 	const {sort} = view.state;
 	view.state.sort = {by, down: sort.by === by ? !sort.down : by !== "name"};
-	drawTable(view, sortBy, (key) => update({filter: {by: view.state.table, key}, zoom: []}));
+	drawTable(view, tableActions);
 	writeLink();
 }
+
+const tableActions = {
+	sort: sortBy,
+	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
+	/* A leak is what is alive at the end. */
+	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
+		heap: "both", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
+		zoom: path}),
+};
 
 function zoomTo(node) {
 	const {tree} = view.model;

@@ -67,21 +67,60 @@ function addEntry(body, view, entry, onChoose) {
 	addText(line, "td", formatShare(entry.share, view.model.total[0]));
 }
 
-function drawTable(view, onSort, onChoose) {
+/* Findings of `leaks`, worst first, with the reason below each; a click leads to the frame. */
+function drawLeaks(box, onPath) {
+	if (!data.leaks || !data.leaks.length) {
+		addText(box, "p", data.leaks ? "Nothing holds enough memory to be judged."
+			: "Verdicts are about the end of a recording, and this page is of another moment.")
+			.className = "note";
+		return;
+	}
+	const table = box.appendChild(document.createElement("table"));
+	const head = addText(addText(table, "thead", ""), "tr", "");
+	for (const title of ["Where", "Verdict", "Live", "per second"])
+		addText(head, "th", title);
+	const body = addText(table, "tbody", "");
+	for (const finding of data.leaks) {
+		const line = addText(body, "tr", "");
+		const button = addText(addText(line, "td", ""), "button", finding.place.name.slice(0, 400));
+		button.type = "button";
+		button.addEventListener("click", () => onPath(finding.path));
+		addText(line, "td", finding.verdict).className = "verdict-" + finding.verdict;
+		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
+		live.dataset.value = finding.live.estimate;
+		live.title = formatInterval({low: finding.live.ci95[0], high: finding.live.ci95[1]}, "bytes");
+		addText(line, "td", formatNumber(finding.growth.estimate, "bytes"));
+		const reason = addText(body, "tr", "");
+		reason.className = "why";
+		const cell = addText(reason, "td", (finding.heap ? "native: " : finding.class.slice(0, 200)
+			+ ": ") + finding.why);
+		cell.colSpan = 4;
+	}
+}
+
+function drawTable(view, actions) {
 	const box = document.getElementById("table");
+	box.replaceChildren();
+	for (const tab of document.querySelectorAll("#tabs button"))
+		tab.setAttribute("aria-selected", tab.dataset.table === view.state.table);
+	if (view.state.table === "leaks")
+		drawLeaks(box, actions.showPath);
+	else
+		drawSums(box, view, actions);
+}
+
+function drawSums(box, view, actions) {
 	const matches = view.state.search ? makeMatcher(view.state.search) : null;
 	const all = sortEntries(summarise(view), view.state.sort);
 	/* A search is for frames: it narrows the table only where that leaves something. */
 	const found = matches ? all.filter((entry) => matches(entry.name)) : all;
 	const entries = found.length ? found : all;
 	const table = document.createElement("table");
-	addHead(table, view, onSort);
+	addHead(table, view, actions.sort);
 	const body = addText(table, "tbody", "");
 	for (const entry of entries.slice(0, LINES_SHOWN))
-		addEntry(body, view, entry, onChoose);
-	box.replaceChildren(table);
+		addEntry(body, view, entry, actions.choose);
+	box.append(table);
 	if (entries.length > LINES_SHOWN)
 		addText(box, "p", `${entries.length - LINES_SHOWN} more: search to find them`).className = "note";
-	for (const tab of document.querySelectorAll("#tabs button"))
-		tab.setAttribute("aria-selected", tab.dataset.table === view.state.table);
 }

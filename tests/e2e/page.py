@@ -324,6 +324,28 @@ def case_table(browser, page, report):
     return "%d classes" % len(expected)
 
 
+def case_leaks(browser, page, report):
+    """Findings are there with their verdicts; a click leads to what is alive of them."""
+    browser.open(page, "#table=%22leaks%22")
+    lines = browser.run(
+        "return [...document.querySelectorAll('#table tbody tr:not(.why)')].map((line) =>"
+        " [line.cells[0].textContent, line.cells[1].textContent,"
+        "  Number(line.cells[2].dataset.value)]);"
+    )
+    worst = lines[0]
+    assert worst[1] == "leak", lines
+    browser.run("document.querySelector('#table td button').click();")
+    state = browser.run("return view.state;")
+    assert state["value"] == "live" and len(state["zoom"]) > 3
+    live = browser.run(
+        "return Number(document.querySelector('#card [data-heap=native] [data-value]')"
+        ".dataset.value);"
+    )
+    # One stack of the finding, which may have several.
+    assert 0 < live <= worst[2] * 1.000001
+    return "%d findings, worst %s" % (len(lines), worst[0])
+
+
 def case_link(browser, page, report):
     """The address restores the view, in a page opened anew; a broken one does no harm."""
     browser.open(page)

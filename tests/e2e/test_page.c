@@ -62,8 +62,9 @@ run_case(const char *name)
 	free(said);
 }
 
-#define CASES(X) \
-	X(switches) X(thread) X(layout) X(search) X(zoom) X(brush) X(table) X(link) X(theme)
+#define CASES(X)    \
+	X(switches) \
+	X(thread) X(layout) X(search) X(zoom) X(brush) X(table) X(leaks) X(link) X(theme)
 
 #define DEFINE_TEST(name)                     \
 	static void test_##name(void **state) \
