@@ -246,23 +246,37 @@ function search(model, text) {
 
 /* --- numbers for people, as the tool prints them ----------------------------------------------- */
 
-function formatNumber(value, unit) {
-	const base = unit === "bytes" ? 1024 : 1000;
-	const units = unit === "bytes" ? [" B", " KiB", " MiB", " GiB", " TiB", " PiB"]
-		: ["", " K", " M", " G", " T", " P"];
+const UNITS = {
+	bytes: {base: 1024, names: [" B", " KiB", " MiB", " GiB", " TiB", " PiB"]},
+	objects: {base: 1000, names: ["", " K", " M", " G", " T", " P"]},
+};
+
+/* Which of the units a value is told in. */
+function unitOf(value, unit) {
+	const {base, names} = UNITS[unit];
 	let at = 0;
-	while (Math.abs(value) >= base - 0.5 && at < units.length - 1) {
+	for (value = Math.abs(value); value >= base - 0.5 && at < names.length - 1; at++)
 		value /= base;
-		at++;
-	}
-	const digits = at === 0 ? 0 : value >= 100 ? 0 : value >= 10 ? 1 : 2;
-	return value.toFixed(digits) + units[at];
+	return at;
 }
 
-function formatInterval(estimate, unit) {
-	if (estimate.high - estimate.low <= 1e-9 * estimate.high)
+function formatIn(value, unit, at) {
+	value /= UNITS[unit].base ** at;
+	const size = Math.abs(value);
+	return value.toFixed(at === 0 ? 0 : size >= 100 ? 0 : size >= 10 ? 1 : 2);
+}
+
+function formatNumber(value, unit) {
+	const at = unitOf(value, unit);
+	return formatIn(value, unit, at) + UNITS[unit].names[at];
+}
+
+/* In the unit of the upper end. */
+function formatInterval({low, high}, unit) {
+	if (high - low <= 1e-9 * high)
 		return "exact";
-	return formatNumber(estimate.low, unit) + " .. " + formatNumber(estimate.high, unit);
+	const at = unitOf(high, unit);
+	return formatIn(low, unit, at) + " .. " + formatIn(high, unit, at) + UNITS[unit].names[at];
 }
 
 const formatShare = (part, whole) => !whole ? "-"
