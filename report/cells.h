@@ -16,7 +16,8 @@
 struct th_cell {
 	uint32_t row;
 	uint32_t birth; /* slice */
-	uint32_t death; /* slice; TH_CELL_NEVER: alive at the end of the recording, or not known */
+	uint32_t
+		death; /* slice; TH_CELL_NEVER: alive at the end of the recording, or not known */
 	bool is_temporary;
 	struct th_estimator alloc;
 	struct th_estimator live; /* those whose end is known */
@@ -33,8 +34,8 @@ struct th_cells {
  * Sums up the profile's samples in at most `slices` slices, a power of two; in fewer where that
  * made more than `most` cells, for files that have to stay small. [offline]
  */
-void th_cells_init(struct th_cells *cells, const struct th_profile *profile, uint32_t slices,
-	size_t most);
+void th_cells_init(
+	struct th_cells *cells, const struct th_profile *profile, uint32_t slices, size_t most);
 void th_cells_deinit(struct th_cells *cells);
 
 #endif
