@@ -16,8 +16,7 @@
 struct th_cell {
 	uint32_t row;
 	uint32_t birth; /* slice */
-	uint32_t
-		death; /* slice; TH_CELL_NEVER: alive at the end of the recording, or not known */
+	uint32_t death; /* slice; TH_CELL_NEVER: alive at the end, or not known */
 	bool is_temporary;
 	struct th_estimator alloc;
 	struct th_estimator live; /* those whose end is known */

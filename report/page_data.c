@@ -13,7 +13,10 @@
 
 /* Moments that the timeline tells apart, and the most cells that a page of ten megabytes holds. */
 #define SLICES 128
-#define CELLS_MAX 150000
+#define CELLS_MAX 250000
+
+/* Findings, worst first: nobody reads further, and each carries its stack. */
+#define FINDINGS_MAX 200
 
 /* What the page can show of a row; the first ones are those of enum th_measure. */
 enum figure { FIGURE_PEAK = TH_MEASURES, FIGURES };
@@ -549,12 +552,14 @@ print_leaks(const struct page_data *data)
 		return;
 	}
 	th_leaks_init(&leaks, data->profile);
+	size_t shown = leaks.findings_count < FINDINGS_MAX ? leaks.findings_count
+							   : FINDINGS_MAX;
 	fputc('[', data->file);
-	for (size_t i = 0; i < leaks.findings_count; i++) {
+	for (size_t i = 0; i < shown; i++) {
 		fputs(i ? ",\n" : "\n", data->file);
 		print_json(data->file, finding_json(data, &leaks, &leaks.findings[i]));
 	}
-	fputc(']', data->file);
+	fprintf(data->file, "],\n\"leaks_left_out\":%zu", leaks.findings_count - shown);
 	th_leaks_deinit(&leaks);
 }
 

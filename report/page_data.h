@@ -16,7 +16,8 @@
  *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
  *                           objects_variance, live_bytes, live_objects}; death -1 = never
  *   leaks                   findings: {verdict, heap, class, place, path, live, growth, why},
- *                           path being functions from the root; null = not of the end
+ *                           path being functions from the root; null = not of the end;
+ *                           leaks_left_out says how many more there are
  *   timeline                {slices, seconds, peak, uses, collections}
  */
 #ifndef TH_REPORT_PAGE_DATA_H

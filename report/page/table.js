@@ -96,6 +96,8 @@ function drawLeaks(box, onPath) {
 			+ ": ") + finding.why);
 		cell.colSpan = 4;
 	}
+	if (data.leaks_left_out)
+		addText(box, "p", `${data.leaks_left_out} more: twinheap leaks lists them`).className = "note";
 }
 
 function drawTable(view, actions) {
