@@ -27,7 +27,7 @@ struct th_frames {
 
 	struct th_map function_ids; /* name << 32 | module << 2 | kind */
 	TH_ARRAY(struct th_function, functions);
-	struct th_map place_ids; /* file << 32 | line */
+	struct th_map place_ids; /* file << 33 | is inlined << 32 | line */
 	struct th_map frame_ids; /* function << 32 | place */
 	TH_ARRAY(struct th_frame, frames);
 
@@ -56,14 +56,17 @@ intern_function(struct th_frames *frames, const char *name, const char *module,
 	return number;
 }
 
+/* The number of a frame; its kind follows from its function. */
 static uint32_t
-intern_frame(struct th_frames *frames, uint32_t function, uint32_t file, uint32_t line)
+intern_frame(struct th_frames *frames, struct th_frame frame)
 {
-	struct th_frame frame = {function, file, line, frames->functions[function].kind};
 	bool added;
-	uint32_t place = th_map_intern(&frames->place_ids, (uint64_t)file << 32 | line, &added);
+	uint64_t side = (uint64_t)frame.file << 1 | frame.is_inlined;
+	uint32_t place = th_map_intern(&frames->place_ids, side << 32 | frame.line, &added);
 	uint32_t number = th_map_intern(
-		&frames->frame_ids, (uint64_t)function << 32 | place, &added);
+		&frames->frame_ids, (uint64_t)frame.function << 32 | place, &added);
+
+	frame.kind = frames->functions[frame.function].kind;
 
 	if (added)
 		th_array_append(frames, frames, frame);
@@ -81,7 +84,8 @@ uint32_t
 th_frames_special(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind)
 {
-	return intern_frame(frames, intern_function(frames, name, module, kind), 0, 0);
+	return intern_frame(frames,
+		(struct th_frame){.function = intern_function(frames, name, module, kind)});
 }
 
 /* Native frames */
@@ -177,16 +181,21 @@ find_recorded_name(
 }
 
 static void
-add_native_frame(struct th_frames *frames, struct th_text name, const char *path,
+add_native_frame(struct th_frames *frames, uint64_t word, struct th_text name, const char *path,
 	enum th_function_kind kind, const struct th_symbol *symbol)
 {
 	char *clean = th_text_clean(name);
-	uint32_t function = intern_function(frames, clean, path, kind);
-	uint32_t file = th_strings_intern_text(
-		&frames->strings, th_text_of(symbol->file ? symbol->file : ""));
-	uint32_t frame = intern_frame(frames, function, file, symbol->line);
+	struct th_frame frame = {
+		.function = intern_function(frames, clean, path, kind),
+		.file = th_strings_intern_text(
+			&frames->strings, th_text_of(symbol->file ? symbol->file : "")),
+		.line = symbol->line,
+		.is_inlined = symbol->inlined,
+		.word = word,
+	};
+	uint32_t number = intern_frame(frames, frame);
 
-	th_array_append(frames, word_frames, frame);
+	th_array_append(frames, word_frames, number);
 	free(clean);
 }
 
@@ -208,8 +217,9 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 							 : find_recorded_name(frames, word,
 								   path, build_id);
 
-		add_native_frame(frames, recorded ? *recorded : th_text_of(symbols[i].function),
-			path, kind, &symbols[i]);
+		add_native_frame(frames, word,
+			recorded ? *recorded : th_text_of(symbols[i].function), path, kind,
+			&symbols[i]);
 	}
 	free(path);
 	free(build_id);
@@ -238,24 +248,22 @@ static void
 add_java_frame(struct th_frames *frames, uint64_t word)
 {
 	uint32_t index = th_map_find(&frames->recording->methods_ids, th_frame_method(word));
-	uint32_t frame;
+	struct th_frame frame = {.word = word};
 
 	if (index == TH_MAP_NONE || !frames->recording->methods[index].is_known) {
-		uint32_t function = intern_function(
+		frame.function = intern_function(
 			frames, "[unknown Java method]", "", TH_KIND_JAVA);
-
-		frame = intern_frame(frames, function, 0, 0);
 	} else {
 		const struct th_method_info *method = &frames->recording->methods[index];
 		char *name = th_java_method_name(method->class_signature, method->name);
-		uint32_t function = intern_function(frames, name, "", TH_KIND_JAVA);
 
-		frame = intern_frame(frames, function,
-			th_strings_intern_text(&frames->strings, method->source_file),
-			find_line(method, th_frame_bci(word)));
+		frame.function = intern_function(frames, name, "", TH_KIND_JAVA);
+		frame.file = th_strings_intern_text(&frames->strings, method->source_file);
+		frame.line = find_line(method, th_frame_bci(word));
 		free(name);
 	}
-	th_array_append(frames, word_frames, frame);
+	uint32_t number = intern_frame(frames, frame);
+	th_array_append(frames, word_frames, number);
 }
 
 /* All kinds */

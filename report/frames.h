@@ -33,6 +33,8 @@ struct th_frame {
 	uint32_t file;              /* 0 = not known */
 	uint32_t line;              /* 0 = not known */
 	enum th_function_kind kind; /* of the function */
+	bool is_inlined;            /* its code is part of the next outer frame's */
+	uint64_t word;              /* of the log, the first that it was met in; 0 = none */
 };
 
 struct th_frames;

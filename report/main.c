@@ -158,8 +158,16 @@ static struct th_error *export(const struct th_options *options)
 		return show(options, th_view_collapsed);
 	case TH_OUTPUT_JSON:
 		return show(options, th_view_json);
+	case TH_OUTPUT_PPROF:
+		if (!options->output && isatty(STDOUT_FILENO))
+			return th_error_create(TH_ERROR_USAGE,
+				"export: pprof is not for a terminal, use -o FILE");
+		return show(options, th_view_pprof);
+	case TH_OUTPUT_SPEEDSCOPE:
+		return show(options, th_view_speedscope);
 	default:
-		return th_error_create(TH_ERROR_USAGE, "export: needs --format collapsed|json");
+		return th_error_create(TH_ERROR_USAGE,
+			"export: needs --format pprof|speedscope|collapsed|json");
 	}
 }
 
@@ -277,6 +285,15 @@ diff(const struct th_options *options)
 }
 
 static struct th_error *
+flamegraph(const struct th_options *options)
+{
+	if (!options->output && isatty(STDOUT_FILENO))
+		return th_error_create(
+			TH_ERROR_USAGE, "flamegraph: which file? use -o FILE.html");
+	return show(options, th_view_flamegraph);
+}
+
+static struct th_error *
 dump(const struct th_options *options)
 {
 	struct th_reader *reader;
@@ -299,8 +316,12 @@ static const struct verb verbs[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
 	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
 		TH_OPTIONS_SELECT | TH_OPTIONS_LEAKS, leaks, NULL},
-	{"export", "--format collapsed|json [OPTIONS] LOG", "every stack, for other tools",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_EXPORT, export, NULL},
+	{"export", "--format FORMAT [OPTIONS] LOG", "every stack, for other tools",
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT,
+		export, NULL},
+	{"flamegraph", "[OPTIONS] LOG -o FILE.html",
+		"a page to look at in a browser, in one file",
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT, flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
 		"what changed between two logs, or two moments of one: end, peak or 12s",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff, NULL},
@@ -316,7 +337,7 @@ print_help(FILE *file)
 {
 	fputs("usage: twinheap VERB [OPTIONS] ...\n\n", file);
 	for (size_t i = 0; i < VERB_COUNT; i++)
-		fprintf(file, "  %-8s  %s\n", verbs[i].name, verbs[i].summary);
+		fprintf(file, "  %-10s  %s\n", verbs[i].name, verbs[i].summary);
 	fputs("\n"
 	      "twinheap VERB --help tells the options of a verb, twinheap --version the "
 	      "version.\n"

@@ -277,13 +277,20 @@ set_top(struct th_options *options, const char *argument)
 static struct th_error *
 set_format(struct th_options *options, const char *argument)
 {
-	if (!strcmp(argument, "collapsed"))
-		options->format = TH_OUTPUT_COLLAPSED;
-	else if (!strcmp(argument, "json"))
-		options->format = TH_OUTPUT_JSON;
-	else
-		return bad_argument("format", argument, "collapsed or json");
-	return NULL;
+	static const char *const names[] = {
+		[TH_OUTPUT_COLLAPSED] = "collapsed",
+		[TH_OUTPUT_JSON] = "json",
+		[TH_OUTPUT_PPROF] = "pprof",
+		[TH_OUTPUT_SPEEDSCOPE] = "speedscope",
+	};
+
+	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(argument, names[i])) {
+			options->format = (enum th_output_format)i;
+			return NULL;
+		}
+	}
+	return bad_argument("format", argument, "pprof, speedscope, collapsed or json");
 }
 
 static struct th_error *
@@ -320,9 +327,10 @@ set_output(struct th_options *options, const char *argument)
 /* clang-format off: the table reads better as it stands */
 static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
-		"collapsed (one line per stack, for flame graphs)\n"
-		"or json (every number with its interval)"},
-	{"output", 'o', "FILE", TH_OPTIONS_EXPORT, set_output,
+		"pprof (for `go tool pprof`), speedscope (for\n"
+		"speedscope.app), collapsed (one line per stack, for\n"
+		"flame graphs) or json (every number with its interval)"},
+	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write there instead of to standard output"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},

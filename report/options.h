@@ -33,6 +33,8 @@ enum th_output_format {
 	TH_OUTPUT_NONE,
 	TH_OUTPUT_COLLAPSED,
 	TH_OUTPUT_JSON,
+	TH_OUTPUT_PPROF,
+	TH_OUTPUT_SPEEDSCOPE,
 	TH_OUTPUT_TEXT,
 };
 
@@ -85,6 +87,7 @@ enum th_option_group {
 	TH_OPTIONS_LEAKS = 32,
 	TH_OPTIONS_DIFF = 64, /* takes two logs */
 	TH_OPTIONS_VALUE = 128,
+	TH_OPTIONS_OUTPUT = 256, /* writes a file */
 };
 
 /*

@@ -38,6 +38,15 @@ void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
 void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);
 
+/* The protocol buffer of pprof, gzipped; values are rounded so that they add up. */
+void th_view_pprof(FILE *file, const struct th_profile *profile);
+
+/* The JSON of speedscope: one profile for each heap and value, that of the options first. */
+void th_view_speedscope(FILE *file, const struct th_profile *profile);
+
+/* A page to look at in a browser, in one file. */
+void th_view_flamegraph(FILE *file, const struct th_profile *profile);
+
 /* Every record of a log, by its own description of itself. */
 void th_view_dump(FILE *file, const struct th_reader *reader);
 

@@ -11,6 +11,7 @@
 #include "report/format.h"
 #include "report/live_section.h"
 #include "report/sites.h"
+#include "report/terminal.h"
 
 /* Sites that the brief form names for each heap. */
 #define BRIEF_SITES 2
@@ -18,6 +19,9 @@
 #define BRIEF_WARNINGS 2
 /* Part of a heap's total that must not stand at no site without a word. */
 #define NOTABLE_PART 0.01
+/* Columns of a site's figures, and of its place where a terminal is narrow. */
+#define SITE_FIGURE_COLUMNS 43
+#define LEAST_PLACE_COLUMNS 40
 /* Longest command line shown, in columns. */
 #define COMMAND_COLUMNS 100
 
@@ -145,8 +149,9 @@ print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
 static void
 print_totals(FILE *file, const struct th_profile *profile)
 {
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", "", "allocated", "95 % interval",
-		"objects", "95 % interval", "samples");
+	fprintf(file, "%s%-12s %9s  %-20s %9s  %-18s %9s%s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % interval",
+		"objects", "95 % interval", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
 	print_total(file, profile, TH_HEAP_JAVA);
 	print_total(file, profile, TH_HEAP_NATIVE);
 	print_unplaced(file, profile, TH_HEAP_JAVA);
@@ -180,6 +185,32 @@ print_place(FILE *file, const struct th_profile *profile, const struct th_site *
 	}
 }
 
+/* In the colour of the function that allocated, and no wider than a terminal. */
+static void
+print_cut_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
+{
+	int columns = th_terminal_columns(file) - SITE_FIGURE_COLUMNS;
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+
+	if (!memory)
+		th_out_of_memory();
+	print_place(memory, profile, site);
+	fclose(memory);
+	if (th_terminal_columns(file) == 0)
+		columns = th_format_columns(text);
+	else if (columns < LEAST_PLACE_COLUMNS)
+		columns = LEAST_PLACE_COLUMNS;
+	fputs(th_terminal_code(
+		      file, th_terminal_kind(
+				    th_frames_function(profile->frames, site->function)->kind)),
+		file);
+	th_format_cut(file, text, columns);
+	fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
+	free(text);
+}
+
 static void
 print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	const struct th_site *site)
@@ -193,7 +224,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		th_format_share(value.estimate, whole.estimate).text,
 		th_format_number(value.estimate, unit).text,
 		th_format_interval(&value, unit).text);
-	print_place(file, profile, site);
+	print_cut_place(file, profile, site);
 	fputc('\n', file);
 }
 
@@ -224,8 +255,10 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown > profile->options->top)
 		shown = profile->options->top;
 	if (shown)
-		fprintf(file, "\n%s: what allocated, and who called it%s\n", heap_name(heap),
-			ranked_by(profile->options->value));
+		fprintf(file, "\n%s%s: what allocated, and who called it%s%s\n",
+			th_terminal_code(file, TH_STYLE_HEADING), heap_name(heap),
+			ranked_by(profile->options->value),
+			th_terminal_code(file, TH_STYLE_PLAIN));
 	for (size_t i = 0; i < shown; i++)
 		print_site(file, profile, heap, &sites.items[i]);
 	if (shown && shown < sites.items_count)

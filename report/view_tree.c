@@ -8,18 +8,19 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "report/allocate.h"
 #include "report/format.h"
 #include "report/map.h"
+#include "report/terminal.h"
 
 #define NO_NODE UINT32_MAX
 /* Columns of one heap's figures. */
 #define FIGURE_COLUMNS 40
 /* Paths are cut to the terminal, but not below this. */
 #define LEAST_PATH_COLUMNS 40
+/* Shares in percent from which a figure stands out. */
+#define LARGE_SHARE 10
 /* Deeper levels are all indented alike: the path has to remain readable. */
 #define DEEPEST_INDENT 40
 
@@ -204,8 +205,12 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct th_estima
 	}
 	struct th_estimate value = th_profile_value(tree->profile, heap, sum);
 	double point = th_profile_point(tree->profile, sum);
-	fprintf(tree->file, "%7s %9s  %-21s", th_format_share(point, tree->whole[heap]).text,
+	bool is_large = 100 * point >= LARGE_SHARE * tree->whole[heap];
+	fprintf(tree->file, "%s%7s %9s%s  %-21s",
+		th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
+		th_format_share(point, tree->whole[heap]).text,
 		th_format_number(value.estimate, unit).text,
+		th_terminal_code(tree->file, TH_STYLE_PLAIN),
 		th_format_interval(&value, unit).text);
 }
 
@@ -222,8 +227,10 @@ print_name(const struct tree *tree, uint32_t number, int indent)
 	char *text = th_format_new("%*s%s%s%s%s", indent, "", name, has_module ? " (" : "",
 		has_module ? (slash ? slash + 1 : module) : "", has_module ? ")" : "");
 
+	fputs(th_terminal_code(tree->file, th_terminal_kind(function->kind)), tree->file);
 	th_format_cut(tree->file, text,
 		tree->path_columns ? tree->path_columns : th_format_columns(text));
+	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);
 	free(text);
 }
 
@@ -280,6 +287,7 @@ print_heading(const struct tree *tree)
 {
 	const char *value = th_value_heading(tree->profile->options->value);
 
+	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
 			fprintf(tree->file, "%-*s", FIGURE_COLUMNS, heap_names[heap]);
@@ -289,7 +297,7 @@ print_heading(const struct tree *tree)
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
 			fprintf(tree->file, "%7s %9s  %-21s", "share", value, "95 % interval");
 	}
-	fputs("call path\n", tree->file);
+	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
 }
 
 static void
@@ -317,13 +325,10 @@ print_cut(const struct tree *tree)
 static int
 find_path_columns(const struct tree *tree)
 {
-	struct winsize size;
-	int columns;
+	int columns = th_terminal_columns(tree->file);
 
-	if (!isatty(fileno(tree->file)) || ioctl(fileno(tree->file), TIOCGWINSZ, &size) ||
-		!size.ws_col)
+	if (!columns)
 		return 0;
-	columns = size.ws_col;
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
 		columns -= FIGURE_COLUMNS *
 			   th_profile_has_heap(tree->profile, (enum th_heap)heap);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of the view, its switches and its link.  Every change goes through update(), which
+ * computes what has changed and draws; the address holds whatever differs from the defaults.
+ */
+const DEFAULTS = {
+	heap: "both", value: "alloc", unit: "bytes", moment: "end", thread: "", vm: true,
+	layout: "icicle", search: "", range: null, filter: null, table: "site",
+	sort: {by: "share", down: true}, zoom: [],
+};
+const CHOICES = ["heap", "value", "unit", "moment", "thread", "layout"];
+const element = (id) => document.getElementById(id);
+
+const view = {state: {...DEFAULTS}, model: null, zoom: 0, focus: -1, hover: -1, found: null};
+
+/* --- the link ---------------------------------------------------------------------------------- */
+
+/* Names may hold anything: every value is JSON, and the address its encoding. */
+function writeLink() {
+	const parts = [];
+	for (const name of Object.keys(DEFAULTS)) {
+		const text = JSON.stringify(view.state[name]);
+		if (text !== JSON.stringify(DEFAULTS[name]))
+			parts.push(name + "=" + encodeURIComponent(text));
+	}
+	history.replaceState(null, "", parts.length ? "#" + parts.join("&") : location.pathname
+		+ location.search);
+}
+
+const isOption = (id, value) => [...element(id).options].some((option) => option.value === value);
+
+/* Whether a value from a link is one that the switch could have. */
+function isValid(name, value) {
+	const {slices} = data.timeline;
+	if (CHOICES.includes(name))
+		return isOption(name, value);
+	switch (name) {
+	case "vm": return typeof value === "boolean";
+	case "search": return typeof value === "string";
+	case "table": return value === "leaks"
+		|| (typeof value === "string" && Object.hasOwn(KEYS, value));
+	case "zoom": return Array.isArray(value) && value.every(Number.isInteger);
+	case "range": return value === null || (Array.isArray(value) && value.length === 2
+		&& value.every(Number.isInteger) && value[0] >= 0 && value[0] < value[1] && value[1] <= slices);
+	case "filter": return value === null || (typeof value === "object"
+		&& Object.hasOwn(KEYS, value.by) && typeof value.key === "string");
+	case "sort": return value !== null && typeof value === "object"
+		&& COLUMNS.some((column) => column.name === value.by) && typeof value.down === "boolean";
+	default: return false;
+	}
+}
+
+function readLink() {
+	const state = {...DEFAULTS};
+	for (const part of location.hash.slice(1).split("&")) {
+		const at = part.indexOf("=");
+		const name = part.slice(0, at);
+		try {
+			const value = JSON.parse(decodeURIComponent(part.slice(at + 1)));
+			if (Object.hasOwn(DEFAULTS, name) && isValid(name, value))
+				state[name] = value;
+		} catch {
+			/* What cannot be read is left at its default. */
+		}
+	}
+	return state;
+}
+
+/* --- drawing ------------------------------------------------------------------------------------- */
+
+/* Zoom is a list of functions from the root, since trees differ in their nodes. */
+function findZoom() {
+	const {tree, total} = view.model;
+	let node = 0;
+	for (const f of view.state.zoom) {
+		const children = tree.list.subarray(tree.start[node], tree.start[node + 1]);
+		const child = children.find((candidate) => tree.func[candidate] === f);
+		if (child === undefined || !(total[child] > 0))
+			break;
+		node = child;
+	}
+	return node;
+}
+
+function showStatus() {
+	const {model, state, found} = view;
+	const total = element("total");
+	const range = state.range ? ", " + state.range.map((slice) => sliceSeconds(slice).toFixed(2))
+		.join(" to ") + " s" : "";
+	total.replaceChildren();
+	addText(total, "b", formatNumber(model.total[0], state.unit));
+	total.append(` ${element("value").selectedOptions[0].text} ${state.unit}${range}`
+		+ ` (Java ${formatNumber(model.heaps[0][0], state.unit)},`
+		+ ` native ${formatNumber(model.heaps[1][0], state.unit)})`);
+	total.dataset.value = model.total[0];
+	total.dataset.java = model.heaps[0][0];
+	total.dataset.native = model.heaps[1][0];
+	element("matches").textContent = !found ? "" : found.frames ? `search: `
+		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: nothing";
+	element("matches").dataset.value = found ? found.weight : "";
+	element("filter").hidden = !state.filter;
+	element("filter").querySelector("b").textContent = state.filter
+		? `${state.filter.by} ${state.filter.key.slice(0, 80)}` : "";
+}
+
+function showSwitches() {
+	for (const name of CHOICES)
+		element(name).value = view.state[name];
+	element("vm").checked = view.state.vm;
+	if (element("search").value !== view.state.search)
+		element("search").value = view.state.search;
+	element("moment").querySelector("[value=range]").disabled = !view.state.range;
+	if (view.state.range)
+		element("moment").value = "range";
+}
+
+function draw() {
+	drawTimeline(view, (range) => update({range}));
+	drawChart(view);
+}
+
+function update(change) {
+	Object.assign(view.state, change);
+	const {state} = view;
+	view.model = evaluate(state);
+	view.zoom = findZoom();
+	view.focus = -1;
+	view.hover = -1;
+	view.found = search(view.model, state.search);
+	showSwitches();
+	showStatus();
+	draw();
+	showCard(view, view.zoom);
+	drawTable(view, tableActions);
+	writeLink();
+}
+
+function sortBy(by) {
+	const {sort} = view.state;
+	view.state.sort = {by, down: sort.by === by ? !sort.down : by !== "name"};
+	drawTable(view, tableActions);
+	writeLink();
+}
+
+const tableActions = {
+	sort: sortBy,
+	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
+	/* A leak is what is alive at the end. */
+	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
+		heap: "both", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
+		zoom: path}),
+};
+
+function zoomTo(node) {
+	const {tree} = view.model;
+	view.state.zoom = pathTo(tree, node).slice(1).map((at) => tree.func[at]);
+	view.zoom = node;
+	view.focus = node;
+	drawChart(view);
+	showCard(view, node);
+	writeLink();
+}
+
+/* --- what the user does ---------------------------------------------------------------------- */
+
+function listenToSwitches() {
+	for (const name of CHOICES)
+		element(name).addEventListener("change", (event) =>
+			update(name === "moment" ? {moment: event.target.value, range: null}
+				: {[name]: event.target.value}));
+	element("vm").addEventListener("change", (event) => update({vm: event.target.checked}));
+	element("search").addEventListener("input", (event) => update({search: event.target.value}));
+	element("reset").addEventListener("click", () => update(structuredClone(DEFAULTS)));
+	element("filter").querySelector("button").addEventListener("click", () => update({filter: null}));
+	element("help").addEventListener("click", () => element("keys").showModal());
+	element("theme").addEventListener("click", () => {
+		const root = document.documentElement;
+		const isDark = getComputedStyle(root).colorScheme === "dark"
+			|| (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+		root.dataset.theme = isDark ? "light" : "dark";
+		readTheme();
+		drawChart(view);
+	});
+	for (const tab of document.querySelectorAll("#tabs button"))
+		tab.addEventListener("click", () => update({table: tab.dataset.table}));
+}
+
+function listenToChart() {
+	const at = (event) => {
+		const box = chart.canvas.getBoundingClientRect();
+		return nodeAt(event.clientX - box.left, event.clientY - box.top);
+	};
+	chart.canvas.addEventListener("mousemove", (event) => {
+		const node = at(event);
+		if (node === view.hover)
+			return;
+		view.hover = node;
+		chart.canvas.style.cursor = node >= 0 ? "pointer" : "default";
+		if (node >= 0)
+			showCard(view, node);
+	});
+	chart.canvas.addEventListener("click", (event) => {
+		const node = at(event);
+		if (node >= 0)
+			zoomTo(node);
+	});
+	chart.box.addEventListener("scroll", () => drawChart(view, true));
+	chart.canvas.addEventListener("keydown", onKey);
+}
+
+/* Keys of the graph. */
+function onKey(event) {
+	const {tree} = view.model;
+	if (event.key.startsWith("Arrow")) {
+		view.focus = neighbour(view, event.key);
+		drawChart(view, true);
+		revealFocus();
+		showCard(view, view.focus);
+		announce(view, view.focus);
+	} else if (event.key === "Enter" && view.focus >= 0) {
+		zoomTo(view.focus);
+	} else if (event.key === "Escape" || event.key === "Backspace") {
+		zoomTo(Math.max(tree.parent[view.zoom], 0));
+	} else if (event.key === "Home") {
+		zoomTo(0);
+	} else {
+		return;
+	}
+	event.preventDefault();
+}
+
+function revealFocus() {
+	const item = chart.placed.find((placed) => placed.node === view.focus);
+	const y = item ? item.y - chart.top : 0;
+	if (item && (y < 0 || y + ROW_HEIGHT > chart.box.clientHeight))
+		chart.box.scrollTop += y - chart.box.clientHeight / 2;
+}
+
+function start() {
+	const {process} = data;
+	element("process").textContent = `${process.seconds.toFixed(1)} s`
+		+ (process.complete ? "" : ", killed") + (process.jvm ? ` of Java ${process.jvm}` : "")
+		+ (process.interval ? `, a sample every ${formatNumber(process.interval, "bytes")}`
+			: ", every allocation") + `: ${process.command}`;
+	element("process").title = process.command;
+	for (const name of [...new Set(data.rows.thread)].map((i) => data.strings[i]).sort())
+		element("thread").append(new Option(name.slice(0, 80), name));
+	readTheme();
+	listenToSwitches();
+	listenToChart();
+	document.addEventListener("keydown", (event) => {
+		if (event.key !== "/" || event.target.matches("input, select"))
+			return;
+		event.preventDefault();
+		element("search").focus();
+	});
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+		readTheme();
+		drawChart(view);
+	});
+	addEventListener("resize", draw);
+	addEventListener("hashchange", () => update(readLink()));
+	update(readLink());
+}
+
+start();

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+"use strict";
+/*
+ * From the data and the state of the switches to a tree with values.  Rows, nodes and functions
+ * are numbers; their properties stand in columns.
+ */
+const data = JSON.parse(document.getElementById("data").textContent);
+const KINDS = ["java", "native", "vm", "group"];
+const VM = 2;
+const rowCount = data.rows.heap.length;
+const functionCount = data.functions.name.length;
+
+const functionName = (f) => data.strings[data.functions.name[f]];
+const functionModule = (f) => data.strings[data.functions.module[f]];
+const functionKind = (f) => KINDS[data.functions.kind[f]];
+
+/* The function of a row's last frame, the one that allocated. */
+const rowFunction = (row) => data.frames.function[data.nodes.frame[data.rows.node[row]]];
+
+/* What a row counts as in a table, as text. */
+const KEYS = {
+	class: (row) => data.strings[data.rows.class[row]] || "(native memory)",
+	site: (row) => functionName(rowFunction(row)),
+	thread: (row) => data.strings[data.rows.thread[row]],
+	library: (row) => {
+		const f = rowFunction(row);
+		return functionKind(f) === "java" ? "(Java)" : functionModule(f) || "(unknown)";
+	},
+};
+
+/* --- shape ----------------------------------------------------------------------------------- */
+
+/*
+ * A tree of functions: parent, function by node (0 is the root and has no function), the frame
+ * of the data that made it, and each row's node.  Parents stand before their children.
+ */
+function growTree() {
+	const parent = [-1], func = [-1], frame = [-1], children = new Map();
+	return {
+		parent, func, frame,
+		child(node, f, dataFrame) {
+			const key = node * functionCount + f;
+			let found = children.get(key);
+			if (found === undefined) {
+				found = parent.length;
+				parent.push(node);
+				func.push(f);
+				frame.push(dataFrame);
+				children.set(key, found);
+			}
+			return found;
+		},
+	};
+}
+
+function makeTree(showsVm) {
+	const tree = growTree();
+	const nodeOf = new Int32Array(data.nodes.parent.length);
+	for (let i = 0; i < nodeOf.length; i++) {
+		const up = data.nodes.parent[i] < 0 ? 0 : nodeOf[data.nodes.parent[i]];
+		const frame = data.nodes.frame[i];
+		const f = data.frames.function[frame];
+		const hidden = !showsVm && data.functions.kind[f] === VM;
+		nodeOf[i] = hidden ? up : tree.child(up, f, frame);
+	}
+	return finishTree(tree, Int32Array.from(data.rows.node, (node) => nodeOf[node]));
+}
+
+/* From the allocating function up to the thread's first. */
+function makeInvertedTree(showsVm) {
+	const tree = growTree();
+	const rowNode = new Int32Array(rowCount);
+	for (let row = 0; row < rowCount; row++) {
+		let node = 0;
+		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
+			const frame = data.nodes.frame[at];
+			const f = data.frames.function[frame];
+			if (showsVm || data.functions.kind[f] !== VM)
+				node = tree.child(node, f, frame);
+		}
+		rowNode[row] = node;
+	}
+	return finishTree(tree, rowNode);
+}
+
+/* Adds each node's children as a range of `list`, and its depth. */
+function finishTree(tree, rowNode) {
+	const count = tree.parent.length;
+	const parent = Int32Array.from(tree.parent);
+	const start = new Int32Array(count + 1);
+	const depth = new Int32Array(count);
+	const list = new Int32Array(Math.max(count - 1, 0));
+	for (let i = 1; i < count; i++) {
+		start[parent[i] + 1]++;
+		depth[i] = depth[parent[i]] + 1;
+	}
+	for (let i = 0; i < count; i++)
+		start[i + 1] += start[i];
+	const next = start.slice();
+	for (let i = 1; i < count; i++)
+		list[next[parent[i]]++] = i;
+	return {count, parent, func: tree.func, frame: tree.frame, rowNode, start, list, depth};
+}
+
+const trees = new Map();
+
+function treeFor(state) {
+	const key = (state.layout === "inverted") + ":" + state.vm;
+	if (!trees.has(key))
+		trees.set(key, state.layout === "inverted" ? makeInvertedTree(state.vm)
+			: makeTree(state.vm));
+	return trees.get(key);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+const figureName = (state) =>
+	state.value === "live" && state.moment === "peak" ? "peak" : state.value;
+
+function selectRows(state) {
+	const selected = new Uint8Array(rowCount);
+	const key = state.filter && KEYS[state.filter.by];
+	for (let row = 0; row < rowCount; row++)
+		selected[row] = (state.heap === "both" || (state.heap === "native") === !!data.rows.heap[row])
+			&& (!state.thread || KEYS.thread(row) === state.thread)
+			&& (!key || key(row) === state.filter.key);
+	return selected;
+}
+
+/* What each row weighs in a range of slices, and the square of how far that may be off. */
+function rangeValues(state) {
+	const [from, to] = state.range;
+	const {cells} = data;
+	const value = new Float64Array(rowCount), spread = new Float64Array(rowCount);
+	const weight = state.value === "alloc" ? cells[state.unit] : cells["live_" + state.unit];
+	const variance = cells[state.unit + "_variance"];
+	for (let i = 0; i < cells.row.length; i++) {
+		if (cells.birth[i] < from || cells.birth[i] >= to)
+			continue;
+		if (state.value === "live" && cells.death[i] >= 0 && cells.death[i] < to)
+			continue;
+		if (state.value === "temp" && !cells.temp[i])
+			continue;
+		value[cells.row[i]] += weight[i];
+		spread[cells.row[i]] += 1.96 * 1.96 * variance[i];
+	}
+	return {value, below: spread, above: spread};
+}
+
+function wholeValues(state) {
+	const figure = data.rows[figureName(state)][state.unit];
+	return {
+		value: Float64Array.from(figure.estimate),
+		below: Float64Array.from(figure.low, (low, i) => (figure.estimate[i] - low) ** 2),
+		above: Float64Array.from(figure.high, (high, i) => (high - figure.estimate[i]) ** 2),
+	};
+}
+
+/* The tree of a state with the sums of both heaps by node, children sorted by weight. */
+function evaluate(state) {
+	const tree = treeFor(state);
+	const rows = state.range ? rangeValues(state) : wholeValues(state);
+	rows.selected = selectRows(state);
+	const heaps = [new Float64Array(tree.count), new Float64Array(tree.count)];
+	for (let row = 0; row < rowCount; row++)
+		if (rows.selected[row])
+			heaps[data.rows.heap[row]][tree.rowNode[row]] += rows.value[row];
+	for (let i = tree.count - 1; i > 0; i--) {
+		heaps[0][tree.parent[i]] += heaps[0][i];
+		heaps[1][tree.parent[i]] += heaps[1][i];
+	}
+	const total = heaps[0].map((value, i) => value + heaps[1][i]);
+	for (let i = 0; i < tree.count; i++)
+		if (tree.start[i + 1] - tree.start[i] > 1)
+			tree.list.subarray(tree.start[i], tree.start[i + 1])
+				.sort((a, b) => total[b] - total[a] || a - b);
+	return {tree, rows, heaps, total, isWhole: !state.range && !state.thread && !state.filter};
+}
+
+/* Independent estimates: the distances to the limits add up as squares (MOVER). */
+function sumRows(model, heap, includes) {
+	const {rows} = model;
+	let estimate = 0, below = 0, above = 0;
+	for (let row = 0; row < rowCount; row++) {
+		if (!rows.selected[row] || data.rows.heap[row] !== heap || !includes(row))
+			continue;
+		estimate += rows.value[row];
+		below += rows.below[row];
+		above += rows.above[row];
+	}
+	return {estimate, low: Math.max(0, estimate - Math.sqrt(below)),
+		high: estimate + Math.sqrt(above)};
+}
+
+/* A heap's total with the interval that the recording gives it. */
+function knownTotal(state, heap) {
+	const figure = data.totals[heap] && data.totals[heap][figureName(state)][state.unit];
+	return figure && {estimate: figure.estimate[0], low: figure.low[0], high: figure.high[0]};
+}
+
+function estimateNode(model, state, heap, node) {
+	if (node === 0 && model.isWhole && model.heaps[heap][0] > 0)
+		return knownTotal(state, heap);
+	const {tree} = model;
+	const isBelow = new Uint8Array(tree.count);
+	isBelow[node] = 1;
+	for (let i = node + 1; i < tree.count; i++)
+		isBelow[i] = isBelow[tree.parent[i]];
+	if (node === 0)
+		isBelow.fill(1);
+	return sumRows(model, heap, (row) => isBelow[tree.rowNode[row]]);
+}
+
+/* --- search ---------------------------------------------------------------------------------- */
+
+/* A regular expression where the text is one, else the text itself; case does not matter. */
+function makeMatcher(text) {
+	try {
+		const expression = new RegExp(text, "i");
+		return (name) => expression.test(name);
+	} catch {
+		const lower = text.toLowerCase();
+		return (name) => name.toLowerCase().includes(lower);
+	}
+}
+
+/* Functions that match, by number, and what the topmost matching frames weigh; null = no search. */
+function search(model, text) {
+	if (!text)
+		return null;
+	const matches = makeMatcher(text);
+	const found = Uint8Array.from({length: functionCount}, (_, f) => matches(functionName(f)));
+	const {tree, total} = model;
+	const covered = new Uint8Array(tree.count);
+	let weight = 0, frames = 0;
+	for (let i = 1; i < tree.count; i++) {
+		const isFound = found[tree.func[i]];
+		covered[i] = covered[tree.parent[i]] || isFound;
+		if (isFound && total[i] > 0)
+			frames++;
+		if (isFound && !covered[tree.parent[i]])
+			weight += total[i];
+	}
+	return {found, weight, frames};
+}
+
+/* --- numbers for people, as the tool prints them ----------------------------------------------- */
+
+const UNITS = {
+	bytes: {base: 1024, names: [" B", " KiB", " MiB", " GiB", " TiB", " PiB"]},
+	objects: {base: 1000, names: ["", " K", " M", " G", " T", " P"]},
+};
+
+/* Which of the units a value is told in. */
+function unitOf(value, unit) {
+	const {base, names} = UNITS[unit];
+	let at = 0;
+	for (value = Math.abs(value); value >= base - 0.5 && at < names.length - 1; at++)
+		value /= base;
+	return at;
+}
+
+function formatIn(value, unit, at) {
+	value /= UNITS[unit].base ** at;
+	const size = Math.abs(value);
+	return value.toFixed(at === 0 ? 0 : size >= 100 ? 0 : size >= 10 ? 1 : 2);
+}
+
+function formatNumber(value, unit) {
+	const at = unitOf(value, unit);
+	return formatIn(value, unit, at) + UNITS[unit].names[at];
+}
+
+/* In the unit of the upper end. */
+function formatInterval({low, high}, unit) {
+	if (high - low <= 1e-9 * high)
+		return "exact";
+	const at = unitOf(high, unit);
+	return formatIn(low, unit, at) + " .. " + formatIn(high, unit, at) + UNITS[unit].names[at];
+}
+
+const formatShare = (part, whole) => !whole ? "-"
+	: part > 0 && part < 1e-4 * whole ? "<0.01 %" : (100 * part / whole).toPrecision(3) + " %";

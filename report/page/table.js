@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same rows as the graph's, summed up by class, site, thread or library. */
+const LINES_SHOWN = 300;
+const COLUMNS = [
+	{name: "name", title: "Name"}, {name: "java", title: "Java"}, {name: "native", title: "Native"},
+	{name: "share", title: "Share"},
+];
+
+/* One entry for each key: {name, java, native, share}, `share` being both heaps together. */
+function summarise(view) {
+	const {rows} = view.model;
+	const key = KEYS[view.state.table];
+	const groups = new Map();
+	for (let row = 0; row < rowCount; row++) {
+		if (!rows.selected[row] || !rows.value[row])
+			continue;
+		const name = key(row);
+		let group = groups.get(name);
+		if (!group)
+			groups.set(name, group = {name, java: 0, native: 0, share: 0,
+				below: [0, 0], above: [0, 0]});
+		const heap = data.rows.heap[row];
+		group[heap ? "native" : "java"] += rows.value[row];
+		group.share += rows.value[row];
+		group.below[heap] += rows.below[row];
+		group.above[heap] += rows.above[row];
+	}
+	return [...groups.values()];
+}
+
+function sortEntries(entries, sort) {
+	const sign = sort.down ? -1 : 1;
+	return entries.sort((a, b) => sort.by === "name" ? sign * (a.name < b.name ? -1 : a.name > b.name)
+		: sign * (a[sort.by] - b[sort.by]) || (a.name < b.name ? -1 : 1));
+}
+
+function addHead(table, view, onSort) {
+	const head = addText(addText(table, "thead", ""), "tr", "");
+	for (const column of COLUMNS) {
+		const cell = addText(head, "th", "");
+		const isSorted = view.state.sort.by === column.name;
+		const arrow = isSorted ? (view.state.sort.down ? " ▾" : " ▴") : "";
+		const button = addText(cell, "button", column.title + arrow);
+		button.type = "button";
+		button.addEventListener("click", () => onSort(column.name));
+		if (isSorted)
+			cell.setAttribute("aria-sort", view.state.sort.down ? "descending" : "ascending");
+	}
+}
+
+function addEntry(body, view, entry, onChoose) {
+	const {unit} = view.state;
+	const line = addText(body, "tr", "");
+	const button = addText(addText(line, "td", ""), "button", entry.name.slice(0, 400));
+	button.type = "button";
+	button.title = entry.name.slice(0, 2000);
+	button.addEventListener("click", () => onChoose(entry.name));
+	["java", "native"].forEach((name, heap) => {
+		const estimate = {estimate: entry[name],
+			low: Math.max(entry[name] - Math.sqrt(entry.below[heap]), 0),
+			high: entry[name] + Math.sqrt(entry.above[heap])};
+		const cell = addText(line, "td", entry[name] ? formatNumber(entry[name], unit) : "-");
+		cell.dataset.value = entry[name];
+		if (entry[name])
+			cell.title = formatInterval(estimate, unit);
+	});
+	addText(line, "td", formatShare(entry.share, view.model.total[0]));
+}
+
+/* Findings of `leaks`, worst first, with the reason below each; a click leads to the frame. */
+function drawLeaks(box, onPath) {
+	if (!data.leaks || !data.leaks.length) {
+		addText(box, "p", data.leaks ? "Nothing holds enough memory to be judged."
+			: "Verdicts are about the end of a recording, and this page is of another moment.")
+			.className = "note";
+		return;
+	}
+	const table = box.appendChild(document.createElement("table"));
+	const head = addText(addText(table, "thead", ""), "tr", "");
+	for (const title of ["Where", "Verdict", "Live", "per second"])
+		addText(head, "th", title);
+	const body = addText(table, "tbody", "");
+	for (const finding of data.leaks) {
+		const line = addText(body, "tr", "");
+		const button = addText(addText(line, "td", ""), "button", finding.place.name.slice(0, 400));
+		button.type = "button";
+		button.addEventListener("click", () => onPath(finding.path));
+		addText(line, "td", finding.verdict).className = "verdict-" + finding.verdict;
+		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
+		live.dataset.value = finding.live.estimate;
+		live.title = formatInterval({low: finding.live.ci95[0], high: finding.live.ci95[1]}, "bytes");
+		addText(line, "td", formatNumber(finding.growth.estimate, "bytes"));
+		const reason = addText(body, "tr", "");
+		reason.className = "why";
+		const cell = addText(reason, "td", (finding.heap ? "native: " : finding.class.slice(0, 200)
+			+ ": ") + finding.why);
+		cell.colSpan = 4;
+	}
+	if (data.leaks_left_out)
+		addText(box, "p", `${data.leaks_left_out} more: twinheap leaks lists them`).className = "note";
+}
+
+function drawTable(view, actions) {
+	const box = document.getElementById("table");
+	box.replaceChildren();
+	for (const tab of document.querySelectorAll("#tabs button"))
+		tab.setAttribute("aria-selected", tab.dataset.table === view.state.table);
+	if (view.state.table === "leaks")
+		drawLeaks(box, actions.showPath);
+	else
+		drawSums(box, view, actions);
+}
+
+function drawSums(box, view, actions) {
+	const matches = view.state.search ? makeMatcher(view.state.search) : null;
+	const all = sortEntries(summarise(view), view.state.sort);
+	/* A search is for frames: it narrows the table only where that leaves something. */
+	const found = matches ? all.filter((entry) => matches(entry.name)) : all;
+	const entries = found.length ? found : all;
+	const table = document.createElement("table");
+	addHead(table, view, actions.sort);
+	const body = addText(table, "tbody", "");
+	for (const entry of entries.slice(0, LINES_SHOWN))
+		addEntry(body, view, entry, actions.choose);
+	box.append(table);
+	if (entries.length > LINES_SHOWN)
+		addText(box, "p", `${entries.length - LINES_SHOWN} more: search to find them`).className = "note";
+}

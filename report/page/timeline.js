@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live bytes of both heaps over the recording, collections and the heap used after them; a brush
+ * chooses a range, in whole slices.
+ */
+const MARGIN = {left: 70, right: 14, top: 16, bottom: 18};
+
+const timeline = {box: d3.select("#timeline")};
+
+/* Live bytes by heap at the beginning of each slice, and at the end. */
+function liveCurve() {
+	const {slices} = data.timeline;
+	const change = [new Float64Array(slices + 1), new Float64Array(slices + 1)];
+	const {cells} = data;
+	for (let i = 0; i < cells.row.length; i++) {
+		const heap = data.rows.heap[cells.row[i]];
+		change[heap][cells.birth[i] + 1] += cells.live_bytes[i];
+		if (cells.death[i] >= 0)
+			change[heap][cells.death[i] + 1] -= cells.live_bytes[i];
+	}
+	return change.map((values) => {
+		let sum = 0;
+		return Array.from(values, (value) => Math.max(sum += value, 0));
+	});
+}
+
+const sliceSeconds = (slice) => slice * data.timeline.seconds / data.timeline.slices;
+
+function drawTimeline(view, onRange) {
+	const node = timeline.box.node();
+	const width = node.clientWidth, height = node.clientHeight;
+	const curve = timeline.curve || (timeline.curve = liveCurve());
+	const uses = data.timeline.uses.filter(([seconds]) => seconds >= 0);
+	const most = d3.max([...curve[0], ...curve[1], ...uses.map((use) => use[1]), 1]);
+	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, width - MARGIN.right]);
+	const y = d3.scaleLinear([0, most], [height - MARGIN.bottom, MARGIN.top]);
+	timeline.box.selectAll("svg").remove();
+	const svg = timeline.box.append("svg").attr("viewBox", [0, 0, width, height]);
+	svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`)
+		.call(d3.axisBottom(x).ticks(10).tickFormat((value) => value + " s"));
+	svg.append("g").attr("transform", `translate(${MARGIN.left},0)`)
+		.call(d3.axisLeft(y).tickValues([0, most / 2, most])
+			.tickFormat((value) => formatNumber(value, "bytes")));
+	svg.append("g").selectAll("line").data(data.timeline.collections).join("line")
+		.attr("class", "collection").attr("x1", (c) => x(c.start)).attr("x2", (c) => x(c.start))
+		.attr("y1", height - MARGIN.bottom - 8).attr("y2", height - MARGIN.bottom)
+		.append("title").text((c) => c.kind);
+	svg.append("path").datum(curve[0]).attr("class", "live-java")
+		.attr("d", d3.area().x((_, i) => x(sliceSeconds(i))).y0(y(0)).y1((value) => y(value)));
+	svg.append("path").datum(curve[1]).attr("class", "live-native")
+		.attr("d", d3.line().x((_, i) => x(sliceSeconds(i))).y((value) => y(value)));
+	svg.append("g").selectAll("circle").data(uses).join("circle").attr("class", "use")
+		.attr("r", 2.2).attr("cx", (use) => x(use[0])).attr("cy", (use) => y(use[1]));
+	svg.append("line").attr("class", "peak").attr("x1", x(data.timeline.peak))
+		.attr("x2", x(data.timeline.peak)).attr("y1", MARGIN.top).attr("y2", height - MARGIN.bottom);
+	svg.append("text").attr("x", MARGIN.left + 6).attr("y", 11)
+		.text("live: filled Java, dashed native · dots: Java heap used after a collection"
+			+ " · ticks: collections · dotted: peak · drag to choose a range");
+	addBrush(svg, x, width, height, view, onRange);
+}
+
+function addBrush(svg, x, width, height, view, onRange) {
+	const {slices, seconds} = data.timeline;
+	const toSlice = (pixel) => Math.round(x.invert(pixel) / (seconds || 1) * slices);
+	const brush = d3.brushX()
+		.extent([[MARGIN.left, MARGIN.top], [width - MARGIN.right, height - MARGIN.bottom]])
+		.on("end", () => {
+			let chosen = d3.event.selection && d3.event.selection.map(toSlice);
+			if (chosen && chosen[0] >= chosen[1])
+				chosen = null;
+			/* The brush is also moved below, to where the state says that it is. */
+			if (String(chosen) !== String(view.state.range))
+				onRange(chosen);
+		});
+	const group = svg.append("g").attr("class", "brush").call(brush);
+	if (view.state.range)
+		group.call(brush.move, view.state.range.map((slice) => x(sliceSeconds(slice))));
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exports held against the tools that read them: the real `go tool pprof`, the schema of
+ * speedscope, inferno-flamegraph.  Their totals have to be those of our own report.
+ */
+#include "tests/e2e/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Later releases of Go build pprof when it is first asked for. */
+#define PPROF_SECONDS 400
+
+/* One recording for all tests: exports do not depend on the JVM. */
+static struct th_recording recording;
+
+static int
+record(void **state)
+{
+	(void)state;
+	th_recording_run_mixed(
+		&(struct th_recording_plan){
+			.jdk = th_jdk_newest(),
+			.arguments = TH_WORDS("--volume", "64m"),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=7"),
+		},
+		&recording);
+	th_recording_load(&recording);
+	return 0;
+}
+
+static int
+forget(void **state)
+{
+	(void)state;
+	th_recording_deinit(&recording);
+	return 0;
+}
+
+/* The log exported in a format; the path is to be freed. */
+static char *
+export_as(const char *format)
+{
+	char *path = th_format("%s/export.%s", recording.directory, format);
+
+	free(th_command_output(
+		TH_WORDS(TH_TOOL, "export", "--format", format, "-o", path, recording.log)));
+	return path;
+}
+
+/* Something that scripts/install-deps puts into its cache; to be freed. */
+static char *
+cached(const char *name)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+
+	if (cache && cache[0])
+		return th_format("%s/twinheap/%s", cache, name);
+	return th_format("%s/.cache/twinheap/%s", getenv("HOME"), name);
+}
+
+static void
+skip_without(const char *path)
+{
+	if (access(path, R_OK) == 0)
+		return;
+	print_message("%s is missing: scripts/install-deps could not fetch it\n", path);
+	skip();
+}
+
+/* pprof */
+
+static char *
+pprof(const char *report, const char *index)
+{
+	char *path = export_as("pprof");
+	char *sample_index = th_format("-sample_index=%s", index);
+	struct th_outcome outcome;
+
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS("go", "tool", "pprof", report, "-unit=B",
+				"-nodecount=10000", "-nodefraction=0", sample_index, path),
+			.timeout_seconds = PPROF_SECONDS,
+		},
+		&outcome);
+	char *output = strdup(outcome.output);
+	th_outcome_deinit(&outcome);
+	free(sample_index);
+	free(path);
+	return output;
+}
+
+static void
+require_go(void)
+{
+	struct th_outcome outcome;
+
+	th_command_run(&(struct th_command){.arguments = TH_WORDS("sh", "-c", "command -v go")},
+		&outcome);
+	int status = outcome.status;
+	th_outcome_deinit(&outcome);
+	if (status) {
+		print_message("go is missing: scripts/install-deps could not install it\n");
+		skip();
+	}
+}
+
+/* The total that pprof reads is the one of our report, to the byte of rounding each heap. */
+static void
+expect_pprof_total(const char *index, const char *value)
+{
+	double expected = th_recording_total(&recording, "java", value).estimate +
+			  th_recording_total(&recording, "native", value).estimate;
+	char *output = pprof("-top", index);
+	const char *total = strstr(output, "Total samples = ");
+
+	assert_non_null(total);
+	double found = strtod(total + strlen("Total samples = "), NULL);
+	print_message("%s: pprof %.0f, report %.3f\n", index, found, expected);
+	assert_true(expected > 0);
+	assert_true(fabs(found - expected) <= 2);
+	free(output);
+}
+
+static void
+test_pprof_totals(void **state)
+{
+	(void)state;
+	require_go();
+	expect_pprof_total("alloc_space", "alloc_bytes");
+	expect_pprof_total("alloc_objects", "alloc_objects");
+	expect_pprof_total("inuse_space", "live_bytes");
+	expect_pprof_total("inuse_objects", "live_objects");
+}
+
+/* What pprof sums up under a tag is what the report sums up in that heap, class, thread. */
+static void
+test_pprof_tags(void **state)
+{
+	(void)state;
+	require_go();
+	char *output = pprof("-tags", "alloc_space");
+	char *native = th_format("%.0fB",
+		round(th_recording_total(&recording, "native", "alloc_bytes").estimate));
+	char *java = th_format(
+		"%.0fB", round(th_recording_total(&recording, "java", "alloc_bytes").estimate));
+
+	assert_non_null(strstr(output, native));
+	assert_non_null(strstr(output, java));
+	assert_non_null(strstr(output, " class: Total"));
+	assert_non_null(strstr(output, " thread: Total"));
+	assert_non_null(strstr(output, ": byte[]\n"));
+	free(native);
+	free(java);
+	free(output);
+}
+
+/* A Java method calls a native one calls C: pprof says so too. */
+static void
+test_pprof_peek(void **state)
+{
+	(void)state;
+	require_go();
+	char *output = pprof("-peek=gallery_photo_buffer$", "alloc_space");
+	const char *callee = strstr(output, "| gallery_photo_buffer");
+	const char *caller = strstr(output, "|   Java_mixed_Gallery_thumbnail");
+
+	assert_non_null(callee);
+	assert_non_null(caller);
+	assert_true(caller < callee);
+	free(output);
+}
+
+/* Mappings have build ids, places of native code addresses inside one, Java code lines. */
+static void
+test_pprof_places(void **state)
+{
+	(void)state;
+	require_go();
+	char *output = pprof("-raw", "alloc_space");
+	const char *mappings = strstr(output, "\nMappings\n");
+	const char *locations = strstr(output, "\nLocations\n");
+
+	assert_non_null(locations);
+	assert_non_null(mappings);
+	assert_non_null(strstr(locations, "gallery_photo_buffer"));
+	assert_non_null(strstr(locations, " mixed.Gallery.readPhoto Gallery.java:"));
+	const char *library = strstr(mappings, "libmixed.so ");
+	assert_non_null(library);
+	/* "1: 0x7f00/0x7f01/0x0 PATH BUILD-ID [FN]...": twenty bytes as by ld --build-id. */
+	assert_int_equal(strspn(library + strlen("libmixed.so "), "0123456789abcdef"), 40);
+	free(output);
+}
+
+/* Other readers */
+
+static void
+test_speedscope_schema(void **state)
+{
+	char *schema = cached("speedscope-1.22.2/dist/release/file-format-schema.json");
+
+	(void)state;
+	skip_without(schema);
+	char *path = export_as("speedscope");
+	free(th_command_output(
+		TH_WORDS("python3", "-W", "ignore", "-m", "jsonschema", "-i", path, schema)));
+	free(path);
+	free(schema);
+}
+
+/* Weights of each profile add up to the report's total. */
+static void
+test_speedscope_totals(void **state)
+{
+	char *path = export_as("speedscope");
+	json_t *root = json_load_file(path, 0, NULL);
+	json_t *profiles = json_object_get(root, "profiles");
+
+	(void)state;
+	assert_int_equal(json_array_size(profiles), 10);
+	static const char *const values[] = {
+		"alloc_bytes", "alloc_objects", "live_bytes", "live_objects", "temp_bytes"};
+	for (size_t i = 0; i < 10; i++) {
+		json_t *profile = json_array_get(profiles, i);
+		double expected = th_recording_total(
+			&recording, i % 2 ? "native" : "java", values[i / 2])
+					  .estimate;
+		double sum = 0;
+		size_t k;
+		json_t *weight;
+
+		json_array_foreach(json_object_get(profile, "weights"), k, weight)
+			sum += json_number_value(weight);
+		assert_int_equal(json_array_size(json_object_get(profile, "samples")), k);
+		assert_true(fabs(sum - expected) <= 1e-6 * expected);
+	}
+	json_decref(root);
+	free(path);
+}
+
+static void
+test_inferno(void **state)
+{
+	char *program = cached("inferno-0.11.21/bin/inferno-flamegraph");
+	struct th_outcome outcome;
+
+	(void)state;
+	skip_without(program);
+	char *path = export_as("collapsed");
+	th_command_check(&(struct th_command){.arguments = TH_WORDS(program, path)}, &outcome);
+	assert_string_equal(outcome.errors, "");
+	assert_non_null(strstr(outcome.output, "gallery_photo_buffer"));
+	th_outcome_deinit(&outcome);
+	free(path);
+	free(program);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pprof_totals),
+		cmocka_unit_test(test_pprof_tags),
+		cmocka_unit_test(test_pprof_peek),
+		cmocka_unit_test(test_pprof_places),
+		cmocka_unit_test(test_speedscope_schema),
+		cmocka_unit_test(test_speedscope_totals),
+		cmocka_unit_test(test_inferno),
+	};
+
+	return cmocka_run_group_tests(tests, record, forget);
+}
