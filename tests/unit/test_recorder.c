@@ -156,6 +156,19 @@ test_errno_is_preserved(void **state)
 	assert_int_equal(errno, ERRNO_SENTINEL);
 }
 
+/* A signal handler that allocates in the very first moment of a visit is dropped and counted. */
+static void
+test_allocation_inside_a_visit(void **state)
+{
+	(void)state;
+	recorder_start(0, DEPTH, LARGE);
+	th_guard_enter();
+	th_recorder_allocated(recorder_block(1), 100, TH_FUNCTION_MALLOC);
+	th_guard_leave();
+	assert_int_equal(recorder_counter(TH_COUNTER_DROPPED_REENTERED), 1);
+	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 0);
+}
+
 /*
  * At an interval of 64 KiB a million blocks of 200 bytes give 3,056 samples, each for 328.2
  * blocks: 1,000,000 +- 18,090.  The bound is five of these.
@@ -325,10 +338,12 @@ test_stacks_of_a_full_log_are_written_later(void **state)
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){MIB, old.rlim_max});
 	for (uintptr_t i = 0; !recorder_counter(TH_COUNTER_DROPPED_LOG_FULL); i++)
 		recorder_allocate(recorder_block(i), 100);
-	recurse(3);
-	setrlimit(RLIMIT_FSIZE, &old);
 	uint64_t samples = recorder_counter(TH_COUNTER_NATIVE_SAMPLES);
-	recurse(3);
+	/* One call, so one stack: first without space, then with. */
+	for (volatile int turn = 0; turn < 2; turn++) {
+		recurse(3);
+		setrlimit(RLIMIT_FSIZE, &old);
+	}
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), samples + 1);
 	log_image_open(&image);
 	for (size_t i = 0; i < samples + 1; i += samples) {
@@ -535,6 +550,7 @@ main(void)
 		CASE(test_relink),
 		CASE(test_failed_allocation),
 		CASE(test_errno_is_preserved),
+		CASE(test_allocation_inside_a_visit),
 		CASE(test_weights_add_up),
 		CASE(test_starting_thread_joins_at_once),
 		CASE(test_native_heap_off),
