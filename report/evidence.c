@@ -25,6 +25,8 @@
 #define PAUSE_PART 0.2
 /* A pause that a steady leak makes with less probability than this is an end. */
 #define UNLIKELY_PAUSE 0.05
+/* Leaks that come in bursts pause between them; the last pause may be so much longer. */
+#define LONGER_PAUSE 1.5
 /* So few survivors in the last quarter, by the same reasoning, are a slowing down. */
 #define UNLIKELY_QUARTER 0.02
 /* Of what grew old, a leak frees no more than this part: some other use of the same place. */
@@ -332,14 +334,33 @@ binomial_quarter(uint64_t k, uint64_t n)
 	return sum;
 }
 
-/* A pause at the end that chance does not explain means that growth ended. */
-static bool
-goes_on(const struct th_horizon *horizon, uint64_t last_birth, uint64_t count)
+/* The longest time between survivors, from the warm-up to the last of them. */
+static uint64_t
+longest_pause(const struct look *look)
 {
-	double length = (double)(horizon->end - horizon->warm);
-	double pause = length > 0 ? (double)(horizon->end - last_birth) / length : 1;
+	uint64_t longest = 0;
 
-	return pause <= PAUSE_PART || pow(1 - pause, (double)count) >= UNLIKELY_PAUSE;
+	for (size_t i = 1; i < look->births_count; i++) {
+		uint64_t pause = look->births[i] - look->births[i - 1];
+
+		if (pause > longest)
+			longest = pause;
+	}
+	return longest;
+}
+
+/* A pause at the end that neither chance nor habit explains means that growth ended. */
+static bool
+goes_on(const struct look *look)
+{
+	const struct th_horizon *horizon = look->evidence->horizon;
+	double length = (double)(horizon->end - horizon->warm);
+	double pause = (double)(horizon->end - look->evidence->last_birth);
+	double part = length > 0 ? pause / length : 1;
+
+	return part <= PAUSE_PART ||
+	       pow(1 - part, (double)look->births_count) >= UNLIKELY_PAUSE ||
+	       pause <= LONGER_PAUSE * (double)longest_pause(look);
 }
 
 static void
@@ -354,7 +375,7 @@ test_births(struct look *look)
 		return;
 	qsort(look->births, count, sizeof(uint64_t), compare_times);
 	evidence->last_birth = look->births[count - 1];
-	evidence->is_growing = goes_on(horizon, evidence->last_birth, count);
+	evidence->is_growing = goes_on(look);
 	uint64_t length = evidence->last_birth - horizon->warm;
 	uint64_t quarter = evidence->last_birth - length / 4;
 	for (size_t i = count; i-- > 0 && look->births[i] >= quarter;)

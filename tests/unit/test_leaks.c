@@ -296,6 +296,35 @@ test_short_rest_is_still_leak(void **state)
 	expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
+/*
+ * Fifty blocks at a time, every 2.4 s: the last pause is one like those before.  When two bursts
+ * are left out at the end it is not.
+ */
+static void
+test_bursts_are_a_leak(void **state)
+{
+	static const struct {
+		uint32_t until;
+		enum th_verdict verdict;
+		enum th_reason reason;
+	} cases[] = {
+		{8000, TH_VERDICT_LEAK, TH_REASON_GROWS},
+		{5000, TH_VERDICT_PLATEAU, TH_REASON_STOPPED},
+	};
+	struct log_builder log;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		begin(&log);
+		for (uint32_t start = 0; start < cases[i].until; start += 2400)
+			add_series(&log, (struct series){.stack = STACK_WORK,
+						 .from = start,
+						 .to = start + 50,
+						 .every = 1});
+		expect(&log, cases[i].verdict, cases[i].reason);
+	}
+}
+
 /* 160 blocks a second at first, then 80, 40, 20, 10 in the last two. */
 static void
 test_slowing_is_plateau(void **state)
@@ -841,6 +870,7 @@ main(void)
 		cmocka_unit_test(test_start_up_is_plateau),
 		cmocka_unit_test(test_filled_to_a_limit_is_plateau),
 		cmocka_unit_test(test_short_rest_is_still_leak),
+		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
 		cmocka_unit_test(test_late_start_is_unclear),
 		cmocka_unit_test(test_short_lives_are_churn),
