@@ -31,8 +31,8 @@
 #define SECOND UINT64_C(1000000000)
 /* A step of the simulation: far less than a window, so that a load changes within one. */
 #define TICK UINT64_C(250000)
-/* 95 % of 600 runs: 93 and 97 % are 2.2 standard deviations away. */
-#define RUNS 600
+/* 95 % of 400 runs: 93 and 97 % are 1.8 standard deviations away. */
+#define RUNS 400
 #define COVERED_LOW 0.93
 #define COVERED_HIGH 0.97
 
