@@ -40,6 +40,7 @@ static struct {
 	void *free_memory;
 	bool is_hotspot;
 	bool samples_java; /* the capability is ours */
+	uint64_t interval; /* that the VM draws with */
 	uint32_t feature_release;
 } agent;
 
@@ -154,6 +155,25 @@ add_capabilities(const jvmtiCapabilities *wanted)
 	return !(*agent.jvmti)->AddCapabilities(agent.jvmti, wanted);
 }
 
+/* The VM has one interval for all threads; each draws with it after its next sample. */
+static void
+set_interval(uint64_t interval)
+{
+	if ((*agent.jvmti)->SetHeapSamplingInterval(agent.jvmti, (jint)interval))
+		return;
+	agent.interval = interval;
+	th_heap_set_interval(interval);
+}
+
+static void
+follow_interval(void)
+{
+	uint64_t interval = th_recorder_interval();
+
+	if (agent.samples_java && interval != agent.interval)
+		set_interval(interval);
+}
+
 /* The sampling capability is exclusive: another agent may hold it, and may give it back. */
 static void
 take_sampling(void)
@@ -163,7 +183,7 @@ take_sampling(void)
 
 	if (agent.samples_java || !settings->java || !add_capabilities(&wanted))
 		return;
-	(*agent.jvmti)->SetHeapSamplingInterval(agent.jvmti, (jint)settings->interval);
+	set_interval(th_recorder_interval());
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
@@ -189,7 +209,7 @@ use_interval_here(JNIEnv *env)
 static void
 begin_samples(JNIEnv *env)
 {
-	uint64_t interval = th_recorder_settings()->interval;
+	uint64_t interval = th_recorder_interval();
 	bool own_draws = agent.is_hotspot && interval &&
 			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
 
@@ -245,6 +265,7 @@ start_collections(void)
 static void
 go_live(JNIEnv *env, jthread thread)
 {
+	static const struct th_agent_duties duties = {follow_interval, retry_sampling};
 	bool has_frames;
 
 	if (agent.is_hotspot)
@@ -264,7 +285,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
-	if (!th_agent_thread_start(agent.jvmti, env, retry_sampling))
+	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started: methods are named at the end "
 			"only");
 }

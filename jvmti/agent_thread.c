@@ -25,7 +25,7 @@
 #define STOP_WAIT_NS TH_NS_PER_S
 
 static struct {
-	void (*every_second)(void);
+	const struct th_agent_duties *duties;
 	uint32_t calls;     /* atomic, futex: counts the wake-ups */
 	uint32_t stopping;  /* atomic: it is to end */
 	uint32_t is_alive;  /* atomic: it runs */
@@ -91,6 +91,8 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	else
 		th_live_objects_collect(env);
 	th_log_prepare();
+	th_recorder_roll();
+	thread.duties->every_turn();
 }
 
 static void
@@ -100,7 +102,7 @@ work_every_second(void)
 	th_heap_log_bytes(false);
 	th_module_refresh();
 	th_recorder_refresh();
-	thread.every_second();
+	thread.duties->every_second();
 	log_own_time();
 }
 
@@ -143,12 +145,12 @@ make_thread(JNIEnv *env)
 }
 
 bool
-th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, void (*every_second)(void))
+th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties)
 {
 	jobject object = make_thread(env);
 	bool started;
 
-	thread.every_second = every_second;
+	thread.duties = duties;
 	th_store_relaxed(&thread.is_alive, 1);
 	started = object && !(*jvmti)->RunAgentThread(
 				    jvmti, object, run, NULL, JVMTI_THREAD_NORM_PRIORITY);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent thread: a daemon thread of the VM that sleeps on a futex.  It names methods as soon as
- * they occur, looks for dead objects after collections, and once a second writes the exact bytes
- * of threads and calls back.
+ * they occur, looks for dead objects after collections, rolls the rate control, and once a second
+ * writes the exact bytes of threads.
  */
 #ifndef TH_JVMTI_AGENT_THREAD_H
 #define TH_JVMTI_AGENT_THREAD_H
@@ -10,8 +10,14 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-/* Starts it; `every_second` is called on it, under the guard.  In the live phase. [jvmti] */
-bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, void (*every_second)(void));
+/* What it does for the agent, under the guard. */
+struct th_agent_duties {
+	void (*every_turn)(void);
+	void (*every_second)(void);
+};
+
+/* Starts it; `duties` stay the caller's for good.  In the live phase. [jvmti] */
+bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties);
 
 /* Makes it look for work at once.  Anywhere, also inside a collection. */
 void th_agent_thread_wake(void);

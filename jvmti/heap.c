@@ -29,6 +29,7 @@ static struct {
 	enum th_heap_sampler sampler;
 	bool draws;           /* countdowns are ours, not the VM's; set before `is_begun` */
 	uint32_t is_begun;    /* atomic: samples are recorded */
+	uint64_t interval;    /* atomic: with which the VM draws */
 	uint64_t quiet_bytes; /* atomic: of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;
@@ -55,6 +56,12 @@ th_heap_begin(bool own_draws)
 	th_store_release(&heap.is_begun, 1);
 }
 
+void
+th_heap_set_interval(uint64_t interval)
+{
+	th_store_relaxed(&heap.interval, interval);
+}
+
 /* Samples */
 
 /*
@@ -64,13 +71,23 @@ th_heap_begin(bool own_draws)
 static bool
 draw(struct th_thread_record *record, char *thread)
 {
-	uint64_t interval = th_recorder_settings()->interval;
+	uint64_t interval = th_recorder_interval();
+	uint64_t countdown = 1;
 
-	if (!th_load_acquire(&heap.is_begun) || !heap.draws || !interval)
+	if (!th_load_acquire(&heap.is_begun) || !heap.draws)
 		return false;
+	if (interval)
+		countdown += (uint64_t)th_sampler_draw(&record->random, interval);
 	record->java_interval = interval;
-	th_vm_countdown_set(thread, (uint64_t)th_sampler_draw(&record->random, interval) + 1);
+	th_vm_countdown_set(thread, countdown);
 	return true;
+}
+
+/* The VM has drawn the countdown that begins on this thread. */
+static void
+note_draw_of_vm(struct th_thread_record *record)
+{
+	record->java_interval = th_load_relaxed(&heap.interval);
 }
 
 /*
@@ -83,7 +100,7 @@ join(struct th_thread_record *record, char *thread, uint64_t past)
 {
 	record->java_before = past - record->java_bytes;
 	th_store_release(&record->java_thread, (void *)thread);
-	record->java_interval = 0;
+	record->java_interval = TH_INTERVAL_UNKNOWN;
 }
 
 static bool
@@ -116,14 +133,11 @@ static bool
 is_kept(struct th_thread_record *record, char *thread, struct th_java_object *object,
 	jobject reference)
 {
-	uint64_t interval = record->java_interval;
-
-	if (draw(record, thread)) {
-		if (!interval)
-			return false;
-		object->interval = interval;
-	}
-	return heap.sampler != TH_SAMPLER_TLAB_BIASED || !object->interval ||
+	if (draw(record, thread) && object->interval == TH_INTERVAL_UNKNOWN)
+		return false;
+	if (object->interval == TH_INTERVAL_UNKNOWN)
+		object->interval = th_recorder_settings()->interval;
+	return !thread || heap.sampler != TH_SAMPLER_TLAB_BIASED || !object->interval ||
 	       !is_first_of_tlab(thread, reference) || undo_bias(object, record);
 }
 
@@ -174,20 +188,20 @@ static void
 record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
 {
 	struct th_thread_record *record = th_thread_record();
-	struct th_java_object object = {
-		.size = (uint64_t)size,
-		.interval = th_recorder_settings()->interval,
-	};
+	struct th_java_object object = {.size = (uint64_t)size};
+	char *thread = NULL;
 
 	if (!record)
 		return;
 	if (heap.hotspot) {
-		char *thread = th_hotspot_thread(heap.hotspot, env);
-
+		thread = th_hotspot_thread(heap.hotspot, env);
 		object.thread_bytes = bytes_with(record, thread, object.size);
-		if (!is_kept(record, thread, &object, reference))
-			return;
 	}
+	object.interval = record->java_interval;
+	note_draw_of_vm(record);
+	if (!is_kept(record, thread, &object, reference) ||
+		!th_recorder_keeps(record, &object.keep))
+		return;
 	object.class_id = class_of(jvmti, type);
 	th_live_objects_follow(env, reference, th_recorder_java(&object));
 }
@@ -201,8 +215,11 @@ th_heap_sampled(
 	 * An object of the library itself (the agent's thread, the agent's start), or of the VM's
 	 * own start: the event is on from OnLoad, and JDK 25 posts it before VMInit.
 	 */
-	if (th_thread.guard || !th_load_acquire(&heap.is_begun))
+	if (th_thread.guard || !th_load_acquire(&heap.is_begun)) {
+		if (th_thread.record)
+			note_draw_of_vm(th_thread.record);
 		return;
+	}
 	th_guard_enter();
 	record_object(jvmti, env, object, type, size);
 	th_guard_leave();
@@ -226,7 +243,8 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 		if (record->java_thread != java_thread) {
 			join(record, java_thread,
 				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0);
-			draw(record, java_thread);
+			if (!draw(record, java_thread) && !skip_past)
+				note_draw_of_vm(record);
 		}
 	}
 	th_guard_leave();

@@ -37,6 +37,12 @@ void th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler
  */
 void th_heap_begin(bool own_draws);
 
+/*
+ * The VM draws with this interval from now on (SetHeapSamplingInterval was called); a thread's
+ * countdown under way is still one of the interval before.
+ */
+void th_heap_set_interval(uint64_t interval);
+
 /* The SampledObjectAlloc callback. */
 void JNICALL th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size);

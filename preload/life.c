@@ -88,6 +88,7 @@ create_log(void)
 	const struct th_log_identity identity = {
 		.process_start = th_process_start_time(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
+		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 	};
 	char path[PATH_MAX];
 	enum th_log_status status = th_log_path_create(
@@ -113,6 +114,7 @@ recorder_settings(void)
 
 	return (struct th_recorder_settings){
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
+		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
 		.native = heaps != HEAPS_JAVA,
 		.java = heaps != HEAPS_NATIVE,
@@ -216,6 +218,17 @@ adjust_heaps(void)
 	life.settings.text[TH_SETTING_NAME_HEAPS] = "java";
 }
 
+/* Who asks for every allocation does not want a part of them, unless they say so. */
+static void
+adjust_rate(void)
+{
+	if (life.settings.number[TH_SETTING_NAME_INTERVAL] ||
+		life.settings.is_given[TH_SETTING_NAME_RATE])
+		return;
+	life.settings.number[TH_SETTING_NAME_RATE] = 0;
+	life.settings.text[TH_SETTING_NAME_RATE] = "0";
+}
+
 __attribute__((constructor)) static void
 load(void)
 {
@@ -230,6 +243,7 @@ load(void)
 		turn_off();
 	} else {
 		adjust_heaps();
+		adjust_rate();
 		th_log_path_init();
 		th_thread_init(random_seed());
 		pthread_atfork(NULL, NULL, in_forked_child);

@@ -347,7 +347,7 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		.recording = recording,
 		.window = window,
 		.heap = heap,
-		.interval = th_recording_interval(recording),
+		.interval = th_recording_gap(recording, heap),
 		.thread_count = recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
@@ -445,7 +445,7 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 {
 	*calibration = (struct th_calibration){
 		.is_recorded = is_heap_recorded(recording, heap),
-		.interval = th_recording_interval(recording),
+		.interval = th_recording_gap(recording, heap),
 		.factors = th_allocate(recording->threads_count, sizeof(double)),
 	};
 	for (size_t i = 0; i < recording->threads_count; i++)

@@ -48,7 +48,7 @@ struct th_calibration {
 	bool is_recorded;   /* this heap was sampled at all */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
 	double *factors;    /* by thread index */
-	uint64_t interval;  /* bytes, of the recording */
+	uint64_t interval;  /* bytes, th_recording_gap() */
 	uint64_t window_samples;
 	/* What estimates are shares of: samples with their factors. */
 	struct th_estimator whole;

@@ -27,8 +27,8 @@ static bool
 is_loss(struct th_text name)
 {
 	static const char *const names[] = {"live_table_full", "live_objects_lost",
-		"methods_full", "java_stack_gc", "java_stack_in_java", "java_stack_failed",
-		"java_stack_starting", "seam_guessed", "unwind_stopped"};
+		"methods_full", "rate_thinned", "java_stack_gc", "java_stack_in_java",
+		"java_stack_failed", "java_stack_starting", "seam_guessed", "unwind_stopped"};
 
 	if (name.length > 8 && !memcmp(name.bytes, "dropped_", 8))
 		return true;
@@ -124,6 +124,25 @@ add_damage(struct th_health *health, const struct th_recording *recording)
 			th_format_count(recording->unknown).text);
 }
 
+/* What the recording itself took; nothing in a log without these counters. */
+static void
+add_cost(struct th_health *health, const struct th_recording *recording)
+{
+	double busy = (double)th_recording_counter(recording, "self_capture_ns") +
+		      (double)th_recording_counter(recording, "self_agent_ns");
+	double memory = (double)th_recording_counter(recording, "self_memory_bytes");
+	double log = (double)th_reader_bytes(recording->reader);
+
+	if (busy > 0 && recording->end > recording->start)
+		th_health_add(health, false,
+			"recording took %s of CPU time (%s of one processor), %s of memory and "
+			"%s of log",
+			th_format_seconds(busy / 1e9).text,
+			th_format_share(busy, (double)(recording->end - recording->start)).text,
+			th_format_number(memory, TH_UNIT_BYTES).text,
+			th_format_number(log, TH_UNIT_BYTES).text);
+}
+
 static void
 add_notes(struct th_health *health, const struct th_recording *recording)
 {
@@ -144,6 +163,7 @@ th_health_init(struct th_health *health, const struct th_recording *recording)
 	add_java_stacks(health, recording);
 	add_jvm(health, recording);
 	add_losses(health, recording);
+	add_cost(health, recording);
 	add_notes(health, recording);
 }
 

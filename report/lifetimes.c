@@ -92,7 +92,7 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 	struct th_estimator sums[2];
 
 	for (int known = 0; known < 2; known++)
-		th_estimator_init(&sums[known], th_recording_interval(recording));
+		th_estimator_init(&sums[known], th_recording_gap(recording, heap));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 		bool is_known = lifetimes->ends[heap][i] != TH_END_UNKNOWN;

@@ -14,8 +14,10 @@
 
 #include "preload/launch.h"
 #include "report/allocate.h"
+#include "report/control.h"
 #include "report/error.h"
 #include "report/live_section.h"
+#include "report/marks.h"
 #include "report/options.h"
 #include "report/profile.h"
 #include "report/view.h"
@@ -220,6 +222,9 @@ side_load(struct side *side, const struct th_options *options, const char *opera
 		side->options.value = TH_VALUE_LIVE_BYTES;
 	side->log = th_options_split_moment(operand, &side->options);
 	side->options.log = side->log;
+	struct th_error *error = th_marks_resolve(&side->options);
+	if (error)
+		return error;
 	if (other && is_same_file(side->log, other->log)) {
 		side->recording = other->recording;
 		return NULL;
@@ -323,8 +328,12 @@ static const struct verb verbs[] = {
 		"a page to look at in a browser, in one file",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT, flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
-		"what changed between two logs, or two moments of one: end, peak or 12s",
+		"what changed between two logs, or two moments of one: end, peak, 12s, "
+		"mark:NAME",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff, NULL},
+	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
+		"see or change a recording that is under way", 0, NULL, th_control_main},
+	{"list", "", "recordings under way", 0, NULL, th_list_main},
 	{"dump", "LOG", "every event of a log, as the log describes it", 0, dump, NULL},
 };
 /* clang-format on */
@@ -369,6 +378,8 @@ run_verb(const struct verb *verb, int argc, char **argv)
 	if (!error && options.help) {
 		status = print_verb_help(verb);
 	} else {
+		if (!error)
+			error = th_marks_resolve(&options);
 		if (!error)
 			error = verb->act(&options);
 		status = th_error_report(error);

@@ -123,23 +123,37 @@ parse_number(const char *text, double *ret)
 	return true;
 }
 
+/* The name behind "mark:"; NULL if the argument does not begin so. */
+static const char *
+parse_mark(const char *argument)
+{
+	static const char prefix[] = "mark:";
+
+	return strncmp(argument, prefix, sizeof(prefix) - 1) ? NULL
+							     : argument + sizeof(prefix) - 1;
+}
+
 static struct th_error *
 set_from(struct th_options *options, const char *argument)
 {
-	if (parse_number(argument, &options->from))
+	options->from_mark = parse_mark(argument);
+	if (options->from_mark || parse_number(argument, &options->from))
 		return NULL;
-	return bad_argument("from", argument, "seconds since the start of the recording");
+	return bad_argument(
+		"from", argument, "seconds since the start of the recording or mark:NAME");
 }
 
 static struct th_error *
 set_to(struct th_options *options, const char *argument)
 {
-	if (parse_number(argument, &options->to))
+	options->to_mark = parse_mark(argument);
+	if (options->to_mark || parse_number(argument, &options->to))
 		return NULL;
-	return bad_argument("to", argument, "seconds since the start of the recording");
+	return bad_argument(
+		"to", argument, "seconds since the start of the recording or mark:NAME");
 }
 
-/* "end", "peak" or seconds, with an s behind them or without. */
+/* "end", "peak", "mark:NAME" or seconds, with an s behind them or without. */
 static bool
 parse_moment(const char *text, struct th_options *options)
 {
@@ -148,6 +162,11 @@ parse_moment(const char *text, struct th_options *options)
 
 	if (!strcmp(text, "end") || !strcmp(text, "peak")) {
 		options->at = text[0] == 'e' ? TH_AT_END : TH_AT_PEAK;
+		return true;
+	}
+	options->at_mark = parse_mark(text);
+	if (options->at_mark) {
+		options->at = TH_AT_SECONDS;
 		return true;
 	}
 	if (length && text[length - 1] == 's')
@@ -167,8 +186,8 @@ set_at(struct th_options *options, const char *argument)
 {
 	if (parse_moment(argument, options))
 		return NULL;
-	return bad_argument(
-		"at", argument, "end, peak or seconds since the start of the recording");
+	return bad_argument("at", argument,
+		"end, peak, seconds since the start of the recording or mark:NAME");
 }
 
 char *
@@ -352,18 +371,18 @@ static const struct option_entry entries[] = {
 		"temp-bytes (see --temp-within)"},
 	{"at", 0, "MOMENT", TH_OPTIONS_VIEW, set_at,
 		"when live is live: end (default), peak (when most\n"
-		"bytes were alive in the chosen heaps) or seconds\n"
-		"since the start of the recording"},
+		"bytes were alive in the chosen heaps), seconds\n"
+		"since the start of the recording or mark:NAME"},
 	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
 		"a native block is temporary when it is freed so\n"
 		"soon (0.1); a Java object, when the first collection\n"
 		"after its allocation finds it dead"},
 	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT, set_heaps, "both (default), java or native"},
-	{"from", 0, "SECONDS", TH_OPTIONS_VIEW, set_from,
-		"only what was allocated from this time on,\n"
-		"counted from the start of the recording"},
-	{"to", 0, "SECONDS", TH_OPTIONS_VIEW, set_to,
-		"only what was allocated before this time"},
+	{"from", 0, "TIME", TH_OPTIONS_VIEW, set_from,
+		"only what was allocated from this time on: seconds\n"
+		"from the start of the recording, or mark:NAME (see\n"
+		"ctl)"},
+	{"to", 0, "TIME", TH_OPTIONS_VIEW, set_to, "only what was allocated before this time"},
 	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
 		"only threads whose name matches the extended\n"
 		"regular expression"},

@@ -59,6 +59,9 @@ struct th_options {
 	unsigned heaps; /* bits 1 << enum th_heap */
 	double from;    /* seconds since the start of the recording */
 	double to;
+	const char *from_mark; /* its name, instead of `from`, until th_marks_resolve() */
+	const char *to_mark;
+	const char *at_mark;
 	enum th_at at;
 	double at_seconds;
 	double temporary_within; /* seconds that a native block lives at most to be temporary */

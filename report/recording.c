@@ -4,6 +4,7 @@
  */
 #include "report/recording.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/allocate.h"
@@ -67,6 +68,7 @@ free_tables(struct th_recording *recording)
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
+	free(recording->marks);
 	free(recording->symbols);
 }
 
@@ -119,6 +121,29 @@ uint64_t
 th_recording_interval(const struct th_recording *recording)
 {
 	return th_reader_header(recording->reader)->interval;
+}
+
+uint64_t
+th_recording_gap(const struct th_recording *recording, enum th_heap heap)
+{
+	size_t count = recording->samples[heap].items_count;
+
+	if (!count)
+		return th_recording_interval(recording);
+	return (uint64_t)llround(recording->gaps[heap] / (double)count);
+}
+
+bool
+th_recording_find_mark(
+	const struct th_recording *recording, const char *name, uint64_t *time_ret)
+{
+	for (size_t i = recording->marks_count; i-- > 0;) {
+		if (th_text_equals(recording->marks[i].name, name)) {
+			*time_ret = recording->marks[i].time;
+			return true;
+		}
+	}
+	return false;
 }
 
 double

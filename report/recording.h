@@ -135,6 +135,12 @@ struct th_collection_info {
 	struct th_text kind;
 };
 
+/* A moment that was given a name. */
+struct th_mark_info {
+	uint64_t time;
+	struct th_text name;
+};
+
 struct th_heap_use_info {
 	uint64_t time;
 	uint64_t used;
@@ -190,6 +196,7 @@ struct th_recording {
 
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_map interval_ids;
+	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
 	struct th_samples samples[TH_HEAPS];
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
@@ -198,6 +205,7 @@ struct th_recording {
 	TH_ARRAY(struct th_collection_info, collections);
 	TH_ARRAY(struct th_heap_use_info, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
+	TH_ARRAY(struct th_mark_info, marks);
 
 	uint64_t records;
 	uint64_t torn;        /* reserved, never committed */
@@ -220,6 +228,16 @@ struct th_text th_recording_setting(const struct th_recording *recording, const 
 
 /* Mean bytes between samples that the recording was set to; 0 = every allocation. [offline] */
 uint64_t th_recording_interval(const struct th_recording *recording);
+
+/*
+ * Mean bytes between the samples of a heap as the recording came out, with what the rate control
+ * did to it: the mean of interval / keep.  Without samples the interval it was set to. [offline]
+ */
+uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap heap);
+
+/* The time of the last mark of that name; false: there is none. [offline] */
+bool th_recording_find_mark(
+	const struct th_recording *recording, const char *name, uint64_t *time_ret);
 
 /* Bytes between samples when this sample was drawn. [offline] */
 static inline uint64_t

@@ -198,6 +198,16 @@ intern_interval(struct th_recording *recording, uint64_t interval)
 	return index;
 }
 
+static void
+add_gap(struct th_recording *recording, enum th_heap heap, const struct th_sample *sample,
+	uint64_t interval)
+{
+	/* Every allocation was looked at: what is thinned is counted in blocks like this one. */
+	uint64_t alone = sample->keep < 1 ? sample->size : 0;
+
+	recording->gaps[heap] += (double)(interval ? interval : alone) / (double)sample->keep;
+}
+
 static bool
 add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample sample,
 	uint64_t interval)
@@ -207,6 +217,7 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 	if (index >> 24)
 		return false;
 	sample.interval = index & 0xffffff;
+	add_gap(recording, heap, &sample, interval);
 	th_array_append(&recording->samples[heap], items, sample);
 	saw_time(recording, sample.time);
 	return true;
@@ -352,6 +363,37 @@ on_heap_use(struct th_recording *recording, const struct th_record *record,
 	return true;
 }
 
+/* What the rate control did stands in every sample. */
+static bool
+on_rate(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	saw_time(recording, event->rate.time);
+	return true;
+}
+
+static bool
+on_control(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	saw_time(recording, event->control.time);
+	return true;
+}
+
+static bool
+on_mark(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_mark_info mark = {event->mark.time, event->mark.name};
+
+	(void)record;
+	th_array_append(recording, marks, mark);
+	saw_time(recording, mark.time);
+	return true;
+}
+
 static bool
 on_symbol(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -417,6 +459,9 @@ static handler *const handlers[] = {
 	[TH_EVENT_JAVA_LOST] = on_java_lost,
 	[TH_EVENT_JAVA_LEVEL] = on_java_level,
 	[TH_EVENT_SYMBOL] = on_symbol,
+	[TH_EVENT_RATE] = on_rate,
+	[TH_EVENT_CONTROL] = on_control,
+	[TH_EVENT_MARK] = on_mark,
 };
 #define HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

@@ -516,6 +516,7 @@ init_header(struct th_log_header *header, const struct th_log_identity *identity
 	header->tail = TH_LOG_HEADER_BYTES;
 	header->limit = FIRST_CHUNK;
 	header->interval = identity->interval;
+	header->rate = identity->rate;
 	header->counter_count = TH_COUNTER_COUNT;
 	memcpy(header->magic, TH_LOG_MAGIC, sizeof(header->magic));
 }

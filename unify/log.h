@@ -26,6 +26,7 @@ enum th_log_status {
 struct th_log_identity {
 	uint64_t process_start; /* field 22 of /proc/self/stat */
 	uint64_t interval;
+	uint64_t rate; /* samples a second; 0 = no cap */
 };
 
 /*

@@ -72,7 +72,8 @@ enum th_log_state {
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
 	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
-	X(SELF_MEMORY_BYTES, self_memory_bytes, "tables of the library in memory, bytes")
+	X(SELF_MEMORY_BYTES, self_memory_bytes, "tables of the library in memory, bytes")      \
+	X(RATE_THINNED, rate_thinned, "samples left out to stay below the rate; others weigh more")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -81,6 +82,34 @@ enum th_log_counter {
 		TH_COUNTER_COUNT
 };
 #define TH_LOG_COUNTER_SLOTS 128
+
+/*
+ * The control page.  Somebody who may write the file asks for something: holds flock(LOCK_EX) on
+ * it, writes verb, value and name, and then counts `asked` up.  The library does it, writes the
+ * answer and sets `served` to the number of the request.
+ */
+enum th_control_verb {
+	TH_CONTROL_INTERVAL = 1, /* mean bytes between samples: `value` */
+	TH_CONTROL_RATE = 2,     /* samples a second: `value` */
+	TH_CONTROL_MARK = 3,     /* this moment is called `name` */
+};
+enum th_control_answer { TH_CONTROL_DONE = 0, TH_CONTROL_REFUSED = 1, TH_CONTROL_UNKNOWN = 2 };
+#define TH_CONTROL_NAME_MAX 64
+
+struct th_log_control {
+	/* Written by who asks. */
+	uint32_t asked; /* atomic: requests so far */
+	uint32_t verb;  /* enum th_control_verb */
+	uint64_t value;
+	char name[TH_CONTROL_NAME_MAX]; /* NUL-terminated */
+	/* Written by the library, atomic. */
+	uint32_t served;   /* the last request that was taken up */
+	uint32_t answer;   /* enum th_control_answer, to it */
+	uint64_t interval; /* in force: the rate control may have raised it */
+	uint64_t due;      /* samples due in the last second */
+	uint64_t kept;     /* and kept */
+	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
+};
 
 struct th_log_header {
 	char magic[8];             /* TH_LOG_MAGIC, written last at creation */
@@ -93,12 +122,13 @@ struct th_log_header {
 	uint64_t start_monotonic;  /* CLOCK_MONOTONIC at creation, nanoseconds */
 	uint64_t tail;             /* atomic: file offset at which the next record is reserved */
 	uint64_t limit;            /* atomic: file offset up to which space is allocated */
-	uint64_t interval;         /* control: mean bytes between samples; 0 = every allocation */
-	uint64_t rate;             /* control: target samples per second; 0 = no cap */
-	uint32_t paused;           /* control */
+	uint64_t interval;         /* atomic: mean bytes between samples as set; 0 = all */
+	uint64_t rate;             /* atomic: samples a second as set; 0 = no cap */
+	uint32_t paused;           /* has no effect yet */
 	uint32_t counter_count;    /* how many of `counters` this writer knows */
 	uint64_t reserved[18];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
+	struct th_log_control control;
 };
 
 struct th_log_record {
@@ -176,7 +206,10 @@ enum th_content_type {
 	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is not followed")      \
 	E(22, JAVA_LEVEL, java_level, "Java level",                                            \
 		"From now on only one of 2^level sampled Java objects is followed")            \
-	E(23, SYMBOL, symbol, "Symbol", "Name of a function that its module may not tell")
+	E(23, SYMBOL, symbol, "Symbol", "Name of a function that its module may not tell")     \
+	E(24, RATE, rate, "Rate", "What the last second or more of the rate control came to")  \
+	E(25, CONTROL, control, "Control", "A setting was changed while the process ran")      \
+	E(26, MARK, mark, "Mark", "A moment that somebody gave a name")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -303,6 +336,19 @@ enum th_content_type {
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
+	F(TEXT, NONE, name, "Name")
+#define TH_FIELDS_RATE(F)                                                                      \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, interval, "Sampling interval from now on")                               \
+	F(U64, COUNT, target, "Samples a second to stay below; 0 = no cap")                    \
+	F(U64, COUNT, due, "Samples that were due since the last such event")                  \
+	F(U64, COUNT, kept, "Samples that were kept of them")
+#define TH_FIELDS_CONTROL(F)                                                                   \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, NONE, value, "New value")                                                       \
+	F(TEXT, NONE, name, "Setting")
+#define TH_FIELDS_MARK(F)                                                                      \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 

@@ -11,10 +11,12 @@
 
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/control.h"
 #include "unify/live.h"
 #include "unify/log.h"
 #include "unify/memory.h"
 #include "unify/module.h"
+#include "unify/rate.h"
 #include "unify/stack_table.h"
 #include "unify/thread.h"
 
@@ -50,6 +52,11 @@ static struct {
 	uint32_t in_flight;                  /* atomic: captures under way */
 	const struct th_java_provider *java; /* atomic */
 	struct scratch *scratch;             /* SCRATCH_COUNT of them */
+	struct th_rate rate;
+	struct th_spinlock rolling; /* of the rate's writer */
+	uint64_t rate_logged;       /* when a RATE was written; of the rate's writer */
+	uint64_t due_logged;        /* the rate's counts then */
+	uint64_t kept_logged;
 } recorder;
 
 const struct th_recorder_settings *
@@ -91,6 +98,8 @@ bool
 th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
+	th_rate_init(&recorder.rate, settings->rate, settings->interval);
+	recorder.rate_logged = th_clock_now();
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
 	th_store_release(&recorder.state, RECORDING);
@@ -171,10 +180,77 @@ th_recorder_reset(void)
 	recorder.in_flight = 0;
 	recorder.java = NULL;
 	recorder.scratch = NULL;
+	recorder.rolling.held = 0;
+	recorder.due_logged = 0;
+	recorder.kept_logged = 0;
 	th_live_reset();
 	th_stack_table_reset();
 	forget_modules();
 	th_thread_reset();
+}
+
+/* Rate */
+
+uint64_t
+th_recorder_interval(void)
+{
+	return th_rate_interval(&recorder.rate);
+}
+
+/* Once a second, when anything was due.  Of the rate's writer. */
+static void
+log_rate(uint64_t now)
+{
+	uint64_t due = th_load_relaxed(&recorder.rate.population);
+	uint64_t kept = th_load_relaxed(&recorder.rate.kept);
+	struct th_event_rate event = {
+		.time = now,
+		.interval = th_rate_interval(&recorder.rate),
+		.target = th_load_relaxed(&recorder.rate.target),
+		.due = due - recorder.due_logged,
+		.kept = kept - recorder.kept_logged,
+	};
+
+	if (now - recorder.rate_logged < TH_NS_PER_S)
+		return;
+	recorder.rate_logged = now;
+	if (!event.due || !th_log_append(TH_EVENT_RATE, &event, NULL, 0))
+		return;
+	recorder.due_logged = due;
+	recorder.kept_logged = kept;
+}
+
+static void
+roll(uint64_t now)
+{
+	if (!th_rate_is_due(&recorder.rate, now) || !th_trylock(&recorder.rolling))
+		return;
+	th_rate_roll(&recorder.rate, now);
+	th_control_poll(&recorder.rate, now);
+	log_rate(now);
+	th_unlock(&recorder.rolling);
+}
+
+void
+th_recorder_roll(void)
+{
+	if (th_load_relaxed(&recorder.state) == RECORDING)
+		roll(th_clock_now());
+}
+
+bool
+th_recorder_keeps(struct th_thread_record *record, double *keep_ret)
+{
+	uint64_t now = th_clock_now();
+
+	roll(now);
+	*keep_ret = th_rate_count(&recorder.rate, now);
+	if (*keep_ret < 1 && th_random_unit(&record->random) > *keep_ret) {
+		th_log_count(TH_COUNTER_RATE_THINNED, 1);
+		return false;
+	}
+	th_rate_keep(&recorder.rate);
+	return true;
 }
 
 /* Scratch */
@@ -436,7 +512,6 @@ record_native(struct th_thread_record *record, struct th_event_native_alloc *eve
 {
 	event->time = th_clock_now();
 	event->interval = record->interval;
-	event->keep = 1;
 	event->thread = record->id;
 	event->stack = current_stack(registers, record->id, TH_HEAP_NATIVE);
 	if (event->stack) {
@@ -453,7 +528,7 @@ record_native(struct th_thread_record *record, struct th_event_native_alloc *eve
 static bool
 first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
 {
-	th_thread_draw(record, recorder.settings.interval, bytes - size);
+	th_thread_draw(record, th_recorder_interval(), bytes - size);
 	return th_countdown_take(&th_thread.guarded_countdown, size);
 }
 
@@ -468,8 +543,9 @@ visit(struct th_event_native_alloc *event, const struct th_registers *registers)
 	}
 	if (!record->has_drawn && !first_draw(record, event->thread_bytes, event->size))
 		return;
-	record_native(record, event, registers);
-	th_thread_draw(record, recorder.settings.interval, event->thread_bytes);
+	if (th_recorder_keeps(record, &event->keep))
+		record_native(record, event, registers);
+	th_thread_draw(record, th_recorder_interval(), event->thread_bytes);
 }
 
 __attribute__((noinline)) void
@@ -566,7 +642,7 @@ th_recorder_java(const struct th_java_object *object)
 	struct th_event_java_alloc event = {
 		.size = object->size,
 		.interval = object->interval,
-		.keep = 1,
+		.keep = object->keep,
 		.thread_bytes = object->thread_bytes,
 		.class = object->class_id,
 		.flags = object->flags,

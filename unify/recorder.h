@@ -17,8 +17,11 @@
 #include "unify/log_format.h"
 #include "unify/unwind.h"
 
+struct th_thread_record;
+
 struct th_recorder_settings {
 	uint64_t interval; /* mean bytes between samples; 0 = every allocation */
+	uint64_t rate;     /* samples a second to stay below, both heaps together; 0 = no cap */
 	uint32_t depth;    /* frames per stack; the root end of deeper ones is cut */
 	bool native;       /* sample the C heap */
 	bool java;         /* sample the Java heap */
@@ -73,6 +76,18 @@ bool th_recorder_start(const struct th_recorder_settings *settings);
 /* Ends recording; captures in flight are waited for, at most a second. [any] */
 void th_recorder_stop(void);
 
+/*
+ * Mean bytes between samples at present: the rate control moves it, never below the setting.
+ * [any]
+ */
+uint64_t th_recorder_interval(void);
+
+/*
+ * Lets the rate control look at the time and at the control page.  Who has a sample due does so,
+ * too. [any]
+ */
+void th_recorder_roll(void);
+
 /* Brings the counters in the log's header up to date. [any] */
 void th_recorder_refresh(void);
 
@@ -109,9 +124,16 @@ struct th_java_object {
 	uint64_t size;
 	uint64_t interval;
 	uint64_t thread_bytes; /* exact; 0 = unknown */
+	double keep;           /* from th_recorder_keeps() */
 	uint32_t class_id;
 	uint32_t flags; /* enum th_java_alloc_flag */
 };
+
+/*
+ * A sample is due on the calling thread: whether the rate control lets it be recorded, and the
+ * probability with which it did.  The guard must be held. [in-malloc]
+ */
+bool th_recorder_keeps(struct th_thread_record *record, double *keep_ret);
 
 /* Records it; returns the sample's id, 0 if it was dropped.  [jvmti] */
 uint64_t th_recorder_java(const struct th_java_object *object);

@@ -199,7 +199,7 @@ th_thread_record(void)
 	record->has_drawn = false;
 	record->java_before = 0;
 	record->java_bytes = 0;
-	record->java_interval = 0;
+	record->java_interval = TH_INTERVAL_UNKNOWN;
 	record->native_bytes_logged = 0;
 	record->java_bytes_logged = 0;
 	record->logged = false;

@@ -20,6 +20,9 @@
 /* Longest name kept, with the terminator; Java names may be longer and are cut. */
 #define TH_THREAD_NAME_MAX 64
 
+/* A countdown that was drawn by nobody knows what rules. */
+#define TH_INTERVAL_UNKNOWN UINT64_MAX
+
 struct th_thread_record {
 	uint32_t id;  /* 1.., dense */
 	uint32_t tid; /* of the kernel */
@@ -40,8 +43,9 @@ struct th_thread_record {
 	void *java_thread; /* atomic: its thread in the VM; NULL when it has none, or no more */
 	/* The VM's count of this thread's bytes minus ours, modulo 2^64. */
 	uint64_t java_before;
-	uint64_t java_bytes;    /* ours, when the thread last left the VM */
-	uint64_t java_interval; /* in force when we drew the Java countdown; 0 = we did not */
+	uint64_t java_bytes; /* ours, when the thread last left the VM */
+	uint64_t
+		java_interval; /* in force when the Java countdown was drawn, as far as known */
 	/* Owner: the agent thread. */
 	uint64_t native_bytes_logged;
 	uint64_t java_bytes_logged;

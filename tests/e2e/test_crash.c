@@ -56,7 +56,8 @@ die(const char *way, const char *interval, struct death *ret)
 	th_command_run(
 		&(struct th_command){
 			.arguments = TH_WORDS(PROGRAM, way, counters, BLOCKS),
-			.environment = TH_WORDS("LD_PRELOAD=" TH_LIBRARY, output, setting),
+			.environment = TH_WORDS(
+				"LD_PRELOAD=" TH_LIBRARY, "TWINHEAP_RATE=0", output, setting),
 			.directory = ret->directory,
 		},
 		&ret->outcome);

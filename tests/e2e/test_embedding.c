@@ -230,8 +230,8 @@ check_leaving(const struct th_jdk *jdk, const char *way, int status)
 		&(struct th_command){
 			.arguments = TH_WORDS(jdk->java, "-cp", PROGRAMS "/programs.jar",
 				"Leave", way, LEAVE_COUNT),
-			.environment = TH_WORDS(
-				"LD_PRELOAD=" TH_LIBRARY, output, "TWINHEAP_INTERVAL=64k"),
+			.environment = TH_WORDS("LD_PRELOAD=" TH_LIBRARY, output,
+				"TWINHEAP_INTERVAL=64k", "TWINHEAP_RATE=0"),
 		},
 		&recording.outcome);
 	assert_int_equal(recording.outcome.status, status);

@@ -377,6 +377,57 @@ test_live_table_full(void **state)
 	log_image_close(&image);
 }
 
+/* --- the rate, asked for through the control page --------------------------------------------- */
+
+static void
+ask_for_rate(uint64_t rate)
+{
+	struct th_log_control *control = &th_log_header()->control;
+
+	control->verb = TH_CONTROL_RATE;
+	control->value = rate;
+	control->asked++;
+	th_guard_enter();
+	th_recorder_roll();
+	th_guard_leave();
+	assert_int_equal(control->served, control->asked);
+	assert_int_equal(control->answer, TH_CONTROL_DONE);
+}
+
+/* What is due is either recorded, with the probability of that, or counted as left out. */
+static void
+test_rate_thins(void **state)
+{
+	const uintptr_t count = 50000;
+	struct log_image image;
+	uint64_t kept, thinned = 0;
+
+	(void)state;
+	recorder_start(0, DEPTH, LARGE);
+	ask_for_rate(100);
+	for (uintptr_t i = 0; i < count; i++)
+		recorder_allocate(recorder_block(i), 100);
+	kept = recorder_counter(TH_COUNTER_NATIVE_SAMPLES);
+	assert_int_equal(kept + recorder_counter(TH_COUNTER_RATE_THINNED), count);
+	/* The first fifth of the target is free, and a second takes no more than 1.1 of it. */
+	assert_in_range(kept, 20, count / 50);
+	log_image_open(&image);
+	assert_int_equal(log_image_count(&image, TH_EVENT_CONTROL), 1);
+	assert_int_equal(log_image_count(&image, TH_EVENT_NATIVE_ALLOC), kept);
+	for (size_t i = 0; i < kept; i++) {
+		const struct th_event_native_alloc *event = log_image_get(
+			&image, TH_EVENT_NATIVE_ALLOC, i);
+
+		assert_true(event->keep > 0 && event->keep <= 1);
+		/* Bytes of those left out are counted like any other. */
+		assert_int_equal(
+			event->thread_bytes, 100 * (event->address - 0x10000 + 16) / 16);
+		thinned += event->keep < 1;
+	}
+	assert_true(thinned > 0);
+	log_image_close(&image);
+}
+
 /* --- the Java heap ---------------------------------------------------------------------------- */
 
 static void
@@ -385,6 +436,7 @@ test_java_sample(void **state)
 	const struct th_java_object object = {.size = 4096,
 		.interval = 524288,
 		.thread_bytes = 99999,
+		.keep = 0.25,
 		.class_id = 5,
 		.flags = TH_JAVA_FIRST_OF_TLAB};
 	struct log_image image;
@@ -399,7 +451,7 @@ test_java_sample(void **state)
 	const struct th_event_java_alloc *event = log_image_get(&image, TH_EVENT_JAVA_ALLOC, 0);
 	assert_int_equal(event->size, 4096);
 	assert_int_equal(event->interval, 524288);
-	assert_true(event->keep == 1);
+	assert_true(event->keep == 0.25);
 	assert_int_equal(event->thread_bytes, 99999);
 	assert_int_equal(event->class, 5);
 	assert_int_equal(event->flags, TH_JAVA_FIRST_OF_TLAB);
@@ -559,6 +611,7 @@ main(void)
 		CASE(test_log_full),
 		CASE(test_stacks_of_a_full_log_are_written_later),
 		CASE(test_live_table_full),
+		CASE(test_rate_thins),
 		CASE(test_java_sample),
 		CASE(test_java_heap_off),
 		CASE(test_concurrent_threads),

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request is written field by field and counted last, under a lock on the file that only tools
+ * take.  The process looks at the page every 10 ms while it samples, with a JVM at least every
+ * 20 ms; without one it looks when its next sample is due, so that a request to a process that
+ * allocates nothing waits, and comes before whatever is sampled next.
+ */
+#include "report/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/size.h"
+#include "report/format.h"
+#include "report/running.h"
+
+/* The answer is waited for this long, in steps. */
+#define WAIT_MS 1000
+#define STEP_MS 2
+
+static const char help[] =
+	"usage: twinheap ctl PID|LOG COMMAND\n"
+	"\n"
+	"Asks a recording that is under way for something.\n"
+	"\n"
+	"  status            what it does at present (the default)\n"
+	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples every\n"
+	"                    allocation\n"
+	"  rate N            samples a second to stay below, in both heaps together; 0 = no "
+	"cap\n"
+	"  mark NAME         gives this moment a name, for --from mark:NAME\n"
+	"\n"
+	"Whoever may write the log may ask. What was asked for stands in the log.\n";
+
+static const char list_help[] = "usage: twinheap list\n"
+				"\n"
+				"Shows the recordings under way that this user may see.\n";
+
+struct request {
+	enum th_control_verb verb;
+	uint64_t value;
+	const char *name;
+};
+
+/* The recording that a command is about. */
+struct target {
+	char *path;
+	int descriptor;
+	struct th_log_header header;
+};
+
+/* Finding it */
+
+static bool
+is_pid(const char *text)
+{
+	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
+}
+
+static struct th_error *
+find_path(const char *text, char **path_ret)
+{
+	struct stat status;
+
+	if (!is_pid(text) || !stat(text, &status)) {
+		*path_ret = strdup(text);
+		return NULL;
+	}
+	*path_ret = th_running_log((pid_t)atoi(text));
+	if (*path_ret)
+		return NULL;
+	return th_error_create(TH_ERROR_UNREADABLE,
+		"process %s: is not recorded, or belongs to another user", text);
+}
+
+static struct th_error *
+open_target(const char *text, bool may_write, struct target *ret)
+{
+	struct th_error *error = find_path(text, &ret->path);
+
+	ret->descriptor = -1;
+	if (!error)
+		error = th_running_open(ret->path, may_write, &ret->descriptor, &ret->header);
+	if (!error && may_write && ret->header.state != TH_LOG_RECORDING)
+		error = th_error_create(
+			TH_ERROR_UNREADABLE, "%s: the recording has ended", ret->path);
+	return error;
+}
+
+static void
+close_target(struct target *target)
+{
+	if (target->descriptor >= 0)
+		close(target->descriptor);
+	free(target->path);
+}
+
+/* Asking */
+
+static bool
+write_field(const struct target *target, size_t offset, const void *bytes, size_t count)
+{
+	off_t at = (off_t)(offsetof(struct th_log_header, control) + offset);
+
+	return pwrite(target->descriptor, bytes, count, at) == (ssize_t)count;
+}
+
+/* The count last, so that the process finds the rest written. */
+static bool
+write_request(const struct target *target, const struct request *request, uint32_t number)
+{
+	char name[TH_CONTROL_NAME_MAX] = "";
+	uint32_t verb = request->verb;
+
+	if (request->name)
+		snprintf(name, sizeof(name), "%s", request->name);
+	return write_field(
+		       target, offsetof(struct th_log_control, verb), &verb, sizeof(verb)) &&
+	       write_field(target, offsetof(struct th_log_control, value), &request->value,
+		       sizeof(request->value)) &&
+	       write_field(target, offsetof(struct th_log_control, name), name, sizeof(name)) &&
+	       write_field(
+		       target, offsetof(struct th_log_control, asked), &number, sizeof(number));
+}
+
+/* Waits until the process has taken up request `number`; false: it has not, so far. */
+static bool
+wait_until_served(struct target *target, uint32_t number)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+
+	for (int i = 0; i < WAIT_MS / STEP_MS; i++) {
+		if (!th_running_read(target->descriptor, &target->header))
+			return false;
+		if (target->header.control.served == number)
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
+}
+
+static struct th_error *
+check_answer(const struct target *target)
+{
+	switch (target->header.control.answer) {
+	case TH_CONTROL_DONE:
+		return NULL;
+	case TH_CONTROL_UNKNOWN:
+		return th_error_create(TH_ERROR_USAGE,
+			"%s: the process has an older library, which cannot do that",
+			target->path);
+	default:
+		return th_error_create(TH_ERROR_USAGE, "%s: refused", target->path);
+	}
+}
+
+static struct th_error *
+ask(struct target *target, const struct request *request)
+{
+	if (flock(target->descriptor, LOCK_EX) ||
+		!th_running_read(target->descriptor, &target->header))
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
+	uint32_t number = target->header.control.asked;
+	if (!wait_until_served(target, number))
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: the process has not taken up an earlier request: it allocates "
+			"nothing, or has ended",
+			target->path);
+	if (!write_request(target, request, ++number))
+		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
+	if (wait_until_served(target, number))
+		return check_answer(target);
+	if (th_running_is_alive(&target->header))
+		puts("asked; it is done before the next sample, the process allocates nothing "
+		     "now");
+	else
+		return th_error_create(
+			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
+	return NULL;
+}
+
+/* Showing */
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static double
+seconds_recorded(const struct th_log_header *header)
+{
+	uint64_t now = now_ns();
+
+	return now > header->start_monotonic ? (double)(now - header->start_monotonic) / 1e9
+					     : 0;
+}
+
+static uint64_t
+samples(const struct th_log_header *header)
+{
+	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
+	       header->counters[TH_COUNTER_JAVA_SAMPLES];
+}
+
+static const char *
+state_of(const struct th_log_header *header)
+{
+	if (header->state == TH_LOG_COMPLETE)
+		return "complete";
+	return th_running_is_alive(header) ? "recording" : "ended";
+}
+
+static void
+print_bytes_setting(const char *label, uint64_t interval)
+{
+	if (interval)
+		printf("%s one sample per %s", label,
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	else
+		printf("%s every allocation", label);
+}
+
+static void
+print_status(const struct target *target)
+{
+	const struct th_log_header *header = &target->header;
+	const struct th_log_control *control = &header->control;
+
+	printf("pid %u, %s, log %s\n", header->pid, state_of(header), target->path);
+	printf("recorded %s, %s samples, %s\n",
+		th_format_seconds(seconds_recorded(header)).text,
+		th_format_count(samples(header)).text,
+		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
+	print_bytes_setting("interval", header->interval);
+	if (control->looked && control->interval != header->interval)
+		print_bytes_setting("; at this load", control->interval);
+	if (header->rate)
+		printf("\nrate at most %s samples a second",
+			th_format_count(header->rate).text);
+	else
+		printf("\nrate without a cap");
+	/* What is older says nothing of the present. */
+	bool is_fresh = control->looked + 1000000000u > now_ns();
+	printf("; in the last second %s due, %s kept\n",
+		th_format_count(is_fresh ? control->due : 0).text,
+		th_format_count(is_fresh ? control->kept : 0).text);
+}
+
+/* The command line */
+
+static struct th_error *
+bad_value(const char *command, const char *value, const char *expected)
+{
+	return th_error_create(
+		TH_ERROR_USAGE, "ctl: %s %s: expected %s", command, value, expected);
+}
+
+/* The words of a command as a request. */
+static struct th_error *
+parse_request(const char *command, const char *value, struct request *ret)
+{
+	*ret = (struct request){0};
+	if (!strcmp(command, "interval")) {
+		ret->verb = TH_CONTROL_INTERVAL;
+		if (!th_size_parse(value, &ret->value) || ret->value > INT32_MAX)
+			return bad_value(command, value, "a size up to 2147483647");
+	} else if (!strcmp(command, "rate")) {
+		ret->verb = TH_CONTROL_RATE;
+		if (!is_pid(value) || (ret->value = strtoull(value, NULL, 10)) > 1000000)
+			return bad_value(command, value, "a number up to 1000000");
+	} else if (!strcmp(command, "mark")) {
+		ret->verb = TH_CONTROL_MARK;
+		ret->name = value;
+		if (!value[0] || strlen(value) >= TH_CONTROL_NAME_MAX)
+			return bad_value(command, value, "a name of 1 to 63 bytes");
+	} else {
+		return th_error_create(
+			TH_ERROR_USAGE, "ctl: %s: no such command, see ctl --help", command);
+	}
+	return NULL;
+}
+
+static struct th_error *
+control(int argc, char **argv)
+{
+	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
+	struct request request;
+	struct target target = {.descriptor = -1};
+	struct th_error *error = NULL;
+
+	if (!is_status && argc != 4)
+		return th_error_create(TH_ERROR_USAGE,
+			"ctl: expected PID|LOG and a command with its value, see ctl --help");
+	if (!is_status)
+		error = parse_request(argv[2], argv[3], &request);
+	if (!error)
+		error = open_target(argv[1], !is_status, &target);
+	if (!error && is_status)
+		print_status(&target);
+	else if (!error)
+		error = ask(&target, &request);
+	close_target(&target);
+	return error;
+}
+
+static bool
+wants_help(int argc, char **argv)
+{
+	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
+}
+
+int
+th_control_main(int argc, char **argv)
+{
+	if (wants_help(argc, argv)) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (argc < 2)
+		return th_error_report(th_error_create(
+			TH_ERROR_USAGE, "ctl: which recording? see ctl --help"));
+	return th_error_report(control(argc, argv));
+}
+
+/* List */
+
+static void
+print_row(pid_t pid, const char *path)
+{
+	struct target target = {.descriptor = -1};
+	struct th_error *error = th_running_open(
+		path, false, &target.descriptor, &target.header);
+
+	if (error) {
+		th_error_destroy(error);
+		return;
+	}
+	char *command = th_running_command(pid);
+	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid, "recording",
+		th_format_seconds(seconds_recorded(&target.header)).text,
+		th_format_count(samples(&target.header)).text,
+		th_format_number((double)target.header.tail, TH_UNIT_BYTES).text);
+	th_format_cut(stdout, command, 60);
+	printf("\n%9s%s\n", "", path);
+	free(command);
+	close(target.descriptor);
+}
+
+static void
+list(void)
+{
+	struct th_running_pids all;
+	bool any = false;
+
+	th_running_find_pids(&all);
+	for (size_t i = 0; i < all.pids_count; i++) {
+		char *path = th_running_log(all.pids[i]);
+
+		if (path && !any)
+			printf("%7s  %-9s  %12s  %9s  %9s  %s\n", "PID", "STATE", "DURATION",
+				"SAMPLES", "LOG", "COMMAND");
+		if (path)
+			print_row(all.pids[i], path);
+		any |= path != NULL;
+		free(path);
+	}
+	if (!any)
+		puts("nothing is being recorded");
+	free(all.pids);
+}
+
+int
+th_list_main(int argc, char **argv)
+{
+	if (wants_help(argc, argv)) {
+		fputs(list_help, stdout);
+		return 0;
+	}
+	if (argc > 1)
+		return th_error_report(th_error_create(
+			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]));
+	list();
+	return 0;
+}

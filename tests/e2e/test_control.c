@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rate control and the control page in real processes: a JVM that goes from idle to as fast as
+ * it can and back, and recordings whose settings are changed while they run.
+ */
+#include "tests/e2e/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/e2e/dump.h"
+
+#define PROGRAMS TH_TEST_BUILD "/tests/programs"
+#define TARGET 300
+/* The rate control promises this in any second after its first window of 10 ms. */
+#define RATE_MOST (1.1 * TARGET)
+#define FIRST_WINDOW 0.01
+/* The sampler of JDK 11 is biased beyond repair. */
+#define FIRST_WITH_FAIR_SAMPLER 17
+#define WIDENED 2
+/* Requests that are taken up within this time, start of the tool included. */
+#define TAKEN_UP_NS 100e6
+#define CHANGES 10
+
+static int
+compare_times(const void *a, const void *b)
+{
+	double left = *(const double *)a;
+	double right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Times of all samples, in order; to be freed. */
+static double *
+sample_times(const char *log, size_t *count_ret)
+{
+	static const char *const events[] = {"native_alloc", "java_alloc"};
+	double *times = NULL;
+	size_t count = 0;
+	struct th_dump dump;
+
+	th_dump_init(&dump, log);
+	for (size_t i = 0; i < 2; i++) {
+		th_dump_rewind(&dump);
+		while (th_dump_next(&dump, events[i])) {
+			const char *at = strstr(dump.line, " time=+");
+
+			assert_non_null(at);
+			times = realloc(times, (count + 1) * sizeof(*times));
+			assert_non_null(times);
+			times[count++] = strtod(at + strlen(" time=+"), NULL);
+		}
+	}
+	th_dump_deinit(&dump);
+	assert_true(count > 0);
+	qsort(times, count, sizeof(*times), compare_times);
+	*count_ret = count;
+	return times;
+}
+
+/* The most samples in any second, after the first window. */
+static size_t
+most_in_a_second(const char *log)
+{
+	size_t count, first = 0, most = 0;
+	double *times = sample_times(log, &count);
+
+	while (first < count && times[first] < times[0] + FIRST_WINDOW)
+		first++;
+	for (size_t i = first; i < count; i++) {
+		while (times[first] <= times[i] - 1)
+			first++;
+		if (i - first + 1 > most)
+			most = i - first + 1;
+	}
+	free(times);
+	return most;
+}
+
+/* The trace: load, rate and interval of every second. */
+static void
+print_trace(const char *log)
+{
+	struct th_dump dump;
+
+	th_dump_init(&dump, log);
+	while (th_dump_next(&dump, "rate"))
+		print_message("  due %6llu, kept %3llu, interval %9llu\n",
+			(unsigned long long)th_dump_number(&dump, "due"),
+			(unsigned long long)th_dump_number(&dump, "kept"),
+			(unsigned long long)th_dump_number(&dump, "interval"));
+	th_dump_deinit(&dump);
+}
+
+static void
+idle_and_back(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(jdk->java, "-Xmx300m", "-cp",
+				PROGRAMS "/programs.jar", "Surge", "1.5:20", "2.5:0", "2:20"),
+			.settings = TH_WORDS("TWINHEAP_RATE=300", "TWINHEAP_SEED=1"),
+		},
+		&recording);
+	th_recording_load(&recording);
+	print_trace(recording.log);
+	size_t most = most_in_a_second(recording.log);
+	print_message("  at most %zu in a second\n", most);
+	assert_true(most <= RATE_MOST);
+	assert_true(th_recording_total(&recording, "java", "alloc_bytes").samples >= TARGET);
+	assert_true(th_recording_counter(&recording, "rate_thinned") > 0);
+	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
+		th_recording_check_sites(&recording, "java", "alloc_bytes", WIDENED);
+	th_recording_deinit(&recording);
+}
+
+/* A script beside a recorded program; $pid and $tool are set, and `ask` prints how long it took. */
+#define SCRIPT                                                                        \
+	"tool=" TH_TOOL "\n"                                                          \
+	"ask() { from=$(date +%s%N); $tool ctl \"$@\" || exit 1; to=$(date +%s%N);\n" \
+	"\techo \"{\\\"took\\\": $((to - from))}\"; }\n"                              \
+	"LD_PRELOAD=" TH_LIBRARY " \"$@\" &\n"                                        \
+	"pid=$!\n"                                                                    \
+	"sleep 1\n"
+
+static void
+run_beside(const char *script, const char *const *command, struct th_recording *ret)
+{
+	const char *arguments[24] = {"sh", "-c", script, "sh"};
+	size_t count = 4;
+
+	for (; *command; command++) {
+		assert_true(count + 1 < sizeof(arguments) / sizeof(arguments[0]));
+		arguments[count++] = *command;
+	}
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = arguments,
+			.settings = TH_WORDS(
+				"LD_PRELOAD", "TWINHEAP_RATE=300", "TWINHEAP_SEED=1"),
+		},
+		ret);
+}
+
+/* Takes the answers of the script out of the truth; their median, in ns. */
+static double
+take_median(struct th_recording *recording, size_t expected)
+{
+	double *times = calloc(expected, sizeof(*times));
+	size_t count = 0;
+
+	assert_non_null(times);
+	for (size_t i = json_array_size(recording->truth); i-- > 0;) {
+		const json_t *took = json_object_get(
+			json_array_get(recording->truth, i), "took");
+
+		if (!took)
+			continue;
+		assert_true(count < expected);
+		times[count++] = json_number_value(took);
+		json_array_remove(recording->truth, i);
+	}
+	assert_int_equal(count, expected);
+	qsort(times, count, sizeof(*times), compare_times);
+	double median = times[count / 2];
+	free(times);
+	return median;
+}
+
+/* Totals and shares stay right while the interval goes up and down ten times. */
+static void
+interval_is_changed(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct th_dump dump;
+
+	run_beside(SCRIPT "for interval in 1M 128k 4M 64k 512k 8M 256k 2M 32k 512k; do\n"
+			  "\task $pid interval $interval\n"
+			  "\tsleep 0.5\n"
+			  "done\n"
+			  "wait $pid\n",
+		TH_WORDS(
+			jdk->java, "-Xmx300m", "-cp", PROGRAMS "/programs.jar", "Surge", "9:4"),
+		&recording);
+	double median = take_median(&recording, CHANGES);
+	print_message("  median of answers %.1f ms\n", median / 1e6);
+	assert_true(median < TAKEN_UP_NS);
+	th_dump_init(&dump, recording.log);
+	for (int i = 0; i < CHANGES; i++) {
+		assert_true(th_dump_next(&dump, "control"));
+		assert_true(th_dump_has_text(&dump, "name", "interval"));
+	}
+	assert_int_equal(th_dump_number(&dump, "value"), 512 * 1024);
+	assert_false(th_dump_next(&dump, "control"));
+	th_dump_deinit(&dump);
+	th_recording_load(&recording);
+	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
+	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
+		th_recording_check_sites(&recording, "java", "alloc_bytes", WIDENED);
+	assert_true(most_in_a_second(recording.log) <= RATE_MOST);
+	th_recording_deinit(&recording);
+}
+
+static double
+selected_bytes(const struct th_recording *recording, const char *from, const char *to)
+{
+	char *text = th_command_output(TH_WORDS(TH_TOOL, "export", "--format", "json", "--from",
+		from, "--to", to, recording->log));
+	json_t *report = json_loads(text, 0, NULL);
+	double bytes;
+
+	assert_non_null(report);
+	bytes = th_figure_read(
+		json_object_get(json_object_get(report, "totals"), "java"), "alloc_bytes")
+			.estimate;
+	json_decref(report);
+	free(text);
+	return bytes;
+}
+
+/* Marks cut a recording where they were set: the pace before and after the second differs. */
+static void
+marks_cut(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct th_outcome outcome;
+
+	run_beside(SCRIPT "ask $pid mark early\n"
+			  "sleep 1\n"
+			  "ask $TWINHEAP_OUTPUT mark late\n"
+			  "sleep 1\n"
+			  "ask $pid mark end\n"
+			  "$tool list | grep -q $TWINHEAP_OUTPUT || exit 1\n"
+			  "$tool ctl $pid | grep -q recording || exit 1\n"
+			  "wait $pid\n",
+		TH_WORDS(jdk->java, "-cp", PROGRAMS "/programs.jar", "Surge", "6:10"),
+		&recording);
+	assert_true(take_median(&recording, 3) < TAKEN_UP_NS);
+	th_recording_load(&recording);
+	double whole = th_recording_total(&recording, "java", "alloc_bytes").estimate;
+	double early = selected_bytes(&recording, "mark:early", "mark:late");
+	double late = selected_bytes(&recording, "mark:late", "mark:end");
+	print_message("  whole %.0f, of it %.0f and %.0f\n", whole, early, late);
+	/* A second each of six, at an even pace, up to the speed of the machine. */
+	assert_true(early > whole / 24 && early < whole / 2);
+	assert_true(late > whole / 24 && late < whole / 2);
+	th_command_run(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "summary", "--from",
+						    "mark:none", recording.log)},
+		&outcome);
+	assert_int_equal(outcome.status, 2);
+	assert_non_null(strstr(outcome.errors, "has no mark \"none\""));
+	th_outcome_deinit(&outcome);
+	th_recording_deinit(&recording);
+}
+
+/* Whoever may not write the log may not ask, and an ended recording takes nothing up. */
+static void
+requests_that_are_refused(const struct th_jdk *jdk)
+{
+	static const struct {
+		const char *words[4];
+		const char *answer;
+		int status;
+	} cases[] = {
+		{{"mark", "x"}, "the recording has ended", 3},
+		{{"interval", "3G"}, "expected a size up to", 2},
+		{{"interval", "many"}, "expected a size up to", 2},
+		{{"rate", "-1"}, "expected a number up to", 2},
+		{{"mark", ""}, "expected a name", 2},
+		{{"dance", "x"}, "no such command", 2},
+		{{"mark"}, "a command with its value", 2},
+	};
+	struct th_recording recording;
+	struct stat status;
+
+	th_recording_run(
+		&(struct th_recording_plan){.arguments = TH_WORDS(jdk->java, "-version")},
+		&recording);
+	assert_int_equal(stat(recording.log, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct th_outcome outcome;
+
+		th_command_run(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "ctl",
+							    recording.log, cases[i].words[0],
+							    cases[i].words[1])},
+			&outcome);
+		assert_int_equal(outcome.status, cases[i].status);
+		assert_non_null(strstr(outcome.errors, cases[i].answer));
+		th_outcome_deinit(&outcome);
+	}
+	th_recording_deinit(&recording);
+}
+
+int
+main(void)
+{
+	const struct th_jdk_test tests[] = {
+		{"idle, 20 GB/s and back", idle_and_back, 0},
+		{"the interval is changed", interval_is_changed, 0},
+		{"marks", marks_cut, 0},
+		{"refused requests", requests_that_are_refused, 0},
+		{NULL, NULL, 0},
+	};
+
+	return th_jdk_run_tests("control", tests);
+}

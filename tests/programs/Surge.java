@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * Two threads allocate at a pace that changes, and say what each site has allocated.
+ *
+ * <pre>Surge SECONDS:PAUSE...</pre>
+ *
+ * Each argument is a phase: so many seconds with so many milliseconds of pause between rounds; 0:
+ * as fast as it goes.
+ */
+public final class Surge {
+	private static final int ROUND = 20;
+	private static final int HEADER = 16;
+	private static final int LARGE = 65536;
+	private static final int SMALL = 2048;
+	/** Small arrays for each large one. */
+	private static final int RATIO = 4;
+
+	private static volatile Object sink;
+	private static long rounds;
+
+	private Surge() {
+	}
+
+	private static void large() {
+		sink = new byte[LARGE - HEADER];
+	}
+
+	private static void small() {
+		sink = new byte[SMALL - HEADER];
+	}
+
+	private static void round() {
+		for (int i = 0; i < ROUND; i++) {
+			large();
+			for (int j = 0; j < RATIO; j++)
+				small();
+		}
+	}
+
+	private static synchronized void add(long done) {
+		rounds += done;
+	}
+
+	private static void work(double[][] phases) {
+		long done = 0;
+		try {
+			for (double[] phase : phases) {
+				long end = System.nanoTime() + (long) (phase[0] * 1e9);
+				while (System.nanoTime() < end) {
+					round();
+					done++;
+					if (phase[1] > 0)
+						Thread.sleep((long) phase[1]);
+				}
+			}
+		} catch (InterruptedException error) {
+			throw new IllegalStateException(error);
+		}
+		add(done);
+	}
+
+	private static void print(String site, long bytes, long size) {
+		System.out.printf(
+			"{\"heap\": \"java\", \"site\": \"Surge.%s\", \"bytes\": %d, \"size\": %d}%n",
+			site, bytes, size);
+	}
+
+	public static void main(String[] arguments) throws InterruptedException {
+		double[][] phases = new double[arguments.length][];
+		for (int i = 0; i < arguments.length; i++) {
+			String[] parts = arguments[i].split(":");
+			phases[i] = new double[] {Double.parseDouble(parts[0]), Double.parseDouble(parts[1])};
+		}
+		Thread[] threads = new Thread[2];
+		for (int i = 0; i < threads.length; i++) {
+			threads[i] = new Thread(() -> work(phases), "worker-" + i);
+			threads[i].start();
+		}
+		for (Thread thread : threads)
+			thread.join();
+		print("large", rounds * ROUND * LARGE, LARGE);
+		print("small", rounds * ROUND * RATIO * SMALL, SMALL);
+	}
+}
