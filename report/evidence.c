@@ -10,10 +10,6 @@
 
 #include "report/allocate.h"
 
-/* What a program builds up while it starts is no leak. */
-#define WARM_UP_PART 0.2
-/* Blocks that live less are in use, not forgotten. */
-#define OLD_PART 0.1
 /*
  * Old survivors out of the later half that growth must rest on.  Five without a death are also
  * what makes the lower limit of growth positive.
@@ -35,13 +31,6 @@
 #define ENOUGH_SAMPLES 5
 /* A place that frees this part of its objects, and does not grow, churns. */
 #define CHURN_FREES 0.5
-/*
- * How far into the time after the warm-up collections must reach to tell anything, and how far
- * those that look at old objects must to tell a leak: a cache that was filled before and drops
- * old entries since then shows by those that died.
- */
-#define HORIZON_PART (1.0 / 3)
-#define PROVEN_PART 0.5
 
 const char *
 th_verdict_name(enum th_verdict verdict)
@@ -56,100 +45,6 @@ th_verdict_name(enum th_verdict verdict)
 	default:
 		return "unclear";
 	}
-}
-
-/* Horizons */
-
-/* Whether a time lies in the part of the time after the warm-up that is meant. */
-static bool
-reaches(const struct th_horizon *horizon, uint64_t time, double part)
-{
-	double length = (double)(horizon->end - horizon->warm);
-
-	return time > horizon->warm && (double)(time - horizon->warm) >= part * length;
-}
-
-/* Bytes in use when the heap was first looked at after a time; 0 if it was not. */
-static uint64_t
-used_after(const struct th_recording *recording, uint64_t time)
-{
-	const struct th_heap_use_info *found = NULL;
-
-	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_heap_use_info *use = &recording->heap_uses[i];
-
-		if (use->time >= time && (!found || use->time < found->time))
-			found = use;
-	}
-	return found ? found->used : 0;
-}
-
-/* Bytes at least of objects from before a time that nobody found dead. */
-static double
-least_alive(const struct th_profile *profile, uint64_t births)
-{
-	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_JAVA];
-	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_JAVA];
-	struct th_estimator sum = th_calibration_empty(calibration);
-	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->end);
-
-	for (size_t i = 0; i < samples->items_count; i++) {
-		if (samples->items[i].time < births &&
-			profile->lifetimes.ends[TH_HEAP_JAVA][i] == TH_END_NEVER &&
-			th_lifetimes_follows(
-				&profile->lifetimes, TH_HEAP_JAVA, i, &profile->end))
-			th_lifetimes_add(&profile->lifetimes, calibration, &samples->items[i],
-				keep, &sum);
-	}
-	return th_estimate_bytes(&sum, NULL).low;
-}
-
-/*
- * Whether what looks alive could be: not when it is more than the whole heap in use, as under a
- * collector that does not clear references to all that died.
- */
-static bool
-is_plausible(const struct th_profile *profile, const struct th_judgement *judgement)
-{
-	uint64_t used = used_after(profile->recording, judgement->time);
-
-	return !used || least_alive(profile, judgement->births) <= (double)used;
-}
-
-static void
-set_java_horizon(struct th_horizon *horizon, const struct th_profile *profile)
-{
-	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_judgement *major = th_lifetimes_last(lifetimes, horizon->end, true);
-
-	horizon->is_proven = major && reaches(horizon, major->births, PROVEN_PART) &&
-			     is_plausible(profile, major);
-	horizon->horizon = horizon->is_proven
-				   ? major->births
-				   : th_lifetimes_judged(lifetimes, horizon->end, false);
-	if (horizon->horizon < horizon->start)
-		horizon->horizon = horizon->start;
-}
-
-void
-th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap)
-{
-	const struct th_recording *recording = profile->recording;
-	double length = (double)(recording->end - recording->start);
-
-	*horizon = (struct th_horizon){
-		.start = recording->start,
-		.warm = recording->start + (uint64_t)(WARM_UP_PART * length),
-		.horizon = recording->end,
-		.end = recording->end,
-		.old = (uint64_t)(OLD_PART * length),
-		.is_proven = true,
-	};
-	if (heap == TH_HEAP_JAVA)
-		set_java_horizon(horizon, profile);
-	horizon->middle = horizon->warm;
-	if (horizon->horizon > horizon->warm)
-		horizon->middle += (horizon->horizon - horizon->warm) / 2;
 }
 
 /* Figures */
@@ -442,8 +337,10 @@ judge(struct th_evidence *evidence)
 {
 	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
 
-	if (!reaches(evidence->horizon, evidence->horizon->horizon, HORIZON_PART))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_NO_COLLECTION);
+	if (!th_horizon_is_far(evidence->horizon))
+		decide(evidence, TH_VERDICT_UNCLEAR,
+			evidence->heap == TH_HEAP_JAVA ? TH_REASON_NO_COLLECTION
+						       : TH_REASON_FEW_SAMPLES);
 	else if (has_grown(evidence))
 		judge_growth(evidence);
 	else if (evidence->allocated < ENOUGH_SAMPLES)

@@ -3,11 +3,8 @@
  * What the samples of a place say about whether its memory leaks: figures, and the verdict that
  * follows from them.  docs/leaks.md explains every rule.
  *
- * A recording is looked at from its start to a horizon, up to which it is known what died: its
- * end for the native heap; for the Java heap the last collection that looked at old objects, or,
- * if that is too long ago, the last one at all, which proves nothing about old objects.  Its
- * first fifth is warm-up.  A block is old when it lived longer than a tenth of that time; growth is
- * growth of what is old, so that what is merely in use at the moment does not count.
+ * A block is old when it lived longer than a tenth of the recording; growth is growth of what is
+ * old, so that what is merely in use at the moment does not count.
  */
 #ifndef TH_REPORT_EVIDENCE_H
 #define TH_REPORT_EVIDENCE_H
@@ -16,6 +13,7 @@
 #include <stdint.h>
 
 #include "report/estimate.h"
+#include "report/horizon.h"
 #include "report/profile.h"
 
 /* Worst first: findings are listed in this order. */
@@ -42,17 +40,6 @@ enum th_reason {
 	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
 	TH_REASON_STEADY,        /* plateau: as much is freed as is allocated */
 	TH_REASON_FREED,         /* churn */
-};
-
-/* The times that matter for one heap, CLOCK_MONOTONIC nanoseconds. */
-struct th_horizon {
-	uint64_t start;
-	uint64_t warm;    /* end of the warm-up */
-	uint64_t middle;  /* between that and the horizon */
-	uint64_t horizon; /* until here it is known what died */
-	uint64_t end;     /* of the recording */
-	uint64_t old;     /* nanoseconds that an old block has lived at least */
-	bool is_proven;   /* of old blocks too */
 };
 
 struct th_evidence {
@@ -90,10 +77,6 @@ struct th_evidence {
 	enum th_verdict verdict;
 	enum th_reason reason;
 };
-
-/* The horizon of a heap; a Java heap without collections has one at its start. [offline] */
-void th_horizon_init(
-	struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap);
 
 /*
  * Looks at the samples of `heap` with these indices, which must ascend.  The horizon must
