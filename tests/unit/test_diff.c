@@ -193,8 +193,12 @@ test_chance(void **state)
 	log_end(&logs[0], 1000);
 	compare_moments(&compared, &logs[0], "live-bytes", "0.1", "end");
 	assert_false(compared.diff.items[0].may_be_chance);
-	/* 12 samples of 1005 bytes each, less nothing: 3.69 intervals of nothing below. */
+	/*
+	 * 12 samples of 1005 bytes less nothing: 12 samples are 6.5 at least, nothing is 3.7 at
+	 * most, so 12 - hypot(5.5, 3.7) = 5.4 are the least.  22 less 10 would have been 0.6.
+	 */
 	assert_float_equal(compared.diff.items[0].change.estimate, 12 * 1005, 1);
+	assert_float_equal(compared.diff.items[0].change.low, 5400, 100);
 	compared_end(&compared);
 	log_deinit(&logs[0]);
 	log_deinit(&logs[1]);

@@ -23,7 +23,14 @@
 #define BLOCK 1000u
 
 enum { MODULE_WORK = 1, MODULE_VM = 2 };
-enum { METHOD_MAIN = 1, METHOD_WORK = 2, METHOD_PUT = 3, METHOD_LOAD = 4, METHOD_INIT = 5 };
+enum {
+	METHOD_MAIN = 1,
+	METHOD_WORK = 2,
+	METHOD_PUT = 3,
+	METHOD_LOAD = 4,
+	METHOD_INIT = 5,
+	METHOD_MAKE = 6
+};
 enum { CLASS_BYTES = 1, CLASS_PEER = 2, CLASS_NODE = 3 };
 /* Stacks, leaf first. */
 enum {
@@ -36,6 +43,7 @@ enum {
 	STACK_LINE = 7,  /* app.Work.work, line 11 < app.Main.main */
 	STACK_LOAD = 8,  /* java.lang.ClassLoader.loadClass < app.Work.work < app.Main.main */
 	STACK_PEER = 9,  /* libwork.so+0x10 < app.Peer.<init> < app.Work.work < app.Main.main */
+	STACK_NATIVE = 10, /* libwork.so+0x10 < app.Peer.make, native < app.Work.work < ... */
 };
 
 static void
@@ -55,9 +63,10 @@ add_stacks(struct log_builder *log)
 		[STACK_LINE] = {line, main},
 		[STACK_LOAD] = {th_frame_java(METHOD_LOAD, 0), work, main},
 		[STACK_PEER] = {c, th_frame_java(METHOD_INIT, 0), work, main},
+		[STACK_NATIVE] = {c, th_frame_java(METHOD_MAKE, TH_BCI_NATIVE), work, main},
 	};
 
-	for (uint32_t i = STACK_WORK; i <= STACK_PEER; i++) {
+	for (uint32_t i = STACK_WORK; i <= STACK_NATIVE; i++) {
 		uint32_t count = 0;
 
 		while (count < 4 && stacks[i][count])
@@ -79,6 +88,7 @@ begin_sampled(struct log_builder *log, uint64_t interval)
 	log_method(log, METHOD_PUT, "Ljava/util/HashMap;", "put");
 	log_method(log, METHOD_LOAD, "Ljava/lang/ClassLoader;", "loadClass");
 	log_method(log, METHOD_INIT, "Lapp/Peer;", "<init>");
+	log_method(log, METHOD_MAKE, "Lapp/Peer;", "make");
 	log_class(log, CLASS_BYTES, "[B");
 	log_class(log, CLASS_PEER, "Lapp/Peer;");
 	log_class(log, CLASS_NODE, "Ljava/util/HashMap$Node;");
@@ -494,6 +504,26 @@ test_one_line_is_one_finding(void **state)
 	found_end(&found, &log);
 }
 
+/* A native method has no line that could be changed: its caller is the creator. */
+static void
+test_creator_is_not_native(void **state)
+{
+	struct log_builder log;
+	struct found found;
+
+	(void)state;
+	begin(&log);
+	leak_at(&log, STACK_NATIVE);
+	find(&found, &log);
+	const struct th_place *place = &found.leaks.places.items[only_finding(&found)->place];
+	uint32_t frame = th_places_creator_frame(&found.leaks.places, place);
+	const struct th_frames *frames = found.shown.profile->frames;
+	assert_string_equal(
+		th_frames_string(frames, th_frames_function_of(frames, frame)->name),
+		"app.Work.work");
+	found_end(&found, &log);
+}
+
 /* Places too small by themselves are judged together: 4 in the later half are not enough. */
 static void
 test_small_places_together(void **state)
@@ -881,6 +911,7 @@ main(void)
 		cmocka_unit_test(test_vm_is_never_a_leak),
 		cmocka_unit_test(test_leak_without_java),
 		cmocka_unit_test(test_one_line_is_one_finding),
+		cmocka_unit_test(test_creator_is_not_native),
 		cmocka_unit_test(test_small_places_together),
 		cmocka_unit_test(test_java_without_collection),
 		cmocka_unit_test(test_java_with_young_collections),

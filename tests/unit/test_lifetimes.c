@@ -166,6 +166,7 @@ test_native_temporary(void **state)
 	log_end(&log, 1000);
 	assert_true(live(&log, "native", "temp_bytes", NULL, NULL) == 7);
 	assert_true(live(&log, "native", "temp_bytes", "--temp-within", "0.04") == 0);
+	assert_true(live(&log, "native", "temp_bytes", "--temp-within", "0.05") == 7);
 	assert_true(live(&log, "native", "temp_bytes", "--temp-within", "0.2") == 27);
 	log_deinit(&log);
 }
@@ -416,6 +417,7 @@ test_stray_ends(void **state)
 	log_free(&log, 5, block);
 	assert_true(native_live(&log, "end") == 0);
 	assert_true(native_live(&log, "0.01") == 0);
+	assert_true(live(&log, "native", "temp_bytes", NULL, NULL) == 100);
 	log_deinit(&log);
 }
 
