@@ -498,6 +498,20 @@ share_of(const struct th_calibration *calibration, const struct th_estimator *pa
 	return all > 0 ? fmin((part->bytes.seen + part->bytes.unseen) / all, 1) : 0;
 }
 
+/* No part of a total that was counted is larger than the total. */
+static struct th_estimate
+within_total(const struct th_calibration *calibration, struct th_estimate part)
+{
+	double total = calibration->bytes.estimate;
+
+	if (calibration->bytes.exact) {
+		part.estimate = fmin(part.estimate, total);
+		part.low = fmin(part.low, total);
+		part.high = fmin(part.high, total);
+	}
+	return part;
+}
+
 struct th_estimate
 th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part)
 {
@@ -507,7 +521,8 @@ th_calibration_bytes(const struct th_calibration *calibration, const struct th_e
 								      : NULL;
 	struct th_estimate bytes = th_estimate_bytes(part, whole);
 
-	return widen(calibration, &bytes, share_of(calibration, part));
+	bytes = widen(calibration, &bytes, share_of(calibration, part));
+	return within_total(calibration, bytes);
 }
 
 struct th_estimate
