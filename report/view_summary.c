@@ -326,8 +326,9 @@ print_next(FILE *file, const struct th_profile *profile, const char *program)
 		print_next_command(file, program, "dump", log);
 		return;
 	}
-	fputs("\nNext: the call tree of both heaps\n", file);
+	fputs("\nNext: the call tree of both heaps; what leaks\n", file);
 	print_next_command(file, program, "tree", log);
+	print_next_command(file, program, "leaks", log);
 }
 
 void
