@@ -218,17 +218,6 @@ adjust_heaps(void)
 	life.settings.text[TH_SETTING_NAME_HEAPS] = "java";
 }
 
-/* Who asks for every allocation does not want a part of them, unless they say so. */
-static void
-adjust_rate(void)
-{
-	if (life.settings.number[TH_SETTING_NAME_INTERVAL] ||
-		life.settings.is_given[TH_SETTING_NAME_RATE])
-		return;
-	life.settings.number[TH_SETTING_NAME_RATE] = 0;
-	life.settings.text[TH_SETTING_NAME_RATE] = "0";
-}
-
 __attribute__((constructor)) static void
 load(void)
 {
@@ -243,7 +232,6 @@ load(void)
 		turn_off();
 	} else {
 		adjust_heaps();
-		adjust_rate();
 		th_log_path_init();
 		th_thread_init(random_seed());
 		pthread_atfork(NULL, NULL, in_forked_child);

@@ -51,9 +51,9 @@ enum th_setting_access {
 		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap; 0 samples\n"                    \
 		"every allocation")                                                            \
-	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "300", 0, 1000000,       \
+	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "0", 0, 1000000,         \
 		"samples a second to stay below, in both heaps together;\n"                    \
-		"0 = no cap, which is the default with --interval 0")                                  \
+		"0 = no cap")                                                                  \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", CHOICE, OPTION, "both|java|native", "both", 0,  \
 		0, "which heaps to sample")                                                    \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
