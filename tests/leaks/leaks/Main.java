@@ -9,12 +9,13 @@ import java.util.Optional;
  * a script of what is alive when.
  *
  * <pre>
- * leaks.Main [--seconds S] PROGRAM leak|clean|live
+ * leaks.Main [--seconds S] [--collect S] PROGRAM leak|clean|live
  * leaks.Main --list
  * </pre>
  *
- * Prints what a report has to find, one JSON object a line (see {@link Truth}). --list: every
- * variant with the options its VM needs, one a line.
+ * Prints what a report has to find, one JSON object a line (see {@link Truth}). --collect: lets
+ * the VM collect all garbage every so many seconds. --list: every variant with the options its VM
+ * needs, one a line.
  */
 public final class Main {
 	private static final double SECONDS_DEFAULT = 5;
@@ -94,9 +95,14 @@ public final class Main {
 	public static void main(String[] arguments) throws Exception {
 		double seconds = SECONDS_DEFAULT;
 		int next = 0;
-		if (arguments.length > 1 && arguments[0].equals("--seconds")) {
-			seconds = Double.parseDouble(arguments[1]);
-			next = 2;
+		for (; next + 1 < arguments.length && arguments[next].startsWith("--"); next += 2) {
+			double value = Double.parseDouble(arguments[next + 1]);
+			if (arguments[next].equals("--seconds"))
+				seconds = value;
+			else if (arguments[next].equals("--collect"))
+				collectEvery(value);
+			else
+				usage();
 		}
 		if (arguments.length == 1 && arguments[0].equals("--list"))
 			TABLE.forEach(Entry::list);
@@ -104,6 +110,21 @@ public final class Main {
 			run(arguments[next], arguments[next + 1], new Pace(seconds));
 		else
 			usage();
+	}
+
+	private static void collectEvery(double seconds) {
+		Thread thread = new Thread(() -> {
+			try {
+				for (;;) {
+					Thread.sleep((long) (seconds * 1000));
+					System.gc();
+				}
+			} catch (InterruptedException error) {
+				Thread.currentThread().interrupt();
+			}
+		}, "collector");
+		thread.setDaemon(true);
+		thread.start();
 	}
 
 	private static void run(String name, String variant, Pace pace) throws Exception {
@@ -119,7 +140,8 @@ public final class Main {
 	}
 
 	private static void usage() {
-		System.err.println("usage: leaks.Main [--seconds S] PROGRAM leak|clean|live, or --list");
+		System.err.println("usage: leaks.Main [--seconds S] [--collect S]"
+				+ " PROGRAM leak|clean|live, or --list");
 		System.exit(2);
 	}
 }
