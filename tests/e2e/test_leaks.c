@@ -142,6 +142,59 @@ clean(void **state)
 	check_clean(*state, jdk ? jdk : th_jdk_newest());
 }
 
+/* --- dead owners ------------------------------------------------------------------------- */
+
+static bool
+has_dead_owner(const json_t *finding, const char *class)
+{
+	const json_t *owner = json_object_get(finding, "owner");
+	const char *its_class = json_string_value(json_object_get(owner, "class"));
+	const char *state = json_string_value(json_object_get(owner, "state"));
+
+	return its_class && strcmp(its_class, class) == 0 && strcmp(state, "collected") == 0;
+}
+
+/*
+ * Streams that were dropped unclosed are collected, what zstd allocated for them is not.  A
+ * stream is some dozen bytes, so the interval has to be small for owners to be among the samples:
+ * at 512 bytes about one of nine is, some thirty of 300.
+ */
+static void
+owners_are_collected(void **state)
+{
+	const struct th_jdk *jdk = th_jdk_find(17);
+	struct th_recording recording;
+	const json_t *findings;
+	json_t *report;
+	size_t found = 0;
+
+	(void)state;
+	if (!th_corpus_has("zstd"))
+		skip();
+	th_corpus_record(
+		&(struct th_corpus_plan){
+			.jdk = jdk ? jdk : th_jdk_newest(),
+			.program = "zstd",
+			.variant = "leak",
+			.settings = TH_WORDS("TWINHEAP_SEED=3", "TWINHEAP_INTERVAL=512"),
+			.seconds = SECONDS,
+		},
+		&recording);
+	report = th_corpus_findings(&recording);
+	findings = json_object_get(report, "findings");
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		const json_t *finding = json_array_get(findings, i);
+
+		if (th_finding_is(finding, "leak") &&
+			th_stack_has_path(finding, TH_WORDS("leaks.ZstdStreams.compress")))
+			found += has_dead_owner(
+				finding, "com.github.luben.zstd.ZstdOutputStreamNoFinalizer");
+	}
+	assert_true(found > 0);
+	json_decref(report);
+	th_recording_deinit(&recording);
+}
+
 /* --- every allocation -------------------------------------------------------------------- */
 
 /*
@@ -202,6 +255,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_lost_blocks_are_counted),
 		cmocka_unit_test(a_timeline_has_no_leak),
+		cmocka_unit_test(owners_are_collected),
 		LEAKING("jni-blocks"),
 		LEAKING("jni-strings"),
 		LEAKING("jni-rare"),
