@@ -323,10 +323,19 @@ two_lanes(void **state)
 	check_scenario(&(struct scenario){"unequal lanes", unequal_lanes, 30, 1, 30});
 }
 
+/* What takes seconds here takes many minutes under an emulator of another processor. */
+static void
+skip_if_emulated(void)
+{
+	if (getenv("TH_TEST_RUNNER"))
+		skip();
+}
+
 static void
 slow_ramp(void **state)
 {
 	(void)state;
+	skip_if_emulated();
 	check_scenario(&(struct scenario){"ramp over an hour", ramp, 3600, 200, 3600});
 }
 
@@ -458,6 +467,7 @@ static void
 estimates_are_unbiased(void **state)
 {
 	(void)state;
+	skip_if_emulated();
 	check_coverage("at the target", constant_at_target, 5);
 	check_coverage("30 times the target", constant_far_above, 3);
 	check_coverage("steps from a tenth", steps_from_below, 7);
