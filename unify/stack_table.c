@@ -7,6 +7,8 @@
 #define SLOTS (TH_STACKS_MAX * 2)
 /* Probes before the table counts as full: at the bound, half the slots are taken. */
 #define PROBES 256
+/* Turns to wait for the other half of an entry: a claim takes some 100 ns, a turn 10 to 40. */
+#define HALF_TURNS 64
 
 struct hash {
 	uint64_t low;
@@ -61,9 +63,22 @@ claim(struct slot *slot, const struct hash *hash)
 	uint32_t id = th_add_relaxed(&stack_count, 1) + 1;
 
 	slot->id = id;
-	/* Pairs with the acquire in th_stack_table_intern: the id is set. */
+	/* Pairs with the acquires in await_high: the id is set. */
 	th_store_release(&slot->high, hash->high);
 	return id;
+}
+
+/* The second half of a slot that somebody has claimed; 0: not there in time. */
+static uint64_t
+await_high(const struct slot *slot)
+{
+	uint64_t high = th_load_acquire(&slot->high);
+
+	for (unsigned turn = 0; !high && turn < HALF_TURNS; turn++) {
+		th_relax();
+		high = th_load_acquire(&slot->high);
+	}
+	return high;
 }
 
 uint32_t
@@ -86,7 +101,7 @@ th_stack_table_intern(
 				return claim(slot, &hash);
 			}
 		}
-		if (low == hash.low && th_load_acquire(&slot->high) == hash.high) {
+		if (low == hash.low && await_high(slot) == hash.high) {
 			*logged_ret = &slot->logged;
 			return slot->id;
 		}

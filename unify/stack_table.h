@@ -3,8 +3,9 @@
  * Interning of stacks: equal stacks get one id and are written to the log once.
  *
  * The table holds 128-bit hashes, not frames: two of 262,144 stacks collide with probability
- * 2^-93.  Insertion is lock-free; a thread that meets a half-inserted entry does not wait but
- * inserts the stack again under a second id, which the report merges.
+ * 2^-93.  Insertion takes no lock.  A thread that meets a half-inserted entry waits for about a
+ * microsecond, then inserts the stack again under a second id, which the report merges: nobody
+ * depends on a thread that was preempted in between.
  */
 #ifndef TH_UNIFY_STACK_TABLE_H
 #define TH_UNIFY_STACK_TABLE_H

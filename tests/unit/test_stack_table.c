@@ -198,7 +198,7 @@ count_ids(const struct worker *workers, uint64_t *pairs)
 
 /*
  * No id is given to two stacks.  A stack may get two ids, when two threads meet it in the very
- * same moment, but that is rare and settles: afterwards there is one answer.
+ * same moment and one of them is preempted in it; that settles: afterwards there is one answer.
  */
 static void
 test_concurrent(void **state)
