@@ -233,6 +233,33 @@ run_tests_counts_a_death_as_a_failure(void **state)
 	check_count("exit 0", "\n0 passed, 2 failed\n", 1);
 }
 
+static void
+run_tests_names_the_tests_that_failed(void **state)
+{
+	char *good = make_program("test_good", "echo '[  PASSED  ] 3 test(s).'");
+	char *bad = make_program("test_bad",
+		"echo '[  FAILED  ] early'\n"
+		"echo '[  PASSED  ] 1 test(s).'\n"
+		"echo '[  FAILED  ] group: 2 test(s), listed below:'\n"
+		"echo '[  FAILED  ] early'\necho '[  FAILED  ] late'\nexit 2");
+	char *dead = make_program("test_dead", "exit 3");
+	struct th_outcome outcome;
+
+	(void)state;
+	th_command_run(
+		&(struct th_command){.arguments = TH_WORDS(TH_TEST_SOURCE "/scripts/run-tests",
+					     good, bad, dead)},
+		&outcome);
+	assert_int_equal(outcome.status, 1);
+	assert_non_null(strstr(outcome.output,
+		"\nfailed: test_bad early\nfailed: test_bad late\n"
+		"failed: test_dead (ended with status 3)\n4 passed, 3 failed\n"));
+	th_outcome_deinit(&outcome);
+	free(good);
+	free(bad);
+	free(dead);
+}
+
 int
 main(void)
 {
@@ -246,6 +273,7 @@ main(void)
 		cmocka_unit_test(knows_what_an_interval_covers),
 		cmocka_unit_test(run_tests_counts_what_cmocka_says),
 		cmocka_unit_test(run_tests_counts_a_death_as_a_failure),
+		cmocka_unit_test(run_tests_names_the_tests_that_failed),
 	};
 
 	return cmocka_run_group_tests_name("harness", tests, NULL, NULL);

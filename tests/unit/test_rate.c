@@ -39,12 +39,18 @@
 /* Samples due per second at time t, in seconds, of a lane. */
 typedef double load(double t, int lane);
 
+static const uint64_t sizes[] = {64 * 1024, 200 * 1024, 1024 * 1024};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
 struct run {
 	struct th_rate rate;
 	struct th_random random;
 	struct th_estimator estimator;
 	double truth; /* bytes */
 	double owed[2];
+	double blocks_per_sample; /* allocated for each sample that the load makes due */
+	uint64_t probed_interval; /* what `probability` was computed for */
+	double probability[SIZES];
 	uint64_t *kept; /* times */
 	size_t kept_count;
 	size_t kept_room;
@@ -53,8 +59,15 @@ struct run {
 	size_t first;  /* of the last second, in `kept` */
 };
 
-static const uint64_t sizes[] = {64 * 1024, 200 * 1024, 1024 * 1024};
-#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+static double
+mean_probability(uint64_t interval)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < SIZES; i++)
+		sum += th_sampler_probability(sizes[i], interval);
+	return sum / SIZES;
+}
 
 static void
 init(struct run *run, uint64_t seed)
@@ -63,6 +76,7 @@ init(struct run *run, uint64_t seed)
 	th_rate_init(&run->rate, TARGET, INTERVAL);
 	th_random_seed(&run->random, seed);
 	th_estimator_init(&run->estimator, INTERVAL);
+	run->blocks_per_sample = 1 / mean_probability(INTERVAL);
 }
 
 static void
@@ -107,14 +121,16 @@ sample(struct run *run, uint64_t now, uint64_t size, uint64_t interval)
 	th_estimator_add(&run->estimator, size, interval, keep, 1);
 }
 
+/* Of a block of sizes[which]; computed anew when the interval has changed. */
 static double
-mean_probability(uint64_t interval)
+probability(struct run *run, size_t which, uint64_t interval)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < SIZES; i++)
-		sum += th_sampler_probability(sizes[i], interval);
-	return sum / SIZES;
+	if (run->probed_interval != interval) {
+		run->probed_interval = interval;
+		for (size_t i = 0; i < SIZES; i++)
+			run->probability[i] = th_sampler_probability(sizes[i], interval);
+	}
+	return run->probability[which];
 }
 
 static double
@@ -131,14 +147,14 @@ mean_size(void)
 static void
 tick(struct run *run, uint64_t now, double due, int lane)
 {
-	run->owed[lane] += due / mean_probability(INTERVAL);
+	run->owed[lane] += due * run->blocks_per_sample;
 	for (; run->owed[lane] >= 1; run->owed[lane]--) {
-		uint64_t size = sizes[th_random_next(&run->random) % SIZES];
+		size_t which = th_random_next(&run->random) % SIZES;
 		uint64_t interval = th_rate_interval(&run->rate);
 
-		run->truth += (double)size;
-		if (th_random_unit(&run->random) <= th_sampler_probability(size, interval))
-			sample(run, now, size, interval);
+		run->truth += (double)sizes[which];
+		if (th_random_unit(&run->random) <= probability(run, which, interval))
+			sample(run, now, sizes[which], interval);
 	}
 }
 
