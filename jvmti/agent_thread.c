@@ -13,6 +13,7 @@
 #include "jvmti/methods.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/control.h"
 #include "unify/log.h"
 #include "unify/module.h"
 #include "unify/recorder.h"
@@ -95,6 +96,15 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.duties->every_turn();
 }
 
+/* Somebody wants the log to be current. */
+static void
+flush(void)
+{
+	th_heap_log_bytes(false);
+	th_collections_flush();
+	log_own_time();
+}
+
 static void
 work_every_second(void)
 {
@@ -114,6 +124,8 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	(void)argument;
 	/* For good: what the agent allocates is no business of the report. */
 	th_guard_enter();
+	th_control_on_flush(flush);
+	th_recorder_set_server(true);
 	while (wait_turn()) {
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
@@ -121,6 +133,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_every_second();
 		next_second += TH_NS_PER_S;
 	}
+	th_recorder_set_server(false);
 	th_collections_log();
 	th_collections_flush();
 	th_live_objects_reap(env);

@@ -39,6 +39,7 @@ static const char help[] =
 	"  rate N            samples a second to stay below, in both heaps together; 0 = no "
 	"cap\n"
 	"  mark NAME         gives this moment a name, for --from mark:NAME\n"
+	"  flush             writes to the log what is otherwise written once a second\n"
 	"\n"
 	"Whoever may write the log may ask. What was asked for stands in the log.\n";
 
@@ -269,29 +270,69 @@ bad_value(const char *command, const char *value, const char *expected)
 		TH_ERROR_USAGE, "ctl: %s %s: expected %s", command, value, expected);
 }
 
-/* The words of a command as a request. */
-static struct th_error *
-parse_request(const char *command, const char *value, struct request *ret)
+/* Each reads the value of a command; false: it does not read. */
+
+static bool
+read_interval(const char *value, struct request *request)
 {
-	*ret = (struct request){0};
-	if (!strcmp(command, "interval")) {
-		ret->verb = TH_CONTROL_INTERVAL;
-		if (!th_size_parse(value, &ret->value) || ret->value > INT32_MAX)
-			return bad_value(command, value, "a size up to 2147483647");
-	} else if (!strcmp(command, "rate")) {
-		ret->verb = TH_CONTROL_RATE;
-		if (!is_pid(value) || (ret->value = strtoull(value, NULL, 10)) > 1000000)
-			return bad_value(command, value, "a number up to 1000000");
-	} else if (!strcmp(command, "mark")) {
-		ret->verb = TH_CONTROL_MARK;
-		ret->name = value;
-		if (!value[0] || strlen(value) >= TH_CONTROL_NAME_MAX)
-			return bad_value(command, value, "a name of 1 to 63 bytes");
-	} else {
-		return th_error_create(
-			TH_ERROR_USAGE, "ctl: %s: no such command, see ctl --help", command);
+	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
+}
+
+static bool
+read_rate(const char *value, struct request *request)
+{
+	request->value = strtoull(value, NULL, 10);
+	return is_pid(value) && request->value <= 1000000;
+}
+
+static bool
+read_name(const char *value, struct request *request)
+{
+	request->name = value;
+	return value[0] && strlen(value) < TH_CONTROL_NAME_MAX;
+}
+
+struct command {
+	const char *name;
+	enum th_control_verb verb;
+	bool (*read)(const char *value, struct request *request); /* NULL: it takes no value */
+	const char *expected;
+};
+
+static const struct command commands[] = {
+	{"interval", TH_CONTROL_INTERVAL, read_interval, "a size up to 2147483647"},
+	{"rate", TH_CONTROL_RATE, read_rate, "a number up to 1000000"},
+	{"mark", TH_CONTROL_MARK, read_name, "a name of 1 to 63 bytes"},
+	{"flush", TH_CONTROL_FLUSH, NULL, ""},
+};
+
+static const struct command *
+find_command(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
 	}
 	return NULL;
+}
+
+/* The words of a command as a request; `value` is NULL where there is none. */
+static struct th_error *
+parse_request(const char *name, const char *value, struct request *ret)
+{
+	const struct command *command = find_command(name);
+
+	if (!command)
+		return th_error_create(
+			TH_ERROR_USAGE, "ctl: %s: no such command, see ctl --help", name);
+	*ret = (struct request){.verb = command->verb};
+	if (!command->read)
+		return value ? th_error_create(TH_ERROR_USAGE, "ctl: %s takes no value", name)
+			     : NULL;
+	if (!value)
+		return th_error_create(
+			TH_ERROR_USAGE, "ctl: %s: expected %s", name, command->expected);
+	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
 }
 
 static struct th_error *
@@ -302,7 +343,7 @@ control(int argc, char **argv)
 	struct target target = {.descriptor = -1};
 	struct th_error *error = NULL;
 
-	if (!is_status && argc != 4)
+	if (argc > 4)
 		return th_error_create(TH_ERROR_USAGE,
 			"ctl: expected PID|LOG and a command with its value, see ctl --help");
 	if (!is_status)

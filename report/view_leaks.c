@@ -172,13 +172,18 @@ print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		fputs("Java heap: no collection has told which objects died\n", file);
 		return;
 	}
-	fprintf(file,
-		"%s heap: looked at up to second %.4g%s; a leak below about %s/s could hide\n",
-		heap_name(heap), th_profile_seconds(leaks->profile, horizon->horizon),
+	fprintf(file, "%s heap: looked at up to second %.4g%s; ", heap_name(heap),
+		th_profile_seconds(leaks->profile, horizon->horizon),
 		heap == TH_HEAP_NATIVE ? ""
 		: horizon->is_proven   ? ", the last collection that looked at old objects"
-				       : ", the last collection, none of old objects lately",
-		th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
+				       : ", the last collection, none of old objects lately");
+	if (horizon->horizon <= horizon->middle)
+		fputs("too early to tell a leak\n", file);
+	else if (leaks->growth_limit[heap] > 0)
+		fprintf(file, "a leak below about %s/s could hide\n",
+			th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
+	else
+		fputs("every allocation was looked at\n", file);
 }
 
 static void

@@ -9,6 +9,63 @@
 
 #include "unify/atomic.h"
 #include "unify/log.h"
+#include "unify/thread.h"
+
+static struct {
+	struct th_spinlock lock; /* of adding */
+	uint32_t count;          /* atomic */
+	void (*hooks[TH_CONTROL_HOOKS_MAX])(void);
+} flushing;
+
+/* Flushing */
+
+static bool
+has_hook(void (*hook)(void))
+{
+	for (uint32_t i = 0; i < flushing.count; i++) {
+		if (flushing.hooks[i] == hook)
+			return true;
+	}
+	return false;
+}
+
+bool
+th_control_on_flush(void (*hook)(void))
+{
+	bool has_room = false;
+
+	if (!th_lock_bounded(&flushing.lock, 1u << 20))
+		return false;
+	if (has_hook(hook)) {
+		has_room = true;
+	} else if (flushing.count < TH_CONTROL_HOOKS_MAX) {
+		flushing.hooks[flushing.count] = hook;
+		/* Pairs with the acquire in th_control_flush(): the hook is there. */
+		th_store_release(&flushing.count, flushing.count + 1);
+		has_room = true;
+	}
+	th_unlock(&flushing.lock);
+	return has_room;
+}
+
+void
+th_control_flush(void)
+{
+	uint32_t count = th_load_acquire(&flushing.count);
+
+	th_thread_log_bytes(false);
+	for (uint32_t i = 0; i < count; i++)
+		flushing.hooks[i]();
+}
+
+void
+th_control_reset(void)
+{
+	flushing.count = 0;
+	flushing.lock.held = 0;
+}
+
+/* Requests */
 
 static void
 log_change(uint64_t now, const char *setting, uint64_t value)
@@ -55,6 +112,14 @@ set_mark(uint64_t now, const struct th_log_control *control)
 }
 
 static enum th_control_answer
+flush(uint64_t now)
+{
+	th_control_flush();
+	log_change(now, "flush", 0);
+	return TH_CONTROL_DONE;
+}
+
+static enum th_control_answer
 serve(struct th_rate *rate, uint64_t now, const struct th_log_control *control)
 {
 	switch (th_load_relaxed(&control->verb)) {
@@ -64,6 +129,8 @@ serve(struct th_rate *rate, uint64_t now, const struct th_log_control *control)
 		return set_rate(rate, now, th_load_relaxed(&control->value));
 	case TH_CONTROL_MARK:
 		return set_mark(now, control);
+	case TH_CONTROL_FLUSH:
+		return flush(now);
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}

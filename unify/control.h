@@ -7,6 +7,7 @@
 #ifndef TH_UNIFY_CONTROL_H
 #define TH_UNIFY_CONTROL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unify/rate.h"
@@ -20,5 +21,20 @@
  * the rate's one writer. [in-malloc]
  */
 void th_control_poll(struct th_rate *rate, uint64_t now);
+
+/*
+ * Has `hook` called when somebody asks for a flush, and before the recording ends: it writes to
+ * the log what is otherwise written now and then.  It runs where requests are served: on the
+ * agent thread where there is one, else inside malloc, under the guard.  Twice is once; false:
+ * there are TH_CONTROL_HOOKS_MAX already. [any]
+ */
+#define TH_CONTROL_HOOKS_MAX 8
+bool th_control_on_flush(void (*hook)(void));
+
+/* Does it: the counters and exact bytes of threads, then all hooks. [as the hooks] */
+void th_control_flush(void);
+
+/* In a forked child: forgets the hooks. */
+void th_control_reset(void);
 
 #endif

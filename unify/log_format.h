@@ -92,6 +92,7 @@ enum th_control_verb {
 	TH_CONTROL_INTERVAL = 1, /* mean bytes between samples: `value` */
 	TH_CONTROL_RATE = 2,     /* samples a second: `value` */
 	TH_CONTROL_MARK = 3,     /* this moment is called `name` */
+	TH_CONTROL_FLUSH = 4,    /* what is written now and then is written now */
 };
 enum th_control_answer { TH_CONTROL_DONE = 0, TH_CONTROL_REFUSED = 1, TH_CONTROL_UNKNOWN = 2 };
 #define TH_CONTROL_NAME_MAX 64

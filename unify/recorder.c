@@ -54,6 +54,7 @@ static struct {
 	struct scratch *scratch;             /* SCRATCH_COUNT of them */
 	struct th_rate rate;
 	struct th_spinlock rolling; /* of the rate's writer */
+	uint32_t has_server;        /* atomic: requests wait for the agent thread */
 	uint64_t rate_logged;       /* when a RATE was written; of the rate's writer */
 	uint64_t due_logged;        /* the rate's counts then */
 	uint64_t kept_logged;
@@ -102,6 +103,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	recorder.rate_logged = th_clock_now();
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
+	th_control_on_flush(th_recorder_refresh);
 	th_store_release(&recorder.state, RECORDING);
 	/* This thread may have allocated before, and is then not due for a long while. */
 	th_thread_postpone(0);
@@ -183,6 +185,8 @@ th_recorder_reset(void)
 	recorder.rolling.held = 0;
 	recorder.due_logged = 0;
 	recorder.kept_logged = 0;
+	recorder.has_server = 0;
+	th_control_reset();
 	th_live_reset();
 	th_stack_table_reset();
 	forget_modules();
@@ -220,10 +224,26 @@ log_rate(uint64_t now)
 	recorder.kept_logged = kept;
 }
 
+/* Of a thread with a sample due. */
 static void
 roll(uint64_t now)
 {
 	if (!th_rate_is_due(&recorder.rate, now) || !th_trylock(&recorder.rolling))
+		return;
+	th_rate_roll(&recorder.rate, now);
+	if (!th_load_relaxed(&recorder.has_server))
+		th_control_poll(&recorder.rate, now);
+	log_rate(now);
+	th_unlock(&recorder.rolling);
+}
+
+void
+th_recorder_roll(void)
+{
+	uint64_t now = th_clock_now();
+
+	if (th_load_relaxed(&recorder.state) != RECORDING ||
+		!th_lock_bounded(&recorder.rolling, TH_LOCK_SPINS * 64))
 		return;
 	th_rate_roll(&recorder.rate, now);
 	th_control_poll(&recorder.rate, now);
@@ -232,10 +252,9 @@ roll(uint64_t now)
 }
 
 void
-th_recorder_roll(void)
+th_recorder_set_server(bool has_server)
 {
-	if (th_load_relaxed(&recorder.state) == RECORDING)
-		roll(th_clock_now());
+	th_store_relaxed(&recorder.has_server, has_server);
 }
 
 bool

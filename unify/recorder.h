@@ -83,10 +83,16 @@ void th_recorder_stop(void);
 uint64_t th_recorder_interval(void);
 
 /*
- * Lets the rate control look at the time and at the control page.  Who has a sample due does so,
- * too. [any]
+ * Lets the rate control look at the time and serves the control page.  Who has a sample due does
+ * so, too, where no agent thread does. [any]
  */
 void th_recorder_roll(void);
+
+/*
+ * From now on, or no longer, a thread calls th_recorder_roll() every 50 ms at least: requests wait
+ * for it and are not served inside malloc. [agent-thread]
+ */
+void th_recorder_set_server(bool has_server);
 
 /* Brings the counters in the log's header up to date. [any] */
 void th_recorder_refresh(void);

@@ -274,7 +274,7 @@ requests_that_are_refused(const struct th_jdk *jdk)
 		{{"rate", "-1"}, "expected a number up to", 2},
 		{{"mark", ""}, "expected a name", 2},
 		{{"dance", "x"}, "no such command", 2},
-		{{"mark"}, "a command with its value", 2},
+		{{"mark"}, "mark: expected a name", 2},
 	};
 	struct th_recording recording;
 	struct stat status;

@@ -123,6 +123,29 @@ marks_are_found(void **state)
 	th_recording_destroy(recording);
 }
 
+static unsigned flushes;
+
+static void
+count_flush(void)
+{
+	flushes++;
+}
+
+/* A hook that was added twice is called once for each request. */
+static void
+flush_calls_the_hooks(void **state)
+{
+	(void)state;
+	th_control_reset();
+	assert_true(th_control_on_flush(count_flush));
+	assert_true(th_control_on_flush(count_flush));
+	assert_int_equal(ask(TH_CONTROL_FLUSH, 0, ""), TH_CONTROL_DONE);
+	assert_int_equal(flushes, 1);
+	th_control_reset();
+	assert_int_equal(ask(TH_CONTROL_FLUSH, 0, ""), TH_CONTROL_DONE);
+	assert_int_equal(flushes, 1);
+}
+
 /* Without a log there is nothing to look at. */
 static void
 no_log(void **state)
@@ -143,6 +166,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			requests_are_done_once, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(marks_are_found, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			flush_calls_the_hooks, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_log, set_up, log_fixture_teardown),
 	};
 
