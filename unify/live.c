@@ -19,6 +19,8 @@
 #define SLOTS (1u << SLOT_BITS)
 /* Above this many entries clusters grow long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
 #define SHARD_FULL (SLOTS * 7 / 8)
+/* Copied under one hold of a shard's lock by th_live_each(): 2 KiB of stack. */
+#define SLOTS_AT_ONCE 128
 /* A holder runs some dozen instructions; who waits longer waits for a stopped thread. */
 #define LOCK_TURNS (1u << 20)
 
@@ -172,6 +174,38 @@ th_live_remove(uintptr_t address)
 	}
 	th_unlock(&shard->lock);
 	return sample;
+}
+
+/* A copy of some slots of a shard: the lock is held for no more than a few hundred reads. */
+static uint32_t
+copy_slots(struct shard *shard, uint32_t first, struct slot *copy)
+{
+	uint32_t count = 0;
+
+	if (!th_lock_bounded(&shard->lock, LOCK_TURNS))
+		return 0;
+	for (uint32_t i = first; i < first + SLOTS_AT_ONCE; i++)
+		if (shard->slots[i].address)
+			copy[count++] = shard->slots[i];
+	th_unlock(&shard->lock);
+	return count;
+}
+
+void
+th_live_each(th_live_visit *visit, void *data)
+{
+	struct slot copy[SLOTS_AT_ONCE];
+
+	for (uint32_t i = 0; shards && i < SHARDS; i++) {
+		if (!th_load_relaxed(&shards[i].count))
+			continue;
+		for (uint32_t first = 0; first < SLOTS; first += SLOTS_AT_ONCE) {
+			uint32_t count = copy_slots(&shards[i], first, copy);
+
+			for (uint32_t k = 0; k < count; k++)
+				visit(copy[k].address, copy[k].sample, data);
+		}
+	}
 }
 
 void

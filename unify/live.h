@@ -51,6 +51,13 @@ bool th_live_insert(uintptr_t address, uint64_t sample);
 uint64_t th_live_remove(uintptr_t address);
 
 /*
+ * Calls `visit` with every block in the table.  Blocks come and go meanwhile: those that were
+ * there all the time are visited. [agent-thread]
+ */
+typedef void th_live_visit(uintptr_t address, uint64_t sample, void *data);
+void th_live_each(th_live_visit *visit, void *data);
+
+/*
  * Makes free() take the slow path for `address` for ever; at most TH_LIVE_PINS_MAX. Not
  * concurrently with anything.
  */

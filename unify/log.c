@@ -48,15 +48,15 @@ struct event {
 	struct field fields[FIELDS_MAX];
 };
 
-static const struct event events[] = {
+/* By number; numbers may have gaps. */
+static const struct event events[TH_EVENT_NUMBERS] = {
 #define F(data, content, name, label) {TH_DATA_##data, TH_CONTENT_##content, #name, label},
 #define E(NUMBER, NAME, name, label, description) \
-	{NUMBER, #name, label, description, {TH_FIELDS_##NAME(F)}},
+	[NUMBER] = {NUMBER, #name, label, description, {TH_FIELDS_##NAME(F)}},
 	TH_EVENTS(E)
 #undef E
 #undef F
 };
-#define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
 
 static struct {
 	struct th_log_header *header; /* the mapping; NULL: no log */
@@ -68,7 +68,7 @@ static struct {
 	pid_t owner;
 	struct th_spinlock growing;
 	/* End of the fixed part of each event, by type number. */
-	uint32_t fixed_bytes[EVENT_COUNT + 1];
+	uint32_t fixed_bytes[TH_EVENT_NUMBERS];
 	char path[PATH_MAX];
 } log_file = {.descriptor = -1};
 
@@ -326,7 +326,7 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	unsigned part_count)
 {
 	struct th_log_header *header = th_log_header();
-	const struct event *event = &events[type - 1];
+	const struct event *event = &events[type];
 	int saved_errno = errno;
 	uint64_t offset = 0;
 
@@ -430,8 +430,9 @@ write_metadata(void)
 #undef X
 	};
 
-	for (size_t i = 0; i < EVENT_COUNT; i++)
-		write_event_metadata(&events[i]);
+	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
+		if (events[i].name)
+			write_event_metadata(&events[i]);
 	for (uint32_t i = 0; i < TH_COUNTER_COUNT; i++) {
 		struct th_event_counter_name name = {.index = i};
 		struct th_log_part texts[] = {
@@ -548,8 +549,8 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	struct th_log_header *header = map_file(descriptor, &max_bytes);
 	if (!header || fstat(descriptor, &status))
 		return abandon(descriptor, path, TH_LOG_FAILED);
-	for (size_t i = 0; i < EVENT_COUNT; i++)
-		log_file.fixed_bytes[events[i].type] = fixed_end(&events[i]);
+	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
+		log_file.fixed_bytes[i] = fixed_end(&events[i]);
 	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
 	log_file.mapped_bytes = max_bytes;
 	log_file.touched = 0;
@@ -561,6 +562,33 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	th_store_release(&log_file.header, header);
 	write_metadata();
 	return TH_LOG_OK;
+}
+
+/* Reading back */
+
+const void *
+th_log_get(uint64_t offset, enum th_event_type type)
+{
+	struct th_log_header *header = th_log_header();
+	uint64_t word;
+
+	if (!header || offset < TH_LOG_HEADER_BYTES || offset % 8 ||
+		offset + log_file.fixed_bytes[type] > th_load_acquire(&header->tail))
+		return NULL;
+	const void *record = (const char *)header + offset;
+	/* Pairs with the commit: what follows the word is there. */
+	word = th_load_acquire((const uint64_t *)record);
+	return (word >> 32 & 0xffff) == (uint64_t)type ? record : NULL;
+}
+
+bool
+th_log_range(uintptr_t *start_ret, uintptr_t *end_ret)
+{
+	struct th_log_header *header = th_log_header();
+
+	*start_ret = (uintptr_t)header;
+	*end_ret = (uintptr_t)header + log_file.mapped_bytes;
+	return header != NULL;
 }
 
 /* Closing */

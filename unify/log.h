@@ -58,6 +58,15 @@ struct th_log_part th_log_text(const char *text);
 uint64_t th_log_append(enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count);
 
+/*
+ * A record of the log that this process writes, by what th_log_append() returned for it; NULL
+ * when there is none of that type at that place.  Valid until th_log_close(). [agent-thread]
+ */
+const void *th_log_get(uint64_t offset, enum th_event_type type);
+
+/* Where the log lies in memory, [*start_ret, *end_ret); false: there is none. [any] */
+bool th_log_range(uintptr_t *start_ret, uintptr_t *end_ret);
+
 /* Adds to a counter of the header; nothing happens when there is no log. [in-malloc] */
 void th_log_count(enum th_log_counter counter, uint64_t amount);
 

@@ -210,7 +210,14 @@ enum th_content_type {
 	E(23, SYMBOL, symbol, "Symbol", "Name of a function that its module may not tell")     \
 	E(24, RATE, rate, "Rate", "What the last second or more of the rate control came to")  \
 	E(25, CONTROL, control, "Control", "A setting was changed while the process ran")      \
-	E(26, MARK, mark, "Mark", "A moment that somebody gave a name")
+	E(26, MARK, mark, "Mark", "A moment that somebody gave a name")                        \
+	E(30, RESIDENT, resident, "Resident memory", "What the process has in memory, once a second") \
+	E(31, ACCOUNT, account, "Account", "An account of resident memory is complete")        \
+	E(32, ACCOUNT_ROW, account_row, "Account row", "One row of an account")                \
+	E(33, TOUCHED, touched, "Touched", "How much of sampled live blocks is resident")      \
+	E(34, POOL, pool, "Pool", "A memory pool or buffer pool by the Java VM's own figures") \
+	E(35, ALLOCATOR, allocator, "Allocator", "What the C allocator says of itself")        \
+	E(36, CGROUP, cgroup, "Control group", "Limit and use of the memory control group")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -351,13 +358,108 @@ enum th_content_type {
 #define TH_FIELDS_MARK(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(TEXT, NONE, name, "Name")
+#define TH_FIELDS_RESIDENT(F)                                                                  \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, resident, "Resident")                                                    \
+	F(U64, BYTES, file, "Of it files and shared memory")                                   \
+	F(U64, BYTES, group, "In use in the control group; 0 = not known")
+/*
+ * Rows come first and name their account; ACCOUNT is written last, so an account without one was
+ * cut off.
+ */
+#define TH_FIELDS_ACCOUNT(F)                                                                   \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, resident, "Resident, by smaps")                                          \
+	F(U64, BYTES, counted, "Resident, by statm right afterwards")                          \
+	F(U64, BYTES, swapped, "In swap")                                                      \
+	F(U64, NANOSECONDS, cost, "CPU time that the account took")                            \
+	F(U32, COUNT, account, "Number of the account, from 1")                                \
+	F(U32, NONE, reason, "Reason: enum th_account_reason")                                 \
+	F(U32, FLAGS, flags, "Flags: enum th_account_flag")                                    \
+	F(U32, COUNT, mappings, "Mappings")                                                    \
+	F(U32, COUNT, threads, "Threads whose stacks were found")
+#define TH_FIELDS_ACCOUNT_ROW(F)                                                               \
+	F(U64, BYTES, resident, "Resident")                                                    \
+	F(U64, BYTES, swapped, "In swap")                                                      \
+	F(U64, BYTES, size, "Address space")                                                   \
+	F(U64, BYTES, accessible, "Of it accessible")                                          \
+	F(U32, COUNT, account, "Account")                                                      \
+	F(U32, NONE, category, "Category: enum th_memory_category")                            \
+	F(U32, COUNT, mappings, "Mappings")                                                    \
+	F(TEXT, NONE, name, "Name")
+/* Native samples that were alive and stand in no TOUCHED of an account were not looked at. */
+#define TH_FIELDS_TOUCHED(F)                                                                   \
+	F(U32, COUNT, account, "Account")                                                      \
+	F(U64_ARRAY, NONE, blocks, "In turn: sample, resident bytes of its block")
+#define TH_FIELDS_POOL(F)                                                                      \
+	F(U64, BYTES, used, "In use")                                                          \
+	F(U64, BYTES, committed, "Committed; of buffers: their capacity")                      \
+	F(U64, BYTES, limit, "Limit; 0 = none")                                                \
+	F(U64, COUNT, count, "Buffers")                                                        \
+	F(U32, COUNT, account, "Account")                                                      \
+	F(U32, NONE, kind, "Kind: enum th_pool_kind")                                          \
+	F(TEXT, NONE, name, "Name")
+#define TH_FIELDS_ALLOCATOR(F)                                                                 \
+	F(U64, BYTES, heaps, "Bytes of its heaps (arenas)")                                    \
+	F(U64, BYTES, mapped, "Bytes of blocks with a mapping of their own")                   \
+	F(U64, BYTES, used, "Of the heaps: in use")                                            \
+	F(U64, BYTES, free, "Of the heaps: free")                                              \
+	F(U64, BYTES, top, "Free at the end of the main heap, to be given back by a trim")     \
+	F(U32, COUNT, account, "Account")                                                      \
+	F(U32, COUNT, arenas, "Arenas that were found")                                        \
+	F(TEXT, NONE, name, "Name")
+#define TH_FIELDS_CGROUP(F)                                                                    \
+	F(U64, BYTES, limit, "Tightest limit; 0 = none")                                       \
+	F(U64, BYTES, current, "In use")                                                       \
+	F(U64, BYTES, anonymous, "Of it anonymous memory")                                     \
+	F(U64, BYTES, file, "Of it page cache")                                                \
+	F(U64, BYTES, kernel, "Of it memory of the kernel")                                    \
+	F(U32, COUNT, account, "Account")                                                      \
+	F(U32, NONE, version, "Version of the control groups")                                 \
+	F(TEXT, NONE, path, "Path")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
 #define E(NUMBER, NAME, name, label, description) TH_EVENT_##NAME = NUMBER,
 	TH_EVENTS(E)
 #undef E
+	TH_EVENT_NUMBERS, /* one more than the highest */
 };
+
+/* What memory is for: the rows of an account, in the order in which reports show them. */
+enum th_memory_category {
+	TH_MEMORY_JAVA_HEAP = 1,
+	TH_MEMORY_METASPACE = 2,
+	TH_MEMORY_CLASS_SPACE = 3,
+	TH_MEMORY_CODE_CACHE = 4,
+	TH_MEMORY_CLASS_ARCHIVE = 5, /* class data sharing */
+	TH_MEMORY_VM = 6,            /* the VM's own: the collector's tables, the compilers */
+	TH_MEMORY_STACK = 7,         /* stacks of threads */
+	TH_MEMORY_MALLOC = 8,        /* the allocator's heaps */
+	TH_MEMORY_MALLOC_MAPPED = 9, /* sampled blocks that have a mapping of their own */
+	TH_MEMORY_MAPPED = 10,       /* anonymous mappings whose owner is known: the name */
+	TH_MEMORY_FILE = 11,         /* mapped files: the name */
+	TH_MEMORY_SHARED = 12,       /* shared memory: System V, memfd, /dev/shm */
+	TH_MEMORY_OWN = 13,          /* this library's tables and log */
+	TH_MEMORY_KERNEL = 14,       /* vdso and the like */
+	TH_MEMORY_UNKNOWN = 15,      /* anonymous mappings that nobody claims */
+	TH_MEMORY_CATEGORIES,
+};
+
+enum th_account_reason {
+	TH_ACCOUNT_REGULAR = 1,
+	TH_ACCOUNT_GROWTH = 2, /* resident memory has grown since the last one */
+	TH_ACCOUNT_END = 3,
+	TH_ACCOUNT_ASKED = 4,
+};
+
+enum th_account_flag {
+	TH_ACCOUNT_HAS_PAGES = 1, /* /proc/self/pagemap could be read */
+	TH_ACCOUNT_TRUNCATED = 2, /* a table was full */
+	TH_ACCOUNT_HAS_OWNERS = 4, /* the owners of anonymous mappings are known */
+};
+
+enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
 
 enum th_heap { TH_HEAP_JAVA = 1, TH_HEAP_NATIVE = 2 };
 
