@@ -7,6 +7,7 @@
  * stack, because dlsym takes RTLD_NEXT to mean "behind the module that calls".
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,9 +28,30 @@ is_create_java_vm(const char *name)
 	return true;
 }
 
+/* The object that an address lies in; NULL: in none. */
+static const struct link_map *
+object_of(const void *address)
+{
+	struct link_map *object;
+	Dl_info info;
+
+	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
+}
+
+/* Whether we come after an object in the order of lookup. */
+static bool
+is_in_front(const struct link_map *object)
+{
+	const struct link_map *ours = object_of(&th_real_dlsym);
+
+	while (object && object != ours)
+		object = object->l_next;
+	return object != NULL;
+}
+
 /*
- * The default scope would answer our own export first; what it would answer without us is the
- * next definition behind us.
+ * The default scope answers our own export; what it would answer without us is the next
+ * definition behind us.  Somebody in front of us stands in for a VM, as we do, and will ask on.
  */
 static __attribute__((noinline, cold)) void *
 find_create_java_vm(void *handle)
@@ -37,9 +59,50 @@ find_create_java_vm(void *handle)
 	const char *name = "JNI_CreateJavaVM";
 	void *found = th_real_dlsym(handle, name);
 
-	if (handle == RTLD_DEFAULT || th_java_is_wrapper(found))
+	if (th_java_is_wrapper(found))
 		found = th_real_dlsym(RTLD_NEXT, name);
+	else if (found && is_in_front(object_of(found)))
+		return found;
 	return found ? th_java_wrap(found) : NULL;
+}
+
+/* What an object itself defines under a name, not one that it needs. */
+static void *
+find_in(const struct link_map *object, const char *name)
+{
+	/* Objects of the start have a scope of their own only when they are asked for. */
+	void *handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	void *found = handle ? th_real_dlsym(handle, name) : NULL;
+
+	if (handle)
+		dlclose(handle);
+	return found && object_of(found) == object ? found : NULL;
+}
+
+/*
+ * RTLD_NEXT from an object in front of us would find our export.  Without us it would find the
+ * first definition between the two, else the one behind us.  False: the caller stands behind us,
+ * and the real dlsym knows the answer.
+ */
+static __attribute__((noinline, cold)) bool
+find_next_create_java_vm(const void *caller, void **found_ret)
+{
+	const char *name = "JNI_CreateJavaVM";
+	const struct link_map *object = object_of(caller);
+
+	if (!is_in_front(object))
+		return false;
+	while (is_in_front(object = object->l_next)) {
+		*found_ret = find_in(object, name);
+		if (th_java_is_wrapper(*found_ret))
+			break;
+		if (*found_ret)
+			return true;
+	}
+	*found_ret = th_real_dlsym(RTLD_NEXT, name);
+	if (*found_ret)
+		*found_ret = th_java_wrap(*found_ret);
+	return true;
 }
 
 EXPORT void *
@@ -47,7 +110,13 @@ dlsym(void *restrict handle, const char *restrict name)
 {
 	if (__builtin_expect(!th_real_dlsym, 0))
 		th_next_init();
-	if (__builtin_expect(is_create_java_vm(name) && handle != RTLD_NEXT, 0))
-		return find_create_java_vm(handle);
+	if (__builtin_expect(is_create_java_vm(name), 0)) {
+		void *found;
+
+		if (handle != RTLD_NEXT)
+			return find_create_java_vm(handle);
+		if (find_next_create_java_vm(__builtin_return_address(0), &found))
+			return found;
+	}
 	return th_real_dlsym(handle, name);
 }

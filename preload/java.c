@@ -25,23 +25,26 @@ typedef jint create_java_vm(JavaVM **vm_ret, void **env_ret, void *arguments);
 
 EXPORT jint JNICALL JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments);
 
+/* Our own, whoever else defines that name in front of us. */
+extern create_java_vm wrapper __attribute__((alias("JNI_CreateJavaVM"), visibility("hidden")));
+
 static create_java_vm *real_create_java_vm; /* atomic */
 
 void *
 th_java_wrap(void *function)
 {
-	void *wrapper;
-	create_java_vm *ours = JNI_CreateJavaVM;
+	create_java_vm *ours = wrapper;
+	void *address;
 
 	th_store_release((void **)(void *)&real_create_java_vm, function);
-	memcpy(&wrapper, &ours, sizeof(wrapper));
-	return wrapper;
+	memcpy(&address, &ours, sizeof(address));
+	return address;
 }
 
 bool
 th_java_is_wrapper(const void *function)
 {
-	create_java_vm *ours = JNI_CreateJavaVM;
+	create_java_vm *ours = wrapper;
 
 	return !memcmp(&function, &ours, sizeof(ours));
 }

@@ -22,6 +22,7 @@
 #include "preload/launch_logs.h"
 #include "preload/launch_options.h"
 #include "preload/launch_target.h"
+#include "preload/process.h"
 
 #if defined(__x86_64__)
 #	define MULTIARCH "x86_64-linux-gnu"
@@ -143,12 +144,22 @@ set_preload(const char *library)
 	return result;
 }
 
+/* The process id stays the same from here to the command and whatever it becomes by exec. */
+static bool
+set_root(void)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", (int)getpid());
+	return setenv(TH_PROCESS_ROOT_VARIABLE, number, 1) == 0;
+}
+
 static bool
 set_environment(const struct launch *launch)
 {
 	return th_launch_options_export(&launch->options) &&
 	       setenv(OUTPUT_VARIABLE, launch->pattern, 1) == 0 &&
-	       set_preload(launch->library) == 0;
+	       set_preload(launch->library) == 0 && set_root();
 }
 
 /* What the parent changes for itself and the child puts back. */

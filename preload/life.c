@@ -135,6 +135,10 @@ start(void)
 	if (!has_modules)
 		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
 			       "frame pointer only");
+	if (!th_thread_can_read_others())
+		th_log_note(1,
+			"the kernel forbids process_vm_readv here: the bytes of a thread "
+			"are known as of its last sample, and totals are estimates");
 	if (th_recorder_start(&settings))
 		return true;
 	th_message("no memory for the tables; this process is not recorded");

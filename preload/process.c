@@ -82,13 +82,26 @@ has_preload(int descriptor)
 	return false;
 }
 
+/* By what `twinheap run` says: the process it started, whatever its parents are by now. */
+static bool
+is_other_than(const char *root)
+{
+	char *end;
+	unsigned long pid = strtoul(root, &end, 10);
+
+	return *end || pid != (unsigned long)getpid();
+}
+
 bool
 th_process_is_followed_child(void)
 {
+	const char *root = getenv(TH_PROCESS_ROOT_VARIABLE);
 	char path[64];
 	int descriptor;
 	bool found;
 
+	if (root && *root)
+		return is_other_than(root);
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0)

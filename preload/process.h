@@ -16,9 +16,13 @@ size_t th_process_read(const char *path, char *buffer, size_t capacity);
  */
 uint64_t th_process_start_time(void);
 
+/* Set by `twinheap run` to the process id of the command that it starts. */
+#define TH_PROCESS_ROOT_VARIABLE "TWINHEAP_ROOT"
+
 /*
- * Whether this process was started by one that was itself started with this library preloaded.
- * False without /proc, or when the parent belongs to somebody else.
+ * Whether this process is not the one that the user started: by TH_PROCESS_ROOT_VARIABLE, and
+ * where that is not set, whether its parent was itself started with this library preloaded.  False
+ * without /proc, or when the parent belongs to somebody else.
  */
 bool th_process_is_followed_child(void);
 

@@ -324,6 +324,20 @@ read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 	return true;
 }
 
+bool
+th_thread_can_read_others(void)
+{
+	int saved_errno = errno;
+	char from = 0;
+	char to;
+	struct iovec local = {&to, 1};
+	struct iovec remote = {&from, 1};
+	bool can = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+
+	errno = saved_errno;
+	return can;
+}
+
 static void
 log_record_bytes(struct th_thread_record *record, bool final)
 {

@@ -130,6 +130,12 @@ struct th_thread_record *th_thread_next(const struct th_thread_record *record);
  */
 void th_thread_log_bytes(bool final);
 
+/*
+ * Whether the kernel lets the countdowns of other threads be read.  Where it does not, their bytes
+ * are known as of their last sample. Preserves errno. [any]
+ */
+bool th_thread_can_read_others(void);
+
 /* In a forked child: only the calling thread is left, and it starts afresh. */
 void th_thread_reset(void);
 

@@ -8,6 +8,7 @@
 
 #define PROGRAM TH_TEST_BUILD "/tests/programs/dlsym_answers"
 #define FIRST TH_TEST_BUILD "/tests/programs/libnext_first.so"
+#define OTHER_VM TH_TEST_BUILD "/tests/programs/libother_vm.so"
 #define SECOND TH_TEST_BUILD "/tests/programs/libnext_second.so"
 
 /* What the program prints under these preloads; to be freed. */
@@ -103,8 +104,19 @@ no_java_vm_is_no_java_vm(void **state)
 		assert_non_null(strstr(text, line));
 		free(line);
 	}
+	assert_non_null(
+		strstr(text, "VM, next: none\nerror: undefined symbol: JNI_CreateJavaVM\n"));
 	assert_non_null(strstr(text, "others: none none\n"));
 	free(text);
+}
+
+/* Whoever asks for the next finds him who stands between it and us. */
+static void
+another_that_stands_in_for_a_java_vm(void **state)
+{
+	(void)state;
+	check_same(
+		OTHER_VM, OTHER_VM ":" TH_LIBRARY, "VM, next: libother_vm.so\nerror: none\n");
 }
 
 int
@@ -117,6 +129,7 @@ main(void)
 		cmocka_unit_test(behind_the_libraries),
 		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(no_java_vm_is_no_java_vm),
+		cmocka_unit_test(another_that_stands_in_for_a_java_vm),
 	};
 
 	return cmocka_run_group_tests_name("dlsym", tests, NULL, NULL);

@@ -339,6 +339,24 @@ seed_decides_the_samples(void **state)
 	assert_true(objects[0] != objects[2]);
 }
 
+/* Threads that are still there at the end are known by their samples alone: said, not hidden. */
+static void
+a_kernel_that_lets_nobody_read_is_told(void **state)
+{
+	const char *const threads = PROGRAM("native_threads");
+	struct th_recording recording;
+	char *summary;
+
+	(void)state;
+	record(TH_WORDS(PROGRAM("forbid_reading"), threads, "20", "8", "500"), "64k",
+		&recording);
+	th_recording_check_sites(&recording, "native", "alloc_objects", 2);
+	summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording.log));
+	assert_non_null(strstr(summary, "the kernel forbids process_vm_readv here"));
+	free(summary);
+	th_recording_deinit(&recording);
+}
+
 /* A heap that is not recorded is not hooked either: nothing of it is in the log. */
 static void
 native_heap_switched_off(void **state)
@@ -477,6 +495,7 @@ main(void)
 		cmocka_unit_test(sites_at_64k),
 		cmocka_unit_test(threads_at_64k),
 		cmocka_unit_test(seed_decides_the_samples),
+		cmocka_unit_test(a_kernel_that_lets_nobody_read_is_told),
 		cmocka_unit_test(native_heap_switched_off),
 		cmocka_unit_test(exceptions_fly_unharmed),
 		cmocka_unit_test(python_runs_unharmed),

@@ -78,6 +78,19 @@ run(const char *const *command, struct run *ret)
 	run_with(command, NULL, ret);
 }
 
+/* Started by the tool, which knows which process is the command. */
+static void
+run_by_tool(const char *const *command, struct run *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->directory = th_temporary_directory();
+	th_command_check(
+		&(struct th_command){.arguments = command, .directory = ret->directory},
+		&ret->outcome);
+	assert_string_equal(ret->outcome.errors, "");
+	find_logs(ret);
+}
+
 static void
 run_deinit(struct run *run)
 {
@@ -339,6 +352,37 @@ chain_of_exec(void **state)
 	run_deinit(&result);
 }
 
+/* Its parent is gone and tells nothing, but `run` has said which process is the command. */
+static void
+orphan_is_not_taken_for_the_command(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_by_tool(TH_WORDS(TH_TOOL, "run", "-q", "-i", "0", "--", CHILDREN, "orphan", SITES,
+			    "100000"),
+		&result);
+	assert_non_null(strstr(result.outcome.output, "\"site_16\""));
+	assert_int_equal(result.count, 1);
+	assert_true(objects_of(result.logs[0], "parent_site") == 1000);
+	run_deinit(&result);
+}
+
+/* What the command becomes by exec is the command still. */
+static void
+command_of_the_tool_is_recorded_through_exec(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run_by_tool(TH_WORDS(TH_TOOL, "run", "-q", "-i", "0", "--", "sh", "-c",
+			    "exec env A=1 " SITES " 100000"),
+		&result);
+	assert_int_equal(result.count, 1);
+	assert_true(is_log_of_sites(result.logs[0]));
+	run_deinit(&result);
+}
+
 static void
 pipeline_of_a_shell(void **state)
 {
@@ -471,6 +515,8 @@ main(void)
 		cmocka_unit_test(shell_that_waits),
 		cmocka_unit_test(shell_that_waits_with_all_followed),
 		cmocka_unit_test(chain_of_exec),
+		cmocka_unit_test(orphan_is_not_taken_for_the_command),
+		cmocka_unit_test(command_of_the_tool_is_recorded_through_exec),
 		cmocka_unit_test(pipeline_of_a_shell),
 		cmocka_unit_test(daemon_leaves_nothing),
 		cmocka_unit_test(daemon_has_its_log_when_all_are_followed),

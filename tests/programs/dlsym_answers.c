@@ -91,6 +91,8 @@ ask_java(void)
 	printf("error: %s\n", last_error());
 	printf("VM of libm: %s\n", object_of(dlsym(libm, "JNI_CreateJavaVM")));
 	printf("error: %s\n", last_error());
+	printf("VM, next: %s\n", object_of(dlsym(RTLD_NEXT, "JNI_CreateJavaVM")));
+	printf("error: %s\n", last_error());
 	printf("others: %s %s\n", object_of(dlsym(RTLD_DEFAULT, "JNI_CreateJavaVM2")),
 		object_of(dlsym(RTLD_DEFAULT, "JNI_CreateJava")));
 	dlclose(libm);

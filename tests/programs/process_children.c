@@ -8,6 +8,7 @@
  *   retitle        as fork, but first the program overwrites its own environment, as servers
  *                  do that show a title of their own in the list of processes
  *   exec, vfork, spawn    the child becomes COMMAND
+ *   orphan COMMAND        the original ends, and then the child becomes COMMAND
  *   self N         becomes itself by exec, N times, before it allocates
  *   daemon         the original ends; the daemon closes every descriptor before it allocates
  *   storm N        N children by fork while three other threads allocate
@@ -124,6 +125,21 @@ become_daemon(void)
 	return 0;
 }
 
+/* The child becomes the command when somebody else has become its parent. */
+static int
+leave_orphan(char **command)
+{
+	pid_t parent = getpid();
+	pid_t child = fork();
+
+	if (child != 0)
+		return child < 0;
+	while (getppid() == parent)
+		usleep(1000);
+	execvp(command[0], command);
+	_exit(127);
+}
+
 static void *
 allocate_for_ever(void *stop)
 {
@@ -171,6 +187,8 @@ main(int argc, char **argv)
 		overwrite_environment();
 	if (!strcmp(way, "daemon"))
 		return become_daemon();
+	if (!strcmp(way, "orphan"))
+		return leave_orphan(argv + 2);
 	if (!strcmp(way, "storm"))
 		return storm(atoi(argv[2]));
 	child = argc > 2 ? run_child(way, argv + 2) : fork_child(way);

@@ -54,6 +54,10 @@ static const char head[] =
 
 static const char tail[] =
 	"\n"
+	"`twinheap run` also sets `TWINHEAP_ROOT` to the process id of the command: without it "
+	"a process\n"
+	"takes itself for the command when its parent does not have the library preloaded.\n"
+	"\n"
 	"## While it runs\n"
 	"\n"
 	"`twinheap ctl PID|LOG` changes a recording under way, within 100 ms where a Java VM "

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another library that stands in for JNI_CreateJavaVM, and never makes a VM. */
+#include <jni.h>
+
+jint JNICALL
+JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+{
+	(void)vm_ret;
+	(void)env_ret;
+	(void)arguments;
+	return JNI_ERR;
+}
