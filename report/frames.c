@@ -24,6 +24,9 @@ struct th_frames {
 	struct th_function_starts **starts; /* by module index, made when asked for */
 	bool *has_starts;                   /* they were asked for */
 	struct th_strings strings;
+	th_symbols_warn *warn;
+	void *warn_data;
+	bool *is_told; /* by index of the recording's remarks */
 
 	struct th_map function_ids; /* name << 32 | module << 2 | kind */
 	TH_ARRAY(struct th_function, functions);
@@ -181,16 +184,15 @@ find_recorded_name(
 }
 
 static void
-add_native_frame(struct th_frames *frames, uint64_t word, struct th_text name, const char *path,
-	enum th_function_kind kind, const struct th_symbol *symbol)
+add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_frame *named,
+	const char *path, enum th_function_kind kind)
 {
-	char *clean = th_text_clean(name);
+	char *clean = th_text_clean(named->function);
 	struct th_frame frame = {
 		.function = intern_function(frames, clean, path, kind),
-		.file = th_strings_intern_text(
-			&frames->strings, th_text_of(symbol->file ? symbol->file : "")),
-		.line = symbol->line,
-		.is_inlined = symbol->inlined,
+		.file = th_strings_intern_text(&frames->strings, named->file),
+		.line = named->line,
+		.is_inlined = named->is_inlined,
 		.word = word,
 	};
 	uint32_t number = intern_frame(frames, frame);
@@ -199,14 +201,11 @@ add_native_frame(struct th_frames *frames, uint64_t word, struct th_text name, c
 	free(clean);
 }
 
+/* The frames of a word by the files of this machine. */
 static void
-add_native_frames(struct th_frames *frames, uint64_t word)
+look_up_frames(struct th_frames *frames, uint64_t word, const char *path, const char *build_id,
+	enum th_function_kind kind)
 {
-	const struct th_module_info *module = find_module(frames, th_frame_module(word));
-	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
-	struct th_text none = {"", 0};
-	char *path = th_text_clean(module ? module->path : none);
-	char *build_id = th_text_clean(module ? module->build_id : none);
 	const struct th_symbol *symbols;
 	size_t count = th_symbols_lookup(
 		frames->symbols, path, build_id, th_frame_offset(word), &symbols);
@@ -216,11 +215,79 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 							 ? NULL
 							 : find_recorded_name(frames, word,
 								   path, build_id);
+		struct th_named_frame named = {
+			.function = recorded ? *recorded : th_text_of(symbols[i].function),
+			.file = th_text_of(symbols[i].file ? symbols[i].file : ""),
+			.line = symbols[i].line,
+			.is_inlined = symbols[i].inlined,
+		};
 
-		add_native_frame(frames, word,
-			recorded ? *recorded : th_text_of(symbols[i].function), path, kind,
-			&symbols[i]);
+		add_native_frame(frames, word, &named, path, kind);
 	}
+}
+
+static bool
+is_same_text(struct th_text a, struct th_text b)
+{
+	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
+}
+
+/* Modules that are one file to whoever looks up names, as when it was loaded twice. */
+static bool
+is_same_module(const struct th_module_info *a, const struct th_module_info *b)
+{
+	return a && b && is_same_text(a->path, b->path) &&
+	       is_same_text(a->build_id, b->build_id);
+}
+
+/* Says what the bundle has to say about a module, once. */
+static void
+tell_remarks(struct th_frames *frames, const struct th_module_info *module)
+{
+	const struct th_recording *recording = frames->recording;
+
+	for (size_t i = 0; i < recording->remarks_count; i++) {
+		const struct th_remark_info *remark = &recording->remarks[i];
+
+		if (frames->is_told[i] ||
+			!is_same_module(find_module(frames, remark->module), module))
+			continue;
+		frames->is_told[i] = true;
+		char *text = th_text_clean(remark->text);
+		if (frames->warn)
+			frames->warn(frames->warn_data, text);
+		free(text);
+	}
+}
+
+/* The frames of a word as the log itself tells them; NULL: it does not. */
+static const struct th_named_word *
+find_named_word(const struct th_frames *frames, uint64_t word)
+{
+	uint32_t index = th_map_find(&frames->recording->named_words_ids, word);
+
+	return index == TH_MAP_NONE || !frames->recording->named_words[index].count
+		       ? NULL
+		       : &frames->recording->named_words[index];
+}
+
+static void
+add_native_frames(struct th_frames *frames, uint64_t word)
+{
+	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	const struct th_named_word *named = find_named_word(frames, word);
+	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
+	struct th_text none = {"", 0};
+	char *path = th_text_clean(module ? module->path : none);
+	char *build_id = th_text_clean(module ? module->build_id : none);
+
+	if (named)
+		tell_remarks(frames, module);
+	else
+		look_up_frames(frames, word, path, build_id, kind);
+	for (uint32_t i = 0; named && i < named->count; i++)
+		add_native_frame(frames, word,
+			&frames->recording->named_frames[named->first + i], path, kind);
 	free(path);
 	free(build_id);
 }
@@ -344,6 +411,9 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	frames->symbols = th_symbols_create(warn, warn_data);
 	frames->starts = th_allocate(recording->modules_count, sizeof(*frames->starts));
 	frames->has_starts = th_allocate(recording->modules_count, sizeof(bool));
+	frames->warn = warn;
+	frames->warn_data = warn_data;
+	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
 	th_strings_init(&frames->strings);
 	return frames;
 }
@@ -358,6 +428,7 @@ th_frames_destroy(struct th_frames *frames)
 		th_function_starts_close(frames->starts[i]);
 	free(frames->starts);
 	free(frames->has_starts);
+	free(frames->is_told);
 	th_strings_deinit(&frames->strings);
 	th_map_deinit(&frames->function_ids);
 	th_map_deinit(&frames->place_ids);

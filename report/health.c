@@ -91,15 +91,14 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 static void
 add_completeness(struct th_health *health, const struct th_recording *recording)
 {
-	const struct th_log_header *header = th_reader_header(recording->reader);
+	uint64_t missing = th_recording_missing_bytes(recording);
 
 	if (recording->is_complete)
 		return;
-	if (th_reader_is_cut(recording->reader))
+	if (missing)
 		th_health_add(health, true,
 			"the log is cut: %s bytes of it are missing at the end",
-			th_format_count(header->tail - th_reader_bytes(recording->reader))
-				.text);
+			th_format_count(missing).text);
 	else
 		th_health_add(health, false,
 			"the log has no end: the process still runs, was killed, or ended by "
@@ -131,7 +130,7 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 	double busy = (double)th_recording_counter(recording, "self_capture_ns") +
 		      (double)th_recording_counter(recording, "self_agent_ns");
 	double memory = (double)th_recording_counter(recording, "self_memory_bytes");
-	double log = (double)th_reader_bytes(recording->reader);
+	double log = (double)th_recording_log_bytes(recording);
 
 	if (busy > 0 && recording->end > recording->start)
 		th_health_add(health, false,

@@ -13,8 +13,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "report/allocate.h"
+
+/* Ids of samples are offsets / 8 in 32 bits: no log is larger. */
+#define LARGEST_LOG ((uint64_t)32 << 30)
+/* Bytes asked of zlib at once. */
+#define READ_AT_ONCE (1u << 20)
 
 struct th_reader {
 	unsigned char *map;
@@ -51,6 +57,80 @@ check_file(int descriptor, const char *path, size_t *bytes_ret)
 	return NULL;
 }
 
+static bool
+is_gzip(int descriptor)
+{
+	unsigned char magic[2];
+
+	return pread(descriptor, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* As many bytes of `gzip` as there are, `bytes` at most. */
+static size_t
+inflate_into(gzFile gzip, unsigned char *to, uint64_t bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		unsigned part = bytes - done < READ_AT_ONCE ? (unsigned)(bytes - done)
+							    : READ_AT_ONCE;
+		int count = gzread(gzip, to + done, part);
+
+		if (count <= 0)
+			break;
+		done += (size_t)count;
+	}
+	return done;
+}
+
+/* The log in a compressed file: what its header says is in use; less when that is not there. */
+static struct th_error *
+inflate_log(gzFile gzip, const char *path, unsigned char **map_ret, size_t *bytes_ret)
+{
+	struct th_log_header header = {0};
+	size_t have = inflate_into(gzip, (unsigned char *)&header, sizeof(header));
+	uint64_t bytes = have == sizeof(header) ? header.tail : have;
+
+	if (bytes < sizeof(header))
+		return unreadable(path, "is compressed, and not a twinheap log");
+	if (bytes > LARGEST_LOG)
+		return unreadable(path, "has a damaged header");
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	memcpy(map, &header, sizeof(header));
+	*map_ret = map;
+	*bytes_ret = bytes;
+	inflate_into(gzip, (unsigned char *)map + sizeof(header), bytes - sizeof(header));
+	return NULL;
+}
+
+/* Reads a compressed log; `descriptor` stays open. */
+static struct th_error *
+read_compressed(int descriptor, const char *path, unsigned char **map_ret, size_t *bytes_ret)
+{
+	gzFile gzip = gzdopen(dup(descriptor), "rb");
+
+	if (!gzip)
+		th_out_of_memory();
+	struct th_error *error = inflate_log(gzip, path, map_ret, bytes_ret);
+	gzclose(gzip);
+	return error;
+}
+
+static struct th_error *
+map_descriptor(int descriptor, const char *path, unsigned char **map_ret, size_t bytes)
+{
+	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+
+	if (map == MAP_FAILED)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	*map_ret = map;
+	return NULL;
+}
+
 static struct th_error *
 map_file(const char *path, unsigned char **map_ret, size_t *bytes_ret)
 {
@@ -60,13 +140,10 @@ map_file(const char *path, unsigned char **map_ret, size_t *bytes_ret)
 	if (descriptor < 0)
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
 	struct th_error *error = check_file(descriptor, path, bytes_ret);
-	if (!error) {
-		void *map = mmap(NULL, *bytes_ret, PROT_READ, MAP_SHARED, descriptor, 0);
-
-		if (map == MAP_FAILED)
-			error = th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-		*map_ret = map;
-	}
+	if (!error)
+		error = is_gzip(descriptor)
+				? read_compressed(descriptor, path, map_ret, bytes_ret)
+				: map_descriptor(descriptor, path, map_ret, *bytes_ret);
 	close(descriptor);
 	return error;
 }
@@ -163,6 +240,12 @@ uint64_t
 th_reader_bytes(const struct th_reader *reader)
 {
 	return reader->end;
+}
+
+const void *
+th_reader_contents(const struct th_reader *reader)
+{
+	return reader->map;
 }
 
 /* Records */

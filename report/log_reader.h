@@ -21,7 +21,7 @@
 struct th_reader;
 
 /*
- * Maps the log at `path` for reading.  The errors tell apart: no such file, a directory or
+ * Maps the log at `path` for reading; one compressed by gzip is read into memory instead.  The errors tell apart: no such file, a directory or
  * another thing that is not a file, an empty file, not a log, a header that is cut off, a log
  * of a newer version.  Their text names the file.  A log that is being written is read as far
  * as it got at this moment. [offline]
@@ -39,6 +39,9 @@ bool th_reader_is_cut(const struct th_reader *reader);
 
 /* Bytes of the log that are in use, header included. [offline] */
 uint64_t th_reader_bytes(const struct th_reader *reader);
+
+/* The bytes of the log from its start, as many as are in use. [offline] */
+const void *th_reader_contents(const struct th_reader *reader);
 
 /* A committed record: `size` bytes at `bytes`, header included, 8-byte aligned, in the mapping. */
 struct th_record {

@@ -14,8 +14,10 @@
 
 #include "preload/launch.h"
 #include "report/allocate.h"
+#include "report/bundle.h"
 #include "report/control.h"
 #include "report/error.h"
+#include "report/format.h"
 #include "report/live_section.h"
 #include "report/marks.h"
 #include "report/options.h"
@@ -311,6 +313,75 @@ dump(const struct th_options *options)
 	return close_output(stdout, NULL);
 }
 
+static bool
+ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* "twinheap.17.thl" becomes "twinheap.17.bundle.thl", to be freed. */
+static char *
+name_bundle(const char *log)
+{
+	int length = (int)strlen(log) - (ends_in(log, ".thl") ? 4 : 0);
+
+	return th_format_new("%.*s.bundle.thl", length, log);
+}
+
+/* Opens the bundle's file: one that nobody named is not overwritten. */
+static struct th_error *
+open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
+{
+	if (options->output) {
+		*path_ret = th_format_new("%s", options->output);
+		return open_output(options, file_ret);
+	}
+	*path_ret = name_bundle(options->log);
+	*file_ret = fopen(*path_ret, "wxe");
+	return *file_ret ? NULL
+			 : th_error_create_errno(
+				   TH_ERROR_OUTPUT, "%s (-o names another)", *path_ret);
+}
+
+static struct th_error *
+write_bundle(const struct th_options *options, const struct th_recording *recording)
+{
+	struct th_bundle_size size;
+	char *path;
+	FILE *file;
+	struct th_error *error = open_bundle(options, &path, &file);
+
+	if (!error) {
+		th_bundle_write(
+			file, recording, ends_in(path, ".gz"), warn_on_stderr, NULL, &size);
+		error = close_output(file, path);
+	}
+	if (!error)
+		printf("%s: %s, the names of %s native addresses; any verb reads it, "
+		       "anywhere\n",
+			path, th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
+			th_format_count(size.addresses).text);
+	free(path);
+	return error ? error : close_output(stdout, NULL);
+}
+
+static struct th_error *
+bundle(const struct th_options *options)
+{
+	struct th_recording *recording;
+	struct th_error *error = th_recording_load(options->log, &recording);
+
+	if (error)
+		return error;
+	error = recording->bundle.is_bundle ? th_error_create(TH_ERROR_USAGE,
+						      "%s: is a bundle already", options->log)
+					    : write_bundle(options, recording);
+	th_recording_destroy(recording);
+	return error;
+}
+
 /* clang-format off: the table reads better as it stands */
 static const struct verb verbs[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
@@ -334,6 +405,9 @@ static const struct verb verbs[] = {
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"see or change a recording that is under way", 0, NULL, th_control_main},
 	{"list", "", "recordings under way", 0, NULL, th_list_main},
+	{"bundle", "LOG [-o FILE]",
+		"one file with the names of all functions, to read on another machine",
+		TH_OPTIONS_BUNDLE, bundle, NULL},
 	{"dump", "LOG", "every event of a log, as the log describes it", 0, dump, NULL},
 };
 /* clang-format on */

@@ -351,6 +351,10 @@ static const struct option_entry entries[] = {
 		"flame graphs) or json (every number with its interval)"},
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write there instead of to standard output"},
+	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
+		"write there; compressed if its name ends in .gz\n"
+		"(every verb reads that). Default: the log's name\n"
+		"with .bundle in it"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the ten lines that `run` prints"},

@@ -91,6 +91,7 @@ enum th_option_group {
 	TH_OPTIONS_DIFF = 64, /* takes two logs */
 	TH_OPTIONS_VALUE = 128,
 	TH_OPTIONS_OUTPUT = 256, /* writes a file */
+	TH_OPTIONS_BUNDLE = 512,
 };
 
 /*

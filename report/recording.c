@@ -44,10 +44,15 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	recording->process.pid = th_reader_header(reader)->pid;
 	read_counters(recording);
 	struct th_cursor cursor = th_reader_start(reader);
-	while (th_reader_next(&cursor, &record))
+	recording->records_end = cursor.offset;
+	while (th_reader_next(&cursor, &record)) {
 		th_recording_add_event(recording, &record);
-	recording->torn = cursor.torn;
-	recording->damaged = cursor.damaged;
+		recording->records_end = cursor.offset;
+		recording->torn = cursor.torn;
+		recording->damaged = cursor.damaged;
+	}
+	recording->damaged_end = cursor.damaged - recording->damaged;
+	recording->damaged = cursor.damaged + recording->bundle.damaged;
 	*recording_ret = recording;
 	return NULL;
 }
@@ -62,6 +67,10 @@ free_tables(struct th_recording *recording)
 	th_map_deinit(&recording->stacks_ids);
 	th_map_deinit(&recording->interval_ids);
 	th_map_deinit(&recording->symbols_ids);
+	th_map_deinit(&recording->named_words_ids);
+	free(recording->named_words);
+	free(recording->named_frames);
+	free(recording->remarks);
 	free(recording->modules);
 	free(recording->threads);
 	free(recording->methods);
@@ -96,6 +105,24 @@ th_recording_destroy(struct th_recording *recording)
 }
 
 /* Questions */
+
+uint64_t
+th_recording_log_bytes(const struct th_recording *recording)
+{
+	return recording->bundle.is_bundle ? recording->bundle.log_bytes
+					   : th_reader_bytes(recording->reader);
+}
+
+uint64_t
+th_recording_missing_bytes(const struct th_recording *recording)
+{
+	const struct th_reader *reader = recording->reader;
+	uint64_t missing = recording->bundle.missing_bytes;
+
+	if (th_reader_is_cut(reader))
+		missing += th_reader_header(reader)->tail - th_reader_bytes(reader);
+	return missing;
+}
 
 uint64_t
 th_recording_counter(const struct th_recording *recording, const char *name)

@@ -156,6 +156,34 @@ struct th_thread_bytes_info {
 	uint32_t heap;   /* enum th_heap */
 };
 
+/* A function at a native address, as a bundle tells it. */
+struct th_named_frame {
+	struct th_text function;
+	struct th_text file; /* empty: not known */
+	uint32_t line;       /* 0: not known */
+	bool is_inlined;     /* into the next */
+};
+
+/* The frames of an address: a run in an array, innermost first. */
+struct th_named_word {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* What a bundle has to say about the names of a module. */
+struct th_remark_info {
+	uint32_t module; /* id in the log */
+	struct th_text text;
+};
+
+/* How the log was that a bundle holds. */
+struct th_bundle_info {
+	bool is_bundle;
+	uint64_t log_bytes;
+	uint64_t missing_bytes;
+	uint64_t damaged; /* places behind the last record */
+};
+
 /* An array of T that grows. */
 #define TH_ARRAY(type, name) \
 	type *name;          \
@@ -194,6 +222,12 @@ struct th_recording {
 	/* Names of functions that modules may not tell; ids are th_frame_native() of the start. */
 	TH_TABLE(struct th_text, symbols);
 
+	/* Of a bundle: frames by native frame word, so that no file of a module is needed. */
+	struct th_bundle_info bundle;
+	TH_TABLE(struct th_named_word, named_words);
+	TH_ARRAY(struct th_named_frame, named_frames);
+	TH_ARRAY(struct th_remark_info, remarks);
+
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_map interval_ids;
 	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
@@ -208,6 +242,8 @@ struct th_recording {
 	TH_ARRAY(struct th_mark_info, marks);
 
 	uint64_t records;
+	uint64_t records_end; /* file offset behind the last */
+	uint64_t damaged_end; /* damaged places behind it: part of `damaged` */
 	uint64_t torn;        /* reserved, never committed */
 	uint64_t damaged;     /* neither a record nor unused space */
 	uint64_t undecodable; /* known events whose record does not fit their description */
@@ -219,6 +255,10 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
 
 /* NULL is legal. [offline] */
 void th_recording_destroy(struct th_recording *recording);
+
+/* Bytes of the log that are in use, and those cut off at its end; not those of a bundle. [offline] */
+uint64_t th_recording_log_bytes(const struct th_recording *recording);
+uint64_t th_recording_missing_bytes(const struct th_recording *recording);
 
 /* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. [offline] */
 uint64_t th_recording_counter(const struct th_recording *recording, const char *name);

@@ -407,6 +407,59 @@ on_symbol(struct th_recording *recording, const struct th_record *record,
 	return true;
 }
 
+/* A bundle holds one log: where it ends, its holes are counted already. */
+static bool
+on_bundle(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	recording->bundle = (struct th_bundle_info){
+		.is_bundle = true,
+		.log_bytes = event->bundle.log_bytes,
+		.missing_bytes = event->bundle.missing_bytes,
+		.damaged = event->bundle.damaged,
+	};
+	return true;
+}
+
+/* The frames of an address stand one after the other; what comes out of turn is damage. */
+static bool
+on_native_frame(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_native_frame *frame = &event->native_frame;
+	uint32_t index = intern(
+		recording, named_words, th_frame_native(frame->module, frame->offset));
+	struct th_named_word *word = &recording->named_words[index];
+	struct th_named_frame named = {
+		.function = frame->function,
+		.file = frame->file,
+		.line = frame->line,
+		.is_inlined = frame->flags & TH_NATIVE_FRAME_INLINED,
+	};
+
+	(void)record;
+	if (!word->count)
+		word->first = (uint32_t)recording->named_frames_count;
+	if (frame->index != word->count ||
+		word->first + word->count != recording->named_frames_count)
+		return false;
+	word->count++;
+	th_array_append(recording, named_frames, named);
+	return true;
+}
+
+static bool
+on_module_remark(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_remark_info remark = {event->module_remark.module, event->module_remark.text};
+
+	(void)record;
+	th_array_append(recording, remarks, remark);
+	return true;
+}
+
 static bool
 on_thread_bytes(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -462,6 +515,9 @@ static handler *const handlers[] = {
 	[TH_EVENT_RATE] = on_rate,
 	[TH_EVENT_CONTROL] = on_control,
 	[TH_EVENT_MARK] = on_mark,
+	[TH_EVENT_BUNDLE] = on_bundle,
+	[TH_EVENT_NATIVE_FRAME] = on_native_frame,
+	[TH_EVENT_MODULE_REMARK] = on_module_remark,
 };
 #define HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 

@@ -217,7 +217,13 @@ enum th_content_type {
 	E(33, TOUCHED, touched, "Touched", "How much of sampled live blocks is resident")      \
 	E(34, POOL, pool, "Pool", "A memory pool or buffer pool by the Java VM's own figures") \
 	E(35, ALLOCATOR, allocator, "Allocator", "What the C allocator says of itself")        \
-	E(36, CGROUP, cgroup, "Control group", "Limit and use of the memory control group")
+	E(36, CGROUP, cgroup, "Control group", "Limit and use of the memory control group") \
+	E(40, BUNDLE, bundle, "Bundle",                                                        \
+		"The log ends here; what follows was added to read it on other machines")      \
+	E(41, NATIVE_FRAME, native_frame, "Native frame",                                      \
+		"A function at a native address, innermost first where some are inlined")      \
+	E(42, MODULE_REMARK, module_remark, "Module remark",                                   \
+		"What there is to say about the names of a module")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -417,6 +423,24 @@ enum th_content_type {
 	F(U32, COUNT, account, "Account")                                                      \
 	F(U32, NONE, version, "Version of the control groups")                                 \
 	F(TEXT, NONE, path, "Path")
+/* Of the log as it was, without what was left out behind its last record. */
+#define TH_FIELDS_BUNDLE(F)                                                                    \
+	F(U64, BYTES, log_bytes, "Bytes of the log that were in use")                          \
+	F(U64, BYTES, missing_bytes, "Bytes that were cut off at its end")                     \
+	F(U64, COUNT, damaged, "Damaged places behind its last record")                        \
+	F(TEXT, NONE, tool_version, "Version of the tool")                                     \
+	F(TEXT, NONE, host, "Host on which the names were looked up")
+#define TH_FIELDS_NATIVE_FRAME(F)                                                              \
+	F(U64, ADDRESS, offset, "An ELF virtual address, as in stacks")                        \
+	F(U32, MODULE, module, "Module")                                                       \
+	F(U32, COUNT, index, "Position: 0 = innermost")                                        \
+	F(U32, NONE, line, "Line; 0 = not known")                                              \
+	F(U32, FLAGS, flags, "Flags: 1 = inlined into the next")                               \
+	F(TEXT, NONE, function, "Function")                                                    \
+	F(TEXT, NONE, file, "Source file")
+#define TH_FIELDS_MODULE_REMARK(F)                                                             \
+	F(U32, MODULE, module, "Module")                                                       \
+	F(TEXT, NONE, text, "Text")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -476,6 +500,8 @@ enum th_java_alloc_flag {
 	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */
 	TH_JAVA_VIRTUAL_THREAD = 2,
 };
+
+enum th_native_frame_flag { TH_NATIVE_FRAME_INLINED = 1 };
 
 /*
  * Whether the Java object of a sample is followed at a level: one of 2^level is, chosen by a mix

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bundle: a log and, behind its last record, the names of all native frames in its stacks, so
+ * that it reads on another machine as it does on this one.  It is a log like any other: the
+ * records of the original stand at their places, since offsets are the ids of samples, and a
+ * reader that does not know the events of a bundle passes over them.
+ */
+#ifndef TH_REPORT_BUNDLE_H
+#define TH_REPORT_BUNDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/recording.h"
+#include "report/symbols.h"
+
+/* What a bundle came to. */
+struct th_bundle_size {
+	uint64_t bytes;     /* before compression */
+	uint64_t addresses; /* native addresses in stacks */
+};
+
+/*
+ * Writes the bundle of `recording`, which is none yet, compressed by gzip if asked.  `warn` is
+ * told about modules without names.  Errors of `file` are the caller's to check. [offline]
+ */
+void th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
+	th_symbols_warn *warn, void *warn_data, struct th_bundle_size *size_ret);
+
+#endif
