@@ -21,8 +21,15 @@
 /* Threads alive at once; more are not seen, and counted. */
 #define RECORDS_MAX 65536
 #define SLAB_RECORDS 256
-/* glibc and musl run TLS destructors up to four times (PTHREAD_DESTRUCTOR_ITERATIONS). */
-#define DESTRUCTOR_ROUNDS 4
+/*
+ * glibc and musl run TLS destructors up to four times (PTHREAD_DESTRUCTOR_ITERATIONS).  The
+ * thread sanitizer takes the state of a thread away in the last, before our turn comes.
+ */
+#ifdef __SANITIZE_THREAD__
+#	define DESTRUCTOR_ROUNDS 3
+#else
+#	define DESTRUCTOR_ROUNDS 4
+#endif
 /* Where a thread that is not to be seen has its countdown: no program allocates that much. */
 #define NEVER INT64_MAX
 
