@@ -73,28 +73,46 @@ static void
 set_java_horizon(struct th_horizon *horizon, const struct th_profile *profile)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_judgement *major = th_lifetimes_last(lifetimes, horizon->end, true);
+	uint64_t end = profile->recording->end;
+	const struct th_judgement *major = th_lifetimes_last(lifetimes, end, true);
 
 	horizon->is_proven = major && reaches(horizon, major->births, PROVEN_PART) &&
 			     is_plausible(profile, major);
-	horizon->horizon = horizon->is_proven
-				   ? major->births
-				   : th_lifetimes_judged(lifetimes, horizon->end, false);
+	horizon->horizon = horizon->is_proven ? major->births
+					      : th_lifetimes_judged(lifetimes, end, false);
 	if (horizon->horizon < horizon->start)
 		horizon->horizon = horizon->start;
+	if (horizon->horizon > horizon->end)
+		horizon->horizon = horizon->end;
+}
+
+/* The part of the recording that the options choose; empty where they choose none of it. */
+static struct th_window
+part_of(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	struct th_window part = profile->window;
+
+	if (part.from < recording->start)
+		part.from = recording->start;
+	if (part.to > recording->end)
+		part.to = recording->end;
+	if (part.from > part.to)
+		part.from = part.to;
+	return part;
 }
 
 void
 th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap)
 {
-	const struct th_recording *recording = profile->recording;
-	double length = (double)(recording->end - recording->start);
+	struct th_window part = part_of(profile);
+	double length = (double)(part.to - part.from);
 
 	*horizon = (struct th_horizon){
-		.start = recording->start,
-		.warm = recording->start + (uint64_t)(WARM_UP_PART * length),
-		.horizon = recording->end,
-		.end = recording->end,
+		.start = part.from,
+		.warm = part.from + (uint64_t)(WARM_UP_PART * length),
+		.horizon = part.to,
+		.end = part.to,
 		.old = (uint64_t)(OLD_PART * length),
 		.is_proven = true,
 	};

@@ -5,6 +5,9 @@
  * It is looked at from its start to a horizon, up to which it is known what died: its end for
  * the native heap; for the Java heap the last collection that looked at old objects, or, if that
  * is too long ago, the last one at all, which proves nothing about old objects.
+ *
+ * With --from and --to only what was allocated between them is looked at, as though the
+ * recording had begun and ended there; whether it died is known from all of it.
  */
 #ifndef TH_REPORT_HORIZON_H
 #define TH_REPORT_HORIZON_H
@@ -20,7 +23,7 @@ struct th_horizon {
 	uint64_t warm;    /* end of the warm-up */
 	uint64_t middle;  /* between that and the horizon */
 	uint64_t horizon; /* until here it is known what died */
-	uint64_t end;     /* of the recording */
+	uint64_t end;     /* of the recording, or of the part that is looked at */
 	uint64_t old;     /* nanoseconds that an old block has lived at least */
 	bool is_proven;   /* of old blocks too */
 };

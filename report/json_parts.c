@@ -67,6 +67,21 @@ th_json_frame(const struct th_frames *frames, uint32_t number)
 		frames, frame->function, th_frames_string(frames, frame->file), frame->line);
 }
 
+static void
+add_filter(void *data, const char *name, const char *value)
+{
+	json_object_set_new(data, name, json_string(value));
+}
+
+json_t *
+th_json_filters(const struct th_options *options)
+{
+	json_t *json = json_object();
+
+	th_options_each_filter(options, add_filter, json);
+	return json;
+}
+
 char *
 th_json_dump(json_t *json, size_t flags)
 {

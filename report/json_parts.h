@@ -10,6 +10,7 @@
 
 #include "report/estimate.h"
 #include "report/frames.h"
+#include "report/options.h"
 
 /* null for an empty text. */
 json_t *th_json_text_or_null(const char *text);
@@ -24,6 +25,9 @@ json_t *th_json_estimate(const struct th_estimate *estimate);
 json_t *th_json_function(
 	const struct th_frames *frames, uint32_t function, const char *file, uint32_t line);
 json_t *th_json_frame(const struct th_frames *frames, uint32_t frame);
+
+/* {"class": "byte", "focus": "decode"}: the filters that options have. */
+json_t *th_json_filters(const struct th_options *options);
 
 /* The text of `json`, whose reference it takes; the caller frees it. */
 char *th_json_dump(json_t *json, size_t flags);

@@ -108,11 +108,35 @@ look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t cou
 
 /* Groups */
 
+struct th_path
+th_leaks_path(const struct th_leaks *leaks, const struct th_place *place)
+{
+	const struct th_profile *profile = leaks->profile;
+	struct th_subject subject = th_places_subject(place);
+
+	return th_paths_get(profile->paths, th_filter_shape(profile->filter, &subject));
+}
+
+uint32_t
+th_leaks_group(const struct th_leaks *leaks, const struct th_place *place)
+{
+	const struct th_profile *profile = leaks->profile;
+	struct th_subject subject = th_places_subject(place);
+
+	if (!profile->options->group_by)
+		return 0;
+	return th_filter_group(profile->filter, profile->options->group_by, &subject);
+}
+
 /* What related places share. */
 static uint64_t
-relation_of(const struct th_place *place)
+relation_of(const struct th_leaks *leaks, const struct th_place *place)
 {
-	return (uint64_t)place->heap << 32 | (place->creator ? place->creator : place->way);
+	uint32_t relation = place->creator ? place->creator : place->way;
+
+	if (leaks->profile->options->group_by)
+		relation = th_leaks_group(leaks, place);
+	return (uint64_t)place->heap << 32 | relation;
 }
 
 static struct group *
@@ -120,8 +144,8 @@ find_group(struct work *work, const struct th_place *place, enum th_verdict verd
 {
 	struct group group = {.heap = place->heap, .verdict = verdict};
 	bool added;
-	uint32_t index = th_map_intern(
-		&work->group_ids, (uint64_t)verdict << 40 | relation_of(place), &added);
+	uint32_t index = th_map_intern(&work->group_ids,
+		(uint64_t)verdict << 40 | relation_of(work->leaks, place), &added);
 
 	if (added)
 		th_array_append(work, groups, group);
@@ -179,7 +203,7 @@ judge_unclear(struct work *work)
 		if (group->verdict != TH_VERDICT_UNCLEAR || !group->places_count)
 			continue;
 		const struct th_place *place = &work->leaks->places.items[group->places[0]];
-		uint64_t relation = relation_of(place);
+		uint64_t relation = relation_of(work->leaks, place);
 		look_at(work, group->heap, group->places, group->places_count, false,
 			&evidence);
 		if (place->internal)
@@ -391,6 +415,9 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 	struct work work = {.leaks = leaks};
 
 	*leaks = (struct th_leaks){.profile = profile};
+	if (th_options_shape_stacks(profile->options))
+		leaks->profile = leaks->whole = th_profile_create_whole(profile);
+	profile = leaks->profile;
 	th_places_init(&leaks->places, profile);
 	work.evidence = th_allocate(leaks->places.items_count, sizeof(*work.evidence));
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
@@ -414,6 +441,7 @@ void
 th_leaks_deinit(struct th_leaks *leaks)
 {
 	th_places_deinit(&leaks->places);
+	th_profile_destroy(leaks->whole);
 	free(leaks->findings);
 }
 

@@ -5,7 +5,9 @@
  *
  * Every place is judged by itself.  Related places (one way to one line of the application) with
  * the same verdict are one finding, so that a leak of several blocks shows once; those that are
- * too small to be judged are judged together.
+ * too small to be judged are judged together.  With --group-by, the places of a group are related.
+ *
+ * What is judged is the whole stack: --focus and --hide change what is shown of it and no verdict.
  */
 #ifndef TH_REPORT_LEAKS_H
 #define TH_REPORT_LEAKS_H
@@ -33,7 +35,8 @@ struct th_finding {
 };
 
 struct th_leaks {
-	const struct th_profile *profile;
+	const struct th_profile *profile; /* with whole stacks */
+	struct th_profile *whole;         /* the same, if it is our own; else NULL */
 	struct th_places places;
 	struct th_horizon horizons[TH_HEAPS];
 	TH_ARRAY(struct th_finding, findings); /* worst first */
@@ -43,6 +46,12 @@ struct th_leaks {
 /* The profile must be of the end of its recording, and outlive the leaks. [offline] */
 void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
 void th_leaks_deinit(struct th_leaks *leaks);
+
+/* The path of a place as the options show it. [offline] */
+struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_place *place);
+
+/* The function number of a place's group; 0 without --group-by. [offline] */
+uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_place *place);
 
 /* Live bytes of all findings with verdict leak, at the lower end of their intervals. [offline] */
 double th_leaks_bytes(const struct th_leaks *leaks);

@@ -391,7 +391,7 @@ static const struct verb verbs[] = {
 	{"tree", "[OPTIONS] LOG", "call tree, both heaps side by side",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
 	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
-		TH_OPTIONS_SELECT | TH_OPTIONS_LEAKS, leaks, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS, leaks, NULL},
 	{"export", "--format FORMAT [OPTIONS] LOG", "every stack, for other tools",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT,
 		export, NULL},
@@ -401,7 +401,8 @@ static const struct verb verbs[] = {
 	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
 		"what changed between two logs, or two moments of one: end, peak, 12s, "
 		"mark:NAME",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff,
+		NULL},
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"see or change a recording that is under way", 0, NULL, th_control_main},
 	{"list", "", "recordings under way", 0, NULL, th_list_main},
@@ -452,7 +453,8 @@ run_verb(const struct verb *verb, int argc, char **argv)
 	if (!error && options.help) {
 		status = print_verb_help(verb);
 	} else {
-		if (!error)
+		/* Each side of a difference has marks of its own. */
+		if (!error && !(verb->groups & TH_OPTIONS_DIFF))
 			error = th_marks_resolve(&options);
 		if (!error)
 			error = verb->act(&options);

@@ -218,6 +218,7 @@ set_pattern(struct th_pattern *pattern, const char *option, const char *argument
 		regfree(&pattern->regex);
 	int result = regcomp(&pattern->regex, argument, REG_EXTENDED | REG_NOSUB);
 	pattern->is_given = !result;
+	pattern->text = argument;
 	if (!result)
 		return NULL;
 	regerror(result, &pattern->regex, reason, sizeof(reason));
@@ -240,6 +241,50 @@ static struct th_error *
 set_exclude(struct th_options *options, const char *argument)
 {
 	return set_pattern(&options->exclude, "exclude", argument);
+}
+
+static struct th_error *
+set_class(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->class_name, "class", argument);
+}
+
+static struct th_error *
+set_focus(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->focus, "focus", argument);
+}
+
+static struct th_error *
+set_hide(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->hide, "hide", argument);
+}
+
+static const char *const groupings[] = {
+	[TH_GROUP_PACKAGE] = "package",
+	[TH_GROUP_LIBRARY] = "library",
+	[TH_GROUP_CLASS] = "class",
+	[TH_GROUP_THREAD] = "thread",
+};
+#define GROUPING_COUNT (sizeof(groupings) / sizeof(groupings[0]))
+
+const char *
+th_group_by_name(enum th_group_by group_by)
+{
+	return groupings[group_by];
+}
+
+static struct th_error *
+set_group_by(struct th_options *options, const char *argument)
+{
+	for (size_t i = TH_GROUP_NONE + 1; i < GROUPING_COUNT; i++) {
+		if (!strcmp(argument, groupings[i])) {
+			options->group_by = (enum th_group_by)i;
+			return NULL;
+		}
+	}
+	return bad_argument("group-by", argument, "package, library, class or thread");
 }
 
 static struct th_error *
@@ -382,19 +427,32 @@ static const struct option_entry entries[] = {
 		"soon (0.1); a Java object, when the first collection\n"
 		"after its allocation finds it dead"},
 	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT, set_heaps, "both (default), java or native"},
-	{"from", 0, "TIME", TH_OPTIONS_VIEW, set_from,
+	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
 		"only what was allocated from this time on: seconds\n"
 		"from the start of the recording, or mark:NAME (see\n"
 		"ctl)"},
-	{"to", 0, "TIME", TH_OPTIONS_VIEW, set_to, "only what was allocated before this time"},
+	{"to", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_to,
+		"only what was allocated before this time"},
 	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
 		"only threads whose name matches the extended\n"
 		"regular expression"},
+	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
+		"only objects whose class matches; native memory\n"
+		"has none"},
 	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
 		"only stacks with a frame whose name matches"},
 	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
 		"only stacks without such a frame"},
-	{"vm-frames", 0, NULL, TH_OPTIONS_VIEW | TH_OPTIONS_DIFF, set_vm_frames,
+	{"focus", 0, "RE", TH_OPTIONS_SELECT, set_focus,
+		"as --include, and begin stacks at the first frame\n"
+		"from the root that matches"},
+	{"hide", 0, "RE", TH_OPTIONS_SELECT, set_hide,
+		"leave frames that match out of the stacks, which\n"
+		"count as before"},
+	{"group-by", 0, "WHAT", TH_OPTIONS_SELECT, set_group_by,
+		"put stacks together by package, library, class or\n"
+		"thread"},
+	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
 		"show every frame inside the Java VM"},
 	{"help", 'h', NULL, ~0u, set_help, "print this help"},
 };
@@ -531,15 +589,25 @@ void
 th_options_deinit(struct th_options *options)
 {
 	deinit_pattern(&options->thread);
+	deinit_pattern(&options->class_name);
 	deinit_pattern(&options->include);
 	deinit_pattern(&options->exclude);
+	deinit_pattern(&options->focus);
+	deinit_pattern(&options->hide);
 }
 
 bool
 th_options_filter_stacks(const struct th_options *options)
 {
-	return options->thread.is_given || options->include.is_given ||
-	       options->exclude.is_given;
+	return options->thread.is_given || options->class_name.is_given ||
+	       options->include.is_given || options->exclude.is_given ||
+	       options->focus.is_given;
+}
+
+bool
+th_options_shape_stacks(const struct th_options *options)
+{
+	return options->focus.is_given || options->hide.is_given || options->group_by;
 }
 
 bool

@@ -45,9 +45,19 @@ enum th_fail_on {
 	TH_FAIL_BYTES, /* leaks of so many bytes, at the lower end of their intervals */
 };
 
+/* What stacks are put together by. */
+enum th_group_by {
+	TH_GROUP_NONE,
+	TH_GROUP_PACKAGE,
+	TH_GROUP_LIBRARY,
+	TH_GROUP_CLASS,
+	TH_GROUP_THREAD,
+};
+
 /* A POSIX extended regular expression, if one was given. */
 struct th_pattern {
 	bool is_given;
+	const char *text;
 	regex_t regex;
 };
 
@@ -66,8 +76,12 @@ struct th_options {
 	double at_seconds;
 	double temporary_within; /* seconds that a native block lives at most to be temporary */
 	struct th_pattern thread;
+	struct th_pattern class_name;
 	struct th_pattern include;
 	struct th_pattern exclude;
+	struct th_pattern focus;
+	struct th_pattern hide;
+	enum th_group_by group_by;
 	bool all_vm_frames;
 	bool annotate;
 	bool brief;
@@ -92,6 +106,7 @@ enum th_option_group {
 	TH_OPTIONS_VALUE = 128,
 	TH_OPTIONS_OUTPUT = 256, /* writes a file */
 	TH_OPTIONS_BUNDLE = 512,
+	TH_OPTIONS_TIME = 1024, /* a part of the recording */
 };
 
 /*
@@ -122,8 +137,23 @@ const char *th_value_name(enum th_view_value value);
 /* What stands above a column of it, 9 characters at most. [offline] */
 const char *th_value_heading(enum th_view_value value);
 
-/* Whether the options leave out part of the recording other than by time. [offline] */
+/* Whether the options leave out stacks, and whether they show them otherwise. [offline] */
 bool th_options_filter_stacks(const struct th_options *options);
+bool th_options_shape_stacks(const struct th_options *options);
+
+/*
+ * The options that choose among the stacks, by time or heap, or shape them, each as a name of
+ * the command line and its value: passed to `each` in the order of the help. [offline]
+ */
+typedef void th_options_each(void *data, const char *name, const char *value);
+void
+th_options_each_filter(const struct th_options *options, th_options_each *each, void *data);
+
+/* The same as on a command line, "--class byte --focus decode"; the caller frees it. [offline] */
+char *th_options_filters_text(const struct th_options *options);
+
+/* The name of a grouping on the command line. [offline] */
+const char *th_group_by_name(enum th_group_by group_by);
 
 /* Whether no pattern is given or it matches. [offline] */
 bool th_pattern_matches(const struct th_pattern *pattern, const char *text);

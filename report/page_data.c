@@ -156,7 +156,7 @@ add_path(struct page_data *data, const struct th_row *row)
 	struct th_path path = th_paths_get(data->profile->paths, row->path);
 	uint32_t node = 0;
 
-	if (row->is_internal)
+	if (row->shows_internal)
 		node = add_node(data, node, add_frame(data, data->internal_frame));
 	for (uint32_t i = 0; i < path.count; i++)
 		node = add_node(data, node, add_frame(data, path.frames[i]));
@@ -490,9 +490,10 @@ print_timeline(const struct page_data *data)
 
 /* The way to the allocation, in functions as the page numbers them; none for the VM's own. */
 static json_t *
-path_json(const struct page_data *data, const struct th_place *place)
+path_json(const struct page_data *data, const struct th_leaks *leaks,
+	const struct th_place *place)
 {
-	struct th_path path = th_paths_get(data->profile->paths, place->path);
+	struct th_path path = th_leaks_path(leaks, place);
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < path.count && !place->internal; i++) {
@@ -532,7 +533,7 @@ finding_json(const struct page_data *data, const struct th_leaks *leaks,
 	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:s}", "verdict",
 		th_verdict_name(evidence->verdict), "heap", place->heap == TH_HEAP_NATIVE,
 		"class", th_frames_string(data->profile->frames, place->class_name), "place",
-		place_json(data, leaks, place), "path", path_json(data, place), "live",
+		place_json(data, leaks, place), "path", path_json(data, leaks, place), "live",
 		th_json_estimate(&evidence->live_bytes), "growth",
 		th_json_estimate(&evidence->growth), "why", why);
 

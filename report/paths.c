@@ -311,6 +311,15 @@ th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	return *number - 1;
 }
 
+uint32_t
+th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count)
+{
+	paths->stack_count = 0;
+	for (uint32_t i = count; i-- > 0;)
+		push(paths, frames[i]);
+	return intern_path(paths, false);
+}
+
 /* Life */
 
 struct th_paths *

@@ -35,7 +35,10 @@ void th_paths_destroy(struct th_paths *paths);
 /* The number of the path of a stack (by index) as a sample of `heap` shows it. [offline] */
 uint32_t th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap);
 
-/* By number; valid until the next th_paths_resolve(). [offline] */
+/* The number of the path with these frames, root first. [offline] */
+uint32_t th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count);
+
+/* By number; valid until the next path is numbered. [offline] */
 struct th_path th_paths_get(const struct th_paths *paths, uint32_t path);
 
 #endif

@@ -275,6 +275,15 @@ walk(struct th_places *places, const struct th_path *path, struct th_place *plac
 
 /* Places */
 
+/* The group that stands at the root of a row's path. */
+static void
+take_group(struct th_places *places, const struct th_path *path, struct th_place *place)
+{
+	place->class_name = 0;
+	place->way = step(
+		places, 0, th_frames_get(places->profile->frames, path->frames[0])->function);
+}
+
 static struct th_place
 place_of(struct th_places *places, const struct th_row *row)
 {
@@ -285,10 +294,15 @@ place_of(struct th_places *places, const struct th_row *row)
 		.class_name = row->class_name,
 		.path = row->path,
 		.thread = row->thread,
+		.is_internal = row->is_internal,
 		.live = row->sums[TH_MEASURE_LIVE].bytes.seen +
 			row->sums[TH_MEASURE_LIVE].bytes.unseen,
 	};
 
+	if (profile->options->group_by && !profile->is_whole) {
+		take_group(places, &path, &place);
+		return place;
+	}
 	walk(places, &path, &place);
 	if (row->is_internal)
 		place.internal = business_of(
@@ -325,6 +339,8 @@ lines_of(const struct th_profile *profile, const struct th_place *place)
 	uint32_t creator = creator_length(profile, &path);
 	uint64_t creator_line = creator ? line_at(profile, &path, creator - 1) : 0;
 
+	if (profile->options->group_by && !profile->is_whole)
+		return 0;
 	return place->internal ? 0
 			       : creator_line << 32 | line_at(profile, &path, path.count - 1);
 }
@@ -351,6 +367,7 @@ add_place(struct th_places *places, struct th_place *place)
 	} else if (place->live > places->items[number].live) {
 		places->items[number].path = place->path;
 		places->items[number].thread = place->thread;
+		places->items[number].is_internal = place->is_internal;
 		places->items[number].live = place->live;
 	}
 	return number;
@@ -384,6 +401,18 @@ th_places_deinit(struct th_places *places)
 	free(places->ways);
 	free(places->items);
 	free(places->of_row);
+}
+
+struct th_subject
+th_places_subject(const struct th_place *place)
+{
+	return (struct th_subject){
+		.heap = place->heap,
+		.thread = place->thread,
+		.class_name = place->class_name,
+		.path = place->path,
+		.is_internal = place->is_internal,
+	};
 }
 
 uint32_t

@@ -11,6 +11,8 @@
  * files of modules and threads make no difference.  What the VM allocates for itself is one
  * place for each kind of business, since its stacks are many and nobody's to mend.
  *
+ * With --group-by, in a profile whose stacks are not whole, each group of a heap is one place.
+ *
  * Places with the same functions down to the creator (down to the allocation, where there is
  * none) are related.
  */
@@ -39,6 +41,7 @@ struct th_place {
 	uint32_t next;        /* of the same heap, way and class; TH_NO_PLACE = no other */
 	uint32_t path;        /* of the row with most live bytes, for lines and files */
 	uint32_t thread;      /* function number of the label of the same row's thread */
+	bool is_internal;     /* that thread is the VM's own */
 	const char *internal; /* the VM's business that it is; NULL = not the VM's */
 	double live;          /* bytes, of that row */
 };
@@ -58,6 +61,9 @@ struct th_places {
 /* The profile must outlive the places. [offline] */
 void th_places_init(struct th_places *places, const struct th_profile *profile);
 void th_places_deinit(struct th_places *places);
+
+/* The place's row, for the profile's filter. [offline] */
+struct th_subject th_places_subject(const struct th_place *place);
 
 /* The place of a sample (by index), TH_NO_PLACE if the options leave it out. [offline] */
 static inline uint32_t

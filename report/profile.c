@@ -16,8 +16,6 @@
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
-enum match { MATCH_UNKNOWN, MATCH_NO, MATCH_YES };
-
 /* What building needs beside the profile. */
 struct builder {
 	struct th_profile *profile;
@@ -33,9 +31,6 @@ struct builder {
 	struct th_map label_ids;
 	struct th_map row_ids;
 	TH_ARRAY(uint32_t, merged_rows);
-	/* Whether a function's name matches, by its number. */
-	TH_ARRAY(uint8_t, included);
-	TH_ARRAY(uint8_t, excluded);
 };
 
 /* Threads */
@@ -127,73 +122,6 @@ builder_deinit(struct builder *builder)
 	th_map_deinit(&builder->row_ids);
 	free(builder->raw_rows);
 	free(builder->merged_rows);
-	free(builder->included);
-	free(builder->excluded);
-}
-
-/* Patterns */
-
-static bool
-function_matches(const struct builder *builder, const struct th_pattern *pattern,
-	uint8_t *known, uint32_t function)
-{
-	const struct th_frames *frames = builder->profile->frames;
-
-	if (known[function] == MATCH_UNKNOWN) {
-		const char *name = th_frames_function_name(frames, function);
-
-		known[function] = th_pattern_matches(pattern, name) ? MATCH_YES : MATCH_NO;
-	}
-	return known[function] == MATCH_YES;
-}
-
-/* Room for what is known of every function. */
-static void
-prepare_matches(struct builder *builder)
-{
-	uint32_t count = th_frames_function_count(builder->profile->frames);
-
-	while (builder->included_count < count) {
-		th_array_append(builder, included, MATCH_UNKNOWN);
-		th_array_append(builder, excluded, MATCH_UNKNOWN);
-	}
-}
-
-static bool
-any_function_matches(const struct builder *builder, const struct th_pattern *pattern,
-	uint8_t *known, const struct th_row *row)
-{
-	const struct th_profile *profile = builder->profile;
-	struct th_path path = th_paths_get(profile->paths, row->path);
-
-	if (row->is_internal &&
-		function_matches(builder, pattern, known, profile->internal_group))
-		return true;
-	for (uint32_t i = 0; i < path.count; i++) {
-		uint32_t function = th_frames_get(profile->frames, path.frames[i])->function;
-
-		if (function_matches(builder, pattern, known, function))
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_selected(struct builder *builder, const struct th_row *row)
-{
-	const struct th_options *options = builder->profile->options;
-	const char *thread = th_frames_function_name(builder->profile->frames, row->thread);
-
-	if (!th_pattern_matches(&options->thread, thread))
-		return false;
-	if (!options->include.is_given && !options->exclude.is_given)
-		return true;
-	prepare_matches(builder);
-	if (options->include.is_given &&
-		!any_function_matches(builder, &options->include, builder->included, row))
-		return false;
-	return !options->exclude.is_given ||
-	       !any_function_matches(builder, &options->exclude, builder->excluded, row);
 }
 
 /* Rows */
@@ -215,25 +143,45 @@ add_row(struct builder *builder, const struct th_row *row)
 	return builder->merged_rows[number];
 }
 
+static struct th_row
+row_for(const struct th_profile *profile, const struct th_subject *subject)
+{
+	struct th_filter *filter = profile->filter;
+	struct th_row row = {
+		.heap = subject->heap,
+		.thread = subject->thread,
+		.class_name = subject->class_name,
+		.path = profile->is_whole ? subject->path : th_filter_shape(filter, subject),
+		.is_internal = subject->is_internal,
+		.shows_internal = th_filter_shows_internal(filter, subject),
+		.shows_thread = th_filter_shows_thread(filter, subject),
+	};
+
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		row.sums[measure] = th_calibration_empty(&profile->heaps[subject->heap]);
+	return row;
+}
+
 /* The row of samples with these numbers, seen for the first time. */
 static uint32_t
 find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
 {
 	struct th_profile *profile = builder->profile;
-	struct th_row row = {
+	struct th_subject subject = {
 		.heap = heap,
 		.path = th_paths_resolve(profile->paths, sample->stack, heap),
 		.thread = builder->thread_labels[sample->thread],
 		.is_internal = builder->is_internal[sample->thread],
 	};
 
-	for (int measure = 0; measure < TH_MEASURES; measure++)
-		row.sums[measure] = th_calibration_empty(&profile->heaps[heap]);
 	if (heap == TH_HEAP_JAVA)
-		row.class_name = builder->class_names[sample->class];
-	if (th_paths_get(profile->paths, row.path).is_virtual)
-		row.thread = builder->virtual_label;
-	return is_selected(builder, &row) ? add_row(builder, &row) : TH_NO_ROW;
+		subject.class_name = builder->class_names[sample->class];
+	if (th_paths_get(profile->paths, subject.path).is_virtual)
+		subject.thread = builder->virtual_label;
+	if (!th_filter_selects(profile->filter, &subject))
+		return TH_NO_ROW;
+	struct th_row row = row_for(profile, &subject);
+	return add_row(builder, &row);
 }
 
 static uint32_t
@@ -253,26 +201,26 @@ row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sampl
 	return builder->raw_rows[raw];
 }
 
-/* Adds a sample (by index) to the sums of its row. */
+/* Adds a sample (by index) to sums by measure. */
 static void
-add_sample(struct th_profile *profile, enum th_heap heap, size_t index, struct th_row *row)
+add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
+	struct th_estimator *sums)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
 
-	th_calibration_add(
-		calibration, profile->recording, sample, &row->sums[TH_MEASURE_ALLOC]);
+	th_calibration_add(calibration, profile->recording, sample, &sums[TH_MEASURE_ALLOC]);
 	if (th_lifetimes_is_live(lifetimes, heap, index, &profile->at))
 		th_lifetimes_add(lifetimes, calibration, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->at),
-			&row->sums[TH_MEASURE_LIVE]);
+			&sums[TH_MEASURE_LIVE]);
 	if (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
 		th_lifetimes_is_temporary(lifetimes, heap, index, within))
 		th_lifetimes_add(lifetimes, calibration, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->end),
-			&row->sums[TH_MEASURE_TEMPORARY]);
+			&sums[TH_MEASURE_TEMPORARY]);
 }
 
 static void
@@ -283,13 +231,15 @@ add_heap(struct builder *builder, enum th_heap heap)
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
-		uint32_t row = th_window_holds(&profile->window, sample->time)
-				       ? row_of(builder, heap, sample)
-				       : TH_NO_ROW;
+		uint32_t row = TH_NO_ROW;
 
+		if (th_window_holds(&profile->window, sample->time)) {
+			row = row_of(builder, heap, sample);
+			add_sample(profile, heap, i,
+				row == TH_NO_ROW ? profile->left_out[heap]
+						 : profile->rows[row].sums);
+		}
 		profile->sample_rows[heap][i] = row;
-		if (row != TH_NO_ROW)
-			add_sample(profile, heap, i, &profile->rows[row]);
 	}
 }
 
@@ -349,9 +299,11 @@ set_lenses(struct th_profile *profile)
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		th_calibration_init(
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
-		for (int measure = 0; measure < TH_MEASURES; measure++)
+		for (int measure = 0; measure < TH_MEASURES; measure++) {
 			profile->selected[heap][measure] = th_calibration_empty(
 				&profile->heaps[heap]);
+			profile->left_out[heap][measure] = profile->selected[heap][measure];
+		}
 		profile->sample_rows[heap] = th_allocate(
 			recording->samples[heap].items_count, sizeof(uint32_t));
 	}
@@ -372,12 +324,31 @@ sum_rows(struct th_profile *profile)
 	}
 }
 
+static void
+build(struct th_profile *profile)
+{
+	struct builder builder;
+
+	set_lenses(profile);
+	builder_init(&builder, profile);
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		if (profile->options->heaps & 1u << heap)
+			add_heap(&builder, (enum th_heap)heap);
+		else
+			memset(profile->sample_rows[heap], 0xff, /* TH_NO_ROW */
+				profile->recording->samples[heap].items_count *
+					sizeof(uint32_t));
+		forget_heap(&builder);
+	}
+	builder_deinit(&builder);
+	sum_rows(profile);
+}
+
 struct th_profile *
 th_profile_create(const struct th_recording *recording, const struct th_options *options,
 	th_symbols_warn *warn, void *warn_data)
 {
 	struct th_profile *profile = th_allocate(1, sizeof(*profile));
-	struct builder builder;
 
 	profile->recording = recording;
 	profile->options = options;
@@ -385,19 +356,28 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_special_function(
 		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
-	set_lenses(profile);
-	builder_init(&builder, profile);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
-		if (options->heaps & 1u << heap)
-			add_heap(&builder, (enum th_heap)heap);
-		else
-			memset(profile->sample_rows[heap], 0xff, /* TH_NO_ROW */
-				recording->samples[heap].items_count * sizeof(uint32_t));
-		forget_heap(&builder);
-	}
-	builder_deinit(&builder);
-	sum_rows(profile);
+	profile->filter = th_filter_create(
+		options, profile->frames, profile->paths, profile->internal_group);
+	build(profile);
 	return profile;
+}
+
+struct th_profile *
+th_profile_create_whole(const struct th_profile *profile)
+{
+	struct th_profile *whole = th_allocate(1, sizeof(*whole));
+
+	*whole = (struct th_profile){
+		.recording = profile->recording,
+		.options = profile->options,
+		.frames = profile->frames,
+		.paths = profile->paths,
+		.internal_group = profile->internal_group,
+		.filter = profile->filter,
+		.is_whole = true,
+	};
+	build(whole);
+	return whole;
 }
 
 void
@@ -410,8 +390,11 @@ th_profile_destroy(struct th_profile *profile)
 		free(profile->sample_rows[heap]);
 	}
 	th_lifetimes_deinit(&profile->lifetimes);
-	th_paths_destroy(profile->paths);
-	th_frames_destroy(profile->frames);
+	if (!profile->is_whole) {
+		th_filter_destroy(profile->filter);
+		th_paths_destroy(profile->paths);
+		th_frames_destroy(profile->frames);
+	}
 	free(profile->rows);
 	free(profile);
 }
@@ -501,14 +484,17 @@ th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 	uint32_t *functions, uint32_t capacity)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	uint32_t groups[2] = {profile->internal_group, row->thread};
-	/* A virtual thread's first frame says what its label says. */
-	uint32_t first = row->is_internal ? 0 : path.is_virtual ? 2 : 1;
+	uint32_t groups[2];
+	uint32_t group_count = 0;
 	uint32_t count = 0;
 
-	for (uint32_t i = first; i < 2; i++, count++) {
+	if (row->shows_internal)
+		groups[group_count++] = profile->internal_group;
+	if (row->shows_thread)
+		groups[group_count++] = row->thread;
+	for (; count < group_count; count++) {
 		if (count < capacity)
-			functions[count] = groups[i];
+			functions[count] = groups[count];
 	}
 	for (uint32_t i = 0; i < path.count; i++, count++) {
 		if (count < capacity)

@@ -12,6 +12,7 @@
 
 #include "report/calibration.h"
 #include "report/estimate.h"
+#include "report/filter.h"
 #include "report/frames.h"
 #include "report/lifetimes.h"
 #include "report/options.h"
@@ -26,8 +27,10 @@ struct th_row {
 	enum th_heap heap;
 	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
 	uint32_t class_name; /* string number; 0 = none (native, or not known) */
-	uint32_t path;
-	bool is_internal; /* a thread of the VM itself */
+	uint32_t path;       /* as it is shown */
+	bool is_internal;    /* a thread of the VM itself */
+	bool shows_internal; /* stands below the group of such threads */
+	bool shows_thread;   /* stands below its thread */
 	struct th_estimator sums[TH_MEASURES];
 };
 
@@ -41,10 +44,14 @@ struct th_profile {
 	struct th_moment end; /* of the recording */
 	struct th_frames *frames;
 	struct th_paths *paths;
+	struct th_filter *filter;
+	bool is_whole; /* rows have whole stacks, whatever the options hide */
 	TH_ARRAY(struct th_row, rows);
 	uint32_t *sample_rows[TH_HEAPS]; /* by index of the sample; TH_NO_ROW */
 	struct th_estimator selected[TH_HEAPS][TH_MEASURES]; /* sums of all rows */
-	uint32_t internal_group; /* function number of "[JVM-internal]" */
+	struct th_estimator left_out[TH_HEAPS]
+				    [TH_MEASURES]; /* by patterns; heap and time aside */
+	uint32_t internal_group;                   /* function number of "[JVM-internal]" */
 };
 
 /*
@@ -54,6 +61,13 @@ struct th_profile {
 struct th_profile *th_profile_create(const struct th_recording *recording,
 	const struct th_options *options, th_symbols_warn *warn, void *warn_data);
 void th_profile_destroy(struct th_profile *profile);
+
+/*
+ * The same samples with whole stacks, for those who judge by what the options hide.  It shares
+ * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
+ * paths to show. [offline]
+ */
+struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
 /* Whether the options select this heap and it was recorded. [offline] */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);

@@ -28,21 +28,33 @@ th_sites_is_application(const struct th_frames *frames, uint32_t function)
 	return !is_runtime_method(th_frames_function_name(frames, function));
 }
 
-/* The leaf-most method of the application, or of the Java runtime where there is none. */
-static uint32_t
-find_caller(const struct th_profile *profile, const struct th_path *path)
+uint32_t
+th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
 {
 	uint32_t runtime = TH_SITE_NO_FUNCTION;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
+		uint32_t function = th_frames_get(frames, path->frames[i])->function;
 
-		if (th_sites_is_application(profile->frames, function))
+		if (th_sites_is_application(frames, function))
 			return function;
-		if (th_frames_function(profile->frames, function)->kind == TH_KIND_JAVA)
+		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
 			runtime = function;
 	}
 	return runtime;
+}
+
+/* The group stands at the root. */
+static struct th_site
+group_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+
+	return (struct th_site){
+		.function = th_frames_get(profile->frames, path.frames[0])->function,
+		.caller = TH_SITE_NO_FUNCTION,
+		.sum = th_calibration_empty(&profile->heaps[row->heap]),
+	};
 }
 
 static struct th_site
@@ -61,7 +73,7 @@ site_of(const struct th_profile *profile, const struct th_row *row)
 		site.function = profile->internal_group;
 		site.caller = row->thread;
 	} else if (!th_sites_is_application(profile->frames, site.function)) {
-		site.caller = find_caller(profile, &path);
+		site.caller = th_sites_find_caller(profile->frames, &path);
 	}
 	if (site.caller == site.function)
 		site.caller = TH_SITE_NO_FUNCTION;
@@ -113,7 +125,8 @@ th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_
 
 		if (row->heap != heap || !sum->samples)
 			continue;
-		struct th_site site = site_of(profile, row);
+		struct th_site site = profile->options->group_by ? group_of(profile, row)
+								 : site_of(profile, row);
 		th_estimator_merge(&find_site(sites, &maps, &site)->sum, sum);
 	}
 	if (sites->items_count)

@@ -5,6 +5,7 @@
  * A site is the function that allocated and, where that one is not the application's own Java
  * code, the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf,
  * from app.Codec.decode".  What the VM allocates for itself is one site per thread of it.
+ * Where rows are grouped, each group is one site.
  */
 #ifndef TH_REPORT_SITES_H
 #define TH_REPORT_SITES_H
@@ -30,7 +31,13 @@ struct th_sites {
 /* Whether a function is a Java method, and not one of the Java runtime. [offline] */
 bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
 
-/* The sites of one heap. [offline] */
+/*
+ * The method nearest to the allocation that is the application's, or of the Java runtime where
+ * there is none; TH_SITE_NO_FUNCTION without Java. [offline]
+ */
+uint32_t th_sites_find_caller(const struct th_frames *frames, const struct th_path *path);
+
+/* The sites of one heap; with --group-by, the groups. [offline] */
 void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);
 void th_sites_deinit(struct th_sites *sites);
 

@@ -13,6 +13,9 @@
 #include "report/leaks.h"
 #include "report/profile.h"
 
+/* A line that says which stacks were chosen and how they are shown; nothing without filters. */
+void th_view_filters(FILE *file, const struct th_options *options);
+
 /* Totals, top sites, health, what to do next; `program` is how to call this tool again. */
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);

@@ -126,8 +126,9 @@ print_items(FILE *file, const struct th_diff *diff)
 	if (diff->items_count > top)
 		fprintf(file, "and %s more (--top)\n",
 			th_format_count(diff->items_count - top).text);
-	fprintf(file, "\n%s of %s stacks changed by more than chance explains\n",
-		th_format_count(certain).text, th_format_count(diff->items_count).text);
+	fprintf(file, "\n%s of %s %s changed by more than chance explains\n",
+		th_format_count(certain).text, th_format_count(diff->items_count).text,
+		diff->sides[1].profile->options->group_by ? "groups" : "stacks");
 }
 
 void
@@ -137,6 +138,7 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 
 	print_side(file, "old", diff->sides[0].profile);
 	print_side(file, "new", diff->sides[1].profile);
+	th_view_filters(file, diff->sides[1].profile->options);
 	fprintf(file, "\n%9s  %9s  %10s  %-22s %s\n", "old", "new", "change", "95 % interval",
 		heading);
 	print_total(file, diff, TH_HEAP_JAVA);
@@ -207,6 +209,7 @@ th_view_diff_json(FILE *file, const struct th_diff *diff)
 	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"", th_value_name(value_of(diff)));
 	print_json(file, ",\n \"old\": ", side_json(diff->sides[0].profile));
 	print_json(file, ",\n \"new\": ", side_json(diff->sides[1].profile));
+	print_json(file, ",\n \"filters\": ", th_json_filters(diff->sides[1].profile->options));
 	print_json(file, ",\n \"totals\": ",
 		json_pack("[o, o]", difference_json(&diff->totals[TH_HEAP_JAVA]),
 			difference_json(&diff->totals[TH_HEAP_NATIVE])));

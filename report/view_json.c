@@ -149,22 +149,23 @@ sampling_json(const struct th_recording *recording)
 }
 
 static json_t *
-total_json(const struct printer *printer, enum th_heap heap)
+total_json(const struct printer *printer, enum th_heap heap, const struct th_estimator *sums)
 {
 	json_t *json = json_object();
 
 	if (th_profile_has_heap(printer->profile, heap))
-		set_figures(printer, json, heap, printer->profile->selected[heap]);
+		set_figures(printer, json, heap, sums);
 	else
 		set_no_figures(json);
 	return json;
 }
 
 static json_t *
-totals_json(const struct printer *printer)
+totals_json(const struct printer *printer, const struct th_estimator *java,
+	const struct th_estimator *native)
 {
-	return json_pack("{s:o, s:o}", "java", total_json(printer, TH_HEAP_JAVA), "native",
-		total_json(printer, TH_HEAP_NATIVE));
+	return json_pack("{s:o, s:o}", "java", total_json(printer, TH_HEAP_JAVA, java),
+		"native", total_json(printer, TH_HEAP_NATIVE, native));
 }
 
 /* Rows */
@@ -189,7 +190,7 @@ print_frames(struct printer *printer, const struct th_row *row)
 	struct th_path path = th_paths_get(printer->profile->paths, row->path);
 	const char *before = "";
 
-	if (row->is_internal) {
+	if (row->shows_internal) {
 		fputs(printer->internal, printer->file);
 		before = ",";
 	}
@@ -293,7 +294,13 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	fputs("{\"twinheap\": 1,\n", file);
 	print(file, " \"process\": ", process_json(profile->recording));
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
-	print(file, ",\n \"totals\": ", totals_json(&printer));
+	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
+	print(file, ",\n \"totals\": ",
+		totals_json(&printer, profile->selected[TH_HEAP_JAVA],
+			profile->selected[TH_HEAP_NATIVE]));
+	print(file, ",\n \"left_out\": ",
+		totals_json(&printer, profile->left_out[TH_HEAP_JAVA],
+			profile->left_out[TH_HEAP_NATIVE]));
 	fputs(",\n \"stacks\": [", file);
 	print_rows(&printer);
 	fputs("]}\n", file);

@@ -67,7 +67,7 @@ static void
 print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
 {
 	const struct th_profile *profile = leaks->profile;
-	struct th_path path = th_paths_get(profile->paths, place->path);
+	struct th_path path = th_leaks_path(leaks, place);
 	uint32_t shown = path.count < FRAMES_SHOWN ? path.count : FRAMES_SHOWN;
 
 	if (place->internal)
@@ -118,6 +118,10 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding 
 	char *why = th_evidence_explain(&finding->evidence);
 
 	fprintf(file, "%-8s %s, ", th_verdict_name(verdict), heap_name(place->heap));
+	if (leaks->profile->options->group_by)
+		fprintf(file, "%s: ",
+			th_frames_function_name(
+				leaks->profile->frames, th_leaks_group(leaks, place)));
 	print_place(file, leaks, place);
 	if (finding->place_count > 1 && !place->internal)
 		fprintf(file, " and %u more stacks or classes", finding->place_count - 1);
@@ -192,6 +196,7 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 	size_t count = count_verdict(leaks, TH_VERDICT_LEAK);
 	double duration = th_recording_duration(leaks->profile->recording);
 
+	th_view_filters(file, leaks->profile->options);
 	if (count)
 		fprintf(file, "%s %s, at least %s, in %s\n", th_format_count(count).text,
 			count == 1 ? "leak" : "leaks",

@@ -11,7 +11,7 @@ static json_t *
 frames_json(const struct th_leaks *leaks, const struct th_place *place)
 {
 	struct th_frames *frames = leaks->profile->frames;
-	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	struct th_path path = th_leaks_path(leaks, place);
 	json_t *list = json_array();
 
 	if (place->internal) {
@@ -83,13 +83,20 @@ finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
 		(json_int_t)finding->place_count, "owner", owner_json(leaks, &finding->owner));
 
 	set_evidence(json, &finding->evidence);
+	if (leaks->profile->options->group_by)
+		json_object_set_new(json, "group",
+			json_string(
+				th_frames_function_name(frames, th_leaks_group(leaks, place))));
 	return json;
 }
 
 void
 th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 {
-	fputs("{\"twinheap\": 1,\n \"findings\": [", file);
+	char *filters = th_json_dump(th_json_filters(leaks->profile->options), 0);
+
+	fprintf(file, "{\"twinheap\": 1,\n \"filters\": %s,\n \"findings\": [", filters);
+	free(filters);
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		char *text = th_json_dump(finding_json(leaks, &leaks->findings[i]), 0);
 

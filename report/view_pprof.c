@@ -262,7 +262,7 @@ find_locations(struct pprof *pprof, const struct th_row *row)
 		th_array_append(pprof, stack, id);
 		end -= count;
 	}
-	if (row->is_internal) {
+	if (row->shows_internal) {
 		uint64_t id = location_id(pprof, &pprof->internal_frame, 1);
 
 		th_array_append(pprof, stack, id);
@@ -373,13 +373,19 @@ write_comments(struct pprof *pprof)
 	char *version = th_text_clean(recording->jvm.version);
 	char *process = th_format_new("process %u: %s", recording->process.pid, command);
 	char *jvm = th_format_new("Java %s", version);
+	char *filters = th_options_filters_text(pprof->profile->options);
+	char *only = th_format_new("only %s", filters);
 
 	write_comment(pprof,
 		"twinheap " TH_VERSION ": values are unbiased estimates of all that "
 		"was allocated; do not scale them by the period");
 	write_comment(pprof, process);
+	if (filters[0])
+		write_comment(pprof, only);
 	if (recording->jvm.is_known)
 		write_comment(pprof, jvm);
+	free(only);
+	free(filters);
 	free(jvm);
 	free(process);
 	free(version);

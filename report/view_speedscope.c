@@ -111,7 +111,7 @@ print_stack(const struct speedscope *speedscope, const struct th_row *row)
 	const char *before = "";
 
 	fputc('[', speedscope->file);
-	if (row->is_internal) {
+	if (row->shows_internal) {
 		fprintf(speedscope->file, "%u",
 			th_map_find(&speedscope->frames, speedscope->internal_frame));
 		before = ",";
@@ -197,7 +197,10 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 			th_frames_function_name(profile->frames, profile->internal_group), "",
 			TH_KIND_GROUP),
 	};
-	char *name = th_text_clean(profile->recording->process.command);
+	char *command = th_text_clean(profile->recording->process.command);
+	char *filters = th_options_filters_text(profile->options);
+	char *name = filters[0] ? th_format_new("%s (%s)", command, filters)
+				: th_format_new("%s", command);
 
 	fputs("{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
 	      "\",\n\"name\":",
@@ -210,4 +213,6 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	fputs("]}\n", file);
 	th_map_deinit(&speedscope.frames);
 	free(name);
+	free(filters);
+	free(command);
 }

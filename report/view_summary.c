@@ -89,8 +89,6 @@ print_window(FILE *file, const struct th_profile *profile)
 	if (options->from > 0 || options->to < duration)
 		fprintf(file, ", seconds %g to %g of it", options->from,
 			options->to < duration ? options->to : duration);
-	if (th_options_filter_stacks(options))
-		fputs(", part of the stacks", file);
 }
 
 static void
@@ -105,7 +103,9 @@ print_recording(FILE *file, const struct th_profile *profile)
 		th_format_seconds(th_recording_duration(recording)).text);
 	print_interval(file, recording);
 	print_window(file, profile);
-	fputs("\n\n", file);
+	fputc('\n', file);
+	th_view_filters(file, profile->options);
+	fputc('\n', file);
 }
 
 /* Totals */
@@ -146,6 +146,20 @@ print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
 			th_format_number(unplaced, TH_UNIT_BYTES).text, heap_name(heap));
 }
 
+/* What patterns left out of a heap: with the heap's line above, all of it. */
+static void
+print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_estimator *sum = &profile->left_out[heap][TH_MEASURE_ALLOC];
+
+	if (!th_profile_has_heap(profile, heap) || !sum->samples)
+		return;
+	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
+	fprintf(file, "left out of the %s: %s (%s)\n", heap_name(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text);
+}
+
 static void
 print_totals(FILE *file, const struct th_profile *profile)
 {
@@ -154,6 +168,8 @@ print_totals(FILE *file, const struct th_profile *profile)
 		"objects", "95 % interval", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
 	print_total(file, profile, TH_HEAP_JAVA);
 	print_total(file, profile, TH_HEAP_NATIVE);
+	print_left_out(file, profile, TH_HEAP_JAVA);
+	print_left_out(file, profile, TH_HEAP_NATIVE);
 	print_unplaced(file, profile, TH_HEAP_JAVA);
 	print_unplaced(file, profile, TH_HEAP_NATIVE);
 }
@@ -248,6 +264,7 @@ ranked_by(enum th_view_value value)
 static void
 print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
+	enum th_group_by group_by = profile->options->group_by;
 	struct th_sites sites;
 
 	th_sites_init(&sites, profile, heap);
@@ -255,8 +272,9 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown > profile->options->top)
 		shown = profile->options->top;
 	if (shown)
-		fprintf(file, "\n%s%s: what allocated, and who called it%s%s\n",
-			th_terminal_code(file, TH_STYLE_HEADING), heap_name(heap),
+		fprintf(file, "\n%s%s: %s%s%s%s\n", th_terminal_code(file, TH_STYLE_HEADING),
+			heap_name(heap), group_by ? "by " : "what allocated, and who called it",
+			group_by ? th_group_by_name(group_by) : "",
 			ranked_by(profile->options->value),
 			th_terminal_code(file, TH_STYLE_PLAIN));
 	for (size_t i = 0; i < shown; i++)

@@ -287,6 +287,7 @@ print_heading(const struct tree *tree)
 {
 	const char *value = th_value_heading(tree->profile->options->value);
 
+	th_view_filters(tree->file, tree->profile->options);
 	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
