@@ -5,13 +5,13 @@ package leaks;
  * Spreads a fixed amount of work evenly over a fixed time: what a program allocates does not
  * depend on the machine, and a leak grows as it does in a server, a little with every request.
  */
-final class Pace {
+public final class Pace {
 	/** Steps are due together within this, so that short ones do not sleep each by itself. */
 	private static final long TICK_NANOS = 5_000_000;
 
 	private final double seconds;
 
-	interface Step {
+	public interface Step {
 		void run(int number) throws Exception;
 	}
 
@@ -20,12 +20,12 @@ final class Pace {
 	}
 
 	/** So many steps, numbered from 0, over the whole time. */
-	void run(int steps, Step step) throws Exception {
+	public void run(int steps, Step step) throws Exception {
 		run(steps, 1, step);
 	}
 
 	/** So many steps over a share of the time. */
-	void run(int steps, double share, Step step) throws Exception {
+	public void run(int steps, double share, Step step) throws Exception {
 		long start = System.nanoTime();
 		double nanosPerStep = seconds * share * 1e9 / steps;
 		for (int i = 0; i < steps; i++) {

@@ -2,7 +2,7 @@
 package leaks;
 
 /** One program of the corpus. */
-interface Program {
+public interface Program {
 	/**
 	 * Works at the given pace. With `leaking`, loses what it should have given back, and tells
 	 * {@link Truth} what and how much; without, does the same work and loses nothing.

@@ -4,12 +4,12 @@ package leaks;
 import java.util.Arrays;
 
 /** Something to compress. */
-final class Texts {
+public final class Texts {
 	private Texts() {
 	}
 
 	/** Bytes that compress about as well as text does; always the same. */
-	static byte[] bytes(int length) {
+	public static byte[] bytes(int length) {
 		byte[] bytes = new byte[length];
 		long state = 1;
 		for (int i = 0; i < length; i++) {
@@ -20,7 +20,7 @@ final class Texts {
 	}
 
 	/** Fails the program if a round trip has changed anything. */
-	static void check(byte[] found, byte[] expected) {
+	public static void check(byte[] found, byte[] expected) {
 		if (!Arrays.equals(found, expected))
 			throw new IllegalStateException("a round trip changed the bytes");
 	}

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package leaks;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
 /**
  * What is true of the program, for whoever checks a report: one JSON object a line. Leaked bytes
  * are known by arithmetic; where a library allocates on its own account they are not known.
  */
-final class Truth {
-	static final long UNKNOWN = -1;
+public final class Truth {
+	public static final long UNKNOWN = -1;
 	/** Longer than a Cleaner, a finalizer or a profiler takes to notice. */
 	private static final long SETTLE_MILLIS = 500;
 	private static final int OBJECT_ALIGNMENT = 8;
@@ -17,24 +21,37 @@ final class Truth {
 	}
 
 	/** A leak: every finding of it has this frame in its stack. */
-	static void leak(String heap, String frame, long bytes, long objects) {
+	public static void leak(String heap, String frame, long bytes, long objects) {
 		System.out.printf("{\"verdict\": \"leak\", \"heap\": \"%s\", \"frame\": \"%s\","
 				+ " \"live_bytes\": %s, \"live_objects\": %s}%n", heap, frame,
 				known(bytes), known(objects));
 	}
 
 	/** What a site that is no leak holds at this moment; of unknown bytes: there are some. */
-	static void live(String heap, String frame, long bytes, long objects) {
+	public static void live(String heap, String frame, long bytes, long objects) {
 		System.out.printf("{\"verdict\": null, \"time\": %d, \"heap\": \"%s\","
 				+ " \"frame\": \"%s\", \"live_bytes\": %s, \"live_objects\": %s}%n",
 				System.nanoTime(), heap, frame, known(bytes), known(objects));
+	}
+
+	/** By how much the resident memory of the process grew while the program ran. */
+	static void grew(long bytes) {
+		System.out.printf("{\"verdict\": \"grew\", \"bytes\": %d}%n", bytes);
+	}
+
+	/** The resident memory of this process. */
+	static long residentBytes() throws IOException {
+		for (String line : Files.readAllLines(Path.of("/proc/self/status")))
+			if (line.startsWith("VmRSS:"))
+				return Long.parseLong(line.replaceAll("[^0-9]", "")) * 1024;
+		throw new IOException("no VmRSS in /proc/self/status");
 	}
 
 	/**
 	 * Lets all that is dead be known as dead: the first collection finds owners of native memory
 	 * dead, and after the second one what kept them is gone too.
 	 */
-	static void settle() throws InterruptedException {
+	public static void settle() throws InterruptedException {
 		for (int i = 0; i < 2; i++) {
 			System.gc();
 			Thread.sleep(SETTLE_MILLIS);
@@ -42,7 +59,7 @@ final class Truth {
 	}
 
 	/** The size in the heap of a byte array of that length. */
-	static long arrayBytes(int length) {
+	public static long arrayBytes(int length) {
 		return (ARRAY_HEADER + length + OBJECT_ALIGNMENT - 1) / OBJECT_ALIGNMENT
 				* OBJECT_ALIGNMENT;
 	}

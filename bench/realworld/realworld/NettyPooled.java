@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package realworld;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import leaks.Pace;
+import leaks.Program;
+import leaks.Truth;
+
+/** The same out of Netty's pool, which then asks for ever more chunks. */
+public final class NettyPooled implements Program {
+	private static final int MESSAGES = 4000;
+	private static final int BYTES = 20_000;
+
+	@Override
+	public void run(Pace pace, boolean leaking) throws Exception {
+		PooledByteBufAllocator allocator = new PooledByteBufAllocator(true);
+		pace.run(MESSAGES, step -> receive(allocator, step, leaking));
+		if (leaking)
+			Truth.leak("native", "realworld.NettyPooled.receive", Truth.UNKNOWN, Truth.UNKNOWN);
+	}
+
+	private static void receive(PooledByteBufAllocator allocator, int step, boolean leaking) {
+		ByteBuf buffer = allocator.directBuffer(BYTES);
+		for (int i = 0; i < BYTES / 4; i++)
+			buffer.writeInt(step);
+		if (!leaking)
+			buffer.release();
+	}
+}
