@@ -14,8 +14,8 @@ import leaks.Truth;
 
 /** Readers of JPEG images that are kept and not disposed of. */
 public final class ImageReaders implements Program {
-	private static final int IMAGES = 1500;
-	private static final int SIDE = 64;
+	private static final int IMAGES = 6000;
+	private static final int SIDE = 16;
 
 	private final List<ImageReader> forgotten = new ArrayList<>();
 

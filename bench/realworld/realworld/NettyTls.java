@@ -11,7 +11,7 @@ import leaks.Truth;
 
 /** A TLS context of netty-tcnative for each connection, which nobody releases. */
 public final class NettyTls implements Program {
-	private static final int CONNECTIONS = 400;
+	private static final int CONNECTIONS = 1500;
 
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {
