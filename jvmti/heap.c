@@ -121,6 +121,7 @@ undo_bias(struct th_java_object *object, struct th_thread_record *record)
 	if (th_random_unit(&record->random) <=
 		th_sampler_probability(object->size, object->interval))
 		return true;
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	th_log_count(TH_COUNTER_JAVA_THINNED, 1);
 	return false;
 }

@@ -22,21 +22,71 @@ th_health_add(struct th_health *health, bool is_warning, const char *format, ...
 	th_array_append(health, lines, line);
 }
 
-/* Counters whose description is a complaint: what was lost, by why. */
 static bool
-is_loss(struct th_text name)
+is_among(struct th_text name, const char *const *names)
 {
-	static const char *const names[] = {"live_table_full", "live_objects_lost",
-		"methods_full", "rate_thinned", "java_stack_gc", "java_stack_in_java",
-		"java_stack_failed", "java_stack_starting", "seam_guessed", "unwind_stopped"};
+	while (*names && !th_text_equals(name, *names))
+		names++;
+	return *names != NULL;
+}
 
-	if (name.length > 8 && !memcmp(name.bytes, "dropped_", 8))
-		return true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (th_text_equals(name, names[i]))
-			return true;
+static bool
+is_drop_of_sample(struct th_text name)
+{
+	static const char prefix[] = "dropped_";
+
+	return name.length >= strlen(prefix) && !memcmp(name.bytes, prefix, strlen(prefix)) &&
+	       !th_text_equals(name, "dropped_threads_full");
+}
+
+/* Counters of what a table or the log had no room for: the figures lack it. */
+static bool
+is_drop(struct th_text name)
+{
+	static const char *const names[] = {"dropped_threads_full", "live_table_full",
+		"live_objects_lost", "methods_full", NULL};
+
+	return is_drop_of_sample(name) || is_among(name, names);
+}
+
+/* Counters of what could not be had, or was left out on purpose. */
+static bool
+is_remark(struct th_text name)
+{
+	static const char *const names[] = {"rate_thinned", "java_stack_gc",
+		"java_stack_in_java", "java_stack_failed", "java_stack_starting",
+		"seam_guessed", "unwind_stopped", NULL};
+
+	return is_among(name, names);
+}
+
+/* What became of the samples that were due (log_format.h says how the counters add up). */
+static void
+add_sum(struct th_health *health, const struct th_recording *recording)
+{
+	static const char *const recorded_names[] = {
+		"native_samples", "java_samples", "mapped_samples", NULL};
+	static const char *const thinned_names[] = {"rate_thinned", "java_thinned", NULL};
+	uint64_t due = th_recording_counter(recording, "samples_due");
+	uint64_t recorded = 0, thinned = 0, lost = 0;
+
+	for (size_t i = 0; i < recording->counters_count; i++) {
+		const struct th_counter_info *counter = &recording->counters[i];
+
+		if (is_among(counter->name, recorded_names))
+			recorded += counter->value;
+		else if (is_among(counter->name, thinned_names))
+			thinned += counter->value;
+		else if (is_drop_of_sample(counter->name))
+			lost += counter->value;
 	}
-	return false;
+	if (!due)
+		return;
+	th_health_add(health, false, "%s samples were due: %s recorded, %s left out, %s lost",
+		th_format_count(due).text, th_format_count(recorded).text,
+		th_format_count(thinned).text, th_format_count(lost).text);
+	if (recording->is_complete && recorded + thinned + lost != due)
+		th_health_add(health, true, "these counters do not add up");
 }
 
 static void
@@ -45,11 +95,12 @@ add_losses(struct th_health *health, const struct th_recording *recording)
 	for (size_t i = 0; i < recording->counters_count; i++) {
 		const struct th_counter_info *counter = &recording->counters[i];
 
-		if (!counter->value || !is_loss(counter->name))
+		bool is_warning = is_drop(counter->name);
+
+		if (!counter->value || (!is_warning && !is_remark(counter->name)))
 			continue;
-		bool is_drop = counter->name.bytes[0] == 'd';
 		char *description = th_text_clean(counter->description);
-		th_health_add(health, is_drop, "%s %s", th_format_count(counter->value).text,
+		th_health_add(health, is_warning, "%s %s", th_format_count(counter->value).text,
 			description);
 		free(description);
 	}
@@ -161,6 +212,7 @@ th_health_init(struct th_health *health, const struct th_recording *recording)
 	add_damage(health, recording);
 	add_java_stacks(health, recording);
 	add_jvm(health, recording);
+	add_sum(health, recording);
 	add_losses(health, recording);
 	add_cost(health, recording);
 	add_notes(health, recording);

@@ -40,6 +40,10 @@ enum th_log_state {
 /*
  * Live counters, in the header so that they survive any death of the process.  Written with
  * relaxed atomic adds by whichever thread it happens to.  X(NAME, name, description)
+ *
+ * They add up, whatever happens: SAMPLES_DUE = recorded (..._SAMPLES) + left out (..._THINNED)
+ * + lost (DROPPED_..., but for _THREADS_FULL: what is not seen is never due).  A sample is counted
+ * as due first, so the right side lacks those under way when a process was killed.
  */
 #define TH_LOG_COUNTERS(X)                                                                     \
 	X(NATIVE_SAMPLES, native_samples, "native samples recorded")                           \
@@ -73,7 +77,9 @@ enum th_log_state {
 	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
 	X(SELF_MEMORY_BYTES, self_memory_bytes, "tables of the library in memory, bytes")      \
-	X(RATE_THINNED, rate_thinned, "samples left out to stay below the rate; others weigh more")
+	X(RATE_THINNED, rate_thinned, "samples left out to stay below the rate; others weigh more") \
+	X(SAMPLES_DUE, samples_due, "samples that were due: countdowns that ran out, of all heaps") \
+	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,

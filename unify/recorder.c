@@ -262,6 +262,7 @@ th_recorder_keeps(struct th_thread_record *record, double *keep_ret)
 {
 	uint64_t now = th_clock_now();
 
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	roll(now);
 	*keep_ret = th_rate_count(&recorder.rate, now);
 	if (*keep_ret < 1 && th_random_unit(&record->random) > *keep_ret) {
@@ -581,6 +582,7 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 	}
 	/* Only a signal handler that interrupted the guard's own first lines comes here in it. */
 	if (th_thread.guard) {
+		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
 		return;
 	}
@@ -674,6 +676,8 @@ th_recorder_java(const struct th_java_object *object)
 		th_registers_here(&registers);
 		sample = record_java(&event, &registers);
 		end_capture();
+	} else if (recorder.settings.java) {
+		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
 	}
 	th_guard_leave();
 	return sample;

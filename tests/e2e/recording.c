@@ -198,20 +198,47 @@ th_recording_site(const struct th_recording *recording, const char *heap, const 
 	return th_recording_site_at(recording, heap, name, value, "end");
 }
 
-double
-th_recording_counter(const struct th_recording *recording, const char *name)
+/* A counter by what `dump` says. */
+static double
+counter_in(const struct th_recording *recording, const char *dump, const char *name)
 {
-	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));
 	char *label = th_format(" counter \"%s\" = ", name);
-	const char *found = strstr(text, label);
+	const char *found = strstr(dump, label);
 	double value;
 
 	if (!found)
 		fail_msg("%s has no counter %s", recording->log, name);
 	value = strtod(found + strlen(label), NULL);
 	free(label);
+	return value;
+}
+
+double
+th_recording_counter(const struct th_recording *recording, const char *name)
+{
+	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));
+	double value = counter_in(recording, text, name);
+
 	free(text);
 	return value;
+}
+
+void
+th_recording_check_sum(const struct th_recording *recording)
+{
+	static const char *const outcomes[] = {"native_samples", "java_samples", "java_thinned",
+		"rate_thinned", "dropped_log_full", "dropped_stacks_full", "dropped_no_scratch",
+		"dropped_reentered", "dropped_stopped"};
+	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));
+	double sum = 0;
+
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+		sum += counter_in(recording, text, outcomes[i]);
+	assert_true(sum > 0);
+	if (counter_in(recording, text, "samples_due") != sum)
+		fail_msg("%s: %.0f samples were due, but %.0f came to something",
+			recording->log, counter_in(recording, text, "samples_due"), sum);
+	free(text);
 }
 
 static bool

@@ -95,6 +95,9 @@ struct th_figure th_recording_site_at(const struct th_recording *recording, cons
 /* A counter of the log (log_format.h), by its name. */
 double th_recording_counter(const struct th_recording *recording, const char *name);
 
+/* Fails unless each sample that was due was recorded, left out or lost, by the log's counters. */
+void th_recording_check_sum(const struct th_recording *recording);
+
 /* Whether a stack of the report holds these frames in this order, others between them or not. */
 bool th_stack_has_path(const json_t *stack, const char *const *path);
 

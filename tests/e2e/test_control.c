@@ -115,6 +115,7 @@ idle_and_back(const struct th_jdk *jdk)
 	assert_true(most <= RATE_MOST);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").samples >= TARGET);
 	assert_true(th_recording_counter(&recording, "rate_thinned") > 0);
+	th_recording_check_sum(&recording);
 	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
 		th_recording_check_sites(&recording, "java", "alloc_bytes", WIDENED);
 	th_recording_deinit(&recording);

@@ -82,6 +82,7 @@ check_mix(const struct th_jdk *jdk, const struct mix *mix)
 		if (strcmp(json_string_value(json_object_get(site, "heap")), "java") == 0)
 			check_site(jdk, &recording, site);
 	}
+	th_recording_check_sum(&recording);
 	th_recording_deinit(&recording);
 }
 

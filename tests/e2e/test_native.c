@@ -87,6 +87,7 @@ check_exact_total(const char *const *command, const char *const *without)
 		assert_true(sum_of_truth(&recording, "bytes") > 0);
 		assert_true(
 			exact_bytes(&recording) == sum_of_truth(&recording, "bytes") + other);
+		th_recording_check_sum(&recording);
 		th_recording_deinit(&recording);
 	}
 }

@@ -26,9 +26,26 @@ recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
 	th_guard_leave();
 }
 
+void
+recorder_check_sum(void)
+{
+	static const enum th_log_counter outcomes[] = {TH_COUNTER_NATIVE_SAMPLES,
+		TH_COUNTER_JAVA_SAMPLES, TH_COUNTER_JAVA_THINNED, TH_COUNTER_RATE_THINNED,
+		TH_COUNTER_DROPPED_LOG_FULL, TH_COUNTER_DROPPED_STACKS_FULL,
+		TH_COUNTER_DROPPED_NO_SCRATCH, TH_COUNTER_DROPPED_REENTERED,
+		TH_COUNTER_DROPPED_STOPPED};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+		sum += recorder_counter(outcomes[i]);
+	assert_int_equal(recorder_counter(TH_COUNTER_SAMPLES_DUE), sum);
+}
+
 int
 recorder_tear_down(void **state)
 {
+	if (th_log_header())
+		recorder_check_sum();
 	th_recorder_reset();
 	return log_fixture_teardown(state);
 }
@@ -45,6 +62,19 @@ recorder_allocate(void *block, size_t size)
 	if (th_countdown_take(&th_thread.countdown, size))
 		th_recorder_allocated(block, size, TH_FUNCTION_MALLOC);
 	STAY();
+}
+
+uint64_t
+recorder_java(const struct th_java_object *object)
+{
+	uint64_t sample = 0;
+	double keep;
+
+	th_guard_enter();
+	if (th_recorder_keeps(th_thread_record(), &keep))
+		sample = th_recorder_java(object);
+	th_guard_leave();
+	return sample;
 }
 
 void

@@ -27,7 +27,10 @@ void recorder_fixture_init(void);
 /* Opens a log with room for `max_bytes` and starts to record both heaps. */
 void recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes);
 
-/* Forgets the log and all that was recorded. */
+/* Every sample that was due was recorded, left out or lost: checks that the counters add up. */
+void recorder_check_sum(void);
+
+/* Forgets the log and all that was recorded; the counters have to add up. */
 int recorder_tear_down(void **state);
 
 /* A block by its number; never followed. */
@@ -36,6 +39,9 @@ void *recorder_block(uintptr_t number);
 /* What an entry point does; `block` NULL: the next allocator had none. */
 void recorder_allocate(void *block, size_t size);
 void recorder_release(void *block);
+
+/* What the callback of the Java heap does with an object that is due. */
+uint64_t recorder_java(const struct th_java_object *object);
 
 /* A counter of the log. */
 uint64_t recorder_counter(enum th_log_counter which);

@@ -409,6 +409,7 @@ test_rate_thins(void **state)
 		recorder_allocate(recorder_block(i), 100);
 	kept = recorder_counter(TH_COUNTER_NATIVE_SAMPLES);
 	assert_int_equal(kept + recorder_counter(TH_COUNTER_RATE_THINNED), count);
+	assert_int_equal(recorder_counter(TH_COUNTER_SAMPLES_DUE), count);
 	/* The first fifth of the target is free, and a second takes no more than 1.1 of it. */
 	assert_in_range(kept, 20, count / 50);
 	log_image_open(&image);
@@ -445,7 +446,7 @@ test_java_sample(void **state)
 
 	(void)state;
 	recorder_start(0, DEPTH, LARGE);
-	uint64_t sample = th_recorder_java(&object);
+	uint64_t sample = recorder_java(&object);
 	assert_int_not_equal(sample, 0);
 	log_image_open(&image);
 	const struct th_event_java_alloc *event = log_image_get(&image, TH_EVENT_JAVA_ALLOC, 0);
@@ -461,7 +462,9 @@ test_java_sample(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 0);
 	log_image_close(&image);
 	th_recorder_stop();
-	assert_int_equal(th_recorder_java(&object), 0);
+	assert_int_equal(recorder_java(&object), 0);
+	assert_int_equal(recorder_counter(TH_COUNTER_SAMPLES_DUE), 2);
+	assert_int_equal(recorder_counter(TH_COUNTER_DROPPED_STOPPED), 1);
 }
 
 static void

@@ -741,6 +741,11 @@ test_summary(void **state)
 	(void)state;
 	build(&log);
 	log_header(&log)->counters[TH_COUNTER_DROPPED_STACKS_FULL] = 1234;
+	log_header(&log)->counters[TH_COUNTER_SAMPLES_DUE] = 6000;
+	log_header(&log)->counters[TH_COUNTER_NATIVE_SAMPLES] = 4000;
+	log_header(&log)->counters[TH_COUNTER_RATE_THINNED] = 700;
+	log_header(&log)->counters[TH_COUNTER_JAVA_THINNED] = 66;
+	log_header(&log)->counters[TH_COUNTER_DROPPED_THREADS_FULL] = 5;
 	log_header(&log)->counters[TH_COUNTER_JAVA_STACK_BELOW] = 200;
 	log_header(&log)->counters[TH_COUNTER_JAVA_STACK_FOUND] = 100;
 	log_add_fields(&log, TH_EVENT_NOTE, LOG_U64(LOG_START), LOG_U32(1), LOG_TEXT("mind"));
@@ -753,7 +758,11 @@ test_summary(void **state)
 	expect_text(text, " 88.0 %      176 B  exact                byte[] in "
 			  "java.util.Arrays.copyOf < app.Codec.decode\n");
 	expect_text(text, " libwork.so+0x10 (libwork.so) < app.Codec.decode\n");
+	expect_text(
+		text, "  6,000 samples were due: 4,000 recorded, 766 left out, 1,234 lost\n");
+	assert_null(strstr(text, "do not add up"));
 	expect_text(text, "warning: 1,234 samples lost: the stack table is full\n");
+	expect_text(text, "warning: 5 threads unseen");
 	expect_text(text, "warning: 50.0 % of the native samples taken below Java");
 	expect_text(text, "warning: mind\n");
 	expect_text(text, "  twinheap tree ");
@@ -765,6 +774,26 @@ test_summary(void **state)
 	assert_in_range(lines, 6, 10);
 	expect_text(text, "Java heap: 200 B allocated (exact), 4 samples; 200 B live at the "
 			  "end (exact)\n");
+	free(text);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* A sample that is neither recorded nor left out nor lost is an error of the recording. */
+static void
+test_counters_that_do_not_add_up(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	build(&log);
+	log_header(&log)->counters[TH_COUNTER_SAMPLES_DUE] = 6;
+	log_header(&log)->counters[TH_COUNTER_JAVA_SAMPLES] = 5;
+	show(&shown, &log, NULL);
+	char *text = show_summary(&shown, false);
+	expect_text(text, "  6 samples were due: 5 recorded, 0 left out, 0 lost\n");
+	expect_text(text, "warning: these counters do not add up\n");
 	free(text);
 	show_end(&shown);
 	log_deinit(&log);
@@ -862,6 +891,7 @@ main(void)
 		cmocka_unit_test(test_json_lines),
 		cmocka_unit_test(test_json_of_one_heap),
 		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_counters_that_do_not_add_up),
 		cmocka_unit_test(test_summary_of_a_log_without_end),
 		cmocka_unit_test(test_approximate_shares_are_said),
 		cmocka_unit_test(test_tree),
