@@ -11,25 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/entry.h"
 #include "preload/next.h"
 #include "unify/live.h"
-#include "unify/recorder.h"
-#include "unify/thread.h"
-
-#define EXPORT __attribute__((visibility("default")))
-#define SLOW __attribute__((noinline, cold))
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Not in every <stdlib.h>. */
 EXPORT void cfree(void *block);
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
-
-static inline bool
-is_due(size_t size)
-{
-	return UNLIKELY(th_countdown_take(&th_thread.countdown, size));
-}
 
 /* Allocating */
 
@@ -45,7 +34,7 @@ malloc_due(size_t size)
 EXPORT void *
 malloc(size_t size)
 {
-	if (is_due(size))
+	if (th_entry_is_due(size))
 		return malloc_due(size);
 	return th_next.malloc(size);
 }
@@ -64,7 +53,7 @@ calloc(size_t count, size_t size)
 {
 	size_t bytes;
 
-	if (!__builtin_mul_overflow(count, size, &bytes) && is_due(bytes))
+	if (!__builtin_mul_overflow(count, size, &bytes) && th_entry_is_due(bytes))
 		return calloc_due(count, size);
 	return th_next.calloc(count, size);
 }
@@ -72,9 +61,7 @@ calloc(size_t count, size_t size)
 static void *
 aligned(void *block, size_t size)
 {
-	if (block && is_due(size))
-		th_recorder_allocated(block, size, TH_FUNCTION_ALIGNED);
-	return block;
+	return th_entry_take(block, size, TH_FUNCTION_ALIGNED);
 }
 
 EXPORT int
@@ -115,13 +102,8 @@ pvalloc(size_t size)
 static SLOW void
 free_tracked(void *block)
 {
-	uint64_t sample;
-
-	if (th_next_is_bootstrap(block))
-		return;
-	sample = th_recorder_unlink(block);
-	th_recorder_freed(sample);
-	th_next.free(block);
+	if (th_entry_release(block))
+		th_next.free(block);
 }
 
 EXPORT void
@@ -185,7 +167,7 @@ realloc_tracked(void *block, size_t size)
 		return NULL;
 	}
 	th_recorder_freed(sample);
-	if (is_due(size))
+	if (th_entry_is_due(size))
 		th_recorder_allocated(moved, size, TH_FUNCTION_REALLOC);
 	return moved;
 }
@@ -204,7 +186,7 @@ realloc(void *block, size_t size)
 {
 	if (UNLIKELY(th_live_may_hold(block)))
 		return realloc_tracked(block, size);
-	if (is_due(size))
+	if (th_entry_is_due(size))
 		return realloc_due(block, size);
 	return th_next.realloc(block, size);
 }

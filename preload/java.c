@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "jvmti/agent.h"
+#include "preload/allocator.h"
 #include "preload/life.h"
 #include "preload/message.h"
 #include "preload/next.h"
@@ -105,7 +106,7 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 static jint
 load_as_agent(JavaVM *vm, enum th_agent_phase phase)
 {
-	if (!th_next_is_interposed())
+	if (!th_allocator_is_seen())
 		th_message("loaded as an agent only: the Java heap is recorded; for the C heap "
 			   "too, start the program with LD_PRELOAD or twinheap run");
 	start_agent(vm, phase);

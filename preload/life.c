@@ -10,9 +10,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "preload/allocator.h"
 #include "preload/log_path.h"
+#include "preload/mallocx.h"
 #include "preload/message.h"
 #include "preload/next.h"
+#include "preload/operators.h"
 #include "preload/process.h"
 #include "preload/settings.h"
 #include "unify/clock.h"
@@ -28,6 +31,7 @@ enum heaps { HEAPS_BOTH, HEAPS_JAVA, HEAPS_NATIVE };
 static struct {
 	struct th_settings settings;
 	enum state state;
+	bool lacks_native;    /* the C heap is wanted, but malloc does not reach us */
 	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -135,6 +139,8 @@ start(void)
 	if (!has_modules)
 		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
 			       "frame pointer only");
+	if (settings.native || life.lacks_native)
+		th_allocator_log();
 	if (!th_thread_can_read_others())
 		th_log_note(1,
 			"the kernel forbids process_vm_readv here: the bytes of a thread "
@@ -215,9 +221,9 @@ turn_off(void)
 static void
 adjust_heaps(void)
 {
-	if (life.settings.number[TH_SETTING_NAME_HEAPS] != HEAPS_BOTH ||
-		th_next_is_interposed())
+	if (life.settings.number[TH_SETTING_NAME_HEAPS] != HEAPS_BOTH || th_allocator_is_seen())
 		return;
+	life.lacks_native = true;
 	life.settings.number[TH_SETTING_NAME_HEAPS] = HEAPS_JAVA;
 	life.settings.text[TH_SETTING_NAME_HEAPS] = "java";
 }
@@ -229,6 +235,8 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
+	th_operators_init();
+	th_mallocx_init();
 	if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
 		th_message("%s; this process is not recorded", problem);
 		turn_off();

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unify/atomic.h"
 #include "unify/live.h"
@@ -75,8 +76,7 @@ th_next_bootstrap_bytes(const void *block)
 static bool
 ready(void)
 {
-	th_next_init();
-	return th_real_dlsym && !th_load_acquire(&resolving);
+	return th_next_init() && th_real_dlsym;
 }
 
 static void *
@@ -174,13 +174,55 @@ find_dlsym(void)
 	return found ? found : dlvsym(RTLD_NEXT, "dlsym", DLSYM_OLD_VERSION);
 }
 
-/* valloc and pvalloc are not in every libc. */
+/*
+ * valloc and pvalloc are not in every libc, and jemalloc lacks the latter: the one of libc behind
+ * it would give a block that jemalloc's free does not know.
+ */
 static void *
-unsupported_page(size_t size)
+whole_pages(size_t size, bool is_rounded)
 {
-	(void)size;
-	errno = ENOMEM;
-	return NULL;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (is_rounded && size <= SIZE_MAX - page)
+		size = size ? (size + page - 1) & ~(page - 1) : page;
+	return th_next.memalign(page, size);
+}
+
+static void *
+own_valloc(size_t size)
+{
+	return whole_pages(size, false);
+}
+
+static void *
+own_pvalloc(size_t size)
+{
+	return whole_pages(size, true);
+}
+
+bool
+th_next_are_together(const void *one, const void *other)
+{
+	Dl_info first, second;
+
+	return dladdr(one, &first) && dladdr(other, &second) &&
+	       first.dli_fbase == second.dli_fbase;
+}
+
+/* The page functions of the allocator itself, else ours on top of its memalign. */
+static void
+resolve_pages(struct th_next *next)
+{
+	void *memalign = th_real_dlsym(RTLD_NEXT, "memalign");
+	void *valloc = th_real_dlsym(RTLD_NEXT, "valloc");
+	void *pvalloc = th_real_dlsym(RTLD_NEXT, "pvalloc");
+
+	next->valloc = own_valloc;
+	next->pvalloc = own_pvalloc;
+	if (valloc && th_next_are_together(valloc, memalign))
+		memcpy(&next->valloc, &valloc, sizeof(valloc));
+	if (pvalloc && th_next_are_together(pvalloc, memalign))
+		memcpy(&next->pvalloc, &pvalloc, sizeof(pvalloc));
 }
 
 #define RESOLVE(field)                                              \
@@ -199,8 +241,6 @@ resolve(void)
 	memcpy(&th_real_dlsym, &found, sizeof(found));
 	if (!th_real_dlsym)
 		return;
-	next.valloc = unsupported_page;
-	next.pvalloc = unsupported_page;
 	RESOLVE(free);
 	RESOLVE(realloc);
 	RESOLVE(malloc);
@@ -208,38 +248,27 @@ resolve(void)
 	RESOLVE(memalign);
 	RESOLVE(posix_memalign);
 	RESOLVE(aligned_alloc);
-	RESOLVE(valloc);
-	RESOLVE(pvalloc);
 	RESOLVE(malloc_usable_size);
+	resolve_pages(&next);
 	/* free and realloc first: a block of the new allocator must not meet the old free. */
 	th_store_release(&th_next.free, next.free);
 	th_store_release(&th_next.realloc, next.realloc);
 	th_next = next;
 }
 
-void
+bool
 th_next_init(void)
 {
 	static unsigned char resolved; /* atomic */
 
-	if (th_load_acquire(&resolved) || th_exchange_acquire(&resolving, 1))
-		return;
+	if (th_load_acquire(&resolved))
+		return true;
+	if (th_exchange_acquire(&resolving, 1))
+		return false;
 	if (!th_load_relaxed(&resolved)) {
 		resolve();
 		th_store_release(&resolved, 1);
 	}
 	th_store_release(&resolving, 0);
-}
-
-/* Of the linker: where this library begins and ends. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-
-bool
-th_next_is_interposed(void)
-{
-	/* Not compared with our malloc by name: that name means the program's here as well. */
-	uintptr_t found = (uintptr_t)th_real_dlsym(RTLD_DEFAULT, "malloc");
-
-	return found >= (uintptr_t)__ehdr_start && found < (uintptr_t)_end;
+	return true;
 }

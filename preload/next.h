@@ -28,14 +28,14 @@ extern struct th_next th_next __attribute__((visibility("hidden")));
 /* The real dlsym; NULL before th_next_init(). */
 extern void *(*th_real_dlsym)(void *handle, const char *name);
 
-/* Resolves all of it.  Whoever comes first, on any thread; later calls do nothing. */
-void th_next_init(void);
-
 /*
- * Whether the program's malloc is ours.  It is not when we were loaded after the program, as an
- * agent of a VM.  After th_next_init(), outside the malloc path.
+ * Resolves all of it.  Whoever comes first, on any thread; later calls do nothing.  False: not
+ * done yet, by another thread or by this one further up its stack.
  */
-bool th_next_is_interposed(void);
+bool th_next_init(void);
+
+/* Whether two functions belong to one loaded object. [any] */
+bool th_next_are_together(const void *one, const void *other);
 
 /*
  * Whether a block came from the small arena that serves malloc while the next allocator is being

@@ -498,6 +498,8 @@ enum th_alloc_function {
 	TH_FUNCTION_CALLOC = 2,
 	TH_FUNCTION_REALLOC = 3,
 	TH_FUNCTION_ALIGNED = 4, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
+	TH_FUNCTION_NEW = 5,     /* operator new of an allocator underneath */
+	TH_FUNCTION_MALLOCX = 6, /* mallocx, rallocx, xallocx */
 };
 
 enum th_native_alloc_flag { TH_NATIVE_TRACKED = 1 };

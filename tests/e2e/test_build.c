@@ -16,6 +16,9 @@
 #define FREE_INSTRUCTIONS_MAX 12
 #define INSTRUCTIONS_MAX 256
 
+#define FORWARD_NEW TH_TEST_BUILD "/libtwinheap-new.so"
+#define FORWARD_MALLOCX TH_TEST_BUILD "/libtwinheap-mallocx.so"
+
 /*
  * Everything that the library may export.  Another name could mean something to somebody:
  * librocksdbjni takes the mere presence of mallocx for jemalloc.
@@ -23,7 +26,17 @@
 static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "reallocarray",
 	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
 	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
-	"Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload", NULL};
+	"Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", NULL};
+/* Those of the libraries beside it, each of which means that the allocator has them. */
+static const char *const allowed_exports_of_new[] = {"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t",
+	"_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t", "_ZdlPv",
+	"_ZdaPv", "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvm", "_ZdaPvm",
+	"_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+	"_ZdaPvSt11align_val_tRKSt9nothrow_t", "_ZdlPvmSt11align_val_t",
+	"_ZdaPvmSt11align_val_t", "th_forward_find_operator", NULL};
+static const char *const allowed_exports_of_mallocx[] = {"mallocx", "rallocx", "xallocx",
+	"dallocx", "sdallocx", "th_forward_find_mallocx", NULL};
 
 static bool
 is_in(const char *const *list, const char *word)
@@ -36,26 +49,34 @@ is_in(const char *const *list, const char *word)
 }
 
 static void
-exports_exactly_the_allowed_names(void **state)
+check_exports(const char *library, const char *const *names)
 {
 	char *text = th_command_output(
-		TH_WORDS("nm", "-D", "--defined-only", "--format=posix", TH_LIBRARY));
+		TH_WORDS("nm", "-D", "--defined-only", "--format=posix", library));
 	size_t allowed = 0;
 	size_t found = 0;
 	char *rest;
 
-	(void)state;
-	while (allowed_exports[allowed])
+	while (names[allowed])
 		allowed++;
 	for (char *line = strtok_r(text, "\n", &rest); line;
 		line = strtok_r(NULL, "\n", &rest)) {
 		line[strcspn(line, " @")] = '\0';
-		if (!is_in(allowed_exports, line))
-			fail_msg("the library exports %s", line);
+		if (!is_in(names, line))
+			fail_msg("%s exports %s", library, line);
 		found++;
 	}
 	assert_int_equal(found, allowed);
 	free(text);
+}
+
+static void
+exports_exactly_the_allowed_names(void **state)
+{
+	(void)state;
+	check_exports(TH_LIBRARY, allowed_exports);
+	check_exports(FORWARD_NEW, allowed_exports_of_new);
+	check_exports(FORWARD_MALLOCX, allowed_exports_of_mallocx);
 }
 
 static void
@@ -100,13 +121,13 @@ struct function {
 	size_t count;
 };
 
-/* The instructions of one function of the library, as objdump prints them. */
+/* The instructions of one function of a library, as objdump prints them. */
 static void
-disassemble(const char *name, struct function *ret)
+disassemble(const char *library, const char *name, struct function *ret)
 {
 	char *option = th_format("--disassemble=%s", name);
 	char *text = th_command_output(
-		TH_WORDS("objdump", "-d", "--no-show-raw-insn", option, TH_LIBRARY));
+		TH_WORDS("objdump", "-d", "--no-show-raw-insn", option, library));
 	char *rest;
 
 	ret->count = 0;
@@ -155,7 +176,7 @@ is_final_jump(const struct function *function, const char *text)
 static size_t
 read_fast_path(const char *name, struct function *function)
 {
-	disassemble(name, function);
+	disassemble(TH_LIBRARY, name, function);
 	for (size_t i = 0; i < function->count; i++) {
 		const char *text = function->code[i].text;
 
@@ -224,7 +245,7 @@ dlsym_ends_in_a_tail_jump(void **state)
 
 	(void)state;
 	skip_unless_x86_64();
-	disassemble("dlsym", &function);
+	disassemble(TH_LIBRARY, "dlsym", &function);
 	for (size_t i = 0; i < function.count; i++) {
 		const char *text = function.code[i].text;
 
@@ -233,6 +254,24 @@ dlsym_ends_in_a_tail_jump(void **state)
 			fail_msg("dlsym calls what it should jump to: \"%s\"", text);
 	}
 	assert_true(found);
+}
+
+/* The libraries beside it only jump: whoever looks at return addresses finds the caller's. */
+static void
+forwarding_is_a_jump(void **state)
+{
+	static const char *const names[] = {"_Znwm", "_ZdlPvmSt11align_val_t"};
+	struct function function;
+
+	(void)state;
+	skip_unless_x86_64();
+	for (size_t i = 0; i < 2; i++) {
+		disassemble(FORWARD_NEW, names[i], &function);
+		assert_true(function.count >= 2);
+		assert_true(is_final_jump(&function, function.code[1].text));
+	}
+	disassemble(FORWARD_MALLOCX, "mallocx", &function);
+	assert_true(is_final_jump(&function, function.code[1].text));
 }
 
 /* --- who includes what ------------------------------------------------------------------- */
@@ -305,6 +344,7 @@ main(void)
 		cmocka_unit_test(malloc_costs_few_instructions),
 		cmocka_unit_test(free_costs_few_instructions),
 		cmocka_unit_test(dlsym_ends_in_a_tail_jump),
+		cmocka_unit_test(forwarding_is_a_jump),
 		cmocka_unit_test(rooms_include_only_what_they_may),
 	};
 

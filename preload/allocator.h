@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who else allocates here, and what of it goes past us: an allocator in front of us, in the
+ * program itself, or underneath with functions of its own.  Only in the constructor or beside it,
+ * except where a tag says more.
+ */
+#ifndef TH_PRELOAD_ALLOCATOR_H
+#define TH_PRELOAD_ALLOCATOR_H
+
+#include <stdbool.h>
+
+/*
+ * Whether the program's malloc reaches us: found by a call, since tools such as valgrind redirect
+ * functions without a trace.  After th_next_init().
+ */
+bool th_allocator_is_seen(void);
+
+/* Whether a function belongs to the object whose malloc is underneath. [any] */
+bool th_allocator_is_underneath(const void *function);
+
+/*
+ * Writes into the log whose malloc is underneath, and what goes unseen and why.  A C heap that is
+ * unseen although the library was preloaded is worth a line on stderr too.
+ */
+void th_allocator_log(void);
+
+#endif

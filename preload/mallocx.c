@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/mallocx.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/entry.h"
+#include "preload/next.h"
+#include "unify/atomic.h"
+#include "unify/live.h"
+
+/* The low bits of jemalloc's flags are the binary logarithm of the alignment. */
+#define FLAG_ALIGNMENT 63
+#define FLAG_ZERO 64
+
+static struct th_mallocx next;
+
+/* Counted */
+
+static SLOW void *
+mallocx_due(size_t size, int flags)
+{
+	void *block = next.mallocx(size, flags);
+
+	th_recorder_allocated(block, size, TH_FUNCTION_MALLOCX);
+	return block;
+}
+
+static void *
+count_mallocx(size_t size, int flags)
+{
+	return th_entry_is_due(size) ? mallocx_due(size, flags) : next.mallocx(size, flags);
+}
+
+/* As realloc: a free of the old block and an allocation of the whole new one. */
+static SLOW void *
+rallocx_tracked(void *block, size_t size, int flags)
+{
+	uint64_t sample = th_recorder_unlink(block);
+	void *moved = next.rallocx(block, size, flags);
+
+	if (!moved) {
+		th_recorder_relink(block, sample);
+		return NULL;
+	}
+	th_recorder_freed(sample);
+	return th_entry_take(moved, size, TH_FUNCTION_MALLOCX);
+}
+
+static SLOW void *
+rallocx_due(void *block, size_t size, int flags)
+{
+	void *moved = next.rallocx(block, size, flags);
+
+	th_recorder_allocated(moved, size, TH_FUNCTION_MALLOCX);
+	return moved;
+}
+
+static void *
+count_rallocx(void *block, size_t size, int flags)
+{
+	if (UNLIKELY(th_live_may_hold(block)))
+		return rallocx_tracked(block, size, flags);
+	if (th_entry_is_due(size))
+		return rallocx_due(block, size, flags);
+	return next.rallocx(block, size, flags);
+}
+
+/*
+ * Grows or shrinks in place, or leaves the block as it is; says how large the block is now.  One
+ * that has got another size was freed and allocated anew.
+ */
+static size_t
+count_xallocx(void *block, size_t size, size_t extra, int flags)
+{
+	size_t before = th_next.malloc_usable_size(block);
+	size_t after = next.xallocx(block, size, extra, flags);
+
+	if (after == before)
+		return after;
+	if (th_live_may_hold(block))
+		th_entry_release(block);
+	th_entry_take(block, size, TH_FUNCTION_MALLOCX);
+	return after;
+}
+
+static void
+count_dallocx(void *block, int flags)
+{
+	if (UNLIKELY(th_live_may_hold(block)) && !th_entry_release(block))
+		return;
+	next.dallocx(block, flags);
+}
+
+static void
+count_sdallocx(void *block, size_t size, int flags)
+{
+	if (UNLIKELY(th_live_may_hold(block)) && !th_entry_release(block))
+		return;
+	next.sdallocx(block, size, flags);
+}
+
+/*
+ * Stood in, for a process to which LD_PRELOAD came without jemalloc: what the functions promise,
+ * by means of malloc, which counts.
+ */
+
+static void *
+stand_in_mallocx(size_t size, int flags)
+{
+	size_t alignment = (size_t)1 << (flags & FLAG_ALIGNMENT);
+	void *block = alignment > sizeof(void *) ? memalign(alignment, size) : malloc(size);
+
+	return block && flags & FLAG_ZERO ? memset(block, 0, size) : block;
+}
+
+static void *
+stand_in_rallocx(void *block, size_t size, int flags)
+{
+	size_t old = malloc_usable_size(block);
+	char *moved = stand_in_mallocx(size, flags);
+
+	if (!moved)
+		return NULL;
+	memcpy(moved, block, old < size ? old : size);
+	free(block);
+	return moved;
+}
+
+static size_t
+stand_in_xallocx(void *block, size_t size, size_t extra, int flags)
+{
+	(void)size;
+	(void)extra;
+	(void)flags;
+	return malloc_usable_size(block);
+}
+
+static void
+stand_in_dallocx(void *block, int flags)
+{
+	(void)flags;
+	free(block);
+}
+
+static void
+stand_in_sdallocx(void *block, size_t size, int flags)
+{
+	(void)size;
+	(void)flags;
+	free(block);
+}
+
+/* Resolution: what stands in until then serves blocks that the allocator knows as well. */
+
+static void *
+start_mallocx(size_t size, int flags)
+{
+	th_mallocx_init();
+	return th_mallocx.mallocx == start_mallocx ? stand_in_mallocx(size, flags)
+						   : th_mallocx.mallocx(size, flags);
+}
+
+static void *
+start_rallocx(void *block, size_t size, int flags)
+{
+	th_mallocx_init();
+	return th_mallocx.rallocx == start_rallocx ? stand_in_rallocx(block, size, flags)
+						   : th_mallocx.rallocx(block, size, flags);
+}
+
+static size_t
+start_xallocx(void *block, size_t size, size_t extra, int flags)
+{
+	th_mallocx_init();
+	return th_mallocx.xallocx == start_xallocx
+		       ? stand_in_xallocx(block, size, extra, flags)
+		       : th_mallocx.xallocx(block, size, extra, flags);
+}
+
+static void
+start_dallocx(void *block, int flags)
+{
+	th_mallocx_init();
+	if (th_mallocx.dallocx == start_dallocx)
+		stand_in_dallocx(block, flags);
+	else
+		th_mallocx.dallocx(block, flags);
+}
+
+static void
+start_sdallocx(void *block, size_t size, int flags)
+{
+	th_mallocx_init();
+	if (th_mallocx.sdallocx == start_sdallocx)
+		stand_in_sdallocx(block, size, flags);
+	else
+		th_mallocx.sdallocx(block, size, flags);
+}
+
+EXPORT struct th_mallocx th_mallocx = {
+	.mallocx = start_mallocx,
+	.rallocx = start_rallocx,
+	.xallocx = start_xallocx,
+	.dallocx = start_dallocx,
+	.sdallocx = start_sdallocx,
+};
+
+#define RESOLVE(name)                                                                       \
+	do {                                                                                \
+		found = th_forward_find_mallocx(#name);                                     \
+		memcpy(&next.name, &found, sizeof(found));                                  \
+		th_store_release(&th_mallocx.name, found ? count_##name : stand_in_##name); \
+	} while (0)
+
+void
+th_mallocx_init(void)
+{
+	static unsigned char resolved; /* atomic */
+	void *found;
+
+	if (!th_forward_find_mallocx || th_load_acquire(&resolved) || !th_next_init())
+		return;
+	/* Two threads may come this far, and find the same. */
+	RESOLVE(mallocx);
+	RESOLVE(rallocx);
+	RESOLVE(xallocx);
+	RESOLVE(dallocx);
+	RESOLVE(sdallocx);
+	th_store_release(&resolved, 1);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each operator ends up in one of three ways.
+ *
+ *   counted    the next definition is the allocator's own: counted like malloc, then passed on
+ *   passed on  it belongs to somebody else, such as libstdc++, and will call malloc, which counts
+ *   stood in   there is none.  Where no C++ runtime is in the global scope (a Java VM that holds
+ *              its own, with a JNI library that brings another), that library's calls are bound
+ *              to us nevertheless: malloc and free serve them, as libstdc++ itself does it.
+ *
+ * The last two happen in processes to which the variable LD_PRELOAD came without the allocator.
+ */
+#include "preload/operators.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/allocator.h"
+#include "preload/entry.h"
+#include "preload/next.h"
+#include "unify/atomic.h"
+#include "unify/live.h"
+
+#define PROBE_ALIGNMENT 64
+
+static struct th_operators next;
+
+/* Counted.  A block is taken off the countdown once it is there: new may throw. */
+
+#define N(name, symbol, parameters, arguments, alignment)                                  \
+	static SLOW void *due_##name parameters                                            \
+	{                                                                                  \
+		th_thread.countdown += size;                                               \
+		return th_entry_take(next.name arguments, size, TH_FUNCTION_NEW);          \
+	}                                                                                  \
+	static void *count_##name parameters                                               \
+	{                                                                                  \
+		return th_entry_is_due(size) ? due_##name arguments : next.name arguments; \
+	}
+TH_OPERATORS_NEW(N)
+#undef N
+
+#define D(name, symbol, parameters, arguments)                                     \
+	static void count_##name parameters                                        \
+	{                                                                          \
+		if (UNLIKELY(th_live_may_hold(block)) && !th_entry_release(block)) \
+			return;                                                    \
+		next.name arguments;                                               \
+	}
+TH_OPERATORS_DELETE(D)
+#undef D
+
+/* Stood in */
+
+static void *
+allocate(size_t size, size_t alignment)
+{
+	void *block = NULL;
+
+	size = size ? size : 1;
+	if (!alignment)
+		return malloc(size);
+	if (alignment < sizeof(void *))
+		alignment = sizeof(void *);
+	return posix_memalign(&block, alignment, size) ? NULL : block;
+}
+
+/* What an object would call without us: the definition in its own scope, as it was loaded. */
+static SLOW void *
+find_in_scope_of(const void *caller, const char *symbol)
+{
+	Dl_info info;
+	bool is_known = dladdr(caller, &info);
+	void *handle = is_known ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = handle ? th_real_dlsym(handle, symbol) : NULL;
+
+	if (handle)
+		dlclose(handle);
+	return found;
+}
+
+/* Out of memory: the runtime of the caller knows its handlers and exceptions. */
+#define N(name, symbol, parameters, arguments, alignment)                       \
+	static void *stand_in_##name parameters                                 \
+	{                                                                       \
+		void *block = allocate(size, alignment);                        \
+		void *found, *(*real)parameters;                                \
+                                                                                \
+		if (block)                                                      \
+			return block;                                           \
+		found = find_in_scope_of(__builtin_return_address(0), #symbol); \
+		memcpy(&real, &found, sizeof(real));                            \
+		return real ? real arguments : NULL;                            \
+	}
+TH_OPERATORS_NEW(N)
+#undef N
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define D(name, symbol, parameters, arguments) \
+	static void stand_in_##name parameters \
+	{                                      \
+		free(block);                   \
+	}
+TH_OPERATORS_DELETE(D)
+#undef D
+#pragma GCC diagnostic pop
+
+/* Resolution */
+
+/* Not resolved when they return: another thread is about to. */
+#define N(name, symbol, parameters, arguments, alignment) \
+	static SLOW void *start_##name parameters         \
+	{                                                 \
+		th_operators_init();                      \
+		if (th_operators.name == start_##name)    \
+			return stand_in_##name arguments; \
+		return th_operators.name arguments;       \
+	}
+TH_OPERATORS_NEW(N)
+#undef N
+
+#define D(name, symbol, parameters, arguments)         \
+	static SLOW void start_##name parameters       \
+	{                                              \
+		th_operators_init();                   \
+		if (th_operators.name == start_##name) \
+			stand_in_##name arguments;     \
+		else                                   \
+			th_operators.name arguments;   \
+	}
+TH_OPERATORS_DELETE(D)
+#undef D
+
+EXPORT struct th_operators th_operators = {
+#define N(name, ...) .name = start_##name,
+	TH_OPERATORS_NEW(N)
+#undef N
+#define D(name, ...) .name = start_##name,
+		TH_OPERATORS_DELETE(D)
+#undef D
+};
+
+/* Whether an operator found is the allocator's own. */
+static bool
+is_own(const void *found)
+{
+	return found && th_allocator_is_underneath(found);
+}
+
+static void
+free_probe(void *block, size_t alignment)
+{
+	if (alignment && next.delete_aligned)
+		next.delete_aligned(block, alignment);
+	else if (next.delete_one)
+		next.delete_one(block);
+}
+
+/*
+ * Whether an operator of the allocator itself calls one of the functions that we count: jemalloc's
+ * aligned forms call aligned_alloc, its others nothing.
+ */
+#define N(name, symbol, parameters, arguments, is_aligned)          \
+	static SLOW bool is_counted_##name(void)                    \
+	{                                                           \
+		const size_t size = 1, alignment = PROBE_ALIGNMENT; \
+		const char nothrow = 0, *tag = &nothrow;            \
+                                                                    \
+		(void)alignment, (void)tag;                         \
+		th_guard_enter();                                   \
+		uint64_t before = th_thread.countdown;              \
+		void *block = next.name arguments;                  \
+		bool is_counted = th_thread.countdown != before;    \
+		free_probe(block, is_aligned);                      \
+		th_guard_leave();                                   \
+		return is_counted;                                  \
+	}
+TH_OPERATORS_NEW(N)
+#undef N
+
+/* Each by itself: where an allocator lacks a form, that of libstdc++ calls another one. */
+static void
+resolve(void)
+{
+	void *found;
+
+#define N(name, symbol, ...)                       \
+	found = th_forward_find_operator(#symbol); \
+	memcpy(&next.name, &found, sizeof(found));
+	TH_OPERATORS_NEW(N)
+	TH_OPERATORS_DELETE(N)
+#undef N
+#define N(name, ...)                                                                 \
+	memcpy(&found, &next.name, sizeof(found));                                   \
+	th_store_release(&th_operators.name, !found ? stand_in_##name                \
+					     : is_own(found) && !is_counted_##name() \
+						     ? count_##name                  \
+						     : next.name);
+	TH_OPERATORS_NEW(N)
+#undef N
+#define D(name, ...)                                                           \
+	memcpy(&found, &next.name, sizeof(found));                             \
+	th_store_release(&th_operators.name, !found          ? stand_in_##name \
+					     : is_own(found) ? count_##name    \
+							     : next.name);
+	TH_OPERATORS_DELETE(D)
+#undef D
+}
+
+void
+th_operators_init(void)
+{
+	static unsigned char resolved; /* atomic */
+
+	if (!th_forward_find_operator || th_load_acquire(&resolved) || !th_next_init())
+		return;
+	/* Two threads may come this far, and find the same. */
+	resolve();
+	th_store_release(&resolved, 1);
+}
