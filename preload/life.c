@@ -189,7 +189,18 @@ random_seed(void)
 	return seed;
 }
 
-/* The parent waits for nothing: a capture that fork interrupts goes on in the parent only. */
+static void
+turn_off(void)
+{
+	life.state = OFF;
+	th_recorder_stop();
+}
+
+/*
+ * The parent waits for nothing: captures of other threads go on in the parent only.  One of this
+ * thread, which a signal handler that forks came upon, goes on in the child too: that child is not
+ * recorded, nobody could tell whose sample it would be.
+ */
 static void
 in_forked_child(void)
 {
@@ -199,7 +210,9 @@ in_forked_child(void)
 	th_log_detach();
 	th_recorder_reset();
 	life.state = IDLE;
-	if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
+	if (th_thread.guard)
+		turn_off();
+	else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
 		start_once();
 }
 
@@ -208,13 +221,6 @@ is_wanted_from_start(void)
 {
 	return life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL ||
 	       !th_process_is_followed_child();
-}
-
-static void
-turn_off(void)
-{
-	life.state = OFF;
-	th_recorder_stop();
 }
 
 /* The log says what is recorded, not what was asked for. */
@@ -256,7 +262,7 @@ load(void)
 __attribute__((destructor)) static void
 unload(void)
 {
-	if (life.state != RECORDING)
+	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_recorder_stop();
 	th_guard_enter();

@@ -47,10 +47,13 @@ filter_bit(uintptr_t address)
 	return th_live_hash(address) >> (64 - TH_LIVE_FILTER_BITS);
 }
 
+/* NULL: there is no table.  Read once: a handler that forks here leaves the child without one. */
 static struct shard *
 shard_of(uintptr_t address)
 {
-	return &shards[th_live_hash(address) >> (64 - SHARD_BITS)];
+	struct shard *table = th_load_relaxed(&shards);
+
+	return table ? &table[th_live_hash(address) >> (64 - SHARD_BITS)] : NULL;
 }
 
 static uint32_t
@@ -115,12 +118,11 @@ find_slot(const struct shard *shard, uintptr_t address)
 bool
 th_live_insert(uintptr_t address, uint64_t sample)
 {
-	struct shard *shard;
+	struct shard *shard = shard_of(address);
 	bool entered = false;
 
-	if (!shards)
+	if (!shard)
 		return false;
-	shard = shard_of(address);
 	if (!th_lock_bounded(&shard->lock, LOCK_TURNS))
 		return false;
 	struct slot *slot = &shard->slots[find_slot(shard, address)];
@@ -158,12 +160,11 @@ delete_slot(struct shard *shard, uint32_t hole)
 uint64_t
 th_live_remove(uintptr_t address)
 {
-	struct shard *shard;
+	struct shard *shard = shard_of(address);
 	uint64_t sample = 0;
 
-	if (!shards)
+	if (!shard)
 		return 0;
-	shard = shard_of(address);
 	if (!th_lock_bounded(&shard->lock, LOCK_TURNS))
 		return 0;
 	uint32_t slot = find_slot(shard, address);

@@ -106,6 +106,12 @@ fixed_end(const struct event *event)
 	return end;
 }
 
+bool
+th_log_is_ours(void)
+{
+	return getpid() == log_file.owner;
+}
+
 struct th_log_header *
 th_log_header(void)
 {
@@ -330,7 +336,7 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	int saved_errno = errno;
 	uint64_t offset = 0;
 
-	if (!header || getpid() != log_file.owner)
+	if (!header || !th_log_is_ours())
 		return 0;
 	uint32_t size = record_bytes(event, parts, part_count);
 	if (size <= TH_LOG_RECORD_MAX)
@@ -599,7 +605,7 @@ th_log_close(void)
 	struct th_log_header *header = th_log_header();
 	struct th_event_end end = {.time = th_clock_now()};
 
-	if (!header || getpid() != log_file.owner)
+	if (!header || !th_log_is_ours())
 		return;
 	th_log_append(TH_EVENT_END, &end, NULL, 0);
 	th_store_release(&header->state, TH_LOG_COMPLETE);
@@ -620,6 +626,24 @@ th_log_close(void)
 	}
 }
 
+/*
+ * Puts private zeros in place of what an interrupted append may still touch (a log without room),
+ * and gives the rest back.
+ */
+static void
+replace_mapping(struct th_log_header *header, uint64_t mapped_bytes)
+{
+	uint64_t used = (th_load_relaxed(&header->limit) + 4095) & ~(uint64_t)4095;
+
+	if (used > mapped_bytes ||
+		mmap(header, used, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+			0) == MAP_FAILED)
+		used = 0;
+	if (used < mapped_bytes)
+		munmap((char *)header + used, mapped_bytes - used);
+}
+
 void
 th_log_detach(void)
 {
@@ -628,7 +652,8 @@ th_log_detach(void)
 	if (!header)
 		return;
 	th_store_release(&log_file.header, NULL);
-	munmap(header, log_file.mapped_bytes);
+	replace_mapping(header, log_file.mapped_bytes);
+	log_file.mapped_bytes = 0;
 	if (log_file.descriptor >= 0)
 		close(log_descriptor());
 	log_file.descriptor = -1;

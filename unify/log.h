@@ -85,7 +85,16 @@ void th_log_prepare(void);
 /* Writes the trailer, marks the log complete and cuts it to size.  Later appends fail. */
 void th_log_close(void);
 
-/* In a forked child: forgets the parent's log without touching it. */
+/*
+ * Whether the calling process is the one that the log is of: not so in a child that came about
+ * past the handlers of fork(), by vfork(), clone() or the bare system call. [any]
+ */
+bool th_log_is_ours(void);
+
+/*
+ * In a forked child: forgets the parent's log without touching it.  Code that the fork came upon
+ * in the middle of an append goes on in private memory, and fails or writes in vain.
+ */
 void th_log_detach(void);
 
 #endif

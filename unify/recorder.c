@@ -118,7 +118,7 @@ static bool
 begin_capture(void)
 {
 	__atomic_fetch_add(&recorder.in_flight, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&recorder.state, __ATOMIC_SEQ_CST) == RECORDING)
+	if (__atomic_load_n(&recorder.state, __ATOMIC_SEQ_CST) == RECORDING && th_log_is_ours())
 		return true;
 	__atomic_fetch_sub(&recorder.in_flight, 1, __ATOMIC_SEQ_CST);
 	return false;
@@ -135,7 +135,8 @@ drain(void)
 {
 	uint64_t deadline = th_clock_now() + DRAIN_NS;
 
-	while (__atomic_load_n(&recorder.in_flight, __ATOMIC_SEQ_CST) &&
+	/* Signed: in a forked child, one that began in the parent may have ended. */
+	while ((int32_t)__atomic_load_n(&recorder.in_flight, __ATOMIC_SEQ_CST) > 0 &&
 		th_clock_now() < deadline)
 		sched_yield();
 }
@@ -278,8 +279,11 @@ th_recorder_keeps(struct th_thread_record *record, double *keep_ret)
 static struct scratch *
 take_scratch(uint32_t hint)
 {
-	for (unsigned i = 0; i < SCRATCH_COUNT; i++) {
-		struct scratch *scratch = &recorder.scratch[(hint + i) % SCRATCH_COUNT];
+	/* Read once: a handler that forks here leaves the child without any. */
+	struct scratch *all = th_load_relaxed(&recorder.scratch);
+
+	for (unsigned i = 0; all && i < SCRATCH_COUNT; i++) {
+		struct scratch *scratch = &all[(hint + i) % SCRATCH_COUNT];
 
 		if (!th_load_relaxed(&scratch->busy) && !th_exchange_acquire(&scratch->busy, 1))
 			return scratch;
@@ -568,6 +572,26 @@ visit(struct th_event_native_alloc *event, const struct th_registers *registers)
 	th_thread_draw(record, th_recorder_interval(), event->thread_bytes);
 }
 
+/*
+ * Nothing is recorded here.  A child that shares our memory without being us (vfork) counts down
+ * for its parent, and leaves it a countdown that is drawn.
+ */
+static void
+pass(uint64_t bytes)
+{
+	uint32_t state = th_load_relaxed(&recorder.state);
+	struct th_thread_record *record = th_thread.record;
+
+	if (state == RECORDING && recorder.settings.native && !th_log_is_ours()) {
+		if (record)
+			th_thread_draw(record, th_recorder_interval(), bytes);
+		else
+			th_thread_postpone(0);
+		return;
+	}
+	th_thread_postpone(state == IDLE ? IDLE_BYTES : INT64_MAX);
+}
+
 __attribute__((noinline)) void
 th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 {
@@ -580,8 +604,12 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 		th_thread.countdown += size;
 		return;
 	}
-	/* Only a signal handler that interrupted the guard's own first lines comes here in it. */
+	/*
+	 * Only a signal handler that interrupted the guard's own first lines comes here in it: the
+	 * countdown that it used up is about to be put away, and must not come back below zero.
+	 */
 	if (th_thread.guard) {
+		th_thread.countdown += size;
 		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
 		return;
@@ -593,8 +621,7 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 		visit(&event, &registers);
 		end_capture();
 	} else {
-		th_thread_postpone(
-			th_load_relaxed(&recorder.state) == IDLE ? IDLE_BYTES : INT64_MAX);
+		pass(event.thread_bytes);
 	}
 	th_guard_leave();
 	errno = saved_errno;
@@ -620,9 +647,12 @@ th_recorder_freed(uint64_t sample)
 
 	if (!sample || th_load_relaxed(&recorder.state) != RECORDING)
 		return;
+	/* A signal handler that allocates must not wait for the log's growth under it. */
+	th_guard_enter();
 	event.time = th_clock_now();
 	event.thread = th_thread.record ? th_thread.record->id : 0;
 	th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
+	th_guard_leave();
 }
 
 void

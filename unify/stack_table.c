@@ -87,10 +87,12 @@ th_stack_table_intern(
 {
 	struct hash hash = hash_frames(frames, count, flags);
 	uint64_t index = hash.low & (SLOTS - 1);
+	/* Read once: a handler that forks here leaves the child without a table. */
+	struct slot *table = th_load_relaxed(&slots);
 
 	*logged_ret = NULL;
-	for (unsigned probe = 0; slots && probe < PROBES; probe++) {
-		struct slot *slot = &slots[(index + probe) & (SLOTS - 1)];
+	for (unsigned probe = 0; table && probe < PROBES; probe++) {
+		struct slot *slot = &table[(index + probe) & (SLOTS - 1)];
 		uint64_t low = th_load_relaxed(&slot->low);
 
 		if (!low) {

@@ -288,7 +288,7 @@ end_thread(struct th_thread_record *record)
 	th_guard_enter();
 	if (record->logged)
 		th_thread_log_heap_bytes(record->id, TH_HEAP_NATIVE, bytes);
-	else
+	else if (th_log_is_ours())
 		th_log_count(TH_COUNTER_NATIVE_BYTES_QUIET, bytes);
 	th_thread.record = NULL;
 	give_back(record);
@@ -389,8 +389,7 @@ th_thread_reset(void)
 		record->logged = false;
 	}
 	th_thread.record = NULL;
-	th_thread.guard = 0;
-	th_thread.countdown = 0;
+	set_countdown(0);
 	if (registry.has_key)
 		pthread_setspecific(registry.key, NULL);
 }

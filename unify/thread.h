@@ -136,7 +136,10 @@ void th_thread_log_bytes(bool final);
  */
 bool th_thread_can_read_others(void);
 
-/* In a forked child: only the calling thread is left, and it starts afresh. */
+/*
+ * In a forked child: only the calling thread is left, and it starts afresh.  The guard stays as it
+ * is: a signal handler may have forked in the middle of a capture, which goes on in the child.
+ */
 void th_thread_reset(void);
 
 #endif

@@ -581,6 +581,8 @@ start_afresh(uint32_t parent_id)
 	th_guard_enter();
 	th_log_detach();
 	th_thread_reset();
+	/* The guard is that of who forks: a handler may have come upon a capture. */
+	th_guard_leave();
 	if (th_thread.record || th_thread.guard || th_thread.countdown)
 		return 1;
 	if (!th_countdown_take(&th_thread.countdown, 1))
@@ -590,6 +592,7 @@ start_afresh(uint32_t parent_id)
 		if (record->state)
 			return 3;
 	}
+	th_guard_enter();
 	struct th_thread_record *record = own_record();
 	if (!record || record->id == parent_id || record->logged || record->has_drawn)
 		return 4;
