@@ -81,20 +81,20 @@ add_to_text(void *data, const char *name, const char *value)
 char *
 th_options_filters_text(const struct th_options *options)
 {
-	char *text = th_format_new("%s", "");
+	char *given = th_format_new("%s", "");
 
-	th_options_each_filter(options, add_to_text, &text);
+	th_options_each_filter(options, add_to_text, &given);
+	char *text = th_text_clean(th_text_of(given));
+	free(given);
 	return text;
 }
 
 void
 th_view_filters(FILE *file, const struct th_options *options)
 {
-	char *given = th_options_filters_text(options);
-	char *text = th_text_clean(th_text_of(given));
+	char *text = th_options_filters_text(options);
 
 	if (text[0])
 		fprintf(file, "only %s\n", text);
 	free(text);
-	free(given);
 }

@@ -70,7 +70,7 @@ th_json_frame(const struct th_frames *frames, uint32_t number)
 static void
 add_filter(void *data, const char *name, const char *value)
 {
-	json_object_set_new(data, name, json_string(value));
+	json_object_set_new(data, name, th_json_log_text(th_text_of(value)));
 }
 
 json_t *

@@ -149,7 +149,10 @@ typedef void th_options_each(void *data, const char *name, const char *value);
 void
 th_options_each_filter(const struct th_options *options, th_options_each *each, void *data);
 
-/* The same as on a command line, "--class byte --focus decode"; the caller frees it. [offline] */
+/*
+ * The same as on a command line, "--class byte --focus decode", in printable UTF-8; the caller
+ * frees it. [offline]
+ */
 char *th_options_filters_text(const struct th_options *options);
 
 /* The name of a grouping on the command line. [offline] */

@@ -15,24 +15,54 @@ function framePlaces(view, node) {
 	return data.frames.inlined[frame] ? (place ? place + ", inlined" : "inlined") : place;
 }
 
-function addFigures(card, view, node) {
+const VALUES = {alloc: "allocated", live: "live", temp: "temporary"};
+
+/* An interval as a line from `low` to `high`, which is its right end, with a mark at the estimate. */
+function addBar(cell, {estimate, low, high}) {
+	const bar = addText(cell, "span", "");
+	bar.className = "bar";
+	const line = addText(bar, "i", ""), dot = addText(bar, "b", "");
+	const percent = (value) => 100 * value / high + "%";
+	if (!(estimate > 0))
+		return;
+	line.style.left = percent(low);
+	line.style.width = percent(high - low);
+	dot.style.left = percent(estimate);
+}
+
+/* One value of both heaps: two lines of the table. */
+function addFigure(table, view, node, value) {
 	const {model, state} = view;
-	const table = addText(card, "table", "");
-	const head = addText(table, "tr", "");
-	for (const title of ["heap", state.unit, "95 % interval", "of shown"])
-		addText(head, "th", title);
+	const isChosen = value === state.value;
 	for (const heap of [0, 1]) {
-		if (!data.totals[heap])
+		const name = heap ? "native" : "java";
+		if (!data.totals[heap] || (state.heap !== "both" && state.heap !== name))
 			continue;
+		const estimate = estimateNode(model, state, value, heap, node);
 		const row = addText(table, "tr", "");
-		const estimate = estimateNode(model, state, heap, node);
-		addText(row, "td", heap ? "native" : "Java");
+		row.dataset.heap = name;
+		if (isChosen)
+			row.className = "chosen";
+		addText(row, "td", VALUES[value] + (heap ? ", native" : ", Java"));
 		addText(row, "td", formatNumber(estimate.estimate, state.unit)).dataset.value =
 			estimate.estimate;
 		addText(row, "td", estimate.estimate ? formatInterval(estimate, state.unit) : "-");
-		addText(row, "td", formatShare(estimate.estimate, model.total[0]));
-		row.dataset.heap = heap ? "native" : "java";
+		addText(row, "td", isChosen ? formatShare(estimate.estimate, model.total[0]) : "");
+		addBar(addText(row, "td", ""), estimate);
 	}
+}
+
+/* What is shown stands first. */
+function addFigures(card, view, node) {
+	const {state} = view;
+	const table = addText(card, "table", "");
+	const head = addText(table, "tr", "");
+	for (const title of ["", state.unit, "95 % interval", "share", ""])
+		addText(head, "th", title);
+	addFigure(table, view, node, state.value);
+	for (const value of Object.keys(VALUES))
+		if (value !== state.value)
+			addFigure(table, view, node, value);
 }
 
 function showCard(view, node) {

@@ -20,7 +20,7 @@ const chart = {
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const names = ["back", "java", "native", "vm", "group", "mark", "frame-text", "hatch",
-		"heap-java", "heap-native", "focus", "line"];
+		"heap-java", "heap-native", "focus", "line", "text"];
 	const theme = Object.fromEntries(names.map((n) => [n, style.getPropertyValue("--" + n).trim()]));
 	theme.patterns = {native: makePattern(theme.hatch, "lines"), vm: makePattern(theme.hatch, "dots")};
 	chart.theme = theme;
@@ -117,6 +117,11 @@ function drawFrame(context, view, item, top) {
 		context.fillStyle = theme["frame-text"];
 		context.fillText(label.length <= room ? label : label.slice(0, room - 1) + "…",
 			item.x + 3, y + 11.5, width - 4);
+	}
+	if (isFound) { /* to be told without colour */
+		context.strokeStyle = theme.text;
+		context.lineWidth = 1.5;
+		context.strokeRect(item.x + 0.75, y + 0.75, Math.max(width - 1.5, 1), ROW_HEIGHT - 2.5);
 	}
 	if (item.node === view.focus) {
 		context.strokeStyle = theme.focus;

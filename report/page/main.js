@@ -109,6 +109,7 @@ function showSwitches() {
 	element("vm").checked = view.state.vm;
 	if (element("search").value !== view.state.search)
 		element("search").value = view.state.search;
+	element("moment").querySelector("[value=peak]").disabled = view.state.value !== "live";
 	element("moment").querySelector("[value=range]").disabled = !view.state.range;
 	if (view.state.range)
 		element("moment").value = "range";
@@ -119,9 +120,16 @@ function draw() {
 	drawChart(view);
 }
 
+/* Only what is alive has a moment, and a range has its own: its end. */
+function settle(state) {
+	if (state.range || (state.value !== "live" && state.moment === "peak"))
+		state.moment = "end";
+}
+
 function update(change) {
 	Object.assign(view.state, change);
 	const {state} = view;
+	settle(state);
 	view.model = evaluate(state);
 	view.zoom = findZoom();
 	view.focus = -1;
@@ -229,6 +237,27 @@ function onKey(event) {
 	event.preventDefault();
 }
 
+/* Keys of the timeline: arrows move the range by a slice, with Shift its end. */
+function onTimelineKey(event) {
+	const {slices} = data.timeline;
+	const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+	let [from, to] = view.state.range || [0, Math.max(Math.round(slices / 8), 1)];
+	if (event.key === "Escape") {
+		update({range: null});
+	} else if (step) {
+		if (view.state.range && event.shiftKey)
+			to = Math.min(Math.max(to + step, from + 1), slices);
+		else if (view.state.range && from + step >= 0 && to + step <= slices)
+			[from, to] = [from + step, to + step];
+		update({range: [from, to]});
+		element("announcement").textContent = `from ${sliceSeconds(from).toFixed(2)} to `
+			+ `${sliceSeconds(to).toFixed(2)} seconds: ${element("total").textContent}`;
+	} else {
+		return;
+	}
+	event.preventDefault();
+}
+
 function revealFocus() {
 	const item = chart.placed.find((placed) => placed.node === view.focus);
 	const y = item ? item.y - chart.top : 0;
@@ -243,6 +272,9 @@ function start() {
 		+ (process.interval ? `, a sample every ${formatNumber(process.interval, "bytes")}`
 			: ", every allocation") + `: ${process.command}`;
 	element("process").title = process.command;
+	element("filters").textContent = data.filters ? "only " + data.filters : "";
+	element("filters").title = element("filters").textContent;
+	element("timeline").addEventListener("keydown", onTimelineKey);
 	for (const name of [...new Set(data.rows.thread)].map((i) => data.strings[i]).sort())
 		element("thread").append(new Option(name.slice(0, 80), name));
 	readTheme();

@@ -14,19 +14,46 @@ const functionName = (f) => data.strings[data.functions.name[f]];
 const functionModule = (f) => data.strings[data.functions.module[f]];
 const functionKind = (f) => KINDS[data.functions.kind[f]];
 
-/* The function of a row's last frame, the one that allocated. */
-const rowFunction = (row) => data.frames.function[data.nodes.frame[data.rows.node[row]]];
+const nodeFunction = (node) => data.frames.function[data.nodes.frame[node]];
+
+/* Whether a function is a Java method, and not one of the Java runtime. */
+const isApplication = (f) => functionKind(f) === "java"
+	&& !/^(java|javax|jdk|sun|com\.sun)\./.test(functionName(f));
+
+/* What allocated and, where that is not the application's own Java code, who of it called. */
+function siteOf(row) {
+	const leaf = nodeFunction(data.rows.node[row]);
+	if (isApplication(leaf))
+		return functionName(leaf);
+	let runtime = -1;
+	for (let node = data.rows.node[row]; node >= 0; node = data.nodes.parent[node]) {
+		const f = nodeFunction(node);
+		if (isApplication(f))
+			return functionName(leaf) + " < " + functionName(f);
+		if (runtime < 0 && f !== leaf && functionKind(f) === "java")
+			runtime = f;
+	}
+	return functionName(leaf) + (runtime < 0 ? "" : " < " + functionName(runtime));
+}
 
 /* What a row counts as in a table, as text. */
 const KEYS = {
-	class: (row) => data.strings[data.rows.class[row]] || "(native memory)",
-	site: (row) => functionName(rowFunction(row)),
+	class: (row) => data.strings[data.rows.class[row]]
+		|| (data.rows.heap[row] ? "(native memory)" : "(unknown class)"),
+	site: siteOf,
+	package: (row) => data.strings[data.rows.package[row]],
 	thread: (row) => data.strings[data.rows.thread[row]],
-	library: (row) => {
-		const f = rowFunction(row);
-		return functionKind(f) === "java" ? "(Java)" : functionModule(f) || "(unknown)";
-	},
+	library: (row) => data.strings[data.rows.library[row]],
 };
+
+/* The same of all rows, worked out when it is first asked for. */
+const keyColumns = new Map();
+
+function keyColumn(by) {
+	if (!keyColumns.has(by))
+		keyColumns.set(by, Array.from({length: rowCount}, (_, row) => KEYS[by](row)));
+	return keyColumns.get(by);
+}
 
 /* --- shape ----------------------------------------------------------------------------------- */
 
@@ -83,7 +110,34 @@ function makeInvertedTree(showsVm) {
 	return finishTree(tree, rowNode);
 }
 
-/* Adds each node's children as a range of `list`, and its depth. */
+/*
+ * Puts rows in the order of their nodes, each node's before those of the nodes below it, so that
+ * what lies in and below a node is one range: `rowOrder` from `rowsFrom` to `rowsTo` of it.
+ */
+function orderRows({count, parent, start, list}, rowNode) {
+	const size = new Int32Array(count).fill(1), place = new Int32Array(count);
+	for (let i = count - 1; i > 0; i--)
+		size[parent[i]] += size[i];
+	for (let i = 0; i < count; i++) {
+		let next = place[i] + 1;
+		for (let k = start[i]; k < start[i + 1]; k++) {
+			place[list[k]] = next;
+			next += size[list[k]];
+		}
+	}
+	const begin = new Int32Array(count + 1);
+	for (const node of rowNode)
+		begin[place[node] + 1]++;
+	for (let i = 0; i < count; i++)
+		begin[i + 1] += begin[i];
+	const next = begin.slice(), rowOrder = new Int32Array(rowCount);
+	for (let row = 0; row < rowCount; row++)
+		rowOrder[next[place[rowNode[row]]]++] = row;
+	return {rowOrder, rowsFrom: Int32Array.from(place, (at) => begin[at]),
+		rowsTo: Int32Array.from(place, (at, i) => begin[at + size[i]])};
+}
+
+/* Adds each node's children as a range of `list`, its depth and its rows. */
 function finishTree(tree, rowNode) {
 	const count = tree.parent.length;
 	const parent = Int32Array.from(tree.parent);
@@ -99,7 +153,8 @@ function finishTree(tree, rowNode) {
 	const next = start.slice();
 	for (let i = 1; i < count; i++)
 		list[next[parent[i]]++] = i;
-	return {count, parent, func: tree.func, frame: tree.frame, rowNode, start, list, depth};
+	const made = {count, parent, func: tree.func, frame: tree.frame, rowNode, start, list, depth};
+	return Object.assign(made, orderRows(made, rowNode));
 }
 
 const trees = new Map();
@@ -114,41 +169,40 @@ function treeFor(state) {
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-const figureName = (state) =>
-	state.value === "live" && state.moment === "peak" ? "peak" : state.value;
+const figureName = (value, moment) => value === "live" && moment === "peak" ? "peak" : value;
 
 function selectRows(state) {
 	const selected = new Uint8Array(rowCount);
-	const key = state.filter && KEYS[state.filter.by];
+	const threads = state.thread && keyColumn("thread");
+	const keys = state.filter && keyColumn(state.filter.by);
 	for (let row = 0; row < rowCount; row++)
 		selected[row] = (state.heap === "both" || (state.heap === "native") === !!data.rows.heap[row])
-			&& (!state.thread || KEYS.thread(row) === state.thread)
-			&& (!key || key(row) === state.filter.key);
+			&& (!threads || threads[row] === state.thread)
+			&& (!keys || keys[row] === state.filter.key);
 	return selected;
 }
 
 /* What each row weighs in a range of slices, and the square of how far that may be off. */
-function rangeValues(state) {
-	const [from, to] = state.range;
+function rangeValues(value, unit, [from, to]) {
 	const {cells} = data;
-	const value = new Float64Array(rowCount), spread = new Float64Array(rowCount);
-	const weight = state.value === "alloc" ? cells[state.unit] : cells["live_" + state.unit];
-	const variance = cells[state.unit + "_variance"];
+	const sum = new Float64Array(rowCount), spread = new Float64Array(rowCount);
+	const weight = value === "alloc" ? cells[unit] : cells["live_" + unit];
+	const variance = cells[unit + "_variance"];
 	for (let i = 0; i < cells.row.length; i++) {
 		if (cells.birth[i] < from || cells.birth[i] >= to)
 			continue;
-		if (state.value === "live" && cells.death[i] >= 0 && cells.death[i] < to)
+		if (value === "live" && cells.death[i] >= 0 && cells.death[i] < to)
 			continue;
-		if (state.value === "temp" && !cells.temp[i])
+		if (value === "temp" && !cells.temp[i])
 			continue;
-		value[cells.row[i]] += weight[i];
+		sum[cells.row[i]] += weight[i];
 		spread[cells.row[i]] += 1.96 * 1.96 * variance[i];
 	}
-	return {value, below: spread, above: spread};
+	return {value: sum, below: spread, above: spread};
 }
 
-function wholeValues(state) {
-	const figure = data.rows[figureName(state)][state.unit];
+function wholeValues(value, unit, moment) {
+	const figure = data.rows[figureName(value, moment)][unit];
 	return {
 		value: Float64Array.from(figure.estimate),
 		below: Float64Array.from(figure.low, (low, i) => (figure.estimate[i] - low) ** 2),
@@ -156,14 +210,30 @@ function wholeValues(state) {
 	};
 }
 
+const knownValues = new Map();
+
+/* The values of all rows, those of the last range and of the whole kept. */
+function valuesOf(state, value) {
+	const range = state.range ? String(state.range) : "";
+	if (knownValues.range !== range) {
+		knownValues.clear();
+		knownValues.range = range;
+	}
+	const key = `${value} ${state.unit} ${state.moment}`;
+	if (!knownValues.has(key))
+		knownValues.set(key, range ? rangeValues(value, state.unit, state.range)
+			: wholeValues(value, state.unit, state.moment));
+	return knownValues.get(key);
+}
+
 /* The tree of a state with the sums of both heaps by node, children sorted by weight. */
 function evaluate(state) {
 	const tree = treeFor(state);
-	const rows = state.range ? rangeValues(state) : wholeValues(state);
-	rows.selected = selectRows(state);
+	const rows = valuesOf(state, state.value);
+	const selected = selectRows(state);
 	const heaps = [new Float64Array(tree.count), new Float64Array(tree.count)];
 	for (let row = 0; row < rowCount; row++)
-		if (rows.selected[row])
+		if (selected[row])
 			heaps[data.rows.heap[row]][tree.rowNode[row]] += rows.value[row];
 	for (let i = tree.count - 1; i > 0; i--) {
 		heaps[0][tree.parent[i]] += heaps[0][i];
@@ -174,41 +244,36 @@ function evaluate(state) {
 		if (tree.start[i + 1] - tree.start[i] > 1)
 			tree.list.subarray(tree.start[i], tree.start[i + 1])
 				.sort((a, b) => total[b] - total[a] || a - b);
-	return {tree, rows, heaps, total, isWhole: !state.range && !state.thread && !state.filter};
+	return {tree, rows, selected, heaps, total, isWhole: !state.range && !state.thread && !state.filter};
 }
 
-/* Independent estimates: the distances to the limits add up as squares (MOVER). */
-function sumRows(model, heap, includes) {
-	const {rows} = model;
+/* A heap's total with the interval that the recording gives it. */
+function knownTotal(state, value, heap) {
+	const figure = data.totals[heap]
+		&& data.totals[heap][figureName(value, state.moment)][state.unit];
+	return figure && {estimate: figure.estimate[0], low: figure.low[0], high: figure.high[0]};
+}
+
+/*
+ * What a heap has of a value in and below a node.  Rows are independent estimates: the distances
+ * to their limits add up as squares (MOVER).
+ */
+function estimateNode(model, state, value, heap, node) {
+	const {tree, selected} = model;
+	const rows = valuesOf(state, value);
 	let estimate = 0, below = 0, above = 0;
-	for (let row = 0; row < rowCount; row++) {
-		if (!rows.selected[row] || data.rows.heap[row] !== heap || !includes(row))
+	for (let i = tree.rowsFrom[node]; i < tree.rowsTo[node]; i++) {
+		const row = tree.rowOrder[i];
+		if (!selected[row] || data.rows.heap[row] !== heap)
 			continue;
 		estimate += rows.value[row];
 		below += rows.below[row];
 		above += rows.above[row];
 	}
+	if (node === 0 && model.isWhole && estimate > 0)
+		return knownTotal(state, value, heap);
 	return {estimate, low: Math.max(0, estimate - Math.sqrt(below)),
 		high: estimate + Math.sqrt(above)};
-}
-
-/* A heap's total with the interval that the recording gives it. */
-function knownTotal(state, heap) {
-	const figure = data.totals[heap] && data.totals[heap][figureName(state)][state.unit];
-	return figure && {estimate: figure.estimate[0], low: figure.low[0], high: figure.high[0]};
-}
-
-function estimateNode(model, state, heap, node) {
-	if (node === 0 && model.isWhole && model.heaps[heap][0] > 0)
-		return knownTotal(state, heap);
-	const {tree} = model;
-	const isBelow = new Uint8Array(tree.count);
-	isBelow[node] = 1;
-	for (let i = node + 1; i < tree.count; i++)
-		isBelow[i] = isBelow[tree.parent[i]];
-	if (node === 0)
-		isBelow.fill(1);
-	return sumRows(model, heap, (row) => isBelow[tree.rowNode[row]]);
 }
 
 /* --- search ---------------------------------------------------------------------------------- */

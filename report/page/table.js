@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same rows as the graph's, summed up by class, site, thread or library. */
+/* The same rows as the graph's, summed up by class, site, package, thread or library. */
 const LINES_SHOWN = 300;
 const COLUMNS = [
 	{name: "name", title: "Name"}, {name: "java", title: "Java"}, {name: "native", title: "Native"},
@@ -8,13 +8,13 @@ const COLUMNS = [
 
 /* One entry for each key: {name, java, native, share}, `share` being both heaps together. */
 function summarise(view) {
-	const {rows} = view.model;
-	const key = KEYS[view.state.table];
+	const {rows, selected} = view.model;
+	const keys = keyColumn(view.state.table);
 	const groups = new Map();
 	for (let row = 0; row < rowCount; row++) {
-		if (!rows.selected[row] || !rows.value[row])
+		if (!selected[row] || !rows.value[row])
 			continue;
-		const name = key(row);
+		const name = keys[row];
 		let group = groups.get(name);
 		if (!group)
 			groups.set(name, group = {name, java: 0, native: 0, share: 0,
@@ -76,24 +76,29 @@ function drawLeaks(box, onPath) {
 		return;
 	}
 	const table = box.appendChild(document.createElement("table"));
+	table.className = "findings";
 	const head = addText(addText(table, "thead", ""), "tr", "");
-	for (const title of ["Where", "Verdict", "Live", "per second"])
+	for (const title of ["Where", "Verdict", "Live", "Growth"])
 		addText(head, "th", title);
 	const body = addText(table, "tbody", "");
 	for (const finding of data.leaks) {
 		const line = addText(body, "tr", "");
-		const button = addText(addText(line, "td", ""), "button", finding.place.name.slice(0, 400));
+		const {name, file, line: number} = finding.place;
+		const button = addText(addText(line, "td", ""), "button", name.slice(0, 400));
 		button.type = "button";
+		button.title = name.slice(0, 2000) + (file ? ` (${file}${number ? ":" + number : ""})` : "");
 		button.addEventListener("click", () => onPath(finding.path));
 		addText(line, "td", finding.verdict).className = "verdict-" + finding.verdict;
 		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
 		live.dataset.value = finding.live.estimate;
 		live.title = formatInterval({low: finding.live.ci95[0], high: finding.live.ci95[1]}, "bytes");
-		addText(line, "td", formatNumber(finding.growth.estimate, "bytes"));
+		addText(line, "td", formatNumber(finding.growth.estimate, "bytes") + "/s").title =
+			formatInterval({low: finding.growth.ci95[0], high: finding.growth.ci95[1]}, "bytes");
 		const reason = addText(body, "tr", "");
 		reason.className = "why";
-		const cell = addText(reason, "td", (finding.heap ? "native: " : finding.class.slice(0, 200)
-			+ ": ") + finding.why);
+		const place = file && number ? ` at ${file}:${number}` : "";
+		const cell = addText(reason, "td", (finding.heap ? "native" : finding.class.slice(0, 200))
+			+ place + ": " + finding.why);
 		cell.colSpan = 4;
 	}
 	if (data.leaks_left_out)

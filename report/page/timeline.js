@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live bytes of both heaps over the recording, collections and the heap used after them; a brush
- * chooses a range, in whole slices.
+ * Live bytes of both heaps over the recording, collections and the heap used after them, the peak
+ * and marks; a brush chooses a range, in whole slices.
  */
-const MARGIN = {left: 70, right: 14, top: 16, bottom: 18};
+const MARGIN = {left: 70, right: 14, top: 6, bottom: 18};
+const KEY_HEIGHT = 18;
+const MARK_ROOM = 7; /* pixels that a letter of a mark's name takes */
 
 const timeline = {box: d3.select("#timeline")};
 
@@ -28,7 +30,7 @@ const sliceSeconds = (slice) => slice * data.timeline.seconds / data.timeline.sl
 
 function drawTimeline(view, onRange) {
 	const node = timeline.box.node();
-	const width = node.clientWidth, height = node.clientHeight;
+	const width = node.clientWidth, height = node.clientHeight - KEY_HEIGHT;
 	const curve = timeline.curve || (timeline.curve = liveCurve());
 	const uses = data.timeline.uses.filter(([seconds]) => seconds >= 0);
 	const most = d3.max([...curve[0], ...curve[1], ...uses.map((use) => use[1]), 1]);
@@ -53,10 +55,26 @@ function drawTimeline(view, onRange) {
 		.attr("r", 2.2).attr("cx", (use) => x(use[0])).attr("cy", (use) => y(use[1]));
 	svg.append("line").attr("class", "peak").attr("x1", x(data.timeline.peak))
 		.attr("x2", x(data.timeline.peak)).attr("y1", MARGIN.top).attr("y2", height - MARGIN.bottom);
-	svg.append("text").attr("x", MARGIN.left + 6).attr("y", 11)
-		.text("live: filled Java, dashed native · dots: Java heap used after a collection"
-			+ " · ticks: collections · dotted: peak · drag to choose a range");
+	addMarks(svg, x, height);
 	addBrush(svg, x, width, height, view, onRange);
+}
+
+/* Names where there is room before the next mark; all of them when the mouse rests there. */
+function addMarks(svg, x, height) {
+	const marks = data.timeline.marks.filter((mark) => mark.seconds >= 0);
+	document.getElementById("key-marks").hidden = !marks.length;
+	const group = svg.append("g").selectAll("g").data(marks).join("g").attr("class", "mark");
+	group.append("line").attr("x1", (mark) => x(mark.seconds)).attr("x2", (mark) => x(mark.seconds))
+		.attr("y1", MARGIN.top).attr("y2", height - MARGIN.bottom);
+	group.append("path").attr("d", (mark) => `M${x(mark.seconds)},${MARGIN.top}l7,3.5l-7,3.5z`);
+	group.append("text").attr("x", (mark) => x(mark.seconds) + 9).attr("y", MARGIN.top + 8)
+		.text((mark, i) => {
+			const end = i + 1 < marks.length ? x(marks[i + 1].seconds) : x.range()[1] + 10;
+			const room = Math.floor((end - x(mark.seconds) - 12) / MARK_ROOM);
+			return mark.name.length <= room ? mark.name
+				: room > 2 ? mark.name.slice(0, room - 1) + "…" : "";
+		});
+	group.append("title").text((mark) => `${mark.name}, ${mark.seconds.toFixed(2)} s`);
 }
 
 function addBrush(svg, x, width, height, view, onRange) {

@@ -2,7 +2,8 @@
 """
 The page of the flame graph in a real browser, driven by the WebDriver protocol.
 
-usage: page.py CASE PAGE.html REPORT.json      REPORT: export --format json of the same log
+usage: page.py CASE PAGE.html REPORT.json [TOOL LOG]
+                                      REPORT: export --format json of the same log
        page.py --check                         whether a browser and its driver are there
 
 A case ends with status 0 and a line of what it saw, or with a traceback.  Errors on the
@@ -296,6 +297,89 @@ def case_brush(browser, page, report):
     return "first half %.0f bytes" % first
 
 
+def case_marks(browser, page, report):
+    """Marks stand on the timeline at their times; keys choose a range and move it."""
+    browser.open(page)
+    marks = browser.run(
+        "return [...document.querySelectorAll('#timeline svg .mark')].map((mark) =>"
+        " [mark.querySelector('title').textContent, mark.querySelector('text').textContent,"
+        "  Number(mark.querySelector('line').getAttribute('x1'))]);"
+    )
+    named = browser.run("return data.timeline.marks;")
+    assert len(marks) == len(named) == 2, marks
+    axis = browser.run(
+        "const b = document.querySelector('#timeline .overlay');"
+        "return [Number(b.getAttribute('x')), Number(b.getAttribute('width')),"
+        " data.timeline.seconds];"
+    )
+    for (title, text, x), mark in zip(marks, named):
+        assert title.startswith(mark["name"]) and mark["name"].startswith(text.rstrip("…"))
+        close_to((x - axis[0]) / axis[1], mark["seconds"] / axis[2], title)
+    assert named[1]["name"] == "</script> & ü"
+    browser.run("document.getElementById('timeline').focus();")
+    whole = totals(browser)[0]
+    browser.keys("\ue014\ue014")  # right: the first eighth, then a slice later
+    slices = browser.run("return data.timeline.slices;")
+    assert browser.run("return view.state.range;") == [1, slices // 8 + 1]
+    assert totals(browser)[0] < whole
+    browser.keys("\ue00c")  # Escape
+    assert browser.run("return view.state.range;") is None
+    close_to(totals(browser)[0], whole, "all again")
+    return "%d marks" % len(marks)
+
+
+def case_card(browser, page, report):
+    """A frame's card has allocated, live and temporary bytes of both heaps, with error bars."""
+    browser.open(page, "#value=%22live%22")
+    lines = browser.run(
+        "return [...document.querySelectorAll('#card tr[data-heap]')].map((line) =>"
+        " [line.cells[0].textContent, Number(line.cells[1].dataset.value),"
+        "  line.cells[2].textContent, line.querySelector('.bar i').style.width]);"
+    )
+    names = [
+        "%s, %s" % (value, heap)
+        for value in ("live", "allocated", "temporary")
+        for heap in ("Java", "native")
+    ]
+    assert [line[0] for line in lines] == names, lines
+    for line in lines:
+        value, heap = line[0].split(", ")
+        name = {"live": "live", "allocated": "alloc", "temporary": "temp"}[value]
+        close_to(line[1], figure(report, heap.lower(), name + "_bytes"), line[0])
+        assert line[2] == "exact" or " .. " in line[2]
+        assert line[3].endswith("%")
+    return "six figures"
+
+
+def case_groups(browser, page, report):
+    """Tables by package and by library are what --group-by makes of the same log."""
+    browser.open(page)
+    for by in ("package", "library", "thread"):
+        browser.run("document.querySelector('[data-table=%s]').click();" % by)
+        command = [TOOL, "export", "--format", "json", "--group-by", by, LOG]
+        grouped = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        expected = {}
+        for stack in grouped["stacks"]:
+            name = stack["frames"][0]["name"]
+            expected[name] = expected.get(name, 0) + stack["alloc_bytes"]["estimate"]
+        lines = table(browser)
+        assert {line[0] for line in lines} == set(expected)
+        for name, java, native in lines:
+            close_to(java + native, expected[name], name)
+    return "package, library, thread"
+
+
+def case_moment(browser, page, report):
+    """Only what is alive has a peak: another value puts the moment back."""
+    browser.open(page, "#value=%22live%22&moment=%22peak%22")
+    peak = totals(browser)[0]
+    assert peak > figure(report, "java", "live_bytes") + figure(report, "native", "live_bytes")
+    choose(browser, "value", "alloc")
+    assert browser.run("return view.state.moment;") == "end"
+    assert browser.run("return document.querySelector('#moment [value=peak]').disabled;")
+    return "peak of live bytes"
+
+
 def case_table(browser, page, report):
     """Sums by class are those of the report; a click on a heading sorts, one on a name selects."""
     browser.open(page)
@@ -402,6 +486,19 @@ def case_large(browser, page, report):
         "const t = performance.now(); for (let i = 0; i < 10; i++) drawChart(view);"
         "return (performance.now() - t) / 10;"
     )
+    took = {}
+    for name, action in (
+        ("a zoom", "zoomTo(chart.drawn[i % chart.drawn.length].node)"),
+        ("a card", "showCard(view, chart.drawn[i % chart.drawn.length].node)"),
+        ("a search", "update({search: 'method' + i})"),
+        ("a switch", "update({unit: i % 2 ? 'bytes' : 'objects'})"),
+        ("a range", "update({range: [i, i + 20]})"),
+    ):
+        took[name] = browser.run(
+            "const t = performance.now(); for (let i = 0; i < 4; i++) %s;"
+            "return (performance.now() - t) / 4;" % action
+        )
+    print(", ".join("%s takes %.0f ms" % entry for entry in took.items()))
     print("open after %.0f ms, a drawing takes %.1f ms" % (shown, redraw))
     assert shown < 2000 * 2  # the machine may be busy: a factor of two
     assert redraw < 50
@@ -412,6 +509,8 @@ def main():
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if shutil.which("chromedriver") and shutil.which("chromium") else 1)
     name, page, report_path = sys.argv[1:4]
+    global TOOL, LOG
+    TOOL, LOG = (sys.argv[4:] + [None, None])[:2]
     report = json.loads(pathlib.Path(report_path).read_text(encoding="utf-8"))
     browser = Browser()
     try:

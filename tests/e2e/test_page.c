@@ -57,14 +57,26 @@ run_case(const char *name)
 		print_message("chromium or chromedriver is missing\n");
 		skip();
 	}
-	char *said = th_command_output(TH_WORDS("python3", SCRIPT, name, page, report));
+	char *said = th_command_output(
+		TH_WORDS("python3", SCRIPT, name, page, report, TH_TOOL, recording.log));
 	print_message("%s: %s", name, said);
 	free(said);
 }
 
 #define CASES(X)    \
 	X(switches) \
-	X(thread) X(layout) X(search) X(zoom) X(brush) X(table) X(leaks) X(link) X(theme)
+	X(thread)   \
+	X(layout)   \
+	X(search)   \
+	X(zoom)     \
+	X(brush)    \
+	X(table)    \
+	X(leaks)    \
+	X(link)     \
+	X(theme)    \
+	X(card)     \
+	X(groups)   \
+	X(moment)
 
 #define DEFINE_TEST(name)                     \
 	static void test_##name(void **state) \

@@ -207,6 +207,38 @@ test_many_stacks(void **state)
 	free(page);
 }
 
+/* Two named moments, one with a name that could end the script. */
+static void
+test_marks(void **state)
+{
+	const uint64_t frame = th_frame_native(0, 0x10);
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	log_init(&log, 0);
+	log_thread(&log, 1, "main");
+	log_stack(&log, 1, &frame, 1);
+	for (uint32_t i = 0; i < 100; i++)
+		log_native(&log,
+			(struct log_sample){.ms = 10 * i, .size = 10, .thread = 1, .stack = 1});
+	log_add_fields(&log, TH_EVENT_MARK, LOG_U64(LOG_START + 250000000u), LOG_TEXT("warm"));
+	log_add_fields(&log, TH_EVENT_MARK, LOG_U64(LOG_START + 600000000u),
+		LOG_TEXT("</script> & \xc3\xbc"));
+	log_end(&log, 1000);
+	show(&shown, &log, NULL);
+	char *page = show_text(&shown, th_view_flamegraph);
+	json_t *root = page_data(page);
+	json_t *marks = json_object_get(json_object_get(root, "timeline"), "marks");
+
+	assert_int_equal(json_array_size(marks), 2);
+	json_decref(root);
+	show_end(&shown);
+	log_deinit(&log);
+	browse("marks", page);
+	free(page);
+}
+
 static double
 sum_of_cells(const struct th_cells *cells, uint32_t from, uint32_t to)
 {
@@ -270,6 +302,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_many_stacks),
 	};
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/page_timeline.h"
+
+#include <stddef.h>
+
+#include "report/cells.h"
+#include "report/json_parts.h"
+#include "report/page_columns.h"
+
+/* Moments that the timeline tells apart, and the most cells that a page of ten megabytes holds. */
+#define SLICES 128
+#define CELLS_MAX 250000
+
+static void
+print_cells(FILE *file, const struct th_cells *cells)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+		size_t part; /* of a value; 0 = the whole of seen and unseen */
+	} columns[] = {
+		{"bytes", offsetof(struct th_cell, alloc.bytes), 0},
+		{"objects", offsetof(struct th_cell, alloc.objects), 0},
+		{"live_bytes", offsetof(struct th_cell, live.bytes), 0},
+		{"live_objects", offsetof(struct th_cell, live.objects), 0},
+		{"bytes_variance", offsetof(struct th_cell, alloc.bytes), 1},
+		{"objects_variance", offsetof(struct th_cell, alloc.objects), 1},
+	};
+
+	th_page_begin_column(file, ",\n\"cells\":{", "row");
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_print_integer(file, i, cells->items[i].row);
+	th_page_begin_column(file, "],", "birth");
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_print_integer(file, i, cells->items[i].birth);
+	th_page_begin_column(file, "],", "death");
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_print_integer(file, i, (int32_t)cells->items[i].death);
+	th_page_begin_column(file, "],", "temp");
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_print_integer(file, i, cells->items[i].is_temporary);
+	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+		th_page_begin_column(file, "],", columns[c].name);
+		for (size_t i = 0; i < cells->items_count; i++) {
+			const struct th_sums *sums =
+				(const void *)((const char *)&cells->items[i] +
+					       columns[c].offset);
+
+			th_page_print_number(file, i,
+				columns[c].part ? sums->variance : sums->seen + sums->unseen);
+		}
+	}
+	fputs("]}", file);
+}
+
+static void
+print_collections(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	json_t *collections = json_array();
+	json_t *uses = json_array();
+
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		const struct th_collection_info *collection = &recording->collections[i];
+
+		json_array_append_new(collections,
+			json_pack("{s:f, s:f, s:o}", "start",
+				th_profile_seconds(profile, collection->start), "end",
+				th_profile_seconds(profile, collection->end), "kind",
+				th_json_log_text(collection->kind)));
+	}
+	for (size_t i = 0; i < recording->heap_uses_count; i++) {
+		const struct th_heap_use_info *use = &recording->heap_uses[i];
+
+		json_array_append_new(
+			uses, json_pack("[f, I, I]", th_profile_seconds(profile, use->time),
+				      (json_int_t)use->used, (json_int_t)use->committed));
+	}
+	fputs(",\"collections\":", file);
+	th_page_print_json(file, collections);
+	fputs(",\"uses\":", file);
+	th_page_print_json(file, uses);
+}
+
+static void
+print_marks(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	json_t *marks = json_array();
+
+	for (size_t i = 0; i < recording->marks_count; i++) {
+		const struct th_mark_info *mark = &recording->marks[i];
+
+		json_array_append_new(marks, json_pack("{s:f, s:o}", "seconds",
+						     th_profile_seconds(profile, mark->time),
+						     "name", th_json_log_text(mark->name)));
+	}
+	fputs(",\"marks\":", file);
+	th_page_print_json(file, marks);
+}
+
+void
+th_page_timeline_print(
+	FILE *file, const struct th_profile *profile, const struct th_moment *peak)
+{
+	struct th_cells cells;
+
+	th_cells_init(&cells, profile, SLICES, CELLS_MAX);
+	print_cells(file, &cells);
+	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
+		cells.slices, cells.slice * cells.slices / 1e9,
+		th_profile_seconds(profile, peak->time));
+	print_collections(file, profile);
+	print_marks(file, profile);
+	fputc('}', file);
+	th_cells_deinit(&cells);
+}
