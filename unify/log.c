@@ -18,6 +18,7 @@
 
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/memory.h"
 
 /* First allocation: a short-lived process should not cost more disk than this. */
 #define FIRST_CHUNK (1u << 20)
@@ -499,8 +500,8 @@ static struct th_log_header *
 map_file(int descriptor, uint64_t *bytes)
 {
 	for (; *bytes >= SMALLEST_LOG; *bytes /= 2) {
-		void *mapping = mmap(NULL, *bytes, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+		void *mapping = th_memory_system_map(
+			NULL, *bytes, MAP_SHARED | MAP_NORESERVE, descriptor);
 
 		if (mapping != MAP_FAILED)
 			return mapping;
@@ -636,12 +637,12 @@ replace_mapping(struct th_log_header *header, uint64_t mapped_bytes)
 	uint64_t used = (th_load_relaxed(&header->limit) + 4095) & ~(uint64_t)4095;
 
 	if (used > mapped_bytes ||
-		mmap(header, used, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-			0) == MAP_FAILED)
+		th_memory_system_map(header, used,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+			-1) == MAP_FAILED)
 		used = 0;
 	if (used < mapped_bytes)
-		munmap((char *)header + used, mapped_bytes - used);
+		th_memory_system_unmap((char *)header + used, mapped_bytes - used);
 }
 
 void

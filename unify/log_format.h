@@ -79,7 +79,9 @@ enum th_log_state {
 	X(SELF_MEMORY_BYTES, self_memory_bytes, "tables of the library in memory, bytes")      \
 	X(RATE_THINNED, rate_thinned, "samples left out to stay below the rate; others weigh more") \
 	X(SAMPLES_DUE, samples_due, "samples that were due: countdowns that ran out, of all heaps") \
-	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending")
+	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending") \
+	X(MAPPED_SAMPLES, mapped_samples, "samples of mapped memory recorded")                 \
+	X(MAPPED_LOST, mapped_lost, "changes of mapped memory that were not seen whole")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -217,6 +219,11 @@ enum th_content_type {
 	E(24, RATE, rate, "Rate", "What the last second or more of the rate control came to")  \
 	E(25, CONTROL, control, "Control", "A setting was changed while the process ran")      \
 	E(26, MARK, mark, "Mark", "A moment that somebody gave a name")                        \
+	E(27, MAPPED_ALLOC, mapped_alloc, "Mapped allocation",                                 \
+		"A sampled piece of address space that was mapped, or made accessible")        \
+	E(28, MAPPED_END, mapped_end, "Mapped end",                                            \
+		"Some bytes of a sampled piece are mapped no more, or not accessible")         \
+	E(29, MAPPED_USE, mapped_use, "Mapped use", "Exact bytes of all mappings that were seen") \
 	E(30, RESIDENT, resident, "Resident memory", "What the process has in memory, once a second") \
 	E(31, ACCOUNT, account, "Account", "An account of resident memory is complete")        \
 	E(32, ACCOUNT_ROW, account_row, "Account row", "One row of an account")                \
@@ -447,6 +454,35 @@ enum th_content_type {
 #define TH_FIELDS_MODULE_REMARK(F)                                                             \
 	F(U32, MODULE, module, "Module")                                                       \
 	F(TEXT, NONE, text, "Text")
+/*
+ * As NATIVE_ALLOC.  `size` is in whole pages.  Accessible pieces and reserved ones (PROT_NONE) are
+ * sampled each by themselves; `total_bytes` are those of the process, of the piece's own kind.
+ */
+#define TH_FIELDS_MAPPED_ALLOC(F)                                                              \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, size, "Size")                                                            \
+	F(U64, BYTES, interval, "Sampling interval in force")                                  \
+	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
+	F(U64, BYTES, total_bytes, "Exact bytes of this kind that were mapped so far")         \
+	F(U64, ADDRESS, address, "Address")                                                    \
+	F(U32, THREAD, thread, "Thread; 0 = not known")                                        \
+	F(U32, STACK, stack, "Stack")                                                          \
+	F(U32, MODULE, owner, "Module that mapped it; 0 = not known")                          \
+	F(U32, NONE, function, "Function: enum th_alloc_function")                             \
+	F(U32, FLAGS, flags, "Flags: enum th_mapped_flag")
+#define TH_FIELDS_MAPPED_END(F)                                                                \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, sample, "The allocation")                                               \
+	F(U64, BYTES, bytes, "Bytes that went")                                                \
+	F(U64, ADDRESS, address, "Address of the first of them; 0 = not known")                \
+	F(U32, THREAD, thread, "Thread; 0 = not known")
+#define TH_FIELDS_MAPPED_USE(F)                                                                \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, BYTES, allocated, "Accessible bytes that were mapped so far")                   \
+	F(U64, BYTES, accessible, "Accessible bytes now")                                      \
+	F(U64, BYTES, files, "Those of them that map a file")                                  \
+	F(U64, BYTES, reserved, "Reserved bytes now")                                          \
+	F(U64, BYTES, returned, "Bytes whose contents were given back by madvise so far")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -491,7 +527,7 @@ enum th_account_flag {
 
 enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
 
-enum th_heap { TH_HEAP_JAVA = 1, TH_HEAP_NATIVE = 2 };
+enum th_heap { TH_HEAP_JAVA = 1, TH_HEAP_NATIVE = 2, TH_HEAP_MAPPED = 3 };
 
 enum th_alloc_function {
 	TH_FUNCTION_MALLOC = 1,
@@ -500,9 +536,21 @@ enum th_alloc_function {
 	TH_FUNCTION_ALIGNED = 4, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
 	TH_FUNCTION_NEW = 5,     /* operator new of an allocator underneath */
 	TH_FUNCTION_MALLOCX = 6, /* mallocx, rallocx, xallocx */
+	TH_FUNCTION_MMAP = 7,
+	TH_FUNCTION_MREMAP = 8,   /* what a mapping grew by */
+	TH_FUNCTION_MPROTECT = 9, /* reserved before */
+	TH_FUNCTION_BRK = 10,     /* brk, sbrk */
 };
 
 enum th_native_alloc_flag { TH_NATIVE_TRACKED = 1 };
+
+enum th_mapped_flag {
+	TH_MAPPED_TRACKED = 1,  /* its end will be recorded */
+	TH_MAPPED_RESERVED = 2, /* PROT_NONE: address space, no memory */
+	TH_MAPPED_SHARED = 4,
+	TH_MAPPED_FILE = 8,
+	TH_MAPPED_ARENA = 16, /* by the allocator behind malloc, for blocks that malloc gives out */
+};
 
 enum th_java_alloc_flag {
 	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unify/atomic.h"
@@ -31,12 +32,25 @@ remember(void *start, size_t bytes)
 }
 
 void *
+th_memory_system_map(void *address, size_t bytes, int flags, int descriptor)
+{
+	return (void *)syscall(
+		SYS_mmap, address, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0L);
+}
+
+void
+th_memory_system_unmap(void *start, size_t bytes)
+{
+	syscall(SYS_munmap, start, bytes);
+}
+
+void *
 th_memory_map(size_t bytes)
 {
 	int saved_errno = errno;
 	/* NORESERVE: most tables stay nearly empty, the bound is not the use. */
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = th_memory_system_map(
+		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	errno = saved_errno;
 	if (memory == MAP_FAILED)

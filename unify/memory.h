@@ -20,4 +20,12 @@ void *th_memory_map(size_t bytes);
  */
 uint64_t th_memory_resident(void);
 
+/*
+ * mmap (readable and writable, from offset 0) and munmap as system calls: the functions of those
+ * names are interposed, and what the library maps is no business of its report.  As mmap,
+ * MAP_FAILED and errno. [any]
+ */
+void *th_memory_system_map(void *address, size_t bytes, int flags, int descriptor);
+void th_memory_system_unmap(void *start, size_t bytes);
+
 #endif

@@ -14,6 +14,7 @@
 #include "unify/control.h"
 #include "unify/live.h"
 #include "unify/log.h"
+#include "unify/mapping.h"
 #include "unify/memory.h"
 #include "unify/module.h"
 #include "unify/rate.h"
@@ -104,6 +105,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
 	th_control_on_flush(th_recorder_refresh);
+	if (settings->mapped && !th_mapping_start(settings->seed))
+		return false;
 	th_store_release(&recorder.state, RECORDING);
 	/* This thread may have allocated before, and is then not due for a long while. */
 	th_thread_postpone(0);
@@ -189,6 +192,7 @@ th_recorder_reset(void)
 	recorder.has_server = 0;
 	th_control_reset();
 	th_live_reset();
+	th_mapping_reset();
 	th_stack_table_reset();
 	forget_modules();
 	th_thread_reset();
@@ -664,6 +668,82 @@ th_recorder_relink(void *block, uint64_t sample)
 	if (!th_live_insert((uintptr_t)block, sample))
 		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
 	th_guard_leave();
+}
+
+/* Mapped memory */
+
+/* The id of the stack that is one address in a module; 0 as intern(). */
+static uint32_t
+stack_of_caller(uintptr_t caller)
+{
+	struct th_module *module = th_module_find(caller);
+	uint64_t frame = module ? th_frame_native(module->id, caller - 1 - module->bias)
+				: th_frame_native(0, caller - 1);
+	const struct stack stack = {.count = 1, .flags = 0};
+
+	return intern(&frame, &stack);
+}
+
+/* The owner need not be in the stack: a frame may stand for it that is inlined or cut. */
+static void
+log_owner(uint32_t owner)
+{
+	struct th_module *module = th_module_get(owner);
+
+	if (module && !th_load_relaxed(&module->logged))
+		log_module(module);
+}
+
+static uint64_t
+append_mapped(struct th_event_mapped_alloc *event)
+{
+	if (!event->stack)
+		return 0;
+	log_owner(event->owner);
+	return append_sample(TH_EVENT_MAPPED_ALLOC, event, TH_COUNTER_MAPPED_SAMPLES);
+}
+
+static uint64_t
+record_arena(struct th_event_mapped_alloc *event, uintptr_t caller)
+{
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+	event->keep = 1;
+	event->thread = th_thread.record ? th_thread.record->id : 0;
+	event->stack = stack_of_caller(caller);
+	return append_mapped(event);
+}
+
+static uint64_t
+record_mapped(struct th_event_mapped_alloc *event, const struct th_registers *registers)
+{
+	struct th_thread_record *record = th_thread_record();
+
+	if (!record || !th_recorder_keeps(record, &event->keep))
+		return 0;
+	event->thread = record->id;
+	event->stack = current_stack(registers, record->id, TH_HEAP_NATIVE);
+	th_thread_log(record);
+	return append_mapped(event);
+}
+
+__attribute__((noinline)) uint64_t
+th_recorder_mapped(struct th_event_mapped_alloc *event, uintptr_t caller)
+{
+	struct th_registers registers;
+	uint64_t sample;
+
+	if (!begin_capture()) {
+		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+		return 0;
+	}
+	event->time = th_clock_now();
+	th_registers_here(&registers);
+	sample = event->flags & TH_MAPPED_ARENA ? record_arena(event, caller)
+						: record_mapped(event, &registers);
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
+	end_capture();
+	return sample;
 }
 
 /* The Java heap */

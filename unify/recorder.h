@@ -24,6 +24,8 @@ struct th_recorder_settings {
 	uint64_t rate;     /* samples a second to stay below, both heaps together; 0 = no cap */
 	uint32_t depth;    /* frames per stack; the root end of deeper ones is cut */
 	bool native;       /* sample the C heap */
+	bool mapped;       /* sample mapped memory */
+	uint64_t seed;     /* of the samplers that belong to no thread */
 	bool java;         /* sample the Java heap */
 };
 
@@ -143,6 +145,15 @@ bool th_recorder_keeps(struct th_thread_record *record, double *keep_ret);
 
 /* Records it; returns the sample's id, 0 if it was dropped.  [jvmti] */
 uint64_t th_recorder_java(const struct th_java_object *object);
+
+/*
+ * A piece of mapped memory is due: fills in time, keep, thread and stack and records it.  Returns
+ * the sample's id, 0 if it was dropped or thinned out.  `caller` is the return address of the
+ * function that mapped it.  An arena of the allocator behind malloc may come while that holds its
+ * locks: nothing is called then that could allocate, and the caller is all of the stack. The guard
+ * must be held. [in-malloc]
+ */
+uint64_t th_recorder_mapped(struct th_event_mapped_alloc *event, uintptr_t caller);
 
 /* What th_recorder_start was given. [any] */
 const struct th_recorder_settings *th_recorder_settings(void);

@@ -18,8 +18,11 @@ recorder_fixture_init(void)
 void
 recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
 {
-	const struct th_recorder_settings settings = {
-		.interval = interval, .depth = depth, .native = true, .java = true};
+	const struct th_recorder_settings settings = {.interval = interval,
+		.depth = depth,
+		.native = true,
+		.java = true,
+		.mapped = true};
 	log_fixture_open(max_bytes);
 	th_guard_enter();
 	assert_true(th_recorder_start(&settings));
@@ -30,10 +33,10 @@ void
 recorder_check_sum(void)
 {
 	static const enum th_log_counter outcomes[] = {TH_COUNTER_NATIVE_SAMPLES,
-		TH_COUNTER_JAVA_SAMPLES, TH_COUNTER_JAVA_THINNED, TH_COUNTER_RATE_THINNED,
-		TH_COUNTER_DROPPED_LOG_FULL, TH_COUNTER_DROPPED_STACKS_FULL,
-		TH_COUNTER_DROPPED_NO_SCRATCH, TH_COUNTER_DROPPED_REENTERED,
-		TH_COUNTER_DROPPED_STOPPED};
+		TH_COUNTER_JAVA_SAMPLES, TH_COUNTER_MAPPED_SAMPLES, TH_COUNTER_JAVA_THINNED,
+		TH_COUNTER_RATE_THINNED, TH_COUNTER_DROPPED_LOG_FULL,
+		TH_COUNTER_DROPPED_STACKS_FULL, TH_COUNTER_DROPPED_NO_SCRATCH,
+		TH_COUNTER_DROPPED_REENTERED, TH_COUNTER_DROPPED_STOPPED};
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)

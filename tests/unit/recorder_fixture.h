@@ -24,7 +24,7 @@
 /* Once, first thing in main(). */
 void recorder_fixture_init(void);
 
-/* Opens a log with room for `max_bytes` and starts to record both heaps. */
+/* Opens a log with room for `max_bytes` and starts to record all heaps. */
 void recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes);
 
 /* Every sample that was due was recorded, left out or lost: checks that the counters add up. */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A set of disjoint address ranges, each with what is known of it: a treap over a fixed pool of
+ * nodes.  Ranges are cut at any address, taken out in lists and put back elsewhere.
+ *
+ * No locks, no system calls, no recursion; every operation takes O(log n) and what it returns.
+ */
+#ifndef TH_UNIFY_RANGES_H
+#define TH_UNIFY_RANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct th_range {
+	uintptr_t start;
+	uintptr_t end; /* > start */
+	uint64_t
+		sample; /* 0 = none; the meaning is the caller's, as is that of the following */
+	uint64_t born;
+	uint32_t owner;
+	uint32_t flags;
+};
+
+struct th_range_node {
+	struct th_range range;
+	uint32_t left; /* indices of nodes; 0 = none */
+	uint32_t right;
+	uint32_t priority;
+};
+
+struct th_ranges {
+	struct th_range_node *nodes; /* the caller's; nodes[0] is never used */
+	uint32_t capacity;           /* of nodes */
+	uint32_t touched;            /* nodes that were ever in use, and the first */
+	uint32_t unused;             /* list by `right` */
+	uint32_t root;
+	uint32_t count;
+	uint64_t lost; /* pieces that a cut would have left, had there been a node for them */
+};
+
+/* Ranges that were taken out, in ascending order; they keep their nodes. */
+struct th_range_list {
+	uint32_t first;
+	uint32_t last;
+};
+
+/* An empty set; `nodes` need not be initialised and are touched one by one. [any] */
+void th_ranges_init(struct th_ranges *ranges, struct th_range_node *nodes, uint32_t capacity);
+
+/* The first range that ends behind `address`; NULL: there is none. [in-malloc] */
+const struct th_range *th_ranges_find(const struct th_ranges *ranges, uintptr_t address);
+
+/*
+ * Enters a range where there is none, and grows a neighbour instead if `joins` is set and they
+ * differ in nothing but their bounds and `born`.  False: no node is left. [in-malloc]
+ */
+bool th_ranges_put(struct th_ranges *ranges, const struct th_range *range, bool joins);
+
+/*
+ * Takes out all that lies in [start, end).  A range that reaches beyond is cut; when no node is
+ * left for the part behind, that part is lost and counted. [in-malloc]
+ */
+struct th_range_list th_ranges_cut(struct th_ranges *ranges, uintptr_t start, uintptr_t end);
+
+/*
+ * Gives all that lies in [start, end) and has that `born` a sample; returns how many bytes that
+ * are. [in-malloc]
+ */
+uint64_t th_ranges_set_sample(struct th_ranges *ranges, uintptr_t start, uintptr_t end,
+	uint64_t born, uint64_t sample);
+
+/*
+ * The ranges of a list: for (i = list.first; i; i = th_ranges_after(ranges, i)).  The caller's
+ * own until the list is released: needs no lock. [in-malloc]
+ */
+static inline struct th_range *
+th_ranges_at(const struct th_ranges *ranges, uint32_t node)
+{
+	return &ranges->nodes[node].range;
+}
+
+static inline uint32_t
+th_ranges_after(const struct th_ranges *ranges, uint32_t node)
+{
+	return ranges->nodes[node].right;
+}
+
+/* Parts off what was born after `born`: returns it, *list keeps the rest. [in-malloc] */
+struct th_range_list
+th_ranges_take_younger(struct th_ranges *ranges, struct th_range_list *list, uint64_t born);
+
+/*
+ * Enters the ranges of a list where there is nothing, as they now are: the caller may have changed
+ * them. `joins` as above.  Needs no node. [in-malloc]
+ */
+void th_ranges_put_back(struct th_ranges *ranges, struct th_range_list list, bool joins);
+
+/* Gives the nodes of a list back. [in-malloc] */
+void th_ranges_release(struct th_ranges *ranges, struct th_range_list list);
+
+#endif
