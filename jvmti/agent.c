@@ -19,6 +19,8 @@
 #include "jvmti/vm_countdown.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/control.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
@@ -39,7 +41,9 @@ static struct {
 	void *total_memory;
 	void *free_memory;
 	bool is_hotspot;
-	bool samples_java; /* the capability is ours */
+	bool samples_java; /* the capability is ours; of the agent thread, once it runs */
+	bool has_begun;    /* and was before */
+	bool is_elsewhere; /* another agent has it, and that was said */
 	uint64_t interval; /* that the VM draws with */
 	uint32_t feature_release;
 } agent;
@@ -149,6 +153,8 @@ set_event(jvmtiEvent event, bool on)
 				agent.jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL);
 }
 
+static const jvmtiCapabilities sampling = {.can_generate_sampled_object_alloc_events = 1};
+
 static bool
 add_capabilities(const jvmtiCapabilities *wanted)
 {
@@ -178,13 +184,22 @@ follow_interval(void)
 static void
 take_sampling(void)
 {
-	const jvmtiCapabilities wanted = {.can_generate_sampled_object_alloc_events = 1};
-	const struct th_recorder_settings *settings = th_recorder_settings();
-
-	if (agent.samples_java || !settings->java || !add_capabilities(&wanted))
+	if (agent.samples_java || !th_gate_wants(TH_HEAP_JAVA) || !add_capabilities(&sampling))
 		return;
 	set_interval(th_recorder_interval());
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
+}
+
+/* And may have it while we do not need it. */
+static void
+give_sampling(void)
+{
+	if (!agent.samples_java)
+		return;
+	agent.samples_java = false;
+	th_gate_set_java(false);
+	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &sampling);
 }
 
 /*
@@ -205,9 +220,9 @@ use_interval_here(JNIEnv *env)
 	(*env)->ExceptionClear(env);
 }
 
-/* Once the capability is ours. */
+/* The first time that the capability is ours. */
 static void
-begin_samples(JNIEnv *env)
+find_countdown(JNIEnv *env)
 {
 	uint64_t interval = th_recorder_interval();
 	bool own_draws = agent.is_hotspot && interval &&
@@ -216,21 +231,60 @@ begin_samples(JNIEnv *env)
 	if (!own_draws)
 		use_interval_here(env);
 	th_heap_begin(own_draws);
+	agent.has_begun = true;
+}
+
+/* Once the capability is ours. */
+static void
+begin_samples(JNIEnv *env)
+{
+	if (agent.has_begun)
+		th_heap_take_over();
+	else
+		find_countdown(env);
+	th_gate_set_java(true);
+	th_gate_review();
+	th_control_show_java(false);
+}
+
+/* Lets others see whether we lack it, and says so when that is new. */
+static void
+tell_of_other_agent(void)
+{
+	if (!agent.is_elsewhere)
+		note(1, "another agent samples the Java heap of this VM: only the C heap is "
+			"recorded until that agent gives the capability back");
+	agent.is_elsewhere = true;
+	th_control_show_java(true);
+}
+
+/* On the agent thread; false: it is wanted, and another agent has it. */
+static bool
+follow_gate(bool is_wanted)
+{
+	JNIEnv *env;
+
+	if (!is_wanted)
+		give_sampling();
+	if (!is_wanted || agent.samples_java ||
+		(*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return true;
+	take_sampling();
+	if (agent.samples_java)
+		begin_samples(env);
+	else
+		tell_of_other_agent();
+	return agent.samples_java;
 }
 
 /* On the agent thread. */
 static void
 retry_sampling(void)
 {
-	JNIEnv *env;
-
-	if (agent.samples_java || !th_recorder_settings()->java ||
-		(*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (agent.samples_java || !th_gate_wants(TH_HEAP_JAVA) || !follow_gate(true) ||
+		!agent.is_elsewhere)
 		return;
-	take_sampling();
-	if (!agent.samples_java)
-		return;
-	begin_samples(env);
+	agent.is_elsewhere = false;
 	note(0, "the Java heap is sampled from now on");
 }
 
@@ -240,9 +294,8 @@ start_sampling(JNIEnv *env)
 	take_sampling();
 	if (agent.samples_java)
 		begin_samples(env);
-	else if (th_recorder_settings()->java)
-		note(1, "another agent samples the Java heap of this VM: only the C heap is "
-			"recorded until that agent gives the capability back");
+	else if (th_gate_wants(TH_HEAP_JAVA))
+		tell_of_other_agent();
 }
 
 static void
@@ -262,10 +315,23 @@ start_collections(void)
 			"is not known");
 }
 
+/* On the agent thread, as its last work: for good. */
+static void
+end_recording(JNIEnv *env)
+{
+	give_sampling();
+	th_agent_stop();
+	th_methods_log_pending(agent.jvmti, env);
+	th_heap_log_bytes(true);
+	th_live_objects_release(env);
+	th_recorder_end();
+}
+
 static void
 go_live(JNIEnv *env, jthread thread)
 {
-	static const struct th_agent_duties duties = {follow_interval, retry_sampling};
+	static const struct th_agent_duties duties = {
+		follow_interval, retry_sampling, follow_gate, end_recording};
 	bool has_frames;
 
 	if (agent.is_hotspot)
@@ -331,7 +397,7 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
 	th_agent_stop();
-	if (th_agent_thread_stop()) {
+	if (th_agent_thread_stop() && !th_recorder_is_ending()) {
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}

@@ -14,6 +14,7 @@
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/control.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/module.h"
 #include "unify/recorder.h"
@@ -23,6 +24,8 @@
 #define TURN_NS 20000000
 /* Looking for dead objects takes at most one part in so many of the time. */
 #define REAP_SPACING 100
+/* Where threads are chosen by name, names are looked at every so many turns. */
+#define TURNS_PER_NAMES 3
 #define STOP_WAIT_NS TH_NS_PER_S
 
 static struct {
@@ -32,6 +35,7 @@ static struct {
 	uint32_t is_alive;  /* atomic: it runs */
 	bool must_reap;     /* objects may have died */
 	uint64_t next_reap; /* not before */
+	uint32_t turns;     /* of looking at names */
 } thread;
 
 static void
@@ -93,6 +97,11 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_live_objects_collect(env);
 	th_log_prepare();
 	th_recorder_roll();
+	th_gate_review();
+	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
+		th_heap_look_at_names(jvmti, env);
+		th_gate_review_names();
+	}
 	thread.duties->every_turn();
 }
 
@@ -100,6 +109,8 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 static void
 flush(void)
 {
+	if (!th_load_relaxed(&thread.is_alive))
+		return;
 	th_heap_log_bytes(false);
 	th_collections_flush();
 	log_own_time();
@@ -116,6 +127,22 @@ work_every_second(void)
 	log_own_time();
 }
 
+/* Requests are served on this thread alone. */
+static void
+start_serving(void)
+{
+	th_control_on_flush(flush);
+	th_control_set_java(thread.duties->follow_gate);
+	th_recorder_set_server(true);
+}
+
+static void
+stop_serving(void)
+{
+	th_recorder_set_server(false);
+	th_control_set_java(NULL);
+}
+
 static void JNICALL
 run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 {
@@ -124,20 +151,21 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	(void)argument;
 	/* For good: what the agent allocates is no business of the report. */
 	th_guard_enter();
-	th_control_on_flush(flush);
-	th_recorder_set_server(true);
-	while (wait_turn()) {
+	start_serving();
+	while (wait_turn() && !th_recorder_is_ending()) {
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
 		work_every_second();
 		next_second += TH_NS_PER_S;
 	}
-	th_recorder_set_server(false);
+	stop_serving();
 	th_collections_log();
 	th_collections_flush();
 	th_live_objects_reap(env);
 	log_own_time();
+	if (th_recorder_is_ending())
+		thread.duties->end_recording(env);
 	th_store_release(&thread.is_alive, 0);
 }
 

@@ -14,6 +14,8 @@
 struct th_agent_duties {
 	void (*every_turn)(void);
 	void (*every_second)(void);
+	bool (*follow_gate)(bool is_wanted); /* as for th_control_set_java() */
+	void (*end_recording)(JNIEnv *env);  /* when that was asked for */
 };
 
 /* Starts it; `duties` stay the caller's for good.  In the live phase. [jvmti] */

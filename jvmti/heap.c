@@ -9,6 +9,7 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/atomic.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
@@ -24,12 +25,15 @@
 /* Each try meets a change of TLAB with a probability of about one in a thousand. */
 #define READ_TRIES 4
 
+static bool read_for_gate(struct th_thread_record *record, uint64_t *bytes_ret);
+
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
 	enum th_heap_sampler sampler;
 	bool draws;           /* countdowns are ours, not the VM's; set before `is_begun` */
 	uint32_t is_begun;    /* atomic: samples are recorded */
 	uint64_t interval;    /* atomic: with which the VM draws */
+	uint32_t takeovers;   /* atomic: of the sampler from somebody else */
 	uint64_t quiet_bytes; /* atomic: of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;
@@ -47,6 +51,7 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.sampler = sampler;
+	th_gate_read_java_by(heap.hotspot ? read_for_gate : NULL);
 }
 
 void
@@ -54,6 +59,12 @@ th_heap_begin(bool own_draws)
 {
 	heap.draws = own_draws;
 	th_store_release(&heap.is_begun, 1);
+}
+
+void
+th_heap_take_over(void)
+{
+	th_add_relaxed(&heap.takeovers, 1);
 }
 
 void
@@ -155,6 +166,13 @@ class_of(jvmtiEnv *jvmti, jclass type)
 	return id;
 }
 
+/* jni.cpp: whoever destroys the VM is called so from then on, "main" until then. */
+static bool
+is_destroying(const char *name)
+{
+	return !strcmp(name, "DestroyJavaVM");
+}
+
 static void
 name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
@@ -163,8 +181,7 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	/* A virtual thread runs on a carrier, which keeps its own name. */
 	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
 		return;
-	/* jni.cpp: whoever destroys the VM is called so from then on, "main" until then. */
-	if (!th_thread.record->java_named || strcmp(info.name, "DestroyJavaVM") != 0)
+	if (!th_thread.record->java_named || !is_destroying(info.name))
 		th_thread_set_java_name(info.name);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
 	(*env)->DeleteLocalRef(env, info.thread_group);
@@ -185,6 +202,30 @@ bytes_with(struct th_thread_record *record, char *thread, uint64_t size)
 	return bytes - record->java_before;
 }
 
+/* The first sample of a thread since somebody else had the sampler. */
+static bool
+is_of_another(struct th_thread_record *record)
+{
+	uint32_t takeovers = th_load_relaxed(&heap.takeovers);
+	bool is_first = record->java_takeover != takeovers;
+
+	record->java_takeover = takeovers;
+	return is_first;
+}
+
+/* Whether the thread's account is open; then the bytes of the object are those that count. */
+static bool
+is_counted(struct th_thread_record *record, struct th_java_object *object)
+{
+	if (!th_gate_admits(record, TH_HEAP_JAVA))
+		return false;
+	if (!heap.hotspot)
+		return true;
+	object->thread_bytes = th_account_count(record, TH_HEAP_JAVA, object->thread_bytes);
+	/* Fewer: the account was opened after this allocation. */
+	return object->thread_bytes >= object->size;
+}
+
 static void
 record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
 {
@@ -200,8 +241,9 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 	}
 	object.interval = record->java_interval;
 	note_draw_of_vm(record);
-	if (!is_kept(record, thread, &object, reference) ||
-		!th_recorder_keeps(record, &object.keep))
+	bool is_foreign = is_of_another(record);
+	if (!is_kept(record, thread, &object, reference) || is_foreign ||
+		!is_counted(record, &object) || !th_recorder_keeps(record, &object.keep))
 		return;
 	object.class_id = class_of(jvmti, type);
 	th_live_objects_follow(env, reference, th_recorder_java(&object));
@@ -226,6 +268,37 @@ th_heap_sampled(
 	th_guard_leave();
 }
 
+static void
+look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	struct th_thread_record *record = NULL;
+	jvmtiThreadInfo info;
+
+	if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, (void **)&record) || !record ||
+		(*jvmti)->GetThreadInfo(jvmti, thread, &info))
+		return;
+	if (!is_destroying(info.name))
+		th_thread_rename(record, info.name);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
+	(*env)->DeleteLocalRef(env, info.thread_group);
+	(*env)->DeleteLocalRef(env, info.context_class_loader);
+}
+
+void
+th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	jthread *threads;
+	jint count;
+
+	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
+		return;
+	for (jint i = 0; i < count; i++) {
+		look_at_name(jvmti, env, threads[i]);
+		(*env)->DeleteLocalRef(env, threads[i]);
+	}
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+}
+
 /* Exact bytes */
 
 void
@@ -237,6 +310,7 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 	record = th_thread_record();
 	if (record && !record->java_named)
 		name_thread(jvmti, env, thread);
+	(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
@@ -255,12 +329,16 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 static void
 log_end(struct th_thread_record *record, uint64_t bytes)
 {
-	th_store_release(&record->java_thread, NULL);
+	uint64_t counted = th_account_count(record, TH_HEAP_JAVA, bytes);
+
 	record->java_bytes = record->logged ? bytes : 0;
-	if (record->logged)
-		th_thread_log_heap_bytes(record->id, TH_HEAP_JAVA, bytes);
-	else
-		th_add_relaxed(&heap.quiet_bytes, bytes);
+	th_store_release(&record->java_thread, NULL);
+	if (record->logged) {
+		th_thread_log_heap_bytes(record->id, TH_HEAP_JAVA, counted);
+		return;
+	}
+	th_add_relaxed(&heap.quiet_bytes, counted);
+	th_gate_restart(record, TH_HEAP_JAVA);
 }
 
 void
@@ -329,6 +407,21 @@ read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 	return false;
 }
 
+/* For the gate: those of a thread outside the VM are what they were when it left. */
+static bool
+read_for_gate(struct th_thread_record *record, uint64_t *bytes_ret)
+{
+	char *thread = th_load_acquire(&record->java_thread);
+
+	*bytes_ret = record->java_bytes;
+	if (!thread)
+		return true;
+	if (record != th_thread.record)
+		return read_bytes(record, bytes_ret);
+	*bytes_ret = th_hotspot_bytes(heap.hotspot, thread) - record->java_before;
+	return true;
+}
+
 static void
 log_thread(struct th_thread_record *record, bool final)
 {
@@ -336,7 +429,10 @@ log_thread(struct th_thread_record *record, bool final)
 
 	if (!record->logged && !final)
 		return;
-	if (!read_bytes(record, &bytes) || bytes == record->java_bytes_logged)
+	if (!read_bytes(record, &bytes))
+		return;
+	bytes = th_account_count(record, TH_HEAP_JAVA, bytes);
+	if (bytes == record->java_bytes_logged)
 		return;
 	if (!record->logged)
 		th_add_relaxed(&heap.quiet_bytes, bytes);

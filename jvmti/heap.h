@@ -38,6 +38,18 @@ void th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler
 void th_heap_begin(bool own_draws);
 
 /*
+ * The sampler is ours again after somebody else may have had it: what it counted meanwhile is
+ * nothing to us, so the next sample of every thread only begins a countdown.
+ */
+void th_heap_take_over(void);
+
+/*
+ * The name of a live thread is to be looked at again; its record was found by
+ * th_heap_thread_starts(). [agent-thread]
+ */
+void th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env);
+
+/*
  * The VM draws with this interval from now on (SetHeapSamplingInterval was called); a thread's
  * countdown under way is still one of the interval before.
  */

@@ -179,3 +179,12 @@ th_live_objects_reap(JNIEnv *env)
 	}
 	live.count = kept;
 }
+
+void
+th_live_objects_release(JNIEnv *env)
+{
+	th_live_objects_collect(env);
+	for (uint32_t i = 0; i < live.count; i++)
+		(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+	live.count = 0;
+}

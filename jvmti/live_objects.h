@@ -33,4 +33,7 @@ void th_live_objects_collect(JNIEnv *env);
 /* Looks through the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
 void th_live_objects_reap(JNIEnv *env);
 
+/* Follows nothing any more: gives all references back. [agent-thread] */
+void th_live_objects_release(JNIEnv *env);
+
 #endif

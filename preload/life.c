@@ -122,6 +122,7 @@ recorder_settings(void)
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
 		.native = heaps != HEAPS_JAVA,
 		.java = heaps != HEAPS_NATIVE,
+		.threads = life.settings.text[TH_SETTING_NAME_THREADS],
 	};
 }
 
@@ -172,7 +173,7 @@ th_life_java_comes(void)
 	if (life.state == IDLE &&
 		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE)
 		start_once();
-	return life.state == RECORDING;
+	return life.state == RECORDING && !th_recorder_is_ending();
 }
 
 /* Load */
@@ -206,11 +207,13 @@ in_forked_child(void)
 {
 	if (life.state != RECORDING)
 		return;
+	bool is_ending = th_recorder_is_ending();
+
 	pthread_mutex_init(&life.lock, NULL);
 	th_log_detach();
 	th_recorder_reset();
 	life.state = IDLE;
-	if (th_thread.guard)
+	if (th_thread.guard || is_ending)
 		turn_off();
 	else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
 		start_once();
@@ -264,9 +267,7 @@ unload(void)
 {
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
-	th_recorder_stop();
 	th_guard_enter();
-	th_thread_log_bytes(true);
-	th_log_close();
+	th_recorder_end();
 	th_guard_leave();
 }

@@ -56,6 +56,8 @@ enum th_setting_access {
 		"0 = no cap")                                                                  \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", CHOICE, OPTION, "both|java|native", "both", 0,  \
 		0, "which heaps to sample")                                                    \
+	S(THREADS, 0, "threads", "TWINHEAP_THREADS", TEXT, OPTION, "RE", "", 0, 0,             \
+		"sample only threads whose name matches")                                      \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
 		"frames to keep of a stack, counted from the allocation")                      \
 	S(FOLLOW, 0, "follow", "TWINHEAP_FOLLOW", CHOICE, OPTION, "java|all|none", "java", 0,  \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request is written field by field and counted last, under a lock on the file that only tools
- * take.  The process looks at the page every 10 ms while it samples, with a JVM at least every
- * 20 ms; without one it looks when its next sample is due, so that a request to a process that
- * allocates nothing waits, and comes before whatever is sampled next.
+ * take.  With a JVM the agent thread looks at the page every 20 ms; without one a thread does that
+ * has a sample due, at most every 10 ms.  A request to such a process that allocates next to
+ * nothing waits, but comes before whatever is sampled next, and before the end.
  */
 #include "report/control.h"
 
@@ -23,23 +23,31 @@
 #include "preload/size.h"
 #include "report/format.h"
 #include "report/running.h"
+#include "report/text.h"
+#include "unify/expression.h"
 
 /* The answer is waited for this long, in steps. */
 #define WAIT_MS 1000
 #define STEP_MS 2
 
 static const char help[] =
-	"usage: twinheap ctl PID|LOG COMMAND\n"
+	"usage: twinheap ctl PID|LOG COMMAND [VALUE]\n"
 	"\n"
 	"Asks a recording that is under way for something.\n"
 	"\n"
 	"  status            what it does at present (the default)\n"
+	"  pause             samples nothing; what is allocated meanwhile counts nowhere\n"
+	"  resume            goes on\n"
+	"  heaps both|java|native\n"
+	"                    samples these heaps only\n"
+	"  threads RE        samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples every\n"
 	"                    allocation\n"
 	"  rate N            samples a second to stay below, in both heaps together; 0 = no "
 	"cap\n"
 	"  mark NAME         gives this moment a name, for --from mark:NAME\n"
 	"  flush             writes to the log what is otherwise written once a second\n"
+	"  stop              ends the recording for good; the process goes on\n"
 	"\n"
 	"Whoever may write the log may ask. What was asked for stands in the log.\n";
 
@@ -156,6 +164,10 @@ check_answer(const struct target *target)
 	switch (target->header.control.answer) {
 	case TH_CONTROL_DONE:
 		return NULL;
+	case TH_CONTROL_NO_JAVA:
+		puts("the C heap is sampled; another agent samples the Java heap, which "
+		     "follows when that agent gives it back");
+		return NULL;
 	case TH_CONTROL_UNKNOWN:
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: the process has an older library, which cannot do that",
@@ -222,7 +234,35 @@ state_of(const struct th_log_header *header)
 {
 	if (header->state == TH_LOG_COMPLETE)
 		return "complete";
-	return th_running_is_alive(header) ? "recording" : "ended";
+	if (!th_running_is_alive(header))
+		return "ended";
+	return header->paused ? "paused" : "recording";
+}
+
+static const char *
+heaps_of(const struct th_log_header *header)
+{
+	if (header->heaps == 1u << TH_HEAP_JAVA)
+		return "the Java heap";
+	return header->heaps == 1u << TH_HEAP_NATIVE ? "the C heap" : "both heaps";
+}
+
+static void
+print_samples_of(const struct th_log_header *header)
+{
+	char threads[sizeof(header->threads) + 1] = "";
+
+	memcpy(threads, header->threads, sizeof(header->threads));
+	printf("samples %s", heaps_of(header));
+	if (threads[0]) {
+		char *text = th_text_clean(
+			(struct th_text){threads, (uint32_t)strlen(threads)});
+		printf(" of threads matching %s", text);
+		free(text);
+	}
+	if (header->java_elsewhere)
+		fputs("; another agent samples the Java heap", stdout);
+	putchar('\n');
 }
 
 static void
@@ -246,6 +286,7 @@ print_status(const struct target *target)
 		th_format_seconds(seconds_recorded(header)).text,
 		th_format_count(samples(header)).text,
 		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
+	print_samples_of(header);
 	print_bytes_setting("interval", header->interval);
 	if (control->looked && control->interval != header->interval)
 		print_bytes_setting("; at this load", control->interval);
@@ -292,6 +333,29 @@ read_name(const char *value, struct request *request)
 	return value[0] && strlen(value) < TH_CONTROL_NAME_MAX;
 }
 
+/* The words of --heaps. */
+static bool
+read_heaps(const char *value, struct request *request)
+{
+	bool is_java = !strcmp(value, "java");
+	bool is_native = !strcmp(value, "native");
+	bool is_both = !strcmp(value, "both");
+
+	request->value = (uint64_t)(is_java || is_both) << TH_HEAP_JAVA |
+			 (uint64_t)(is_native || is_both) << TH_HEAP_NATIVE;
+	return request->value;
+}
+
+static bool
+read_threads(const char *value, struct request *request)
+{
+	struct th_expression expression;
+	const char *problem;
+
+	request->name = value;
+	return th_expression_compile(&expression, value, &problem);
+}
+
 struct command {
 	const char *name;
 	enum th_control_verb verb;
@@ -304,6 +368,12 @@ static const struct command commands[] = {
 	{"rate", TH_CONTROL_RATE, read_rate, "a number up to 1000000"},
 	{"mark", TH_CONTROL_MARK, read_name, "a name of 1 to 63 bytes"},
 	{"flush", TH_CONTROL_FLUSH, NULL, ""},
+	{"pause", TH_CONTROL_PAUSE, NULL, ""},
+	{"resume", TH_CONTROL_RESUME, NULL, ""},
+	{"heaps", TH_CONTROL_HEAPS, read_heaps, "both, java or native"},
+	{"threads", TH_CONTROL_THREADS, read_threads,
+		"an extended regular expression of at most 63 bytes"},
+	{"stop", TH_CONTROL_STOP, NULL, ""},
 };
 
 static const struct command *
@@ -391,7 +461,8 @@ print_row(pid_t pid, const char *path)
 		return;
 	}
 	char *command = th_running_command(pid);
-	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid, "recording",
+	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid,
+		target.header.state == TH_LOG_COMPLETE ? "stopped" : state_of(&target.header),
 		th_format_seconds(seconds_recorded(&target.header)).text,
 		th_format_count(samples(&target.header)).text,
 		th_format_number((double)target.header.tail, TH_UNIT_BYTES).text);

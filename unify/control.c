@@ -6,8 +6,10 @@
 #include "unify/control.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "unify/atomic.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/thread.h"
 
@@ -16,6 +18,10 @@ static struct {
 	uint32_t count;          /* atomic */
 	void (*hooks[TH_CONTROL_HOOKS_MAX])(void);
 } flushing;
+
+static struct {
+	bool (*take)(bool is_wanted); /* atomic; NULL: no Java VM */
+} java;
 
 /* Flushing */
 
@@ -63,18 +69,27 @@ th_control_reset(void)
 {
 	flushing.count = 0;
 	flushing.lock.held = 0;
+	java.take = NULL;
 }
 
 /* Requests */
 
 static void
-log_change(uint64_t now, const char *setting, uint64_t value)
+log_text_change(uint64_t now, const char *setting, uint64_t value, const char *text)
 {
 	struct th_event_control event = {.time = now, .value = value};
-	struct th_log_part part = th_log_text(setting);
+	struct th_log_part parts[] = {th_log_text(setting), th_log_text(text)};
 
-	th_log_append(TH_EVENT_CONTROL, &event, &part, 1);
+	th_log_append(TH_EVENT_CONTROL, &event, parts, 2);
 }
+
+static void
+log_change(uint64_t now, const char *setting, uint64_t value)
+{
+	log_text_change(now, setting, value, NULL);
+}
+
+/* The rate */
 
 static enum th_control_answer
 set_interval(struct th_rate *rate, uint64_t now, uint64_t interval)
@@ -98,14 +113,114 @@ set_rate(struct th_rate *rate, uint64_t now, uint64_t target)
 	return TH_CONTROL_DONE;
 }
 
+/* What is sampled */
+
+void
+th_control_set_java(bool (*take)(bool is_wanted))
+{
+	th_store_release(&java.take, take);
+}
+
+void
+th_control_show_java(bool is_elsewhere)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (header)
+		th_store_relaxed(&header->java_elsewhere, is_elsewhere);
+}
+
+/* Lets the Java heap's sampler and all accounts follow the settings. */
+static enum th_control_answer
+follow_settings(void)
+{
+	bool (*take)(bool) = th_load_acquire(&java.take);
+	bool is_ours = !take || take(th_gate_wants(TH_HEAP_JAVA));
+
+	th_gate_review();
+	return is_ours ? TH_CONTROL_DONE : TH_CONTROL_NO_JAVA;
+}
+
+static enum th_control_answer
+set_paused(uint64_t now, bool is_paused)
+{
+	th_gate_set_paused(is_paused);
+	enum th_control_answer answer = follow_settings();
+	th_store_relaxed(&th_log_header()->paused, is_paused);
+	log_change(now, "paused", is_paused);
+	return answer;
+}
+
+static const char *
+heaps_text(uint64_t heaps)
+{
+	if (heaps == TH_GATE_BOTH)
+		return "both";
+	return heaps == 1u << TH_HEAP_JAVA ? "java" : "native";
+}
+
+static enum th_control_answer
+set_heaps(uint64_t now, uint64_t heaps)
+{
+	if (!heaps || heaps & ~(uint64_t)TH_GATE_BOTH)
+		return TH_CONTROL_REFUSED;
+	th_gate_set_heaps((uint32_t)heaps);
+	enum th_control_answer answer = follow_settings();
+	th_store_relaxed(&th_log_header()->heaps, (uint32_t)heaps);
+	log_text_change(now, "heaps", heaps, heaps_text(heaps));
+	return answer;
+}
+
+/* The page's name, cut where it has no end. */
+static void
+copy_name(const struct th_log_control *control, char name[TH_CONTROL_NAME_MAX])
+{
+	memcpy(name, control->name, TH_CONTROL_NAME_MAX);
+	name[TH_CONTROL_NAME_MAX - 1] = '\0';
+}
+
+static enum th_control_answer
+set_threads(uint64_t now, const struct th_log_control *control)
+{
+	char name[TH_CONTROL_NAME_MAX];
+	const char *problem;
+
+	copy_name(control, name);
+	if (!th_gate_set_threads(name, &problem))
+		return TH_CONTROL_REFUSED;
+	enum th_control_answer answer = follow_settings();
+	memcpy(th_log_header()->threads, name, sizeof(name));
+	log_text_change(now, "threads", 0, name);
+	return answer;
+}
+
+void
+th_control_begin(uint32_t heaps, const char *threads)
+{
+	struct th_log_header *header = th_log_header();
+	const char *problem;
+
+	th_gate_init(heaps);
+	header->heaps = heaps;
+	if (!threads || !threads[0])
+		return;
+	if (!th_gate_set_threads(threads, &problem)) {
+		th_log_note(1, "the expression for names of threads to sample makes no sense: "
+			       "all threads are sampled");
+		return;
+	}
+	strncpy(header->threads, threads, sizeof(header->threads) - 1);
+}
+
+/* The rest */
+
 static enum th_control_answer
 set_mark(uint64_t now, const struct th_log_control *control)
 {
 	struct th_event_mark event = {.time = now};
 	char name[TH_CONTROL_NAME_MAX];
 
-	memcpy(name, control->name, sizeof(name));
-	name[sizeof(name) - 1] = '\0';
+	copy_name(control, name);
 	struct th_log_part part = th_log_text(name);
 	return name[0] && th_log_append(TH_EVENT_MARK, &event, &part, 1) ? TH_CONTROL_DONE
 									 : TH_CONTROL_REFUSED;
@@ -119,10 +234,19 @@ flush(uint64_t now)
 	return TH_CONTROL_DONE;
 }
 
+/* What is known is written while everything still runs; the caller does the rest. */
 static enum th_control_answer
-serve(struct th_rate *rate, uint64_t now, const struct th_log_control *control)
+stop(uint64_t now)
 {
-	switch (th_load_relaxed(&control->verb)) {
+	th_control_flush();
+	log_change(now, "stop", 0);
+	return TH_CONTROL_DONE;
+}
+
+static enum th_control_answer
+serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_control *control)
+{
+	switch (verb) {
 	case TH_CONTROL_INTERVAL:
 		return set_interval(rate, now, th_load_relaxed(&control->value));
 	case TH_CONTROL_RATE:
@@ -131,6 +255,16 @@ serve(struct th_rate *rate, uint64_t now, const struct th_log_control *control)
 		return set_mark(now, control);
 	case TH_CONTROL_FLUSH:
 		return flush(now);
+	case TH_CONTROL_PAUSE:
+		return set_paused(now, true);
+	case TH_CONTROL_RESUME:
+		return set_paused(now, false);
+	case TH_CONTROL_HEAPS:
+		return set_heaps(now, th_load_relaxed(&control->value));
+	case TH_CONTROL_THREADS:
+		return set_threads(now, control);
+	case TH_CONTROL_STOP:
+		return stop(now);
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}
@@ -145,20 +279,35 @@ show(const struct th_rate *rate, uint64_t now, struct th_log_control *control)
 	th_store_relaxed(&control->looked, now);
 }
 
-void
+/*
+ * A child of vfork() shares this memory and may allocate; the log is not its own, and the parent
+ * has not returned from vfork() yet.
+ */
+static bool
+is_our_log(const struct th_log_header *header)
+{
+	return header->pid == (uint32_t)getpid();
+}
+
+bool
 th_control_poll(struct th_rate *rate, uint64_t now)
 {
 	struct th_log_header *header = th_log_header();
+	bool ends = false;
 
 	if (!header)
-		return;
+		return false;
 	struct th_log_control *control = &header->control;
 	/* Pairs with the order in which the request is written: what it says comes first. */
 	uint32_t asked = th_load_acquire(&control->asked);
-	if (asked != th_load_relaxed(&control->served)) {
-		th_store_relaxed(&control->answer, serve(rate, now, control));
+	if (asked != th_load_relaxed(&control->served) && is_our_log(header)) {
+		uint32_t verb = th_load_relaxed(&control->verb);
+
+		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
 		/* Orders the answer before it; pairs with the reads of who asks. */
 		th_store_release(&control->served, asked);
+		ends = verb == TH_CONTROL_STOP;
 	}
 	show(rate, now, control);
+	return ends;
 }

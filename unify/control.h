@@ -17,10 +17,25 @@
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*
- * Does what was asked for since the last call, and writes to the log that it did.  The caller is
- * the rate's one writer. [in-malloc]
+ * A recording begins that samples these heaps (bits 1 << enum th_heap) of threads whose name
+ * matches; NULL or "": of all.  The log is there. [any]
  */
-void th_control_poll(struct th_rate *rate, uint64_t now);
+void th_control_begin(uint32_t heaps, const char *threads);
+
+/*
+ * Does what was asked for since the last call, and writes to the log that it did.  The caller is
+ * the rate's one writer.  True: the recording is to end. [in-malloc]
+ */
+bool th_control_poll(struct th_rate *rate, uint64_t now);
+
+/*
+ * How the Java heap's sampler is taken (`is_wanted`) or given back, where requests are served;
+ * false: another agent holds it.  NULL: there is none. [any]
+ */
+void th_control_set_java(bool (*take)(bool is_wanted));
+
+/* Says in the log's header whether another agent holds it. [any] */
+void th_control_show_java(bool is_elsewhere);
 
 /*
  * Has `hook` called when somebody asks for a flush, and before the recording ends: it writes to

@@ -101,8 +101,18 @@ enum th_control_verb {
 	TH_CONTROL_RATE = 2,     /* samples a second: `value` */
 	TH_CONTROL_MARK = 3,     /* this moment is called `name` */
 	TH_CONTROL_FLUSH = 4,    /* what is written now and then is written now */
+	TH_CONTROL_PAUSE = 5,    /* samples nothing, until: */
+	TH_CONTROL_RESUME = 6,
+	TH_CONTROL_HEAPS = 7,    /* samples these heaps: `value`, bits 1 << enum th_heap */
+	TH_CONTROL_THREADS = 8,  /* samples threads whose name matches `name`; "" = all */
+	TH_CONTROL_STOP = 9,     /* the recording ends, the process goes on */
 };
-enum th_control_answer { TH_CONTROL_DONE = 0, TH_CONTROL_REFUSED = 1, TH_CONTROL_UNKNOWN = 2 };
+enum th_control_answer {
+	TH_CONTROL_DONE = 0,
+	TH_CONTROL_REFUSED = 1,
+	TH_CONTROL_UNKNOWN = 2,
+	TH_CONTROL_NO_JAVA = 3, /* done, but another agent samples the Java heap */
+};
 #define TH_CONTROL_NAME_MAX 64
 
 struct th_log_control {
@@ -133,9 +143,12 @@ struct th_log_header {
 	uint64_t limit;            /* atomic: file offset up to which space is allocated */
 	uint64_t interval;         /* atomic: mean bytes between samples as set; 0 = all */
 	uint64_t rate;             /* atomic: samples a second as set; 0 = no cap */
-	uint32_t paused;           /* has no effect yet */
+	uint32_t paused;           /* atomic: 1 = nothing is sampled */
 	uint32_t counter_count;    /* how many of `counters` this writer knows */
-	uint64_t reserved[18];
+	uint32_t heaps;            /* atomic: to be sampled, bits 1 << enum th_heap; 0 = not known */
+	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
+	char threads[64];          /* expression for names of threads to sample; "" = all */
+	uint64_t reserved[9];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
@@ -373,7 +386,8 @@ enum th_content_type {
 #define TH_FIELDS_CONTROL(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NONE, value, "New value")                                                       \
-	F(TEXT, NONE, name, "Setting")
+	F(TEXT, NONE, name, "Setting")                                                         \
+	F(TEXT, NONE, text, "New value of a setting that is no number")
 #define TH_FIELDS_MARK(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(TEXT, NONE, name, "Name")

@@ -15,6 +15,7 @@
 
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/memory.h"
 #include "unify/module.h"
@@ -216,12 +217,25 @@ take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 	return list;
 }
 
+/* Whether what the calling thread maps is sampled and counted (gate.h); it is followed anyway. */
+static bool
+counts(void)
+{
+	const struct th_thread_record *record = th_thread.record;
+
+	return th_gate_wants(TH_HEAP_NATIVE) &&
+	       (!th_gate_is_filtered() || (record && !record->is_unwanted));
+}
+
 /* Takes `bytes` off the countdown of their kind. */
 static void
 take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 {
 	struct lane *lane = &mapping.lanes[!!(flags & TH_MAPPED_RESERVED)];
 
+	due->is_due = false;
+	if (!counts())
+		return;
 	lane->total += bytes;
 	if (!(flags & TH_MAPPED_RESERVED))
 		mapping.use.allocated += bytes;

@@ -12,6 +12,7 @@
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/control.h"
+#include "unify/gate.h"
 #include "unify/live.h"
 #include "unify/log.h"
 #include "unify/mapping.h"
@@ -32,6 +33,12 @@
 #define DRAIN_NS (1 * (uint64_t)TH_NS_PER_S)
 /* A live entry whose sample is being written. */
 #define SAMPLE_PENDING 1
+/*
+ * Interval of the draws of a thread that is not sampled, at least.  Such a countdown brings it back
+ * to look whether it is again, at 0.1 us a visit; what is left of it then is that of its first
+ * sample, whatever the interval is.
+ */
+#define CLOSED_INTERVAL (64 << 10)
 
 struct scratch {
 	unsigned char busy; /* atomic */
@@ -56,6 +63,8 @@ static struct {
 	struct th_rate rate;
 	struct th_spinlock rolling; /* of the rate's writer */
 	uint32_t has_server;        /* atomic: requests wait for the agent thread */
+	uint32_t is_ending;         /* atomic: the end was asked for */
+	uint32_t has_ended;         /* atomic: th_recorder_end() was called */
 	uint64_t rate_logged;       /* when a RATE was written; of the rate's writer */
 	uint64_t due_logged;        /* the rate's counts then */
 	uint64_t kept_logged;
@@ -102,6 +111,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	recorder.settings = *settings;
 	th_rate_init(&recorder.rate, settings->rate, settings->interval);
 	recorder.rate_logged = th_clock_now();
+	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
+				 (settings->java ? 1u << TH_HEAP_JAVA : 0),
+		settings->threads);
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
 	th_control_on_flush(th_recorder_refresh);
@@ -153,6 +165,25 @@ th_recorder_stop(void)
 }
 
 void
+th_recorder_end(void)
+{
+	uint32_t not_yet = 0;
+
+	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
+		return;
+	th_recorder_roll();
+	th_recorder_stop();
+	th_thread_log_bytes(true);
+	th_log_close();
+}
+
+bool
+th_recorder_is_ending(void)
+{
+	return th_load_relaxed(&recorder.is_ending);
+}
+
+void
 th_recorder_refresh(void)
 {
 	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
@@ -190,6 +221,8 @@ th_recorder_reset(void)
 	recorder.due_logged = 0;
 	recorder.kept_logged = 0;
 	recorder.has_server = 0;
+	recorder.is_ending = 0;
+	recorder.has_ended = 0;
 	th_control_reset();
 	th_live_reset();
 	th_mapping_reset();
@@ -229,6 +262,13 @@ log_rate(uint64_t now)
 	recorder.kept_logged = kept;
 }
 
+static void
+serve(uint64_t now)
+{
+	if (th_control_poll(&recorder.rate, now))
+		th_store_relaxed(&recorder.is_ending, 1);
+}
+
 /* Of a thread with a sample due. */
 static void
 roll(uint64_t now)
@@ -237,7 +277,7 @@ roll(uint64_t now)
 		return;
 	th_rate_roll(&recorder.rate, now);
 	if (!th_load_relaxed(&recorder.has_server))
-		th_control_poll(&recorder.rate, now);
+		serve(now);
 	log_rate(now);
 	th_unlock(&recorder.rolling);
 }
@@ -251,7 +291,7 @@ th_recorder_roll(void)
 		!th_lock_bounded(&recorder.rolling, TH_LOCK_SPINS * 64))
 		return;
 	th_rate_roll(&recorder.rate, now);
-	th_control_poll(&recorder.rate, now);
+	serve(now);
 	log_rate(now);
 	th_unlock(&recorder.rolling);
 }
@@ -262,13 +302,10 @@ th_recorder_set_server(bool has_server)
 	th_store_relaxed(&recorder.has_server, has_server);
 }
 
-bool
-th_recorder_keeps(struct th_thread_record *record, double *keep_ret)
+static bool
+keeps(struct th_thread_record *record, uint64_t now, double *keep_ret)
 {
-	uint64_t now = th_clock_now();
-
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	roll(now);
 	*keep_ret = th_rate_count(&recorder.rate, now);
 	if (*keep_ret < 1 && th_random_unit(&record->random) > *keep_ret) {
 		th_log_count(TH_COUNTER_RATE_THINNED, 1);
@@ -276,6 +313,15 @@ th_recorder_keeps(struct th_thread_record *record, double *keep_ret)
 	}
 	th_rate_keep(&recorder.rate);
 	return true;
+}
+
+bool
+th_recorder_keeps(struct th_thread_record *record, double *keep_ret)
+{
+	uint64_t now = th_clock_now();
+
+	roll(now);
+	return keeps(record, now, keep_ret);
 }
 
 /* Scratch */
@@ -549,6 +595,17 @@ record_native(struct th_thread_record *record, struct th_event_native_alloc *eve
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
 }
 
+/* Of the thread's next countdown. */
+static uint64_t
+next_interval(struct th_thread_record *record)
+{
+	uint64_t interval = th_recorder_interval();
+
+	if (th_gate_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
+		return interval;
+	return CLOSED_INTERVAL;
+}
+
 /*
  * A thread's first visit: it had no draw yet, so this block is the first that the process of
  * sampling sees.  True when the fresh countdown does not outlast it.
@@ -556,24 +613,40 @@ record_native(struct th_thread_record *record, struct th_event_native_alloc *eve
 static bool
 first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
 {
-	th_thread_draw(record, th_recorder_interval(), bytes - size);
+	th_thread_draw(record, next_interval(record), bytes - size);
 	return th_countdown_take(&th_thread.guarded_countdown, size);
 }
 
+/* `bytes`: of the thread, with this block, whether they count or not. */
 static void
-visit(struct th_event_native_alloc *event, const struct th_registers *registers)
+visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_registers *registers)
 {
 	struct th_thread_record *record = th_thread_record();
+	uint64_t now = th_clock_now();
 
 	if (!record) {
 		th_thread_postpone(INT64_MAX);
 		return;
 	}
-	if (!record->has_drawn && !first_draw(record, event->thread_bytes, event->size))
+	if (!record->has_drawn && !first_draw(record, bytes, event->size))
 		return;
-	if (th_recorder_keeps(record, &event->keep))
+	roll(now);
+	th_gate_look_at_name(record);
+	bool is_admitted = th_gate_admits(record, TH_HEAP_NATIVE);
+	event->thread_bytes = th_account_count(record, TH_HEAP_NATIVE, bytes);
+	/* Fewer: the account was opened after this allocation. */
+	if (is_admitted && event->thread_bytes >= event->size &&
+		keeps(record, now, &event->keep))
 		record_native(record, event, registers);
-	th_thread_draw(record, th_recorder_interval(), event->thread_bytes);
+	th_thread_draw(record, next_interval(record), bytes);
+}
+
+/* Not within a capture. */
+static void
+end_if_asked(void)
+{
+	if (th_recorder_is_ending() && !th_load_relaxed(&recorder.has_server))
+		th_recorder_end();
 }
 
 /*
@@ -586,9 +659,9 @@ pass(uint64_t bytes)
 	uint32_t state = th_load_relaxed(&recorder.state);
 	struct th_thread_record *record = th_thread.record;
 
-	if (state == RECORDING && recorder.settings.native && !th_log_is_ours()) {
+	if (state == RECORDING && !th_log_is_ours()) {
 		if (record)
-			th_thread_draw(record, th_recorder_interval(), bytes);
+			th_thread_draw(record, next_interval(record), bytes);
 		else
 			th_thread_postpone(0);
 		return;
@@ -601,6 +674,7 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 {
 	int saved_errno = errno;
 	struct th_registers registers;
+	uint64_t bytes;
 	struct th_event_native_alloc event = {
 		.size = size, .address = (uintptr_t)block, .function = function};
 
@@ -618,14 +692,15 @@ th_recorder_allocated(void *block, size_t size, enum th_alloc_function function)
 		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
 		return;
 	}
-	event.thread_bytes = th_thread_native_bytes();
+	bytes = th_thread_native_bytes();
 	th_guard_enter();
-	if (recorder.settings.native && begin_capture()) {
+	if (begin_capture()) {
 		th_registers_here(&registers);
-		visit(&event, &registers);
+		visit(&event, bytes, &registers);
 		end_capture();
+		end_if_asked();
 	} else {
-		pass(event.thread_bytes);
+		pass(bytes);
 	}
 	th_guard_leave();
 	errno = saved_errno;
@@ -782,11 +857,11 @@ th_recorder_java(const struct th_java_object *object)
 	uint64_t sample = 0;
 
 	th_guard_enter();
-	if (recorder.settings.java && begin_capture()) {
+	if (begin_capture()) {
 		th_registers_here(&registers);
 		sample = record_java(&event, &registers);
 		end_capture();
-	} else if (recorder.settings.java) {
+	} else {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
 	}
 	th_guard_leave();

@@ -23,10 +23,12 @@ struct th_recorder_settings {
 	uint64_t interval; /* mean bytes between samples; 0 = every allocation */
 	uint64_t rate;     /* samples a second to stay below, both heaps together; 0 = no cap */
 	uint32_t depth;    /* frames per stack; the root end of deeper ones is cut */
-	bool native;       /* sample the C heap */
+	bool native;       /* sample the C heap; what is in force: gate.h */
 	bool mapped;       /* sample mapped memory */
 	uint64_t seed;     /* of the samplers that belong to no thread */
 	bool java;         /* sample the Java heap */
+	const char
+		*threads; /* only those whose name matches (expression.h); NULL or "" = all */
 };
 
 /* A run of Java frames with nothing native between them, and the native run below it. */
@@ -77,6 +79,15 @@ bool th_recorder_start(const struct th_recorder_settings *settings);
 
 /* Ends recording; captures in flight are waited for, at most a second. [any] */
 void th_recorder_stop(void);
+
+/*
+ * Ends recording for good: serves a last request, writes the exact bytes of all threads and closes
+ * the log.  Once; under the guard, not within a capture. [any]
+ */
+void th_recorder_end(void);
+
+/* Whether somebody asked for the end (`twinheap ctl stop`), which then is near or past. [any] */
+bool th_recorder_is_ending(void);
 
 /*
  * Mean bytes between samples at present: the rate control moves it, never below the setting.

@@ -15,6 +15,7 @@
 
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/memory.h"
 
@@ -207,13 +208,16 @@ th_thread_record(void)
 	record->java_before = 0;
 	record->java_bytes = 0;
 	record->java_interval = TH_INTERVAL_UNKNOWN;
+	record->java_takeover = 0;
 	record->native_bytes_logged = 0;
 	record->java_bytes_logged = 0;
 	record->logged = false;
 	record->java_named = false;
 	record->name[0] = '\0';
 	th_thread.record = record;
+	uint32_t seen = th_gate_join(record);
 	th_store_release(&record->state, &th_thread);
+	th_gate_joined(record, seen);
 	if (registry.has_key)
 		pthread_setspecific(registry.key, record);
 	return record;
@@ -262,10 +266,27 @@ th_thread_set_java_name(const char *name)
 		return;
 	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
 	record->java_named = true;
+	th_gate_named(record, record->name);
 	if (record->logged) {
 		record->logged = false;
 		th_thread_log(record);
 	}
+}
+
+void
+th_thread_rename(struct th_thread_record *record, const char *name)
+{
+	struct th_event_thread event = {
+		.time = th_clock_now(), .thread = record->id, .tid = record->tid};
+	struct th_log_part part;
+
+	if (!record->java_named || !strncmp(name, record->name, TH_THREAD_NAME_MAX - 1))
+		return;
+	/* The terminator at the end of the array is never written over. */
+	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
+	part = th_log_text(record->name);
+	if (record->logged)
+		th_log_append(TH_EVENT_THREAD, &event, &part, 1);
 }
 
 /* The end of a thread */
@@ -282,7 +303,7 @@ th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes)
 static void
 end_thread(struct th_thread_record *record)
 {
-	uint64_t bytes = th_thread_native_bytes();
+	uint64_t bytes = th_account_count(record, TH_HEAP_NATIVE, th_thread_native_bytes());
 
 	th_thread_postpone(NEVER);
 	th_guard_enter();
@@ -313,8 +334,8 @@ thread_exits(void *value)
  * with it, hence the copy through the kernel, which fails where a plain read would fault.  False
  * when the thread ended or was in the middle of a change.
  */
-static bool
-read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
+bool
+th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 {
 	struct th_thread copy;
 	struct th_thread *state = th_load_acquire(&record->state);
@@ -352,7 +373,10 @@ log_record_bytes(struct th_thread_record *record, bool final)
 
 	if (!record->logged && !final)
 		return;
-	if (!read_bytes(record, &bytes) || bytes == record->native_bytes_logged)
+	if (!th_thread_read_native_bytes(record, &bytes))
+		return;
+	bytes = th_account_count(record, TH_HEAP_NATIVE, bytes);
+	if (bytes == record->native_bytes_logged)
 		return;
 	if (!record->logged)
 		th_log_count(TH_COUNTER_NATIVE_BYTES_QUIET, bytes);

@@ -23,6 +23,16 @@
 /* A countdown that was drawn by nobody knows what rules. */
 #define TH_INTERVAL_UNKNOWN UINT64_MAX
 
+/*
+ * What of a thread's bytes in one heap counts: not those that it allocates while its account is
+ * closed (gate.h).  Written under the gate's lock.
+ */
+struct th_account {
+	uint64_t skipped;   /* atomic: bytes that do not count, as of the last opening */
+	uint64_t frozen;    /* atomic: what counted when it was closed */
+	uint32_t is_closed; /* atomic */
+};
+
 struct th_thread_record {
 	uint32_t id;  /* 1.., dense */
 	uint32_t tid; /* of the kernel */
@@ -37,13 +47,16 @@ struct th_thread_record {
 	/* Any thread, atomic. */
 	struct th_thread *state;       /* NULL once the thread has ended */
 	struct th_thread_record *next; /* all records, newest first; never removed */
+	struct th_account accounts[2]; /* by enum th_heap - 1 */
+	uint32_t is_unwanted;          /* its name is none of those to be sampled */
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;
 	/* Owner: jvmti/. */
 	void *java_thread; /* atomic: its thread in the VM; NULL when it has none, or no more */
 	/* The VM's count of this thread's bytes minus ours, modulo 2^64. */
 	uint64_t java_before;
-	uint64_t java_bytes; /* ours, when the thread last left the VM */
+	uint64_t java_bytes;    /* ours, when the thread last left the VM */
+	uint32_t java_takeover; /* of heap.c: number of it that the thread has seen */
 	uint64_t
 		java_interval; /* in force when the Java countdown was drawn, as far as known */
 	/* Owner: the agent thread. */
@@ -97,8 +110,27 @@ struct th_thread_record *th_thread_record(void);
 void th_guard_enter(void);
 void th_guard_leave(void);
 
-/* Exact native bytes of the calling thread. The guard must not be held. [in-malloc] */
+/*
+ * Exact native bytes of the calling thread, whether they count or not. [in-malloc]
+ */
 uint64_t th_thread_native_bytes(void);
+
+/*
+ * The same of any thread.  False: it ended, or was in the middle of a change. [any]
+ */
+bool th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *bytes_ret);
+
+/* Those of a thread's bytes in a heap that count. [any] */
+static inline uint64_t
+th_account_count(const struct th_thread_record *record, enum th_heap heap, uint64_t bytes)
+{
+	const struct th_account *account = &record->accounts[heap - 1];
+
+	/* Pairs with the release at closing: what is frozen is there. */
+	if (__atomic_load_n(&account->is_closed, __ATOMIC_ACQUIRE))
+		return __atomic_load_n(&account->frozen, __ATOMIC_RELAXED);
+	return bytes - __atomic_load_n(&account->skipped, __ATOMIC_RELAXED);
+}
 
 /* Draws the next countdown of the calling thread; `bytes` = its exact bytes so far. [in-malloc] */
 void th_thread_draw(struct th_thread_record *record, uint64_t interval, uint64_t bytes);
@@ -110,6 +142,9 @@ void th_thread_postpone(uint64_t bytes);
  * Gives the calling thread its Java name (modified UTF-8).  [jvmti]
  */
 void th_thread_set_java_name(const char *name);
+
+/* The name of the calling thread is that now; another thread says so. [agent-thread] */
+void th_thread_rename(struct th_thread_record *record, const char *name);
 
 /* Writes the THREAD record of a thread when the log does not hold it. [in-malloc] */
 void th_thread_log(struct th_thread_record *record);

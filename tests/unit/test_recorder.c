@@ -467,17 +467,6 @@ test_java_sample(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_DROPPED_STOPPED), 1);
 }
 
-static void
-test_java_heap_off(void **state)
-{
-	const struct th_java_object object = {.size = 4096, .interval = 524288};
-
-	(void)state;
-	restart(true, false);
-	assert_int_equal(th_recorder_java(&object), 0);
-	assert_int_equal(recorder_counter(TH_COUNTER_JAVA_SAMPLES), 0);
-}
-
 /* --- several threads -------------------------------------------------------------------------- */
 
 #define THREADS 4
@@ -616,7 +605,6 @@ main(void)
 		CASE(test_live_table_full),
 		CASE(test_rate_thins),
 		CASE(test_java_sample),
-		CASE(test_java_heap_off),
 		CASE(test_concurrent_threads),
 		CASE(test_forked_child_records_afresh),
 	};
