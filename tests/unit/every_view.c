@@ -97,6 +97,7 @@ static const struct look looks[] = {
 		print_summary},
 	{{"--from", "0.01", "--to", "mark:middle"}, print_diff},
 };
+#define LOOK_COUNT (sizeof(looks) / sizeof(looks[0]))
 
 /* Nothing is kept of what is printed, in few system calls. */
 static FILE *
@@ -146,7 +147,7 @@ dump(const struct th_recording *recording)
 }
 
 bool
-every_view(const char *path)
+one_view(const char *path, unsigned which)
 {
 	struct th_recording *recording;
 	struct th_error *error = th_recording_load(path, &recording);
@@ -156,10 +157,22 @@ every_view(const char *path)
 		th_error_destroy(error);
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
-		is_shown &= look_at(&looks[i], recording, path);
-	dump(recording);
+	which %= LOOK_COUNT + 1;
+	if (which < LOOK_COUNT)
+		is_shown = look_at(&looks[which], recording, path);
+	else
+		dump(recording);
 	th_recording_destroy(recording);
+	return is_shown;
+}
+
+bool
+every_view(const char *path)
+{
+	bool is_shown = true;
+
+	for (unsigned which = 0; which <= LOOK_COUNT; which++)
+		is_shown &= one_view(path, which);
 	return is_shown;
 }
 

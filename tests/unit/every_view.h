@@ -17,6 +17,9 @@
  */
 bool every_view(const char *path);
 
+/* The same, but in one view, which may be any number. */
+bool one_view(const char *path, unsigned which);
+
 /* A small log with something of everything that views look at. */
 void every_event(struct log_builder *log);
 
