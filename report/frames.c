@@ -41,6 +41,19 @@ struct th_frames {
 
 /* Numbers */
 
+/* Packages of the Java runtime: their methods are seldom the answer to "who did that". */
+static bool
+is_of_java_runtime(const char *name)
+{
+	static const char *const packages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+
+	for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
+		if (!strncmp(name, packages[i], strlen(packages[i])))
+			return true;
+	}
+	return false;
+}
+
 static uint32_t
 intern_function(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind)
@@ -54,8 +67,10 @@ intern_function(struct th_frames *frames, const char *name, const char *module,
 	uint32_t number = th_map_intern(&frames->function_ids,
 		(uint64_t)function.name << 32 | (uint64_t)function.module << 2 | kind, &added);
 
-	if (added)
+	if (added) {
+		function.is_application = kind == TH_KIND_JAVA && !is_of_java_runtime(name);
 		th_array_append(frames, functions, function);
+	}
 	return number;
 }
 

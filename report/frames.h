@@ -25,6 +25,7 @@ struct th_function {
 	uint32_t name;
 	uint32_t module; /* path; 0 = none */
 	enum th_function_kind kind;
+	bool is_application; /* a Java method, and not one of the Java runtime */
 };
 
 /* A place in a function. */

@@ -20,7 +20,8 @@
  *   leaks                   findings: {verdict, heap, class, place, path, live, growth, why},
  *                           path being functions from the root; null = not of the end;
  *                           leaks_left_out says how many more there are
- *   timeline                {slices, seconds, peak, uses, collections, marks}
+ *   timeline                {slices, seconds, peak, live, uses, collections, marks}; live bytes
+ *                           by heap, over equal parts of the time
  */
 #ifndef TH_REPORT_PAGE_DATA_H
 #define TH_REPORT_PAGE_DATA_H

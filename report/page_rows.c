@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/allocate.h"
 #include "report/page_columns.h"
@@ -17,6 +18,20 @@ static const char *const figure_names[FIGURES] = {
 	[FIGURE_PEAK] = "peak",
 };
 
+/*
+ * Estimates by what they are made of: most rows are one sample or two, and many of them are
+ * alike, while an interval takes microseconds.
+ */
+#define KNOWN (1u << 14)
+
+struct known {
+	struct th_estimator sum;
+	enum th_heap heap;
+	enum th_measure measure;
+	struct th_estimate bytes;
+	struct th_estimate objects;
+};
+
 struct rows {
 	FILE *file;
 	const struct th_profile *profile;
@@ -24,6 +39,7 @@ struct rows {
 	const struct th_moment *peak;
 	struct th_estimator *peaks;                  /* by row */
 	struct th_estimator peak_selected[TH_HEAPS]; /* sums of all rows */
+	struct known *known; /* KNOWN, by hash; `sum.samples` 0 = free */
 };
 
 /* What was alive at the peak */
@@ -63,19 +79,72 @@ sum_of(const struct rows *rows, size_t row, enum figure figure)
 				     : &rows->profile->rows[row].sums[figure];
 }
 
-/* Nothing seen reads as nothing: the bound that holds for it would hold for every row. */
-static struct th_estimate
-estimate(const struct rows *rows, enum th_heap heap, enum figure figure, bool objects,
+/* Of what tells sums apart. */
+static uint64_t
+hash_sum(const struct th_estimator *sum)
+{
+	const double parts[] = {sum->bytes.seen, sum->bytes.unseen, sum->objects.unseen};
+	uint64_t hash = sum->samples;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		uint64_t word;
+
+		memcpy(&word, &parts[i], sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* Where all ends are known, all measures are read alike: see th_profile_bytes(). */
+static enum th_measure
+reading_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
+{
+	bool is_alike = th_lifetimes_keep(&profile->lifetimes, heap, &profile->at) >= 1 &&
+			th_lifetimes_keep(&profile->lifetimes, heap, &profile->end) >= 1;
+
+	return is_alike ? TH_MEASURE_ALLOC : measure;
+}
+
+/* The entry of a sum, filled in. */
+static const struct known *
+know(const struct rows *rows, enum th_heap heap, enum th_measure measure,
 	const struct th_estimator *sum)
+{
+	enum th_measure reading = reading_of(rows->profile, heap, measure);
+	struct known *known = &rows->known[(hash_sum(sum) + 2 * reading + heap) % KNOWN];
+
+	if (known->heap == heap && known->measure == reading &&
+		!memcmp(&known->sum, sum, sizeof(*sum)))
+		return known;
+	*known = (struct known){
+		.sum = *sum,
+		.heap = heap,
+		.measure = reading,
+		.bytes = th_profile_bytes(rows->profile, heap, measure, sum),
+		.objects = th_profile_objects(rows->profile, heap, measure, sum),
+	};
+	return known;
+}
+
+/*
+ * Bytes and objects of a sum.  Nothing seen reads as nothing: the bound that holds for it would
+ * hold for every row.
+ */
+static void
+look(const struct rows *rows, enum th_heap heap, enum figure figure,
+	const struct th_estimator *sum, struct th_estimate *bytes_ret,
+	struct th_estimate *objects_ret)
 {
 	enum th_measure measure = figure == FIGURE_PEAK ? TH_MEASURE_LIVE
 							: (enum th_measure)figure;
 
+	*bytes_ret = *objects_ret = (struct th_estimate){0};
 	if (!sum->samples)
-		return (struct th_estimate){0};
-	if (objects)
-		return th_profile_objects(rows->profile, heap, measure, sum);
-	return th_profile_bytes(rows->profile, heap, measure, sum);
+		return;
+	const struct known *known = know(rows, heap, measure, sum);
+	*bytes_ret = known->bytes;
+	*objects_ret = known->objects;
 }
 
 /* `count` estimates as three columns. */
@@ -99,20 +168,21 @@ static void
 print_row_figure(const struct rows *rows, enum figure figure)
 {
 	size_t count = rows->profile->rows_count;
-	struct th_estimate *estimates = th_allocate(count, sizeof(*estimates));
+	struct th_estimate *bytes = th_allocate(count, sizeof(*bytes));
+	struct th_estimate *objects = th_allocate(count, sizeof(*objects));
 
+	for (size_t i = 0; i < count; i++)
+		look(rows, rows->profile->rows[i].heap, figure, sum_of(rows, i, figure),
+			&bytes[i], &objects[i]);
 	fprintf(rows->file, ",\n\"%s\":{", figure_names[figure]);
-	for (int objects = 0; objects < 2; objects++) {
-		for (size_t i = 0; i < count; i++)
-			estimates[i] = estimate(rows, rows->profile->rows[i].heap, figure,
-				objects, sum_of(rows, i, figure));
-		print_estimates(rows->file, objects ? "objects" : "bytes", estimates, count);
-	}
+	print_estimates(rows->file, "bytes", bytes, count);
+	print_estimates(rows->file, "objects", objects, count);
 	th_page_begin_column(rows->file, "", "samples");
 	for (size_t i = 0; i < count; i++)
 		th_page_print_integer(rows->file, i, (int64_t)sum_of(rows, i, figure)->samples);
 	fputs("]}", rows->file);
-	free(estimates);
+	free(bytes);
+	free(objects);
 }
 
 static void
@@ -164,12 +234,11 @@ print_total(const struct rows *rows, enum th_heap heap)
 					      : &rows->profile->selected[heap][figure];
 
 		fprintf(rows->file, "%s\"%s\":{", before, figure_names[figure]);
-		for (int objects = 0; objects < 2; objects++) {
-			struct th_estimate total = estimate(
-				rows, heap, (enum figure)figure, objects, sum);
-
-			print_estimates(rows->file, objects ? "objects" : "bytes", &total, 1);
-		}
+		struct th_estimate bytes;
+		struct th_estimate objects;
+		look(rows, heap, (enum figure)figure, sum, &bytes, &objects);
+		print_estimates(rows->file, "bytes", &bytes, 1);
+		print_estimates(rows->file, "objects", &objects, 1);
 		fprintf(rows->file, "\"samples\":[%" PRIu64 "]}", sum->samples);
 	}
 	fputc('}', rows->file);
@@ -183,6 +252,7 @@ th_page_rows_print(FILE *file, const struct th_page_names *names, const struct t
 		.profile = names->profile,
 		.names = names,
 		.peak = peak,
+		.known = th_allocate(KNOWN, sizeof(struct known)),
 	};
 
 	sum_peak(&rows);
@@ -193,4 +263,5 @@ th_page_rows_print(FILE *file, const struct th_page_names *names, const struct t
 	print_total(&rows, TH_HEAP_NATIVE);
 	fputc(']', file);
 	free(rows.peaks);
+	free(rows.known);
 }

@@ -82,6 +82,39 @@ print_collections(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, uses);
 }
 
+/* Live bytes of a heap at the beginning of each of SLICES slices, and at the end. */
+static void
+print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, double slice)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_samples *samples = &recording->samples[heap];
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	double keep = th_lifetimes_keep(lifetimes, heap, &profile->end);
+	double changes[SLICES + 1] = {0};
+	double live = 0;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		struct th_estimator sum = th_calibration_empty(&profile->heaps[heap]);
+		uint64_t birth = samples->items[i].time - recording->start;
+		uint64_t end = lifetimes->ends[heap][i];
+
+		if (profile->sample_rows[heap][i] == TH_NO_ROW ||
+			!th_lifetimes_follows(lifetimes, heap, i, &profile->end))
+			continue;
+		th_lifetimes_add(
+			lifetimes, &profile->heaps[heap], &samples->items[i], keep, &sum);
+		double bytes = sum.bytes.seen + sum.bytes.unseen;
+		changes[(size_t)((double)birth / slice) + 1] += bytes;
+		if (end <= recording->end)
+			changes[(size_t)((double)(end - recording->start) / slice) + 1] -=
+				bytes;
+	}
+	for (size_t i = 0; i <= SLICES; i++) {
+		live += changes[i];
+		th_page_print_number(file, i, live > 0 ? live : 0);
+	}
+}
+
 static void
 print_marks(FILE *file, const struct th_profile *profile)
 {
@@ -103,13 +136,19 @@ void
 th_page_timeline_print(
 	FILE *file, const struct th_profile *profile, const struct th_moment *peak)
 {
+	const struct th_recording *recording = profile->recording;
+	double length = (double)(recording->end - recording->start + 1);
 	struct th_cells cells;
 
 	th_cells_init(&cells, profile, SLICES, CELLS_MAX);
 	print_cells(file, &cells);
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
-		cells.slices, cells.slice * cells.slices / 1e9,
-		th_profile_seconds(profile, peak->time));
+		cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
+	fputs(",\"live\":[[", file);
+	print_live(file, profile, TH_HEAP_JAVA, length / SLICES);
+	fputs("],[", file);
+	print_live(file, profile, TH_HEAP_NATIVE, length / SLICES);
+	fputs("]]", file);
 	print_collections(file, profile);
 	print_marks(file, profile);
 	fputc('}', file);

@@ -2,30 +2,14 @@
 #include "report/sites.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/allocate.h"
 #include "report/map.h"
 
-/* Packages of the Java runtime: their methods are seldom the answer to "who did that". */
-static bool
-is_runtime_method(const char *name)
-{
-	static const char *const packages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
-
-	for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
-		if (!strncmp(name, packages[i], strlen(packages[i])))
-			return true;
-	}
-	return false;
-}
-
 bool
 th_sites_is_application(const struct th_frames *frames, uint32_t function)
 {
-	if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
-		return false;
-	return !is_runtime_method(th_frames_function_name(frames, function));
+	return th_frames_function(frames, function)->is_application;
 }
 
 uint32_t

@@ -9,29 +9,13 @@ const MARK_ROOM = 7; /* pixels that a letter of a mark's name takes */
 
 const timeline = {box: d3.select("#timeline")};
 
-/* Live bytes by heap at the beginning of each slice, and at the end. */
-function liveCurve() {
-	const {slices} = data.timeline;
-	const change = [new Float64Array(slices + 1), new Float64Array(slices + 1)];
-	const {cells} = data;
-	for (let i = 0; i < cells.row.length; i++) {
-		const heap = data.rows.heap[cells.row[i]];
-		change[heap][cells.birth[i] + 1] += cells.live_bytes[i];
-		if (cells.death[i] >= 0)
-			change[heap][cells.death[i] + 1] -= cells.live_bytes[i];
-	}
-	return change.map((values) => {
-		let sum = 0;
-		return Array.from(values, (value) => Math.max(sum += value, 0));
-	});
-}
-
 const sliceSeconds = (slice) => slice * data.timeline.seconds / data.timeline.slices;
 
 function drawTimeline(view, onRange) {
 	const node = timeline.box.node();
 	const width = node.clientWidth, height = node.clientHeight - KEY_HEIGHT;
-	const curve = timeline.curve || (timeline.curve = liveCurve());
+	const curve = data.timeline.live;
+	const moment = (i) => i * data.timeline.seconds / (curve[0].length - 1);
 	const uses = data.timeline.uses.filter(([seconds]) => seconds >= 0);
 	const most = d3.max([...curve[0], ...curve[1], ...uses.map((use) => use[1]), 1]);
 	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, width - MARGIN.right]);
@@ -48,9 +32,9 @@ function drawTimeline(view, onRange) {
 		.attr("y1", height - MARGIN.bottom - 8).attr("y2", height - MARGIN.bottom)
 		.append("title").text((c) => c.kind);
 	svg.append("path").datum(curve[0]).attr("class", "live-java")
-		.attr("d", d3.area().x((_, i) => x(sliceSeconds(i))).y0(y(0)).y1((value) => y(value)));
+		.attr("d", d3.area().x((_, i) => x(moment(i))).y0(y(0)).y1((value) => y(value)));
 	svg.append("path").datum(curve[1]).attr("class", "live-native")
-		.attr("d", d3.line().x((_, i) => x(sliceSeconds(i))).y((value) => y(value)));
+		.attr("d", d3.line().x((_, i) => x(moment(i))).y((value) => y(value)));
 	svg.append("g").selectAll("circle").data(uses).join("circle").attr("class", "use")
 		.attr("r", 2.2).attr("cx", (use) => x(use[0])).attr("cy", (use) => y(use[1]));
 	svg.append("line").attr("class", "peak").attr("x1", x(data.timeline.peak))
