@@ -17,6 +17,7 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "jvmti/vm_countdown.h"
+#include "jvmti/vm_memory.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/control.h"
@@ -40,6 +41,8 @@ static struct {
 	void *async_get_call_trace;
 	void *total_memory;
 	void *free_memory;
+	void *max_memory;
+	void *find_loaded_class;
 	bool is_hotspot;
 	bool samples_java; /* the capability is ours; of the agent thread, once it runs */
 	bool has_begun;    /* and was before */
@@ -89,6 +92,8 @@ read_hotspot(const void *function)
 	agent.async_get_call_trace = source.find_symbol(source.libjvm, "AsyncGetCallTrace");
 	agent.total_memory = source.find_symbol(source.libjvm, "JVM_TotalMemory");
 	agent.free_memory = source.find_symbol(source.libjvm, "JVM_FreeMemory");
+	agent.max_memory = source.find_symbol(source.libjvm, "JVM_MaxMemory");
+	agent.find_loaded_class = source.find_symbol(source.libjvm, "JVM_FindLoadedClass");
 	dlclose(source.libjvm);
 }
 
@@ -328,6 +333,24 @@ end_recording(JNIEnv *env)
 }
 
 static void
+start_accounts(void)
+{
+	const uintptr_t *perf_data = agent.hotspot.perf_data;
+	struct th_vm_memory_vm vm = {
+		.vm = agent.vm,
+		.hotspot = &agent.hotspot,
+		.perf_data = perf_data ? (const char *)*perf_data : NULL,
+	};
+
+	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
+	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
+	memcpy(&vm.max_memory, &agent.max_memory, sizeof(vm.max_memory));
+	memcpy(&vm.find_loaded_class, &agent.find_loaded_class, sizeof(vm.find_loaded_class));
+	if (agent.is_hotspot)
+		th_vm_memory_start(&vm);
+}
+
+static void
 go_live(JNIEnv *env, jthread thread)
 {
 	static const struct th_agent_duties duties = {
@@ -348,6 +371,7 @@ go_live(JNIEnv *env, jthread thread)
 	log_jvm(has_frames);
 	th_jni_names_log(env);
 	start_collections();
+	start_accounts();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
@@ -401,6 +425,7 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}
+	th_vm_memory_stop();
 	th_guard_leave();
 }
 

@@ -11,6 +11,7 @@
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
+#include "unify/account.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/control.h"
@@ -163,6 +164,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_log();
 	th_collections_flush();
 	th_live_objects_reap(env);
+	th_account_end();
 	log_own_time();
 	if (th_recorder_is_ending())
 		thread.duties->end_recording(env);

@@ -102,6 +102,7 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	int64_t sp = field_offset(fields, "JavaFrameAnchor", "_last_Java_sp");
 	int64_t tlab = field_offset(fields, "Thread", "_tlab");
 	int64_t wrapper = field_offset(fields, "JavaCallWrapper", "_anchor");
+	int64_t reserved = field_offset(fields, "CollectedHeap", "_reserved");
 
 	hotspot->thread_state = field_offset(fields, "JavaThread", "_thread_state");
 	hotspot->last_java_sp = inner_offset(anchor, sp);
@@ -121,6 +122,11 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
 	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN
 						     : wrapper - 2 * (int64_t)sizeof(void *);
+	hotspot->heap_start = inner_offset(
+		reserved, field_offset(fields, "MemRegion", "_start"));
+	hotspot->heap_words = inner_offset(
+		reserved, field_offset(fields, "MemRegion", "_word_size"));
+	hotspot->collected_heap = static_field(fields, "Universe", "_collectedHeap");
 	hotspot->perf_data = static_field(fields, "PerfMemory", "_start");
 	hotspot->code_low = static_field(fields, "CodeCache", "_low_bound");
 	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");

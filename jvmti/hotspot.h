@@ -32,8 +32,12 @@ struct th_hotspot {
 	int64_t state_in_java;
 	/* Of an entry frame: words from its frame pointer to the JavaCallWrapper*. */
 	int64_t entry_frame_wrapper;
+	/* Of a CollectedHeap: its reserved range. */
+	int64_t heap_start;
+	int64_t heap_words;
 	/* Addresses. */
-	const uintptr_t *code_low; /* bounds of the code cache: 0 until it is there */
+	const uintptr_t *collected_heap; /* Universe::_collectedHeap */
+	const uintptr_t *code_low;       /* bounds of the code cache: 0 until it is there */
 	const uintptr_t *code_high;
 	const uintptr_t *perf_data;        /* start of the performance counters */
 	const uintptr_t *call_stub_return; /* where Java methods called by the VM return to */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "preload/allocator.h"
+#include "preload/allocator_figures.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
@@ -20,7 +21,6 @@
 #include "preload/settings.h"
 #include "unify/clock.h"
 #include "unify/log.h"
-#include "unify/module.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
 #include "unify/unwind.h"
@@ -72,16 +72,18 @@ log_process(void)
 		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
+	char executable[PATH_MAX] = "";
 	char command[4096];
 	char host[256] = "";
-	size_t command_bytes = th_process_read("/proc/self/cmdline", command, sizeof(command));
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 
+	if (length > 0)
+		executable[length] = '\0';
 	gethostname(host, sizeof(host) - 1);
-	struct th_log_part parts[] = {th_log_text(TH_VERSION),
-		th_log_text(th_module_executable()), {command, (uint32_t)command_bytes},
+	struct th_log_part parts[] = {th_log_text(TH_VERSION), th_log_text(executable),
+		{command, (uint32_t)th_process_read(
+				  "/proc/self/cmdline", command, sizeof(command))},
 		th_log_text(host)};
-	if (!command_bytes)
-		parts[2] = parts[1];
 	th_log_append(TH_EVENT_PROCESS, &event, parts, 4);
 }
 
@@ -245,6 +247,7 @@ load(void)
 	th_next_init();
 	th_operators_init();
 	th_mallocx_init();
+	th_allocator_figures_init();
 	if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
 		th_message("%s; this process is not recorded", problem);
 		turn_off();

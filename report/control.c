@@ -434,6 +434,30 @@ wants_help(int argc, char **argv)
 	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
 }
 
+struct th_error *
+th_control_current_log(const char *text, char **path_ret)
+{
+	const struct request request = {.verb = TH_CONTROL_FLUSH};
+	struct target target;
+	struct th_error *error = find_path(text, path_ret);
+
+	if (error)
+		return error;
+	error = open_target(*path_ret, true, &target);
+	if (!error && th_running_is_alive(&target.header) &&
+		!flock(target.descriptor, LOCK_EX) &&
+		th_running_read(target.descriptor, &target.header)) {
+		uint32_t number = target.header.control.asked + 1;
+
+		if (wait_until_served(&target, number - 1) &&
+			write_request(&target, &request, number))
+			wait_until_served(&target, number);
+	}
+	th_error_destroy(error);
+	close_target(&target);
+	return NULL;
+}
+
 int
 th_control_main(int argc, char **argv)
 {

@@ -45,6 +45,13 @@ void
 th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interval, double keep,
 	double factor)
 {
+	th_estimator_add_part(estimator, (double)size, size, interval, keep, factor);
+}
+
+void
+th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
+	uint64_t interval, double keep, double factor)
+{
 	double bytes = (double)size;
 	/* A block of no bytes cannot be sampled, unless all are; one that was counts as 1. */
 	double ratio = interval == 0 ? INFINITY : fmax(bytes, 1) / (double)interval;
@@ -56,9 +63,9 @@ th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interva
 	if (miss > 0)
 		estimator->gap = fmax(estimator->gap,
 			(interval > 0 ? (double)interval : fmax(bytes, 1)) / kept);
-	sums_add(&estimator->bytes, bytes, probability, miss, factor);
+	sums_add(&estimator->bytes, part, probability, miss, factor);
 	sums_add(&estimator->objects, 1, probability, miss, factor);
-	estimator->covariance += factor * factor * bytes * miss / (probability * probability);
+	estimator->covariance += factor * factor * part * miss / (probability * probability);
 }
 
 static void

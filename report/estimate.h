@@ -65,6 +65,13 @@ void th_estimator_init(struct th_estimator *estimator, uint64_t interval);
 void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interval,
 	double keep, double factor);
 
+/*
+ * Adds a sample of which only `part` bytes count, such as those in memory: it was sampled by its
+ * size all the same.
+ */
+void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
+	uint64_t interval, double keep, double factor);
+
 /* Adds the samples of a disjoint set. */
 void th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other);
 

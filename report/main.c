@@ -206,6 +206,42 @@ leaks(const struct th_options *options)
 	return close_output(stdout, NULL);
 }
 
+static struct th_error *
+show_rss(const struct th_options *options, const struct th_recording *recording)
+{
+	struct th_profile *profile;
+
+	if (!recording->accounts_count)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: holds no account of resident memory", options->log);
+	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
+	if (options->format == TH_OUTPUT_JSON)
+		th_view_rss_json(stdout, profile);
+	else
+		th_view_rss(stdout, profile);
+	th_profile_destroy(profile);
+	return close_output(stdout, NULL);
+}
+
+static struct th_error *
+rss(const struct th_options *options)
+{
+	struct th_options current = *options;
+	struct th_recording *recording;
+	char *log = NULL;
+	struct th_error *error = th_control_current_log(options->log, &log);
+
+	current.log = log;
+	if (!error)
+		error = th_recording_load(log, &recording);
+	if (!error) {
+		error = show_rss(&current, recording);
+		th_recording_destroy(recording);
+	}
+	free(log);
+	return error;
+}
+
 /* A side of a difference: its own options, and the recording unless it is the other's. */
 struct side {
 	struct th_options options;
@@ -392,6 +428,8 @@ static const struct verb verbs[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
 	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS, leaks, NULL},
+	{"rss", "[OPTIONS] LOG|PID", "where the resident memory is: an account that adds up",
+		TH_OPTIONS_RSS, rss, NULL},
 	{"export", "--format FORMAT [OPTIONS] LOG", "every stack, for other tools",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT,
 		export, NULL},

@@ -17,6 +17,7 @@
 #define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 #define DEFAULT_MIN_SHARE 1.0
 #define DEFAULT_TOP 10
+#define DEFAULT_PARTS 3
 #define DEFAULT_TEMPORARY_SECONDS 0.1
 #define LONGEST_SECONDS 1e9
 #define OPTIONS_MAX 32
@@ -403,8 +404,8 @@ static const struct option_entry entries[] = {
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the ten lines that `run` prints"},
-	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF, set_list_format,
-		"text (default) or json"},
+	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF | TH_OPTIONS_RSS,
+		set_list_format, "text (default) or json"},
 	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
 		"exit with status 1 when there is a leak (leak), or\n"
 		"when leaks come to so many bytes (64M) for certain"},
@@ -412,6 +413,11 @@ static const struct option_entry entries[] = {
 	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
+	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
+	{"at", 0, "MOMENT", TH_OPTIONS_RSS, set_at,
+		"the account of which moment: end (default), peak\n"
+		"(most memory resident), seconds since the start of\n"
+		"the recording or mark:NAME"},
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
 		"leave out what is less of both heaps (1)"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
@@ -562,7 +568,7 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 		.heaps = BOTH_HEAPS,
 		.to = INFINITY,
 		.min_share = DEFAULT_MIN_SHARE,
-		.top = DEFAULT_TOP,
+		.top = groups & TH_OPTIONS_RSS ? DEFAULT_PARTS : DEFAULT_TOP,
 		.temporary_within = DEFAULT_TEMPORARY_SECONDS,
 	};
 	struct th_error *error = parse_arguments(options, groups, argc, argv);

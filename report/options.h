@@ -107,6 +107,7 @@ enum th_option_group {
 	TH_OPTIONS_OUTPUT = 256, /* writes a file */
 	TH_OPTIONS_BUNDLE = 512,
 	TH_OPTIONS_TIME = 1024, /* a part of the recording */
+	TH_OPTIONS_RSS = 2048,
 };
 
 /*

@@ -99,6 +99,13 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->collections);
 	free(recording->heap_uses);
 	free(recording->thread_bytes);
+	free(recording->residents);
+	free(recording->accounts);
+	free(recording->account_rows);
+	free(recording->touched);
+	free(recording->pools);
+	free(recording->allocators);
+	free(recording->cgroups);
 	th_schema_destroy(recording->schema);
 	th_reader_close(recording->reader);
 	free(recording);

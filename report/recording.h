@@ -241,6 +241,15 @@ struct th_recording {
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 	TH_ARRAY(struct th_mark_info, marks);
 
+	/* Resident memory; rows and figures belong to the account whose number they hold. */
+	TH_ARRAY(struct th_decoded_resident, residents);
+	TH_ARRAY(struct th_decoded_account, accounts); /* complete ones, by time */
+	TH_ARRAY(struct th_decoded_account_row, account_rows);
+	TH_ARRAY(struct th_decoded_touched, touched);
+	TH_ARRAY(struct th_decoded_pool, pools);
+	TH_ARRAY(struct th_decoded_allocator, allocators);
+	TH_ARRAY(struct th_decoded_cgroup, cgroups);
+
 	uint64_t records;
 	uint64_t records_end; /* file offset behind the last */
 	uint64_t damaged_end; /* damaged places behind it: part of `damaged` */

@@ -480,6 +480,77 @@ on_thread_bytes(struct th_recording *recording, const struct th_record *record,
 	return true;
 }
 
+/* Resident memory: kept as it stands in the log. */
+
+static bool
+on_resident(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	th_array_append(recording, residents, event->resident);
+	saw_time(recording, event->resident.time);
+	return true;
+}
+
+static bool
+on_account(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	th_array_append(recording, accounts, event->account);
+	saw_time(recording, event->account.time);
+	return true;
+}
+
+static bool
+on_account_row(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	if (!event->account_row.category || event->account_row.category >= TH_MEMORY_CATEGORIES)
+		return false;
+	th_array_append(recording, account_rows, event->account_row);
+	return true;
+}
+
+static bool
+on_touched(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	if (event->touched.blocks.count % 2)
+		return false;
+	th_array_append(recording, touched, event->touched);
+	return true;
+}
+
+static bool
+on_pool(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	th_array_append(recording, pools, event->pool);
+	return true;
+}
+
+static bool
+on_allocator(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	th_array_append(recording, allocators, event->allocator);
+	return true;
+}
+
+static bool
+on_cgroup(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	th_array_append(recording, cgroups, event->cgroup);
+	return true;
+}
+
 static bool
 on_end(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -515,6 +586,13 @@ static handler *const handlers[] = {
 	[TH_EVENT_RATE] = on_rate,
 	[TH_EVENT_CONTROL] = on_control,
 	[TH_EVENT_MARK] = on_mark,
+	[TH_EVENT_RESIDENT] = on_resident,
+	[TH_EVENT_ACCOUNT] = on_account,
+	[TH_EVENT_ACCOUNT_ROW] = on_account_row,
+	[TH_EVENT_TOUCHED] = on_touched,
+	[TH_EVENT_POOL] = on_pool,
+	[TH_EVENT_ALLOCATOR] = on_allocator,
+	[TH_EVENT_CGROUP] = on_cgroup,
 	[TH_EVENT_BUNDLE] = on_bundle,
 	[TH_EVENT_NATIVE_FRAME] = on_native_frame,
 	[TH_EVENT_MODULE_REMARK] = on_module_remark,

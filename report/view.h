@@ -50,6 +50,13 @@ void th_view_speedscope(FILE *file, const struct th_profile *profile);
 /* A page to look at in a browser, in one file. */
 void th_view_flamegraph(FILE *file, const struct th_profile *profile);
 
+/*
+ * The account of resident memory, for people and for programs.  The profile must leave nothing
+ * out and its recording hold an account.
+ */
+void th_view_rss(FILE *file, const struct th_profile *profile);
+void th_view_rss_json(FILE *file, const struct th_profile *profile);
+
 /* Every record of a log, by its own description of itself. */
 void th_view_dump(FILE *file, const struct th_reader *reader);
 

@@ -405,7 +405,7 @@ enum th_content_type {
 	F(U64, BYTES, resident, "Resident, by smaps")                                          \
 	F(U64, BYTES, counted, "Resident, by statm right afterwards")                          \
 	F(U64, BYTES, swapped, "In swap")                                                      \
-	F(U64, NANOSECONDS, cost, "CPU time that the account took")                            \
+	F(U64, COUNT, cost, "CPU time that the account took, nanoseconds")                              \
 	F(U32, COUNT, account, "Number of the account, from 1")                                \
 	F(U32, NONE, reason, "Reason: enum th_account_reason")                                 \
 	F(U32, FLAGS, flags, "Flags: enum th_account_flag")                                    \
@@ -419,11 +419,12 @@ enum th_content_type {
 	F(U32, COUNT, account, "Account")                                                      \
 	F(U32, NONE, category, "Category: enum th_memory_category")                            \
 	F(U32, COUNT, mappings, "Mappings")                                                    \
+	F(U32, STACK, stack, "Stack that mapped it; 0 = not known")                            \
 	F(TEXT, NONE, name, "Name")
 /* Native samples that were alive and stand in no TOUCHED of an account were not looked at. */
 #define TH_FIELDS_TOUCHED(F)                                                                   \
 	F(U32, COUNT, account, "Account")                                                      \
-	F(U64_ARRAY, NONE, blocks, "In turn: sample, resident bytes of its block")
+	F(U64_ARRAY, NONE, blocks, "In turn: sample, resident bytes and flags: TH_TOUCHED_...")
 #define TH_FIELDS_POOL(F)                                                                      \
 	F(U64, BYTES, used, "In use")                                                          \
 	F(U64, BYTES, committed, "Committed; of buffers: their capacity")                      \
@@ -538,6 +539,10 @@ enum th_account_flag {
 	TH_ACCOUNT_TRUNCATED = 2, /* a table was full */
 	TH_ACCOUNT_HAS_OWNERS = 4, /* the owners of anonymous mappings are known */
 };
+
+/* A word of TOUCHED: bytes, and whether the block has a mapping of its own. */
+#define TH_TOUCHED_OWN_MAPPING (UINT64_C(1) << 63)
+#define TH_TOUCHED_BYTES (TH_TOUCHED_OWN_MAPPING - 1)
 
 enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
 

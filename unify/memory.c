@@ -97,3 +97,16 @@ th_memory_resident(void)
 	errno = saved_errno;
 	return pages * page_bytes;
 }
+
+void
+th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data)
+{
+	uint32_t count = th_load_relaxed(&region_count);
+
+	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
+		const char *start = th_load_acquire(&regions[i].start);
+
+		if (start)
+			visit(start, regions[i].bytes, data);
+	}
+}

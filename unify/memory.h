@@ -28,4 +28,7 @@ uint64_t th_memory_resident(void);
 void *th_memory_system_map(void *address, size_t bytes, int flags, int descriptor);
 void th_memory_system_unmap(void *start, size_t bytes);
 
+/* Calls `visit` with each of these mappings. [any] */
+void th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data);
+
 #endif

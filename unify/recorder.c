@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "unify/account.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/control.h"
@@ -119,6 +120,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_control_on_flush(th_recorder_refresh);
 	if (settings->mapped && !th_mapping_start(settings->seed))
 		return false;
+	th_account_start(); /* without memory for it there are no accounts */
 	th_store_release(&recorder.state, RECORDING);
 	/* This thread may have allocated before, and is then not due for a long while. */
 	th_thread_postpone(0);
@@ -174,6 +176,7 @@ th_recorder_end(void)
 	th_recorder_roll();
 	th_recorder_stop();
 	th_thread_log_bytes(true);
+	th_account_end();
 	th_log_close();
 }
 
@@ -224,6 +227,7 @@ th_recorder_reset(void)
 	recorder.is_ending = 0;
 	recorder.has_ended = 0;
 	th_control_reset();
+	th_account_reset();
 	th_live_reset();
 	th_mapping_reset();
 	th_stack_table_reset();
@@ -280,6 +284,8 @@ roll(uint64_t now)
 		serve(now);
 	log_rate(now);
 	th_unlock(&recorder.rolling);
+	if (!th_load_relaxed(&recorder.has_server))
+		th_account_poll(now, false);
 }
 
 void
@@ -294,6 +300,7 @@ th_recorder_roll(void)
 	serve(now);
 	log_rate(now);
 	th_unlock(&recorder.rolling);
+	th_account_poll(now, true);
 }
 
 void

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * glibc's mallinfo2() takes the lock of one arena after the other and walks their lists of free
+ * chunks: 3 ms for 100,000 chunks.  jemalloc's mallctl() merges the statistics of its threads.
+ * Both are asked on the agent thread alone: any other may hold such a lock, in a signal handler
+ * that interrupted malloc.
+ */
+#include "preload/allocator_figures.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "preload/next.h"
+#include "unify/account.h"
+#include "unify/log.h"
+
+/* Of glibc 2.33 and later; the older one counts in int. */
+struct mallinfo2_result {
+	size_t arena;
+	size_t ordblks;
+	size_t smblks;
+	size_t hblks;
+	size_t hblkhd;
+	size_t usmblks;
+	size_t fsmblks;
+	size_t uordblks;
+	size_t fordblks;
+	size_t keepcost;
+};
+
+static struct {
+	const char *name; /* file name of the library, in the loader's memory */
+	struct mallinfo2_result (*mallinfo2)(void);
+	int (*mallctl)(
+		const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+} allocator;
+
+static void
+log_figures(const struct th_event_allocator *event)
+{
+	struct th_log_part name = th_log_text(allocator.name);
+
+	th_log_append(TH_EVENT_ALLOCATOR, event, &name, 1);
+}
+
+static void
+log_glibc(uint32_t account)
+{
+	struct mallinfo2_result info = allocator.mallinfo2();
+	const struct th_event_allocator event = {
+		.heaps = info.arena,
+		.mapped = info.hblkhd,
+		.used = info.uordblks,
+		.free = info.fordblks,
+		.top = info.keepcost,
+		.account = account,
+	};
+
+	log_figures(&event);
+}
+
+static uint64_t
+jemalloc_number(const char *name)
+{
+	size_t value = 0;
+	size_t bytes = sizeof(value);
+
+	return allocator.mallctl(name, &value, &bytes, NULL, 0) ? 0 : value;
+}
+
+static void
+log_jemalloc(uint32_t account)
+{
+	uint64_t epoch = 1;
+	struct th_event_allocator event = {.account = account};
+
+	/* Statistics are those of the last advance of the epoch. */
+	allocator.mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
+	event.heaps = jemalloc_number("stats.resident");
+	event.used = jemalloc_number("stats.allocated");
+	event.free = event.heaps > event.used ? event.heaps - event.used : 0;
+	event.mapped = jemalloc_number("stats.mapped");
+	log_figures(&event);
+}
+
+static void
+log_allocator(uint32_t account, bool on_agent_thread)
+{
+	if (!on_agent_thread)
+		return;
+	if (allocator.mallinfo2)
+		log_glibc(account);
+	else if (allocator.mallctl)
+		log_jemalloc(account);
+}
+
+static const void *
+module_of(const void *function, const char **path_ret)
+{
+	Dl_info info;
+
+	if (!function || !dladdr(function, &info))
+		return NULL;
+	*path_ret = info.dli_fname;
+	return info.dli_fbase;
+}
+
+void
+th_allocator_figures_init(void)
+{
+	static const struct th_account_source source = {.log = log_allocator};
+	const void *next;
+	const char *path = "";
+	const char *other;
+
+	memcpy(&next, &th_next.malloc, sizeof(next));
+	const void *base = module_of(next, &path);
+	const char *slash = strrchr(path, '/');
+	allocator.name = slash ? slash + 1 : path;
+	void *mallinfo2 = th_real_dlsym(RTLD_NEXT, "mallinfo2");
+	void *mallctl = th_real_dlsym(RTLD_DEFAULT, "mallctl");
+	bool is_libc = base && module_of(mallinfo2, &other) == base;
+	if (is_libc)
+		memcpy(&allocator.mallinfo2, &mallinfo2, sizeof(mallinfo2));
+	else if (base && module_of(mallctl, &other) == base)
+		memcpy(&allocator.mallctl, &mallctl, sizeof(mallctl));
+	if (!is_libc && base && strncmp(allocator.name, "libc.so", 7) != 0)
+		th_account_set_allocator(allocator.name);
+	th_account_add_source(&source);
+}

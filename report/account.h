@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The account of resident memory at one moment: lines that add up to the RSS.
+ *
+ * What the kernel and the owners of mappings say is exact.  How much of malloc's memory is in use,
+ * and by whom, is an estimate from the sampled blocks that are alive: each stands for as many
+ * blocks as ever, and counts with those of its bytes that are in memory.  The rest of malloc's
+ * heaps is what the allocator keeps.  Estimates that come out higher than what is there are cut
+ * to it, so that the lines add up whatever the samples say.
+ */
+#ifndef TH_REPORT_ACCOUNT_H
+#define TH_REPORT_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/profile.h"
+
+/* In the order of the table. */
+enum th_account_kind {
+	TH_ACCOUNT_JAVA_HEAP,
+	TH_ACCOUNT_METASPACE,
+	TH_ACCOUNT_CLASS_SPACE,
+	TH_ACCOUNT_CODE_CACHE,
+	TH_ACCOUNT_CLASS_ARCHIVE,
+	TH_ACCOUNT_VM,
+	TH_ACCOUNT_STACKS,
+	TH_ACCOUNT_MALLOC_VM,          /* live blocks: of the VM itself */
+	TH_ACCOUNT_MALLOC_JDK,         /* of the JDK's libraries */
+	TH_ACCOUNT_MALLOC_DIRECT,      /* direct buffers, Unsafe */
+	TH_ACCOUNT_MALLOC_APPLICATION, /* of everybody else */
+	TH_ACCOUNT_MALLOC_OVERHEAD,    /* heads of live blocks, sizes rounded up */
+	TH_ACCOUNT_MALLOC_RETAINED,    /* free, but in memory */
+	TH_ACCOUNT_MAPPED,
+	TH_ACCOUNT_FILES,
+	TH_ACCOUNT_SHARED,
+	TH_ACCOUNT_OWN,
+	TH_ACCOUNT_KERNEL,
+	TH_ACCOUNT_UNEXPLAINED,
+	TH_ACCOUNT_KINDS,
+};
+
+/* A part of a line that has a name: a file, a thread pool, an owner. */
+struct th_account_part {
+	char *name;
+	double resident;
+	double size;
+	uint32_t mappings;
+	uint32_t stack; /* id of the stack that mapped it; 0 = not known */
+};
+
+struct th_account_line {
+	enum th_account_kind kind;
+	struct th_estimate resident;
+	double swapped;
+	double size;       /* address space; live bytes for blocks of malloc */
+	double accessible; /* of it */
+	uint32_t mappings;
+	/* By the VM's own figures; `committed` 0: it gives none. */
+	double used;
+	double committed;
+	double limit;
+	TH_ARRAY(struct th_account_part, parts); /* largest first */
+};
+
+struct th_account {
+	const struct th_profile *profile;
+	const struct th_decoded_account *head;
+	const struct th_decoded_allocator *allocator; /* NULL: it says nothing */
+	const struct th_decoded_cgroup *group;        /* NULL: none */
+	struct th_account_line lines[TH_ACCOUNT_KINDS];
+	/* By row of the profile: the line of its blocks, and how much of them is in memory. */
+	uint8_t *row_kinds;
+	struct th_estimator *row_touched;
+	struct th_estimate live;    /* bytes of malloc, in memory or not */
+	struct th_estimate touched; /* of them in memory */
+	double trimmed; /* of what is retained: about so much lies in pages without a block */
+};
+
+/* The last account by `time`, the first if there is none before; NULL without accounts. */
+const struct th_decoded_account *
+th_account_at(const struct th_recording *recording, uint64_t time);
+
+/* The one with the most resident bytes; NULL without accounts. */
+const struct th_decoded_account *th_account_peak(const struct th_recording *recording);
+
+/* The one that the options of a view mean by --at; NULL without accounts. */
+const struct th_decoded_account *th_account_chosen(const struct th_profile *profile);
+
+/*
+ * Builds an account.  `profile`, which must outlive it, gives the blocks and their stacks; it
+ * should leave out none.  `head` is one of its recording's accounts. [offline]
+ */
+void th_account_init(struct th_account *account, const struct th_profile *profile,
+	const struct th_decoded_account *head);
+void th_account_deinit(struct th_account *account);
+
+/* What a line is called, for people and in JSON. [offline] */
+const char *th_account_label(enum th_account_kind kind);
+const char *th_account_name(enum th_account_kind kind);
+
+/* The part of the RSS that no line explains. [offline] */
+double th_account_unexplained(const struct th_account *account);
+
+/* The bytes of a row of the profile that are in memory. [offline] */
+struct th_estimate th_account_row_touched(const struct th_account *account, size_t row);
+
+/* Whether the line is an estimate from samples. [offline] */
+bool th_account_is_estimate(enum th_account_kind kind);
+
+/* Which line the blocks of a row of the profile belong to. [offline] */
+enum th_account_kind
+th_account_kind_of(const struct th_profile *profile, const struct th_row *row);
+
+/* Figures of a pool at an account, NULL if there are none. [offline] */
+const struct th_decoded_pool *
+th_account_pool(const struct th_recording *recording, uint32_t account, const char *name);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose a block is: that of the library that was called from Java, or from the VM, on the way to
+ * the allocation, whatever libraries it uses itself (libzip of the JDK, not libz); the runtimes of
+ * C and C++ aside.
+ */
+#include <string.h>
+
+#include "report/account.h"
+
+/* The native methods behind ByteBuffer.allocateDirect() and everything else that is unsafe. */
+static const char *const unsafe_methods[] = {"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe."};
+
+static bool
+is_unsafe(const char *name)
+{
+	for (size_t i = 0; i < sizeof(unsafe_methods) / sizeof(unsafe_methods[0]); i++)
+		if (!strncmp(name, unsafe_methods[i], strlen(unsafe_methods[i])))
+			return true;
+	return false;
+}
+
+/* Length of the JDK's own lib directory in the path of libjvm, ".../lib/server/libjvm.so". */
+static size_t
+jdk_directory(const struct th_recording *recording, const char **path_ret)
+{
+	static const char tail[] = "/server/libjvm.so";
+
+	for (size_t i = 0; i < recording->modules_count; i++) {
+		struct th_text path = recording->modules[i].path;
+		const size_t length = sizeof(tail) - 1;
+
+		if (path.length > length &&
+			!memcmp(path.bytes + path.length - length, tail, length)) {
+			*path_ret = path.bytes;
+			return path.length - length + 1;
+		}
+	}
+	return 0;
+}
+
+static bool
+is_of_jdk(const struct th_recording *recording, const char *module)
+{
+	const char *jdk;
+	size_t length = jdk_directory(recording, &jdk);
+
+	return length && !strncmp(module, jdk, length);
+}
+
+static enum th_account_kind
+kind_of_function(const struct th_profile *profile, uint32_t function)
+{
+	const struct th_function *owner = th_frames_function(profile->frames, function);
+	const char *module = th_frames_string(profile->frames, owner->module);
+
+	return is_of_jdk(profile->recording, module) ? TH_ACCOUNT_MALLOC_JDK
+						     : TH_ACCOUNT_MALLOC_APPLICATION;
+}
+
+/* What the VM allocates below a method of Unsafe is the caller's; all else is the VM's own. */
+static enum th_account_kind
+kind_below(const struct th_profile *profile, const uint32_t *frames, uint32_t count)
+{
+	if (!count)
+		return TH_ACCOUNT_MALLOC_VM;
+	uint32_t caller = th_frames_get(profile->frames, frames[count - 1])->function;
+	return is_unsafe(th_frames_function_name(profile->frames, caller))
+		       ? TH_ACCOUNT_MALLOC_DIRECT
+		       : TH_ACCOUNT_MALLOC_VM;
+}
+
+enum th_account_kind
+th_account_kind_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	enum th_account_kind found = profile->recording->jvm.is_known
+					     ? TH_ACCOUNT_MALLOC_VM
+					     : TH_ACCOUNT_MALLOC_APPLICATION;
+	bool is_found = false;
+	uint32_t at = path.count;
+
+	if (row->is_internal)
+		return TH_ACCOUNT_MALLOC_VM;
+	while (at-- > 0) {
+		uint32_t number = th_frames_get(profile->frames, path.frames[at])->function;
+
+		switch (th_frames_function(profile->frames, number)->kind) {
+		case TH_KIND_VM:
+			return is_found ? found : kind_below(profile, path.frames, at);
+		case TH_KIND_JAVA:
+			return is_found ? found : kind_below(profile, path.frames, at + 1);
+		case TH_KIND_NATIVE:
+			if (th_frames_is_runtime(profile->frames, number))
+				break;
+			found = kind_of_function(profile, number);
+			is_found = true;
+			break;
+		default:
+			break;
+		}
+	}
+	return found;
+}

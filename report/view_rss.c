@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "report/format.h"
+#include "report/rss.h"
+#include "report/sites.h"
+#include "report/terminal.h"
+#include "report/view.h"
+
+/* Lines and parts below this are no news. */
+#define LEAST_SHOWN (16.0 * 1024)
+/* Accounts over time that are listed. */
+#define MOMENTS_SHOWN 12
+
+static struct th_number
+bytes(double value)
+{
+	return th_format_number(value, TH_UNIT_BYTES);
+}
+
+static const char *
+reason_text(uint32_t reason)
+{
+	switch (reason) {
+	case TH_ACCOUNT_END:
+		return "taken at the end";
+	case TH_ACCOUNT_ASKED:
+		return "asked for";
+	case TH_ACCOUNT_GROWTH:
+		return "taken because it had grown";
+	default:
+		return "taken now and then";
+	}
+}
+
+static void
+print_head(FILE *file, const struct th_rss *rss)
+{
+	const struct th_decoded_account *head = rss->account.head;
+	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
+
+	fprintf(file, "%sResident memory at %.4g s: %s%s%s%s, %s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), rss->seconds,
+		bytes((double)head->resident).text, head->swapped ? " and in swap " : "",
+		head->swapped ? bytes((double)head->swapped).text : "",
+		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
+	fprintf(file, "  %s\n", text);
+	free(text);
+	if (!(head->flags & TH_ACCOUNT_HAS_PAGES))
+		fputs("  /proc/self/pagemap could not be read: malloc's memory is not "
+		      "divided\n",
+			file);
+	if (head->flags & TH_ACCOUNT_TRUNCATED)
+		fputs("  the process has more mappings than the account holds\n", file);
+}
+
+/* The table */
+
+/* What stands beside the resident bytes. */
+static void
+print_remark(FILE *file, const struct th_account_line *line)
+{
+	if (line->committed > 0)
+		fprintf(file, "%s used of %s committed", bytes(line->used).text,
+			bytes(line->committed).text);
+	else if (line->kind >= TH_ACCOUNT_MALLOC_VM &&
+		 line->kind <= TH_ACCOUNT_MALLOC_APPLICATION)
+		fprintf(file, "of %s live", bytes(line->size).text);
+	else if (line->mappings)
+		fprintf(file, "of %s in %s mapping%s", bytes(line->size).text,
+			th_format_count(line->mappings).text, line->mappings == 1 ? "" : "s");
+}
+
+static void
+print_line(FILE *file, const struct th_rss *rss, const struct th_account_line *line)
+{
+	bool is_estimate = line->resident.high > line->resident.low;
+
+	fprintf(file, "%9s  %6s  %-22s  %-24s", bytes(line->resident.estimate).text,
+		th_format_share(line->resident.estimate, (double)rss->account.head->resident)
+			.text,
+		is_estimate ? th_format_interval(&line->resident, TH_UNIT_BYTES).text : "exact",
+		th_account_label(line->kind));
+	print_remark(file, line);
+	fputc('\n', file);
+}
+
+static void
+print_parts(FILE *file, const struct th_account_line *line, size_t most)
+{
+	size_t shown = line->parts_count < most ? line->parts_count : most;
+
+	if (line->parts_count < 2 && !(shown && line->parts[0].name[0]))
+		return;
+	for (size_t i = 0; i < shown; i++) {
+		const struct th_account_part *part = &line->parts[i];
+
+		if (part->resident < LEAST_SHOWN)
+			break;
+		fprintf(file, "%43s  %9s  %s\n", "", bytes(part->resident).text,
+			part->name[0] ? part->name : "[others]");
+	}
+}
+
+static const char *
+function_name(const struct th_rss *rss, uint32_t function)
+{
+	return th_frames_function_name(rss->profile->frames, function);
+}
+
+/* Who allocated: the innermost function, and the method nearest to it. */
+static void
+print_stack(FILE *file, const struct th_rss *rss, size_t row)
+{
+	const struct th_profile *profile = rss->profile;
+	struct th_path path = th_paths_get(profile->paths, profile->rows[row].path);
+	struct th_estimate touched = th_account_row_touched(&rss->account, row);
+	uint32_t leaf = th_frames_get(profile->frames, path.frames[path.count - 1])->function;
+	uint32_t caller = th_sites_find_caller(profile->frames, &path);
+
+	fprintf(file, "%43s  %9s  %s", "", bytes(touched.estimate).text,
+		function_name(rss, leaf));
+	if (caller != TH_SITE_NO_FUNCTION && caller != leaf)
+		fprintf(file, ", from %s", function_name(rss, caller));
+	fputc('\n', file);
+}
+
+static void
+print_stacks(FILE *file, const struct th_rss *rss, enum th_account_kind kind, size_t most)
+{
+	size_t rows[64];
+	size_t count;
+
+	if (most > sizeof(rows) / sizeof(rows[0]))
+		most = sizeof(rows) / sizeof(rows[0]);
+	count = th_rss_rows(rss, kind, rows, most);
+	for (size_t i = 0; i < count && i < most; i++)
+		print_stack(file, rss, rows[i]);
+}
+
+static bool
+has_stacks(enum th_account_kind kind)
+{
+	return kind >= TH_ACCOUNT_MALLOC_VM && kind <= TH_ACCOUNT_MALLOC_APPLICATION;
+}
+
+static void
+print_table(FILE *file, const struct th_rss *rss)
+{
+	size_t most = (size_t)rss->profile->options->top;
+
+	fprintf(file, "\n%9s  %6s  %-22s  %s\n", "resident", "share", "95 % interval", "what");
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
+		const struct th_account_line *line = &rss->account.lines[kind];
+
+		if (line->resident.estimate < LEAST_SHOWN && kind != TH_ACCOUNT_UNEXPLAINED)
+			continue;
+		print_line(file, rss, line);
+		if (has_stacks((enum th_account_kind)kind))
+			print_stacks(file, rss, (enum th_account_kind)kind, most);
+		else
+			print_parts(file, line, most);
+	}
+}
+
+/* Beside the table */
+
+static void
+print_malloc(FILE *file, const struct th_account *account)
+{
+	const struct th_decoded_allocator *allocator = account->allocator;
+
+	if (account->head->flags & TH_ACCOUNT_HAS_PAGES)
+		fprintf(file, "\nmalloc: %s (%s) live, %s (%s) of them in memory\n",
+			bytes(account->live.estimate).text,
+			th_format_interval(&account->live, TH_UNIT_BYTES).text,
+			bytes(account->touched.estimate).text,
+			th_format_interval(&account->touched, TH_UNIT_BYTES).text);
+	if (!allocator)
+		return;
+	char *name = th_text_clean(allocator->name);
+	fprintf(file,
+		"  %s says: heaps of %s with %s in use and %s free, %s in blocks with "
+		"mappings of their own\n",
+		name, bytes((double)allocator->heaps).text, bytes((double)allocator->used).text,
+		bytes((double)allocator->free).text, bytes((double)allocator->mapped).text);
+	free(name);
+}
+
+static void
+print_buffers(FILE *file, const struct th_rss *rss)
+{
+	const struct th_recording *recording = rss->profile->recording;
+
+	for (size_t i = 0; i < recording->pools_count; i++) {
+		const struct th_decoded_pool *pool = &recording->pools[i];
+
+		if (pool->account != rss->account.head->account ||
+			pool->kind != TH_POOL_BUFFERS || !pool->count)
+			continue;
+		char *name = th_text_clean(pool->name);
+		fprintf(file, "buffers (%s): %s, %s\n", name, th_format_count(pool->count).text,
+			bytes((double)pool->used).text);
+		free(name);
+	}
+}
+
+static void
+print_group(FILE *file, const struct th_decoded_cgroup *group)
+{
+	if (!group)
+		return;
+	fprintf(file, "control group (v%u): %s in use, %s of it page cache; %s%s\n",
+		group->version, bytes((double)group->current).text,
+		bytes((double)group->file).text, group->limit ? "limit " : "no limit",
+		group->limit ? bytes((double)group->limit).text : "");
+}
+
+static double
+malloc_live(const struct th_rss_moment *moment)
+{
+	double sum = 0;
+
+	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_OVERHEAD; kind++)
+		sum += moment->lines[kind];
+	return sum;
+}
+
+static void
+print_moments(FILE *file, const struct th_rss *rss)
+{
+	size_t count = rss->moments_count;
+	size_t step = (count + MOMENTS_SHOWN - 1) / MOMENTS_SHOWN;
+
+	if (count < 2)
+		return;
+	fprintf(file, "\n%8s  %9s  %9s  %9s  %9s  %9s  %9s\n", "second", "RSS", "Java heap",
+		"malloc", "retained", "mapped", "files");
+	for (size_t i = (count - 1) % step; i < count; i += step) {
+		const struct th_rss_moment *moment = &rss->moments[i];
+		const double *lines = moment->lines;
+
+		fprintf(file, "%8.4g  %9s  %9s  %9s  %9s  %9s  %9s\n", moment->seconds,
+			bytes(moment->resident).text, bytes(lines[TH_ACCOUNT_JAVA_HEAP]).text,
+			bytes(malloc_live(moment)).text,
+			bytes(lines[TH_ACCOUNT_MALLOC_RETAINED]).text,
+			bytes(lines[TH_ACCOUNT_VM] + lines[TH_ACCOUNT_MAPPED] +
+				lines[TH_ACCOUNT_UNEXPLAINED])
+				.text,
+			bytes(lines[TH_ACCOUNT_FILES] + lines[TH_ACCOUNT_SHARED]).text);
+	}
+}
+
+void
+th_view_rss(FILE *file, const struct th_profile *profile)
+{
+	struct th_rss rss;
+
+	th_rss_init(&rss, profile);
+	print_head(file, &rss);
+	print_table(file, &rss);
+	print_malloc(file, &rss.account);
+	print_buffers(file, &rss);
+	print_group(file, rss.account.group);
+	print_moments(file, &rss);
+	fprintf(file, "\nThis account took %.3g ms of a processor.\n",
+		(double)rss.account.head->cost / 1e6);
+	th_rss_deinit(&rss);
+}

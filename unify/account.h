@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The account of resident memory: a table whose rows add up to the RSS.
+ *
+ *   mappings (smaps)  ->  claims: who owns which addresses  ->  rows by category and name
+ *
+ * What the kernel calls a mapping may belong to several owners: then the present bits of its
+ * pages say how its resident bytes are shared out.  Beside the rows the log gets, for every
+ * sampled block that is alive, how much of it is resident; the report turns both into the table
+ * that people read.
+ *
+ * The resident set as a whole is looked at once a second.  A full account makes the kernel walk
+ * the page tables of the process; it is taken at the end, when somebody asks, when the process
+ * has grown, and now and then, so seldom that it takes no more than one part in 500 of the time.
+ * Where an agent thread runs, it does all this.  Without one, a thread that takes a sample looks
+ * at the resident set, and takes an account only when the process has grown by a lot.
+ */
+#ifndef TH_UNIFY_ACCOUNT_H
+#define TH_UNIFY_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unify/claims.h"
+
+struct th_account_claims;
+
+/* Somebody who knows of memory, or of figures to be set beside an account. */
+struct th_account_source {
+	/* Calls th_account_claim() for what it owns; NULL: nothing. */
+	void (*claim)(struct th_account_claims *claims);
+	/*
+	 * Writes events (POOL, ALLOCATOR) that belong to the account; NULL: none.  On another
+	 * thread than the agent's no lock may be waited for.
+	 */
+	void (*log)(uint32_t account, bool on_agent_thread);
+};
+
+#define TH_ACCOUNT_SOURCES_MAX 8
+
+/*
+ * Has a source asked at every account, on whichever thread takes it.  `source` stays the
+ * caller's for good.  False: there are too many. [any]
+ */
+bool th_account_add_source(const struct th_account_source *source);
+
+/* How sure a claim is. */
+enum th_account_claim_rank {
+	TH_CLAIM_EXACT, /* these addresses are this and nothing else */
+	TH_CLAIM_OWNER, /* whoever mapped it; exact claims inside come first */
+};
+
+/*
+ * claim->start to claim->end, made whole pages, is memory of a kind; the name must outlive the
+ * account. [in th_account_source]
+ */
+void th_account_claim(struct th_account_claims *claims, enum th_account_claim_rank rank,
+	const struct th_claim *claim);
+
+/*
+ * malloc is not libc's: a mapping with sampled blocks in it is this allocator's; the name stays
+ * the caller's. [any]
+ */
+void th_account_set_allocator(const char *name);
+
+/* Maps the tables; false: no memory, there will be no accounts.  Not from the malloc path. */
+bool th_account_start(void);
+
+/*
+ * Looks at the resident set if a second has passed, and takes an account if one is due.  `agent`:
+ * on the agent thread, which calls this at every turn. [in-malloc]
+ */
+void th_account_poll(uint64_t now, bool agent);
+
+/* Takes an account now; nothing happens while another is being taken. [any] */
+void th_account_take(enum th_account_reason reason);
+
+/* The Java VM or the process ends: an account, unless there is one of this moment. [any] */
+void th_account_end(void);
+
+/* In a forked child: back to the state before th_account_start. */
+void th_account_reset(void);
+
+#endif
