@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/launch_allocator.h"
 #include "preload/launch_logs.h"
 #include "preload/launch_options.h"
 #include "preload/launch_target.h"
@@ -41,7 +42,10 @@ struct launch {
 	struct th_launch_options options;
 	char *pattern; /* of the log's name, absolute */
 	char library[PATH_MAX];
-	uint64_t start_realtime; /* nanoseconds */
+	char allocator[PATH_MAX]; /* "" = none was asked for */
+	char program[PATH_MAX];   /* the ELF file that will run; "" = not known */
+	char *preload;            /* what LD_PRELOAD is to be */
+	uint64_t start_realtime;  /* nanoseconds */
 };
 
 static int
@@ -90,6 +94,15 @@ find_beside_tool(char path_ret[PATH_MAX])
 }
 
 static int
+check_preloadable(const char *path)
+{
+	if (path[strcspn(path, " :")] == '\0')
+		return 0;
+	return th_launch_say(TH_EXIT_USAGE,
+		"%s: LD_PRELOAD cannot name a path with a blank or a colon", path);
+}
+
+static int
 prepare_library(struct launch *launch)
 {
 	const char *named = getenv(TH_LIBRARY_VARIABLE);
@@ -103,10 +116,32 @@ prepare_library(struct launch *launch)
 			LIBRARY " is neither beside the tool nor in ../lib from "
 				"there; " TH_LIBRARY_VARIABLE " can name it");
 	}
-	if (launch->library[strcspn(launch->library, " :")] != '\0')
-		return th_launch_say(TH_EXIT_USAGE,
-			"%s: LD_PRELOAD cannot name a path with a blank or a colon",
-			launch->library);
+	return check_preloadable(launch->library);
+}
+
+static int
+prepare_allocator(struct launch *launch)
+{
+	const char *name = th_launch_options_value(&launch->options, TH_SETTING_NAME_ALLOCATOR);
+	char reason[REASON_BYTES];
+
+	if (*name == '\0')
+		return 0;
+	if (!th_launch_allocator_find(name, launch->allocator, reason, sizeof(reason)))
+		return th_launch_say(TH_EXIT_USAGE, "%s", reason);
+	return check_preloadable(launch->allocator);
+}
+
+/* The program is known by now. */
+static int
+prepare_preload(struct launch *launch)
+{
+	const char *before = getenv("LD_PRELOAD");
+
+	launch->preload = th_launch_allocator_preload(launch->program, launch->library,
+		launch->allocator, before != NULL ? before : "");
+	if (launch->preload == NULL)
+		return th_launch_say(TH_EXIT_USAGE, "%s", strerror(errno));
 	return 0;
 }
 
@@ -120,26 +155,32 @@ prepare(struct launch *launch)
 		status = prepare_output(launch);
 	if (status == 0)
 		status = prepare_library(launch);
+	if (status == 0)
+		status = prepare_allocator(launch);
 	if (status != 0)
 		return status;
-	status = th_launch_target_check(launch->options.command[0], reason, sizeof(reason));
-	return status != 0 ? th_launch_say(status, "%s", reason) : 0;
+	status = th_launch_target_check(
+		launch->options.command[0], launch->program, reason, sizeof(reason));
+	return status != 0 ? th_launch_say(status, "%s", reason) : prepare_preload(launch);
 }
 
 /* --- the child ------------------------------------------------------------------------------ */
 
+/*
+ * A program built with AddressSanitizer ends at once when any library stands in front of its own;
+ * told not to look, it works with ours over it.
+ */
 static int
-set_preload(const char *library)
+set_sanitizer_options(void)
 {
-	const char *before = getenv("LD_PRELOAD");
+	const char *before = getenv("ASAN_OPTIONS");
 	char *value;
 	int result;
 
-	if (before == NULL || *before == '\0')
-		return setenv("LD_PRELOAD", library, 1);
-	if (asprintf(&value, "%s:%s", library, before) < 0)
+	if (asprintf(&value, "%s%sverify_asan_link_order=0", before != NULL ? before : "",
+		    before != NULL && *before != '\0' ? ":" : "") < 0)
 		return -1;
-	result = setenv("LD_PRELOAD", value, 1);
+	result = setenv("ASAN_OPTIONS", value, 1);
 	free(value);
 	return result;
 }
@@ -159,7 +200,8 @@ set_environment(const struct launch *launch)
 {
 	return th_launch_options_export(&launch->options) &&
 	       setenv(OUTPUT_VARIABLE, launch->pattern, 1) == 0 &&
-	       set_preload(launch->library) == 0 && set_root();
+	       setenv("LD_PRELOAD", launch->preload, 1) == 0 && set_root() &&
+	       set_sanitizer_options() == 0;
 }
 
 /* What the parent changes for itself and the child puts back. */
@@ -381,6 +423,7 @@ th_launch_main(int argc, char **argv)
 	status = prepare(&launch);
 	if (status == 0)
 		status = run(&launch);
+	free(launch.preload);
 	free(launch.pattern);
 	return status;
 }

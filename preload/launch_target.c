@@ -30,6 +30,7 @@
 #define SEGMENTS_MAX 512
 
 struct check {
+	char *program; /* the ELF file, PATH_MAX bytes */
 	char *reason;
 	size_t reason_bytes;
 };
@@ -147,8 +148,8 @@ is_dynamic_linker(const char *path)
 }
 
 /* The interpreter of this very program, which is what the library was built for. */
-static bool
-own_interpreter(char path_ret[PATH_MAX])
+bool
+th_launch_target_linker(char path_ret[PATH_MAX])
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	Elf64_Ehdr header;
@@ -168,7 +169,8 @@ check_interpreter(const struct check *check, const char *path, const char *inter
 {
 	char own[PATH_MAX];
 
-	if (!own_interpreter(own) || strcmp(base_name(own), base_name(interpreter)) == 0)
+	if (!th_launch_target_linker(own) ||
+		strcmp(base_name(own), base_name(interpreter)) == 0)
 		return 0;
 	return refuse(check, TH_EXIT_USAGE,
 		"%s: uses another C library (%s) than twinheap was built for (%s)", path,
@@ -180,6 +182,7 @@ check_elf(const struct check *check, const char *path, int fd, const Elf64_Ehdr 
 {
 	char interpreter[PATH_MAX];
 
+	snprintf(check->program, PATH_MAX, "%s", path);
 	if (header->e_ident[EI_CLASS] == ELFCLASS32)
 		return refuse(check, TH_EXIT_USAGE,
 			"%s: a 32-bit program, which cannot load a 64-bit library", path);
@@ -266,12 +269,14 @@ check_file(const struct check *check, const char *path, bool is_interpreter)
 }
 
 int
-th_launch_target_check(const char *command, char *reason_ret, size_t reason_bytes)
+th_launch_target_check(
+	const char *command, char program_ret[PATH_MAX], char *reason_ret, size_t reason_bytes)
 {
-	const struct check check = {reason_ret, reason_bytes};
+	const struct check check = {program_ret, reason_ret, reason_bytes};
 	char path[PATH_MAX];
 	int error = find_command(command, path);
 
+	*program_ret = '\0';
 	return error != 0 ? refuse_errno(&check, command, error)
 			  : check_file(&check, path, false);
 }

@@ -28,7 +28,7 @@ static struct th_operators next;
 
 /* Counted.  A block is taken off the countdown once it is there: new may throw. */
 
-#define N(name, symbol, parameters, arguments, alignment)                                  \
+#define N(name, symbol, parameters, arguments, alignment, ...)                             \
 	static SLOW void *due_##name parameters                                            \
 	{                                                                                  \
 		th_thread.countdown += size;                                               \
@@ -81,7 +81,7 @@ find_in_scope_of(const void *caller, const char *symbol)
 }
 
 /* Out of memory: the runtime of the caller knows its handlers and exceptions. */
-#define N(name, symbol, parameters, arguments, alignment)                       \
+#define N(name, symbol, parameters, arguments, alignment, ...)                  \
 	static void *stand_in_##name parameters                                 \
 	{                                                                       \
 		void *block = allocate(size, alignment);                        \
@@ -110,13 +110,13 @@ TH_OPERATORS_DELETE(D)
 /* Resolution */
 
 /* Not resolved when they return: another thread is about to. */
-#define N(name, symbol, parameters, arguments, alignment) \
-	static SLOW void *start_##name parameters         \
-	{                                                 \
-		th_operators_init();                      \
-		if (th_operators.name == start_##name)    \
-			return stand_in_##name arguments; \
-		return th_operators.name arguments;       \
+#define N(name, symbol, parameters, arguments, alignment, ...) \
+	static SLOW void *start_##name parameters              \
+	{                                                      \
+		th_operators_init();                           \
+		if (th_operators.name == start_##name)         \
+			return stand_in_##name arguments;      \
+		return th_operators.name arguments;            \
 	}
 TH_OPERATORS_NEW(N)
 #undef N
@@ -149,33 +149,25 @@ is_own(const void *found)
 	return found && th_allocator_is_underneath(found);
 }
 
-static void
-free_probe(void *block, size_t alignment)
-{
-	if (alignment && next.delete_aligned)
-		next.delete_aligned(block, alignment);
-	else if (next.delete_one)
-		next.delete_one(block);
-}
-
 /*
  * Whether an operator of the allocator itself calls one of the functions that we count: jemalloc's
  * aligned forms call aligned_alloc, its others nothing.
  */
-#define N(name, symbol, parameters, arguments, is_aligned)          \
-	static SLOW bool is_counted_##name(void)                    \
-	{                                                           \
-		const size_t size = 1, alignment = PROBE_ALIGNMENT; \
-		const char nothrow = 0, *tag = &nothrow;            \
-                                                                    \
-		(void)alignment, (void)tag;                         \
-		th_guard_enter();                                   \
-		uint64_t before = th_thread.countdown;              \
-		void *block = next.name arguments;                  \
-		bool is_counted = th_thread.countdown != before;    \
-		free_probe(block, is_aligned);                      \
-		th_guard_leave();                                   \
-		return is_counted;                                  \
+#define N(name, symbol, parameters, arguments, alignment_or_0, counterpart, its_arguments) \
+	static SLOW bool is_counted_##name(void)                                           \
+	{                                                                                  \
+		const size_t size = 1, alignment = PROBE_ALIGNMENT;                        \
+		const char nothrow = 0, *tag = &nothrow;                                   \
+                                                                                           \
+		(void)alignment, (void)tag;                                                \
+		th_guard_enter();                                                          \
+		uint64_t before = th_thread.countdown;                                     \
+		void *block = next.name arguments;                                         \
+		bool is_counted = th_thread.countdown != before;                           \
+		if (next.counterpart)                                                      \
+			next.counterpart its_arguments;                                    \
+		th_guard_leave();                                                          \
+		return is_counted;                                                         \
 	}
 TH_OPERATORS_NEW(N)
 #undef N

@@ -14,26 +14,27 @@
 #include <stddef.h>
 
 /*
- * N(name, symbol, parameters, arguments, alignment asked for or 0) and
+ * N(name, symbol, parameters, arguments, alignment asked for or 0, what deletes, its arguments) and
  * D(name, symbol, parameters, arguments): every replaceable form of C++17, by its mangled name;
  * `const void *` is a const std::nothrow_t &, an alignment a std::align_val_t.
  */
 #define TH_OPERATORS_NEW(N)                                                                    \
-	N(new_one, _Znwm, (size_t size), (size), 0)                                            \
-	N(new_array, _Znam, (size_t size), (size), 0)                                          \
-	N(new_nothrow, _ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), 0)    \
+	N(new_one, _Znwm, (size_t size), (size), 0, delete_one, (block))                       \
+	N(new_array, _Znam, (size_t size), (size), 0, delete_array, (block))                   \
+	N(new_nothrow, _ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), 0,    \
+		delete_one, (block))                                                           \
 	N(new_array_nothrow, _ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), \
-		0)                                                                             \
+		0, delete_array, (block))                                                      \
 	N(new_aligned, _ZnwmSt11align_val_t, (size_t size, size_t alignment),                  \
-		(size, alignment), alignment)                                                  \
+		(size, alignment), alignment, delete_aligned, (block, alignment))              \
 	N(new_array_aligned, _ZnamSt11align_val_t, (size_t size, size_t alignment),            \
-		(size, alignment), alignment)                                                  \
+		(size, alignment), alignment, delete_array_aligned, (block, alignment))        \
 	N(new_aligned_nothrow, _ZnwmSt11align_val_tRKSt9nothrow_t,                             \
 		(size_t size, size_t alignment, const void *tag), (size, alignment, tag),      \
-		alignment)                                                                     \
+		alignment, delete_aligned, (block, alignment))                                 \
 	N(new_array_aligned_nothrow, _ZnamSt11align_val_tRKSt9nothrow_t,                       \
 		(size_t size, size_t alignment, const void *tag), (size, alignment, tag),      \
-		alignment)
+		alignment, delete_array_aligned, (block, alignment))
 #define TH_OPERATORS_DELETE(D)                                                                \
 	D(delete_one, _ZdlPv, (void *block), (block))                                         \
 	D(delete_array, _ZdaPv, (void *block), (block))                                       \

@@ -64,6 +64,9 @@ enum th_setting_access {
 		0,                                                                             \
 		"which processes to record: those that load a Java VM,\n"                      \
 		"all of them, or only the command itself")                                     \
+	S(ALLOCATOR, 0, "allocator", "TWINHEAP_ALLOCATOR", TEXT, OPTION, "NAME", "", 0, 0,     \
+		"allocator to put underneath: jemalloc, tcmalloc,\n"                           \
+		"mimalloc, or the path of one")                                                \
 	S(MAX_LOG, 0, "", "TWINHEAP_MAX_LOG", SIZE, VARIABLE, "BYTES", "1G", TH_MAX_LOG_MIN,   \
 		INT64_MAX, "size at which a log ends")                                         \
 	S(SEED, 0, "", "TWINHEAP_SEED", NUMBER, VARIABLE, "N", "", 0, UINT64_MAX,              \

@@ -9,11 +9,11 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-#define N(name, symbol, parameters, arguments, alignment) \
-	EXPORT void *symbol parameters;                   \
-	void *symbol parameters                           \
-	{                                                 \
-		return th_operators.name arguments;       \
+#define N(name, symbol, parameters, arguments, ...) \
+	EXPORT void *symbol parameters;             \
+	void *symbol parameters                     \
+	{                                           \
+		return th_operators.name arguments; \
 	}
 TH_OPERATORS_NEW(N)
 #undef N

@@ -9,48 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tests/e2e/dump.h"
+#include "tests/e2e/allocators.h"
 
-#define PROGRAM(name) TH_TEST_BUILD "/tests/programs/" name
-#define CALLS PROGRAM("allocator_calls")
-#define FORWARD_NEW TH_TEST_BUILD "/libtwinheap-new.so"
-#define FORWARD_MALLOCX TH_TEST_BUILD "/libtwinheap-mallocx.so"
 /* What the program keeps; see there. */
 #define KEPT_OBJECTS 100
 
-struct allocator {
-	const char *name; /* as `run --allocator` takes it */
-	const char *path;
-	bool has_mallocx;
-};
-
-static const struct allocator allocators[] = {
-	{"jemalloc", "libjemalloc.so.2", true},
-	{"tcmalloc", "libtcmalloc_minimal.so.4", false},
-	{"mimalloc", "libmimalloc.so.2", false},
-};
-
-/* --- helpers ---------------------------------------------------------------------------------- */
-
-/* Where Debian has it; NULL: nowhere.  To be freed. */
-static char *
-path_of(const struct allocator *allocator)
-{
-#if defined(__x86_64__)
-	char *path = th_format("/usr/lib/x86_64-linux-gnu/%s", allocator->path);
-#else
-	char *path = th_format("/usr/lib/aarch64-linux-gnu/%s", allocator->path);
-#endif
-
-	if (access(path, R_OK) == 0)
-		return path;
-	free(path);
-	return NULL;
-}
-
-static const struct allocator *
+static const struct th_allocator *
 allocator_of(void **state)
 {
 	return *state;
@@ -60,13 +25,22 @@ allocator_of(void **state)
 static char *
 path_or_skip(void **state)
 {
-	char *path = path_of(allocator_of(state));
+	char *path = th_allocator_path(allocator_of(state));
 
 	if (!path) {
 		print_message("%s is not installed\n", allocator_of(state)->name);
 		skip();
 	}
 	return path;
+}
+
+/* The libraries of ours that belong over an allocator, and the allocator; to be freed. */
+static char *
+over(const struct th_allocator *allocator, const char *path)
+{
+	return th_format("%s:%s:%s%s%s", TH_LIBRARY, TH_FORWARD_NEW,
+		allocator->has_mallocx ? TH_FORWARD_MALLOCX : "",
+		allocator->has_mallocx ? ":" : "", path);
 }
 
 static void
@@ -82,54 +56,10 @@ record(const char *const *command, const char *preload, struct th_recording *ret
 	free(variable);
 }
 
-static double
-truth(const struct th_recording *recording, const char *key)
-{
-	return json_number_value(json_object_get(json_array_get(recording->truth, 0), key));
-}
-
 static bool
 sees_mallocx(const struct th_recording *recording)
 {
 	return json_is_true(json_object_get(json_array_get(recording->truth, 0), "mallocx"));
-}
-
-/* Whether the summary has a line with this text. */
-static bool
-says(const struct th_recording *recording, const char *text)
-{
-	char *summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording->log));
-	bool found = strstr(summary, text) != NULL;
-
-	free(summary);
-	return found;
-}
-
-static double
-count_of(const struct th_recording *recording, const char *event)
-{
-	struct th_dump dump;
-	double found;
-
-	th_dump_init(&dump, recording->log);
-	found = (double)th_dump_count(&dump, event);
-	th_dump_deinit(&dump);
-	return found;
-}
-
-static double
-native(const struct th_recording *recording, const char *value)
-{
-	return th_recording_total(recording, "native", value).estimate;
-}
-
-/* The libraries of ours that belong over an allocator, and the allocator; to be freed. */
-static char *
-over(const struct allocator *allocator, const char *path)
-{
-	return th_format("%s:%s:%s%s%s", TH_LIBRARY, FORWARD_NEW,
-		allocator->has_mallocx ? FORWARD_MALLOCX : "",
-		allocator->has_mallocx ? ":" : "", path);
 }
 
 /* --- underneath ------------------------------------------------------------------------------- */
@@ -140,18 +70,17 @@ check_all_is_seen(const char *preload)
 {
 	struct th_recording none, all;
 
-	record(TH_WORDS(CALLS, "none"), preload, &none);
-	record(TH_WORDS(CALLS, "all"), preload, &all);
-	assert_true(truth(&all, "bytes") > 0);
-	assert_true(native(&all, "alloc_bytes") - native(&none, "alloc_bytes") ==
-		    truth(&all, "bytes"));
-	assert_true(native(&all, "alloc_objects") - native(&none, "alloc_objects") ==
-		    truth(&all, "objects"));
-	assert_true(count_of(&all, "native_free") - count_of(&none, "native_free") ==
-		    truth(&all, "frees"));
-	assert_true(native(&all, "live_objects") - native(&none, "live_objects") ==
-		    truth(&all, "objects") - truth(&all, "frees"));
-	assert_true(truth(&all, "objects") - truth(&all, "frees") == KEPT_OBJECTS);
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &none);
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "all"), preload, &all);
+	th_allocators_check_exact(&all, &none);
+	assert_true(th_allocators_count(&all, "native_free") -
+			    th_allocators_count(&none, "native_free") ==
+		    th_allocators_truth(&all, "frees"));
+	assert_true(th_allocators_native(&all, "live_objects") -
+			    th_allocators_native(&none, "live_objects") ==
+		    KEPT_OBJECTS);
+	assert_true(th_allocators_truth(&all, "objects") - th_allocators_truth(&all, "frees") ==
+		    KEPT_OBJECTS);
 	assert_string_equal(all.outcome.errors, "");
 	th_recording_deinit(&none);
 	th_recording_deinit(&all);
@@ -173,8 +102,8 @@ static void
 all_is_seen_in_another_order(void **state)
 {
 	char *path = path_or_skip(state);
-	char *preload = th_format("%s:%s:%s:%s", FORWARD_NEW,
-		allocator_of(state)->has_mallocx ? FORWARD_MALLOCX : "", TH_LIBRARY, path);
+	char *preload = th_format("%s:%s:%s:%s", TH_FORWARD_NEW,
+		allocator_of(state)->has_mallocx ? TH_FORWARD_MALLOCX : "", TH_LIBRARY, path);
 
 	check_all_is_seen(preload);
 	free(preload);
@@ -189,15 +118,17 @@ sampled_totals_are_exact(void **state)
 	char *variable = th_format("LD_PRELOAD=%s", preload);
 	struct th_recording none, all;
 
-	record(TH_WORDS(CALLS, "none"), preload, &none);
-	th_recording_run(&(struct th_recording_plan){.arguments = TH_WORDS(CALLS, "all"),
-				 .settings = TH_WORDS(
-					 variable, "TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1")},
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &none);
+	th_recording_run(
+		&(struct th_recording_plan){.arguments = TH_WORDS(TH_ALLOCATOR_CALLS, "all"),
+			.settings = TH_WORDS(
+				variable, "TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1")},
 		&all);
 	th_recording_load(&all);
 	assert_true(th_recording_total(&all, "native", "alloc_bytes").exact);
-	assert_true(native(&all, "alloc_bytes") - native(&none, "alloc_bytes") ==
-		    truth(&all, "bytes"));
+	assert_true(th_allocators_native(&all, "alloc_bytes") -
+			    th_allocators_native(&none, "alloc_bytes") ==
+		    th_allocators_truth(&all, "bytes"));
 	th_recording_deinit(&none);
 	th_recording_deinit(&all);
 	free(variable);
@@ -213,13 +144,15 @@ exceptions_of_new(void **state)
 	char *preload = over(allocator_of(state), path);
 	struct th_recording none, throwing;
 
-	record(TH_WORDS(CALLS, "none"), preload, &none);
-	record(TH_WORDS(CALLS, "throw"), preload, &throwing);
-	double objects = count_of(&throwing, "native_free") - count_of(&none, "native_free");
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &none);
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "throw"), preload, &throwing);
+	double objects = th_allocators_count(&throwing, "native_free") -
+			 th_allocators_count(&none, "native_free");
 	/* Each exception is a block of the C++ runtime. */
-	assert_true(objects >= truth(&throwing, "objects"));
-	assert_true(native(&throwing, "live_bytes") == native(&none, "live_bytes"));
-	assert_true(native(&throwing, "alloc_bytes") < 16e6);
+	assert_true(objects >= th_allocators_truth(&throwing, "objects"));
+	assert_true(th_allocators_native(&throwing, "live_bytes") ==
+		    th_allocators_native(&none, "live_bytes"));
+	assert_true(th_allocators_native(&throwing, "alloc_bytes") < 16e6);
 	th_recording_deinit(&none);
 	th_recording_deinit(&throwing);
 	free(preload);
@@ -234,10 +167,13 @@ operators_unseen_are_told(void **state)
 	char *preload = th_format("%s:%s", TH_LIBRARY, path);
 	struct th_recording recording;
 
-	record(TH_WORDS(CALLS, "all"), preload, &recording);
-	assert_true(says(&recording, "goes unseen, and with it what C++ allocates"));
-	assert_int_equal(says(&recording, "mallocx of "), allocator_of(state)->has_mallocx);
-	assert_true(native(&recording, "alloc_bytes") < truth(&recording, "bytes"));
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "all"), preload, &recording);
+	assert_true(
+		th_allocators_says(&recording, "goes unseen, and with it what C++ allocates"));
+	assert_int_equal(th_allocators_says(&recording, "mallocx of "),
+		allocator_of(state)->has_mallocx);
+	assert_true(th_allocators_native(&recording, "alloc_bytes") <
+		    th_allocators_truth(&recording, "bytes"));
 	assert_string_equal(recording.outcome.errors, "");
 	th_recording_deinit(&recording);
 	free(preload);
@@ -253,9 +189,9 @@ the_allocator_is_named(void **state)
 	char *line = th_format("malloc is that of %s\n", path);
 	struct th_recording recording;
 
-	record(TH_WORDS(CALLS, "none"), preload, &recording);
-	assert_true(says(&recording, line));
-	assert_false(says(&recording, "unseen"));
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &recording);
+	assert_true(th_allocators_says(&recording, line));
+	assert_false(th_allocators_says(&recording, "unseen"));
 	th_recording_deinit(&recording);
 	free(line);
 	free(preload);
@@ -270,7 +206,7 @@ nobody_is_taken_for_jemalloc(void **state)
 	char *preload = over(allocator_of(state), path);
 	struct th_recording recording;
 
-	record(TH_WORDS(CALLS, "none"), preload, &recording);
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &recording);
 	assert_int_equal(sees_mallocx(&recording), allocator_of(state)->has_mallocx);
 	th_recording_deinit(&recording);
 	free(preload);
@@ -288,11 +224,11 @@ in_front_of_us(void **state)
 	char *line = th_format("the malloc of %s stands in front of the library", path);
 	struct th_recording recording;
 
-	record(TH_WORDS(CALLS, "common"), preload, &recording);
-	assert_true(says(&recording, line));
+	record(TH_WORDS(TH_ALLOCATOR_CALLS, "common"), preload, &recording);
+	assert_true(th_allocators_says(&recording, line));
 	assert_non_null(strstr(recording.outcome.errors, line));
-	assert_true(says(&recording, "name libtwinheap.so first in LD_PRELOAD"));
-	assert_true(count_of(&recording, "native_alloc") == 0);
+	assert_true(th_allocators_says(&recording, "name libtwinheap.so first in LD_PRELOAD"));
+	assert_true(th_allocators_count(&recording, "native_alloc") == 0);
 	th_recording_deinit(&recording);
 	free(line);
 	free(preload);
@@ -309,8 +245,8 @@ fork_storm(void **state)
 	char *preload = over(allocator_of(state), path);
 	struct th_recording recording;
 
-	record(TH_WORDS(PROGRAM("process_children"), "storm", "100"), preload, &recording);
-	assert_true(count_of(&recording, "native_alloc") > 0);
+	record(TH_WORDS(TH_PROGRAM("process_children"), "storm", "100"), preload, &recording);
+	assert_true(th_allocators_count(&recording, "native_alloc") > 0);
 	th_recording_deinit(&recording);
 	free(preload);
 	free(path);
@@ -323,10 +259,11 @@ threads_are_exact(void **state)
 	char *preload = over(allocator_of(state), path);
 	struct th_recording none, all;
 
-	record(TH_WORDS(PROGRAM("native_threads"), "200", "8", "0"), preload, &none);
-	record(TH_WORDS(PROGRAM("native_threads"), "200", "8", "20"), preload, &all);
-	assert_true(native(&all, "alloc_bytes") - native(&none, "alloc_bytes") ==
-		    truth(&all, "bytes"));
+	record(TH_WORDS(TH_PROGRAM("native_threads"), "200", "8", "0"), preload, &none);
+	record(TH_WORDS(TH_PROGRAM("native_threads"), "200", "8", "20"), preload, &all);
+	assert_true(th_allocators_native(&all, "alloc_bytes") -
+			    th_allocators_native(&none, "alloc_bytes") ==
+		    th_allocators_truth(&all, "bytes"));
 	th_recording_deinit(&none);
 	th_recording_deinit(&all);
 	free(preload);
@@ -343,22 +280,23 @@ threads_of_the_allocator(void **state)
 	struct th_recording recording;
 
 	th_recording_run(
-		&(struct th_recording_plan){.arguments = TH_WORDS(CALLS, "all"),
+		&(struct th_recording_plan){.arguments = TH_WORDS(TH_ALLOCATOR_CALLS, "all"),
 			.settings = TH_WORDS(variable, "TWINHEAP_INTERVAL=0",
 				"MALLOC_CONF=background_thread:true,dirty_decay_ms:1")},
 		&recording);
 	th_recording_load(&recording);
-	assert_true(native(&recording, "alloc_bytes") >= truth(&recording, "bytes"));
+	assert_true(th_allocators_native(&recording, "alloc_bytes") >=
+		    th_allocators_truth(&recording, "bytes"));
 	th_recording_deinit(&recording);
 	free(variable);
 	free(preload);
 	free(path);
 }
 
-#define OVER(function, name, number)                           \
-	{                                                      \
-#		function " over " name, function, NULL, NULL, \
-			(void *)(uintptr_t)&allocators[number] \
+#define OVER(function, name, number)                              \
+	{                                                         \
+#		function " over " name, function, NULL, NULL,    \
+			(void *)(uintptr_t)&th_allocators[number] \
 	}
 #define OVER_JEMALLOC(function) OVER(function, "jemalloc", 0)
 #define OVER_TCMALLOC(function) OVER(function, "tcmalloc", 1)

@@ -98,7 +98,7 @@ functions_of_c(size_t size)
 	if (posix_memalign(&block, 128, size) == 0)
 		std::free(given(got(block, size, 128)));
 	std::free(given(got(memalign(128, size), size, 128)));
-	std::free(given(got(aligned_alloc(64, size), size, 64)));
+	std::free(given(got(aligned_alloc(64, 64 * size), 64 * size, 64)));
 	std::free(given(got(valloc(size), size, 4096)));
 	if (has_pvalloc)
 		std::free(given(got(pvalloc(size), size, 4096)));

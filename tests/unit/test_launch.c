@@ -183,9 +183,10 @@ assert_refused(int status, const char *why)
 static bool
 can_start_commands(void)
 {
+	char program[PATH_MAX];
 	char reason[PATH_MAX];
 
-	return th_launch_target_check("sh", reason, sizeof(reason)) == 0;
+	return th_launch_target_check("sh", program, reason, sizeof(reason)) == 0;
 }
 
 static int
