@@ -19,6 +19,7 @@ struct speedscope {
 	const struct th_profile *profile;
 	struct th_map frames; /* number of a frame -> its index in the file */
 	uint32_t internal_frame;
+	uint32_t *order; /* rows, so that stacks with the same beginning are neighbours */
 };
 
 struct figure {
@@ -122,6 +123,41 @@ print_stack(const struct speedscope *speedscope, const struct th_row *row)
 	fputc(']', speedscope->file);
 }
 
+static int
+compare_rows(const void *a, const void *b, void *data)
+{
+	const struct th_profile *profile = data;
+	const struct th_row *left = &profile->rows[*(const uint32_t *)a];
+	const struct th_row *right = &profile->rows[*(const uint32_t *)b];
+	struct th_path x = th_paths_get(profile->paths, left->path);
+	struct th_path y = th_paths_get(profile->paths, right->path);
+
+	if (left->shows_internal != right->shows_internal)
+		return left->shows_internal ? 1 : -1;
+	for (uint32_t i = 0; i < x.count && i < y.count; i++) {
+		if (x.frames[i] != y.frames[i])
+			return x.frames[i] < y.frames[i] ? -1 : 1;
+	}
+	if (x.count != y.count)
+		return x.count < y.count ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+/* The program shows stacks in the order of the file and puts equal neighbours together. */
+static void
+order_rows(struct speedscope *speedscope)
+{
+	const struct th_profile *profile = speedscope->profile;
+	size_t count = profile->rows_count;
+
+	speedscope->order = th_allocate(count, sizeof(*speedscope->order));
+	for (uint32_t i = 0; i < count; i++)
+		speedscope->order[i] = i;
+	if (count)
+		qsort_r(speedscope->order, count, sizeof(*speedscope->order), compare_rows,
+			(void *)(uintptr_t)profile);
+}
+
 static bool
 is_shown(const struct th_row *row, enum th_heap heap, enum th_view_value value)
 {
@@ -137,7 +173,7 @@ print_rows(const struct speedscope *speedscope, enum th_heap heap, enum th_view_
 	double sum = 0;
 
 	for (size_t i = 0; i < speedscope->profile->rows_count; i++) {
-		const struct th_row *row = &speedscope->profile->rows[i];
+		const struct th_row *row = &speedscope->profile->rows[speedscope->order[i]];
 
 		if (!is_shown(row, heap, value))
 			continue;
@@ -202,6 +238,7 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	char *name = filters[0] ? th_format_new("%s (%s)", command, filters)
 				: th_format_new("%s", command);
 
+	order_rows(&speedscope);
 	fputs("{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
 	      "\",\n\"name\":",
 		file);
@@ -212,6 +249,7 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	print_profiles(&speedscope);
 	fputs("]}\n", file);
 	th_map_deinit(&speedscope.frames);
+	free(speedscope.order);
 	free(name);
 	free(filters);
 	free(command);

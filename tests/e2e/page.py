@@ -10,6 +10,7 @@ A case ends with status 0 and a line of what it saw, or with a traceback.  Error
 browser's console fail every case.
 """
 
+import base64
 import json
 import pathlib
 import shutil
@@ -476,6 +477,55 @@ def case_hostile(browser, page, report):
     assert browser.run("return document.querySelectorAll('script').length;") == 3
     assert browser.run("return document.querySelectorAll('img, b b').length;") == 0
     return "%d names" % len(names)
+
+
+def wait_for(browser, script, what):
+    """The first value of a script that is something."""
+    end = time.time() + PATIENCE
+    while time.time() < end:
+        found = browser.run(script)
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("no " + what)
+
+
+UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+def case_speedscope(browser, page, report):
+    """PAGE is the page of speedscope; it reads our file and sums up as our report does."""
+    exported = pathlib.Path(LOG)
+    name = json.loads(exported.read_text(encoding="utf-8"))["name"]
+    script = exported.with_suffix(".js")
+    script.write_text(
+        "speedscope.loadFileFromBase64(%s, %s)"
+        % (json.dumps("x.json"), json.dumps(base64.b64encode(exported.read_bytes()).decode())),
+        encoding="ascii",
+    )
+    browser.open(page, "#localProfilePath=" + str(script))
+    title = "return document.title.startsWith(%s);" % json.dumps(name)
+    wait_for(browser, title, "profile of that name")
+    heading = "return document.body.innerText.includes('Java heap: allocated bytes (1/10)');"
+    wait_for(browser, heading, "first of ten profiles")
+    browser.keys("3")  # the table of functions: total, self, name
+    lines = wait_for(
+        browser,
+        "return [...document.querySelectorAll('table tr')].slice(1)"
+        ".map((line) => [...line.cells].map((cell) => cell.innerText));",
+        "table",
+    )
+    expected = {}
+    for stack in report["stacks"]:
+        if stack["heap"] == "java":
+            leaf = stack["frames"][-1]["name"]
+            expected[leaf] = expected.get(leaf, 0) + stack["alloc_bytes"]["estimate"]
+    largest = max(expected, key=expected.get)
+    own = [line[1] for line in lines if line[2] == largest][0]
+    number, unit = own.split()[:2]
+    found = float(number) * UNITS[unit]
+    assert abs(found - expected[largest]) <= 0.006 * UNITS[unit], (own, expected[largest])
+    return "%s: %s" % (largest, own)
 
 
 def case_large(browser, page, report):

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PAGE TH_TEST_SOURCE "/tests/e2e/page.py"
+
 /* Later releases of Go build pprof when it is first asked for. */
 #define PPROF_SECONDS 400
 
@@ -242,6 +244,34 @@ test_speedscope_totals(void **state)
 	free(path);
 }
 
+/* The real page of speedscope, in a browser: name, profiles and sums are ours. */
+static void
+test_speedscope_page(void **state)
+{
+	char *index = cached("speedscope-1.22.2/dist/release/index.html");
+	struct th_outcome outcome;
+
+	(void)state;
+	skip_without(index);
+	th_command_run(&(struct th_command){.arguments = TH_WORDS("python3", PAGE, "--check")},
+		&outcome);
+	int status = outcome.status;
+	th_outcome_deinit(&outcome);
+	if (status) {
+		print_message("chromium or chromedriver is missing\n");
+		skip();
+	}
+	char *path = export_as("speedscope");
+	char *report = export_as("json");
+	char *said = th_command_output(
+		TH_WORDS("python3", PAGE, "speedscope", index, report, TH_TOOL, path));
+	print_message("%s", said);
+	free(said);
+	free(report);
+	free(path);
+	free(index);
+}
+
 static void
 test_inferno(void **state)
 {
@@ -269,6 +299,7 @@ main(void)
 		cmocka_unit_test(test_pprof_places),
 		cmocka_unit_test(test_speedscope_schema),
 		cmocka_unit_test(test_speedscope_totals),
+		cmocka_unit_test(test_speedscope_page),
 		cmocka_unit_test(test_inferno),
 	};
 
