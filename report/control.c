@@ -485,8 +485,7 @@ print_row(pid_t pid, const char *path)
 		return;
 	}
 	char *command = th_running_command(pid);
-	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid,
-		target.header.state == TH_LOG_COMPLETE ? "stopped" : state_of(&target.header),
+	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid, state_of(&target.header),
 		th_format_seconds(seconds_recorded(&target.header)).text,
 		th_format_count(samples(&target.header)).text,
 		th_format_number((double)target.header.tail, TH_UNIT_BYTES).text);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/changes.h"
 
 /*
  * Old survivors out of the later half that growth must rest on.  Five without a death are also
@@ -384,12 +385,17 @@ bytes_in(const struct th_estimator *sum)
 	return sum->bytes.seen + sum->bytes.unseen;
 }
 
+/* Of the time in which the heap was sampled. */
 static double
-seconds_of_growth(const struct th_horizon *horizon)
+seconds_of_growth(const struct look *look)
 {
-	return horizon->horizon > horizon->warm
-		       ? (double)(horizon->horizon - horizon->warm) / 1e9
-		       : 0;
+	const struct th_horizon *horizon = look->evidence->horizon;
+
+	if (horizon->horizon <= horizon->warm)
+		return 0;
+	return (double)th_changes_sampled(look->profile->recording, look->evidence->heap,
+		       horizon->warm, horizon->horizon) /
+	       1e9;
 }
 
 static void
@@ -398,7 +404,7 @@ set_points(struct look *look)
 	struct th_evidence *evidence = look->evidence;
 	const struct sums *sums = &look->sums;
 	double allocated = objects_of(&sums->allocated);
-	double seconds = seconds_of_growth(evidence->horizon);
+	double seconds = seconds_of_growth(look);
 
 	evidence->live = bytes_in(&sums->live);
 	evidence->live_samples = sums->live.samples;
@@ -422,7 +428,7 @@ set_intervals(struct look *look)
 	evidence->live_objects = th_profile_objects(
 		look->profile, evidence->heap, TH_MEASURE_LIVE, &look->sums.live);
 	evidence->growth = per_second(difference(look, &look->sums.gained, &look->sums.lost),
-		seconds_of_growth(evidence->horizon));
+		seconds_of_growth(look));
 }
 
 void

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/changes.h"
 
 /* What holds less than this part of a heap's live bytes, and has few samples, is not listed. */
 #define LEAST_PART 0.005
@@ -386,8 +387,11 @@ static double
 hidden_growth(const struct th_leaks *leaks, enum th_heap heap)
 {
 	const struct th_horizon *horizon = &leaks->horizons[heap];
-	double seconds = (double)(horizon->horizon - horizon->start) / 1e9 -
-			 (double)(horizon->middle - horizon->start) / 1e9;
+	uint64_t sampled = horizon->horizon > horizon->middle
+				   ? th_changes_sampled(leaks->profile->recording, heap,
+					     horizon->middle, horizon->horizon)
+				   : 0;
+	double seconds = (double)sampled / 1e9;
 
 	return seconds > 0 ? HIDDEN_INTERVALS * (double)leaks->profile->heaps[heap].interval /
 				     seconds

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/changes.h"
 #include "report/java_names.h"
 
 #define INTERNAL_GROUP "[JVM-internal]"
@@ -352,6 +353,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 
 	profile->recording = recording;
 	profile->options = options;
+	th_changes_tell(recording, warn, warn_data);
 	profile->frames = th_frames_create(recording, warn, warn_data);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_special_function(

@@ -56,7 +56,8 @@ struct th_profile {
 
 /*
  * Sums up the samples that the options select.  Recording and options must outlive the profile;
- * `warn` is told about modules without symbols, once each. [offline]
+ * `warn` is told what the recording leaves out, and about modules without symbols, once each.
+ * [offline]
  */
 struct th_profile *th_profile_create(const struct th_recording *recording,
 	const struct th_options *options, th_symbols_warn *warn, void *warn_data);

@@ -141,6 +141,14 @@ struct th_mark_info {
 	struct th_text name;
 };
 
+/* Something that was asked for while it ran; see TH_EVENT_CONTROL. */
+struct th_change_info {
+	uint64_t time;
+	uint64_t value;
+	struct th_text name;
+	struct th_text text;
+};
+
 struct th_heap_use_info {
 	uint64_t time;
 	uint64_t used;
@@ -240,6 +248,7 @@ struct th_recording {
 	TH_ARRAY(struct th_heap_use_info, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 	TH_ARRAY(struct th_mark_info, marks);
+	TH_ARRAY(struct th_change_info, changes); /* in order */
 
 	/* Resident memory; rows and figures belong to the account whose number they hold. */
 	TH_ARRAY(struct th_decoded_resident, residents);

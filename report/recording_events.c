@@ -377,8 +377,12 @@ static bool
 on_control(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
 {
+	struct th_change_info change = {event->control.time, event->control.value,
+		event->control.name, event->control.text};
+
 	(void)record;
-	saw_time(recording, event->control.time);
+	th_array_append(recording, changes, change);
+	saw_time(recording, change.time);
 	return true;
 }
 

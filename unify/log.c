@@ -355,12 +355,19 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	return offset;
 }
 
+/* What goes on in a process whose recording was ended is no business of a complete log. */
+static bool
+takes_counts(const struct th_log_header *header)
+{
+	return header && th_load_relaxed(&header->state) == TH_LOG_RECORDING;
+}
+
 void
 th_log_count(enum th_log_counter counter, uint64_t amount)
 {
 	struct th_log_header *header = th_log_header();
 
-	if (header)
+	if (takes_counts(header))
 		th_add_relaxed(&header->counters[counter], amount);
 }
 
@@ -369,7 +376,7 @@ th_log_set_counter(enum th_log_counter counter, uint64_t value)
 {
 	struct th_log_header *header = th_log_header();
 
-	if (header)
+	if (takes_counts(header))
 		th_store_relaxed(&header->counters[counter], value);
 }
 

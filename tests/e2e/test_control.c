@@ -225,6 +225,30 @@ selected_bytes(const struct th_recording *recording, const char *from, const cha
 	return bytes;
 }
 
+/* One recording at two of its marks: what both sides say stands in the difference. */
+static void
+diff_at_marks(const char *log)
+{
+	char *early = th_format("%s@mark:early", log);
+	char *late = th_format("%s@mark:late", log);
+	char *none = th_format("%s@mark:none", log);
+	struct th_outcome outcome;
+
+	char *text = th_command_output(
+		TH_WORDS(TH_TOOL, "diff", "--value", "alloc-bytes", early, late));
+	assert_non_null(strstr(text, "Surge.large"));
+	free(text);
+	th_command_run(
+		&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "diff", early, none)},
+		&outcome);
+	assert_int_equal(outcome.status, 2);
+	assert_non_null(strstr(outcome.errors, "has no mark \"none\""));
+	th_outcome_deinit(&outcome);
+	free(early);
+	free(late);
+	free(none);
+}
+
 /* Marks cut a recording where they were set: the pace before and after the second differs. */
 static void
 marks_cut(const struct th_jdk *jdk)
@@ -251,6 +275,7 @@ marks_cut(const struct th_jdk *jdk)
 	/* A second each of six, at an even pace, up to the speed of the machine. */
 	assert_true(early > whole / 24 && early < whole / 2);
 	assert_true(late > whole / 24 && late < whole / 2);
+	diff_at_marks(recording.log);
 	th_command_run(&(struct th_command){.arguments = TH_WORDS(TH_TOOL, "summary", "--from",
 						    "mark:none", recording.log)},
 		&outcome);

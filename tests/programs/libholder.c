@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tiny agent that samples the Java heap itself.  Only one agent of a VM may: whoever comes
- * second has to live without.  Prints at the end how many samples it got.
+ * second has to live without.  Prints at the end how many samples it got.  With the option
+ * "later" it samples when Holder.java says so.
  */
 #include <jvmti.h>
 #include <stdio.h>
+#include <string.h>
 
 static long samples;
+static jvmtiEnv *jvmti;
+static const jvmtiCapabilities wanted = {.can_generate_sampled_object_alloc_events = 1};
+
+JNIEXPORT jboolean JNICALL Java_Holder_take(JNIEnv *env, jclass type);
+JNIEXPORT void JNICALL Java_Holder_give(JNIEnv *env, jclass type);
 
 static void JNICALL
-on_sample(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
+on_sample(
+	jvmtiEnv *caller, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
 {
-	(void)jvmti;
+	(void)caller;
 	(void)env;
 	(void)thread;
 	(void)object;
@@ -20,22 +28,42 @@ on_sample(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass t
 	__atomic_fetch_add(&samples, 1, __ATOMIC_RELAXED);
 }
 
+static jboolean
+take(void)
+{
+	return !(*jvmti)->AddCapabilities(jvmti, &wanted) &&
+	       !(*jvmti)->SetEventNotificationMode(
+		       jvmti, JVMTI_ENABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL);
+}
+
+JNIEXPORT jboolean JNICALL
+Java_Holder_take(JNIEnv *env, jclass type)
+{
+	(void)env;
+	(void)type;
+	return take();
+}
+
+JNIEXPORT void JNICALL
+Java_Holder_give(JNIEnv *env, jclass type)
+{
+	(void)env;
+	(void)type;
+	(*jvmti)->SetEventNotificationMode(
+		jvmti, JVMTI_DISABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL);
+	(*jvmti)->RelinquishCapabilities(jvmti, &wanted);
+}
+
 JNIEXPORT jint JNICALL
 Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
-	const jvmtiCapabilities wanted = {.can_generate_sampled_object_alloc_events = 1};
 	const jvmtiEventCallbacks callbacks = {.SampledObjectAlloc = on_sample};
-	jvmtiEnv *jvmti;
 
-	(void)options;
 	(void)reserved;
 	if ((*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK ||
-		(*jvmti)->AddCapabilities(jvmti, &wanted) ||
-		(*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof(callbacks)) ||
-		(*jvmti)->SetEventNotificationMode(
-			jvmti, JVMTI_ENABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL))
+		(*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof(callbacks)))
 		return JNI_ERR;
-	return JNI_OK;
+	return (options && !strcmp(options, "later")) || take() ? JNI_OK : JNI_ERR;
 }
 
 JNIEXPORT void JNICALL

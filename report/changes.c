@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/changes.h"
+
+#include <stdlib.h>
+
+#include "report/allocate.h"
+#include "report/format.h"
+
+/* What is sampled at some time. */
+struct state {
+	bool is_paused;
+	uint64_t heaps; /* bits 1 << enum th_heap */
+};
+
+static struct state
+state_at_start(const struct th_recording *recording)
+{
+	struct th_text heaps = th_recording_setting(recording, "TWINHEAP_HEAPS");
+	uint64_t java = 1u << TH_HEAP_JAVA;
+	uint64_t native = 1u << TH_HEAP_NATIVE;
+
+	if (heaps.bytes && th_text_equals(heaps, "java"))
+		native = 0;
+	if (heaps.bytes && th_text_equals(heaps, "native"))
+		java = 0;
+	return (struct state){.heaps = java | native};
+}
+
+static void
+apply(struct state *state, const struct th_change_info *change)
+{
+	if (th_text_equals(change->name, "paused"))
+		state->is_paused = change->value;
+	else if (th_text_equals(change->name, "heaps"))
+		state->heaps = change->value;
+}
+
+static bool
+samples(const struct state *state, enum th_heap heap)
+{
+	/* Mapped memory goes with the C heap. */
+	unsigned bit = heap == TH_HEAP_JAVA ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
+
+	return !state->is_paused && state->heaps >> bit & 1;
+}
+
+static uint64_t
+clamp(uint64_t time, uint64_t from, uint64_t to)
+{
+	if (time < from)
+		return from;
+	return time < to ? time : to;
+}
+
+uint64_t
+th_changes_sampled(
+	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
+{
+	struct state state = state_at_start(recording);
+	uint64_t last = from;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		uint64_t time = clamp(recording->changes[i].time, last, to);
+
+		sum += samples(&state, heap) ? time - last : 0;
+		last = time;
+		apply(&state, &recording->changes[i]);
+	}
+	return sum + (samples(&state, heap) && to > last ? to - last : 0);
+}
+
+/* Telling */
+
+struct listener {
+	void (*warn)(void *data, const char *text);
+	void *data;
+};
+
+static void
+tell(const struct listener *listener, char *text)
+{
+	listener->warn(listener->data, text);
+	free(text);
+}
+
+static uint64_t
+paused_time(const struct th_recording *recording)
+{
+	struct state state = {0};
+	uint64_t since = 0;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		const struct th_change_info *change = &recording->changes[i];
+		bool was_paused = state.is_paused;
+
+		apply(&state, change);
+		if (state.is_paused && !was_paused)
+			since = change->time;
+		else if (was_paused && !state.is_paused)
+			sum += change->time - since;
+	}
+	return sum + (state.is_paused ? recording->end - since : 0);
+}
+
+static void
+tell_of_threads(const struct listener *listener, struct th_text expression, double seconds)
+{
+	char *text;
+
+	if (!expression.length && seconds > 0) {
+		tell(listener, th_format_new("from second %.4g on all threads are sampled and "
+					     "counted",
+				       seconds));
+		return;
+	}
+	if (!expression.length)
+		return;
+	text = th_text_clean(expression);
+	if (seconds > 0)
+		tell(listener, th_format_new("from second %.4g on only threads matching %s are "
+					     "sampled and counted",
+				       seconds, text));
+	else
+		tell(listener, th_format_new("only threads matching %s are sampled and counted",
+				       text));
+	free(text);
+}
+
+static void
+tell_of_change(const struct listener *listener, const struct th_recording *recording,
+	const struct th_change_info *change)
+{
+	double seconds = (double)(change->time - recording->start) / 1e9;
+
+	if (th_text_equals(change->name, "threads"))
+		tell_of_threads(listener, change->text, seconds);
+	if (th_text_equals(change->name, "heaps")) {
+		char *text = th_text_clean(change->text);
+
+		tell(listener, th_format_new("from second %.4g on sampled: %s%s", seconds, text,
+				       th_text_equals(change->text, "both") ? " heaps"
+									    : " heap only"));
+		free(text);
+	}
+	if (th_text_equals(change->name, "stop"))
+		tell(listener, th_format_new("the recording was stopped after %.4g s; the "
+					     "process went on",
+				       seconds));
+}
+
+void
+th_changes_tell(const struct th_recording *recording,
+	void (*warn)(void *data, const char *text), void *data)
+{
+	const struct listener listener = {warn, data};
+	uint64_t paused = paused_time(recording);
+
+	if (!warn)
+		return;
+	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
+	if (paused)
+		tell(&listener,
+			th_format_new("paused for %s of %s: what was allocated then "
+				      "counts nowhere",
+				th_format_seconds((double)paused / 1e9).text,
+				th_format_seconds(th_recording_duration(recording)).text));
+	for (size_t i = 0; i < recording->changes_count; i++)
+		tell_of_change(&listener, recording, &recording->changes[i]);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+
+/**
+ * Allocates all the time on a thread of its own, and does what stdin says, a command a line.
+ *
+ * <pre>
+ * take      samples the Java heap with libholder.so, which must be possible
+ * refused   the same, which must not be possible
+ * give      gives that back
+ * name X    renames the thread that allocates
+ * </pre>
+ *
+ * Ends with stdin.
+ */
+public final class Holder {
+	private static final int BYTES = 2048;
+
+	private static volatile Object sink;
+	private static volatile boolean stopping;
+
+	private Holder() {
+	}
+
+	private static native boolean take();
+
+	private static native void give();
+
+	private static void allocate() {
+		try {
+			while (!stopping) {
+				for (int i = 0; i < 5000; i++)
+					sink = new byte[BYTES];
+				Thread.sleep(5);
+			}
+		} catch (InterruptedException error) {
+			throw new IllegalStateException(error);
+		}
+	}
+
+	private static void expect(boolean expected) {
+		if (take() == expected)
+			return;
+		System.err.println("take: " + !expected);
+		System.exit(3);
+	}
+
+	private static void obey(String command, Thread thread) {
+		if (command.equals("take"))
+			expect(true);
+		else if (command.equals("refused"))
+			expect(false);
+		else if (command.equals("give"))
+			give();
+		else if (command.startsWith("name "))
+			thread.setName(command.substring(5));
+	}
+
+	public static void main(String[] arguments) throws IOException, InterruptedException {
+		System.load(arguments[0]);
+		Thread thread = new Thread(Holder::allocate, "first");
+		thread.start();
+		BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
+		for (String line = commands.readLine(); line != null; line = commands.readLine())
+			obey(line, thread);
+		stopping = true;
+		thread.join();
+	}
+}
