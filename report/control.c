@@ -70,32 +70,10 @@ struct target {
 
 /* Finding it */
 
-static bool
-is_pid(const char *text)
-{
-	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
-}
-
-static struct th_error *
-find_path(const char *text, char **path_ret)
-{
-	struct stat status;
-
-	if (!is_pid(text) || !stat(text, &status)) {
-		*path_ret = strdup(text);
-		return NULL;
-	}
-	*path_ret = th_running_log((pid_t)atoi(text));
-	if (*path_ret)
-		return NULL;
-	return th_error_create(TH_ERROR_UNREADABLE,
-		"process %s: is not recorded, or belongs to another user", text);
-}
-
 static struct th_error *
 open_target(const char *text, bool may_write, struct target *ret)
 {
-	struct th_error *error = find_path(text, &ret->path);
+	struct th_error *error = th_running_find(text, &ret->path);
 
 	ret->descriptor = -1;
 	if (!error)
@@ -319,11 +297,18 @@ read_interval(const char *value, struct request *request)
 	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
 }
 
+/* So many digits never overflow. */
+static bool
+is_number(const char *text)
+{
+	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
+}
+
 static bool
 read_rate(const char *value, struct request *request)
 {
 	request->value = strtoull(value, NULL, 10);
-	return is_pid(value) && request->value <= 1000000;
+	return is_number(value) && request->value <= 1000000;
 }
 
 static bool
@@ -439,7 +424,7 @@ th_control_current_log(const char *text, char **path_ret)
 {
 	const struct request request = {.verb = TH_CONTROL_FLUSH};
 	struct target target;
-	struct th_error *error = find_path(text, path_ret);
+	struct th_error *error = th_running_find(text, path_ret);
 
 	if (error)
 		return error;

@@ -18,15 +18,21 @@ struct span {
 	uint32_t count;
 };
 
+/* Where the functions of a module start, read when asked for. */
+struct starts {
+	struct th_function_starts *table;
+	bool is_known; /* it was asked for */
+};
+
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
-	struct th_function_starts **starts; /* by module index, made when asked for */
-	bool *has_starts;                   /* they were asked for */
+	TH_ARRAY(struct starts, starts); /* by module index */
 	struct th_strings strings;
 	th_symbols_warn *warn;
 	void *warn_data;
-	bool *is_told; /* by index of the recording's remarks */
+	bool *is_told;     /* by index of the recording's remarks */
+	size_t told_count; /* remarks at creation: what grows meanwhile is no bundle */
 
 	struct th_map function_ids; /* name << 32 | module << 2 | kind */
 	TH_ARRAY(struct th_function, functions);
@@ -188,10 +194,13 @@ find_recorded_name(
 
 	if (module == TH_MAP_NONE || !recording->symbols_count)
 		return NULL;
-	if (!frames->has_starts[module])
-		frames->starts[module] = th_function_starts_open(path, build_id);
-	frames->has_starts[module] = true;
-	uint64_t start = th_function_starts_find(frames->starts[module], th_frame_offset(word));
+	while (frames->starts_count <= module)
+		th_array_append(frames, starts, (struct starts){0});
+	struct starts *starts = &frames->starts[module];
+	if (!starts->is_known)
+		starts->table = th_function_starts_open(path, build_id);
+	starts->is_known = true;
+	uint64_t start = th_function_starts_find(starts->table, th_frame_offset(word));
 	uint32_t symbol = th_map_find(
 		&recording->symbols_ids, th_frame_native(th_frame_module(word), start));
 	return start == UINT64_MAX || symbol == TH_MAP_NONE ? NULL
@@ -261,7 +270,7 @@ tell_remarks(struct th_frames *frames, const struct th_module_info *module)
 {
 	const struct th_recording *recording = frames->recording;
 
-	for (size_t i = 0; i < recording->remarks_count; i++) {
+	for (size_t i = 0; i < frames->told_count; i++) {
 		const struct th_remark_info *remark = &recording->remarks[i];
 
 		if (frames->is_told[i] ||
@@ -424,11 +433,10 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 
 	frames->recording = recording;
 	frames->symbols = th_symbols_create(warn, warn_data);
-	frames->starts = th_allocate(recording->modules_count, sizeof(*frames->starts));
-	frames->has_starts = th_allocate(recording->modules_count, sizeof(bool));
 	frames->warn = warn;
 	frames->warn_data = warn_data;
-	frames->is_told = th_allocate(recording->remarks_count, sizeof(bool));
+	frames->told_count = recording->remarks_count;
+	frames->is_told = th_allocate(frames->told_count, sizeof(bool));
 	th_strings_init(&frames->strings);
 	return frames;
 }
@@ -439,10 +447,9 @@ th_frames_destroy(struct th_frames *frames)
 	if (!frames)
 		return;
 	th_symbols_destroy(frames->symbols);
-	for (size_t i = 0; i < frames->recording->modules_count; i++)
-		th_function_starts_close(frames->starts[i]);
+	for (size_t i = 0; i < frames->starts_count; i++)
+		th_function_starts_close(frames->starts[i].table);
 	free(frames->starts);
-	free(frames->has_starts);
 	free(frames->is_told);
 	th_strings_deinit(&frames->strings);
 	th_map_deinit(&frames->function_ids);

@@ -114,6 +114,25 @@ th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 	       th_lifetimes_follows(lifetimes, heap, index, moment);
 }
 
+/*
+ * How sums about ends at a moment are read.  Samples of which not all ends are known were thinned
+ * once more: they are no share of what all samples add up to, and have an interval of their own.
+ * The result shares its memory with `calibration`. [offline]
+ */
+static inline struct th_calibration
+th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibration, enum th_heap heap,
+	const struct th_moment *moment)
+{
+	struct th_calibration result = *calibration;
+
+	if (th_lifetimes_keep(lifetimes, heap, moment) < 1) {
+		result.is_calibrated = false;
+		result.window_samples = UINT64_MAX;
+	}
+	return result;
+}
+
 /* Adds a sample to a sum about ends; `keep` from th_lifetimes_keep(). [offline] */
 static inline void
 th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,

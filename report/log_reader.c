@@ -24,9 +24,11 @@
 
 struct th_reader {
 	unsigned char *map;
-	size_t map_bytes;
-	uint64_t start; /* offset of the first record */
-	uint64_t end;   /* offset behind the last */
+	size_t map_bytes; /* of the file, in the mapping */
+	size_t reserved;  /* length of the mapping: more for a log that grows */
+	int descriptor;   /* of a log that grows; -1 */
+	uint64_t start;   /* offset of the first record */
+	uint64_t end;     /* offset behind the last */
 	bool is_cut;
 	struct th_log_header header;
 };
@@ -120,31 +122,52 @@ read_compressed(int descriptor, const char *path, unsigned char **map_ret, size_
 	return error;
 }
 
+/*
+ * A mapping longer than the file costs nothing but addresses, and lets a growing log be read
+ * without moving what was handed out; where addresses are limited it is shorter.
+ */
 static struct th_error *
-map_descriptor(int descriptor, const char *path, unsigned char **map_ret, size_t bytes)
+map_descriptor(struct th_reader *reader, int descriptor, const char *path, bool grows)
 {
-	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+	void *map = MAP_FAILED;
 
+	reader->reserved = grows && reader->map_bytes < LARGEST_LOG ? LARGEST_LOG
+								    : reader->map_bytes;
+	for (;;) {
+		map = mmap(NULL, reader->reserved, PROT_READ, MAP_SHARED, descriptor, 0);
+		if (map != MAP_FAILED || reader->reserved <= reader->map_bytes)
+			break;
+		reader->reserved /= 2;
+		if (reader->reserved < reader->map_bytes)
+			reader->reserved = reader->map_bytes;
+	}
 	if (map == MAP_FAILED)
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	*map_ret = map;
+	reader->map = map;
 	return NULL;
 }
 
 static struct th_error *
-map_file(const char *path, unsigned char **map_ret, size_t *bytes_ret)
+map_file(struct th_reader *reader, const char *path, bool grows)
 {
 	/* Non-blocking, so that a named pipe does not wait for a writer. */
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
+	reader->descriptor = -1;
 	if (descriptor < 0)
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	struct th_error *error = check_file(descriptor, path, bytes_ret);
-	if (!error)
-		error = is_gzip(descriptor)
-				? read_compressed(descriptor, path, map_ret, bytes_ret)
-				: map_descriptor(descriptor, path, map_ret, *bytes_ret);
-	close(descriptor);
+	struct th_error *error = check_file(descriptor, path, &reader->map_bytes);
+	bool is_compressed = !error && is_gzip(descriptor);
+	if (is_compressed) {
+		error = read_compressed(descriptor, path, &reader->map, &reader->map_bytes);
+		reader->reserved = reader->map_bytes;
+	} else if (!error) {
+		error = map_descriptor(reader, descriptor, path, grows);
+	}
+	if (!error && grows && !is_compressed)
+		reader->descriptor = descriptor;
+	else
+		close(descriptor);
 	return error;
 }
 
@@ -195,11 +218,11 @@ find_bounds(struct th_reader *reader)
 	reader->end = is_plausible ? tail : file_end;
 }
 
-struct th_error *
-th_reader_open(const char *path, struct th_reader **reader_ret)
+static struct th_error *
+open_reader(const char *path, bool grows, struct th_reader **reader_ret)
 {
 	struct th_reader *reader = th_allocate(1, sizeof(*reader));
-	struct th_error *error = map_file(path, &reader->map, &reader->map_bytes);
+	struct th_error *error = map_file(reader, path, grows);
 
 	if (error) {
 		free(reader);
@@ -215,12 +238,43 @@ th_reader_open(const char *path, struct th_reader **reader_ret)
 	return NULL;
 }
 
+struct th_error *
+th_reader_open(const char *path, struct th_reader **reader_ret)
+{
+	return open_reader(path, false, reader_ret);
+}
+
+struct th_error *
+th_reader_follow(const char *path, struct th_reader **reader_ret)
+{
+	return open_reader(path, true, reader_ret);
+}
+
+void
+th_reader_refresh(struct th_reader *reader)
+{
+	struct stat status;
+
+	if (reader->descriptor < 0 || fstat(reader->descriptor, &status))
+		return;
+	reader->map_bytes = (size_t)status.st_size < reader->reserved ? (size_t)status.st_size
+								      : reader->reserved;
+	if (reader->map_bytes >= TH_LOG_HEADER_BYTES) {
+		memcpy(&reader->header, reader->map, sizeof(reader->header));
+		find_bounds(reader);
+	} else {
+		reader->end = reader->start;
+	}
+}
+
 void
 th_reader_close(struct th_reader *reader)
 {
 	if (!reader)
 		return;
-	munmap(reader->map, reader->map_bytes);
+	munmap(reader->map, reader->reserved);
+	if (reader->descriptor >= 0)
+		close(reader->descriptor);
 	free(reader);
 }
 
@@ -296,6 +350,18 @@ count_hole(struct th_cursor *cursor, uint64_t first_word)
 		cursor->damaged++;
 	else
 		cursor->torn++;
+}
+
+bool
+th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	const struct th_reader *reader = cursor->reader;
+	uint64_t at = cursor->offset;
+
+	if (at >= reader->end || !is_header(reader, at, load_word(reader, at), record_ret))
+		return false;
+	cursor->offset = at + record_ret->size;
+	return true;
 }
 
 bool

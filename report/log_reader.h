@@ -28,10 +28,19 @@ struct th_reader;
  */
 struct th_error *th_reader_open(const char *path, struct th_reader **reader_ret);
 
+/*
+ * As th_reader_open, for a log that grows: th_reader_refresh() takes in what was written since.
+ * Everything handed out stays where it is. [offline]
+ */
+struct th_error *th_reader_follow(const char *path, struct th_reader **reader_ret);
+
+/* Looks at header and size again; what was cut off meanwhile is not read any more. [offline] */
+void th_reader_refresh(struct th_reader *reader);
+
 /* NULL is legal.  Every record and text handed out becomes invalid. [offline] */
 void th_reader_close(struct th_reader *reader);
 
-/* The header as it was when the log was opened. [offline] */
+/* The header as it was when the log was opened or last refreshed. [offline] */
 const struct th_log_header *th_reader_header(const struct th_reader *reader);
 
 /* Whether the file ends before the last record that was reserved in it. [offline] */
@@ -66,5 +75,11 @@ struct th_cursor th_reader_start(const struct th_reader *reader);
  * hole but space that nobody has used yet. [offline]
  */
 bool th_reader_next(struct th_cursor *cursor, struct th_record *record_ret);
+
+/*
+ * The record right at the cursor; false where there is none, or not yet: the cursor stays. For a
+ * log that is being written, in which a hole may be filled the next moment. [offline]
+ */
+bool th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret);
 
 #endif

@@ -23,6 +23,7 @@
 #include "report/options.h"
 #include "report/profile.h"
 #include "report/view.h"
+#include "report/watch_main.h"
 
 /* What a verb that reads a log does. */
 typedef struct th_error *action(const struct th_options *options);
@@ -444,6 +445,8 @@ static const struct verb verbs[] = {
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"see or change a recording that is under way", 0, NULL, th_control_main},
 	{"list", "", "recordings under way", 0, NULL, th_list_main},
+	{"live", "[OPTIONS] PID|LOG", "both heaps of a process on the terminal, as they change",
+		TH_OPTIONS_LIVE, th_watch_run, NULL},
 	{"bundle", "LOG [-o FILE]",
 		"one file with the names of all functions, to read on another machine",
 		TH_OPTIONS_BUNDLE, bundle, NULL},

@@ -432,7 +432,8 @@ static const struct option_entry entries[] = {
 		"a native block is temporary when it is freed so\n"
 		"soon (0.1); a Java object, when the first collection\n"
 		"after its allocation finds it dead"},
-	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT, set_heaps, "both (default), java or native"},
+	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, set_heaps,
+		"both (default), java or native"},
 	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
 		"only what was allocated from this time on: seconds\n"
 		"from the start of the recording, or mark:NAME (see\n"

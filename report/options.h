@@ -108,6 +108,7 @@ enum th_option_group {
 	TH_OPTIONS_BUNDLE = 512,
 	TH_OPTIONS_TIME = 1024, /* a part of the recording */
 	TH_OPTIONS_RSS = 2048,
+	TH_OPTIONS_LIVE = 4096,
 };
 
 /*

@@ -25,6 +25,7 @@ struct th_paths {
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the stack at hand, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
+	size_t resolved_count;           /* stacks that there is room for */
 	struct th_map fold_ids;          /* entry of a run of VM frames */
 	TH_ARRAY(uint32_t, folds);       /* the frame that stands for such a run */
 };
@@ -301,9 +302,29 @@ resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	return intern_path(paths, is_virtual);
 }
 
+/* Room for every stack of the recording, which may have grown. */
+static void
+make_room(struct th_paths *paths)
+{
+	size_t old_count = paths->resolved_count;
+	size_t count = paths->recording->stacks_capacity;
+
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		uint32_t *resolved = th_allocate(count, sizeof(*resolved));
+
+		if (old_count)
+			memcpy(resolved, paths->resolved[heap], old_count * sizeof(*resolved));
+		free(paths->resolved[heap]);
+		paths->resolved[heap] = resolved;
+	}
+	paths->resolved_count = count;
+}
+
 uint32_t
 th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
+	if (stack >= paths->resolved_count)
+		make_room(paths);
 	uint32_t *number = &paths->resolved[heap][stack];
 
 	if (!*number)
@@ -331,8 +352,6 @@ th_paths_create(
 	paths->recording = recording;
 	paths->frames = frames;
 	paths->all_vm_frames = all_vm_frames;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
-		paths->resolved[heap] = th_allocate(recording->stacks_count, sizeof(uint32_t));
 	return paths;
 }
 

@@ -407,23 +407,14 @@ th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
 }
 
-/*
- * How a measure's sums are read.  Samples of which not all ends are known were thinned once
- * more: they are no share of what all samples add up to, and have an interval of their own.
- */
+/* How a measure's sums are read. */
 static struct th_calibration
 calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
 {
-	struct th_calibration calibration = profile->heaps[heap];
-	const struct th_moment *moment = measure == TH_MEASURE_LIVE ? &profile->at
-								    : &profile->end;
-
-	if (measure != TH_MEASURE_ALLOC &&
-		th_lifetimes_keep(&profile->lifetimes, heap, moment) < 1) {
-		calibration.is_calibrated = false;
-		calibration.window_samples = UINT64_MAX;
-	}
-	return calibration;
+	if (measure == TH_MEASURE_ALLOC)
+		return profile->heaps[heap];
+	return th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
+		measure == TH_MEASURE_LIVE ? &profile->at : &profile->end);
 }
 
 struct th_estimate

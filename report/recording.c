@@ -20,11 +20,36 @@ read_counters(struct th_recording *recording)
 
 	if (count > TH_LOG_COUNTER_SLOTS)
 		count = TH_LOG_COUNTER_SLOTS;
-	for (uint32_t i = 0; i < count; i++) {
-		struct th_counter_info counter = {.value = header->counters[i]};
+	for (uint32_t i = (uint32_t)recording->counters_count; i < count; i++)
+		th_array_append(recording, counters, (struct th_counter_info){0});
+	for (uint32_t i = 0; i < count; i++)
+		recording->counters[i].value = header->counters[i];
+}
 
-		th_array_append(recording, counters, counter);
-	}
+/* A recording of which nothing but the header is read. */
+static struct th_recording *
+create(struct th_reader *reader)
+{
+	struct th_recording *recording = th_allocate(1, sizeof(*recording));
+
+	recording->reader = reader;
+	recording->schema = th_schema_create();
+	recording->start = th_reader_header(reader)->start_monotonic;
+	recording->end = recording->start;
+	recording->process.pid = th_reader_header(reader)->pid;
+	recording->cursor = th_reader_start(reader);
+	recording->records_end = recording->cursor.offset;
+	read_counters(recording);
+	return recording;
+}
+
+static void
+add_record(struct th_recording *recording, const struct th_record *record)
+{
+	th_recording_add_event(recording, record);
+	recording->records_end = recording->cursor.offset;
+	recording->torn = recording->cursor.torn;
+	recording->damaged = recording->cursor.damaged;
 }
 
 struct th_error *
@@ -36,25 +61,59 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 
 	if (error)
 		return error;
-	struct th_recording *recording = th_allocate(1, sizeof(*recording));
-	recording->reader = reader;
-	recording->schema = th_schema_create();
-	recording->start = th_reader_header(reader)->start_monotonic;
-	recording->end = recording->start;
-	recording->process.pid = th_reader_header(reader)->pid;
-	read_counters(recording);
-	struct th_cursor cursor = th_reader_start(reader);
-	recording->records_end = cursor.offset;
-	while (th_reader_next(&cursor, &record)) {
-		th_recording_add_event(recording, &record);
-		recording->records_end = cursor.offset;
-		recording->torn = cursor.torn;
-		recording->damaged = cursor.damaged;
-	}
-	recording->damaged_end = cursor.damaged - recording->damaged;
-	recording->damaged = cursor.damaged + recording->bundle.damaged;
+	struct th_recording *recording = create(reader);
+	while (th_reader_next(&recording->cursor, &record))
+		add_record(recording, &record);
+	recording->damaged_end = recording->cursor.damaged - recording->damaged;
+	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;
 	*recording_ret = recording;
 	return NULL;
+}
+
+struct th_error *
+th_recording_follow(const char *path, struct th_recording **recording_ret)
+{
+	struct th_reader *reader;
+	struct th_error *error = th_reader_follow(path, &reader);
+
+	if (error)
+		return error;
+	*recording_ret = create(reader);
+	th_recording_update(*recording_ret);
+	return NULL;
+}
+
+/* Passes a hole that was there at the last update already; false at one that is new. */
+static bool
+pass_hole(struct th_recording *recording, struct th_record *record_ret)
+{
+	struct th_cursor ahead = recording->cursor;
+
+	if (ahead.offset >= th_reader_bytes(recording->reader))
+		return false;
+	if (recording->waited_at != recording->cursor.offset) {
+		recording->waited_at = recording->cursor.offset;
+		return false;
+	}
+	/* The end of what is written so far is no hole: the cursor stays in front of it. */
+	if (!th_reader_next(&ahead, record_ret))
+		return false;
+	recording->cursor = ahead;
+	return true;
+}
+
+bool
+th_recording_update(struct th_recording *recording)
+{
+	uint64_t records = recording->records;
+	struct th_record record;
+
+	th_reader_refresh(recording->reader);
+	read_counters(recording);
+	while (th_reader_next_here(&recording->cursor, &record) ||
+		pass_hole(recording, &record))
+		add_record(recording, &record);
+	return recording->records != records;
 }
 
 static void

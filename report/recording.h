@@ -259,6 +259,9 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_allocator, allocators);
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);
 
+	struct th_cursor cursor; /* behind what was read */
+	uint64_t waited_at;      /* of a growing log: where the last update met a hole */
+
 	uint64_t records;
 	uint64_t records_end; /* file offset behind the last */
 	uint64_t damaged_end; /* damaged places behind it: part of `damaged` */
@@ -270,6 +273,14 @@ struct th_recording {
 
 /* Reads the log at `path`.  Damage inside is counted, not an error. [offline] */
 struct th_error *th_recording_load(const char *path, struct th_recording **recording_ret);
+
+/*
+ * As th_recording_load, for a log that is being written: th_recording_update() adds what was
+ * written since, and returns whether there was anything.  A record that is not finished yet is
+ * waited for until the next update. [offline]
+ */
+struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
+bool th_recording_update(struct th_recording *recording);
 
 /* NULL is legal. [offline] */
 void th_recording_destroy(struct th_recording *recording);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/allocate.h"
@@ -110,6 +111,28 @@ th_running_log(pid_t pid)
 	free(line);
 	fclose(maps);
 	return found;
+}
+
+static bool
+is_pid(const char *text)
+{
+	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
+}
+
+struct th_error *
+th_running_find(const char *text, char **path_ret)
+{
+	struct stat status;
+
+	if (!is_pid(text) || !stat(text, &status)) {
+		*path_ret = th_format_new("%s", text);
+		return NULL;
+	}
+	*path_ret = th_running_log((pid_t)atoi(text));
+	if (*path_ret)
+		return NULL;
+	return th_error_create(TH_ERROR_UNREADABLE,
+		"process %s: is not recorded, or belongs to another user", text);
 }
 
 static int

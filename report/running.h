@@ -18,6 +18,9 @@
 /* The log that process `pid` writes, to be freed; NULL when there is none or it is not ours. [offline] */
 char *th_running_log(pid_t pid);
 
+/* The log that "PID" or "LOG" on a command line means, to be freed. [offline] */
+struct th_error *th_running_find(const char *text, char **path_ret);
+
 /* Processes, by number. */
 struct th_running_pids {
 	pid_t *pids;

@@ -2,6 +2,7 @@
 #include "report/sites.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/allocate.h"
 #include "report/map.h"
@@ -41,27 +42,61 @@ group_of(const struct th_profile *profile, const struct th_row *row)
 	};
 }
 
+struct th_site_place
+th_sites_place(const struct th_frames *frames, const struct th_path *path)
+{
+	struct th_site_place place = {
+		.function = th_frames_get(frames, path->frames[path->count - 1])->function,
+		.caller = TH_SITE_NO_FUNCTION,
+	};
+
+	if (!th_sites_is_application(frames, place.function))
+		place.caller = th_sites_find_caller(frames, path);
+	if (place.caller == place.function)
+		place.caller = TH_SITE_NO_FUNCTION;
+	return place;
+}
+
+/* The library a native function is in, without directories. */
+static void
+print_function(FILE *file, const struct th_frames *frames, uint32_t number)
+{
+	const struct th_function *function = th_frames_function(frames, number);
+	const char *module = th_frames_string(frames, function->module);
+	const char *slash = strrchr(module, '/');
+
+	fputs(th_frames_string(frames, function->name), file);
+	if (function->kind == TH_KIND_NATIVE && module[0])
+		fprintf(file, " (%s)", slash ? slash + 1 : module);
+}
+
+void
+th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
+	struct th_site_place place)
+{
+	if (class_name)
+		fprintf(file, "%s in ", th_frames_string(frames, class_name));
+	print_function(file, frames, place.function);
+	if (place.caller != TH_SITE_NO_FUNCTION) {
+		fputs(" < ", file);
+		print_function(file, frames, place.caller);
+	}
+}
+
 static struct th_site
 site_of(const struct th_profile *profile, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	uint32_t leaf = path.frames[path.count - 1];
-	struct th_site site = {
+	struct th_site_place place = {profile->internal_group, row->thread};
+
+	if (!row->is_internal)
+		place = th_sites_place(profile->frames, &path);
+	return (struct th_site){
 		.class_name = row->class_name,
-		.function = th_frames_get(profile->frames, leaf)->function,
-		.caller = TH_SITE_NO_FUNCTION,
+		.function = place.function,
+		.caller = place.caller,
 		.sum = th_calibration_empty(&profile->heaps[row->heap]),
 	};
-
-	if (row->is_internal) {
-		site.function = profile->internal_group;
-		site.caller = row->thread;
-	} else if (!th_sites_is_application(profile->frames, site.function)) {
-		site.caller = th_sites_find_caller(profile->frames, &path);
-	}
-	if (site.caller == site.function)
-		site.caller = TH_SITE_NO_FUNCTION;
-	return site;
 }
 
 struct site_maps {

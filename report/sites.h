@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "report/profile.h"
 
@@ -36,6 +37,19 @@ bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
  * there is none; TH_SITE_NO_FUNCTION without Java. [offline]
  */
 uint32_t th_sites_find_caller(const struct th_frames *frames, const struct th_path *path);
+
+/* A site without its class. */
+struct th_site_place {
+	uint32_t function; /* that allocated */
+	uint32_t caller;   /* of the application; TH_SITE_NO_FUNCTION = none */
+};
+
+/* Where the end of a path is; not for the VM's own threads. [offline] */
+struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);
+
+/* "CLASS in FUNCTION < CALLER". [offline] */
+void th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
+	struct th_site_place place);
 
 /* The sites of one heap; with --group-by, the groups. [offline] */
 void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);

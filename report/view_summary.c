@@ -176,29 +176,11 @@ print_totals(FILE *file, const struct th_profile *profile)
 
 /* Sites */
 
-/* The library a native function is in, without directories. */
-static void
-print_function(FILE *file, const struct th_profile *profile, uint32_t number)
-{
-	const struct th_function *function = th_frames_function(profile->frames, number);
-	const char *module = th_frames_string(profile->frames, function->module);
-	const char *slash = strrchr(module, '/');
-
-	fputs(th_frames_string(profile->frames, function->name), file);
-	if (function->kind == TH_KIND_NATIVE && module[0])
-		fprintf(file, " (%s)", slash ? slash + 1 : module);
-}
-
 static void
 print_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
 {
-	if (site->class_name)
-		fprintf(file, "%s in ", th_frames_string(profile->frames, site->class_name));
-	print_function(file, profile, site->function);
-	if (site->caller != TH_SITE_NO_FUNCTION) {
-		fputs(" < ", file);
-		print_function(file, profile, site->caller);
-	}
+	th_sites_print(file, profile->frames, site->class_name,
+		(struct th_site_place){site->function, site->caller});
 }
 
 /* In the colour of the function that allocated, and no wider than a terminal. */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Once a second what is new is read; keys are answered at once, from what is known.
+ */
+#include "report/watch_main.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/running.h"
+#include "report/watch.h"
+#include "report/watch_screen.h"
+#include "report/watch_view.h"
+
+#define REFRESH_NS 1000000000u
+
+/* Set by signals that ask the program to end. */
+static volatile sig_atomic_t must_end;
+
+static void
+on_end(int number)
+{
+	(void)number;
+	must_end = 1;
+}
+
+/* The log was cut off under the mapping: nothing is left to show. */
+static void
+on_bus_error(int number)
+{
+	static const char text[] = "twinheap: the log was cut off while it was read\n";
+
+	(void)number;
+	th_watch_screen_end();
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(3);
+	_exit(3);
+}
+
+static void
+catch_signals(void)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = on_end};
+
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		sigaction(ending[i], &action, NULL);
+	action.sa_handler = on_bus_error;
+	action.sa_flags = (int)SA_RESETHAND;
+	sigaction(SIGBUS, &action, NULL);
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void
+look(struct th_watch_view *view)
+{
+	uint64_t next = now_ns() + REFRESH_NS;
+
+	while (!view->is_done && !must_end) {
+		th_watch_screen_draw(view);
+		uint64_t now = now_ns();
+		int key = now < next ? th_watch_screen_key((int)((next - now) / 1000000) + 1)
+				     : th_watch_screen_key(0);
+
+		if (key >= 0)
+			th_watch_view_key(view, key);
+		if (now_ns() < next)
+			continue;
+		th_watch_view_update(view);
+		next = now_ns() + REFRESH_NS;
+	}
+}
+
+struct th_error *
+th_watch_run(const struct th_options *options)
+{
+	struct th_watch watch;
+	struct th_watch_view view;
+	char *path;
+	struct th_error *error = th_running_find(options->log, &path);
+
+	if (error)
+		return error;
+	error = th_watch_open(path, NULL, &watch);
+	free(path);
+	if (error)
+		return error;
+	error = th_watch_screen_begin();
+	if (!error) {
+		catch_signals();
+		th_watch_view_init(&view, &watch);
+		view.table.heaps = options->heaps;
+		th_watch_table_update(&view.table, &watch);
+		look(&view);
+		th_watch_view_deinit(&view);
+		th_watch_screen_end();
+	}
+	th_watch_close(&watch);
+	return error;
+}

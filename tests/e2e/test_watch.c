@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `twinheap live` on a terminal, under tmux: what stands on the screen, what keys do, and that
+ * the terminal is left as it was.  Each step waits for what must come; nothing depends on speed.
+ */
+#include "tests/e2e/harness.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 30000
+#define STEP_MS 100
+
+/* A tmux server of its own, with one window that runs a shell. */
+struct terminal {
+	char *socket;
+	char *screen; /* what was last seen */
+};
+
+static struct th_recording recording;
+static struct terminal terminal; /* of the test at hand */
+
+static int
+record(void **state)
+{
+	(void)state;
+	th_recording_run_mixed(
+		&(struct th_recording_plan){
+			.jdk = th_jdk_newest(),
+			.arguments = TH_WORDS("--volume", "8M", "functions", "path"),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=7"),
+		},
+		&recording);
+	return 0;
+}
+
+static int
+forget(void **state)
+{
+	(void)state;
+	th_recording_deinit(&recording);
+	return 0;
+}
+
+/* The server must not hold on to our output. */
+static char *
+tmux(const char *command)
+{
+	char *line = th_format(
+		"tmux -S %s -f /dev/null %s 2>/dev/null", terminal.socket, command);
+	char *output = th_command_output(TH_WORDS("sh", "-c", line));
+
+	free(line);
+	return output;
+}
+
+static void
+begin(int columns, int lines)
+{
+	char *command = th_format("new-session -d -x %d -y %d "
+				  "'env LC_ALL=C.UTF-8 PS1=ready: sh' >/dev/null",
+		columns, lines);
+
+	terminal = (struct terminal){.socket = th_format("%s/tmux", th_temporary_directory())};
+	free(tmux(command));
+	free(command);
+}
+
+/* After every test, failed ones too: nothing is left running. */
+static int
+end(void **state)
+{
+	(void)state;
+	if (!terminal.socket)
+		return 0;
+	char *command = th_format("tmux -S %s kill-server", terminal.socket);
+	if (system(command))
+		print_message("%s: no server\n", command);
+	free(command);
+	free(terminal.socket);
+	free(terminal.screen);
+	terminal = (struct terminal){0};
+	return 0;
+}
+
+static void
+keys(const char *names)
+{
+	char *command = th_format("send-keys %s", names);
+
+	free(tmux(command));
+	free(command);
+}
+
+static void expect(const char *text);
+
+static void
+run(const char *command)
+{
+	expect("ready:");
+	char *line = th_format("'%s' Enter", command);
+
+	keys(line);
+	free(line);
+}
+
+/* Waits until the text stands on the screen. */
+static void
+expect(const char *text)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+
+	for (int waited = 0; waited < PATIENCE_MS; waited += STEP_MS) {
+		free(terminal.screen);
+		terminal.screen = tmux("capture-pane -p");
+		if (strstr(terminal.screen, text))
+			return;
+		nanosleep(&step, NULL);
+	}
+	fail_msg("never saw '%s' on\n%s", text, terminal.screen);
+}
+
+static void
+watch(const char *what)
+{
+	char *command = th_format(TH_TOOL " live %s; echo status $?", what);
+
+	run(command);
+	free(command);
+}
+
+/* The line on the screen that begins with this, to be freed. */
+static char *
+line_of(const char *beginning)
+{
+	char *found = strstr(terminal.screen, beginning);
+
+	assert_non_null(found);
+	return strndup(found, strcspn(found, "\n"));
+}
+
+static void
+test_finished_log(void **state)
+{
+	(void)state;
+	begin(80, 24);
+	watch(recording.log);
+	expect("q quit  p pause  s sort: live");
+	assert_non_null(strstr(terminal.screen, "ended after"));
+	assert_non_null(strstr(terminal.screen, "*live"));
+	assert_non_null(strstr(terminal.screen, "both heaps: "));
+	/* Sorted by what was allocated; filtered; then the stack of the first. */
+	keys("s s");
+	expect("*allocated");
+	keys("/");
+	expect("filter: _");
+	keys("CALLOC_4");
+	expect("N ");
+	keys("Enter");
+	expect("/CALLOC_4/");
+	keys("Enter");
+	expect("stack 1 of ");
+	assert_non_null(strstr(terminal.screen, "mixed_calloc_4096"));
+	assert_non_null(strstr(terminal.screen, "< mixed.NativeSites."));
+	keys("h");
+	expect("this help");
+	keys("h");
+	expect("stack 1 of ");
+	keys("Escape");
+	expect("/CALLOC_4/");
+	keys("Tab");
+	expect("Java: 0 sites");
+	/* The screen is the shell's again, with what stood there. */
+	keys("q");
+	expect("status 0");
+	assert_null(strstr(terminal.screen, "both heaps"));
+}
+
+/* Ctrl-C ends it like q, and the terminal echoes and breaks lines as before. */
+static void
+test_terminal_is_given_back(void **state)
+{
+	(void)state;
+	begin(100, 30);
+	run("stty -a | md5sum");
+	expect("  -");
+	char *before = line_of(strstr(terminal.screen, "md5sum\n") + 7);
+	watch(recording.log);
+	expect("q quit");
+	keys("C-c");
+	expect("status 0");
+	run("clear; stty -a | md5sum");
+	expect(before);
+	free(before);
+}
+
+static void
+test_other_size(void **state)
+{
+	(void)state;
+	begin(200, 50);
+	watch(recording.log);
+	expect("q quit");
+	assert_non_null(strstr(terminal.screen, "rate"));
+	free(tmux("resize-window -x 60 -y 12"));
+	expect("growth  allocated");
+	assert_null(strstr(terminal.screen, " rate"));
+	expect("q quit");
+}
+
+/* A process that runs, is paused on the screen, and is killed. */
+static void
+test_running_process(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	char *text;
+
+	(void)state;
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		setenv("LD_PRELOAD", TH_LIBRARY, 1);
+		setenv("TWINHEAP_OUTPUT", log, 1);
+		setenv("TWINHEAP_INTERVAL", "16k", 1);
+		setenv("TWINHEAP_FOLLOW", "all", 1);
+		execlp("perl", "perl", "-e",
+			"while (1) { push @kept, 'x' x 100000 . @kept;"
+			" select undef, undef, undef, 0.02 }",
+			(char *)NULL);
+		_exit(127);
+	}
+	while (access(log, F_OK))
+		usleep(10000);
+	begin(120, 24);
+	text = th_format("%d", child);
+	watch(text);
+	expect("running");
+	expect("native heap ");
+	expect("MiB/s");
+	keys("p");
+	expect("PAUSED");
+	char *paused = line_of("native heap ");
+	usleep(1500000);
+	expect(paused);
+	keys("p");
+	expect("p pause");
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	expect("GONE (killed?)");
+	keys("q");
+	expect("status 0");
+	free(paused);
+	free(text);
+	free(log);
+}
+
+/* One clear line where there is no screen to draw on, or nothing to show. */
+static void
+test_refusals(void **state)
+{
+	static const struct {
+		const char *command;
+		const char *expected;
+	} cases[] = {
+		{TH_TOOL " live $LOG </dev/null", "twinheap: live: is for a terminal; "},
+		{"script -qec \"TERM=dumb " TH_TOOL " live $LOG\" /dev/null",
+			"twinheap: live: a terminal of type 'dumb' cannot place text; "},
+		{"script -qec \"" TH_TOOL " live $LOG.not\" /dev/null",
+			"No such file or directory"},
+		{"script -qec '" TH_TOOL " live 1000000' /dev/null",
+			"process 1000000: is not recorded"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *inner = th_format("LOG=%s; %s", recording.log, cases[i].command);
+		char *line = th_format("{ %s; } 2>&1; true", inner);
+		char *output = th_command_output(TH_WORDS("sh", "-c", line));
+
+		assert_non_null(strstr(output, cases[i].expected));
+		assert_null(strchr(output, '\033'));
+		free(output);
+		free(line);
+		free(inner);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_finished_log, end),
+		cmocka_unit_test_teardown(test_terminal_is_given_back, end),
+		cmocka_unit_test_teardown(test_other_size, end),
+		cmocka_unit_test_teardown(test_running_process, end),
+		cmocka_unit_test_teardown(test_refusals, end),
+	};
+
+	return cmocka_run_group_tests(tests, record, forget);
+}
