@@ -19,6 +19,8 @@
 /* Owners that were sampled before anything is said of them, and how many must be gone. */
 #define ENOUGH_OWNERS 3
 #define OWNERS_GONE 0.8
+/* Owners that may be alive although no sample is, at 95 %: the rule of three, for few samples. */
+#define UNSEEN_OWNERS 3
 /* Sampling intervals of growth in the later half that become significant: see evidence.c. */
 #define HIDDEN_INTERVALS 7
 
@@ -328,6 +330,19 @@ set_verdict(const struct work *work, const struct group *group, struct th_eviden
 	}
 }
 
+/*
+ * Whether more blocks survive than owners can.  Where most owners free their blocks and a few
+ * do neither that nor die, nearly all owners are collected too.
+ */
+static bool
+outlive_owners(const struct th_evidence *evidence, const struct th_owner *owner)
+{
+	double alive = (double)(owner->samples - owner->collected + UNSEEN_OWNERS) /
+		       (double)(owner->samples + UNSEEN_OWNERS);
+
+	return evidence->survivors > alive;
+}
+
 /* The verdict of a group's finding, and its owner, without intervals. */
 static struct th_finding
 judge_group(struct work *work, const struct group *group)
@@ -346,6 +361,8 @@ judge_group(struct work *work, const struct group *group)
 		th_evidence_set_internal(&finding.evidence);
 	else if (place->heap == TH_HEAP_NATIVE)
 		finding.owner = find_owner(work, place);
+	if (!outlive_owners(&finding.evidence, &finding.owner))
+		finding.owner.is_collected = false;
 	if (finding.owner.place != TH_NO_PLACE && finding.owner.is_collected)
 		th_evidence_set_owners_gone(&finding.evidence);
 	return finding;

@@ -107,7 +107,8 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 	fprintf(file, "         owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
 		th_frames_string(frames, place->class_name), owner->collected, owner->samples,
 		owner->is_collected ? "owners collected, native memory alive"
-				    : "the owners are alive");
+		: !owner->collected ? "the owners are alive"
+				    : "those of what is alive may be too");
 }
 
 static void
