@@ -367,6 +367,7 @@ go_live(JNIEnv *env, jthread thread)
 	if (!has_frames)
 		note(1, "this VM does not tell enough of itself: stacks carry no Java frames");
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
+	th_heap_meet_threads(agent.jvmti, env);
 	start_sampling(env);
 	log_jvm(has_frames);
 	th_jni_names_log(env);

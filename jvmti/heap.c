@@ -188,14 +188,42 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
+/* What stands for the record of a thread that was there before us, until it has one. */
+static struct th_thread_record older_thread;
+
+void
+th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	jthread *threads;
+	jint count;
+
+	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
+		return;
+	for (jint i = 0; i < count; i++) {
+		(*jvmti)->SetThreadLocalStorage(jvmti, threads[i], &older_thread);
+		(*env)->DeleteLocalRef(env, threads[i]);
+	}
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+}
+
+/* Takes the calling thread's mark, if it has one. */
+static bool
+was_there_before(jvmtiEnv *jvmti, struct th_thread_record *record)
+{
+	void *mark;
+
+	return !(*jvmti)->GetThreadLocalStorage(jvmti, NULL, &mark) && mark == &older_thread &&
+	       !(*jvmti)->SetThreadLocalStorage(jvmti, NULL, record);
+}
+
 /* The exact bytes of the calling thread, with the object that was just sampled. */
 static uint64_t
-bytes_with(struct th_thread_record *record, char *thread, uint64_t size)
+bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint64_t size)
 {
 	uint64_t bytes = th_hotspot_bytes(heap.hotspot, thread);
 
 	if (record->java_thread != thread)
-		join(record, thread, 0);
+		join(record, thread, was_there_before(jvmti, record) ? bytes - size : 0);
 	/* The VM may post an object that was allocated before the thread joined. */
 	if (bytes - record->java_before < size)
 		record->java_before = bytes - size;
@@ -237,7 +265,7 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 		return;
 	if (heap.hotspot) {
 		thread = th_hotspot_thread(heap.hotspot, env);
-		object.thread_bytes = bytes_with(record, thread, object.size);
+		object.thread_bytes = bytes_with(jvmti, record, thread, object.size);
 	}
 	object.interval = record->java_interval;
 	note_draw_of_vm(record);
@@ -275,7 +303,7 @@ look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	jvmtiThreadInfo info;
 
 	if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, (void **)&record) || !record ||
-		(*jvmti)->GetThreadInfo(jvmti, thread, &info))
+		record == &older_thread || (*jvmti)->GetThreadInfo(jvmti, thread, &info))
 		return;
 	if (!is_destroying(info.name))
 		th_thread_rename(record, info.name);

@@ -44,6 +44,12 @@ void th_heap_begin(bool own_draws);
 void th_heap_take_over(void);
 
 /*
+ * Marks the threads that are there: each is counted from its first sample on, not from its own
+ * beginning, which nobody watched.  Before the samples begin. [jvmti]
+ */
+void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
+
+/*
  * The name of a live thread is to be looked at again; its record was found by
  * th_heap_thread_starts(). [agent-thread]
  */
