@@ -51,8 +51,8 @@ explain_leak(const struct th_evidence *evidence)
 	char *old = describe_old(evidence);
 	char *text = th_format_new("grew by %s from second %.3g to %.3g and still does, "
 				   "%.0f %% of its objects survive, and %s",
-		format_growth(evidence).text, seconds_between(horizon->start, horizon->warm),
-		seconds_between(horizon->start, horizon->horizon), 100 * evidence->survivors,
+		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
+		seconds_between(horizon->origin, horizon->horizon), 100 * evidence->survivors,
 		old);
 
 	free(old);
@@ -96,8 +96,8 @@ explain_no_collection(const struct th_evidence *evidence)
 	return th_format_new(
 		"the last collection was at %.3g of %.3g s, and nobody knows which "
 		"younger objects are needed: record longer, or run jcmd PID GC.run",
-		seconds_between(horizon->start, horizon->horizon),
-		seconds_between(horizon->start, horizon->end));
+		seconds_between(horizon->origin, horizon->horizon),
+		seconds_between(horizon->origin, horizon->end));
 }
 
 static char *
@@ -132,8 +132,8 @@ explain_late(const struct th_evidence *evidence)
 		"grows by %s, but only since second %.3g of %.3g: record for about "
 		"%s to see whether it ends",
 		format_growth(evidence).text,
-		seconds_between(horizon->start, evidence->first_birth),
-		seconds_between(horizon->start, horizon->end),
+		seconds_between(horizon->origin, evidence->first_birth),
+		seconds_between(horizon->origin, horizon->end),
 		th_format_seconds(2 * seconds_between(horizon->start, horizon->end)).text);
 }
 
@@ -152,7 +152,8 @@ explain_plateau(const struct th_evidence *evidence)
 				seconds_between(horizon->start, horizon->warm), duration);
 		return th_format_new(
 			"nothing that survives was allocated after second %.3g of %.3g",
-			seconds_between(horizon->start, evidence->last_birth), duration);
+			seconds_between(horizon->origin, evidence->last_birth),
+			seconds_between(horizon->origin, horizon->end));
 	case TH_REASON_SLOWED:
 		return th_format_new("growth comes to an end: %" PRIu64 " of %" PRIu64
 				     " survivors fall into the last quarter of the time",

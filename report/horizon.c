@@ -109,6 +109,7 @@ th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, en
 	double length = (double)(part.to - part.from);
 
 	*horizon = (struct th_horizon){
+		.origin = profile->recording->start,
 		.start = part.from,
 		.warm = part.from + (uint64_t)(WARM_UP_PART * length),
 		.horizon = part.to,

@@ -19,6 +19,7 @@
 
 /* The times that matter for one heap, CLOCK_MONOTONIC nanoseconds. */
 struct th_horizon {
+	uint64_t origin; /* the recording's start, from which seconds are counted */
 	uint64_t start;
 	uint64_t warm;    /* end of the warm-up */
 	uint64_t middle;  /* between that and the horizon */

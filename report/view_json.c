@@ -298,9 +298,12 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	print(file, ",\n \"totals\": ",
 		totals_json(&printer, profile->selected[TH_HEAP_JAVA],
 			profile->selected[TH_HEAP_NATIVE]));
-	print(file, ",\n \"left_out\": ",
-		totals_json(&printer, profile->left_out[TH_HEAP_JAVA],
-			profile->left_out[TH_HEAP_NATIVE]));
+	if (th_options_filter_stacks(profile->options))
+		print(file, ",\n \"left_out\": ",
+			totals_json(&printer, profile->left_out[TH_HEAP_JAVA],
+				profile->left_out[TH_HEAP_NATIVE]));
+	else
+		fputs(",\n \"left_out\": null", file);
 	fputs(",\n \"stacks\": [", file);
 	print_rows(&printer);
 	fputs("]}\n", file);

