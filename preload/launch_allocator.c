@@ -186,6 +186,11 @@ th_launch_allocator_preload(
 		return NULL;
 	th_launch_objects_list(program, further, &objects);
 	const char *underneath = find_underneath(&objects, defined);
+	if (underneath == NULL && *allocator != '\0') {
+		/* The linker did not tell; it will load this one at least. */
+		th_launch_objects_define(allocator, symbols, SYMBOLS, defined);
+		underneath = allocator;
+	}
 	bool is_inherited = underneath != NULL && is_named(further, base_name(underneath));
 	file = open_memstream(&value, &bytes);
 	if (file != NULL) {

@@ -22,6 +22,12 @@ __attribute__((weak)) void dallocx(void *block, int flags);
 __attribute__((weak)) void sdallocx(void *block, size_t size, int flags);
 }
 
+/* Not every compiler of C++17 declares these by itself. */
+void operator delete(void *block, std::size_t size) noexcept;
+void operator delete[](void *block, std::size_t size) noexcept;
+void operator delete(void *block, std::size_t size, std::align_val_t alignment) noexcept;
+void operator delete[](void *block, std::size_t size, std::align_val_t alignment) noexcept;
+
 namespace
 {
 
