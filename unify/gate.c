@@ -174,7 +174,8 @@ follow_all(struct th_thread_record *record)
 
 	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
 		return false;
-	is_done = follow(record, TH_HEAP_JAVA) & follow(record, TH_HEAP_NATIVE);
+	is_done = follow(record, TH_HEAP_JAVA);
+	is_done = follow(record, TH_HEAP_NATIVE) && is_done;
 	th_unlock(&gate.lock);
 	return is_done;
 }
