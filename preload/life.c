@@ -21,6 +21,7 @@
 #include "preload/settings.h"
 #include "unify/clock.h"
 #include "unify/log.h"
+#include "unify/module.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
 #include "unify/unwind.h"
@@ -72,18 +73,16 @@ log_process(void)
 		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
-	char executable[PATH_MAX] = "";
 	char command[4096];
 	char host[256] = "";
-	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	size_t command_bytes = th_process_read("/proc/self/cmdline", command, sizeof(command));
 
-	if (length > 0)
-		executable[length] = '\0';
 	gethostname(host, sizeof(host) - 1);
-	struct th_log_part parts[] = {th_log_text(TH_VERSION), th_log_text(executable),
-		{command, (uint32_t)th_process_read(
-				  "/proc/self/cmdline", command, sizeof(command))},
+	struct th_log_part parts[] = {th_log_text(TH_VERSION),
+		th_log_text(th_module_executable()), {command, (uint32_t)command_bytes},
 		th_log_text(host)};
+	if (!command_bytes)
+		parts[2] = parts[1];
 	th_log_append(TH_EVENT_PROCESS, &event, parts, 4);
 }
 

@@ -26,6 +26,8 @@
 #define CHUNK (4u << 20)
 /* What is asked for instead when the disk is nearly full. */
 #define LAST_CHUNK (64u << 10)
+/* On a full disk every attempt may cost a millisecond, and every sample would make one. */
+#define RETRY_NS (TH_NS_PER_S / 10)
 /* The agent thread keeps this much ready ahead of the tail. */
 #define AHEAD (1u << 20)
 /* A process that may not map the full size (RLIMIT_AS) gets the largest power of two above. */
@@ -68,6 +70,7 @@ static struct {
 	ino_t inode;
 	pid_t owner;
 	struct th_spinlock growing;
+	uint64_t next_try; /* atomic: after growing failed, not before that time */
 	/* End of the fixed part of each event, by type number. */
 	uint32_t fixed_bytes[TH_EVENT_NUMBERS];
 	char path[PATH_MAX];
@@ -234,13 +237,16 @@ grow(struct th_log_header *header, uint64_t needed)
 {
 	bool grown;
 
-	if (needed > log_file.mapped_bytes)
+	if (needed > log_file.mapped_bytes ||
+		th_clock_now() < th_load_relaxed(&log_file.next_try))
 		return false;
 	if (!th_lock_bounded(&log_file.growing, 1u << 20))
 		return false;
 	uint64_t limit = th_load_relaxed(&header->limit);
 	grown = limit >= needed || grow_by(header, limit, needed, CHUNK) ||
 		grow_by(header, limit, needed, LAST_CHUNK);
+	if (!grown)
+		th_store_relaxed(&log_file.next_try, th_clock_now() + RETRY_NS);
 	th_unlock(&log_file.growing);
 	return grown;
 }
@@ -568,6 +574,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
 	log_file.mapped_bytes = max_bytes;
 	log_file.touched = 0;
+	log_file.next_try = 0;
 	log_file.descriptor = descriptor;
 	log_file.device = status.st_dev;
 	log_file.inode = status.st_ino;

@@ -404,12 +404,28 @@ find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
 	return 1;
 }
 
+/* Without /proc, what exec was given, which is no path from anywhere else unless it is absolute. */
+static void
+find_executable(void)
+{
+	ssize_t bytes = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	const char *given = (const char *)getauxval(AT_EXECFN);
+
+	executable[bytes > 0 ? bytes : 0] = 0;
+	if (bytes <= 0 && given && given[0] == '/' && strlen(given) < sizeof(executable))
+		strcpy(executable, given);
+}
+
+const char *
+th_module_executable(void)
+{
+	return executable;
+}
+
 bool
 th_module_init(void)
 {
-	ssize_t bytes = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
-
-	executable[bytes > 0 ? bytes : 0] = 0;
+	find_executable();
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
 	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
 	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");

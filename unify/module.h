@@ -33,6 +33,9 @@ struct th_module {
  */
 bool th_module_init(void);
 
+/* The path of the executable, "" where nothing tells it. After th_module_init(). [any] */
+const char *th_module_executable(void);
+
 /*
  * Learns which objects are loaded, where libc has no _dl_find_object; does nothing elsewhere.
  * Takes the loader's lock, so never on the malloc path.  Objects loaded since the last call are

@@ -250,6 +250,68 @@ fork_storm_with_logs(void **state)
 	run_deinit(&result);
 }
 
+/* --- past the handlers of fork ---------------------------------------------------------------- */
+
+/* The exact bytes of process_children, which has no other child than that. */
+static double
+exact_bytes_with(const char *way, const char *interval)
+{
+	struct th_recording recording = {0};
+	struct th_figure total;
+	struct run result;
+
+	run_with(TH_WORDS(CHILDREN, way), TH_WORDS(interval), &result);
+	assert_int_equal(result.count, 1);
+	assert_healthy(result.logs[0], true);
+	recording.log = result.logs[0];
+	th_recording_load(&recording);
+	total = th_recording_total(&recording, "native", "alloc_bytes");
+	assert_true(total.exact);
+	json_decref(recording.report);
+	run_deinit(&result);
+	return total.estimate;
+}
+
+/* Nothing of the child is in the parent's log, be it by the child's exit or its threads' end. */
+static void
+child_by_the_system_call(void **state)
+{
+	struct run result;
+
+	(void)state;
+	run(TH_WORDS(CHILDREN, "bare"), &result);
+	check_parent_alone(&result);
+	run_deinit(&result);
+	assert_true(exact_bytes_with("bare", "TWINHEAP_INTERVAL=0") ==
+		    exact_bytes_with("fork", "TWINHEAP_INTERVAL=0"));
+	assert_true(exact_bytes_with("bare", "TWINHEAP_INTERVAL=1k") ==
+		    exact_bytes_with("fork", "TWINHEAP_INTERVAL=1k"));
+}
+
+/*
+ * It allocates from the parent's own heap, so that the total has it; samples are not written by
+ * anybody but the parent, which goes on being sampled.
+ */
+static void
+child_in_the_parent_s_memory(void **state)
+{
+	static const char *const ways[] = {"vfork", "clone"};
+	const double bytes = 5000 * 100;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct run result;
+
+		run(TH_WORDS(CHILDREN, ways[i]), &result);
+		check_parent_alone(&result);
+		run_deinit(&result);
+		assert_true(exact_bytes_with(ways[i], "TWINHEAP_INTERVAL=0") ==
+			    exact_bytes_with("fork", "TWINHEAP_INTERVAL=0") + bytes);
+		assert_true(exact_bytes_with(ways[i], "TWINHEAP_INTERVAL=1k") ==
+			    exact_bytes_with("fork", "TWINHEAP_INTERVAL=1k") + bytes);
+	}
+}
+
 /* --- other programs --------------------------------------------------------------------------- */
 
 static void
@@ -509,6 +571,8 @@ main(void)
 		cmocka_unit_test(a_name_that_is_taken_gets_the_pid),
 		cmocka_unit_test(fork_storm),
 		cmocka_unit_test(fork_storm_with_logs),
+		cmocka_unit_test(child_by_the_system_call),
+		cmocka_unit_test(child_in_the_parent_s_memory),
 		cmocka_unit_test(other_programs_leave_nothing),
 		cmocka_unit_test(other_programs_have_logs_when_all_are_followed),
 		cmocka_unit_test(shell_that_becomes_the_program),

@@ -5,9 +5,12 @@
  * blocks in child_site() or becomes COMMAND.  Exits with the child's status.
  *
  *   fork, _exit    the child ends by exit() or _exit()
+ *   bare           as fork, by the system call itself: no handlers of fork() run
+ *   vfork, clone   without COMMAND: the child shares the parent's memory (clone: on another
+ *                  stack), and allocates in it before it ends by _exit()
  *   retitle        as fork, but first the program overwrites its own environment, as servers
  *                  do that show a title of their own in the list of processes
- *   exec, vfork, spawn    the child becomes COMMAND
+ *   exec, vfork, spawn    with COMMAND, which the child becomes
  *   orphan COMMAND        the original ends, and then the child becomes COMMAND
  *   self N         becomes itself by exec, N times, before it allocates
  *   daemon         the original ends; the daemon closes every descriptor before it allocates
@@ -15,11 +18,13 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +32,7 @@
 #define STORM_THREADS 3
 /* Far more than the storm takes; who deadlocks is ended by it. */
 #define STORM_SECONDS 60
+#define CLONE_STACK_BYTES (64 << 10)
 
 extern char **environ;
 
@@ -70,6 +76,57 @@ fork_child(const char *way)
 		exit(0);
 	}
 	return child;
+}
+
+static pid_t
+fork_bare(void)
+{
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+	if (child == 0) {
+		allocate(child_site, 5 * BLOCKS);
+		exit(0);
+	}
+	return child;
+}
+
+static int
+allocate_and_leave(void *unused)
+{
+	(void)unused;
+	allocate(child_site, 5 * BLOCKS);
+	_exit(0);
+}
+
+static pid_t
+clone_child(void)
+{
+	static char stack[CLONE_STACK_BYTES] __attribute__((aligned(16)));
+
+	return clone(allocate_and_leave, stack + sizeof(stack),
+		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+}
+
+static pid_t
+vfork_child(void)
+{
+	pid_t child = vfork();
+
+	if (child == 0)
+		allocate_and_leave(NULL);
+	return child;
+}
+
+static pid_t
+have_child(const char *way)
+{
+	if (!strcmp(way, "bare"))
+		return fork_bare();
+	if (!strcmp(way, "vfork"))
+		return vfork_child();
+	if (!strcmp(way, "clone"))
+		return clone_child();
+	return fork_child(way);
 }
 
 static void
@@ -191,7 +248,7 @@ main(int argc, char **argv)
 		return leave_orphan(argv + 2);
 	if (!strcmp(way, "storm"))
 		return storm(atoi(argv[2]));
-	child = argc > 2 ? run_child(way, argv + 2) : fork_child(way);
+	child = argc > 2 ? run_child(way, argv + 2) : have_child(way);
 	allocate(parent_site, BLOCKS);
 	return child < 0 ? 1 : wait_for(child);
 }

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arbitrary bytes as a log, in one view or another.
+ *
+ * A reader skips a record whose check field is wrong, so blind changes would only ever test that.
+ * The mutator therefore works on whole records, drops, repeats and changes them, and then makes
+ * their check fields right again; one change in eight is blind all the same.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/every_view.h"
+
+#define RECORDS_MAX 2048
+
+struct layout {
+	size_t count;
+	size_t at[RECORDS_MAX + 1]; /* of each record, and the end of the last */
+};
+
+/* --- the target ---------------------------------------------------------------------------- */
+
+/* Chooses the view: the same for the same input, and any one for a changed input. */
+static unsigned
+checksum(const uint8_t *data, size_t size)
+{
+	uint32_t sum = 2166136261u;
+
+	for (size_t i = 0; i < size; i++)
+		sum = (sum ^ data[i]) * 16777619u;
+	return sum >> 8;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char path[64];
+	static int file = -1;
+
+	if (file < 0) {
+		file = memfd_create("fuzz.thl", MFD_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	}
+	if (ftruncate(file, 0) || pwrite(file, data, size, 0) != (ssize_t)size)
+		abort();
+	one_view(path, checksum(data, size));
+	return 0;
+}
+
+/* --- mutations ----------------------------------------------------------------------------- */
+
+static struct th_log_record
+record_at(const uint8_t *data, size_t at)
+{
+	struct th_log_record record;
+
+	memcpy(&record, data + at, sizeof(record));
+	return record;
+}
+
+/* Finds the records as far as their sizes lead from one to the next. */
+static void
+find_records(const uint8_t *data, size_t size, struct layout *layout)
+{
+	size_t at = TH_LOG_HEADER_BYTES;
+
+	layout->count = 0;
+	while (layout->count < RECORDS_MAX && at + sizeof(struct th_log_record) <= size) {
+		struct th_log_record record = record_at(data, at);
+
+		if (record.size < sizeof(record) || record.size % 8 || record.size > size - at)
+			break;
+		layout->at[layout->count++] = at;
+		at += record.size;
+	}
+	layout->at[layout->count] = at;
+}
+
+/* Makes `size` bytes at `at` of data, which is `*total` long, `wanted` bytes long. */
+static bool
+resize(uint8_t *data, size_t *total, size_t capacity, size_t at, size_t size, size_t wanted)
+{
+	if (*total - size + wanted > capacity)
+		return false;
+	memmove(data + at + wanted, data + at + size, *total - at - size);
+	*total += wanted - size;
+	return true;
+}
+
+/* Makes the records right again, from the first on as far as their sizes tell. */
+static void
+repair(uint8_t *data, size_t size)
+{
+	static struct layout layout;
+	struct th_log_header *header = (struct th_log_header *)(void *)data;
+
+	find_records(data, size, &layout);
+	for (size_t i = 0; i < layout.count; i++) {
+		struct th_log_record record = record_at(data, layout.at[i]);
+
+		record.check = th_log_check(layout.at[i], record.size, record.type);
+		memcpy(data + layout.at[i], &record, sizeof(record));
+	}
+	header->tail = size;
+}
+
+/* Changes the contents of a record, and with them its size. */
+static void
+change_record(uint8_t *data, size_t *size, size_t capacity, size_t at, uint32_t bytes)
+{
+	static uint8_t body[1 << 16];
+	const size_t head = sizeof(struct th_log_record);
+	struct th_log_record record = record_at(data, at);
+	size_t length = bytes - head;
+
+	if (length > sizeof(body) / 2)
+		return;
+	memcpy(body, data + at + head, length);
+	length = LLVMFuzzerMutate(body, length, length + 64);
+	memset(body + length, 0, 8);
+	length = (length + 7) & ~(size_t)7;
+	if (!resize(data, size, capacity, at, bytes, length + head))
+		return;
+	record.size = (uint32_t)(length + head);
+	memcpy(data + at, &record, head);
+	memcpy(data + at + head, body, length);
+}
+
+/* Puts a copy of a record in front of another. */
+static void
+repeat_record(
+	uint8_t *data, size_t *size, size_t capacity, size_t from, uint32_t bytes, size_t to)
+{
+	static uint8_t copy[1 << 16];
+
+	if (bytes > sizeof(copy))
+		return;
+	memcpy(copy, data + from, bytes);
+	if (resize(data, size, capacity, to, 0, bytes))
+		memcpy(data + to, copy, bytes);
+}
+
+/* Three times in four a record behind the descriptions, which take up most of a log. */
+static size_t
+choose(const uint8_t *data, const struct layout *layout, unsigned *random)
+{
+	size_t first = 0;
+
+	if (fuzz_below(random, 4)) {
+		while (first + 1 < layout->count) {
+			uint32_t type = record_at(data, layout->at[first]).type;
+
+			if (type != TH_EVENT_EVENT_TYPE && type != TH_EVENT_EVENT_FIELD &&
+				type != TH_EVENT_COUNTER_NAME)
+				break;
+			first++;
+		}
+	}
+	return first + fuzz_below(random, (unsigned)(layout->count - first));
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned seed)
+{
+	static struct layout layout;
+	unsigned random = seed;
+
+	if (size <= TH_LOG_HEADER_BYTES)
+		return LLVMFuzzerMutate(data, size, capacity);
+	find_records(data, size, &layout);
+	if (!layout.count || !fuzz_below(&random, 8))
+		return LLVMFuzzerMutate(data, size, capacity);
+	size_t at = layout.at[choose(data, &layout, &random)];
+	uint32_t bytes = record_at(data, at).size;
+	switch (fuzz_below(&random, 8)) {
+	case 0:
+		LLVMFuzzerMutate(
+			data, sizeof(struct th_log_header), sizeof(struct th_log_header));
+		break;
+	case 1:
+		resize(data, &size, capacity, at, bytes, 0);
+		break;
+	case 2:
+		repeat_record(data, &size, capacity, at, bytes,
+			layout.at[choose(data, &layout, &random)]);
+		break;
+	default:
+		change_record(data, &size, capacity, at, bytes);
+	}
+	repair(data, size);
+	return size;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines: the options of every verb that reads a log, and of `run`.  The first byte of an
+ * input chooses the verb's options, each line of the rest is a word.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/launch_options.h"
+#include "report/options.h"
+#include "tests/fuzz/fuzz.h"
+
+#define WORDS_MAX 64
+
+struct words {
+	int count;
+	char *at[WORDS_MAX + 1];
+};
+
+static void
+split(char *text, struct words *words)
+{
+	static char verb[] = "verb";
+
+	words->count = 0;
+	words->at[words->count++] = verb;
+	while (text && words->count < WORDS_MAX)
+		words->at[words->count++] = strsep(&text, "\n");
+	words->at[words->count] = NULL;
+}
+
+/*
+ * glibc's compiler of regular expressions takes memory by the product of nested repetitions and
+ * stack by the depth of groups.  A user may do that to himself; it is not what is tested here.
+ */
+static int
+is_bomb(const char *text)
+{
+	size_t repetitions = 0, groups = 0;
+
+	for (; *text; text++) {
+		repetitions += *text == '{' || *text == '+' || *text == '*' || *text == '?';
+		groups += *text == '(';
+	}
+	return repetitions > 8 || groups > 50;
+}
+
+static void
+try_report(struct words *words, unsigned groups)
+{
+	struct th_options options;
+	struct th_error *error = th_options_parse(&options, groups, words->count, words->at);
+
+	/* Who asks for help need not name a log. */
+	if (!error && !options.help) {
+		free(th_options_split_moment(options.log, &options));
+		free(th_options_filters_text(&options));
+	}
+	th_error_destroy(error);
+	th_options_deinit(&options);
+}
+
+static void
+try_run(struct words *words)
+{
+	struct th_launch_options options = {0};
+
+	if (!th_launch_options_parse(&options, words->count, words->at))
+		th_launch_options_check(&options);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* What some verbs have, none, all; other numbers are `run`. */
+	static const unsigned groups[] = {TH_OPTIONS_VIEW | TH_OPTIONS_SELECT,
+		TH_OPTIONS_LEAKS | TH_OPTIONS_SELECT | TH_OPTIONS_TIME,
+		TH_OPTIONS_DIFF | TH_OPTIONS_SELECT | TH_OPTIONS_VALUE, TH_OPTIONS_EXPORT, 0,
+		~0u};
+	struct words words;
+	char *text;
+
+	if (!size)
+		return 0;
+	text = malloc(size);
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	if (!is_bomb(text)) {
+		split(text, &words);
+		if (data[0] % 8 < sizeof(groups) / sizeof(groups[0]))
+			try_report(&words, groups[data[0] % 8]);
+		else
+			try_run(&words);
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The small parsers of text: sizes, symbol names, class signatures, the kernel's accounts.  The
+ * first byte of an input chooses among them.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/size.h"
+#include "report/demangle.h"
+#include "report/java_names.h"
+#include "tests/fuzz/fuzz.h"
+#include "unify/proc_file.h"
+#include "unify/smaps.h"
+
+static void
+require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* What reads as a size reads as the same one in bytes. */
+static void
+try_size(const char *text)
+{
+	const char *rest = text;
+	uint64_t bytes = 77, again;
+
+	if (!th_size_parse(text, &bytes)) {
+		require(bytes == 77);
+		return;
+	}
+	require(th_proc_number(&rest, &again));
+	require(bytes >= again && (!again || bytes % again == 0));
+}
+
+static void
+try_numbers(const char *text)
+{
+	uint64_t number;
+
+	th_proc_field(text, "Rss:", &number);
+	th_proc_number(&text, &number);
+	th_proc_hexadecimal(&text, &number);
+}
+
+static void
+try_names(const char *text, size_t length)
+{
+	const struct th_text whole = {text, (uint32_t)length};
+
+	free(th_demangle(text));
+	free(th_java_class_name(whole));
+	free(th_java_method_name(whole, whole));
+}
+
+static bool
+check_mapping(const struct th_smaps_entry *entry, void *data)
+{
+	(void)data;
+	require(strnlen(entry->path, sizeof(entry->path)) < sizeof(entry->path));
+	return true;
+}
+
+/* In pieces of any length it is the same text. */
+static void
+try_smaps(const char *text, size_t length)
+{
+	struct th_smaps_parser parser;
+	size_t piece = 1;
+
+	th_smaps_parser_init(&parser, check_mapping, NULL);
+	for (size_t at = 0; at < length; at += piece) {
+		piece = 1 + (at * 7 + length) % 23;
+		if (piece > length - at)
+			piece = length - at;
+		th_smaps_parser_feed(&parser, text + at, piece);
+	}
+	th_smaps_parser_end(&parser);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text;
+
+	if (!size)
+		return 0;
+	text = malloc(size);
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	switch (data[0] % 4) {
+	case 0:
+		try_size(text);
+		break;
+	case 1:
+		try_numbers(text);
+		break;
+	case 2:
+		try_names(text, size - 1);
+		break;
+	default:
+		try_smaps(text, size - 1);
+	}
+	free(text);
+	return 0;
+}
