@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The places are those of GDB's manual, "Debugging Information in Separate Files".  libdwfl
- * has a search of its own, but that one may ask debuginfod servers, and takes what it finds by
+ * has a search of its own, but that one asks debuginfod servers unbounded, and takes what it finds by
  * name without a checksum in some cases.
  */
 #include "report/module_files.h"
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "report/allocate.h"
+#include "report/debug_server.h"
 
 #define SYSTEM_DEBUG_DIRECTORY "/usr/lib/debug"
 /* Bytes read at once for a checksum. */
@@ -237,7 +238,7 @@ th_debug_file_open(const struct th_module_search *search,
 		wanted.not_inode = status.st_ino;
 	}
 	if (!find_debug_file(search, &wanted, request->module_path, request->link_name))
-		return -1;
+		return th_debug_server_open(request->module_path, request->build_id, path_ret);
 	*path_ret = wanted.path;
 	return wanted.fd;
 }
@@ -278,8 +279,8 @@ th_module_file_open(const struct th_module_search *search, const char *path,
 	*ret = (struct th_module_file){.fd = -1, .match = TH_MODULE_FOUND};
 	if (!find_module_file(search, &wanted, path)) {
 		explain_mismatch(path, ret);
-		if (build_id[0] != '\0')
-			find_debug_file(search, &wanted, path, NULL);
+		if (build_id[0] != '\0' && !find_debug_file(search, &wanted, path, NULL))
+			wanted.fd = th_debug_server_open(path, build_id, &wanted.path);
 	}
 	ret->fd = wanted.fd;
 	ret->path = wanted.path;

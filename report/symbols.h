@@ -5,7 +5,7 @@
  *
  * The files are those of the machine that reads the log.  A file that is not the one that was
  * loaded when the log was written (another build id) is never used; a matching debug file is.
- * Nothing here touches the network.
+ * The network is touched only where DEBUGINFOD_URLS asks for it (debug_server.h).
  */
 #ifndef TH_REPORT_SYMBOLS_H
 #define TH_REPORT_SYMBOLS_H

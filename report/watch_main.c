@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/debug_server.h"
 #include "report/running.h"
 #include "report/watch.h"
 #include "report/watch_screen.h"
@@ -92,6 +93,8 @@ th_watch_run(const struct th_options *options)
 
 	if (error)
 		return error;
+	/* A screen that stands still for a server would help nobody. */
+	th_debug_server_disable();
 	error = th_watch_open(path, NULL, &watch);
 	free(path);
 	if (error)
