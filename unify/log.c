@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unify/atomic.h"
@@ -30,6 +31,10 @@
 #define RETRY_NS (TH_NS_PER_S / 10)
 /* The agent thread keeps this much ready ahead of the tail. */
 #define AHEAD (1u << 20)
+/* Records that far behind the tail are written but for a thread that was stopped meanwhile. */
+#define BEHIND (1u << 20)
+/* The start of the log stays: the header is in it.  A multiple of every page size. */
+#define KEPT_HEAD (64u << 10)
 /* A process that may not map the full size (RLIMIT_AS) gets the largest power of two above. */
 #define SMALLEST_LOG (1u << 20)
 /* Kept out of the way of programs that expect small descriptors. */
@@ -229,6 +234,24 @@ grow_by(struct th_log_header *header, uint64_t limit, uint64_t needed, uint64_t 
 }
 
 /*
+ * The pages behind the tail go back to the page cache, or a long recording would keep its whole
+ * log in the memory of the process.  Whoever still writes or reads there finds them as they
+ * were.  From the start every time: some have come back since.  Preserves errno.
+ */
+static void
+release_behind(struct th_log_header *header)
+{
+	uint64_t tail = th_load_relaxed(&header->tail);
+	int saved_errno = errno;
+
+	if (tail > KEPT_HEAD + BEHIND)
+		syscall(SYS_madvise, (char *)header + KEPT_HEAD,
+			(tail - BEHIND - KEPT_HEAD) & ~(uint64_t)(KEPT_HEAD - 1),
+			MADV_DONTNEED);
+	errno = saved_errno;
+}
+
+/*
  * Moves the limit to at least `needed`.  Several producers may arrive at once: one allocates,
  * the others wait for it, bounded, since it may have been stopped in the middle.
  */
@@ -243,11 +266,14 @@ grow(struct th_log_header *header, uint64_t needed)
 	if (!th_lock_bounded(&log_file.growing, 1u << 20))
 		return false;
 	uint64_t limit = th_load_relaxed(&header->limit);
-	grown = limit >= needed || grow_by(header, limit, needed, CHUNK) ||
+	bool must_grow = limit < needed;
+	grown = !must_grow || grow_by(header, limit, needed, CHUNK) ||
 		grow_by(header, limit, needed, LAST_CHUNK);
 	if (!grown)
 		th_store_relaxed(&log_file.next_try, th_clock_now() + RETRY_NS);
 	th_unlock(&log_file.growing);
+	if (must_grow)
+		release_behind(header);
 	return grown;
 }
 

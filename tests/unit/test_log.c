@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "report/log_schema.h"
+#include "unify/smaps.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define LARGE (64 * MIB)
@@ -611,6 +612,32 @@ test_prepare_allocates_ahead_and_changes_nothing(void **state)
 	assert_holds_samples(10000);
 }
 
+static bool
+add_resident(const struct th_smaps_entry *entry, void *sum)
+{
+	if (entry->start == (uintptr_t)th_log_header())
+		*(uint64_t *)sum += entry->resident;
+	return true;
+}
+
+/* What was written long ago is not the process's memory any more, though the log holds it. */
+static void
+test_pages_behind_are_given_back(void **state)
+{
+	char buffer[4096];
+	uint64_t resident = 0;
+	uint64_t count = 0;
+
+	(void)state;
+	log_fixture_open(LARGE);
+	for (; th_log_header()->tail < LARGE / 2; count++)
+		append_sample(0, count);
+	assert_true(th_smaps_read(
+		"/proc/self/smaps", buffer, sizeof(buffer), add_resident, &resident));
+	assert_in_range(resident, 4096, 8 * MIB);
+	assert_holds_samples(count);
+}
+
 /* Near the end there is nothing ahead to prepare. */
 static void
 test_prepare_at_the_greatest_size(void **state)
@@ -1004,6 +1031,7 @@ main(void)
 		CASE(test_disk_full),
 		CASE(test_uses_the_last_of_a_disk),
 		CASE(test_prepare_allocates_ahead_and_changes_nothing),
+		CASE(test_pages_behind_are_given_back),
 		CASE(test_prepare_at_the_greatest_size),
 		CASE(test_missing_directory),
 		CASE(test_read_only_directory),

@@ -7,15 +7,18 @@ import java.util.List;
 /**
  * Runs scenarios and prints what each site has allocated.
  *
- * <pre>mixed.Main [--volume BYTES] [--threads N] [--seconds S] [SCENARIO...]</pre>
+ * <pre>mixed.Main [--volume BYTES] [--threads N] [--seconds S] [--repeat S]
+ * [SCENARIO...]</pre>
  *
  * --volume: bytes that each site allocates per thread (64M); --threads: threads that run each
- * scenario at the same time (0: the main thread itself); --seconds: length of the scenario demo.
+ * scenario at the same time (0: the main thread itself); --seconds: length of the scenario demo;
+ * --repeat: runs all of them, in turn, until so many seconds have passed.
  */
 public final class Main {
 	private long volume = 64L << 20;
 	private int threads;
 	private double seconds = 6;
+	private double repeatSeconds;
 	private final List<String> names = new ArrayList<>();
 
 	private Main(String[] arguments) {
@@ -27,6 +30,8 @@ public final class Main {
 				threads = Integer.parseInt(arguments[++i]);
 			else if (argument.equals("--seconds"))
 				seconds = Double.parseDouble(arguments[++i]);
+			else if (argument.equals("--repeat"))
+				repeatSeconds = Double.parseDouble(arguments[++i]);
 			else
 				names.add(argument);
 		}
@@ -45,15 +50,22 @@ public final class Main {
 		System.loadLibrary("mixed");
 		Main main = new Main(arguments);
 		Ledger ledger = new Ledger();
-		for (String name : main.names) {
+		long start = System.nanoTime();
+		do
+			main.runAll(ledger);
+		while (System.nanoTime() - start < main.repeatSeconds * 1e9);
+		ledger.print(System.out);
+	}
+
+	private void runAll(Ledger ledger) throws Exception {
+		for (String name : names) {
 			Scenarios.Scenario scenario = Scenarios.find(name);
 			if (scenario == null) {
 				System.err.println("no scenario " + name + "; there are: " + Scenarios.names());
 				System.exit(2);
 			}
-			main.runScenario(scenario, ledger);
+			runScenario(scenario, ledger);
 		}
-		ledger.print(System.out);
 	}
 
 	private void runScenario(Scenarios.Scenario scenario, Ledger ledger) throws Exception {
