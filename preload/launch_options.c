@@ -231,6 +231,10 @@ find_fault(const struct setting *setting, const char *text)
 		if (text[strspn(text, "0123456789")] != '\0' || !th_size_parse(text, &value))
 			return "not a number";
 		break;
+	case TH_SETTING_PERCENT:
+		if (!th_percent_parse(text, &value))
+			return "not a part in percent (as 1%, 0.5%)";
+		break;
 	case TH_SETTING_CHOICE:
 		return is_choice(setting->argument, text) ? NULL : "not one of the choices";
 	case TH_SETTING_TEXT:

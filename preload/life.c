@@ -119,6 +119,8 @@ recorder_settings(void)
 	return (struct th_recorder_settings){
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
+		.rate_free = life.settings.is_given[TH_SETTING_NAME_RATE] ? 0 : TH_RATE_FREE,
+		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
 		.native = heaps != HEAPS_JAVA,
 		.java = heaps != HEAPS_NATIVE,
@@ -237,6 +239,17 @@ adjust_heaps(void)
 	life.settings.text[TH_SETTING_NAME_HEAPS] = "java";
 }
 
+/* Who asks for an interval asks for so many samples, and for no other number of them. */
+static void
+adjust_rate(void)
+{
+	if (life.settings.is_given[TH_SETTING_NAME_RATE] ||
+		!life.settings.is_given[TH_SETTING_NAME_INTERVAL])
+		return;
+	life.settings.number[TH_SETTING_NAME_RATE] = 0;
+	life.settings.text[TH_SETTING_NAME_RATE] = "0";
+}
+
 __attribute__((constructor)) static void
 load(void)
 {
@@ -254,6 +267,7 @@ load(void)
 		turn_off();
 	} else {
 		adjust_heaps();
+		adjust_rate();
 		th_log_path_init();
 		th_thread_init(random_seed());
 		pthread_atfork(NULL, NULL, in_forked_child);

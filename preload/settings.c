@@ -64,6 +64,8 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 		if (!is_decimal(text))
 			return false;
 		break;
+	case TH_SETTING_PERCENT:
+		return th_percent_parse(text, number_ret) && *number_ret;
 	case TH_SETTING_SIZE:
 		break;
 	}

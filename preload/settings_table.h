@@ -15,6 +15,7 @@ enum th_setting_kind {
 	TH_SETTING_TEXT,
 	TH_SETTING_SIZE,   /* as th_size_parse() reads it */
 	TH_SETTING_NUMBER, /* decimal digits */
+	TH_SETTING_PERCENT, /* as th_percent_parse() reads it, in millionths */
 	TH_SETTING_CHOICE, /* one of the words of `argument`, separated by bars */
 	TH_SETTING_FLAG,   /* on when set to anything but "" and "0" */
 };
@@ -30,6 +31,11 @@ enum th_setting_access {
 #define TH_INTERVAL_DEFAULT 524288
 #define TH_INTERVAL_MAX INT32_MAX
 #define TH_DEPTH_DEFAULT 256
+/*
+ * Samples that the standard rate leaves alone, once in a recording: short runs need every one of
+ * theirs to tell what leaks.  Some 10 us each: 0.1 s of CPU time.
+ */
+#define TH_RATE_FREE 10000
 #define TH_DEPTH_MAX 2048
 /* Room for the first pages and a metadata block; less would hold no sample at all. */
 #define TH_MAX_LOG_MIN (1 << 20)
@@ -51,9 +57,14 @@ enum th_setting_access {
 		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap; 0 samples\n"                    \
 		"every allocation")                                                            \
-	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "0", 0, 1000000,         \
+	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "300", 0, 1000000,       \
 		"samples a second to stay below, in both heaps together;\n"                    \
-		"0 = no cap")                                                                  \
+		"0 = no cap; not given: after the first 10,000 samples,\n"                     \
+		"and none with --interval")                                                                  \
+	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
+		"PERCENT", "", 1, 1000000,                                                     \
+		"of the process's CPU time that recording may take, as 1%;\n"                  \
+		"beyond it the interval goes up")                                              \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", CHOICE, OPTION, "both|java|native", "both", 0,  \
 		0, "which heaps to sample")                                                    \
 	S(THREADS, 0, "threads", "TWINHEAP_THREADS", TEXT, OPTION, "RE", "", 0, 0,             \

@@ -86,3 +86,27 @@ th_size_parse(const char *text, uint64_t *bytes_ret)
 	*bytes_ret = value << shift;
 	return true;
 }
+
+bool
+th_percent_parse(const char *text, uint64_t *millionths_ret)
+{
+	uint64_t value;
+	uint64_t unit = 10000;
+
+	if (!parse_digits(&text, &value) || value > 100)
+		return false;
+	value *= unit;
+	if (*text == '.') {
+		for (text++; is_digit(*text) && unit > 1; text++) {
+			unit /= 10;
+			value += (uint64_t)(*text - '0') * unit;
+		}
+	}
+	while (*text == ' ')
+		text++;
+	text += *text == '%';
+	if (*text || value > 1000000)
+		return false;
+	*millionths_ret = value;
+	return true;
+}

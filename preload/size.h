@@ -14,4 +14,10 @@
  */
 bool th_size_parse(const char *text, uint64_t *bytes_ret);
 
+/*
+ * Reads a part of the whole in percent, as "1%", "0.5 %" or "2", into millionths: at most 100 %, at
+ * most four decimals. [any]
+ */
+bool th_percent_parse(const char *text, uint64_t *millionths_ret);
+
 #endif

@@ -93,7 +93,30 @@ th_rate_set_interval(struct th_rate *rate, uint64_t interval)
 	rate->configured_interval = interval;
 	rate->slow_windows = 0;
 	rate->slow_population = 0;
-	th_store_relaxed(&rate->interval, interval);
+	th_store_relaxed(&rate->interval, max(interval, rate->floor));
+}
+
+void
+th_rate_set_credit(struct th_rate *rate, uint64_t samples)
+{
+	rate->credit = samples;
+}
+
+static uint64_t
+least_interval(const struct th_rate *rate)
+{
+	return max(rate->configured_interval, rate->floor);
+}
+
+void
+th_rate_set_floor(struct th_rate *rate, uint64_t floor)
+{
+	uint64_t old = rate->floor;
+
+	rate->floor = floor;
+	/* Without a target nothing else moves the interval; with one the slow loop lowers it. */
+	if (rate->interval < least_interval(rate) || (!rate->target && floor != old))
+		th_store_relaxed(&rate->interval, least_interval(rate));
 }
 
 uint64_t
@@ -153,7 +176,7 @@ th_rate_count(struct th_rate *rate, uint64_t now)
 	uint64_t target = th_load_relaxed(&rate->target);
 	uint64_t population = th_add_relaxed(&rate->population, 1) + 1;
 
-	if (!target)
+	if (!target || th_load_relaxed(&rate->credit))
 		return 1;
 	return probability(rate, target,
 		since(population, th_load_relaxed(&rate->population_before)), now);
@@ -162,7 +185,13 @@ th_rate_count(struct th_rate *rate, uint64_t now)
 void
 th_rate_keep(struct th_rate *rate)
 {
-	th_add_relaxed(&rate->kept, 1);
+	uint64_t credit = th_load_relaxed(&rate->credit);
+
+	/* Two threads may spend the same one; what is free is free. */
+	if (credit)
+		th_store_relaxed(&rate->credit, credit - 1);
+	else
+		th_add_relaxed(&rate->kept, 1);
 }
 
 /* Rolling */
@@ -288,7 +317,7 @@ adapt_interval(struct th_rate *rate, uint64_t population)
 	if (factor < 1.0 / SLOW_DOWN)
 		factor = 1.0 / SLOW_DOWN;
 	interval = (uint64_t)((double)interval * factor);
-	interval = max(min(interval, INTERVAL_MAX), rate->configured_interval);
+	interval = max(min(interval, INTERVAL_MAX), least_interval(rate));
 	th_store_relaxed(&rate->interval, interval);
 }
 
@@ -298,7 +327,7 @@ roll_slow_loop(struct th_rate *rate, const struct th_rate_window *window)
 	rate->slow_population += window->population;
 	if (++rate->slow_windows < SLOW_WINDOWS)
 		return;
-	if (rate->target)
+	if (rate->target && !rate->credit)
 		adapt_interval(rate, rate->slow_population);
 	rate->slow_windows = 0;
 	rate->slow_population = 0;

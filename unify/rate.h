@@ -63,9 +63,11 @@ struct th_rate {
 	uint64_t budget;            /* thousandths of a sample, in a second */
 	uint64_t target;            /* samples a second; 0 = no cap */
 	uint64_t interval;          /* bytes */
+	uint64_t credit;            /* samples that are still free of the target */
 	/* Of who rolls. */
 	uint64_t configured_interval;
-	uint32_t at; /* next place in the ring */
+	uint64_t floor; /* bytes: from elsewhere, as configured_interval */
+	uint32_t at;    /* next place in the ring */
 	uint32_t slow_windows;
 	struct th_rate_window ring[TH_RATE_SECOND];
 	uint64_t seconds[TH_RATE_HOLD]; /* populations of the seconds that ended last */
@@ -76,6 +78,15 @@ struct th_rate {
 
 /* `target` samples a second (0 = no cap); the interval never goes below `interval` bytes. */
 void th_rate_init(struct th_rate *rate, uint64_t target, uint64_t interval);
+
+/*
+ * Leaves the next so many samples alone: they are all kept, and are not held against the target
+ * afterwards.  Before the first sample.
+ */
+void th_rate_set_credit(struct th_rate *rate, uint64_t samples);
+
+/* The interval must not go below `floor` either, from now on.  As th_rate_roll(). */
+void th_rate_set_floor(struct th_rate *rate, uint64_t floor);
 
 /* Changes target or interval, as a user would.  As th_rate_roll(): one thread at a time. */
 void th_rate_set_target(struct th_rate *rate, uint64_t target);

@@ -11,6 +11,7 @@
 
 #include "unify/account.h"
 #include "unify/atomic.h"
+#include "unify/budget.h"
 #include "unify/clock.h"
 #include "unify/control.h"
 #include "unify/gate.h"
@@ -62,6 +63,7 @@ static struct {
 	const struct th_java_provider *java; /* atomic */
 	struct scratch *scratch;             /* SCRATCH_COUNT of them */
 	struct th_rate rate;
+	struct th_budget budget;    /* of the rate's writer */
 	struct th_spinlock rolling; /* of the rate's writer */
 	uint32_t has_server;        /* atomic: requests wait for the agent thread */
 	uint32_t is_ending;         /* atomic: the end was asked for */
@@ -111,6 +113,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
 	th_rate_init(&recorder.rate, settings->rate, settings->interval);
+	th_rate_set_credit(&recorder.rate, settings->rate_free);
+	th_budget_init(&recorder.budget, settings->overhead, settings->interval);
 	recorder.rate_logged = th_clock_now();
 	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
 				 (settings->java ? 1u << TH_HEAP_JAVA : 0),
@@ -266,6 +270,26 @@ log_rate(uint64_t now)
 	recorder.kept_logged = kept;
 }
 
+/* Lets the interval keep to the overhead budget, once a second. */
+static void
+keep_budget(uint64_t now)
+{
+	const struct th_log_header *header = th_log_header();
+	struct timespec process;
+
+	/* The interval may have been set anew. */
+	recorder.budget.configured = recorder.rate.configured_interval;
+	if (!th_budget_is_due(&recorder.budget, now) || !header ||
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &process))
+		return;
+	struct th_budget_times times = {
+		.captures = th_load_relaxed(&header->counters[TH_COUNTER_SELF_CAPTURE_NS]),
+		.agent = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]),
+		.process = (uint64_t)process.tv_sec * TH_NS_PER_S + (uint64_t)process.tv_nsec,
+	};
+	th_rate_set_floor(&recorder.rate, th_budget_look(&recorder.budget, now, &times));
+}
+
 static void
 serve(uint64_t now)
 {
@@ -280,6 +304,7 @@ roll(uint64_t now)
 	if (!th_rate_is_due(&recorder.rate, now) || !th_trylock(&recorder.rolling))
 		return;
 	th_rate_roll(&recorder.rate, now);
+	keep_budget(now);
 	if (!th_load_relaxed(&recorder.has_server))
 		serve(now);
 	log_rate(now);
@@ -297,6 +322,7 @@ th_recorder_roll(void)
 		!th_lock_bounded(&recorder.rolling, TH_LOCK_SPINS * 64))
 		return;
 	th_rate_roll(&recorder.rate, now);
+	keep_budget(now);
 	serve(now);
 	log_rate(now);
 	th_unlock(&recorder.rolling);

@@ -22,11 +22,13 @@ struct th_thread_record;
 struct th_recorder_settings {
 	uint64_t interval; /* mean bytes between samples; 0 = every allocation */
 	uint64_t rate;     /* samples a second to stay below, both heaps together; 0 = no cap */
-	uint32_t depth;    /* frames per stack; the root end of deeper ones is cut */
-	bool native;       /* sample the C heap; what is in force: gate.h */
-	bool mapped;       /* sample mapped memory */
-	uint64_t seed;     /* of the samplers that belong to no thread */
-	bool java;         /* sample the Java heap */
+	uint64_t rate_free; /* samples that the rate leaves alone, once */
+	uint64_t overhead;  /* millionths of the process's CPU time to keep to; 0 = any */
+	uint32_t depth;     /* frames per stack; the root end of deeper ones is cut */
+	bool native;        /* sample the C heap; what is in force: gate.h */
+	bool mapped;        /* sample mapped memory */
+	uint64_t seed;      /* of the samplers that belong to no thread */
+	bool java;          /* sample the Java heap */
 	const char
 		*threads; /* only those whose name matches (expression.h); NULL or "" = all */
 };

@@ -492,6 +492,78 @@ estimates_are_unbiased(void **state)
 	check_coverage("unequal lanes", unequal_lanes, 4);
 }
 
+/* --- credit, and a floor from elsewhere ------------------------------------------------------- */
+
+#define CREDIT 5000
+#define CREDIT_LOAD 2000 /* a second */
+
+/* The rate for the second that begins at `from`: so many a second are due all the time. */
+static unsigned
+keep_second(struct th_rate *rate, struct th_random *random, uint64_t from)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < CREDIT_LOAD; i++) {
+		uint64_t now = from + i * (SECOND / CREDIT_LOAD);
+
+		if (th_rate_is_due(rate, now))
+			th_rate_roll(rate, now);
+		if (th_random_unit(random) > th_rate_count(rate, now))
+			continue;
+		th_rate_keep(rate);
+		kept++;
+	}
+	return kept;
+}
+
+/*
+ * The credit is kept whole, at the interval that was asked for.  What comes after it keeps to the
+ * target from the first second on, and is no hole: the credit is not held against it.
+ */
+static void
+a_credit_is_free_once(void **state)
+{
+	struct th_rate rate;
+	struct th_random random;
+
+	(void)state;
+	th_rate_init(&rate, TARGET, INTERVAL);
+	th_rate_set_credit(&rate, CREDIT);
+	th_random_seed(&random, 1);
+	assert_int_equal(keep_second(&rate, &random, SECOND), CREDIT_LOAD);
+	assert_int_equal(keep_second(&rate, &random, 2 * SECOND), CREDIT_LOAD);
+	assert_int_equal(th_rate_interval(&rate), INTERVAL);
+	unsigned rest = CREDIT - 2 * CREDIT_LOAD;
+	unsigned third = keep_second(&rate, &random, 3 * SECOND);
+	assert_in_range(third, rest + 1, rest + TARGET * 11 / 10);
+	for (unsigned i = 4; i < 20; i++)
+		assert_in_range(keep_second(&rate, &random, i * SECOND), TARGET * 7 / 10,
+			TARGET * 11 / 10);
+}
+
+/* The overhead budget's floor holds with and without a target, and lets the interval come back. */
+static void
+a_floor_from_elsewhere(void **state)
+{
+	struct th_rate rate;
+
+	(void)state;
+	for (unsigned target = 0; target <= TARGET; target += TARGET) {
+		th_rate_init(&rate, target, INTERVAL);
+		th_rate_set_floor(&rate, 4 * INTERVAL);
+		assert_int_equal(th_rate_interval(&rate), 4 * INTERVAL);
+		th_rate_set_interval(&rate, 2 * INTERVAL);
+		assert_int_equal(th_rate_interval(&rate), 4 * INTERVAL);
+		th_rate_set_interval(&rate, 8 * INTERVAL);
+		assert_int_equal(th_rate_interval(&rate), 8 * INTERVAL);
+		th_rate_set_interval(&rate, INTERVAL);
+		th_rate_set_floor(&rate, INTERVAL);
+		for (unsigned i = 1; i < 1000; i++)
+			th_rate_roll(&rate, i * TH_RATE_WINDOW_NS);
+		assert_int_equal(th_rate_interval(&rate), INTERVAL);
+	}
+}
+
 int
 main(void)
 {
@@ -507,6 +579,8 @@ main(void)
 		cmocka_unit_test(no_cap_keeps_everything),
 		cmocka_unit_test(long_sleep),
 		cmocka_unit_test(estimates_are_unbiased),
+		cmocka_unit_test(a_credit_is_free_once),
+		cmocka_unit_test(a_floor_from_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,12 +95,36 @@ test_texts_that_are_no_sizes(void **state)
 	}
 }
 
+static void
+parts_in_percent(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t millionths;
+	} good[] = {{"1%", 10000}, {"1", 10000}, {"0.5%", 5000}, {"0.5 %", 5000},
+		{"100%", 1000000}, {"0.0001%", 1}, {"12.3456", 123456}, {"0", 0}};
+	static const char *const bad[] = {"", "%", "-1%", "101%", "100.1%", "1%%", "1 %x", ".5",
+		"1.23456%", "1e2", "99999999999999999999%"};
+	uint64_t value;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(th_percent_parse(good[i].text, &value));
+		assert_int_equal(value, good[i].millionths);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (th_percent_parse(bad[i], &value))
+			fail_msg("%s", bad[i]);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes_that_read),
 		cmocka_unit_test(test_texts_that_are_no_sizes),
+		cmocka_unit_test(parts_in_percent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
