@@ -253,7 +253,7 @@ add_block(struct th_account *account, struct live_sums *sums, size_t index, uint
 	double factor = calibration->factors[sample->thread];
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	enum place place = word & TH_TOUCHED_OWN_MAPPING ? OWN_MAPPING : IN_HEAP;
-	double part = fmin((double)(word & TH_TOUCHED_BYTES), (double)sample->size);
+	double part = th_touched_bytes(sample, word);
 
 	th_estimator_add_part(
 		&sums->touched[kind][place], part, sample->size, interval, keep, factor);
@@ -324,6 +324,12 @@ sum_blocks(struct th_account *account, struct live_sums *sums)
 static struct th_estimate
 estimate(const struct th_account *account, const struct th_estimator *sum)
 {
+	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_TOUCHED, sum);
+}
+
+static struct th_estimate
+estimate_live(const struct th_account *account, const struct th_estimator *sum)
+{
 	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, sum);
 }
 
@@ -376,7 +382,7 @@ free_pages(const struct th_account *account, const struct live_sums *sums, doubl
 	if (heaps <= 0)
 		return 0;
 	double count = th_profile_objects(
-		account->profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, &blocks)
+		account->profile, TH_HEAP_NATIVE, TH_MEASURE_TOUCHED, &blocks)
 			       .estimate;
 	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++)
 		th_estimator_merge(&blocks, &sums->touched[kind][IN_HEAP]);
@@ -451,12 +457,12 @@ divide_malloc(struct th_account *account, const struct malloc_memory *memory)
 	struct live_sums *sums = th_allocate(1, sizeof(*sums));
 
 	sum_blocks(account, sums);
-	account->live = estimate(account, &sums->all);
+	account->live = estimate_live(account, &sums->all);
 	account->touched = estimate(account, &sums->all_touched);
 	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
 		if (is_malloc_owner((enum th_account_kind)kind))
 			account->lines[kind].size =
-				estimate(account, &sums->live[kind]).estimate;
+				estimate_live(account, &sums->live[kind]).estimate;
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
 	free(sums);

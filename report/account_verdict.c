@@ -261,6 +261,9 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 			bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text,
 			bytes(facts->trimmed).text);
 	case TH_RSS_JAVA_HEAP:
+		if (facts->java_committed <= 0)
+			return th_format_new("%s are the Java heap",
+				bytes(facts->now[TH_ACCOUNT_JAVA_HEAP]).text);
 		return th_format_new("the Java heap is sized so: %s of it resident, %s in use, "
 				     "%s committed, %s allowed (-Xmx)",
 			bytes(facts->now[TH_ACCOUNT_JAVA_HEAP]).text,

@@ -311,6 +311,9 @@ diff(const struct th_options *options)
 	if (!options->new_log)
 		return th_error_create(
 			TH_ERROR_USAGE, "diff: needs two logs, or one at two moments");
+	if (options->value == TH_VALUE_TOUCHED_BYTES)
+		return th_error_create(TH_ERROR_USAGE,
+			"diff: touched-bytes are known at accounts only, see rss");
 	error = side_load(&sides[0], options, options->log, NULL);
 	if (!error)
 		error = side_load(&sides[1], options, options->new_log, &sides[0]);

@@ -55,6 +55,7 @@ static const struct {
 	[TH_VALUE_LIVE_BYTES] = {"live-bytes", "live", TH_MEASURE_LIVE, false},
 	[TH_VALUE_LIVE_OBJECTS] = {"live-objects", "live objs", TH_MEASURE_LIVE, true},
 	[TH_VALUE_TEMPORARY_BYTES] = {"temp-bytes", "temporary", TH_MEASURE_TEMPORARY, false},
+	[TH_VALUE_TOUCHED_BYTES] = {"touched-bytes", "touched", TH_MEASURE_TOUCHED, false},
 };
 /* clang-format on */
 #define VALUE_COUNT (sizeof(values) / sizeof(values[0]))
@@ -94,7 +95,8 @@ set_value(struct th_options *options, const char *argument)
 		}
 	}
 	return bad_argument("value", argument,
-		"alloc-bytes, alloc-objects, live-bytes, live-objects or temp-bytes");
+		"alloc-bytes, alloc-objects, live-bytes, live-objects, temp-bytes or "
+		"touched-bytes");
 }
 
 static struct th_error *
@@ -422,8 +424,9 @@ static const struct option_entry entries[] = {
 		"leave out what is less of both heaps (1)"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
 		"alloc-bytes (default; diff: live-bytes),\n"
-		"alloc-objects, live-bytes, live-objects or\n"
-		"temp-bytes (see --temp-within)"},
+		"alloc-objects, live-bytes, live-objects,\n"
+		"temp-bytes (see --temp-within) or touched-bytes\n"
+		"(live C blocks, what of them is in memory)"},
 	{"at", 0, "MOMENT", TH_OPTIONS_VIEW, set_at,
 		"when live is live: end (default), peak (when most\n"
 		"bytes were alive in the chosen heaps), seconds\n"

@@ -15,7 +15,13 @@
 #include "unify/log_format.h"
 
 /* What is summed up of each stack. */
-enum th_measure { TH_MEASURE_ALLOC, TH_MEASURE_LIVE, TH_MEASURE_TEMPORARY, TH_MEASURES };
+enum th_measure {
+	TH_MEASURE_ALLOC,
+	TH_MEASURE_LIVE,
+	TH_MEASURE_TEMPORARY,
+	TH_MEASURE_TOUCHED, /* live and in memory, at the account of that moment; native only */
+	TH_MEASURES,
+};
 
 /* What a view shows of each stack. */
 enum th_view_value {
@@ -24,6 +30,7 @@ enum th_view_value {
 	TH_VALUE_LIVE_BYTES,
 	TH_VALUE_LIVE_OBJECTS,
 	TH_VALUE_TEMPORARY_BYTES,
+	TH_VALUE_TOUCHED_BYTES,
 };
 
 /* The moment for which a view tells what is alive. */

@@ -9,7 +9,7 @@
 #include "report/page_columns.h"
 
 /* What the page can show of a row; the first ones are those of enum th_measure. */
-enum figure { FIGURE_PEAK = TH_MEASURES, FIGURES };
+enum figure { FIGURE_PEAK = TH_MEASURE_TEMPORARY + 1, FIGURES };
 
 static const char *const figure_names[FIGURES] = {
 	[TH_MEASURE_ALLOC] = "alloc",

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/account.h"
 #include "report/allocate.h"
 #include "report/changes.h"
 #include "report/java_names.h"
+#include "report/touched.h"
 
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
@@ -32,6 +34,7 @@ struct builder {
 	struct th_map label_ids;
 	struct th_map row_ids;
 	TH_ARRAY(uint32_t, merged_rows);
+	struct th_touched touched; /* at the account of the profile */
 };
 
 /* Threads */
@@ -109,6 +112,8 @@ builder_init(struct builder *builder, struct th_profile *profile)
 	for (uint32_t i = 0; i < recording->classes_count; i++)
 		builder->class_names[i] = name_class(profile, i);
 	find_internal_threads(builder);
+	if (profile->account)
+		th_touched_init(&builder->touched, recording, profile->account->account);
 }
 
 static void
@@ -121,6 +126,7 @@ builder_deinit(struct builder *builder)
 	th_map_deinit(&builder->raw_ids);
 	th_map_deinit(&builder->label_ids);
 	th_map_deinit(&builder->row_ids);
+	th_touched_deinit(&builder->touched);
 	free(builder->raw_rows);
 	free(builder->merged_rows);
 }
@@ -205,8 +211,9 @@ row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sampl
 /* Adds a sample (by index) to sums by measure. */
 static void
 add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
-	struct th_estimator *sums)
+	const struct th_touched *touched, struct th_estimator *sums)
 {
+	uint64_t word;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
@@ -222,6 +229,11 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 		th_lifetimes_add(lifetimes, calibration, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->end),
 			&sums[TH_MEASURE_TEMPORARY]);
+	if (heap == TH_HEAP_NATIVE && th_touched_find(touched, sample, &word))
+		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
+			sample->size, th_recording_sample_interval(profile->recording, sample),
+			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
+			calibration->factors[sample->thread]);
 }
 
 static void
@@ -236,7 +248,7 @@ add_heap(struct builder *builder, enum th_heap heap)
 
 		if (th_window_holds(&profile->window, sample->time)) {
 			row = row_of(builder, heap, sample);
-			add_sample(profile, heap, i,
+			add_sample(profile, heap, i, &builder->touched,
 				row == TH_NO_ROW ? profile->left_out[heap]
 						 : profile->rows[row].sums);
 		}
@@ -311,6 +323,9 @@ set_lenses(struct th_profile *profile)
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
 	profile->at = moment_of(profile);
+	profile->account = th_account_chosen(profile);
+	if (profile->account && !(profile->account->flags & TH_ACCOUNT_HAS_PAGES))
+		profile->account = NULL;
 }
 
 static void
@@ -361,6 +376,9 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 	profile->filter = th_filter_create(
 		options, profile->frames, profile->paths, profile->internal_group);
 	build(profile);
+	if (options->value == TH_VALUE_TOUCHED_BYTES && !profile->account && warn)
+		warn(warn_data, "the log does not say what is in memory: it holds no account, "
+				"or /proc/self/pagemap could not be read");
 	return profile;
 }
 
@@ -402,6 +420,12 @@ th_profile_destroy(struct th_profile *profile)
 }
 
 bool
+th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap)
+{
+	return heap == TH_HEAP_NATIVE && profile->account;
+}
+
+bool
 th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 {
 	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
@@ -411,10 +435,17 @@ th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 static struct th_calibration
 calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
 {
+	struct th_calibration calibration;
+	bool is_at = measure == TH_MEASURE_LIVE || measure == TH_MEASURE_TOUCHED;
+
 	if (measure == TH_MEASURE_ALLOC)
 		return profile->heaps[heap];
-	return th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
-		measure == TH_MEASURE_LIVE ? &profile->at : &profile->end);
+	calibration = th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap],
+		heap, is_at ? &profile->at : &profile->end);
+	/* Part of each block: even all blocks together are not the whole. */
+	if (measure == TH_MEASURE_TOUCHED)
+		calibration.window_samples = UINT64_MAX;
+	return calibration;
 }
 
 struct th_estimate

@@ -42,6 +42,8 @@ struct th_profile {
 	struct th_lifetimes lifetimes;
 	struct th_moment at;  /* when what is alive is alive */
 	struct th_moment end; /* of the recording */
+	/* The account of resident memory nearest to `at` that looked at blocks; NULL: none. */
+	const struct th_decoded_account *account;
 	struct th_frames *frames;
 	struct th_paths *paths;
 	struct th_filter *filter;
@@ -72,6 +74,9 @@ struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
 /* Whether the options select this heap and it was recorded. [offline] */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
+
+/* Whether it is known what of the live blocks of this heap is in memory. [offline] */
+bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 
 /* Bytes and objects of some rows of a heap; all of them give the heap's total. [offline] */
 struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_heap heap,

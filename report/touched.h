@@ -24,4 +24,13 @@ void th_touched_deinit(struct th_touched *touched);
 bool th_touched_find(
 	const struct th_touched *touched, const struct th_sample *sample, uint64_t *word_ret);
 
+/* Bytes of a sample that a word stands for. [offline] */
+static inline double
+th_touched_bytes(const struct th_sample *sample, uint64_t word)
+{
+	uint64_t bytes = word & TH_TOUCHED_BYTES;
+
+	return (double)(bytes < sample->size ? bytes : sample->size);
+}
+
 #endif

@@ -31,6 +31,7 @@ static const struct {
 	[TH_MEASURE_ALLOC] = {"alloc_bytes", "alloc_objects"},
 	[TH_MEASURE_LIVE] = {"live_bytes", "live_objects"},
 	[TH_MEASURE_TEMPORARY] = {"temp_bytes", NULL},
+	[TH_MEASURE_TOUCHED] = {"touched_bytes", NULL},
 };
 
 /* A heap that was not recorded. */
@@ -54,6 +55,11 @@ set_figures(const struct printer *printer, json_t *json, enum th_heap heap,
 		struct th_estimate bytes = printer->empty_bytes[heap][measure];
 		struct th_estimate objects = printer->empty_objects[heap][measure];
 
+		if (measure == TH_MEASURE_TOUCHED &&
+			!th_profile_knows_touched(printer->profile, heap)) {
+			json_object_set_new(json, figures[measure].bytes, json_null());
+			continue;
+		}
 		if (sum->samples)
 			bytes = th_profile_bytes(
 				printer->profile, heap, (enum th_measure)measure, sum);

@@ -335,6 +335,7 @@ write_sample_types(struct pprof *pprof)
 		[TH_VALUE_LIVE_BYTES] = INUSE_SPACE,
 		[TH_VALUE_LIVE_OBJECTS] = INUSE_OBJECTS,
 		[TH_VALUE_TEMPORARY_BYTES] = ALLOC_SPACE,
+		[TH_VALUE_TOUCHED_BYTES] = INUSE_SPACE,
 	};
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__ValueType values[VALUES];

@@ -34,6 +34,7 @@ static const struct figure figures[] = {
 	{TH_VALUE_LIVE_BYTES, "live bytes"},
 	{TH_VALUE_LIVE_OBJECTS, "live objects"},
 	{TH_VALUE_TEMPORARY_BYTES, "temporary bytes"},
+	{TH_VALUE_TOUCHED_BYTES, "touched bytes"},
 };
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
 
@@ -205,6 +206,15 @@ print_profile(
 	fprintf(speedscope->file, "],\n\"endValue\":%.17g}", sum);
 }
 
+/* What is known at accounts only is shown to those who ask for it. */
+static bool
+has_profile(const struct th_profile *profile, enum th_heap heap, enum th_view_value value)
+{
+	if (value == TH_VALUE_TOUCHED_BYTES && profile->options->value != value)
+		return false;
+	return th_profile_has_heap(profile, heap);
+}
+
 static void
 print_profiles(const struct speedscope *speedscope)
 {
@@ -212,13 +222,15 @@ print_profiles(const struct speedscope *speedscope)
 	const char *before = "\n";
 
 	for (size_t i = 0; i < FIGURE_COUNT; i++) {
+		const struct figure *figure = &figures[(first + i) % FIGURE_COUNT];
+
 		for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
-			if (!th_profile_has_heap(speedscope->profile, (enum th_heap)heap))
+			if (!has_profile(
+				    speedscope->profile, (enum th_heap)heap, figure->value))
 				continue;
 			fputs(before, speedscope->file);
 			before = ",\n";
-			print_profile(speedscope, (enum th_heap)heap,
-				&figures[(first + i) % FIGURE_COUNT]);
+			print_profile(speedscope, (enum th_heap)heap, figure);
 		}
 	}
 }

@@ -238,6 +238,8 @@ ranked_by(enum th_view_value value)
 		return ", by live objects";
 	case TH_VALUE_TEMPORARY_BYTES:
 		return ", by temporary bytes";
+	case TH_VALUE_TOUCHED_BYTES:
+		return ", by touched bytes";
 	default:
 		return "";
 	}

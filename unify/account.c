@@ -51,7 +51,7 @@
 #define SPACING_SHARE 50
 /* One part in so many of the time may go into accounts. */
 #define COST_SPACING 500
-/* At the end, the VM's and then the process's, an account is new that is so old. */
+/* The VM ends, and right after it the process: one account is enough. */
 #define FRESH_NS (TH_NS_PER_S / 2)
 /* Growth that calls for one on the agent thread: 5 % and 16 MiB above all accounts so far. */
 #define GROWTH_SHARE 20
@@ -95,9 +95,9 @@ static struct {
 	uint64_t next_look;    /* atomic: at the resident set */
 	uint64_t next_regular; /* not before, under `busy` like all below */
 	uint64_t next_growth;
-	uint64_t highest; /* resident bytes of all accounts so far */
-	uint32_t number;  /* accounts so far */
-	uint64_t last;    /* when the last one was taken */
+	uint64_t highest;  /* resident bytes of all accounts so far */
+	uint32_t number;   /* accounts so far */
+	uint64_t last_end; /* when one was taken because something ends; 0 = never */
 	bool has_owners;
 	pid_t agent;           /* thread id of the agent thread; 0 = none */
 	const char *allocator; /* its name, NULL if it is libc's */
@@ -770,7 +770,8 @@ take(struct tables *tables, enum th_account_reason reason)
 	fill(tables, event);
 	event->cost = own_time() - begin;
 	th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
-	account.last = event->time;
+	if (reason == TH_ACCOUNT_END)
+		account.last_end = event->time;
 	plan_next(th_clock_now(), event);
 }
 
@@ -792,11 +793,11 @@ take_if_due(uint64_t now, uint64_t resident, bool agent)
 void
 th_account_poll(uint64_t now, bool agent)
 {
+	if (agent && !account.agent)
+		account.agent = (pid_t)syscall(SYS_gettid);
 	if (!th_load_acquire(&account.tables) || now < th_load_relaxed(&account.next_look) ||
 		!th_trylock(&account.busy))
 		return;
-	if (agent && !account.agent)
-		account.agent = (pid_t)syscall(SYS_gettid);
 	/* Another thread may have looked meanwhile. */
 	if (now >= account.next_look) {
 		uint64_t resident = log_resident(now);
@@ -857,7 +858,7 @@ th_account_end(void)
 {
 	uint64_t now = th_clock_now();
 
-	if (!account.number || now - account.last > FRESH_NS)
+	if (!account.last_end || now - account.last_end > FRESH_NS)
 		th_account_take(TH_ACCOUNT_END);
 }
 
@@ -869,4 +870,5 @@ th_account_reset(void)
 	account.agent = 0;
 	account.highest = 0;
 	account.number = 0;
+	account.last_end = 0;
 }

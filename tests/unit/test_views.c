@@ -615,7 +615,7 @@ require_row(json_t *row)
 	json_t *frame;
 	size_t i;
 
-	assert_int_equal(json_object_size(row), 9);
+	assert_int_equal(json_object_size(row), 10);
 	assert_true(json_is_string(json_object_get(row, "heap")));
 	assert_true(json_is_string(json_object_get(row, "thread")));
 	require_figures(row);

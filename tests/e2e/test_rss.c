@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The account of resident memory: its lines add up to the RSS, whatever fills the memory, and what
+ * fills it is named.  Held against the kernel's own figure at the same moment, against mallinfo2()
+ * and malloc_trim(0).
+ */
+#include "tests/e2e/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NATIVE TH_TEST_BUILD "/tests/programs/native_resident"
+#define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
+#define MIB (1024.0 * 1024.0)
+/* What may stay unexplained: this part of the RSS, or so much. */
+#define UNEXPLAINED_SHARE 0.03
+#define UNEXPLAINED_BYTES (8 * MIB)
+/* statm counts some pages later than they are touched: up to 64 a processor and kind. */
+#define COUNTED_SLACK (4 * MIB)
+/* So many times its width an interval misses by chance once in a million times. */
+#define WIDENED 2.5
+
+struct account {
+	json_t *json;
+	double resident;
+};
+
+/* --- helpers ---------------------------------------------------------------------------------- */
+
+static json_t *
+rss_json(const char *log, const char *at)
+{
+	const char *const arguments[] = {
+		TH_TOOL, "rss", "--format", "json", "--at", at, log, NULL};
+	char *text = th_command_output(arguments);
+	json_t *json = json_loads(text, 0, NULL);
+
+	assert_non_null(json);
+	free(text);
+	return json;
+}
+
+static double
+number(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	assert_true(json_is_number(value));
+	return json_number_value(value);
+}
+
+static const json_t *
+line(const struct account *account, const char *name)
+{
+	const json_t *lines = json_object_get(account->json, "lines");
+
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const json_t *found = json_array_get(lines, i);
+
+		if (!strcmp(json_string_value(json_object_get(found, "name")), name))
+			return found;
+	}
+	fail_msg("no line %s", name);
+	return NULL;
+}
+
+static double
+resident_of(const struct account *account, const char *name)
+{
+	struct th_figure figure = th_figure_read(line(account, name), "resident");
+
+	return figure.estimate;
+}
+
+static void
+print_account(const struct account *account)
+{
+	const json_t *lines = json_object_get(account->json, "lines");
+	const json_t *verdict = json_object_get(account->json, "verdict");
+
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		const json_t *found = json_array_get(lines, i);
+		struct th_figure figure = th_figure_read(found, "resident");
+
+		if (figure.estimate >= MIB)
+			print_message("%9.1f MiB  %s\n", figure.estimate / MIB,
+				json_string_value(json_object_get(found, "label")));
+	}
+	print_message("%9.1f MiB unexplained of %.1f; %s\n",
+		number(account->json, "unexplained") / MIB, account->resident / MIB,
+		json_string_value(json_object_get(verdict, "text")));
+}
+
+/*
+ * Whose an anonymous mapping is, the library knows where it sees mmap.
+ */
+static bool
+knows_owners(const struct account *account)
+{
+	return json_is_true(json_object_get(account->json, "has_owners"));
+}
+
+/* The lines add up to what smaps says, that to what statm says, and little is unexplained. */
+static void
+assert_adds_up(const struct account *account)
+{
+	const json_t *lines = json_object_get(account->json, "lines");
+	double sum = 0;
+
+	for (size_t i = 0; i < json_array_size(lines); i++) {
+		struct th_figure figure = th_figure_read(json_array_get(lines, i), "resident");
+
+		assert_true(figure.estimate > -1);
+		sum += figure.estimate;
+	}
+	assert_true(fabs(sum - account->resident) < 1 + account->resident * 1e-9);
+	assert_true(fabs(number(account->json, "counted") - account->resident) <
+		    COUNTED_SLACK + account->resident / 100);
+	assert_true(!knows_owners(account) ||
+		    number(account->json, "unexplained") <
+			    fmax(UNEXPLAINED_BYTES, UNEXPLAINED_SHARE * account->resident));
+}
+
+static void
+load(struct account *account, const char *log, const char *at)
+{
+	account->json = rss_json(log, at);
+	account->resident = number(account->json, "resident");
+	print_account(account);
+	assert_adds_up(account);
+}
+
+static void
+unload(struct account *account)
+{
+	json_decref(account->json);
+}
+
+static bool
+has_cause(const struct account *account, const char *cause)
+{
+	const json_t *verdict = json_object_get(account->json, "verdict");
+
+	return !strcmp(json_string_value(json_object_get(verdict, "cause")), cause);
+}
+
+static void
+run(const char *const *arguments, const char *const *settings, struct th_recording *recording,
+	struct account *account)
+{
+	th_recording_run(
+		&(struct th_recording_plan){.arguments = arguments, .settings = settings},
+		recording);
+	load(account, recording->log, "end");
+}
+
+static void
+run_java(const struct th_jdk *jdk, const char *option, const char *what, const char *argument,
+	struct th_recording *recording, struct account *account)
+{
+	print_message("%s %s %s\n", option, what, argument);
+	run(TH_WORDS(jdk->java, "-Xmx512m", "-XX:+UnlockExperimentalVMOptions", option, "-cp",
+		    JAR, "Resident", what, argument),
+		NULL, recording, account);
+}
+
+static const json_t *
+truth(const struct th_recording *recording)
+{
+	assert_int_equal(json_array_size(recording->truth), 1);
+	return json_array_get(recording->truth, 0);
+}
+
+static void
+assert_near(double value, double wanted, double slack)
+{
+	if (fabs(value - wanted) > slack)
+		fail_msg("%.0f, not %.0f within %.0f", value, wanted, slack);
+}
+
+/* --- programs without a VM ------------------------------------------------------------------- */
+
+/* Half a gigabyte in small blocks, of which one in a hundred is left. */
+static void
+free_memory_that_malloc_keeps(void **state)
+{
+	struct th_recording recording;
+	struct account account;
+
+	(void)state;
+	run(TH_WORDS(NATIVE, "fragments", "536870912"), NULL, &recording, &account);
+	double kernel = number(truth(&recording), "resident");
+	assert_near(account.resident, kernel, 0.05 * kernel);
+	assert_true(resident_of(&account, "malloc_retained") > 0.9 * kernel);
+	assert_true(has_cause(&account, "retained"));
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
+/* What the report says that malloc_trim(0) would give back, against what it gives back. */
+static void
+what_a_trim_gives_back(void **state)
+{
+	struct th_recording recording, trimmed;
+	struct account account, after;
+
+	(void)state;
+	run(TH_WORDS(NATIVE, "fragments", "268435456"), NULL, &recording, &account);
+	run(TH_WORDS(NATIVE, "trim", "268435456"), NULL, &trimmed, &after);
+	const json_t *malloc_part = json_object_get(account.json, "malloc");
+	double expected = number(malloc_part, "trimmable");
+	double given = number(truth(&trimmed), "trimmed");
+	print_message("trim: %.0f expected, %.0f given back\n", expected, given);
+	assert_near(expected, given, 0.1 * given);
+	assert_near(resident_of(&account, "malloc_retained") -
+			    resident_of(&after, "malloc_retained"),
+		given, 0.1 * given);
+	unload(&account);
+	unload(&after);
+	th_recording_deinit(&recording);
+	th_recording_deinit(&trimmed);
+}
+
+/* Whole blocks of `each` bytes out of `total`, and the array of their addresses. */
+static double
+with_array(double total, double each)
+{
+	return floor(total / each) * (each + 8);
+}
+
+static void
+blocks_in_use(void **state)
+{
+	struct th_recording recording;
+	struct account account;
+	struct th_figure figure;
+
+	(void)state;
+	run(TH_WORDS(NATIVE, "live", "134217728"), TH_WORDS("TWINHEAP_INTERVAL=64k"),
+		&recording, &account);
+	double known = with_array(134217728, 1000);
+	figure = th_figure_read(line(&account, "malloc_application"), "resident");
+	th_assert_covers(&figure, known, WIDENED, "live blocks in memory");
+	figure = th_figure_read(json_object_get(account.json, "malloc"), "live");
+	th_assert_covers(&figure, known, WIDENED, "live blocks");
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
+/* Allocated is not resident. */
+static void
+blocks_that_are_not_touched(void **state)
+{
+	struct th_recording recording;
+	struct account account;
+	struct th_figure figure;
+
+	(void)state;
+	run(TH_WORDS(NATIVE, "untouched", "268435456"), TH_WORDS("TWINHEAP_INTERVAL=64k"),
+		&recording, &account);
+	const json_t *malloc_part = json_object_get(account.json, "malloc");
+	figure = th_figure_read(malloc_part, "live");
+	th_assert_covers(&figure, with_array(268435456, 192 << 10), WIDENED, "live");
+	/* A quarter of each, and the page with the head of the next. */
+	figure = th_figure_read(malloc_part, "touched");
+	assert_near(figure.estimate, 268435456 / 4.0, 0.05 * 268435456 / 4.0);
+	assert_true(figure.low > 0.9 * figure.estimate);
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
+static void
+a_file_that_is_read(void **state)
+{
+	struct th_recording recording;
+	struct account account;
+	char *path = th_format("%s/large", th_temporary_directory());
+	char *size = th_format("of=%s", path);
+
+	(void)state;
+	free(th_command_output(
+		TH_WORDS("dd", "if=/dev/zero", size, "bs=1M", "count=64", "status=none")));
+	run(TH_WORDS(NATIVE, "file", path), NULL, &recording, &account);
+	assert_true(resident_of(&account, "files") >= 64 * MIB);
+	assert_true(has_cause(&account, "files"));
+	unload(&account);
+	th_recording_deinit(&recording);
+	free(path);
+	free(size);
+}
+
+/* --- with a VM -------------------------------------------------------------------------------- */
+
+static void
+an_idle_vm(const struct th_jdk *jdk)
+{
+	static const char *const collectors[] = {
+		"-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC", "-Xshare:off"};
+
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		struct th_recording recording;
+		struct account account;
+
+		run_java(jdk, collectors[i], "idle", "0", &recording, &account);
+		unload(&account);
+		th_recording_deinit(&recording);
+	}
+}
+
+/* The heap of Z is mapped up to three times, and the kernel counts each. */
+static void
+a_java_heap(const struct th_jdk *jdk)
+{
+	static const char *const collectors[] = {"-XX:+UseG1GC", "-XX:+UseZGC"};
+
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		struct th_recording recording;
+		struct account account;
+
+		run_java(jdk, collectors[i], "heap", "0", &recording, &account);
+		assert_true(resident_of(&account, "java_heap") > 96 * MIB);
+		assert_true(has_cause(&account, "java-heap"));
+		unload(&account);
+		th_recording_deinit(&recording);
+	}
+}
+
+/*
+ * What zlib allocates for a Deflater and does not use: known from the sizes that it asks for and
+ * from the kernel.
+ */
+static void
+deflaters_without_end(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account, idle;
+	struct th_recording nothing;
+	struct th_figure live, touched;
+
+	run_java(jdk, "-XX:+UseSerialGC", "idle", "0", &nothing, &idle);
+	run_java(jdk, "-XX:+UseSerialGC", "deflaters", "0", &recording, &account);
+	const json_t *malloc_part = json_object_get(account.json, "malloc");
+	const json_t *allocator = json_object_get(malloc_part, "allocator");
+	live = th_figure_read(malloc_part, "live");
+	touched = th_figure_read(malloc_part, "touched");
+	double known = number(allocator, "used") + number(allocator, "mapped");
+	print_message("live %.0f, by mallinfo2 %.0f; touched %.0f\n", live.estimate, known,
+		touched.estimate);
+	/* What was allocated by libc for itself, 4 MiB of stacks' descriptors and such, aside. */
+	assert_near(live.estimate, known, 8 * MIB);
+	assert_near(resident_of(&account, "malloc_jdk"), account.resident - idle.resident,
+		16 * MIB);
+	assert_true(has_cause(&account, "malloc"));
+	unload(&account);
+	unload(&idle);
+	th_recording_deinit(&recording);
+	th_recording_deinit(&nothing);
+}
+
+static void
+direct_buffers(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account;
+	struct th_figure figure;
+	const json_t *pool;
+
+	run_java(jdk, "-XX:+UseSerialGC", "buffers", "1500", &recording, &account);
+	figure = th_figure_read(line(&account, "malloc_direct"), "resident");
+	th_assert_covers(&figure, 1500 * 65536, WIDENED, "direct buffers");
+	assert_true(has_cause(&account, "direct-buffers"));
+	pool = json_object_get(account.json, "pools");
+	for (size_t i = 0; i < json_array_size(pool); i++) {
+		const json_t *found = json_array_get(pool, i);
+
+		if (strcmp(json_string_value(json_object_get(found, "name")), "direct") != 0)
+			continue;
+		assert_true(number(found, "count") >= 1500);
+		assert_true(number(found, "used") >= 1500 * 65536);
+		unload(&account);
+		th_recording_deinit(&recording);
+		return;
+	}
+	fail_msg("no pool of direct buffers");
+}
+
+static void
+deep_stacks(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account;
+
+	run_java(jdk, "-XX:+UseSerialGC", "threads", "0", &recording, &account);
+	assert_true(number(account.json, "threads") >= 300);
+	/* 2,000 frames of at least 48 bytes each. */
+	assert_true(resident_of(&account, "thread_stacks") > 300 * 2000 * 48.0);
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
+static void
+a_mapped_file(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account;
+
+	run_java(jdk, "-XX:+UseSerialGC", "file", "0", &recording, &account);
+	assert_true(resident_of(&account, "files") > 64 * MIB);
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest native[] = {
+		cmocka_unit_test(free_memory_that_malloc_keeps),
+		cmocka_unit_test(what_a_trim_gives_back),
+		cmocka_unit_test(blocks_in_use),
+		cmocka_unit_test(blocks_that_are_not_touched),
+		cmocka_unit_test(a_file_that_is_read),
+	};
+	static const struct th_jdk_test tests[] = {
+		{"an idle VM", an_idle_vm, 0},
+		{"a Java heap", a_java_heap, 0},
+		{"Deflaters without end", deflaters_without_end, 0},
+		{"direct buffers", direct_buffers, 0},
+		{"deep stacks", deep_stacks, 0},
+		{"a mapped file", a_mapped_file, 0},
+		{NULL, NULL, 0},
+	};
+	int failed = cmocka_run_group_tests(native, NULL, NULL);
+
+	return th_jdk_run_tests("rss", tests) + failed;
+}

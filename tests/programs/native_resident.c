@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fills memory of one kind, named by the first argument, and says what libc knows of it:
+ *
+ *   fragments BYTES   small blocks, of which every hundredth is kept
+ *   live BYTES        small blocks, all kept and touched
+ *   untouched BYTES   large blocks of which a quarter is touched
+ *   file PATH         the file mapped and read through
+ *   trim BYTES        as fragments, then malloc_trim(0)
+ *
+ * One line of JSON: "live" and "heaps" by mallinfo2(), "resident" by the kernel, "trimmed" by how
+ * much malloc_trim(0) lowered it.
+ */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SMALL 1000u
+#define LARGE (192u << 10)
+#define PAGE 4096u
+
+static size_t
+resident(void)
+{
+	size_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%*u %zu", &pages) != 1)
+		exit(1);
+	fclose(file);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void
+touch(char *block, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += PAGE)
+		((volatile char *)block)[at] = 1;
+}
+
+/* Never inlined: the report names it. */
+__attribute__((noinline)) static char *
+make_block(size_t bytes, size_t touched)
+{
+	char *block = malloc(bytes);
+
+	if (!block)
+		exit(1);
+	touch(block, touched);
+	return block;
+}
+
+static char **
+make_blocks(size_t total, size_t each, size_t touched)
+{
+	size_t count = total / each;
+	char **blocks = calloc(count, sizeof(*blocks));
+
+	for (size_t i = 0; blocks && i < count; i++)
+		blocks[i] = make_block(each, touched);
+	return blocks;
+}
+
+static char **
+make_fragments(size_t total)
+{
+	char **blocks = make_blocks(total, SMALL, SMALL);
+
+	for (size_t i = 0; blocks && i < total / SMALL; i++)
+		if (i % 100)
+			free(blocks[i]);
+	return blocks;
+}
+
+static void *
+read_file(const char *path)
+{
+	int descriptor = open(path, O_RDONLY);
+	struct stat status;
+	char *memory;
+	char sum = 0;
+
+	if (descriptor < 0 || fstat(descriptor, &status))
+		exit(1);
+	memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
+	if (memory == MAP_FAILED)
+		exit(1);
+	for (off_t at = 0; at < status.st_size; at += PAGE)
+		sum += ((volatile char *)memory)[at];
+	return sum ? NULL : memory;
+}
+
+static size_t
+trim(void)
+{
+	size_t before = resident();
+
+	malloc_trim(0);
+	size_t after = resident();
+	return before > after ? before - after : 0;
+}
+
+int
+main(int argument_count, char **arguments)
+{
+	const char *what = argument_count > 2 ? arguments[1] : "";
+	size_t total = argument_count > 2 ? strtoull(arguments[2], NULL, 10) : 0;
+	void *volatile kept = NULL; /* until the process ends */
+	size_t trimmed = 0;
+
+	/* One touched byte is to be one page, not 2 MiB. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (!strcmp(what, "fragments") || !strcmp(what, "trim"))
+		kept = make_fragments(total);
+	else if (!strcmp(what, "live"))
+		kept = make_blocks(total, SMALL, SMALL);
+	else if (!strcmp(what, "untouched"))
+		kept = make_blocks(total, LARGE, LARGE / 4);
+	else if (!strcmp(what, "file"))
+		kept = read_file(arguments[2]);
+	else
+		return 2;
+	struct mallinfo2 info = mallinfo2();
+	if (!strcmp(what, "trim"))
+		trimmed = trim();
+	printf("{\"kept\": %d, \"live\": %zu, \"heaps\": %zu, \"resident\": %zu, "
+	       "\"trimmed\": %zu}\n",
+		kept != NULL, info.uordblks + info.hblkhd, info.arena, resident(), trimmed);
+	return 0;
+}
