@@ -440,8 +440,8 @@ calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_meas
 
 	if (measure == TH_MEASURE_ALLOC)
 		return profile->heaps[heap];
-	calibration = th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap],
-		heap, is_at ? &profile->at : &profile->end);
+	calibration = th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
+		is_at ? &profile->at : &profile->end);
 	/* Part of each block: even all blocks together are not the whole. */
 	if (measure == TH_MEASURE_TOUCHED)
 		calibration.window_samples = UINT64_MAX;
