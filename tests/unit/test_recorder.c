@@ -343,6 +343,7 @@ test_stacks_of_a_full_log_are_written_later(void **state)
 	for (volatile int turn = 0; turn < 2; turn++) {
 		recurse(3);
 		setrlimit(RLIMIT_FSIZE, &old);
+		usleep(150000); /* a log that could not grow asks again in a tenth of a second */
 	}
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), samples + 1);
 	log_image_open(&image);
