@@ -23,6 +23,7 @@
 #include "unify/log.h"
 #include "unify/module.h"
 #include "unify/recorder.h"
+#include "unify/self_check.h"
 #include "unify/thread.h"
 #include "unify/unwind.h"
 
@@ -128,11 +129,28 @@ recorder_settings(void)
 	};
 }
 
+/* Switches off what does not work in this process, and says so in the log. */
+static void
+check_self(struct th_recorder_settings *settings)
+{
+	if (settings->native && !th_self_check_countdown(&th_self_check_parts)) {
+		settings->native = false;
+		th_log_note(1,
+			"the countdown of a thread does not work here: the C heap is not "
+			"recorded");
+	}
+	if (!th_self_check_walk(&th_self_check_parts)) {
+		th_unwind_use_rules(false);
+		th_log_note(1, "a walk of a known stack went wrong here: native frames are "
+			       "walked by frame pointer only");
+	}
+}
+
 /* Everything that recording needs, in a process that may have run for a while already. */
 static bool
 start(void)
 {
-	const struct th_recorder_settings settings = recorder_settings();
+	struct th_recorder_settings settings = recorder_settings();
 	bool has_modules = th_unwind_init();
 
 	if (!create_log())
@@ -142,6 +160,7 @@ start(void)
 	if (!has_modules)
 		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
 			       "frame pointer only");
+	check_self(&settings);
 	if (settings.native || life.lacks_native)
 		th_allocator_log();
 	if (!th_thread_can_read_others())

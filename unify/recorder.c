@@ -21,6 +21,7 @@
 #include "unify/memory.h"
 #include "unify/module.h"
 #include "unify/rate.h"
+#include "unify/self_check.h"
 #include "unify/stack_table.h"
 #include "unify/thread.h"
 
@@ -62,6 +63,7 @@ static struct {
 	uint32_t in_flight;                  /* atomic: captures under way */
 	const struct th_java_provider *java; /* atomic */
 	struct scratch *scratch;             /* SCRATCH_COUNT of them */
+	bool tracks;                         /* the live table has passed its check */
 	struct th_rate rate;
 	struct th_budget budget;    /* of the rate's writer */
 	struct th_spinlock rolling; /* of the rate's writer */
@@ -121,6 +123,11 @@ th_recorder_start(const struct th_recorder_settings *settings)
 		settings->threads);
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
+	recorder.tracks = th_self_check_live(&th_self_check_parts);
+	if (!recorder.tracks)
+		th_log_note(1,
+			"the table of live blocks does not work here: no native block is "
+			"followed to its end");
 	th_control_on_flush(th_recorder_refresh);
 	if (settings->mapped && !th_mapping_start(settings->seed))
 		return false;
@@ -598,7 +605,7 @@ static uint64_t
 append_native(struct th_event_native_alloc *event)
 {
 	uintptr_t address = (uintptr_t)event->address;
-	bool tracked = th_live_insert(address, SAMPLE_PENDING);
+	bool tracked = recorder.tracks && th_live_insert(address, SAMPLE_PENDING);
 
 	if (tracked)
 		event->flags |= TH_NATIVE_TRACKED;

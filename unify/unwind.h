@@ -63,6 +63,9 @@ enum th_unwind_end {
  */
 bool th_unwind_init(void);
 
+/* False: unwind information is not used, only frame pointers are walked from now on. [any] */
+void th_unwind_use_rules(bool use);
+
 /*
  * The registers of the calling function at this place, exact = false.  Inline, so it has no
  * frame of its own; they are good for a walk while that function has not returned. [any]
