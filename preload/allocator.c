@@ -104,13 +104,27 @@ reaches_us(void *found)
 	return is_counted;
 }
 
+/*
+ * A program that is not position-independent and takes the address of malloc has an entry of that
+ * name, which everybody finds and which only leads on: its symbol has an address, but is undefined.
+ */
+static bool
+leads_on(const void *address)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
+}
+
 bool
 th_allocator_is_seen(void)
 {
 	void *found = find("malloc");
 
 	/* Another's is not called to find out: it may not be ready yet. */
-	return is_ours(found) && reaches_us(found);
+	return (is_ours(found) || leads_on(found)) && reaches_us(found);
 }
 
 /* --- what goes unseen ----------------------------------------------------------------------- */

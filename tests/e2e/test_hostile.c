@@ -127,6 +127,16 @@ before_any_constructor(void **state)
 	th_recording_deinit(&some);
 }
 
+/* --- programs -------------------------------------------------------------------------------- */
+
+/* Everybody who looks malloc up finds an entry of the program, which leads to ours. */
+static void
+program_with_an_entry_for_malloc(void **state)
+{
+	(void)state;
+	check(TH_WORDS(PROGRAM("native_nopie")));
+}
+
 /* --- signals ---------------------------------------------------------------------------------- */
 
 static double
@@ -214,6 +224,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(constructors_destructors_and_exceptions),
 		cmocka_unit_test(before_any_constructor),
+		cmocka_unit_test(program_with_an_entry_for_malloc),
 		cmocka_unit_test(signal_handlers),
 		cmocka_unit_test(small_and_foreign_stacks),
 		cmocka_unit_test(loading_and_unloading),
