@@ -12,6 +12,7 @@
 #include "jvmti/collections.h"
 #include "jvmti/heap.h"
 #include "jvmti/hotspot.h"
+#include "jvmti/hotspot_check.h"
 #include "jvmti/java_stack.h"
 #include "jvmti/jni_names.h"
 #include "jvmti/live_objects.h"
@@ -350,6 +351,24 @@ start_accounts(void)
 		th_vm_memory_start(&vm);
 }
 
+/* In the order of the bits of enum th_hotspot_fault. */
+static void
+check_hotspot(JNIEnv *env)
+{
+	static const char *const notes[] = {
+		"this VM's thread states are not where it says: stacks carry no Java frames",
+		"this VM's code cache is not where it says: stacks carry no Java frames",
+		"this VM's stack bounds are not where it says: older native segments are left "
+		"out",
+		"this VM's byte counts are not where it says: Java totals are estimates",
+	};
+	unsigned faults = th_hotspot_check(&agent.hotspot, env);
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		if (faults >> i & 1)
+			note(1, notes[i]);
+}
+
 static void
 go_live(JNIEnv *env, jthread thread)
 {
@@ -357,8 +376,8 @@ go_live(JNIEnv *env, jthread thread)
 		follow_interval, retry_sampling, follow_gate, end_recording};
 	bool has_frames;
 
-	if (agent.is_hotspot)
-		th_hotspot_find_env(&agent.hotspot, env);
+	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
+		check_hotspot(env);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
 	th_methods_prepare_loaded(agent.jvmti, env);
 	has_frames = agent.is_hotspot &&
