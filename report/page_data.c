@@ -7,6 +7,7 @@
 #include "report/json_parts.h"
 #include "report/page_columns.h"
 #include "report/page_leaks.h"
+#include "report/page_memory.h"
 #include "report/page_names.h"
 #include "report/page_rows.h"
 #include "report/page_timeline.h"
@@ -44,6 +45,7 @@ th_page_data_print(FILE *file, const struct th_profile *profile)
 	th_page_names_print(file, &names);
 	th_page_rows_print(file, &names, &peak);
 	th_page_timeline_print(file, profile, &peak);
+	th_page_memory_print(file, profile);
 	th_page_leaks_print(file, &names);
 	fputs("}\n", file);
 	th_page_names_deinit(&names);

@@ -5,6 +5,7 @@
  */
 #include "unify/account.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -84,7 +85,7 @@ struct tables {
 	uint32_t touched_count; /* blocks */
 	struct th_event_account event;
 	const char *own_path; /* of this library's image */
-	char text[4096];
+	char text[TH_CGROUP_TEXT_MAX];
 };
 
 static struct {
@@ -586,10 +587,10 @@ log_resident(uint64_t now)
 }
 
 static void
-log_group(void)
+log_group(char *text)
 {
 	const struct th_cgroup *group = &account.group;
-	struct th_cgroup_use use = th_cgroup_use(group);
+	struct th_cgroup_use use = th_cgroup_use(group, text);
 	struct th_event_cgroup event = {
 		.limit = group->limit,
 		.current = use.current,
@@ -732,7 +733,7 @@ fill(struct tables *tables, struct th_event_account *event)
 		log_touched(tables);
 	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
-	log_group();
+	log_group(tables->text);
 	for (uint32_t i = 0; i < source_count(); i++)
 		if (account.sources[i]->log)
 			account.sources[i]->log(
@@ -775,7 +776,16 @@ take(struct tables *tables, enum th_account_reason reason)
 	plan_next(th_clock_now(), event);
 }
 
-/* Takes one if `reason` calls for it. */
+/* On a signal stack there may be less room than an account needs, some 5 KiB. */
+static bool
+is_on_signal_stack(void)
+{
+	stack_t stack = {.ss_flags = 0};
+
+	return !sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK;
+}
+
+/* Takes one if it is due. */
 static void
 take_if_due(uint64_t now, uint64_t resident, bool agent)
 {
@@ -784,7 +794,8 @@ take_if_due(uint64_t now, uint64_t resident, bool agent)
 	struct tables *tables = account.tables;
 
 	if (now >= account.next_growth && resident > account.highest + bytes &&
-		resident > account.highest + account.highest / share)
+		resident > account.highest + account.highest / share &&
+		(agent || !is_on_signal_stack()))
 		take(tables, TH_ACCOUNT_GROWTH);
 	else if (agent && now >= account.next_regular)
 		take(tables, TH_ACCOUNT_REGULAR);

@@ -11,8 +11,6 @@
 
 #include "unify/proc_file.h"
 
-#define TEXT_MAX 4096
-
 struct names {
 	const char *directory; /* below the root */
 	const char *limit;
@@ -111,7 +109,7 @@ find_tightest(struct th_cgroup *group, size_t root_length)
 void
 th_cgroup_find_below(struct th_cgroup *group, const char *process, const char *root)
 {
-	char text[TEXT_MAX];
+	char text[TH_CGROUP_TEXT_MAX];
 	char file[TH_CGROUP_PATH_MAX];
 	char path[TH_CGROUP_PATH_MAX / 2];
 	char base[TH_CGROUP_PATH_MAX / 2];
@@ -152,17 +150,16 @@ th_cgroup_current(const struct th_cgroup *group)
 }
 
 struct th_cgroup_use
-th_cgroup_use(const struct th_cgroup *group)
+th_cgroup_use(const struct th_cgroup *group, char *text)
 {
 	const struct names *names = &versions[group->version];
 	struct th_cgroup_use use = {.current = th_cgroup_current(group)};
 	char path[TH_CGROUP_PATH_MAX + 64];
-	char text[TEXT_MAX];
 
 	if (!group->version)
 		return use;
 	snprintf(path, sizeof(path), "%s/memory.stat", group->path);
-	th_proc_file_read(path, text, sizeof(text));
+	th_proc_file_read(path, text, TH_CGROUP_TEXT_MAX);
 	th_proc_field(text, names->anonymous, &use.anonymous);
 	th_proc_field(text, names->file, &use.file);
 	th_proc_field(text, names->kernel, &use.kernel);

@@ -33,7 +33,10 @@ void th_cgroup_find_below(struct th_cgroup *group, const char *process, const ch
 /* Bytes in use, 0 if it cannot be told. [in-malloc] */
 uint64_t th_cgroup_current(const struct th_cgroup *group);
 
-/* And what they are. [any] */
-struct th_cgroup_use th_cgroup_use(const struct th_cgroup *group);
+/* Room for memory.stat: some 60 lines. */
+#define TH_CGROUP_TEXT_MAX 4096
+
+/* And what they are, read through `text`, TH_CGROUP_TEXT_MAX bytes of the caller's. [any] */
+struct th_cgroup_use th_cgroup_use(const struct th_cgroup *group, char *text);
 
 #endif

@@ -280,6 +280,7 @@ function start() {
 	readTheme();
 	listenToSwitches();
 	listenToChart();
+	listenToMemory();
 	document.addEventListener("keydown", (event) => {
 		if (event.key !== "/" || event.target.matches("input, select"))
 			return;

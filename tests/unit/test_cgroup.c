@@ -16,10 +16,11 @@
 #include "unify/cgroup.h"
 
 static char root[64];
+static char text[TH_CGROUP_TEXT_MAX];
 
 /* Writes a file below the root, and the directories that lead to it. */
 static void
-put(const char *path, const char *text)
+put(const char *path, const char *contents)
 {
 	char full[512];
 	FILE *file;
@@ -32,7 +33,7 @@ put(const char *path, const char *text)
 	}
 	file = fopen(full, "w");
 	assert_non_null(file);
-	fputs(text, file);
+	fputs(contents, file);
 	fclose(file);
 }
 
@@ -77,7 +78,7 @@ test_version_2(void **state)
 	put("cgroup/service/memory.current", "7000\n");
 	put("cgroup/service/memory.stat", "anon 1\nfile 2\nkernel 3\n");
 	struct th_cgroup group = find();
-	struct th_cgroup_use use = th_cgroup_use(&group);
+	struct th_cgroup_use use = th_cgroup_use(&group, text);
 	/* The parent's limit is what kills. */
 	assert_int_equal(group.version, 2);
 	assert_int_equal(group.limit, 9000);
@@ -98,7 +99,7 @@ test_version_1(void **state)
 	put("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
 	put("cgroup/memory/memory.usage_in_bytes", "99999\n");
 	struct th_cgroup group = find();
-	struct th_cgroup_use use = th_cgroup_use(&group);
+	struct th_cgroup_use use = th_cgroup_use(&group, text);
 	assert_int_equal(group.version, 1);
 	assert_int_equal(group.limit, 4096000);
 	assert_int_equal(use.current, 1234);
@@ -133,7 +134,7 @@ test_no_group(void **state)
 	put("proc/cgroup", "0::/\n");
 	group = find();
 	assert_int_equal(group.version, 0);
-	assert_int_equal(th_cgroup_use(&group).current, 0);
+	assert_int_equal(th_cgroup_use(&group, text).current, 0);
 }
 
 int

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the resident memory is: the lines of each account as stacked areas, the RSS of every
+ * second and the limit of the control group on top of them.
+ */
+const MEMORY_HEIGHT = 170;
+const MEMORY_LEGEND = 190; /* pixels that the names of the areas take */
+
+/* Names and values of the lines that are ever worth an area; what is left is "other". */
+function memoryAreas() {
+	const {accounts, labels} = data.memory;
+	const most = d3.max(data.memory.points, (point) => point[1]) || 1;
+	const large = labels.map((_, i) => i)
+		.filter((i) => d3.max(accounts, (account) => account.lines[i]) > most / 100);
+	const rows = accounts.map((account) => {
+		const row = {seconds: account.seconds};
+		large.forEach((i) => { row[labels[i]] = Math.max(account.lines[i], 0); });
+		row.other = d3.sum(account.lines.filter((_, i) => !large.includes(i)));
+		return row;
+	});
+	return {names: [...large.map((i) => labels[i]), "other"], rows};
+}
+
+function drawMemory() {
+	const {names, rows} = memoryAreas();
+	const {points, limit} = data.memory;
+	const box = d3.select("#memory div");
+	const width = box.node().clientWidth, height = MEMORY_HEIGHT;
+	const right = width - MARGIN.right - MEMORY_LEGEND;
+	const most = d3.max(points, (point) => point[1]) || 1;
+	/* A limit that is far away would press everything else to the ground. */
+	const shows = limit > 0 && limit < 3 * most;
+	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, right]);
+	const y = d3.scaleLinear([0, 1.05 * (shows ? Math.max(limit, most) : most)],
+		[height - MARGIN.bottom, MARGIN.top]);
+	const color = d3.scaleOrdinal(names, names.map((_, i) =>
+		d3.interpolateSpectral(i / names.length)));
+	const area = d3.area().x((part) => x(part.data.seconds))
+		.y0((part) => y(part[0])).y1((part) => y(part[1]));
+	box.selectAll("svg").remove();
+	const svg = box.append("svg").attr("viewBox", [0, 0, width, height])
+		.attr("role", "img").attr("aria-label", data.memory.verdict);
+	svg.append("g").selectAll("path").data(d3.stack().keys(names)(rows)).join("path")
+		.attr("class", "area").attr("fill", (part) => color(part.key)).attr("d", area)
+		.append("title").text((part) => part.key);
+	svg.append("path").datum(points).attr("class", "rss")
+		.attr("d", d3.line().x((point) => x(point[0])).y((point) => y(point[1])));
+	if (shows)
+		svg.append("line").attr("class", "limit").attr("x1", MARGIN.left).attr("x2", right)
+			.attr("y1", y(limit)).attr("y2", y(limit))
+			.append("title").text("limit of the control group");
+	svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`)
+		.call(d3.axisBottom(x).ticks(10).tickFormat((value) => value + " s"));
+	svg.append("g").attr("transform", `translate(${MARGIN.left},0)`)
+		.call(d3.axisLeft(y).ticks(4).tickFormat((value) => formatNumber(value, "bytes")));
+	const legend = svg.append("g").attr("transform", `translate(${right + 12},${MARGIN.top})`)
+		.selectAll("g").data([...names].reverse()).join("g")
+		.attr("transform", (_, i) => `translate(0,${i * 12})`);
+	legend.append("rect").attr("width", 9).attr("height", 9).attr("fill", color);
+	legend.append("text").attr("x", 14).attr("y", 9).text((name) => name);
+}
+
+/* Folded at first; drawn when somebody opens it. */
+function listenToMemory() {
+	const details = document.getElementById("memory");
+	details.hidden = !data.memory;
+	if (!data.memory)
+		return;
+	d3.select("#memory summary").text("Resident memory: " + data.memory.verdict);
+	details.addEventListener("toggle", () => { if (details.open) drawMemory(); });
+	addEventListener("resize", () => { if (details.open) drawMemory(); });
+}
