@@ -17,6 +17,7 @@
 #include "unify/control.h"
 #include "unify/gate.h"
 #include "unify/log.h"
+#include "unify/mapping.h"
 #include "unify/module.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
@@ -121,6 +122,7 @@ static void
 work_every_second(void)
 {
 	th_thread_log_bytes(false);
+	th_mapping_log_use();
 	th_heap_log_bytes(false);
 	th_module_refresh();
 	th_recorder_refresh();

@@ -127,6 +127,18 @@ th_allocator_is_seen(void)
 	return (is_ours(found) || leads_on(found)) && reaches_us(found);
 }
 
+bool
+th_allocator_mmap_is_seen(void)
+{
+	return is_ours(find("mmap"));
+}
+
+const void *
+th_allocator_underneath(void)
+{
+	return is_in_libc(next_malloc()) ? NULL : next_malloc();
+}
+
 /* --- what goes unseen ----------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void

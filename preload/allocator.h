@@ -15,6 +15,12 @@
  */
 bool th_allocator_is_seen(void);
 
+/* Whether the program's mmap reaches us.  After th_next_init(). */
+bool th_allocator_mmap_is_seen(void);
+
+/* The malloc underneath, NULL if it is libc's. */
+const void *th_allocator_underneath(void);
+
 /* Whether a function belongs to the object whose malloc is underneath. [any] */
 bool th_allocator_is_underneath(const void *function);
 

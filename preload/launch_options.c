@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unify/heaps.h"
 #include "preload/launch_target.h"
 #include "preload/size.h"
 
@@ -220,6 +221,7 @@ is_choice(const char *choices, const char *text)
 static const char *
 find_fault(const struct setting *setting, const char *text)
 {
+	unsigned heaps;
 	uint64_t value;
 
 	switch (setting->kind) {
@@ -237,6 +239,8 @@ find_fault(const struct setting *setting, const char *text)
 		break;
 	case TH_SETTING_CHOICE:
 		return is_choice(setting->argument, text) ? NULL : "not one of the choices";
+	case TH_SETTING_HEAPS:
+		return th_heaps_parse(text, &heaps) ? NULL : "not one of the choices";
 	case TH_SETTING_TEXT:
 		return *text != '\0' ? NULL : "empty";
 	case TH_SETTING_FLAG:
@@ -268,7 +272,7 @@ fail_value(const struct th_launch_options *options, const struct setting *settin
 		snprintf(expected, sizeof(expected), ", expected %llu to %llu",
 			(unsigned long long)setting->minimum,
 			(unsigned long long)setting->maximum);
-	else if (setting->kind == TH_SETTING_CHOICE)
+	else if (setting->kind == TH_SETTING_CHOICE || setting->kind == TH_SETTING_HEAPS)
 		snprintf(expected, sizeof(expected), ", expected %s", setting->argument);
 	return th_launch_say(TH_EXIT_USAGE, "%s%s%s%s: %s%s", is_option ? "--" : "",
 		is_option ? setting->option : setting->variable, is_option ? " " : "=", text,

@@ -12,6 +12,7 @@
 
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
+#include "unify/heaps.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
@@ -21,6 +22,7 @@
 #include "preload/settings.h"
 #include "unify/clock.h"
 #include "unify/log.h"
+#include "unify/mapping.h"
 #include "unify/module.h"
 #include "unify/recorder.h"
 #include "unify/self_check.h"
@@ -28,8 +30,6 @@
 #include "unify/unwind.h"
 
 enum state { IDLE, RECORDING, OFF };
-/* TWINHEAP_HEAPS, in the order of the words in the table. */
-enum heaps { HEAPS_BOTH, HEAPS_JAVA, HEAPS_NATIVE };
 
 static struct {
 	struct th_settings settings;
@@ -111,6 +111,18 @@ create_log(void)
 	return false;
 }
 
+static uint64_t
+random_seed(void)
+{
+	uint64_t seed;
+
+	if (life.settings.is_given[TH_SETTING_NAME_SEED])
+		return life.settings.number[TH_SETTING_NAME_SEED];
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = th_clock_now() ^ (uint64_t)getpid() << 32;
+	return seed;
+}
+
 /* HotSpot's limit on the Java side is the same jint. */
 static struct th_recorder_settings
 recorder_settings(void)
@@ -123,8 +135,11 @@ recorder_settings(void)
 		.rate_free = life.settings.is_given[TH_SETTING_NAME_RATE] ? 0 : TH_RATE_FREE,
 		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
-		.native = heaps != HEAPS_JAVA,
-		.java = heaps != HEAPS_NATIVE,
+		.native = heaps & 1u << TH_HEAP_NATIVE,
+		.java = heaps & 1u << TH_HEAP_JAVA,
+		.mapped = heaps & 1u << TH_HEAP_MAPPED,
+		.has_mmap = th_allocator_mmap_is_seen(),
+		.seed = random_seed(),
 		.threads = life.settings.text[TH_SETTING_NAME_THREADS],
 	};
 }
@@ -146,6 +161,17 @@ check_self(struct th_recorder_settings *settings)
 	}
 }
 
+/* What an allocator underneath maps, the blocks of malloc lie in. */
+static void
+set_allocator(void)
+{
+	const void *underneath = th_allocator_underneath();
+	const struct th_module *module = underneath ? th_module_find((uintptr_t)underneath)
+						    : NULL;
+
+	th_mapping_set_allocator(module ? module->id : 0);
+}
+
 /* Everything that recording needs, in a process that may have run for a while already. */
 static bool
 start(void)
@@ -160,6 +186,7 @@ start(void)
 	if (!has_modules)
 		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
 			       "frame pointer only");
+	set_allocator();
 	check_self(&settings);
 	if (settings.native || life.lacks_native)
 		th_allocator_log();
@@ -198,18 +225,6 @@ th_life_java_comes(void)
 }
 
 /* Load */
-
-static uint64_t
-random_seed(void)
-{
-	uint64_t seed;
-
-	if (life.settings.is_given[TH_SETTING_NAME_SEED])
-		return life.settings.number[TH_SETTING_NAME_SEED];
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = th_clock_now() ^ (uint64_t)getpid() << 32;
-	return seed;
-}
 
 static void
 turn_off(void)
@@ -251,11 +266,18 @@ is_wanted_from_start(void)
 static void
 adjust_heaps(void)
 {
-	if (life.settings.number[TH_SETTING_NAME_HEAPS] != HEAPS_BOTH || th_allocator_is_seen())
+	uint64_t wanted = life.settings.number[TH_SETTING_NAME_HEAPS];
+	uint64_t heaps = wanted;
+
+	if (!(wanted & 1u << TH_HEAP_JAVA))
 		return;
-	life.lacks_native = true;
-	life.settings.number[TH_SETTING_NAME_HEAPS] = HEAPS_JAVA;
-	life.settings.text[TH_SETTING_NAME_HEAPS] = "java";
+	if (!th_allocator_is_seen())
+		heaps &= ~(uint64_t)(1u << TH_HEAP_NATIVE);
+	if (!th_allocator_mmap_is_seen())
+		heaps &= ~(uint64_t)(1u << TH_HEAP_MAPPED);
+	life.lacks_native = (wanted & ~heaps) >> TH_HEAP_NATIVE & 1;
+	life.settings.number[TH_SETTING_NAME_HEAPS] = heaps;
+	life.settings.text[TH_SETTING_NAME_HEAPS] = th_heaps_text((unsigned)heaps);
 }
 
 /* Who asks for an interval asks for so many samples, and for no other number of them. */

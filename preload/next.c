@@ -150,6 +150,24 @@ bootstrap_usable_size(void *block)
 	return ready() ? th_next.malloc_usable_size(block) : th_next_bootstrap_bytes(block);
 }
 
+static void *
+bootstrap_sbrk(intptr_t increment)
+{
+	if (ready())
+		return th_next.sbrk(increment);
+	errno = ENOMEM;
+	return (void *)-1;
+}
+
+static int
+bootstrap_brk(void *address)
+{
+	if (ready())
+		return th_next.brk(address);
+	errno = ENOMEM;
+	return -1;
+}
+
 struct th_next th_next = {
 	.malloc = bootstrap_malloc,
 	.calloc = bootstrap_calloc,
@@ -161,6 +179,8 @@ struct th_next th_next = {
 	.valloc = bootstrap_page,
 	.pvalloc = bootstrap_page,
 	.malloc_usable_size = bootstrap_usable_size,
+	.sbrk = bootstrap_sbrk,
+	.brk = bootstrap_brk,
 };
 
 /* Resolution */
@@ -249,6 +269,8 @@ resolve(void)
 	RESOLVE(posix_memalign);
 	RESOLVE(aligned_alloc);
 	RESOLVE(malloc_usable_size);
+	RESOLVE(sbrk);
+	RESOLVE(brk);
 	resolve_pages(&next);
 	/* free and realloc first: a block of the new allocator must not meet the old free. */
 	th_store_release(&th_next.free, next.free);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct th_next {
 	void *(*malloc)(size_t size);
@@ -20,6 +21,8 @@ struct th_next {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	size_t (*malloc_usable_size)(void *block);
+	void *(*sbrk)(intptr_t increment);
+	int (*brk)(void *address);
 };
 
 /* Before th_next_init() has run, each function resolves first and then forwards. */

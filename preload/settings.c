@@ -50,6 +50,17 @@ is_decimal(const char *text)
 }
 
 static bool
+read_heaps(const char *text, uint64_t *number_ret)
+{
+	unsigned heaps;
+
+	if (!th_heaps_parse(text, &heaps))
+		return false;
+	*number_ret = heaps;
+	return true;
+}
+
+static bool
 read_value(const struct setting *setting, const char *text, uint64_t *number_ret)
 {
 	switch (setting->kind) {
@@ -60,6 +71,8 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 		return true;
 	case TH_SETTING_CHOICE:
 		return read_choice(text, setting->argument, number_ret);
+	case TH_SETTING_HEAPS:
+		return read_heaps(text, number_ret);
 	case TH_SETTING_NUMBER:
 		if (!is_decimal(text))
 			return false;

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "unify/heaps.h"
+
 /* How the value reads.  Minimum and maximum of the table hold for sizes and numbers. */
 enum th_setting_kind {
 	TH_SETTING_TEXT,
@@ -17,6 +19,7 @@ enum th_setting_kind {
 	TH_SETTING_NUMBER, /* decimal digits */
 	TH_SETTING_PERCENT, /* as th_percent_parse() reads it, in millionths */
 	TH_SETTING_CHOICE, /* one of the words of `argument`, separated by bars */
+	TH_SETTING_HEAPS,  /* as th_heaps_parse() reads it */
 	TH_SETTING_FLAG,   /* on when set to anything but "" and "0" */
 };
 
@@ -65,8 +68,9 @@ enum th_setting_access {
 		"PERCENT", "", 1, 1000000,                                                     \
 		"of the process's CPU time that recording may take, as 1%;\n"                  \
 		"beyond it the interval goes up")                                              \
-	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", CHOICE, OPTION, "both|java|native", "both", 0,  \
-		0, "which heaps to sample")                                                    \
+	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
+		"which heaps to sample; java,mapped for several, both\n"                       \
+		"for java,native")                                                             \
 	S(THREADS, 0, "threads", "TWINHEAP_THREADS", TEXT, OPTION, "RE", "", 0, 0,             \
 		"sample only threads whose name matches")                                      \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "unify/heaps.h"
 #include "report/allocate.h"
 
 /* A factor out of fewer samples would be noise rather than a correction. */
@@ -85,6 +86,13 @@ learn_at(const struct th_window *window, uint64_t time, uint64_t bytes,
 		learn(to, bytes, sample);
 }
 
+/* Mapped bytes are counted for the process as a whole, by one account. */
+static size_t
+account_of(const struct work *work, size_t thread)
+{
+	return work->heap == TH_HEAP_MAPPED ? 0 : thread;
+}
+
 static void
 learn_from_samples(struct work *work)
 {
@@ -92,16 +100,15 @@ learn_from_samples(struct work *work)
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
-		struct thread_state *thread = &work->threads[sample->thread];
+		struct thread_state *thread = &work->threads[account_of(work, sample->thread)];
 
 		if (!sample->thread_bytes)
 			thread->is_unknown = true;
 		learn_at(work->window, sample->time, sample->thread_bytes, sample,
 			&thread->from, &thread->to);
 		if (th_window_holds(work->window, sample->time))
-			th_estimator_add(&thread->sum, sample->size,
-				th_recording_sample_interval(work->recording, sample),
-				(double)sample->keep, 1);
+			th_sample_add(
+				&thread->sum, work->recording, sample, (double)sample->keep, 1);
 	}
 }
 
@@ -120,6 +127,17 @@ learn_from_records(struct work *work)
 			is_others ? &work->others_from : &work->threads[record->thread].from,
 			is_others ? &work->others_to : &work->threads[record->thread].to);
 	}
+}
+
+static void
+learn_from_uses(struct work *work)
+{
+	const struct th_recording *recording = work->recording;
+
+	for (size_t i = 0; i < recording->mapped_uses_count; i++)
+		learn_at(work->window, recording->mapped_uses[i].time,
+			recording->mapped_uses[i].allocated, NULL, &work->threads[0].from,
+			&work->threads[0].to);
 }
 
 /* Bytes up to a border: before the last sample exactly, from it on by its weight. */
@@ -284,8 +302,8 @@ find_factors(struct th_calibration *calibration, struct work *work)
 
 	sum_groups(work, groups);
 	settle_pool(work, groups, group_count);
-	for (size_t i = 0; i < work->thread_count; i++) {
-		const struct thread_state *thread = &work->threads[i];
+	for (size_t i = 0; i < work->recording->threads_count; i++) {
+		const struct thread_state *thread = &work->threads[account_of(work, i)];
 
 		if (!thread->is_unknown)
 			calibration->factors[i] = factor_of(&groups[thread->group]);
@@ -327,15 +345,29 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
+/* What was asked for; logs without the setting have the first two heaps. */
+static unsigned
+heaps_of(const struct th_recording *recording)
+{
+	struct th_text text = th_recording_setting(recording, "TWINHEAP_HEAPS");
+	unsigned heaps = TH_HEAPS_BOTH;
+
+	if (text.bytes) {
+		char *words = th_text_clean(text);
+
+		th_heaps_parse(words, &heaps);
+		free(words);
+	}
+	return heaps;
+}
+
 static bool
 is_heap_recorded(const struct th_recording *recording, enum th_heap heap)
 {
-	struct th_text heaps = th_recording_setting(recording, "TWINHEAP_HEAPS");
-
 	if (recording->samples[heap].items_count)
 		return true;
-	if (heap == TH_HEAP_NATIVE)
-		return !heaps.bytes || !th_text_equals(heaps, "java");
+	if (heap != TH_HEAP_JAVA)
+		return heaps_of(recording) & 1u << heap;
 	return recording->jvm.features & TH_JVM_SAMPLED_ALLOC;
 }
 
@@ -348,7 +380,7 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		.window = window,
 		.heap = heap,
 		.interval = th_recording_gap(recording, heap),
-		.thread_count = recording->threads_count,
+		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
 	for (size_t i = 0; i < work->thread_count; i++)
@@ -359,6 +391,8 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet");
 	learn_from_samples(work);
 	learn_from_records(work);
+	if (heap == TH_HEAP_MAPPED)
+		learn_from_uses(work);
 	find_total(work);
 }
 

@@ -68,14 +68,33 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	enum th_heap heap, const struct th_window *window);
 void th_calibration_deinit(struct th_calibration *calibration);
 
+/*
+ * Adds a sample of a recording; parts of a mapping count as one.  The others of `keep` and
+ * `factor` as th_estimator_add(). [offline]
+ */
+static inline void
+th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
+	const struct th_sample *sample, double keep, double factor)
+{
+	struct th_sums objects = sum->objects;
+	uint64_t samples = sum->samples;
+
+	th_estimator_add(sum, sample->size, th_recording_sample_interval(recording, sample),
+		keep, factor);
+	if (sample->is_part) {
+		sum->objects = objects;
+		sum->samples = samples;
+	}
+}
+
 /* Adds a sample with its thread's factor. [offline] */
 static inline void
 th_calibration_add(const struct th_calibration *calibration,
 	const struct th_recording *recording, const struct th_sample *sample,
 	struct th_estimator *sum)
 {
-	th_estimator_add(sum, sample->size, th_recording_sample_interval(recording, sample),
-		(double)sample->keep, calibration->factors[sample->thread]);
+	th_sample_add(sum, recording, sample, (double)sample->keep,
+		calibration->factors[sample->thread]);
 }
 
 /* An empty sum for samples of this heap. [offline] */

@@ -136,8 +136,8 @@ th_cells_init(
 		.start = recording->start,
 		.slice = (double)(recording->end - recording->start + 1) / slices,
 	};
-	add_heap(&finder, TH_HEAP_JAVA);
-	add_heap(&finder, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		add_heap(&finder, (enum th_heap)heap);
 	th_map_deinit(&finder.ids);
 }
 

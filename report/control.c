@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/size.h"
+#include "unify/heaps.h"
 #include "report/format.h"
 #include "report/running.h"
 #include "report/text.h"
@@ -38,8 +39,8 @@ static const char help[] =
 	"  status            what it does at present (the default)\n"
 	"  pause             samples nothing; what is allocated meanwhile counts nowhere\n"
 	"  resume            goes on\n"
-	"  heaps both|java|native\n"
-	"                    samples these heaps only\n"
+	"  heaps " TH_HEAPS_WORDS "\n"
+	"                    samples these heaps only; java,mapped for several\n"
 	"  threads RE        samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples every\n"
 	"                    allocation\n"
@@ -220,9 +221,12 @@ state_of(const struct th_log_header *header)
 static const char *
 heaps_of(const struct th_log_header *header)
 {
-	if (header->heaps == 1u << TH_HEAP_JAVA)
-		return "the Java heap";
-	return header->heaps == 1u << TH_HEAP_NATIVE ? "the C heap" : "both heaps";
+	/* By the bits of java, native and mapped. */
+	static const char *const texts[] = {"no heap", "the Java heap", "the C heap",
+		"the Java and the C heap", "mapped memory", "the Java heap and mapped memory",
+		"the C heap and mapped memory", "all heaps"};
+
+	return texts[header->heaps >> TH_HEAP_JAVA & 7];
 }
 
 static void
@@ -318,17 +322,15 @@ read_name(const char *value, struct request *request)
 	return value[0] && strlen(value) < TH_CONTROL_NAME_MAX;
 }
 
-/* The words of --heaps. */
 static bool
 read_heaps(const char *value, struct request *request)
 {
-	bool is_java = !strcmp(value, "java");
-	bool is_native = !strcmp(value, "native");
-	bool is_both = !strcmp(value, "both");
+	unsigned heaps;
 
-	request->value = (uint64_t)(is_java || is_both) << TH_HEAP_JAVA |
-			 (uint64_t)(is_native || is_both) << TH_HEAP_NATIVE;
-	return request->value;
+	if (!th_heaps_parse(value, &heaps))
+		return false;
+	request->value = heaps;
+	return true;
 }
 
 static bool
@@ -355,7 +357,8 @@ static const struct command commands[] = {
 	{"flush", TH_CONTROL_FLUSH, NULL, ""},
 	{"pause", TH_CONTROL_PAUSE, NULL, ""},
 	{"resume", TH_CONTROL_RESUME, NULL, ""},
-	{"heaps", TH_CONTROL_HEAPS, read_heaps, "both, java or native"},
+	{"heaps", TH_CONTROL_HEAPS, read_heaps,
+		"all, both, java, native, mapped, or several with commas"},
 	{"threads", TH_CONTROL_THREADS, read_threads,
 		"an extended regular expression of at most 63 bytes"},
 	{"stop", TH_CONTROL_STOP, NULL, ""},

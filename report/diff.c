@@ -276,7 +276,7 @@ th_diff_init(
 	work.measure = th_value_measure(new_side->profile->options->value);
 	th_strings_init(&work.keys);
 	find_entries(&work);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		work.totals[heap] = empty_entry(&work, (enum th_heap)heap);
 		add_heap(&work, 0, (enum th_heap)heap);
 		add_heap(&work, 1, (enum th_heap)heap);

@@ -150,11 +150,25 @@ package_of(struct th_filter *filter, const struct th_path *path)
 	return group;
 }
 
+/* What mapped memory is for. */
+static uint32_t
+mapped_group(struct th_filter *filter, const struct th_subject *subject)
+{
+	char *name = th_format_new(
+		"(mapped: %s)", th_frames_string(filter->frames, subject->class_name));
+	uint32_t group = group_named(filter, name);
+
+	free(name);
+	return group;
+}
+
 static uint32_t
 class_of(struct th_filter *filter, const struct th_subject *subject)
 {
 	if (subject->heap == TH_HEAP_NATIVE)
 		return group_named(filter, "(native memory)");
+	if (subject->heap == TH_HEAP_MAPPED)
+		return mapped_group(filter, subject);
 	return group_named(filter,
 		subject->class_name ? th_frames_string(filter->frames, subject->class_name)
 				    : "(unknown class)");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unify/heaps.h"
 #include "report/allocate.h"
 #include "report/options.h"
 #include "report/view.h"
@@ -48,10 +49,8 @@ each_time(const struct th_options *options, th_options_each *each, void *data)
 void
 th_options_each_filter(const struct th_options *options, th_options_each *each, void *data)
 {
-	if (options->heaps == 1u << TH_HEAP_JAVA)
-		each(data, "heaps", "java");
-	else if (options->heaps == 1u << TH_HEAP_NATIVE)
-		each(data, "heaps", "native");
+	if (options->heaps != TH_HEAPS_ALL)
+		each(data, "heaps", th_heaps_text(options->heaps));
 	each_time(options, each, data);
 	each_pattern(options, each, data);
 	if (options->group_by)

@@ -359,7 +359,7 @@ judge_group(struct work *work, const struct group *group)
 	set_verdict(work, group, &finding.evidence);
 	if (place->internal)
 		th_evidence_set_internal(&finding.evidence);
-	else if (place->heap == TH_HEAP_NATIVE)
+	else if (place->heap != TH_HEAP_JAVA)
 		finding.owner = find_owner(work, place);
 	if (!outlive_owners(&finding.evidence, &finding.owner))
 		finding.owner.is_collected = false;
@@ -418,7 +418,7 @@ hidden_growth(const struct th_leaks *leaks, enum th_heap heap)
 static void
 work_deinit(struct work *work)
 {
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		free(work->orders[heap].starts);
 		free(work->orders[heap].samples);
 	}
@@ -441,7 +441,7 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 	profile = leaks->profile;
 	th_places_init(&leaks->places, profile);
 	work.evidence = th_allocate(leaks->places.items_count, sizeof(*work.evidence));
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		th_horizon_init(&leaks->horizons[heap], profile, (enum th_heap)heap);
 		order_init(&work.orders[heap], leaks, (enum th_heap)heap);
 		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);

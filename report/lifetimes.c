@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/lifetimes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +51,40 @@ set_ends(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free
 	}
 }
 
+/* Of mapped parts; each has one. */
+static void
+copy_ends(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	size_t count = recording->samples[TH_HEAP_MAPPED].items_count;
+
+	if (count)
+		memcpy(lifetimes->ends[TH_HEAP_MAPPED], recording->part_ends,
+			count * sizeof(uint64_t));
+}
+
+/* The native bit says the same of mapped samples. */
+static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
+
+static void
+forget_untracked(struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (!(samples->items[i].flags & TH_NATIVE_TRACKED))
+			lifetimes->ends[heap][i] = TH_END_UNKNOWN;
+	}
+}
+
 /* Blocks and objects that nobody followed. */
 static void
 forget_ends(struct th_lifetimes *lifetimes)
 {
 	const struct th_recording *recording = lifetimes->recording;
-	const struct th_samples *native = &recording->samples[TH_HEAP_NATIVE];
 
-	for (size_t i = 0; i < native->items_count; i++) {
-		if (!(native->items[i].flags & TH_NATIVE_TRACKED))
-			lifetimes->ends[TH_HEAP_NATIVE][i] = TH_END_UNKNOWN;
-	}
+	forget_untracked(lifetimes, TH_HEAP_NATIVE);
+	forget_untracked(lifetimes, TH_HEAP_MAPPED);
 	for (size_t i = 0; i < recording->losses_count; i++) {
 		size_t index = find_sample(
 			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record);
@@ -218,7 +242,7 @@ void
 th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording)
 {
 	*lifetimes = (struct th_lifetimes){.recording = recording};
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		size_t count = recording->samples[heap].items_count;
 
 		lifetimes->ends[heap] = th_allocate(count, sizeof(uint64_t));
@@ -226,8 +250,9 @@ th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *rec
 	}
 	set_ends(lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count);
 	set_ends(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count);
+	copy_ends(lifetimes);
 	forget_ends(lifetimes);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		order_ends(lifetimes, (enum th_heap)heap);
 		find_known_part(lifetimes, (enum th_heap)heap);
 	}
@@ -237,7 +262,7 @@ th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *rec
 void
 th_lifetimes_deinit(struct th_lifetimes *lifetimes)
 {
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(lifetimes->ends[heap]);
 	free(lifetimes->judgements);
 }
@@ -333,7 +358,7 @@ th_lifetimes_is_temporary(
 
 	if (end == TH_END_NEVER || end == TH_END_UNKNOWN)
 		return false;
-	if (heap == TH_HEAP_NATIVE)
+	if (heap != TH_HEAP_JAVA)
 		return end - birth <= within;
 	/* Found dead after the first collection that judged it, before the next one ended. */
 	return end < first_judgement(lifetimes, birth);
@@ -427,7 +452,7 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
 	struct changes changes = {0};
 
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (heaps & 1u << heap)
 			add_changes(&changes, lifetimes, &calibrations[heap],
 				(enum th_heap)heap, from, &moment);

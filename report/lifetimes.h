@@ -76,7 +76,8 @@ uint32_t
 th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to);
 
 /*
- * Whether a sample died young: a native block that was freed within `within` nanoseconds, a Java
+ * Whether a sample died young: a native block that was freed, or memory that was unmapped, within
+ * `within` nanoseconds, a Java
  * object that the first collection after its allocation found dead. [offline]
  */
 bool th_lifetimes_is_temporary(
@@ -138,9 +139,8 @@ static inline void
 th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
 	const struct th_sample *sample, double keep, struct th_estimator *sum)
 {
-	th_estimator_add(sum, sample->size,
-		th_recording_sample_interval(lifetimes->recording, sample),
-		(double)sample->keep * keep, calibration->factors[sample->thread]);
+	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
+		calibration->factors[sample->thread]);
 }
 
 #endif

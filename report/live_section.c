@@ -6,15 +6,10 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
 
 /* An event's time stands a little before or after what it tells of. */
 #define ABOUT_NS 1000000
-
-static const char *
-heap_name(enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA ? "Java heap" : "native heap";
-}
 
 /* Live totals */
 
@@ -27,7 +22,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		return;
 	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, sum);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", heap_name(heap),
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
@@ -77,11 +72,11 @@ print_peak(FILE *file, const struct th_profile *profile)
 		return;
 	fprintf(file, "most was alive at %.3g s (--at peak)",
 		th_profile_seconds(profile, peak.time));
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!th_profile_has_heap(profile, (enum th_heap)heap))
 			continue;
 		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &question);
-		fprintf(file, "%s%s %s (%s)", before, heap_name((enum th_heap)heap),
+		fprintf(file, "%s%s %s (%s)", before, th_heap_title((enum th_heap)heap),
 			th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 			th_format_interval(&bytes, TH_UNIT_BYTES).text);
 		before = ", ";
@@ -105,8 +100,8 @@ void
 th_live_section_totals(FILE *file, const struct th_profile *profile)
 {
 	print_moment(file, profile);
-	print_total(file, profile, TH_HEAP_JAVA);
-	print_total(file, profile, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, profile, (enum th_heap)heap);
 	if (!th_options_filter_stacks(profile->options))
 		print_peak(file, profile);
 }
@@ -276,14 +271,14 @@ add_unknown(struct th_health *health, const struct th_profile *profile, enum th_
 			"%s samples of the %s (%s of its bytes) were not followed to their "
 			"end; "
 			"figures of live memory suppose that they live like the others",
-			th_format_count(lifetimes->unknown[heap]).text, heap_name(heap),
+			th_format_count(lifetimes->unknown[heap]).text, th_heap_title(heap),
 			th_format_share(1 - lifetimes->known_part[heap], 1).text);
 }
 
 void
 th_live_section_health(struct th_health *health, const struct th_profile *profile)
 {
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		add_unknown(health, profile, (enum th_heap)heap);
 	if (profile->end.level)
 		th_health_add(health, false,

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unify/heaps.h"
 #include "preload/size.h"
 #include "report/allocate.h"
 
-#define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 #define DEFAULT_MIN_SHARE 1.0
 #define DEFAULT_TOP 10
 #define DEFAULT_PARTS 3
@@ -102,15 +102,10 @@ set_value(struct th_options *options, const char *argument)
 static struct th_error *
 set_heaps(struct th_options *options, const char *argument)
 {
-	if (!strcmp(argument, "both"))
-		options->heaps = BOTH_HEAPS;
-	else if (!strcmp(argument, "java"))
-		options->heaps = 1u << TH_HEAP_JAVA;
-	else if (!strcmp(argument, "native"))
-		options->heaps = 1u << TH_HEAP_NATIVE;
-	else
-		return bad_argument("heaps", argument, "both, java or native");
-	return NULL;
+	if (th_heaps_parse(argument, &options->heaps))
+		return NULL;
+	return bad_argument("heaps", argument,
+		"all, both, java, native, mapped, or several as java,mapped");
 }
 
 /* A finite number that is not negative, and nothing behind it. */
@@ -436,7 +431,8 @@ static const struct option_entry entries[] = {
 		"soon (0.1); a Java object, when the first collection\n"
 		"after its allocation finds it dead"},
 	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, set_heaps,
-		"both (default), java or native"},
+		"all (default), both (java,native), java, native,\n"
+		"mapped, or several with commas"},
 	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
 		"only what was allocated from this time on: seconds\n"
 		"from the start of the recording, or mark:NAME (see\n"
@@ -569,7 +565,7 @@ struct th_error *
 th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv)
 {
 	*options = (struct th_options){
-		.heaps = BOTH_HEAPS,
+		.heaps = TH_HEAPS_ALL,
 		.to = INFINITY,
 		.min_share = DEFAULT_MIN_SHARE,
 		.top = groups & TH_OPTIONS_RSS ? DEFAULT_PARTS : DEFAULT_TOP,

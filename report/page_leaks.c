@@ -53,7 +53,7 @@ finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	const struct th_place *place = &leaks->places.items[finding->place];
 	char *why = th_evidence_explain(evidence);
 	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:s}", "verdict",
-		th_verdict_name(evidence->verdict), "heap", place->heap == TH_HEAP_NATIVE,
+		th_verdict_name(evidence->verdict), "heap", (int)place->heap - TH_HEAP_JAVA,
 		"class", th_frames_string(names->profile->frames, place->class_name), "place",
 		place_json(names, leaks, place), "path", path_json(names, leaks, place), "live",
 		th_json_estimate(&evidence->live_bytes), "growth",

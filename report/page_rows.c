@@ -51,7 +51,7 @@ sum_peak(struct rows *rows)
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 
 	rows->peaks = th_allocate(profile->rows_count, sizeof(*rows->peaks));
-	for (int i = TH_HEAP_JAVA; i <= TH_HEAP_NATIVE; i++) {
+	for (int i = TH_HEAP_JAVA; i < TH_HEAPS; i++) {
 		enum th_heap heap = (enum th_heap)i;
 		const struct th_samples *samples = &profile->recording->samples[heap];
 		double keep = th_lifetimes_keep(lifetimes, heap, rows->peak);
@@ -192,7 +192,7 @@ print_rows(const struct rows *rows)
 
 	th_page_begin_column(rows->file, ",\n\"rows\":{", "heap");
 	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i, profile->rows[i].heap == TH_HEAP_NATIVE);
+		th_page_print_integer(rows->file, i, profile->rows[i].heap - TH_HEAP_JAVA);
 	th_page_begin_column(rows->file, "],", "thread");
 	for (size_t i = 0; i < profile->rows_count; i++)
 		th_page_print_integer(rows->file, i,
@@ -258,9 +258,10 @@ th_page_rows_print(FILE *file, const struct th_page_names *names, const struct t
 	sum_peak(&rows);
 	print_rows(&rows);
 	fputs(",\n\"totals\":[", file);
-	print_total(&rows, TH_HEAP_JAVA);
-	fputc(',', file);
-	print_total(&rows, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		fputs(heap > TH_HEAP_JAVA ? "," : "", file);
+		print_total(&rows, (enum th_heap)heap);
+	}
 	fputc(']', file);
 	free(rows.peaks);
 	free(rows.known);

@@ -144,11 +144,13 @@ th_page_timeline_print(
 	print_cells(file, &cells);
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
 		cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
-	fputs(",\"live\":[[", file);
-	print_live(file, profile, TH_HEAP_JAVA, length / SLICES);
-	fputs("],[", file);
-	print_live(file, profile, TH_HEAP_NATIVE, length / SLICES);
-	fputs("]]", file);
+	fputs(",\"live\":[", file);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		fputs(heap > TH_HEAP_JAVA ? ",[" : "[", file);
+		print_live(file, profile, (enum th_heap)heap, length / SLICES);
+		fputc(']', file);
+	}
+	fputc(']', file);
 	print_collections(file, profile);
 	print_marks(file, profile);
 	fputc('}', file);

@@ -286,7 +286,7 @@ resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	}
 	bool is_virtual = take_virtual_marker(&words);
 	push_words(paths, &words);
-	if (heap == TH_HEAP_NATIVE)
+	if (heap != TH_HEAP_JAVA)
 		drop_allocation_functions(paths);
 	if (!paths->all_vm_frames) {
 		if (heap == TH_HEAP_JAVA)
@@ -309,7 +309,7 @@ make_room(struct th_paths *paths)
 	size_t old_count = paths->resolved_count;
 	size_t count = paths->recording->stacks_capacity;
 
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		uint32_t *resolved = th_allocate(count, sizeof(*resolved));
 
 		if (old_count)
@@ -366,7 +366,7 @@ th_paths_destroy(struct th_paths *paths)
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(paths->resolved[heap]);
 	free(paths);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/mapped_names.h"
 #include "report/sites.h"
 
 /* Whose business */
@@ -269,8 +270,11 @@ walk(struct th_places *places, const struct th_path *path, struct th_place *plac
 	}
 	if (place->heap == TH_HEAP_NATIVE)
 		place->internal = native_business(places->profile, path);
-	else
+	else if (place->heap == TH_HEAP_JAVA)
 		place->internal = java_business(places->profile, path, creator);
+	else
+		place->internal = th_mapped_names_business(
+			th_frames_string(frames, place->class_name));
 }
 
 /* Places */
@@ -304,7 +308,7 @@ place_of(struct th_places *places, const struct th_row *row)
 		return place;
 	}
 	walk(places, &path, &place);
-	if (row->is_internal)
+	if (row->is_internal && row->heap != TH_HEAP_MAPPED)
 		place.internal = business_of(
 			th_frames_function_name(profile->frames, row->thread));
 	if (place.internal) {
@@ -318,11 +322,11 @@ place_of(struct th_places *places, const struct th_row *row)
 	return place;
 }
 
-/* The two heaps have places of their own along one way. */
+/* The heaps have places of their own along one way. */
 static uint64_t
 key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
 {
-	return (uint64_t)(way << 1 | (heap == TH_HEAP_JAVA)) << 32 | class_name;
+	return (uint64_t)(way << 2 | heap) << 32 | class_name;
 }
 
 static uint32_t

@@ -14,6 +14,7 @@
 #include "report/allocate.h"
 #include "report/changes.h"
 #include "report/java_names.h"
+#include "report/mapped_names.h"
 #include "report/touched.h"
 
 #define INTERNAL_GROUP "[JVM-internal]"
@@ -69,7 +70,7 @@ find_internal_threads(struct builder *builder)
 
 	for (uint32_t i = 0; i < recording->stacks_count; i++)
 		stacks[i] = (uint8_t)th_frames_traits(builder->profile->frames, i);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		const struct th_samples *samples = &recording->samples[heap];
 
 		for (size_t i = 0; i < samples->items_count; i++)
@@ -183,6 +184,9 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 
 	if (heap == TH_HEAP_JAVA)
 		subject.class_name = builder->class_names[sample->class];
+	if (heap == TH_HEAP_MAPPED)
+		subject.class_name = th_mapped_names_label(
+			profile->frames, profile->recording, sample);
 	if (th_paths_get(profile->paths, subject.path).is_virtual)
 		subject.thread = builder->virtual_label;
 	if (!th_filter_selects(profile->filter, &subject))
@@ -309,7 +313,7 @@ set_lenses(struct th_profile *profile)
 	const struct th_recording *recording = profile->recording;
 
 	profile->window = window_of(recording, profile->options);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		th_calibration_init(
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
 		for (int measure = 0; measure < TH_MEASURES; measure++) {
@@ -347,7 +351,7 @@ build(struct th_profile *profile)
 
 	set_lenses(profile);
 	builder_init(&builder, profile);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (profile->options->heaps & 1u << heap)
 			add_heap(&builder, (enum th_heap)heap);
 		else
@@ -405,7 +409,7 @@ th_profile_destroy(struct th_profile *profile)
 {
 	if (!profile)
 		return;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		th_calibration_deinit(&profile->heaps[heap]);
 		free(profile->sample_rows[heap]);
 	}

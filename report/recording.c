@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/mapped_parts.h"
 #include "report/recording_events.h"
 
 /* Loading */
@@ -64,6 +65,7 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	struct th_recording *recording = create(reader);
 	while (th_reader_next(&recording->cursor, &record))
 		add_record(recording, &record);
+	th_mapped_parts_split(recording);
 	recording->damaged_end = recording->cursor.damaged - recording->damaged;
 	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;
 	*recording_ret = recording;
@@ -113,6 +115,8 @@ th_recording_update(struct th_recording *recording)
 	while (th_reader_next_here(&recording->cursor, &record) ||
 		pass_hole(recording, &record))
 		add_record(recording, &record);
+	if (recording->records != records)
+		th_mapped_parts_split(recording);
 	return recording->records != records;
 }
 
@@ -150,8 +154,13 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->settings);
 	free(recording->notes);
 	free(recording->counters);
-	free(recording->samples[TH_HEAP_JAVA].items);
-	free(recording->samples[TH_HEAP_NATIVE].items);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		free(recording->samples[heap].items);
+	free(recording->reservations);
+	free(recording->mapped_ends);
+	free(recording->mapped_uses);
+	free(recording->part_ends);
+	free(recording->mappings.items);
 	free(recording->frees);
 	free(recording->deaths);
 	free(recording->losses);
@@ -220,7 +229,8 @@ th_recording_interval(const struct th_recording *recording)
 uint64_t
 th_recording_gap(const struct th_recording *recording, enum th_heap heap)
 {
-	size_t count = recording->samples[heap].items_count;
+	size_t count = heap == TH_HEAP_MAPPED ? recording->mappings.items_count
+					      : recording->samples[heap].items_count;
 
 	if (!count)
 		return th_recording_interval(recording);

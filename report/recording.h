@@ -21,7 +21,7 @@
 #include "unify/log_format.h"
 
 /* Arrays by heap are indexed by enum th_heap; index 0 is unused. */
-#define TH_HEAPS 3
+#define TH_HEAPS 4
 
 struct th_process_info {
 	uint32_t pid;
@@ -104,11 +104,13 @@ struct th_sample {
 	uint32_t record;       /* file offset / 8 */
 	uint32_t stack;        /* indices into the arrays of the recording */
 	uint32_t thread;
-	uint32_t class; /* Java only */
+	uint32_t class; /* Java: index; mapped: see TH_MAPPED_PLACE_SHIFT */
 	float keep;
-	uint32_t interval : 24; /* index of `intervals` */
-	uint32_t function : 4;  /* enum th_alloc_function, native only */
-	uint32_t flags : 4;     /* enum th_native_alloc_flag or th_java_alloc_flag */
+	uint32_t interval : 23; /* index of `intervals` */
+	uint32_t is_part : 1; /* mapped: bytes of the sample before it, which counts for both */
+	uint32_t function : 4; /* enum th_alloc_function, not Java */
+	uint32_t
+		flags : 4; /* enum th_native_alloc_flag, th_java_alloc_flag or th_mapped_flag */
 };
 
 /*
@@ -119,6 +121,36 @@ struct th_free_info {
 	uint64_t time;
 	uint32_t record; /* file offset / 8 of the allocation */
 	uint32_t thread; /* native only: index of the thread that freed */
+};
+
+/*
+ * `class` of a mapped sample: th_mapped_flag below, above the number of the reservation that it
+ * lies in, from 1; 0 = none is known.
+ */
+#define TH_MAPPED_PLACE_SHIFT 5
+
+/* A sampled reservation of address space. */
+struct th_reservation_info {
+	uint64_t address;
+	uint64_t bytes;
+	uint32_t stack; /* index */
+};
+
+/* Some bytes of a mapped sample went. */
+struct th_mapped_end_info {
+	uint64_t time;
+	uint64_t bytes;
+	uint32_t record; /* file offset / 8 of the allocation */
+};
+
+/* Exact bytes of all mappings: MAPPED_USE. */
+struct th_mapped_use_info {
+	uint64_t time;
+	uint64_t allocated;
+	uint64_t accessible;
+	uint64_t files;
+	uint64_t reserved;
+	uint64_t returned;
 };
 
 /* From `time` on one of 2^level sampled Java objects is followed. */
@@ -243,6 +275,11 @@ struct th_recording {
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
+	TH_ARRAY(struct th_reservation_info, reservations);
+	TH_ARRAY(struct th_mapped_end_info, mapped_ends);
+	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
+	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
+	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
 	TH_ARRAY(struct th_level_info, levels);
 	TH_ARRAY(struct th_collection_info, collections);
 	TH_ARRAY(struct th_heap_use_info, heap_uses);

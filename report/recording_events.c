@@ -187,8 +187,8 @@ is_possible(uint64_t size, uint64_t interval, double keep)
 	return keep > 0 && keep <= 1 && (size || !interval);
 }
 
-static uint32_t
-intern_interval(struct th_recording *recording, uint64_t interval)
+uint32_t
+th_recording_intern_interval(struct th_recording *recording, uint64_t interval)
 {
 	bool added;
 	uint32_t index = th_map_intern(&recording->interval_ids, interval, &added);
@@ -212,13 +212,15 @@ static bool
 add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample sample,
 	uint64_t interval)
 {
-	uint32_t index = intern_interval(recording, interval);
+	struct th_samples *samples = heap == TH_HEAP_MAPPED ? &recording->mappings
+							    : &recording->samples[heap];
+	uint32_t index = th_recording_intern_interval(recording, interval);
 
-	if (index >> 24)
+	if (index >> 23)
 		return false;
-	sample.interval = index & 0xffffff;
+	sample.interval = index & 0x7fffff;
 	add_gap(recording, heap, &sample, interval);
-	th_array_append(&recording->samples[heap], items, sample);
+	th_array_append(samples, items, sample);
 	saw_time(recording, sample.time);
 	return true;
 }
@@ -265,6 +267,95 @@ on_java_alloc(struct th_recording *recording, const struct th_record *record,
 		.flags = alloc->flags & 15,
 	};
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
+}
+
+/* The number of the last reservation that holds an address, from 1; 0: there is none. */
+static uint32_t
+find_reservation(const struct th_recording *recording, uint64_t address)
+{
+	for (size_t i = recording->reservations_count; i-- > 0;) {
+		if (address - recording->reservations[i].address <
+			recording->reservations[i].bytes)
+			return (uint32_t)(i + 1);
+	}
+	return 0;
+}
+
+/* No memory: the sums of MAPPED_USE tell how much it is, but it names what is mapped into it. */
+static bool
+add_reservation(struct th_recording *recording, const struct th_decoded_mapped_alloc *alloc)
+{
+	struct th_reservation_info reservation = {
+		.address = alloc->address,
+		.bytes = alloc->size,
+		.stack = intern(recording, stacks, alloc->stack),
+	};
+
+	th_array_append(recording, reservations, reservation);
+	saw_time(recording, alloc->time);
+	return true;
+}
+
+static bool
+on_mapped_alloc(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_mapped_alloc *alloc = &event->mapped_alloc;
+
+	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
+		return false;
+	if (alloc->flags & TH_MAPPED_RESERVED)
+		return add_reservation(recording, alloc);
+	struct th_sample sample = {
+		.time = alloc->time,
+		.size = alloc->size,
+		.thread_bytes = alloc->total_bytes,
+		.record = (uint32_t)(record->offset / 8),
+		.stack = intern(recording, stacks, alloc->stack),
+		.thread = intern(recording, threads, alloc->thread),
+		.class = (alloc->flags &
+				 (TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)) |
+			 find_reservation(recording, alloc->address) << TH_MAPPED_PLACE_SHIFT,
+		.keep = (float)alloc->keep,
+		.function = alloc->function & 15,
+		.flags = alloc->flags & 15,
+	};
+	return add_sample(recording, TH_HEAP_MAPPED, sample, alloc->interval);
+}
+
+static bool
+on_mapped_end(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_mapped_end_info end = {
+		.time = event->mapped_end.time,
+		.bytes = event->mapped_end.bytes,
+		.record = (uint32_t)(event->mapped_end.sample / 8),
+	};
+
+	(void)record;
+	th_array_append(recording, mapped_ends, end);
+	saw_time(recording, end.time);
+	return true;
+}
+
+static bool
+on_mapped_use(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_mapped_use_info use = {
+		.time = event->mapped_use.time,
+		.allocated = event->mapped_use.allocated,
+		.accessible = event->mapped_use.accessible,
+		.files = event->mapped_use.files,
+		.reserved = event->mapped_use.reserved,
+		.returned = event->mapped_use.returned,
+	};
+
+	(void)record;
+	th_array_append(recording, mapped_uses, use);
+	saw_time(recording, use.time);
+	return true;
 }
 
 static bool
@@ -590,6 +681,9 @@ static handler *const handlers[] = {
 	[TH_EVENT_RATE] = on_rate,
 	[TH_EVENT_CONTROL] = on_control,
 	[TH_EVENT_MARK] = on_mark,
+	[TH_EVENT_MAPPED_ALLOC] = on_mapped_alloc,
+	[TH_EVENT_MAPPED_END] = on_mapped_end,
+	[TH_EVENT_MAPPED_USE] = on_mapped_use,
 	[TH_EVENT_RESIDENT] = on_resident,
 	[TH_EVENT_ACCOUNT] = on_account,
 	[TH_EVENT_ACCOUNT_ROW] = on_account_row,

@@ -11,4 +11,7 @@
  */
 void th_recording_add_event(struct th_recording *recording, const struct th_record *record);
 
+/* The index of an interval in `intervals`. [offline] */
+uint32_t th_recording_intern_interval(struct th_recording *recording, uint64_t interval);
+
 #endif

@@ -81,7 +81,11 @@ compare_stacks(const void *a, const void *b, void *data)
 static const char *
 heap_marker(enum th_heap heap)
 {
-	return heap == TH_HEAP_JAVA ? "[java heap];" : "[native heap];";
+	static const char *const markers[] = {[TH_HEAP_JAVA] = "[java heap];",
+		[TH_HEAP_NATIVE] = "[native heap];",
+		[TH_HEAP_MAPPED] = "[mapped];"};
+
+	return markers[heap];
 }
 
 /* A semicolon in a name would read as two frames. */

@@ -7,6 +7,7 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
 #include "report/json_parts.h"
 
 static enum th_view_value
@@ -19,12 +20,6 @@ static enum th_unit
 unit_of(const struct th_diff *diff)
 {
 	return th_value_counts_objects(value_of(diff)) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
-}
-
-static const char *
-heap_name(enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA ? "Java heap" : "native heap";
 }
 
 /* Text */
@@ -69,7 +64,7 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 		!th_profile_has_heap(diff->sides[1].profile, heap))
 		return;
 	print_figures(file, diff, &diff->totals[heap]);
-	fprintf(file, "%s%s\n", heap_name(heap),
+	fprintf(file, "%s%s\n", th_heap_title(heap),
 		diff->totals[heap].may_be_chance ? ", may be chance" : "");
 }
 
@@ -141,8 +136,8 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 	th_view_filters(file, diff->sides[1].profile->options);
 	fprintf(file, "\n%9s  %9s  %10s  %-22s %s\n", "old", "new", "change", "95 % interval",
 		heading);
-	print_total(file, diff, TH_HEAP_JAVA);
-	print_total(file, diff, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, diff, (enum th_heap)heap);
 	fputc('\n', file);
 	print_items(file, diff);
 }
@@ -153,9 +148,8 @@ static json_t *
 difference_json(const struct th_difference *difference)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:b}", "heap",
-		difference->heap == TH_HEAP_JAVA ? "java" : "native", "old",
-		th_json_estimate(&difference->old_value), "new",
-		th_json_estimate(&difference->new_value), "change",
+		th_heap_word(difference->heap), "old", th_json_estimate(&difference->old_value),
+		"new", th_json_estimate(&difference->new_value), "change",
 		th_json_estimate(&difference->change), "kind", th_change_name(difference->kind),
 		"may_be_chance", difference->may_be_chance);
 }
@@ -211,8 +205,9 @@ th_view_diff_json(FILE *file, const struct th_diff *diff)
 	print_json(file, ",\n \"new\": ", side_json(diff->sides[1].profile));
 	print_json(file, ",\n \"filters\": ", th_json_filters(diff->sides[1].profile->options));
 	print_json(file, ",\n \"totals\": ",
-		json_pack("[o, o]", difference_json(&diff->totals[TH_HEAP_JAVA]),
-			difference_json(&diff->totals[TH_HEAP_NATIVE])));
+		json_pack("[o, o, o]", difference_json(&diff->totals[TH_HEAP_JAVA]),
+			difference_json(&diff->totals[TH_HEAP_NATIVE]),
+			difference_json(&diff->totals[TH_HEAP_MAPPED])));
 	fputs(",\n \"differences\": [", file);
 	for (size_t i = 0; i < diff->items_count; i++)
 		print_json(file, i ? ",\n  " : "\n  ", item_json(diff, &diff->items[i]));

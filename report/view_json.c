@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/heap_names.h"
 #include "report/json_parts.h"
 
 struct printer {
@@ -147,10 +148,11 @@ sampling_json(const struct th_recording *recording)
 {
 	const struct th_log_header *header = th_reader_header(recording->reader);
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "interval_bytes",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "interval_bytes",
 		(json_int_t)header->interval, "rate_target", (json_int_t)header->rate,
 		"java_samples", (json_int_t)recording->samples[TH_HEAP_JAVA].items_count,
 		"native_samples", (json_int_t)recording->samples[TH_HEAP_NATIVE].items_count,
+		"mapped_samples", (json_int_t)th_recording_counter(recording, "mapped_samples"),
 		"dropped", dropped_json(recording));
 }
 
@@ -167,11 +169,14 @@ total_json(const struct printer *printer, enum th_heap heap, const struct th_est
 }
 
 static json_t *
-totals_json(const struct printer *printer, const struct th_estimator *java,
-	const struct th_estimator *native)
+totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_MEASURES])
 {
-	return json_pack("{s:o, s:o}", "java", total_json(printer, TH_HEAP_JAVA, java),
-		"native", total_json(printer, TH_HEAP_NATIVE, native));
+	json_t *json = json_object();
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		json_object_set_new(json, th_heap_word((enum th_heap)heap),
+			total_json(printer, (enum th_heap)heap, sums[heap]));
+	return json;
 }
 
 /* Rows */
@@ -181,8 +186,7 @@ static json_t *
 row_json(const struct printer *printer, const struct th_row *row)
 {
 	const struct th_frames *frames = printer->profile->frames;
-	json_t *json = json_pack("{s:s, s:o, s:s}", "heap",
-		row->heap == TH_HEAP_JAVA ? "java" : "native", "class",
+	json_t *json = json_pack("{s:s, s:o, s:s}", "heap", th_heap_word(row->heap), "class",
 		th_json_text_or_null(th_frames_string(frames, row->class_name)), "thread",
 		th_frames_function_name(frames, row->thread));
 
@@ -276,8 +280,8 @@ printer_init(struct printer *printer, FILE *file, const struct th_profile *profi
 		.internal = th_json_dump(
 			th_json_function(profile->frames, profile->internal_group, "", 0), 0),
 	};
-	learn_empty_figures(printer, TH_HEAP_JAVA);
-	learn_empty_figures(printer, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		learn_empty_figures(printer, (enum th_heap)heap);
 }
 
 static void
@@ -301,13 +305,9 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	print(file, " \"process\": ", process_json(profile->recording));
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
 	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
-	print(file, ",\n \"totals\": ",
-		totals_json(&printer, profile->selected[TH_HEAP_JAVA],
-			profile->selected[TH_HEAP_NATIVE]));
+	print(file, ",\n \"totals\": ", totals_json(&printer, profile->selected));
 	if (th_options_filter_stacks(profile->options))
-		print(file, ",\n \"left_out\": ",
-			totals_json(&printer, profile->left_out[TH_HEAP_JAVA],
-				profile->left_out[TH_HEAP_NATIVE]));
+		print(file, ",\n \"left_out\": ", totals_json(&printer, profile->left_out));
 	else
 		fputs(",\n \"left_out\": null", file);
 	fputs(",\n \"stacks\": [", file);

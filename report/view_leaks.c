@@ -11,15 +11,10 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
 
 /* Frames of a stack that are shown, from the allocation towards the root. */
 #define FRAMES_SHOWN 12
-
-static const char *
-heap_name(enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA ? "Java" : "native";
-}
 
 /* Frames */
 
@@ -118,7 +113,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding 
 	enum th_verdict verdict = finding->evidence.verdict;
 	char *why = th_evidence_explain(&finding->evidence);
 
-	fprintf(file, "%-8s %s, ", th_verdict_name(verdict), heap_name(place->heap));
+	fprintf(file, "%-8s %s, ", th_verdict_name(verdict), th_heap_adjective(place->heap));
 	if (leaks->profile->options->group_by)
 		fprintf(file, "%s: ",
 			th_frames_function_name(
@@ -177,11 +172,11 @@ print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		fputs("Java heap: no collection has told which objects died\n", file);
 		return;
 	}
-	fprintf(file, "%s heap: looked at up to second %.4g%s; ", heap_name(heap),
+	fprintf(file, "%s: looked at up to second %.4g%s; ", th_heap_title(heap),
 		th_profile_seconds(leaks->profile, horizon->horizon),
-		heap == TH_HEAP_NATIVE ? ""
-		: horizon->is_proven   ? ", the last collection that looked at old objects"
-				       : ", the last collection, none of old objects lately");
+		heap != TH_HEAP_JAVA ? ""
+		: horizon->is_proven ? ", the last collection that looked at old objects"
+				     : ", the last collection, none of old objects lately");
 	if (horizon->horizon <= horizon->middle)
 		fputs("too early to tell a leak\n", file);
 	else if (leaks->growth_limit[heap] > 0)
@@ -206,8 +201,8 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 			th_format_seconds(duration).text);
 	else
 		fprintf(file, "no leak found in %s\n", th_format_seconds(duration).text);
-	print_reach(file, leaks, TH_HEAP_JAVA);
-	print_reach(file, leaks, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_reach(file, leaks, (enum th_heap)heap);
 }
 
 void

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/heap_names.h"
 #include "report/json_parts.h"
 
 /* Root first; what the VM does for itself is one frame. */
@@ -73,10 +74,9 @@ finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_place *place = &leaks->places.items[finding->place];
 	json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "verdict",
-		th_verdict_name(finding->evidence.verdict), "heap",
-		place->heap == TH_HEAP_JAVA ? "java" : "native", "class",
-		th_json_text_or_null(th_frames_string(frames, place->class_name)), "thread",
-		th_frames_function_name(frames, place->thread), "frames",
+		th_verdict_name(finding->evidence.verdict), "heap", th_heap_word(place->heap),
+		"class", th_json_text_or_null(th_frames_string(frames, place->class_name)),
+		"thread", th_frames_function_name(frames, place->thread), "frames",
 		frames_json(leaks, place), "creator",
 		line_json(leaks, place, th_places_creator_frame), "user",
 		line_json(leaks, place, th_places_user_frame), "stacks",

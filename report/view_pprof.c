@@ -18,6 +18,7 @@
 
 #include "profile.pb-c.h"
 #include "report/allocate.h"
+#include "report/heap_names.h"
 #include "report/gzip.h"
 
 /* Values of a sample, in this order. */
@@ -306,7 +307,7 @@ write_sample(struct pprof *pprof, const struct th_row *row)
 	for (size_t i = 0; i < 3; i++)
 		perftools__profiles__label__init(&labels[i]);
 	labels[0].key = text_index(pprof, "heap");
-	labels[0].str = text_index(pprof, row->heap == TH_HEAP_JAVA ? "java" : "native");
+	labels[0].str = text_index(pprof, th_heap_word(row->heap));
 	labels[1].key = text_index(pprof, "thread");
 	labels[1].str = string_index(pprof, th_frames_function(frames, row->thread)->name);
 	labels[2].key = text_index(pprof, "class");

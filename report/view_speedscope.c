@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/heap_names.h"
 #include "report/json_parts.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -198,8 +199,7 @@ print_profile(
 	fprintf(speedscope->file,
 		"{\"type\":\"sampled\",\"name\":\"%s heap: %s\",\"unit\":\"%s\","
 		"\"startValue\":0,\n\"samples\":[",
-		heap == TH_HEAP_JAVA ? "Java" : "native", figure->name,
-		is_count ? "none" : "bytes");
+		th_heap_adjective(heap), figure->name, is_count ? "none" : "bytes");
 	print_rows(speedscope, heap, figure->value, false);
 	fputs("],\n\"weights\":[", speedscope->file);
 	double sum = print_rows(speedscope, heap, figure->value, true);
@@ -224,7 +224,7 @@ print_profiles(const struct speedscope *speedscope)
 	for (size_t i = 0; i < FIGURE_COUNT; i++) {
 		const struct figure *figure = &figures[(first + i) % FIGURE_COUNT];
 
-		for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 			if (!has_profile(
 				    speedscope->profile, (enum th_heap)heap, figure->value))
 				continue;

@@ -9,6 +9,7 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
 #include "report/live_section.h"
 #include "report/sites.h"
 #include "report/terminal.h"
@@ -24,12 +25,6 @@
 #define LEAST_PLACE_COLUMNS 40
 /* Longest command line shown, in columns. */
 #define COMMAND_COLUMNS 100
-
-static const char *
-heap_name(enum th_heap heap)
-{
-	return heap == TH_HEAP_JAVA ? "Java heap" : "native heap";
-}
 
 static enum th_unit
 unit_of(const struct th_profile *profile)
@@ -118,12 +113,12 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (!(profile->options->heaps & 1u << heap))
 		return;
 	if (!profile->heaps[heap].is_recorded) {
-		fprintf(file, "%-12s not recorded\n", heap_name(heap));
+		fprintf(file, "%-12s not recorded\n", th_heap_title(heap));
 		return;
 	}
 	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", heap_name(heap),
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
@@ -143,7 +138,7 @@ print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		fprintf(file,
 			"warning: %s of the %s were allocated by threads that the VM "
 			"hardly sampled; they stand at no site\n",
-			th_format_number(unplaced, TH_UNIT_BYTES).text, heap_name(heap));
+			th_format_number(unplaced, TH_UNIT_BYTES).text, th_heap_title(heap));
 }
 
 /* What patterns left out of a heap: with the heap's line above, all of it. */
@@ -155,7 +150,7 @@ print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (!th_profile_has_heap(profile, heap) || !sum->samples)
 		return;
 	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
-	fprintf(file, "left out of the %s: %s (%s)\n", heap_name(heap),
+	fprintf(file, "left out of the %s: %s (%s)\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text);
 }
@@ -166,12 +161,12 @@ print_totals(FILE *file, const struct th_profile *profile)
 	fprintf(file, "%s%-12s %9s  %-20s %9s  %-18s %9s%s\n",
 		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % interval",
 		"objects", "95 % interval", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
-	print_total(file, profile, TH_HEAP_JAVA);
-	print_total(file, profile, TH_HEAP_NATIVE);
-	print_left_out(file, profile, TH_HEAP_JAVA);
-	print_left_out(file, profile, TH_HEAP_NATIVE);
-	print_unplaced(file, profile, TH_HEAP_JAVA);
-	print_unplaced(file, profile, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, profile, (enum th_heap)heap);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_left_out(file, profile, (enum th_heap)heap);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_unplaced(file, profile, (enum th_heap)heap);
 }
 
 /* Sites */
@@ -257,7 +252,8 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		shown = profile->options->top;
 	if (shown)
 		fprintf(file, "\n%s%s: %s%s%s%s\n", th_terminal_code(file, TH_STYLE_HEADING),
-			heap_name(heap), group_by ? "by " : "what allocated, and who called it",
+			th_heap_title(heap),
+			group_by ? "by " : "what allocated, and who called it",
 			group_by ? th_group_by_name(group_by) : "",
 			ranked_by(profile->options->value),
 			th_terminal_code(file, TH_STYLE_PLAIN));
@@ -341,7 +337,7 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 	print_totals(file, profile);
 	th_live_section_totals(file, profile);
 	th_live_section_collections(file, profile);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_sites(file, profile, (enum th_heap)heap);
 	print_health(file, health);
 	print_next(file, profile, program);
@@ -362,7 +358,7 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 	struct th_estimate live = th_profile_bytes(
 		profile, heap, TH_MEASURE_LIVE, &sums[TH_MEASURE_LIVE]);
 	fprintf(file, "%s: %s allocated (%s), %s samples; %s live at the end (%s)\n",
-		heap_name(heap), th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_heap_title(heap), th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_count(bytes.samples).text,
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
@@ -385,8 +381,8 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 	fputs(", ", file);
 	print_jvm(file, profile->recording);
 	fputc('\n', file);
-	print_brief_heap(file, profile, TH_HEAP_JAVA);
-	print_brief_heap(file, profile, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_brief_heap(file, profile, (enum th_heap)heap);
 	for (size_t i = 0; i < health->lines_count && warnings < BRIEF_WARNINGS; i++) {
 		if (health->lines[i].is_warning && ++warnings)
 			fprintf(file, "warning: %s\n", health->lines[i].text);

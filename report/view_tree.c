@@ -11,6 +11,7 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
 #include "report/map.h"
 #include "report/terminal.h"
 
@@ -23,9 +24,6 @@
 #define LARGE_SHARE 10
 /* Deeper levels are all indented alike: the path has to remain readable. */
 #define DEEPEST_INDENT 40
-
-static const char *const heap_names[] = {
-	[TH_HEAP_JAVA] = "Java heap", [TH_HEAP_NATIVE] = "native heap"};
 
 struct node {
 	uint32_t function;
@@ -53,7 +51,7 @@ add_node(struct tree *tree, uint32_t function)
 	struct node node = {
 		.function = function, .first_child = NO_NODE, .next_sibling = NO_NODE};
 
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		node.sums[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
 	th_array_append(tree, nodes, node);
 	return (uint32_t)tree->nodes_count - 1;
@@ -101,7 +99,7 @@ build(struct tree *tree)
 		if (th_profile_sum(tree->profile, row)->samples)
 			add_row(tree, row);
 	}
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		tree->whole[heap] = th_profile_point(tree->profile, &tree->nodes[0].sums[heap]);
 		tree->cut[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
 	}
@@ -115,7 +113,7 @@ share_of(const struct tree *tree, uint32_t number)
 {
 	double largest = 0;
 
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		double value = th_profile_point(tree->profile, &tree->nodes[number].sums[heap]);
 
 		if (tree->whole[heap] > 0 && value / tree->whole[heap] > largest)
@@ -144,7 +142,7 @@ static void
 cut(struct tree *tree, uint32_t number)
 {
 	tree->cut_count++;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_estimator_merge(&tree->cut[heap], &tree->nodes[number].sums[heap]);
 }
 
@@ -181,7 +179,7 @@ is_chain(const struct tree *tree, uint32_t parent)
 
 	if (!parent || child == NO_NODE || tree->nodes[child].next_sibling != NO_NODE)
 		return false;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (tree->nodes[child].sums[heap].samples !=
 			tree->nodes[parent].sums[heap].samples)
 			return false;
@@ -240,8 +238,8 @@ print_node(const struct tree *tree, uint32_t number, int depth)
 	const struct node *node = &tree->nodes[number];
 	int indent = 2 * depth < DEEPEST_INDENT ? 2 * depth : DEEPEST_INDENT;
 
-	print_figures(tree, TH_HEAP_JAVA, &node->sums[TH_HEAP_JAVA]);
-	print_figures(tree, TH_HEAP_NATIVE, &node->sums[TH_HEAP_NATIVE]);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_figures(tree, (enum th_heap)heap, &node->sums[heap]);
 	if (number)
 		print_name(tree, number, indent);
 	else
@@ -289,12 +287,13 @@ print_heading(const struct tree *tree)
 
 	th_view_filters(tree->file, tree->profile->options);
 	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%-*s", FIGURE_COLUMNS, heap_names[heap]);
+			fprintf(tree->file, "%-*s", FIGURE_COLUMNS,
+				th_heap_title((enum th_heap)heap));
 	}
 	fputc('\n', tree->file);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
 			fprintf(tree->file, "%7s %9s  %-21s", "share", value, "95 % interval");
 	}
@@ -310,13 +309,14 @@ print_cut(const struct tree *tree)
 		return;
 	fprintf(tree->file, "left out: %s branches below %g %%",
 		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		double value = th_profile_point(tree->profile, &tree->cut[heap]);
 
 		if (!th_profile_has_heap(tree->profile, (enum th_heap)heap))
 			continue;
 		fprintf(tree->file, "%s%s of the %s", before,
-			th_format_share(value, tree->whole[heap]).text, heap_names[heap]);
+			th_format_share(value, tree->whole[heap]).text,
+			th_heap_title((enum th_heap)heap));
 		before = " and ";
 	}
 	fputs("; --min 0 shows all\n", tree->file);
@@ -330,7 +330,7 @@ find_path_columns(const struct tree *tree)
 
 	if (!columns)
 		return 0;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		columns -= FIGURE_COLUMNS *
 			   th_profile_has_heap(tree->profile, (enum th_heap)heap);
 	return columns > LEAST_PATH_COLUMNS ? columns : LEAST_PATH_COLUMNS;

@@ -128,7 +128,7 @@ samples_per_second(const struct th_watch *watch)
 	double seconds = (double)(watch->now - watch->recording->start) / 1e9;
 	double count = 0;
 
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		const struct th_samples *samples = &watch->recording->samples[heap];
 
 		for (size_t i = samples->items_count; i-- && samples->items[i].time >= from;)

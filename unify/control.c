@@ -11,6 +11,7 @@
 #include "unify/atomic.h"
 #include "unify/gate.h"
 #include "unify/log.h"
+#include "unify/mapping.h"
 #include "unify/thread.h"
 
 static struct {
@@ -60,6 +61,7 @@ th_control_flush(void)
 	uint32_t count = th_load_acquire(&flushing.count);
 
 	th_thread_log_bytes(false);
+	th_mapping_log_use();
 	for (uint32_t i = 0; i < count; i++)
 		flushing.hooks[i]();
 }
@@ -151,23 +153,15 @@ set_paused(uint64_t now, bool is_paused)
 	return answer;
 }
 
-static const char *
-heaps_text(uint64_t heaps)
-{
-	if (heaps == TH_GATE_BOTH)
-		return "both";
-	return heaps == 1u << TH_HEAP_JAVA ? "java" : "native";
-}
-
 static enum th_control_answer
 set_heaps(uint64_t now, uint64_t heaps)
 {
-	if (!heaps || heaps & ~(uint64_t)TH_GATE_BOTH)
+	if (!heaps || heaps & ~(uint64_t)TH_GATE_ALL)
 		return TH_CONTROL_REFUSED;
 	th_gate_set_heaps((uint32_t)heaps);
 	enum th_control_answer answer = follow_settings();
 	th_store_relaxed(&th_log_header()->heaps, (uint32_t)heaps);
-	log_text_change(now, "heaps", heaps, heaps_text(heaps));
+	log_text_change(now, "heaps", heaps, th_heaps_text((unsigned)heaps));
 	return answer;
 }
 

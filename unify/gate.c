@@ -34,7 +34,7 @@ static struct {
 	struct th_spinlock lock;         /* of the accounts and of the expression */
 	struct th_expression expression; /* when is_filtered */
 	struct th_expression next;       /* of who sets it */
-} gate = {.wanted = TH_GATE_BOTH};
+} gate = {.wanted = TH_GATE_ALL};
 
 /* Settings */
 

@@ -19,10 +19,11 @@
 #include <stdint.h>
 
 #include "unify/atomic.h"
+#include "unify/heaps.h"
 #include "unify/thread.h"
 
 /* A set of heaps: bit 1 << enum th_heap. */
-#define TH_GATE_BOTH (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
+#define TH_GATE_ALL TH_HEAPS_ALL
 
 /* Begins with these heaps, not paused, all threads; forgets the reader. Not concurrently. */
 void th_gate_init(uint32_t heaps);

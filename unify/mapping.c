@@ -223,7 +223,7 @@ counts(void)
 {
 	const struct th_thread_record *record = th_thread.record;
 
-	return th_gate_wants(TH_HEAP_NATIVE) &&
+	return th_gate_wants(TH_HEAP_MAPPED) &&
 	       (!th_gate_is_filtered() || (record && !record->is_unwanted));
 }
 

@@ -119,7 +119,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_budget_init(&recorder.budget, settings->overhead, settings->interval);
 	recorder.rate_logged = th_clock_now();
 	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
-				 (settings->java ? 1u << TH_HEAP_JAVA : 0),
+				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |
+				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
 		settings->threads);
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
@@ -129,7 +130,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 			"the table of live blocks does not work here: no native block is "
 			"followed to its end");
 	th_control_on_flush(th_recorder_refresh);
-	if (settings->mapped && !th_mapping_start(settings->seed))
+	if (settings->has_mmap && !th_mapping_start(settings->seed))
 		return false;
 	th_account_start(); /* without memory for it there are no accounts */
 	th_store_release(&recorder.state, RECORDING);
@@ -186,6 +187,7 @@ th_recorder_end(void)
 		return;
 	th_recorder_roll();
 	th_recorder_stop();
+	th_mapping_log_use();
 	th_thread_log_bytes(true);
 	th_account_end();
 	th_log_close();

@@ -27,6 +27,7 @@ struct th_recorder_settings {
 	uint32_t depth;     /* frames per stack; the root end of deeper ones is cut */
 	bool native;        /* sample the C heap; what is in force: gate.h */
 	bool mapped;        /* sample mapped memory */
+	bool has_mmap;      /* the functions that map memory reach us: follow what they map */
 	uint64_t seed;      /* of the samplers that belong to no thread */
 	bool java;          /* sample the Java heap */
 	const char

@@ -30,20 +30,21 @@ function addBar(cell, {estimate, low, high}) {
 	dot.style.left = percent(estimate);
 }
 
-/* One value of both heaps: two lines of the table. */
+/* One value of all heaps: a line of the table for each. */
 function addFigure(table, view, node, value) {
 	const {model, state} = view;
 	const isChosen = value === state.value;
-	for (const heap of [0, 1]) {
-		const name = heap ? "native" : "java";
-		if (!data.totals[heap] || (state.heap !== "both" && state.heap !== name))
+	for (const [heap, {word, name}] of HEAPS.entries()) {
+		if (!data.totals[heap] || (state.heap !== "all" && state.heap !== word))
 			continue;
 		const estimate = estimateNode(model, state, value, heap, node);
+		if (word === "mapped" && !estimate.estimate)
+			continue;
 		const row = addText(table, "tr", "");
-		row.dataset.heap = name;
+		row.dataset.heap = word;
 		if (isChosen)
 			row.className = "chosen";
-		addText(row, "td", VALUES[value] + (heap ? ", native" : ", Java"));
+		addText(row, "td", `${VALUES[value]}, ${name}`);
 		addText(row, "td", formatNumber(estimate.estimate, state.unit)).dataset.value =
 			estimate.estimate;
 		addText(row, "td", estimate.estimate ? formatInterval(estimate, state.unit) : "-");

@@ -20,7 +20,7 @@ const chart = {
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const names = ["back", "java", "native", "vm", "group", "mark", "frame-text", "hatch",
-		"heap-java", "heap-native", "focus", "line", "text"];
+		"heap-java", "heap-native", "heap-mapped", "focus", "line", "text"];
 	const theme = Object.fromEntries(names.map((n) => [n, style.getPropertyValue("--" + n).trim()]));
 	theme.patterns = {native: makePattern(theme.hatch, "lines"), vm: makePattern(theme.hatch, "dots")};
 	chart.theme = theme;
@@ -106,11 +106,13 @@ function drawFrame(context, view, item, top) {
 		context.fillStyle = chart.theme.patterns[kind];
 		context.fillRect(item.x, y, width, ROW_HEIGHT - 1);
 	}
-	const java = width * heaps[0][item.node] / (total[item.node] || 1);
-	context.fillStyle = theme["heap-java"];
-	context.fillRect(item.x, y + ROW_HEIGHT - 4, java, 3);
-	context.fillStyle = theme["heap-native"];
-	context.fillRect(item.x + java, y + ROW_HEIGHT - 4, width - java, 3);
+	let left = item.x;
+	HEAPS.forEach(({word}, heap) => {
+		const part = width * heaps[heap][item.node] / (total[item.node] || 1);
+		context.fillStyle = theme["heap-" + word];
+		context.fillRect(left, y + ROW_HEIGHT - 4, part, 3);
+		left += part;
+	});
 	const room = Math.floor((width - 6) / CHARACTER_WIDTH);
 	if (room >= 2) {
 		const label = frameLabel(view, item.node);

@@ -4,7 +4,7 @@
  * computes what has changed and draws; the address holds whatever differs from the defaults.
  */
 const DEFAULTS = {
-	heap: "both", value: "alloc", unit: "bytes", moment: "end", thread: "", vm: true,
+	heap: "all", value: "alloc", unit: "bytes", moment: "end", thread: "", vm: true,
 	layout: "icicle", search: "", range: null, filter: null, table: "site",
 	sort: {by: "share", down: true}, zoom: [],
 };
@@ -90,11 +90,10 @@ function showStatus() {
 	total.replaceChildren();
 	addText(total, "b", formatNumber(model.total[0], state.unit));
 	total.append(` ${element("value").selectedOptions[0].text} ${state.unit}${range}`
-		+ ` (Java ${formatNumber(model.heaps[0][0], state.unit)},`
-		+ ` native ${formatNumber(model.heaps[1][0], state.unit)})`);
+		+ ` (${HEAPS.map(({name}, heap) =>
+			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")})`);
 	total.dataset.value = model.total[0];
-	total.dataset.java = model.heaps[0][0];
-	total.dataset.native = model.heaps[1][0];
+	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `
 		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: nothing";
 	element("matches").dataset.value = found ? found.weight : "";
@@ -155,7 +154,7 @@ const tableActions = {
 	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
 	/* A leak is what is alive at the end. */
 	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
-		heap: "both", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
+		heap: "all", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
 		zoom: path}),
 };
 

@@ -7,6 +7,10 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["java", "native", "vm", "group"];
 const VM = 2;
+/* In the order of the numbers that rows have. */
+const HEAPS = [{word: "java", name: "Java"}, {word: "native", name: "native"},
+	{word: "mapped", name: "mapped"}];
+
 const rowCount = data.rows.heap.length;
 const functionCount = data.functions.name.length;
 
@@ -176,7 +180,7 @@ function selectRows(state) {
 	const threads = state.thread && keyColumn("thread");
 	const keys = state.filter && keyColumn(state.filter.by);
 	for (let row = 0; row < rowCount; row++)
-		selected[row] = (state.heap === "both" || (state.heap === "native") === !!data.rows.heap[row])
+		selected[row] = (state.heap === "all" || state.heap === HEAPS[data.rows.heap[row]].word)
 			&& (!threads || threads[row] === state.thread)
 			&& (!keys || keys[row] === state.filter.key);
 	return selected;
@@ -226,20 +230,20 @@ function valuesOf(state, value) {
 	return knownValues.get(key);
 }
 
-/* The tree of a state with the sums of both heaps by node, children sorted by weight. */
+/* The tree of a state with the sums of all heaps by node, children sorted by weight. */
 function evaluate(state) {
 	const tree = treeFor(state);
 	const rows = valuesOf(state, state.value);
 	const selected = selectRows(state);
-	const heaps = [new Float64Array(tree.count), new Float64Array(tree.count)];
+	const heaps = HEAPS.map(() => new Float64Array(tree.count));
 	for (let row = 0; row < rowCount; row++)
 		if (selected[row])
 			heaps[data.rows.heap[row]][tree.rowNode[row]] += rows.value[row];
 	for (let i = tree.count - 1; i > 0; i--) {
-		heaps[0][tree.parent[i]] += heaps[0][i];
-		heaps[1][tree.parent[i]] += heaps[1][i];
+		for (const heap of heaps)
+			heap[tree.parent[i]] += heap[i];
 	}
-	const total = heaps[0].map((value, i) => value + heaps[1][i]);
+	const total = heaps[0].map((value, i) => value + heaps[1][i] + heaps[2][i]);
 	for (let i = 0; i < tree.count; i++)
 		if (tree.start[i + 1] - tree.start[i] > 1)
 			tree.list.subarray(tree.start[i], tree.start[i + 1])

@@ -3,10 +3,11 @@
 const LINES_SHOWN = 300;
 const COLUMNS = [
 	{name: "name", title: "Name"}, {name: "java", title: "Java"}, {name: "native", title: "Native"},
+	{name: "mapped", title: "Mapped"},
 	{name: "share", title: "Share"},
 ];
 
-/* One entry for each key: {name, java, native, share}, `share` being both heaps together. */
+/* One entry for each key: {name, java, native, mapped, share}, `share` being all heaps together. */
 function summarise(view) {
 	const {rows, selected} = view.model;
 	const keys = keyColumn(view.state.table);
@@ -17,10 +18,10 @@ function summarise(view) {
 		const name = keys[row];
 		let group = groups.get(name);
 		if (!group)
-			groups.set(name, group = {name, java: 0, native: 0, share: 0,
-				below: [0, 0], above: [0, 0]});
+			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0,
+				below: [0, 0, 0], above: [0, 0, 0]});
 		const heap = data.rows.heap[row];
-		group[heap ? "native" : "java"] += rows.value[row];
+		group[HEAPS[heap].word] += rows.value[row];
 		group.share += rows.value[row];
 		group.below[heap] += rows.below[row];
 		group.above[heap] += rows.above[row];
@@ -55,7 +56,7 @@ function addEntry(body, view, entry, onChoose) {
 	button.type = "button";
 	button.title = entry.name.slice(0, 2000);
 	button.addEventListener("click", () => onChoose(entry.name));
-	["java", "native"].forEach((name, heap) => {
+	HEAPS.forEach(({word: name}, heap) => {
 		const estimate = {estimate: entry[name],
 			low: Math.max(entry[name] - Math.sqrt(entry.below[heap]), 0),
 			high: entry[name] + Math.sqrt(entry.above[heap])};
@@ -97,7 +98,7 @@ function drawLeaks(box, onPath) {
 		const reason = addText(body, "tr", "");
 		reason.className = "why";
 		const place = file && number ? ` at ${file}:${number}` : "";
-		const cell = addText(reason, "td", (finding.heap ? "native" : finding.class.slice(0, 200))
+		const cell = addText(reason, "td", (finding.heap ? HEAPS[finding.heap].name : finding.class.slice(0, 200))
 			+ place + ": " + finding.why);
 		cell.colSpan = 4;
 	}

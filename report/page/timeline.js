@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live bytes of both heaps over the recording, collections and the heap used after them, the peak
+ * Live bytes of all heaps over the recording, collections and the heap used after them, the peak
  * and marks; a brush chooses a range, in whole slices.
  */
 const MARGIN = {left: 70, right: 14, top: 6, bottom: 18};
@@ -17,7 +17,7 @@ function drawTimeline(view, onRange) {
 	const curve = data.timeline.live;
 	const moment = (i) => i * data.timeline.seconds / (curve[0].length - 1);
 	const uses = data.timeline.uses.filter(([seconds]) => seconds >= 0);
-	const most = d3.max([...curve[0], ...curve[1], ...uses.map((use) => use[1]), 1]);
+	const most = d3.max([...curve.flat(), ...uses.map((use) => use[1]), 1]);
 	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, width - MARGIN.right]);
 	const y = d3.scaleLinear([0, most], [height - MARGIN.bottom, MARGIN.top]);
 	timeline.box.selectAll("svg").remove();
@@ -33,8 +33,9 @@ function drawTimeline(view, onRange) {
 		.append("title").text((c) => c.kind);
 	svg.append("path").datum(curve[0]).attr("class", "live-java")
 		.attr("d", d3.area().x((_, i) => x(moment(i))).y0(y(0)).y1((value) => y(value)));
-	svg.append("path").datum(curve[1]).attr("class", "live-native")
-		.attr("d", d3.line().x((_, i) => x(moment(i))).y((value) => y(value)));
+	for (const heap of [1, 2])
+		svg.append("path").datum(curve[heap]).attr("class", "live-" + HEAPS[heap].word)
+			.attr("d", d3.line().x((_, i) => x(moment(i))).y((value) => y(value)));
 	svg.append("g").selectAll("circle").data(uses).join("circle").attr("class", "use")
 		.attr("r", 2.2).attr("cx", (use) => x(use[0])).attr("cy", (use) => y(use[1]));
 	svg.append("line").attr("class", "peak").attr("x1", x(data.timeline.peak))

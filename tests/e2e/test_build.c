@@ -26,6 +26,7 @@
 static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "reallocarray",
 	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
 	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
+	"mmap", "mmap64", "munmap", "mremap", "mprotect", "madvise", "brk", "sbrk",
 	"Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", NULL};
 /* Those of the libraries beside it, each of which means that the allocator has them. */
 static const char *const allowed_exports_of_new[] = {"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t",
@@ -288,7 +289,7 @@ static const struct include_rule include_rules[] = {
 	{"preload", (const char *const[]){"report", NULL}, NULL},
 	{"report", (const char *const[]){"jvmti", "preload", "unify", NULL},
 		(const char *const[]){"unify/log_format.h", "preload/launch.h",
-			"preload/size.h", "unify/expression.h", NULL}},
+			"preload/size.h", "unify/heaps.h", "unify/expression.h", NULL}},
 };
 
 /* Fails the test if one "#include" line of `rule->room` breaks the rule. */

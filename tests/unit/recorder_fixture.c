@@ -22,7 +22,8 @@ recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
 		.depth = depth,
 		.native = true,
 		.java = true,
-		.mapped = true};
+		.mapped = true,
+		.has_mmap = true};
 	log_fixture_open(max_bytes);
 	th_guard_enter();
 	assert_true(th_recorder_start(&settings));

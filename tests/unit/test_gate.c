@@ -268,11 +268,11 @@ one_heap_or_both(void **state)
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(counted(), 20 * BLOCK);
 	java_is_free = false;
-	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_GATE_BOTH, ""), TH_CONTROL_NO_JAVA);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_GATE_ALL, ""), TH_CONTROL_NO_JAVA);
 	java_bytes += 500;
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 0, ""), TH_CONTROL_REFUSED);
-	assert_int_equal(ask(TH_CONTROL_HEAPS, 8, ""), TH_CONTROL_REFUSED);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, 16, ""), TH_CONTROL_REFUSED);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

@@ -300,7 +300,7 @@ test_help(void **state)
 	assert_string_equal(result.err, "");
 	assert_contains(result.out, "-o, --output LOG");
 	assert_contains(result.out, "-i, --interval BYTES");
-	assert_contains(result.out, "--heaps both|java|native");
+	assert_contains(result.out, "--heaps all|both|java|native|mapped");
 	assert_contains(result.out, "--depth N");
 	assert_contains(result.out, "--follow java|all|none");
 	assert_contains(result.out, "TWINHEAP_MAX_LOG=BYTES");
@@ -319,7 +319,8 @@ test_options_that_are_refused(void **state)
 		{"--depth", "2049", "out of range"},
 		{"--depth", "2k", "not a number"},
 		{"--heaps", "jav",
-			"--heaps jav: not one of the choices, expected both|java|native"},
+			"--heaps jav: not one of the choices, expected "
+			"all|both|java|native|mapped"},
 		{"--heaps", "java|native", "not one of the choices"},
 		{"--follow", "", "not one of the choices"},
 		{"--output", "", "--output : empty"},
