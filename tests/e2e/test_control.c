@@ -179,6 +179,7 @@ run_beside(const char *script, const char *const *command, struct th_recording *
 			.arguments = arguments,
 			.settings = TH_WORDS(
 				"LD_PRELOAD", "TWINHEAP_RATE=300", "TWINHEAP_SEED=1"),
+			.timeout_seconds = 600,
 		},
 		ret);
 }
@@ -208,21 +209,27 @@ take_fastest(struct th_recording *recording, size_t expected)
 	return fastest;
 }
 
-/* Totals and shares stay right while the interval goes up and down ten times. */
+/*
+ * Totals and shares stay right while the interval goes up and down ten times.  TH_CONTROL_STEP:
+ * seconds between two changes; 12 makes a run of two minutes.
+ */
 static void
 interval_is_changed(const struct th_jdk *jdk)
 {
+	const char *step = getenv("TH_CONTROL_STEP");
+	char *phase = th_format("%.1f:4", CHANGES * (step ? atof(step) : 0.5) + 4);
 	struct th_recording recording;
 	struct th_dump dump;
 
 	run_beside(SCRIPT "for interval in 1M 128k 4M 64k 512k 8M 256k 2M 32k 512k; do\n"
 			  "\task $pid interval $interval\n"
-			  "\tsleep 0.5\n"
+			  "\tsleep ${TH_CONTROL_STEP:-0.5}\n"
 			  "done\n"
 			  "wait $pid\n",
 		TH_WORDS(
-			jdk->java, "-Xmx300m", "-cp", PROGRAMS "/programs.jar", "Surge", "9:4"),
+			jdk->java, "-Xmx300m", "-cp", PROGRAMS "/programs.jar", "Surge", phase),
 		&recording);
+	free(phase);
 	double fastest = take_fastest(&recording, CHANGES);
 	print_message("  fastest answer %.1f ms\n", fastest / 1e6);
 	assert_true(fastest < TAKEN_UP_NS);

@@ -94,7 +94,8 @@ check_moments(const struct th_recording *recording, const char *wanted)
 		const json_t *truth = json_array_get(recording->truth, i);
 		const char *heap = json_string_value(json_object_get(truth, "heap"));
 
-		if (wanted && strcmp(heap, wanted) != 0)
+		/* Some lines are of the process, not of a site. */
+		if (!heap || (wanted && strcmp(heap, wanted) != 0))
 			continue;
 		check_moment(recording, truth, start);
 		checked++;

@@ -542,12 +542,15 @@ environment_is_not_changed(void **state)
 	free(text);
 }
 
-/* Signal masks and handlers, number of threads, limits, timers: a process without a Java VM. */
+/*
+ * Signal masks and handlers, number of threads, limits, timers: a process without a Java VM.  Not
+ * SigQ, which counts those queued to all processes of the user.
+ */
 static void
 state_of_the_process_is_not_changed(void **state)
 {
 	(void)state;
-	check_same(TH_WORDS("grep", "-E", "^(Sig|Shd|Threads|Umask|Seccomp|NoNewPrivs)",
+	check_same(TH_WORDS("grep", "-E", "^(Sig[PBIC]|Shd|Threads|Umask|Seccomp|NoNewPrivs)",
 		"/proc/self/status"));
 	check_same(TH_WORDS("cat", "/proc/self/limits", "/proc/self/timerslack_ns",
 		"/proc/self/oom_score_adj", "/proc/self/coredump_filter"));
