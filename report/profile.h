@@ -84,6 +84,12 @@ struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_he
 struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
 
+/*
+ * Bytes that were allocated in all that is selected.  Where nothing was sampled and nothing is
+ * filtered, that is what was counted, and not what may have escaped. [offline]
+ */
+struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);
+
 /* The one of them that the view is about. [offline] */
 struct th_estimate th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);

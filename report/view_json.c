@@ -161,10 +161,13 @@ total_json(const struct printer *printer, enum th_heap heap, const struct th_est
 {
 	json_t *json = json_object();
 
-	if (th_profile_has_heap(printer->profile, heap))
-		set_figures(printer, json, heap, sums);
-	else
+	if (!th_profile_has_heap(printer->profile, heap)) {
 		set_no_figures(json);
+		return json;
+	}
+	set_figures(printer, json, heap, sums);
+	struct th_estimate bytes = th_profile_total(printer->profile, heap);
+	json_object_set_new(json, figures[TH_MEASURE_ALLOC].bytes, th_json_estimate(&bytes));
 	return json;
 }
 

@@ -116,7 +116,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		fprintf(file, "%-12s not recorded\n", th_heap_title(heap));
 		return;
 	}
-	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
+	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
 	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,

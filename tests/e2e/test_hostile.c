@@ -127,6 +127,21 @@ before_any_constructor(void **state)
 	th_recording_deinit(&some);
 }
 
+/* The total is counted, whether anything was sampled or not. */
+static void
+total_without_a_sample(void **state)
+{
+	struct th_recording all, none;
+
+	(void)state;
+	record(TH_WORDS(PROGRAM("native_stacks")), "0", NULL, &all);
+	record(TH_WORDS(PROGRAM("native_stacks")), "1G", "TWINHEAP_SEED=1", &none);
+	assert_true(th_recording_counter(&none, "native_samples") == 0);
+	assert_true(exact_bytes(&none) == exact_bytes(&all));
+	th_recording_deinit(&all);
+	th_recording_deinit(&none);
+}
+
 /* --- programs -------------------------------------------------------------------------------- */
 
 /* Everybody who looks malloc up finds an entry of the program, which leads to ours. */
@@ -224,6 +239,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(constructors_destructors_and_exceptions),
 		cmocka_unit_test(before_any_constructor),
+		cmocka_unit_test(total_without_a_sample),
 		cmocka_unit_test(program_with_an_entry_for_malloc),
 		cmocka_unit_test(signal_handlers),
 		cmocka_unit_test(small_and_foreign_stacks),
