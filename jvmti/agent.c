@@ -358,8 +358,7 @@ check_hotspot(JNIEnv *env)
 	static const char *const notes[] = {
 		"this VM's thread states are not where it says: stacks carry no Java frames",
 		"this VM's code cache is not where it says: stacks carry no Java frames",
-		"this VM's stack bounds are not where it says: older native segments are left "
-		"out",
+		"this VM's stack bounds are not where it says: native segments are left out",
 		"this VM's byte counts are not where it says: Java totals are estimates",
 	};
 	unsigned faults = th_hotspot_check(&agent.hotspot, env);
