@@ -20,7 +20,7 @@ static const struct {
 	bool is_estimate;
 } kinds[TH_ACCOUNT_KINDS] = {
 	[TH_ACCOUNT_JAVA_HEAP] = {"Java heap", "java_heap", false},
-	[TH_ACCOUNT_METASPACE] = {"metaspace", "metaspace", false},
+	[TH_ACCOUNT_METASPACE] = {"metaspace, class space", "metaspace", false},
 	[TH_ACCOUNT_CLASS_SPACE] = {"class space", "class_space", false},
 	[TH_ACCOUNT_CODE_CACHE] = {"code cache", "code_cache", false},
 	[TH_ACCOUNT_CLASS_ARCHIVE] = {"class archive (CDS)", "class_archive", false},
@@ -185,6 +185,9 @@ add_row(struct th_account *account, const struct th_decoded_account_row *row,
 	}
 	if (kind == TH_ACCOUNT_KINDS)
 		return;
+	char *name = NULL;
+	if (kind == TH_ACCOUNT_VM)
+		kind = th_account_vm_kind(account->profile, row->stack, &name);
 	struct th_account_line *line = &account->lines[kind];
 	line->resident.estimate += (double)row->resident;
 	line->swapped += (double)row->swapped;
@@ -192,6 +195,10 @@ add_row(struct th_account *account, const struct th_decoded_account_row *row,
 	line->accessible += (double)row->accessible;
 	line->mappings += row->mappings;
 	add_part(line, row);
+	if (name) {
+		free(line->parts[line->parts_count - 1].name);
+		line->parts[line->parts_count - 1].name = name;
+	}
 }
 
 static void

@@ -112,6 +112,14 @@ bool th_account_is_estimate(enum th_account_kind kind);
 enum th_account_kind
 th_account_kind_of(const struct th_profile *profile, const struct th_row *row);
 
+/*
+ * What the VM mapped memory for, by the stack that did it: its line (metaspace, code cache, else
+ * TH_ACCOUNT_VM), and in *name_ret the function that says most, to be freed; NULL if none does.
+ * `stack` is an id of the log. [offline]
+ */
+enum th_account_kind
+th_account_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret);
+
 /* Figures of a pool at an account, NULL if there are none. [offline] */
 const struct th_decoded_pool *
 th_account_pool(const struct th_recording *recording, uint32_t account, const char *name);

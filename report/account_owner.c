@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/account.h"
+#include "report/allocate.h"
 
 /* The native methods behind ByteBuffer.allocateDirect() and everything else that is unsafe. */
 static const char *const unsafe_methods[] = {"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe."};
@@ -101,4 +102,64 @@ th_account_kind_of(const struct th_profile *profile, const struct th_row *row)
 		}
 	}
 	return found;
+}
+
+/* Mappings of the VM */
+
+static bool
+begins_with_one_of(const char *name, const char *const *starts)
+{
+	for (; *starts; starts++)
+		if (!strncmp(name, *starts, strlen(*starts)))
+			return true;
+	return false;
+}
+
+/* What every mapping of the VM goes through, and says nothing of what it is for. */
+static bool
+is_general(const char *name)
+{
+	static const char *const starts[] = {"os::", "ReservedSpace", "VirtualSpace",
+		"MemTracker", "ReservedMemoryRegion", "anon_mmap", "reserve_", "commit_",
+		"attempt_reserve", "mmap", "MemoryReserver", "ReservedHeapSpace",
+		"CodeMemoryReserver", "0x", NULL};
+
+	return begins_with_one_of(name, starts);
+}
+
+static enum th_account_kind
+kind_of_name(const char *name)
+{
+	if (strstr(name, "etaspace::") || strstr(name, "etaspaceArena"))
+		return TH_ACCOUNT_METASPACE;
+	if (strstr(name, "CodeCache::") || strstr(name, "CodeHeap::"))
+		return TH_ACCOUNT_CODE_CACHE;
+	return TH_ACCOUNT_VM;
+}
+
+enum th_account_kind
+th_account_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret)
+{
+	const struct th_recording *recording = profile->recording;
+	uint32_t index = th_map_find(&recording->stacks_ids, stack);
+	enum th_account_kind kind = TH_ACCOUNT_VM;
+
+	*name_ret = NULL;
+	if (!stack || index == TH_MAP_NONE || !recording->stacks[index].is_known)
+		return kind;
+	const struct th_words *words = &recording->stacks[index].frames;
+	for (uint32_t i = 0; i < words->count && kind == TH_ACCOUNT_VM; i++) {
+		const uint32_t *frames;
+		uint32_t count = th_frames_expand(profile->frames, words->words[i], &frames);
+		const struct th_function *function = th_frames_function_of(
+			profile->frames, frames[count - 1]);
+		const char *name = th_frames_string(profile->frames, function->name);
+
+		if (function->kind != TH_KIND_VM)
+			continue;
+		kind = kind_of_name(name);
+		if (!*name_ret && !is_general(name))
+			*name_ret = th_format_new("%s", name);
+	}
+	return kind;
 }

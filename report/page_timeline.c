@@ -95,7 +95,8 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		struct th_estimator sum = th_calibration_empty(&profile->heaps[heap]);
-		uint64_t birth = samples->items[i].time - recording->start;
+		uint64_t time = samples->items[i].time;
+		uint64_t birth = time > recording->start ? time - recording->start : 0;
 		uint64_t end = lifetimes->ends[heap][i];
 
 		if (profile->sample_rows[heap][i] == TH_NO_ROW ||

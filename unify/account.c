@@ -648,7 +648,6 @@ claim_mapped(struct tables *tables)
 			.stack = alloc ? alloc->stack : 0,
 		};
 
-		account.has_owners = true;
 		if (range.owner)
 			th_account_claim(&tables->claims, TH_CLAIM_OWNER, &claim);
 	}
@@ -840,7 +839,7 @@ take_as_asked(void)
 /* Life */
 
 bool
-th_account_start(void)
+th_account_start(bool has_owners)
 {
 	struct tables *tables = th_memory_map(sizeof(*tables));
 	uint64_t now = th_clock_now();
@@ -857,6 +856,7 @@ th_account_start(void)
 		return false;
 	th_cgroup_find(&account.group);
 	account.start = now;
+	account.has_owners = has_owners;
 	account.next_look = now;
 	account.next_regular = now + FIRST_NS;
 	th_control_on_flush(take_as_asked);

@@ -132,7 +132,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_control_on_flush(th_recorder_refresh);
 	if (settings->has_mmap && !th_mapping_start(settings->seed))
 		return false;
-	th_account_start(); /* without memory for it there are no accounts */
+	th_account_start(settings->mapped); /* without memory for it: no accounts */
 	th_store_release(&recorder.state, RECORDING);
 	/* This thread may have allocated before, and is then not due for a long while. */
 	th_thread_postpone(0);

@@ -118,9 +118,9 @@ assert_adds_up(const struct account *account)
 	assert_true(fabs(sum - account->resident) < 1 + account->resident * 1e-9);
 	assert_true(fabs(number(account->json, "counted") - account->resident) <
 		    COUNTED_SLACK + account->resident / 100);
-	assert_true(!knows_owners(account) ||
-		    number(account->json, "unexplained") <
-			    fmax(UNEXPLAINED_BYTES, UNEXPLAINED_SHARE * account->resident));
+	assert_true(knows_owners(account));
+	assert_true(number(account->json, "unexplained") <
+		    fmax(UNEXPLAINED_BYTES, UNEXPLAINED_SHARE * account->resident));
 }
 
 static void
