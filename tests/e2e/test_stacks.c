@@ -20,8 +20,8 @@
 static const char *const settings[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
 
 /* From the launcher's call on; in between the VM's own frames are folded into one. */
-#define MAIN_FRAMES                                                      \
-	"JavaMain", "[jvm] jni_CallStaticVoidMethod", "mixed.Main.main", \
+#define MAIN_FRAMES                                                                           \
+	"JavaMain", "[jvm] jni_CallStaticVoidMethod", "mixed.Main.main", "mixed.Main.runAll", \
 		"mixed.Main.runScenario", "mixed.Scenarios$$Lambda.run"
 
 static const char *const path_frames[] = {MAIN_FRAMES, "mixed.Scenarios.path",
