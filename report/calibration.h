@@ -69,7 +69,7 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 void th_calibration_deinit(struct th_calibration *calibration);
 
 /*
- * Adds a sample of a recording; parts of a mapping count as one.  The others of `keep` and
+ * Adds a sample of a recording; parts of a mapping count as one object.  The others of `keep` and
  * `factor` as th_estimator_add(). [offline]
  */
 static inline void
@@ -77,14 +77,11 @@ th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
 	const struct th_sample *sample, double keep, double factor)
 {
 	struct th_sums objects = sum->objects;
-	uint64_t samples = sum->samples;
 
 	th_estimator_add(sum, sample->size, th_recording_sample_interval(recording, sample),
 		keep, factor);
-	if (sample->is_part) {
+	if (sample->is_part)
 		sum->objects = objects;
-		sum->samples = samples;
-	}
 }
 
 /* Adds a sample with its thread's factor. [offline] */

@@ -111,12 +111,16 @@ require_go(void)
 	}
 }
 
+/* Stacks of a heap with few samples are no shares of its counted total, but add up to nearly it. */
+#define FEW_SAMPLES 0.01
+
 /* The total that pprof reads is the one of our report, to the byte of rounding each heap. */
 static void
 expect_pprof_total(const char *index, const char *value)
 {
+	double mapped = th_recording_total(&recording, "mapped", value).estimate;
 	double expected = th_recording_total(&recording, "java", value).estimate +
-			  th_recording_total(&recording, "native", value).estimate;
+			  th_recording_total(&recording, "native", value).estimate + mapped;
 	char *output = pprof("-top", index);
 	const char *total = strstr(output, "Total samples = ");
 
@@ -124,7 +128,7 @@ expect_pprof_total(const char *index, const char *value)
 	double found = strtod(total + strlen("Total samples = "), NULL);
 	print_message("%s: pprof %.0f, report %.3f\n", index, found, expected);
 	assert_true(expected > 0);
-	assert_true(fabs(found - expected) <= 2);
+	assert_true(fabs(found - expected) <= 3 + FEW_SAMPLES * mapped);
 	free(output);
 }
 
@@ -223,14 +227,15 @@ test_speedscope_totals(void **state)
 	json_t *profiles = json_object_get(root, "profiles");
 
 	(void)state;
-	assert_int_equal(json_array_size(profiles), 10);
+	assert_int_equal(json_array_size(profiles), 15);
+	static const char *const heaps[] = {"java", "native", "mapped"};
 	static const char *const values[] = {
 		"alloc_bytes", "alloc_objects", "live_bytes", "live_objects", "temp_bytes"};
-	for (size_t i = 0; i < 10; i++) {
+	for (size_t i = 0; i < 15; i++) {
 		json_t *profile = json_array_get(profiles, i);
-		double expected = th_recording_total(
-			&recording, i % 2 ? "native" : "java", values[i / 2])
-					  .estimate;
+		double expected =
+			th_recording_total(&recording, heaps[i % 3], values[i / 3]).estimate;
+		double tolerance = i % 3 == 2 ? FEW_SAMPLES : 1e-6;
 		double sum = 0;
 		size_t k;
 		json_t *weight;
@@ -238,7 +243,7 @@ test_speedscope_totals(void **state)
 		json_array_foreach(json_object_get(profile, "weights"), k, weight)
 			sum += json_number_value(weight);
 		assert_int_equal(json_array_size(json_object_get(profile, "samples")), k);
-		assert_true(fabs(sum - expected) <= 1e-6 * expected);
+		assert_true(fabs(sum - expected) <= tolerance * expected);
 	}
 	json_decref(root);
 	free(path);
