@@ -178,12 +178,12 @@ print_malloc(FILE *file, const struct th_account *account)
 			th_format_interval(&account->touched, TH_UNIT_BYTES).text);
 	if (!allocator)
 		return;
+	bool is_libc = th_text_equals(allocator->name, "libc.so.6");
 	char *name = th_text_clean(allocator->name);
-	fprintf(file,
-		"  %s says: heaps of %s with %s in use and %s free, %s in blocks with "
-		"mappings of their own\n",
-		name, bytes((double)allocator->heaps).text, bytes((double)allocator->used).text,
-		bytes((double)allocator->free).text, bytes((double)allocator->mapped).text);
+	fprintf(file, "  %s says: heaps of %s with %s in use and %s free, %s %s\n", name,
+		bytes((double)allocator->heaps).text, bytes((double)allocator->used).text,
+		bytes((double)allocator->free).text, bytes((double)allocator->mapped).text,
+		is_libc ? "in blocks with mappings of their own" : "mapped");
 	free(name);
 }
 

@@ -640,11 +640,14 @@ claim_mapped(struct tables *tables)
 	while (th_mapping_next(range.end, &range)) {
 		const struct th_event_mapped_alloc *alloc = th_log_get(
 			range.sample, TH_EVENT_MAPPED_ALLOC);
+		const char *owner = owner_name(range.owner);
+		/* An allocator underneath maps its heaps, for blocks that are told of anyhow. */
+		bool is_heap = account.allocator && ends_with(owner, account.allocator);
 		const struct th_claim claim = {
 			.start = range.start,
 			.end = range.end,
-			.name = owner_name(range.owner),
-			.category = TH_MEMORY_MAPPED,
+			.name = is_heap ? account.allocator : owner,
+			.category = is_heap ? TH_MEMORY_MALLOC : TH_MEMORY_MAPPED,
 			.stack = alloc ? alloc->stack : 0,
 		};
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NATIVE TH_TEST_BUILD "/tests/programs/native_resident"
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
@@ -291,6 +292,29 @@ a_file_that_is_read(void **state)
 	free(size);
 }
 
+/* Its heaps are told by who mapped them. */
+static void
+another_allocator_underneath(void **state)
+{
+	static const char path[] = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+	struct th_recording recording;
+	struct account account;
+
+	(void)state;
+	if (access(path, R_OK)) {
+		print_message("no %s\n", path);
+		skip();
+	}
+	run(TH_WORDS(NATIVE, "live", "134217728"),
+		TH_WORDS(
+			"LD_PRELOAD=" TH_LIBRARY " /usr/lib/x86_64-linux-gnu/libjemalloc.so.2"),
+		&recording, &account);
+	assert_true(resident_of(&account, "malloc_application") > 100 * MIB);
+	assert_true(resident_of(&account, "mapped") < MIB);
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
 /* --- with a VM -------------------------------------------------------------------------------- */
 
 static void
@@ -421,6 +445,7 @@ main(void)
 		cmocka_unit_test(blocks_in_use),
 		cmocka_unit_test(blocks_that_are_not_touched),
 		cmocka_unit_test(a_file_that_is_read),
+		cmocka_unit_test(another_allocator_underneath),
 	};
 	static const struct th_jdk_test tests[] = {
 		{"an idle VM", an_idle_vm, 0},
