@@ -82,6 +82,15 @@ print_collections(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, uses);
 }
 
+/* The slice of a time; those outside the recording, which only damage brings, are its ends. */
+static size_t
+slice_of(const struct th_recording *recording, uint64_t time, double slice)
+{
+	double number = time > recording->start ? (double)(time - recording->start) / slice : 0;
+
+	return number < SLICES ? (size_t)number : SLICES - 1;
+}
+
 /* Live bytes of a heap at the beginning of each of SLICES slices, and at the end. */
 static void
 print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, double slice)
@@ -95,8 +104,6 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		struct th_estimator sum = th_calibration_empty(&profile->heaps[heap]);
-		uint64_t time = samples->items[i].time;
-		uint64_t birth = time > recording->start ? time - recording->start : 0;
 		uint64_t end = lifetimes->ends[heap][i];
 
 		if (profile->sample_rows[heap][i] == TH_NO_ROW ||
@@ -105,10 +112,9 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 		th_lifetimes_add(
 			lifetimes, &profile->heaps[heap], &samples->items[i], keep, &sum);
 		double bytes = sum.bytes.seen + sum.bytes.unseen;
-		changes[(size_t)((double)birth / slice) + 1] += bytes;
+		changes[slice_of(recording, samples->items[i].time, slice) + 1] += bytes;
 		if (end <= recording->end)
-			changes[(size_t)((double)(end - recording->start) / slice) + 1] -=
-				bytes;
+			changes[slice_of(recording, end, slice) + 1] -= bytes;
 	}
 	for (size_t i = 0; i <= SLICES; i++) {
 		live += changes[i];
