@@ -155,11 +155,12 @@ mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 /* Protection and advice */
 
+/* The kernel changes what lies before a gap and then fails. */
 EXPORT int
 mprotect(void *start, size_t bytes, int protection)
 {
 	int result = (int)syscall(SYS_mprotect, start, bytes, protection);
-	const struct th_mapping_call call = {
+	struct th_mapping_call call = {
 		.start = (uintptr_t)start,
 		.bytes = whole_pages(bytes),
 		.function = TH_FUNCTION_MPROTECT,
@@ -167,7 +168,9 @@ mprotect(void *start, size_t bytes, int protection)
 		.caller = CALLER,
 	};
 
-	if (!result)
+	if (result)
+		call.bytes = errno == ENOMEM ? th_mapping_reach(call.start, call.bytes) : 0;
+	if (call.bytes)
 		th_mapping_protected(&call);
 	return result;
 }

@@ -577,6 +577,24 @@ th_mapping_protected(const struct th_mapping_call *call)
 	errno = saved_errno;
 }
 
+uint64_t
+th_mapping_reach(uintptr_t start, uint64_t bytes)
+{
+	const struct th_range *range;
+	uintptr_t end = start + bytes;
+	uintptr_t at = start;
+	int saved_errno = errno;
+
+	if (!enter())
+		return 0;
+	while (at < end && (range = th_ranges_find(&mapping.ranges, at)) && range->start <= at)
+		at = range->end;
+	unlock();
+	th_guard_leave();
+	errno = saved_errno;
+	return at < end ? at - start : bytes;
+}
+
 void
 th_mapping_returned(uint64_t bytes)
 {

@@ -61,6 +61,12 @@ void th_mapping_moved(
 /* The range is from now on reserved, by call->flags, or accessible. [in-malloc] */
 void th_mapping_protected(const struct th_mapping_call *call);
 
+/*
+ * How many of `bytes` from `start` on are mapped without a gap, as far as was seen: so far gets an
+ * mprotect that fails with ENOMEM.  Preserves errno. [in-malloc]
+ */
+uint64_t th_mapping_reach(uintptr_t start, uint64_t bytes);
+
 /* The contents of so many bytes were given back with madvise; they stay mapped. [in-malloc] */
 void th_mapping_returned(uint64_t bytes);
 

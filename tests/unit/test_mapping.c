@@ -228,6 +228,21 @@ test_protect_without_change(void **state)
 }
 
 static void
+test_reach_ends_at_a_gap(void **state)
+{
+	(void)state;
+	recorder_start(0, DEPTH, LARGE);
+	map(0, 10, 0);
+	map(10, 5, TH_MAPPED_RESERVED);
+	map(20, 5, 0);
+	errno = ENOMEM;
+	assert_int_equal(th_mapping_reach(BASE + 5 * PAGE, 20 * PAGE), 10 * PAGE);
+	assert_int_equal(th_mapping_reach(BASE + 20 * PAGE, 5 * PAGE), 5 * PAGE);
+	assert_int_equal(th_mapping_reach(BASE + 16 * PAGE, 9 * PAGE), 0);
+	assert_int_equal(errno, ENOMEM);
+}
+
+static void
 test_remap(void **state)
 {
 	(void)state;
@@ -483,6 +498,7 @@ main(void)
 		TEST(test_mapping_over_ends_what_was_there),
 		TEST(test_commit_and_decommit_in_a_reservation),
 		TEST(test_protect_without_change),
+		TEST(test_reach_ends_at_a_gap),
 		TEST(test_remap),
 		TEST(test_younger_mapping_stays),
 		TEST(test_failed_unmap_changes_nothing),
