@@ -480,6 +480,39 @@ verbose_says_where_the_log_is(void **state)
 	th_recording_deinit(&recording);
 }
 
+/* --- mapped memory ---------------------------------------------------------------------------- */
+
+static double
+field_of(const char *event, const char *name)
+{
+	const char *found = strstr(event, name);
+
+	assert_non_null(found);
+	return strtod(found + strlen(name), NULL);
+}
+
+/* After twenty thousand calls the table says what the kernel says, to the byte. */
+static void
+mappings_are_those_of_the_kernel(void **state)
+{
+	struct th_recording recording;
+	const char *last = NULL;
+
+	(void)state;
+	record(TH_WORDS(PROGRAM("native_mappings")), "64k", &recording);
+	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording.log));
+	for (char *at = text; (at = strstr(at, " mapped_use time")); at++)
+		last = at;
+	assert_non_null(last);
+	double accessible = sum_of_truth(&recording, "accessible");
+	double reserved = sum_of_truth(&recording, "reserved");
+	assert_true(accessible > 0 && reserved > 0);
+	assert_true(field_of(last, " accessible=") == accessible);
+	assert_true(field_of(last, " reserved=") == reserved);
+	free(text);
+	th_recording_deinit(&recording);
+}
+
 int
 main(void)
 {
@@ -504,6 +537,7 @@ main(void)
 		cmocka_unit_test(exit_status_is_kept),
 		cmocka_unit_test(preload_alone_is_silent),
 		cmocka_unit_test(verbose_says_where_the_log_is),
+		cmocka_unit_test(mappings_are_those_of_the_kernel),
 	};
 
 	return cmocka_run_group_tests_name("native", tests, NULL, NULL);
