@@ -44,6 +44,16 @@ print_plain(FILE *file, const struct th_recording *recording, const struct th_pr
 }
 
 static void
+print_account(
+	FILE *file, const struct th_recording *recording, const struct th_profile *profile)
+{
+	if (!recording->accounts_count)
+		return;
+	th_view_rss(file, profile);
+	th_view_rss_json(file, profile);
+}
+
+static void
 print_page(FILE *file, const struct th_recording *recording, const struct th_profile *profile)
 {
 	(void)recording;
@@ -89,6 +99,7 @@ static const struct look looks[] = {
 	{{NULL}, print_summary},
 	{{NULL}, print_plain},
 	{{NULL}, print_page},
+	{{NULL}, print_account},
 	{{NULL}, print_leaks},
 	{{"--value", "live-bytes", "--at", "peak", "--annotate", "--vm-frames"}, print_plain},
 	{{"--value", "temp-bytes", "--temp-within", "0.01", "--thread", "ma"}, print_plain},
@@ -230,6 +241,38 @@ add_turn(struct log_builder *log, uint32_t turn)
 		log_java_lost(log, 10 * turn + 8, object);
 }
 
+/* Mapped memory of which a part was given back, and an account of what is resident. */
+static void
+add_mapped(struct log_builder *log)
+{
+	const uint64_t at = LOG_START + 40 * 1000000;
+	uint64_t block = log_native(log, (struct log_sample){.ms = 38,
+						 .size = 8192,
+						 .interval = INTERVAL,
+						 .thread = 1,
+						 .thread_bytes = 90000,
+						 .stack = 1});
+	const uint64_t touched[] = {block, 4096, 0};
+	uint64_t mapping = log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(at),
+		LOG_U64(1 << 20), LOG_U64(INTERVAL), LOG_F64(1), LOG_U64(1 << 20),
+		LOG_U64(0x7f1000), LOG_U32(1), LOG_U32(1), LOG_U32(1), LOG_U32(5), LOG_U32(0));
+
+	log_add_fields(log, TH_EVENT_MAPPED_END, LOG_U64(at + 1), LOG_U64(mapping),
+		LOG_U64(4096), LOG_U64(0x7f1000), LOG_U32(1));
+	log_add_fields(log, TH_EVENT_MAPPED_USE, LOG_U64(at + 2), LOG_U64(1 << 20),
+		LOG_U64(1 << 20), LOG_U64(0), LOG_U64(0), LOG_U64(0));
+	for (uint32_t category = 0; category < 12; category++)
+		log_add_fields(log, TH_EVENT_ACCOUNT_ROW, LOG_U64(8192), LOG_U64(0),
+			LOG_U64(65536), LOG_U64(16384), LOG_U32(1), LOG_U32(category),
+			LOG_U32(2), LOG_U32(category % 2), LOG_TEXT("/lib/x.so"));
+	log_add_fields(log, TH_EVENT_TOUCHED, LOG_U32(1), LOG_WORDS(touched, 3));
+	log_add_fields(log, TH_EVENT_RESIDENT, LOG_U64(at + 3), LOG_U64(98304), LOG_U64(8192),
+		LOG_U64(200000));
+	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(at + 4), LOG_U64(98304), LOG_U64(98304),
+		LOG_U64(0), LOG_U64(1000), LOG_U32(1), LOG_U32(1), LOG_U32(3), LOG_U32(24),
+		LOG_U32(2));
+}
+
 void
 every_event(struct log_builder *log)
 {
@@ -237,6 +280,7 @@ every_event(struct log_builder *log)
 	add_definitions(log);
 	for (uint32_t turn = 0; turn < 5; turn++)
 		add_turn(log, turn);
+	add_mapped(log);
 	log_add_fields(
 		log, TH_EVENT_MARK, LOG_U64(LOG_START + 30 * 1000000), LOG_TEXT("middle"));
 	log_add_fields(log, TH_EVENT_RATE, LOG_U64(LOG_START + 30 * 1000000), LOG_U64(8192),

@@ -40,15 +40,16 @@ find_event(const struct log_builder *log, uint32_t type)
 	return 0;
 }
 
-static bool
-view_bytes(const void *bytes, size_t length)
+/* In three of the views, others in turn: all of them, at every place, would take minutes. */
+static void
+view_bytes(const void *bytes, size_t length, size_t turn)
 {
 	char *path = log_save_bytes(bytes, length);
-	bool is_shown = every_view(path);
 
+	for (unsigned i = 0; i < 3; i++)
+		one_view(path, (unsigned)turn + 3 * i);
 	unlink(path);
 	free(path);
-	return is_shown;
 }
 
 /* Without damage there is nothing to refuse, so that the other tests do reach all views. */
@@ -59,7 +60,10 @@ test_whole_log_is_shown(void **state)
 
 	(void)state;
 	every_event(&log);
-	assert_true(view_bytes(log.bytes, log.length));
+	char *path = log_save(&log);
+	assert_true(every_view(path));
+	unlink(path);
+	free(path);
 	log_deinit(&log);
 }
 
@@ -72,7 +76,7 @@ test_cut_anywhere(void **state)
 	every_event(&log);
 	for (size_t length = find_event(&log, TH_EVENT_JVM); length <= log.length;
 		length += STRIDE)
-		view_bytes(log.bytes, length);
+		view_bytes(log.bytes, length, length);
 	log_deinit(&log);
 }
 
@@ -88,7 +92,7 @@ test_every_byte_flipped(void **state)
 		const unsigned char flip = at % 3 ? 0xff : 0x01;
 
 		log.bytes[at] ^= flip;
-		view_bytes(log.bytes, log.length);
+		view_bytes(log.bytes, log.length, at);
 		log.bytes[at] ^= flip;
 	}
 	log_deinit(&log);
@@ -106,7 +110,7 @@ test_descriptions_flipped(void **state)
 	end = find_event(&log, TH_EVENT_JVM);
 	for (size_t at = TH_LOG_HEADER_BYTES; at < end; at += 37) {
 		log.bytes[at] ^= 0xff;
-		view_bytes(log.bytes, log.length);
+		view_bytes(log.bytes, log.length, at);
 		log.bytes[at] ^= 0xff;
 	}
 	log_deinit(&log);
