@@ -457,6 +457,25 @@ divide_mappings(struct th_account *account, const struct live_sums *sums,
 	rest->resident.high += fmax(left, 0);
 }
 
+/* Part of a line already divided, so it cannot be more than that. */
+static void
+sum_cached_buffers(struct th_account *account)
+{
+	const struct th_profile *profile = account->profile;
+	struct th_estimator sum = th_calibration_empty(&profile->heaps[TH_HEAP_NATIVE]);
+	double line = account->lines[TH_ACCOUNT_MALLOC_DIRECT].resident.estimate;
+
+	for (size_t i = 0; i < profile->rows_count; i++)
+		if (account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
+			account->row_touched[i].samples &&
+			th_account_is_cached_buffer(profile, &profile->rows[i]))
+			th_estimator_merge(&sum, &account->row_touched[i]);
+	if (!sum.samples)
+		return;
+	account->cached = estimate(account, &sum);
+	scale(&account->cached, cut(account->cached.estimate, line));
+}
+
 /* All of malloc's memory, divided by what samples say. */
 static void
 divide_malloc(struct th_account *account, const struct malloc_memory *memory)
@@ -472,6 +491,7 @@ divide_malloc(struct th_account *account, const struct malloc_memory *memory)
 				estimate_live(account, &sums->live[kind]).estimate;
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
+	sum_cached_buffers(account);
 	free(sums);
 }
 

@@ -74,6 +74,8 @@ struct th_account {
 	struct th_estimator *row_touched;
 	struct th_estimate live;    /* bytes of malloc, in memory or not */
 	struct th_estimate touched; /* of them in memory */
+	/* Of the direct buffers: those that threads keep for I/O of channels and sockets. */
+	struct th_estimate cached;
 	double trimmed; /* of what is retained: about so much lies in pages without a block */
 };
 
@@ -111,6 +113,12 @@ bool th_account_is_estimate(enum th_account_kind kind);
 /* Which line the blocks of a row of the profile belong to. [offline] */
 enum th_account_kind
 th_account_kind_of(const struct th_profile *profile, const struct th_row *row);
+
+/*
+ * Whether the blocks of a row are temporary direct buffers: what a channel or socket copies a
+ * buffer of the Java heap to, and then keeps for the thread. [offline]
+ */
+bool th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row);
 
 /*
  * What the VM mapped memory for, by the stack that did it: its line (metaspace, code cache, else

@@ -104,6 +104,28 @@ th_account_kind_of(const struct th_profile *profile, const struct th_row *row)
 	return found;
 }
 
+/* Buffers that a thread keeps */
+
+/* getTemporaryDirectBuffer, and getTemporaryAlignedDirectBuffer for direct I/O. */
+static const char temporary_methods[] = "sun.nio.ch.Util.getTemporary";
+
+bool
+th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+
+	for (uint32_t i = 0; i < path.count; i++) {
+		const struct th_function *function = th_frames_function_of(
+			profile->frames, path.frames[i]);
+		const char *name = th_frames_string(profile->frames, function->name);
+
+		if (function->kind == TH_KIND_JAVA &&
+			!strncmp(name, temporary_methods, sizeof(temporary_methods) - 1))
+			return true;
+	}
+	return false;
+}
+
 /* Mappings of the VM */
 
 static bool

@@ -247,6 +247,21 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
 }
 
 static char *
+buffers_text(const struct th_rss_facts *facts)
+{
+	double all = facts->now[TH_ACCOUNT_MALLOC_DIRECT];
+
+	if (facts->direct_cached > all / 2)
+		return th_format_new("%s are direct buffers, %s of them kept by threads for "
+				     "channels and sockets that read and write buffers of the "
+				     "Java heap; -Djdk.nio.maxCachedBufferSize bounds each",
+			bytes(all).text, bytes(facts->direct_cached).text);
+	return th_format_new("%s are direct buffers and memory of Unsafe (%.0f buffers); "
+			     "-XX:MaxDirectMemorySize bounds them",
+		bytes(all).text, facts->direct_count);
+}
+
+static char *
 cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
 {
 	switch (verdict->cause) {
@@ -270,10 +285,7 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 			bytes(facts->java_used).text, bytes(facts->java_committed).text,
 			bytes(facts->java_limit).text);
 	case TH_RSS_DIRECT_BUFFERS:
-		return th_format_new(
-			"%s are direct buffers and memory of Unsafe (%.0f buffers); "
-			"-XX:MaxDirectMemorySize bounds them",
-			bytes(facts->now[TH_ACCOUNT_MALLOC_DIRECT]).text, facts->direct_count);
+		return buffers_text(facts);
 	case TH_RSS_STACKS:
 		return th_format_new("%s are stacks of %.0f threads",
 			bytes(facts->now[TH_ACCOUNT_STACKS]).text, facts->threads);

@@ -29,8 +29,9 @@ struct th_rss_facts {
 	double java_used; /* 0 = not known */
 	double java_committed;
 	double java_limit;
-	double direct_count; /* buffers */
-	double trimmed;      /* what malloc_trim(0) would give back, about */
+	double direct_count;  /* buffers */
+	double direct_cached; /* bytes of them that threads keep for I/O */
+	double trimmed;       /* what malloc_trim(0) would give back, about */
 	double threads;
 	double group_limit; /* 0 = none */
 	double group_current;

@@ -100,6 +100,7 @@ fill_facts(struct th_rss *rss)
 	facts->java_committed = lines[TH_ACCOUNT_JAVA_HEAP].committed;
 	facts->java_limit = lines[TH_ACCOUNT_JAVA_HEAP].limit;
 	facts->direct_count = direct ? (double)direct->count : 0;
+	facts->direct_cached = account->cached.estimate;
 	facts->trimmed = account->trimmed;
 	facts->threads = account->head->threads;
 	if (account->group) {

@@ -145,6 +145,16 @@ has_stacks(enum th_account_kind kind)
 }
 
 static void
+print_cached(FILE *file, const struct th_estimate *cached)
+{
+	if (cached->estimate >= LEAST_SHOWN)
+		fprintf(file,
+			"%43s  %9s  of which cached per thread for channels and sockets (%s)\n",
+			"", bytes(cached->estimate).text,
+			th_format_interval(cached, TH_UNIT_BYTES).text);
+}
+
+static void
 print_table(FILE *file, const struct th_rss *rss)
 {
 	size_t most = (size_t)rss->profile->options->top;
@@ -156,6 +166,8 @@ print_table(FILE *file, const struct th_rss *rss)
 		if (line->resident.estimate < LEAST_SHOWN && kind != TH_ACCOUNT_UNEXPLAINED)
 			continue;
 		print_line(file, rss, line);
+		if (kind == TH_ACCOUNT_MALLOC_DIRECT)
+			print_cached(file, &rss->account.cached);
 		if (has_stacks((enum th_account_kind)kind))
 			print_stacks(file, rss, (enum th_account_kind)kind, most);
 		else

@@ -147,6 +147,13 @@ has_cause(const struct account *account, const char *cause)
 	return !strcmp(json_string_value(json_object_get(verdict, "cause")), cause);
 }
 
+static const char *
+verdict_text(const struct account *account)
+{
+	return json_string_value(
+		json_object_get(json_object_get(account->json, "verdict"), "text"));
+}
+
 static void
 run(const char *const *arguments, const char *const *settings, struct th_recording *recording,
 	struct account *account)
@@ -392,6 +399,8 @@ direct_buffers(const struct th_jdk *jdk)
 	const json_t *pool;
 
 	run_java(jdk, "-XX:+UseSerialGC", "buffers", "1500", &recording, &account);
+	figure = th_figure_read(line(&account, "malloc_direct"), "cached");
+	assert_true(figure.estimate < MIB);
 	figure = th_figure_read(line(&account, "malloc_direct"), "resident");
 	th_assert_covers(&figure, 1500 * 65536, WIDENED, "direct buffers");
 	assert_true(has_cause(&account, "direct-buffers"));
@@ -408,6 +417,39 @@ direct_buffers(const struct th_jdk *jdk)
 		return;
 	}
 	fail_msg("no pool of direct buffers");
+}
+
+/* A thread that writes from the Java heap keeps a direct buffer of that size. */
+static void
+buffers_that_threads_keep(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account;
+	struct th_figure figure;
+
+	run_java(jdk, "-XX:+UseSerialGC", "channels", "0", &recording, &account);
+	figure = th_figure_read(line(&account, "malloc_direct"), "cached");
+	th_assert_covers(&figure, 40 * 4 * MIB, WIDENED, "buffers that threads keep");
+	assert_true(has_cause(&account, "direct-buffers"));
+	assert_non_null(strstr(verdict_text(&account), "-Djdk.nio.maxCachedBufferSize"));
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
+/* Every way of allocating that the example knows, in both heaps. */
+static void
+the_mixed_example(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account;
+
+	th_recording_run_mixed(&(struct th_recording_plan){.jdk = jdk,
+				       .arguments = TH_WORDS("--volume", "32M", "demo", "jni",
+					       "functions", "live", "threads")},
+		&recording);
+	load(&account, recording.log, "end");
+	unload(&account);
+	th_recording_deinit(&recording);
 }
 
 static void
@@ -452,6 +494,8 @@ main(void)
 		{"a Java heap", a_java_heap, 0},
 		{"Deflaters without end", deflaters_without_end, 0},
 		{"direct buffers", direct_buffers, 0},
+		{"buffers that threads keep", buffers_that_threads_keep, 0},
+		{"the mixed example", the_mixed_example, 0},
 		{"deep stacks", deep_stacks, 0},
 		{"a mapped file", a_mapped_file, 0},
 		{NULL, NULL, 0},

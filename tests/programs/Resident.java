@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -12,7 +14,8 @@ import java.util.zip.Deflater;
 
 /**
  * Fills memory of one kind, named by the first argument, and ends: nothing, un-ended Deflaters, a
- * cache of direct buffers, threads with deep stacks, a file mapped and read, a Java heap.
+ * cache of direct buffers, threads with deep stacks, threads that write to a channel, a file mapped
+ * and read, a Java heap.
  */
 public class Resident {
     private static final List<Object> kept = new ArrayList<>();
@@ -29,6 +32,9 @@ public class Resident {
                 break;
             case "threads":
                 threads(300);
+                break;
+            case "channels":
+                channels(40, 4 << 20);
                 break;
             case "file":
                 file(64 << 20);
@@ -88,6 +94,28 @@ public class Resident {
             thread.start();
         }
         there.await();
+    }
+
+    /** Each thread copies its buffer to a direct one, and keeps that for as long as it lives. */
+    private static void channels(int count, int bytes) throws Exception {
+        CountDownLatch written = new CountDownLatch(count);
+        CountDownLatch never = new CountDownLatch(1);
+        ByteBuffer shared = ByteBuffer.allocate(bytes);
+        FileChannel channel = FileChannel.open(Path.of("/dev/null"), StandardOpenOption.WRITE);
+        for (int i = 0; i < count; i++) {
+            Thread thread = new Thread(() -> {
+                try {
+                    channel.write(shared.duplicate());
+                    written.countDown();
+                    never.await();
+                } catch (IOException | InterruptedException failed) {
+                    throw new IllegalStateException(failed);
+                }
+            }, "writer-" + i);
+            thread.setDaemon(true);
+            thread.start();
+        }
+        written.await();
     }
 
     private static void file(int bytes) throws Exception {

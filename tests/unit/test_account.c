@@ -329,7 +329,10 @@ test_stacks_buffers_and_mappings(void **state)
 	story.facts.now[TH_ACCOUNT_STACKS] = 0;
 	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 100.0 * MIB;
 	story.facts.direct_count = 17;
+	story.facts.direct_cached = 40.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
+	story.facts.direct_cached = 60.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
 	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 0;
 	story.facts.now[TH_ACCOUNT_MAPPED] = 90.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "past malloc");
