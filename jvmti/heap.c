@@ -90,15 +90,17 @@ draw(struct th_thread_record *record, char *thread)
 	if (interval)
 		countdown += (uint64_t)th_sampler_draw(&record->random, interval);
 	record->java_interval = interval;
+	record->java_due = th_hotspot_bytes(heap.hotspot, thread) + countdown;
 	th_vm_countdown_set(thread, countdown);
 	return true;
 }
 
-/* The VM has drawn the countdown that begins on this thread. */
+/* The VM has drawn the countdown that begins on this thread: where it ends is not known. */
 static void
 note_draw_of_vm(struct th_thread_record *record)
 {
 	record->java_interval = th_load_relaxed(&heap.interval);
+	record->java_due = 0;
 }
 
 /*
@@ -124,13 +126,29 @@ is_first_of_tlab(const char *thread, jobject object)
 	return ((address - start) & PLACE_MASK) <= TLAB_HEAD_BYTES;
 }
 
+/*
+ * Whether the law chooses an object that the VM may have sampled only because it is the first of
+ * its TLAB; `due` is the byte of the thread at which our draw ended, `bytes` are those of the
+ * thread with the object.  Where the draw ended in it or behind it, that decides.  Where it ended
+ * before (the VM missed it, or drew by itself), a draw of now has to.
+ */
+static bool
+is_lawful(const struct th_java_object *object, struct th_thread_record *record, uint64_t due,
+	uint64_t bytes)
+{
+	if (due > bytes - object->size)
+		return due <= bytes;
+	return th_random_unit(&record->random) <=
+	       th_sampler_probability(object->size, object->interval);
+}
+
 /* False: this sample is one too many. */
 static bool
-undo_bias(struct th_java_object *object, struct th_thread_record *record)
+undo_bias(struct th_java_object *object, struct th_thread_record *record, uint64_t due,
+	uint64_t bytes)
 {
 	object->flags |= TH_JAVA_FIRST_OF_TLAB;
-	if (th_random_unit(&record->random) <=
-		th_sampler_probability(object->size, object->interval))
+	if (is_lawful(object, record, due, bytes))
 		return true;
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	th_log_count(TH_COUNTER_JAVA_THINNED, 1);
@@ -139,18 +157,20 @@ undo_bias(struct th_java_object *object, struct th_thread_record *record)
 
 /*
  * Whether the law would have chosen it as well.  Not the first of a thread that is older than the
- * recording: the countdown that it ends was drawn by other rules.
+ * recording: the countdown that it ends was drawn by other rules.  `due` is where that countdown
+ * ends, 0 if the VM drew it.
  */
 static bool
 is_kept(struct th_thread_record *record, char *thread, struct th_java_object *object,
-	jobject reference)
+	jobject reference, uint64_t due)
 {
 	if (draw(record, thread) && object->interval == TH_INTERVAL_UNKNOWN)
 		return false;
 	if (object->interval == TH_INTERVAL_UNKNOWN)
 		object->interval = th_recorder_settings()->interval;
 	return !thread || heap.sampler != TH_SAMPLER_TLAB_BIASED || !object->interval ||
-	       !is_first_of_tlab(thread, reference) || undo_bias(object, record);
+	       !is_first_of_tlab(thread, reference) ||
+	       undo_bias(object, record, due, th_hotspot_bytes(heap.hotspot, thread));
 }
 
 static uint32_t
@@ -268,9 +288,10 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 		object.thread_bytes = bytes_with(jvmti, record, thread, object.size);
 	}
 	object.interval = record->java_interval;
+	uint64_t due = record->java_due;
 	note_draw_of_vm(record);
 	bool is_foreign = is_of_another(record);
-	if (!is_kept(record, thread, &object, reference) || is_foreign ||
+	if (!is_kept(record, thread, &object, reference, due) || is_foreign ||
 		!is_counted(record, &object) || !th_recorder_keeps(record, &object.keep))
 		return;
 	object.class_id = class_of(jvmti, type);

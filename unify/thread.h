@@ -59,6 +59,8 @@ struct th_thread_record {
 	uint32_t java_takeover; /* of heap.c: number of it that the thread has seen */
 	uint64_t
 		java_interval; /* in force when the Java countdown was drawn, as far as known */
+	/* The byte at which that ends, of those the JavaThread counts; 0: the VM drew it. */
+	uint64_t java_due;
 	/* Owner: the agent thread. */
 	uint64_t native_bytes_logged;
 	uint64_t java_bytes_logged;
