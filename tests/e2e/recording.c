@@ -121,7 +121,13 @@ static json_t *export(const struct th_recording *recording, const char *const *o
 void
 th_recording_load(struct th_recording *recording)
 {
-	recording->report = export(recording, NULL);
+	th_recording_load_with(recording, NULL);
+}
+
+void
+th_recording_load_with(struct th_recording *recording, const char *const *options)
+{
+	recording->report = export(recording, options);
 }
 
 void

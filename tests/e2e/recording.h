@@ -62,6 +62,9 @@ void th_recording_run_mixed(const struct th_recording_plan *plan, struct th_reco
 /* Lets the tool export the log and loads that.  Fails the test if it cannot. */
 void th_recording_load(struct th_recording *recording);
 
+/* The same with further options of `export`, as of filters; the list ends with NULL. */
+void th_recording_load_with(struct th_recording *recording, const char *const *options);
+
 void th_recording_deinit(struct th_recording *recording);
 
 /* The figure {"estimate", "ci95", "samples"} that stands in `object` under `name`. */
