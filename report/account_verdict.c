@@ -246,6 +246,41 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
 	}
 }
 
+/*
+ * Free memory of one arena serves no other thread's requests.  With a single arena it would, as
+ * far as the threads did not need it at the same time.
+ */
+static char *
+retained_text(const struct th_rss_facts *facts)
+{
+	double retained = facts->now[TH_ACCOUNT_MALLOC_RETAINED];
+	double split = fmin(retained, facts->arenas);
+	char *arenas = is_change(split, retained)
+			       ? th_format_new(", and MALLOC_ARENA_MAX=1 would save up to %s, "
+					       "unless threads need it at the same time",
+					 bytes(split).text)
+			       : th_format_new("%s", "");
+	char *text = th_format_new("%s are free memory that the allocator keeps; "
+				   "malloc_trim(0) would give back about %s%s",
+		bytes(retained).text, bytes(facts->trimmed).text, arenas);
+
+	free(arenas);
+	return text;
+}
+
+/* What malloc_trim() is to glibc, the decay of dirty pages is to jemalloc. */
+static char *
+retained_by_other_text(const struct th_rss_facts *facts)
+{
+	bool decays = strstr(facts->allocator, "jemalloc");
+
+	return th_format_new("%s are free memory that %s keeps, about %s of it in pages "
+			     "without a block%s",
+		bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text, facts->allocator,
+		bytes(facts->trimmed).text,
+		decays ? "; MALLOC_CONF=dirty_decay_ms:0 gives these back at once" : "");
+}
+
 static char *
 buffers_text(const struct th_rss_facts *facts)
 {
@@ -271,10 +306,7 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 			verdict->course == TH_RSS_GROWING ? ", a leak: `leaks` names the line"
 							  : "");
 	case TH_RSS_RETAINED:
-		return th_format_new("%s are free memory that the allocator keeps; "
-				     "malloc_trim(0) would give back about %s",
-			bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text,
-			bytes(facts->trimmed).text);
+		return facts->allocator ? retained_by_other_text(facts) : retained_text(facts);
 	case TH_RSS_JAVA_HEAP:
 		if (facts->java_committed <= 0)
 			return th_format_new("%s are the Java heap",

@@ -29,9 +29,11 @@ struct th_rss_facts {
 	double java_used; /* 0 = not known */
 	double java_committed;
 	double java_limit;
-	double direct_count;  /* buffers */
-	double direct_cached; /* bytes of them that threads keep for I/O */
-	double trimmed;       /* what malloc_trim(0) would give back, about */
+	double direct_count;   /* buffers */
+	double direct_cached;  /* bytes of them that threads keep for I/O */
+	double trimmed;        /* what malloc_trim(0) would give back, about */
+	double arenas;         /* heaps of glibc's malloc beside the main one */
+	const char *allocator; /* who keeps what is retained; NULL: glibc's malloc */
 	double threads;
 	double group_limit; /* 0 = none */
 	double group_current;

@@ -81,6 +81,20 @@ count_points(const struct th_rss *rss)
 	return count;
 }
 
+/* Heaps of glibc's malloc have names of ours; those of another are called as it is. */
+static void
+fill_heaps(struct th_rss_facts *facts, const struct th_account_line *retained)
+{
+	for (size_t i = 0; i < retained->parts_count; i++) {
+		const struct th_account_part *part = &retained->parts[i];
+
+		if (!strcmp(part->name, "arenas"))
+			facts->arenas = part->resident;
+		else if (i == 0 && strcmp(part->name, "main heap") != 0)
+			facts->allocator = part->name;
+	}
+}
+
 static void
 fill_facts(struct th_rss *rss)
 {
@@ -102,6 +116,7 @@ fill_facts(struct th_rss *rss)
 	facts->direct_count = direct ? (double)direct->count : 0;
 	facts->direct_cached = account->cached.estimate;
 	facts->trimmed = account->trimmed;
+	fill_heaps(facts, &lines[TH_ACCOUNT_MALLOC_RETAINED]);
 	facts->threads = account->head->threads;
 	if (account->group) {
 		facts->group_limit = (double)account->group->limit;

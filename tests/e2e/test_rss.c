@@ -14,6 +14,7 @@
 
 #define NATIVE TH_TEST_BUILD "/tests/programs/native_resident"
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
+#define JEMALLOC "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 #define MIB (1024.0 * 1024.0)
 /* What may stay unexplained: this part of the RSS, or so much. */
 #define UNEXPLAINED_SHARE 0.03
@@ -181,6 +182,21 @@ truth(const struct th_recording *recording)
 	return json_array_get(recording->truth, 0);
 }
 
+/* Resident bytes of the heaps beside the main one. */
+static double
+part_of_arenas(const struct account *account)
+{
+	const json_t *parts = json_object_get(line(account, "malloc_retained"), "parts");
+
+	for (size_t i = 0; i < json_array_size(parts); i++) {
+		const json_t *part = json_array_get(parts, i);
+
+		if (!strcmp(json_string_value(json_object_get(part, "name")), "arenas"))
+			return number(part, "resident");
+	}
+	return 0;
+}
+
 static void
 assert_near(double value, double wanted, double slack)
 {
@@ -229,6 +245,38 @@ what_a_trim_gives_back(void **state)
 	unload(&after);
 	th_recording_deinit(&recording);
 	th_recording_deinit(&trimmed);
+}
+
+/* What fewer arenas save, by threads that need the memory one after another. */
+static void
+what_fewer_arenas_save(void **state)
+{
+	static const char *const limits[] = {"MALLOC_ARENA_MAX=1", "MALLOC_ARENA_MAX=2"};
+	/* As many of eight equal arenas are no longer there. */
+	static const double saved[] = {7 / 8.0, 6 / 8.0};
+	struct th_recording many;
+	struct account account;
+
+	(void)state;
+	run(TH_WORDS(NATIVE, "arenas", "268435456"), NULL, &many, &account);
+	double bound = fmin(resident_of(&account, "malloc_retained"), part_of_arenas(&account));
+	double all = number(truth(&many), "resident");
+	assert_true(has_cause(&account, "retained"));
+	assert_non_null(strstr(verdict_text(&account), "MALLOC_ARENA_MAX=1 would save up to"));
+	unload(&account);
+	th_recording_deinit(&many);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct th_recording few;
+
+		run(TH_WORDS(NATIVE, "arenas", "268435456"), TH_WORDS(limits[i]), &few,
+			&account);
+		double given = all - number(truth(&few), "resident");
+		print_message("%s: up to %.0f, %.0f saved\n", limits[i], bound, given);
+		assert_true(given <= bound);
+		assert_near(given, saved[i] * bound, 0.1 * bound);
+		unload(&account);
+		th_recording_deinit(&few);
+	}
 }
 
 /* Whole blocks of `each` bytes out of `total`, and the array of their addresses. */
@@ -299,23 +347,55 @@ a_file_that_is_read(void **state)
 	free(size);
 }
 
+static void
+skip_without_jemalloc(void)
+{
+	if (!access(JEMALLOC, R_OK))
+		return;
+	print_message("no %s\n", JEMALLOC);
+	skip();
+}
+
+/* What lies in pages without a block, jemalloc gives back when it is told not to wait. */
+static void
+what_jemalloc_gives_back(void **state)
+{
+	struct th_recording kept, purged;
+	struct account account, after;
+
+	(void)state;
+	skip_without_jemalloc();
+	run(TH_WORDS(NATIVE, "fragments", "268435456"),
+		TH_WORDS("LD_PRELOAD=" TH_LIBRARY " " JEMALLOC,
+			"MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1"),
+		&kept, &account);
+	run(TH_WORDS(NATIVE, "fragments", "268435456"),
+		TH_WORDS("LD_PRELOAD=" TH_LIBRARY " " JEMALLOC,
+			"MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"),
+		&purged, &after);
+	double expected = number(json_object_get(account.json, "malloc"), "trimmable");
+	double given = number(truth(&kept), "resident") - number(truth(&purged), "resident");
+	print_message("jemalloc: %.0f expected, %.0f given back\n", expected, given);
+	assert_near(expected, given, 0.1 * given);
+	assert_true(has_cause(&account, "retained"));
+	assert_non_null(strstr(verdict_text(&account), "libjemalloc.so.2 keeps"));
+	unload(&account);
+	unload(&after);
+	th_recording_deinit(&kept);
+	th_recording_deinit(&purged);
+}
+
 /* Its heaps are told by who mapped them. */
 static void
 another_allocator_underneath(void **state)
 {
-	static const char path[] = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
 	struct th_recording recording;
 	struct account account;
 
 	(void)state;
-	if (access(path, R_OK)) {
-		print_message("no %s\n", path);
-		skip();
-	}
+	skip_without_jemalloc();
 	run(TH_WORDS(NATIVE, "live", "134217728"),
-		TH_WORDS(
-			"LD_PRELOAD=" TH_LIBRARY " /usr/lib/x86_64-linux-gnu/libjemalloc.so.2"),
-		&recording, &account);
+		TH_WORDS("LD_PRELOAD=" TH_LIBRARY " " JEMALLOC), &recording, &account);
 	assert_true(resident_of(&account, "malloc_application") > 100 * MIB);
 	assert_true(resident_of(&account, "mapped") < MIB);
 	unload(&account);
@@ -444,8 +524,8 @@ the_mixed_example(const struct th_jdk *jdk)
 	struct account account;
 
 	th_recording_run_mixed(&(struct th_recording_plan){.jdk = jdk,
-				       .arguments = TH_WORDS("--volume", "32M", "demo", "jni",
-					       "functions", "live", "threads")},
+				       .arguments = TH_WORDS("--volume", "16M", "demo", "jni",
+					       "functions", "live")},
 		&recording);
 	load(&account, recording.log, "end");
 	unload(&account);
@@ -488,6 +568,8 @@ main(void)
 		cmocka_unit_test(blocks_that_are_not_touched),
 		cmocka_unit_test(a_file_that_is_read),
 		cmocka_unit_test(another_allocator_underneath),
+		cmocka_unit_test(what_fewer_arenas_save),
+		cmocka_unit_test(what_jemalloc_gives_back),
 	};
 	static const struct th_jdk_test tests[] = {
 		{"an idle VM", an_idle_vm, 0},

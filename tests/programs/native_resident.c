@@ -7,11 +7,13 @@
  *   untouched BYTES   large blocks of which a quarter is touched
  *   file PATH         the file mapped and read through
  *   trim BYTES        as fragments, then malloc_trim(0)
+ *   arenas BYTES      as fragments, by eight threads one after another that all stay
  *
  * One line of JSON: "live" and "heaps" by mallinfo2(), "resident" by the kernel, "trimmed" by how
  * much malloc_trim(0) lowered it.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@
 #define SMALL 1000u
 #define LARGE (192u << 10)
 #define PAGE 4096u
+#define THREADS 8u
 
 static size_t
 resident(void)
@@ -78,6 +81,41 @@ make_fragments(size_t total)
 	return blocks;
 }
 
+/* A share of the work, and then the thread waits for the end with its arena. */
+struct share {
+	size_t bytes;
+	char **blocks;
+	pthread_barrier_t done;
+};
+
+static void *
+fill_arena(void *data)
+{
+	struct share *share = data;
+
+	share->blocks = make_fragments(share->bytes);
+	pthread_barrier_wait(&share->done);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static struct share *
+make_arenas(size_t total)
+{
+	static struct share shares[THREADS];
+	pthread_t thread;
+
+	for (size_t i = 0; i < THREADS; i++) {
+		shares[i].bytes = total / THREADS;
+		if (pthread_barrier_init(&shares[i].done, NULL, 2) ||
+			pthread_create(&thread, NULL, fill_arena, &shares[i]))
+			exit(1);
+		pthread_barrier_wait(&shares[i].done);
+	}
+	return shares;
+}
+
 static void *
 read_file(const char *path)
 {
@@ -122,6 +160,8 @@ main(int argument_count, char **arguments)
 		kept = make_blocks(total, SMALL, SMALL);
 	else if (!strcmp(what, "untouched"))
 		kept = make_blocks(total, LARGE, LARGE / 4);
+	else if (!strcmp(what, "arenas"))
+		kept = make_arenas(total);
 	else if (!strcmp(what, "file"))
 		kept = read_file(arguments[2]);
 	else

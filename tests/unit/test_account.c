@@ -314,6 +314,13 @@ test_memory_that_the_allocator_keeps(void **state)
 	story.facts.now[TH_ACCOUNT_MALLOC_RETAINED] = 250.0 * MIB;
 	story.facts.trimmed = 240.0 * MIB;
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "give back about 240 MiB");
+	story.facts.arenas = 200.0 * MIB;
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED,
+		"MALLOC_ARENA_MAX=1 would save up to 200 MiB");
+	story.facts.allocator = "libother.so";
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so keeps, about 240 MiB");
+	story.facts.allocator = "libjemalloc.so.2";
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "dirty_decay_ms:0");
 }
 
 static void
