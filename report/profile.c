@@ -470,21 +470,13 @@ th_profile_objects(const struct th_profile *profile, enum th_heap heap, enum th_
 	return th_calibration_objects(&calibration, sum);
 }
 
-static bool
-is_filtered(const struct th_options *options)
-{
-	return options->thread.is_given || options->class_name.is_given ||
-	       options->include.is_given || options->exclude.is_given ||
-	       options->focus.is_given;
-}
-
 struct th_estimate
 th_profile_total(const struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_calibration *calibration = &profile->heaps[heap];
 
 	if (!calibration->window_samples && calibration->bytes.exact &&
-		!is_filtered(profile->options))
+		!th_options_filter_stacks(profile->options))
 		return calibration->bytes;
 	return th_profile_bytes(
 		profile, heap, TH_MEASURE_ALLOC, &profile->selected[heap][TH_MEASURE_ALLOC]);

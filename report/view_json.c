@@ -166,8 +166,6 @@ total_json(const struct printer *printer, enum th_heap heap, const struct th_est
 		return json;
 	}
 	set_figures(printer, json, heap, sums);
-	struct th_estimate bytes = th_profile_total(printer->profile, heap);
-	json_object_set_new(json, figures[TH_MEASURE_ALLOC].bytes, th_json_estimate(&bytes));
 	return json;
 }
 
@@ -179,6 +177,23 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		json_object_set_new(json, th_heap_word((enum th_heap)heap),
 			total_json(printer, (enum th_heap)heap, sums[heap]));
+	return json;
+}
+
+/* The bytes of all that is selected may be known where no block of it was sampled. */
+static json_t *
+selected_json(const struct printer *printer)
+{
+	json_t *json = totals_json(printer, printer->profile->selected);
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(printer->profile, (enum th_heap)heap))
+			continue;
+		struct th_estimate bytes = th_profile_total(
+			printer->profile, (enum th_heap)heap);
+		json_object_set_new(json_object_get(json, th_heap_word((enum th_heap)heap)),
+			figures[TH_MEASURE_ALLOC].bytes, th_json_estimate(&bytes));
+	}
 	return json;
 }
 
@@ -308,7 +323,7 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	print(file, " \"process\": ", process_json(profile->recording));
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
 	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
-	print(file, ",\n \"totals\": ", totals_json(&printer, profile->selected));
+	print(file, ",\n \"totals\": ", selected_json(&printer));
 	if (th_options_filter_stacks(profile->options))
 		print(file, ",\n \"left_out\": ", totals_json(&printer, profile->left_out));
 	else

@@ -4,18 +4,13 @@
  * stripped, with a debug file elsewhere, with another build id.
  */
 #include <dlfcn.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -567,51 +562,6 @@ test_damaged_files(void **state)
 	}
 }
 
-static int
-listen_somewhere(char url_ret[64])
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t length = sizeof(address);
-	int server = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-	assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(server, 1), 0);
-	assert_int_equal(getsockname(server, (struct sockaddr *)&address, &length), 0);
-	snprintf(url_ret, 64, "http://127.0.0.1:%d", ntohs(address.sin_port));
-	return server;
-}
-
-/* Whoever reads a log at their desk does not want to tell a server what they run. */
-static void
-test_no_server_is_asked(void **state)
-{
-	struct pollfd server = {.events = POLLIN};
-	char url[64], path[128];
-	size_t count;
-	unsigned warnings;
-	pid_t child;
-
-	(void)state;
-	need_objcopy();
-	server.fd = listen_somewhere(url);
-	snprintf(path, sizeof(path), "%s/asks.so", fixture.directory);
-	assert_int_equal(shell("$OBJCOPY --strip-all %s %s", fixture.library, path), 0);
-	child = fork(); /* who asks waits for an answer, which never comes */
-	if (child == 0) {
-		setenv("DEBUGINFOD_URLS", url, 1);
-		look_up(path, fixture.build_id, fixture.address[MARK_INLINED], &count,
-			&warnings);
-		look_up("/nowhere/libgone.so", fixture.build_id, 1, &count, &warnings);
-		_exit(0);
-	}
-	while (waitpid(child, NULL, WNOHANG) == 0 && poll(&server, 1, 20) == 0)
-		continue;
-	kill(child, SIGKILL);
-	assert_int_equal(poll(&server, 1, 0), 0);
-	close(server.fd);
-}
-
 /* --- ranges --------------------------------------------------------------------------------- */
 
 static int64_t
@@ -810,13 +760,12 @@ main(void)
 		cmocka_unit_test(test_directory_as_root),
 		cmocka_unit_test(test_names_of_what_has_no_file),
 		cmocka_unit_test(test_damaged_files),
-		cmocka_unit_test(test_no_server_is_asked),
-		cmocka_unit_test(test_innermost_range),
 		cmocka_unit_test(test_labels_reach_to_the_next_start),
 		cmocka_unit_test(test_display_names),
 		cmocka_unit_test(test_exploding_name_is_cut),
 		cmocka_unit_test(test_long_names_are_abbreviated_from_the_inside),
 		cmocka_unit_test(test_garbage_does_no_harm),
+		cmocka_unit_test(test_innermost_range),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
