@@ -44,7 +44,8 @@ append(const char *text, size_t length, void *data)
 	size_t room = DECODED_MAX - decoding->length;
 	size_t taken = length < room ? length : room;
 
-	memcpy(decoding->text + decoding->length, text, taken);
+	if (taken) /* of nothing, `text` may be NULL */
+		memcpy(decoding->text + decoding->length, text, taken);
 	decoding->length += taken;
 	if (taken < length)
 		longjmp(decoding->full, 1);
