@@ -234,6 +234,7 @@ struct live_sums {
 	struct th_estimator touched[TH_ACCOUNT_KINDS][PLACES];
 	struct th_estimator overhead; /* in the heaps */
 	struct th_estimator live[TH_ACCOUNT_KINDS];
+	struct th_estimator unjudged;
 	struct th_estimator all;
 	struct th_estimator all_touched;
 };
@@ -267,6 +268,10 @@ add_block(struct th_account *account, struct live_sums *sums, size_t index, uint
 	th_estimator_add_part(
 		&account->row_touched[row], part, sample->size, interval, keep, factor);
 	th_estimator_add_part(&sums->all_touched, part, sample->size, interval, keep, factor);
+	if (account->row_buffers[row] &&
+		(!account->judgement || sample->time >= account->judgement->births))
+		th_estimator_add_part(
+			&sums->unjudged, part, sample->size, interval, keep, factor);
 	th_estimator_add(&sums->live[kind], sample->size, interval, keep, factor);
 	th_estimator_add(&sums->all, sample->size, interval, keep, factor);
 	/* A block that is touched in part has its head in memory as likely as its bytes. */
@@ -288,6 +293,7 @@ init_sums(struct live_sums *sums, const struct th_profile *profile)
 		sums->live[kind] = empty;
 	}
 	sums->overhead = empty;
+	sums->unjudged = empty;
 	sums->all = empty;
 	sums->all_touched = empty;
 }
@@ -299,11 +305,15 @@ init_rows(struct th_account *account)
 	struct th_estimator empty = th_calibration_empty(&profile->heaps[TH_HEAP_NATIVE]);
 
 	account->row_kinds = th_allocate(profile->rows_count + 1, 1);
+	account->row_buffers = th_allocate(profile->rows_count + 1, 1);
 	account->row_touched = th_allocate(
 		profile->rows_count + 1, sizeof(*account->row_touched));
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		account->row_kinds[i] = (uint8_t)th_account_kind_of(profile, &profile->rows[i]);
 		account->row_touched[i] = empty;
+		account->row_buffers[i] = account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
+					  th_account_is_cleaned_buffer(
+						  profile, &profile->rows[i]);
 	}
 }
 
@@ -458,22 +468,32 @@ divide_mappings(struct th_account *account, const struct live_sums *sums,
 }
 
 /* Part of a line already divided, so it cannot be more than that. */
+static struct th_estimate
+part_of_buffers(const struct th_account *account, const struct th_estimator *sum)
+{
+	struct th_estimate part = {0};
+	double line = account->lines[TH_ACCOUNT_MALLOC_DIRECT].resident.estimate;
+
+	if (!sum->samples)
+		return part;
+	part = estimate(account, sum);
+	scale(&part, cut(part.estimate, line));
+	return part;
+}
+
 static void
-sum_cached_buffers(struct th_account *account)
+divide_buffers(struct th_account *account, const struct live_sums *sums)
 {
 	const struct th_profile *profile = account->profile;
 	struct th_estimator sum = th_calibration_empty(&profile->heaps[TH_HEAP_NATIVE]);
-	double line = account->lines[TH_ACCOUNT_MALLOC_DIRECT].resident.estimate;
 
 	for (size_t i = 0; i < profile->rows_count; i++)
 		if (account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
 			account->row_touched[i].samples &&
 			th_account_is_cached_buffer(profile, &profile->rows[i]))
 			th_estimator_merge(&sum, &account->row_touched[i]);
-	if (!sum.samples)
-		return;
-	account->cached = estimate(account, &sum);
-	scale(&account->cached, cut(account->cached.estimate, line));
+	account->cached = part_of_buffers(account, &sum);
+	account->unjudged = part_of_buffers(account, &sums->unjudged);
 }
 
 /* All of malloc's memory, divided by what samples say. */
@@ -491,7 +511,7 @@ divide_malloc(struct th_account *account, const struct malloc_memory *memory)
 				estimate_live(account, &sums->live[kind]).estimate;
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
-	sum_cached_buffers(account);
+	divide_buffers(account, sums);
 	free(sums);
 }
 
@@ -545,6 +565,7 @@ th_account_init(struct th_account *account, const struct th_profile *profile,
 	*account = (struct th_account){.profile = profile, .head = head};
 	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
 		account->lines[kind].kind = (enum th_account_kind)kind;
+	account->judgement = th_lifetimes_last(&profile->lifetimes, head->time, true);
 	find_figures(account);
 	add_rows(account, &memory);
 	account->lines[TH_ACCOUNT_UNEXPLAINED].resident.high =
@@ -574,6 +595,7 @@ th_account_deinit(struct th_account *account)
 {
 	free(account->row_kinds);
 	free(account->row_touched);
+	free(account->row_buffers);
 	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
 		struct th_account_line *line = &account->lines[kind];
 

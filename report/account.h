@@ -72,10 +72,17 @@ struct th_account {
 	/* By row of the profile: the line of its blocks, and how much of them is in memory. */
 	uint8_t *row_kinds;
 	struct th_estimator *row_touched;
+	uint8_t *row_buffers;       /* whether they are buffers with a Cleaner */
 	struct th_estimate live;    /* bytes of malloc, in memory or not */
 	struct th_estimate touched; /* of them in memory */
 	/* Of the direct buffers: those that threads keep for I/O of channels and sockets. */
 	struct th_estimate cached;
+	/*
+	 * Buffers allocated since a collection last judged old objects began: nobody knows which
+	 * of them are still reached and which wait for their Cleaner.
+	 */
+	struct th_estimate unjudged;
+	const struct th_judgement *judgement; /* that collection; NULL: there was none */
 	double trimmed; /* of what is retained: about so much lies in pages without a block */
 };
 
@@ -119,6 +126,9 @@ th_account_kind_of(const struct th_profile *profile, const struct th_row *row);
  * buffer of the Java heap to, and then keeps for the thread. [offline]
  */
 bool th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row);
+
+/* Whether the blocks of a row are freed by the Cleaner of a direct buffer. [offline] */
+bool th_account_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row);
 
 /*
  * What the VM mapped memory for, by the stack that did it: its line (metaspace, code cache, else

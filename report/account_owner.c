@@ -109,8 +109,11 @@ th_account_kind_of(const struct th_profile *profile, const struct th_row *row)
 /* getTemporaryDirectBuffer, and getTemporaryAlignedDirectBuffer for direct I/O. */
 static const char temporary_methods[] = "sun.nio.ch.Util.getTemporary";
 
-bool
-th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row)
+/* Whoever made the buffer, its constructor allocates. */
+static const char constructor[] = "java.nio.DirectByteBuffer.<init>";
+
+static bool
+passes_method(const struct th_profile *profile, const struct th_row *row, const char *start)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
 
@@ -119,11 +122,23 @@ th_account_is_cached_buffer(const struct th_profile *profile, const struct th_ro
 			profile->frames, path.frames[i]);
 		const char *name = th_frames_string(profile->frames, function->name);
 
-		if (function->kind == TH_KIND_JAVA &&
-			!strncmp(name, temporary_methods, sizeof(temporary_methods) - 1))
+		if (function->kind == TH_KIND_JAVA && !strncmp(name, start, strlen(start)))
 			return true;
 	}
 	return false;
+}
+
+bool
+th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row)
+{
+	return passes_method(profile, row, temporary_methods);
+}
+
+bool
+th_account_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row)
+{
+	return passes_method(profile, row, constructor) &&
+	       !passes_method(profile, row, temporary_methods);
 }
 
 /* Mappings of the VM */

@@ -154,6 +154,42 @@ print_cached(FILE *file, const struct th_estimate *cached)
 			th_format_interval(cached, TH_UNIT_BYTES).text);
 }
 
+/* A collection finds the buffers that nobody reaches; their Cleaners run right behind it. */
+static void
+print_unjudged(FILE *file, const struct th_account *account)
+{
+	const struct th_estimate *unjudged = &account->unjudged;
+
+	if (unjudged->estimate < LEAST_SHOWN)
+		return;
+	fprintf(file, "%43s  %9s  of which may wait for their Cleaner (%s): ", "",
+		bytes(unjudged->estimate).text,
+		th_format_interval(unjudged, TH_UNIT_BYTES).text);
+	if (account->judgement)
+		fprintf(file, "younger than the last collection of old objects, at %.4g s\n",
+			th_profile_seconds(account->profile, account->judgement->time));
+	else
+		fputs("no collection of old objects so far\n", file);
+}
+
+/* Its addresses are not told from those of the rest of metaspace, but the VM counts it. */
+static void
+print_class_space(FILE *file, const struct th_account *account)
+{
+	const struct th_account_line *line = &account->lines[TH_ACCOUNT_CLASS_SPACE];
+
+	if (line->committed > 0 && line->resident.estimate < LEAST_SHOWN)
+		fprintf(file, "%43s  %9s  used of %s committed: class space\n", "",
+			bytes(line->used).text, bytes(line->committed).text);
+}
+
+static void
+print_parts_of_buffers(FILE *file, const struct th_account *account)
+{
+	print_cached(file, &account->cached);
+	print_unjudged(file, account);
+}
+
 static void
 print_table(FILE *file, const struct th_rss *rss)
 {
@@ -166,8 +202,10 @@ print_table(FILE *file, const struct th_rss *rss)
 		if (line->resident.estimate < LEAST_SHOWN && kind != TH_ACCOUNT_UNEXPLAINED)
 			continue;
 		print_line(file, rss, line);
+		if (kind == TH_ACCOUNT_METASPACE)
+			print_class_space(file, &rss->account);
 		if (kind == TH_ACCOUNT_MALLOC_DIRECT)
-			print_cached(file, &rss->account.cached);
+			print_parts_of_buffers(file, &rss->account);
 		if (has_stacks((enum th_account_kind)kind))
 			print_stacks(file, rss, (enum th_account_kind)kind, most);
 		else

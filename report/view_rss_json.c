@@ -64,8 +64,10 @@ line_json(const struct th_rss *rss, const struct th_account_line *line)
 		json_object_set_new(json, "committed", json_real(line->committed));
 		json_object_set_new(json, "limit", json_real(line->limit));
 	}
-	if (line->kind == TH_ACCOUNT_MALLOC_DIRECT)
+	if (line->kind == TH_ACCOUNT_MALLOC_DIRECT) {
 		json_object_set_new(json, "cached", th_json_estimate(&rss->account.cached));
+		json_object_set_new(json, "unjudged", th_json_estimate(&rss->account.unjudged));
+	}
 	json_object_set_new(json, "parts", parts(line));
 	json_object_set_new(json, "stacks", stacks(rss, line->kind));
 	return json;

@@ -499,6 +499,23 @@ direct_buffers(const struct th_jdk *jdk)
 	fail_msg("no pool of direct buffers");
 }
 
+/* 1,000 that a collection found in use, and 1,500 that were dropped since. */
+static void
+buffers_that_wait_for_a_collection(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct account account;
+	struct th_figure figure;
+
+	run_java(jdk, "-XX:+UseSerialGC", "waiting", "0", &recording, &account);
+	figure = th_figure_read(line(&account, "malloc_direct"), "resident");
+	th_assert_covers(&figure, 2500 * 65536, WIDENED, "direct buffers");
+	figure = th_figure_read(line(&account, "malloc_direct"), "unjudged");
+	th_assert_covers(&figure, 1500 * 65536, WIDENED, "buffers since the collection");
+	unload(&account);
+	th_recording_deinit(&recording);
+}
+
 /* A thread that writes from the Java heap keeps a direct buffer of that size. */
 static void
 buffers_that_threads_keep(const struct th_jdk *jdk)
@@ -576,6 +593,7 @@ main(void)
 		{"a Java heap", a_java_heap, 0},
 		{"Deflaters without end", deflaters_without_end, 0},
 		{"direct buffers", direct_buffers, 0},
+		{"buffers that wait", buffers_that_wait_for_a_collection, 0},
 		{"buffers that threads keep", buffers_that_threads_keep, 0},
 		{"the mixed example", the_mixed_example, 0},
 		{"deep stacks", deep_stacks, 0},

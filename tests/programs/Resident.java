@@ -14,7 +14,7 @@ import java.util.zip.Deflater;
 
 /**
  * Fills memory of one kind, named by the first argument, and ends: nothing, un-ended Deflaters, a
- * cache of direct buffers, threads with deep stacks, threads that write to a channel, a file mapped
+ * cache of direct buffers, buffers that were dropped, threads with deep stacks, threads that write to a channel, a file mapped
  * and read, a Java heap.
  */
 public class Resident {
@@ -32,6 +32,14 @@ public class Resident {
                 break;
             case "threads":
                 threads(300);
+                break;
+            case "waiting":
+                buffers(1000);
+                System.gc();
+                List<Object> before = List.copyOf(kept);
+                buffers(1500);
+                kept.clear();
+                kept.addAll(before);
                 break;
             case "channels":
                 channels(40, 4 << 20);
