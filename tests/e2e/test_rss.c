@@ -206,7 +206,7 @@ assert_near(double value, double wanted, double slack)
 
 /* --- programs without a VM ------------------------------------------------------------------- */
 
-/* Half a gigabyte in small blocks, of which one in a hundred is left. */
+/* A gigabyte in small blocks, of which one in a hundred is left. */
 static void
 free_memory_that_malloc_keeps(void **state)
 {
@@ -214,7 +214,7 @@ free_memory_that_malloc_keeps(void **state)
 	struct account account;
 
 	(void)state;
-	run(TH_WORDS(NATIVE, "fragments", "536870912"), NULL, &recording, &account);
+	run(TH_WORDS(NATIVE, "fragments", "1073741824"), NULL, &recording, &account);
 	double kernel = number(truth(&recording), "resident");
 	assert_near(account.resident, kernel, 0.05 * kernel);
 	assert_true(resident_of(&account, "malloc_retained") > 0.9 * kernel);
