@@ -14,6 +14,7 @@
 #include "report/frames.h"
 #include "report/gzip.h"
 #include "report/map.h"
+#include "report/progress.h"
 
 /* Longer texts (of a template's instance, say) are cut: a record has a largest size. */
 #define LONGEST_TEXT (TH_LOG_RECORD_MAX / 4)
@@ -206,6 +207,8 @@ put_names(struct bundle *bundle)
 	for (size_t i = 0; i < recording->stacks_count; i++) {
 		const struct th_words *frames = &recording->stacks[i].frames;
 
+		th_progress("looking up names", i, recording->stacks_count);
+
 		for (uint32_t j = 0; j < frames->count; j++) {
 			uint64_t word = frames->words[j];
 			bool added = false;
@@ -216,6 +219,7 @@ put_names(struct bundle *bundle)
 				put_word(bundle, word);
 		}
 	}
+	th_progress_clear();
 }
 
 /* The file */

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/progress.h"
+
 #define DEFAULT_SECONDS 30
 
 /* Of <elfutils/debuginfod.h>, which is of a package of its own. */
@@ -69,6 +71,8 @@ wait_on(struct client *client, long done, long all)
 	(void)client;
 	(void)done;
 	(void)all;
+	if (!server.is_told)
+		th_progress_clear();
 	if (!server.is_told)
 		fprintf(stderr,
 			"twinheap: asking $DEBUGINFOD_URLS for debug information of %s "

@@ -22,6 +22,7 @@
 #include "report/marks.h"
 #include "report/options.h"
 #include "report/profile.h"
+#include "report/progress.h"
 #include "report/view.h"
 #include "report/watch_main.h"
 
@@ -91,6 +92,7 @@ static void
 warn_on_stderr(void *data, const char *text)
 {
 	(void)data;
+	th_progress_clear();
 	fprintf(stderr, "twinheap: %s\n", text);
 }
 

@@ -14,6 +14,7 @@
 #include "report/allocate.h"
 #include "report/changes.h"
 #include "report/java_names.h"
+#include "report/progress.h"
 #include "report/mapped_names.h"
 #include "report/touched.h"
 
@@ -250,6 +251,7 @@ add_heap(struct builder *builder, enum th_heap heap)
 		const struct th_sample *sample = &samples->items[i];
 		uint32_t row = TH_NO_ROW;
 
+		th_progress_often("summing up", i, samples->items_count);
 		if (th_window_holds(&profile->window, sample->time)) {
 			row = row_of(builder, heap, sample);
 			add_sample(profile, heap, i, &builder->touched,
@@ -258,6 +260,7 @@ add_heap(struct builder *builder, enum th_heap heap)
 		}
 		profile->sample_rows[heap][i] = row;
 	}
+	th_progress_clear();
 }
 
 /* The numbers of the other heap's samples mean other rows. */

@@ -9,6 +9,7 @@
 
 #include "report/allocate.h"
 #include "report/mapped_parts.h"
+#include "report/progress.h"
 #include "report/recording_events.h"
 
 /* Loading */
@@ -63,8 +64,13 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 	if (error)
 		return error;
 	struct th_recording *recording = create(reader);
-	while (th_reader_next(&recording->cursor, &record))
+	while (th_reader_next(&recording->cursor, &record)) {
 		add_record(recording, &record);
+		if (!(recording->records & 0xffff))
+			th_progress("reading the log", recording->cursor.offset,
+				th_reader_bytes(reader));
+	}
+	th_progress_clear();
 	th_mapped_parts_split(recording);
 	recording->damaged_end = recording->cursor.damaged - recording->damaged;
 	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;

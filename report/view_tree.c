@@ -16,10 +16,13 @@
 #include "report/terminal.h"
 
 #define NO_NODE UINT32_MAX
-/* Columns of one heap's figures. */
+/* Columns of one heap's figures, and without their intervals. */
 #define FIGURE_COLUMNS 40
+#define NARROW_FIGURE_COLUMNS 20
+/* Where paths would have fewer columns of a terminal, intervals give way to them. */
+#define FAIR_PATH_COLUMNS 40
 /* Paths are cut to the terminal, but not below this. */
-#define LEAST_PATH_COLUMNS 40
+#define LEAST_PATH_COLUMNS 20
 /* Shares in percent from which a figure stands out. */
 #define LARGE_SHARE 10
 /* Deeper levels are all indented alike: the path has to remain readable. */
@@ -39,6 +42,7 @@ struct tree {
 	TH_ARRAY(struct node, nodes);
 	double whole[TH_HEAPS]; /* what 100 % is */
 	int path_columns;       /* 0 = no limit */
+	bool has_intervals;     /* there is room for them */
 	uint64_t cut_count;     /* subtrees left out */
 	struct th_estimator cut[TH_HEAPS];
 };
@@ -189,6 +193,19 @@ is_chain(const struct tree *tree, uint32_t parent)
 
 /* Printing */
 
+static int
+figure_columns(const struct tree *tree)
+{
+	return tree->has_intervals ? FIGURE_COLUMNS : NARROW_FIGURE_COLUMNS;
+}
+
+/* What of them is behind the figure and its share. */
+static int
+interval_columns(const struct tree *tree)
+{
+	return figure_columns(tree) - 19;
+}
+
 static void
 print_figures(const struct tree *tree, enum th_heap heap, const struct th_estimator *sum)
 {
@@ -198,18 +215,18 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct th_estima
 	if (!th_profile_has_heap(tree->profile, heap))
 		return;
 	if (!sum->samples) {
-		fprintf(tree->file, "%*s", FIGURE_COLUMNS, "");
+		fprintf(tree->file, "%*s", figure_columns(tree), "");
 		return;
 	}
 	struct th_estimate value = th_profile_value(tree->profile, heap, sum);
 	double point = th_profile_point(tree->profile, sum);
 	bool is_large = 100 * point >= LARGE_SHARE * tree->whole[heap];
-	fprintf(tree->file, "%s%7s %9s%s  %-21s",
+	fprintf(tree->file, "%s%7s %9s%s  %-*s",
 		th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
 		th_format_share(point, tree->whole[heap]).text,
 		th_format_number(value.estimate, unit).text,
-		th_terminal_code(tree->file, TH_STYLE_PLAIN),
-		th_format_interval(&value, unit).text);
+		th_terminal_code(tree->file, TH_STYLE_PLAIN), interval_columns(tree),
+		tree->has_intervals ? th_format_interval(&value, unit).text : "");
 }
 
 static void
@@ -289,13 +306,15 @@ print_heading(const struct tree *tree)
 	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%-*s", FIGURE_COLUMNS,
+			fprintf(tree->file, "%-*s", figure_columns(tree),
 				th_heap_title((enum th_heap)heap));
 	}
 	fputc('\n', tree->file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%7s %9s  %-21s", "share", value, "95 % interval");
+			fprintf(tree->file, "%7s %9s  %-*s", "share", value,
+				interval_columns(tree),
+				tree->has_intervals ? "95 % interval" : "");
 	}
 	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
 }
@@ -303,11 +322,11 @@ print_heading(const struct tree *tree)
 static void
 print_cut(const struct tree *tree)
 {
-	const char *before = ", together ";
+	const char *before = "";
 
 	if (!tree->cut_count)
 		return;
-	fprintf(tree->file, "left out: %s branches below %g %%",
+	fprintf(tree->file, "left out: %s branches below %g %%; --min 0 shows all\n  ",
 		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		double value = th_profile_point(tree->profile, &tree->cut[heap]);
@@ -317,23 +336,26 @@ print_cut(const struct tree *tree)
 		fprintf(tree->file, "%s%s of the %s", before,
 			th_format_share(value, tree->whole[heap]).text,
 			th_heap_title((enum th_heap)heap));
-		before = " and ";
+		before = ", ";
 	}
-	fputs("; --min 0 shows all\n", tree->file);
+	fputc('\n', tree->file);
 }
 
-/* Columns for paths when the output is a terminal, 0 otherwise. */
-static int
-find_path_columns(const struct tree *tree)
+/* Divides the columns of a terminal; elsewhere there is room for everything. */
+static void
+fit(struct tree *tree)
 {
 	int columns = th_terminal_columns(tree->file);
+	int heaps = 0;
 
+	tree->has_intervals = true;
 	if (!columns)
-		return 0;
+		return;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		columns -= FIGURE_COLUMNS *
-			   th_profile_has_heap(tree->profile, (enum th_heap)heap);
-	return columns > LEAST_PATH_COLUMNS ? columns : LEAST_PATH_COLUMNS;
+		heaps += th_profile_has_heap(tree->profile, (enum th_heap)heap);
+	tree->has_intervals = columns - heaps * FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
+	columns -= heaps * figure_columns(tree);
+	tree->path_columns = columns > LEAST_PATH_COLUMNS ? columns : LEAST_PATH_COLUMNS;
 }
 
 void
@@ -341,7 +363,7 @@ th_view_tree(FILE *file, const struct th_profile *profile)
 {
 	struct tree tree = {.file = file, .profile = profile};
 
-	tree.path_columns = find_path_columns(&tree);
+	fit(&tree);
 	build(&tree);
 	print_heading(&tree);
 	print_nodes(&tree);

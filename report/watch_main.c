@@ -17,6 +17,8 @@
 #include "report/watch_view.h"
 
 #define REFRESH_NS 1000000000u
+/* The heaps that are shown. */
+#define HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 
 /* Set by signals that ask the program to end. */
 static volatile sig_atomic_t must_end;
@@ -68,7 +70,7 @@ look(struct th_watch_view *view)
 {
 	uint64_t next = now_ns() + REFRESH_NS;
 
-	while (!view->is_done && !must_end) {
+	while (!view->is_done && !must_end && !th_watch_screen_is_gone()) {
 		th_watch_screen_draw(view);
 		uint64_t now = now_ns();
 		int key = now < next ? th_watch_screen_key((int)((next - now) / 1000000) + 1)
@@ -89,8 +91,11 @@ th_watch_run(const struct th_options *options)
 	struct th_watch watch;
 	struct th_watch_view view;
 	char *path;
-	struct th_error *error = th_running_find(options->log, &path);
 
+	if (!(options->heaps & HEAPS))
+		return th_error_create(
+			TH_ERROR_USAGE, "live: shows the Java heap and the native one");
+	struct th_error *error = th_running_find(options->log, &path);
 	if (error)
 		return error;
 	/* A screen that stands still for a server would help nobody. */
@@ -103,7 +108,7 @@ th_watch_run(const struct th_options *options)
 	if (!error) {
 		catch_signals();
 		th_watch_view_init(&view, &watch);
-		view.table.heaps = options->heaps;
+		view.table.heaps = options->heaps & HEAPS;
 		th_watch_table_update(&view.table, &watch);
 		look(&view);
 		th_watch_view_deinit(&view);

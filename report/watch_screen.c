@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <math.h>
 #include <ncurses.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,14 @@ translate(int key)
 			return keys[i].key;
 	}
 	return key < 0x100 ? key : 0;
+}
+
+bool
+th_watch_screen_is_gone(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO};
+
+	return poll(&input, 1, 0) > 0 && input.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
 int

@@ -18,6 +18,9 @@ void th_watch_screen_end(void);
 /* Draws everything. [offline] */
 void th_watch_screen_draw(struct th_watch_view *view);
 
+/* Whether there is nobody any more to draw for: the terminal was closed. [offline] */
+bool th_watch_screen_is_gone(void);
+
 /* The next key, for th_watch_view_key(); -1: none came within so many milliseconds. [offline] */
 int th_watch_screen_key(int milliseconds);
 

@@ -40,8 +40,8 @@ forget(void **state)
 static char *
 on_terminal(const char *verb, int columns, const char *variable)
 {
-	char *inner = th_format("stty cols %d; TERM=xterm %s %s %s %s", columns, variable,
-		TH_TOOL, verb, recording.log);
+	char *inner = th_format("stty cols %d; TERM=xterm %s %s %s %s 2>/dev/null", columns,
+		variable, TH_TOOL, verb, recording.log);
 	char *output = th_command_output(
 		TH_WORDS("script", "-q", "-e", "-c", inner, "/dev/null"));
 
@@ -122,12 +122,18 @@ test_tree_fits_the_terminal(void **state)
 {
 	(void)state;
 	char *narrow = on_terminal("tree", 125, "NO_COLOR=1");
+	char *narrower = on_terminal("tree", 80, "NO_COLOR=1");
 	char *wide = on_terminal("tree", 500, "NO_COLOR=1");
 
-	assert_non_null(strstr(narrow, "..."));
+	assert_non_null(strstr(narrower, "..."));
 	assert_in_range(longest_line(narrow), 80, 125);
+	assert_in_range(longest_line(narrower), 60, 80);
 	assert_true(longest_line(wide) > 125);
+	/* Where room is short, intervals are the first to go. */
+	assert_null(strstr(narrower, "95 % interval"));
+	assert_non_null(strstr(wide, "95 % interval"));
 	free(narrow);
+	free(narrower);
 	free(wide);
 }
 

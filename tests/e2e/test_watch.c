@@ -63,8 +63,9 @@ tmux(const char *command)
 static void
 begin(int columns, int lines)
 {
-	char *command = th_format("new-session -d -x %d -y %d "
-				  "'env LC_ALL=C.UTF-8 PS1=ready: sh' >/dev/null",
+	char *command = th_format(
+		"new-session -d -x %d -y %d "
+		"'timeout --foreground 200 env LC_ALL=C.UTF-8 PS1=ready: sh' >/dev/null",
 		columns, lines);
 
 	terminal = (struct terminal){.socket = th_format("%s/tmux", th_temporary_directory())};
@@ -263,6 +264,26 @@ test_running_process(void **state)
 	free(log);
 }
 
+/* When the terminal goes away, the program does not stay. */
+static void
+test_lost_terminal(void **state)
+{
+	(void)state;
+	begin(80, 24);
+	watch(recording.log);
+	expect("q quit");
+	char *found = th_format("pgrep -n -f \"" TH_TOOL " live %s\"", recording.log);
+	char *number = th_command_output(TH_WORDS("sh", "-c", found));
+	pid_t pid = atoi(number);
+	assert_true(pid > 0);
+	free(tmux("kill-server"));
+	for (int waited = 0; !kill(pid, 0) && waited < PATIENCE_MS; waited += 10)
+		usleep(10000);
+	assert_int_equal(kill(pid, 0), -1);
+	free(number);
+	free(found);
+}
+
 /* One clear line where there is no screen to draw on, or nothing to show. */
 static void
 test_refusals(void **state)
@@ -301,6 +322,7 @@ main(void)
 		cmocka_unit_test_teardown(test_terminal_is_given_back, end),
 		cmocka_unit_test_teardown(test_other_size, end),
 		cmocka_unit_test_teardown(test_running_process, end),
+		cmocka_unit_test_teardown(test_lost_terminal, end),
 		cmocka_unit_test_teardown(test_refusals, end),
 	};
 

@@ -855,8 +855,8 @@ test_tree(void **state)
 	expect_text(text, " 60.0 %     120 B  exact                 83.3 %  1.46 KiB  exact"
 			  "                app.Codec.decode\n");
 	expect_text(text, "  libwork.so+0x10 (libwork.so)\n");
-	expect_text(text, "left out: 1 branches below 20 %, together 0.0 % of the Java heap "
-			  "and 16.7 % of the native heap; --min 0 shows all\n");
+	expect_text(text, "left out: 1 branches below 20 %; --min 0 shows all\n"
+			  "  0.0 % of the Java heap, 16.7 % of the native heap\n");
 	free(text);
 	show_end(&shown);
 	show(&shown, &log, "--min", "0", NULL);
