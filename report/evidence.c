@@ -28,6 +28,14 @@
 #define UNLIKELY_QUARTER 0.02
 /* Of what grew old, a leak frees no more than this part: some other use of the same place. */
 #define LEAK_FREES 0.1
+/* So many accounts are in ascending order by chance at 1 : 120. */
+#define ENOUGH_ACCOUNTS 5
+/* Of that order; accounts that go to and fro come to more. */
+#define UNLIKELY_TREND 0.02
+/* Sampling intervals that are in memory more than at the middle: as much as other growth takes. */
+#define LEAST_GROWTH_INTERVALS 7
+/* The last quarter of the time must have half of its due of that growth. */
+#define LEAST_QUARTER 0.125
 /* Verdicts out of fewer samples would be guesses. */
 #define ENOUGH_SAMPLES 5
 /* A place that frees this part of its objects, and does not grow, churns. */
@@ -59,16 +67,25 @@ struct sums {
 	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
 	struct th_estimator gained_late; /* the same from the middle on */
 	struct th_estimator lost_late;
+	struct th_estimator resident; /* mapped: of `live`, the bytes in memory */
 };
 
 struct look {
 	struct th_evidence *evidence;
 	const struct th_profile *profile;
+	const struct th_residency *residency;
+	double *resident; /* bytes at each account; NULL: none looked at mappings */
 	struct sums sums;
 	TH_ARRAY(uint64_t,
 		births); /* of survivors since the warm-up, not judged ones included */
 	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
 };
+
+static double
+bytes_in(const struct th_estimator *sum)
+{
+	return sum->bytes.seen + sum->bytes.unseen;
+}
 
 /* Whether a block was old and alive at a time. */
 static bool
@@ -92,7 +109,7 @@ add_change(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint6
 }
 
 static void
-count_survivor(struct look *look, uint64_t birth)
+count_survivor(struct look *look, uint64_t birth, double bytes)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct th_horizon *horizon = evidence->horizon;
@@ -101,6 +118,7 @@ count_survivor(struct look *look, uint64_t birth)
 	th_array_append(look, all_births, birth);
 	if (birth + horizon->old <= horizon->horizon) {
 		evidence->alive_old++;
+		evidence->kept_bytes += bytes;
 		if (birth < evidence->first_birth)
 			evidence->first_birth = birth;
 		if (birth + horizon->old > horizon->middle)
@@ -110,13 +128,58 @@ count_survivor(struct look *look, uint64_t birth)
 
 /* `young`: it never saw a second collection, or was freed soon. */
 static void
-count_death(struct look *look, uint64_t birth, uint64_t end, bool is_young)
+count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool is_young)
 {
 	struct th_evidence *evidence = look->evidence;
 
 	evidence->dead++;
-	if (!is_young && end - birth >= evidence->horizon->old)
+	if (!is_young && end - birth >= evidence->horizon->old) {
 		evidence->dead_old++;
+		evidence->released_bytes += bytes;
+	}
+}
+
+/* Bytes of a live sample that are in memory: all of it where the last account does not say. */
+static double
+resident_now(struct look *look, const struct th_sample *sample,
+	const struct th_residency_point *points, size_t count)
+{
+	uint64_t bytes = sample->size;
+
+	if (count && points[count - 1].account == look->residency->times_count - 1) {
+		look->evidence->is_resident = true;
+		if (points[count - 1].bytes < bytes)
+			bytes = points[count - 1].bytes;
+	}
+	return (double)bytes;
+}
+
+/* Adds what accounts say of a mapping, which counts once however many parts it has. */
+static void
+look_at_residency(struct look *look, const struct th_sample *sample, bool is_live)
+{
+	enum th_heap heap = look->evidence->heap;
+	const struct th_profile *profile = look->profile;
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
+	double keep = (double)sample->keep *
+		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
+	double factor = calibration->factors[sample->thread];
+	struct th_estimator weight = th_calibration_empty(calibration);
+	const struct th_residency_point *points;
+	size_t count;
+
+	if (!look->resident || sample->is_part)
+		return;
+	points = th_residency_find(look->residency, sample->record, &count);
+	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
+	for (size_t i = 0; i < count; i++)
+		look->resident[points[i].account] += bytes_in(&weight) *
+						     (double)points[i].bytes;
+	if (is_live)
+		th_estimator_add_part(&look->sums.resident,
+			resident_now(look, sample, points, count), sample->size, interval, keep,
+			factor);
 }
 
 static void
@@ -141,15 +204,16 @@ look_at(struct look *look, size_t index)
 		if (sample->time >= horizon->warm)
 			th_array_append(look, births, sample->time);
 	}
+	look_at_residency(look, sample, end == TH_END_NEVER);
 	if (sample->time >= horizon->horizon && evidence->heap == TH_HEAP_JAVA)
 		return;
 	evidence->allocated++;
 	th_estimator_merge(&sums->allocated, &one);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->alive, &one);
-		count_survivor(look, sample->time);
+		count_survivor(look, sample->time, bytes_in(&one));
 	} else {
-		count_death(look, sample->time, end,
+		count_death(look, sample->time, end, bytes_in(&one),
 			evidence->heap == TH_HEAP_JAVA &&
 				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
 	}
@@ -281,6 +345,19 @@ test_births(struct look *look)
 				       UNLIKELY_QUARTER;
 }
 
+/* Of the time in which the heap was sampled. */
+static double
+seconds_of_growth(const struct look *look)
+{
+	const struct th_horizon *horizon = look->evidence->horizon;
+
+	if (horizon->horizon <= horizon->warm)
+		return 0;
+	return (double)th_changes_sampled(look->profile->recording, look->evidence->heap,
+		       horizon->warm, horizon->horizon) /
+	       1e9;
+}
+
 /* Verdicts */
 
 static void
@@ -313,6 +390,28 @@ static bool
 has_grown(const struct th_evidence *evidence)
 {
 	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0;
+}
+
+/*
+ * Whether what is in memory grows as a leak does.  Mappings are few and large, so that chunks
+ * which an allocator maps and then fills are no evidence by their number; but what they hold is
+ * measured at each account, not sampled.
+ */
+static bool
+grows_in_memory(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_trend *trend = &evidence->trend;
+	double length = (double)(horizon->end - horizon->warm);
+
+	return evidence->is_resident && trend->points >= ENOUGH_ACCOUNTS &&
+	       trend->probability < UNLIKELY_TREND &&
+	       trend->growth_late > evidence->least_growth &&
+	       (double)(horizon->end - trend->last_rise) <= PAUSE_PART * length &&
+	       trend->last_quarter >= LEAST_QUARTER * trend->growth &&
+	       trend->lost <= LEAK_FREES * (trend->growth + trend->lost) &&
+	       evidence->released_bytes <=
+		       LEAK_FREES * (evidence->released_bytes + evidence->kept_bytes);
 }
 
 /* A place that has grown significantly in the later half. */
@@ -356,6 +455,28 @@ judge(struct th_evidence *evidence)
 		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
 }
 
+/* The same by what is in memory, where mappings by themselves do not make a leak. */
+static void
+judge_residency(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	double seconds = seconds_of_growth(look);
+
+	if (!look->resident || evidence->verdict == TH_VERDICT_LEAK ||
+		!th_horizon_is_far(evidence->horizon))
+		return;
+	th_trend_init(&evidence->trend, evidence->horizon, look->residency->times,
+		look->resident, look->residency->times_count);
+	evidence->least_growth = LEAST_GROWTH_INTERVALS *
+				 (double)look->profile->heaps[evidence->heap].interval;
+	if (seconds <= 0 || !grows_in_memory(evidence))
+		return;
+	decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
+	evidence->is_growing = true;
+	evidence->growth = th_estimate_exact(
+		evidence->trend.growth / seconds, evidence->live_samples);
+}
+
 void
 th_evidence_set_internal(struct th_evidence *evidence)
 {
@@ -371,31 +492,17 @@ th_evidence_set_owners_gone(struct th_evidence *evidence)
 }
 
 static void
-look_init(struct look *look, struct th_evidence *evidence, const struct th_profile *profile)
+look_init(struct look *look, struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_residency *residency)
 {
 	struct th_estimator empty = th_calibration_empty(&profile->heaps[evidence->heap]);
 
 	*look = (struct look){.evidence = evidence, .profile = profile};
-	look->sums = (struct sums){empty, empty, empty, empty, empty, empty, empty};
-}
-
-static double
-bytes_in(const struct th_estimator *sum)
-{
-	return sum->bytes.seen + sum->bytes.unseen;
-}
-
-/* Of the time in which the heap was sampled. */
-static double
-seconds_of_growth(const struct look *look)
-{
-	const struct th_horizon *horizon = look->evidence->horizon;
-
-	if (horizon->horizon <= horizon->warm)
-		return 0;
-	return (double)th_changes_sampled(look->profile->recording, look->evidence->heap,
-		       horizon->warm, horizon->horizon) /
-	       1e9;
+	look->sums = (struct sums){empty, empty, empty, empty, empty, empty, empty, empty};
+	if (evidence->heap == TH_HEAP_MAPPED && residency->points_count) {
+		look->residency = residency;
+		look->resident = th_allocate(residency->times_count, sizeof(*look->resident));
+	}
 }
 
 static void
@@ -409,7 +516,9 @@ set_points(struct look *look)
 	evidence->live = bytes_in(&sums->live);
 	evidence->live_samples = sums->live.samples;
 	evidence->survivors = allocated > 0 ? objects_of(&sums->alive) / allocated : 0;
-	evidence->live_bytes = th_estimate_exact(evidence->live, sums->live.samples);
+	evidence->live_bytes = th_estimate_exact(
+		bytes_in(evidence->is_resident ? &sums->resident : &sums->live),
+		sums->live.samples);
 	evidence->live_objects = th_estimate_exact(objects_of(&sums->live), sums->live.samples);
 	evidence->growth = th_estimate_exact(
 		seconds > 0 ? (bytes_in(&sums->gained) - bytes_in(&sums->lost)) / seconds : 0,
@@ -424,7 +533,9 @@ set_intervals(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
 
-	evidence->live_bytes = bytes_of(look, &look->sums.live);
+	evidence->live_bytes = evidence->is_resident
+				       ? th_estimate_bytes(&look->sums.resident, NULL)
+				       : bytes_of(look, &look->sums.live);
 	evidence->live_objects = th_profile_objects(
 		look->profile, evidence->heap, TH_MEASURE_LIVE, &look->sums.live);
 	evidence->growth = per_second(difference(look, &look->sums.gained, &look->sums.lost),
@@ -433,14 +544,14 @@ set_intervals(struct look *look)
 
 void
 th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_horizon *horizon, enum th_heap heap, const uint32_t *samples,
-	size_t count, bool with_intervals)
+	const struct th_horizon *horizon, const struct th_residency *residency,
+	enum th_heap heap, const uint32_t *samples, size_t count, bool with_intervals)
 {
 	struct look look;
 
 	*evidence = (struct th_evidence){
 		.heap = heap, .horizon = horizon, .first_birth = UINT64_MAX};
-	look_init(&look, evidence, profile);
+	look_init(&look, evidence, profile, residency);
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
 	set_points(&look);
@@ -449,6 +560,8 @@ th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	find_ages(&look);
 	test_births(&look);
 	judge(evidence);
+	judge_residency(&look);
+	free(look.resident);
 	free(look.births);
 	free(look.all_births);
 }

@@ -15,6 +15,8 @@
 #include "report/estimate.h"
 #include "report/horizon.h"
 #include "report/profile.h"
+#include "report/residency.h"
+#include "report/trend.h"
 
 /* Worst first: findings are listed in this order. */
 enum th_verdict {
@@ -29,6 +31,7 @@ const char *th_verdict_name(enum th_verdict verdict);
 /* Why a verdict is `unclear`, or what made it another. */
 enum th_reason {
 	TH_REASON_GROWS,       /* leak: growth that goes on */
+	TH_REASON_RESIDENT,    /* leak: the same of what is in memory, account by account */
 	TH_REASON_OWNERS_GONE, /* leak: the owners were collected, the blocks were not freed */
 	TH_REASON_FEW_SAMPLES, /* unclear: nothing significant yet */
 	TH_REASON_LATE,        /* unclear: grows only since the last part of the recording */
@@ -49,13 +52,14 @@ struct th_evidence {
 	/* Figures; intervals only where they were asked for */
 	double live; /* bytes alive at the end of the recording */
 	uint64_t live_samples;
-	struct th_estimate live_bytes; /* at the end of the recording */
+	struct th_estimate live_bytes; /* at the end of the recording; see is_resident */
 	struct th_estimate live_objects;
 	struct th_estimate growth; /* bytes per second between warm-up and horizon */
 	double survivors;          /* part of the objects allocated up to the horizon */
 	double median_age;         /* of survivors, seconds at the horizon */
 	uint32_t collections;      /* that the median survivor survived */
 	bool is_growing;           /* survivors were allocated up to the end */
+	bool is_resident;          /* mapped: live_bytes are those in memory, where known */
 
 	/* Behind them; numbers of samples unless said otherwise */
 	uint64_t allocated; /* up to the horizon */
@@ -73,6 +77,10 @@ struct th_evidence {
 	uint64_t first_birth; /* of old survivors, time; UINT64_MAX if there is none */
 	uint64_t last_birth;  /* of survivors, time */
 	bool is_slowing;
+	double kept_bytes;     /* of blocks that were old and are alive */
+	double released_bytes; /* of blocks that were old and died */
+	struct th_trend trend; /* mapped: of the bytes in memory */
+	double least_growth;   /* bytes in the later half that such a trend must come to */
 
 	enum th_verdict verdict;
 	enum th_reason reason;
@@ -80,12 +88,12 @@ struct th_evidence {
 
 /*
  * Looks at the samples of `heap` with these indices, which must ascend.  The horizon must
- * outlive the evidence.  Without intervals live_bytes, live_objects and growth are points; the
- * verdict is the same. [offline]
+ * outlive the evidence; `residency` is asked about mapped memory alone.  Without intervals
+ * live_bytes, live_objects and growth are points; the verdict is the same. [offline]
  */
 void th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_horizon *horizon, enum th_heap heap, const uint32_t *samples,
-	size_t count, bool with_intervals);
+	const struct th_horizon *horizon, const struct th_residency *residency,
+	enum th_heap heap, const uint32_t *samples, size_t count, bool with_intervals);
 
 /* Takes back a verdict of leak: it is the VM's own memory. */
 void th_evidence_set_internal(struct th_evidence *evidence);

@@ -59,6 +59,25 @@ explain_leak(const struct th_evidence *evidence)
 	return text;
 }
 
+static char *
+explain_resident(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_trend *trend = &evidence->trend;
+
+	return th_format_new(
+		"what is in memory of it grew by %s/s from second %.3g to %.3g and "
+		"still does, at %" PRIu32
+		" accounts in a row (by chance with p = %.2g), and %s of "
+		"that was given back",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		seconds_between(horizon->origin, horizon->warm),
+		seconds_between(horizon->origin, horizon->horizon), trend->points,
+		trend->probability,
+		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text
+				: "nothing");
+}
+
 /* How long a recording would have to be for growth at this rate to be significant. */
 static char *
 explain_few(const struct th_evidence *evidence)
@@ -171,6 +190,8 @@ th_evidence_explain(const struct th_evidence *evidence)
 	switch (evidence->reason) {
 	case TH_REASON_GROWS:
 		return explain_leak(evidence);
+	case TH_REASON_RESIDENT:
+		return explain_resident(evidence);
 	case TH_REASON_OWNERS_GONE:
 		return th_format_new(
 			"the Java objects that own these blocks were collected and the "

@@ -41,7 +41,8 @@ struct work {
 	struct th_leaks *leaks;
 	struct order orders[TH_HEAPS];
 	struct th_evidence *evidence; /* by place */
-	struct th_map group_ids;      /* heap, creator or place, verdict */
+	struct th_residency residency;
+	struct th_map group_ids; /* heap, creator or place, verdict */
 	TH_ARRAY(struct group, groups);
 	TH_ARRAY(uint32_t, gathered); /* samples */
 };
@@ -105,8 +106,8 @@ look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t cou
 	bool with_intervals, struct th_evidence *ret)
 {
 	gather(work, heap, places, count);
-	th_evidence_init(ret, work->leaks->profile, &work->leaks->horizons[heap], heap,
-		work->gathered, work->gathered_count, with_intervals);
+	th_evidence_init(ret, work->leaks->profile, &work->leaks->horizons[heap],
+		&work->residency, heap, work->gathered, work->gathered_count, with_intervals);
 }
 
 /* Groups */
@@ -424,6 +425,7 @@ work_deinit(struct work *work)
 	}
 	for (size_t i = 0; i < work->groups_count; i++)
 		free(work->groups[i].places);
+	th_residency_deinit(&work->residency);
 	th_map_deinit(&work->group_ids);
 	free(work->groups);
 	free(work->gathered);
@@ -446,6 +448,8 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 		order_init(&work.orders[heap], leaks, (enum th_heap)heap);
 		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
 	}
+	th_residency_init(
+		&work.residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
 	judge_places(&work);
 	judge_unclear(&work);
 	for (size_t i = 0; i < work.groups_count; i++) {

@@ -5,14 +5,26 @@
 
 #include "report/allocate.h"
 
+/* A mapping of which a part is gone comes in pieces. */
+static uint64_t
+merge(uint64_t word, uint64_t more)
+{
+	uint64_t flags = (word | more) & ~TH_TOUCHED_BYTES;
+
+	return (((word & TH_TOUCHED_BYTES) + (more & TH_TOUCHED_BYTES)) & TH_TOUCHED_BYTES) |
+	       flags;
+}
+
 static void
 add(struct th_touched *touched, uint64_t sample, uint64_t word)
 {
 	bool added;
+	uint32_t index = th_map_intern(&touched->ids, sample / 8, &added);
 
-	th_map_intern(&touched->ids, sample / 8, &added);
 	if (added)
 		th_array_append(touched, words, word);
+	else
+		touched->words[index] = merge(touched->words[index], word);
 }
 
 void

@@ -81,9 +81,13 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *pla
 static void
 print_figures(FILE *file, const struct th_evidence *evidence)
 {
-	fprintf(file, "%s (%s) live",
+	fprintf(file, "%s (%s) %s",
 		th_format_number(evidence->live_bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&evidence->live_bytes, TH_UNIT_BYTES).text);
+		th_format_interval(&evidence->live_bytes, TH_UNIT_BYTES).text,
+		evidence->is_resident ? "in memory of " : "live");
+	if (evidence->is_resident)
+		fprintf(file, "%s mapped",
+			th_format_number(evidence->live, TH_UNIT_BYTES).text);
 	if (!evidence->alive)
 		return;
 	fprintf(file, ", median age %s", th_format_seconds(evidence->median_age).text);

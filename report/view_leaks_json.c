@@ -63,6 +63,10 @@ set_evidence(json_t *json, const struct th_evidence *evidence)
 		"collections_survived", (json_int_t)evidence->collections, "still_growing",
 		evidence->is_growing, "why", why);
 
+	if (evidence->heap == TH_HEAP_MAPPED) {
+		json_object_set_new(json, "mapped_bytes", json_real(evidence->live));
+		json_object_set_new(json, "is_resident", json_boolean(evidence->is_resident));
+	}
 	json_object_update(json, figures);
 	json_decref(figures);
 	free(why);

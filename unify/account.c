@@ -33,6 +33,8 @@
 #define PIECES_MAX 8192u
 /* Blocks in one TOUCHED: 8 KiB of the log. */
 #define TOUCHED_MAX 512u
+/* Parts of mappings that an account tells of: 64 KiB of the log. */
+#define MAPPED_MAX 4096u
 /* Mapped files that have less in memory share a row: 60 libraries of a VM would fill a screen. */
 #define FILE_ROW_LEAST (256u << 10)
 /*
@@ -50,8 +52,21 @@
 #define FIRST_NS (2 * (uint64_t)TH_NS_PER_S)
 /* The log grows with the logarithm of the time: 50 accounts for each 2.7-fold. */
 #define SPACING_SHARE 50
-/* One part in so many of the time may go into accounts. */
+/* One part in so many of the time may go into accounts, */
 #define COST_SPACING 500
+/*
+ * and so much besides, once: processor time of 25 accounts of a gigabyte.  Recordings of
+ * some seconds could not tell growth that goes on from growth that ended otherwise.
+ */
+#define CREDIT_NS ((int64_t)TH_NS_PER_S / 2)
+/* A process that grows steadily has four accounts in the later half of any recording. */
+#define GROWTH_SPACING_SHARE 8
+/* Even then no more than one part in so many of the time. */
+#define BURST_SPACING 25
+/* The resident set is looked at as often, 16 times while the recording grows 2.7-fold, */
+#define LOOK_SHARE 16
+/* but not more often than this, nor less often than once a second. */
+#define LOOK_LEAST_NS (TH_NS_PER_S / 10)
 /* The VM ends, and right after it the process: one account is enough. */
 #define FRESH_NS (TH_NS_PER_S / 2)
 /* Growth that calls for one on the agent thread: 5 % and 16 MiB above all accounts so far. */
@@ -95,10 +110,13 @@ static struct {
 	uint64_t start;        /* when the recording began */
 	uint64_t next_look;    /* atomic: at the resident set */
 	uint64_t next_regular; /* not before, under `busy` like all below */
-	uint64_t next_growth;
-	uint64_t highest;  /* resident bytes of all accounts so far */
-	uint32_t number;   /* accounts so far */
-	uint64_t last_end; /* when one was taken because something ends; 0 = never */
+	uint64_t next_growth;  /* on the agent thread */
+	uint64_t next_host;    /* the same on a thread of the application */
+	int64_t credit;        /* processor time that accounts may take, nanoseconds */
+	uint64_t credit_time;  /* when that was so */
+	uint64_t highest;      /* resident bytes of all accounts so far */
+	uint32_t number;       /* accounts so far */
+	uint64_t last_end;     /* when one was taken because something ends; 0 = never */
 	bool has_owners;
 	pid_t agent;           /* thread id of the agent thread; 0 = none */
 	const char *allocator; /* its name, NULL if it is libc's */
@@ -144,7 +162,8 @@ static void
 claim_exact(struct tables *tables, uintptr_t start, uintptr_t end,
 	enum th_memory_category category, const char *name)
 {
-	const struct th_claim claim = {start, end, name, category, 0};
+	const struct th_claim claim = {
+		.start = start, .end = end, .name = name, .category = category};
 
 	th_account_claim(&tables->claims, TH_CLAIM_EXACT, &claim);
 }
@@ -262,7 +281,11 @@ static void
 claim_around(struct tables *tables, const struct th_address_space_entry *entry)
 {
 	const struct th_claim claim = {
-		entry->start, entry->end, account.allocator, TH_MEMORY_MALLOC, 0};
+		.start = entry->start,
+		.end = entry->end,
+		.name = account.allocator,
+		.category = TH_MEMORY_MALLOC,
+	};
 
 	th_account_claim(&tables->claims, TH_CLAIM_OWNER, &claim);
 }
@@ -319,6 +342,15 @@ is_in_heap(const struct tables *tables, uintptr_t address)
 }
 
 static void
+add_touched(struct tables *tables, uint64_t sample, uint64_t word)
+{
+	tables->touched[2 * tables->touched_count] = sample;
+	tables->touched[2 * tables->touched_count + 1] = word;
+	if (++tables->touched_count == TOUCHED_MAX)
+		write_touched(tables);
+}
+
+static void
 touch_block(uintptr_t address, uint64_t sample, void *data)
 {
 	struct tables *tables = data;
@@ -328,11 +360,47 @@ touch_block(uintptr_t address, uint64_t sample, void *data)
 		return;
 	struct th_page_use use = th_page_map_use(
 		&tables->pages, address, address + alloc->size);
-	tables->touched[2 * tables->touched_count] = sample;
-	tables->touched[2 * tables->touched_count + 1] =
-		use.resident | (is_in_heap(tables, address) ? 0 : TH_TOUCHED_OWN_MAPPING);
-	if (++tables->touched_count == TOUCHED_MAX)
-		write_touched(tables);
+	add_touched(tables, sample,
+		use.resident | (is_in_heap(tables, address) ? 0 : TH_TOUCHED_OWN_MAPPING));
+}
+
+/* Sizes by the power of two below them; 0 by itself. */
+static unsigned
+size_class(uint64_t bytes)
+{
+	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+}
+
+/* The smallest class of which all claims, and all larger ones, come to MAPPED_MAX or less. */
+static unsigned
+least_class(const struct th_claims *claims)
+{
+	uint32_t counts[65] = {0};
+	uint32_t sum = 0;
+	unsigned least = 65;
+
+	for (uint32_t i = 0; i < claims->count; i++)
+		if (claims->items[i].is_measured)
+			counts[size_class(claims->items[i].resident)]++;
+	while (least > 0 && sum + counts[least - 1] <= MAPPED_MAX)
+		sum += counts[--least];
+	return least;
+}
+
+/* What of sampled mappings is in memory, as add_to_row() found it. */
+static void
+log_mapped(struct tables *tables)
+{
+	const struct th_claims *claims = &tables->claims.owners;
+	unsigned least = least_class(claims);
+
+	for (uint32_t i = 0; i < claims->count; i++) {
+		const struct th_claim *claim = &claims->items[i];
+
+		if (claim->is_measured && size_class(claim->resident) >= least)
+			add_touched(tables, claim->sample, claim->resident);
+	}
+	write_touched(tables);
 }
 
 static void
@@ -405,6 +473,19 @@ name_stack(const char *name, char *ret, size_t capacity)
 			ret[length++] = '#';
 	}
 	ret[length] = '\0';
+}
+
+/* Adds what of a claim is in memory; it may have pieces in several mappings. */
+static void
+add_to_claim(struct th_claims *claims, const struct piece *piece)
+{
+	struct th_claim *claim;
+
+	if (!piece->claim || !piece->claim->sample)
+		return;
+	claim = &claims->items[piece->claim - claims->items];
+	claim->resident += piece->use.resident;
+	claim->is_measured = true;
 }
 
 static void
@@ -524,8 +605,10 @@ add_mapping(struct tables *tables, const struct th_address_space_entry *entry)
 		tables->pieces[0].use = (struct th_page_use){entry->resident, entry->swapped};
 	else
 		share_out(tables, entry, count);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		add_to_row(tables, entry, &tables->pieces[i]);
+		add_to_claim(&tables->claims.owners, &tables->pieces[i]);
+	}
 }
 
 static void
@@ -636,6 +719,8 @@ static void
 claim_mapped(struct tables *tables)
 {
 	struct th_range range = {.end = 0};
+	/* Nothing is in memory of the first, and what is of the others is the file's. */
+	const uint32_t untold = TH_MAPPED_RESERVED | TH_MAPPED_FILE | TH_MAPPED_SHARED;
 
 	while (th_mapping_next(range.end, &range)) {
 		const struct th_event_mapped_alloc *alloc = th_log_get(
@@ -649,6 +734,7 @@ claim_mapped(struct tables *tables)
 			.name = is_heap ? account.allocator : owner,
 			.category = is_heap ? TH_MEMORY_MALLOC : TH_MEMORY_MAPPED,
 			.stack = alloc ? alloc->stack : 0,
+			.sample = range.flags & untold ? 0 : range.sample,
 		};
 
 		if (range.owner)
@@ -731,8 +817,10 @@ fill(struct tables *tables, struct th_event_account *event)
 	event->mappings = tables->space.count;
 	event->account = ++account.number;
 	log_rows(&tables->rows);
-	if (has_pages)
+	if (has_pages) {
+		log_mapped(tables);
 		log_touched(tables);
+	}
 	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
 	log_group(tables->text);
@@ -742,16 +830,34 @@ fill(struct tables *tables, struct th_event_account *event)
 				event->account, account.agent == (pid_t)syscall(SYS_gettid));
 }
 
+/* Pays for an account; how long it takes until there is credit for another. */
+static uint64_t
+pause_after(uint64_t now, uint64_t cost)
+{
+	uint64_t pause = cost * BURST_SPACING;
+	uint64_t debt;
+
+	account.credit += (int64_t)((now - account.credit_time) / COST_SPACING);
+	account.credit_time = now;
+	if (account.credit > CREDIT_NS)
+		account.credit = CREDIT_NS;
+	account.credit -= (int64_t)cost;
+	debt = account.credit < 0 ? (uint64_t)-account.credit * COST_SPACING : 0;
+	return debt > pause ? debt : pause;
+}
+
 /* When the next one may be taken, by what this one cost. */
 static void
 plan_next(uint64_t now, const struct th_event_account *event)
 {
-	uint64_t pause = event->cost * COST_SPACING;
+	uint64_t pause = pause_after(now, event->cost);
+	uint64_t growth_spacing = (now - account.start) / GROWTH_SPACING_SHARE;
 	uint64_t spacing = (now - account.start) / SPACING_SHARE;
 
 	if (spacing < FIRST_NS)
 		spacing = FIRST_NS;
-	account.next_growth = now + pause;
+	account.next_growth = now + (pause > growth_spacing ? pause : growth_spacing);
+	account.next_host = now + event->cost * COST_SPACING;
 	account.next_regular = now + (pause > spacing ? pause : spacing);
 	if (event->resident > account.highest)
 		account.highest = event->resident;
@@ -768,6 +874,7 @@ take(struct tables *tables, enum th_account_reason reason)
 	if (!th_address_space_read(&tables->space)) {
 		account.next_regular = UINT64_MAX;
 		account.next_growth = UINT64_MAX;
+		account.next_host = UINT64_MAX;
 		return;
 	}
 	fill(tables, event);
@@ -795,12 +902,23 @@ take_if_due(uint64_t now, uint64_t resident, bool agent)
 	uint64_t bytes = agent ? GROWTH_BYTES : HOST_GROWTH_BYTES;
 	struct tables *tables = account.tables;
 
-	if (now >= account.next_growth && resident > account.highest + bytes &&
+	if (now >= (agent ? account.next_growth : account.next_host) &&
+		resident > account.highest + bytes &&
 		resident > account.highest + account.highest / share &&
 		(agent || !is_on_signal_stack()))
 		take(tables, TH_ACCOUNT_GROWTH);
 	else if (agent && now >= account.next_regular)
 		take(tables, TH_ACCOUNT_REGULAR);
+}
+
+static uint64_t
+look_spacing(uint64_t now)
+{
+	uint64_t spacing = (now - account.start) / LOOK_SHARE;
+
+	if (spacing < LOOK_LEAST_NS)
+		return LOOK_LEAST_NS;
+	return spacing < TH_NS_PER_S ? spacing : TH_NS_PER_S;
 }
 
 void
@@ -815,7 +933,7 @@ th_account_poll(uint64_t now, bool agent)
 	if (now >= account.next_look) {
 		uint64_t resident = log_resident(now);
 
-		th_store_relaxed(&account.next_look, now + TH_NS_PER_S);
+		th_store_relaxed(&account.next_look, now + look_spacing(now));
 		take_if_due(now, resident, agent);
 	}
 	th_unlock(&account.busy);
@@ -861,6 +979,8 @@ th_account_start(bool has_owners)
 	account.start = now;
 	account.has_owners = has_owners;
 	account.next_look = now;
+	account.credit = CREDIT_NS;
+	account.credit_time = now;
 	account.next_regular = now + FIRST_NS;
 	th_control_on_flush(take_as_asked);
 	th_store_release(&account.tables, tables);

@@ -16,7 +16,10 @@ struct th_claim {
 	uintptr_t end;
 	const char *name; /* stays the claimer's for as long as the claims are in use */
 	enum th_memory_category category;
-	uint32_t stack; /* id of the stack that mapped it; 0 = not known */
+	uint32_t stack;    /* id of the stack that mapped it; 0 = not known */
+	uint64_t sample;   /* that stands for it; 0 = none */
+	uint64_t resident; /* bytes, if they were found out */
+	bool is_measured;  /* they were */
 };
 
 struct th_claims {

@@ -421,7 +421,7 @@ enum th_content_type {
 	F(U32, COUNT, mappings, "Mappings")                                                    \
 	F(U32, STACK, stack, "Stack that mapped it; 0 = not known")                            \
 	F(TEXT, NONE, name, "Name")
-/* Native samples that were alive and stand in no TOUCHED of an account were not looked at. */
+/* Native and mapped samples that were alive and stand in no TOUCHED of an account were not looked at. */
 #define TH_FIELDS_TOUCHED(F)                                                                   \
 	F(U32, COUNT, account, "Account")                                                      \
 	F(U64_ARRAY, NONE, blocks, "In turn: sample, resident bytes and flags: TH_TOUCHED_...")

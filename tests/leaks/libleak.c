@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "leaks_Native.h"
 
@@ -62,4 +63,79 @@ Java_leaks_Native_deleteReference(JNIEnv *env, jclass class, jlong reference)
 {
 	(void)class;
 	(*env)->DeleteGlobalRef(env, (jobject)(uintptr_t)reference);
+}
+
+/*
+ * An allocator of its own, past malloc: chunks are mapped, each twice the last, and cut into
+ * pieces of one size; a piece that comes back is handed out again.  No chunk is ever unmapped.
+ */
+#define PIECE_BYTES ((size_t)64 << 10)
+#define FIRST_CHUNK_BYTES ((size_t)1 << 20)
+
+struct piece {
+	struct piece *next;
+};
+
+/* Of the one thread that calls. */
+static struct {
+	struct piece *free;
+	char *next; /* of the last chunk */
+	char *end;
+	size_t chunk_bytes;
+} arena;
+
+static __attribute__((noinline)) int
+add_chunk(void)
+{
+	size_t bytes = arena.chunk_bytes ? 2 * arena.chunk_bytes : FIRST_CHUNK_BYTES;
+	char *chunk = mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (chunk == MAP_FAILED)
+		return -1;
+	/* Whole pages of 2 MiB would be in memory before they are handed out. */
+	madvise(chunk, bytes, MADV_NOHUGEPAGE);
+	arena.next = chunk;
+	arena.end = chunk + bytes;
+	arena.chunk_bytes = bytes;
+	return 0;
+}
+
+static struct piece *
+take_piece(void)
+{
+	struct piece *piece = arena.free;
+
+	if (piece) {
+		arena.free = piece->next;
+		return piece;
+	}
+	if (arena.next == arena.end && add_chunk())
+		return NULL;
+	piece = (struct piece *)arena.next;
+	arena.next += PIECE_BYTES;
+	return piece;
+}
+
+JNIEXPORT jlong JNICALL
+Java_leaks_Native_takePiece(JNIEnv *env, jclass class)
+{
+	struct piece *piece = take_piece();
+
+	(void)env;
+	(void)class;
+	if (piece)
+		memset(piece, 1, PIECE_BYTES);
+	return (jlong)(uintptr_t)piece;
+}
+
+JNIEXPORT void JNICALL
+Java_leaks_Native_givePiece(JNIEnv *env, jclass class, jlong address)
+{
+	struct piece *piece = (struct piece *)(uintptr_t)address;
+
+	(void)env;
+	(void)class;
+	piece->next = arena.free;
+	arena.free = piece;
 }

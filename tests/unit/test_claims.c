@@ -87,9 +87,13 @@ test_claims_that_overlap(void **state)
 			uintptr_t start = draw(&seed) % SPACE;
 
 			/* Equal claims cannot be told apart. */
-			wanted[i] = (struct th_claim){start,
-				start + 1 + draw(&seed) % 40 * CLAIMS + i, "", TH_MEMORY_OWN,
-				i + 1};
+			wanted[i] = (struct th_claim){
+				.start = start,
+				.end = start + 1 + draw(&seed) % 40 * CLAIMS + i,
+				.name = "",
+				.category = TH_MEMORY_OWN,
+				.stack = i + 1,
+			};
 			th_claims_add(&claims, &wanted[i]);
 		}
 		th_claims_sort(&claims);
@@ -102,8 +106,8 @@ test_no_claims_and_too_many(void **state)
 {
 	struct th_claim item;
 	struct th_claims claims = {.items = &item, .capacity = 1};
-	const struct th_claim claim = {10, 20, "", TH_MEMORY_OWN, 0};
-	const struct th_claim empty = {20, 20, "", TH_MEMORY_OWN, 0};
+	const struct th_claim claim = {.start = 10, .end = 20, .category = TH_MEMORY_OWN};
+	const struct th_claim empty = {.start = 20, .end = 20, .category = TH_MEMORY_OWN};
 	uintptr_t next;
 
 	(void)state;

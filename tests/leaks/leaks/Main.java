@@ -24,6 +24,7 @@ public final class Main {
 			new Corpus.Entry("deflaters", "leaks.Deflaters", "leak clean", SMALL),
 			new Corpus.Entry("direct-buffers", "leaks.DirectBuffers", "leak clean", SMALL),
 			new Corpus.Entry("arena", "leaks.Arena", "clean", SMALL),
+			new Corpus.Entry("mapped-arena", "leaks.MappedArena", "leak clean", SMALL),
 			new Corpus.Entry("sqlite-statements", "leaks.SqliteStatements", "leak clean", SMALL),
 			new Corpus.Entry("sqlite-connections", "leaks.SqliteConnections", "leak clean", SMALL),
 			new Corpus.Entry("cache", "leaks.Cache", "leak clean", TIGHT),

@@ -15,6 +15,11 @@ final class Native {
 
 	static native void free(long address);
 
+	/** 64 KB from an arena that maps its chunks, all of it written to; its address. */
+	static native long takePiece();
+
+	static native void givePiece(long address);
+
 	/** The length of a string, found in a copy that is given back or is not. */
 	static native long length(String text, boolean release);
 
