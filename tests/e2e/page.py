@@ -506,7 +506,7 @@ UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 def case_speedscope(browser, page, report):
     """PAGE is the page of speedscope; it reads our file and sums up as our report does."""
     exported = pathlib.Path(LOG)
-    name = json.loads(exported.read_text(encoding="utf-8"))["name"]
+    content = json.loads(exported.read_text(encoding="utf-8"))
     script = exported.with_suffix(".js")
     script.write_text(
         "speedscope.loadFileFromBase64(%s, %s)"
@@ -514,10 +514,11 @@ def case_speedscope(browser, page, report):
         encoding="ascii",
     )
     browser.open(page, "#localProfilePath=" + str(script))
-    title = "return document.title.startsWith(%s);" % json.dumps(name)
+    title = "return document.title.startsWith(%s);" % json.dumps(content["name"])
     wait_for(browser, title, "profile of that name")
-    heading = "return document.body.innerText.includes('Java heap: allocated bytes (1/10)');"
-    wait_for(browser, heading, "first of ten profiles")
+    heading = "return document.body.innerText.includes('Java heap: allocated bytes (1/%d)');" % (
+        len(content["profiles"]))
+    wait_for(browser, heading, "first of all profiles")
     browser.keys("3")  # the table of functions: total, self, name
     lines = wait_for(
         browser,
