@@ -14,7 +14,7 @@ public final class Main {
 	private static final List<Corpus.Entry> TABLE = List.of(
 			entry("rocksdb-iterators", "RocksIterators", "leak clean", SMALL),
 			entry("rocksdb-options", "RocksOptions", "leak clean", SMALL),
-			entry("zstd-streams", "ZstdStreams", "leak clean", SMALL),
+			new Corpus.Entry("zstd-streams", "leaks.ZstdStreams", "leak clean", SMALL),
 			entry("sqlite-statements", "SqliteStatements", "leak clean", SMALL),
 			entry("duckdb-results", "DuckResults", "leak clean", SMALL),
 			entry("netty-buffers", "NettyBuffers", "leak clean", OPEN),
