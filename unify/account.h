@@ -9,10 +9,11 @@
  * sampled block or mapping that is alive, how much of it is resident; the report turns both into
  * the table that people read.
  *
- * The resident set as a whole is looked at once a second, in the first 16 more often.  A full account makes the kernel walk
- * the page tables of the process; it is taken at the end, when somebody asks, when the process
- * has grown, and now and then, so seldom that it takes no more than one part in 500 of the time
- * and, once, 0.5 s of processor time beyond, which short recordings use up.
+ * The resident set as a whole is looked at once a second, in the first 16 more often.  A full
+ * account makes the kernel walk the page tables of the process; it is taken at the end, when
+ * somebody asks, when the process has grown, and now and then, so seldom that it takes no more
+ * than one part in 500 of the time and, once, 0.5 s of processor time beyond, which short
+ * recordings use up (account_plan.h).
  * Where an agent thread runs, it does all this.  Without one, a thread that takes a sample looks
  * at the resident set, and takes an account only when the process has grown by a lot.
  */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an account writes to the log, in this order: rows, what of sampled mappings and blocks is
+ * resident, the control group; account.c ends it with ACCOUNT.
+ */
+#ifndef TH_UNIFY_ACCOUNT_LOG_H
+#define TH_UNIFY_ACCOUNT_LOG_H
+
+#include <stdint.h>
+
+#include "unify/cgroup.h"
+
+struct th_account_tables;
+
+void th_account_log_rows(const struct th_account_tables *tables); /* [in-malloc] */
+
+/* TOUCHED of sampled mappings and blocks, while tables->pages is open. [in-malloc] */
+void th_account_log_pages(struct th_account_tables *tables);
+
+void th_account_log_group(
+	struct th_account_tables *tables, const struct th_cgroup *group); /* [in-malloc] */
+
+/* Resident bytes of the process, by /proc/self/statm. [in-malloc] */
+uint64_t th_account_resident(void);
+
+/* Writes a RESIDENT and returns its bytes. [in-malloc] */
+uint64_t th_account_log_resident(uint64_t now, const struct th_cgroup *group);
+
+#endif
