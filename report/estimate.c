@@ -48,6 +48,22 @@ th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interva
 	th_estimator_add_part(estimator, (double)size, size, interval, keep, factor);
 }
 
+/*
+ * 1 - exp(-ratio) and exp(-ratio), each with all its digits: the small one of the two is computed,
+ * and the other follows from it.
+ */
+static void
+hit_of(double ratio, double *hit_ret, double *passed_ret)
+{
+	if (ratio < 0.5) {
+		*hit_ret = -expm1(-ratio);
+		*passed_ret = 1 - *hit_ret;
+	} else {
+		*passed_ret = exp(-ratio);
+		*hit_ret = 1 - *passed_ret;
+	}
+}
+
 void
 th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor)
@@ -56,8 +72,10 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 	/* A block of no bytes cannot be sampled, unless all are; one that was counts as 1. */
 	double ratio = interval == 0 ? INFINITY : fmax(bytes, 1) / (double)interval;
 	double kept = keep > 0 && keep < 1 ? keep : 1;
-	double probability = kept * -expm1(-ratio);
-	double miss = (1 - kept) + kept * exp(-ratio);
+	double hit, passed;
+	hit_of(ratio, &hit, &passed);
+	double probability = kept * hit;
+	double miss = (1 - kept) + kept * passed;
 
 	estimator->samples++;
 	if (miss > 0)

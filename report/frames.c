@@ -24,6 +24,12 @@ struct starts {
 	bool is_known; /* it was asked for */
 };
 
+/* What the frames in one Java method have in common. */
+struct known_method {
+	uint32_t function; /* plus one; 0 = not looked up */
+	uint32_t file;
+};
+
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
@@ -39,6 +45,8 @@ struct th_frames {
 	struct th_map place_ids; /* file << 33 | is inlined << 32 | line */
 	struct th_map frame_ids; /* function << 32 | place */
 	TH_ARRAY(struct th_frame, frames);
+	TH_ARRAY(uint8_t, kinds);               /* enum th_function_kind, by frame */
+	TH_ARRAY(struct known_method, methods); /* by method index, as far as they were met */
 
 	struct th_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
@@ -92,8 +100,10 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 
 	frame.kind = frames->functions[frame.function].kind;
 
-	if (added)
+	if (added) {
 		th_array_append(frames, frames, frame);
+		th_array_append(frames, kinds, (uint8_t)frame.kind);
+	}
 	return number;
 }
 
@@ -335,6 +345,25 @@ find_line(const struct th_method_info *method, uint32_t bci)
 	return (uint32_t)best;
 }
 
+/* A method has many frames, and its name is put together once. */
+static const struct known_method *
+know_method(struct th_frames *frames, uint32_t index)
+{
+	const struct th_method_info *method = &frames->recording->methods[index];
+
+	while (frames->methods_count <= index)
+		th_array_append(frames, methods, (struct known_method){0});
+	struct known_method *known = &frames->methods[index];
+	if (!known->function) {
+		char *name = th_java_method_name(method->class_signature, method->name);
+
+		known->function = intern_function(frames, name, "", TH_KIND_JAVA) + 1;
+		known->file = th_strings_intern_text(&frames->strings, method->source_file);
+		free(name);
+	}
+	return known;
+}
+
 static void
 add_java_frame(struct th_frames *frames, uint64_t word)
 {
@@ -345,13 +374,11 @@ add_java_frame(struct th_frames *frames, uint64_t word)
 		frame.function = intern_function(
 			frames, "[unknown Java method]", "", TH_KIND_JAVA);
 	} else {
-		const struct th_method_info *method = &frames->recording->methods[index];
-		char *name = th_java_method_name(method->class_signature, method->name);
+		const struct known_method *known = know_method(frames, index);
 
-		frame.function = intern_function(frames, name, "", TH_KIND_JAVA);
-		frame.file = th_strings_intern_text(&frames->strings, method->source_file);
-		frame.line = find_line(method, th_frame_bci(word));
-		free(name);
+		frame.function = known->function - 1;
+		frame.file = known->file;
+		frame.line = find_line(&frames->recording->methods[index], th_frame_bci(word));
 	}
 	uint32_t number = intern_frame(frames, frame);
 	th_array_append(frames, word_frames, number);
@@ -396,6 +423,12 @@ th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frame
 
 	*frames_ret = &frames->word_frames[span.start];
 	return span.count;
+}
+
+void
+th_frames_expect(const struct th_frames *frames, uint64_t word)
+{
+	th_map_expect(&frames->word_ids, word);
 }
 
 /* Traits */
@@ -458,6 +491,8 @@ th_frames_destroy(struct th_frames *frames)
 	th_map_deinit(&frames->word_ids);
 	free(frames->functions);
 	free(frames->frames);
+	free(frames->kinds);
+	free(frames->methods);
 	free(frames->words);
 	free(frames->word_frames);
 	free(frames);
@@ -467,6 +502,12 @@ const struct th_frame *
 th_frames_get(const struct th_frames *frames, uint32_t frame)
 {
 	return &frames->frames[frame];
+}
+
+enum th_function_kind
+th_frames_kind(const struct th_frames *frames, uint32_t frame)
+{
+	return (enum th_function_kind)frames->kinds[frame];
 }
 
 const struct th_function *

@@ -51,6 +51,9 @@ void th_frames_destroy(struct th_frames *frames);
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
 
+/* Has what is known of a word fetched, for who will soon expand it. [offline] */
+void th_frames_expect(const struct th_frames *frames, uint64_t word);
+
 /* The number of a frame in a function that is not in the log. [offline] */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind);
@@ -62,6 +65,8 @@ uint32_t th_frames_special_function(struct th_frames *frames, const char *name,
 /* By number; pointers are valid until something is added. [offline] */
 const struct th_frame *th_frames_get(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function(const struct th_frames *frames, uint32_t function);
+/* The kind of a frame's function: asked of every frame of every stack, so it stands apart. [offline] */
+enum th_function_kind th_frames_kind(const struct th_frames *frames, uint32_t frame);
 /* The function that a frame is in. [offline] */
 const struct th_function *th_frames_function_of(const struct th_frames *frames, uint32_t frame);
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);

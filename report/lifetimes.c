@@ -366,14 +366,15 @@ th_lifetimes_is_temporary(
 
 /* The peak */
 
-/* Something that changes what is alive. */
+/* Something that changes what is alive, by so much. */
 struct change {
 	uint64_t time;
-	double bytes; /* more, or less if negative; 0: the level of the Java table */
+	double bytes;
 };
 
 struct changes {
-	TH_ARRAY(struct change, items);
+	TH_ARRAY(struct change, births);
+	TH_ARRAY(struct change, ends);
 };
 
 static double
@@ -405,23 +406,32 @@ add_changes(struct changes *changes, const struct th_lifetimes *lifetimes,
 			continue;
 		double weight = weight_of(lifetimes, calibration, heap, i, moment);
 		struct change begins = {birth > from ? birth : from, weight};
-		struct change ends = {end, -weight};
-		th_array_append(changes, items, begins);
+		struct change ends = {end, weight};
+		th_array_append(changes, births, begins);
 		if (end <= moment->time)
-			th_array_append(changes, items, ends);
+			th_array_append(changes, ends, ends);
 	}
 }
 
-/* What ends at a time is gone before what begins then. */
 static int
 compare_changes(const void *a, const void *b)
 {
 	const struct change *left = a;
 	const struct change *right = b;
 
-	if (left->time != right->time)
-		return left->time < right->time ? -1 : 1;
-	return (left->bytes > right->bytes) - (left->bytes < right->bytes);
+	return (left->time > right->time) - (left->time < right->time);
+}
+
+/* Samples stand nearly in order as it is, and many logs have them quite so. */
+static void
+sort_changes(struct change *changes, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (changes[i].time < changes[i - 1].time) {
+			qsort(changes, count, sizeof(*changes), compare_changes);
+			return;
+		}
+	}
 }
 
 struct peak {
@@ -429,18 +439,26 @@ struct peak {
 	double bytes;
 };
 
+/* What ends at a time is gone before what begins then. */
 static void
 look_for_peak(struct peak *peak, struct changes *changes)
 {
 	double bytes = 0;
+	size_t ended = 0;
 
-	if (changes->items_count)
-		qsort(changes->items, changes->items_count, sizeof(*changes->items),
-			compare_changes);
-	for (size_t i = 0; i < changes->items_count; i++) {
-		bytes += changes->items[i].bytes;
+	sort_changes(changes->births, changes->births_count);
+	sort_changes(changes->ends, changes->ends_count);
+	for (size_t i = 0; i < changes->births_count; i++) {
+		const struct change *birth = &changes->births[i];
+
+		for (; ended < changes->ends_count; ended++) {
+			if (changes->ends[ended].time > birth->time)
+				break;
+			bytes -= changes->ends[ended].bytes;
+		}
+		bytes += birth->bytes;
 		if (bytes > peak->bytes)
-			*peak = (struct peak){changes->items[i].time, bytes};
+			*peak = (struct peak){birth->time, bytes};
 	}
 }
 
@@ -458,7 +476,8 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 				(enum th_heap)heap, from, &moment);
 	}
 	look_for_peak(peak, &changes);
-	free(changes.items);
+	free(changes.births);
+	free(changes.ends);
 }
 
 struct th_moment

@@ -10,11 +10,19 @@
 
 #define FIRST_SLOTS 64
 
+/* Where the search for a word begins. */
+static size_t
+first_slot(const struct th_map *map, uint64_t word)
+{
+	uint64_t hash = word * 0x9e3779b97f4a7c15u;
+
+	return (hash ^ hash >> 32) & (map->slot_count - 1);
+}
+
 static struct th_map_slot *
 slot_of(const struct th_map *map, uint64_t word)
 {
-	uint64_t hash = word * 0x9e3779b97f4a7c15u;
-	size_t slot = (hash ^ hash >> 32) & (map->slot_count - 1);
+	size_t slot = first_slot(map, word);
 
 	while (map->slots[slot].number && map->slots[slot].word != word)
 		slot = (slot + 1) & (map->slot_count - 1);
@@ -56,6 +64,13 @@ th_map_intern(struct th_map *map, uint64_t word, bool *added_ret)
 	if (*added_ret)
 		*slot = (struct th_map_slot){word, ++map->count};
 	return slot->number - 1;
+}
+
+void
+th_map_expect(const struct th_map *map, uint64_t word)
+{
+	if (map->slot_count)
+		__builtin_prefetch(&map->slots[first_slot(map, word)]);
 }
 
 void

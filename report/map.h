@@ -30,6 +30,9 @@ uint32_t th_map_find(const struct th_map *map, uint64_t word);
 /* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. [offline] */
 uint32_t th_map_intern(struct th_map *map, uint64_t word, bool *added_ret);
 
+/* Has the slot of `word` fetched, for who will soon look it up. [offline] */
+void th_map_expect(const struct th_map *map, uint64_t word);
+
 /* Forgets everything. [offline] */
 void th_map_deinit(struct th_map *map);
 

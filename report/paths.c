@@ -10,6 +10,9 @@
 #include "report/allocate.h"
 #include "report/map.h"
 
+/* Frame words that are fetched while others are looked up. */
+#define AHEAD 8
+
 struct path {
 	size_t start; /* in `path_frames` */
 	uint32_t count;
@@ -43,7 +46,7 @@ name_of(const struct th_paths *paths, uint32_t frame)
 static bool
 is_kind(const struct th_paths *paths, uint32_t frame, enum th_function_kind kind)
 {
-	return th_frames_get(paths->frames, frame)->kind == kind;
+	return th_frames_kind(paths->frames, frame) == kind;
 }
 
 /* A name of the C library without the prefixes of its internal aliases. */
@@ -205,8 +208,13 @@ push_special(struct th_paths *paths, const char *name)
 static void
 push_words(struct th_paths *paths, const struct th_words *words)
 {
+	for (uint32_t i = 0; i < words->count && i < AHEAD; i++)
+		th_frames_expect(paths->frames, words->words[i]);
 	for (uint32_t i = 0; i < words->count; i++) {
 		const uint32_t *frames;
+
+		if (i + AHEAD < words->count)
+			th_frames_expect(paths->frames, words->words[i + AHEAD]);
 		uint32_t count = th_frames_expand(paths->frames, words->words[i], &frames);
 
 		for (uint32_t k = 0; k < count; k++)

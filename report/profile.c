@@ -2,7 +2,8 @@
 /*
  * A sample finds its row in two steps: its own numbers (thread, class, stack) lead to a row that
  * was worked out when they were first seen, and only then are names looked up, patterns matched
- * and rows that read the same put together.
+ * and rows that read the same put together.  When all samples of a heap have their rows, they are
+ * added to them.
  */
 #include "report/profile.h"
 
@@ -17,6 +18,13 @@
 #include "report/progress.h"
 #include "report/mapped_names.h"
 #include "report/touched.h"
+
+/*
+ * Samples lead to places all over the memory: what those ahead need is fetched while one is
+ * added, which takes about as long.
+ */
+#define AHEAD 8
+#define CACHE_LINE 64
 
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
@@ -197,13 +205,27 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 }
 
 static uint32_t
-row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
+actor_of(struct builder *builder, const struct th_sample *sample)
 {
 	bool added;
-	uint32_t actor = th_map_intern(
+
+	return th_map_intern(
 		&builder->actor_ids, (uint64_t)sample->thread << 32 | sample->class, &added);
-	uint32_t raw = th_map_intern(
-		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
+}
+
+/* What the sample's numbers lead to: see raw_ids. */
+static uint64_t
+raw_id(uint32_t actor, const struct th_sample *sample)
+{
+	return (uint64_t)actor << 32 | sample->stack;
+}
+
+static uint32_t
+row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
+	const struct th_sample *sample)
+{
+	bool added;
+	uint32_t raw = th_map_intern(&builder->raw_ids, raw_id(actor, sample), &added);
 
 	if (added) {
 		uint32_t row = find_row(builder, heap, sample);
@@ -211,6 +233,16 @@ row_of(struct builder *builder, enum th_heap heap, const struct th_sample *sampl
 		th_array_append(builder, raw_rows, row);
 	}
 	return builder->raw_rows[raw];
+}
+
+/* Has the first sums of a row fetched: the others are near, and not of every sample. */
+static void
+expect_row(const struct th_row *row)
+{
+	const char *sums = (const char *)row->sums;
+
+	for (size_t at = 0; at < 2 * sizeof(row->sums[0]); at += CACHE_LINE)
+		__builtin_prefetch(sums + at, 1);
 }
 
 /* Adds a sample (by index) to sums by measure. */
@@ -241,26 +273,51 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 			calibration->factors[sample->thread]);
 }
 
+/* The actors of all samples in the window, which the rows take the place of. */
+static void
+find_actors(struct builder *builder, const struct th_samples *samples, uint32_t *actors)
+{
+	for (size_t i = 0; i < samples->items_count; i++)
+		actors[i] = th_window_holds(&builder->profile->window, samples->items[i].time)
+				    ? actor_of(builder, &samples->items[i])
+				    : TH_NO_ROW;
+}
+
+static void
+find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
+{
+	const struct th_samples *samples = &builder->profile->recording->samples[heap];
+
+	find_actors(builder, samples, rows);
+	for (size_t i = 0; i < samples->items_count; i++) {
+		th_progress_often("summing up", i, samples->items_count);
+		if (i + AHEAD < samples->items_count)
+			th_map_expect(&builder->raw_ids,
+				raw_id(rows[i + AHEAD], &samples->items[i + AHEAD]));
+		if (rows[i] != TH_NO_ROW)
+			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
+	}
+	th_progress_clear();
+}
+
 static void
 add_heap(struct builder *builder, enum th_heap heap)
 {
 	struct th_profile *profile = builder->profile;
 	const struct th_samples *samples = &profile->recording->samples[heap];
+	uint32_t *rows = profile->sample_rows[heap];
 
+	find_rows(builder, heap, rows);
 	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct th_sample *sample = &samples->items[i];
-		uint32_t row = TH_NO_ROW;
-
-		th_progress_often("summing up", i, samples->items_count);
-		if (th_window_holds(&profile->window, sample->time)) {
-			row = row_of(builder, heap, sample);
+		if (i + AHEAD < samples->items_count && rows[i + AHEAD] != TH_NO_ROW)
+			expect_row(&profile->rows[rows[i + AHEAD]]);
+		if (rows[i] != TH_NO_ROW)
 			add_sample(profile, heap, i, &builder->touched,
-				row == TH_NO_ROW ? profile->left_out[heap]
-						 : profile->rows[row].sums);
-		}
-		profile->sample_rows[heap][i] = row;
+				profile->rows[rows[i]].sums);
+		else if (th_window_holds(&profile->window, samples->items[i].time))
+			add_sample(
+				profile, heap, i, &builder->touched, profile->left_out[heap]);
 	}
-	th_progress_clear();
 }
 
 /* The numbers of the other heap's samples mean other rows. */
