@@ -96,7 +96,8 @@ account_of(const struct work *work, size_t thread)
 static void
 learn_from_samples(struct work *work)
 {
-	const struct th_samples *samples = &work->recording->samples[work->heap];
+	const struct th_samples *samples = th_recording_allocations(
+		work->recording, work->heap);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
@@ -168,7 +169,7 @@ estimated_bytes(const struct work *work, const struct knowledge *knowledge)
 
 	th_estimator_init(&last, work->interval);
 	add_last_sample(work, knowledge, &last);
-	return bytes_before(knowledge) + last.bytes.seen + last.bytes.unseen;
+	return bytes_before(knowledge) + th_sums_point(&last.bytes);
 }
 
 /* The total */
@@ -444,8 +445,8 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 		calibration->whole = sum_window(calibration, recording, heap, window);
 		calibration->total_error = (work.total.high - work.total.low) / 2 /
 					   work.total.estimate;
-		calibration->unplaced = work.total.estimate - calibration->whole.bytes.seen -
-					calibration->whole.bytes.unseen;
+		calibration->unplaced = work.total.estimate -
+					th_sums_point(&calibration->whole.bytes);
 	}
 	calibration->window_samples = sampled.samples;
 	calibration->objects = estimate_objects(calibration, &calibration->whole);
@@ -526,10 +527,9 @@ widen(const struct th_calibration *calibration, const struct th_estimate *estima
 static double
 share_of(const struct th_calibration *calibration, const struct th_estimator *part)
 {
-	const struct th_sums *whole = &calibration->whole.bytes;
-	double all = whole->seen + whole->unseen;
+	double all = th_sums_point(&calibration->whole.bytes);
 
-	return all > 0 ? fmin((part->bytes.seen + part->bytes.unseen) / all, 1) : 0;
+	return all > 0 ? fmin(th_sums_point(&part->bytes) / all, 1) : 0;
 }
 
 /* No part of a total that was counted is larger than the total. */

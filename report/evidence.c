@@ -84,7 +84,7 @@ struct look {
 static double
 bytes_in(const struct th_estimator *sum)
 {
-	return sum->bytes.seen + sum->bytes.unseen;
+	return th_sums_point(&sum->bytes);
 }
 
 /* Whether a block was old and alive at a time. */
@@ -252,7 +252,7 @@ per_second(struct th_estimate estimate, double seconds)
 static double
 objects_of(const struct th_estimator *sum)
 {
-	return sum->objects.seen + sum->objects.unseen;
+	return th_sums_point(&sum->objects);
 }
 
 static int

@@ -304,7 +304,7 @@ is_notable(const struct work *work, const struct th_finding *finding)
 	const struct th_evidence *evidence = &finding->evidence;
 	const struct th_profile *profile = work->leaks->profile;
 	const struct th_estimator *sums = profile->selected[evidence->heap];
-	double live = sums[TH_MEASURE_LIVE].bytes.seen + sums[TH_MEASURE_LIVE].bytes.unseen;
+	double live = th_sums_point(&sums[TH_MEASURE_LIVE].bytes);
 
 	if (evidence->verdict == TH_VERDICT_LEAK)
 		return true;

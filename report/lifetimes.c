@@ -18,75 +18,61 @@
 
 /* Ends */
 
-/* Samples stand in the order of the log, so their records ascend. */
-static size_t
-find_sample(const struct th_samples *samples, uint32_t record)
-{
-	size_t low = 0;
-	size_t high = samples->items_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (samples->items[middle].record < record)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < samples->items_count && samples->items[low].record == record ? low
-										  : SIZE_MAX;
-}
-
-static void
-set_ends(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *infos,
-	size_t count)
-{
-	const struct th_samples *samples = &lifetimes->recording->samples[heap];
-
-	for (size_t i = 0; i < count; i++) {
-		size_t index = find_sample(samples, infos[i].record);
-
-		if (index != SIZE_MAX && infos[i].time < lifetimes->ends[heap][index])
-			lifetimes->ends[heap][index] = infos[i].time;
-	}
-}
-
-/* Of mapped parts; each has one. */
-static void
-copy_ends(struct th_lifetimes *lifetimes)
-{
-	const struct th_recording *recording = lifetimes->recording;
-	size_t count = recording->samples[TH_HEAP_MAPPED].items_count;
-
-	if (count)
-		memcpy(lifetimes->ends[TH_HEAP_MAPPED], recording->part_ends,
-			count * sizeof(uint64_t));
-}
-
 /* The native bit says the same of mapped samples. */
 static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
 
-static void
-forget_untracked(struct th_lifetimes *lifetimes, enum th_heap heap)
+bool
+th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample)
 {
-	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+	return heap == TH_HEAP_JAVA || sample->flags & TH_NATIVE_TRACKED;
+}
 
-	for (size_t i = 0; i < samples->items_count; i++) {
-		if (!(samples->items[i].flags & TH_NATIVE_TRACKED))
-			lifetimes->ends[heap][i] = TH_END_UNKNOWN;
+/* What is known before any event of an end. */
+static uint64_t
+first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
+{
+	if (!th_lifetimes_is_tracked(heap, &recording->samples[heap].items[index]))
+		return TH_END_UNKNOWN;
+	/* Mapped parts have their ends already. */
+	return heap == TH_HEAP_MAPPED ? recording->part_ends[index] : TH_END_NEVER;
+}
+
+void
+th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	size_t *count = &lifetimes->ends_count[heap];
+
+	for (; *count < recording->samples[heap].items_count; (*count)++) {
+		lifetimes->ends[heap] = th_array_grow(lifetimes->ends[heap], *count,
+			&lifetimes->ends_capacity[heap], sizeof(uint64_t));
+		lifetimes->ends[heap][*count] = first_end(recording, heap, *count);
 	}
 }
 
-/* Blocks and objects that nobody followed. */
+size_t
+th_lifetimes_end(
+	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+	size_t index = th_samples_find(samples, info->record);
+
+	if (index == SIZE_MAX || lifetimes->ends[heap][index] != TH_END_NEVER)
+		return SIZE_MAX;
+	/* It cannot end before it began, whatever the threads' clocks say. */
+	uint64_t birth = samples->items[index].time;
+	lifetimes->ends[heap][index] = info->time > birth ? info->time : birth;
+	return index;
+}
+
+/* Objects that were followed and are not any more. */
 static void
-forget_ends(struct th_lifetimes *lifetimes)
+forget_lost(struct th_lifetimes *lifetimes)
 {
 	const struct th_recording *recording = lifetimes->recording;
 
-	forget_untracked(lifetimes, TH_HEAP_NATIVE);
-	forget_untracked(lifetimes, TH_HEAP_MAPPED);
 	for (size_t i = 0; i < recording->losses_count; i++) {
-		size_t index = find_sample(
+		size_t index = th_samples_find(
 			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record);
 
 		if (index != SIZE_MAX)
@@ -94,18 +80,18 @@ forget_ends(struct th_lifetimes *lifetimes)
 	}
 }
 
-/* An event cannot end a block before it began, whatever the threads' clocks say. */
 static void
-order_ends(struct th_lifetimes *lifetimes, enum th_heap heap)
+find_ends(struct th_lifetimes *lifetimes)
 {
-	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+	const struct th_recording *recording = lifetimes->recording;
 
-	for (size_t i = 0; i < samples->items_count; i++) {
-		uint64_t *end = &lifetimes->ends[heap][i];
-
-		if (*end != TH_END_UNKNOWN && *end < samples->items[i].time)
-			*end = samples->items[i].time;
-	}
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_lifetimes_extend(lifetimes, (enum th_heap)heap);
+	for (size_t i = 0; i < recording->frees_count; i++)
+		th_lifetimes_end(lifetimes, TH_HEAP_NATIVE, &recording->frees[i]);
+	for (size_t i = 0; i < recording->deaths_count; i++)
+		th_lifetimes_end(lifetimes, TH_HEAP_JAVA, &recording->deaths[i]);
+	forget_lost(lifetimes);
 }
 
 static void
@@ -125,8 +111,8 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 			th_recording_sample_interval(recording, sample), (double)sample->keep,
 			1);
 	}
-	double known = sums[1].bytes.seen + sums[1].bytes.unseen;
-	double unknown = sums[0].bytes.seen + sums[0].bytes.unseen;
+	double known = th_sums_point(&sums[1].bytes);
+	double unknown = th_sums_point(&sums[0].bytes);
 	lifetimes->unknown[heap] = sums[0].samples;
 	lifetimes->known_part[heap] = known > 0 ? known / (known + unknown) : 1;
 }
@@ -242,20 +228,9 @@ void
 th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording)
 {
 	*lifetimes = (struct th_lifetimes){.recording = recording};
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		size_t count = recording->samples[heap].items_count;
-
-		lifetimes->ends[heap] = th_allocate(count, sizeof(uint64_t));
-		memset(lifetimes->ends[heap], 0xff, count * sizeof(uint64_t)); /* never */
-	}
-	set_ends(lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count);
-	set_ends(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count);
-	copy_ends(lifetimes);
-	forget_ends(lifetimes);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		order_ends(lifetimes, (enum th_heap)heap);
+	find_ends(lifetimes);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		find_known_part(lifetimes, (enum th_heap)heap);
-	}
 	find_judgements(lifetimes);
 }
 
@@ -386,7 +361,7 @@ weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *cal
 	th_lifetimes_add(lifetimes, calibration,
 		&lifetimes->recording->samples[heap].items[index],
 		th_lifetimes_keep(lifetimes, heap, moment), &sum);
-	return sum.bytes.seen + sum.bytes.unseen;
+	return th_sums_point(&sum.bytes);
 }
 
 /* What happens to one heap while the Java table has one level: in (from, moment->time]. */

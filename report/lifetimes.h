@@ -41,7 +41,9 @@ struct th_moment {
 
 struct th_lifetimes {
 	const struct th_recording *recording;
-	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
+	uint64_t *ends[TH_HEAPS]; /* by index of the sample */
+	size_t ends_count[TH_HEAPS];
+	size_t ends_capacity[TH_HEAPS];
 	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
 	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
@@ -50,6 +52,21 @@ struct th_lifetimes {
 /* The recording must outlive the lifetimes. [offline] */
 void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
 void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
+
+/*
+ * For a recording that grows: samples of a heap that are new begin without an end. [offline]
+ */
+void th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap);
+
+/*
+ * A native block was freed or a Java object found dead.  The index of its sample; SIZE_MAX where
+ * there is none, or its end was known or never will be. [offline]
+ */
+size_t th_lifetimes_end(
+	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info);
+
+/* Whether the library would have written the end of a sample, losses aside. [offline] */
+bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
 
 /* The state of affairs at a time, CLOCK_MONOTONIC nanoseconds. [offline] */
 struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);

@@ -2,6 +2,7 @@
 #include "report/mapped_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/allocate.h"
 #include "report/recording_events.h"
@@ -12,8 +13,9 @@
 struct splitter {
 	struct th_recording *recording;
 	struct th_samples parts;
-	size_t next_end; /* of `mapped_ends`, which are sorted by sample and time */
-	TH_ARRAY(uint64_t, ends);
+	struct th_mapped_end_info *sorted; /* the recording's ends by sample and time */
+	size_t next;
+	TH_ARRAY(uint64_t, ends); /* of the parts */
 };
 
 static int
@@ -29,15 +31,28 @@ compare_ends(const void *a, const void *b)
 
 /* The interval at which a part is as probable as the whole. */
 static uint32_t
-interval_of_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes)
+interval_of_piece(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
 {
-	uint64_t interval = th_recording_sample_interval(splitter->recording, whole);
+	uint64_t interval = th_recording_sample_interval(recording, whole);
 	double scaled = (double)interval * (double)bytes / (double)whole->size;
 
 	if (!interval || whole->size / interval >= CERTAIN_INTERVALS)
-		return th_recording_intern_interval(splitter->recording, 0);
+		return th_recording_intern_interval(recording, 0);
 	return th_recording_intern_interval(
-		splitter->recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
+		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
+}
+
+struct th_sample
+th_mapped_parts_piece(
+	struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
+{
+	struct th_sample piece = *whole;
+
+	if (bytes == whole->size)
+		return piece;
+	piece.size = bytes;
+	piece.interval = interval_of_piece(recording, whole, bytes) & 0x7fffff;
+	return piece;
 }
 
 /* Parts come by time: the longest lasting one is the last. */
@@ -45,13 +60,8 @@ static void
 add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
 	bool is_last)
 {
-	struct th_sample part = *whole;
-	uint32_t interval = whole->interval;
+	struct th_sample part = th_mapped_parts_piece(splitter->recording, whole, bytes);
 
-	if (bytes < whole->size)
-		interval = interval_of_part(splitter, whole, bytes);
-	part.size = bytes;
-	part.interval = interval & 0x7fffff;
 	part.is_part = !is_last;
 	th_array_append(&splitter->parts, items, part);
 	th_array_append(splitter, ends, end);
@@ -60,12 +70,10 @@ add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t byte
 static void
 split(struct splitter *splitter, const struct th_sample *whole)
 {
-	const struct th_recording *recording = splitter->recording;
 	uint64_t left = whole->size;
 
-	for (; splitter->next_end < recording->mapped_ends_count; splitter->next_end++) {
-		const struct th_mapped_end_info *end =
-			&recording->mapped_ends[splitter->next_end];
+	for (; splitter->next < splitter->recording->mapped_ends_count; splitter->next++) {
+		const struct th_mapped_end_info *end = &splitter->sorted[splitter->next];
 		uint64_t bytes = end->bytes < left ? end->bytes : left;
 
 		if (end->record > whole->record)
@@ -83,16 +91,22 @@ split(struct splitter *splitter, const struct th_sample *whole)
 void
 th_mapped_parts_split(struct th_recording *recording)
 {
-	struct splitter splitter = {.recording = recording};
+	size_t count = recording->mapped_ends_count;
+	struct splitter splitter = {
+		.recording = recording,
+		.sorted = th_allocate(count, sizeof(*splitter.sorted)),
+	};
 	struct th_samples *samples = &recording->samples[TH_HEAP_MAPPED];
 
-	if (recording->mapped_ends_count)
-		qsort(recording->mapped_ends, recording->mapped_ends_count,
-			sizeof(*recording->mapped_ends), compare_ends);
+	if (count)
+		memcpy(splitter.sorted, recording->mapped_ends,
+			count * sizeof(*splitter.sorted));
+	qsort(splitter.sorted, count, sizeof(*splitter.sorted), compare_ends);
 	for (size_t i = 0; i < recording->mappings.items_count; i++)
 		split(&splitter, &recording->mappings.items[i]);
 	free(samples->items);
 	free(recording->part_ends);
 	*samples = splitter.parts;
 	recording->part_ends = splitter.ends;
+	free(splitter.sorted);
 }

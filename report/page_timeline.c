@@ -47,7 +47,7 @@ print_cells(FILE *file, const struct th_cells *cells)
 					       columns[c].offset);
 
 			th_page_print_number(file, i,
-				columns[c].part ? sums->variance : sums->seen + sums->unseen);
+				columns[c].part ? sums->variance : th_sums_point(sums));
 		}
 	}
 	fputs("]}", file);
@@ -111,7 +111,7 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 			continue;
 		th_lifetimes_add(
 			lifetimes, &profile->heaps[heap], &samples->items[i], keep, &sum);
-		double bytes = sum.bytes.seen + sum.bytes.unseen;
+		double bytes = th_sums_point(&sum.bytes);
 		changes[slice_of(recording, samples->items[i].time, slice) + 1] += bytes;
 		if (end <= recording->end)
 			changes[slice_of(recording, end, slice) + 1] -= bytes;

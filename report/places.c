@@ -299,8 +299,7 @@ place_of(struct th_places *places, const struct th_row *row)
 		.path = row->path,
 		.thread = row->thread,
 		.is_internal = row->is_internal,
-		.live = row->sums[TH_MEASURE_LIVE].bytes.seen +
-			row->sums[TH_MEASURE_LIVE].bytes.unseen,
+		.live = th_sums_point(&row->sums[TH_MEASURE_LIVE].bytes),
 	};
 
 	if (profile->options->group_by && !profile->is_whole) {

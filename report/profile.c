@@ -557,8 +557,8 @@ double
 th_profile_point(const struct th_profile *profile, const struct th_estimator *sum)
 {
 	if (th_value_counts_objects(profile->options->value))
-		return sum->objects.seen + sum->objects.unseen;
-	return sum->bytes.seen + sum->bytes.unseen;
+		return th_sums_point(&sum->objects);
+	return th_sums_point(&sum->bytes);
 }
 
 const struct th_estimator *

@@ -121,8 +121,6 @@ th_recording_update(struct th_recording *recording)
 	while (th_reader_next_here(&recording->cursor, &record) ||
 		pass_hole(recording, &record))
 		add_record(recording, &record);
-	if (recording->records != records)
-		th_mapped_parts_split(recording);
 	return recording->records != records;
 }
 
@@ -226,6 +224,25 @@ th_recording_setting(const struct th_recording *recording, const char *name)
 	return (struct th_text){NULL, 0};
 }
 
+/* Samples stand in the order of the log, so their records ascend. */
+size_t
+th_samples_find(const struct th_samples *samples, uint32_t record)
+{
+	size_t low = 0;
+	size_t high = samples->items_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (samples->items[middle].record < record)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < samples->items_count && samples->items[low].record == record ? low
+										  : SIZE_MAX;
+}
+
 uint64_t
 th_recording_interval(const struct th_recording *recording)
 {
@@ -235,8 +252,7 @@ th_recording_interval(const struct th_recording *recording)
 uint64_t
 th_recording_gap(const struct th_recording *recording, enum th_heap heap)
 {
-	size_t count = heap == TH_HEAP_MAPPED ? recording->mappings.items_count
-					      : recording->samples[heap].items_count;
+	size_t count = th_recording_allocations(recording, heap)->items_count;
 
 	if (!count)
 		return th_recording_interval(recording);

@@ -271,12 +271,12 @@ struct th_recording {
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_map interval_ids;
 	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
-	struct th_samples samples[TH_HEAPS];
+	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
 	TH_ARRAY(struct th_reservation_info, reservations);
-	TH_ARRAY(struct th_mapped_end_info, mapped_ends);
+	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
 	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
 	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
 	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
@@ -314,7 +314,8 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
 /*
  * As th_recording_load, for a log that is being written: th_recording_update() adds what was
  * written since, and returns whether there was anything.  A record that is not finished yet is
- * waited for until the next update. [offline]
+ * waited for until the next update.  Mapped samples are not split: th_mapped_parts_split().
+ * [offline]
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
@@ -344,6 +345,19 @@ uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap hea
 /* The time of the last mark of that name; false: there is none. [offline] */
 bool th_recording_find_mark(
 	const struct th_recording *recording, const char *name, uint64_t *time_ret);
+
+/* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. [offline] */
+static inline const struct th_samples *
+th_recording_allocations(const struct th_recording *recording, enum th_heap heap)
+{
+	return heap == TH_HEAP_MAPPED ? &recording->mappings : &recording->samples[heap];
+}
+
+/*
+ * The index of the sample with this record, SIZE_MAX without: the first of several mapped parts.
+ * [offline]
+ */
+size_t th_samples_find(const struct th_samples *samples, uint32_t record);
 
 /* Bytes between samples when this sample was drawn. [offline] */
 static inline uint64_t

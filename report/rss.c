@@ -179,8 +179,7 @@ th_rss_rows(const struct th_rss *rss, enum th_account_kind kind, size_t *rows, s
 
 		if (account->row_kinds[i] == kind && sum->samples &&
 			rss->profile->rows[i].heap == TH_HEAP_NATIVE)
-			found[count++] = (struct weighed){
-				i, sum->bytes.seen + sum->bytes.unseen};
+			found[count++] = (struct weighed){i, th_sums_point(&sum->bytes)};
 	}
 	qsort(found, count, sizeof(*found), by_bytes);
 	for (size_t i = 0; i < count && i < capacity; i++)

@@ -277,10 +277,10 @@ round_values(struct pprof *pprof, const struct th_row *row, int64_t *values)
 	const struct th_estimator *alloc = &row->sums[TH_MEASURE_ALLOC];
 	const struct th_estimator *live = &row->sums[TH_MEASURE_LIVE];
 	const double exact[VALUES] = {
-		[ALLOC_OBJECTS] = alloc->objects.seen + alloc->objects.unseen,
-		[ALLOC_SPACE] = alloc->bytes.seen + alloc->bytes.unseen,
-		[INUSE_OBJECTS] = live->objects.seen + live->objects.unseen,
-		[INUSE_SPACE] = live->bytes.seen + live->bytes.unseen,
+		[ALLOC_OBJECTS] = th_sums_point(&alloc->objects),
+		[ALLOC_SPACE] = th_sums_point(&alloc->bytes),
+		[INUSE_OBJECTS] = th_sums_point(&live->objects),
+		[INUSE_SPACE] = th_sums_point(&live->bytes),
 	};
 
 	for (int i = 0; i < VALUES; i++) {

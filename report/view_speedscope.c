@@ -101,10 +101,8 @@ static double
 point(const struct th_row *row, enum th_view_value value)
 {
 	const struct th_estimator *sum = &row->sums[th_value_measure(value)];
-	const struct th_sums *sums = th_value_counts_objects(value) ? &sum->objects
-								    : &sum->bytes;
 
-	return sums->seen + sums->unseen;
+	return th_sums_point(th_value_counts_objects(value) ? &sum->objects : &sum->bytes);
 }
 
 static void

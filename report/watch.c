@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "report/allocate.h"
+#include "report/mapped_parts.h"
 #include "report/running.h"
 #include "report/watch_work.h"
 
@@ -23,14 +24,6 @@ clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int64_t
-second_of(const struct th_watch *watch, uint64_t time)
-{
-	uint64_t start = watch->recording->start;
-
-	return time > start ? (int64_t)((time - start) / 1000000000u) : 0;
 }
 
 /* Clears the columns of histories that come around again. */
@@ -54,112 +47,12 @@ advance(struct th_watch *watch, int64_t second)
 		return;
 	for (size_t i = 0; i < watch->sites_count; i++)
 		clear_columns(&watch->sites[i].history, watch->second + 1, second + 1);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		clear_columns(&watch->heaps[heap].history, watch->second + 1, second + 1);
 	watch->second = second;
 }
 
-/* The slot of a time; NULL when it is longer ago than histories go back. */
-static float *
-slot_of(const struct th_watch *watch, float *slots, uint64_t time)
-{
-	int64_t second = second_of(watch, time);
-
-	if (second <= watch->second - TH_WATCH_SECONDS)
-		return NULL;
-	if (second > watch->second)
-		second = watch->second;
-	return &slots[second % TH_WATCH_SECONDS];
-}
-
-static void
-add_to_history(const struct th_watch *watch, float *slots, uint64_t time, double value)
-{
-	float *slot = slot_of(watch, slots, time);
-
-	if (slot)
-		*slot += (float)value;
-}
-
-/* Sums */
-
-struct th_estimator
-th_watch_alone(const struct th_watch *watch, enum th_heap heap, size_t index, bool of_ends)
-{
-	const struct th_calibration *calibration = &watch->calibrations[heap];
-	const struct th_sample *sample = &watch->recording->samples[heap].items[index];
-	struct th_estimator alone = th_calibration_empty(calibration);
-
-	if (of_ends)
-		th_lifetimes_add(&watch->lifetimes, calibration, sample,
-			th_lifetimes_keep(&watch->lifetimes, heap, &watch->moment), &alone);
-	else
-		th_calibration_add(calibration, watch->recording, sample, &alone);
-	return alone;
-}
-
-bool
-th_watch_is_followed(const struct th_watch *watch, enum th_heap heap, size_t index)
-{
-	const struct th_sample *sample = &watch->recording->samples[heap].items[index];
-
-	if (watch->work->placed[heap].ends[index] == TH_END_UNKNOWN)
-		return false;
-	return heap != TH_HEAP_JAVA ||
-	       th_live_keeps((uint64_t)sample->record * 8, watch->moment.level);
-}
-
-static double
-bytes_of(const struct th_estimator *sum)
-{
-	return sum->bytes.seen + sum->bytes.unseen;
-}
-
-static void
-add_allocation(const struct th_watch *watch, struct th_watch_site *site,
-	const struct th_estimator *alone, uint64_t time)
-{
-	th_estimator_merge(&site->allocated, alone);
-	add_to_history(watch, site->history.allocated, time, bytes_of(alone));
-}
-
-static void
-add_birth(const struct th_watch *watch, struct th_watch_site *site,
-	const struct th_estimator *alone, uint64_t time)
-{
-	th_estimator_merge(&site->live, alone);
-	add_to_history(watch, site->history.change, time, bytes_of(alone));
-}
-
-static void
-add_death(const struct th_watch *watch, struct th_watch_site *site,
-	const struct th_estimator *alone, uint64_t time)
-{
-	th_estimator_subtract(&site->live, alone);
-	add_to_history(watch, site->history.change, time, -bytes_of(alone));
-}
-
-/* Adds a placed sample to its site and its heap, as far as its life is known. */
-static void
-add_sample(struct th_watch *watch, enum th_heap heap, size_t index)
-{
-	const struct th_watch_placed *placed = &watch->work->placed[heap];
-	uint64_t time = watch->recording->samples[heap].items[index].time;
-	uint64_t end = placed->ends[index];
-	struct th_watch_site *both[] = {
-		&watch->sites[placed->sites[index]], &watch->heaps[heap]};
-	struct th_estimator allocated = th_watch_alone(watch, heap, index, false);
-	struct th_estimator live = th_watch_alone(watch, heap, index, true);
-
-	for (int i = 0; i < 2; i++) {
-		add_allocation(watch, both[i], &allocated, time);
-		if (!th_watch_is_followed(watch, heap, index))
-			continue;
-		add_birth(watch, both[i], &live, time);
-		if (end != TH_END_NEVER)
-			add_death(watch, both[i], &live, end);
-	}
-}
+/* Placing */
 
 /* Samples that had no place yet; false: names are missing, the rest waits. */
 static bool
@@ -167,7 +60,7 @@ place_next(struct th_watch *watch, enum th_heap heap)
 {
 	struct th_watch_placed *placed = &watch->work->placed[heap];
 	const struct th_sample *sample =
-		&watch->recording->samples[heap].items[placed->sites_count];
+		&th_recording_allocations(watch->recording, heap)->items[placed->sites_count];
 	uint32_t site = th_watch_site_of(watch, heap, sample);
 
 	if (site == TH_WATCH_NO_SITE)
@@ -179,72 +72,7 @@ place_next(struct th_watch *watch, enum th_heap heap)
 static size_t
 count_samples(const struct th_watch *watch, enum th_heap heap)
 {
-	return watch->recording->samples[heap].items_count;
-}
-
-/* Ends */
-
-static void
-extend_ends(struct th_watch *watch, enum th_heap heap)
-{
-	const struct th_samples *samples = &watch->recording->samples[heap];
-	struct th_watch_placed *placed = &watch->work->placed[heap];
-
-	while (placed->ends_count < samples->items_count) {
-		const struct th_sample *sample = &samples->items[placed->ends_count];
-		bool is_unknown = heap == TH_HEAP_NATIVE &&
-				  !(sample->flags & TH_NATIVE_TRACKED);
-		uint64_t end = is_unknown ? TH_END_UNKNOWN : TH_END_NEVER;
-
-		th_array_append(placed, ends, end);
-	}
-}
-
-/* The index of the sample with this record; SIZE_MAX without. */
-static size_t
-find_sample(const struct th_samples *samples, uint32_t record)
-{
-	size_t low = 0;
-	size_t high = samples->items_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (samples->items[middle].record < record)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < samples->items_count && samples->items[low].record == record ? low
-										  : SIZE_MAX;
-}
-
-static void
-end_sample(struct th_watch *watch, enum th_heap heap, const struct th_free_info *info)
-{
-	struct th_watch_placed *placed = &watch->work->placed[heap];
-	size_t index = find_sample(&watch->recording->samples[heap], info->record);
-
-	if (index == SIZE_MAX || placed->ends[index] != TH_END_NEVER)
-		return;
-	placed->ends[index] = info->time;
-	if (index >= placed->sites_count || !th_watch_is_followed(watch, heap, index))
-		return;
-	struct th_estimator live = th_watch_alone(watch, heap, index, true);
-	add_death(watch, &watch->sites[placed->sites[index]], &live, info->time);
-	add_death(watch, &watch->heaps[heap], &live, info->time);
-}
-
-static void
-add_ends(struct th_watch *watch)
-{
-	const struct th_recording *recording = watch->recording;
-	struct th_watch_work *work = watch->work;
-
-	for (; work->frees_seen < recording->frees_count; work->frees_seen++)
-		end_sample(watch, TH_HEAP_NATIVE, &recording->frees[work->frees_seen]);
-	for (; work->deaths_seen < recording->deaths_count; work->deaths_seen++)
-		end_sample(watch, TH_HEAP_JAVA, &recording->deaths[work->deaths_seen]);
+	return th_recording_allocations(watch->recording, heap)->items_count;
 }
 
 /* Summing up anew */
@@ -261,8 +89,9 @@ find_traits(struct th_watch *watch)
 
 	while (work->traits_count < watch->recording->threads_count)
 		th_array_append(work, traits, 0);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
-		const struct th_samples *samples = &watch->recording->samples[heap];
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_samples *samples = th_recording_allocations(
+			watch->recording, (enum th_heap)heap);
 
 		for (size_t i = work->placed[heap].sites_count; i < samples->items_count; i++) {
 			const struct th_sample *sample = &samples->items[i];
@@ -285,7 +114,7 @@ forget_places(struct th_watch *watch)
 	th_map_deinit(&work->actor_ids);
 	th_map_deinit(&work->raw_ids);
 	work->raw_sites_count = 0;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		work->placed[heap].sites_count = 0;
 }
 
@@ -297,7 +126,21 @@ empty_site(const struct th_watch *watch, struct th_watch_site *site)
 	site->history = (struct th_watch_history){0};
 }
 
-/* Calibrates the heap and takes over the ends as lifetimes.h knows them. */
+/* Other views sum parts of mappings and count each; here a mapping is one sample. */
+static void
+count_whole_mappings(struct th_watch *watch)
+{
+	const struct th_samples *mappings = &watch->recording->mappings;
+	struct th_calibration *calibration = &watch->calibrations[TH_HEAP_MAPPED];
+
+	calibration->whole = th_calibration_empty(calibration);
+	for (size_t i = 0; i < mappings->items_count; i++)
+		th_calibration_add(calibration, watch->recording, &mappings->items[i],
+			&calibration->whole);
+	calibration->window_samples = mappings->items_count;
+	calibration->bytes.samples = mappings->items_count;
+}
+
 static void
 renew_heap(struct th_watch *watch, enum th_heap heap)
 {
@@ -305,11 +148,9 @@ renew_heap(struct th_watch *watch, enum th_heap heap)
 
 	th_calibration_deinit(&watch->calibrations[heap]);
 	th_calibration_init(&watch->calibrations[heap], watch->recording, heap, &TH_WINDOW_ALL);
-	extend_ends(watch, heap);
-	if (work->placed[heap].ends_count)
-		memcpy(work->placed[heap].ends, watch->lifetimes.ends[heap],
-			work->placed[heap].ends_count * sizeof(uint64_t));
-	work->counted[heap] = work->placed[heap].ends_count;
+	if (heap == TH_HEAP_MAPPED)
+		count_whole_mappings(watch);
+	work->counted[heap] = count_samples(watch, heap);
 	work->renewed[heap] = watch->calibrations[heap].bytes;
 	th_estimator_init(&work->fresh[heap], th_recording_gap(watch->recording, heap));
 	watch->heaps[heap].heap = heap;
@@ -326,30 +167,35 @@ last_moment(const struct th_watch *watch)
 static void
 renew(struct th_watch *watch)
 {
-	const struct th_recording *recording = watch->recording;
+	struct th_recording *recording = watch->recording;
 	struct th_watch_work *work = watch->work;
 
+	th_mapped_parts_split(recording);
 	th_lifetimes_deinit(&watch->lifetimes);
 	th_lifetimes_init(&watch->lifetimes, recording);
 	watch->moment = last_moment(watch);
 	work->frees_seen = recording->frees_count;
 	work->deaths_seen = recording->deaths_count;
+	work->mapped_ends_seen = 0;
+	work->remains_count = 0;
 	work->losses_seen = recording->losses_count;
 	work->levels_seen = recording->levels_count;
 	work->factors_count = recording->threads_count;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		renew_heap(watch, (enum th_heap)heap);
 	for (size_t i = 0; i < watch->sites_count; i++)
 		empty_site(watch, &watch->sites[i]);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	th_watch_extend(watch);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		size_t count = count_samples(watch, (enum th_heap)heap);
 
 		while (work->placed[heap].sites_count < count &&
 			place_next(watch, (enum th_heap)heap))
 			;
 		for (size_t i = 0; i < work->placed[heap].sites_count; i++)
-			add_sample(watch, (enum th_heap)heap, i);
+			th_watch_add(watch, (enum th_heap)heap, i);
 	}
+	th_watch_add_ends(watch);
 }
 
 /* Adding what is new */
@@ -363,7 +209,7 @@ extend_factors(struct th_watch *watch)
 
 	if (count == work->factors_count)
 		return;
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		double *factors = th_allocate(count, sizeof(*factors));
 
 		memcpy(factors, watch->calibrations[heap].factors,
@@ -382,7 +228,7 @@ add_to_total(struct th_watch *watch, enum th_heap heap, size_t index)
 {
 	struct th_calibration *calibration = &watch->calibrations[heap];
 	struct th_estimator *fresh = &watch->work->fresh[heap];
-	struct th_estimator alone = th_watch_alone(watch, heap, index, false);
+	struct th_estimator alone = th_watch_allocation(watch, heap, index);
 
 	th_estimator_merge(fresh, &alone);
 	th_estimator_merge(&calibration->whole, &alone);
@@ -406,17 +252,16 @@ static void
 add_new(struct th_watch *watch)
 {
 	extend_factors(watch);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
-		extend_ends(watch, (enum th_heap)heap);
-	add_ends(watch);
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	th_watch_extend(watch);
+	th_watch_add_ends(watch);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		const struct th_watch_placed *placed = &watch->work->placed[heap];
 		size_t count = count_samples(watch, (enum th_heap)heap);
 
 		while (placed->sites_count < count && place_next(watch, (enum th_heap)heap)) {
 			size_t index = placed->sites_count - 1;
 
-			add_sample(watch, (enum th_heap)heap, index);
+			th_watch_add(watch, (enum th_heap)heap, index);
 			if (index >= watch->work->counted[heap])
 				add_to_total(watch, (enum th_heap)heap, index);
 		}
@@ -477,10 +322,12 @@ read_on(struct th_watch *watch)
 static bool
 is_waiting(const struct th_watch *watch)
 {
-	const struct th_watch_placed *placed = watch->work->placed;
-
-	return placed[TH_HEAP_JAVA].sites_count < count_samples(watch, TH_HEAP_JAVA) ||
-	       placed[TH_HEAP_NATIVE].sites_count < count_samples(watch, TH_HEAP_NATIVE);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (watch->work->placed[heap].sites_count <
+			count_samples(watch, (enum th_heap)heap))
+			return true;
+	}
+	return false;
 }
 
 void
@@ -494,7 +341,7 @@ th_watch_update(struct th_watch *watch)
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool is_new = read_on(watch) || is_waiting(watch);
 	find_now(watch);
-	advance(watch, second_of(watch, watch->now));
+	advance(watch, th_watch_second_of(watch, watch->now));
 	bool has_moved = find_traits(watch);
 	if (has_moved)
 		forget_places(watch);
@@ -547,10 +394,9 @@ th_watch_open(const char *path, const struct th_watch_world *world, struct th_wa
 static void
 deinit_work(struct th_watch_work *work)
 {
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(work->placed[heap].sites);
-		free(work->placed[heap].ends);
-	}
+	free(work->remains);
 	free(work->traits);
 	free(work->raw_sites);
 	th_map_deinit(&work->actor_ids);
@@ -563,7 +409,7 @@ deinit_work(struct th_watch_work *work)
 void
 th_watch_close(struct th_watch *watch)
 {
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_calibration_deinit(&watch->calibrations[heap]);
 	th_lifetimes_deinit(&watch->lifetimes);
 	deinit_work(watch->work);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording under way, kept up to date: where both heaps stand, site by site, now and over the
+ * A recording under way, kept up to date: where every heap stands, site by site, now and over the
  * last minute.  What is new in the log is added to what is known, so that an update costs what
  * happened since the last one, not what happened at all.
  *

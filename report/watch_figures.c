@@ -12,12 +12,6 @@
 /* Seconds over which the rate of allocation is taken. */
 #define RATE_SECONDS 10
 
-static double
-bytes_of(const struct th_estimator *sum)
-{
-	return sum->bytes.seen + sum->bytes.unseen;
-}
-
 struct th_estimate
 th_watch_allocated(
 	const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum)
@@ -31,6 +25,9 @@ th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_e
 	struct th_calibration calibration = th_lifetimes_calibration(
 		&watch->lifetimes, &watch->calibrations[heap], heap, &watch->moment);
 
+	/* A mapping of which a part is left is a sample still: as many are not as much. */
+	if (heap == TH_HEAP_MAPPED && watch->work->mapped_ends_seen)
+		calibration.window_samples = UINT64_MAX;
 	return th_calibration_bytes(&calibration, sum);
 }
 
@@ -38,13 +35,13 @@ double
 th_watch_live_point(const struct th_watch_site *site)
 {
 	/* What was added and taken away again may leave a hair. */
-	return site->live.samples ? fmax(bytes_of(&site->live), 0) : 0;
+	return site->live.samples ? fmax(th_sums_point(&site->live.bytes), 0) : 0;
 }
 
 double
 th_watch_allocated_point(const struct th_watch_site *site)
 {
-	return bytes_of(&site->allocated);
+	return th_sums_point(&site->allocated.bytes);
 }
 
 int
@@ -112,10 +109,12 @@ compare_stacks(const void *a, const void *b)
 {
 	const struct th_watch_stack *left = a;
 	const struct th_watch_stack *right = b;
-	double difference = bytes_of(&right->live) - bytes_of(&left->live);
+	double difference = th_sums_point(&right->live.bytes) -
+			    th_sums_point(&left->live.bytes);
 
 	if (difference == 0)
-		difference = bytes_of(&right->allocated) - bytes_of(&left->allocated);
+		difference = th_sums_point(&right->allocated.bytes) -
+			     th_sums_point(&left->allocated.bytes);
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
 	return (left->path > right->path) - (left->path < right->path);
@@ -148,16 +147,15 @@ th_watch_stacks_init(
 	for (size_t i = 0; i < placed->sites_count; i++) {
 		if (placed->sites[i] != site)
 			continue;
-		uint32_t path = th_paths_resolve(
-			watch->paths, watch->recording->samples[heap].items[i].stack, heap);
+		const struct th_sample *sample =
+			&th_recording_allocations(watch->recording, heap)->items[i];
+		uint32_t path = th_paths_resolve(watch->paths, sample->stack, heap);
 		struct th_watch_stack *stack = find_stack(stacks, &ids, watch, heap, path);
-		struct th_estimator alone = th_watch_alone(watch, heap, i, false);
+		struct th_estimator allocated = th_watch_allocation(watch, heap, i);
+		struct th_estimator live = th_watch_rest(watch, heap, i);
 
-		th_estimator_merge(&stack->allocated, &alone);
-		if (placed->ends[i] != TH_END_NEVER || !th_watch_is_followed(watch, heap, i))
-			continue;
-		alone = th_watch_alone(watch, heap, i, true);
-		th_estimator_merge(&stack->live, &alone);
+		th_estimator_merge(&stack->allocated, &allocated);
+		th_estimator_merge(&stack->live, &live);
 	}
 	th_map_deinit(&ids);
 	if (stacks->items_count)

@@ -10,6 +10,8 @@
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
+#include "unify/heaps.h"
 
 /* Widths of a screen from which more columns are shown. */
 #define WIDE 110
@@ -129,7 +131,8 @@ samples_per_second(const struct th_watch *watch)
 	double count = 0;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		const struct th_samples *samples = &watch->recording->samples[heap];
+		const struct th_samples *samples = th_recording_allocations(
+			watch->recording, (enum th_heap)heap);
 
 		for (size_t i = samples->items_count; i-- && samples->items[i].time >= from;)
 			count++;
@@ -141,10 +144,12 @@ char *
 th_watch_line_sampling(const struct th_watch *watch)
 {
 	const struct th_recording *recording = watch->recording;
-	uint64_t count = recording->samples[TH_HEAP_JAVA].items_count +
-			 recording->samples[TH_HEAP_NATIVE].items_count;
+	uint64_t count = 0;
 	char *name = clean_copy(recording->jvm.name);
 	char *version = clean_copy(recording->jvm.version);
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		count += th_recording_allocations(recording, (enum th_heap)heap)->items_count;
 	char *line = th_format_new("%s, %.0f samples/s, %s so far; %s %s",
 		interval_text(recording).text, samples_per_second(watch),
 		th_format_count(count).text, recording->jvm.is_known ? name : "no Java VM",
@@ -180,6 +185,20 @@ th_watch_line_collections(const struct th_watch *watch)
 		th_format_count(count).text, seconds_text(ago).text, kind);
 	free(kind);
 	return line;
+}
+
+char *
+th_watch_line_mapped(const struct th_watch *watch)
+{
+	const struct th_recording *recording = watch->recording;
+	size_t count = recording->mapped_uses_count;
+
+	if (!count)
+		return th_format_new("%s", "");
+	const struct th_mapped_use_info *use = &recording->mapped_uses[count - 1];
+	return th_format_new("mapped by count: %s accessible, %s of it files; %s reserved",
+		bytes((double)use->accessible).text, bytes((double)use->files).text,
+		bytes((double)use->reserved).text);
 }
 
 char *
@@ -230,7 +249,7 @@ char *
 th_watch_line_total(const struct th_watch *watch, enum th_heap heap, int columns, bool ascii)
 {
 	const struct th_watch_site *all = &watch->heaps[heap];
-	const char *name = heap == TH_HEAP_JAVA ? "Java heap" : "native heap";
+	const char *name = th_heap_title(heap);
 	double curve[TH_WATCH_SECONDS];
 
 	if (!watch->calibrations[heap].is_recorded)
@@ -269,9 +288,11 @@ marked(const struct th_watch_view *view, enum th_watch_order order, char text[16
 static const char *
 heaps_name(unsigned heaps)
 {
-	if (heaps == 1u << TH_HEAP_JAVA)
-		return "Java";
-	return heaps == 1u << TH_HEAP_NATIVE ? "native" : "both heaps";
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (heaps == 1u << heap)
+			return th_heap_adjective((enum th_heap)heap);
+	}
+	return heaps == TH_HEAPS_ALL ? "all heaps" : "both heaps";
 }
 
 char *
@@ -300,6 +321,8 @@ th_watch_line_figures(const struct th_watch *watch, uint32_t number, int columns
 	const struct th_watch_site *site = &watch->sites[number];
 	struct th_estimate live = th_watch_live(watch, site->heap, &site->live);
 	struct th_estimate allocated = th_watch_allocated(watch, site->heap, &site->allocated);
+	static const char letters[TH_HEAPS] = {
+		[TH_HEAP_JAVA] = 'J', [TH_HEAP_NATIVE] = 'N', [TH_HEAP_MAPPED] = 'M'};
 	double curve[TH_WATCH_SECONDS];
 	char interval[64] = "";
 	char per_second[32] = "";
@@ -312,8 +335,8 @@ th_watch_line_figures(const struct th_watch *watch, uint32_t number, int columns
 			rate(th_watch_rate(watch, site), false).text);
 	th_watch_live_curve(watch, site, curve);
 	char *text = curve_text(curve, curve_columns(columns), ascii);
-	char *line = th_format_new("%c %9s %s%11s %10s %s %s ",
-		site->heap == TH_HEAP_JAVA ? 'J' : 'N', bytes(live.estimate).text, interval,
+	char *line = th_format_new("%c %9s %s%11s %10s %s %s ", letters[site->heap],
+		bytes(live.estimate).text, interval,
 		rate(th_watch_growth(watch, site), true).text, bytes(allocated.estimate).text,
 		per_second, text);
 	free(text);

@@ -18,6 +18,9 @@ char *th_watch_line_sampling(const struct th_watch *watch);
 /* Collections and the heap in use. */
 char *th_watch_line_collections(const struct th_watch *watch);
 
+/* What the library counted of mapped memory, no estimate; "" without. */
+char *th_watch_line_mapped(const struct th_watch *watch);
+
 /* What the recording lost; NULL: nothing. */
 char *th_watch_line_losses(const struct th_watch *watch);
 

@@ -17,8 +17,6 @@
 #include "report/watch_view.h"
 
 #define REFRESH_NS 1000000000u
-/* The heaps that are shown. */
-#define HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 
 /* Set by signals that ask the program to end. */
 static volatile sig_atomic_t must_end;
@@ -92,10 +90,8 @@ th_watch_run(const struct th_options *options)
 	struct th_watch_view view;
 	char *path;
 
-	if (!(options->heaps & HEAPS))
-		return th_error_create(
-			TH_ERROR_USAGE, "live: shows the Java heap and the native one");
 	struct th_error *error = th_running_find(options->log, &path);
+
 	if (error)
 		return error;
 	/* A screen that stands still for a server would help nobody. */
@@ -108,7 +104,7 @@ th_watch_run(const struct th_options *options)
 	if (!error) {
 		catch_signals();
 		th_watch_view_init(&view, &watch);
-		view.table.heaps = options->heaps & HEAPS;
+		view.table.heaps = options->heaps;
 		th_watch_table_update(&view.table, &watch);
 		look(&view);
 		th_watch_view_deinit(&view);

@@ -8,6 +8,7 @@
 
 #include "report/allocate.h"
 #include "report/java_names.h"
+#include "report/mapped_names.h"
 #include "report/watch_work.h"
 
 /* Names that are missing for longer will not come: the library's tables are full, say. */
@@ -28,6 +29,15 @@ are_frames_named(const struct th_recording *recording, const struct th_words *fr
 	return true;
 }
 
+/* Whether it is known who reserved the place of a mapped sample, if anybody did. */
+static bool
+is_place_known(const struct th_recording *recording, const struct th_sample *sample)
+{
+	uint32_t place = sample->class >> TH_MAPPED_PLACE_SHIFT;
+
+	return !place || recording->stacks[recording->reservations[place - 1].stack].is_known;
+}
+
 /* Whether everything that the log will say about a sample's place is there, or will not come. */
 static bool
 is_settled(const struct th_watch *watch, enum th_heap heap, const struct th_sample *sample)
@@ -39,13 +49,20 @@ is_settled(const struct th_watch *watch, enum th_heap heap, const struct th_samp
 		return true;
 	if (heap == TH_HEAP_JAVA && !recording->classes[sample->class].is_known)
 		return false;
+	if (heap == TH_HEAP_MAPPED && !is_place_known(recording, sample))
+		return false;
 	return stack->is_known && are_frames_named(recording, &stack->frames);
 }
 
+/* The class of an object, what a mapping is for; 0 = none. */
 static uint32_t
-name_class(struct th_watch *watch, uint32_t index)
+name_class(struct th_watch *watch, enum th_heap heap, const struct th_sample *sample)
 {
-	const struct th_class_info *class = &watch->recording->classes[index];
+	if (heap == TH_HEAP_MAPPED)
+		return th_mapped_names_label(watch->frames, watch->recording, sample);
+	if (heap == TH_HEAP_NATIVE)
+		return 0;
+	const struct th_class_info *class = &watch->recording->classes[sample->class];
 
 	if (!class->is_known)
 		return 0;
@@ -86,14 +103,14 @@ find_site(struct th_watch *watch, enum th_heap heap, const struct th_sample *sam
 	struct th_watch_site site = {
 		.heap = heap,
 		.place = find_place(watch, heap, sample),
-		.class_name = heap == TH_HEAP_JAVA ? name_class(watch, sample->class) : 0,
+		.class_name = name_class(watch, heap, sample),
 		.allocated = th_calibration_empty(&watch->calibrations[heap]),
 		.live = th_calibration_empty(&watch->calibrations[heap]),
 	};
 	bool added;
 	uint64_t place = th_map_intern(&work->place_ids,
 		(uint64_t)site.place.function << 32 | site.place.caller, &added);
-	uint64_t side = place << 1 | (heap == TH_HEAP_JAVA);
+	uint64_t side = place << 2 | heap;
 	uint32_t number = th_map_intern(&work->site_ids, side << 32 | site.class_name, &added);
 
 	if (added)
@@ -108,7 +125,7 @@ th_watch_site_of(struct th_watch *watch, enum th_heap heap, const struct th_samp
 	bool added;
 	uint64_t actor = th_map_intern(
 		&work->actor_ids, (uint64_t)sample->thread << 32 | sample->class, &added);
-	uint64_t key = actor << 33 | (uint64_t)sample->stack << 1 | (heap == TH_HEAP_JAVA);
+	uint64_t key = actor << 34 | (uint64_t)sample->stack << 2 | heap;
 
 	if (th_map_find(&work->raw_ids, key) == TH_MAP_NONE) {
 		if (!is_settled(watch, heap, sample))

@@ -21,14 +21,20 @@
 #include "report/watch_lines.h"
 
 /* Lines above the list and below it. */
-#define HEAD_LINES 9
+#define HEAD_LINES 10
 #define CHART_LINES 5
 #define STACK_HEAD_LINES 6
 /* So long an escape key waits for the rest of a sequence, in milliseconds. */
 #define ESCAPE_MS 25
 
 /* Pairs of colours. */
-enum { PAIR_JAVA = 1, PAIR_NATIVE, PAIR_VM, PAIR_GROUP, PAIR_WARNING, PAIR_COUNT };
+enum { PAIR_JAVA = 1, PAIR_NATIVE, PAIR_MAPPED, PAIR_VM, PAIR_GROUP, PAIR_WARNING, PAIR_COUNT };
+
+static const short pairs[TH_HEAPS] = {
+	[TH_HEAP_JAVA] = PAIR_JAVA,
+	[TH_HEAP_NATIVE] = PAIR_NATIVE,
+	[TH_HEAP_MAPPED] = PAIR_MAPPED,
+};
 
 static SCREEN *screen;
 static bool is_ascii;
@@ -49,6 +55,7 @@ begin_colours(void)
 	static const short colours[PAIR_COUNT] = {
 		[PAIR_JAVA] = COLOR_BLUE,
 		[PAIR_NATIVE] = COLOR_YELLOW,
+		[PAIR_MAPPED] = COLOR_GREEN,
 		[PAIR_VM] = COLOR_CYAN,
 		[PAIR_GROUP] = COLOR_MAGENTA,
 		[PAIR_WARNING] = COLOR_RED,
@@ -231,6 +238,8 @@ draw_head(const struct th_watch_view *view)
 		take_line(2, losses, COLOR_PAIR(PAIR_WARNING) | A_BOLD);
 	else
 		take_line(2, th_watch_line_collections(view->watch), 0);
+	if (view->page == TH_WATCH_TABLE)
+		take_line(3, th_watch_line_mapped(view->watch), 0);
 	free(title);
 	free(state);
 }
@@ -239,10 +248,15 @@ static void
 draw_totals(const struct th_watch_view *view)
 {
 	take_line(4, th_watch_line_totals_heading(COLS - 2), A_BOLD);
-	take_line(5, th_watch_line_total(view->watch, TH_HEAP_JAVA, COLS - 2, is_ascii), 0);
-	take_line(6, th_watch_line_total(view->watch, TH_HEAP_NATIVE, COLS - 2, is_ascii), 0);
-	mvchgat(5, 1, 11, A_NORMAL, PAIR_JAVA, NULL);
-	mvchgat(6, 1, 11, A_NORMAL, PAIR_NATIVE, NULL);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		int line = 4 + heap;
+
+		take_line(line,
+			th_watch_line_total(
+				view->watch, (enum th_heap)heap, COLS - 2, is_ascii),
+			0);
+		mvchgat(line, 1, 11, A_NORMAL, pairs[heap], NULL);
+	}
 }
 
 /* The table */
@@ -297,8 +311,7 @@ draw_chart(const struct th_watch_view *view, int line)
 		char *text = th_watch_line_chart(
 			curve + TH_WATCH_SECONDS - columns, columns, CHART_LINES, i, is_ascii);
 
-		put_styled(line + i, 1, COLS - 1,
-			COLOR_PAIR(site->heap == TH_HEAP_JAVA ? PAIR_JAVA : PAIR_NATIVE), text);
+		put_styled(line + i, 1, COLS - 1, COLOR_PAIR(pairs[site->heap]), text);
 		free(text);
 	}
 	take_line(line + CHART_LINES, th_watch_line_axis(view->watch, site, columns), A_DIM);
@@ -354,7 +367,7 @@ draw_help(void)
 		"p            pause: figures stand still, the process does not",
 		"s            sort by what is alive, growth, what was allocated, its rate",
 		"/            filter sites by a regular expression; Esc shows all again",
-		"Tab          both heaps, Java, native",
+		"Tab          all heaps, Java, native, mapped",
 		"arrows, j k  choose a site; Page Up and Down, Home, End",
 		"Enter        its stacks: arrows left and right choose one, up and down scroll",
 		"Esc          back",
@@ -363,7 +376,7 @@ draw_help(void)
 		"live         bytes alive now; what is allocated and not yet collected counts",
 		"growth       bytes a second by which that grew, over the last minute",
 		"allocated    bytes since the start; rate: a second, over the last ten",
-		"J, N         Java heap, native heap",
+		"J, N, M      Java heap, native heap, memory that libraries map themselves",
 		"",
 		"Figures are unbiased estimates; intervals hold the truth in 95 of 100 cases.",
 		"Curves show the last minute, each from 0 to its own largest value.",

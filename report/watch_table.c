@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "unify/heaps.h"
 
-#define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 #define NOTHING UINT32_MAX
 
 void
 th_watch_table_init(struct th_watch_table *table)
 {
-	*table = (struct th_watch_table){.heaps = BOTH_HEAPS, .selected = NOTHING};
+	*table = (struct th_watch_table){.heaps = TH_HEAPS_ALL, .selected = NOTHING};
 }
 
 void

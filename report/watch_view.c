@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define BOTH_HEAPS (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
+#include "unify/heaps.h"
+
 #define LARGEST UINT32_MAX
 
 void
@@ -122,14 +123,26 @@ next_order(struct th_watch_view *view)
 	refresh(view);
 }
 
-/* Both, Java, native, and around again. */
+/* Whether `heaps` is one heap, and which; 0: it is several. */
+static int
+single_heap(unsigned heaps)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (heaps == 1u << heap)
+			return heap;
+	}
+	return 0;
+}
+
+/* All, then each by itself that is recorded, and around again. */
 static void
 next_heaps(struct th_watch_view *view)
 {
-	unsigned java = 1u << TH_HEAP_JAVA;
-	unsigned *heaps = &view->table.heaps;
+	int heap = single_heap(view->table.heaps) + 1;
 
-	*heaps = *heaps == BOTH_HEAPS ? java : *heaps == java ? BOTH_HEAPS & ~java : BOTH_HEAPS;
+	while (heap < TH_HEAPS && !view->watch->calibrations[heap].is_recorded)
+		heap++;
+	view->table.heaps = heap < TH_HEAPS ? 1u << heap : TH_HEAPS_ALL;
 	refresh(view);
 }
 

@@ -155,7 +155,8 @@ test_finished_log(void **state)
 	expect("q quit  p pause  s sort: live");
 	assert_non_null(strstr(terminal.screen, "ended after"));
 	assert_non_null(strstr(terminal.screen, "*live"));
-	assert_non_null(strstr(terminal.screen, "both heaps: "));
+	assert_non_null(strstr(terminal.screen, "mapped by count: "));
+	assert_non_null(strstr(terminal.screen, "all heaps: "));
 	/* Sorted by what was allocated; filtered; then the stack of the first. */
 	keys("s s");
 	expect("*allocated");
@@ -180,7 +181,7 @@ test_finished_log(void **state)
 	/* The screen is the shell's again, with what stood there. */
 	keys("q");
 	expect("status 0");
-	assert_null(strstr(terminal.screen, "both heaps"));
+	assert_null(strstr(terminal.screen, "all heaps"));
 }
 
 /* Ctrl-C ends it like q, and the terminal echoes and breaks lines as before. */
@@ -215,34 +216,51 @@ test_other_size(void **state)
 	expect("q quit");
 }
 
-/* A process that runs, is paused on the screen, and is killed. */
-static void
-test_running_process(void **state)
+/*
+ * A process that records all of itself, started in the child.  Whatever becomes of the test, it
+ * ends.
+ */
+static pid_t
+start(char *const *command, const char *log)
 {
-	const char *directory = th_temporary_directory();
-	char *log = th_format("%s/log.thl", directory);
-	char *text;
-
-	(void)state;
 	pid_t child = fork();
+
 	assert_true(child >= 0);
 	if (!child) {
-		/* Whatever becomes of the test, the child ends, and keeps 100 MB at most. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setenv("LD_PRELOAD", TH_LIBRARY, 1);
 		setenv("TWINHEAP_OUTPUT", log, 1);
 		setenv("TWINHEAP_INTERVAL", "16k", 1);
 		setenv("TWINHEAP_FOLLOW", "all", 1);
-		execlp("perl", "perl", "-e",
-			"while (1) { push @kept, 'x' x 100000 . @kept if @kept < 1000;"
-			" select undef, undef, undef, 0.02 }",
-			(char *)NULL);
+		execvp(command[0], command);
 		_exit(127);
 	}
 	while (access(log, F_OK))
 		usleep(10000);
+	return child;
+}
+
+static void
+end_process(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* A process that runs, is paused on the screen, and is killed; it keeps 100 MB at most. */
+static void
+test_running_process(void **state)
+{
+	char *log = th_format("%s/log.thl", th_temporary_directory());
+	char *const command[] = {"perl", "-e",
+		"while (1) { push @kept, 'x' x 100000 . @kept if @kept < 1000;"
+		" select undef, undef, undef, 0.02 }",
+		NULL};
+
+	(void)state;
+	pid_t child = start(command, log);
 	begin(120, 24);
-	text = th_format("%d", child);
+	char *text = th_format("%d", child);
 	watch(text);
 	expect("running");
 	expect("native heap ");
@@ -254,13 +272,54 @@ test_running_process(void **state)
 	expect(paused);
 	keys("p");
 	expect("p pause");
-	assert_int_equal(kill(child, SIGKILL), 0);
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	end_process(child);
 	expect("GONE (killed?)");
 	keys("q");
 	expect("status 0");
 	free(paused);
 	free(text);
+	free(log);
+}
+
+/* 320 MiB that were mapped while somebody looked, of which 80 were given back since. */
+static void
+test_mapped_memory(void **state)
+{
+	char *log = th_format("%s/log.thl", th_temporary_directory());
+	char *const command[] = {TH_TEST_BUILD "/tests/programs/native_mapper", NULL};
+
+	(void)state;
+	pid_t child = start(command, log);
+	begin(80, 24);
+	watch(log);
+	expect(" mapped        240 MiB  240 .. 240 MiB");
+	char *total = line_of(" mapped ");
+	assert_non_null(strstr(total, "MiB/s    320 MiB "));
+	char *row = line_of(" M   240 MiB ");
+	assert_non_null(strstr(row, "MiB/s    320 MiB "));
+	assert_non_null(strstr(row, " memory in mapping_site "));
+	/* The Java heap is not recorded, so Tab leads to the native one first. */
+	keys("Tab");
+	expect("native: ");
+	keys("Tab");
+	expect("mapped: 1 site\n");
+	keys("Enter");
+	expect("stack 1 of 1: live 240 MiB");
+	assert_non_null(
+		strstr(terminal.screen, "  mapping_site (tests/programs/native_mapper.c"));
+	assert_non_null(strstr(terminal.screen, "< main ("));
+	end_process(child);
+	expect("GONE (killed?)");
+	keys("q");
+	expect("status 0");
+	char *mapped = th_format("--heaps mapped %s", log);
+	watch(mapped);
+	expect("mapped: 1 site\n");
+	keys("Tab");
+	expect("all heaps: ");
+	free(mapped);
+	free(row);
+	free(total);
 	free(log);
 }
 
@@ -322,6 +381,7 @@ main(void)
 		cmocka_unit_test_teardown(test_terminal_is_given_back, end),
 		cmocka_unit_test_teardown(test_other_size, end),
 		cmocka_unit_test_teardown(test_running_process, end),
+		cmocka_unit_test_teardown(test_mapped_memory, end),
 		cmocka_unit_test_teardown(test_lost_terminal, end),
 		cmocka_unit_test_teardown(test_refusals, end),
 	};

@@ -268,6 +268,23 @@ log_java(struct log_builder *log, struct log_sample sample)
 		LOG_U32(0));
 }
 
+uint64_t
+log_mapped(struct log_builder *log, struct log_sample sample)
+{
+	return log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(time_at(sample.ms)),
+		LOG_U64(sample.size), LOG_U64(sample.interval),
+		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
+		LOG_U64(0x7f1000), LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U32(0),
+		LOG_U32(0), LOG_U32(TH_MAPPED_TRACKED));
+}
+
+void
+log_mapped_end(struct log_builder *log, uint32_t ms, uint64_t sample, uint64_t bytes)
+{
+	log_add_fields(log, TH_EVENT_MAPPED_END, LOG_U64(time_at(ms)), LOG_U64(sample),
+		LOG_U64(bytes), LOG_U64(0x7f1000), LOG_U32(1));
+}
+
 void
 log_free(struct log_builder *log, uint32_t ms, uint64_t sample)
 {

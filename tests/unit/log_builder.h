@@ -100,6 +100,9 @@ uint64_t log_java(struct log_builder *log, struct log_sample sample);
 void log_free(struct log_builder *log, uint32_t ms, uint64_t sample);
 /* As log_native(), but nobody will see the end of the block. */
 uint64_t log_native_untracked(struct log_builder *log, struct log_sample sample);
+/* Memory that was mapped, its `thread_bytes` being those of the process; some bytes of it went. */
+uint64_t log_mapped(struct log_builder *log, struct log_sample sample);
+void log_mapped_end(struct log_builder *log, uint32_t ms, uint64_t sample, uint64_t bytes);
 void log_java_death(struct log_builder *log, uint32_t ms, uint64_t sample);
 void log_java_lost(struct log_builder *log, uint32_t ms, uint64_t sample);
 void log_java_level(struct log_builder *log, uint32_t ms, uint32_t level);

@@ -19,6 +19,7 @@
 #include "report/watch.h"
 #include "report/watch_table.h"
 #include "tests/unit/log_builder.h"
+#include "tests/unit/view_helper.h"
 
 #define INTERVAL 65536
 #define MODULE 3
@@ -62,19 +63,61 @@ cut_here(struct growing *growing)
 	growing->cuts[growing->cut_count++] = growing->log.length;
 }
 
-/* Random allocations, frees and deaths of four threads over a hundred seconds. */
+/* What a log says that is alive, heap by heap. */
+struct alive {
+	struct {
+		uint64_t id;
+		uint64_t bytes;
+	} items[TH_HEAPS][EVENTS];
+	size_t count[TH_HEAPS];
+};
+
+static uint64_t
+log_allocation(struct log_builder *log, enum th_heap heap, struct log_sample sample)
+{
+	if (heap == TH_HEAP_MAPPED)
+		return log_mapped(log, sample);
+	return heap == TH_HEAP_JAVA ? log_java(log, sample) : log_native(log, sample);
+}
+
+/* Something ends; of a mapping perhaps only a part. */
+static void
+log_some_end(struct log_builder *log, uint32_t ms, enum th_heap heap, struct alive *alive,
+	uint64_t *state)
+{
+	size_t which = draw(state) % alive->count[heap];
+	uint64_t id = alive->items[heap][which].id;
+	uint64_t *bytes = &alive->items[heap][which].bytes;
+
+	if (heap == TH_HEAP_MAPPED && draw(state) % 3) {
+		uint64_t part = 1 + draw(state) % *bytes;
+
+		log_mapped_end(log, ms, id, part);
+		if (*bytes -= part)
+			return;
+	} else if (heap == TH_HEAP_MAPPED) {
+		log_mapped_end(log, ms, id, *bytes);
+	} else if (heap == TH_HEAP_JAVA) {
+		log_java_death(log, ms, id);
+	} else {
+		log_free(log, ms, id);
+	}
+	alive->items[heap][which] = alive->items[heap][--alive->count[heap]];
+}
+
+/* Random allocations and ends of four threads over a hundred seconds. */
 static void
 fill(struct growing *growing, uint64_t interval)
 {
+	static struct alive alive;
 	struct log_builder *log = &growing->log;
 	uint64_t bytes[TH_HEAPS][5] = {0};
-	uint64_t alive[TH_HEAPS][EVENTS];
-	size_t alive_count[TH_HEAPS] = {0};
 	uint64_t state = 42;
 
+	memset(&alive, 0, sizeof(alive));
 	define(log);
 	for (uint32_t i = 0; i < EVENTS; i++) {
-		enum th_heap heap = draw(&state) % 2 ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
+		enum th_heap heap = (enum th_heap)(TH_HEAP_JAVA + draw(&state) % 3);
 		uint32_t thread = 1 + (uint32_t)(draw(&state) % (1 + 4 * i / EVENTS));
 		uint32_t ms = i * 100000 / EVENTS;
 		struct log_sample sample = {
@@ -86,21 +129,16 @@ fill(struct growing *growing, uint64_t interval)
 			.class = 1,
 		};
 
-		if (draw(&state) % 3 == 0 && alive_count[heap]) {
-			size_t which = draw(&state) % alive_count[heap];
-			uint64_t id = alive[heap][which];
-
-			if (heap == TH_HEAP_JAVA)
-				log_java_death(log, ms, id);
-			else
-				log_free(log, ms, id);
-			alive[heap][which] = alive[heap][--alive_count[heap]];
+		if (draw(&state) % 3 == 0 && alive.count[heap]) {
+			log_some_end(log, ms, heap, &alive, &state);
 		} else {
-			sample.thread_bytes = bytes[heap][thread] += sample.size +
-								     draw(&state) % INTERVAL;
-			alive[heap][alive_count[heap]++] = heap == TH_HEAP_JAVA
-								   ? log_java(log, sample)
-								   : log_native(log, sample);
+			uint32_t account = heap == TH_HEAP_MAPPED ? 0 : thread;
+			size_t last = alive.count[heap]++;
+
+			sample.thread_bytes = bytes[heap][account] += sample.size +
+								      draw(&state) % INTERVAL;
+			alive.items[heap][last].id = log_allocation(log, heap, sample);
+			alive.items[heap][last].bytes = sample.size;
 		}
 		cut_here(growing);
 	}
@@ -209,7 +247,7 @@ expect_same(const struct th_watch *a, const struct th_watch *b)
 	struct th_watch_table left;
 	struct th_watch_table right;
 
-	assert_int_equal(a->sites_count, 2 * SITES);
+	assert_int_equal(a->sites_count, 3 * SITES);
 	assert_int_equal(b->sites_count, a->sites_count);
 	th_watch_table_init(&left);
 	th_watch_table_init(&right);
@@ -217,7 +255,7 @@ expect_same(const struct th_watch *a, const struct th_watch *b)
 		expect_same_site(a, &a->sites[i], b,
 			find_site(
 				b, &right, a->sites[i].heap, th_watch_table_name(&left, a, i)));
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++)
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		expect_same_site(a, &a->heaps[heap], b, &b->heaps[heap]);
 	th_watch_table_deinit(&left);
 	th_watch_table_deinit(&right);
@@ -279,17 +317,115 @@ test_total_follows(void **state)
 		write_part(&growing, growing.cuts[i]);
 		th_watch_update(&watch);
 	}
-	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		const struct th_watch_site *all = &watch.heaps[heap];
 		struct th_estimate total = th_watch_allocated(
 			&watch, (enum th_heap)heap, &all->allocated);
 		struct th_estimate live = th_watch_live(&watch, (enum th_heap)heap, &all->live);
 
-		assert_int_equal(total.samples, watch.recording->samples[heap].items_count);
+		assert_int_equal(total.samples,
+			th_recording_allocations(watch.recording, (enum th_heap)heap)
+				->items_count);
 		assert_true(total.estimate >= live.estimate);
 		assert_true(live.low <= live.estimate && live.estimate <= live.high);
 		assert_close(live.estimate, th_watch_live_point(all));
 	}
+	th_watch_close(&watch);
+	end_growing(&growing);
+}
+
+static void
+expect_as_in_summary(uint64_t interval)
+{
+	struct growing growing;
+	struct th_watch watch;
+	struct shown shown;
+
+	begin_growing(&growing, interval);
+	write_part(&growing, growing.log.length);
+	open_watch(growing.path, &watch);
+	show(&shown, &growing.log, NULL);
+	for (int i = TH_HEAP_JAVA; i < TH_HEAPS; i++) {
+		enum th_heap heap = (enum th_heap)i;
+		const struct th_estimator *sums = shown.profile->selected[heap];
+		struct th_estimate allocated = th_profile_bytes(
+			shown.profile, heap, TH_MEASURE_ALLOC, &sums[TH_MEASURE_ALLOC]);
+		struct th_estimate live = th_profile_bytes(
+			shown.profile, heap, TH_MEASURE_LIVE, &sums[TH_MEASURE_LIVE]);
+		struct th_estimate watched = th_watch_live(
+			&watch, heap, &watch.heaps[heap].live);
+
+		assert_close(
+			th_watch_allocated(&watch, heap, &watch.heaps[heap].allocated).estimate,
+			allocated.estimate);
+		assert_close(watched.estimate, live.estimate);
+		/* Parts of a mapping are one sample here, several there. */
+		if (heap == TH_HEAP_MAPPED)
+			continue;
+		assert_close(watched.low, live.low);
+		assert_close(watched.high, live.high);
+		assert_int_equal(watched.samples, live.samples);
+	}
+	show_end(&shown);
+	th_watch_close(&watch);
+	end_growing(&growing);
+}
+
+static void
+test_figures_are_those_of_summary(void **state)
+{
+	(void)state;
+	expect_as_in_summary(0);
+	expect_as_in_summary(INTERVAL);
+}
+
+/* A mapping that goes in parts: each takes its bytes at its time, whenever that is read. */
+static void
+test_parts_of_a_mapping(void **state)
+{
+	static const struct {
+		uint32_t ms;
+		uint64_t bytes;
+		double live;
+	} parts[] = {{2000, 1000, 9000}, {3000, 5000, 4000}, {5000, 4000, 0}};
+	const uint64_t frames[] = {th_frame_native(MODULE, 0x10)};
+	struct growing growing = {.cut_count = 0};
+	double curve[TH_WATCH_SECONDS];
+	struct th_watch watch;
+
+	(void)state;
+	log_init(&growing.log, 0);
+	log_module(&growing.log, MODULE, "/nonexistent/libwork.so");
+	log_stack(&growing.log, 1, frames, 1);
+	uint64_t mapping = log_mapped(&growing.log,
+		(struct log_sample){.ms = 1000, .size = 10000, .thread = 1, .stack = 1});
+	log_mapped(&growing.log,
+		(struct log_sample){.ms = 1000, .size = 100, .thread = 1, .stack = 1});
+	cut_here(&growing);
+	growing.path = log_save_bytes("x", 1);
+	write_part(&growing, growing.cuts[0]);
+	open_watch(growing.path, &watch);
+	const struct th_watch_site *all = &watch.heaps[TH_HEAP_MAPPED];
+	assert_float_equal(th_watch_live_point(all), 10100, 1e-6);
+	for (size_t i = 0; i < 3; i++) {
+		log_mapped_end(&growing.log, parts[i].ms, mapping, parts[i].bytes);
+		write_part(&growing, growing.log.length);
+		th_watch_update(&watch);
+		assert_float_equal(th_watch_live_point(all), parts[i].live + 100, 1e-6);
+		assert_int_equal(all->live.samples, parts[i].live > 0 ? 2 : 1);
+		assert_float_equal(th_watch_growth(&watch, all),
+			(parts[i].live + 100) / (parts[i].ms / 1000 + 1), 0.01);
+		assert_int_equal(watch.sites_count, 1);
+		assert_float_equal(
+			th_watch_live_point(&watch.sites[0]), parts[i].live + 100, 1e-6);
+		struct th_estimate live = th_watch_live(&watch, TH_HEAP_MAPPED, &all->live);
+		assert_float_equal(live.estimate, parts[i].live + 100, 1e-6);
+	}
+	th_watch_live_curve(&watch, all, curve);
+	const double last[] = {0, 10100, 9100, 4100, 4100, 100};
+	for (int i = 0; i < 6; i++)
+		assert_float_equal(curve[TH_WATCH_SECONDS - 6 + i], last[i], 0.01);
+	assert_float_equal(th_watch_allocated_point(all), 10100, 1e-6);
 	th_watch_close(&watch);
 	end_growing(&growing);
 }
@@ -380,7 +516,7 @@ test_table(void **state)
 	for (int order = 0; order < TH_WATCH_ORDERS; order++) {
 		table.order = (enum th_watch_order)order;
 		th_watch_table_update(&table, &watch);
-		assert_int_equal(table.rows_count, 2 * SITES);
+		assert_int_equal(table.rows_count, 3 * SITES);
 		for (size_t i = 1; i < table.rows_count; i++)
 			assert_true(table.rows[i - 1].key >= table.rows[i].key);
 	}
@@ -392,13 +528,13 @@ test_table(void **state)
 	th_watch_table_update(&table, &watch);
 	assert_int_equal(table.rows[th_watch_table_position(&table)].site, chosen);
 	th_watch_table_move(&table, 1000);
-	assert_int_equal(th_watch_table_position(&table), 2 * SITES - 1);
+	assert_int_equal(th_watch_table_position(&table), 3 * SITES - 1);
 	th_watch_table_move(&table, -1000);
 	assert_int_equal(th_watch_table_position(&table), 0);
 	/* Filters. */
 	assert_true(th_watch_table_filter(&table, "LIBWORK.so\\+0x(10|20) "));
 	th_watch_table_update(&table, &watch);
-	assert_int_equal(table.rows_count, 4);
+	assert_int_equal(table.rows_count, 6);
 	assert_false(th_watch_table_filter(&table, "("));
 	table.heaps = 1u << TH_HEAP_JAVA;
 	th_watch_table_update(&table, &watch);
@@ -463,6 +599,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces_come_to_the_whole),
 		cmocka_unit_test(test_total_follows),
+		cmocka_unit_test(test_figures_are_those_of_summary),
+		cmocka_unit_test(test_parts_of_a_mapping),
 		cmocka_unit_test(test_unfinished_record),
 		cmocka_unit_test(test_late_names),
 		cmocka_unit_test(test_table),
