@@ -148,17 +148,28 @@ kind_of_row(const struct th_decoded_account_row *row)
 	return by_category[row->category];
 }
 
+/* Adds to the part of that name, which may have been mapped by several stacks; takes the name. */
 static void
-add_part(struct th_account_line *line, const struct th_decoded_account_row *row)
+add_part(struct th_account_line *line, const struct th_decoded_account_row *row, char *name)
 {
 	struct th_account_part part = {
-		.name = th_text_clean(row->name),
+		.name = name,
 		.resident = (double)row->resident,
 		.size = (double)row->size,
 		.mappings = row->mappings,
-		.stack = row->stack,
 	};
 
+	for (size_t i = 0; i < line->parts_count; i++) {
+		struct th_account_part *known = &line->parts[i];
+
+		if (strcmp(known->name, name) != 0)
+			continue;
+		known->resident += part.resident;
+		known->size += part.size;
+		known->mappings += part.mappings;
+		free(name);
+		return;
+	}
 	th_array_append(line, parts, part);
 }
 
@@ -177,7 +188,8 @@ add_row(struct th_account *account, const struct th_decoded_account_row *row,
 
 	if (row->category == TH_MEMORY_MALLOC) {
 		memory->heaps += (double)row->resident;
-		add_part(&account->lines[TH_ACCOUNT_MALLOC_RETAINED], row);
+		add_part(&account->lines[TH_ACCOUNT_MALLOC_RETAINED], row,
+			th_text_clean(row->name));
 		account->lines[TH_ACCOUNT_MALLOC_RETAINED].size += (double)row->size;
 	} else if (row->category == TH_MEMORY_MALLOC_MAPPED) {
 		memory->mapped += (double)row->resident;
@@ -194,11 +206,7 @@ add_row(struct th_account *account, const struct th_decoded_account_row *row,
 	line->size += (double)row->size;
 	line->accessible += (double)row->accessible;
 	line->mappings += row->mappings;
-	add_part(line, row);
-	if (name) {
-		free(line->parts[line->parts_count - 1].name);
-		line->parts[line->parts_count - 1].name = name;
-	}
+	add_part(line, row, name ? name : th_text_clean(row->name));
 }
 
 static void

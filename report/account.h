@@ -46,7 +46,6 @@ struct th_account_part {
 	double resident;
 	double size;
 	uint32_t mappings;
-	uint32_t stack; /* id of the stack that mapped it; 0 = not known */
 };
 
 struct th_account_line {

@@ -164,10 +164,12 @@ is_general(const char *name)
 	return begins_with_one_of(name, starts);
 }
 
+/* JDK 11 names the places of metaspace alone, later ones a namespace. */
 static enum th_account_kind
 kind_of_name(const char *name)
 {
-	if (strstr(name, "etaspace::") || strstr(name, "etaspaceArena"))
+	if (strstr(name, "etaspace") || strstr(name, "VirtualSpaceNode::") ||
+		strstr(name, "VirtualSpaceList::"))
 		return TH_ACCOUNT_METASPACE;
 	if (strstr(name, "CodeCache::") || strstr(name, "CodeHeap::"))
 		return TH_ACCOUNT_CODE_CACHE;

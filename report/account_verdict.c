@@ -114,6 +114,9 @@ cause_of_line(enum th_account_kind kind)
 	case TH_ACCOUNT_FILES:
 	case TH_ACCOUNT_SHARED:
 		return TH_RSS_FILES;
+	case TH_ACCOUNT_METASPACE:
+	case TH_ACCOUNT_CLASS_SPACE:
+		return TH_RSS_METASPACE;
 	default:
 		return TH_RSS_NOTHING_STANDS_OUT;
 	}
@@ -207,6 +210,7 @@ th_rss_cause_name(enum th_rss_cause cause)
 		[TH_RSS_STACKS] = "thread-stacks",
 		[TH_RSS_MAPPED] = "mapped",
 		[TH_RSS_FILES] = "files",
+		[TH_RSS_METASPACE] = "metaspace",
 		[TH_RSS_PAGE_CACHE] = "page-cache",
 		[TH_RSS_NOTHING_STANDS_OUT] = "none",
 	};
@@ -330,6 +334,12 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 		return th_format_new("%s are mapped files and shared memory, which the kernel "
 				     "can take back as far as they are clean",
 			bytes(facts->now[TH_ACCOUNT_FILES] + facts->now[TH_ACCOUNT_SHARED])
+				.text);
+	case TH_RSS_METASPACE:
+		return th_format_new("%s are metaspace, which goes when class loaders go; "
+				     "-XX:MaxMetaspaceSize bounds it",
+			bytes(facts->now[TH_ACCOUNT_METASPACE] +
+				facts->now[TH_ACCOUNT_CLASS_SPACE])
 				.text);
 	case TH_RSS_PAGE_CACHE:
 		return th_format_new("%s of the %s in the control group are page cache, which "

@@ -55,6 +55,7 @@ enum th_rss_cause {
 	TH_RSS_STACKS,
 	TH_RSS_MAPPED,
 	TH_RSS_FILES,
+	TH_RSS_METASPACE,
 	TH_RSS_PAGE_CACHE, /* of the control group, not in the RSS */
 	TH_RSS_NOTHING_STANDS_OUT,
 };

@@ -154,6 +154,18 @@ owner_name(uint32_t module)
 	return found ? found->path : "";
 }
 
+/* Who mapped a range, or else who reserved the place for it; 0: not known. */
+static uint32_t
+stack_of(const struct th_range *range)
+{
+	const struct th_event_mapped_alloc *alloc = th_log_get(
+		range->sample, TH_EVENT_MAPPED_ALLOC);
+
+	if (!alloc)
+		alloc = th_log_get(range->place, TH_EVENT_MAPPED_ALLOC);
+	return alloc ? alloc->stack : 0;
+}
+
 /* What was mapped past malloc, with the stack that did it where that was sampled. */
 static void
 claim_mapped(struct th_account_tables *tables)
@@ -163,8 +175,6 @@ claim_mapped(struct th_account_tables *tables)
 	const uint32_t untold = TH_MAPPED_RESERVED | TH_MAPPED_FILE | TH_MAPPED_SHARED;
 
 	while (th_mapping_next(range.end, &range)) {
-		const struct th_event_mapped_alloc *alloc = th_log_get(
-			range.sample, TH_EVENT_MAPPED_ALLOC);
 		const char *owner = owner_name(range.owner);
 		/* An allocator underneath maps its heaps, for blocks that are told of anyhow. */
 		bool is_heap = tables->allocator && is_named(owner, tables->allocator);
@@ -173,7 +183,7 @@ claim_mapped(struct th_account_tables *tables)
 			.end = range.end,
 			.name = is_heap ? tables->allocator : owner,
 			.category = is_heap ? TH_MEMORY_MALLOC : TH_MEMORY_MAPPED,
-			.stack = alloc ? alloc->stack : 0,
+			.stack = stack_of(&range),
 			.sample = range.flags & untold ? 0 : range.sample,
 		};
 

@@ -217,6 +217,24 @@ take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 	return list;
 }
 
+/*
+ * The sample of the reservation in which a range lies: whoever commits memory piece by piece
+ * reserved the place for it in one, which is large and certain to be sampled.
+ */
+static uint64_t
+place_of(const struct th_range *range)
+{
+	if (range->place || !(range->flags & TH_MAPPED_RESERVED) || is_pending(range->sample))
+		return range->place;
+	return range->sample;
+}
+
+static uint64_t
+place_of_first(struct th_range_list list)
+{
+	return list.first ? place_of(th_ranges_at(&mapping.ranges, list.first)) : 0;
+}
+
 /* Whether what the calling thread maps is sampled and counted (gate.h); it is followed anyway. */
 static bool
 counts(void)
@@ -249,11 +267,12 @@ take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 
 /* The whole of a call, or what it adds, where nothing is any more. */
 static void
-put_new(const struct th_mapping_call *call, uint32_t owner, struct due *due)
+put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, struct due *due)
 {
 	struct th_range range = {
 		.start = call->start,
 		.end = call->start + call->bytes,
+		.place = place,
 		.born = ++mapping.born,
 		.owner = owner,
 		.flags = call->flags,
@@ -367,7 +386,7 @@ th_mapping_mapped(const struct th_mapping_call *call)
 	uint32_t owner = find_owner(call->caller);
 	struct th_mapping_call with = with_arena(call, owner);
 	replaced = take_out(call->start, call->start + call->bytes);
-	put_new(&with, owner, &due);
+	put_new(&with, owner, place_of_first(replaced), &due);
 	unlock();
 	let_go(replaced);
 	if (due.is_due)
@@ -416,6 +435,8 @@ shift(struct th_range_list list, uintptr_t from, uintptr_t to)
 		range->start += to - from;
 		range->end += to - from;
 		range->born = mapping.born;
+		if (from != to)
+			range->place = 0;
 	}
 }
 
@@ -449,7 +470,7 @@ th_mapping_moved(
 	shift(moved, old, call->start);
 	put_back(moved);
 	if (rest.bytes)
-		put_new(&rest, owner, &due);
+		put_new(&rest, owner, place_of_first(replaced), &due);
 	unlock();
 	let_go(removed);
 	let_go(replaced);
@@ -534,6 +555,7 @@ enter_changed(struct th_range_list list, const struct th_mapping_call *call, str
 	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
 		struct th_range *range = th_ranges_at(&mapping.ranges, i);
 
+		range->place = place_of(range);
 		range->flags ^= TH_MAPPED_RESERVED;
 		range->sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
 		due->event.flags = range->flags | TH_MAPPED_TRACKED;

@@ -74,7 +74,8 @@ void th_mapping_returned(uint64_t bytes);
  * The first range that ends behind `address`, as it is now; false: there is none.  A walk over
  * all of them calls this with the last one's end, and sees each range that does not change
  * meanwhile.  `owner` is the module that mapped it (0 = not known), `flags` enum th_mapped_flag,
- * `sample` the sample that stands for it, 0 if there is none. [agent-thread]
+ * `sample` the sample that stands for it, `place` that of the reservation that it lies in, 0 if
+ * there is none. [agent-thread]
  */
 bool th_mapping_next(uintptr_t address, struct th_range *ret);
 

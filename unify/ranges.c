@@ -203,7 +203,8 @@ flatten(struct th_ranges *ranges, uint32_t root)
 static bool
 are_alike(const struct th_range *a, const struct th_range *b)
 {
-	return a->sample == b->sample && a->owner == b->owner && a->flags == b->flags;
+	return a->sample == b->sample && a->place == b->place && a->owner == b->owner &&
+	       a->flags == b->flags;
 }
 
 /* Lets the neighbours of an empty place grow into it; false: none is like that. */

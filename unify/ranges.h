@@ -14,8 +14,9 @@
 struct th_range {
 	uintptr_t start;
 	uintptr_t end; /* > start */
-	uint64_t
-		sample; /* 0 = none; the meaning is the caller's, as is that of the following */
+	/* 0 = none; the meaning is the caller's, as is that of the following. */
+	uint64_t sample;
+	uint64_t place;
 	uint64_t born;
 	uint32_t owner;
 	uint32_t flags;

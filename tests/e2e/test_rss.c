@@ -533,6 +533,33 @@ buffers_that_threads_keep(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/*
+ * HotSpot commits metaspace in pieces that are too small to be sampled, so they are known by the
+ * reservation that they lie in.  Of what is committed nearly all is in memory: the VM writes to a
+ * piece as soon as it has it.
+ */
+static void
+metaspace_in_small_pieces(const struct th_jdk *jdk)
+{
+	static const char *const options[] = {"-Xshare:off", "-Xshare:auto"};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		struct th_recording recording;
+		struct account account;
+
+		run_java(jdk, options[i], "classes", "0", &recording, &account);
+		double committed = number(truth(&recording), "metaspace");
+		double resident = resident_of(&account, "metaspace") +
+				  resident_of(&account, "class_space");
+		print_message(
+			"metaspace: %.0f in memory of %.0f committed\n", resident, committed);
+		assert_true(committed > 8 * MIB);
+		assert_near(resident, committed, 0.1 * committed);
+		unload(&account);
+		th_recording_deinit(&recording);
+	}
+}
+
 /* Every way of allocating that the example knows, in both heaps. */
 static void
 the_mixed_example(const struct th_jdk *jdk)
@@ -598,6 +625,7 @@ main(void)
 		{"the mixed example", the_mixed_example, 0},
 		{"deep stacks", deep_stacks, 0},
 		{"a mapped file", a_mapped_file, 0},
+		{"metaspace in small pieces", metaspace_in_small_pieces, 0},
 		{NULL, NULL, 0},
 	};
 	int failed = cmocka_run_group_tests(native, NULL, NULL);

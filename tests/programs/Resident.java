@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
@@ -14,8 +16,8 @@ import java.util.zip.Deflater;
 
 /**
  * Fills memory of one kind, named by the first argument, and ends: nothing, un-ended Deflaters, a
- * cache of direct buffers, buffers that were dropped, threads with deep stacks, threads that write to a channel, a file mapped
- * and read, a Java heap.
+ * cache of direct buffers, buffers that were dropped, threads with deep stacks, threads that write
+ * to a channel, classes, a file mapped and read, a Java heap.
  */
 public class Resident {
     private static final List<Object> kept = new ArrayList<>();
@@ -44,6 +46,10 @@ public class Resident {
             case "channels":
                 channels(40, 4 << 20);
                 break;
+            case "classes":
+                classes(1500);
+                System.out.println("{\"case\": \"classes\", \"metaspace\": " + metaspace() + "}");
+                return;
             case "file":
                 file(64 << 20);
                 break;
@@ -77,6 +83,45 @@ public class Resident {
             }
             kept.add(buffer);
         }
+    }
+
+    /** What a class loader defines over and over. */
+    public static class Defined {
+        int count;
+        String text = "";
+
+        public int add(int more) {
+            for (int i = 0; i < more; i++) {
+                count += i * more;
+                text += count;
+            }
+            return count;
+        }
+    }
+
+    /** Each has its own part of metaspace. */
+    private static class Loader extends ClassLoader {
+        Object define(byte[] code) throws Exception {
+            String name = Defined.class.getName();
+            return defineClass(name, code, 0, code.length).getDeclaredConstructor().newInstance();
+        }
+    }
+
+    private static void classes(int count) throws Exception {
+        byte[] code = Resident.class.getResourceAsStream("Resident$Defined.class").readAllBytes();
+        for (int i = 0; i < count; i++) {
+            kept.add(new Loader().define(code));
+        }
+    }
+
+    /** Bytes committed, the class space included: what NMT says too. */
+    private static long metaspace() {
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getName().equals("Metaspace")) {
+                return pool.getUsage().getCommitted();
+            }
+        }
+        throw new IllegalStateException("no metaspace");
     }
 
     private static int descend(int depth, CountDownLatch there, CountDownLatch done) {

@@ -213,6 +213,48 @@ test_commit_and_decommit_in_a_reservation(void **state)
 	assert_log_agrees();
 }
 
+/* The place of the first range behind a page. */
+static uint64_t
+place_at(uintptr_t page)
+{
+	struct th_range range;
+
+	assert_true(th_mapping_next(BASE + page * PAGE, &range));
+	return range.place;
+}
+
+/*
+ * Pieces far below the interval are hardly ever sampled; the reservation is, and whatever is mapped
+ * or made accessible inside keeps it, and loses it when it moves.
+ */
+static void
+test_pieces_know_their_reservation(void **state)
+{
+	struct th_range reservation;
+
+	(void)state;
+	recorder_start(16 * PAGE, DEPTH, LARGE);
+	map(0, 100000, TH_MAPPED_RESERVED);
+	assert_true(th_mapping_next(BASE, &reservation));
+	assert_int_not_equal(reservation.sample, 0);
+	map(10, 1, 0);
+	protect(20, 1, 0);
+	assert_int_equal(place_at(10), reservation.sample);
+	assert_int_equal(place_at(20), reservation.sample);
+	/* Given up and taken again, both ways. */
+	map(10, 1, TH_MAPPED_RESERVED);
+	map(10, 1, 0);
+	protect(20, 1, TH_MAPPED_RESERVED);
+	protect(20, 1, 0);
+	assert_int_equal(place_at(10), reservation.sample);
+	assert_int_equal(place_at(20), reservation.sample);
+	move(20, 1, 200000, 1);
+	assert_int_equal(place_at(200000), 0);
+	unmap(10, 1);
+	map(10, 1, 0);
+	assert_int_equal(place_at(10), 0);
+}
+
 /* Protecting what is accessible already is no allocation. */
 static void
 test_protect_without_change(void **state)
@@ -497,6 +539,7 @@ main(void)
 		TEST(test_map_and_unmap_a_part),
 		TEST(test_mapping_over_ends_what_was_there),
 		TEST(test_commit_and_decommit_in_a_reservation),
+		TEST(test_pieces_know_their_reservation),
 		TEST(test_protect_without_change),
 		TEST(test_reach_ends_at_a_gap),
 		TEST(test_remap),
