@@ -26,7 +26,8 @@ public final class ImageReaders implements Program {
 		BufferedImage image = new BufferedImage(SIDE, SIDE, BufferedImage.TYPE_INT_RGB);
 		if (!ImageIO.write(image, "jpeg", jpeg))
 			throw new IllegalStateException("no writer for JPEG");
-		pace.run(IMAGES, step -> read(jpeg.toByteArray(), leaking));
+		byte[] bytes = jpeg.toByteArray();
+		pace.run(IMAGES, step -> read(bytes, leaking));
 		if (leaking)
 			Truth.leak("native", "realworld.ImageReaders.read", Truth.UNKNOWN, Truth.UNKNOWN);
 	}

@@ -29,9 +29,10 @@ public final class LuceneReaders implements Program {
 				Directory directory = new MMapDirectory(Path.of(scratch.path("index")))) {
 			fill(directory);
 			pace.run(REQUESTS, step -> read(directory, leaking));
+			if (leaking)
+				Truth.leak("mapped", "realworld.LuceneReaders.read", scratch.mappedBytes(),
+						Truth.UNKNOWN);
 		}
-		if (leaking)
-			Truth.leak("mapped", "realworld.LuceneReaders.read", Truth.UNKNOWN, Truth.UNKNOWN);
 	}
 
 	private static void fill(Directory directory) throws Exception {

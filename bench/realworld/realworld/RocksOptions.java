@@ -10,7 +10,7 @@ import org.rocksdb.RocksDB;
 
 /** Options of column families, made anew for each request and not closed. */
 public final class RocksOptions implements Program {
-	private static final int REQUESTS = 40_000;
+	private static final int REQUESTS = 20_000;
 
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {

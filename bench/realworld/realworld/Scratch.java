@@ -21,6 +21,18 @@ final class Scratch implements AutoCloseable {
 		return directory.resolve(name).toString();
 	}
 
+	/** How many bytes of its files this process has mapped, each mapping counted by itself. */
+	long mappedBytes() throws IOException {
+		long bytes = 0;
+		for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {
+			if (!line.contains(" " + directory + "/"))
+				continue;
+			String[] range = line.substring(0, line.indexOf(' ')).split("-");
+			bytes += Long.parseLong(range[1], 16) - Long.parseLong(range[0], 16);
+		}
+		return bytes;
+	}
+
 	@Override
 	public void close() throws IOException {
 		List<Path> paths;

@@ -29,7 +29,9 @@ public final class Pace {
 		long start = System.nanoTime();
 		double nanosPerStep = seconds * share * 1e9 / steps;
 		for (int i = 0; i < steps; i++) {
+			Ledger.enter();
 			step.run(i);
+			Ledger.leave();
 			sleepUntil(start + (long) (nanosPerStep * (i + 1)));
 		}
 	}

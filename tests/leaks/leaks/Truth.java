@@ -7,7 +7,8 @@ import java.nio.file.Path;
 
 /**
  * What is true of the program, for whoever checks a report: one JSON object a line. Leaked bytes
- * are known by arithmetic; where a library allocates on its own account they are not known.
+ * are known by arithmetic; where a library allocates on its own account a {@link Ledger} knows
+ * them, and without one nobody.
  */
 public final class Truth {
 	public static final long UNKNOWN = -1;
@@ -22,6 +23,10 @@ public final class Truth {
 
 	/** A leak: every finding of it has this frame in its stack. */
 	public static void leak(String heap, String frame, long bytes, long objects) {
+		if (bytes == UNKNOWN && heap.equals("native")) {
+			bytes = Ledger.bytes();
+			objects = Ledger.objects();
+		}
 		System.out.printf("{\"verdict\": \"leak\", \"heap\": \"%s\", \"frame\": \"%s\","
 				+ " \"live_bytes\": %s, \"live_objects\": %s}%n", heap, frame,
 				known(bytes), known(objects));
@@ -37,6 +42,12 @@ public final class Truth {
 	/** By how much the resident memory of the process grew while the program ran. */
 	static void grew(long bytes) {
 		System.out.printf("{\"verdict\": \"grew\", \"bytes\": %d}%n", bytes);
+	}
+
+	/** What the steps did not give back to the C heap, leak or not. */
+	static void held(long bytes, long objects) {
+		System.out.printf("{\"verdict\": \"held\", \"live_bytes\": %s, \"live_objects\": %s}%n",
+				known(bytes), known(objects));
 	}
 
 	/** The resident memory of this process. */
