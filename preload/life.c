@@ -138,6 +138,7 @@ recorder_settings(void)
 		.native = heaps & 1u << TH_HEAP_NATIVE,
 		.java = heaps & 1u << TH_HEAP_JAVA,
 		.mapped = heaps & 1u << TH_HEAP_MAPPED,
+		.has_malloc = th_allocator_is_seen(),
 		.has_mmap = th_allocator_mmap_is_seen(),
 		.seed = random_seed(),
 		.threads = life.settings.text[TH_SETTING_NAME_THREADS],
@@ -150,6 +151,7 @@ check_self(struct th_recorder_settings *settings)
 {
 	if (settings->native && !th_self_check_countdown(&th_self_check_parts)) {
 		settings->native = false;
+		settings->has_malloc = false;
 		th_log_note(1,
 			"the countdown of a thread does not work here: the C heap is not "
 			"recorded");

@@ -50,7 +50,9 @@ static const char help[] =
 	"  flush             writes to the log what is otherwise written once a second\n"
 	"  stop              ends the recording for good; the process goes on\n"
 	"\n"
-	"Whoever may write the log may ask. What was asked for stands in the log.\n";
+	"Whoever may write the log may ask. What was asked for stands in the log. Exit status "
+	"4: the\n"
+	"process refused, for one because malloc does not reach the library there.\n";
 
 static const char list_help[] = "usage: twinheap list\n"
 				"\n"
@@ -147,12 +149,18 @@ check_answer(const struct target *target)
 		puts("the C heap is sampled; another agent samples the Java heap, which "
 		     "follows when that agent gives it back");
 		return NULL;
+	case TH_CONTROL_UNSEEN:
+		return th_error_create(TH_ERROR_REFUSED,
+			"%s: malloc or mmap of this process does not reach the library, so "
+			"such a heap cannot be sampled; start the program with twinheap run or "
+			"LD_PRELOAD",
+			target->path);
 	case TH_CONTROL_UNKNOWN:
-		return th_error_create(TH_ERROR_USAGE,
+		return th_error_create(TH_ERROR_REFUSED,
 			"%s: the process has an older library, which cannot do that",
 			target->path);
 	default:
-		return th_error_create(TH_ERROR_USAGE, "%s: refused", target->path);
+		return th_error_create(TH_ERROR_REFUSED, "%s: refused", target->path);
 	}
 }
 

@@ -93,7 +93,14 @@ th_error_report(struct th_error *error)
 {
 	if (!error)
 		return 0;
-	int status = error->code == TH_ERROR_UNREADABLE ? 3 : 2;
+	static const int statuses[] = {
+		[TH_ERROR_USAGE] = 2,
+		[TH_ERROR_UNREADABLE] = 3,
+		[TH_ERROR_OUTPUT] = 2,
+		[TH_ERROR_REFUSED] = 4,
+	};
+	int status = statuses[error->code];
+
 	fflush(stdout);
 	fprintf(stderr, "twinheap: %s\n", error->message);
 	th_error_destroy(error);

@@ -15,6 +15,7 @@ enum th_error_code {
 	TH_ERROR_USAGE,      /* the command line asks for what there is not */
 	TH_ERROR_UNREADABLE, /* the input cannot be read */
 	TH_ERROR_OUTPUT,     /* the result cannot be written where it should go */
+	TH_ERROR_REFUSED,    /* the process that was asked for something cannot do it */
 };
 
 struct th_error;
@@ -41,7 +42,7 @@ void th_error_destroy(struct th_error *error);
 
 /*
  * Prints the error as one line to stderr, destroys it and returns the exit status it stands
- * for: 0 for NULL, 2 for usage and output, 3 for unreadable input. [offline]
+ * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests. [offline]
  */
 int th_error_report(struct th_error *error);
 

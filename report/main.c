@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * twinheap: one table of verbs.  Exit status: 0 ok, 1 findings that --fail-on asks for, 2 usage,
- * 3 unreadable input; `run` has that of the command it ran.
+ * 3 unreadable input, 4 `ctl` was refused; `run` has that of the command it ran.
  */
 #include <errno.h>
 #include <fcntl.h>

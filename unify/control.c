@@ -24,6 +24,8 @@ static struct {
 	bool (*take)(bool is_wanted); /* atomic; NULL: no Java VM */
 } java;
 
+static uint32_t seen_heaps = TH_GATE_ALL; /* written before anything is served */
+
 /* Flushing */
 
 static bool
@@ -158,6 +160,8 @@ set_heaps(uint64_t now, uint64_t heaps)
 {
 	if (!heaps || heaps & ~(uint64_t)TH_GATE_ALL)
 		return TH_CONTROL_REFUSED;
+	if (heaps & ~(uint64_t)seen_heaps)
+		return TH_CONTROL_UNSEEN;
 	th_gate_set_heaps((uint32_t)heaps);
 	enum th_control_answer answer = follow_settings();
 	th_store_relaxed(&th_log_header()->heaps, (uint32_t)heaps);
@@ -186,6 +190,12 @@ set_threads(uint64_t now, const struct th_log_control *control)
 	memcpy(th_log_header()->threads, name, sizeof(name));
 	log_text_change(now, "threads", 0, name);
 	return answer;
+}
+
+void
+th_control_set_seen(uint32_t heaps)
+{
+	seen_heaps = heaps;
 }
 
 void

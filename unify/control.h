@@ -22,6 +22,9 @@
  */
 void th_control_begin(uint32_t heaps, const char *threads);
 
+/* Heaps that this process can sample: a request for others is refused.  All, until said. [any] */
+void th_control_set_seen(uint32_t heaps);
+
 /*
  * Does what was asked for since the last call, and writes to the log that it did.  The caller is
  * the rate's one writer.  True: the recording is to end. [in-malloc]

@@ -112,6 +112,7 @@ enum th_control_answer {
 	TH_CONTROL_REFUSED = 1,
 	TH_CONTROL_UNKNOWN = 2,
 	TH_CONTROL_NO_JAVA = 3, /* done, but another agent samples the Java heap */
+	TH_CONTROL_UNSEEN = 4,  /* refused: functions of such a heap do not reach the library */
 };
 #define TH_CONTROL_NAME_MAX 64
 

@@ -110,6 +110,14 @@ map_scratch(uint32_t depth)
 	return true;
 }
 
+/* What there is to switch on, now or later; the Java heap may come late. */
+static uint32_t
+seen_heaps(const struct th_recorder_settings *settings)
+{
+	return 1u << TH_HEAP_JAVA | (settings->has_malloc ? 1u << TH_HEAP_NATIVE : 0) |
+	       (settings->has_mmap ? 1u << TH_HEAP_MAPPED : 0);
+}
+
 bool
 th_recorder_start(const struct th_recorder_settings *settings)
 {
@@ -122,6 +130,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |
 				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
 		settings->threads);
+	th_control_set_seen(seen_heaps(settings));
 	if (!th_live_init() || !th_stack_table_init() || !map_scratch(settings->depth))
 		return false;
 	recorder.tracks = th_self_check_live(&th_self_check_parts);

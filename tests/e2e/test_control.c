@@ -365,6 +365,35 @@ requests_that_are_refused(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* An agent without preload sees the Java heap only, and says so when it is asked for more. */
+static void
+heaps_of_an_agent_alone(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS("sh", "-c",
+				"\"$@\" 2>/dev/null & pid=$!\n"
+				"until " TH_TOOL
+				" ctl $pid >/dev/null 2>&1; do sleep 0.05; done\n"
+				"for heaps in java both all mapped; do\n"
+				"\t" TH_TOOL " ctl $pid heaps $heaps; echo $heaps $?\n"
+				"done\n" TH_TOOL " ctl $pid\n"
+				"kill $pid; wait $pid",
+				"sh", jdk->java, "-agentpath:" TH_LIBRARY, "-cp",
+				PROGRAMS "/programs.jar", "Surge", "100:10"),
+			.directory = th_temporary_directory(),
+		},
+		&outcome);
+	assert_non_null(strstr(outcome.output, "java 0\nboth 4\nall 4\nmapped 4\n"));
+	assert_non_null(strstr(outcome.output, "\nsamples the Java heap\n"));
+	const char *line = strstr(outcome.errors, "malloc or mmap of this process");
+	assert_non_null(line);
+	assert_non_null(strstr(line, "twinheap run or LD_PRELOAD\ntwinheap: "));
+	th_outcome_deinit(&outcome);
+}
+
 int
 main(void)
 {
@@ -374,6 +403,7 @@ main(void)
 		{"the interval is changed", interval_is_changed, 0},
 		{"marks", marks_cut, 0},
 		{"refused requests", requests_that_are_refused, 0},
+		{"heaps of an agent alone", heaps_of_an_agent_alone, 0},
 		{NULL, NULL, 0},
 	};
 

@@ -22,6 +22,7 @@ recorder_start(uint64_t interval, uint32_t depth, uint64_t max_bytes)
 		.depth = depth,
 		.native = true,
 		.java = true,
+		.has_malloc = true,
 		.mapped = true,
 		.has_mmap = true};
 	log_fixture_open(max_bytes);

@@ -15,6 +15,7 @@
 #include "report/recording.h"
 #include "tests/unit/log_fixture.h"
 #include "unify/control.h"
+#include "unify/gate.h"
 #include "unify/log.h"
 
 #define NOW 1000000000u
@@ -83,6 +84,27 @@ nonsense_is_refused(void **state)
 	assert_int_equal(th_rate_interval(&rate), INTERVAL);
 	assert_int_equal(rate.target, TARGET);
 	assert_int_equal(th_log_header()->tail, tail);
+}
+
+/* Heaps whose functions do not reach the library; what is sampled stays as it was. */
+static void
+unseen_heaps_are_refused(void **state)
+{
+	const uint32_t java = 1u << TH_HEAP_JAVA;
+	uint64_t tail;
+
+	(void)state;
+	th_control_begin(java, NULL);
+	th_control_set_seen(java);
+	tail = th_log_header()->tail;
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_BOTH, ""), TH_CONTROL_UNSEEN);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_MAPPED, ""), TH_CONTROL_UNSEEN);
+	assert_int_equal(th_log_header()->heaps, java);
+	assert_false(th_gate_wants(TH_HEAP_NATIVE));
+	assert_int_equal(th_log_header()->tail, tail);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, java, ""), TH_CONTROL_DONE);
+	th_control_set_seen(TH_HEAPS_ALL);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_ALL, ""), TH_CONTROL_DONE);
 }
 
 /* Done once, however often the page is looked at. */
@@ -163,6 +185,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(settings_change, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			nonsense_is_refused, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			unseen_heaps_are_refused, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			requests_are_done_once, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(marks_are_found, set_up, log_fixture_teardown),
