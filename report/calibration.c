@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "unify/heaps.h"
 #include "report/allocate.h"
 
 /* A factor out of fewer samples would be noise rather than a correction. */
@@ -346,29 +345,13 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
-/* What was asked for; logs without the setting have the first two heaps. */
-static unsigned
-heaps_of(const struct th_recording *recording)
-{
-	struct th_text text = th_recording_setting(recording, "TWINHEAP_HEAPS");
-	unsigned heaps = TH_HEAPS_BOTH;
-
-	if (text.bytes) {
-		char *words = th_text_clean(text);
-
-		th_heaps_parse(words, &heaps);
-		free(words);
-	}
-	return heaps;
-}
-
 static bool
 is_heap_recorded(const struct th_recording *recording, enum th_heap heap)
 {
 	if (recording->samples[heap].items_count)
 		return true;
 	if (heap != TH_HEAP_JAVA)
-		return heaps_of(recording) & 1u << heap;
+		return th_recording_heaps(recording) & 1u << heap;
 	return recording->jvm.features & TH_JVM_SAMPLED_ALLOC;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/changes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/allocate.h"
 #include "report/format.h"
+#include "report/heap_names.h"
 
 /* What is sampled at some time. */
 struct state {
@@ -15,15 +17,7 @@ struct state {
 static struct state
 state_at_start(const struct th_recording *recording)
 {
-	struct th_text heaps = th_recording_setting(recording, "TWINHEAP_HEAPS");
-	uint64_t java = 1u << TH_HEAP_JAVA;
-	uint64_t native = 1u << TH_HEAP_NATIVE;
-
-	if (heaps.bytes && th_text_equals(heaps, "java"))
-		native = 0;
-	if (heaps.bytes && th_text_equals(heaps, "native"))
-		java = 0;
-	return (struct state){.heaps = java | native};
+	return (struct state){.heaps = th_recording_heaps(recording)};
 }
 
 static void
@@ -38,10 +32,7 @@ apply(struct state *state, const struct th_change_info *change)
 static bool
 samples(const struct state *state, enum th_heap heap)
 {
-	/* Mapped memory goes with the C heap. */
-	unsigned bit = heap == TH_HEAP_JAVA ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
-
-	return !state->is_paused && state->heaps >> bit & 1;
+	return !state->is_paused && state->heaps >> heap & 1;
 }
 
 static uint64_t
@@ -70,6 +61,27 @@ th_changes_sampled(
 	return sum + (samples(&state, heap) && to > last ? to - last : 0);
 }
 
+void
+th_changes_each_pause(const struct th_recording *recording,
+	void (*each)(void *data, uint64_t from, uint64_t to), void *data)
+{
+	struct state state = {0};
+	uint64_t since = 0;
+
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		const struct th_change_info *change = &recording->changes[i];
+		bool was_paused = state.is_paused;
+
+		apply(&state, change);
+		if (state.is_paused && !was_paused)
+			since = change->time;
+		else if (was_paused && !state.is_paused)
+			each(data, since, change->time);
+	}
+	if (state.is_paused)
+		each(data, since, recording->end);
+}
+
 /* Telling */
 
 struct listener {
@@ -84,24 +96,24 @@ tell(const struct listener *listener, char *text)
 	free(text);
 }
 
-static uint64_t
-paused_time(const struct th_recording *recording)
+static void
+add_pause(void *data, uint64_t from, uint64_t to)
 {
-	struct state state = {0};
-	uint64_t since = 0;
-	uint64_t sum = 0;
+	*(uint64_t *)data += to - from;
+}
 
-	for (size_t i = 0; i < recording->changes_count; i++) {
-		const struct th_change_info *change = &recording->changes[i];
-		bool was_paused = state.is_paused;
+static void
+tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
+{
+	char names[64] = "";
+	size_t length = 0;
 
-		apply(&state, change);
-		if (state.is_paused && !was_paused)
-			since = change->time;
-		else if (was_paused && !state.is_paused)
-			sum += change->time - since;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (heaps >> heap & 1)
+			length += (size_t)snprintf(names + length, sizeof(names) - length,
+				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
 	}
-	return sum + (state.is_paused ? recording->end - since : 0);
+	tell(listener, th_format_new("from second %.4g on sampled: %s", seconds, names));
 }
 
 static void
@@ -136,14 +148,8 @@ tell_of_change(const struct listener *listener, const struct th_recording *recor
 
 	if (th_text_equals(change->name, "threads"))
 		tell_of_threads(listener, change->text, seconds);
-	if (th_text_equals(change->name, "heaps")) {
-		char *text = th_text_clean(change->text);
-
-		tell(listener, th_format_new("from second %.4g on sampled: %s%s", seconds, text,
-				       th_text_equals(change->text, "both") ? " heaps"
-									    : " heap only"));
-		free(text);
-	}
+	if (th_text_equals(change->name, "heaps"))
+		tell_of_heaps(listener, change->value, seconds);
 	if (th_text_equals(change->name, "stop"))
 		tell(listener, th_format_new("the recording was stopped after %.4g s; the "
 					     "process went on",
@@ -155,10 +161,11 @@ th_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data)
 {
 	const struct listener listener = {warn, data};
-	uint64_t paused = paused_time(recording);
+	uint64_t paused = 0;
 
 	if (!warn)
 		return;
+	th_changes_each_pause(recording, add_pause, &paused);
 	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
 	if (paused)
 		tell(&listener,

@@ -11,6 +11,7 @@
 #include "report/estimate.h"
 #include "report/frames.h"
 #include "report/options.h"
+#include "report/recording.h"
 
 /* null for an empty text. */
 json_t *th_json_text_or_null(const char *text);
@@ -28,6 +29,12 @@ json_t *th_json_frame(const struct th_frames *frames, uint32_t frame);
 
 /* {"class": "byte", "focus": "decode"}: the filters that options have. */
 json_t *th_json_filters(const struct th_options *options);
+
+/*
+ * Which part of the process's life the recording has: heaps and threads that were sampled, pauses,
+ * changes of the two, seconds that each heap was sampled, and when it was stopped.
+ */
+json_t *th_json_recorded(const struct th_recording *recording);
 
 /* The text of `json`, whose reference it takes; the caller frees it. */
 char *th_json_dump(json_t *json, size_t flags);

@@ -11,6 +11,7 @@
 #include "report/mapped_parts.h"
 #include "report/progress.h"
 #include "report/recording_events.h"
+#include "unify/heaps.h"
 
 /* Loading */
 
@@ -222,6 +223,22 @@ th_recording_setting(const struct th_recording *recording, const char *name)
 			return recording->settings[i].value;
 	}
 	return (struct th_text){NULL, 0};
+}
+
+/* Logs without the setting have the first two heaps. */
+unsigned
+th_recording_heaps(const struct th_recording *recording)
+{
+	struct th_text text = th_recording_setting(recording, "TWINHEAP_HEAPS");
+	unsigned heaps = TH_HEAPS_BOTH;
+
+	if (text.bytes) {
+		char *words = th_text_clean(text);
+
+		th_heaps_parse(words, &heaps);
+		free(words);
+	}
+	return heaps;
 }
 
 /* Samples stand in the order of the log, so their records ascend. */

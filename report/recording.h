@@ -333,6 +333,9 @@ uint64_t th_recording_counter(const struct th_recording *recording, const char *
 /* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. [offline] */
 struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
 
+/* Heaps that it was asked to sample when it began: bits 1 << enum th_heap. [offline] */
+unsigned th_recording_heaps(const struct th_recording *recording);
+
 /* Mean bytes between samples that the recording was set to; 0 = every allocation. [offline] */
 uint64_t th_recording_interval(const struct th_recording *recording);
 

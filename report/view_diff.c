@@ -184,8 +184,9 @@ item_json(const struct th_diff *diff, const struct th_difference *difference)
 static json_t *
 side_json(const struct th_profile *profile)
 {
-	return json_pack("{s:s, s:f}", "log", profile->options->log, "at_s",
-		th_profile_seconds(profile, profile->at.time));
+	return json_pack("{s:s, s:f, s:o}", "log", profile->options->log, "at_s",
+		th_profile_seconds(profile, profile->at.time), "recorded",
+		th_json_recorded(profile->recording));
 }
 
 static void

@@ -322,6 +322,7 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	fputs("{\"twinheap\": 1,\n", file);
 	print(file, " \"process\": ", process_json(profile->recording));
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
+	print(file, ",\n \"recorded\": ", th_json_recorded(profile->recording));
 	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
 	print(file, ",\n \"totals\": ", selected_json(&printer));
 	if (th_options_filter_stacks(profile->options))

@@ -97,9 +97,13 @@ finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
 void
 th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 {
+	char *recorded = th_json_dump(th_json_recorded(leaks->profile->recording), 0);
 	char *filters = th_json_dump(th_json_filters(leaks->profile->options), 0);
 
-	fprintf(file, "{\"twinheap\": 1,\n \"filters\": %s,\n \"findings\": [", filters);
+	fprintf(file,
+		"{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n \"findings\": [",
+		recorded, filters);
+	free(recorded);
 	free(filters);
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		char *text = th_json_dump(finding_json(leaks, &leaks->findings[i]), 0);

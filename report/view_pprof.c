@@ -18,6 +18,7 @@
 
 #include "profile.pb-c.h"
 #include "report/allocate.h"
+#include "report/changes.h"
 #include "report/heap_names.h"
 #include "report/gzip.h"
 
@@ -368,6 +369,12 @@ write_comment(struct pprof *pprof, const char *text)
 }
 
 static void
+write_told(void *data, const char *text)
+{
+	write_comment(data, text);
+}
+
+static void
 write_comments(struct pprof *pprof)
 {
 	const struct th_recording *recording = pprof->profile->recording;
@@ -384,6 +391,7 @@ write_comments(struct pprof *pprof)
 	write_comment(pprof, process);
 	if (filters[0])
 		write_comment(pprof, only);
+	th_changes_tell(recording, write_told, pprof);
 	if (recording->jvm.is_known)
 		write_comment(pprof, jvm);
 	free(only);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/changes.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
 
@@ -233,6 +234,40 @@ print_profiles(const struct speedscope *speedscope)
 	}
 }
 
+/* The command, and which part of what it did this is. */
+struct name {
+	char *text;
+	const char *before;
+};
+
+static void
+add_to_name(void *data, const char *text)
+{
+	struct name *name = data;
+	char *longer = th_format_new("%s%s%s", name->text, name->before, text);
+
+	free(name->text);
+	name->text = longer;
+	name->before = "; ";
+}
+
+static char *
+make_name(const struct th_profile *profile)
+{
+	char *filters = th_options_filters_text(profile->options);
+	struct name name = {th_text_clean(profile->recording->process.command), " ("};
+
+	if (filters[0])
+		add_to_name(&name, filters);
+	th_changes_tell(profile->recording, add_to_name, &name);
+	if (name.before[0] == ';') {
+		name.before = "";
+		add_to_name(&name, ")");
+	}
+	free(filters);
+	return name.text;
+}
+
 void
 th_view_speedscope(FILE *file, const struct th_profile *profile)
 {
@@ -243,10 +278,7 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 			th_frames_function_name(profile->frames, profile->internal_group), "",
 			TH_KIND_GROUP),
 	};
-	char *command = th_text_clean(profile->recording->process.command);
-	char *filters = th_options_filters_text(profile->options);
-	char *name = filters[0] ? th_format_new("%s (%s)", command, filters)
-				: th_format_new("%s", command);
+	char *name = make_name(profile);
 
 	order_rows(&speedscope);
 	fputs("{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
@@ -261,6 +293,4 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	th_map_deinit(&speedscope.frames);
 	free(speedscope.order);
 	free(name);
-	free(filters);
-	free(command);
 }

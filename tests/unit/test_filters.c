@@ -395,6 +395,86 @@ leaks_text(struct shown *shown, bool as_json)
 	return text;
 }
 
+/* Which part of the process was recorded */
+
+static void
+log_change(struct log_builder *log, uint64_t second, const char *name, uint64_t value,
+	const char *text)
+{
+	log_add_fields(log, TH_EVENT_CONTROL, LOG_U64(LOG_START + second * 1000000000),
+		LOG_U64(value), LOG_TEXT(name), LOG_TEXT(text));
+}
+
+/* Ten seconds of which something else was sampled now and then. */
+static void
+build_changing(struct log_builder *log)
+{
+	log_init(log, 0);
+	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
+	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_THREADS"), LOG_TEXT("^wo.k"));
+	add_names(log);
+	log_native(log, (struct log_sample){
+				.ms = 10, .size = (uint64_t)C, .thread = 2, .stack = STACK_C});
+	log_change(log, 1, "paused", 1, "");
+	log_change(log, 3, "paused", 0, "");
+	log_change(log, 4, "heaps", 1u << TH_HEAP_JAVA | 1u << TH_HEAP_MAPPED, "java,mapped");
+	log_change(log, 5, "threads", 0, "");
+	log_change(log, 8, "paused", 1, "");
+	log_change(log, 9, "stop", 0, "");
+	log_end(log, END_MS);
+}
+
+static void
+expect_json(const json_t *part, const char *expected)
+{
+	char *text = json_dumps(part, JSON_COMPACT | JSON_REAL_PRECISION(6));
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void
+test_recorded_part_is_said(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	build_changing(&log);
+	show(&shown, &log, "--focus", "work", NULL);
+	json_t *root = show_json(&shown);
+	expect_json(json_object_get(root, "recorded"),
+		"{\"heaps\":[\"java\",\"native\",\"mapped\"],\"threads\":\"^wo.k\","
+		"\"pauses\":[{\"from_s\":1.0,\"to_s\":3.0},{\"from_s\":8.0,\"to_s\":10.0}],"
+		"\"changes\":[{\"from_s\":4.0,\"heaps\":[\"java\",\"mapped\"]},"
+		"{\"from_s\":5.0,\"threads\":null}],"
+		"\"stopped_s\":9.0,"
+		"\"sampled_s\":{\"java\":6.0,\"native\":2.0,\"mapped\":6.0}}");
+	json_decref(root);
+	char *text = leaks_text(&shown, true);
+	root = json_loads(text, 0, NULL);
+	assert_int_equal(
+		json_array_size(json_object_get(json_object_get(root, "recorded"), "pauses")),
+		2);
+	json_decref(root);
+	free(text);
+	expect_text(show_text(&shown, th_view_speedscope),
+		"(--focus work; only threads matching ^wo.k are sampled and counted; "
+		"paused for 4.0 s of 10.0 s: what was allocated then counts nowhere; "
+		"from second 4 on sampled: Java heap, mapped; ");
+	show_end(&shown);
+	log_deinit(&log);
+	/* All of it, from the start to the end. */
+	show(&shown, &built, NULL);
+	root = show_json(&shown);
+	expect_json(json_object_get(root, "recorded"),
+		"{\"heaps\":[\"java\",\"native\"],\"threads\":null,\"pauses\":[],"
+		"\"changes\":[],\"stopped_s\":null,"
+		"\"sampled_s\":{\"java\":10.0,\"native\":10.0,\"mapped\":0.0}}");
+	json_decref(root);
+	show_end(&shown);
+}
+
 /* The first finding, by its JSON; the caller owns the root. */
 static json_t *
 first_finding(struct option option, json_t **root_ret)
@@ -524,6 +604,7 @@ main(void)
 		cmocka_unit_test(test_all_together),
 		cmocka_unit_test(test_views_agree),
 		cmocka_unit_test(test_filters_are_said),
+		cmocka_unit_test(test_recorded_part_is_said),
 		cmocka_unit_test(test_verdicts_see_whole_stacks),
 		cmocka_unit_test(test_leaks_by_group),
 		cmocka_unit_test(test_leaks_of_a_part),
