@@ -8,15 +8,23 @@
  *   strings                 all names; the others refer to them by index
  *   functions               {name, module, kind}: columns; kind 0 Java, 1 native, 2 VM, 3 group
  *   frames                  {function, file, line, inlined}
- *   nodes                   {parent, frame}: the paths as a tree; a parent stands before its
- *                           children, -1 has none
- *   rows                    {heap, thread, class, node, package, library, figures}; heap 0
- *                           Java, 1 native
- *   figures                 alloc, live, peak, temp; each {bytes, objects}, each {estimate, low,
- *                           high}, and {samples}
- *   totals                  by heap and figure, as figures of one row; null = not recorded
+ *   nodes                   {parent, frame}: the paths as a tree, each node before those below
+ *                           it and these before its next sibling; -1 has no parent
+ *   rows                    {count, heap, thread, class, node, package, library, alloc, live,
+ *                           temp, peak}; heap 0 Java, 1 native, 2 mapped; the last four are
+ *                           numbers of sums from 1, 0 = nothing
+ *   sums                    {samples, gap, covariance, bytes, objects}, the last two {seen,
+ *                           unseen, variance, doubt}: struct th_estimator, doubt being unseen -
+ *                           missed
+ *   heaps                   what estimates of a heap go by, struct th_calibration: {calibrated,
+ *                           exact, samples, bytes, objects, total_error, share_error, outside,
+ *                           figures}; outside is a sum, what the whole has beside the rows;
+ *                           figures has {share, bytes, objects} of all rows by figure, share
+ *                           telling whether its sums are part of the whole; bytes and objects
+ *                           are {estimate, low, high}; null = not recorded
  *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
- *                           objects_variance, live_bytes, live_objects}; death -1 = never
+ *                           objects_variance, live_bytes, live_objects}; death -1 = never; the
+ *                           last two only where they are not those that were allocated
  *   leaks                   findings: {verdict, heap, class, place, path, live, growth, why},
  *                           path being functions from the root; null = not of the end;
  *                           leaks_left_out says how many more there are

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tree of all paths needs no search: rows are looked at in the order of their paths, so that
+ * what two paths share they share with their neighbours.
+ */
 #include "report/page_names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/allocate.h"
 #include "report/json_parts.h"
@@ -9,72 +14,54 @@
 
 /* Numbering */
 
+/* The index of a number, plus one; 0 if it has none. */
 static uint32_t
-add_string(struct th_page_names *names, uint32_t string)
+find(const struct th_page_index *index, uint32_t number)
 {
-	bool added;
-	uint32_t index = th_map_intern(&names->strings, string, &added);
+	return number < index->indices_count ? index->indices[number] : 0;
+}
 
-	if (added)
-		th_array_append(names, string_numbers, string);
-	return index;
+/* Gives a number an index; false if it has one. */
+static bool
+add(struct th_page_index *index, uint32_t number)
+{
+	while (index->indices_count <= number)
+		th_array_append(index, indices, 0);
+	if (index->indices[number])
+		return false;
+	th_array_append(index, numbers, number);
+	index->indices[number] = (uint32_t)index->numbers_count;
+	return true;
 }
 
 static uint32_t
+add_string(struct th_page_names *names, uint32_t string)
+{
+	add(&names->strings, string);
+	return th_page_names_string(names, string);
+}
+
+static void
 add_function(struct th_page_names *names, uint32_t number)
 {
 	const struct th_function *function = th_frames_function(names->profile->frames, number);
-	bool added;
-	uint32_t index = th_map_intern(&names->functions, number, &added);
 
-	if (added) {
-		th_array_append(names, function_numbers, number);
-		add_string(names, function->name);
-		add_string(names, function->module);
-	}
-	return index;
+	if (!add(&names->functions, number))
+		return;
+	add(&names->strings, function->name);
+	add(&names->strings, function->module);
 }
 
 static uint32_t
 add_frame(struct th_page_names *names, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(names->profile->frames, number);
-	bool added;
-	uint32_t index = th_map_intern(&names->frames, number, &added);
 
-	if (added) {
-		th_array_append(names, frame_numbers, number);
+	if (add(&names->frames, number)) {
 		add_function(names, frame->function);
-		add_string(names, frame->file);
+		add(&names->strings, frame->file);
 	}
-	return index;
-}
-
-/* The node of `frame` below a node; nodes are numbered from 1, 0 is the root. */
-static uint32_t
-add_node(struct th_page_names *names, uint32_t parent, uint32_t frame)
-{
-	bool added;
-	uint32_t number = th_map_intern(&names->nodes, (uint64_t)parent << 32 | frame, &added);
-
-	if (added) {
-		th_array_append(names, node_parents, parent);
-		th_array_append(names, node_frames, frame);
-	}
-	return number + 1;
-}
-
-static uint32_t
-add_path(struct th_page_names *names, const struct th_row *row)
-{
-	struct th_path path = th_paths_get(names->profile->paths, row->path);
-	uint32_t node = 0;
-
-	if (row->shows_internal)
-		node = add_node(names, node, add_frame(names, names->internal_frame));
-	for (uint32_t i = 0; i < path.count; i++)
-		node = add_node(names, node, add_frame(names, path.frames[i]));
-	return node;
+	return find(&names->frames, number) - 1;
 }
 
 /* The name of the group that a row's stack, as it is shown, belongs to. */
@@ -93,18 +80,112 @@ add_group(struct th_page_names *names, enum th_group_by by, const struct th_row 
 	return add_string(names, th_frames_function(profile->frames, group)->name);
 }
 
+/* Paths */
+
+/* A frame of a row's path, the group of the VM's own threads included. */
+static uint32_t
+frame_at(const struct th_page_names *names, const struct th_row *row,
+	const struct th_path *path, uint32_t index)
+{
+	if (!row->shows_internal)
+		return path->frames[index];
+	return index ? path->frames[index - 1] : names->internal_frame;
+}
+
+static uint32_t
+length_of(const struct th_row *row, const struct th_path *path)
+{
+	return path->count + row->shows_internal;
+}
+
+static int
+compare_paths(const void *a, const void *b, void *data)
+{
+	const struct th_profile *profile = data;
+	const struct th_row *left = &profile->rows[*(const uint32_t *)a];
+	const struct th_row *right = &profile->rows[*(const uint32_t *)b];
+	struct th_path x = th_paths_get(profile->paths, left->path);
+	struct th_path y = th_paths_get(profile->paths, right->path);
+
+	if (left->shows_internal != right->shows_internal)
+		return left->shows_internal ? -1 : 1;
+	for (uint32_t i = 0; i < x.count && i < y.count; i++) {
+		if (x.frames[i] != y.frames[i])
+			return x.frames[i] < y.frames[i] ? -1 : 1;
+	}
+	return (x.count > y.count) - (x.count < y.count);
+}
+
+/* The way from the root to the row at hand. */
+struct way {
+	TH_ARRAY(uint32_t, frames);
+	TH_ARRAY(uint32_t, nodes); /* plus one */
+};
+
+/* Where the way to the row before and the one to this part. */
+static uint32_t
+shared_length(const struct th_page_names *names, const struct way *way,
+	const struct th_row *row, const struct th_path *path)
+{
+	uint32_t length = length_of(row, path);
+	uint32_t shared = 0;
+
+	while (shared < length && shared < way->frames_count &&
+		way->frames[shared] == frame_at(names, row, path, shared))
+		shared++;
+	return shared;
+}
+
+/* Leads the way to a row, with new nodes where nobody went before; returns its node. */
+static uint32_t
+add_path(struct th_page_names *names, struct way *way, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(names->profile->paths, row->path);
+	uint32_t shared = shared_length(names, way, row, &path);
+
+	way->frames_count = way->nodes_count = shared;
+	for (uint32_t i = shared; i < length_of(row, &path); i++) {
+		uint32_t frame = frame_at(names, row, &path, i);
+		uint32_t index = add_frame(names, frame);
+		uint32_t parent = i ? way->nodes[i - 1] : 0;
+
+		th_array_append(names, node_parents, parent);
+		th_array_append(names, node_frames, index);
+		th_array_append(way, frames, frame);
+		th_array_append(way, nodes, (uint32_t)names->node_parents_count);
+	}
+	return way->nodes_count ? way->nodes[way->nodes_count - 1] : 0;
+}
+
+static void
+make_tree(struct th_page_names *names)
+{
+	const struct th_profile *profile = names->profile;
+	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
+	struct way way = {0};
+
+	for (size_t i = 0; i < profile->rows_count; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, profile->rows_count, sizeof(*order), compare_paths, (void *)profile);
+	for (size_t i = 0; i < profile->rows_count; i++)
+		names->row_nodes[order[i]] = add_path(names, &way, &profile->rows[order[i]]);
+	free(way.frames);
+	free(way.nodes);
+	free(order);
+}
+
 static void
 number_everything(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 
-	add_string(names, 0);
+	add(&names->strings, 0);
+	make_tree(names);
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		const struct th_row *row = &profile->rows[i];
 
-		add_string(names, th_frames_function(profile->frames, row->thread)->name);
-		add_string(names, row->class_name);
-		names->row_nodes[i] = add_path(names, row);
+		add(&names->strings, th_frames_function(profile->frames, row->thread)->name);
+		add(&names->strings, row->class_name);
 		names->row_packages[i] = add_group(names, TH_GROUP_PACKAGE, row);
 		names->row_libraries[i] = add_group(names, TH_GROUP_LIBRARY, row);
 	}
@@ -115,83 +196,110 @@ number_everything(struct th_page_names *names)
 static void
 print_strings(FILE *file, const struct th_page_names *names)
 {
-	th_page_begin_column(file, ",\n", "strings");
-	for (size_t i = 0; i < names->string_numbers_count; i++) {
+	th_page_begin_list(file, ",\n", "strings");
+	for (size_t i = 0; i < names->strings.numbers_count; i++) {
 		if (i)
 			fputc(',', file);
 		th_page_print_json(file, json_string(th_frames_string(names->profile->frames,
-						 names->string_numbers[i])));
+						 names->strings.numbers[i])));
 	}
 	fputc(']', file);
 }
 
-static void
-print_functions(FILE *file, const struct th_page_names *names)
-{
-	const struct th_frames *frames = names->profile->frames;
+/* What stands in a column of functions or frames. */
+typedef int64_t entry_value(const struct th_page_names *, uint32_t number);
 
-	th_page_begin_column(file, ",\n\"functions\":{", "name");
-	for (size_t i = 0; i < names->function_numbers_count; i++)
-		th_page_print_integer(file, i,
-			th_page_names_string(names,
-				th_frames_function(frames, names->function_numbers[i])->name));
-	th_page_begin_column(file, "],", "module");
-	for (size_t i = 0; i < names->function_numbers_count; i++)
-		th_page_print_integer(file, i,
-			th_page_names_string(
-				names, th_frames_function(frames, names->function_numbers[i])
-					       ->module));
-	th_page_begin_column(file, "],", "kind");
-	for (size_t i = 0; i < names->function_numbers_count; i++)
-		th_page_print_integer(
-			file, i, th_frames_function(frames, names->function_numbers[i])->kind);
-	fputs("]}", file);
+static int64_t
+function_name(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_string(
+		names, th_frames_function(names->profile->frames, number)->name);
 }
 
-static const struct th_frame *
-frame_at(const struct th_page_names *names, size_t index)
+static int64_t
+function_module(const struct th_page_names *names, uint32_t number)
 {
-	return th_frames_get(names->profile->frames, names->frame_numbers[index]);
+	return th_page_names_string(
+		names, th_frames_function(names->profile->frames, number)->module);
+}
+
+static int64_t
+function_kind(const struct th_page_names *names, uint32_t number)
+{
+	return th_frames_function(names->profile->frames, number)->kind;
+}
+
+static int64_t
+frame_function(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_function(
+		names, th_frames_get(names->profile->frames, number)->function);
+}
+
+static int64_t
+frame_file(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_string(names, th_frames_get(names->profile->frames, number)->file);
+}
+
+/* No file has more lines than a page can count. */
+static int64_t
+frame_line(const struct th_page_names *names, uint32_t number)
+{
+	uint32_t line = th_frames_get(names->profile->frames, number)->line;
+
+	return line < INT32_MAX ? line : INT32_MAX;
+}
+
+static int64_t
+frame_inlined(const struct th_page_names *names, uint32_t number)
+{
+	return th_frames_get(names->profile->frames, number)->is_inlined;
 }
 
 static void
-print_frames(FILE *file, const struct th_page_names *names)
+print_column(FILE *file, const struct th_page_names *names, const struct th_page_index *index,
+	const char *before, const char *name, entry_value *value)
 {
-	th_page_begin_column(file, ",\n\"frames\":{", "function");
-	for (size_t i = 0; i < names->frame_numbers_count; i++)
-		th_page_print_integer(
-			file, i, th_page_names_function(names, frame_at(names, i)->function));
-	th_page_begin_column(file, "],", "file");
-	for (size_t i = 0; i < names->frame_numbers_count; i++)
-		th_page_print_integer(
-			file, i, th_page_names_string(names, frame_at(names, i)->file));
-	th_page_begin_column(file, "],", "line");
-	for (size_t i = 0; i < names->frame_numbers_count; i++)
-		th_page_print_integer(file, i, frame_at(names, i)->line);
-	th_page_begin_column(file, "],", "inlined");
-	for (size_t i = 0; i < names->frame_numbers_count; i++)
-		th_page_print_integer(file, i, frame_at(names, i)->is_inlined);
-	fputs("]}", file);
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, before, name);
+	for (size_t i = 0; i < index->numbers_count; i++)
+		th_page_column_add_integer(&column, value(names, index->numbers[i]));
+	th_page_column_end(&column);
 }
 
 static void
 print_nodes(FILE *file, const struct th_page_names *names)
 {
-	th_page_begin_column(file, ",\n\"nodes\":{", "parent");
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, ",\n\"nodes\":{", "parent");
 	for (size_t i = 0; i < names->node_parents_count; i++)
-		th_page_print_integer(file, i, (int64_t)names->node_parents[i] - 1);
-	th_page_begin_column(file, "],", "frame");
+		th_page_column_add_integer(&column, (int64_t)names->node_parents[i] - 1);
+	th_page_column_end(&column);
+	th_page_column_begin(&column, file, ",", "frame");
 	for (size_t i = 0; i < names->node_frames_count; i++)
-		th_page_print_integer(file, i, names->node_frames[i]);
-	fputs("]}", file);
+		th_page_column_add_integer(&column, names->node_frames[i]);
+	th_page_column_end(&column);
+	fputc('}', file);
 }
 
 void
 th_page_names_print(FILE *file, const struct th_page_names *names)
 {
+	const struct th_page_index *functions = &names->functions;
+	const struct th_page_index *frames = &names->frames;
+
 	print_strings(file, names);
-	print_functions(file, names);
-	print_frames(file, names);
+	print_column(file, names, functions, ",\n\"functions\":{", "name", function_name);
+	print_column(file, names, functions, ",", "module", function_module);
+	print_column(file, names, functions, ",", "kind", function_kind);
+	print_column(file, names, frames, "},\n\"frames\":{", "function", frame_function);
+	print_column(file, names, frames, ",", "file", frame_file);
+	print_column(file, names, frames, ",", "line", frame_line);
+	print_column(file, names, frames, ",", "inlined", frame_inlined);
+	fputc('}', file);
 	print_nodes(file, names);
 }
 
@@ -214,16 +322,19 @@ th_page_names_init(struct th_page_names *names, const struct th_profile *profile
 	number_everything(names);
 }
 
+static void
+index_deinit(struct th_page_index *index)
+{
+	free(index->indices);
+	free(index->numbers);
+}
+
 void
 th_page_names_deinit(struct th_page_names *names)
 {
-	th_map_deinit(&names->strings);
-	th_map_deinit(&names->functions);
-	th_map_deinit(&names->frames);
-	th_map_deinit(&names->nodes);
-	free(names->string_numbers);
-	free(names->function_numbers);
-	free(names->frame_numbers);
+	index_deinit(&names->strings);
+	index_deinit(&names->functions);
+	index_deinit(&names->frames);
 	free(names->node_parents);
 	free(names->node_frames);
 	free(names->row_nodes);
@@ -234,11 +345,11 @@ th_page_names_deinit(struct th_page_names *names)
 uint32_t
 th_page_names_string(const struct th_page_names *names, uint32_t string)
 {
-	return th_map_find(&names->strings, string);
+	return find(&names->strings, string) - 1;
 }
 
 uint32_t
 th_page_names_function(const struct th_page_names *names, uint32_t function)
 {
-	return th_map_find(&names->functions, function);
+	return find(&names->functions, function) - 1;
 }

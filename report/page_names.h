@@ -11,16 +11,18 @@
 
 #include "report/profile.h"
 
+/* Indices for numbers of the frames, which are small. */
+struct th_page_index {
+	TH_ARRAY(uint32_t, indices); /* by number: plus one, 0 = none */
+	TH_ARRAY(uint32_t, numbers); /* by index */
+};
+
 struct th_page_names {
 	const struct th_profile *profile;
 	uint32_t internal_frame; /* what threads of the VM begin with */
-	struct th_map strings;   /* number of the frames' string -> index */
-	TH_ARRAY(uint32_t, string_numbers);
-	struct th_map functions;
-	TH_ARRAY(uint32_t, function_numbers);
-	struct th_map frames;
-	TH_ARRAY(uint32_t, frame_numbers);
-	struct th_map nodes;              /* parent + 1 << 32 | frame */
+	struct th_page_index strings;
+	struct th_page_index functions;
+	struct th_page_index frames;
 	TH_ARRAY(uint32_t, node_parents); /* plus one */
 	TH_ARRAY(uint32_t, node_frames);
 	uint32_t *row_nodes;    /* plus one */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A row has no intervals but what intervals are computed from, so that the page can put rows
+ * together as it likes.  Most rows are one sample or two, and many of their sums are alike: each
+ * stands in the page once.
+ */
 #include "report/page_rows.h"
 
-#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,20 +23,6 @@ static const char *const figure_names[FIGURES] = {
 	[FIGURE_PEAK] = "peak",
 };
 
-/*
- * Estimates by what they are made of: most rows are one sample or two, and many of them are
- * alike, while an interval takes microseconds.
- */
-#define KNOWN (1u << 14)
-
-struct known {
-	struct th_estimator sum;
-	enum th_heap heap;
-	enum th_measure measure;
-	struct th_estimate bytes;
-	struct th_estimate objects;
-};
-
 struct rows {
 	FILE *file;
 	const struct th_profile *profile;
@@ -39,7 +30,8 @@ struct rows {
 	const struct th_moment *peak;
 	struct th_estimator *peaks;                  /* by row */
 	struct th_estimator peak_selected[TH_HEAPS]; /* sums of all rows */
-	struct known *known; /* KNOWN, by hash; `sum.samples` 0 = free */
+	struct th_map sum_ids;                       /* hash of a sum, stepped on collision */
+	TH_ARRAY(struct th_estimator, sums);
 };
 
 /* What was alive at the peak */
@@ -51,11 +43,14 @@ sum_peak(struct rows *rows)
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 
 	rows->peaks = th_allocate(profile->rows_count, sizeof(*rows->peaks));
+	for (size_t i = 0; i < profile->rows_count; i++)
+		rows->peaks[i] = th_calibration_empty(&profile->heaps[profile->rows[i].heap]);
 	for (int i = TH_HEAP_JAVA; i < TH_HEAPS; i++) {
 		enum th_heap heap = (enum th_heap)i;
 		const struct th_samples *samples = &profile->recording->samples[heap];
 		double keep = th_lifetimes_keep(lifetimes, heap, rows->peak);
 
+		rows->peak_selected[heap] = th_calibration_empty(&profile->heaps[heap]);
 		for (size_t k = 0; k < samples->items_count; k++) {
 			uint32_t row = profile->sample_rows[heap][k];
 
@@ -70,7 +65,7 @@ sum_peak(struct rows *rows)
 	}
 }
 
-/* Figures */
+/* Sums */
 
 static const struct th_estimator *
 sum_of(const struct rows *rows, size_t row, enum figure figure)
@@ -96,152 +91,243 @@ hash_sum(const struct th_estimator *sum)
 	return hash;
 }
 
-/* Where all ends are known, all measures are read alike: see th_profile_bytes(). */
-static enum th_measure
-reading_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
+/* The number of a sum, from 1; 0 = nothing in it. */
+static uint32_t
+intern_sum(struct rows *rows, const struct th_estimator *sum)
 {
-	bool is_alike = th_lifetimes_keep(&profile->lifetimes, heap, &profile->at) >= 1 &&
-			th_lifetimes_keep(&profile->lifetimes, heap, &profile->end) >= 1;
-
-	return is_alike ? TH_MEASURE_ALLOC : measure;
-}
-
-/* The entry of a sum, filled in. */
-static const struct known *
-know(const struct rows *rows, enum th_heap heap, enum th_measure measure,
-	const struct th_estimator *sum)
-{
-	enum th_measure reading = reading_of(rows->profile, heap, measure);
-	struct known *known = &rows->known[(hash_sum(sum) + 2 * reading + heap) % KNOWN];
-
-	if (known->heap == heap && known->measure == reading &&
-		!memcmp(&known->sum, sum, sizeof(*sum)))
-		return known;
-	*known = (struct known){
-		.sum = *sum,
-		.heap = heap,
-		.measure = reading,
-		.bytes = th_profile_bytes(rows->profile, heap, measure, sum),
-		.objects = th_profile_objects(rows->profile, heap, measure, sum),
-	};
-	return known;
-}
-
-/*
- * Bytes and objects of a sum.  Nothing seen reads as nothing: the bound that holds for it would
- * hold for every row.
- */
-static void
-look(const struct rows *rows, enum th_heap heap, enum figure figure,
-	const struct th_estimator *sum, struct th_estimate *bytes_ret,
-	struct th_estimate *objects_ret)
-{
-	enum th_measure measure = figure == FIGURE_PEAK ? TH_MEASURE_LIVE
-							: (enum th_measure)figure;
-
-	*bytes_ret = *objects_ret = (struct th_estimate){0};
 	if (!sum->samples)
-		return;
-	const struct known *known = know(rows, heap, measure, sum);
-	*bytes_ret = known->bytes;
-	*objects_ret = known->objects;
+		return 0;
+	for (uint64_t hash = hash_sum(sum);; hash++) {
+		bool added;
+		uint32_t number = th_map_intern(&rows->sum_ids, hash, &added);
+
+		if (added)
+			th_array_append(rows, sums, *sum);
+		if (added || !memcmp(&rows->sums[number], sum, sizeof(*sum)))
+			return number + 1;
+	}
 }
 
-/* `count` estimates as three columns. */
-static void
-print_estimates(FILE *file, const char *name, const struct th_estimate *estimates, size_t count)
+/* Bytes or objects; `missed` would lose its digits beside `unseen`, so their difference stands. */
+static double
+doubt_of(const struct th_sums *sums)
 {
-	fprintf(file, "\"%s\":{", name);
-	th_page_begin_column(file, "", "estimate");
-	for (size_t i = 0; i < count; i++)
-		th_page_print_number(file, i, estimates[i].estimate);
-	th_page_begin_column(file, "],", "low");
-	for (size_t i = 0; i < count; i++)
-		th_page_print_number(file, i, estimates[i].low);
-	th_page_begin_column(file, "],", "high");
-	for (size_t i = 0; i < count; i++)
-		th_page_print_number(file, i, estimates[i].high);
-	fputs("]},", file);
+	return sums->unseen - sums->missed;
 }
 
 static void
-print_row_figure(const struct rows *rows, enum figure figure)
+print_sums_of(const struct rows *rows, const char *name, size_t offset)
 {
-	size_t count = rows->profile->rows_count;
-	struct th_estimate *bytes = th_allocate(count, sizeof(*bytes));
-	struct th_estimate *objects = th_allocate(count, sizeof(*objects));
+	static const char *const names[] = {"seen", "unseen", "variance", "doubt"};
+	const char *before = "";
 
-	for (size_t i = 0; i < count; i++)
-		look(rows, rows->profile->rows[i].heap, figure, sum_of(rows, i, figure),
-			&bytes[i], &objects[i]);
-	fprintf(rows->file, ",\n\"%s\":{", figure_names[figure]);
-	print_estimates(rows->file, "bytes", bytes, count);
-	print_estimates(rows->file, "objects", objects, count);
-	th_page_begin_column(rows->file, "", "samples");
-	for (size_t i = 0; i < count; i++)
-		th_page_print_integer(rows->file, i, (int64_t)sum_of(rows, i, figure)->samples);
-	fputs("]}", rows->file);
-	free(bytes);
-	free(objects);
+	fprintf(rows->file, ",\"%s\":{", name);
+	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++, before = ",") {
+		struct th_page_column column;
+
+		th_page_column_begin(&column, rows->file, before, names[k]);
+		for (size_t i = 0; i < rows->sums_count; i++) {
+			const struct th_sums *sums =
+				(const void *)((const char *)&rows->sums[i] + offset);
+			const double values[] = {
+				sums->seen, sums->unseen, sums->variance, doubt_of(sums)};
+
+			th_page_column_add_float(&column, values[k]);
+		}
+		th_page_column_end(&column);
+	}
+	fputc('}', rows->file);
 }
 
 static void
-print_rows(const struct rows *rows)
+print_sums(const struct rows *rows)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, rows->file, ",\n\"sums\":{", "samples");
+	for (size_t i = 0; i < rows->sums_count; i++)
+		th_page_column_add_integer(&column, (int64_t)rows->sums[i].samples);
+	th_page_column_end(&column);
+	th_page_column_begin(&column, rows->file, ",", "gap");
+	for (size_t i = 0; i < rows->sums_count; i++)
+		th_page_column_add_float(&column, rows->sums[i].gap);
+	th_page_column_end(&column);
+	th_page_column_begin(&column, rows->file, ",", "covariance");
+	for (size_t i = 0; i < rows->sums_count; i++)
+		th_page_column_add_float(&column, rows->sums[i].covariance);
+	th_page_column_end(&column);
+	print_sums_of(rows, "bytes", offsetof(struct th_estimator, bytes));
+	print_sums_of(rows, "objects", offsetof(struct th_estimator, objects));
+	fputc('}', rows->file);
+}
+
+/* Rows */
+
+/* What stands in a column. */
+typedef int64_t row_value(const struct rows *, size_t row);
+
+static int64_t
+row_heap(const struct rows *rows, size_t row)
+{
+	return rows->profile->rows[row].heap - TH_HEAP_JAVA;
+}
+
+static int64_t
+row_thread(const struct rows *rows, size_t row)
 {
 	const struct th_profile *profile = rows->profile;
 
-	th_page_begin_column(rows->file, ",\n\"rows\":{", "heap");
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i, profile->rows[i].heap - TH_HEAP_JAVA);
-	th_page_begin_column(rows->file, "],", "thread");
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i,
-			th_page_names_string(rows->names,
-				th_frames_function(profile->frames, profile->rows[i].thread)
-					->name));
-	th_page_begin_column(rows->file, "],", "class");
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i,
-			th_page_names_string(rows->names, profile->rows[i].class_name));
-	th_page_begin_column(rows->file, "],", "node");
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i, (int64_t)rows->names->row_nodes[i] - 1);
-	th_page_begin_column(rows->file, "],", "package");
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i, rows->names->row_packages[i]);
-	th_page_begin_column(rows->file, "],", "library");
-	for (size_t i = 0; i < profile->rows_count; i++)
-		th_page_print_integer(rows->file, i, rows->names->row_libraries[i]);
-	fputc(']', rows->file);
-	for (int figure = 0; figure < FIGURES; figure++)
-		print_row_figure(rows, (enum figure)figure);
-	fputc('}', rows->file);
+	return th_page_names_string(rows->names,
+		th_frames_function(profile->frames, profile->rows[row].thread)->name);
+}
+
+static int64_t
+row_class(const struct rows *rows, size_t row)
+{
+	return th_page_names_string(rows->names, rows->profile->rows[row].class_name);
+}
+
+static int64_t
+row_node(const struct rows *rows, size_t row)
+{
+	return (int64_t)rows->names->row_nodes[row] - 1;
+}
+
+static int64_t
+row_package(const struct rows *rows, size_t row)
+{
+	return rows->names->row_packages[row];
+}
+
+static int64_t
+row_library(const struct rows *rows, size_t row)
+{
+	return rows->names->row_libraries[row];
 }
 
 static void
-print_total(const struct rows *rows, enum th_heap heap)
+print_rows(struct rows *rows)
 {
-	const char *before = "";
+	static const struct {
+		const char *name;
+		row_value *value;
+	} columns[] = {{"heap", row_heap}, {"thread", row_thread}, {"class", row_class},
+		{"node", row_node}, {"package", row_package}, {"library", row_library}};
+	size_t count = rows->profile->rows_count;
+	struct th_page_column column;
 
-	if (!th_profile_has_heap(rows->profile, heap)) {
-		fputs("null", rows->file);
-		return;
+	fprintf(rows->file, ",\n\"rows\":{\"count\":%zu", count);
+	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+		th_page_column_begin(&column, rows->file, ",", columns[c].name);
+		for (size_t i = 0; i < count; i++)
+			th_page_column_add_integer(&column, columns[c].value(rows, i));
+		th_page_column_end(&column);
 	}
-	fputc('{', rows->file);
-	for (int figure = 0; figure < FIGURES; figure++, before = ",") {
-		const struct th_estimator *sum =
-			figure == FIGURE_PEAK ? &rows->peak_selected[heap]
-					      : &rows->profile->selected[heap][figure];
-
-		fprintf(rows->file, "%s\"%s\":{", before, figure_names[figure]);
-		struct th_estimate bytes;
-		struct th_estimate objects;
-		look(rows, heap, (enum figure)figure, sum, &bytes, &objects);
-		print_estimates(rows->file, "bytes", &bytes, 1);
-		print_estimates(rows->file, "objects", &objects, 1);
-		fprintf(rows->file, "\"samples\":[%" PRIu64 "]}", sum->samples);
+	for (int figure = 0; figure < FIGURES; figure++) {
+		th_page_column_begin(&column, rows->file, ",", figure_names[figure]);
+		for (size_t i = 0; i < count; i++)
+			th_page_column_add_integer(&column,
+				intern_sum(rows, sum_of(rows, i, (enum figure)figure)));
+		th_page_column_end(&column);
 	}
 	fputc('}', rows->file);
+	print_sums(rows);
+}
+
+/* Heaps */
+
+static json_t *
+estimate_json(const struct th_estimate *estimate)
+{
+	return json_pack("{s:f, s:f, s:f}", "estimate", estimate->estimate, "low",
+		estimate->low, "high", estimate->high);
+}
+
+static json_t *
+sums_json(const struct th_sums *sums)
+{
+	return json_pack("{s:f, s:f, s:f, s:f}", "seen", sums->seen, "unseen", sums->unseen,
+		"variance", sums->variance, "doubt", doubt_of(sums));
+}
+
+/* How sums of a figure are read. */
+static struct th_calibration
+calibration_of(const struct rows *rows, enum th_heap heap, enum figure figure)
+{
+	const struct th_profile *profile = rows->profile;
+	const struct th_moment *moment = &profile->end;
+
+	if (figure == (enum figure)TH_MEASURE_ALLOC)
+		return profile->heaps[heap];
+	if (figure == (enum figure)TH_MEASURE_LIVE)
+		moment = &profile->at;
+	if (figure == FIGURE_PEAK)
+		moment = rows->peak;
+	return th_lifetimes_calibration(
+		&profile->lifetimes, &profile->heaps[heap], heap, moment);
+}
+
+/* The sum of all rows.  Nothing seen reads as nothing, as it does for each of them. */
+static json_t *
+figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
+{
+	struct th_calibration calibration = calibration_of(rows, heap, figure);
+	const struct th_estimator *sum = figure == FIGURE_PEAK
+						 ? &rows->peak_selected[heap]
+						 : &rows->profile->selected[heap][figure];
+	struct th_estimate bytes = {0};
+	struct th_estimate objects = {0};
+
+	if (sum->samples) {
+		bytes = th_calibration_bytes(&calibration, sum);
+		objects = th_calibration_objects(&calibration, sum);
+	}
+	return json_pack("{s:b, s:o, s:o}", "share", calibration.window_samples != UINT64_MAX,
+		"bytes", estimate_json(&bytes), "objects", estimate_json(&objects));
+}
+
+/* What rows are shares of, beside the rows themselves. */
+static json_t *
+outside_json(const struct rows *rows, enum th_heap heap)
+{
+	struct th_estimator outside = rows->profile->heaps[heap].whole;
+
+	th_estimator_subtract(&outside, &rows->profile->selected[heap][TH_MEASURE_ALLOC]);
+	return json_pack("{s:I, s:f, s:f, s:o, s:o}", "samples", (json_int_t)outside.samples,
+		"gap", outside.gap, "covariance", outside.covariance, "bytes",
+		sums_json(&outside.bytes), "objects", sums_json(&outside.objects));
+}
+
+static json_t *
+heap_json(const struct rows *rows, enum th_heap heap)
+{
+	const struct th_calibration *calibration = &rows->profile->heaps[heap];
+	json_t *figures = json_object();
+
+	for (int figure = 0; figure < FIGURES; figure++)
+		json_object_set_new(figures, figure_names[figure],
+			figure_json(rows, heap, (enum figure)figure));
+	return json_pack("{s:b, s:b, s:I, s:o, s:o, s:f, s:f, s:o, s:o}", "calibrated",
+		calibration->is_calibrated, "exact", calibration->bytes.exact, "samples",
+		(json_int_t)calibration->window_samples, "bytes",
+		estimate_json(&calibration->bytes), "objects",
+		estimate_json(&calibration->objects), "total_error", calibration->total_error,
+		"share_error", calibration->share_error, "outside", outside_json(rows, heap),
+		"figures", figures);
+}
+
+static void
+print_heaps(const struct rows *rows)
+{
+	json_t *heaps = json_array();
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		json_array_append_new(
+			heaps, th_profile_has_heap(rows->profile, (enum th_heap)heap)
+				       ? heap_json(rows, (enum th_heap)heap)
+				       : json_null());
+	fputs(",\n\"heaps\":", rows->file);
+	th_page_print_json(rows->file, heaps);
 }
 
 void
@@ -252,17 +338,12 @@ th_page_rows_print(FILE *file, const struct th_page_names *names, const struct t
 		.profile = names->profile,
 		.names = names,
 		.peak = peak,
-		.known = th_allocate(KNOWN, sizeof(struct known)),
 	};
 
 	sum_peak(&rows);
 	print_rows(&rows);
-	fputs(",\n\"totals\":[", file);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		fputs(heap > TH_HEAP_JAVA ? "," : "", file);
-		print_total(&rows, (enum th_heap)heap);
-	}
-	fputc(']', file);
+	print_heaps(&rows);
+	th_map_deinit(&rows.sum_ids);
+	free(rows.sums);
 	free(rows.peaks);
-	free(rows.known);
 }

@@ -1,56 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/page_timeline.h"
 
-#include <stddef.h>
+#include <string.h>
 
 #include "report/cells.h"
 #include "report/json_parts.h"
 #include "report/page_columns.h"
 
-/* Moments that the timeline tells apart, and the most cells that a page of ten megabytes holds. */
+/* Moments that the timeline tells apart, and the most cells: eight megabytes of a page. */
 #define SLICES 128
 #define CELLS_MAX 250000
+
+/* Columns of cells. */
+
+typedef int64_t cell_integer(const struct th_cell *);
+typedef double cell_number(const struct th_cell *);
+
+static int64_t
+cell_row(const struct th_cell *cell)
+{
+	return cell->row;
+}
+
+static int64_t
+cell_birth(const struct th_cell *cell)
+{
+	return cell->birth;
+}
+
+static int64_t
+cell_death(const struct th_cell *cell)
+{
+	return cell->death == TH_CELL_NEVER ? -1 : (int64_t)cell->death;
+}
+
+static int64_t
+cell_temporary(const struct th_cell *cell)
+{
+	return cell->is_temporary;
+}
+
+static double
+cell_bytes(const struct th_cell *cell)
+{
+	return th_sums_point(&cell->alloc.bytes);
+}
+
+static double
+cell_objects(const struct th_cell *cell)
+{
+	return th_sums_point(&cell->alloc.objects);
+}
+
+static double
+cell_bytes_variance(const struct th_cell *cell)
+{
+	return cell->alloc.bytes.variance;
+}
+
+static double
+cell_objects_variance(const struct th_cell *cell)
+{
+	return cell->alloc.objects.variance;
+}
+
+static double
+cell_live_bytes(const struct th_cell *cell)
+{
+	return th_sums_point(&cell->live.bytes);
+}
+
+static double
+cell_live_objects(const struct th_cell *cell)
+{
+	return th_sums_point(&cell->live.objects);
+}
+
+static void
+print_integers(FILE *file, const struct th_cells *cells, const char *before, const char *name,
+	cell_integer *value)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, before, name);
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_column_add_integer(&column, value(&cells->items[i]));
+	th_page_column_end(&column);
+}
+
+static void
+print_numbers(FILE *file, const struct th_cells *cells, const char *name, cell_number *value)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, ",", name);
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_column_add_float(&column, value(&cells->items[i]));
+	th_page_column_end(&column);
+}
+
+/* Whether the end of every sample is known, so that what lives weighs what was allocated. */
+static bool
+are_all_followed(const struct th_cells *cells)
+{
+	for (size_t i = 0; i < cells->items_count; i++) {
+		if (memcmp(&cells->items[i].alloc, &cells->items[i].live,
+			    sizeof(cells->items[i].alloc)) != 0)
+			return false;
+	}
+	return true;
+}
 
 static void
 print_cells(FILE *file, const struct th_cells *cells)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-		size_t part; /* of a value; 0 = the whole of seen and unseen */
-	} columns[] = {
-		{"bytes", offsetof(struct th_cell, alloc.bytes), 0},
-		{"objects", offsetof(struct th_cell, alloc.objects), 0},
-		{"live_bytes", offsetof(struct th_cell, live.bytes), 0},
-		{"live_objects", offsetof(struct th_cell, live.objects), 0},
-		{"bytes_variance", offsetof(struct th_cell, alloc.bytes), 1},
-		{"objects_variance", offsetof(struct th_cell, alloc.objects), 1},
-	};
-
-	th_page_begin_column(file, ",\n\"cells\":{", "row");
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_print_integer(file, i, cells->items[i].row);
-	th_page_begin_column(file, "],", "birth");
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_print_integer(file, i, cells->items[i].birth);
-	th_page_begin_column(file, "],", "death");
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_print_integer(file, i, (int32_t)cells->items[i].death);
-	th_page_begin_column(file, "],", "temp");
-	for (size_t i = 0; i < cells->items_count; i++)
-		th_page_print_integer(file, i, cells->items[i].is_temporary);
-	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
-		th_page_begin_column(file, "],", columns[c].name);
-		for (size_t i = 0; i < cells->items_count; i++) {
-			const struct th_sums *sums =
-				(const void *)((const char *)&cells->items[i] +
-					       columns[c].offset);
-
-			th_page_print_number(file, i,
-				columns[c].part ? sums->variance : th_sums_point(sums));
-		}
+	print_integers(file, cells, ",\n\"cells\":{", "row", cell_row);
+	print_integers(file, cells, ",", "birth", cell_birth);
+	print_integers(file, cells, ",", "death", cell_death);
+	print_integers(file, cells, ",", "temp", cell_temporary);
+	print_numbers(file, cells, "bytes", cell_bytes);
+	print_numbers(file, cells, "objects", cell_objects);
+	print_numbers(file, cells, "bytes_variance", cell_bytes_variance);
+	print_numbers(file, cells, "objects_variance", cell_objects_variance);
+	if (!are_all_followed(cells)) {
+		print_numbers(file, cells, "live_bytes", cell_live_bytes);
+		print_numbers(file, cells, "live_objects", cell_live_objects);
 	}
-	fputs("]}", file);
+	fputc('}', file);
 }
 
 static void

@@ -35,7 +35,7 @@ function addFigure(table, view, node, value) {
 	const {model, state} = view;
 	const isChosen = value === state.value;
 	for (const [heap, {word, name}] of HEAPS.entries()) {
-		if (!data.totals[heap] || (state.heap !== "all" && state.heap !== word))
+		if (!data.heaps[heap] || (state.heap !== "all" && state.heap !== word))
 			continue;
 		const estimate = estimateNode(model, state, value, heap, node);
 		if (word === "mapped" && !estimate.estimate)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-"use strict";
 /*
  * From the data and the state of the switches to a tree with values.  Rows, nodes and functions
  * are numbers; their properties stand in columns.
  */
-const data = JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["java", "native", "vm", "group"];
 const VM = 2;
 /* In the order of the numbers that rows have. */
 const HEAPS = [{word: "java", name: "Java"}, {word: "native", name: "native"},
 	{word: "mapped", name: "mapped"}];
 
-const rowCount = data.rows.heap.length;
+const rowCount = data.rows.count;
 const functionCount = data.functions.name.length;
 
 const functionName = (f) => data.strings[data.functions.name[f]];
@@ -202,15 +200,15 @@ function rangeValues(value, unit, [from, to]) {
 		sum[cells.row[i]] += weight[i];
 		spread[cells.row[i]] += 1.96 * 1.96 * variance[i];
 	}
-	return {value: sum, below: spread, above: spread};
+	return {value: sum, spread};
 }
 
 function wholeValues(value, unit, moment) {
-	const figure = data.rows[figureName(value, moment)][unit];
+	const figure = figureName(value, moment);
+	const number = data.rows[figure];
 	return {
-		value: Float64Array.from(figure.estimate),
-		below: Float64Array.from(figure.low, (low, i) => (figure.estimate[i] - low) ** 2),
-		above: Float64Array.from(figure.high, (high, i) => (high - figure.estimate[i]) ** 2),
+		figure, number,
+		value: Float64Array.from(number, (sum, row) => pointOf(sum, data.rows.heap[row], figure, unit)),
 	};
 }
 
@@ -251,33 +249,45 @@ function evaluate(state) {
 	return {tree, rows, selected, heaps, total, isWhole: !state.range && !state.thread && !state.filter};
 }
 
-/* A heap's total with the interval that the recording gives it. */
-function knownTotal(state, value, heap) {
-	const figure = data.totals[heap]
-		&& data.totals[heap][figureName(value, state.moment)][state.unit];
-	return figure && {estimate: figure.estimate[0], low: figure.low[0], high: figure.high[0]};
+/*
+ * What a heap has in some rows, which `next` leads through up to -1.  In a range of slices the
+ * interval is 1.96 standard deviations.
+ */
+function estimateRows(rows, heap, unit, first, next) {
+	const sum = emptySum();
+	let value = 0, spread = 0;
+	for (let row = first; row >= 0; row = next(row)) {
+		if (data.rows.heap[row] !== heap)
+			continue;
+		if (rows.spread) {
+			value += rows.value[row];
+			spread += rows.spread[row];
+		} else {
+			addSum(sum, rows.number[row]);
+		}
+	}
+	if (!rows.spread)
+		return estimateSum(sum, heap, rows.figure, unit);
+	return {estimate: value, low: Math.max(0, value - Math.sqrt(spread)),
+		high: value + Math.sqrt(spread)};
 }
 
-/*
- * What a heap has of a value in and below a node.  Rows are independent estimates: the distances
- * to their limits add up as squares (MOVER).
- */
+/* What a heap has of a value in and below a node. */
 function estimateNode(model, state, value, heap, node) {
 	const {tree, selected} = model;
 	const rows = valuesOf(state, value);
-	let estimate = 0, below = 0, above = 0;
-	for (let i = tree.rowsFrom[node]; i < tree.rowsTo[node]; i++) {
-		const row = tree.rowOrder[i];
-		if (!selected[row] || data.rows.heap[row] !== heap)
-			continue;
-		estimate += rows.value[row];
-		below += rows.below[row];
-		above += rows.above[row];
-	}
-	if (node === 0 && model.isWhole && estimate > 0)
-		return knownTotal(state, value, heap);
-	return {estimate, low: Math.max(0, estimate - Math.sqrt(below)),
-		high: estimate + Math.sqrt(above)};
+	if (node === 0 && model.isWhole)
+		return data.heaps[heap].figures[rows.figure][state.unit];
+	let at = tree.rowsFrom[node];
+	const next = () => {
+		while (at < tree.rowsTo[node]) {
+			const row = tree.rowOrder[at++];
+			if (selected[row])
+				return row;
+		}
+		return -1;
+	};
+	return estimateRows(rows, heap, state.unit, next(), next);
 }
 
 /* --- search ---------------------------------------------------------------------------------- */

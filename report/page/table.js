@@ -7,26 +7,27 @@ const COLUMNS = [
 	{name: "share", title: "Share"},
 ];
 
-/* One entry for each key: {name, java, native, mapped, share}, `share` being all heaps together. */
+/*
+ * One entry for each key: {name, java, native, mapped, share, first}, `share` being all heaps
+ * together and `first` one of its rows, from which `nextRow` leads to the others.
+ */
 function summarise(view) {
 	const {rows, selected} = view.model;
 	const keys = keyColumn(view.state.table);
-	const groups = new Map();
+	const groups = new Map(), nextRow = new Int32Array(rowCount);
 	for (let row = 0; row < rowCount; row++) {
 		if (!selected[row] || !rows.value[row])
 			continue;
 		const name = keys[row];
 		let group = groups.get(name);
 		if (!group)
-			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0,
-				below: [0, 0, 0], above: [0, 0, 0]});
-		const heap = data.rows.heap[row];
-		group[HEAPS[heap].word] += rows.value[row];
+			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, first: -1});
+		group[HEAPS[data.rows.heap[row]].word] += rows.value[row];
 		group.share += rows.value[row];
-		group.below[heap] += rows.below[row];
-		group.above[heap] += rows.above[row];
+		nextRow[row] = group.first;
+		group.first = row;
 	}
-	return [...groups.values()];
+	return {entries: [...groups.values()], nextRow};
 }
 
 function sortEntries(entries, sort) {
@@ -49,7 +50,7 @@ function addHead(table, view, onSort) {
 	}
 }
 
-function addEntry(body, view, entry, onChoose) {
+function addEntry(body, view, entry, nextRow, onChoose) {
 	const {unit} = view.state;
 	const line = addText(body, "tr", "");
 	const button = addText(addText(line, "td", ""), "button", entry.name.slice(0, 400));
@@ -57,13 +58,11 @@ function addEntry(body, view, entry, onChoose) {
 	button.title = entry.name.slice(0, 2000);
 	button.addEventListener("click", () => onChoose(entry.name));
 	HEAPS.forEach(({word: name}, heap) => {
-		const estimate = {estimate: entry[name],
-			low: Math.max(entry[name] - Math.sqrt(entry.below[heap]), 0),
-			high: entry[name] + Math.sqrt(entry.above[heap])};
 		const cell = addText(line, "td", entry[name] ? formatNumber(entry[name], unit) : "-");
 		cell.dataset.value = entry[name];
 		if (entry[name])
-			cell.title = formatInterval(estimate, unit);
+			cell.title = formatInterval(estimateRows(view.model.rows, heap, unit, entry.first,
+				(row) => nextRow[row]), unit);
 	});
 	addText(line, "td", formatShare(entry.share, view.model.total[0]));
 }
@@ -119,7 +118,8 @@ function drawTable(view, actions) {
 
 function drawSums(box, view, actions) {
 	const matches = view.state.search ? makeMatcher(view.state.search) : null;
-	const all = sortEntries(summarise(view), view.state.sort);
+	const {entries: summed, nextRow} = summarise(view);
+	const all = sortEntries(summed, view.state.sort);
 	/* A search is for frames: it narrows the table only where that leaves something. */
 	const found = matches ? all.filter((entry) => matches(entry.name)) : all;
 	const entries = found.length ? found : all;
@@ -127,7 +127,7 @@ function drawSums(box, view, actions) {
 	addHead(table, view, actions.sort);
 	const body = addText(table, "tbody", "");
 	for (const entry of entries.slice(0, LINES_SHOWN))
-		addEntry(body, view, entry, actions.choose);
+		addEntry(body, view, entry, nextRow, actions.choose);
 	box.append(table);
 	if (entries.length > LINES_SHOWN)
 		addText(box, "p", `${entries.length - LINES_SHOWN} more: search to find them`).className = "note";

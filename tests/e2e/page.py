@@ -360,6 +360,91 @@ def case_card(browser, page, report):
     return "six figures"
 
 
+UNITS_OF = ("bytes", "objects")
+# Of a limit: the page's sums are floats.
+LIMITS = 1e-5
+
+
+def check_limits(found, expected, what):
+    """An estimate and its limits are those of the report."""
+    values = [found["estimate"], found["low"], found["high"]]
+    for value, wanted in zip(values, [expected["estimate"], *expected["ci95"]]):
+        assert abs(value - wanted) <= LIMITS * max(abs(expected["ci95"][1]), 1), (what, found, expected)
+
+
+def case_intervals(browser, page, report):
+    """Each row has the intervals of the report, and a frame those of all that lies below it."""
+    browser.open(page)
+    rows = browser.run(
+        "return Array.from({length: rowCount}, (_, row) => {"
+        "  const names = [], heap = data.rows.heap[row];"
+        "  for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at])"
+        "    names.push(functionName(nodeFunction(at)));"
+        "  const estimates = {};"
+        "  for (const value of ['alloc', 'live', 'temp'])"
+        "    for (const unit of ['bytes', 'objects'])"
+        "      estimates[value + '_' + unit] = estimateRows(valuesOf({...view.state, unit}, value),"
+        "        heap, unit, row, () => -1);"
+        "  return [[HEAPS[heap].word, data.strings[data.rows.class[row]] || null,"
+        "    data.strings[data.rows.thread[row]], ...names.reverse()], estimates];"
+        "});"
+    )
+    # Rows that differ in lines alone read the same: told apart by what they weigh.
+    order = lambda entry: (str(entry[0]), entry[1]["alloc_bytes"]["estimate"])
+    stacks = sorted(
+        (
+            (
+                [stack["heap"], stack["class"], stack["thread"]]
+                + [frame["name"] for frame in stack["frames"]],
+                stack,
+            )
+            for stack in report["stacks"]
+        ),
+        key=order,
+    )
+    assert len(stacks) == len(rows) > 10
+    checked = 0
+    for (key, found), (wanted, stack) in zip(sorted(rows, key=order), stacks):
+        assert key == wanted
+        for name, estimate in found.items():
+            if name in stack and stack[name]["samples"]:
+                check_limits(estimate, stack[name], (key, name))
+                checked += 1
+    return "%d intervals" % (checked + check_frames(browser))
+
+
+def check_frames(browser):
+    """What a frame has is what a report of the stacks with it has, and so is its interval."""
+    names = browser.run(
+        "const {tree} = view.model, seen = new Map();"
+        "for (let i = 1; i < tree.count; i++) seen.set(tree.func[i], (seen.get(tree.func[i]) || 0) + 1);"
+        "return Array.from({length: tree.count - 1}, (_, i) => i + 1)"
+        "  .filter((i) => seen.get(tree.func[i]) === 1 && tree.rowsTo[i] - tree.rowsFrom[i] > 1)"
+        "  .map((i) => [i, functionName(tree.func[i])])"
+        "  .filter(([, name]) => /^[\\w.$]+$/.test(name)).slice(0, 4);"
+    )
+    assert names
+    checked = 0
+    for node, name in names:
+        pattern = "^%s$" % name.replace("$", "\\$").replace(".", "\\.")
+        command = [TOOL, "export", "--format", "json", "--include", pattern, LOG]
+        only = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        for i, heap in enumerate(HEAPS):
+            for value in ("alloc", "live"):
+                for unit in UNITS_OF:
+                    expected = only["totals"][heap]["%s_%s" % (value, unit)]
+                    if not expected["samples"]:
+                        continue
+                    found = browser.run(
+                        "const [value, unit, heap, node] = arguments;"
+                        "return estimateNode(view.model, {...view.state, unit}, value, heap, node);",
+                        value, unit, i, node)
+                    check_limits(found, expected, (name, heap, value, unit))
+                    checked += 1
+    assert checked
+    return checked
+
+
 def case_groups(browser, page, report):
     """Tables by package and by library are what --group-by makes of the same log."""
     browser.open(page)

@@ -76,7 +76,8 @@ run_case(const char *name)
 	X(theme)    \
 	X(card)     \
 	X(groups)   \
-	X(moment)
+	X(moment)   \
+	X(intervals)
 
 #define DEFINE_TEST(name)                     \
 	static void test_##name(void **state) \

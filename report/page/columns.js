@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+"use strict";
+/*
+ * The data with its long columns as typed arrays; how they are written stands in
+ * page_columns.h, what they mean in page_data.h.
+ */
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function columnBytes(text) {
+	const letters = atob(text);
+	const bytes = new Uint8Array(letters.length);
+	for (let i = 0; i < bytes.length; i++)
+		bytes[i] = letters.charCodeAt(i);
+	return bytes;
+}
+
+/* Each is its difference to the one before, seven bits to a byte, the sign in the lowest bit. */
+function readIntegers(text) {
+	const bytes = columnBytes(text);
+	const values = new Int32Array(bytes.length);
+	let count = 0, last = 0;
+	for (let at = 0; at < bytes.length;) {
+		let word = 0, shift = 0, byte;
+		do {
+			byte = bytes[at++];
+			word |= (byte & 127) << shift;
+			shift += 7;
+		} while (byte & 128);
+		values[count++] = last = last + (word >>> 1 ^ -(word & 1)) | 0;
+	}
+	return values.slice(0, count);
+}
+
+function readFloats(text) {
+	const view = new DataView(columnBytes(text).buffer);
+	return Float32Array.from({length: view.byteLength / 4}, (_, i) => view.getFloat32(4 * i, true));
+}
+
+function readColumns(object, read, names) {
+	for (const name of names)
+		object[name] = read(object[name]);
+}
+
+const SUMS = ["seen", "unseen", "variance", "doubt"];
+
+readColumns(data.functions, readIntegers, ["name", "module", "kind"]);
+readColumns(data.frames, readIntegers, ["function", "file", "line", "inlined"]);
+readColumns(data.nodes, readIntegers, ["parent", "frame"]);
+readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
+	"alloc", "live", "temp", "peak"]);
+readColumns(data.sums, readIntegers, ["samples"]);
+readColumns(data.sums, readFloats, ["gap", "covariance"]);
+readColumns(data.sums.bytes, readFloats, SUMS);
+readColumns(data.sums.objects, readFloats, SUMS);
+readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp"]);
+readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "objects_variance"]);
+if (data.cells.live_bytes !== undefined)
+	readColumns(data.cells, readFloats, ["live_bytes", "live_objects"]);
+else
+	Object.assign(data.cells, {live_bytes: data.cells.bytes, live_objects: data.cells.objects});
