@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: malloc_pairs THREADS BYTES PAIRS hot|cold
+ * usage: malloc_pairs THREADS BYTES PAIRS hot|cold [MIB]
  *
  * THREADS threads make PAIRS pairs of malloc and free each: of BYTES bytes, or, with BYTES 0, of
  * 16 bytes to 64 KiB, each power of two equally often.  hot: a block is freed at once.  cold: it
- * takes the place of one of those that make up 256 MiB, at random, so that whatever a free looks
+ * takes the place of one of those that make up MIB (256), at random, so that whatever a free looks
  * at has left the caches.  Waits for a line on stdin once all is set up, and prints nanoseconds of
  * CPU time per pair.
  */
@@ -18,9 +18,11 @@
 #define THREADS_MAX 256
 #define SMALLEST_SHIFT 4
 #define SIZES 13 /* 2^4 .. 2^16 */
-#define COLD_BYTES ((size_t)256 << 20)
+#define COLD_MIB 256
 /* Of mixed sizes the mean is 10 KB. */
 #define MIXED_MEAN_BYTES 10082
+/* What a block takes at the least: glibc's smallest chunk. */
+#define SMALLEST_BYTES 32
 
 struct worker {
 	pthread_t thread;
@@ -84,6 +86,15 @@ run_cold(struct worker *worker, char **blocks)
 	}
 }
 
+/* How many blocks make up a thread's part of so much memory. */
+static size_t
+count_slots(size_t mib, unsigned threads)
+{
+	size_t mean = block_bytes ? block_bytes : MIXED_MEAN_BYTES;
+
+	return (mib << 20) / (mean > SMALLEST_BYTES ? mean : SMALLEST_BYTES) / threads;
+}
+
 static char **
 fill(struct worker *worker)
 {
@@ -110,9 +121,7 @@ work(void *argument)
 	else
 		run_hot(worker);
 	worker->ns = cpu_ns() - worker->ns;
-	for (size_t i = 0; i < slots; i++)
-		free(blocks[i]);
-	free(blocks);
+	/* What is cold stays: the process ends here, and freeing it would take longer than all. */
 	return NULL;
 }
 
@@ -123,8 +132,8 @@ main(int argc, char **argv)
 	char line[16];
 	double ns = 0;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: malloc_pairs THREADS BYTES PAIRS hot|cold\n");
+	if (argc < 5 || argc > 6) {
+		fprintf(stderr, "usage: malloc_pairs THREADS BYTES PAIRS hot|cold [MIB]\n");
 		return 2;
 	}
 	unsigned threads = (unsigned)strtoul(argv[1], NULL, 10);
@@ -133,7 +142,7 @@ main(int argc, char **argv)
 	if (threads < 1 || threads > THREADS_MAX || pairs < 1)
 		return 2;
 	if (strcmp(argv[4], "cold") == 0)
-		slots = COLD_BYTES / (block_bytes ? block_bytes : MIXED_MEAN_BYTES) / threads;
+		slots = count_slots(argc > 5 ? strtoul(argv[5], NULL, 10) : COLD_MIB, threads);
 	pthread_barrier_init(&ready, NULL, threads + 1);
 	pthread_barrier_init(&start, NULL, threads + 1);
 	for (unsigned i = 0; i < threads; i++) {

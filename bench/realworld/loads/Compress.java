@@ -10,7 +10,7 @@ import org.xerial.snappy.Snappy;
 
 /** Round trips through zstd, snappy, lz4 and the JDK's zlib. */
 final class Compress implements Load {
-	private static final int TRIPS = 300;
+	private static final int TRIPS = 600;
 	private static final int BYTES = 400_000;
 
 	@Override

@@ -8,7 +8,7 @@ import java.sql.Statement;
 
 /** Makes tables in DuckDB, joins them, and reads what comes out row by row. */
 final class Duck implements Load {
-	private static final int ROUNDS = 6;
+	private static final int ROUNDS = 16;
 
 	@Override
 	public long run(String directory) throws Exception {

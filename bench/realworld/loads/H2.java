@@ -9,8 +9,8 @@ import java.sql.Statement;
 
 /** A database that is all Java: inserts, updates and queries of H2. */
 final class H2 implements Load {
-	private static final int ROWS = 100_000;
-	private static final int LOOKUPS = 100_000;
+	private static final int ROWS = 80_000;
+	private static final int LOOKUPS = 80_000;
 
 	@Override
 	public long run(String directory) throws Exception {

@@ -12,9 +12,12 @@ import java.util.zip.ZipInputStream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
+import org.apache.lucene.index.IndexWriter;
 
-/** Compiles the sources of Lucene's core, whose archive is on the class path. */
+/** Compiles a part of Lucene's core against the whole; sources and classes are on the class path. */
 final class Javac implements Load {
+	private static final String PART = "org/apache/lucene/store/";
+
 	@Override
 	public long run(String directory) throws Exception {
 		Path sources = Path.of(directory, "sources");
@@ -23,7 +26,7 @@ final class Javac implements Load {
 		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
 		try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
 			List<String> options = List.of("-proc:none", "-nowarn", "-Xlint:none", "-g:none",
-					"-cp", "", "-d", classes.toString());
+					"-cp", classPath(), "-d", classes.toString());
 			boolean isDone = compiler.getTask(null, files, diagnostic -> { }, options, null,
 					files.getJavaFileObjectsFromFiles(list(sources, ".java").stream()
 							.map(Path::toFile).collect(Collectors.toList()))).call();
@@ -43,10 +46,15 @@ final class Javac implements Load {
 		throw new IllegalStateException("no sources on the class path");
 	}
 
+	private static String classPath() throws Exception {
+		return Path.of(IndexWriter.class.getProtectionDomain().getCodeSource().getLocation().toURI())
+				.toString();
+	}
+
 	private static void unpack(Path archive, Path to) throws Exception {
 		try (ZipInputStream zip = new ZipInputStream(Files.newInputStream(archive))) {
 			for (ZipEntry entry; (entry = zip.getNextEntry()) != null; ) {
-				if (!entry.getName().startsWith("org/") || !entry.getName().endsWith(".java"))
+				if (!entry.getName().startsWith(PART) || !entry.getName().endsWith(".java"))
 					continue;
 				Path path = to.resolve(entry.getName());
 				Files.createDirectories(path.getParent());

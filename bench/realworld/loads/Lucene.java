@@ -18,7 +18,7 @@ import org.apache.lucene.store.MMapDirectory;
 
 /** Indexes texts and searches them. */
 final class Lucene implements Load {
-	private static final int DOCUMENTS = 60_000;
+	private static final int DOCUMENTS = 45_000;
 	private static final int WORDS = 60;
 	private static final int VOCABULARY = 5000;
 

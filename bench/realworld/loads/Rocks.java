@@ -9,7 +9,7 @@ import org.rocksdb.RocksIterator;
 
 /** Fills a RocksDB and reads it through. */
 final class Rocks implements Load {
-	private static final int KEYS = 600_000;
+	private static final int KEYS = 450_000;
 
 	@Override
 	public long run(String directory) throws Exception {

@@ -9,7 +9,7 @@ import java.sql.Statement;
 
 /** Loads a table by sqlite-jdbc, indexes it and asks. */
 final class Sqlite implements Load {
-	private static final int ROWS = 400_000;
+	private static final int ROWS = 800_000;
 
 	@Override
 	public long run(String directory) throws Exception {

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where measurements are made and with what: the machine, JDKs, peers and their versions."""
+
+import collections
+import glob
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+import time
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LIBRARY_DIRECTORIES = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"]
+
+# The peers that are libraries: the file, and the Debian package whose version it has.
+JEMALLOC = ("libjemalloc.so.2", "libjemalloc2")
+TCMALLOC = ("libtcmalloc.so.4", "libgoogle-perftools4")
+HEAPTRACK = ("heaptrack/libheaptrack_preload.so", "heaptrack")
+
+Jdk = collections.namedtuple("Jdk", "feature home version")
+
+
+def output_of(*command):
+    """What a command prints; nothing if it cannot be run or fails."""
+    try:
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def find_library(peer):
+    """The path of a peer's library, or None."""
+    for directory in LIBRARY_DIRECTORIES:
+        found = sorted(glob.glob(os.path.join(directory, peer[0])))
+        if found:
+            return found[0]
+    return None
+
+
+def find_fetched():
+    """The directory of what bench/realworld/fetch has fetched, or None."""
+    return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where") or None
+
+
+def find_async_profiler(scratch):
+    """Its agent, unpacked into `scratch`, or None."""
+    jars = glob.glob(os.path.join(find_fetched() or "", "async-profiler-*.jar"))
+    if not jars:
+        return None
+    directory = "linux-x64" if platform.machine() == "x86_64" else "linux-arm64"
+    with zipfile.ZipFile(jars[0]) as archive:
+        for name in archive.namelist():
+            if name.endswith(directory + "/libasyncProfiler.so"):
+                return archive.extract(name, scratch)
+    return None
+
+
+def find_jdks(wanted=()):
+    """JDKs and runtimes of this machine, oldest first; those of the feature releases wanted."""
+    lines = output_of(os.path.join(ROOT, "scripts/find-jdks")).splitlines()
+    jdks = [Jdk(*line.split(" ", 2)) for line in lines]
+    return [jdk for jdk in jdks if not wanted or jdk.feature in wanted]
+
+
+def find_compiling_jdk(feature):
+    """The newest JDK with a compiler, or that of a feature release; ends where there is none."""
+    jdks = [jdk for jdk in find_jdks([feature] if feature else ())
+            if os.path.exists(os.path.join(jdk.home, "bin/javac"))]
+    if not jdks:
+        sys.exit("bench: no such JDK with a compiler")
+    return jdks[-1]
+
+
+# --- what a page says about it -------------------------------------------------------------------
+
+def version_of_package(name):
+    return output_of("dpkg-query", "-W", "-f", "${Version}", name)
+
+
+def peers():
+    """[(name, version or None where it is not installed)]"""
+    found = []
+    for name, peer in (("jemalloc", JEMALLOC), ("tcmalloc (gperftools)", TCMALLOC),
+                       ("heaptrack", HEAPTRACK)):
+        has = find_library(peer)
+        found.append((name, version_of_package(peer[1]) or "of unknown version" if has else None))
+    jars = glob.glob(os.path.join(find_fetched() or "", "async-profiler-*.jar"))
+    version = re.search(r"async-profiler-(.*)\.jar", jars[0]).group(1) if jars else None
+    return found + [("async-profiler", version)]
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def our_version(build):
+    """As the tool says it, and the commit where this is a clone."""
+    version = output_of(os.path.join(build, "twinheap"), "--version").split(" ")[-1]
+    commit = output_of("git", "-C", ROOT, "describe", "--always", "--dirty", "--exclude", "*")
+    return "%s (%s)" % (version, commit) if commit else version
+
+
+def describe(build, jdks):
+    """[(what, which)]: the machine and all versions."""
+    names = {"JDK": ", ".join("%s (%s)" % (jdk.version, vendor(jdk)) for jdk in jdks)}
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    names["machine"] = "%s, %d processors (%s), %.0f GiB%s" % (
+        platform.machine(), os.cpu_count(), processor(), memory,
+        ", virtual (%s)" % hypervisor if (hypervisor := output_of("systemd-detect-virt", "--vm"))
+        not in ("", "none") else "")
+    names["system"] = "%s, Linux %s, glibc %s" % (
+        distribution(), platform.release(), platform.libc_ver()[1])
+    names["twinheap"] = our_version(build)
+    names.update((name, version or "not installed: left out") for name, version in peers())
+    order = ("machine", "system", "twinheap", "JDK")
+    return [(name, names.pop(name)) for name in order] + list(names.items())
+
+
+def distribution():
+    with open("/etc/os-release", encoding="utf-8") as file:
+        words = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+    return words.get("PRETTY_NAME", "Linux").strip('"')
+
+
+def vendor(jdk):
+    with open(os.path.join(jdk.home, "release"), encoding="utf-8") as file:
+        found = re.search(r'^IMPLEMENTOR="(.*)"', file.read(), re.MULTILINE)
+    return found.group(1) if found else "unknown builder"
+
+
+def how(command, seconds=None):
+    """One line below a block: when, by which command, in what time."""
+    took = ", %.0f s" % seconds if seconds is not None else ""
+    return "Measured on %s by `%s`%s; load of the machine at the end: %.1f." % (
+        time.strftime("%Y-%m-%d", time.gmtime()), command, took, os.getloadavg()[0])
+
+
+def command_line(name, arguments):
+    """The command without what only says where results go."""
+    words = []
+    skip = False
+    for word in arguments:
+        if word in ("--markdown", "--json", "--build"):
+            skip = True
+        elif skip:
+            skip = False
+        elif not word.startswith(("--markdown=", "--json=", "--build=")):
+            words.append(word)
+    return shlex.join(["bench/" + name] + words)
