@@ -122,6 +122,7 @@ has_server(void)
 	server.is_known = true;
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library || !find_functions(library)) {
+		th_progress_clear();
 		fputs("twinheap: DEBUGINFOD_URLS is set, but libdebuginfod is not installed\n",
 			stderr);
 		return false;

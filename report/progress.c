@@ -6,16 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "report/terminal.h"
 
 /* Nobody wants to see a bar that is gone before it is read. */
 #define FIRST_NS 1000000000u
 #define STEP_NS 100000000u
 #define BAR_COLUMNS 30
+/* Of a line with a bar and without one: it must not reach the last column, or it would wrap. */
+#define LINE_COLUMNS (24 + 2 + BAR_COLUMNS + 2 + 5)
+#define NUMBER_COLUMNS (24 + 1 + 5)
 
 static struct {
 	bool is_known;    /* whether there is a terminal */
-	bool is_terminal; /* on stderr, that can clear a line */
+	bool is_terminal; /* on stderr, that can clear a line and has room for one */
+	bool has_bar;     /* room for that too */
 	bool is_shown;
 	uint64_t next; /* CLOCK_MONOTONIC ns: not before */
 } line;
@@ -33,9 +38,12 @@ static void
 find_terminal(uint64_t now)
 {
 	const char *term = getenv("TERM");
+	int columns = th_terminal_columns(stderr);
 
 	line.is_known = true;
-	line.is_terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+	line.is_terminal = columns > NUMBER_COLUMNS && term && term[0] &&
+			   strcmp(term, "dumb") != 0;
+	line.has_bar = columns > LINE_COLUMNS;
 	line.next = now + FIRST_NS;
 }
 
@@ -50,8 +58,11 @@ th_progress(const char *what, uint64_t done, uint64_t all)
 	if (!line.is_terminal || now < line.next || !all)
 		return;
 	double part = done < all ? (double)done / (double)all : 1;
-	fprintf(stderr, "\r%-24s [%-*.*s] %3.0f %%", what, BAR_COLUMNS,
-		(int)(part * BAR_COLUMNS), bar, part * 100);
+	if (line.has_bar)
+		fprintf(stderr, "\r%-24s [%-*.*s] %3.0f %%", what, BAR_COLUMNS,
+			(int)(part * BAR_COLUMNS), bar, part * 100);
+	else
+		fprintf(stderr, "\r%-24s %3.0f %%", what, part * 100);
 	line.is_shown = true;
 	line.next = now + STEP_NS;
 }

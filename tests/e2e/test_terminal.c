@@ -137,6 +137,161 @@ test_tree_fits_the_terminal(void **state)
 	free(wide);
 }
 
+/* --- progress --------------------------------------------------------------------------------- */
+
+/* The tool looks at the clock once for 65,536 records, and once for 4,096 samples. */
+#define MANY_BLOCKS "100000"
+
+/* A log that takes some looks at the clock to read. */
+static const char *
+many_records(void)
+{
+	static char *log;
+
+	if (log)
+		return log;
+	log = th_format("%s/much.thl", th_temporary_directory());
+	char *output = th_format("TWINHEAP_OUTPUT=%s", log);
+	char *text = th_command_output(
+		TH_WORDS("env", "LD_PRELOAD=" TH_LIBRARY, "TWINHEAP_FOLLOW=all",
+			"TWINHEAP_INTERVAL=0", "TWINHEAP_DEPTH=4", output, "perl", "-e",
+			"for (1.." MANY_BLOCKS ") { push @kept, 'x' x (100 + $_ % 900);"
+			" shift @kept if @kept > 9 }"));
+
+	free(text);
+	free(output);
+	return log;
+}
+
+/* All that a terminal gets from summary when each look at the clock is a second later. */
+static char *
+slowly(const char *log, int columns, const char *settings, const char *redirection)
+{
+	char *inner = th_format("stty cols %d; export NO_COLOR=1 TERM=xterm %s; LD_PRELOAD=%s "
+				"%s summary %s %s",
+		columns, settings, TH_TEST_BUILD "/tests/programs/libfast_clock.so", TH_TOOL,
+		log, redirection);
+	char *output = th_command_output(
+		TH_WORDS("script", "-q", "-e", "-c", inner, "/dev/null"));
+
+	free(inner);
+	return output;
+}
+
+/* Draws what a terminal got: what stands there in the end, to be freed, and the longest line ever. */
+static char *
+draw(const char *from, size_t *longest_ret)
+{
+	char *screen = calloc(strlen(from) + 1, 1);
+	size_t line = 0, column = 0, length = 0;
+
+	assert_non_null(screen);
+	*longest_ret = 0;
+	for (; *from; from++) {
+		if (*from == '\r') {
+			column = 0;
+		} else if (*from == '\n') {
+			line += length;
+			screen[line++] = '\n';
+			column = length = 0;
+		} else if (!strncmp(from, "\033[K", 3)) {
+			memset(screen + line + column, 0, length - column);
+			length = column;
+			from += 2;
+		} else {
+			screen[line + column++] = *from;
+			length = column > length ? column : length;
+		}
+		*longest_ret = length > *longest_ret ? length : *longest_ret;
+	}
+	return screen;
+}
+
+/* On a terminal of so many columns these are seen, one after the other, and then nothing. */
+static void
+expect_progress(const char *log, int columns, const char *const *expected)
+{
+	char *output = slowly(log, columns, "", ">/dev/null");
+	const char *found = output;
+	size_t longest;
+
+	for (; *expected; expected++) {
+		found = strstr(found, *expected);
+		if (!found)
+			fail_msg("no '%s' in %d columns:\n%s", *expected, columns, output);
+	}
+	char *screen = draw(output, &longest);
+	assert_in_range(longest, 1, columns - 1);
+	assert_string_equal(screen, "");
+	free(screen);
+	free(output);
+}
+
+static void
+test_progress(void **state)
+{
+	const char *log = many_records();
+
+	(void)state;
+	expect_progress(log, 120,
+		TH_WORDS("\rreading the log          [###", "] ", " %", "\r\033[K",
+			"\rsumming up               [###", " %", "\r\033[K"));
+	expect_progress(log, 64, TH_WORDS("\rreading the log          [##"));
+	/* Without room for a bar a number does. */
+	expect_progress(
+		log, 63, TH_WORDS("\rreading the log           ", " %", "\rsumming up "));
+}
+
+/* What is printed is the same as without, and nothing is left of the bar. */
+static void
+test_progress_damages_nothing(void **state)
+{
+	const char *log = many_records();
+	char *plain = th_command_output(TH_WORDS(TH_TOOL, "summary", log));
+	char *output = slowly(log, 400, "", "");
+	size_t longest;
+
+	(void)state;
+	assert_non_null(strstr(output, "\rsumming up "));
+	char *screen = draw(output, &longest);
+	assert_string_equal(screen, plain);
+	free(screen);
+	free(output);
+	free(plain);
+}
+
+/* Where nobody would see it, or it would not go away. */
+static void
+test_no_progress(void **state)
+{
+	static const struct {
+		int columns;
+		const char *settings;
+		const char *redirection;
+	} cases[] = {
+		{120, "", "2>&1 | cat"},
+		{120, "", "2>/dev/null"},
+		{120, "TERM=dumb", ""},
+		{120, "TERM=", ""},
+		{30, "", ""},
+	};
+	const char *log = many_records();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *output = slowly(
+			log, cases[i].columns, cases[i].settings, cases[i].redirection);
+
+		assert_non_null(strstr(output, "native heap"));
+		assert_null(strstr(output, "reading the log"));
+		assert_null(strstr(output, "summing up"));
+		assert_null(strchr(output, '\033'));
+		free(output);
+	}
+}
+
+/* --- manual and completion -------------------------------------------------------------------- */
+
 static void
 test_manual(void **state)
 {
@@ -196,6 +351,9 @@ main(void)
 		cmocka_unit_test(test_colours_on_a_terminal),
 		cmocka_unit_test(test_plain_in_a_pipe),
 		cmocka_unit_test(test_tree_fits_the_terminal),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_progress_damages_nothing),
+		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_manual),
 		cmocka_unit_test(test_completion),
 	};
