@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Debug files from a debuginfod server: a small one on the loopback interface that serves one
- * file, one that never answers, and none at all.
+ * file, one that never answers, and none at all; and elfutils' own, which finds the files of a
+ * directory by their build ids.
  */
 #include "tests/e2e/harness.h"
 
@@ -87,12 +88,114 @@ test_silent_server(void **state)
 	th_outcome_deinit(&outcome);
 }
 
+/*
+ * A library whose debug file lies in a directory that debuginfod serves; its names and lines while
+ * the server answers, when it has been stopped, and when it is gone.  $1 is the build.  Each look
+ * has a cache of its own, since a client remembers what was not found.
+ */
+static const char real_script[] =
+	"set -e\n"
+	"mkdir -p store\n"
+	"printf '%s\\n' '#include <stdlib.h>' '#include <string.h>'"
+	" '__attribute__((noinline)) static void *deep_secret(size_t n) {'"
+	" '\treturn strdup(calloc(1, n));' '}' 'int work(void);'"
+	" 'int work(void) { for (int i = 0; i < 1000; i++) if (!deep_secret(100000)) return 1; "
+	"return 0; }' >library.c\n"
+	"echo 'int work(void); int main(void) { return work(); }' >program.c\n"
+	"gcc -g -O1 -shared -fPIC library.c -o libwork.so\n"
+	"gcc program.c -o program -L. -lwork -Wl,-rpath,$PWD\n"
+	"objcopy --only-keep-debug libwork.so store/libwork.so.debug\n"
+	"strip libwork.so\n"
+	"id=$(readelf -n libwork.so | sed -n 's/.*Build ID: //p')\n"
+	"LD_PRELOAD=$1/libtwinheap.so TWINHEAP_FOLLOW=all TWINHEAP_INTERVAL=64k"
+	" TWINHEAP_OUTPUT=work.thl ./program\n"
+	"port=$(/usr/bin/python3 -c 'import socket\n"
+	"with socket.socket() as free:\n"
+	"    free.bind((\"127.0.0.1\", 0))\n"
+	"    print(free.getsockname()[1])')\n"
+	"debuginfod -d :memory: -F -p $port store >server.log 2>&1 &\n"
+	"trap 'kill -KILL $!' EXIT\n"
+	"export DEBUGINFOD_URLS=http://127.0.0.1:$port\n"
+	"look() { DEBUGINFOD_CACHE_PATH=$PWD/cache-$2 TWINHEAP_DEBUGINFOD_SECONDS=$3"
+	" $1/twinheap export --format json work.thl >$2.json; }\n"
+	/* It scans its directory when it has started. */
+	"/usr/bin/python3 -c 'import sys, time, urllib.request\n"
+	"for turn in range(600):\n"
+	"    try: urllib.request.urlopen(sys.argv[1]).read(); break\n"
+	"    except OSError: time.sleep(0.05)\n"
+	"else: sys.exit(\"debuginfod does not serve the file\")'"
+	" $DEBUGINFOD_URLS/buildid/$id/debuginfo\n"
+	"look $1 answering 60\n"
+	"kill -STOP $!\n"
+	"look $1 stopped 1\n"
+	"kill -KILL $!\n"
+	"look $1 gone 60\n"
+	"trap - EXIT\n";
+
+/* What the library's frame that allocates is called, and its line; false: it has no name. */
+static bool
+find_secret(const char *directory, const char *name, json_int_t *line_ret)
+{
+	char *path = th_format("%s/%s.json", directory, name);
+	json_t *root = json_load_file(path, 0, NULL);
+	json_t *stacks = json_object_get(root, "stacks");
+	bool is_found = false;
+	json_t *stack, *frame;
+	size_t i, j;
+
+	assert_true(json_array_size(stacks) > 0);
+	json_array_foreach(stacks, i, stack)
+	{
+		json_array_foreach(json_object_get(stack, "frames"), j, frame)
+		{
+			if (strcmp(json_string_value(json_object_get(frame, "name")),
+				    "deep_secret") != 0)
+				continue;
+			is_found = true;
+			*line_ret = json_integer_value(json_object_get(frame, "line"));
+		}
+	}
+	json_decref(root);
+	free(path);
+	return is_found;
+}
+
+static void
+test_real_server(void **state)
+{
+	const char *directory = th_temporary_directory();
+	struct th_outcome outcome;
+	json_int_t line;
+
+	(void)state;
+	if (system("command -v debuginfod >/dev/null")) {
+		puts("skipped: debuginfod is not installed");
+		skip();
+	}
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS("bash", "-c", real_script, "bash", TH_TEST_BUILD),
+			.directory = directory,
+		},
+		&outcome);
+	assert_true(find_secret(directory, "answering", &line));
+	assert_int_equal(line, 4);
+	assert_false(find_secret(directory, "stopped", &line));
+	assert_false(find_secret(directory, "gone", &line));
+	/* Given up once, for all files. */
+	char *told = strstr(outcome.errors, "no answer in time");
+	assert_non_null(told);
+	assert_null(strstr(told + 1, "no answer in time"));
+	th_outcome_deinit(&outcome);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file_from_the_server),
 		cmocka_unit_test(test_silent_server),
+		cmocka_unit_test(test_real_server),
 	};
 
 	if (system("/sbin/ldconfig -p | grep -q libdebuginfod.so.1")) {
