@@ -60,14 +60,11 @@ th_verdict_name(enum th_verdict verdict)
 
 /* Sums over the samples of a place. */
 struct sums {
-	struct th_estimator live;      /* at the end */
-	struct th_estimator allocated; /* up to the horizon */
-	struct th_estimator alive;     /* of these */
-	struct th_estimator gained; /* old at the horizon, not so at the end of the warm-up */
-	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
-	struct th_estimator gained_late; /* the same from the middle on */
+	struct th_evidence_sums kept;
+	struct th_estimator allocated;   /* up to the horizon */
+	struct th_estimator alive;       /* of these */
+	struct th_estimator gained_late; /* as `gained` and `lost`, from the middle on */
 	struct th_estimator lost_late;
-	struct th_estimator resident; /* mapped: of `live`, the bytes in memory */
 };
 
 struct look {
@@ -177,7 +174,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 		look->resident[points[i].account] += bytes_in(&weight) *
 						     (double)points[i].bytes;
 	if (is_live)
-		th_estimator_add_part(&look->sums.resident,
+		th_estimator_add_part(&look->sums.kept.resident,
 			resident_now(look, sample, points, count), sample->size, interval, keep,
 			factor);
 }
@@ -200,7 +197,7 @@ look_at(struct look *look, size_t index)
 	th_lifetimes_add(lifetimes, calibration, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &look->profile->end), &one);
 	if (end == TH_END_NEVER) {
-		th_estimator_merge(&sums->live, &one);
+		th_estimator_merge(&sums->kept.live, &one);
 		if (sample->time >= horizon->warm)
 			th_array_append(look, births, sample->time);
 	}
@@ -217,23 +214,25 @@ look_at(struct look *look, size_t index)
 			evidence->heap == TH_HEAP_JAVA &&
 				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
 	}
-	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->gained, &sums->lost);
+	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->kept.gained,
+		&sums->kept.lost);
 	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
 		&sums->lost_late);
 }
 
 static struct th_estimate
-bytes_of(const struct look *look, const struct th_estimator *sum)
+bytes_of(const struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_estimator *sum)
 {
-	return th_profile_bytes(look->profile, look->evidence->heap, TH_MEASURE_LIVE, sum);
+	return th_profile_bytes(profile, evidence->heap, TH_MEASURE_LIVE, sum);
 }
 
 static struct th_estimate
-difference(const struct look *look, const struct th_estimator *more,
-	const struct th_estimator *less)
+difference(const struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_estimator *more, const struct th_estimator *less)
 {
-	struct th_estimate gained = bytes_of(look, more);
-	struct th_estimate lost = bytes_of(look, less);
+	struct th_estimate gained = bytes_of(evidence, profile, more);
+	struct th_estimate lost = bytes_of(evidence, profile, less);
 
 	return th_estimate_difference(&gained, &lost);
 }
@@ -347,14 +346,14 @@ test_births(struct look *look)
 
 /* Of the time in which the heap was sampled. */
 static double
-seconds_of_growth(const struct look *look)
+seconds_of_growth(const struct th_evidence *evidence, const struct th_profile *profile)
 {
-	const struct th_horizon *horizon = look->evidence->horizon;
+	const struct th_horizon *horizon = evidence->horizon;
 
 	if (horizon->horizon <= horizon->warm)
 		return 0;
-	return (double)th_changes_sampled(look->profile->recording, look->evidence->heap,
-		       horizon->warm, horizon->horizon) /
+	return (double)th_changes_sampled(
+		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
 	       1e9;
 }
 
@@ -460,7 +459,7 @@ static void
 judge_residency(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
-	double seconds = seconds_of_growth(look);
+	double seconds = seconds_of_growth(evidence, look->profile);
 
 	if (!look->resident || evidence->verdict == TH_VERDICT_LEAK ||
 		!th_horizon_is_far(evidence->horizon))
@@ -475,6 +474,7 @@ judge_residency(struct look *look)
 	evidence->is_growing = true;
 	evidence->growth = th_estimate_exact(
 		evidence->trend.growth / seconds, evidence->live_samples);
+	look->sums.kept.is_trend = true;
 }
 
 void
@@ -498,7 +498,13 @@ look_init(struct look *look, struct th_evidence *evidence, const struct th_profi
 	struct th_estimator empty = th_calibration_empty(&profile->heaps[evidence->heap]);
 
 	*look = (struct look){.evidence = evidence, .profile = profile};
-	look->sums = (struct sums){empty, empty, empty, empty, empty, empty, empty, empty};
+	look->sums = (struct sums){
+		.kept = {.live = empty, .gained = empty, .lost = empty, .resident = empty},
+		.allocated = empty,
+		.alive = empty,
+		.gained_late = empty,
+		.lost_late = empty,
+	};
 	if (evidence->heap == TH_HEAP_MAPPED && residency->points_count) {
 		look->residency = residency;
 		look->resident = th_allocate(residency->times_count, sizeof(*look->resident));
@@ -511,41 +517,54 @@ set_points(struct look *look)
 	struct th_evidence *evidence = look->evidence;
 	const struct sums *sums = &look->sums;
 	double allocated = objects_of(&sums->allocated);
-	double seconds = seconds_of_growth(look);
+	double seconds = seconds_of_growth(evidence, look->profile);
 
-	evidence->live = bytes_in(&sums->live);
-	evidence->live_samples = sums->live.samples;
+	evidence->live = bytes_in(&sums->kept.live);
+	evidence->live_samples = sums->kept.live.samples;
 	evidence->survivors = allocated > 0 ? objects_of(&sums->alive) / allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		bytes_in(evidence->is_resident ? &sums->resident : &sums->live),
-		sums->live.samples);
-	evidence->live_objects = th_estimate_exact(objects_of(&sums->live), sums->live.samples);
+		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
+		sums->kept.live.samples);
+	evidence->live_objects = th_estimate_exact(
+		objects_of(&sums->kept.live), sums->kept.live.samples);
 	evidence->growth = th_estimate_exact(
-		seconds > 0 ? (bytes_in(&sums->gained) - bytes_in(&sums->lost)) / seconds : 0,
-		sums->gained.samples + sums->lost.samples);
+		seconds > 0
+			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
+			: 0,
+		sums->kept.gained.samples + sums->kept.lost.samples);
 	/* Intervals take time: here one is needed only where growth may be significant. */
 	if (evidence->born_late >= ENOUGH_LATE)
-		evidence->late_low = difference(look, &sums->gained_late, &sums->lost_late).low;
+		evidence->late_low = difference(
+			evidence, look->profile, &sums->gained_late, &sums->lost_late)
+					     .low;
 }
 
-static void
-set_intervals(struct look *look)
+struct th_estimate
+th_evidence_live(const struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_evidence_sums *sums)
 {
-	struct th_evidence *evidence = look->evidence;
+	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL)
+				     : bytes_of(evidence, profile, &sums->live);
+}
 
-	evidence->live_bytes = evidence->is_resident
-				       ? th_estimate_bytes(&look->sums.resident, NULL)
-				       : bytes_of(look, &look->sums.live);
+void
+th_evidence_measure(struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_evidence_sums *sums)
+{
+	evidence->live_bytes = th_evidence_live(evidence, profile, sums);
 	evidence->live_objects = th_profile_objects(
-		look->profile, evidence->heap, TH_MEASURE_LIVE, &look->sums.live);
-	evidence->growth = per_second(difference(look, &look->sums.gained, &look->sums.lost),
-		seconds_of_growth(look));
+		profile, evidence->heap, TH_MEASURE_LIVE, &sums->live);
+	if (!sums->is_trend)
+		evidence->growth = per_second(
+			difference(evidence, profile, &sums->gained, &sums->lost),
+			seconds_of_growth(evidence, profile));
 }
 
 void
 th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	const struct th_horizon *horizon, const struct th_residency *residency,
-	enum th_heap heap, const uint32_t *samples, size_t count, bool with_intervals)
+	enum th_heap heap, const uint32_t *samples, size_t count,
+	struct th_evidence_sums *sums_ret)
 {
 	struct look look;
 
@@ -555,12 +574,12 @@ th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
 	set_points(&look);
-	if (with_intervals)
-		set_intervals(&look);
 	find_ages(&look);
 	test_births(&look);
 	judge(evidence);
 	judge_residency(&look);
+	if (sums_ret)
+		*sums_ret = look.sums.kept;
 	free(look.resident);
 	free(look.births);
 	free(look.all_births);

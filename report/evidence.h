@@ -49,7 +49,7 @@ struct th_evidence {
 	enum th_heap heap;
 	const struct th_horizon *horizon;
 
-	/* Figures; intervals only where they were asked for */
+	/* Figures; points until they are measured */
 	double live; /* bytes alive at the end of the recording */
 	uint64_t live_samples;
 	struct th_estimate live_bytes; /* at the end of the recording; see is_resident */
@@ -86,14 +86,32 @@ struct th_evidence {
 	enum th_reason reason;
 };
 
+/* What the intervals of the figures are computed from: sums over the samples of a place. */
+struct th_evidence_sums {
+	struct th_estimator live;     /* at the end */
+	struct th_estimator gained;   /* old at the horizon, not so at the end of the warm-up */
+	struct th_estimator lost;     /* old at the end of the warm-up, dead at the horizon */
+	struct th_estimator resident; /* mapped: of `live`, the bytes in memory */
+	bool is_trend;                /* growth is that of a trend, and no estimate of these */
+};
+
 /*
  * Looks at the samples of `heap` with these indices, which must ascend.  The horizon must
- * outlive the evidence; `residency` is asked about mapped memory alone.  Without intervals
- * live_bytes, live_objects and growth are points; the verdict is the same. [offline]
+ * outlive the evidence; `residency` is asked about mapped memory alone.  live_bytes, live_objects
+ * and growth are points; `sums_ret`, unless NULL, is what th_evidence_measure() needs. [offline]
  */
 void th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
 	const struct th_horizon *horizon, const struct th_residency *residency,
-	enum th_heap heap, const uint32_t *samples, size_t count, bool with_intervals);
+	enum th_heap heap, const uint32_t *samples, size_t count,
+	struct th_evidence_sums *sums_ret);
+
+/* Gives live_bytes, live_objects and growth their intervals, which takes long. [offline] */
+void th_evidence_measure(struct th_evidence *evidence, const struct th_profile *profile,
+	const struct th_evidence_sums *sums);
+
+/* What live_bytes would be then. [offline] */
+struct th_estimate th_evidence_live(const struct th_evidence *evidence,
+	const struct th_profile *profile, const struct th_evidence_sums *sums);
 
 /* Takes back a verdict of leak: it is the VM's own memory. */
 void th_evidence_set_internal(struct th_evidence *evidence);

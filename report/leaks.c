@@ -42,6 +42,8 @@ struct work {
 	struct order orders[TH_HEAPS];
 	struct th_evidence *evidence; /* by place */
 	struct th_residency residency;
+	uint32_t *
+		class_names; /* by function: string of a method's class plus one, 0 = not asked */
 	struct th_map group_ids; /* heap, creator or place, verdict */
 	TH_ARRAY(struct group, groups);
 	TH_ARRAY(uint32_t, gathered); /* samples */
@@ -103,11 +105,11 @@ gather(struct work *work, enum th_heap heap, const uint32_t *places, size_t coun
 
 static void
 look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t count,
-	bool with_intervals, struct th_evidence *ret)
+	struct th_evidence *ret, struct th_evidence_sums *sums_ret)
 {
 	gather(work, heap, places, count);
 	th_evidence_init(ret, work->leaks->profile, &work->leaks->horizons[heap],
-		&work->residency, heap, work->gathered, work->gathered_count, with_intervals);
+		&work->residency, heap, work->gathered, work->gathered_count, sums_ret);
 }
 
 /* Groups */
@@ -171,7 +173,7 @@ judge_places(struct work *work)
 	const struct th_places *places = &work->leaks->places;
 
 	for (uint32_t i = 0; i < places->items_count; i++) {
-		look_at(work, places->items[i].heap, &i, 1, false, &work->evidence[i]);
+		look_at(work, places->items[i].heap, &i, 1, &work->evidence[i], NULL);
 		if (places->items[i].internal)
 			th_evidence_set_internal(&work->evidence[i]);
 		join(work, i, work->evidence[i].verdict);
@@ -208,8 +210,7 @@ judge_unclear(struct work *work)
 			continue;
 		const struct th_place *place = &work->leaks->places.items[group->places[0]];
 		uint64_t relation = relation_of(work->leaks, place);
-		look_at(work, group->heap, group->places, group->places_count, false,
-			&evidence);
+		look_at(work, group->heap, group->places, group->places_count, &evidence, NULL);
 		if (place->internal)
 			th_evidence_set_internal(&evidence);
 		enum th_verdict verdict = evidence.verdict;
@@ -224,13 +225,22 @@ judge_unclear(struct work *work)
 
 /* Owners */
 
-/* The class in "pkg.Class.method"; the caller frees it. */
-static char *
-class_of_method(const char *name)
+/* The string number of the class in "pkg.Class.method", which a function is. */
+static uint32_t
+class_of_method(struct work *work, uint32_t function)
 {
-	const char *dot = strrchr(name, '.');
+	struct th_frames *frames = work->leaks->profile->frames;
+	uint32_t *known = &work->class_names[function];
 
-	return th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
+	if (!*known) {
+		const char *name = th_frames_function_name(frames, function);
+		const char *dot = strrchr(name, '.');
+		char *class_name = th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
+
+		*known = th_frames_intern(frames, class_name) + 1;
+		free(class_name);
+	}
+	return *known - 1;
 }
 
 /* What became of the Java objects of a class and a way, as far as collections told. */
@@ -243,7 +253,7 @@ look_at_owners(struct work *work, uint32_t place)
 
 	for (uint32_t i = place; i != TH_NO_PLACE; i = places[i].next)
 		th_array_append(&group, places, i);
-	look_at(work, TH_HEAP_JAVA, group.places, group.places_count, false, &evidence);
+	look_at(work, TH_HEAP_JAVA, group.places, group.places_count, &evidence, NULL);
 	free(group.places);
 	return (struct th_owner){
 		.place = place,
@@ -263,7 +273,7 @@ static struct th_owner
 find_owner(struct work *work, const struct th_place *place)
 {
 	const struct th_places *places = &work->leaks->places;
-	struct th_frames *frames = work->leaks->profile->frames;
+	const struct th_frames *frames = work->leaks->profile->frames;
 	struct th_owner none = {.place = TH_NO_PLACE};
 
 	for (uint32_t way = place->way; way; way = places->ways[way].parent) {
@@ -271,10 +281,8 @@ find_owner(struct work *work, const struct th_place *place)
 
 		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
 			continue;
-		char *class_name = class_of_method(th_frames_function_name(frames, function));
 		uint32_t found = th_places_find(places, TH_HEAP_JAVA, places->ways[way].parent,
-			th_frames_intern(frames, class_name));
-		free(class_name);
+			class_of_method(work, function));
 		if (found != TH_NO_PLACE)
 			return look_at_owners(work, found);
 	}
@@ -344,7 +352,7 @@ outlive_owners(const struct th_evidence *evidence, const struct th_owner *owner)
 	return evidence->survivors > alive;
 }
 
-/* The verdict of a group's finding, and its owner, without intervals. */
+/* The verdict of a group's finding, and its owner. */
 static struct th_finding
 judge_group(struct work *work, const struct group *group)
 {
@@ -355,8 +363,8 @@ judge_group(struct work *work, const struct group *group)
 	};
 	const struct th_place *place = &work->leaks->places.items[finding.place];
 
-	look_at(work, group->heap, group->places, group->places_count, false,
-		&finding.evidence);
+	look_at(work, group->heap, group->places, group->places_count, &finding.evidence,
+		&finding.sums);
 	set_verdict(work, group, &finding.evidence);
 	if (place->internal)
 		th_evidence_set_internal(&finding.evidence);
@@ -369,20 +377,13 @@ judge_group(struct work *work, const struct group *group)
 	return finding;
 }
 
-/* Intervals are only for what is listed: a heap may have tens of thousands of places. */
 static void
 add_finding(struct work *work, const struct group *group)
 {
 	struct th_finding finding = judge_group(work, group);
-	enum th_verdict verdict = finding.evidence.verdict;
-	enum th_reason reason = finding.evidence.reason;
 
-	if (!is_notable(work, &finding))
-		return;
-	look_at(work, group->heap, group->places, group->places_count, true, &finding.evidence);
-	finding.evidence.verdict = verdict;
-	finding.evidence.reason = reason;
-	th_array_append(work->leaks, findings, finding);
+	if (is_notable(work, &finding))
+		th_array_append(work->leaks, findings, finding);
 }
 
 static int
@@ -430,6 +431,7 @@ work_deinit(struct work *work)
 	free(work->groups);
 	free(work->gathered);
 	free(work->evidence);
+	free(work->class_names);
 }
 
 void
@@ -450,6 +452,8 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 	}
 	th_residency_init(
 		&work.residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
+	work.class_names = th_allocate(
+		th_frames_function_count(profile->frames), sizeof(*work.class_names));
 	judge_places(&work);
 	judge_unclear(&work);
 	for (size_t i = 0; i < work.groups_count; i++) {
@@ -470,6 +474,21 @@ th_leaks_deinit(struct th_leaks *leaks)
 	free(leaks->findings);
 }
 
+struct th_finding
+th_leaks_measured(const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	struct th_finding measured = *finding;
+
+	th_evidence_measure(&measured.evidence, leaks->profile, &measured.sums);
+	return measured;
+}
+
+static double
+live_low(const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	return th_evidence_live(&finding->evidence, leaks->profile, &finding->sums).low;
+}
+
 double
 th_leaks_bytes(const struct th_leaks *leaks)
 {
@@ -477,7 +496,7 @@ th_leaks_bytes(const struct th_leaks *leaks)
 
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		if (leaks->findings[i].evidence.verdict == TH_VERDICT_LEAK)
-			bytes += leaks->findings[i].evidence.live_bytes.low;
+			bytes += live_low(leaks, &leaks->findings[i]);
 	}
 	return bytes;
 }

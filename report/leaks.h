@@ -31,6 +31,7 @@ struct th_finding {
 	uint32_t place; /* the one with most live bytes */
 	uint32_t place_count;
 	struct th_evidence evidence; /* of all its places */
+	struct th_evidence_sums sums;
 	struct th_owner owner;
 };
 
@@ -46,6 +47,13 @@ struct th_leaks {
 /* The profile must be of the end of its recording, and outlive the leaks. [offline] */
 void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
 void th_leaks_deinit(struct th_leaks *leaks);
+
+/*
+ * A finding with the intervals of its figures: these take long, and a heap may have tens of
+ * thousands of findings that nobody reads. [offline]
+ */
+struct th_finding
+th_leaks_measured(const struct th_leaks *leaks, const struct th_finding *finding);
 
 /* The path of a place as the options show it. [offline] */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_place *place);

@@ -79,7 +79,8 @@ th_page_leaks_print(FILE *file, const struct th_page_names *names)
 	fputc('[', file);
 	for (size_t i = 0; i < shown; i++) {
 		fputs(i ? ",\n" : "\n", file);
-		th_page_print_json(file, finding_json(names, &leaks, &leaks.findings[i]));
+		struct th_finding finding = th_leaks_measured(&leaks, &leaks.findings[i]);
+		th_page_print_json(file, finding_json(names, &leaks, &finding));
 	}
 	fprintf(file, "],\n\"leaks_left_out\":%zu", leaks.findings_count - shown);
 	th_leaks_deinit(&leaks);

@@ -155,7 +155,8 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 		if (leaks->findings[i].evidence.verdict != verdict)
 			continue;
 		fputc('\n', file);
-		print_finding(file, leaks, &leaks->findings[i]);
+		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
+		print_finding(file, leaks, &finding);
 		shown++;
 	}
 	if (shown < count)

@@ -106,7 +106,8 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	free(recorded);
 	free(filters);
 	for (size_t i = 0; i < leaks->findings_count; i++) {
-		char *text = th_json_dump(finding_json(leaks, &leaks->findings[i]), 0);
+		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
+		char *text = th_json_dump(finding_json(leaks, &finding), 0);
 
 		fprintf(file, "%s%s", i ? ",\n  " : "\n  ", text);
 		free(text);

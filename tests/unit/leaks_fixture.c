@@ -117,6 +117,9 @@ leaks_find(struct leaks_found *found, struct log_builder *log)
 	log_end(log, END_MS);
 	show(&found->shown, log, NULL);
 	th_leaks_init(&found->leaks, found->shown.profile);
+	for (size_t i = 0; i < found->leaks.findings_count; i++)
+		found->leaks.findings[i] = th_leaks_measured(
+			&found->leaks, &found->leaks.findings[i]);
 }
 
 void
