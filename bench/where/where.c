@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of a sample goes.  The linker lets calls of the parts of the library, and of the
+ * functions of the system that they use, go through the functions here (ld --wrap), which keep the
+ * time of each part without what the parts that it calls take.  What keeping it takes is measured
+ * with empty parts and taken off.
+ *
+ * The library is the same objects that libtwinheap.so is made of.  When the process ends one line
+ * per part goes to the file that the variable WHERE names: times per sample, nanoseconds, text.
+ */
+#include <fcntl.h>
+#include <jvmti.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jvmti/java_stack.h"
+#include "jvmti/live_objects.h"
+#include "unify/atomic.h"
+#include "unify/log.h"
+#include "unify/readable.h"
+#include "unify/recorder.h"
+
+/* clang-format off */
+#define PARTS(X)                                                    \
+	X(ALLOCATED, "native sample: countdown, rate, counters")    \
+	X(SAMPLED, "Java sample: exact bytes, TLAB, rate, counters") \
+	X(FREED, "free of a sampled block")                         \
+	X(WALK, "native frames")                                    \
+	X(PROBE, "proof that a page of stack can be read")          \
+	X(SEAMS, "seams of Java and native frames, method ids")     \
+	X(ASYNC, "AsyncGetCallTrace")                               \
+	X(STACK_TRACE, "GetStackTrace")                             \
+	X(INTERN, "table of stacks")                                \
+	X(LIVE, "table of live blocks")                             \
+	X(LOG, "append to the log")                                 \
+	X(CLASS, "class of the object")                             \
+	X(FOLLOW, "weak reference to the object")                   \
+	X(PROCESS, "getpid")                                        \
+	X(NAME, "thread's name, prctl")                             \
+	X(CLOCK, "clock")
+/* clang-format on */
+
+enum part {
+#define X(NAME, text) PART_##NAME,
+	PARTS(X)
+#undef X
+		PART_EMPTY,
+	PART_COUNT,
+};
+
+/* Parts under which times count; the rest of the process does not. */
+#define LAST_ROOT PART_FREED
+#define CALIBRATION_CALLS 1000
+#define CALIBRATION_ROUNDS 1000
+/* A call that takes longer than this was preempted, or met a collection: it does not count. */
+#define LONGEST_NS 100000
+
+/* One call of a part that is under way. */
+struct call {
+	struct call *outer;
+	uint64_t start;
+	uint64_t inner; /* ticks of the calls within */
+	uint32_t inner_calls;
+	enum part part;
+};
+
+struct sums {
+	uint64_t ticks; /* without those of inner calls */
+	uint64_t calls;
+	uint64_t inner_calls;
+};
+
+static __thread struct call *innermost;
+static __thread struct sums own[PART_COUNT];
+static struct sums total[PART_COUNT]; /* atomic */
+static uint64_t start_ticks;
+static struct timespec start_time;
+static uint64_t longest_ticks; /* atomic: LONGEST_NS; 0 = not known yet */
+/* Of an empty call, in ticks: what it measures itself as, and what it takes from its caller. */
+static double empty_inside;
+static double empty_outside;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+
+static uint64_t
+read_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#endif
+}
+
+static inline __attribute__((always_inline)) void
+begin(struct call *call, enum part part)
+{
+	*call = (struct call){.outer = innermost, .part = part};
+	innermost = call;
+	call->start = read_ticks();
+}
+
+static double
+ns_per_tick(void)
+{
+	struct timespec now;
+
+	__real_clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((double)(now.tv_sec - start_time.tv_sec) * 1e9 +
+		       (double)(now.tv_nsec - start_time.tv_nsec)) /
+	       (double)(read_ticks() - start_ticks);
+}
+
+/* At the end of an outermost call, when nobody's time runs. */
+static __attribute__((noinline)) void
+flush(uint64_t ticks)
+{
+	if (!th_load_relaxed(&longest_ticks))
+		th_store_relaxed(&longest_ticks, (uint64_t)(LONGEST_NS / ns_per_tick()));
+	for (unsigned i = 0; i < PART_COUNT; i++) {
+		if (!own[i].calls)
+			continue;
+		if (ticks > th_load_relaxed(&longest_ticks)) {
+			own[i] = (struct sums){0, 0, 0};
+			continue;
+		}
+		th_add_relaxed(&total[i].ticks, own[i].ticks);
+		th_add_relaxed(&total[i].calls, own[i].calls);
+		th_add_relaxed(&total[i].inner_calls, own[i].inner_calls);
+		own[i] = (struct sums){0, 0, 0};
+	}
+}
+
+static inline __attribute__((always_inline)) void
+end(struct call *call)
+{
+	uint64_t ticks = read_ticks() - call->start;
+	struct sums *sums = &own[call->part];
+
+	innermost = call->outer;
+	if (!call->outer && call->part > LAST_ROOT)
+		return;
+	sums->ticks += ticks - call->inner;
+	sums->inner_calls += call->inner_calls;
+	sums->calls++;
+	if (call->outer) {
+		call->outer->inner += ticks;
+		call->outer->inner_calls++;
+	} else {
+		flush(ticks);
+	}
+}
+
+/* --- the parts ----------------------------------------------------------------------------- */
+
+#define REAL(type, name, ...)            \
+	type __real_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__)
+
+/* A function of a part that returns nothing, or something. */
+#define TIMED_VOID(part, call_real) \
+	{                           \
+		struct call call;   \
+		begin(&call, part); \
+		call_real;          \
+		end(&call);         \
+	}
+#define TIMED(type, part, call_real)     \
+	{                                \
+		struct call call;        \
+		begin(&call, part);      \
+		type result = call_real; \
+		end(&call);              \
+		return result;           \
+	}
+
+REAL(void, th_recorder_allocated, void *block, size_t size, enum th_alloc_function function)
+TIMED_VOID(PART_ALLOCATED, __real_th_recorder_allocated(block, size, function))
+
+REAL(uint64_t, th_recorder_unlink, void *block)
+TIMED(uint64_t, PART_FREED, __real_th_recorder_unlink(block))
+
+REAL(void, th_recorder_freed, uint64_t sample)
+TIMED_VOID(PART_FREED, __real_th_recorder_freed(sample))
+
+REAL(uint64_t, th_recorder_java, const struct th_java_object *object)
+TIMED(uint64_t, PART_SAMPLED, __real_th_recorder_java(object))
+
+REAL(size_t, th_unwind, struct th_registers *registers, const struct th_unwind_limits *limits,
+	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret)
+TIMED(size_t, PART_WALK, __real_th_unwind(registers, limits, frames, capacity, end_ret))
+
+REAL(bool, th_readable_extend, struct th_readable *readable, uintptr_t address, size_t bytes)
+TIMED(bool, PART_PROBE, __real_th_readable_extend(readable, address, bytes))
+
+REAL(uint32_t, th_stack_table_intern, const uint64_t *frames, size_t count, uint32_t flags,
+	uint32_t **logged_ret)
+TIMED(uint32_t, PART_INTERN, __real_th_stack_table_intern(frames, count, flags, logged_ret))
+
+REAL(bool, th_live_insert, uintptr_t address, uint64_t sample)
+TIMED(bool, PART_LIVE, __real_th_live_insert(address, sample))
+
+REAL(uint64_t, th_live_remove, uintptr_t address)
+TIMED(uint64_t, PART_LIVE, __real_th_live_remove(address))
+
+REAL(uint64_t, th_log_append, enum th_event_type type, const void *fixed,
+	const struct th_log_part *parts, unsigned part_count)
+TIMED(uint64_t, PART_LOG, __real_th_log_append(type, fixed, parts, part_count))
+
+REAL(void, th_live_objects_follow, JNIEnv *env, jobject object, uint64_t sample)
+TIMED_VOID(PART_FOLLOW, __real_th_live_objects_follow(env, object, sample))
+
+REAL(uint32_t, th_classes_id, const char *signature)
+TIMED(uint32_t, PART_CLASS, __real_th_classes_id(signature))
+
+REAL(pid_t, getpid, void)
+TIMED(pid_t, PART_PROCESS, __real_getpid())
+
+REAL(int, clock_gettime, clockid_t clock, struct timespec *ret)
+TIMED(int, PART_CLOCK, __real_clock_gettime(clock, ret))
+
+int __real_prctl(int option, ...);
+int __wrap_prctl(int option, ...);
+
+int
+__wrap_prctl(int option, ...)
+{
+	va_list arguments;
+	void *argument;
+
+	va_start(arguments, option);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	TIMED(int, PART_NAME, __real_prctl(option, argument));
+}
+
+/* --- functions that are reached through pointers ------------------------------------------- */
+
+static const struct th_java_provider *provider;
+static struct th_java_provider timed_provider;
+
+static enum th_java_status
+walk(struct th_java_stack *stack) TIMED(enum th_java_status, PART_SEAMS, provider->walk(stack))
+
+	REAL(void, th_recorder_set_java, const struct th_java_provider *given)
+{
+	if (!given) {
+		__real_th_recorder_set_java(NULL);
+		return;
+	}
+	provider = given;
+	timed_provider = *given;
+	timed_provider.walk = walk;
+	__real_th_recorder_set_java(&timed_provider);
+}
+
+static void (*async_get_call_trace)(void *trace, jint depth, void *context);
+
+static void get_call_trace(void *trace, jint depth, void *context)
+	TIMED_VOID(PART_ASYNC, async_get_call_trace(trace, depth, context))
+
+	/*
+ * The VM knows an environment by the address of its function table's pointer, so ours stands in
+ * only for the functions below, which is all that a sample calls.
+ */
+	static jvmtiEnv *environment;
+static struct jvmtiInterface_1_ functions;
+static jvmtiEnv timed_environment = &functions;
+
+static jvmtiError JNICALL
+get_stack_trace(jvmtiEnv *jvmti, jthread thread, jint start, jint depth, jvmtiFrameInfo *frames,
+	jint *count)
+{
+	(void)jvmti;
+	TIMED(jvmtiError, PART_STACK_TRACE,
+		(*environment)
+			->GetStackTrace(environment, thread, start, depth, frames, count));
+}
+
+static jvmtiError JNICALL
+get_class_signature(jvmtiEnv *jvmti, jclass type, char **signature, char **generic)
+{
+	(void)jvmti;
+	TIMED(jvmtiError, PART_CLASS,
+		(*environment)->GetClassSignature(environment, type, signature, generic));
+}
+
+static jvmtiError JNICALL
+deallocate(jvmtiEnv *jvmti, unsigned char *memory)
+{
+	(void)jvmti;
+	TIMED(jvmtiError, PART_CLASS, (*environment)->Deallocate(environment, memory));
+}
+
+static jvmtiError JNICALL
+get_thread_local_storage(jvmtiEnv *jvmti, jthread thread, void **data)
+{
+	(void)jvmti;
+	return (*environment)->GetThreadLocalStorage(environment, thread, data);
+}
+
+static jvmtiError JNICALL
+set_thread_local_storage(jvmtiEnv *jvmti, jthread thread, const void *data)
+{
+	(void)jvmti;
+	return (*environment)->SetThreadLocalStorage(environment, thread, data);
+}
+
+REAL(bool, th_java_stack_start, JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t release)
+{
+	*(void **)&async_get_call_trace = async;
+	environment = jvmti;
+	functions.GetStackTrace = get_stack_trace;
+	functions.GetClassSignature = get_class_signature;
+	functions.Deallocate = deallocate;
+	functions.GetThreadLocalStorage = get_thread_local_storage;
+	functions.SetThreadLocalStorage = set_thread_local_storage;
+	*(void (**)(void *, jint, void *)) & async = get_call_trace;
+	return __real_th_java_stack_start(vm, &timed_environment, async, release);
+}
+
+void JNICALL __real_th_heap_sampled(
+	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size);
+void JNICALL __wrap_th_heap_sampled(
+	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size);
+
+void JNICALL
+__wrap_th_heap_sampled(
+	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
+{
+	struct call call;
+
+	begin(&call, PART_SAMPLED);
+	__real_th_heap_sampled(
+		environment ? &timed_environment : jvmti, env, thread, object, type, size);
+	end(&call);
+}
+
+/* --- the table ----------------------------------------------------------------------------- */
+
+/* An empty part within an empty part, on this machine: one round. */
+static void
+time_empty(double *inside_ret, double *outside_ret)
+{
+	struct call outer;
+	struct call inner;
+	uint64_t before = own[PART_EMPTY].ticks;
+	uint64_t ticks;
+
+	begin(&outer, PART_EMPTY);
+	ticks = read_ticks();
+	for (unsigned i = 0; i < CALIBRATION_CALLS; i++) {
+		begin(&inner, PART_EMPTY);
+		__asm__ volatile("" ::: "memory");
+		end(&inner);
+	}
+	ticks = read_ticks() - ticks;
+	innermost = NULL;
+	*inside_ret = (double)(own[PART_EMPTY].ticks - before) / CALIBRATION_CALLS;
+	*outside_ret = (double)ticks / CALIBRATION_CALLS - *inside_ret;
+}
+
+/* The least of many short rounds: others run on this machine. */
+static void
+calibrate(void)
+{
+	double inside;
+	double outside;
+
+	time_empty(&empty_inside, &empty_outside);
+	for (unsigned i = 0; i < CALIBRATION_ROUNDS; i++) {
+		time_empty(&inside, &outside);
+		if (inside < empty_inside)
+			empty_inside = inside;
+		if (outside < empty_outside)
+			empty_outside = outside;
+	}
+}
+
+static void
+write_part(int file, enum part part, const char *text, double samples)
+{
+	const struct sums *sums = &total[part];
+	double ticks = (double)sums->ticks - (double)sums->calls * empty_inside -
+		       (double)sums->inner_calls * empty_outside;
+
+	if (sums->calls)
+		dprintf(file, "%.2f\t%.1f\t%s\n", (double)sums->calls / samples,
+			(ticks > 0 ? ticks : 0) * ns_per_tick() / samples, text);
+}
+
+static __attribute__((constructor)) void
+start(void)
+{
+	start_ticks = read_ticks();
+	__real_clock_gettime(CLOCK_MONOTONIC, &start_time);
+}
+
+static __attribute__((destructor)) void
+write_table(void)
+{
+	static const char *const texts[] = {
+#define X(NAME, text) text,
+		PARTS(X)
+#undef X
+	};
+	const char *path = getenv("WHERE");
+	/* A Java sample is two calls: the event, and the recorder within. */
+	double samples = (double)(total[PART_ALLOCATED].calls + total[PART_SAMPLED].calls / 2);
+	int file = path && samples > 0 ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+
+	if (file < 0)
+		return;
+	calibrate();
+	for (unsigned i = 0; i < PART_EMPTY; i++)
+		write_part(file, (enum part)i, texts[i], samples);
+	close(file);
+}
