@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * That bench/run measures and writes into a page what it has measured, and nothing else: once,
+ * with the shortest of its cases.  What the figures are is not asked.
+ */
+#include "tests/e2e/harness.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BENCH TH_TEST_SOURCE "/bench/run"
+#define PAGE TH_TEST_SOURCE "/docs/benchmarks.md"
+
+/* Who writes where in docs/benchmarks.md. */
+static const char *const blocks[] = {"machine", "pairs", "jni", "programs", "startup",
+	"scaling", "sample-cost", "live-cost", "report", NULL};
+
+static char *
+read_text(const char *path)
+{
+	size_t bytes = 0;
+	char *text = NULL;
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_true(getdelim(&text, &bytes, '\0', file) > 0);
+	fclose(file);
+	return text;
+}
+
+static void
+write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Takes the inside of a block out of the text, and returns it; to be freed. */
+static char *
+cut_block(char *text, const char *name)
+{
+	char *start = th_format("<!-- measured: %s -->", name);
+	char *end = th_format("<!-- end of %s -->", name);
+	char *from = strstr(text, start);
+	char *to = strstr(text, end);
+	char *inside;
+
+	if (!from || !to || to < from || strstr(from + 1, start) || strstr(to + 1, end))
+		fail_msg("not one place for %s", name);
+	from += strlen(start);
+	inside = strndup(from, (size_t)(to - from));
+	memmove(from, to, strlen(to) + 1);
+	free(start);
+	free(end);
+	return inside;
+}
+
+static void
+page_has_a_place_for_every_block(void **state)
+{
+	char *text = read_text(PAGE);
+
+	(void)state;
+	for (size_t i = 0; blocks[i]; i++)
+		free(cut_block(text, blocks[i]));
+	free(text);
+}
+
+/* The run by itself: quick, one round, one configuration beside the plain run. */
+static void
+run_bench(const char *page, const char *json, struct th_outcome *ret)
+{
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS(BENCH, "--build", TH_TEST_BUILD, "--quick",
+				"--rounds", "1", "--only", "twinheap, disabled", "--markdown",
+				page, "--json", json, "pairs"),
+		},
+		ret);
+}
+
+static void
+check_runs(const char *path)
+{
+	json_t *root = json_load_file(path, 0, NULL);
+	json_t *pairs = json_object_get(json_object_get(root, "runs"), "pairs hot 1 64");
+
+	assert_non_null(json_object_get(json_object_get(root, "machine"), "twinheap"));
+	assert_int_equal(json_object_size(pairs), 2);
+	assert_int_equal(json_array_size(json_object_get(pairs, "plain")), 1);
+	assert_true(json_number_value(json_array_get(json_object_get(pairs, "plain"), 0)) > 0);
+	assert_int_equal(json_array_size(json_object_get(pairs, "twinheap, disabled")), 1);
+	json_decref(root);
+}
+
+static void
+tables_go_between_the_markers(void **state)
+{
+	char *page = th_format("%s/page.md", th_temporary_directory());
+	char *json = th_format("%s/runs.json", th_temporary_directory());
+	char *before = read_text(PAGE);
+	struct th_outcome outcome;
+	char *after, *inside;
+
+	(void)state;
+	write_text(page, before);
+	run_bench(page, json, &outcome);
+	if (outcome.status != 0)
+		fail_msg("bench/run ended with %d: %s", outcome.status, outcome.errors);
+	after = read_text(page);
+	free(cut_block(after, "machine"));
+	inside = cut_block(after, "pairs");
+	assert_non_null(strstr(inside, "### hot, 2 threads"));
+	assert_non_null(strstr(inside, "\n| plain | 1 | **1.000**<br>"));
+	assert_non_null(strstr(inside, "\n| twinheap, disabled | 1 | **"));
+	assert_non_null(strstr(inside, "by `bench/run --quick --rounds 1 --only"));
+	/* All the rest is as it was. */
+	free(cut_block(before, "machine"));
+	free(cut_block(before, "pairs"));
+	assert_string_equal(after, before);
+	check_runs(json);
+	th_outcome_deinit(&outcome);
+	free(inside);
+	free(after);
+	free(before);
+	free(json);
+	free(page);
+}
+
+/* Half an hour is not measured for a page that has no place for it. */
+static void
+page_without_a_place_is_refused_at_once(void **state)
+{
+	static const char text[] = "<!-- measured: machine -->\n<!-- end of machine -->\n"
+				   "<!-- end of pairs -->\n<!-- measured: pairs -->\n";
+	char *page = th_format("%s/other.md", th_temporary_directory());
+	char *json = th_format("%s/other.json", th_temporary_directory());
+	struct th_outcome outcome;
+	char *after;
+
+	(void)state;
+	write_text(page, text);
+	run_bench(page, json, &outcome);
+	assert_int_not_equal(outcome.status, 0);
+	assert_non_null(strstr(outcome.errors, "there is no place for pairs"));
+	assert_int_equal(outcome.output_bytes, 0);
+	assert_int_not_equal(access(json, F_OK), 0);
+	after = read_text(page);
+	assert_string_equal(after, text);
+	th_outcome_deinit(&outcome);
+	free(after);
+	free(json);
+	free(page);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(page_has_a_place_for_every_block),
+		cmocka_unit_test(tables_go_between_the_markers),
+		cmocka_unit_test(page_without_a_place_is_refused_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
