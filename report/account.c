@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/account_trim.h"
 #include "report/allocate.h"
 #include "report/touched.h"
 
@@ -245,6 +246,7 @@ struct live_sums {
 	struct th_estimator unjudged;
 	struct th_estimator all;
 	struct th_estimator all_touched;
+	struct th_trim trim; /* those in the heaps, and where they lie */
 };
 
 static double
@@ -253,6 +255,17 @@ chunk_bytes(uint64_t size)
 	uint64_t bytes = (size + CHUNK_HEAD + CHUNK_GRAIN - 1) & ~(uint64_t)(CHUNK_GRAIN - 1);
 
 	return (double)(bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes);
+}
+
+/* How many blocks a sampled one stands for. */
+static double
+weight_of(const struct th_sample *sample, uint64_t interval, double keep, double factor)
+{
+	struct th_estimator one;
+
+	th_estimator_init(&one, interval);
+	th_estimator_add(&one, sample->size, interval, keep, factor);
+	return one.objects.seen + one.objects.unseen;
 }
 
 static void
@@ -282,12 +295,14 @@ add_block(struct th_account *account, struct live_sums *sums, size_t index, uint
 			&sums->unjudged, part, sample->size, interval, keep, factor);
 	th_estimator_add(&sums->live[kind], sample->size, interval, keep, factor);
 	th_estimator_add(&sums->all, sample->size, interval, keep, factor);
+	if (place != IN_HEAP || !sample->size)
+		return;
 	/* A block that is touched in part has its head in memory as likely as its bytes. */
-	if (place == IN_HEAP && sample->size)
-		th_estimator_add_part(&sums->overhead,
-			(chunk_bytes(sample->size) - (double)sample->size) * part /
-				(double)sample->size,
-			sample->size, interval, keep, factor);
+	double head = (chunk_bytes(sample->size) - (double)sample->size) * part /
+		      (double)sample->size;
+	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
+	th_trim_add(&sums->trim, profile->recording->addresses[index], part + head,
+		weight_of(sample, interval, keep, factor));
 }
 
 static void
@@ -335,6 +350,7 @@ sum_blocks(struct th_account *account, struct live_sums *sums)
 	uint64_t word;
 
 	init_sums(sums, profile);
+	th_trim_init(&sums->trim, profile->recording, account->head->account);
 	init_rows(account);
 	th_touched_init(&touched, profile->recording, account->head->account);
 	for (size_t i = 0; i < samples->items_count; i++) {
@@ -394,29 +410,8 @@ unseen_mappings(const struct th_account *account, const struct malloc_memory *me
 	return unknown;
 }
 
-/*
- * Resident pages of the heaps in which no live block lies, if blocks lie anywhere with equal
- * chance: a page is free with probability exp(-n (page + block) / heaps).
- */
-static double
-free_pages(const struct th_account *account, const struct live_sums *sums, double heaps)
-{
-	struct th_estimator blocks = sums->overhead;
-	double page = account->profile->recording->process.page_bytes;
-
-	if (heaps <= 0)
-		return 0;
-	double count = th_profile_objects(
-		account->profile, TH_HEAP_NATIVE, TH_MEASURE_TOUCHED, &blocks)
-			       .estimate;
-	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++)
-		th_estimator_merge(&blocks, &sums->touched[kind][IN_HEAP]);
-	double bytes = estimate(account, &blocks).estimate;
-	return fmax(0, fmin(heaps - bytes, heaps * exp(-(count * page + bytes) / heaps)));
-}
-
 static void
-divide_heaps(struct th_account *account, const struct live_sums *sums, double heaps)
+divide_heaps(struct th_account *account, struct live_sums *sums, double heaps)
 {
 	struct th_estimate overhead = estimate(account, &sums->overhead);
 	struct th_estimate *retained = &account->lines[TH_ACCOUNT_MALLOC_RETAINED].resident;
@@ -435,7 +430,6 @@ divide_heaps(struct th_account *account, const struct live_sums *sums, double he
 	}
 	struct th_estimate total = estimate(account, &all);
 	double factor = cut(wanted, heaps);
-	account->trimmed = free_pages(account, sums, heaps);
 	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_OVERHEAD; kind++)
 		scale(&account->lines[kind].resident, factor);
 	*retained = (struct th_estimate){
@@ -444,6 +438,8 @@ divide_heaps(struct th_account *account, const struct live_sums *sums, double he
 		.high = fmax(heaps - fmin(total.low, wanted), heaps - wanted * factor),
 		.samples = total.samples,
 	};
+	account->trimmed = th_trim_estimate(
+		&sums->trim, heaps, retained, account->profile->recording->process.page_bytes);
 }
 
 static void
@@ -520,6 +516,7 @@ divide_malloc(struct th_account *account, const struct malloc_memory *memory)
 	divide_heaps(account, sums, memory->heaps);
 	divide_mappings(account, sums, memory);
 	divide_buffers(account, sums);
+	th_trim_deinit(&sums->trim);
 	free(sums);
 }
 

@@ -82,7 +82,7 @@ struct th_account {
 	 */
 	struct th_estimate unjudged;
 	const struct th_judgement *judgement; /* that collection; NULL: there was none */
-	double trimmed; /* of what is retained: about so much lies in pages without a block */
+	struct th_estimate trimmed; /* of what is retained, in pages without a block */
 };
 
 /* The last account by `time`, the first if there is none before; NULL without accounts. */

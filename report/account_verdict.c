@@ -254,6 +254,16 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
  * Free memory of one arena serves no other thread's requests.  With a single arena it would, as
  * far as the threads did not need it at the same time.
  */
+/* What lies in pages without a block; a range where that depends on how blocks lie within them. */
+static char *
+trimmed_text(const struct th_rss_facts *facts)
+{
+	if (is_change(facts->trimmed_most - facts->trimmed, facts->trimmed_most))
+		return th_format_new("%s to %s", bytes(facts->trimmed).text,
+			bytes(facts->trimmed_most).text);
+	return th_format_new("about %s", bytes(facts->trimmed).text);
+}
+
 static char *
 retained_text(const struct th_rss_facts *facts)
 {
@@ -264,11 +274,13 @@ retained_text(const struct th_rss_facts *facts)
 					       "unless threads need it at the same time",
 					 bytes(split).text)
 			       : th_format_new("%s", "");
+	char *trimmed = trimmed_text(facts);
 	char *text = th_format_new("%s are free memory that the allocator keeps; "
-				   "malloc_trim(0) would give back about %s%s",
-		bytes(retained).text, bytes(facts->trimmed).text, arenas);
+				   "malloc_trim(0) would give back %s%s",
+		bytes(retained).text, trimmed, arenas);
 
 	free(arenas);
+	free(trimmed);
 	return text;
 }
 
@@ -277,12 +289,14 @@ static char *
 retained_by_other_text(const struct th_rss_facts *facts)
 {
 	bool decays = strstr(facts->allocator, "jemalloc");
-
-	return th_format_new("%s are free memory that %s keeps, about %s of it in pages "
-			     "without a block%s",
-		bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text, facts->allocator,
-		bytes(facts->trimmed).text,
+	char *trimmed = trimmed_text(facts);
+	char *text = th_format_new("%s are free memory that %s keeps, %s of it in pages "
+				   "without a block%s",
+		bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text, facts->allocator, trimmed,
 		decays ? "; MALLOC_CONF=dirty_decay_ms:0 gives these back at once" : "");
+
+	free(trimmed);
+	return text;
 }
 
 static char *

@@ -31,7 +31,8 @@ struct th_rss_facts {
 	double java_limit;
 	double direct_count;   /* buffers */
 	double direct_cached;  /* bytes of them that threads keep for I/O */
-	double trimmed;        /* what malloc_trim(0) would give back, about */
+	double trimmed;        /* what malloc_trim(0) would give back, about, */
+	double trimmed_most;   /* and at most */
 	double arenas;         /* heaps of glibc's malloc beside the main one */
 	const char *allocator; /* who keeps what is retained; NULL: glibc's malloc */
 	double threads;

@@ -166,6 +166,7 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->mapped_uses);
 	free(recording->part_ends);
 	free(recording->mappings.items);
+	free(recording->addresses);
 	free(recording->frees);
 	free(recording->deaths);
 	free(recording->losses);
@@ -177,6 +178,7 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->accounts);
 	free(recording->account_rows);
 	free(recording->touched);
+	free(recording->malloc_heaps);
 	free(recording->pools);
 	free(recording->allocators);
 	free(recording->cgroups);

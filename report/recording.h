@@ -272,6 +272,7 @@ struct th_recording {
 	struct th_map interval_ids;
 	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
 	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
+	TH_ARRAY(uint64_t, addresses);         /* of native samples, by index */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
@@ -292,6 +293,7 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_account, accounts); /* complete ones, by time */
 	TH_ARRAY(struct th_decoded_account_row, account_rows);
 	TH_ARRAY(struct th_decoded_touched, touched);
+	TH_ARRAY(struct th_decoded_malloc_heaps, malloc_heaps);
 	TH_ARRAY(struct th_decoded_pool, pools);
 	TH_ARRAY(struct th_decoded_allocator, allocators);
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);

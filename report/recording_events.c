@@ -244,7 +244,10 @@ on_native_alloc(struct th_recording *recording, const struct th_record *record,
 		.function = alloc->function & 15,
 		.flags = alloc->flags & 15,
 	};
-	return add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval);
+	if (!add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval))
+		return false;
+	th_array_append(recording, addresses, alloc->address);
+	return true;
 }
 
 static bool
@@ -620,6 +623,17 @@ on_touched(struct th_recording *recording, const struct th_record *record,
 }
 
 static bool
+on_malloc_heaps(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	if (event->malloc_heaps.stretches.count % 3)
+		return false;
+	th_array_append(recording, malloc_heaps, event->malloc_heaps);
+	return true;
+}
+
+static bool
 on_pool(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
 {
@@ -688,6 +702,7 @@ static handler *const handlers[] = {
 	[TH_EVENT_ACCOUNT] = on_account,
 	[TH_EVENT_ACCOUNT_ROW] = on_account_row,
 	[TH_EVENT_TOUCHED] = on_touched,
+	[TH_EVENT_MALLOC_HEAPS] = on_malloc_heaps,
 	[TH_EVENT_POOL] = on_pool,
 	[TH_EVENT_ALLOCATOR] = on_allocator,
 	[TH_EVENT_CGROUP] = on_cgroup,

@@ -115,7 +115,8 @@ fill_facts(struct th_rss *rss)
 	facts->java_limit = lines[TH_ACCOUNT_JAVA_HEAP].limit;
 	facts->direct_count = direct ? (double)direct->count : 0;
 	facts->direct_cached = account->cached.estimate;
-	facts->trimmed = account->trimmed;
+	facts->trimmed = account->trimmed.estimate;
+	facts->trimmed_most = lines[TH_ACCOUNT_MALLOC_RETAINED].resident.estimate;
 	fill_heaps(facts, &lines[TH_ACCOUNT_MALLOC_RETAINED]);
 	facts->threads = account->head->threads;
 	if (account->group) {

@@ -88,10 +88,11 @@ malloc_json(const struct th_account *account)
 {
 	const struct th_decoded_allocator *allocator = account->allocator;
 	bool has_pages = account->head->flags & TH_ACCOUNT_HAS_PAGES;
-	json_t *json = json_pack("{s:o, s:o, s:f}", "live",
+	json_t *json = json_pack("{s:o, s:o, s:f, s:[f, f]}", "live",
 		has_pages ? th_json_estimate(&account->live) : json_null(), "touched",
 		has_pages ? th_json_estimate(&account->touched) : json_null(), "trimmable",
-		account->trimmed);
+		account->trimmed.estimate, "trimmable_range", account->trimmed.low,
+		account->trimmed.high);
 
 	if (allocator)
 		json_object_set_new(json, "allocator",

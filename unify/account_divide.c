@@ -9,7 +9,63 @@
 /* Mapped files that have less in memory share a row: 60 libraries of a VM would fill a screen. */
 #define FILE_ROW_LEAST (256u << 10)
 
+/* A heap of malloc that is in memory in part is told of in so many parts, */
+#define STRETCHES_OF_HEAP 64
+/* none of them smaller than this. */
+#define STRETCH_LEAST ((uintptr_t)64 << 10)
+#define PAGE_MASK ((uintptr_t)4095)
+
 /* Names */
+
+/* Heaps of malloc */
+
+/* What is wholly in memory, or not at all, joins a neighbour that is so too. */
+static bool
+joins(const struct th_account_stretch *last, const struct th_account_stretch *next)
+{
+	bool is_full = last->resident == last->bytes && next->resident == next->bytes;
+
+	return last->start + last->bytes == next->start &&
+	       (is_full || (!last->resident && !next->resident));
+}
+
+static void
+add_stretch(struct th_account_tables *tables, uintptr_t start, uintptr_t end, uint64_t resident)
+{
+	const struct th_account_stretch stretch = {start, end - start, resident};
+	struct th_account_stretch *last = &tables->stretches[tables->stretch_count - 1];
+
+	if (tables->stretch_count && joins(last, &stretch)) {
+		last->bytes += stretch.bytes;
+		last->resident += resident;
+	} else if (tables->stretch_count < TH_ACCOUNT_STRETCHES_MAX) {
+		tables->stretches[tables->stretch_count++] = stretch;
+	}
+}
+
+/*
+ * Where a heap is in memory only in part, parts of it say where.  They need not come to what smaps
+ * says: who reads them compares blocks with what lies around them.
+ */
+static void
+add_heap(struct th_account_tables *tables, const struct th_account_piece *piece)
+{
+	uintptr_t step = (piece->end - piece->start) / STRETCHES_OF_HEAP & ~PAGE_MASK;
+
+	if (!piece->use.resident)
+		return;
+	if (step < STRETCH_LEAST)
+		step = STRETCH_LEAST;
+	if (piece->use.resident >= piece->end - piece->start) {
+		add_stretch(tables, piece->start, piece->end, piece->end - piece->start);
+		return;
+	}
+	for (uintptr_t at = piece->start; at < piece->end; at += step) {
+		uintptr_t end = piece->end - at > step ? at + step : piece->end;
+
+		add_stretch(tables, at, end, th_page_map_use(&tables->pages, at, end).resident);
+	}
+}
 
 /* Rows */
 static bool
@@ -92,6 +148,8 @@ add_to_row(struct th_account_tables *tables, const struct th_address_space_entry
 	enum th_memory_category category = piece->claim ? piece->claim->category
 							: category_of(entry, &name);
 
+	if (category == TH_MEMORY_MALLOC)
+		add_heap(tables, piece);
 	if (category == TH_MEMORY_STACK) {
 		name_stack(name, stack, sizeof(stack));
 		name = stack;
@@ -234,6 +292,7 @@ th_account_divide(struct th_account_tables *tables)
 
 	find_own_path(tables);
 	tables->rows.count = 0;
+	tables->stretch_count = 0;
 	for (uint32_t i = 0; i < space->count; i++)
 		add_mapping(tables, &space->entries[i]);
 	th_account_rows_fold(&tables->rows, TH_MEMORY_FILE, FILE_ROW_LEAST,

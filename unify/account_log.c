@@ -123,9 +123,20 @@ log_mapped(struct th_account_tables *tables)
 	write_touched(tables);
 }
 
+static void
+log_heaps(const struct th_account_tables *tables)
+{
+	struct th_event_malloc_heaps event = {.account = tables->event.account};
+	struct th_log_part stretches = {tables->stretches, 3 * tables->stretch_count};
+
+	if (tables->stretch_count)
+		th_log_append(TH_EVENT_MALLOC_HEAPS, &event, &stretches, 1);
+}
+
 void
 th_account_log_pages(struct th_account_tables *tables)
 {
+	log_heaps(tables);
 	log_mapped(tables);
 	log_touched(tables);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an account writes to the log, in this order: rows, what of sampled mappings and blocks is
- * resident, the control group; account.c ends it with ACCOUNT.
+ * resident, where malloc's heaps lie, the control group; account.c ends it with ACCOUNT.
  */
 #ifndef TH_UNIFY_ACCOUNT_LOG_H
 #define TH_UNIFY_ACCOUNT_LOG_H
@@ -14,7 +14,7 @@ struct th_account_tables;
 
 void th_account_log_rows(const struct th_account_tables *tables); /* [in-malloc] */
 
-/* TOUCHED of sampled mappings and blocks, while tables->pages is open. [in-malloc] */
+/* MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open. [in-malloc] */
 void th_account_log_pages(struct th_account_tables *tables);
 
 void th_account_log_group(

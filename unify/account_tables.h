@@ -17,6 +17,8 @@
 
 /* Pieces of one mapping that belong to different owners; the last takes the rest. */
 #define TH_ACCOUNT_PIECES_MAX 8192u
+/* Stretches of malloc's heaps that an account tells of: 24 KiB of the log. */
+#define TH_ACCOUNT_STRETCHES_MAX 1024u
 /* Blocks in one TOUCHED: 8 KiB of the log. */
 #define TH_ACCOUNT_TOUCHED_MAX 512u
 
@@ -33,12 +35,21 @@ struct th_account_piece {
 	struct th_page_use use;
 };
 
+/* A stretch of a heap of malloc, as MALLOC_HEAPS has it. */
+struct th_account_stretch {
+	uint64_t start;
+	uint64_t bytes;
+	uint64_t resident;
+};
+
 struct th_account_tables {
 	struct th_address_space space;
 	struct th_account_claims claims;
 	struct th_account_rows rows;
 	struct th_page_map pages;
 	struct th_account_piece pieces[TH_ACCOUNT_PIECES_MAX];
+	struct th_account_stretch stretches[TH_ACCOUNT_STRETCHES_MAX];
+	uint32_t stretch_count;
 	uint64_t touched[2 * TH_ACCOUNT_TOUCHED_MAX];
 	uint32_t touched_count; /* blocks */
 	struct th_event_account event;

@@ -250,7 +250,9 @@ enum th_content_type {
 	E(41, NATIVE_FRAME, native_frame, "Native frame",                                      \
 		"A function at a native address, innermost first where some are inlined")      \
 	E(42, MODULE_REMARK, module_remark, "Module remark",                                   \
-		"What there is to say about the names of a module")
+		"What there is to say about the names of a module")                            \
+	E(44, MALLOC_HEAPS, malloc_heaps, "Heaps of malloc",                                   \
+		"Where the allocator's heaps lie, and what of them is resident")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -426,6 +428,13 @@ enum th_content_type {
 #define TH_FIELDS_TOUCHED(F)                                                                   \
 	F(U32, COUNT, account, "Account")                                                      \
 	F(U64_ARRAY, NONE, blocks, "In turn: sample, resident bytes and flags: TH_TOUCHED_...")
+/*
+ * The address of a block says where in these it lies; what of a stretch is resident is spread
+ * evenly over it, as far as this tells.
+ */
+#define TH_FIELDS_MALLOC_HEAPS(F)                                                              \
+	F(U32, COUNT, account, "Account")                                                      \
+	F(U64_ARRAY, NONE, stretches, "In turn: address, bytes, resident bytes; by address")
 #define TH_FIELDS_POOL(F)                                                                      \
 	F(U64, BYTES, used, "In use")                                                          \
 	F(U64, BYTES, committed, "Committed; of buffers: their capacity")                      \

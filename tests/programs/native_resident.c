@@ -3,11 +3,16 @@
  * Fills memory of one kind, named by the first argument, and says what libc knows of it:
  *
  *   fragments BYTES   small blocks, of which every hundredth is kept
+ *   halves BYTES      small blocks, of which the first half is freed
+ *   runs BYTES        small blocks, freed and kept in runs of 1 to 16 MiB
+ *   sparse BYTES      small blocks, of which one in four is kept, by chance
+ *   blocks BYTES      as halves, in blocks of 64 bytes
  *   live BYTES        small blocks, all kept and touched
  *   untouched BYTES   large blocks of which a quarter is touched
  *   file PATH         the file mapped and read through
- *   trim BYTES        as fragments, then malloc_trim(0)
  *   arenas BYTES      as fragments, by eight threads one after another that all stay
+ *
+ * A third argument, "trim", calls malloc_trim(0) in the end.
  *
  * One line of JSON: "live" and "heaps" by mallinfo2(), "resident" by the kernel, "trimmed" by how
  * much malloc_trim(0) lowered it.
@@ -15,6 +20,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <malloc.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +31,7 @@
 #include <unistd.h>
 
 #define SMALL 1000u
+#define TINY 64u
 #define LARGE (192u << 10)
 #define PAGE 4096u
 #define THREADS 8u
@@ -70,15 +78,70 @@ make_blocks(size_t total, size_t each, size_t touched)
 	return blocks;
 }
 
+/* xorshift64 (Marsaglia 2003) */
+static uint64_t
+choose(uint64_t count)
+{
+	static uint64_t state = 42;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % count;
+}
+
+/* Whether one of `count` blocks stays, asked of each in turn. */
+typedef bool keeps(size_t index, size_t count);
+
+static bool
+keeps_one_in_hundred(size_t index, size_t count)
+{
+	(void)count;
+	return index % 100 == 0;
+}
+
+static bool
+keeps_one_in_four(size_t index, size_t count)
+{
+	(void)index, (void)count;
+	return choose(4) == 0;
+}
+
+static bool
+keeps_second_half(size_t index, size_t count)
+{
+	return index >= count / 2;
+}
+
+static bool
+keeps_runs(size_t index, size_t count)
+{
+	static size_t end;
+	static bool stays;
+
+	(void)count;
+	if (index == end) {
+		end += (1 + choose(16)) * (1 << 20) / SMALL;
+		stays = !stays;
+	}
+	return stays;
+}
+
+static char **
+make_and_free(size_t total, size_t each, keeps *keep)
+{
+	char **blocks = make_blocks(total, each, each);
+
+	for (size_t i = 0; blocks && i < total / each; i++)
+		if (!keep(i, total / each))
+			free(blocks[i]);
+	return blocks;
+}
+
 static char **
 make_fragments(size_t total)
 {
-	char **blocks = make_blocks(total, SMALL, SMALL);
-
-	for (size_t i = 0; blocks && i < total / SMALL; i++)
-		if (i % 100)
-			free(blocks[i]);
-	return blocks;
+	return make_and_free(total, SMALL, keeps_one_in_hundred);
 }
 
 /* A share of the work, and then the thread waits for the end with its arena. */
@@ -154,8 +217,16 @@ main(int argument_count, char **arguments)
 
 	/* One touched byte is to be one page, not 2 MiB. */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-	if (!strcmp(what, "fragments") || !strcmp(what, "trim"))
+	if (!strcmp(what, "fragments"))
 		kept = make_fragments(total);
+	else if (!strcmp(what, "halves"))
+		kept = make_and_free(total, SMALL, keeps_second_half);
+	else if (!strcmp(what, "runs"))
+		kept = make_and_free(total, SMALL, keeps_runs);
+	else if (!strcmp(what, "sparse"))
+		kept = make_and_free(total, SMALL, keeps_one_in_four);
+	else if (!strcmp(what, "blocks"))
+		kept = make_and_free(total, TINY, keeps_second_half);
 	else if (!strcmp(what, "live"))
 		kept = make_blocks(total, SMALL, SMALL);
 	else if (!strcmp(what, "untouched"))
@@ -167,7 +238,7 @@ main(int argument_count, char **arguments)
 	else
 		return 2;
 	struct mallinfo2 info = mallinfo2();
-	if (!strcmp(what, "trim"))
+	if (argument_count > 3 && !strcmp(arguments[3], "trim"))
 		trimmed = trim();
 	printf("{\"kept\": %d, \"live\": %zu, \"heaps\": %zu, \"resident\": %zu, "
 	       "\"trimmed\": %zu}\n",

@@ -253,6 +253,7 @@ add_mapped(struct log_builder *log)
 						 .thread_bytes = 90000,
 						 .stack = 1});
 	const uint64_t touched[] = {block, 4096, 0};
+	const uint64_t heaps[] = {0, UINT64_MAX / 2, 8192};
 	uint64_t mapping = log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(at),
 		LOG_U64(1 << 20), LOG_U64(INTERVAL), LOG_F64(1), LOG_U64(1 << 20),
 		LOG_U64(0x7f1000), LOG_U32(1), LOG_U32(1), LOG_U32(1), LOG_U32(5), LOG_U32(0));
@@ -266,6 +267,7 @@ add_mapped(struct log_builder *log)
 			LOG_U64(65536), LOG_U64(16384), LOG_U32(1), LOG_U32(category),
 			LOG_U32(2), LOG_U32(category % 2), LOG_TEXT("/lib/x.so"));
 	log_add_fields(log, TH_EVENT_TOUCHED, LOG_U32(1), LOG_WORDS(touched, 3));
+	log_add_fields(log, TH_EVENT_MALLOC_HEAPS, LOG_U32(1), LOG_WORDS(heaps, 3));
 	log_add_fields(log, TH_EVENT_RESIDENT, LOG_U64(at + 3), LOG_U64(98304), LOG_U64(8192),
 		LOG_U64(200000));
 	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(at + 4), LOG_U64(98304), LOG_U64(98304),
