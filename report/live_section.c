@@ -7,6 +7,7 @@
 #include "report/allocate.h"
 #include "report/format.h"
 #include "report/heap_names.h"
+#include "report/mapped_use.h"
 
 /* An event's time stands a little before or after what it tells of. */
 #define ABOUT_NS 1000000
@@ -20,7 +21,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 
 	if (!th_profile_has_heap(profile, heap))
 		return;
-	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, sum);
+	struct th_estimate bytes = th_profile_live(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
 	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
@@ -102,6 +103,7 @@ th_live_section_totals(FILE *file, const struct th_profile *profile)
 	print_moment(file, profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, profile, (enum th_heap)heap);
+	th_mapped_use_print(file, profile);
 	if (!th_options_filter_stacks(profile->options))
 		print_peak(file, profile);
 }

@@ -281,6 +281,8 @@ figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
 	if (sum->samples) {
 		bytes = th_calibration_bytes(&calibration, sum);
 		objects = th_calibration_objects(&calibration, sum);
+		if (figure == (enum figure)TH_MEASURE_LIVE)
+			bytes = th_profile_live(rows->profile, heap);
 	}
 	return json_pack("{s:b, s:o, s:o}", "share", calibration.window_samples != UINT64_MAX,
 		"bytes", estimate_json(&bytes), "objects", estimate_json(&objects));

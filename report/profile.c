@@ -17,6 +17,7 @@
 #include "report/java_names.h"
 #include "report/progress.h"
 #include "report/mapped_names.h"
+#include "report/mapped_use.h"
 #include "report/touched.h"
 
 /*
@@ -540,6 +541,17 @@ th_profile_total(const struct th_profile *profile, enum th_heap heap)
 		return calibration->bytes;
 	return th_profile_bytes(
 		profile, heap, TH_MEASURE_ALLOC, &profile->selected[heap][TH_MEASURE_ALLOC]);
+}
+
+struct th_estimate
+th_profile_live(const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_estimate live;
+
+	if (heap == TH_HEAP_MAPPED && th_mapped_use_live(profile, &live))
+		return live;
+	return th_profile_bytes(
+		profile, heap, TH_MEASURE_LIVE, &profile->selected[heap][TH_MEASURE_LIVE]);
 }
 
 struct th_estimate

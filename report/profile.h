@@ -90,6 +90,12 @@ struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_
  */
 struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);
 
+/*
+ * Bytes that are alive in all that is selected, at the moment of the view; counted where that is
+ * known. [offline]
+ */
+struct th_estimate th_profile_live(const struct th_profile *profile, enum th_heap heap);
+
 /* The one of them that the view is about. [offline] */
 struct th_estimate th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);

@@ -12,6 +12,7 @@
 #include "report/allocate.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
+#include "report/mapped_use.h"
 
 struct printer {
 	FILE *file;
@@ -180,19 +181,45 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
 	return json;
 }
 
-/* The bytes of all that is selected may be known where no block of it was sampled. */
+/* Exact, and part of no sum: address space, and what is mapped of files. */
+static void
+set_mapped_use(const struct th_profile *profile, json_t *total)
+{
+	const struct th_mapped_use_info *use = th_mapped_use_at(profile);
+
+	if (!use)
+		return;
+	json_object_set_new(total, "use",
+		json_pack("{s:f, s:I, s:I, s:I, s:I}", "seconds",
+			th_profile_seconds(profile, use->time), "accessible",
+			(json_int_t)use->accessible, "files", (json_int_t)use->files,
+			"reserved", (json_int_t)use->reserved, "returned",
+			(json_int_t)use->returned));
+}
+
+/*
+ * The bytes of all that is selected may be counted: those allocated where no block of them was
+ * sampled, those alive of mapped memory.
+ */
 static json_t *
 selected_json(const struct printer *printer)
 {
-	json_t *json = totals_json(printer, printer->profile->selected);
+	const struct th_profile *profile = printer->profile;
+	json_t *json = totals_json(printer, profile->selected);
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (!th_profile_has_heap(printer->profile, (enum th_heap)heap))
+		json_t *total = json_object_get(json, th_heap_word((enum th_heap)heap));
+
+		if (!th_profile_has_heap(profile, (enum th_heap)heap))
 			continue;
-		struct th_estimate bytes = th_profile_total(
-			printer->profile, (enum th_heap)heap);
-		json_object_set_new(json_object_get(json, th_heap_word((enum th_heap)heap)),
-			figures[TH_MEASURE_ALLOC].bytes, th_json_estimate(&bytes));
+		struct th_estimate bytes = th_profile_total(profile, (enum th_heap)heap);
+		struct th_estimate live = th_profile_live(profile, (enum th_heap)heap);
+		json_object_set_new(
+			total, figures[TH_MEASURE_ALLOC].bytes, th_json_estimate(&bytes));
+		json_object_set_new(
+			total, figures[TH_MEASURE_LIVE].bytes, th_json_estimate(&live));
+		if (heap == TH_HEAP_MAPPED)
+			set_mapped_use(profile, total);
 	}
 	return json;
 }
