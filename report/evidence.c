@@ -392,6 +392,17 @@ has_grown(const struct th_evidence *evidence)
 }
 
 /*
+ * Whether it has grown since the warm-up and nothing says that this is over, though chance left
+ * too little of it to the later half.  However much else the place frees, it is no churn.
+ */
+static bool
+may_grow(const struct th_evidence *evidence)
+{
+	return evidence->whole_low > 0 && evidence->born_late && evidence->is_growing &&
+	       !evidence->is_slowing && is_kept(evidence);
+}
+
+/*
  * Whether what is in memory grows as a leak does.  Mappings are few and large, so that chunks
  * which an allocator maps and then fills are no evidence by their number; but what they hold is
  * measured at each account, not sampled.
@@ -443,6 +454,8 @@ judge(struct th_evidence *evidence)
 	else if (has_grown(evidence))
 		judge_growth(evidence);
 	else if (evidence->allocated < ENOUGH_SAMPLES)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else if (may_grow(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (dead >= CHURN_FREES)
 		decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
@@ -532,11 +545,15 @@ set_points(struct look *look)
 			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
 			: 0,
 		sums->kept.gained.samples + sums->kept.lost.samples);
-	/* Intervals take time: here one is needed only where growth may be significant. */
+	/* Intervals take time: here they are needed only where growth may be significant. */
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = difference(
 			evidence, look->profile, &sums->gained_late, &sums->lost_late)
 					     .low;
+	if (evidence->late_low <= 0 && sums->kept.gained.samples >= ENOUGH_LATE)
+		evidence->whole_low = difference(
+			evidence, look->profile, &sums->kept.gained, &sums->kept.lost)
+					      .low;
 }
 
 struct th_estimate

@@ -74,6 +74,7 @@ struct th_evidence {
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
 	double late_low;      /* lower limit of the growth in the later half, bytes */
+	double whole_low;     /* where that is 0 or less: of the growth since the warm-up */
 	uint64_t first_birth; /* of old survivors, time; UINT64_MAX if there is none */
 	uint64_t last_birth;  /* of survivors, time */
 	bool is_slowing;

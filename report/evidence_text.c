@@ -157,6 +157,26 @@ explain_late(const struct th_evidence *evidence)
 }
 
 static char *
+explain_steady(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	char *old, *text;
+
+	if (evidence->growth.low <= 0)
+		return th_format_new("holds its size: what is old changes by %s, which may "
+				     "be nothing",
+			format_growth(evidence).text);
+	old = describe_old(evidence);
+	text = th_format_new(
+		"grew by %s from second %.3g to %.3g, but in the later half of that no more "
+		"than may be chance, and %s",
+		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
+		seconds_between(horizon->origin, horizon->horizon), old);
+	free(old);
+	return text;
+}
+
+static char *
 explain_plateau(const struct th_evidence *evidence)
 {
 	const struct th_horizon *horizon = evidence->horizon;
@@ -178,9 +198,7 @@ explain_plateau(const struct th_evidence *evidence)
 				     " survivors fall into the last quarter of the time",
 			evidence->born_last_quarter, evidence->born_since);
 	default:
-		return th_format_new("holds its size: what is old changes by %s, which may "
-				     "be nothing",
-			format_growth(evidence).text);
+		return explain_steady(evidence);
 	}
 }
 

@@ -213,8 +213,9 @@ realloc(void *block, size_t bytes)
 	return moved;
 }
 
-EXPORT void *
-memalign(size_t alignment, size_t bytes)
+/* Not memalign(): by its name the one would be called that stands first, the profiler's. */
+static void *
+allocate_aligned(size_t alignment, size_t bytes)
 {
 	void *block = __libc_memalign(alignment, bytes);
 
@@ -223,9 +224,15 @@ memalign(size_t alignment, size_t bytes)
 }
 
 EXPORT void *
+memalign(size_t alignment, size_t bytes)
+{
+	return allocate_aligned(alignment, bytes);
+}
+
+EXPORT void *
 aligned_alloc(size_t alignment, size_t bytes)
 {
-	return memalign(alignment, bytes);
+	return allocate_aligned(alignment, bytes);
 }
 
 EXPORT int
@@ -235,7 +242,7 @@ posix_memalign(void **block_ret, size_t alignment, size_t bytes)
 
 	if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0)
 		return EINVAL;
-	block = memalign(alignment, bytes);
+	block = allocate_aligned(alignment, bytes);
 	if (!block)
 		return ENOMEM;
 	*block_ret = block;

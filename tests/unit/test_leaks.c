@@ -259,6 +259,59 @@ test_rare_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/*
+ * One block a second is forgotten, four of them in the later half, and a hundred are freed at
+ * once.  Eight that grew old and stayed are more than chance: nobody may call that churn.
+ */
+static void
+test_rare_survivors_are_no_churn(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin_sampled(&log, BLOCK);
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.to = END_MS,
+				.every = 10,
+				.life = 5,
+				.interval = BLOCK});
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_WORK, .to = END_MS, .every = 1000, .interval = BLOCK});
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
+/*
+ * Forty blocks that stay, born between 1 and 5 s, and from then on as many die after 2 s as are
+ * born: what is old grew, but not in the later half, and the sentence says both.
+ */
+static void
+test_growth_that_turned_over_says_so(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_WORK, .from = 1000, .to = 4900, .every = 100});
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.from = 1000,
+				.to = END_MS,
+				.every = 100,
+				.life = 4050});
+	leaks_find(&found, &log);
+	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
+	char *why = th_evidence_explain(evidence);
+	assert_int_equal(evidence->verdict, TH_VERDICT_PLATEAU);
+	assert_int_equal(evidence->reason, TH_REASON_STEADY);
+	assert_non_null(
+		strstr(why, "but in the later half of that no more than may be chance"));
+	assert_null(strstr(why, "holds its size"));
+	free(why);
+	leaks_end(&found, &log);
+}
+
 /* A leak beside a cache of the same kind of block whose old entries are freed: half of both. */
 static void
 test_turnover_is_unclear(void **state)
@@ -512,6 +565,8 @@ main(void)
 		cmocka_unit_test(test_long_lives_are_churn),
 		cmocka_unit_test(test_saw_is_no_leak),
 		cmocka_unit_test(test_rare_leak),
+		cmocka_unit_test(test_rare_survivors_are_no_churn),
+		cmocka_unit_test(test_growth_that_turned_over_says_so),
 		cmocka_unit_test(test_turnover_is_unclear),
 		cmocka_unit_test(test_vm_is_never_a_leak),
 		cmocka_unit_test(test_leak_without_java),

@@ -53,6 +53,9 @@ public final class Corpus {
 		}
 	}
 
+	/** Until the process ends: what a program keeps must not become garbage when it returns. */
+	private static Program program;
+
 	private Corpus() {
 	}
 
@@ -97,7 +100,7 @@ public final class Corpus {
 			if (!entry.name.equals(name) || !entry.variants.contains(variant))
 				continue;
 			Class<?> type = entry.load().orElseThrow();
-			Program program = (Program) type.getDeclaredConstructor().newInstance();
+			program = (Program) type.getDeclaredConstructor().newInstance();
 			try {
 				long before = Truth.residentBytes();
 				program.run(pace, variant.equals("leak"));
