@@ -23,13 +23,15 @@ public final class Truth {
 
 	/** A leak: every finding of it has this frame in its stack. */
 	public static void leak(String heap, String frame, long bytes, long objects) {
-		if (bytes == UNKNOWN && heap.equals("native")) {
+		boolean isCounted = bytes == UNKNOWN && heap.equals("native")
+				&& Ledger.bytes() != UNKNOWN;
+		if (isCounted) {
 			bytes = Ledger.bytes();
 			objects = Ledger.objects();
 		}
 		System.out.printf("{\"verdict\": \"leak\", \"heap\": \"%s\", \"frame\": \"%s\","
-				+ " \"live_bytes\": %s, \"live_objects\": %s}%n", heap, frame,
-				known(bytes), known(objects));
+				+ " \"is_counted\": %s, \"live_bytes\": %s, \"live_objects\": %s}%n", heap,
+				frame, isCounted, known(bytes), known(objects));
 	}
 
 	/** What a site that is no leak holds at this moment; of unknown bytes: there are some. */
