@@ -361,7 +361,7 @@ commit(char *record, uint64_t offset, uint32_t size, enum th_event_type type)
 }
 
 uint64_t
-th_log_append(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
+th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
 	unsigned part_count)
 {
 	struct th_log_header *header = th_log_header();
@@ -369,7 +369,7 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	int saved_errno = errno;
 	uint64_t offset = 0;
 
-	if (!header || !th_log_is_ours())
+	if (!header)
 		return 0;
 	uint32_t size = record_bytes(event, parts, part_count);
 	if (size <= TH_LOG_RECORD_MAX)
@@ -385,6 +385,13 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	}
 	errno = saved_errno;
 	return offset;
+}
+
+uint64_t
+th_log_append(enum th_event_type type, const void *fixed, const struct th_log_part *parts,
+	unsigned part_count)
+{
+	return th_log_is_ours() ? th_log_append_ours(type, fixed, parts, part_count) : 0;
 }
 
 /* What goes on in a process whose recording was ended is no business of a complete log. */

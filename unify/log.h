@@ -59,6 +59,13 @@ uint64_t th_log_append(enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count);
 
 /*
+ * The same for who has asked th_log_is_ours() a moment ago, and need not ask again: it is a system
+ * call. [in-malloc]
+ */
+uint64_t th_log_append_ours(enum th_event_type type, const void *fixed,
+	const struct th_log_part *parts, unsigned part_count);
+
+/*
  * A record of the log that this process writes, by what th_log_append() returned for it; NULL
  * when there is none of that type at that place.  Valid until th_log_close(). [agent-thread]
  */

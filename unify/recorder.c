@@ -601,10 +601,11 @@ current_stack(const struct th_registers *registers, uint32_t thread, enum th_hea
 	return id;
 }
 
+/* Within a capture, which began with the question whose log it is. */
 static uint64_t
 append_sample(enum th_event_type type, const void *event, enum th_log_counter counter)
 {
-	uint64_t sample = th_log_append(type, event, NULL, 0);
+	uint64_t sample = th_log_append_ours(type, event, NULL, 0);
 
 	th_log_count(sample ? counter : TH_COUNTER_DROPPED_LOG_FULL, 1);
 	return sample;
@@ -635,12 +636,11 @@ static void
 record_native(struct th_thread_record *record, struct th_event_native_alloc *event,
 	const struct th_registers *registers)
 {
-	event->time = th_clock_now();
 	event->interval = record->interval;
 	event->thread = record->id;
 	event->stack = current_stack(registers, record->id, TH_HEAP_NATIVE);
 	if (event->stack) {
-		th_thread_log(record);
+		th_thread_log_at(record, event->time);
 		append_native(event);
 	}
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
@@ -679,6 +679,7 @@ visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_regis
 		th_thread_postpone(INT64_MAX);
 		return;
 	}
+	event->time = now;
 	if (!record->has_drawn && !first_draw(record, bytes, event->size))
 		return;
 	roll(now);
@@ -848,7 +849,7 @@ record_mapped(struct th_event_mapped_alloc *event, const struct th_registers *re
 		return 0;
 	event->thread = record->id;
 	event->stack = current_stack(registers, record->id, TH_HEAP_NATIVE);
-	th_thread_log(record);
+	th_thread_log_at(record, event->time);
 	return append_mapped(event);
 }
 
@@ -886,7 +887,7 @@ record_java(struct th_event_java_alloc *event, const struct th_registers *regist
 	event->thread = record->id;
 	event->stack = current_stack(registers, record->id, TH_HEAP_JAVA);
 	if (event->stack) {
-		th_thread_log(record);
+		th_thread_log_at(record, event->time);
 		sample = append_sample(TH_EVENT_JAVA_ALLOC, event, TH_COUNTER_JAVA_SAMPLES);
 	}
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);

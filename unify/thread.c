@@ -31,6 +31,8 @@
 #else
 #	define DESTRUCTOR_ROUNDS 4
 #endif
+/* A name that is older is looked at again: a thread of many samples does not do so at each. */
+#define NAME_NS (TH_NS_PER_S / 1000)
 /* Where a thread that is not to be seen has its countdown: no program allocates that much. */
 #define NEVER INT64_MAX
 
@@ -214,6 +216,7 @@ th_thread_record(void)
 	record->logged = false;
 	record->java_named = false;
 	record->name[0] = '\0';
+	record->name_seen = 0;
 	th_thread.record = record;
 	uint32_t seen = th_gate_join(record);
 	th_store_release(&record->state, &th_thread);
@@ -254,6 +257,23 @@ th_thread_log(struct th_thread_record *record)
 	struct th_log_part part = th_log_text(record->name);
 
 	record->logged = th_log_append(TH_EVENT_THREAD, &event, &part, 1) != 0;
+}
+
+void
+th_thread_log_at(struct th_thread_record *record, uint64_t now)
+{
+	if (record->logged && now - record->name_seen < NAME_NS)
+		return;
+	record->name_seen = now;
+	th_thread_log(record);
+}
+
+/* Whether a thread in the log was renamed since its last samples. */
+static void
+look_at_name_again(struct th_thread_record *record)
+{
+	if (record && record->logged)
+		th_thread_log(record);
 }
 
 void
@@ -307,6 +327,7 @@ end_thread(struct th_thread_record *record)
 
 	th_thread_postpone(NEVER);
 	th_guard_enter();
+	look_at_name_again(record);
 	if (record->logged)
 		th_thread_log_heap_bytes(record->id, TH_HEAP_NATIVE, bytes);
 	else if (th_log_is_ours())
@@ -389,6 +410,8 @@ th_thread_log_bytes(bool final)
 {
 	int saved_errno = errno;
 
+	if (final)
+		look_at_name_again(th_thread.record);
 	for (struct th_thread_record *record = th_thread_first(); record;
 		record = th_thread_next(record))
 		log_record_bytes(record, final);

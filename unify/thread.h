@@ -44,6 +44,7 @@ struct th_thread_record {
 	bool logged;       /* the log holds a THREAD record */
 	bool java_named;   /* the name came from Java: the kernel's is ignored */
 	char name[TH_THREAD_NAME_MAX];
+	uint64_t name_seen; /* ns: when th_thread_log_at() last looked at the kernel's */
 	/* Any thread, atomic. */
 	struct th_thread *state;       /* NULL once the thread has ended */
 	struct th_thread_record *next; /* all records, newest first; never removed */
@@ -148,8 +149,17 @@ void th_thread_set_java_name(const char *name);
 /* The name of the calling thread is that now; another thread says so. [agent-thread] */
 void th_thread_rename(struct th_thread_record *record, const char *name);
 
-/* Writes the THREAD record of a thread when the log does not hold it. [in-malloc] */
+/*
+ * Writes the THREAD record of a thread when the log does not hold it under the name that it has
+ * now, in the kernel if Java gave it none. [in-malloc]
+ */
 void th_thread_log(struct th_thread_record *record);
+
+/*
+ * The same for a sample at `now` (ns): the kernel, 0.3 us, is asked once a millisecond at most, and
+ * once more when the thread ends. [in-malloc]
+ */
+void th_thread_log_at(struct th_thread_record *record, uint64_t now);
 
 /*
  * Writes a THREAD_BYTES: exact bytes of `thread` in a heap; thread 0: of all threads together

@@ -215,6 +215,10 @@ REAL(uint64_t, th_log_append, enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count)
 TIMED(uint64_t, PART_LOG, __real_th_log_append(type, fixed, parts, part_count))
 
+REAL(uint64_t, th_log_append_ours, enum th_event_type type, const void *fixed,
+	const struct th_log_part *parts, unsigned part_count)
+TIMED(uint64_t, PART_LOG, __real_th_log_append_ours(type, fixed, parts, part_count))
+
 REAL(void, th_live_objects_follow, JNIEnv *env, jobject object, uint64_t sample)
 TIMED_VOID(PART_FOLLOW, __real_th_live_objects_follow(env, object, sample))
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unify/clock.h"
 #include "unify/thread.h"
 
 #define LARGE ((uint64_t)64 << 20)
@@ -345,6 +346,43 @@ test_kernel_names(void **state)
 	log_image_close(&image);
 }
 
+#define MILLISECOND (TH_NS_PER_S / 1000)
+#define SAMPLED_AT (5 * (uint64_t)TH_NS_PER_S)
+
+static void *
+rename_between_samples(void *unused)
+{
+	struct th_thread_record *record = own_record();
+
+	(void)unused;
+	prctl(PR_SET_NAME, "one");
+	th_thread_log_at(record, SAMPLED_AT);
+	prctl(PR_SET_NAME, "unseen");
+	th_thread_log_at(record, SAMPLED_AT + MILLISECOND - 1);
+	prctl(PR_SET_NAME, "two");
+	th_thread_log_at(record, SAMPLED_AT + MILLISECOND);
+	prctl(PR_SET_NAME, "last");
+	th_thread_log_at(record, SAMPLED_AT + MILLISECOND + 1);
+	return NULL;
+}
+
+/* Samples look at the name once a millisecond, and the end of the thread does. */
+static void
+test_names_of_samples(void **state)
+{
+	static const char *const names[] = {"one", "two", "last"};
+	struct log_image image;
+
+	(void)state;
+	run_thread(rename_between_samples, NULL);
+	log_image_open(&image);
+	assert_int_equal(log_image_count(&image, TH_EVENT_THREAD), 3);
+	for (size_t i = 0; i < 3; i++)
+		log_image_assert_text(
+			log_image_get(&image, TH_EVENT_THREAD, i), THREAD_NAME, names[i]);
+	log_image_close(&image);
+}
+
 static void *
 log_under_a_java_name(void *unused)
 {
@@ -628,6 +666,7 @@ main(void)
 		CASE(test_threads_register_together),
 		CASE(test_threads_draw_differently),
 		CASE(test_kernel_names),
+		CASE(test_names_of_samples),
 		CASE(test_java_names),
 		CASE(test_end_of_a_logged_thread),
 		CASE(test_end_of_quiet_threads),
