@@ -200,12 +200,19 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static bool
+is_over(const struct th_log_header *header)
+{
+	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
+}
+
+/* Of one that is over, as of the last time that the library looked after its log. */
 static double
 seconds_recorded(const struct th_log_header *header)
 {
-	uint64_t now = now_ns();
+	uint64_t end = is_over(header) ? header->control.looked : now_ns();
 
-	return now > header->start_monotonic ? (double)(now - header->start_monotonic) / 1e9
+	return end > header->start_monotonic ? (double)(end - header->start_monotonic) / 1e9
 					     : 0;
 }
 
@@ -213,7 +220,8 @@ static uint64_t
 samples(const struct th_log_header *header)
 {
 	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
-	       header->counters[TH_COUNTER_JAVA_SAMPLES];
+	       header->counters[TH_COUNTER_JAVA_SAMPLES] +
+	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
 }
 
 static const char *
@@ -243,7 +251,7 @@ print_samples_of(const struct th_log_header *header)
 	char threads[sizeof(header->threads) + 1] = "";
 
 	memcpy(threads, header->threads, sizeof(header->threads));
-	printf("samples %s", heaps_of(header));
+	printf("%s %s", is_over(header) ? "sampled" : "samples", heaps_of(header));
 	if (threads[0]) {
 		char *text = th_text_clean(
 			(struct th_text){threads, (uint32_t)strlen(threads)});
@@ -285,6 +293,10 @@ print_status(const struct target *target)
 			th_format_count(header->rate).text);
 	else
 		printf("\nrate without a cap");
+	if (is_over(header)) {
+		printf("\nnext:  twinheap summary %s\n", target->path);
+		return;
+	}
 	/* What is older says nothing of the present. */
 	bool is_fresh = control->looked + 1000000000u > now_ns();
 	printf("; in the last second %s due, %s kept\n",

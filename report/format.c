@@ -143,6 +143,39 @@ th_format_columns(const char *text)
 	return columns;
 }
 
+/* Narrower paragraphs are no easier to read than what a terminal breaks itself. */
+#define LEAST_WRAPPED 30
+
+void
+th_format_wrap(FILE *file, const char *text, int indent, int columns)
+{
+	int room = columns - indent;
+	int used = 0;
+
+	if (room < LEAST_WRAPPED || th_format_columns(text) <= room) {
+		fputs(text, file);
+		return;
+	}
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		int width = 0;
+
+		for (size_t i = 0; i < length; i++)
+			width += starts_character(text[i]);
+		if (used && used + 1 + width > room) {
+			fprintf(file, "\n%*s", indent, "");
+			used = 0;
+		}
+		if (used) {
+			fputc(' ', file);
+			used++;
+		}
+		fwrite(text, 1, length, file);
+		used += width;
+		text += length + strspn(text + length, " ");
+	}
+}
+
 void
 th_format_cut(FILE *file, const char *text, int columns)
 {

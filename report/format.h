@@ -40,6 +40,12 @@ struct th_number th_format_count(uint64_t count);
 /* Columns that a UTF-8 string takes on a terminal, every character counted as one. [offline] */
 int th_format_columns(const char *text);
 
+/*
+ * Prints `text`, a sentence that begins in column `indent`, broken between words where it would be
+ * wider than `columns`; 0, or too few for that: in one line. [offline]
+ */
+void th_format_wrap(FILE *file, const char *text, int indent, int columns);
+
 /* Prints `text` cut to `columns` columns, the cut shown by "...". [offline] */
 void th_format_cut(FILE *file, const char *text, int columns);
 

@@ -9,6 +9,11 @@
 #include "report/format.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
+#include "report/terminal.h"
+
+/* Columns in front of a place, and of a place where a terminal is narrow. */
+#define FIGURE_COLUMNS 64
+#define LEAST_PLACE_COLUMNS 40
 
 static enum th_view_value
 value_of(const struct th_diff *diff)
@@ -96,15 +101,38 @@ print_place(FILE *file, const struct th_side *side, const struct th_place *place
 	}
 }
 
+/* No wider than a terminal, as far as that leaves something to read. */
+static void
+print_cut_place(FILE *file, const struct th_diff *diff, const struct th_difference *difference,
+	int columns)
+{
+	const struct th_side *side = &diff->sides[difference->side];
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+
+	if (!memory)
+		th_out_of_memory();
+	print_place(memory, side, &side->places->items[difference->place]);
+	if (fclose(memory))
+		th_out_of_memory();
+	if (!th_terminal_columns(file))
+		columns = th_format_columns(text);
+	th_format_cut(
+		file, text, columns > LEAST_PLACE_COLUMNS ? columns : LEAST_PLACE_COLUMNS);
+	free(text);
+}
+
 static void
 print_item(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
-	const struct th_side *side = &diff->sides[difference->side];
+	const char *remark = difference->may_be_chance ? " (may be chance)" : "";
 
 	print_figures(file, diff, difference);
 	fprintf(file, "%-7s", th_change_name(difference->kind));
-	print_place(file, side, &side->places->items[difference->place]);
-	fprintf(file, "%s\n", difference->may_be_chance ? " (may be chance)" : "");
+	print_cut_place(file, diff, difference,
+		th_terminal_columns(file) - FIGURE_COLUMNS - (int)strlen(remark));
+	fprintf(file, "%s\n", remark);
 }
 
 static void

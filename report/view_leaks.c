@@ -12,7 +12,10 @@
 #include "report/allocate.h"
 #include "report/format.h"
 #include "report/heap_names.h"
+#include "report/terminal.h"
 
+/* Where the text of a line with a word in front begins. */
+#define TEXT_COLUMN 16
 /* Frames of a stack that are shown, from the allocation towards the root. */
 #define FRAMES_SHOWN 12
 
@@ -92,7 +95,8 @@ print_figures(FILE *file, const struct th_evidence *evidence)
 		return;
 	fprintf(file, ", median age %s", th_format_seconds(evidence->median_age).text);
 	if (evidence->collections)
-		fprintf(file, ", %u collections survived", evidence->collections);
+		fprintf(file, ", %u collection%s survived", evidence->collections,
+			evidence->collections == 1 ? "" : "s");
 }
 
 static void
@@ -127,7 +131,9 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding 
 		fprintf(file, " and %u more stacks or classes", finding->place_count - 1);
 	fputs("\n         ", file);
 	print_figures(file, &finding->evidence);
-	fprintf(file, "\n         why    %s\n", why);
+	fputs("\n         why    ", file);
+	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
+	fputc('\n', file);
 	print_owner(file, leaks, &finding->owner);
 	if (verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, place);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "report/allocate.h"
 #include "report/format.h"
 #include "report/rss.h"
 #include "report/sites.h"
@@ -109,33 +110,85 @@ function_name(const struct th_rss *rss, uint32_t function)
 }
 
 /* Who allocated: the innermost function, and the method nearest to it. */
-static void
-print_stack(FILE *file, const struct th_rss *rss, size_t row)
+struct source {
+	uint32_t leaf;
+	uint32_t caller; /* TH_SITE_NO_FUNCTION = none, or the same */
+	double bytes;    /* in memory */
+};
+
+struct sources {
+	struct th_map ids; /* leaf << 32 | caller */
+	TH_ARRAY(struct source, items);
+};
+
+static struct source
+source_of(const struct th_rss *rss, size_t row)
 {
 	const struct th_profile *profile = rss->profile;
 	struct th_path path = th_paths_get(profile->paths, profile->rows[row].path);
-	struct th_estimate touched = th_account_row_touched(&rss->account, row);
 	uint32_t leaf = th_frames_get(profile->frames, path.frames[path.count - 1])->function;
 	uint32_t caller = th_sites_find_caller(profile->frames, &path);
 
-	fprintf(file, "%43s  %9s  %s", "", bytes(touched.estimate).text,
-		function_name(rss, leaf));
-	if (caller != TH_SITE_NO_FUNCTION && caller != leaf)
-		fprintf(file, ", from %s", function_name(rss, caller));
+	return (struct source){
+		.leaf = leaf,
+		.caller = caller == leaf ? TH_SITE_NO_FUNCTION : caller,
+		.bytes = th_account_row_touched(&rss->account, row).estimate,
+	};
+}
+
+/* Stacks of several threads and lines that read the same here are one. */
+static void
+add_source(struct sources *sources, struct source source)
+{
+	bool added;
+	uint32_t number = th_map_intern(
+		&sources->ids, (uint64_t)source.leaf << 32 | source.caller, &added);
+
+	if (added)
+		th_array_append(sources, items, source);
+	else
+		sources->items[number].bytes += source.bytes;
+}
+
+static int
+compare_sources(const void *a, const void *b)
+{
+	const struct source *left = a;
+	const struct source *right = b;
+
+	if (left->bytes != right->bytes)
+		return left->bytes < right->bytes ? 1 : -1;
+	return (left->leaf > right->leaf) - (left->leaf < right->leaf);
+}
+
+static void
+print_source(FILE *file, const struct th_rss *rss, const struct source *source)
+{
+	fprintf(file, "%43s  %9s  %s", "", bytes(source->bytes).text,
+		function_name(rss, source->leaf));
+	if (source->caller != TH_SITE_NO_FUNCTION)
+		fprintf(file, ", from %s", function_name(rss, source->caller));
 	fputc('\n', file);
 }
 
 static void
 print_stacks(FILE *file, const struct th_rss *rss, enum th_account_kind kind, size_t most)
 {
-	size_t rows[64];
-	size_t count;
+	size_t capacity = rss->profile->rows_count;
+	size_t *rows = th_allocate(capacity, sizeof(*rows));
+	size_t count = th_rss_rows(rss, kind, rows, capacity);
+	struct sources sources = {0};
 
-	if (most > sizeof(rows) / sizeof(rows[0]))
-		most = sizeof(rows) / sizeof(rows[0]);
-	count = th_rss_rows(rss, kind, rows, most);
-	for (size_t i = 0; i < count && i < most; i++)
-		print_stack(file, rss, rows[i]);
+	for (size_t i = 0; i < count; i++)
+		add_source(&sources, source_of(rss, rows[i]));
+	if (sources.items_count)
+		qsort(sources.items, sources.items_count, sizeof(*sources.items),
+			compare_sources);
+	for (size_t i = 0; i < sources.items_count && i < most; i++)
+		print_source(file, rss, &sources.items[i]);
+	free(sources.items);
+	th_map_deinit(&sources.ids);
+	free(rows);
 }
 
 static bool

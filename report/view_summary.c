@@ -272,9 +272,12 @@ print_health(FILE *file, const struct th_health *health)
 {
 	if (health->lines_count)
 		fputs("\nThe recording\n", file);
-	for (size_t i = 0; i < health->lines_count; i++)
-		fprintf(file, "  %s%s\n", health->lines[i].is_warning ? "warning: " : "",
-			health->lines[i].text);
+	for (size_t i = 0; i < health->lines_count; i++) {
+		fprintf(file, "  %s", health->lines[i].is_warning ? "warning: " : "");
+		th_format_wrap(file, health->lines[i].text,
+			health->lines[i].is_warning ? 11 : 2, th_terminal_columns(file));
+		fputc('\n', file);
+	}
 }
 
 /* A word for the shell to read as one. */
@@ -324,7 +327,7 @@ print_next(FILE *file, const struct th_profile *profile, const char *program)
 		print_next_command(file, program, "dump", log);
 		return;
 	}
-	fputs("\nNext: the call tree of both heaps; what leaks\n", file);
+	fputs("\nNext: the call tree of all heaps; what leaks\n", file);
 	print_next_command(file, program, "tree", log);
 	print_next_command(file, program, "leaks", log);
 }

@@ -16,10 +16,11 @@
 #include "report/terminal.h"
 
 #define NO_NODE UINT32_MAX
-/* Columns of one heap's figures, and without their intervals. */
+/* Columns of one heap's figures, without their intervals, and without shares as well. */
 #define FIGURE_COLUMNS 40
 #define NARROW_FIGURE_COLUMNS 20
-/* Where paths would have fewer columns of a terminal, intervals give way to them. */
+#define BARE_FIGURE_COLUMNS 12
+/* Where paths would have fewer columns of a terminal, intervals give way to them, then shares. */
 #define FAIR_PATH_COLUMNS 40
 /* Paths are cut to the terminal, but not below this. */
 #define LEAST_PATH_COLUMNS 20
@@ -43,6 +44,7 @@ struct tree {
 	double whole[TH_HEAPS]; /* what 100 % is */
 	int path_columns;       /* 0 = no limit */
 	bool has_intervals;     /* there is room for them */
+	bool has_shares;        /* and for those */
 	uint64_t cut_count;     /* subtrees left out */
 	struct th_estimator cut[TH_HEAPS];
 };
@@ -196,14 +198,22 @@ is_chain(const struct tree *tree, uint32_t parent)
 static int
 figure_columns(const struct tree *tree)
 {
+	if (!tree->has_shares)
+		return BARE_FIGURE_COLUMNS;
 	return tree->has_intervals ? FIGURE_COLUMNS : NARROW_FIGURE_COLUMNS;
 }
 
-/* What of them is behind the figure and its share. */
+/* What of them is in front of the figure, and behind it. */
+static int
+share_columns(const struct tree *tree)
+{
+	return tree->has_shares ? 8 : 0;
+}
+
 static int
 interval_columns(const struct tree *tree)
 {
-	return figure_columns(tree) - 19;
+	return figure_columns(tree) - share_columns(tree) - 11;
 }
 
 static void
@@ -221,10 +231,11 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct th_estima
 	struct th_estimate value = th_profile_value(tree->profile, heap, sum);
 	double point = th_profile_point(tree->profile, sum);
 	bool is_large = 100 * point >= LARGE_SHARE * tree->whole[heap];
-	fprintf(tree->file, "%s%7s %9s%s  %-*s",
-		th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
-		th_format_share(point, tree->whole[heap]).text,
-		th_format_number(value.estimate, unit).text,
+	fputs(th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
+		tree->file);
+	if (tree->has_shares)
+		fprintf(tree->file, "%7s ", th_format_share(point, tree->whole[heap]).text);
+	fprintf(tree->file, "%9s%s  %-*s", th_format_number(value.estimate, unit).text,
 		th_terminal_code(tree->file, TH_STYLE_PLAIN), interval_columns(tree),
 		tree->has_intervals ? th_format_interval(&value, unit).text : "");
 }
@@ -253,7 +264,9 @@ static void
 print_node(const struct tree *tree, uint32_t number, int depth)
 {
 	const struct node *node = &tree->nodes[number];
-	int indent = 2 * depth < DEEPEST_INDENT ? 2 * depth : DEEPEST_INDENT;
+	int half = tree->path_columns / 2;
+	int deepest = half && half < DEEPEST_INDENT ? half : DEEPEST_INDENT;
+	int indent = 2 * depth < deepest ? 2 * depth : deepest;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_figures(tree, (enum th_heap)heap, &node->sums[heap]);
@@ -312,8 +325,8 @@ print_heading(const struct tree *tree)
 	fputc('\n', tree->file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
-			fprintf(tree->file, "%7s %9s  %-*s", "share", value,
-				interval_columns(tree),
+			fprintf(tree->file, "%*s%9s  %-*s", share_columns(tree),
+				tree->has_shares ? "share " : "", value, interval_columns(tree),
 				tree->has_intervals ? "95 % interval" : "");
 	}
 	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
@@ -349,11 +362,13 @@ fit(struct tree *tree)
 	int heaps = 0;
 
 	tree->has_intervals = true;
+	tree->has_shares = true;
 	if (!columns)
 		return;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		heaps += th_profile_has_heap(tree->profile, (enum th_heap)heap);
 	tree->has_intervals = columns - heaps * FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
+	tree->has_shares = columns - heaps * NARROW_FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
 	columns -= heaps * figure_columns(tree);
 	tree->path_columns = columns > LEAST_PATH_COLUMNS ? columns : LEAST_PATH_COLUMNS;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/e2e/dump.h"
 
@@ -345,12 +346,24 @@ requests_that_are_refused(const struct th_jdk *jdk)
 	};
 	struct th_recording recording;
 	struct stat status;
+	char *said[2];
 
 	th_recording_run(
 		&(struct th_recording_plan){.arguments = TH_WORDS(jdk->java, "-version")},
 		&recording);
 	assert_int_equal(stat(recording.log, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
+	/* What is over does not go on, and is told in the past. */
+	for (int i = 0; i < 2; i++) {
+		said[i] = th_command_output(TH_WORDS(TH_TOOL, "ctl", recording.log));
+		usleep(200000 * (i == 0));
+	}
+	assert_string_equal(said[0], said[1]);
+	assert_non_null(strstr(said[0], "\nsampled all heaps\n"));
+	assert_null(strstr(said[0], "in the last second"));
+	assert_non_null(strstr(said[0], "\nnext:  twinheap summary "));
+	free(said[0]);
+	free(said[1]);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct th_outcome outcome;
 

@@ -129,9 +129,13 @@ test_tree_fits_the_terminal(void **state)
 	assert_in_range(longest_line(narrow), 80, 125);
 	assert_in_range(longest_line(narrower), 60, 80);
 	assert_true(longest_line(wide) > 125);
-	/* Where room is short, intervals are the first to go. */
-	assert_null(strstr(narrower, "95 % interval"));
+	/* Where room is short, intervals are the first to go, then shares. */
+	assert_null(strstr(narrow, "95 % interval"));
+	assert_non_null(strstr(narrow, "share"));
+	assert_null(strstr(narrower, "share"));
+	assert_non_null(strstr(narrower, "    bytes       bytes       bytes   call path"));
 	assert_non_null(strstr(wide, "95 % interval"));
+	assert_non_null(strstr(wide, "share"));
 	free(narrow);
 	free(narrower);
 	free(wide);
@@ -292,6 +296,28 @@ test_no_progress(void **state)
 
 /* --- manual and completion -------------------------------------------------------------------- */
 
+/* Sentences break between words, and the rest stands below them. */
+static void
+test_sentences_fit_the_terminal(void **state)
+{
+	char *output = on_terminal("leaks", 100, "NO_COLOR=1");
+	char *wide = on_terminal("leaks", 1000, "NO_COLOR=1");
+
+	(void)state;
+	for (char *why = output; (why = strstr(why, "         why    ")); why++) {
+		size_t first = strcspn(why, "\r");
+		const char *next = why + first + 2;
+
+		assert_in_range(first, 16, 100);
+		if (!strncmp(next, "                ", 16))
+			assert_in_range(strcspn(next, "\r"), 17, 100);
+	}
+	assert_non_null(strstr(output, "\r\n                "));
+	assert_null(strstr(wide, "\r\n                "));
+	free(output);
+	free(wide);
+}
+
 static void
 test_manual(void **state)
 {
@@ -351,6 +377,7 @@ main(void)
 		cmocka_unit_test(test_colours_on_a_terminal),
 		cmocka_unit_test(test_plain_in_a_pipe),
 		cmocka_unit_test(test_tree_fits_the_terminal),
+		cmocka_unit_test(test_sentences_fit_the_terminal),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_progress_damages_nothing),
 		cmocka_unit_test(test_no_progress),

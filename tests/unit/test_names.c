@@ -136,6 +136,34 @@ test_cut(void **state)
 	free(text);
 }
 
+/* The first line begins where something else stands already. */
+static void
+test_wrap(void **state)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	(void)state;
+	th_format_wrap(file, "\xc3\xa9\xc3\xa9\xc3\xa9 of 30 columns, the second here", 4, 34);
+	fputs("|\n", file);
+	th_format_wrap(file, "it fits by a hair, as it stands", 3, 34);
+	fputs("|\n", file);
+	th_format_wrap(file, "not_a_blank_in_the_first_forty_columns here", 0, 30);
+	fputs("|\n", file);
+	th_format_wrap(file, "no terminal, or one that is far too narrow", 4, 0);
+	th_format_wrap(file, "|no terminal, or one that is far too narrow", 4, 33);
+	fclose(file);
+	assert_string_equal(text, "\xc3\xa9\xc3\xa9\xc3\xa9 of 30 columns, the second\n"
+				  "    here|\n"
+				  "it fits by a hair, as it stands|\n"
+				  "not_a_blank_in_the_first_forty_columns\n"
+				  "here|\n"
+				  "no terminal, or one that is far too narrow"
+				  "|no terminal, or one that is far too narrow");
+	free(text);
+}
+
 /* Numbers run from 0 in the order of first sight, through every enlargement. */
 static void
 test_map(void **state)
@@ -210,6 +238,7 @@ main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_shares_and_intervals),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_clean_text),
