@@ -51,6 +51,17 @@ class_of(const struct th_estimate *estimate)
 	return estimate->samples < MANY ? FEW_SAMPLES : MANY_SAMPLES;
 }
 
+/*
+ * A minute of arithmetic under an emulator, whose results the bounds below are not made for when
+ * there are fewer: the formulas themselves are checked there by test_estimate.c and its like.
+ */
+static void
+skip_under_an_emulator(void)
+{
+	if (getenv("TH_TEST_RUNNER"))
+		skip();
+}
+
 static void
 count(struct tally tallies[SAMPLE_CLASSES], const struct th_estimate *estimate, double truth)
 {
@@ -265,6 +276,7 @@ test_sites_of_one_thread(void **state)
 	struct th_random random;
 
 	(void)state;
+	skip_under_an_emulator();
 	th_random_seed(&random, 1);
 	for (int i = 0; i < programs; i++) {
 		struct simulated_heap heap;
@@ -296,6 +308,7 @@ test_sites_of_several_threads(void **state)
 	struct th_random random;
 
 	(void)state;
+	skip_under_an_emulator();
 	th_random_seed(&random, 2);
 	for (int i = 0; i < programs; i++) {
 		struct simulated_heap heap;
@@ -350,6 +363,7 @@ test_sites_of_mixed_sizes(void **state)
 	struct th_random random;
 
 	(void)state;
+	skip_under_an_emulator();
 	th_random_seed(&random, 3);
 	print_heading("Bytes, mixed sizes at one site");
 	for (size_t m = 0; m < sizeof(mixtures) / sizeof(mixtures[0]); m++) {
@@ -385,6 +399,7 @@ test_alternating_sites_split_evenly(void **state)
 	const int runs = programs / 8;
 
 	(void)state;
+	skip_under_an_emulator();
 	for (size_t k = 0; k < sizeof(alternating) / sizeof(alternating[0]); k++) {
 		uint64_t samples[2] = {0, 0};
 
@@ -456,6 +471,7 @@ test_thinning_and_changes_of_interval(void **state)
 	int sites = 0;
 
 	(void)state;
+	skip_under_an_emulator();
 	th_random_seed(&random, 4);
 	for (int i = 0; i < programs / 2; i++) {
 		struct simulated_heap heap;
