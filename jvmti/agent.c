@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "jvmti/agent_thread.h"
+#include "jvmti/buffers.h"
 #include "jvmti/classes.h"
 #include "jvmti/collections.h"
 #include "jvmti/heap.h"
@@ -16,6 +17,7 @@
 #include "jvmti/java_stack.h"
 #include "jvmti/jni_names.h"
 #include "jvmti/live_objects.h"
+#include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
@@ -284,6 +286,17 @@ follow_gate(bool is_wanted)
 }
 
 /* On the agent thread. */
+static enum th_control_answer
+count_buffers(void)
+{
+	JNIEnv *env;
+
+	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return TH_CONTROL_NO_VM;
+	return th_buffers_count(agent.vm, env);
+}
+
+/* On the agent thread. */
 static void
 retry_sampling(void)
 {
@@ -342,11 +355,13 @@ start_accounts(void)
 		.hotspot = &agent.hotspot,
 		.perf_data = perf_data ? (const char *)*perf_data : NULL,
 	};
+	th_find_loaded_class *find_loaded_class;
 
 	memcpy(&vm.total_memory, &agent.total_memory, sizeof(vm.total_memory));
 	memcpy(&vm.free_memory, &agent.free_memory, sizeof(vm.free_memory));
 	memcpy(&vm.max_memory, &agent.max_memory, sizeof(vm.max_memory));
-	memcpy(&vm.find_loaded_class, &agent.find_loaded_class, sizeof(vm.find_loaded_class));
+	memcpy(&find_loaded_class, &agent.find_loaded_class, sizeof(find_loaded_class));
+	th_loaded_class_init(find_loaded_class);
 	if (agent.is_hotspot)
 		th_vm_memory_start(&vm);
 }
@@ -371,8 +386,11 @@ check_hotspot(JNIEnv *env)
 static void
 go_live(JNIEnv *env, jthread thread)
 {
-	static const struct th_agent_duties duties = {
-		follow_interval, retry_sampling, follow_gate, end_recording};
+	static const struct th_agent_duties duties = {.every_turn = follow_interval,
+		.every_second = retry_sampling,
+		.follow_gate = follow_gate,
+		.count_buffers = count_buffers,
+		.end_recording = end_recording};
 	bool has_frames;
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))

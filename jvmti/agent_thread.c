@@ -136,6 +136,7 @@ start_serving(void)
 {
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->follow_gate);
+	th_control_set_buffers(thread.duties->count_buffers);
 	th_recorder_set_server(true);
 }
 
@@ -144,6 +145,7 @@ stop_serving(void)
 {
 	th_recorder_set_server(false);
 	th_control_set_java(NULL);
+	th_control_set_buffers(NULL);
 }
 
 static void JNICALL

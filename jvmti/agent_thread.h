@@ -10,12 +10,15 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
+#include "unify/log_format.h"
+
 /* What it does for the agent, under the guard. */
 struct th_agent_duties {
 	void (*every_turn)(void);
 	void (*every_second)(void);
-	bool (*follow_gate)(bool is_wanted); /* as for th_control_set_java() */
-	void (*end_recording)(JNIEnv *env);  /* when that was asked for */
+	bool (*follow_gate)(bool is_wanted);           /* as for th_control_set_java() */
+	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
+	void (*end_recording)(JNIEnv *env);            /* when that was asked for */
 };
 
 /* Starts it; `duties` stay the caller's for good.  In the live phase. [jvmti] */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "jvmti/loaded_class.h"
 #include "jvmti/perf_data.h"
 #include "unify/account.h"
 #include "unify/atomic.h"
@@ -103,22 +104,18 @@ log_counters(uint32_t account, const char *used_name, const char *committed_name
 
 /* Buffers */
 
-/* A class of the boot loader that is loaded already, as a global reference kept in `*kept`. */
+/* A class that is loaded already, as a global reference kept in `*kept`. */
 static jclass
 loaded_class(JNIEnv *env, const char *name, jclass *kept)
 {
-	jstring text;
 	jclass found;
 
-	if (*kept || !memory.vm.find_loaded_class)
+	if (*kept)
 		return *kept;
-	text = (*env)->NewStringUTF(env, name);
-	found = text ? memory.vm.find_loaded_class(env, NULL, text) : NULL;
-	(*env)->ExceptionClear(env);
+	found = th_loaded_class_find(env, name);
 	if (found)
 		*kept = (*env)->NewGlobalRef(env, found);
 	(*env)->DeleteLocalRef(env, found);
-	(*env)->DeleteLocalRef(env, text);
 	return *kept;
 }
 

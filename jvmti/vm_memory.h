@@ -19,7 +19,6 @@ struct th_vm_memory_vm {
 	jlong (*total_memory)(void);
 	jlong (*free_memory)(void);
 	jlong (*max_memory)(void);
-	jclass (*find_loaded_class)(JNIEnv *env, jobject loader, jstring name);
 };
 
 /* Accounts include the VM from now on.  Once, in the live phase. [jvmti] */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/account_buffers.h"
 #include "report/account_trim.h"
 #include "report/allocate.h"
 #include "report/touched.h"
@@ -545,6 +546,9 @@ find_figures(struct th_account *account)
 	for (size_t i = 0; i < recording->cgroups_count; i++)
 		if (recording->cgroups[i].account == number)
 			account->group = &recording->cgroups[i];
+	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++)
+		account->counts[kind] = th_account_buffers(
+			account->profile, account->head, (enum th_buffers_kind)kind);
 }
 
 static void

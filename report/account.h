@@ -81,6 +81,8 @@ struct th_account {
 	 * of them are still reached and which wait for their Cleaner.
 	 */
 	struct th_estimate unjudged;
+	/* Counts on demand that hold for it, by enum th_buffers_kind; NULL: none. */
+	const struct th_decoded_buffers *counts[TH_BUFFERS_KINDS];
 	const struct th_judgement *judgement; /* that collection; NULL: there was none */
 	struct th_estimate trimmed; /* of what is retained, in pages without a block */
 };

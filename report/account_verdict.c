@@ -309,6 +309,13 @@ buffers_text(const struct th_rss_facts *facts)
 				     "channels and sockets that read and write buffers of the "
 				     "Java heap; -Djdk.nio.maxCachedBufferSize bounds each",
 			bytes(all).text, bytes(facts->direct_cached).text);
+	if (facts->direct_waiting > facts->direct_all / 2)
+		return th_format_new("%s are direct buffers and memory of Unsafe; most, %s in "
+				     "%.0f buffers, nobody reaches any more: a collection "
+				     "gives that back (System.gc()), which a lower "
+				     "-XX:MaxDirectMemorySize makes the VM do by itself",
+			bytes(all).text, bytes(facts->direct_waiting).text,
+			facts->direct_waiting_count);
 	return th_format_new("%s are direct buffers and memory of Unsafe (%.0f buffers); "
 			     "-XX:MaxDirectMemorySize bounds them",
 		bytes(all).text, facts->direct_count);

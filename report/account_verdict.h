@@ -31,6 +31,9 @@ struct th_rss_facts {
 	double java_limit;
 	double direct_count;   /* buffers */
 	double direct_cached;  /* bytes of them that threads keep for I/O */
+	double direct_all;     /* bytes of all, counted on demand; 0 = not known */
+	double direct_waiting; /* of them, that wait for their Cleaner */
+	double direct_waiting_count;
 	double trimmed;        /* what malloc_trim(0) would give back, about, */
 	double trimmed_most;   /* and at most */
 	double arenas;         /* heaps of glibc's malloc beside the main one */

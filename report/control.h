@@ -15,6 +15,12 @@
  */
 struct th_error *th_control_current_log(const char *text, char **path_ret);
 
+/*
+ * The same, after the process has counted the buffers that wait for their Cleaner; however long
+ * that takes.  TH_ERROR_REFUSED: it has no Java VM that can. [offline]
+ */
+struct th_error *th_control_count_buffers(const char *text, char **path_ret);
+
 /* argv[0] is the name of the verb.  Returns the exit status. [offline] */
 int th_control_main(int argc, char **argv);
 int th_list_main(int argc, char **argv);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * twinheap: one table of verbs.  Exit status: 0 ok, 1 findings that --fail-on asks for, 2 usage,
- * 3 unreadable input, 4 `ctl` was refused; `run` has that of the command it ran.
+ * 3 unreadable input, 4 the process that was asked cannot do it; `run` has that of the command it
+ * ran.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -232,7 +233,9 @@ rss(const struct th_options *options)
 	struct th_options current = *options;
 	struct th_recording *recording;
 	char *log = NULL;
-	struct th_error *error = th_control_current_log(options->log, &log);
+	struct th_error *error = options->counts_buffers
+					 ? th_control_count_buffers(options->log, &log)
+					 : th_control_current_log(options->log, &log);
 
 	current.log = log;
 	if (!error)

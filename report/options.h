@@ -92,6 +92,7 @@ struct th_options {
 	bool all_vm_frames;
 	bool annotate;
 	bool brief;
+	bool counts_buffers; /* has the process count them first */
 	bool help;
 	double min_share; /* percent */
 	uint64_t top;     /* sites per heap, findings of a verdict, rows of a difference */

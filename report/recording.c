@@ -180,6 +180,7 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->touched);
 	free(recording->malloc_heaps);
 	free(recording->pools);
+	free(recording->buffers);
 	free(recording->allocators);
 	free(recording->cgroups);
 	th_schema_destroy(recording->schema);

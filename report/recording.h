@@ -295,6 +295,7 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_touched, touched);
 	TH_ARRAY(struct th_decoded_malloc_heaps, malloc_heaps);
 	TH_ARRAY(struct th_decoded_pool, pools);
+	TH_ARRAY(struct th_decoded_buffers, buffers); /* counts on demand, by time */
 	TH_ARRAY(struct th_decoded_allocator, allocators);
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);
 

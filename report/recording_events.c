@@ -643,6 +643,18 @@ on_pool(struct th_recording *recording, const struct th_record *record,
 }
 
 static bool
+on_buffers(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	(void)record;
+	if (!event->buffers.kind || event->buffers.kind >= TH_BUFFERS_KINDS)
+		return false;
+	th_array_append(recording, buffers, event->buffers);
+	saw_time(recording, event->buffers.time);
+	return true;
+}
+
+static bool
 on_allocator(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
 {
@@ -704,6 +716,7 @@ static handler *const handlers[] = {
 	[TH_EVENT_TOUCHED] = on_touched,
 	[TH_EVENT_MALLOC_HEAPS] = on_malloc_heaps,
 	[TH_EVENT_POOL] = on_pool,
+	[TH_EVENT_BUFFERS] = on_buffers,
 	[TH_EVENT_ALLOCATOR] = on_allocator,
 	[TH_EVENT_CGROUP] = on_cgroup,
 	[TH_EVENT_BUNDLE] = on_bundle,

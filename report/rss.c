@@ -96,6 +96,16 @@ fill_heaps(struct th_rss_facts *facts, const struct th_account_line *retained)
 }
 
 static void
+fill_counts(struct th_rss_facts *facts, const struct th_decoded_buffers *count)
+{
+	if (!count)
+		return;
+	facts->direct_all = (double)(count->reached_bytes + count->waiting_bytes);
+	facts->direct_waiting = (double)count->waiting_bytes;
+	facts->direct_waiting_count = (double)count->waiting;
+}
+
+static void
 fill_facts(struct th_rss *rss)
 {
 	const struct th_account *account = &rss->account;
@@ -115,6 +125,7 @@ fill_facts(struct th_rss *rss)
 	facts->java_limit = lines[TH_ACCOUNT_JAVA_HEAP].limit;
 	facts->direct_count = direct ? (double)direct->count : 0;
 	facts->direct_cached = account->cached.estimate;
+	fill_counts(facts, account->counts[TH_BUFFERS_DIRECT]);
 	facts->trimmed = account->trimmed.estimate;
 	facts->trimmed_most = lines[TH_ACCOUNT_MALLOC_RETAINED].resident.estimate;
 	fill_heaps(facts, &lines[TH_ACCOUNT_MALLOC_RETAINED]);

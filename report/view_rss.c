@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "report/account_buffers.h"
 #include "report/allocate.h"
 #include "report/format.h"
 #include "report/rss.h"
@@ -237,10 +238,28 @@ print_class_space(FILE *file, const struct th_account *account)
 }
 
 static void
+print_waiting(
+	FILE *file, const struct th_account *account, const struct th_decoded_buffers *count)
+{
+	fprintf(file,
+		"%43s  %9s  of which wait for their Cleaner: %s buffers that nobody reaches, "
+		"counted at %.4g s; %s are in use\n",
+		"", bytes((double)count->waiting_bytes).text,
+		th_format_count(count->waiting).text,
+		th_profile_seconds(account->profile, count->time),
+		th_format_count(count->reached).text);
+}
+
+static void
 print_parts_of_buffers(FILE *file, const struct th_account *account)
 {
+	const struct th_decoded_buffers *count = account->counts[TH_BUFFERS_DIRECT];
+
 	print_cached(file, &account->cached);
-	print_unjudged(file, account);
+	if (count)
+		print_waiting(file, account, count);
+	else
+		print_unjudged(file, account);
 }
 
 static void
@@ -290,22 +309,63 @@ print_malloc(FILE *file, const struct th_account *account)
 	free(name);
 }
 
+/* The count of the kind that java.nio keeps this pool of. */
+static const struct th_decoded_buffers *
+count_of_pool(const struct th_account *account, struct th_text name)
+{
+	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++)
+		if (th_text_equals(name, th_account_buffers_name((enum th_buffers_kind)kind)))
+			return account->counts[kind];
+	return NULL;
+}
+
 static void
-print_buffers(FILE *file, const struct th_rss *rss)
+print_pool(FILE *file, const struct th_account *account, const struct th_decoded_pool *pool)
+{
+	const struct th_decoded_buffers *count = count_of_pool(account, pool->name);
+	char *name = th_text_clean(pool->name);
+
+	fprintf(file, "buffers (%s): %s, %s", name, th_format_count(pool->count).text,
+		bytes((double)pool->used).text);
+	if (count)
+		fprintf(file, "; %s of them, %s, wait for their Cleaner",
+			th_format_count(count->waiting).text,
+			bytes((double)count->waiting_bytes).text);
+	fputc('\n', file);
+	free(name);
+}
+
+static void
+print_pools(FILE *file, const struct th_rss *rss)
 {
 	const struct th_recording *recording = rss->profile->recording;
 
 	for (size_t i = 0; i < recording->pools_count; i++) {
 		const struct th_decoded_pool *pool = &recording->pools[i];
 
-		if (pool->account != rss->account.head->account ||
-			pool->kind != TH_POOL_BUFFERS || !pool->count)
-			continue;
-		char *name = th_text_clean(pool->name);
-		fprintf(file, "buffers (%s): %s, %s\n", name, th_format_count(pool->count).text,
-			bytes((double)pool->used).text);
-		free(name);
+		if (pool->account == rss->account.head->account &&
+			pool->kind == TH_POOL_BUFFERS && pool->count)
+			print_pool(file, &rss->account, pool);
 	}
+}
+
+/* What the count says beside that. */
+static void
+print_counts(FILE *file, const struct th_account *account)
+{
+	const struct th_decoded_buffers *foreign = account->counts[TH_BUFFERS_FOREIGN];
+	const struct th_decoded_account *last = th_account_of_last_count(account->profile);
+
+	if (foreign && foreign->reached)
+		fprintf(file, "buffers without a Cleaner, over memory of others: %s, %s\n",
+			th_format_count(foreign->reached).text,
+			bytes((double)foreign->reached_bytes).text);
+	if (foreign)
+		fprintf(file, "The count of buffers stopped the VM for %.3g ms.\n",
+			(double)foreign->stopped / 1e6);
+	else if (last)
+		fprintf(file, "Buffers were last counted for the account at %.4g s (--at).\n",
+			th_profile_seconds(account->profile, last->time));
 }
 
 static void
@@ -363,7 +423,8 @@ th_view_rss(FILE *file, const struct th_profile *profile)
 	print_head(file, &rss);
 	print_table(file, &rss);
 	print_malloc(file, &rss.account);
-	print_buffers(file, &rss);
+	print_pools(file, &rss);
+	print_counts(file, &rss.account);
 	print_group(file, rss.account.group);
 	print_moments(file, &rss);
 	fprintf(file, "\nThis account took %.3g ms of a processor.\n",

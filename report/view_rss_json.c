@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "report/account_buffers.h"
 #include "report/json_parts.h"
 #include "report/rss.h"
 #include "report/view.h"
@@ -128,6 +129,30 @@ pools_json(const struct th_rss *rss)
 	return list;
 }
 
+/* Counts on demand that hold for the account; none: nobody asked. */
+static json_t *
+buffers_json(const struct th_account *account)
+{
+	json_t *list = json_array();
+
+	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++) {
+		const struct th_decoded_buffers *count = account->counts[kind];
+
+		if (!count)
+			continue;
+		json_array_append_new(list,
+			json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I}", "kind",
+				th_account_buffers_name((enum th_buffers_kind)kind), "seconds",
+				th_profile_seconds(account->profile, count->time), "stopped_ns",
+				(json_int_t)count->stopped, "reached",
+				(json_int_t)count->reached, "reached_bytes",
+				(json_int_t)count->reached_bytes, "waiting",
+				(json_int_t)count->waiting, "waiting_bytes",
+				(json_int_t)count->waiting_bytes));
+	}
+	return list;
+}
+
 static json_t *
 group_json(const struct th_decoded_cgroup *group)
 {
@@ -206,6 +231,7 @@ th_view_rss_json(FILE *file, const struct th_profile *profile)
 	json_object_set_new(root, "lines", lines_json(&rss));
 	json_object_set_new(root, "malloc", malloc_json(&rss.account));
 	json_object_set_new(root, "pools", pools_json(&rss));
+	json_object_set_new(root, "buffers", buffers_json(&rss.account));
 	json_object_set_new(root, "group", group_json(rss.account.group));
 	json_object_set_new(root, "points", points_json(&rss));
 	json_object_set_new(root, "accounts", moments_json(&rss));

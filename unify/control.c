@@ -21,7 +21,8 @@ static struct {
 } flushing;
 
 static struct {
-	bool (*take)(bool is_wanted); /* atomic; NULL: no Java VM */
+	bool (*take)(bool is_wanted);                  /* atomic; NULL: no Java VM */
+	enum th_control_answer (*count_buffers)(void); /* the same */
 } java;
 
 static uint32_t seen_heaps = TH_GATE_ALL; /* written before anything is served */
@@ -74,6 +75,7 @@ th_control_reset(void)
 	flushing.count = 0;
 	flushing.lock.held = 0;
 	java.take = NULL;
+	java.count_buffers = NULL;
 }
 
 /* Requests */
@@ -123,6 +125,11 @@ void
 th_control_set_java(bool (*take)(bool is_wanted))
 {
 	th_store_release(&java.take, take);
+}
+
+void th_control_set_buffers(enum th_control_answer (*count)(void))
+{
+	th_store_release(&java.count_buffers, count);
 }
 
 void
@@ -238,6 +245,19 @@ flush(uint64_t now)
 	return TH_CONTROL_DONE;
 }
 
+/* The account that follows is one of the same moment. */
+static enum th_control_answer
+count_buffers(uint64_t now)
+{
+	enum th_control_answer (*count)(void) = th_load_acquire(&java.count_buffers);
+	enum th_control_answer answer = count ? count() : TH_CONTROL_NO_VM;
+
+	if (answer == TH_CONTROL_DONE)
+		th_control_flush();
+	log_change(now, "buffers", answer == TH_CONTROL_DONE);
+	return answer;
+}
+
 /* What is known is written while everything still runs; the caller does the rest. */
 static enum th_control_answer
 stop(uint64_t now)
@@ -269,6 +289,8 @@ serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_con
 		return set_threads(now, control);
 	case TH_CONTROL_STOP:
 		return stop(now);
+	case TH_CONTROL_BUFFERS:
+		return count_buffers(now);
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}
@@ -307,6 +329,8 @@ th_control_poll(struct th_rate *rate, uint64_t now)
 	if (asked != th_load_relaxed(&control->served) && is_our_log(header)) {
 		uint32_t verb = th_load_relaxed(&control->verb);
 
+		/* Who asks waits on. */
+		th_store_relaxed(&control->begun, asked);
 		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
 		/* Orders the answer before it; pairs with the reads of who asks. */
 		th_store_release(&control->served, asked);

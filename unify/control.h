@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/log_format.h"
 #include "unify/rate.h"
 
 /* SetHeapSamplingInterval takes a jint. */
@@ -36,6 +37,12 @@ bool th_control_poll(struct th_rate *rate, uint64_t now);
  * false: another agent holds it.  NULL: there is none. [any]
  */
 void th_control_set_java(bool (*take)(bool is_wanted));
+
+/*
+ * How buffers outside the Java heap are counted and written to the log, on the thread that serves
+ * requests; NULL: there is nobody to ask. [any]
+ */
+void th_control_set_buffers(enum th_control_answer (*count)(void));
 
 /* Says in the log's header whether another agent holds it. [any] */
 void th_control_show_java(bool is_elsewhere);

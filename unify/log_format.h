@@ -106,6 +106,7 @@ enum th_control_verb {
 	TH_CONTROL_HEAPS = 7,    /* samples these heaps: `value`, bits 1 << enum th_heap */
 	TH_CONTROL_THREADS = 8,  /* samples threads whose name matches `name`; "" = all */
 	TH_CONTROL_STOP = 9,     /* the recording ends, the process goes on */
+	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then a flush */
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
@@ -113,6 +114,8 @@ enum th_control_answer {
 	TH_CONTROL_UNKNOWN = 2,
 	TH_CONTROL_NO_JAVA = 3, /* done, but another agent samples the Java heap */
 	TH_CONTROL_UNSEEN = 4,  /* refused: functions of such a heap do not reach the library */
+	TH_CONTROL_NO_VM = 5,   /* there is no Java VM, or none that may be asked now */
+	TH_CONTROL_FAILED = 6,  /* it was tried; a note says more */
 };
 #define TH_CONTROL_NAME_MAX 64
 
@@ -129,6 +132,7 @@ struct th_log_control {
 	uint64_t due;      /* samples due in the last second */
 	uint64_t kept;     /* and kept */
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
+	uint32_t begun;    /* the last request that was looked at; it may take a while */
 };
 
 struct th_log_header {
@@ -251,6 +255,8 @@ enum th_content_type {
 		"A function at a native address, innermost first where some are inlined")      \
 	E(42, MODULE_REMARK, module_remark, "Module remark",                                   \
 		"What there is to say about the names of a module")                            \
+	E(43, BUFFERS, buffers, "Buffers",                                                     \
+		"Buffers outside the Java heap, counted because somebody asked")                            \
 	E(44, MALLOC_HEAPS, malloc_heaps, "Heaps of malloc",                                   \
 		"Where the allocator's heaps lie, and what of them is resident")
 
@@ -508,6 +514,15 @@ enum th_content_type {
 	F(U64, BYTES, files, "Those of them that map a file")                                  \
 	F(U64, BYTES, reserved, "Reserved bytes now")                                          \
 	F(U64, BYTES, returned, "Bytes whose contents were given back by madvise so far")
+/* The times of all kinds of a count are one. */
+#define TH_FIELDS_BUFFERS(F)                                                                   \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, stopped, "How long the VM stood still for all kinds, nanoseconds")       \
+	F(U64, COUNT, reached, "Buffers in use")                                               \
+	F(U64, BYTES, reached_bytes, "Their memory")                                           \
+	F(U64, COUNT, waiting, "Buffers that wait for their Cleaner")                          \
+	F(U64, BYTES, waiting_bytes, "Their memory")                                           \
+	F(U32, NONE, kind, "Kind: enum th_buffers_kind")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -555,6 +570,13 @@ enum th_account_flag {
 #define TH_TOUCHED_BYTES (TH_TOUCHED_OWN_MAPPING - 1)
 
 enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
+
+enum th_buffers_kind {
+	TH_BUFFERS_DIRECT = 1,  /* ByteBuffer.allocateDirect() */
+	TH_BUFFERS_MAPPED = 2,  /* FileChannel.map() */
+	TH_BUFFERS_FOREIGN = 3, /* over memory of others, who free it: NewDirectByteBuffer() */
+	TH_BUFFERS_KINDS,
+};
 
 enum th_heap { TH_HEAP_JAVA = 1, TH_HEAP_NATIVE = 2, TH_HEAP_MAPPED = 3 };
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/account_buffers.h"
 #include "report/rss.h"
 #include "tests/unit/view_helper.h"
 
@@ -345,6 +346,71 @@ test_stacks_buffers_and_mappings(void **state)
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "past malloc");
 }
 
+/* What a count says comes before what bounds them, but not before who keeps them. */
+static void
+test_buffers_that_wait_for_their_cleaner(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 200.0 * MIB, 200.0 * MIB);
+	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 100.0 * MIB;
+	story.facts.direct_count = 17;
+	story.facts.direct_all = 100.0 * MIB;
+	story.facts.direct_waiting = 40.0 * MIB;
+	story.facts.direct_waiting_count = 7;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
+	story.facts.direct_waiting = 60.0 * MIB;
+	story.facts.direct_waiting_count = 9;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS,
+		"60.0 MiB in 9 buffers, nobody reaches any more");
+	story.facts.direct_cached = 60.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
+}
+
+static void
+add_count(struct log_builder *log, uint32_t ms, uint32_t kind, uint64_t waiting)
+{
+	log_add_fields(log, TH_EVENT_BUFFERS, LOG_U64(LOG_START + ms * UINT64_C(1000000)),
+		LOG_U64(5000000), LOG_U64(3), LOG_U64(3000), LOG_U64(waiting),
+		LOG_U64(1000 * waiting), LOG_U32(kind));
+}
+
+/* One of ten seconds before, with no collection since, and the last of them. */
+static void
+test_counts_of_buffers_and_their_accounts(void **state)
+{
+	static const struct {
+		uint32_t ms;
+		uint64_t waiting; /* 0: no count holds */
+	} expected[] = {{500, 0}, {1500, 12}, {2500, 13}, {3500, 0}, {4600, 14}, {20000, 0}};
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	begin(&log, 0);
+	add_count(&log, 1000, TH_BUFFERS_DIRECT, 12);
+	add_count(&log, 1000, TH_BUFFERS_MAPPED, 1);
+	add_count(&log, 2000, TH_BUFFERS_DIRECT, 13);
+	log_collection(&log, 3000, 3001, 1, "Copy");
+	add_count(&log, 4500, TH_BUFFERS_DIRECT, 14);
+	add_count(&log, 4500, TH_BUFFERS_KINDS, 99);
+	for (uint32_t i = 0; i < 6; i++)
+		add_account(&log, expected[i].ms, i + 1, 100 * MIB);
+	show(&shown, &log, NULL);
+	for (uint32_t i = 0; i < 6; i++) {
+		const struct th_decoded_buffers *count = th_account_buffers(
+			shown.profile, &shown.recording->accounts[i], TH_BUFFERS_DIRECT);
+
+		assert_int_equal(count ? count->waiting : 0, expected[i].waiting);
+	}
+	assert_ptr_equal(
+		th_account_of_last_count(shown.profile), &shown.recording->accounts[4]);
+	assert_int_equal(shown.recording->undecodable, 1);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
 /* The group is full of page cache: nobody's leak. */
 static void
 test_page_cache_in_the_control_group(void **state)
@@ -385,6 +451,8 @@ main(void)
 		cmocka_unit_test(test_a_plateau_of_the_java_heap),
 		cmocka_unit_test(test_memory_that_the_allocator_keeps),
 		cmocka_unit_test(test_stacks_buffers_and_mappings),
+		cmocka_unit_test(test_buffers_that_wait_for_their_cleaner),
+		cmocka_unit_test(test_counts_of_buffers_and_their_accounts),
 		cmocka_unit_test(test_page_cache_in_the_control_group),
 		cmocka_unit_test(test_too_short_to_tell),
 	};

@@ -168,6 +168,42 @@ flush_calls_the_hooks(void **state)
 	assert_int_equal(flushes, 1);
 }
 
+static unsigned counts;
+static enum th_control_answer count_answer;
+
+static enum th_control_answer
+count_buffers(void)
+{
+	/* Who asks sees that it is being done. */
+	assert_int_equal(page()->begun, page()->asked);
+	assert_int_not_equal(page()->served, page()->asked);
+	counts++;
+	return count_answer;
+}
+
+/* A count that was made is followed by an account, and only then. */
+static void
+buffers_are_counted_by_the_agent(void **state)
+{
+	(void)state;
+	flushes = 0;
+	th_control_reset();
+	assert_true(th_control_on_flush(count_flush));
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
+	th_control_set_buffers(count_buffers);
+	count_answer = TH_CONTROL_FAILED;
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_FAILED);
+	assert_int_equal(counts, 1);
+	assert_int_equal(flushes, 0);
+	count_answer = TH_CONTROL_DONE;
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_DONE);
+	assert_int_equal(counts, 2);
+	assert_int_equal(flushes, 1);
+	th_control_set_buffers(NULL);
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
+	th_control_reset();
+}
+
 /* Without a log there is nothing to look at. */
 static void
 no_log(void **state)
@@ -192,6 +228,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(marks_are_found, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			flush_calls_the_hooks, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			buffers_are_counted_by_the_agent, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_log, set_up, log_fixture_teardown),
 	};
 
