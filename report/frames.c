@@ -534,6 +534,27 @@ th_frames_function_name(const struct th_frames *frames, uint32_t function)
 	return th_frames_string(frames, frames->functions[function].name);
 }
 
+const char *
+th_frames_library(const struct th_frames *frames, uint32_t function)
+{
+	const struct th_function *item = &frames->functions[function];
+	const char *module = th_frames_string(frames, item->module);
+	const char *slash = strrchr(module, '/');
+
+	return item->kind == TH_KIND_NATIVE ? slash ? slash + 1 : module : "";
+}
+
+bool
+th_frames_is_nameless(const struct th_frames *frames, uint32_t function)
+{
+	const char *name = th_frames_function_name(frames, function);
+	const char *library = th_frames_library(frames, function);
+	size_t length = strlen(library);
+
+	return length && strncmp(name, library, length) == 0 &&
+	       strncmp(name + length, "+0x", 3) == 0;
+}
+
 bool
 th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
 {

@@ -72,6 +72,14 @@ const struct th_function *th_frames_function_of(const struct th_frames *frames, 
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);
 const char *th_frames_function_name(const struct th_frames *frames, uint32_t function);
 
+/*
+ * The library of a native function, without directories, for who prints it beside the name; ""
+ * where there is none.  A function without a name is called "library.so+0xoffset", and is
+ * nameless: then its name says the library. [offline]
+ */
+const char *th_frames_library(const struct th_frames *frames, uint32_t function);
+bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
+
 /* Whether a function is of the C or C++ runtime, the dynamic linker included. [offline] */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 

@@ -61,13 +61,11 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 static void
 print_function(FILE *file, const struct th_frames *frames, uint32_t number)
 {
-	const struct th_function *function = th_frames_function(frames, number);
-	const char *module = th_frames_string(frames, function->module);
-	const char *slash = strrchr(module, '/');
+	const char *library = th_frames_library(frames, number);
 
-	fputs(th_frames_string(frames, function->name), file);
-	if (function->kind == TH_KIND_NATIVE && module[0])
-		fprintf(file, " (%s)", slash ? slash + 1 : module);
+	fputs(th_frames_function_name(frames, number), file);
+	if (library[0] && !th_frames_is_nameless(frames, number))
+		fprintf(file, " (%s)", library);
 }
 
 void

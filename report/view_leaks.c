@@ -16,8 +16,8 @@
 
 /* Where the text of a line with a word in front begins. */
 #define TEXT_COLUMN 16
-/* Frames of a stack that are shown, from the allocation towards the root. */
-#define FRAMES_SHOWN 12
+/* Lines of a stack that are shown, from the allocation towards the root. */
+#define STEPS_SHOWN 12
 
 /* Frames */
 
@@ -25,15 +25,13 @@ static void
 print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
 {
 	const struct th_frame *frame = th_frames_get(frames, number);
-	const struct th_function *function = th_frames_function(frames, frame->function);
-	const char *module = th_frames_string(frames, function->module);
-	const char *slash = strrchr(module, '/');
+	const char *library = th_frames_library(frames, frame->function);
 
-	fputs(th_frames_string(frames, function->name), file);
+	fputs(th_frames_function_name(frames, frame->function), file);
 	if (frame->file && frame->line)
 		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
-	else if (function->kind == TH_KIND_NATIVE && module[0])
-		fprintf(file, " (%s)", slash ? slash + 1 : module);
+	else if (library[0] && !th_frames_is_nameless(frames, frame->function))
+		fprintf(file, " (%s)", library);
 }
 
 /* The line that somebody can change; without one, the function that allocated. */
@@ -61,22 +59,80 @@ print_place(FILE *file, const struct th_leaks *leaks, const struct th_place *pla
 	print_frame(file, frames, user);
 }
 
+/* The frame at a depth from the allocation. */
+static uint32_t
+frame_at(struct th_path path, uint32_t depth)
+{
+	return path.frames[path.count - 1 - depth];
+}
+
+/* How many functions without names follow each other in one library, the one at `depth` first. */
+static uint32_t
+count_nameless(const struct th_frames *frames, struct th_path path, uint32_t depth)
+{
+	const char *library = NULL;
+	uint32_t count = 0;
+
+	for (; depth + count < path.count; count++) {
+		uint32_t function =
+			th_frames_get(frames, frame_at(path, depth + count))->function;
+
+		if (!th_frames_is_nameless(frames, function) ||
+			(library && strcmp(library, th_frames_library(frames, function)) != 0))
+			break;
+		library = th_frames_library(frames, function);
+	}
+	return count;
+}
+
+/* Prints a line of the stack; returns how many of its frames that were. */
+static uint32_t
+print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint32_t depth)
+{
+	uint32_t nameless = count_nameless(frames, path, depth);
+
+	fputs(depth ? "              < " : "         by     ", file);
+	print_frame(file, frames, frame_at(path, depth));
+	if (nameless > 1)
+		fprintf(file, " and %u more without names", nameless - 1);
+	fputc('\n', file);
+	return nameless ? nameless : 1;
+}
+
+/* How deep the line stands that somebody can change: of the application itself, if it is told. */
+static uint32_t
+depth_of_line(const struct th_leaks *leaks, const struct th_place *place, struct th_path path)
+{
+	uint32_t line = th_places_user_frame(&leaks->places, place);
+	uint32_t depth = 0;
+
+	if (line == TH_NO_FRAME && place->creator)
+		line = th_places_creator_frame(&leaks->places, place);
+	while (depth < path.count && frame_at(path, depth) != line)
+		depth++;
+	return depth;
+}
+
+/* From the allocation towards the root; the line that somebody can change is never left out. */
 static void
 print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
 {
-	const struct th_profile *profile = leaks->profile;
+	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_leaks_path(leaks, place);
-	uint32_t shown = path.count < FRAMES_SHOWN ? path.count : FRAMES_SHOWN;
+	uint32_t line = depth_of_line(leaks, place, path);
+	uint32_t depth = 0;
 
 	if (place->internal)
 		return;
-	for (uint32_t i = 0; i < shown; i++) {
-		fputs(i ? "              < " : "         by     ", file);
-		print_frame(file, profile->frames, path.frames[path.count - 1 - i]);
-		fputc('\n', file);
+	for (int steps = 0; steps < STEPS_SHOWN && depth < path.count; steps++)
+		depth += print_step(file, frames, path, depth);
+	if (line < path.count && line >= depth) {
+		if (line > depth)
+			fprintf(file, "              < %u more\n", line - depth);
+		depth = line + print_step(file, frames, path, line);
 	}
-	if (shown < path.count)
-		fprintf(file, "              < %u more\n", path.count - shown);
+	if (depth < path.count)
+		fprintf(file, "              < %u more\n", path.count - depth);
 }
 
 /* Findings */

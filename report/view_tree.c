@@ -244,16 +244,16 @@ static void
 print_name(const struct tree *tree, uint32_t number, int indent)
 {
 	const struct th_frames *frames = tree->profile->frames;
-	const struct th_function *function = th_frames_function(
-		frames, tree->nodes[number].function);
-	const char *name = th_frames_string(frames, function->name);
-	const char *module = th_frames_string(frames, function->module);
-	const char *slash = strrchr(module, '/');
-	bool has_module = function->kind == TH_KIND_NATIVE && module[0];
-	char *text = th_format_new("%*s%s%s%s%s", indent, "", name, has_module ? " (" : "",
-		has_module ? (slash ? slash + 1 : module) : "", has_module ? ")" : "");
+	uint32_t function = tree->nodes[number].function;
+	const char *name = th_frames_function_name(frames, function);
+	const char *library = th_frames_library(frames, function);
+	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
+	char *text = th_format_new("%*s%s%s%s%s", indent, "", name, has_library ? " (" : "",
+		has_library ? library : "", has_library ? ")" : "");
 
-	fputs(th_terminal_code(tree->file, th_terminal_kind(function->kind)), tree->file);
+	fputs(th_terminal_code(
+		      tree->file, th_terminal_kind(th_frames_function(frames, function)->kind)),
+		tree->file);
 	th_format_cut(tree->file, text,
 		tree->path_columns ? tree->path_columns : th_format_columns(text));
 	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);

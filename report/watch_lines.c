@@ -437,7 +437,7 @@ th_watch_line_frame(const struct th_frames *frames, uint32_t number, bool is_lea
 
 	if (file[0] && frame->line)
 		return th_format_new("%s%s (%s:%u)", arrow, name, file, frame->line);
-	if (module[0])
+	if (module[0] && !th_frames_is_nameless(frames, frame->function))
 		return th_format_new("%s%s (%s)", arrow, name, slash ? slash + 1 : module);
 	return th_format_new("%s%s", arrow, name);
 }

@@ -464,8 +464,40 @@ test_text(void **state)
 	expect_text(text, "leak     native, app.Work.work (Source.java:10)\n");
 	expect_text(text, "97.7 KiB (exact) live, median age 5.0 s\n");
 	expect_text(text, "why    grew by 9.77 KiB/s (exact) from second 2 to 10");
-	expect_text(text, "by     libwork.so+0x10 (libwork.so)\n");
+	expect_text(text, "by     libwork.so+0x10\n");
 	expect_text(text, "< app.Main.main (Source.java:10)\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/*
+ * Functions of a library without names are one line.  The line that somebody can change stands
+ * there even below more frames than are shown: eleven of fourteen, then it.
+ */
+static void
+test_text_of_a_deep_stack(void **state)
+{
+	enum { STACK_DEEP = 100, NAMELESS = 3, PUTS = 14, FRAMES = NAMELESS + PUTS + 2 };
+	struct log_builder log;
+	struct leaks_found found;
+	uint64_t stack[FRAMES];
+
+	(void)state;
+	for (uint32_t i = 0; i < FRAMES; i++)
+		stack[i] = i < NAMELESS ? th_frame_native(MODULE_WORK, 0x10 * (i + 1))
+					: th_frame_java(METHOD_PUT, 0);
+	stack[FRAMES - 2] = th_frame_java(METHOD_WORK, 0);
+	stack[FRAMES - 1] = th_frame_java(METHOD_MAIN, 0);
+	leaks_begin(&log);
+	log_stack(&log, STACK_DEEP, stack, FRAMES);
+	leaks_add_leak(&log, STACK_DEEP);
+	leaks_find(&found, &log);
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text, "by     libwork.so+0x10 and 2 more without names\n"
+			  "              < java.util.HashMap.put");
+	expect_text(text, "              < 3 more\n"
+			  "              < app.Work.work (Source.java:10)\n"
+			  "              < 1 more\n");
 	free(text);
 	leaks_end(&found, &log);
 }
@@ -574,6 +606,7 @@ main(void)
 		cmocka_unit_test(test_creator_is_not_native),
 		cmocka_unit_test(test_small_places_together),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_of_a_deep_stack),
 		cmocka_unit_test(test_text_without_leak),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_empty_log),

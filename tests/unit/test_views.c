@@ -757,7 +757,7 @@ test_summary(void **state)
 	expect_text(text, "native heap   1.76 KiB  exact ");
 	expect_text(text, " 88.0 %      176 B  exact                byte[] in "
 			  "java.util.Arrays.copyOf < app.Codec.decode\n");
-	expect_text(text, " libwork.so+0x10 (libwork.so) < app.Codec.decode\n");
+	expect_text(text, " libwork.so+0x10 < app.Codec.decode\n");
 	expect_text(
 		text, "  6,000 samples were due: 4,000 recorded, 766 left out, 1,234 lost\n");
 	assert_null(strstr(text, "do not add up"));
@@ -854,7 +854,7 @@ test_tree(void **state)
 	expect_text(text, " main\n");
 	expect_text(text, " 60.0 %     120 B  exact                 83.3 %  1.46 KiB  exact"
 			  "                app.Codec.decode\n");
-	expect_text(text, "  libwork.so+0x10 (libwork.so)\n");
+	expect_text(text, "  libwork.so+0x10\n");
 	expect_text(text, "left out: 1 branches below 20 %; --min 0 shows all\n"
 			  "  0.0 % of the Java heap, 16.7 % of the native heap\n");
 	free(text);
