@@ -11,6 +11,9 @@ A page says where a command writes:
 
 What stands between is replaced when the block is done; the rest of the page, and the blocks that
 were not measured this time, stay as they are.
+
+usage: tables.py PAGE NAME COMMAND [ARGUMENT...]     for scripts in other languages: takes what
+the command prints on stdin, shows it, and writes it as it is into that block
 """
 
 import os
@@ -18,6 +21,8 @@ import re
 import statistics
 import sys
 import tempfile
+
+import machine
 
 START = "<!-- measured: %s -->"
 END = "<!-- end of %s -->"
@@ -143,3 +148,20 @@ class Tables:
     def _both(self, text):
         print(text, flush=True)
         self.lines.append(text)
+
+
+def main():
+    page, name, command = sys.argv[1:4]
+    tables = Tables(page, [name])
+    tables.begin(name)
+    tables.lines.append("```")
+    for line in sys.stdin:
+        print(line, end="", flush=True)
+        tables.lines.append(line.rstrip("\n"))
+    tables.lines.append("```")
+    tables.say(machine.how(machine.command_line(command, sys.argv[4:])))
+    tables.end()
+
+
+if __name__ == "__main__":
+    main()

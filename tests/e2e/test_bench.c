@@ -16,7 +16,7 @@
 
 /* Who writes where in docs/benchmarks.md. */
 static const char *const blocks[] = {"machine", "pairs", "jni", "programs", "startup",
-	"scaling", "sample-cost", "live-cost", "report", NULL};
+	"scaling", "sample-cost", "sample-where", "live-cost", "report", NULL};
 
 static char *
 read_text(const char *path)
