@@ -25,13 +25,17 @@ struct slot {
 static struct slot *slots;
 static uint32_t stack_count; /* atomic: the last id given */
 
+/*
+ * Both halves of the 128-bit product: each bit of the result depends on all of x, in five cycles.
+ * The primes of splitmix64 (Steele, Lea, Flood 2014) serve as well as any odd numbers with as many
+ * ones as zeros.
+ */
 static uint64_t
-mix(uint64_t x)
+fold(uint64_t x, uint64_t factor)
 {
-	/* Finalizer of splitmix64 (Steele, Lea, Flood 2014). */
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
+	unsigned __int128 product = (unsigned __int128)x * factor;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static struct hash
@@ -40,8 +44,8 @@ hash_frames(const uint64_t *frames, size_t count, uint32_t flags)
 	struct hash hash = {0x243f6a8885a308d3u ^ flags, 0x13198a2e03707344u ^ count};
 
 	for (size_t i = 0; i < count; i++) {
-		hash.low = mix(hash.low ^ frames[i]);
-		hash.high = mix(hash.high + frames[i] * 0x9e3779b97f4a7c15u);
+		hash.low = fold(hash.low ^ frames[i], 0xbf58476d1ce4e5b9u);
+		hash.high = fold(hash.high + frames[i], 0x94d049bb133111ebu);
 	}
 	/* 0 means empty or not yet stored. */
 	hash.low |= !hash.low;

@@ -194,8 +194,11 @@ step_by_guess(struct walk *walk)
 	return STEP_DONE;
 }
 
-/* A step that call frame information describes: pc is what the return column holds. */
-static enum step
+/*
+ * A step that call frame information describes: pc is what the return column holds.  Inline, as it
+ * runs for every frame.
+ */
+static inline __attribute__((always_inline)) enum step
 finish_step(struct walk *walk, enum th_cfi_result result, bool is_signed, bool is_signal)
 {
 	struct th_cpu *cpu = &walk->cpu;

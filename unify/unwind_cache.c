@@ -36,12 +36,12 @@ set_of(uint64_t key)
 	return cache[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SET_BITS)];
 }
 
-static bool
+static inline bool
 read_entry(const struct entry *entry, uint64_t key, struct th_rule *ret)
 {
 	/* Pairs with the release at the end of write_entry: the whole entry is there. */
 	uint64_t sequence = th_load_acquire(&entry->sequence);
-	uint64_t words[RULE_WORDS];
+	uint64_t a, b, c, d;
 
 	if (sequence & 1 || th_load_relaxed(&entry->key) != key)
 		return false;
@@ -49,11 +49,13 @@ read_entry(const struct entry *entry, uint64_t key, struct th_rule *ret)
 	 * Each pairs with the release store of the same word: who sees a word of a later
 	 * writer sees its odd number below.
 	 */
-	for (unsigned i = 0; i < RULE_WORDS; i++)
-		words[i] = th_load_acquire(&entry->words[i]);
+	a = th_load_acquire(&entry->words[0]);
+	b = th_load_acquire(&entry->words[1]);
+	c = th_load_acquire(&entry->words[2]);
+	d = th_load_acquire(&entry->words[3]);
 	if (th_load_relaxed(&entry->sequence) != sequence)
 		return false;
-	memcpy(ret, words, sizeof(*ret));
+	memcpy(ret, (const uint64_t[RULE_WORDS]){a, b, c, d}, sizeof(*ret));
 	return true;
 }
 

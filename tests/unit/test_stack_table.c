@@ -91,6 +91,24 @@ test_every_bit_counts(void **state)
 	assert_int_equal(intern(frames, 8, 0), 1);
 }
 
+/* Nor does a change of one frame undo that of the frame before it. */
+static void
+test_changes_do_not_cancel(void **state)
+{
+	uint64_t frames[2] = {0x4000000000001234, 0x8000000500006789};
+	uint32_t next = 1;
+
+	(void)state;
+	for (unsigned first = 0; first < 64; first++) {
+		for (unsigned second = 0; second < 64; second++) {
+			const uint64_t changed[2] = {frames[0] ^ UINT64_C(1) << first,
+				frames[1] ^ UINT64_C(1) << second};
+
+			assert_int_equal(intern(changed, 2, 0), next++);
+		}
+	}
+}
+
 /* The flag stays with the stack, so a record that did not fit into the log is tried again. */
 static void
 test_logged_is_remembered(void **state)
@@ -234,6 +252,7 @@ main(void)
 		cmocka_unit_test_setup(test_equal_stacks_have_one_id, start_empty),
 		cmocka_unit_test_setup(test_different_stacks_have_different_ids, start_empty),
 		cmocka_unit_test_setup(test_every_bit_counts, start_empty),
+		cmocka_unit_test_setup(test_changes_do_not_cancel, start_empty),
 		cmocka_unit_test_setup(test_logged_is_remembered, start_empty),
 		cmocka_unit_test_setup(test_full, start_empty),
 		cmocka_unit_test_setup(test_reset_forgets, start_empty),
