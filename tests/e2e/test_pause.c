@@ -22,19 +22,24 @@
 #define SAMPLES_LEAST 30
 
 /*
- * $pid is the JVM, `say` gives it a command, `ask` is twinheap ctl on it, and `expect` looks for
- * words in what that printed last.
+ * $pid is the JVM, `say` gives it a command and waits until that is done, `ask` is twinheap ctl on
+ * it, and `expect` looks for words in what that printed last.  `more` waits until enough samples
+ * of the Java heap have come since.
  */
-#define SCRIPT                                                                                \
-	"say() { echo \"$@\" >&3; sleep 0.15; }\n"                                            \
-	"ask() { said=$(" TH_TOOL " ctl $pid \"$@\") || exit 1; }\n"                          \
-	"expect() { case $said in *\"$1\"*) ;; *) echo \"$said: no $1\" >&2; exit 1;; esac; " \
-	"}\n"                                                                                 \
-	"rm -f commands; mkfifo commands\n"                                                   \
-	"LD_PRELOAD=" TH_LIBRARY " \"$@\" <commands &\n"                                      \
-	"pid=$!\n"                                                                            \
-	"exec 3>commands\n"                                                                   \
-	"sleep 0.8\n"
+#define SCRIPT                                                                                 \
+	"say() { rm -f obeyed; echo \"$@\" >&3; until [ -e obeyed ]; do sleep 0.02; done; }\n" \
+	"ask() { said=$(" TH_TOOL " ctl $pid \"$@\") || exit 1; }\n"                           \
+	"expect() { case $said in *\"$1\"*) ;; *) echo \"$said: no $1\" >&2; exit 1;; esac; "  \
+	"}\n"                                                                                  \
+	"count() { " PROGRAMS "/log_counters $TWINHEAP_OUTPUT 2>/dev/null |\n"                 \
+	"\tawk '$1 == \"java_samples\" { count = $2 } END { print count + 0 }'; }\n"           \
+	"more() { goal=$(($(count) + 100));\n"                                                 \
+	"\twhile [ $(count) -lt $goal ]; do sleep 0.02; done; }\n"                             \
+	"rm -f commands; mkfifo commands\n"                                                    \
+	"LD_PRELOAD=" TH_LIBRARY " \"$@\" <commands &\n"                                       \
+	"pid=$!\n"                                                                             \
+	"exec 3>commands\n"                                                                    \
+	"more\n"
 #define SCRIPT_END    \
 	"exec 3>&-\n" \
 	"wait $pid || exit 1\n"
@@ -125,9 +130,9 @@ pauses(const struct th_jdk *jdk)
 		SCRIPT "ask pause\nask mark begin\nask status\nexpect paused\n"
 		       "sleep 0.4\n"
 		       "ask mark end\nask resume\nask status\nexpect recording\n"
-		       "sleep 0.6\n"
+		       "more\n"
 		       "ask pause\nask mark begin\nsleep 0.3\nask mark end\nask resume\n"
-		       "sleep 0.4\n" SCRIPT_END,
+		       "more\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);
 	assert_int_equal(read_marks(&dump, marks), 4);
@@ -164,17 +169,17 @@ another_agent(const struct th_jdk *jdk)
 	double bytes;
 
 	run_beside(jdk,
-		SCRIPT
-		"say refused\n"
-		"ask pause\nsay take\n"
-		"ask resume\nexpect 'another agent samples the Java heap'\n"
-		"ask mark begin\nask status\nexpect 'another agent samples'\n"
-		"sleep 0.7\nask mark end\n"
-		"say give\nsleep 2.5\n"
-		"ask status\ncase $said in *another*) exit 1;; esac\n"
-		"say refused\nask mark again\nsleep 0.5\n"
-		"ask heaps native\nask mark alone\nask status\nexpect 'the C heap'\n"
-		"say take\nsay give\nask mark both\nask heaps both\nsleep 0.4\n" SCRIPT_END,
+		SCRIPT "say refused\n"
+		       "ask pause\nsay take\n"
+		       "ask resume\nexpect 'another agent samples the Java heap'\n"
+		       "ask mark begin\nask status\nexpect 'another agent samples'\n"
+		       "sleep 0.7\nask mark end\n"
+		       "say give\n"
+		       "while ask status; do case $said in *another*) sleep 0.1;; *) break;; "
+		       "esac; done\n"
+		       "say refused\nask mark again\nmore\n"
+		       "ask heaps native\nask mark alone\nask status\nexpect 'the C heap'\n"
+		       "say take\nsay give\nask mark both\nask heaps both\nmore\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);
 	assert_int_equal(read_marks(&dump, marks), 5);
@@ -203,9 +208,9 @@ threads_by_name(const struct th_jdk *jdk)
 		SCRIPT "ask threads '^a thread with a long name, [0-9]+$'\nask mark none\n"
 		       "sleep 0.3\n"
 		       "ask mark end\nsay name a thread with a long name, 7\nask mark renamed\n"
-		       "sleep 0.5\nask status\nexpect 'threads matching'\n"
+		       "more\nask status\nexpect 'threads matching'\n"
 		       "ask mark last\nsay name another\nask mark gone\nsleep 0.3\n"
-		       "ask mark all\nask threads ''\nsleep 0.4\n" SCRIPT_END,
+		       "ask mark all\nask threads ''\nmore\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);
 	assert_int_equal(read_marks(&dump, marks), 6);

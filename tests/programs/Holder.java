@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 
@@ -14,7 +15,7 @@ import java.io.InputStreamReader;
  * name X    renames the thread that allocates
  * </pre>
  *
- * Ends with stdin.
+ * Each that was done leaves a file named obeyed where it runs.  Ends with stdin.
  */
 public final class Holder {
 	private static final int BYTES = 2048;
@@ -64,8 +65,10 @@ public final class Holder {
 		Thread thread = new Thread(Holder::allocate, "first");
 		thread.start();
 		BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
-		for (String line = commands.readLine(); line != null; line = commands.readLine())
+		for (String line = commands.readLine(); line != null; line = commands.readLine()) {
 			obey(line, thread);
+			new File("obeyed").createNewFile();
+		}
 		stopping = true;
 		thread.join();
 	}

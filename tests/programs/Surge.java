@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import java.io.File;
+
 /**
  * Two threads allocate at a pace that changes, and say what each site has allocated.
  *
  * <pre>Surge SECONDS:PAUSE...</pre>
  *
  * Each argument is a phase: so many seconds with so many milliseconds of pause between rounds; 0:
- * as fast as it goes.
+ * as fast as it goes.  A file named enough, where it runs, ends all of them.
  */
 public final class Surge {
 	private static final int ROUND = 20;
@@ -17,6 +19,7 @@ public final class Surge {
 	private static final int RATIO = 4;
 
 	private static volatile Object sink;
+	private static volatile boolean isEnough;
 	private static long rounds;
 
 	private Surge() {
@@ -47,7 +50,7 @@ public final class Surge {
 		try {
 			for (double[] phase : phases) {
 				long end = System.nanoTime() + (long) (phase[0] * 1e9);
-				while (System.nanoTime() < end) {
+				while (System.nanoTime() < end && !isEnough) {
 					round();
 					done++;
 					if (phase[1] > 0)
@@ -58,6 +61,17 @@ public final class Surge {
 			throw new IllegalStateException(error);
 		}
 		add(done);
+	}
+
+	private static void awaitEnough() {
+		File enough = new File("enough");
+		try {
+			while (!enough.exists())
+				Thread.sleep(50);
+			isEnough = true;
+		} catch (InterruptedException error) {
+			throw new IllegalStateException(error);
+		}
 	}
 
 	private static void print(String site, long bytes, long size) {
@@ -72,6 +86,9 @@ public final class Surge {
 			String[] parts = arguments[i].split(":");
 			phases[i] = new double[] {Double.parseDouble(parts[0]), Double.parseDouble(parts[1])};
 		}
+		Thread watcher = new Thread(Surge::awaitEnough, "watcher");
+		watcher.setDaemon(true);
+		watcher.start();
 		Thread[] threads = new Thread[2];
 		for (int i = 0; i < threads.length; i++) {
 			threads[i] = new Thread(() -> work(phases), "worker-" + i);
