@@ -591,27 +591,34 @@ th_profile_seconds(const struct th_profile *profile, uint64_t time)
 	return ((double)time - (double)profile->recording->start) / 1e9;
 }
 
+bool
+th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
+	uint32_t index, uint32_t *function_ret)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	uint32_t groups = (uint32_t)row->shows_internal + row->shows_thread;
+
+	if (index >= groups + path.count)
+		return false;
+	if (index >= groups)
+		*function_ret =
+			th_frames_get(profile->frames, path.frames[index - groups])->function;
+	else
+		*function_ret = index || !row->shows_internal ? row->thread
+							      : profile->internal_group;
+	return true;
+}
+
 uint32_t
 th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 	uint32_t *functions, uint32_t capacity)
 {
-	struct th_path path = th_paths_get(profile->paths, row->path);
-	uint32_t groups[2];
-	uint32_t group_count = 0;
 	uint32_t count = 0;
+	uint32_t function;
 
-	if (row->shows_internal)
-		groups[group_count++] = profile->internal_group;
-	if (row->shows_thread)
-		groups[group_count++] = row->thread;
-	for (; count < group_count; count++) {
+	for (; th_profile_function_at(profile, row, count, &function); count++) {
 		if (count < capacity)
-			functions[count] = groups[count];
-	}
-	for (uint32_t i = 0; i < path.count; i++, count++) {
-		if (count < capacity)
-			functions[count] =
-				th_frames_get(profile->frames, path.frames[i])->function;
+			functions[count] = function;
 	}
 	return count;
 }

@@ -119,4 +119,8 @@ double th_profile_seconds(const struct th_profile *profile, uint64_t time);
 uint32_t th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 	uint32_t *functions, uint32_t capacity);
 
+/* The one of them with this index; false where there are fewer. [offline] */
+bool th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
+	uint32_t index, uint32_t *function_ret);
+
 #endif

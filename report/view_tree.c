@@ -3,6 +3,10 @@
  * The call tree for the terminal: one line per function, from the threads down, with the bytes
  * of both heaps that were allocated in it and below.  A chain of functions of which each calls
  * one other and nothing else happens stands at one depth.
+ *
+ * What is printed of the tree is small, so no more of it is made: a node is a range of rows that
+ * share their functions so far, and these are put in order by their next function when the
+ * children of the node are asked for.
  */
 #include "report/view.h"
 
@@ -15,7 +19,6 @@
 #include "report/map.h"
 #include "report/terminal.h"
 
-#define NO_NODE UINT32_MAX
 /* Columns of one heap's figures, without their intervals, and without shares as well. */
 #define FIGURE_COLUMNS 40
 #define NARROW_FIGURE_COLUMNS 20
@@ -31,16 +34,24 @@
 
 struct node {
 	uint32_t function;
-	uint32_t first_child;
-	uint32_t next_sibling;
+	uint32_t level; /* functions on the way to it; 0 = all rows */
+	size_t first;   /* of the tree's rows */
+	size_t count;
+	int depth; /* at which it is printed */
 	struct th_estimator sums[TH_HEAPS];
+};
+
+struct nodes {
+	TH_ARRAY(struct node, items);
 };
 
 struct tree {
 	FILE *file;
 	const struct th_profile *profile;
-	struct th_map ids; /* parent << 32 | function -> number - 1; the root is 0 */
-	TH_ARRAY(struct node, nodes);
+	uint32_t *rows;    /* that are in the tree, those of a node together */
+	uint32_t *numbers; /* for as many: the child that each belongs to */
+	uint32_t *ordered;
+	struct node root;
 	double whole[TH_HEAPS]; /* what 100 % is */
 	int path_columns;       /* 0 = no limit */
 	bool has_intervals;     /* there is room for them */
@@ -49,78 +60,104 @@ struct tree {
 	struct th_estimator cut[TH_HEAPS];
 };
 
-/* Building */
+/* Nodes */
 
-static uint32_t
-add_node(struct tree *tree, uint32_t function)
+static void
+set_empty(const struct tree *tree, struct th_estimator *sums)
 {
-	struct node node = {
-		.function = function, .first_child = NO_NODE, .next_sibling = NO_NODE};
-
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		node.sums[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
-	th_array_append(tree, nodes, node);
-	return (uint32_t)tree->nodes_count - 1;
-}
-
-static uint32_t
-child_of(struct tree *tree, uint32_t parent, uint32_t function)
-{
-	bool added;
-	uint32_t child = th_map_intern(&tree->ids, (uint64_t)parent << 32 | function, &added) +
-			 1;
-
-	if (added) {
-		add_node(tree, function);
-		tree->nodes[child].next_sibling = tree->nodes[parent].first_child;
-		tree->nodes[parent].first_child = child;
-	}
-	return child;
+		sums[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
 }
 
 static void
-add_row(struct tree *tree, const struct th_row *row)
+add_row(const struct tree *tree, struct node *node, const struct th_row *row)
 {
-	const struct th_estimator *sum = th_profile_sum(tree->profile, row);
-	uint32_t count = th_profile_functions(tree->profile, row, NULL, 0);
-	uint32_t *functions = th_allocate(count, sizeof(*functions));
-	uint32_t node = 0;
-
-	th_profile_functions(tree->profile, row, functions, count);
-	th_estimator_merge(&tree->nodes[0].sums[row->heap], sum);
-	for (uint32_t i = 0; i < count; i++) {
-		node = child_of(tree, node, functions[i]);
-		th_estimator_merge(&tree->nodes[node].sums[row->heap], sum);
-	}
-	free(functions);
+	node->count++;
+	th_estimator_merge(&node->sums[row->heap], th_profile_sum(tree->profile, row));
 }
 
 static void
-build(struct tree *tree)
+plant(struct tree *tree)
 {
-	add_node(tree, 0);
-	for (size_t i = 0; i < tree->profile->rows_count; i++) {
+	size_t count = tree->profile->rows_count;
+
+	tree->rows = th_allocate(count, sizeof(*tree->rows));
+	tree->numbers = th_allocate(count, sizeof(*tree->numbers));
+	tree->ordered = th_allocate(count, sizeof(*tree->ordered));
+	set_empty(tree, tree->root.sums);
+	set_empty(tree, tree->cut);
+	for (size_t i = 0; i < count; i++) {
 		const struct th_row *row = &tree->profile->rows[i];
 
-		if (th_profile_sum(tree->profile, row)->samples)
-			add_row(tree, row);
+		if (!th_profile_sum(tree->profile, row)->samples)
+			continue;
+		tree->rows[tree->root.count] = (uint32_t)i;
+		add_row(tree, &tree->root, row);
 	}
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		tree->whole[heap] = th_profile_point(tree->profile, &tree->nodes[0].sums[heap]);
-		tree->cut[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		tree->whole[heap] = th_profile_point(tree->profile, &tree->root.sums[heap]);
+}
+
+/*
+ * The children of a node in the order of their first rows, and the number of the child that each
+ * of its rows belongs to; TH_MAP_NONE: the row ends here.
+ */
+static void
+find_children(struct tree *tree, const struct node *parent, struct nodes *children)
+{
+	struct th_map ids = {0};
+
+	for (size_t i = 0; i < parent->count; i++) {
+		const struct th_row *row = &tree->profile->rows[tree->rows[parent->first + i]];
+		struct node child = {.level = parent->level + 1};
+		uint32_t number = TH_MAP_NONE;
+		bool added = false;
+
+		if (th_profile_function_at(tree->profile, row, parent->level, &child.function))
+			number = th_map_intern(&ids, child.function, &added);
+		if (added) {
+			set_empty(tree, child.sums);
+			th_array_append(children, items, child);
+		}
+		if (number != TH_MAP_NONE)
+			add_row(tree, &children->items[number], row);
+		tree->numbers[i] = number;
 	}
+	th_map_deinit(&ids);
+}
+
+/* Puts the rows of each child together; those that end here come last. */
+static void
+order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < children->items_count; i++) {
+		children->items[i].first = parent->first + next;
+		next += children->items[i].count;
+		children->items[i].count = 0;
+	}
+	for (size_t i = 0; i < parent->count; i++) {
+		uint32_t number = tree->numbers[i];
+		struct node *child = number == TH_MAP_NONE ? NULL : &children->items[number];
+		size_t to = child ? child->first - parent->first + child->count++ : next++;
+
+		tree->ordered[to] = tree->rows[parent->first + i];
+	}
+	memcpy(tree->rows + parent->first, tree->ordered,
+		parent->count * sizeof(*tree->ordered));
 }
 
 /* Choosing */
 
 /* The larger of the node's shares of the two heaps. */
 static double
-share_of(const struct tree *tree, uint32_t number)
+share_of(const struct tree *tree, const struct node *node)
 {
 	double largest = 0;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		double value = th_profile_point(tree->profile, &tree->nodes[number].sums[heap]);
+		double value = th_profile_point(tree->profile, &node->sums[heap]);
 
 		if (tree->whole[heap] > 0 && value / tree->whole[heap] > largest)
 			largest = value / tree->whole[heap];
@@ -128,69 +165,53 @@ share_of(const struct tree *tree, uint32_t number)
 	return largest;
 }
 
-struct child {
-	uint32_t number;
-	double share;
-};
-
 static int
-compare(const void *a, const void *b)
+compare(const void *a, const void *b, void *data)
 {
-	const struct child *left = a;
-	const struct child *right = b;
+	const struct node *left = a;
+	const struct node *right = b;
+	double left_share = share_of(data, left);
+	double right_share = share_of(data, right);
 
-	if (left->share != right->share)
-		return left->share < right->share ? 1 : -1;
-	return (left->number > right->number) - (left->number < right->number);
+	if (left_share != right_share)
+		return left_share < right_share ? 1 : -1;
+	return (left->first > right->first) - (left->first < right->first);
 }
 
 static void
-cut(struct tree *tree, uint32_t number)
+cut(struct tree *tree, const struct node *node)
 {
 	tree->cut_count++;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_estimator_merge(&tree->cut[heap], &tree->nodes[number].sums[heap]);
+		th_estimator_merge(&tree->cut[heap], &node->sums[heap]);
 }
 
-/* The children that are large enough, largest first; the caller frees the array. */
-static struct child *
-choose_children(struct tree *tree, uint32_t parent, uint32_t *count_ret)
+/* Leaves the children that are large enough, largest first. */
+static void
+choose(struct tree *tree, struct nodes *children)
 {
-	struct child *children = NULL;
-	size_t capacity = 0;
-	uint32_t count = 0;
+	size_t count = children->items_count;
 
-	for (uint32_t child = tree->nodes[parent].first_child; child != NO_NODE;
-		child = tree->nodes[child].next_sibling) {
-		double share = share_of(tree, child);
+	children->items_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct node *child = &children->items[i];
 
-		if (100 * share < tree->profile->options->min_share) {
+		if (100 * share_of(tree, child) < tree->profile->options->min_share)
 			cut(tree, child);
-			continue;
-		}
-		children = th_array_grow(children, count, &capacity, sizeof(*children));
-		children[count++] = (struct child){child, share};
+		else
+			children->items[children->items_count++] = *child;
 	}
-	if (count)
-		qsort(children, count, sizeof(*children), compare);
-	*count_ret = count;
-	return children;
+	if (children->items_count)
+		qsort_r(children->items, children->items_count, sizeof(*children->items),
+			compare, tree);
 }
 
 /* Whether everything in the node happens in its only child. */
 static bool
-is_chain(const struct tree *tree, uint32_t parent)
+is_chain(const struct node *parent, const struct nodes *children)
 {
-	uint32_t child = tree->nodes[parent].first_child;
-
-	if (!parent || child == NO_NODE || tree->nodes[child].next_sibling != NO_NODE)
-		return false;
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (tree->nodes[child].sums[heap].samples !=
-			tree->nodes[parent].sums[heap].samples)
-			return false;
-	}
-	return true;
+	return parent->level && children->items_count == 1 &&
+	       children->items[0].count == parent->count;
 }
 
 /* Printing */
@@ -241,10 +262,10 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct th_estima
 }
 
 static void
-print_name(const struct tree *tree, uint32_t number, int indent)
+print_name(const struct tree *tree, const struct node *node, int indent)
 {
 	const struct th_frames *frames = tree->profile->frames;
-	uint32_t function = tree->nodes[number].function;
+	uint32_t function = node->function;
 	const char *name = th_frames_function_name(frames, function);
 	const char *library = th_frames_library(frames, function);
 	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
@@ -261,53 +282,52 @@ print_name(const struct tree *tree, uint32_t number, int indent)
 }
 
 static void
-print_node(const struct tree *tree, uint32_t number, int depth)
+print_node(const struct tree *tree, const struct node *node)
 {
-	const struct node *node = &tree->nodes[number];
 	int half = tree->path_columns / 2;
 	int deepest = half && half < DEEPEST_INDENT ? half : DEEPEST_INDENT;
-	int indent = 2 * depth < deepest ? 2 * depth : deepest;
+	int indent = 2 * node->depth < deepest ? 2 * node->depth : deepest;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_figures(tree, (enum th_heap)heap, &node->sums[heap]);
-	if (number)
-		print_name(tree, number, indent);
+	if (node->level)
+		print_name(tree, node, indent);
 	else
 		fputs("all", tree->file);
 	fputc('\n', tree->file);
 }
 
-struct pending {
-	uint32_t number;
-	int depth;
-};
+/* Puts off what is to be printed below a node. */
+static void
+add_children(struct tree *tree, const struct node *parent, struct nodes *pending)
+{
+	struct nodes children = {0};
 
-struct stack {
-	TH_ARRAY(struct pending, items);
-};
+	find_children(tree, parent, &children);
+	order_rows(tree, parent, &children);
+	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
+	choose(tree, &children);
+	for (size_t i = children.items_count; i-- > 0;) {
+		children.items[i].depth = depth;
+		th_array_append(pending, items, children.items[i]);
+	}
+	free(children.items);
+}
 
 /* Without recursion, since stacks may be thousands of frames deep. */
 static void
 print_nodes(struct tree *tree)
 {
-	struct stack stack = {0};
-	struct pending next = {0, 0};
+	struct nodes pending = {0};
 
-	th_array_append(&stack, items, next);
-	while (stack.items_count) {
-		struct pending node = stack.items[--stack.items_count];
-		uint32_t count;
-		struct child *children = choose_children(tree, node.number, &count);
-		int depth = node.depth + (node.number && !is_chain(tree, node.number));
+	th_array_append(&pending, items, tree->root);
+	while (pending.items_count) {
+		struct node node = pending.items[--pending.items_count];
 
-		print_node(tree, node.number, node.depth);
-		for (uint32_t i = count; i-- > 0;) {
-			next = (struct pending){children[i].number, depth};
-			th_array_append(&stack, items, next);
-		}
-		free(children);
+		print_node(tree, &node);
+		add_children(tree, &node, &pending);
 	}
-	free(stack.items);
+	free(pending.items);
 }
 
 static void
@@ -379,10 +399,11 @@ th_view_tree(FILE *file, const struct th_profile *profile)
 	struct tree tree = {.file = file, .profile = profile};
 
 	fit(&tree);
-	build(&tree);
+	plant(&tree);
 	print_heading(&tree);
 	print_nodes(&tree);
 	print_cut(&tree);
-	th_map_deinit(&tree.ids);
-	free(tree.nodes);
+	free(tree.rows);
+	free(tree.numbers);
+	free(tree.ordered);
 }
