@@ -61,8 +61,8 @@ th_verdict_name(enum th_verdict verdict)
 /* Sums over the samples of a place. */
 struct sums {
 	struct th_evidence_sums kept;
-	struct th_estimator allocated;   /* up to the horizon */
-	struct th_estimator alive;       /* of these */
+	double allocated;                /* objects, up to the horizon */
+	double alive;                    /* of these */
 	struct th_estimator gained_late; /* as `gained` and `lost`, from the middle on */
 	struct th_estimator lost_late;
 };
@@ -82,6 +82,12 @@ static double
 bytes_in(const struct th_estimator *sum)
 {
 	return th_sums_point(&sum->bytes);
+}
+
+static double
+objects_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->objects);
 }
 
 /* Whether a block was old and alive at a time. */
@@ -205,9 +211,9 @@ look_at(struct look *look, size_t index)
 	if (sample->time >= horizon->horizon && evidence->heap == TH_HEAP_JAVA)
 		return;
 	evidence->allocated++;
-	th_estimator_merge(&sums->allocated, &one);
+	sums->allocated += objects_in(&one);
 	if (end == TH_END_NEVER) {
-		th_estimator_merge(&sums->alive, &one);
+		sums->alive += objects_in(&one);
 		count_survivor(look, sample->time, bytes_in(&one));
 	} else {
 		count_death(look, sample->time, end, bytes_in(&one),
@@ -246,12 +252,6 @@ per_second(struct th_estimate estimate, double seconds)
 	estimate.low *= factor;
 	estimate.high *= factor;
 	return estimate;
-}
-
-static double
-objects_of(const struct th_estimator *sum)
-{
-	return th_sums_point(&sum->objects);
 }
 
 static int
@@ -513,8 +513,6 @@ look_init(struct look *look, struct th_evidence *evidence, const struct th_profi
 	*look = (struct look){.evidence = evidence, .profile = profile};
 	look->sums = (struct sums){
 		.kept = {.live = empty, .gained = empty, .lost = empty, .resident = empty},
-		.allocated = empty,
-		.alive = empty,
 		.gained_late = empty,
 		.lost_late = empty,
 	};
@@ -529,17 +527,16 @@ set_points(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct sums *sums = &look->sums;
-	double allocated = objects_of(&sums->allocated);
 	double seconds = seconds_of_growth(evidence, look->profile);
 
 	evidence->live = bytes_in(&sums->kept.live);
 	evidence->live_samples = sums->kept.live.samples;
-	evidence->survivors = allocated > 0 ? objects_of(&sums->alive) / allocated : 0;
+	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
 		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
 		sums->kept.live.samples);
 	evidence->live_objects = th_estimate_exact(
-		objects_of(&sums->kept.live), sums->kept.live.samples);
+		objects_in(&sums->kept.live), sums->kept.live.samples);
 	evidence->growth = th_estimate_exact(
 		seconds > 0
 			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds

@@ -210,7 +210,12 @@ judge_unclear(struct work *work)
 			continue;
 		const struct th_place *place = &work->leaks->places.items[group->places[0]];
 		uint64_t relation = relation_of(work->leaks, place);
-		look_at(work, group->heap, group->places, group->places_count, &evidence, NULL);
+		/* One by itself was looked at. */
+		if (group->places_count == 1)
+			evidence = work->evidence[group->places[0]];
+		else
+			look_at(work, group->heap, group->places, group->places_count,
+				&evidence, NULL);
 		if (place->internal)
 			th_evidence_set_internal(&evidence);
 		enum th_verdict verdict = evidence.verdict;

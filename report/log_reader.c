@@ -27,6 +27,7 @@ struct th_reader {
 	size_t map_bytes; /* of the file, in the mapping */
 	size_t reserved;  /* length of the mapping: more for a log that grows */
 	int descriptor;   /* of a log that grows; -1 */
+	bool is_file;     /* the mapping is the file's */
 	uint64_t start;   /* offset of the first record */
 	uint64_t end;     /* offset behind the last */
 	bool is_cut;
@@ -163,6 +164,7 @@ map_file(struct th_reader *reader, const char *path, bool grows)
 		reader->reserved = reader->map_bytes;
 	} else if (!error) {
 		error = map_descriptor(reader, descriptor, path, grows);
+		reader->is_file = true;
 	}
 	if (!error && grows && !is_compressed)
 		reader->descriptor = descriptor;
@@ -350,6 +352,16 @@ count_hole(struct th_cursor *cursor, uint64_t first_word)
 		cursor->damaged++;
 	else
 		cursor->torn++;
+}
+
+void
+th_reader_release(const struct th_cursor *cursor)
+{
+	const struct th_reader *reader = cursor->reader;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (reader->is_file)
+		madvise(reader->map, cursor->offset & ~(page - 1), MADV_DONTNEED);
 }
 
 bool

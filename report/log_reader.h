@@ -67,6 +67,12 @@ struct th_cursor {
 	uint64_t damaged; /* holes passed that hold something else */
 };
 
+/*
+ * Gives back the memory of the pages in front of the cursor: they are the file's, and whoever
+ * looks at something there has them again. [offline]
+ */
+void th_reader_release(const struct th_cursor *cursor);
+
 struct th_cursor th_reader_start(const struct th_reader *reader);
 
 /*

@@ -70,7 +70,10 @@ th_recording_load(const char *path, struct th_recording **recording_ret)
 		if (!(recording->records & 0xffff))
 			th_progress("reading the log", recording->cursor.offset,
 				th_reader_bytes(reader));
+		if (!(recording->records & 0xfffff))
+			th_reader_release(&recording->cursor);
 	}
+	th_reader_release(&recording->cursor);
 	th_progress_clear();
 	th_mapped_parts_split(recording);
 	recording->damaged_end = recording->cursor.damaged - recording->damaged;
