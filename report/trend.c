@@ -9,6 +9,8 @@
 #define POINTS_MAX 60
 /* Where the later half has fewer, points before it are taken too. */
 #define POINTS_LEAST 5
+/* The part of the time since the one before in which nothing is expected to change. */
+#define MOMENT_DIVISOR 4
 #define PAIRS_MAX (POINTS_MAX * (POINTS_MAX - 1) / 2)
 /* Of the growth: by so much a value may stay below the last and count as no rise any more. */
 #define LEVEL_PART 0.02
@@ -85,21 +87,35 @@ probability_of(uint32_t count, uint32_t pairs)
 	return sum;
 }
 
+/*
+ * Whether the next measurement follows so soon that both are of one moment, as that of the end
+ * may follow one that was due: what has not had time to change says nothing against a trend.
+ */
+static bool
+is_overtaken(const struct series *series, size_t i)
+{
+	return i > 0 && i + 1 < series->count &&
+	       MOMENT_DIVISOR * (series->times[i + 1] - series->times[i]) <
+		       series->times[i] - series->times[i - 1];
+}
+
 /* Takes the last measurement before the middle, and all later ones or every so manieth. */
 static uint32_t
 choose_points(const struct series *series, const struct th_horizon *horizon, double *ret)
 {
-	size_t first = 0;
+	size_t first = 0, points = 0, seen = 0;
 	uint32_t count = 0;
 
 	while (first + 1 < series->count && series->times[first + 1] < horizon->middle)
 		first++;
-	while (first && series->count - first < POINTS_LEAST &&
-		series->times[first - 1] >= horizon->warm)
-		first--;
-	size_t step = (series->count - first + POINTS_MAX - 1) / POINTS_MAX;
-	for (size_t i = first; i < series->count; i += step)
-		ret[count++] = series->values[i];
+	for (size_t i = first; i < series->count; i++)
+		points += !is_overtaken(series, i);
+	while (first && points < POINTS_LEAST && series->times[first - 1] >= horizon->warm)
+		points += !is_overtaken(series, --first);
+	size_t step = (points + POINTS_MAX - 1) / POINTS_MAX;
+	for (size_t i = first; i < series->count; i++)
+		if (!is_overtaken(series, i) && seen++ % step == 0)
+			ret[count++] = series->values[i];
 	return count;
 }
 

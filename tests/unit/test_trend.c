@@ -92,6 +92,25 @@ test_few_points(void **state)
 	assert_true(trend.probability == 1);
 }
 
+/*
+ * The account of the end is taken soon after one that was due, before anything has changed: 9
+ * pairs of 10 in order would be chance at 5 : 120.  Both are one moment, and one before is taken.
+ */
+static void
+test_one_moment_is_one_point(void **state)
+{
+	const struct th_horizon fine = {
+		.warm = 200, .middle = 600, .horizon = 1000, .end = 1000, .is_proven = true};
+	const double values[] = {1, 2, 3, 4, 5, 6, 6};
+	const uint64_t times[] = {300, 400, 500, 650, 800, 990, 1000};
+	struct th_trend trend;
+
+	(void)state;
+	th_trend_init(&trend, &fine, times, values, 7);
+	assert_int_equal(trend.points, 5);
+	assert_true(fabs(trend.probability - 1 / 120.0) < 1e-12);
+}
+
 /* Any number of points is bounded, and the probability stays one. */
 static void
 test_many_points(void **state)
@@ -118,6 +137,7 @@ main(void)
 		cmocka_unit_test(test_nearly_in_order),
 		cmocka_unit_test(test_growth_that_ended),
 		cmocka_unit_test(test_few_points),
+		cmocka_unit_test(test_one_moment_is_one_point),
 		cmocka_unit_test(test_many_points),
 	};
 
