@@ -56,8 +56,9 @@ add_heap(struct th_account_tables *tables, const struct th_account_piece *piece)
 		return;
 	if (step < STRETCH_LEAST)
 		step = STRETCH_LEAST;
-	if (piece->use.resident >= piece->end - piece->start) {
-		add_stretch(tables, piece->start, piece->end, piece->end - piece->start);
+	/* Less than a part's worth is missing: not worth reading the page table for. */
+	if (piece->use.resident + step >= piece->end - piece->start) {
+		add_stretch(tables, piece->start, piece->end, piece->use.resident);
 		return;
 	}
 	for (uintptr_t at = piece->start; at < piece->end; at += step) {
