@@ -49,20 +49,27 @@ th_launch_say(int status, const char *format, ...)
 
 /* --- help ----------------------------------------------------------------------------------- */
 
-/* One option or variable: `head` in the first column, the help in the second. */
+#define HEAD_COLUMNS 29
+
+/*
+ * One option or variable: `head` in the first column, the help in the second, below it where the
+ * head is too long.
+ */
 static void
 print_entry(const char *head, const struct setting *setting)
 {
 	const char *line = setting->help;
 
-	printf("  %-*s", 29, head);
+	printf("  %-*s", HEAD_COLUMNS, head);
+	if (strlen(head) > HEAD_COLUMNS)
+		printf("\n%*s", HEAD_COLUMNS + 2, "");
 	for (;;) {
 		int length = (int)strcspn(line, "\n");
 
 		printf(" %.*s", length, line);
 		if (line[length] == '\0')
 			break;
-		printf("\n%31s", "");
+		printf("\n%*s", HEAD_COLUMNS + 2, "");
 		line += length + 1;
 	}
 	if (setting->standard[0] != '\0')
@@ -96,7 +103,8 @@ void
 th_launch_options_help(void)
 {
 	puts("usage: twinheap run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
-	     "Runs a command and records the allocations of its Java heap and its C heap.\n");
+	     "Runs a command and records the allocations of its Java heap and its C heap, and\n"
+	     "the memory that it maps.\n");
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		if (settings[i].access == TH_SETTING_OPTION)
 			print_option(&settings[i]);
@@ -111,9 +119,9 @@ th_launch_options_help(void)
 			print_variable(&settings[i]);
 	}
 	puts("  " TH_LIBRARY_VARIABLE "=FILE         the library to preload\n\n"
-	     "The exit status is the command's own; 2 when it was not started because "
-	     "recording\n"
-	     "it cannot work, 126 when it cannot be executed, 127 when it was not found.");
+	     "The exit status is the command's own; 2 when it was not started because\n"
+	     "recording it cannot work, 126 when it cannot be executed, 127 when it was not\n"
+	     "found.");
 }
 
 /* --- options -------------------------------------------------------------------------------- */

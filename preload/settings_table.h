@@ -58,34 +58,37 @@ enum th_setting_access {
 		"%h the host name")                  \
 	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "512k", 0,    \
 		TH_INTERVAL_MAX,                                                               \
-		"mean bytes between two samples, in each heap; 0 samples\n"                    \
-		"every allocation")                                                            \
+		"mean bytes between two samples, in each heap;\n"                              \
+		"0 samples every allocation")                                                  \
 	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "300", 0, 1000000,       \
-		"samples a second to stay below, in both heaps together;\n"                    \
-		"0 = no cap; not given: after the first 10,000 samples,\n"                     \
-		"and none with --interval")                                                                  \
+		"samples a second to stay below, in all heaps\n"                               \
+		"together; 0 = no cap; not given: after the first\n"                           \
+		"10,000 samples, and none with --interval")                                    \
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
 		"PERCENT", "", 1, 1000000,                                                     \
-		"of the process's CPU time that recording may take, as 1%;\n"                  \
-		"beyond it the interval goes up")                                              \
+		"of the process's CPU time that recording may\n"                               \
+		"take, as 1%; beyond it the interval goes up")                                 \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
-		"which heaps to sample; java,mapped for several, both\n"                       \
-		"for java,native")                                                             \
+		"which heaps to sample; java,mapped for several,\n"                            \
+		"both for java,native")                                                        \
 	S(THREADS, 0, "threads", "TWINHEAP_THREADS", TEXT, OPTION, "RE", "", 0, 0,             \
 		"sample only threads whose name matches")                                      \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
-		"frames to keep of a stack, counted from the allocation")                      \
+		"frames to keep of a stack, counted from the\n"                                \
+		"allocation")                                                                  \
 	S(FOLLOW, 0, "follow", "TWINHEAP_FOLLOW", CHOICE, OPTION, "java|all|none", "java", 0,  \
 		0,                                                                             \
-		"which processes to record: those that load a Java VM,\n"                      \
-		"all of them, or only the command itself")                                     \
+		"which processes to record: those that load a\n"                              \
+		"Java VM, all of them, or only the command\n"                                  \
+		"itself")                                                                      \
 	S(ALLOCATOR, 0, "allocator", "TWINHEAP_ALLOCATOR", TEXT, OPTION, "NAME", "", 0, 0,     \
 		"allocator to put underneath: jemalloc, tcmalloc,\n"                           \
 		"mimalloc, or the path of one")                                                \
 	S(MAX_LOG, 0, "", "TWINHEAP_MAX_LOG", SIZE, VARIABLE, "BYTES", "1G", TH_MAX_LOG_MIN,   \
 		INT64_MAX, "size at which a log ends")                                         \
 	S(SEED, 0, "", "TWINHEAP_SEED", NUMBER, VARIABLE, "N", "", 0, UINT64_MAX,              \
-		"seed of the samplers, for recordings that can be repeated")                   \
+		"seed of the samplers, for recordings that can\n"                              \
+		"be repeated")                                                                 \
 	S(DISABLE, 0, "", "TWINHEAP_DISABLE", FLAG, VARIABLE, "1", "", 0, 0,                   \
 		"load the library, record nothing")                                            \
 	S(VERBOSE, 0, "", "TWINHEAP_VERBOSE", FLAG, VARIABLE, "1", "", 0, 0,                   \

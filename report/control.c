@@ -42,10 +42,10 @@ static const char help[] =
 	"  heaps " TH_HEAPS_WORDS "\n"
 	"                    samples these heaps only; java,mapped for several\n"
 	"  threads RE        samples only threads whose name matches; '' = all\n"
-	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples every\n"
-	"                    allocation\n"
-	"  rate N            samples a second to stay below, in both heaps together; 0 = no "
-	"cap\n"
+	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
+	"                    every allocation\n"
+	"  rate N            samples a second to stay below, in all heaps together;\n"
+	"                    0 = no cap\n"
 	"  mark NAME         gives this moment a name, for --from mark:NAME\n"
 	"  flush             writes to the log what is otherwise written once a second\n"
 	"  buffers           counts the direct and mapped buffers that nobody reaches any\n"
@@ -440,8 +440,8 @@ parse_request(const char *name, const char *value, struct request *ret)
 	const struct command *command = find_command(name);
 
 	if (!command)
-		return th_error_create(
-			TH_ERROR_USAGE, "ctl: %s: no such command, see ctl --help", name);
+		return th_error_create(TH_ERROR_USAGE,
+			"ctl: %s: no such command, see twinheap ctl --help", name);
 	*ret = (struct request){.verb = command->verb};
 	if (!command->read)
 		return value ? th_error_create(TH_ERROR_USAGE, "ctl: %s takes no value", name)
@@ -462,7 +462,8 @@ control(int argc, char **argv)
 
 	if (argc > 4)
 		return th_error_create(TH_ERROR_USAGE,
-			"ctl: expected PID|LOG and a command with its value, see ctl --help");
+			"ctl: expected PID|LOG and a command with its value, see twinheap ctl "
+			"--help");
 	if (!is_status)
 		error = parse_request(argv[2], argv[3], &request);
 	if (!error)
@@ -532,7 +533,7 @@ th_control_main(int argc, char **argv)
 	}
 	if (argc < 2)
 		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "ctl: which recording? see ctl --help"));
+			TH_ERROR_USAGE, "ctl: which recording? see twinheap ctl --help"));
 	return th_error_report(control(argc, argv));
 }
 

@@ -431,9 +431,9 @@ bundle(const struct th_options *options)
 static const struct verb verbs[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
 	{"summary", "[OPTIONS] LOG",
-		"totals of both heaps, what allocated most, health of the recording",
+		"totals of every heap, what allocated most, health of the recording",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY, summary, NULL},
-	{"tree", "[OPTIONS] LOG", "call tree, both heaps side by side",
+	{"tree", "[OPTIONS] LOG", "call tree, the heaps side by side",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
 	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS, leaks, NULL},
@@ -453,7 +453,7 @@ static const struct verb verbs[] = {
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"see or change a recording that is under way", 0, NULL, th_control_main},
 	{"list", "", "recordings under way", 0, NULL, th_list_main},
-	{"live", "[OPTIONS] PID|LOG", "both heaps of a process on the terminal, as they change",
+	{"live", "[OPTIONS] PID|LOG", "the heaps of a process on the terminal, as they change",
 		TH_OPTIONS_LIVE, th_watch_run, NULL},
 	{"bundle", "LOG [-o FILE]",
 		"one file with the names of all functions, to read on another machine",
@@ -474,7 +474,7 @@ print_help(FILE *file)
 	fputs("\n"
 	      "twinheap VERB --help tells the options of a verb, twinheap --version the "
 	      "version.\n"
-	      "Both heaps of a process are sampled by one law; every number is in unbiased\n"
+	      "All heaps of a process are sampled by one law; every number is in unbiased\n"
 	      "bytes or objects and has its 95 % interval.\n",
 		file);
 }

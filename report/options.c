@@ -399,7 +399,8 @@ static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
 		"pprof (for `go tool pprof`), speedscope (for\n"
 		"speedscope.app), collapsed (one line per stack, for\n"
-		"flame graphs) or json (every number with its interval)"},
+		"flame graphs) or json (every number with its\n"
+		"interval)"},
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write there instead of to standard output"},
 	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
@@ -429,7 +430,7 @@ static const struct option_entry entries[] = {
 		"threads stand still while the VM walks its heap,\n"
 		"about a second for each 10 million objects in use"},
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
-		"leave out what is less of both heaps (1)"},
+		"leave out what is less of every heap (1)"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
 		"alloc-bytes (default; diff: live-bytes),\n"
 		"alloc-objects, live-bytes, live-objects,\n"

@@ -83,6 +83,24 @@ label_thread(struct th_watch *watch, uint32_t index)
 	return label;
 }
 
+/* What the VM maps for itself, and what malloc gives out, is one site by what it is for. */
+static bool
+find_business(struct th_watch *watch, struct th_watch_site *site)
+{
+	const char *business = site->heap == TH_HEAP_MAPPED
+				       ? th_mapped_names_business(th_frames_string(
+						 watch->frames, site->class_name))
+				       : NULL;
+
+	if (!business)
+		return false;
+	site->class_name = 0;
+	site->place = (struct th_site_place){
+		th_frames_special_function(watch->frames, business, "", TH_KIND_GROUP),
+		TH_SITE_NO_FUNCTION};
+	return true;
+}
+
 static struct th_site_place
 find_place(struct th_watch *watch, enum th_heap heap, const struct th_sample *sample)
 {
@@ -102,12 +120,14 @@ find_site(struct th_watch *watch, enum th_heap heap, const struct th_sample *sam
 	struct th_watch_work *work = watch->work;
 	struct th_watch_site site = {
 		.heap = heap,
-		.place = find_place(watch, heap, sample),
 		.class_name = name_class(watch, heap, sample),
 		.allocated = th_calibration_empty(&watch->calibrations[heap]),
 		.live = th_calibration_empty(&watch->calibrations[heap]),
 	};
 	bool added;
+
+	if (!find_business(watch, &site))
+		site.place = find_place(watch, heap, sample);
 	uint64_t place = th_map_intern(&work->place_ids,
 		(uint64_t)site.place.function << 32 | site.place.caller, &added);
 	uint64_t side = place << 2 | heap;
