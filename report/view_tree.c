@@ -352,26 +352,37 @@ print_heading(const struct tree *tree)
 	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
 }
 
-static void
-print_cut(const struct tree *tree)
+/* "0.4 % of the Java heap, 0.1 % of the native heap" */
+static char *
+cut_text(const struct tree *tree)
 {
-	const char *before = "";
+	char *text = th_format_new("%s", "");
 
-	if (!tree->cut_count)
-		return;
-	fprintf(tree->file, "left out: %s branches below %g %%; --min 0 shows all\n  ",
-		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		double value = th_profile_point(tree->profile, &tree->cut[heap]);
 
 		if (!th_profile_has_heap(tree->profile, (enum th_heap)heap))
 			continue;
-		fprintf(tree->file, "%s%s of the %s", before,
+		char *longer = th_format_new("%s%s%s of the %s", text, text[0] ? ", " : "",
 			th_format_share(value, tree->whole[heap]).text,
 			th_heap_title((enum th_heap)heap));
-		before = ", ";
+		free(text);
+		text = longer;
 	}
+	return text;
+}
+
+static void
+print_cut(const struct tree *tree)
+{
+	if (!tree->cut_count)
+		return;
+	char *text = cut_text(tree);
+	fprintf(tree->file, "left out: %s branches below %g %%; --min 0 shows all\n  ",
+		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
+	th_format_wrap(tree->file, text, 2, th_terminal_columns(tree->file));
 	fputc('\n', tree->file);
+	free(text);
 }
 
 /* Divides the columns of a terminal; elsewhere there is room for everything. */
