@@ -263,7 +263,7 @@ what_a_trim_gives_back(void **state)
 	struct trim trim;
 
 	(void)state;
-	run_trim(&trim, "fragments", NULL);
+	run_trim(&trim, "fragments", TH_WORDS("TWINHEAP_INTERVAL=64k"));
 	assert_near(trim.expected, trim.given, 0.1 * trim.given);
 	assert_near(resident_of(&trim.account, "malloc_retained") -
 			    resident_of(&trim.after, "malloc_retained"),

@@ -166,6 +166,42 @@ test_estimates_above_what_is_there(void **state)
 	log_deinit(&log);
 }
 
+/* What a trim would give back of a heap of 5 MiB in two stretches, with a block at 0x7f0000. */
+static double
+trimmed_with(uint64_t start)
+{
+	const uint64_t heaps[] = {start, 4 * MIB, 4 * MIB, 0x10000000, 4 * MIB, MIB};
+	struct log_builder log;
+	struct shown shown;
+	struct th_account account;
+	uint64_t bytes = 0;
+
+	begin(&log, 0);
+	uint64_t block = add_block(&log, MIB / 16, &bytes);
+	add_row(&log, 1, TH_MEMORY_MALLOC, 5 * MIB, "main heap");
+	add_touched(&log, 1, block, MIB / 16);
+	log_add_fields(&log, TH_EVENT_MALLOC_HEAPS, LOG_U32(1), LOG_WORDS(heaps, 6));
+	add_account(&log, 100, 1, 5 * MIB);
+	show(&shown, &log, NULL);
+	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	double trimmed = account.trimmed.estimate;
+	assert_true(account.trimmed.low <= trimmed && trimmed <= account.trimmed.high);
+	th_account_deinit(&account);
+	show_end(&shown);
+	log_deinit(&log);
+	return trimmed;
+}
+
+/* All but the block and the pages at its ends. */
+static void
+test_a_trim_by_the_place_of_a_block(void **state)
+{
+	(void)state;
+	assert_true(fabs(trimmed_with(0x400000) - (5 * MIB - MIB / 16 - 4096)) < 4096);
+	/* Behind the heap: the bytes that are free in any case. */
+	assert_true(fabs(trimmed_with(0x800000) - (5 * MIB - MIB / 16)) < 1);
+}
+
 static void
 test_the_account_of_a_moment(void **state)
 {
@@ -444,6 +480,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks_divide_the_heaps_of_malloc),
 		cmocka_unit_test(test_estimates_above_what_is_there),
+		cmocka_unit_test(test_a_trim_by_the_place_of_a_block),
 		cmocka_unit_test(test_the_account_of_a_moment),
 		cmocka_unit_test(test_touched_bytes_beside_live_bytes),
 		cmocka_unit_test(test_without_accounts_the_column_is_empty),
