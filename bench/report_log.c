@@ -3,7 +3,9 @@
  * Writes a large log as the library would: so many samples of both heaps at so many stacks, a
  * third of the native blocks freed, over a hundred seconds.  For bench/report.
  *
- * usage: report_log FILE SAMPLES STACKS
+ * usage: report_log FILE SAMPLES STACKS [mixed]
+ * mixed: a stack is met in any thread and makes any class; else it is at home in one thread and
+ * makes one class
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +84,7 @@ define_stacks(uint32_t count)
 }
 
 static void
-write_samples(uint64_t start, uint64_t count, uint32_t stacks)
+write_samples(uint64_t start, uint64_t count, uint32_t stacks, bool is_mixed)
 {
 	uint64_t bytes[3][THREADS + 1] = {0};
 
@@ -90,8 +92,8 @@ write_samples(uint64_t start, uint64_t count, uint32_t stacks)
 		uint64_t time = start + i * (SPAN_NS / count);
 		/* A few stacks allocate most. */
 		uint32_t stack = 1 + (uint32_t)(draw() % (1 + draw() % stacks));
-		/* A stack is at home in one thread and makes one class. */
-		uint32_t thread = 1 + stack % THREADS;
+		uint64_t actor = is_mixed ? draw() : stack;
+		uint32_t thread = 1 + (uint32_t)(actor % THREADS);
 		uint64_t size = 16 + draw() % 8192;
 		bool is_java = stack & 1;
 		uint64_t *so_far = &bytes[is_java][thread];
@@ -105,7 +107,7 @@ write_samples(uint64_t start, uint64_t count, uint32_t stacks)
 				.thread_bytes = *so_far,
 				.thread = thread,
 				.stack = stack,
-				.class = 1 + stack % CLASSES};
+				.class = 1 + (uint32_t)(actor % CLASSES)};
 
 			th_log_append(TH_EVENT_JAVA_ALLOC, &alloc, NULL, 0);
 			continue;
@@ -135,8 +137,8 @@ main(int argc, char **argv)
 {
 	const struct th_log_identity identity = {.interval = INTERVAL};
 
-	if (argc != 4) {
-		fputs("usage: report_log FILE SAMPLES STACKS\n", stderr);
+	if (argc < 4 || argc > 5 || (argc == 5 && strcmp(argv[4], "mixed") != 0)) {
+		fputs("usage: report_log FILE SAMPLES STACKS [mixed]\n", stderr);
 		return 2;
 	}
 	if (th_log_create(argv[1], (uint64_t)16 << 30, &identity) != TH_LOG_OK) {
@@ -154,7 +156,7 @@ main(int argc, char **argv)
 	th_log_append(TH_EVENT_JVM, &jvm, names, 3);
 	define_names(start);
 	define_stacks(stacks);
-	write_samples(start, strtoull(argv[2], NULL, 10), stacks);
+	write_samples(start, strtoull(argv[2], NULL, 10), stacks, argc == 5);
 	th_log_close();
 	return 0;
 }
