@@ -312,13 +312,14 @@ longest_pause(const struct look *look)
 static bool
 goes_on(const struct look *look)
 {
-	const struct th_horizon *horizon = look->evidence->horizon;
+	struct th_evidence *evidence = look->evidence;
+	const struct th_horizon *horizon = evidence->horizon;
 	double length = (double)(horizon->end - horizon->warm);
-	double pause = (double)(horizon->end - look->evidence->last_birth);
+	double pause = (double)(horizon->end - evidence->last_birth);
 	double part = length > 0 ? pause / length : 1;
 
-	return part <= PAUSE_PART ||
-	       pow(1 - part, (double)look->births_count) >= UNLIKELY_PAUSE ||
+	evidence->pause_probability = pow(1 - part, (double)look->births_count);
+	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
 	       pause <= LONGER_PAUSE * (double)longest_pause(look);
 }
 
@@ -495,6 +496,13 @@ th_evidence_set_internal(struct th_evidence *evidence)
 {
 	if (evidence->verdict == TH_VERDICT_LEAK)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
+}
+
+bool
+th_evidence_may_pause(const struct th_evidence *evidence, size_t places)
+{
+	return evidence->reason == TH_REASON_STOPPED && evidence->born_since &&
+	       evidence->pause_probability * (double)places >= UNLIKELY_PAUSE;
 }
 
 void

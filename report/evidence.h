@@ -73,10 +73,11 @@ struct th_evidence {
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
-	double late_low;      /* lower limit of the growth in the later half, bytes */
-	double whole_low;     /* where that is 0 or less: of the growth since the warm-up */
-	uint64_t first_birth; /* of old survivors, time; UINT64_MAX if there is none */
-	uint64_t last_birth;  /* of survivors, time */
+	double late_low;          /* lower limit of the growth in the later half, bytes */
+	double whole_low;         /* where that is 0 or less: of the growth since the warm-up */
+	uint64_t first_birth;     /* of old survivors, time; UINT64_MAX if there is none */
+	uint64_t last_birth;      /* of survivors, time */
+	double pause_probability; /* of no survivor since last_birth, if it goes on as before */
 	bool is_slowing;
 	double kept_bytes;     /* of blocks that were old and are alive */
 	double released_bytes; /* of blocks that were old and died */
@@ -116,6 +117,12 @@ struct th_estimate th_evidence_live(const struct th_evidence *evidence,
 
 /* Takes back a verdict of leak: it is the VM's own memory. */
 void th_evidence_set_internal(struct th_evidence *evidence);
+
+/*
+ * Whether a place that seems to have stopped may pause by chance, being one of so many that leak
+ * together: each was tested by itself. [offline]
+ */
+bool th_evidence_may_pause(const struct th_evidence *evidence, size_t places);
 
 /* The owners of the blocks were collected. */
 void th_evidence_set_owners_gone(struct th_evidence *evidence);

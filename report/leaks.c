@@ -228,6 +228,35 @@ judge_unclear(struct work *work)
 	}
 }
 
+/* Of the many places of a leak some seem to have stopped by chance: they are a part of it. */
+static void
+judge_stopped(struct work *work)
+{
+	for (size_t i = 0; i < work->groups_count; i++) {
+		struct group *group = &work->groups[i];
+		size_t kept = 0;
+
+		if (group->verdict != TH_VERDICT_PLATEAU || !group->places_count)
+			continue;
+		uint32_t leak = th_map_find(&work->group_ids,
+			(uint64_t)TH_VERDICT_LEAK << 40 |
+				relation_of(work->leaks,
+					&work->leaks->places.items[group->places[0]]));
+		if (leak == TH_MAP_NONE)
+			continue;
+		size_t related = work->groups[leak].places_count + group->places_count;
+		for (size_t k = 0; k < group->places_count; k++) {
+			uint32_t place = group->places[k];
+
+			if (th_evidence_may_pause(&work->evidence[place], related))
+				join(work, place, TH_VERDICT_LEAK);
+			else
+				group->places[kept++] = place;
+		}
+		group->places_count = kept;
+	}
+}
+
 /* Owners */
 
 /* The string number of the class in "pkg.Class.method", which a function is. */
@@ -461,6 +490,7 @@ th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 		th_frames_function_count(profile->frames), sizeof(*work.class_names));
 	judge_places(&work);
 	judge_unclear(&work);
+	judge_stopped(&work);
 	for (size_t i = 0; i < work.groups_count; i++) {
 		if (work.groups[i].places_count)
 			add_finding(&work, &work.groups[i]);

@@ -11,13 +11,19 @@ import leaks.Truth;
 public final class NettyPooled implements Program {
 	private static final int MESSAGES = 4000;
 	private static final int BYTES = 20_000;
+	/** What the pool asks for at a time, and what it makes of 20,000 bytes. */
+	private static final int CHUNK_BYTES = 4 << 20;
+	private static final int ROUNDED_BYTES = 20_480;
 
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {
 		PooledByteBufAllocator allocator = new PooledByteBufAllocator(true);
 		pace.run(MESSAGES, step -> receive(allocator, step, leaking));
-		if (leaking)
-			Truth.leak("native", "realworld.NettyPooled.receive", Truth.UNKNOWN, Truth.UNKNOWN);
+		if (leaking) {
+			int buffersPerChunk = CHUNK_BYTES / ROUNDED_BYTES;
+			long chunks = (MESSAGES + buffersPerChunk - 1) / buffersPerChunk;
+			Truth.leak("native", "realworld.NettyPooled.receive", chunks * CHUNK_BYTES, chunks);
+		}
 	}
 
 	private static void receive(PooledByteBufAllocator allocator, int step, boolean leaking) {
