@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/log_fixture.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -90,6 +95,57 @@ log_fixture_detach(void)
 {
 	th_log_detach();
 	assert_null(th_log_header());
+}
+
+uint64_t
+log_fixture_file_bytes(const char *path)
+{
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	return (uint64_t)status.st_size;
+}
+
+char *
+log_fixture_mount_disk(const char *size)
+{
+	static bool is_private;
+	char *path = log_fixture_new_path();
+
+	if (!is_private && unshare(CLONE_NEWNS) == 0)
+		is_private = mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	if (is_private && mkdir(path, 0700) == 0 && mount("none", path, "tmpfs", 0, size) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+int
+log_fixture_descriptor(void)
+{
+	DIR *open_files = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int found = -1;
+
+	assert_non_null(open_files);
+	while ((entry = readdir(open_files))) {
+		char target[512] = "";
+
+		if (readlinkat(dirfd(open_files), entry->d_name, target, sizeof(target) - 1) >
+				0 &&
+			!strcmp(target, log_fixture_path()))
+			found = atoi(entry->d_name);
+	}
+	closedir(open_files);
+	return found;
+}
+
+enum th_log_status
+log_fixture_create_at(const char *path, uint64_t max_bytes)
+{
+	const struct th_log_identity identity = {.process_start = 1, .interval = 0};
+
+	return th_log_create(path, max_bytes, &identity);
 }
 
 int

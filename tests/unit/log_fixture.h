@@ -27,8 +27,19 @@ char *log_fixture_new_path(void);
 void log_fixture_open(uint64_t max_bytes);
 void log_fixture_open_at(const char *path, uint64_t max_bytes);
 
+/* What th_log_create() says there; the log is the caller's to detach. */
+enum th_log_status log_fixture_create_at(const char *path, uint64_t max_bytes);
+
 /* Path of the log that was opened last; the fixture's. */
 const char *log_fixture_path(void);
+
+/* A small file system of our own, in a mount namespace of our own; NULL: not allowed to. */
+char *log_fixture_mount_disk(const char *size);
+
+/* The descriptor through which the writer holds that log; -1 if it holds none. */
+int log_fixture_descriptor(void);
+
+uint64_t log_fixture_file_bytes(const char *path);
 
 /* Makes log_image_open() read another log, which another process wrote. */
 void log_fixture_read(const char *path);
