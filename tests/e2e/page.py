@@ -389,27 +389,21 @@ def case_intervals(browser, page, report):
         "    data.strings[data.rows.thread[row]], ...names.reverse()], estimates];"
         "});"
     )
-    # Rows that differ in lines alone read the same: told apart by what they weigh.
-    order = lambda entry: (str(entry[0]), entry[1]["alloc_bytes"]["estimate"])
-    stacks = sorted(
-        (
-            (
-                [stack["heap"], stack["class"], stack["thread"]]
-                + [frame["name"] for frame in stack["frames"]],
-                stack,
-            )
-            for stack in report["stacks"]
-        ),
-        key=order,
-    )
-    assert len(stacks) == len(rows) > 10
+    assert len(report["stacks"]) == len(rows) > 10
+    stacks = {}
+    for stack in report["stacks"]:
+        names = [frame["name"] for frame in stack["frames"]]
+        key = (stack["heap"], stack["class"], stack["thread"], *names)
+        stacks.setdefault(key, []).append(stack)
     checked = 0
-    for (key, found), (wanted, stack) in zip(sorted(rows, key=order), stacks):
-        assert key == wanted
-        for name, estimate in found.items():
-            if name in stack and stack[name]["samples"]:
-                check_limits(estimate, stack[name], (key, name))
+    for key, found in rows:
+        alike = stacks[tuple(key)]
+        # Rows that differ in lines alone read the same.
+        for name, estimate in found.items() if len(alike) == 1 else ():
+            if name in alike[0] and alike[0][name]["samples"]:
+                check_limits(estimate, alike[0][name], (key, name))
                 checked += 1
+    assert checked > 50
     return "%d intervals" % (checked + check_frames(browser))
 
 
@@ -433,7 +427,7 @@ def check_frames(browser):
             for value in ("alloc", "live"):
                 for unit in UNITS_OF:
                     expected = only["totals"][heap]["%s_%s" % (value, unit)]
-                    if not expected["samples"]:
+                    if not expected or not expected["samples"]:
                         continue
                     found = browser.run(
                         "const [value, unit, heap, node] = arguments;"
