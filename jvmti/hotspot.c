@@ -95,6 +95,27 @@ static_field(const struct field_table *fields, const char *type, const char *nam
 		     : NULL;
 }
 
+/* JDK 11 and the later ones; the elements of all such arrays lie at the same place. */
+static void
+read_code_heaps(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	int64_t memory = field_offset(fields, "CodeHeap", "_memory");
+
+	hotspot->array_length = field_offset(fields, "GrowableArrayBase", "_len");
+	if (hotspot->array_length == UNKNOWN)
+		hotspot->array_length = field_offset(fields, "GenericGrowableArray", "_len");
+	hotspot->array_data = field_offset(fields, "GrowableArray<int>", "_data");
+	hotspot->code_heap_start = inner_offset(
+		memory, field_offset(fields, "VirtualSpace", "_low_boundary"));
+	hotspot->code_heap_end = inner_offset(
+		memory, field_offset(fields, "VirtualSpace", "_high_boundary"));
+	hotspot->code_heap_low = inner_offset(
+		memory, field_offset(fields, "VirtualSpace", "_low"));
+	hotspot->code_heap_high = inner_offset(
+		memory, field_offset(fields, "VirtualSpace", "_high"));
+	hotspot->code_heaps = static_field(fields, "CodeCache", "_heaps");
+}
+
 static void
 read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 {
@@ -132,6 +153,7 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
 	hotspot->call_stub_return = static_field(
 		fields, "StubRoutines", "_call_stub_return_address");
+	read_code_heaps(hotspot, fields);
 }
 
 /* Constants */
@@ -224,6 +246,15 @@ th_hotspot_has_seams(const struct th_hotspot *hotspot)
 	return th_hotspot_has_frames(hotspot) && hotspot->wrapper_last_java_sp > 0 &&
 	       hotspot->wrapper_callee > 0 && hotspot->stack_base > 0 &&
 	       hotspot->entry_frame_wrapper != UNKNOWN && hotspot->call_stub_return;
+}
+
+bool
+th_hotspot_has_code_heaps(const struct th_hotspot *hotspot)
+{
+	return hotspot->array_length >= 0 && hotspot->array_data >= 0 &&
+	       hotspot->code_heap_start >= 0 && hotspot->code_heap_end >= 0 &&
+	       hotspot->code_heap_low >= 0 && hotspot->code_heap_high >= 0 &&
+	       hotspot->code_heaps && *hotspot->code_heaps;
 }
 
 bool

@@ -35,8 +35,17 @@ struct th_hotspot {
 	/* Of a CollectedHeap: its reserved range. */
 	int64_t heap_start;
 	int64_t heap_words;
+	/* Of a GrowableArray of pointers. */
+	int64_t array_length; /* int */
+	int64_t array_data;
+	/* Of a CodeHeap: bounds of what it has reserved, and of what of that is committed. */
+	int64_t code_heap_start;
+	int64_t code_heap_end;
+	int64_t code_heap_low;
+	int64_t code_heap_high;
 	/* Addresses. */
 	const uintptr_t *collected_heap; /* Universe::_collectedHeap */
+	const uintptr_t *code_heaps;     /* a GrowableArray of CodeHeaps: CodeCache::_heaps */
 	const uintptr_t *code_low;       /* bounds of the code cache: 0 until it is there */
 	const uintptr_t *code_high;
 	const uintptr_t *perf_data;        /* start of the performance counters */
@@ -69,6 +78,8 @@ th_hotspot_thread(const struct th_hotspot *hotspot, JNIEnv *env)
 bool th_hotspot_has_frames(const struct th_hotspot *hotspot);
 /* True when older native segments can be found. */
 bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
+/* True when the heaps of the code cache can be looked at. */
+bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
 

@@ -83,6 +83,36 @@ log_java_heap(uint32_t account)
 	log_pool(&event, "Java heap");
 }
 
+/* A word of the VM's. */
+static uintptr_t
+word_at(uintptr_t object, int64_t offset)
+{
+	return *(const uintptr_t *)(object + (uintptr_t)offset);
+}
+
+/* What of the heaps is in use only a walk through their blocks would tell, under the VM's lock. */
+static void
+log_code_cache(uint32_t account)
+{
+	const struct th_hotspot *hotspot = memory.vm.hotspot;
+	struct th_event_pool event = {.account = account, .kind = TH_POOL_MEMORY};
+
+	if (!th_hotspot_has_code_heaps(hotspot))
+		return;
+	uintptr_t array = *hotspot->code_heaps;
+	uintptr_t heaps = word_at(array, hotspot->array_data);
+	int length = *(const int *)(array + (uintptr_t)hotspot->array_length);
+	for (int i = 0; i < length; i++) {
+		uintptr_t heap = word_at(heaps, i * (int64_t)sizeof(heap));
+
+		event.committed += word_at(heap, hotspot->code_heap_high) -
+				   word_at(heap, hotspot->code_heap_low);
+		event.limit += word_at(heap, hotspot->code_heap_end) -
+			       word_at(heap, hotspot->code_heap_start);
+	}
+	log_pool(&event, "Code cache");
+}
+
 /* The VM brings these counters up to date at collections. */
 static void
 log_counters(uint32_t account, const char *used_name, const char *committed_name,
@@ -192,6 +222,7 @@ log_figures(uint32_t account, bool on_agent_thread)
 	if (!on_agent_thread || !th_load_acquire(&memory.is_on))
 		return;
 	log_java_heap(account);
+	log_code_cache(account);
 	log_counters(account, "sun.gc.metaspace.used", "sun.gc.metaspace.capacity",
 		"sun.gc.metaspace.maxCapacity", "Metaspace");
 	log_counters(account, "sun.gc.compressedclassspace.used",

@@ -581,6 +581,7 @@ th_account_init(struct th_account *account, const struct th_profile *profile,
 		account->lines[TH_ACCOUNT_UNEXPLAINED].resident.estimate;
 	divide_malloc(account, &memory);
 	add_pool(account, TH_ACCOUNT_JAVA_HEAP, "Java heap");
+	add_pool(account, TH_ACCOUNT_CODE_CACHE, "Code cache");
 	add_pool(account, TH_ACCOUNT_METASPACE, "Metaspace");
 	add_pool(account, TH_ACCOUNT_CLASS_SPACE, "Compressed class space");
 	add_pool(account, TH_ACCOUNT_MALLOC_DIRECT, "direct");

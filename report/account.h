@@ -55,7 +55,7 @@ struct th_account_line {
 	double size;       /* address space; live bytes for blocks of malloc */
 	double accessible; /* of it */
 	uint32_t mappings;
-	/* By the VM's own figures; `committed` 0: it gives none. */
+	/* By the VM's own figures; `committed` 0: it gives none, `used` 0: not that one. */
 	double used;
 	double committed;
 	double limit;

@@ -62,7 +62,10 @@ print_head(FILE *file, const struct th_rss *rss)
 static void
 print_remark(FILE *file, const struct th_account_line *line)
 {
-	if (line->committed > 0)
+	if (line->committed > 0 && line->used <= 0)
+		fprintf(file, "of %s committed, %s reserved", bytes(line->committed).text,
+			bytes(line->limit).text);
+	else if (line->committed > 0)
 		fprintf(file, "%s used of %s committed", bytes(line->used).text,
 			bytes(line->committed).text);
 	else if (line->kind >= TH_ACCOUNT_MALLOC_VM &&

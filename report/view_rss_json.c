@@ -61,7 +61,8 @@ line_json(const struct th_rss *rss, const struct th_account_line *line)
 		"accessible", line->accessible, "mappings", (json_int_t)line->mappings);
 
 	if (line->committed > 0) {
-		json_object_set_new(json, "used", json_real(line->used));
+		json_object_set_new(
+			json, "used", line->used > 0 ? json_real(line->used) : json_null());
 		json_object_set_new(json, "committed", json_real(line->committed));
 		json_object_set_new(json, "limit", json_real(line->limit));
 	}

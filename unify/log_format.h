@@ -442,7 +442,7 @@ enum th_content_type {
 	F(U32, COUNT, account, "Account")                                                      \
 	F(U64_ARRAY, NONE, stretches, "In turn: address, bytes, resident bytes; by address")
 #define TH_FIELDS_POOL(F)                                                                      \
-	F(U64, BYTES, used, "In use")                                                          \
+	F(U64, BYTES, used, "In use; 0 = not known")                                           \
 	F(U64, BYTES, committed, "Committed; of buffers: their capacity")                      \
 	F(U64, BYTES, limit, "Limit; 0 = none")                                                \
 	F(U64, COUNT, count, "Buffers")                                                        \

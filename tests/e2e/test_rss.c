@@ -453,6 +453,40 @@ another_allocator_underneath(void **state)
 
 /* --- with a VM -------------------------------------------------------------------------------- */
 
+/* So much is committed as is resident, or more, and no more than is reserved. */
+static void
+assert_code_cache(const struct account *account)
+{
+	const json_t *found = line(account, "code_cache");
+	double committed = number(found, "committed");
+
+	assert_true(json_is_null(json_object_get(found, "used")));
+	assert_true(committed >= resident_of(account, "code_cache"));
+	assert_true(committed <= number(found, "limit"));
+	assert_true(number(found, "limit") <= number(found, "size"));
+	/* -XX:ReservedCodeCacheSize, of the run below. */
+	assert_near(number(found, "limit"), 64 * MIB, 4096);
+}
+
+static void
+the_code_cache(const struct th_jdk *jdk)
+{
+	static const char *const segmented[] = {
+		"-XX:+SegmentedCodeCache", "-XX:-SegmentedCodeCache"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct th_recording recording;
+		struct account account;
+
+		run(TH_WORDS(jdk->java, "-XX:ReservedCodeCacheSize=64m", segmented[i], "-cp",
+			    JAR, "Resident", "idle"),
+			NULL, &recording, &account);
+		assert_code_cache(&account);
+		unload(&account);
+		th_recording_deinit(&recording);
+	}
+}
+
 static void
 an_idle_vm(const struct th_jdk *jdk)
 {
@@ -667,6 +701,7 @@ main(void)
 	};
 	static const struct th_jdk_test tests[] = {
 		{"an idle VM", an_idle_vm, 0},
+		{"the code cache", the_code_cache, 0},
 		{"a Java heap", a_java_heap, 0},
 		{"Deflaters without end", deflaters_without_end, 0},
 		{"direct buffers", direct_buffers, 0},
