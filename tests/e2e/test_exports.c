@@ -143,6 +143,20 @@ test_pprof_totals(void **state)
 	expect_pprof_total("inuse_objects", "live_objects");
 }
 
+/* Whether the total of a heap occurs, as pprof writes it: with a decimal in older ones. */
+static bool
+has_total(const char *output, const char *heap)
+{
+	double bytes = round(th_recording_total(&recording, heap, "alloc_bytes").estimate);
+	char *plain = th_format(" %.0fB", bytes);
+	char *decimal = th_format(" %.1fB", bytes);
+	bool has = strstr(output, plain) || strstr(output, decimal);
+
+	free(plain);
+	free(decimal);
+	return has;
+}
+
 /* What pprof sums up under a tag is what the report sums up in that heap, class, thread. */
 static void
 test_pprof_tags(void **state)
@@ -150,18 +164,12 @@ test_pprof_tags(void **state)
 	(void)state;
 	require_go();
 	char *output = pprof("-tags", "alloc_space");
-	char *native = th_format("%.0fB",
-		round(th_recording_total(&recording, "native", "alloc_bytes").estimate));
-	char *java = th_format(
-		"%.0fB", round(th_recording_total(&recording, "java", "alloc_bytes").estimate));
 
-	assert_non_null(strstr(output, native));
-	assert_non_null(strstr(output, java));
+	assert_true(has_total(output, "native"));
+	assert_true(has_total(output, "java"));
 	assert_non_null(strstr(output, " class: Total"));
 	assert_non_null(strstr(output, " thread: Total"));
 	assert_non_null(strstr(output, ": byte[]\n"));
-	free(native);
-	free(java);
 	free(output);
 }
 
