@@ -38,11 +38,11 @@
 /* Thousandths of a sample in a second that a surge may keep whatever happened: P is never 0. */
 #define SURGE_BUDGET_LEAST 1000
 /*
- * The slow loop looks this often, in windows, and lets the interval follow by at most a factor:
- * what it changes at once, the forecast takes a second to learn.
+ * The slow loop looks this often, in windows, and lets the interval follow by at most a factor: a
+ * load that it takes for lasting may be over.
  */
 #define SLOW_WINDOWS 100
-#define SLOW_UP 1.25
+#define SLOW_UP 4
 #define SLOW_DOWN 8
 /* Populations between these thousandths of the target leave the interval as it is. */
 #define SLOW_LOW 800
@@ -297,6 +297,24 @@ plan(struct th_rate *rate)
 }
 
 /*
+ * What is remembered of populations, as they would have been at another interval: `factor` times
+ * what they were.  Blocks far above the interval are due at any; where there are many the forecast
+ * is then too low until the next window, a surge, corrects it.
+ */
+static void
+rescale(struct th_rate *rate, double factor)
+{
+	for (unsigned i = 0; i < TH_RATE_SECOND; i++)
+		rate->ring[i].population = (uint32_t)(rate->ring[i].population * factor);
+	for (unsigned i = 0; i < TH_RATE_HOLD; i++) {
+		rate->seconds[i] = (uint64_t)((double)rate->seconds[i] * factor);
+		rate->peaks[i] = (uint64_t)((double)rate->peaks[i] * factor);
+	}
+	rate->surge.first = (uint64_t)((double)rate->surge.first * factor);
+	rate->surge.population = (uint64_t)((double)rate->surge.population * factor);
+}
+
+/*
  * Lets the interval follow the load: population and interval are inversely proportional.  In a
  * band around the target it stays, since every change costs the VM a call and each of its
  * threads a sample of the old interval.
@@ -318,6 +336,9 @@ adapt_interval(struct th_rate *rate, uint64_t population)
 		factor = 1.0 / SLOW_DOWN;
 	interval = (uint64_t)((double)interval * factor);
 	interval = max(min(interval, INTERVAL_MAX), least_interval(rate));
+	/* A lower one shows by itself, as a surge. */
+	if (interval > rate->interval)
+		rescale(rate, (double)rate->interval / (double)interval);
 	th_store_relaxed(&rate->interval, interval);
 }
 
@@ -339,9 +360,9 @@ end_window(struct th_rate *rate, struct th_rate_window window)
 	follow_surge(rate, &window);
 	rate->ring[rate->at] = window;
 	rate->at = (rate->at + 1) % TH_RATE_SECOND;
+	roll_slow_loop(rate, &window);
 	look_back(rate);
 	plan(rate);
-	roll_slow_loop(rate, &window);
 }
 
 void

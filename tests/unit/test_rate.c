@@ -410,6 +410,23 @@ interval_follows_the_load(void **state)
 	deinit(&run);
 }
 
+/* A load far above the target is not far above it for long: what is due costs time as well. */
+static void
+interval_follows_soon(void **state)
+{
+	struct run run;
+
+	(void)state;
+	init(&run, 17);
+	simulate(&run, constant_far_above, 0, 4);
+	uint64_t due = run.due;
+	simulate(&run, constant_far_above, 4, 5);
+	assert_true((double)(run.due - due) < 1.5 * TARGET);
+	/* And what was due before does not thin what is due now. */
+	assert_true(kept_rate(&run, 1, 5) >= 0.85 * TARGET);
+	deinit(&run);
+}
+
 static void
 no_cap_keeps_everything(void **state)
 {
@@ -576,6 +593,7 @@ main(void)
 		cmocka_unit_test(slow_ramp),
 		cmocka_unit_test(settles_within_a_second),
 		cmocka_unit_test(interval_follows_the_load),
+		cmocka_unit_test(interval_follows_soon),
 		cmocka_unit_test(no_cap_keeps_everything),
 		cmocka_unit_test(long_sleep),
 		cmocka_unit_test(estimates_are_unbiased),
