@@ -9,7 +9,8 @@
 static void
 add_stretch(struct th_trim *trim, const uint64_t *words)
 {
-	const struct th_heap_stretch *last = &trim->stretches[trim->stretches_count - 1];
+	const struct th_heap_stretch *last =
+		trim->stretches_count ? &trim->stretches[trim->stretches_count - 1] : NULL;
 	struct th_heap_stretch stretch = {
 		.start = words[0],
 		.bytes = words[1],
@@ -19,7 +20,7 @@ add_stretch(struct th_trim *trim, const uint64_t *words)
 
 	/* Out of turn, or beyond the end of addresses: damage. */
 	if (!stretch.bytes || stretch.start + stretch.bytes < stretch.start ||
-		(trim->stretches_count && stretch.start < last->start + last->bytes))
+		(last && stretch.start < last->start + last->bytes))
 		return;
 	th_array_append(trim, stretches, stretch);
 	trim->resident += stretch.resident;
