@@ -90,7 +90,8 @@ prepare(void **state)
 	free(copy);
 	char *path = th_format("%s/log.thl", there);
 	char *bytes = read_file(path, &length);
-	assert_true(change_build_ids(bytes, length, 'f', 'e') > 5);
+	/* Libraries of some Java runtimes have none: those of the C library and of the test do. */
+	assert_true(change_build_ids(bytes, length, 'f', 'e') > 0);
 	write_file(path, bytes, length);
 	free(bytes);
 	free(path);
