@@ -22,6 +22,11 @@
 #define OWN_MAPPING_LEAST (128u << 10)
 /* struct pthread lies behind the thread's static TLS: 2,304 bytes in glibc 2.36. */
 #define PTHREAD_BYTES 2304u
+/*
+ * Larger mappings (heaps reserved as writable, shadow memory of sanitizers) are no arenas: those
+ * would have to be 16,384, all full and none with a gap behind it.
+ */
+#define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
 
 #define PAGE_MASK ((uintptr_t)4095)
 
@@ -80,6 +85,17 @@ claim_arenas_in(struct th_account_tables *tables, const struct th_address_space_
 			claim_exact(tables, at, end, TH_MEMORY_MALLOC, "arenas");
 }
 
+/* Whether it may hold arenas; each multiple of their size in it takes a system call to look at. */
+static bool
+may_hold_arenas(
+	const struct th_address_space *space, const struct th_address_space_entry *entry)
+{
+	return entry->is_writable && !entry->has_file && !entry->is_shared &&
+	       entry->resident + entry->swapped > 0 &&
+	       entry->end - entry->start <= ARENAS_SPAN_MAX &&
+	       !*th_address_space_path(space, entry);
+}
+
 static void
 claim_arenas(struct th_account_tables *tables)
 {
@@ -88,8 +104,7 @@ claim_arenas(struct th_account_tables *tables)
 	for (uint32_t i = 0; i < space->count; i++) {
 		const struct th_address_space_entry *entry = &space->entries[i];
 
-		if (entry->is_writable && !entry->has_file && !entry->is_shared &&
-			!*th_address_space_path(space, entry))
+		if (may_hold_arenas(space, entry))
 			claim_arenas_in(tables, entry);
 	}
 }
