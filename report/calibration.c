@@ -532,8 +532,6 @@ within_total(const struct th_calibration *calibration, struct th_estimate part)
 struct th_estimate
 th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part)
 {
-	if (part->samples == calibration->window_samples && calibration->bytes.samples)
-		return calibration->bytes;
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
 	struct th_estimate bytes = th_estimate_bytes(part, whole);
@@ -546,8 +544,6 @@ struct th_estimate
 th_calibration_objects(
 	const struct th_calibration *calibration, const struct th_estimator *part)
 {
-	if (part->samples == calibration->window_samples && calibration->bytes.samples)
-		return calibration->objects;
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
 	struct th_estimate objects = th_estimate_objects(part, whole);

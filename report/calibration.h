@@ -98,8 +98,8 @@ th_calibration_add(const struct th_calibration *calibration,
 struct th_estimator th_calibration_empty(const struct th_calibration *calibration);
 
 /*
- * What a part of the calibrated samples stands for; the whole itself gives the totals above.
- * [offline]
+ * What a part of the calibrated samples stands for.  A part that has every sample need not be all
+ * there is: what was never sampled may be somewhere else.  The whole is above. [offline]
  */
 struct th_estimate
 th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part);

@@ -144,10 +144,8 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 {
 	struct th_calibration result = *calibration;
 
-	if (th_lifetimes_keep(lifetimes, heap, moment) < 1) {
+	if (th_lifetimes_keep(lifetimes, heap, moment) < 1)
 		result.is_calibrated = false;
-		result.window_samples = UINT64_MAX;
-	}
 	return result;
 }
 

@@ -56,7 +56,6 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 			th_lifetimes_add(lifetimes, &calibration, sample, keep, &sum);
 	}
 	calibration.is_calibrated = calibration.is_calibrated && keep >= 1;
-	calibration.window_samples = UINT64_MAX;
 	return th_calibration_bytes(&calibration, &sum);
 }
 

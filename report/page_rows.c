@@ -281,11 +281,13 @@ figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
 	if (sum->samples) {
 		bytes = th_calibration_bytes(&calibration, sum);
 		objects = th_calibration_objects(&calibration, sum);
+		if (figure == (enum figure)TH_MEASURE_ALLOC)
+			bytes = th_profile_total(rows->profile, heap);
 		if (figure == (enum figure)TH_MEASURE_LIVE)
 			bytes = th_profile_live(rows->profile, heap);
 	}
-	return json_pack("{s:b, s:o, s:o}", "share", calibration.window_samples != UINT64_MAX,
-		"bytes", estimate_json(&bytes), "objects", estimate_json(&objects));
+	return json_pack("{s:b, s:o, s:o}", "share", calibration.is_calibrated, "bytes",
+		estimate_json(&bytes), "objects", estimate_json(&objects));
 }
 
 /* What rows are shares of, beside the rows themselves. */
@@ -309,13 +311,11 @@ heap_json(const struct rows *rows, enum th_heap heap)
 	for (int figure = 0; figure < FIGURES; figure++)
 		json_object_set_new(figures, figure_names[figure],
 			figure_json(rows, heap, (enum figure)figure));
-	return json_pack("{s:b, s:b, s:I, s:o, s:o, s:f, s:f, s:o, s:o}", "calibrated",
-		calibration->is_calibrated, "exact", calibration->bytes.exact, "samples",
-		(json_int_t)calibration->window_samples, "bytes",
-		estimate_json(&calibration->bytes), "objects",
-		estimate_json(&calibration->objects), "total_error", calibration->total_error,
-		"share_error", calibration->share_error, "outside", outside_json(rows, heap),
-		"figures", figures);
+	return json_pack("{s:b, s:o, s:o, s:f, s:f, s:o, s:o}", "exact",
+		calibration->bytes.exact, "bytes", estimate_json(&calibration->bytes),
+		"objects", estimate_json(&calibration->objects), "total_error",
+		calibration->total_error, "share_error", calibration->share_error, "outside",
+		outside_json(rows, heap), "figures", figures);
 }
 
 static void

@@ -500,17 +500,12 @@ th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 static struct th_calibration
 calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
 {
-	struct th_calibration calibration;
 	bool is_at = measure == TH_MEASURE_LIVE || measure == TH_MEASURE_TOUCHED;
 
 	if (measure == TH_MEASURE_ALLOC)
 		return profile->heaps[heap];
-	calibration = th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
+	return th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
 		is_at ? &profile->at : &profile->end);
-	/* Part of each block: even all blocks together are not the whole. */
-	if (measure == TH_MEASURE_TOUCHED)
-		calibration.window_samples = UINT64_MAX;
-	return calibration;
 }
 
 struct th_estimate
@@ -536,8 +531,7 @@ th_profile_total(const struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_calibration *calibration = &profile->heaps[heap];
 
-	if (!calibration->window_samples && calibration->bytes.exact &&
-		!th_options_filter_stacks(profile->options))
+	if (!th_options_filter_stacks(profile->options))
 		return calibration->bytes;
 	return th_profile_bytes(
 		profile, heap, TH_MEASURE_ALLOC, &profile->selected[heap][TH_MEASURE_ALLOC]);
@@ -563,6 +557,19 @@ th_profile_value(
 	if (th_value_counts_objects(profile->options->value))
 		return th_profile_objects(profile, heap, measure, sum);
 	return th_profile_bytes(profile, heap, measure, sum);
+}
+
+struct th_estimate
+th_profile_whole(const struct th_profile *profile, enum th_heap heap)
+{
+	switch (profile->options->value) {
+	case TH_VALUE_ALLOC_BYTES:
+		return th_profile_total(profile, heap);
+	case TH_VALUE_LIVE_BYTES:
+		return th_profile_live(profile, heap);
+	default:
+		return th_profile_value(profile, heap, th_profile_selected(profile, heap));
+	}
 }
 
 double

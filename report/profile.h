@@ -78,15 +78,18 @@ bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
 /* Whether it is known what of the live blocks of this heap is in memory. [offline] */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 
-/* Bytes and objects of some rows of a heap; all of them give the heap's total. [offline] */
+/*
+ * Bytes and objects of some rows of a heap.  Rows that have every sample need not be all there is:
+ * for that see th_profile_whole(). [offline]
+ */
 struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
 struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
 
 /*
- * Bytes that were allocated in all that is selected.  Where nothing was sampled and nothing is
- * filtered, that is what was counted, and not what may have escaped. [offline]
+ * Bytes that were allocated in all that is selected; where nothing is filtered, what was counted.
+ * [offline]
  */
 struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);
 
@@ -99,6 +102,9 @@ struct th_estimate th_profile_live(const struct th_profile *profile, enum th_hea
 /* The one of them that the view is about. [offline] */
 struct th_estimate th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
+
+/* The same of all that is selected, counted where that is known. [offline] */
+struct th_estimate th_profile_whole(const struct th_profile *profile, enum th_heap heap);
 
 /* As th_profile_value without the interval: cheap enough to sort by. [offline] */
 double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);

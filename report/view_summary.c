@@ -355,9 +355,7 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 
 	if (!th_profile_has_heap(profile, heap))
 		return;
-	const struct th_estimator *sums = profile->selected[heap];
-	struct th_estimate bytes = th_profile_bytes(
-		profile, heap, TH_MEASURE_ALLOC, &sums[TH_MEASURE_ALLOC]);
+	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate live = th_profile_live(profile, heap);
 	fprintf(file, "%s: %s allocated (%s), %s samples; %s live at the end (%s)\n",
 		th_heap_title(heap), th_format_number(bytes.estimate, TH_UNIT_BYTES).text,

@@ -238,8 +238,9 @@ interval_columns(const struct tree *tree)
 }
 
 static void
-print_figures(const struct tree *tree, enum th_heap heap, const struct th_estimator *sum)
+print_figures(const struct tree *tree, enum th_heap heap, const struct node *node)
 {
+	const struct th_estimator *sum = &node->sums[heap];
 	bool by_objects = th_value_counts_objects(tree->profile->options->value);
 	enum th_unit unit = by_objects ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
 
@@ -249,7 +250,8 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct th_estima
 		fprintf(tree->file, "%*s", figure_columns(tree), "");
 		return;
 	}
-	struct th_estimate value = th_profile_value(tree->profile, heap, sum);
+	struct th_estimate value = node->level ? th_profile_value(tree->profile, heap, sum)
+					       : th_profile_whole(tree->profile, heap);
 	double point = th_profile_point(tree->profile, sum);
 	bool is_large = 100 * point >= LARGE_SHARE * tree->whole[heap];
 	fputs(th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
@@ -289,7 +291,7 @@ print_node(const struct tree *tree, const struct node *node)
 	int indent = 2 * node->depth < deepest ? 2 * node->depth : deepest;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_figures(tree, (enum th_heap)heap, &node->sums[heap]);
+		print_figures(tree, (enum th_heap)heap, node);
 	if (node->level)
 		print_name(tree, node, indent);
 	else

@@ -93,6 +93,9 @@ struct th_estimate th_watch_allocated(
 struct th_estimate
 th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum);
 
+/* Bytes allocated in all that is selected; where nothing is filtered, what was counted. [offline] */
+struct th_estimate th_watch_total(const struct th_watch *watch, enum th_heap heap);
+
 /* The two figures without their intervals: cheap enough to sort by. [offline] */
 double th_watch_live_point(const struct th_watch_site *site);
 double th_watch_allocated_point(const struct th_watch_site *site);

@@ -20,14 +20,22 @@ th_watch_allocated(
 }
 
 struct th_estimate
+th_watch_total(const struct th_watch *watch, enum th_heap heap)
+{
+	const struct th_calibration *calibration = &watch->calibrations[heap];
+	const struct th_estimator *all = &watch->heaps[heap].allocated;
+
+	return all->samples == calibration->window_samples
+		       ? calibration->bytes
+		       : th_watch_allocated(watch, heap, all);
+}
+
+struct th_estimate
 th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum)
 {
 	struct th_calibration calibration = th_lifetimes_calibration(
 		&watch->lifetimes, &watch->calibrations[heap], heap, &watch->moment);
 
-	/* A mapping of which a part is left is a sample still: as many are not as much. */
-	if (heap == TH_HEAP_MAPPED && watch->work->mapped_ends_seen)
-		calibration.window_samples = UINT64_MAX;
 	return th_calibration_bytes(&calibration, sum);
 }
 

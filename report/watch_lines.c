@@ -255,7 +255,7 @@ th_watch_line_total(const struct th_watch *watch, enum th_heap heap, int columns
 	if (!watch->calibrations[heap].is_recorded)
 		return th_format_new("%-11s not recorded", name);
 	struct th_estimate live = th_watch_live(watch, heap, &all->live);
-	struct th_estimate allocated = th_watch_allocated(watch, heap, &all->allocated);
+	struct th_estimate allocated = th_watch_total(watch, heap);
 	th_watch_live_curve(watch, all, curve);
 	int curve_at = TOTAL_COLUMNS + (columns >= WIDE ? RATE_COLUMNS : 0);
 	char *text = curve_text(curve, columns - curve_at, ascii);

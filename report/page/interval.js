@@ -317,19 +317,13 @@ function widenEstimate(estimate, relative) {
 		high: estimate.estimate + Math.hypot(estimate.high - estimate.estimate, error)};
 }
 
-/* Whether a sum is all that was sampled of a heap, so that what was counted is the answer. */
-const isCounted = (heap, figure, samples) => data.heaps[heap].figures[figure].share
-	&& samples === data.heaps[heap].samples;
-
 /* Bytes or objects of a sum of a heap's rows, as `figure` has them; nothing where there is none. */
 function estimateSum(sum, heap, figure, unit) {
 	const known = data.heaps[heap];
 	if (!sum.samples)
 		return {estimate: 0, low: 0, high: 0};
-	if (isCounted(heap, figure, sum.samples))
-		return known[unit];
 	const all = wholeOf(heap);
-	const whole = known.calibrated && known.figures[figure].share ? all : null;
+	const whole = known.figures[figure].share ? all : null;
 	let estimate = unit === "bytes" ? estimateBytes(sum, whole) : estimateObjects(sum, whole);
 	const share = Math.min((sum.bytes.seen + sum.bytes.unseen)
 		/ (all.bytes.seen + all.bytes.unseen) || 0, 1);
@@ -343,12 +337,10 @@ function estimateSum(sum, heap, figure, unit) {
 }
 
 /* The estimate alone, of one of the sums that rows refer to. */
-function pointOf(number, heap, figure, unit) {
+function pointOf(number, heap, unit) {
 	const at = number - 1, {sums} = data;
 	if (!number)
 		return 0;
-	if (isCounted(heap, figure, sums.samples[at]))
-		return data.heaps[heap][unit].estimate;
 	const value = sums[unit].seen[at] + sums[unit].unseen[at];
 	return unit === "bytes" && data.heaps[heap].exact
 		? Math.min(value, data.heaps[heap].bytes.estimate) : value;

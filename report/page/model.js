@@ -208,7 +208,7 @@ function wholeValues(value, unit, moment) {
 	const number = data.rows[figure];
 	return {
 		figure, number,
-		value: Float64Array.from(number, (sum, row) => pointOf(sum, data.rows.heap[row], figure, unit)),
+		value: Float64Array.from(number, (sum, row) => pointOf(sum, data.rows.heap[row], unit)),
 	};
 }
 

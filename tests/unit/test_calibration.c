@@ -398,6 +398,32 @@ test_partly_counted(void **state)
 	th_recording_destroy(recording);
 }
 
+/* All that was sampled is not all there is: 3.69 intervals go unseen once in 40 times. */
+static void
+test_part_with_every_sample(void **state)
+{
+	const double total = 400 * 1000;
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, INTERVAL);
+	add_samples(&log, 1, 1, 0, 400, 100, 1000);
+	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 1, 400 * 1000);
+	log_end(&log, 501);
+	struct th_recording *recording = load(&log);
+	struct th_calibration calibration = calibrate(recording, TH_HEAP_NATIVE, TH_WINDOW_ALL);
+	struct th_estimate part = th_calibration_bytes(&calibration, &calibration.whole);
+
+	assert_true(calibration.bytes.exact);
+	assert_near(calibration.bytes.estimate, total);
+	assert_false(part.exact);
+	assert_near(part.estimate, total);
+	assert_near(part.high, total);
+	assert_true(fabs(total - part.low - 3.689 * INTERVAL) < 0.05 * INTERVAL);
+	th_calibration_deinit(&calibration);
+	th_recording_destroy(recording);
+}
+
 /*
  * Two threads, one sample a millisecond each, windows in the middle: the total is what the
  * counts say at the borders, up to the weight of one sample per thread and border.
@@ -558,6 +584,7 @@ main(void)
 		cmocka_unit_test(test_count_without_end),
 		cmocka_unit_test(test_unknown_java_bytes),
 		cmocka_unit_test(test_partly_counted),
+		cmocka_unit_test(test_part_with_every_sample),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_small_window_is_a_share),
 		cmocka_unit_test(test_no_java),
