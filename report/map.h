@@ -19,9 +19,13 @@ struct th_map_slot {
 };
 
 struct th_map {
-	struct th_map_slot *slots;
-	size_t slot_count; /* a power of two, or 0 */
-	uint32_t count;    /* words numbered so far */
+	/* Numbers of small words by word, plus one: ids of a log mostly count up from 0 or 1. */
+	uint32_t *direct;
+	size_t direct_count;
+	struct th_map_slot *slots; /* of all others */
+	size_t slot_count;         /* a power of two, or 0 */
+	uint32_t slots_used;
+	uint32_t count; /* words numbered so far */
 };
 
 /* The number of `word`, TH_MAP_NONE if it has none. [offline] */

@@ -127,7 +127,7 @@ th_live_insert(uintptr_t address, uint64_t sample)
 		return false;
 	struct slot *slot = &shard->slots[find_slot(shard, address)];
 	if (slot->address || shard->count < SHARD_FULL) {
-		shard->count += !slot->address;
+		th_store_relaxed(&shard->count, shard->count + !slot->address);
 		*slot = (struct slot){address, sample};
 		set_bit(filter_bit(address));
 		entered = true;
@@ -154,7 +154,7 @@ delete_slot(struct shard *shard, uint32_t hole)
 		}
 	}
 	shard->slots[hole].address = 0;
-	shard->count--;
+	th_store_relaxed(&shard->count, shard->count - 1);
 }
 
 uint64_t

@@ -35,6 +35,8 @@
 	"\tawk '$1 == \"java_samples\" { count = $2 } END { print count + 0 }'; }\n"           \
 	"more() { goal=$(($(count) + 100));\n"                                                 \
 	"\twhile [ $(count) -lt $goal ]; do sleep 0.02; done; }\n"                             \
+	"still() { was=-1; now=$(count);\n"                                                    \
+	"\twhile [ $now != $was ]; do was=$now; sleep 0.1; now=$(count); done; }\n"            \
 	"rm -f commands; mkfifo commands\n"                                                    \
 	"LD_PRELOAD=" TH_LIBRARY " \"$@\" <commands &\n"                                       \
 	"pid=$!\n"                                                                             \
@@ -209,7 +211,7 @@ threads_by_name(const struct th_jdk *jdk)
 		       "sleep 0.3\n"
 		       "ask mark end\nsay name a thread with a long name, 7\nask mark renamed\n"
 		       "more\nask status\nexpect 'threads matching'\n"
-		       "ask mark last\nsay name another\nask mark gone\nsleep 0.3\n"
+		       "ask mark last\nsay name another\nstill\nask mark gone\nsleep 0.3\n"
 		       "ask mark all\nask threads ''\nmore\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);

@@ -233,6 +233,15 @@ count_frames(const json_t *stack, const char *name)
 	return found;
 }
 
+static void
+print_stack(const json_t *stack)
+{
+	char *text = json_dumps(stack, JSON_COMPACT);
+
+	print_message("%s\n", text);
+	free(text);
+}
+
 /* The scenario `deep` in full: `recursive` is the function of that heap. */
 static void
 check_deep(const struct th_recording *recording, const char *heap, const char *recursive,
@@ -247,6 +256,8 @@ check_deep(const struct th_recording *recording, const char *heap, const char *r
 		if (strcmp(th_text_of(stack, "heap"), heap) != 0 ||
 			!th_stack_has_path(stack, TH_WORDS(recursive)))
 			continue;
+		if (count_frames(stack, recursive) != count)
+			print_stack(stack);
 		assert_true(th_stack_has_path(stack, path));
 		assert_int_equal(count_frames(stack, recursive), count);
 		samples += th_figure_read(stack, "alloc_bytes").samples;
