@@ -43,11 +43,7 @@ static struct {
 static void
 log_own_time(void)
 {
-	struct timespec used;
-
-	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
-		th_log_set_counter(TH_COUNTER_SELF_AGENT_NS,
-			(uint64_t)used.tv_sec * TH_NS_PER_S + (uint64_t)used.tv_nsec);
+	th_log_set_counter(TH_COUNTER_SELF_AGENT_NS, th_clock_read(CLOCK_THREAD_CPUTIME_ID));
 }
 
 /* Sleeps for a turn or until it is called; false: to stop. */

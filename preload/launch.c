@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "preload/launch_allocator.h"
@@ -24,6 +23,7 @@
 #include "preload/launch_options.h"
 #include "preload/launch_target.h"
 #include "preload/process.h"
+#include "unify/clock.h"
 
 #if defined(__x86_64__)
 #	define MULTIARCH "x86_64-linux-gnu"
@@ -367,15 +367,6 @@ finish(const struct launch *launch, int wait_status)
 	return exit_status(wait_status);
 }
 
-static uint64_t
-realtime_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int
 run(struct launch *launch)
 {
@@ -388,7 +379,7 @@ run(struct launch *launch)
 		return th_launch_say(
 			TH_EXIT_USAGE, "cannot start a process: %s", strerror(errno));
 	fflush(NULL);
-	launch->start_realtime = realtime_now();
+	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/account_buffers.h"
 
+#include "unify/clock.h"
+
 /* A count this old says little of an account. */
-#define COUNT_HOLDS_NS (10 * UINT64_C(1000000000))
+#define COUNT_HOLDS_NS (10 * (uint64_t)TH_NS_PER_S)
 
 /* The account that was taken right behind a count is of the same moment. */
 static bool

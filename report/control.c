@@ -25,6 +25,7 @@
 #include "report/format.h"
 #include "report/running.h"
 #include "report/text.h"
+#include "unify/clock.h"
 #include "unify/expression.h"
 
 /* The answer is waited for this long, in steps. */
@@ -229,15 +230,6 @@ ask(struct target *target, const struct request *request)
 
 /* Showing */
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool
 is_over(const struct th_log_header *header)
 {
@@ -248,7 +240,7 @@ is_over(const struct th_log_header *header)
 static double
 seconds_recorded(const struct th_log_header *header)
 {
-	uint64_t end = is_over(header) ? header->control.looked : now_ns();
+	uint64_t end = is_over(header) ? header->control.looked : th_clock_now();
 
 	return end > header->start_monotonic ? (double)(end - header->start_monotonic) / 1e9
 					     : 0;
@@ -336,7 +328,7 @@ print_status(const struct target *target)
 		return;
 	}
 	/* What is older says nothing of the present. */
-	bool is_fresh = control->looked + 1000000000u > now_ns();
+	bool is_fresh = control->looked + TH_NS_PER_S > th_clock_now();
 	printf("; in the last second %s due, %s kept\n",
 		th_format_count(is_fresh ? control->due : 0).text,
 		th_format_count(is_fresh ? control->kept : 0).text);

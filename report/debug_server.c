@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/progress.h"
+#include "unify/clock.h"
 
 #define DEFAULT_SECONDS 30
 
@@ -38,15 +38,6 @@ static struct {
 
 /* Set by Ctrl-C while a file is waited for. */
 static volatile sig_atomic_t is_interrupted;
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t
 patience_ns(void)
@@ -79,7 +70,7 @@ wait_on(struct client *client, long done, long all)
 			"(Ctrl-C: go on without)\n",
 			server.module_path);
 	server.is_told = true;
-	return is_interrupted || now_ns() > server.deadline;
+	return is_interrupted || th_clock_now() > server.deadline;
 }
 
 static bool
@@ -149,14 +140,14 @@ ask(const char *build_id, char **path_ret)
 	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
 	struct sigaction before;
 
-	server.deadline = now_ns() + patience_ns();
+	server.deadline = th_clock_now() + patience_ns();
 	server.is_told = false;
 	sigaction(SIGINT, &action, &before);
 	/* 0 bytes: the build id is text. */
 	int descriptor = server.find(
 		server.client, (const unsigned char *)build_id, 0, path_ret);
 	sigaction(SIGINT, &before, NULL);
-	if (descriptor < 0 && (is_interrupted || now_ns() > server.deadline)) {
+	if (descriptor < 0 && (is_interrupted || th_clock_now() > server.deadline)) {
 		fprintf(stderr, "twinheap: %s; names may be missing\n",
 			is_interrupted ? "interrupted, no other file is asked for"
 				       : "no answer in time, no other file is asked for");

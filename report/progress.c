@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/terminal.h"
+#include "unify/clock.h"
 
 /* Nobody wants to see a bar that is gone before it is read. */
-#define FIRST_NS 1000000000u
-#define STEP_NS 100000000u
+#define FIRST_NS TH_NS_PER_S
+#define STEP_NS (TH_NS_PER_S / 10)
 #define BAR_COLUMNS 30
 /* Of a line with a bar and without one: it must not reach the last column, or it would wrap. */
 #define LINE_COLUMNS (24 + 2 + BAR_COLUMNS + 2 + 5)
@@ -24,15 +24,6 @@ static struct {
 	bool is_shown;
 	uint64_t next; /* CLOCK_MONOTONIC ns: not before */
 } line;
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void
 find_terminal(uint64_t now)
@@ -51,7 +42,7 @@ void
 th_progress(const char *what, uint64_t done, uint64_t all)
 {
 	static const char bar[] = "##############################";
-	uint64_t now = now_ns();
+	uint64_t now = th_clock_now();
 
 	if (!line.is_known)
 		find_terminal(now);

@@ -11,20 +11,12 @@
 #include "report/mapped_parts.h"
 #include "report/running.h"
 #include "report/watch_work.h"
+#include "unify/clock.h"
 
 /* Summing everything up takes one part in so many of the time, at most. */
 #define RENEW_SHARE 50
 
 /* Time */
-
-static uint64_t
-clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Clears the columns of histories that come around again. */
 static void
@@ -338,7 +330,7 @@ th_watch_update(struct th_watch *watch)
 
 	if (state != TH_WATCH_RUNNING && work->renew_at != 0)
 		return;
-	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	bool is_new = read_on(watch) || is_waiting(watch);
 	find_now(watch);
 	advance(watch, th_watch_second_of(watch, watch->now));
@@ -346,12 +338,11 @@ th_watch_update(struct th_watch *watch)
 	if (has_moved)
 		forget_places(watch);
 	bool is_last = watch->state != state;
-	bool is_due = !work->renew_at ||
-		      (is_new && clock_ns(CLOCK_MONOTONIC) >= work->renew_at);
+	bool is_due = !work->renew_at || (is_new && th_clock_now() >= work->renew_at);
 	if (has_moved || is_due || is_last || is_stale(watch)) {
 		renew(watch);
-		uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
-		work->renew_at = clock_ns(CLOCK_MONOTONIC) + RENEW_SHARE * cost;
+		uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
+		work->renew_at = th_clock_now() + RENEW_SHARE * cost;
 	} else {
 		add_new(watch);
 	}
@@ -366,13 +357,7 @@ th_watch_renew(struct th_watch *watch)
 
 /* Life */
 
-static uint64_t
-monotonic_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-static const struct th_watch_world real_world = {th_running_is_alive, monotonic_ns};
+static const struct th_watch_world real_world = {th_running_is_alive, th_clock_now};
 
 struct th_error *
 th_watch_open(const char *path, const struct th_watch_world *world, struct th_watch *watch)

@@ -11,6 +11,7 @@
 #include "report/allocate.h"
 #include "report/format.h"
 #include "report/heap_names.h"
+#include "unify/clock.h"
 #include "unify/heaps.h"
 
 /* Widths of a screen from which more columns are shown. */
@@ -126,7 +127,9 @@ interval_text(const struct th_recording *recording)
 static double
 samples_per_second(const struct th_watch *watch)
 {
-	uint64_t from = watch->now > 10000000000u ? watch->now - 10000000000u : 0;
+	uint64_t from = watch->now > 10 * (uint64_t)TH_NS_PER_S
+				? watch->now - 10 * (uint64_t)TH_NS_PER_S
+				: 0;
 	double seconds = (double)(watch->now - watch->recording->start) / 1e9;
 	double count = 0;
 

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "report/debug_server.h"
@@ -15,8 +14,9 @@
 #include "report/watch.h"
 #include "report/watch_screen.h"
 #include "report/watch_view.h"
+#include "unify/clock.h"
 
-#define REFRESH_NS 1000000000u
+#define REFRESH_NS TH_NS_PER_S
 
 /* Set by signals that ask the program to end. */
 static volatile sig_atomic_t must_end;
@@ -54,32 +54,23 @@ catch_signals(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void
 look(struct th_watch_view *view)
 {
-	uint64_t next = now_ns() + REFRESH_NS;
+	uint64_t next = th_clock_now() + REFRESH_NS;
 
 	while (!view->is_done && !must_end && !th_watch_screen_is_gone()) {
 		th_watch_screen_draw(view);
-		uint64_t now = now_ns();
+		uint64_t now = th_clock_now();
 		int key = now < next ? th_watch_screen_key((int)((next - now) / 1000000) + 1)
 				     : th_watch_screen_key(0);
 
 		if (key >= 0)
 			th_watch_view_key(view, key);
-		if (now_ns() < next)
+		if (th_clock_now() < next)
 			continue;
 		th_watch_view_update(view);
-		next = now_ns() + REFRESH_NS;
+		next = th_clock_now() + REFRESH_NS;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "report/allocate.h"
 #include "report/mapped_parts.h"
 #include "report/watch_work.h"
+#include "unify/clock.h"
 
 /* Time */
 
@@ -16,7 +17,7 @@ th_watch_second_of(const struct th_watch *watch, uint64_t time)
 {
 	uint64_t start = watch->recording->start;
 
-	return time > start ? (int64_t)((time - start) / 1000000000u) : 0;
+	return time > start ? (int64_t)((time - start) / TH_NS_PER_S) : 0;
 }
 
 /* The slot of a time; NULL when it is longer ago than histories go back. */

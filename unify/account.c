@@ -12,7 +12,6 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "unify/account_divide.h"
@@ -105,15 +104,6 @@ th_account_set_allocator(const char *name)
 
 /* An account; under the lock */
 
-static uint64_t
-own_time(void)
-{
-	struct timespec used = {0, 0};
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * TH_NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 static uint32_t
 flags_of(const struct th_account_tables *tables, bool has_pages)
 {
@@ -154,7 +144,7 @@ fill(struct th_account_tables *tables, struct th_event_account *event)
 static void
 take(struct th_account_tables *tables, enum th_account_reason reason)
 {
-	uint64_t begin = own_time();
+	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	struct th_event_account *event = &tables->event;
 
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
@@ -163,7 +153,7 @@ take(struct th_account_tables *tables, enum th_account_reason reason)
 		return;
 	}
 	fill(tables, event);
-	event->cost = own_time() - begin;
+	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 	th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_ACCOUNT_END)
 		account.last_end = event->time;

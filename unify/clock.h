@@ -7,14 +7,22 @@
 
 #define TH_NS_PER_S 1000000000u
 
-/* CLOCK_MONOTONIC in nanoseconds; through the vdso, no system call. [any] */
+/* What a clock says, in nanoseconds; 0 if it cannot be read. [any] */
 static inline uint64_t
-th_clock_now(void)
+th_clock_read(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (clock_gettime(clock, &now))
+		return 0;
 	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC, that of the log; through the vdso, no system call. [any] */
+static inline uint64_t
+th_clock_now(void)
+{
+	return th_clock_read(CLOCK_MONOTONIC);
 }
 
 #endif

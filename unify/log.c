@@ -558,14 +558,11 @@ map_file(int descriptor, uint64_t *bytes)
 static void
 init_header(struct th_log_header *header, const struct th_log_identity *identity)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
 	header->version = TH_LOG_VERSION;
 	header->header_bytes = TH_LOG_HEADER_BYTES;
 	header->pid = (uint32_t)getpid();
 	header->process_start = identity->process_start;
-	header->start_realtime = (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
+	header->start_realtime = th_clock_read(CLOCK_REALTIME);
 	header->start_monotonic = th_clock_now();
 	header->tail = TH_LOG_HEADER_BYTES;
 	header->limit = FIRST_CHUNK;

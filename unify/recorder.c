@@ -293,19 +293,19 @@ static void
 keep_budget(uint64_t now)
 {
 	const struct th_log_header *header = th_log_header();
-	struct timespec process;
 
 	/* The interval may have been set anew. */
 	recorder.budget.configured = recorder.rate.configured_interval;
-	if (!th_budget_is_due(&recorder.budget, now) || !header ||
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &process))
+	if (!th_budget_is_due(&recorder.budget, now) || !header)
 		return;
 	struct th_budget_times times = {
 		.captures = th_load_relaxed(&header->counters[TH_COUNTER_SELF_CAPTURE_NS]),
 		.agent = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]),
-		.process = (uint64_t)process.tv_sec * TH_NS_PER_S + (uint64_t)process.tv_nsec,
+		.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID),
 	};
-	th_rate_set_floor(&recorder.rate, th_budget_look(&recorder.budget, now, &times));
+	if (times.process)
+		th_rate_set_floor(
+			&recorder.rate, th_budget_look(&recorder.budget, now, &times));
 }
 
 static void

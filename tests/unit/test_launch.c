@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -29,6 +28,7 @@
 #include "preload/launch.h"
 #include "preload/launch_logs.h"
 #include "preload/launch_target.h"
+#include "unify/clock.h"
 #include "unify/log_format.h"
 
 #define TEXT_MAX 8192
@@ -62,16 +62,13 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding)
 	struct th_log_record filler = {.size = padding, .type = TH_EVENT_NOTE};
 	struct th_log_record jvm = {.size = 64, .type = TH_EVENT_JVM};
 	uint64_t at = TH_LOG_HEADER_BYTES;
-	struct timespec now;
 	FILE *file = fopen(path, "w");
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	memset(&log, 0, sizeof(log));
 	memcpy(log.header.magic, TH_LOG_MAGIC, 8);
 	log.header.header_bytes = TH_LOG_HEADER_BYTES;
 	log.header.pid = (uint32_t)getpid();
-	log.header.start_realtime = (uint64_t)(now.tv_sec - age) * 1000000000u +
-				    (uint64_t)now.tv_nsec;
+	log.header.start_realtime = th_clock_read(CLOCK_REALTIME) - (uint64_t)age * TH_NS_PER_S;
 	filler.check = th_log_check(at, filler.size, filler.type);
 	memcpy(log.bytes + at, &filler, sizeof(filler));
 	at += padding;
