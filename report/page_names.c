@@ -11,6 +11,7 @@
 #include "report/allocate.h"
 #include "report/json_parts.h"
 #include "report/page_columns.h"
+#include "report/row_order.h"
 
 /* Numbering */
 
@@ -98,24 +99,6 @@ length_of(const struct th_row *row, const struct th_path *path)
 	return path->count + row->shows_internal;
 }
 
-static int
-compare_paths(const void *a, const void *b, void *data)
-{
-	const struct th_profile *profile = data;
-	const struct th_row *left = &profile->rows[*(const uint32_t *)a];
-	const struct th_row *right = &profile->rows[*(const uint32_t *)b];
-	struct th_path x = th_paths_get(profile->paths, left->path);
-	struct th_path y = th_paths_get(profile->paths, right->path);
-
-	if (left->shows_internal != right->shows_internal)
-		return left->shows_internal ? -1 : 1;
-	for (uint32_t i = 0; i < x.count && i < y.count; i++) {
-		if (x.frames[i] != y.frames[i])
-			return x.frames[i] < y.frames[i] ? -1 : 1;
-	}
-	return (x.count > y.count) - (x.count < y.count);
-}
-
 /* The way from the root to the row at hand. */
 struct way {
 	TH_ARRAY(uint32_t, frames);
@@ -161,12 +144,9 @@ static void
 make_tree(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
-	uint32_t *order = th_allocate(profile->rows_count, sizeof(*order));
+	uint32_t *order = th_row_order_by_path(profile);
 	struct way way = {0};
 
-	for (size_t i = 0; i < profile->rows_count; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, profile->rows_count, sizeof(*order), compare_paths, (void *)profile);
 	for (size_t i = 0; i < profile->rows_count; i++)
 		names->row_nodes[order[i]] = add_path(names, &way, &profile->rows[order[i]]);
 	free(way.frames);

@@ -13,6 +13,7 @@
 #include "report/changes.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
+#include "report/row_order.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
@@ -21,7 +22,8 @@ struct speedscope {
 	const struct th_profile *profile;
 	struct th_map frames; /* number of a frame -> its index in the file */
 	uint32_t internal_frame;
-	uint32_t *order; /* rows, so that stacks with the same beginning are neighbours */
+	/* The program shows stacks in the order of the file and puts equal neighbours together. */
+	uint32_t *order; /* of the rows */
 };
 
 struct figure {
@@ -122,41 +124,6 @@ print_stack(const struct speedscope *speedscope, const struct th_row *row)
 		fprintf(speedscope->file, "%s%u", before,
 			th_map_find(&speedscope->frames, path.frames[i]));
 	fputc(']', speedscope->file);
-}
-
-static int
-compare_rows(const void *a, const void *b, void *data)
-{
-	const struct th_profile *profile = data;
-	const struct th_row *left = &profile->rows[*(const uint32_t *)a];
-	const struct th_row *right = &profile->rows[*(const uint32_t *)b];
-	struct th_path x = th_paths_get(profile->paths, left->path);
-	struct th_path y = th_paths_get(profile->paths, right->path);
-
-	if (left->shows_internal != right->shows_internal)
-		return left->shows_internal ? 1 : -1;
-	for (uint32_t i = 0; i < x.count && i < y.count; i++) {
-		if (x.frames[i] != y.frames[i])
-			return x.frames[i] < y.frames[i] ? -1 : 1;
-	}
-	if (x.count != y.count)
-		return x.count < y.count ? -1 : 1;
-	return (left > right) - (left < right);
-}
-
-/* The program shows stacks in the order of the file and puts equal neighbours together. */
-static void
-order_rows(struct speedscope *speedscope)
-{
-	const struct th_profile *profile = speedscope->profile;
-	size_t count = profile->rows_count;
-
-	speedscope->order = th_allocate(count, sizeof(*speedscope->order));
-	for (uint32_t i = 0; i < count; i++)
-		speedscope->order[i] = i;
-	if (count)
-		qsort_r(speedscope->order, count, sizeof(*speedscope->order), compare_rows,
-			(void *)(uintptr_t)profile);
 }
 
 static bool
@@ -277,10 +244,10 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 		.internal_frame = th_frames_special(profile->frames,
 			th_frames_function_name(profile->frames, profile->internal_group), "",
 			TH_KIND_GROUP),
+		.order = th_row_order_by_path(profile),
 	};
 	char *name = make_name(profile);
 
-	order_rows(&speedscope);
 	fputs("{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
 	      "\",\n\"name\":",
 		file);
