@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "unify/bisect.h"
 
 static void
 add_stretch(struct th_trim *trim, const uint64_t *words)
@@ -49,21 +50,12 @@ th_trim_deinit(struct th_trim *trim)
 static const struct th_heap_stretch *
 find(const struct th_trim *trim, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = trim->stretches_count;
+	const struct th_heap_stretch *stretches = trim->stretches;
+	size_t begun = th_bisect(trim->stretches_count, i, stretches[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct th_heap_stretch *stretch = &trim->stretches[middle];
-
-		if (address - stretch->start < stretch->bytes)
-			return stretch;
-		if (address < stretch->start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return NULL;
+	if (!begun || address - stretches[begun - 1].start >= stretches[begun - 1].bytes)
+		return NULL;
+	return &stretches[begun - 1];
 }
 
 void

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "unify/bisect.h"
 
 void
 th_address_index_init(struct th_address_index *index)
@@ -87,17 +88,7 @@ th_address_index_extend_labels(
 static size_t
 count_starts(const struct th_address_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->ranges_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return th_bisect(index->ranges_count, i, index->ranges[i].start <= address);
 }
 
 const struct th_address_range *

@@ -15,6 +15,7 @@
 
 #include "report/allocate.h"
 #include "report/module_files.h"
+#include "unify/bisect.h"
 
 /* DW_EH_PE_: sdata4 relative to the pc, udata4, sdata4 relative to the header. */
 static const unsigned char encodings[] = {1, 0x1b, 0x03, 0x3b};
@@ -112,16 +113,8 @@ th_function_starts_close(struct th_function_starts *starts)
 uint64_t
 th_function_starts_find(const struct th_function_starts *starts, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = starts ? starts->count : 0;
+	size_t count = starts ? starts->count : 0;
+	size_t begun = th_bisect(count, i, starts->starts[i] <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (starts->starts[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? starts->starts[low - 1] : UINT64_MAX;
+	return begun ? starts->starts[begun - 1] : UINT64_MAX;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "unify/bisect.h"
 
 /*
  * Pauses of one cycle of a concurrent collector: the VM reports each by itself (Z: start of
@@ -284,18 +285,7 @@ th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool ma
 static size_t
 first_after(const struct th_lifetimes *lifetimes, uint64_t time)
 {
-	size_t low = 0;
-	size_t high = lifetimes->judgements_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lifetimes->judgements[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return th_bisect(lifetimes->judgements_count, i, lifetimes->judgements[i].time <= time);
 }
 
 uint32_t

@@ -11,6 +11,7 @@
 #include "report/mapped_parts.h"
 #include "report/progress.h"
 #include "report/recording_events.h"
+#include "unify/bisect.h"
 #include "unify/heaps.h"
 
 /* Loading */
@@ -251,19 +252,10 @@ th_recording_heaps(const struct th_recording *recording)
 size_t
 th_samples_find(const struct th_samples *samples, uint32_t record)
 {
-	size_t low = 0;
-	size_t high = samples->items_count;
+	size_t index = th_bisect(samples->items_count, i, samples->items[i].record < record);
+	bool is_found = index < samples->items_count && samples->items[index].record == record;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (samples->items[middle].record < record)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < samples->items_count && samples->items[low].record == record ? low
-										  : SIZE_MAX;
+	return is_found ? index : SIZE_MAX;
 }
 
 uint64_t

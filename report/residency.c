@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "unify/bisect.h"
 
 /* Records of the mapped samples, for look-ups. */
 static void
@@ -111,21 +112,12 @@ th_residency_deinit(struct th_residency *residency)
 const struct th_residency_point *
 th_residency_find(const struct th_residency *residency, uint32_t record, size_t *count_ret)
 {
-	size_t low = 0;
-	size_t high = residency->points_count;
-	size_t count = 0;
+	const struct th_residency_point *points = residency->points;
+	size_t first = th_bisect(residency->points_count, i, points[i].record < record);
+	size_t end = first;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (residency->points[middle].record < record)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low + count < residency->points_count &&
-		residency->points[low + count].record == record)
-		count++;
-	*count_ret = count;
-	return count ? &residency->points[low] : NULL;
+	while (end < residency->points_count && points[end].record == record)
+		end++;
+	*count_ret = end - first;
+	return end > first ? &points[first] : NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "unify/arenas.h"
+#include "unify/bisect.h"
 #include "unify/memory.h"
 
 /* Some 100 objects of 100 bytes are usual; the rest is for programs that map many files. */
@@ -88,19 +89,10 @@ th_address_space_read(struct th_address_space *space)
 const struct th_address_space_entry *
 th_address_space_find(const struct th_address_space *space, uintptr_t address)
 {
-	uint32_t low = 0;
-	uint32_t high = space->count;
+	const struct th_address_space_entry *entries = space->entries;
+	size_t first = th_bisect(space->count, i, entries[i].end <= address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (space->entries[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < space->count && space->entries[low].start <= address ? &space->entries[low]
-									  : NULL;
+	return first < space->count && entries[first].start <= address ? &entries[first] : NULL;
 }
 
 /* The highest address that a segment to be loaded takes up, relative to the lowest. */

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "unify/bisect.h"
+
 void
 th_claims_add(struct th_claims *claims, const struct th_claim *claim)
 {
@@ -78,23 +80,14 @@ th_claims_sort(struct th_claims *claims)
 const struct th_claim *
 th_claims_at(const struct th_claims *claims, uintptr_t address, uintptr_t *next_ret)
 {
-	uint32_t low = 0;
-	uint32_t high = claims->count;
-
 	/* The first that ends above. */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+	size_t first = th_bisect(claims->count, i, claims->items[i].end <= address);
 
-		if (claims->items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == claims->count) {
+	if (first == claims->count) {
 		*next_ret = UINTPTR_MAX;
 		return NULL;
 	}
-	const struct th_claim *claim = &claims->items[low];
+	const struct th_claim *claim = &claims->items[first];
 	bool holds = claim->start <= address;
 	*next_ret = holds ? claim->end : claim->start;
 	return holds ? claim : NULL;

@@ -10,6 +10,7 @@
 #include "unify/module.h"
 
 #include "unify/atomic.h"
+#include "unify/bisect.h"
 #include "unify/log_format.h"
 #include "unify/module_elf.h"
 #include "unify/readable.h"
@@ -302,20 +303,12 @@ take_snapshot(void)
 static uint32_t
 search_snapshot(const struct snapshot *snapshot, uintptr_t pc)
 {
-	uint32_t low = 0;
-	uint32_t high = th_load_relaxed(&snapshot->count);
+	size_t begun = th_bisect(th_load_relaxed(&snapshot->count), i,
+		th_load_relaxed(&snapshot->objects[i].start) <= pc);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (th_load_relaxed(&snapshot->objects[middle].start) <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || pc >= th_load_relaxed(&snapshot->objects[low - 1].end))
+	if (!begun || pc >= th_load_relaxed(&snapshot->objects[begun - 1].end))
 		return 0;
-	return th_load_relaxed(&snapshot->objects[low - 1].id);
+	return th_load_relaxed(&snapshot->objects[begun - 1].id);
 }
 
 static struct th_module *

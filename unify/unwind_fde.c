@@ -6,6 +6,7 @@
  */
 #include "unify/unwind_fde.h"
 
+#include "unify/bisect.h"
 #include "unify/unwind_arch.h"
 #include "unify/unwind_cursor.h"
 
@@ -67,20 +68,11 @@ static uintptr_t
 search_table(const struct header *header, uintptr_t pc)
 {
 	intptr_t wanted = (intptr_t)(pc - header->address);
-	size_t low = 0;
-	size_t high = header->count;
+	size_t begun = th_bisect(header->count, i, header->table[i].start <= wanted);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (header->table[middle].start <= wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!begun)
 		return 0;
-	return header->address + (uintptr_t)(intptr_t)header->table[low - 1].fde;
+	return header->address + (uintptr_t)(intptr_t)header->table[begun - 1].fde;
 }
 
 /* Narrows `cursor`, at the start of an entry, to the entry's body; false: the end, or damage. */
