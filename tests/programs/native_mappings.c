@@ -9,24 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/programs/choose.h"
+
 #define PAGE 4096
 #define PAGES 512
 #define LONGEST 40
 #define CALLS 20000
 #define ACCESS (PROT_READ | PROT_WRITE)
 #define KIND (MAP_PRIVATE | MAP_ANONYMOUS)
-
-/* xorshift64 (Marsaglia 2003) */
-static uint64_t
-choose(uint64_t count)
-{
-	static uint64_t state = 42;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % count;
-}
 
 static void
 change(char *place)

@@ -30,6 +30,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/programs/choose.h"
+
 #define SMALL 1000u
 #define TINY 64u
 #define LARGE (192u << 10)
@@ -76,18 +78,6 @@ make_blocks(size_t total, size_t each, size_t touched)
 	for (size_t i = 0; blocks && i < count; i++)
 		blocks[i] = make_block(each, touched);
 	return blocks;
-}
-
-/* xorshift64 (Marsaglia 2003) */
-static uint64_t
-choose(uint64_t count)
-{
-	static uint64_t state = 42;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state % count;
 }
 
 /* Whether one of `count` blocks stays, asked of each in turn. */

@@ -16,6 +16,7 @@
 #include "report/recording.h"
 #include "report/view.h"
 #include "tests/unit/log_builder.h"
+#include "unify/sampler.h"
 
 #define INTERVAL 524288
 
@@ -287,25 +288,16 @@ test_header_flipped(void **state)
 	log_deinit(&log);
 }
 
-/* xorshift64: the same garbage in every run. */
-static uint64_t
-next_random(uint64_t *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random;
-}
-
 /* Many flips at once, also of lengths inside records: no crash, and nothing made up. */
 static void
 test_random_damage(void **state)
 {
 	const size_t head = sizeof(struct th_log_header);
-	uint64_t random = 42;
 	struct log_builder log;
+	struct th_random random;
 
 	(void)state;
+	th_random_seed(&random, 42);
 	build(&log);
 	struct th_recording *whole = load_bytes(log.bytes, log.length);
 	const uint64_t records = whole->records;
@@ -314,9 +306,9 @@ test_random_damage(void **state)
 	for (int round = 0; round < 500; round++) {
 		memcpy(copy, log.bytes, log.length);
 		for (int i = 0; i < 50; i++) {
-			size_t at = head + next_random(&random) % (log.length - head);
+			size_t at = head + th_random_next(&random) % (log.length - head);
 
-			copy[at] = (unsigned char)next_random(&random);
+			copy[at] = (unsigned char)th_random_next(&random);
 		}
 		struct th_recording *recording = load_bytes(copy, log.length);
 		assert_true(recording->records <= records);
@@ -332,13 +324,14 @@ test_random_damage(void **state)
 static void
 test_garbage_after_the_header(void **state)
 {
-	uint64_t random = 7;
 	struct log_builder log;
+	struct th_random random;
 
 	(void)state;
+	th_random_seed(&random, 7);
 	log_init(&log, INTERVAL);
 	for (size_t at = TH_LOG_HEADER_BYTES; at + 8 <= log.length; at += 8) {
-		uint64_t word = next_random(&random);
+		uint64_t word = th_random_next(&random);
 
 		memcpy(log.bytes + at, &word, 8);
 	}

@@ -7,6 +7,7 @@
 
 #include "unify/module.h"
 #include "unify/readable.h"
+#include "unify/sampler.h"
 #include "unify/unwind.h"
 
 #include <setjmp.h>
@@ -28,23 +29,12 @@
 #define ARENA_PAGES 3u
 
 static uint8_t *arena;
-static uint64_t random_state = 20240607;
-
-/* splitmix64 */
-static uint64_t
-next_random(void)
-{
-	uint64_t x = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
+static struct th_random chance;
 
 static uint64_t
 random_below(uint64_t bound)
 {
-	return next_random() % bound;
+	return th_random_next(&chance) % bound;
 }
 
 static uintptr_t
@@ -71,7 +61,7 @@ random_word(void)
 {
 	switch (random_below(10)) {
 	case 0:
-		return next_random();
+		return th_random_next(&chance);
 	case 1:
 		return random_below(4096);
 	case 2:
@@ -303,6 +293,7 @@ setup(void **state)
 	uint8_t *pages;
 
 	(void)state;
+	th_random_seed(&chance, 20240607);
 	oracle_init();
 	pages = mmap(
 		NULL, (ARENA_PAGES + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
