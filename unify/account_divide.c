@@ -85,7 +85,8 @@ starts_with(const char *text, const char *start)
 
 /* What the kernel's own name of a mapping says; `*name` is made what the row is called. */
 static enum th_memory_category
-category_of(const struct th_address_space_entry *entry, const char **name)
+category_of(const struct th_account_tables *tables, const struct th_address_space_entry *entry,
+	const char **name)
 {
 	const char *path = *name;
 
@@ -110,6 +111,10 @@ category_of(const struct th_address_space_entry *entry, const char **name)
 		return TH_MEMORY_SHARED;
 	if (entry->has_file)
 		return TH_MEMORY_FILE;
+	if (!*path && entry->has_blocks) {
+		*name = tables->allocator;
+		return TH_MEMORY_MALLOC;
+	}
 	return entry->is_shared ? TH_MEMORY_SHARED : TH_MEMORY_UNKNOWN;
 }
 
@@ -147,7 +152,7 @@ add_to_row(struct th_account_tables *tables, const struct th_address_space_entry
 					: th_address_space_path(&tables->space, entry);
 	char stack[TH_THREAD_NAME_MAX];
 	enum th_memory_category category = piece->claim ? piece->claim->category
-							: category_of(entry, &name);
+							: category_of(tables, entry, &name);
 
 	if (category == TH_MEMORY_MALLOC)
 		add_heap(tables, piece);

@@ -241,18 +241,29 @@ th_account_owners_is_heap(const struct th_account_tables *tables, uintptr_t addr
 	       (entry && !strcmp(th_address_space_path(&tables->space, entry), "[heap]"));
 }
 
-/* Allocators that map for themselves leave no other trace than their blocks. */
+/*
+ * Where a block of an allocator other than libc's lies.  What somebody was seen to map there is
+ * the allocator's: it maps by another library.  Else it left no trace but its blocks, and has
+ * what nobody else mapped.  The kernel joins mappings that touch, so a mapping may well hold the
+ * memory of others too.
+ */
 static void
-claim_around(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+claim_around(struct th_account_tables *tables, uintptr_t address)
 {
-	const struct th_claim claim = {
-		.start = entry->start,
-		.end = entry->end,
-		.name = tables->allocator,
-		.category = TH_MEMORY_MALLOC,
-	};
+	struct th_claims *owners = &tables->claims.owners;
+	uintptr_t next;
+	const struct th_claim *found = th_claims_at(owners, address, &next);
+	const struct th_address_space_entry *entry = th_address_space_find(
+		&tables->space, address);
 
-	th_account_claim(&tables->claims, TH_CLAIM_OWNER, &claim);
+	if (found) {
+		struct th_claim *claim = &owners->items[found - owners->items];
+
+		claim->category = TH_MEMORY_MALLOC;
+		claim->name = tables->allocator;
+	}
+	if (entry)
+		tables->space.entries[entry - tables->space.entries].has_blocks = true;
 }
 
 /*
@@ -269,11 +280,11 @@ claim_block(uintptr_t address, uint64_t sample, void *data)
 	if (!alloc || alloc->address != address ||
 		(!tables->allocator && alloc->size < OWN_MAPPING_LEAST))
 		return;
-	entry = th_address_space_find(&tables->space, address);
-	if (entry && tables->allocator) {
-		claim_around(tables, entry);
+	if (tables->allocator) {
+		claim_around(tables, address);
 		return;
 	}
+	entry = th_address_space_find(&tables->space, address);
 	if (!entry || entry->has_file || *th_address_space_path(&tables->space, entry) ||
 		is_malloc(&tables->claims.exact, address))
 		return;
@@ -290,10 +301,10 @@ th_account_owners_settle(struct th_account_tables *tables)
 	struct th_account_claims *claims = &tables->claims;
 
 	th_claims_sort(&claims->exact);
+	th_claims_sort(&claims->owners);
 	/* These look up what was claimed so far. */
 	uint32_t known = claims->exact.count;
 	th_live_each(claim_block, tables);
 	if (claims->exact.count != known)
 		th_claims_sort(&claims->exact);
-	th_claims_sort(&claims->owners);
 }

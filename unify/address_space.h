@@ -23,7 +23,8 @@ struct th_address_space_entry {
 	bool is_accessible;
 	bool is_shared;
 	bool has_file;
-	bool is_image; /* the first mapping of a loaded ELF object */
+	bool is_image;   /* the first mapping of a loaded ELF object */
+	bool has_blocks; /* of an allocator other than libc's: for who looks for them to set */
 };
 
 struct th_address_space {

@@ -15,6 +15,7 @@
 #define NATIVE TH_TEST_BUILD "/tests/programs/native_resident"
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define JEMALLOC "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+#define PASS TH_TEST_BUILD "/tests/programs/libpass.so"
 #define MIB (1024.0 * 1024.0)
 /* What may stay unexplained: this part of the RSS, or so much. */
 #define UNEXPLAINED_SHARE 0.03
@@ -451,6 +452,39 @@ another_allocator_underneath(void **state)
 	th_recording_deinit(&recording);
 }
 
+/*
+ * Half is mapped and half is malloc's, side by side, whatever stands behind malloc: a library that
+ * passes on to libc, whose mappings nobody sees, must not get its neighbours' too.
+ */
+static void
+neighbours_of_blocks(void **state)
+{
+	const char *const preloads[] = {
+		"LD_PRELOAD=" TH_LIBRARY,
+		"LD_PRELOAD=" TH_LIBRARY " " PASS,
+		"LD_PRELOAD=" TH_LIBRARY " " JEMALLOC,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(preloads) / sizeof(*preloads); i++) {
+		struct th_recording recording;
+		struct account account;
+
+		if (strstr(preloads[i], JEMALLOC))
+			skip_without_jemalloc();
+		run(TH_WORDS(NATIVE, "neighbours", "134217728"), TH_WORDS(preloads[i]),
+			&recording, &account);
+		assert_near(resident_of(&account, "mapped"), 64 * MIB, MIB);
+		/* What of malloc's is told of is an estimate, all of it is not. */
+		assert_near(resident_of(&account, "malloc_application") +
+				    resident_of(&account, "malloc_retained") +
+				    resident_of(&account, "unexplained"),
+			64 * MIB, 2 * MIB);
+		unload(&account);
+		th_recording_deinit(&recording);
+	}
+}
+
 /* --- with a VM -------------------------------------------------------------------------------- */
 
 /* So much is committed as is resident, or more, and no more than is reserved. */
@@ -696,6 +730,7 @@ main(void)
 		cmocka_unit_test(blocks_that_are_not_touched),
 		cmocka_unit_test(a_file_that_is_read),
 		cmocka_unit_test(another_allocator_underneath),
+		cmocka_unit_test(neighbours_of_blocks),
 		cmocka_unit_test(what_fewer_arenas_save),
 		cmocka_unit_test(what_jemalloc_gives_back),
 	};

@@ -10,6 +10,7 @@
  *   live BYTES        small blocks, all kept and touched
  *   untouched BYTES   large blocks of which a quarter is touched
  *   file PATH         the file mapped and read through
+ *   neighbours BYTES  blocks of 1 MiB and mappings of as much by turns, so that they touch
  *   arenas BYTES      as fragments, by eight threads one after another that all stay
  *
  * A third argument, "trim", calls malloc_trim(0) in the end.
@@ -36,6 +37,7 @@
 #define TINY 64u
 #define LARGE (192u << 10)
 #define PAGE 4096u
+#define NEIGHBOUR (1u << 20)
 #define THREADS 8u
 
 static size_t
@@ -169,6 +171,25 @@ make_arenas(size_t total)
 	return shares;
 }
 
+/* The kernel hands out addresses downwards, and joins what is alike into one mapping. */
+static char **
+make_neighbours(size_t total)
+{
+	size_t count = total / NEIGHBOUR / 2;
+	char **blocks = calloc(count, sizeof(*blocks));
+
+	for (size_t i = 0; blocks && i < count; i++) {
+		char *mapping = mmap(NULL, NEIGHBOUR, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (mapping == MAP_FAILED)
+			exit(1);
+		touch(mapping, NEIGHBOUR);
+		blocks[i] = make_block(NEIGHBOUR - PAGE, NEIGHBOUR - PAGE);
+	}
+	return blocks;
+}
+
 static void *
 read_file(const char *path)
 {
@@ -221,6 +242,8 @@ main(int argument_count, char **arguments)
 		kept = make_blocks(total, SMALL, SMALL);
 	else if (!strcmp(what, "untouched"))
 		kept = make_blocks(total, LARGE, LARGE / 4);
+	else if (!strcmp(what, "neighbours"))
+		kept = make_neighbours(total);
 	else if (!strcmp(what, "arenas"))
 		kept = make_arenas(total);
 	else if (!strcmp(what, "file"))
