@@ -26,6 +26,7 @@
 #include "unify/control.h"
 #include "unify/gate.h"
 #include "unify/log.h"
+#include "unify/pace.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
 
@@ -182,7 +183,7 @@ set_interval(uint64_t interval)
 static void
 follow_interval(void)
 {
-	uint64_t interval = th_recorder_interval();
+	uint64_t interval = th_pace_interval();
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
@@ -194,7 +195,7 @@ take_sampling(void)
 {
 	if (agent.samples_java || !th_gate_wants(TH_HEAP_JAVA) || !add_capabilities(&sampling))
 		return;
-	set_interval(th_recorder_interval());
+	set_interval(th_pace_interval());
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
@@ -232,7 +233,7 @@ use_interval_here(JNIEnv *env)
 static void
 find_countdown(JNIEnv *env)
 {
-	uint64_t interval = th_recorder_interval();
+	uint64_t interval = th_pace_interval();
 	bool own_draws = agent.is_hotspot && interval &&
 			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
 
@@ -458,7 +459,7 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
 	th_agent_stop();
-	if (th_agent_thread_stop() && !th_recorder_is_ending()) {
+	if (th_agent_thread_stop() && !th_pace_is_ending()) {
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}
@@ -572,5 +573,5 @@ th_agent_stop(void)
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, false);
 	set_event(JVMTI_EVENT_THREAD_START, false);
 	set_event(JVMTI_EVENT_THREAD_END, false);
-	th_recorder_set_java(NULL);
+	th_capture_set_java(NULL);
 }

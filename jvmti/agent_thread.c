@@ -19,6 +19,7 @@
 #include "unify/log.h"
 #include "unify/mapping.h"
 #include "unify/module.h"
+#include "unify/pace.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
 
@@ -94,7 +95,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	else
 		th_live_objects_collect(env);
 	th_log_prepare();
-	th_recorder_roll();
+	th_pace_roll();
 	th_gate_review();
 	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
@@ -133,13 +134,13 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->follow_gate);
 	th_control_set_buffers(thread.duties->count_buffers);
-	th_recorder_set_server(true);
+	th_pace_set_server(true);
 }
 
 static void
 stop_serving(void)
 {
-	th_recorder_set_server(false);
+	th_pace_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
 }
@@ -153,7 +154,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	/* For good: what the agent allocates is no business of the report. */
 	th_guard_enter();
 	start_serving();
-	while (wait_turn() && !th_recorder_is_ending()) {
+	while (wait_turn() && !th_pace_is_ending()) {
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
@@ -166,7 +167,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_live_objects_reap(env);
 	th_account_end();
 	log_own_time();
-	if (th_recorder_is_ending())
+	if (th_pace_is_ending())
 		thread.duties->end_recording(env);
 	th_store_release(&thread.is_alive, 0);
 }

@@ -9,8 +9,10 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/atomic.h"
+#include "unify/clock.h"
 #include "unify/gate.h"
 #include "unify/log.h"
+#include "unify/pace.h"
 #include "unify/recorder.h"
 #include "unify/thread.h"
 
@@ -82,7 +84,7 @@ th_heap_set_interval(uint64_t interval)
 static bool
 draw(struct th_thread_record *record, char *thread)
 {
-	uint64_t interval = th_recorder_interval();
+	uint64_t interval = th_pace_interval();
 	uint64_t countdown = 1;
 
 	if (!th_load_acquire(&heap.is_begun) || !heap.draws)
@@ -274,6 +276,15 @@ is_counted(struct th_thread_record *record, struct th_java_object *object)
 	return object->thread_bytes >= object->size;
 }
 
+static bool
+is_in_pace(struct th_thread_record *record, struct th_java_object *object)
+{
+	uint64_t now = th_clock_now();
+
+	th_pace_look(now);
+	return th_pace_keeps(record, now, &object->keep);
+}
+
 static void
 record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
 {
@@ -292,7 +303,7 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 	note_draw_of_vm(record);
 	bool is_foreign = is_of_another(record);
 	if (!is_kept(record, thread, &object, reference, due) || is_foreign ||
-		!is_counted(record, &object) || !th_recorder_keeps(record, &object.keep))
+		!is_counted(record, &object) || !is_in_pace(record, &object))
 		return;
 	object.class_id = class_of(jvmti, type);
 	th_live_objects_follow(env, reference, th_recorder_java(&object));

@@ -425,7 +425,7 @@ th_java_stack_expect(const struct th_hotspot *hotspot)
 	java.starting.code_high = hotspot->code_high;
 	java.starting.walk = refuse;
 	if (hotspot->code_low && hotspot->code_high)
-		th_recorder_set_java(&java.starting);
+		th_capture_set_java(&java.starting);
 }
 
 bool
@@ -440,6 +440,6 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
-	th_recorder_set_java(&java.running);
+	th_capture_set_java(&java.running);
 	return true;
 }

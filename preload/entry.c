@@ -27,7 +27,7 @@ malloc_due(size_t size)
 {
 	void *block = th_next.malloc(size);
 
-	th_recorder_allocated(block, size, TH_FUNCTION_MALLOC);
+	th_native_allocated(block, size, TH_FUNCTION_MALLOC);
 	return block;
 }
 
@@ -44,7 +44,7 @@ calloc_due(size_t count, size_t size)
 {
 	void *block = th_next.calloc(count, size);
 
-	th_recorder_allocated(block, count * size, TH_FUNCTION_CALLOC);
+	th_native_allocated(block, count * size, TH_FUNCTION_CALLOC);
 	return block;
 }
 
@@ -160,15 +160,15 @@ realloc_tracked(void *block, size_t size)
 {
 	if (th_next_is_bootstrap(block))
 		return move_bootstrap(block, size);
-	uint64_t sample = th_recorder_unlink(block);
+	uint64_t sample = th_native_unlink(block);
 	void *moved = th_next.realloc(block, size);
 	if (!moved && size) {
-		th_recorder_relink(block, sample);
+		th_native_relink(block, sample);
 		return NULL;
 	}
-	th_recorder_freed(sample);
+	th_native_freed(sample);
 	if (th_entry_is_due(size))
-		th_recorder_allocated(moved, size, TH_FUNCTION_REALLOC);
+		th_native_allocated(moved, size, TH_FUNCTION_REALLOC);
 	return moved;
 }
 
@@ -177,7 +177,7 @@ realloc_due(void *block, size_t size)
 {
 	void *moved = th_next.realloc(block, size);
 
-	th_recorder_allocated(moved, size, TH_FUNCTION_REALLOC);
+	th_native_allocated(moved, size, TH_FUNCTION_REALLOC);
 	return moved;
 }
 

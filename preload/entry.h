@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "preload/next.h"
-#include "unify/recorder.h"
+#include "unify/native.h"
 #include "unify/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -29,7 +29,7 @@ static inline void *
 th_entry_take(void *block, size_t size, enum th_alloc_function function)
 {
 	if (block && th_entry_is_due(size))
-		th_recorder_allocated(block, size, function);
+		th_native_allocated(block, size, function);
 	return block;
 }
 
@@ -42,7 +42,7 @@ th_entry_release(void *block)
 {
 	if (th_next_is_bootstrap(block))
 		return false;
-	th_recorder_freed(th_recorder_unlink(block));
+	th_native_freed(th_native_unlink(block));
 	return true;
 }
 

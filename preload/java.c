@@ -18,7 +18,6 @@
 #include "preload/message.h"
 #include "preload/next.h"
 #include "unify/atomic.h"
-#include "unify/recorder.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -24,6 +24,7 @@
 #include "unify/log.h"
 #include "unify/mapping.h"
 #include "unify/module.h"
+#include "unify/pace.h"
 #include "unify/recorder.h"
 #include "unify/self_check.h"
 #include "unify/thread.h"
@@ -223,7 +224,7 @@ th_life_java_comes(void)
 	if (life.state == IDLE &&
 		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE)
 		start_once();
-	return life.state == RECORDING && !th_recorder_is_ending();
+	return life.state == RECORDING && !th_pace_is_ending();
 }
 
 /* Load */
@@ -245,7 +246,7 @@ in_forked_child(void)
 {
 	if (life.state != RECORDING)
 		return;
-	bool is_ending = th_recorder_is_ending();
+	bool is_ending = th_pace_is_ending();
 
 	pthread_mutex_init(&life.lock, NULL);
 	th_log_detach();

@@ -23,7 +23,7 @@ mallocx_due(size_t size, int flags)
 {
 	void *block = next.mallocx(size, flags);
 
-	th_recorder_allocated(block, size, TH_FUNCTION_MALLOCX);
+	th_native_allocated(block, size, TH_FUNCTION_MALLOCX);
 	return block;
 }
 
@@ -37,14 +37,14 @@ count_mallocx(size_t size, int flags)
 static SLOW void *
 rallocx_tracked(void *block, size_t size, int flags)
 {
-	uint64_t sample = th_recorder_unlink(block);
+	uint64_t sample = th_native_unlink(block);
 	void *moved = next.rallocx(block, size, flags);
 
 	if (!moved) {
-		th_recorder_relink(block, sample);
+		th_native_relink(block, sample);
 		return NULL;
 	}
-	th_recorder_freed(sample);
+	th_native_freed(sample);
 	return th_entry_take(moved, size, TH_FUNCTION_MALLOCX);
 }
 
@@ -53,7 +53,7 @@ rallocx_due(void *block, size_t size, int flags)
 {
 	void *moved = next.rallocx(block, size, flags);
 
-	th_recorder_allocated(moved, size, TH_FUNCTION_MALLOCX);
+	th_native_allocated(moved, size, TH_FUNCTION_MALLOCX);
 	return moved;
 }
 

@@ -77,6 +77,19 @@ bool th_log_range(uintptr_t *start_ret, uintptr_t *end_ret);
 /* Adds to a counter of the header; nothing happens when there is no log. [in-malloc] */
 void th_log_count(enum th_log_counter counter, uint64_t amount);
 
+/*
+ * Appends a sample within a capture (flight.h), which began with the question whose log it is, and
+ * counts it by `counter`, or as lost to a full log.  Returns its id or 0. [in-malloc]
+ */
+static inline uint64_t
+th_log_append_sample(enum th_event_type type, const void *fixed, enum th_log_counter counter)
+{
+	uint64_t sample = th_log_append_ours(type, fixed, NULL, 0);
+
+	th_log_count(sample ? counter : TH_COUNTER_DROPPED_LOG_FULL, 1);
+	return sample;
+}
+
 /* Sets a counter that has one writer. [any] */
 void th_log_set_counter(enum th_log_counter counter, uint64_t value);
 

@@ -19,6 +19,7 @@
 #include "unify/log.h"
 #include "unify/memory.h"
 #include "unify/module.h"
+#include "unify/pace.h"
 #include "unify/recorder.h"
 #include "unify/sampler.h"
 #include "unify/thread.h"
@@ -75,7 +76,7 @@ is_pending(uint64_t sample)
 static void
 draw(struct lane *lane)
 {
-	uint64_t interval = th_recorder_interval();
+	uint64_t interval = th_pace_interval();
 
 	lane->interval = interval;
 	lane->countdown = interval ? (uint64_t)th_sampler_draw(&mapping.random, interval) + 1

@@ -21,6 +21,7 @@
 #include "jvmti/live_objects.h"
 #include "unify/atomic.h"
 #include "unify/log.h"
+#include "unify/native.h"
 #include "unify/readable.h"
 #include "unify/recorder.h"
 
@@ -182,14 +183,14 @@ end(struct call *call)
 		return result;           \
 	}
 
-REAL(void, th_recorder_allocated, void *block, size_t size, enum th_alloc_function function)
-TIMED_VOID(PART_ALLOCATED, __real_th_recorder_allocated(block, size, function))
+REAL(void, th_native_allocated, void *block, size_t size, enum th_alloc_function function)
+TIMED_VOID(PART_ALLOCATED, __real_th_native_allocated(block, size, function))
 
-REAL(uint64_t, th_recorder_unlink, void *block)
-TIMED(uint64_t, PART_FREED, __real_th_recorder_unlink(block))
+REAL(uint64_t, th_native_unlink, void *block)
+TIMED(uint64_t, PART_FREED, __real_th_native_unlink(block))
 
-REAL(void, th_recorder_freed, uint64_t sample)
-TIMED_VOID(PART_FREED, __real_th_recorder_freed(sample))
+REAL(void, th_native_freed, uint64_t sample)
+TIMED_VOID(PART_FREED, __real_th_native_freed(sample))
 
 REAL(uint64_t, th_recorder_java, const struct th_java_object *object)
 TIMED(uint64_t, PART_SAMPLED, __real_th_recorder_java(object))
@@ -254,16 +255,16 @@ static struct th_java_provider timed_provider;
 static enum th_java_status
 walk(struct th_java_stack *stack) TIMED(enum th_java_status, PART_SEAMS, provider->walk(stack))
 
-	REAL(void, th_recorder_set_java, const struct th_java_provider *given)
+	REAL(void, th_capture_set_java, const struct th_java_provider *given)
 {
 	if (!given) {
-		__real_th_recorder_set_java(NULL);
+		__real_th_capture_set_java(NULL);
 		return;
 	}
 	provider = given;
 	timed_provider = *given;
 	timed_provider.walk = walk;
-	__real_th_recorder_set_java(&timed_provider);
+	__real_th_capture_set_java(&timed_provider);
 }
 
 static void (*async_get_call_trace)(void *trace, jint depth, void *context);

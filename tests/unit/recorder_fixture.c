@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "unify/clock.h"
 #include "unify/live.h"
 #include "unify/module.h"
+#include "unify/native.h"
+#include "unify/pace.h"
 #include "unify/unwind.h"
 
 void
@@ -65,18 +68,20 @@ NOINLINE void
 recorder_allocate(void *block, size_t size)
 {
 	if (th_countdown_take(&th_thread.countdown, size))
-		th_recorder_allocated(block, size, TH_FUNCTION_MALLOC);
+		th_native_allocated(block, size, TH_FUNCTION_MALLOC);
 	STAY();
 }
 
 uint64_t
 recorder_java(const struct th_java_object *object)
 {
+	uint64_t now = th_clock_now();
 	uint64_t sample = 0;
 	double keep;
 
 	th_guard_enter();
-	if (th_recorder_keeps(th_thread_record(), &keep))
+	th_pace_look(now);
+	if (th_pace_keeps(th_thread_record(), now, &keep))
 		sample = th_recorder_java(object);
 	th_guard_leave();
 	return sample;
@@ -86,7 +91,7 @@ void
 recorder_release(void *block)
 {
 	if (th_live_may_hold(block))
-		th_recorder_freed(th_recorder_unlink(block));
+		th_native_freed(th_native_unlink(block));
 }
 
 uint64_t

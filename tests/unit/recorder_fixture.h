@@ -4,7 +4,7 @@
  * interposed malloc: blocks are numbers here.
  *
  * The recorder leaves out frames of the object that it is part of, which is the test program
- * here; the fixture makes them visible, so that stacks begin with th_recorder_allocated().
+ * here; the fixture makes them visible, so that stacks begin with th_native_allocated().
  */
 #ifndef TH_TESTS_RECORDER_FIXTURE_H
 #define TH_TESTS_RECORDER_FIXTURE_H

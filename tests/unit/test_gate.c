@@ -14,6 +14,7 @@
 
 #include "unify/control.h"
 #include "unify/gate.h"
+#include "unify/pace.h"
 #include "unify/sampler.h"
 
 #define INTERVAL 4096
@@ -35,7 +36,7 @@ ask(uint32_t verb, uint64_t value, const char *name)
 	strncpy(control->name, name, sizeof(control->name) - 1);
 	control->asked++;
 	th_guard_enter();
-	th_recorder_roll();
+	th_pace_roll();
 	th_guard_leave();
 	assert_int_equal(control->served, control->asked);
 	return control->answer;
@@ -341,7 +342,7 @@ stop(void **state)
 	control->verb = TH_CONTROL_STOP;
 	control->asked++;
 	/* Time has to pass: the page is looked at every 10 ms. */
-	while (!th_recorder_is_ending())
+	while (!th_pace_is_ending())
 		allocate(100);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
 	assert_int_equal(th_log_header()->state, TH_LOG_COMPLETE);
@@ -372,7 +373,7 @@ requests_are_the_owners(void **state)
 	th_log_header()->pid++;
 	control->verb = TH_CONTROL_PAUSE;
 	control->asked++;
-	th_recorder_roll();
+	th_pace_roll();
 	assert_int_equal(control->served, 0);
 	assert_int_equal(th_log_header()->paused, 0);
 }

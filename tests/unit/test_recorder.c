@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "unify/live.h"
+#include "unify/native.h"
+#include "unify/pace.h"
 
 #define ERRNO_SENTINEL 77
 
@@ -113,13 +115,13 @@ test_relink(void **state)
 	(void)state;
 	recorder_start(0, DEPTH, LARGE);
 	recorder_allocate(recorder_block(1), 100);
-	uint64_t sample = th_recorder_unlink(recorder_block(1));
+	uint64_t sample = th_native_unlink(recorder_block(1));
 	assert_int_not_equal(sample, 0);
 	assert_false(th_live_may_hold(recorder_block(1)));
-	th_recorder_relink(recorder_block(1), sample);
+	th_native_relink(recorder_block(1), sample);
 	assert_true(th_live_may_hold(recorder_block(1)));
-	assert_int_equal(th_recorder_unlink(recorder_block(1)), sample);
-	th_recorder_relink(recorder_block(2), 0);
+	assert_int_equal(th_native_unlink(recorder_block(1)), sample);
+	th_native_relink(recorder_block(2), 0);
 	assert_false(th_live_may_hold(recorder_block(2)));
 	log_image_open(&image);
 	assert_int_equal(log_image_count(&image, TH_EVENT_NATIVE_FREE), 0);
@@ -152,7 +154,7 @@ test_errno_is_preserved(void **state)
 	recorder_allocate(NULL, 100);
 	recorder_release(recorder_block(1));
 	recorder_release(recorder_block(2));
-	th_recorder_unlink(recorder_block(3));
+	th_native_unlink(recorder_block(3));
 	assert_int_equal(errno, ERRNO_SENTINEL);
 }
 
@@ -163,7 +165,7 @@ test_allocation_inside_a_visit(void **state)
 	(void)state;
 	recorder_start(0, DEPTH, LARGE);
 	th_guard_enter();
-	th_recorder_allocated(recorder_block(1), 100, TH_FUNCTION_MALLOC);
+	th_native_allocated(recorder_block(1), 100, TH_FUNCTION_MALLOC);
 	th_guard_leave();
 	assert_int_equal(recorder_counter(TH_COUNTER_DROPPED_REENTERED), 1);
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 0);
@@ -320,7 +322,7 @@ test_log_full(void **state)
 		recorder_allocate(recorder_block(i++), 100);
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), i - 1);
 	assert_false(th_live_may_hold(recorder_block(i - 1)) &&
-		     th_recorder_unlink(recorder_block(i - 1)));
+		     th_native_unlink(recorder_block(i - 1)));
 	assert_true(th_live_may_hold(recorder_block(0)));
 	assert_int_equal(th_thread_native_bytes(), 100 * i);
 }
@@ -389,7 +391,7 @@ ask_for_rate(uint64_t rate)
 	control->value = rate;
 	control->asked++;
 	th_guard_enter();
-	th_recorder_roll();
+	th_pace_roll();
 	th_guard_leave();
 	assert_int_equal(control->served, control->asked);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);

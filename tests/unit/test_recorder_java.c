@@ -9,6 +9,8 @@
  */
 #include "tests/unit/recorder_fixture.h"
 
+#include "unify/capture.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,13 +71,13 @@ start_java(enum th_java_status answer, uint32_t depth)
 	/* A call of 5 bytes after at most 4 of set-up: the return address is in these 16. */
 	java_answer = answer;
 	walks = 0;
-	th_recorder_set_java(&provider);
+	th_capture_set_java(&provider);
 }
 
 static int
 tear_down_java(void **state)
 {
-	th_recorder_set_java(NULL);
+	th_capture_set_java(NULL);
 	return recorder_tear_down(state);
 }
 
@@ -237,7 +239,7 @@ test_no_scratch(void **state)
 	(void)state;
 	start_java(TH_JAVA_FOUND, DEPTH);
 	memset(&gate, 0, sizeof(gate));
-	th_recorder_set_java(&waiting_provider);
+	th_capture_set_java(&waiting_provider);
 	for (size_t i = 0; i < CAPTURES; i++) {
 		pthread_create(&threads[i], NULL, capture_once, NULL);
 		if (i < SCRATCH_COUNT)
@@ -261,7 +263,7 @@ check_waits(void (*end)(void))
 
 	start_java(TH_JAVA_FOUND, DEPTH);
 	memset(&gate, 0, sizeof(gate));
-	th_recorder_set_java(&waiting_provider);
+	th_capture_set_java(&waiting_provider);
 	pthread_create(&capture, NULL, capture_once, NULL);
 	wait_for_captures(1);
 	pthread_create(&opener, NULL, open_gate_soon, NULL);
@@ -275,7 +277,7 @@ check_waits(void (*end)(void))
 static void
 take_provider_back(void)
 {
-	th_recorder_set_java(NULL);
+	th_capture_set_java(NULL);
 }
 
 static void
