@@ -22,11 +22,12 @@ void *th_allocate(size_t count, size_t bytes) __attribute__((malloc));
 void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
 
 /* Appends one element to a struct that holds ITEMS, ITEMS_count and ITEMS_capacity. */
-#define th_array_append(owner, items, value)                                           \
-	do {                                                                           \
-		(owner)->items = th_array_grow((owner)->items, (owner)->items##_count, \
-			&(owner)->items##_capacity, sizeof(*(owner)->items));          \
-		(owner)->items[(owner)->items##_count++] = (value);                    \
+#define th_array_append(owner, items, value)                                                   \
+	do {                                                                                   \
+		if ((owner)->items##_count >= (owner)->items##_capacity)                       \
+			(owner)->items = th_array_grow((owner)->items, (owner)->items##_count, \
+				&(owner)->items##_capacity, sizeof(*(owner)->items));          \
+		(owner)->items[(owner)->items##_count++] = (value);                            \
 	} while (0)
 
 /* A printed string in memory of its own. [offline] */

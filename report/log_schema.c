@@ -161,6 +161,13 @@ store(void *target, const struct th_value *value)
 	}
 }
 
+/* Whether a value takes the same bytes in the log as in memory, however large it is. */
+static bool
+is_steady(uint32_t data_type)
+{
+	return data_type == TH_DATA_U32 || data_type == TH_DATA_U64 || data_type == TH_DATA_F64;
+}
+
 static int
 find_field(const struct th_schema_event *event, const struct known_field *known)
 {
@@ -171,6 +178,44 @@ find_field(const struct th_schema_event *event, const struct known_field *known)
 			return (int)i;
 	}
 	return -1;
+}
+
+/* Adds bytes to be copied; what follows the last ones on both sides is one copy with them. */
+static void
+add_copy(struct th_schema_event *event, uint32_t from, uint32_t to, uint32_t bytes)
+{
+	struct th_schema_copy *last = &event->copies[event->copy_count];
+
+	if (event->copy_count && last[-1].from + last[-1].bytes == from &&
+		last[-1].to + last[-1].bytes == to) {
+		last[-1].bytes = (uint16_t)(last[-1].bytes + bytes);
+		return;
+	}
+	*last = (struct th_schema_copy){(uint16_t)from, (uint16_t)to, (uint16_t)bytes};
+	event->copy_count++;
+}
+
+/*
+ * Up to the first field of variable length every record has its values at the same offsets: most
+ * events, and all that are frequent, are nothing else and mostly one copy.
+ */
+static void
+find_steady(struct th_schema_event *event)
+{
+	uint32_t at = sizeof(struct th_log_record);
+	uint32_t i = 0;
+
+	event->copy_count = 0;
+	for (; i < event->field_count && is_steady(event->fields[i].data_type); i++) {
+		uint32_t bytes = members[event->fields[i].data_type].bytes;
+
+		at = align_up(at, bytes);
+		if (event->target[i] != NO_TARGET)
+			add_copy(event, at, (uint32_t)event->target[i], bytes);
+		at += bytes;
+	}
+	event->steady_fields = i;
+	event->steady_end = at;
 }
 
 /*
@@ -196,6 +241,7 @@ bind(struct th_schema_event *event, const struct known_event *known)
 			event->is_decodable = false;
 		target += members[field->data_type].bytes;
 	}
+	find_steady(event);
 }
 
 static struct th_schema_event *
@@ -212,15 +258,18 @@ th_schema_decode(
 {
 	const struct known_event *known = find_known(record->type);
 	struct th_schema_event *event = known ? find_event(schema, record->type) : NULL;
-	uint32_t at = sizeof(struct th_log_record);
 
 	if (!event)
 		return false;
 	if (!event->is_bound)
 		bind(event, known);
-	if (!event->is_decodable)
+	if (!event->is_decodable || record->size < event->steady_end)
 		return false;
-	for (uint32_t i = 0; i < event->field_count; i++) {
+	for (uint32_t i = 0; i < event->copy_count; i++)
+		memcpy((char *)ret + event->copies[i].to, record->bytes + event->copies[i].from,
+			event->copies[i].bytes);
+	uint32_t at = event->steady_end;
+	for (uint32_t i = event->steady_fields; i < event->field_count; i++) {
 		struct th_value value;
 
 		if (!th_schema_read_value(record, event->fields[i].data_type, &at, &value))

@@ -28,6 +28,13 @@ struct th_schema_field {
 	char *label;
 };
 
+/* Bytes that stand in every record of a type at one place, for one place in struct th_decoded_NAME. */
+struct th_schema_copy {
+	uint16_t from;
+	uint16_t to;
+	uint16_t bytes;
+};
+
 struct th_schema_event {
 	uint32_t type;
 	char *name; /* NULL: only fields were described */
@@ -37,8 +44,13 @@ struct th_schema_event {
 	uint32_t field_count;
 	/* Where each field goes in struct th_decoded_NAME, -1 = nowhere. */
 	int16_t target[TH_SCHEMA_FIELDS_MAX];
-	bool is_bound;     /* `target` and `is_decodable` are up to date */
+	bool is_bound;     /* `target` and what follows is up to date */
 	bool is_decodable; /* all fields known here are there */
+	/* The fields in front of the first of variable length. */
+	struct th_schema_copy copies[TH_SCHEMA_FIELDS_MAX];
+	uint32_t copy_count;
+	uint32_t steady_fields;
+	uint32_t steady_end; /* offset in the record behind them */
 };
 
 struct th_schema;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small words have their numbers in an array, an eighth of the memory and of the cache misses.  The
- * others: open addressing with linear probing, at most half full.
+ * Small words have their numbers in an array.  The others: open addressing with linear probing, at
+ * most half full.  A slot is a number and no more; the words stand by number, where they take no
+ * room for what is not there and where they are read in order when the slots are made anew.
  */
 #include "report/map.h"
 
@@ -24,30 +25,43 @@ first_slot(const struct th_map *map, uint64_t word)
 	return (hash ^ hash >> 32) & (map->slot_count - 1);
 }
 
-static struct th_map_slot *
+/* The slot with the number of a word, or the free one that it would have. */
+static uint32_t *
 slot_of(const struct th_map *map, uint64_t word)
 {
 	size_t slot = first_slot(map, word);
 
-	while (map->slots[slot].number && map->slots[slot].word != word)
+	while (map->slots[slot] && map->words[map->slots[slot] - 1] != word)
 		slot = (slot + 1) & (map->slot_count - 1);
 	return &map->slots[slot];
 }
 
+/* Twice as many slots, for the words in front of `count`. */
 static void
-enlarge(struct th_map *map)
+enlarge(struct th_map *map, uint32_t count)
 {
-	size_t count = map->slot_count ? 2 * map->slot_count : FIRST_SLOTS;
-	struct th_map larger = {
-		.slots = th_allocate(count, sizeof(*larger.slots)), .slot_count = count};
-
-	for (size_t i = 0; i < map->slot_count; i++) {
-		if (map->slots[i].number)
-			*slot_of(&larger, map->slots[i].word) = map->slots[i];
-	}
+	map->slot_count = map->slot_count ? 2 * map->slot_count : FIRST_SLOTS;
 	free(map->slots);
-	map->slots = larger.slots;
-	map->slot_count = count;
+	map->slots = th_allocate(map->slot_count, sizeof(*map->slots));
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t word = map->words[i];
+		bool is_direct = word < map->direct_count && map->direct[word] == i + 1;
+
+		if (!is_direct)
+			*slot_of(map, word) = i + 1;
+	}
+}
+
+/* Writes the words down that have had no slot so far, all of them small. */
+static void
+list_words(struct th_map *map)
+{
+	map->words_capacity = (size_t)map->count + FIRST_SLOTS;
+	map->words = th_allocate(map->words_capacity, sizeof(*map->words));
+	for (size_t word = 0; word < map->direct_count; word++) {
+		if (map->direct[word])
+			map->words[map->direct[word] - 1] = word;
+	}
 }
 
 /* Makes room for a word in the array, if there are words enough for one that long. */
@@ -75,21 +89,32 @@ th_map_find(const struct th_map *map, uint64_t word)
 	if (word < map->direct_count && map->direct[word])
 		return map->direct[word] - 1;
 	/* A small word is there as well if it came when there were too few for an array. */
-	return map->slots_used ? slot_of(map, word)->number - 1 : TH_MAP_NONE;
+	return map->slots_used ? *slot_of(map, word) - 1 : TH_MAP_NONE;
 }
 
+/* Gives a word the next number. */
 static void
 add(struct th_map *map, uint64_t word)
 {
+	uint32_t number = map->count;
+	bool is_direct = is_small(map, word);
+
+	if (is_direct)
+		map->direct[word] = number + 1;
+	else if (!map->words)
+		list_words(map);
 	map->count++;
-	if (is_small(map, word)) {
-		map->direct[word] = map->count;
+	if (!map->words)
 		return;
-	}
+	map->words = th_array_grow(
+		map->words, number, &map->words_capacity, sizeof(*map->words));
+	map->words[number] = word;
+	if (is_direct)
+		return;
 	if (2 * (size_t)map->slots_used >= map->slot_count)
-		enlarge(map);
+		enlarge(map, number);
 	map->slots_used++;
-	*slot_of(map, word) = (struct th_map_slot){word, map->count};
+	*slot_of(map, word) = number + 1;
 }
 
 uint32_t
@@ -118,5 +143,6 @@ th_map_deinit(struct th_map *map)
 {
 	free(map->direct);
 	free(map->slots);
+	free(map->words);
 	*map = (struct th_map){0};
 }

@@ -13,18 +13,15 @@
 
 #define TH_MAP_NONE UINT32_MAX
 
-struct th_map_slot {
-	uint64_t word;
-	uint32_t number; /* plus one; 0 = free */
-};
-
 struct th_map {
 	/* Numbers of small words by word, plus one: ids of a log mostly count up from 0 or 1. */
 	uint32_t *direct;
 	size_t direct_count;
-	struct th_map_slot *slots; /* of all others */
-	size_t slot_count;         /* a power of two, or 0 */
+	uint32_t *slots;   /* numbers of all others, plus one; 0 = free */
+	size_t slot_count; /* a power of two, or 0 */
 	uint32_t slots_used;
+	uint64_t *words; /* by number; NULL as long as there are no slots */
+	size_t words_capacity;
 	uint32_t count; /* words numbered so far */
 };
 
