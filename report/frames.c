@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame word is looked up once and what it stands for is remembered.
+ * A frame word is looked up once and what it stands for is remembered: that of a Java frame with
+ * the method, by entry of its line table, since most bytecode indices share a line with others.
  */
 #include "report/frames.h"
 
@@ -28,6 +29,9 @@ struct starts {
 struct known_method {
 	uint32_t function; /* plus one; 0 = not looked up */
 	uint32_t file;
+	struct th_words lines;
+	uint32_t first_spot; /* in `spots`: without a line; those of the lines follow */
+	bool is_sorted;      /* the lines ascend */
 };
 
 struct th_frames {
@@ -46,7 +50,10 @@ struct th_frames {
 	struct th_map frame_ids; /* function << 32 | place */
 	TH_ARRAY(struct th_frame, frames);
 	TH_ARRAY(uint8_t, kinds);               /* enum th_function_kind, by frame */
+	TH_ARRAY(uint32_t, frame_functions);    /* by frame */
 	TH_ARRAY(struct known_method, methods); /* by method index, as far as they were met */
+	TH_ARRAY(uint32_t, spots);              /* frames in known methods, plus one */
+	uint32_t spot;                          /* the one that was asked for last */
 
 	struct th_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
@@ -103,6 +110,7 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 	if (added) {
 		th_array_append(frames, frames, frame);
 		th_array_append(frames, kinds, (uint8_t)frame.kind);
+		th_array_append(frames, frame_functions, frame.function);
 	}
 	return number;
 }
@@ -328,60 +336,120 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 
 /* Java frames */
 
-/* The line of the last table entry that starts at or before `bci`. */
-static uint32_t
-find_line(const struct th_method_info *method, uint32_t bci)
+static bool
+is_ascending(const struct th_words *words)
 {
-	uint64_t best = 0;
+	for (uint32_t i = 1; i < words->count; i++) {
+		if (words->words[i] < words->words[i - 1])
+			return false;
+	}
+	return true;
+}
+
+/* How many words of an ascending table are at most `most`. */
+static uint32_t
+count_up_to(const struct th_words *words, uint64_t most)
+{
+	uint32_t low = 0;
+	uint32_t high = words->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (words->words[middle] <= most)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The entry of the last line that starts at or before `bci`, plus one; 0: there is none. */
+static uint32_t
+find_line(const struct known_method *method, uint32_t bci)
+{
+	const struct th_words *lines = &method->lines;
+	uint32_t best = 0;
 
 	if (bci == TH_BCI_UNKNOWN || bci == TH_BCI_NATIVE)
 		return 0;
-	for (uint32_t i = 0; i < method->lines.count; i++) {
-		uint64_t entry = method->lines.words[i];
-
-		if (entry >> 32 <= bci && entry >= best)
-			best = entry;
+	if (method->is_sorted)
+		return count_up_to(lines, (uint64_t)bci << 32 | UINT32_MAX);
+	for (uint32_t i = 0; i < lines->count; i++) {
+		if (lines->words[i] >> 32 <= bci &&
+			(!best || lines->words[i] >= lines->words[best - 1]))
+			best = i + 1;
 	}
-	return (uint32_t)best;
+	return best;
 }
 
 /* A method has many frames, and its name is put together once. */
 static const struct known_method *
 know_method(struct th_frames *frames, uint32_t index)
 {
-	const struct th_method_info *method = &frames->recording->methods[index];
-
 	while (frames->methods_count <= index)
 		th_array_append(frames, methods, (struct known_method){0});
 	struct known_method *known = &frames->methods[index];
 	if (!known->function) {
+		const struct th_method_info *method = &frames->recording->methods[index];
 		char *name = th_java_method_name(method->class_signature, method->name);
 
-		known->function = intern_function(frames, name, "", TH_KIND_JAVA) + 1;
-		known->file = th_strings_intern_text(&frames->strings, method->source_file);
+		*known = (struct known_method){
+			.function = intern_function(frames, name, "", TH_KIND_JAVA) + 1,
+			.file = th_strings_intern_text(&frames->strings, method->source_file),
+			.lines = method->lines,
+			.first_spot = (uint32_t)frames->spots_count,
+			.is_sorted = is_ascending(&method->lines),
+		};
+		for (uint32_t i = 0; i <= known->lines.count; i++)
+			th_array_append(frames, spots, 0);
 		free(name);
 	}
 	return known;
 }
 
-static void
-add_java_frame(struct th_frames *frames, uint64_t word)
+/* The index of the method in a word, TH_MAP_NONE if the log does not tell about it. */
+static uint32_t
+find_method(const struct th_frames *frames, uint64_t word)
 {
-	uint32_t index = th_map_find(&frames->recording->methods_ids, th_frame_method(word));
-	struct th_frame frame = {.word = word};
+	const struct th_recording *recording = frames->recording;
+	uint32_t index = th_map_find(&recording->methods_ids, th_frame_method(word));
 
-	if (index == TH_MAP_NONE || !frames->recording->methods[index].is_known) {
-		frame.function = intern_function(
-			frames, "[unknown Java method]", "", TH_KIND_JAVA);
-	} else {
-		const struct known_method *known = know_method(frames, index);
+	return index != TH_MAP_NONE && recording->methods[index].is_known ? index : TH_MAP_NONE;
+}
 
-		frame.function = known->function - 1;
-		frame.file = known->file;
-		frame.line = find_line(&frames->recording->methods[index], th_frame_bci(word));
-	}
-	uint32_t number = intern_frame(frames, frame);
-	th_array_append(frames, word_frames, number);
+/* The frame of a word in a method (by index). */
+static uint32_t
+find_spot(struct th_frames *frames, uint64_t word, uint32_t method)
+{
+	const struct known_method *known = know_method(frames, method);
+	uint32_t line = find_line(known, th_frame_bci(word));
+	uint32_t *spot = &frames->spots[known->first_spot + line];
+
+	if (!*spot)
+		*spot = intern_frame(frames,
+				(struct th_frame){
+					.function = known->function - 1,
+					.file = known->file,
+					.line = line ? (uint32_t)known->lines.words[line - 1]
+						     : 0,
+					.word = word,
+				}) +
+			1;
+	return *spot - 1;
+}
+
+static void
+add_unknown_method(struct th_frames *frames, uint64_t word)
+{
+	uint32_t frame = intern_frame(
+		frames, (struct th_frame){
+				.function = intern_function(
+					frames, "[unknown Java method]", "", TH_KIND_JAVA),
+				.word = word,
+			});
+
+	th_array_append(frames, word_frames, frame);
 }
 
 /* All kinds */
@@ -408,7 +476,7 @@ expand(struct th_frames *frames, uint64_t word)
 	if (th_frame_kind(word) == TH_FRAME_NATIVE)
 		add_native_frames(frames, word);
 	else if (th_frame_kind(word) == TH_FRAME_JAVA)
-		add_java_frame(frames, word);
+		add_unknown_method(frames, word);
 	else
 		add_marker(frames, word);
 	span.count = (uint32_t)frames->word_frames_count - span.start;
@@ -419,8 +487,15 @@ expand(struct th_frames *frames, uint64_t word)
 uint32_t
 th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
 {
-	struct span span = expand(frames, word);
+	uint32_t method = th_frame_kind(word) == TH_FRAME_JAVA ? find_method(frames, word)
+							       : TH_MAP_NONE;
 
+	if (method != TH_MAP_NONE) {
+		frames->spot = find_spot(frames, word, method);
+		*frames_ret = &frames->spot;
+		return 1;
+	}
+	struct span span = expand(frames, word);
 	*frames_ret = &frames->word_frames[span.start];
 	return span.count;
 }
@@ -428,7 +503,15 @@ th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frame
 void
 th_frames_expect(const struct th_frames *frames, uint64_t word)
 {
-	th_map_expect(&frames->word_ids, word);
+	uint32_t method;
+
+	if (th_frame_kind(word) != TH_FRAME_JAVA) {
+		th_map_expect(&frames->word_ids, word);
+		return;
+	}
+	method = th_map_find(&frames->recording->methods_ids, th_frame_method(word));
+	if (method < frames->methods_count)
+		__builtin_prefetch(&frames->methods[method]);
 }
 
 /* Traits */
@@ -492,7 +575,9 @@ th_frames_destroy(struct th_frames *frames)
 	free(frames->functions);
 	free(frames->frames);
 	free(frames->kinds);
+	free(frames->frame_functions);
 	free(frames->methods);
+	free(frames->spots);
 	free(frames->words);
 	free(frames->word_frames);
 	free(frames);
@@ -510,6 +595,12 @@ th_frames_kind(const struct th_frames *frames, uint32_t frame)
 	return (enum th_function_kind)frames->kinds[frame];
 }
 
+uint32_t
+th_frames_function_at(const struct th_frames *frames, uint32_t frame)
+{
+	return frames->frame_functions[frame];
+}
+
 const struct th_function *
 th_frames_function(const struct th_frames *frames, uint32_t function)
 {
@@ -519,7 +610,7 @@ th_frames_function(const struct th_frames *frames, uint32_t function)
 const struct th_function *
 th_frames_function_of(const struct th_frames *frames, uint32_t frame)
 {
-	return &frames->functions[frames->frames[frame].function];
+	return &frames->functions[frames->frame_functions[frame]];
 }
 
 const char *

@@ -67,7 +67,8 @@ const struct th_frame *th_frames_get(const struct th_frames *frames, uint32_t fr
 const struct th_function *th_frames_function(const struct th_frames *frames, uint32_t function);
 /* The kind of a frame's function: asked of every frame of every stack, so it stands apart. [offline] */
 enum th_function_kind th_frames_kind(const struct th_frames *frames, uint32_t frame);
-/* The function that a frame is in. [offline] */
+/* The function that a frame is in: its number, which many ask for, stands apart too. [offline] */
+uint32_t th_frames_function_at(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function_of(const struct th_frames *frames, uint32_t frame);
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);
 const char *th_frames_function_name(const struct th_frames *frames, uint32_t function);

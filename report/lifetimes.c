@@ -337,9 +337,12 @@ struct change {
 	double bytes;
 };
 
+/* Of one heap. */
 struct changes {
 	TH_ARRAY(struct change, births);
 	TH_ARRAY(struct change, ends);
+	size_t begun; /* that were passed by whoever goes through them by time */
+	size_t ended;
 };
 
 static double
@@ -404,23 +407,52 @@ struct peak {
 	double bytes;
 };
 
+/* The heap whose next birth is the first; NULL: all are born. */
+static struct changes *
+next_to_begin(struct changes *heaps)
+{
+	struct changes *next = NULL;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct changes *one = &heaps[heap];
+
+		if (one->begun < one->births_count &&
+			(!next ||
+				one->births[one->begun].time < next->births[next->begun].time))
+			next = one;
+	}
+	return next;
+}
+
+/* The same of ends that are not after `time`. */
+static struct changes *
+next_to_end(struct changes *heaps, uint64_t time)
+{
+	struct changes *next = NULL;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct changes *one = &heaps[heap];
+
+		if (one->ended < one->ends_count && one->ends[one->ended].time <= time &&
+			(!next || one->ends[one->ended].time < next->ends[next->ended].time))
+			next = one;
+	}
+	return next;
+}
+
 /* What ends at a time is gone before what begins then. */
 static void
-look_for_peak(struct peak *peak, struct changes *changes)
+look_for_peak(struct peak *peak, struct changes *heaps)
 {
+	struct changes *beginning;
+	struct changes *ending;
 	double bytes = 0;
-	size_t ended = 0;
 
-	sort_changes(changes->births, changes->births_count);
-	sort_changes(changes->ends, changes->ends_count);
-	for (size_t i = 0; i < changes->births_count; i++) {
-		const struct change *birth = &changes->births[i];
+	while ((beginning = next_to_begin(heaps))) {
+		const struct change *birth = &beginning->births[beginning->begun++];
 
-		for (; ended < changes->ends_count; ended++) {
-			if (changes->ends[ended].time > birth->time)
-				break;
-			bytes -= changes->ends[ended].bytes;
-		}
+		while ((ending = next_to_end(heaps, birth->time)))
+			bytes -= ending->ends[ending->ended++].bytes;
 		bytes += birth->bytes;
 		if (bytes > peak->bytes)
 			*peak = (struct peak){birth->time, bytes};
@@ -433,16 +465,21 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
 {
 	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
-	struct changes changes = {0};
+	struct changes changes[TH_HEAPS] = {0};
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (heaps & 1u << heap)
-			add_changes(&changes, lifetimes, &calibrations[heap],
-				(enum th_heap)heap, from, &moment);
+		if (!(heaps & 1u << heap))
+			continue;
+		add_changes(&changes[heap], lifetimes, &calibrations[heap], (enum th_heap)heap,
+			from, &moment);
+		sort_changes(changes[heap].births, changes[heap].births_count);
+		sort_changes(changes[heap].ends, changes[heap].ends_count);
 	}
-	look_for_peak(peak, &changes);
-	free(changes.births);
-	free(changes.ends);
+	look_for_peak(peak, changes);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		free(changes[heap].births);
+		free(changes[heap].ends);
+	}
 }
 
 struct th_moment
