@@ -41,22 +41,22 @@ th_change_name(enum th_change change)
 /* Keys */
 
 /*
- * The root-most step of a way that is compared: its first Java method.  What calls that one is
- * the VM's and its launcher's way of doing so.
+ * Functions at the root of a way that are not compared: those above its first Java method, which
+ * are the VM's and its launcher's way of calling it.
  */
 static uint32_t
-first_compared(const struct th_places *places, uint32_t way)
+count_launching(const struct th_places *places, uint32_t way)
 {
 	const struct th_frames *frames = places->profile->frames;
-	uint32_t first = 0;
+	struct th_way_cursor step = th_ways_last(&places->ways, way);
+	uint32_t count = 0;
+	uint32_t function;
 
-	for (; way; way = places->ways[way].parent) {
-		uint32_t function = places->ways[way].function;
-
+	while (th_ways_step(&step, &function)) {
 		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
-			first = places->ways[way].parent;
+			count = step.length;
 	}
-	return first;
+	return count;
 }
 
 /* Heap, class and functions as one text; the caller frees it. */
@@ -65,7 +65,9 @@ key_of(const struct th_places *places, uint32_t number)
 {
 	const struct th_place *place = &places->items[number];
 	const struct th_frames *frames = places->profile->frames;
-	uint32_t end = first_compared(places, place->way);
+	struct th_way_cursor step = th_ways_last(&places->ways, place->way);
+	uint32_t launching = count_launching(places, place->way);
+	uint32_t function;
 	char *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
@@ -74,9 +76,8 @@ key_of(const struct th_places *places, uint32_t number)
 		th_out_of_memory();
 	fprintf(file, "%d\n%s", place->heap, th_frames_string(frames, place->class_name));
 	/* Leaf first: any order will do. */
-	for (uint32_t way = place->way; way != end; way = places->ways[way].parent)
-		fprintf(file, "\n%s",
-			th_frames_function_name(frames, places->ways[way].function));
+	while (step.length > launching && th_ways_step(&step, &function))
+		fprintf(file, "\n%s", th_frames_function_name(frames, function));
 	if (fclose(file) || !text)
 		th_out_of_memory();
 	return text;

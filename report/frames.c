@@ -12,6 +12,7 @@
 #include "report/function_starts.h"
 #include "report/java_names.h"
 #include "report/map.h"
+#include "unify/bisect.h"
 
 /* A run of numbers in a pool. */
 struct span {
@@ -346,24 +347,6 @@ is_ascending(const struct th_words *words)
 	return true;
 }
 
-/* How many words of an ascending table are at most `most`. */
-static uint32_t
-count_up_to(const struct th_words *words, uint64_t most)
-{
-	uint32_t low = 0;
-	uint32_t high = words->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (words->words[middle] <= most)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The entry of the last line that starts at or before `bci`, plus one; 0: there is none. */
 static uint32_t
 find_line(const struct known_method *method, uint32_t bci)
@@ -374,7 +357,7 @@ find_line(const struct known_method *method, uint32_t bci)
 	if (bci == TH_BCI_UNKNOWN || bci == TH_BCI_NATIVE)
 		return 0;
 	if (method->is_sorted)
-		return count_up_to(lines, (uint64_t)bci << 32 | UINT32_MAX);
+		return (uint32_t)th_bisect(lines->count, i, lines->words[i] >> 32 <= bci);
 	for (uint32_t i = 0; i < lines->count; i++) {
 		if (lines->words[i] >> 32 <= bci &&
 			(!best || lines->words[i] >= lines->words[best - 1]))

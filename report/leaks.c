@@ -309,14 +309,17 @@ find_owner(struct work *work, const struct th_place *place)
 	const struct th_places *places = &work->leaks->places;
 	const struct th_frames *frames = work->leaks->profile->frames;
 	struct th_owner none = {.place = TH_NO_PLACE};
+	struct th_way_cursor step = th_ways_last(&places->ways, place->way);
+	uint32_t function;
 
-	for (uint32_t way = place->way; way; way = places->ways[way].parent) {
-		uint32_t function = places->ways[way].function;
-
+	while (th_ways_step(&step, &function)) {
 		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
 			continue;
-		uint32_t found = th_places_find(places, TH_HEAP_JAVA, places->ways[way].parent,
-			class_of_method(work, function));
+		uint32_t caller = th_ways_left(&step);
+		if (caller == TH_NO_WAY)
+			continue;
+		uint32_t found = th_places_find(
+			places, TH_HEAP_JAVA, caller, class_of_method(work, function));
 		if (found != TH_NO_PLACE)
 			return look_at_owners(work, found);
 	}

@@ -191,7 +191,7 @@ native_business(const struct th_profile *profile, const struct th_path *path)
 	if (java < path->count)
 		return business_below(profile, path, java);
 	for (uint32_t i = path->count; i-- > 0;) {
-		uint32_t function = th_frames_get(profile->frames, path->frames[i])->function;
+		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
 		const char *name = vm_name_at(profile, path, i);
 
 		if (name)
@@ -218,19 +218,12 @@ java_business(const struct th_profile *profile, const struct th_path *path, uint
 	return NULL;
 }
 
-/* Ways */
+/* Places */
 
 static uint32_t
-step(struct th_places *places, uint32_t parent, uint32_t function)
+line_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
 {
-	bool added;
-	uint32_t way =
-		th_map_intern(&places->way_ids, (uint64_t)parent << 32 | function, &added) + 1;
-	struct th_way entry = {parent, function};
-
-	if (added)
-		th_array_append(places, ways, entry);
-	return way;
+	return th_frames_get(profile->frames, path->frames[index])->line;
 }
 
 /*
@@ -243,11 +236,11 @@ creator_length(const struct th_profile *profile, const struct th_path *path)
 	uint32_t fallback = 0;
 
 	for (uint32_t i = path->count; i-- > 0;) {
-		const struct th_frame *frame = th_frames_get(profile->frames, path->frames[i]);
+		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
 
-		if (!th_sites_is_application(profile->frames, frame->function))
+		if (!th_sites_is_application(profile->frames, function))
 			continue;
-		if (frame->line)
+		if (line_at(profile, path, i))
 			return i + 1;
 		if (!fallback)
 			fallback = i + 1;
@@ -261,13 +254,7 @@ walk(struct th_places *places, const struct th_path *path, struct th_place *plac
 	const struct th_frames *frames = places->profile->frames;
 	uint32_t creator = creator_length(places->profile, path);
 
-	for (uint32_t i = 0; i < path->count; i++) {
-		uint32_t function = th_frames_get(frames, path->frames[i])->function;
-
-		place->way = step(places, place->way, function);
-		if (i + 1 == creator)
-			place->creator = place->way;
-	}
+	place->way = th_ways_add(&places->ways, place->path, creator, &place->creator);
 	if (place->heap == TH_HEAP_NATIVE)
 		place->internal = native_business(places->profile, path);
 	else if (place->heap == TH_HEAP_JAVA)
@@ -277,15 +264,27 @@ walk(struct th_places *places, const struct th_path *path, struct th_place *plac
 			th_frames_string(frames, place->class_name));
 }
 
-/* Places */
-
 /* The group that stands at the root of a row's path. */
 static void
-take_group(struct th_places *places, const struct th_path *path, struct th_place *place)
+take_group(struct th_places *places, struct th_place *place)
 {
+	uint32_t group;
+
+	th_ways_add(&places->ways, place->path, 1, &group);
 	place->class_name = 0;
-	place->way = step(
-		places, 0, th_frames_get(places->profile->frames, path->frames[0])->function);
+	place->way = group;
+}
+
+/* One way for all that is the VM's business of that name. */
+static void
+take_business(struct th_places *places, struct th_place *place)
+{
+	const struct th_profile *profile = places->profile;
+	uint32_t frame = th_frames_special(profile->frames, place->internal, "", TH_KIND_GROUP);
+	uint32_t path = th_paths_intern(profile->paths, &frame, 1);
+
+	place->way = th_ways_add(&places->ways, path, 0, &place->creator);
+	place->class_name = 0;
 }
 
 static struct th_place
@@ -303,21 +302,15 @@ place_of(struct th_places *places, const struct th_row *row)
 	};
 
 	if (profile->options->group_by && !profile->is_whole) {
-		take_group(places, &path, &place);
+		take_group(places, &place);
 		return place;
 	}
 	walk(places, &path, &place);
 	if (row->is_internal && row->heap != TH_HEAP_MAPPED)
 		place.internal = business_of(
 			th_frames_function_name(profile->frames, row->thread));
-	if (place.internal) {
-		uint32_t function = th_frames_special_function(
-			profile->frames, place.internal, "", TH_KIND_GROUP);
-
-		place.way = step(places, 0, function);
-		place.creator = 0;
-		place.class_name = 0;
-	}
+	if (place.internal)
+		take_business(places, &place);
 	return place;
 }
 
@@ -326,12 +319,6 @@ static uint64_t
 key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
 {
 	return (uint64_t)(way << 2 | heap) << 32 | class_name;
-}
-
-static uint32_t
-line_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
-{
-	return th_frames_get(profile->frames, path->frames[index])->line;
 }
 
 /* The lines that tell places of one way apart. */
@@ -379,13 +366,11 @@ add_place(struct th_places *places, struct th_place *place)
 void
 th_places_init(struct th_places *places, const struct th_profile *profile)
 {
-	struct th_way root = {0, 0};
-
 	*places = (struct th_places){
 		.profile = profile,
 		.of_row = th_allocate(profile->rows_count, sizeof(uint32_t)),
 	};
-	th_array_append(places, ways, root);
+	th_ways_init(&places->ways, profile->frames, profile->paths);
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		struct th_place place = place_of(places, &profile->rows[i]);
 
@@ -396,12 +381,11 @@ th_places_init(struct th_places *places, const struct th_profile *profile)
 void
 th_places_deinit(struct th_places *places)
 {
-	th_map_deinit(&places->way_ids);
+	th_ways_deinit(&places->ways);
 	th_map_deinit(&places->line_ids);
 	th_map_deinit(&places->what_ids);
 	th_map_deinit(&places->place_ids);
 	free(places->first);
-	free(places->ways);
 	free(places->items);
 	free(places->of_row);
 }
@@ -466,7 +450,7 @@ th_places_user_frame(const struct th_places *places, const struct th_place *plac
 	uint32_t creator = th_frames_get(profile->frames, path.frames[length - 1])->function;
 
 	for (uint32_t i = length - 1; i-- > 0;) {
-		uint32_t function = th_frames_get(profile->frames, path.frames[i])->function;
+		uint32_t function = th_frames_function_at(profile->frames, path.frames[i]);
 
 		if (th_sites_is_application(profile->frames, function) &&
 			!is_same_library(th_frames_function_name(profile->frames, creator),

@@ -23,15 +23,10 @@
 #include <stdint.h>
 
 #include "report/profile.h"
+#include "report/ways.h"
 
 #define TH_NO_PLACE UINT32_MAX
 #define TH_NO_FRAME UINT32_MAX
-
-/* A way through functions from the root; 0 is the empty one. */
-struct th_way {
-	uint32_t parent;
-	uint32_t function;
-};
 
 struct th_place {
 	enum th_heap heap;
@@ -48,8 +43,7 @@ struct th_place {
 
 struct th_places {
 	const struct th_profile *profile;
-	struct th_map way_ids; /* parent << 32 | function -> number - 1 */
-	TH_ARRAY(struct th_way, ways);
+	struct th_ways ways;
 	struct th_map line_ids;    /* creator's line << 32 | allocation's */
 	struct th_map what_ids;    /* heap, way and class */
 	struct th_map place_ids;   /* what << 32 | lines */

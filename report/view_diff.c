@@ -88,14 +88,14 @@ static void
 print_place(FILE *file, const struct th_side *side, const struct th_place *place)
 {
 	const struct th_frames *frames = side->profile->frames;
-	uint32_t leaf = side->places->ways[place->way].function;
+	uint32_t leaf = side->places->ways.items[place->way].function;
 
 	if (place->class_name)
 		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
 	print_function(file, frames, leaf);
 	if (place->creator && place->creator != place->way) {
 		fputs(" < ", file);
-		print_function(file, frames, side->places->ways[place->creator].function);
+		print_function(file, frames, side->places->ways.items[place->creator].function);
 	}
 }
 
@@ -184,12 +184,13 @@ difference_json(const struct th_difference *difference)
 static json_t *
 frames_json(const struct th_side *side, const struct th_place *place)
 {
+	struct th_way_cursor step = th_ways_last(&side->places->ways, place->way);
 	json_t *list = json_array();
+	uint32_t function;
 
-	for (uint32_t way = place->way; way; way = side->places->ways[way].parent)
-		json_array_insert_new(list, 0,
-			th_json_function(side->profile->frames,
-				side->places->ways[way].function, "", 0));
+	while (th_ways_step(&step, &function))
+		json_array_insert_new(
+			list, 0, th_json_function(side->profile->frames, function, "", 0));
 	return list;
 }
 

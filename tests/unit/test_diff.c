@@ -99,7 +99,7 @@ leaf_of(const struct compared *compared, const struct th_difference *difference)
 	const struct th_places *places = &compared->places[difference->side];
 
 	return th_frames_function_name(places->profile->frames,
-		places->ways[places->items[difference->place].way].function);
+		places->ways.items[places->items[difference->place].way].function);
 }
 
 static void

@@ -581,7 +581,7 @@ test_difference_by_group(void **state)
 	const struct th_difference *first = &diff.items[0];
 	const struct th_place *place = &places[first->side].items[first->place];
 	assert_string_equal(th_frames_function_name(sides[first->side].profile->frames,
-				    places[first->side].ways[place->way].function),
+				    places[first->side].ways.items[place->way].function),
 		"libwork.so");
 	assert_true(first->new_value.estimate == LEAK + C);
 	assert_true(first->change.estimate > 0.45 * LEAK);
