@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/gaps.h"
 
 /* A factor out of fewer samples would be noise rather than a correction. */
 #define SAMPLES_PER_FACTOR 100
@@ -49,6 +50,7 @@ struct work {
 	const struct th_window *window;
 	enum th_heap heap;
 	uint64_t interval;
+	double gap;
 	struct thread_state *threads;
 	size_t thread_count;
 	struct knowledge others_from; /* threads without an entry, as one */
@@ -166,7 +168,7 @@ estimated_bytes(const struct work *work, const struct knowledge *knowledge)
 {
 	struct th_estimator last;
 
-	th_estimator_init(&last, work->interval);
+	th_estimator_init(&last, work->gap);
 	add_last_sample(work, knowledge, &last);
 	return bytes_before(knowledge) + th_sums_point(&last.bytes);
 }
@@ -190,7 +192,7 @@ find_total(struct work *work)
 {
 	struct th_estimator cut_from;
 
-	th_estimator_init(&cut_from, work->interval);
+	th_estimator_init(&cut_from, work->gap);
 	work->counted = bytes_before(&work->others_to) - bytes_before(&work->others_from);
 	if (!is_bounded(work->window))
 		work->counted += (double)work->quiet_bytes;
@@ -345,6 +347,26 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
+static double
+thin_gap(
+	const struct th_recording *recording, enum th_heap heap, const struct th_window *window)
+{
+	const struct th_samples *samples = th_recording_allocations(recording, heap);
+	struct th_gaps gaps = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+
+		if (!th_window_holds(window, sample->time))
+			continue;
+		count++;
+		th_gaps_add(&gaps, sample->size,
+			th_recording_sample_interval(recording, sample), (double)sample->keep);
+	}
+	return count ? th_gaps_thin(&gaps) : (double)th_recording_gap(recording, heap);
+}
+
 static bool
 is_heap_recorded(const struct th_recording *recording, enum th_heap heap)
 {
@@ -357,20 +379,21 @@ is_heap_recorded(const struct th_recording *recording, enum th_heap heap)
 
 static void
 work_init(struct work *work, const struct th_recording *recording, enum th_heap heap,
-	const struct th_window *window)
+	const struct th_window *window, double gap)
 {
 	*work = (struct work){
 		.recording = recording,
 		.window = window,
 		.heap = heap,
 		.interval = th_recording_gap(recording, heap),
+		.gap = gap,
 		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
 	for (size_t i = 0; i < work->thread_count; i++)
-		th_estimator_init(&work->threads[i].sum, work->interval);
-	th_estimator_init(&work->cut, work->interval);
-	th_estimator_init(&work->uncounted, work->interval);
+		th_estimator_init(&work->threads[i].sum, work->gap);
+	th_estimator_init(&work->cut, work->gap);
+	th_estimator_init(&work->uncounted, work->gap);
 	if (heap == TH_HEAP_NATIVE)
 		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet");
 	learn_from_samples(work);
@@ -415,7 +438,7 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 {
 	struct work work;
 
-	work_init(&work, recording, heap, window);
+	work_init(&work, recording, heap, window, calibration->gap);
 	calibration->whole = sum_window(calibration, recording, heap, window);
 	struct th_estimate sampled = th_estimate_bytes(&calibration->whole, NULL);
 	bool is_counted = is_total_counted(&work, &sampled, calibration->whole.bytes.seen);
@@ -464,6 +487,7 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 	*calibration = (struct th_calibration){
 		.is_recorded = is_heap_recorded(recording, heap),
 		.interval = th_recording_gap(recording, heap),
+		.gap = thin_gap(recording, heap, window),
 		.factors = th_allocate(recording->threads_count, sizeof(double)),
 	};
 	for (size_t i = 0; i < recording->threads_count; i++)
@@ -489,7 +513,7 @@ th_calibration_empty(const struct th_calibration *calibration)
 {
 	struct th_estimator sum;
 
-	th_estimator_init(&sum, calibration->interval);
+	th_estimator_init(&sum, calibration->gap);
 	return sum;
 }
 

@@ -25,9 +25,9 @@
 #define SMALL_PROBABILITY 1e-9
 
 void
-th_estimator_init(struct th_estimator *estimator, uint64_t interval)
+th_estimator_init(struct th_estimator *estimator, double gap)
 {
-	*estimator = (struct th_estimator){.gap = (double)interval};
+	*estimator = (struct th_estimator){.gap = gap};
 }
 
 static void
@@ -78,9 +78,6 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 	double miss = (1 - kept) + kept * passed;
 
 	estimator->samples++;
-	if (miss > 0)
-		estimator->gap = fmax(estimator->gap,
-			(interval > 0 ? (double)interval : fmax(bytes, 1)) / kept);
 	sums_add(&estimator->bytes, part, probability, miss, factor);
 	sums_add(&estimator->objects, 1, probability, miss, factor);
 	estimator->covariance += factor * factor * part * miss / (probability * probability);
@@ -151,8 +148,10 @@ th_estimator_factor(const struct th_estimator *total, double exact)
 static struct th_unseen
 unseen_of(const struct th_sums *sums, double gap)
 {
-	struct th_unseen unseen = {
-		.weight = gap, .hit = SMALL_PROBABILITY, .miss = 1 - SMALL_PROBABILITY};
+	struct th_unseen unseen = {.weight = gap,
+		.hit = SMALL_PROBABILITY,
+		.miss = 1 - SMALL_PROBABILITY,
+		.next = gap};
 
 	if (sums->unseen - sums->missed > CERTAIN * sums->unseen) {
 		unseen.weight = sums->variance / sums->unseen;

@@ -31,7 +31,7 @@
 struct th_estimate {
 	double estimate;
 	double low;  /* never below what was certainly seen */
-	double high; /* without any sample still an upper bound: about 3.7 sampling intervals */
+	double high; /* without any sample still an upper bound: about 3.7 gaps */
 	uint64_t samples;
 	bool exact; /* counted, not estimated: low = estimate = high */
 };
@@ -46,17 +46,18 @@ struct th_sums {
 
 struct th_estimator {
 	uint64_t samples;
-	double gap; /* mean bytes between samples of small blocks, N/keep; 0 = everything is seen */
+	double gap; /* as given; 0 = everything is seen */
 	struct th_sums bytes;
 	struct th_sums objects;
 	double covariance; /* of bytes and objects: s (1-p)/p^2 */
 };
 
 /*
- * An empty set of samples of a recording with mean `interval` bytes between samples (0: every
- * allocation was recorded).  The interval matters as long as the set is empty.
+ * An empty set of samples.  `gap`: mean bytes between samples of small blocks where the heap was
+ * sampled thinly, th_gaps_thin(); the interval, if that never changed; 0: every allocation was
+ * recorded.  It tells what a sample may stand for that did not come.
  */
-void th_estimator_init(struct th_estimator *estimator, uint64_t interval);
+void th_estimator_init(struct th_estimator *estimator, double gap);
 
 /*
  * Adds a sample: `size`, `interval` and `keep` as the log has them, `factor` from
@@ -72,7 +73,7 @@ void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t in
 void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor);
 
-/* Adds the samples of a disjoint set. */
+/* Adds the samples of a disjoint set.  Zeroed, a sum takes the gap of what is added to it. */
 void th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other);
 
 /* Takes away a subset that was added or merged before, as for blocks that were freed. */

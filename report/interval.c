@@ -3,6 +3,12 @@
  * Every hypothesis about an unseen value y has a score: the normal score of the confidence
  * distribution of the blocks that were missed.  Limits are where the score is -1.96 and +1.96.
  *
+ * The upper limit of h hits is that of a gamma distribution with shape h + 1: it supposes one
+ * more hit than came.  Where hits of different weight were possible, that one has the weight of a
+ * thin moment rather than that of the hits which happened to come, as in Fay and Feuer
+ * (Statistics in Medicine 1997), who give it the largest of all weights: light hits alone say
+ * nothing of what was allocated while few were taken.
+ *
  * The probability of exactly what was observed counts as a tail with some weight.  With 1
  * (Clopper and Pearson) limits hold too often, 97 % for few hits; with 1/2 (mid-P) 95 % in the
  * mean, but 91.7 % where three hits are expected.  1/2 + 1/2 / (1 + hits) is as good as mid-P
@@ -54,6 +60,32 @@ static double
 standard_deviation(const struct th_unseen *unseen)
 {
 	return unseen->weight * sqrt((unseen->hits + 0.5) * unseen->miss);
+}
+
+/*
+ * The same with one more hit, of the weight that it may have: it adds to the sums that describe
+ * all of them, and is then taken out of the count, since high limits suppose it anyway.
+ */
+static struct th_unseen
+with_next(const struct th_unseen *unseen)
+{
+	double mean = th_unseen_mean(unseen);
+	double hit = unseen->hit * unseen->weight /
+		     unseen->next; /* of blocks of the same size */
+	double miss = unseen->miss + unseen->hit * (1 - unseen->weight / unseen->next);
+	double added = unseen->next * miss;
+	double sum = mean + added;
+	struct th_unseen result = {
+		.weight = (mean * unseen->weight + added * unseen->next) / sum,
+		.hit = (mean * unseen->hit + added * hit) / sum,
+		.miss = (mean * unseen->miss + added * miss) / sum,
+	};
+
+	if (unseen->next <= unseen->weight)
+		return *unseen;
+	result.hits = fmax(sum / (result.weight * result.miss) - 1, 0);
+	result.next = result.weight;
+	return result;
 }
 
 /* The score of `value` as a limit on one side. */
@@ -114,6 +146,7 @@ find_limit(const struct test *test, enum side side, double low, double high)
 	return (low + high) / 2;
 }
 
+/* Below the mean of the share; the rest of a known total may have had the next hit. */
 static double
 low_limit(const struct test *test, double mean)
 {
@@ -146,10 +179,30 @@ high_limit(const struct test *test, double mean)
 struct th_limits
 th_interval_alone(const struct th_unseen *unseen)
 {
-	struct test test = {.share = unseen, .total = HUGE_VAL, .share_weight = 1};
+	struct th_unseen next = with_next(unseen);
+	struct test low = {.share = unseen, .total = HUGE_VAL, .share_weight = 1};
+	struct test high = {.share = &next, .total = HUGE_VAL, .share_weight = 1};
 	double mean = th_unseen_mean(unseen);
 
-	return (struct th_limits){low_limit(&test, mean), high_limit(&test, mean)};
+	return (struct th_limits){low_limit(&low, mean), high_limit(&high, mean)};
+}
+
+static struct test
+share_test(
+	const struct th_unseen *share, const struct th_unseen *rest, double mean, double total)
+{
+	double ratio = total > 0 ? mean / total : 0;
+	double share_error = (1 - ratio) * standard_deviation(share);
+	double rest_error = ratio * standard_deviation(rest);
+	double error = hypot(share_error, rest_error);
+
+	return (struct test){
+		.share = share,
+		.rest = rest,
+		.total = total,
+		.share_weight = share_error / error,
+		.rest_weight = rest_error / error,
+	};
 }
 
 struct th_limits
@@ -157,17 +210,10 @@ th_interval_share(const struct th_unseen *share, const struct th_unseen *rest)
 {
 	double mean = th_unseen_mean(share);
 	double total = mean + th_unseen_mean(rest);
-	double ratio = total > 0 ? mean / total : 0;
-	double share_error = (1 - ratio) * standard_deviation(share);
-	double rest_error = ratio * standard_deviation(rest);
-	double error = hypot(share_error, rest_error);
-	struct test test = {
-		.share = share,
-		.rest = rest,
-		.total = total,
-		.share_weight = share_error / error,
-		.rest_weight = rest_error / error,
-	};
+	struct th_unseen share_next = with_next(share);
+	struct th_unseen rest_next = with_next(rest);
+	struct test low = share_test(share, &rest_next, mean, total);
+	struct test high = share_test(&share_next, rest, mean, total);
 
-	return (struct th_limits){low_limit(&test, mean), high_limit(&test, mean)};
+	return (struct th_limits){low_limit(&low, mean), high_limit(&high, mean)};
 }

@@ -14,6 +14,7 @@ struct th_unseen {
 	double hits; /* need not be whole */
 	double hit;  /* p, in (0, 1) */
 	double miss; /* 1 - p */
+	double next; /* what a hit may weigh that did not come; no more than `weight`: as those did */
 };
 
 /* The 95 % limits of the unseen value; 0 <= low <= high. */

@@ -449,9 +449,7 @@ hidden_growth(const struct th_leaks *leaks, enum th_heap heap)
 				   : 0;
 	double seconds = (double)sampled / 1e9;
 
-	return seconds > 0 ? HIDDEN_INTERVALS * (double)leaks->profile->heaps[heap].interval /
-				     seconds
-			   : 0;
+	return seconds > 0 ? HIDDEN_INTERVALS * leaks->profile->heaps[heap].gap / seconds : 0;
 }
 
 static void

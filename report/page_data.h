@@ -13,11 +13,11 @@
  *   rows                    {count, heap, thread, class, node, package, library, alloc, live,
  *                           temp, peak}; heap 0 Java, 1 native, 2 mapped; the last four are
  *                           numbers of sums from 1, 0 = nothing
- *   sums                    {samples, gap, covariance, bytes, objects}, the last two {seen,
- *                           unseen, variance, doubt}: struct th_estimator, doubt being unseen -
+ *   sums                    {samples, covariance, bytes, objects}, the last two {seen, unseen,
+ *                           variance, doubt}: struct th_estimator, doubt being unseen -
  *                           missed
- *   heaps                   what estimates of a heap go by, struct th_calibration: {calibrated,
- *                           exact, samples, bytes, objects, total_error, share_error, outside,
+ *   heaps                   what estimates of a heap go by, struct th_calibration: {exact, gap,
+ *                           bytes, objects, total_error, share_error, outside,
  *                           figures}; outside is a sum, what the whole has beside the rows;
  *                           figures has {share, bytes, objects} of all rows by figure, share
  *                           telling whether its sums are part of the whole; bytes and objects

@@ -148,10 +148,6 @@ print_sums(const struct rows *rows)
 	for (size_t i = 0; i < rows->sums_count; i++)
 		th_page_column_add_integer(&column, (int64_t)rows->sums[i].samples);
 	th_page_column_end(&column);
-	th_page_column_begin(&column, rows->file, ",", "gap");
-	for (size_t i = 0; i < rows->sums_count; i++)
-		th_page_column_add_float(&column, rows->sums[i].gap);
-	th_page_column_end(&column);
 	th_page_column_begin(&column, rows->file, ",", "covariance");
 	for (size_t i = 0; i < rows->sums_count; i++)
 		th_page_column_add_float(&column, rows->sums[i].covariance);
@@ -297,9 +293,9 @@ outside_json(const struct rows *rows, enum th_heap heap)
 	struct th_estimator outside = rows->profile->heaps[heap].whole;
 
 	th_estimator_subtract(&outside, &rows->profile->selected[heap][TH_MEASURE_ALLOC]);
-	return json_pack("{s:I, s:f, s:f, s:o, s:o}", "samples", (json_int_t)outside.samples,
-		"gap", outside.gap, "covariance", outside.covariance, "bytes",
-		sums_json(&outside.bytes), "objects", sums_json(&outside.objects));
+	return json_pack("{s:I, s:f, s:o, s:o}", "samples", (json_int_t)outside.samples,
+		"covariance", outside.covariance, "bytes", sums_json(&outside.bytes), "objects",
+		sums_json(&outside.objects));
 }
 
 static json_t *
@@ -311,11 +307,12 @@ heap_json(const struct rows *rows, enum th_heap heap)
 	for (int figure = 0; figure < FIGURES; figure++)
 		json_object_set_new(figures, figure_names[figure],
 			figure_json(rows, heap, (enum figure)figure));
-	return json_pack("{s:b, s:o, s:o, s:f, s:f, s:o, s:o}", "exact",
-		calibration->bytes.exact, "bytes", estimate_json(&calibration->bytes),
-		"objects", estimate_json(&calibration->objects), "total_error",
-		calibration->total_error, "share_error", calibration->share_error, "outside",
-		outside_json(rows, heap), "figures", figures);
+	return json_pack("{s:b, s:f, s:o, s:o, s:f, s:f, s:o, s:o}", "exact",
+		calibration->bytes.exact, "gap", calibration->gap, "bytes",
+		estimate_json(&calibration->bytes), "objects",
+		estimate_json(&calibration->objects), "total_error", calibration->total_error,
+		"share_error", calibration->share_error, "outside", outside_json(rows, heap),
+		"figures", figures);
 }
 
 static void

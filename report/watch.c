@@ -144,7 +144,7 @@ renew_heap(struct th_watch *watch, enum th_heap heap)
 		count_whole_mappings(watch);
 	work->counted[heap] = count_samples(watch, heap);
 	work->renewed[heap] = watch->calibrations[heap].bytes;
-	th_estimator_init(&work->fresh[heap], th_recording_gap(watch->recording, heap));
+	work->fresh[heap] = th_calibration_empty(&watch->calibrations[heap]);
 	watch->heaps[heap].heap = heap;
 	empty_site(watch, &watch->heaps[heap]);
 }

@@ -49,7 +49,7 @@ readColumns(data.nodes, readIntegers, ["parent", "frame"]);
 readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
 	"alloc", "live", "temp", "peak"]);
 readColumns(data.sums, readIntegers, ["samples"]);
-readColumns(data.sums, readFloats, ["gap", "covariance"]);
+readColumns(data.sums, readFloats, ["covariance"]);
 readColumns(data.sums.bytes, readFloats, SUMS);
 readColumns(data.sums.objects, readFloats, SUMS);
 readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp"]);

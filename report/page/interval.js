@@ -121,6 +121,19 @@ function distributionScore(a, b, p, q, tie) {
 const unseenMean = (unseen) => unseen.hits * unseen.weight * unseen.miss;
 const unseenError = (unseen) => unseen.weight * Math.sqrt((unseen.hits + 0.5) * unseen.miss);
 
+/* With one more hit, of the weight that it may have, which is then taken out of the count. */
+function withNext(unseen) {
+	if (unseen.next <= unseen.weight)
+		return unseen;
+	const mean = unseenMean(unseen), ratio = unseen.weight / unseen.next;
+	const hit = unseen.hit * ratio, miss = unseen.miss + unseen.hit * (1 - ratio);
+	const added = unseen.next * miss, sum = mean + added;
+	const weight = (mean * unseen.weight + added * unseen.next) / sum;
+	const meanMiss = (mean * unseen.miss + added * miss) / sum;
+	return {weight, hits: Math.max(sum / (weight * meanMiss) - 1, 0),
+		hit: (mean * unseen.hit + added * hit) / sum, miss: meanMiss, next: weight};
+}
+
 /* The score of `value` as a limit on one side. */
 function scoreOf(unseen, value, side) {
 	const missed = Math.max(value, 0) / (unseen.weight * unseen.hit);
@@ -177,25 +190,30 @@ function highLimit(test, mean) {
 }
 
 /* From the hits alone, or as a part of a total that is known, of which `rest` is what remains. */
-function unseenLimits(share, rest) {
-	const mean = unseenMean(share);
+function testOf(share, rest, mean) {
 	const test = {share, rest, total: Infinity, shareWeight: 1};
 	if (rest) {
-		test.total = mean + unseenMean(rest);
-		const ratio = test.total > 0 ? mean / test.total : 0;
+		test.total = mean.share + mean.rest;
+		const ratio = test.total > 0 ? mean.share / test.total : 0;
 		const shareError = (1 - ratio) * unseenError(share), restError = ratio * unseenError(rest);
 		const error = Math.hypot(shareError, restError);
 		test.shareWeight = shareError / error;
 		test.restWeight = restError / error;
 	}
-	return {low: lowLimit(test, mean), high: highLimit(test, mean)};
+	return test;
+}
+
+/* What may have had the next hit: the share for its high limit, the rest for the low one. */
+function unseenLimits(share, rest) {
+	const mean = {share: unseenMean(share), rest: rest && unseenMean(rest)};
+	return {low: lowLimit(testOf(share, rest && withNext(rest), mean), mean.share),
+		high: highLimit(testOf(withNext(share), rest, mean), mean.share)};
 }
 
 /* --- sums, as struct th_estimator --------------------------------------------------------------- */
 
 const emptyValues = () => ({seen: 0, unseen: 0, variance: 0, doubt: 0});
-const emptySum = () => ({samples: 0, gap: 0, covariance: 0, bytes: emptyValues(),
-	objects: emptyValues()});
+const emptySum = () => ({samples: 0, covariance: 0, bytes: emptyValues(), objects: emptyValues()});
 
 function addValues(to, from, at) {
 	to.seen += from.seen[at];
@@ -210,7 +228,6 @@ function addSum(to, number) {
 		return;
 	const {sums} = data, at = number - 1;
 	to.samples += sums.samples[at];
-	to.gap = Math.max(to.gap, sums.gap[at]);
 	to.covariance += sums.covariance[at];
 	addValues(to.bytes, sums.bytes, at);
 	addValues(to.objects, sums.objects, at);
@@ -228,8 +245,8 @@ function valuesWithout(all, part) {
 
 function sumWithout(all, part) {
 	if (part.samples >= all.samples)
-		return {...emptySum(), gap: all.gap};
-	return {samples: all.samples - part.samples, gap: all.gap,
+		return emptySum();
+	return {samples: all.samples - part.samples,
 		covariance: Math.max(all.covariance - part.covariance, 0),
 		bytes: valuesWithout(all.bytes, part.bytes),
 		objects: valuesWithout(all.objects, part.objects)};
@@ -253,11 +270,12 @@ function wholeOf(heap) {
 
 function unseenOf({unseen, variance, doubt}, gap) {
 	if (!(doubt > CERTAIN * unseen))
-		return {weight: gap, hits: 0, hit: SMALL_PROBABILITY, miss: 1 - SMALL_PROBABILITY};
+		return {weight: gap, hits: 0, hit: SMALL_PROBABILITY, miss: 1 - SMALL_PROBABILITY,
+			next: gap};
 	const weight = variance / unseen;
 	const miss = Math.min(doubt / unseen, 1 - SMALL_PROBABILITY);
 	return {weight, hits: unseen / (weight * miss),
-		hit: Math.max((unseen - doubt) / unseen, SMALL_PROBABILITY), miss};
+		hit: Math.max((unseen - doubt) / unseen, SMALL_PROBABILITY), miss, next: gap};
 }
 
 /* The estimate whose unseen part lies within the limits. */
@@ -270,18 +288,18 @@ const exactEstimate = ({seen}) => ({estimate: seen, low: seen, high: seen});
 
 const estimateAlone = (values, gap) => estimateWithin(values, unseenLimits(unseenOf(values, gap)));
 
-function estimateShare(sum, whole) {
+function estimateShare(sum, whole, gap) {
 	const rest = sumWithout(whole, sum);
-	return estimateWithin(sum.bytes, unseenLimits(unseenOf(sum.bytes, sum.gap),
-		unseenOf(rest.bytes, whole.gap)));
+	return estimateWithin(sum.bytes, unseenLimits(unseenOf(sum.bytes, gap),
+		unseenOf(rest.bytes, gap)));
 }
 
 /* `whole` is null where sums are no shares. */
-function estimateBytes(sum, whole) {
-	if (sum.gap <= 0)
+function estimateBytes(sum, whole, gap) {
+	if (gap <= 0)
 		return exactEstimate(sum.bytes);
-	return whole && whole.bytes.unseen > 0 ? estimateShare(sum, whole)
-		: estimateAlone(sum.bytes, sum.gap);
+	return whole && whole.bytes.unseen > 0 ? estimateShare(sum, whole, gap)
+		: estimateAlone(sum.bytes, gap);
 }
 
 /* Bytes of the share times objects per byte. */
@@ -296,14 +314,14 @@ function objectsOfShare({objects, bytes, covariance}, alone, share) {
 	return estimateWithin(objects, {low: objects.unseen - below, high: objects.unseen + above});
 }
 
-function estimateObjects(sum, whole) {
-	if (sum.gap <= 0)
+function estimateObjects(sum, whole, gap) {
+	if (gap <= 0)
 		return exactEstimate(sum.objects);
 	const size = sum.samples ? Math.max(sum.bytes.seen / sum.samples, 1) : SMALLEST_BLOCK;
-	const alone = estimateAlone(sum.objects, sum.gap / size);
+	const alone = estimateAlone(sum.objects, gap / size);
 	if (!whole || !(whole.bytes.unseen > 0))
 		return alone;
-	const share = estimateShare(sum, whole);
+	const share = estimateShare(sum, whole, gap);
 	if (sum.bytes.unseen > 0 && sum.objects.variance > 0)
 		return objectsOfShare(sum, alone, share);
 	return estimateWithin(sum.objects, {low: 0, high: (share.high - share.low) / size});
@@ -324,11 +342,12 @@ function estimateSum(sum, heap, figure, unit) {
 		return {estimate: 0, low: 0, high: 0};
 	const all = wholeOf(heap);
 	const whole = known.figures[figure].share ? all : null;
-	let estimate = unit === "bytes" ? estimateBytes(sum, whole) : estimateObjects(sum, whole);
+	let estimate = unit === "bytes" ? estimateBytes(sum, whole, known.gap)
+		: estimateObjects(sum, whole, known.gap);
 	const share = Math.min((sum.bytes.seen + sum.bytes.unseen)
 		/ (all.bytes.seen + all.bytes.unseen) || 0, 1);
 	const error = Math.hypot(known.total_error, known.share_error * (1 - share));
-	if (error > 0 && sum.gap > 0)
+	if (error > 0 && known.gap > 0)
 		estimate = widenEstimate(estimate, error);
 	if (unit === "bytes" && known.exact)
 		for (const name of ["estimate", "low", "high"])

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "report/gaps.h"
+
 static void
 draw(struct simulated_heap *heap, struct simulated_thread *thread)
 {
@@ -67,13 +69,26 @@ simulated_allocate(
 		take_sample(heap, thread_index, site, size);
 }
 
+static double
+thin_gap(const struct simulated_heap *heap)
+{
+	struct th_gaps gaps = {0};
+
+	for (size_t i = 0; i < heap->sample_count; i++) {
+		const struct simulated_sample *sample = &heap->samples[i];
+
+		th_gaps_add(&gaps, sample->size, sample->interval, sample->keep);
+	}
+	return heap->sample_count > 0 ? th_gaps_thin(&gaps) : (double)heap->interval;
+}
+
 struct th_estimator
 simulated_sum(const struct simulated_heap *heap, unsigned site, unsigned thread,
 	const double *factors)
 {
 	struct th_estimator sum;
 
-	th_estimator_init(&sum, heap->interval);
+	th_estimator_init(&sum, thin_gap(heap));
 	for (size_t i = 0; i < heap->sample_count; i++) {
 		const struct simulated_sample *sample = &heap->samples[i];
 

@@ -501,6 +501,99 @@ test_thinning_and_changes_of_interval(void **state)
 	assert_true(fabs(sum / sites - 1) < 4 * sqrt(squares / sites - 1) / sqrt(sites));
 }
 
+/*
+ * What rate control makes of a program that is busy from the start: few bytes at the interval it
+ * was set to, most of them at a larger one.  Sites that allocated all the while, and one in two
+ * of them mostly early.
+ */
+struct phase {
+	double part;      /* of the bytes of a steady site */
+	double early;     /* of an early one */
+	unsigned stretch; /* of the interval */
+};
+
+static const struct phase phases[] = {{0.15, 0.6, 1}, {0.15, 0.2, 4}, {0.7, 0.2, 12}};
+
+#define PHASES (sizeof(phases) / sizeof(phases[0]))
+
+static bool
+is_early(unsigned site)
+{
+	return site % 2 == 1;
+}
+
+/* As many bytes as make 0.3 to 100 samples at an eighth of the largest interval. */
+static void
+run_thinned_program(struct simulated_heap *heap, struct th_random *random)
+{
+	double bytes[SIZES];
+
+	for (size_t i = 0; i < SIZES; i++)
+		bytes[i] = log_uniform(random, 0.3, 100) * INTERVAL * 1.5;
+	for (size_t phase = 0; phase < PHASES; phase++) {
+		heap->interval = (uint64_t)INTERVAL * phases[phase].stretch;
+		for (unsigned i = 0; i < SIZES; i++) {
+			double part = is_early(i) ? phases[phase].early : phases[phase].part;
+			uint64_t size = sizes[i] < KIB ? KIB : sizes[i];
+			uint64_t blocks = (uint64_t)llround(bytes[i] * part / (double)size);
+
+			while (blocks-- > 0)
+				simulated_allocate(heap, 0, i, size);
+		}
+	}
+}
+
+static void
+count_thinned(struct tally steady[SAMPLE_CLASSES], struct tally early[SAMPLE_CLASSES],
+	const struct simulated_heap *heap, bool is_share)
+{
+	double factors[ALL_THREADS];
+	struct th_estimator whole;
+
+	find_factors(heap, false, factors);
+	whole = simulated_sum(heap, ALL_SITES, ALL_THREADS, factors);
+	for (unsigned i = 0; i < SIZES; i++) {
+		struct th_estimator sum = simulated_sum(
+			heap, i, ALL_THREADS, is_share ? factors : NULL);
+		struct th_estimate estimate = th_estimate_bytes(&sum, is_share ? &whole : NULL);
+
+		if (heap->sites[i].bytes > 0)
+			count(is_early(i) ? early : steady, &estimate,
+				(double)heap->sites[i].bytes);
+	}
+}
+
+static void
+test_sites_of_a_thinned_program(void **state)
+{
+	static struct tally steady[2][SAMPLE_CLASSES], early[2][SAMPLE_CLASSES];
+	struct th_random random;
+
+	(void)state;
+	skip_under_an_emulator();
+	th_random_seed(&random, 5);
+	for (int i = 0; i < programs; i++) {
+		struct simulated_heap heap;
+
+		simulated_heap_init(&heap, (uint64_t)(4000000 + i), INTERVAL);
+		run_thinned_program(&heap, &random);
+		for (int is_share = 0; is_share < 2; is_share++)
+			count_thinned(steady[is_share], early[is_share], &heap, is_share);
+		simulated_heap_deinit(&heap);
+	}
+	print_heading("Bytes, thinned by rate control");
+	print_row("steady", steady[0]);
+	print_row("early", early[0]);
+	print_row("steady share", steady[1]);
+	print_row("early share", early[1]);
+	for (int is_share = 0; is_share < 2; is_share++) {
+		assert_not_below_95(&steady[is_share][MANY_SAMPLES], 0.01);
+		assert_not_below_95(&steady[is_share][FEW_SAMPLES], 0);
+		assert_not_below_95(&early[is_share][MANY_SAMPLES], 0.01);
+		assert_not_below_95(&early[is_share][FEW_SAMPLES], 0);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -510,6 +603,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_sites_of_mixed_sizes),
 		cmocka_unit_test(test_alternating_sites_split_evenly),
 		cmocka_unit_test(test_thinning_and_changes_of_interval),
+		cmocka_unit_test(test_sites_of_a_thinned_program),
 	};
 
 	if (argc > 1)

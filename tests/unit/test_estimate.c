@@ -101,6 +101,53 @@ test_no_sample_has_an_upper_bound(void **state)
 	assert_near(objects.high, INTERVAL * log(40) / 16, 1e-6);
 }
 
+/*
+ * Light samples of a heap that was sampled thinly for most of the time: what did not come may
+ * have been heavy.  More than those samples tell, no more than that and a thin gap without one;
+ * below nothing changes.
+ */
+static void
+test_thin_moments_raise_the_upper_limit(void **state)
+{
+	static const double gaps[] = {1, 2, 8, 64, 1024};
+	static const uint64_t counts[] = {1, 5, 30, 1000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct th_estimator sum = sum_of(counts[i], 4096, INTERVAL, 1, 1);
+		struct th_estimate even = th_estimate_bytes(&sum, NULL);
+		double last = even.high;
+
+		for (size_t k = 0; k < sizeof(gaps) / sizeof(gaps[0]); k++) {
+			struct th_estimate bytes;
+
+			sum.gap = gaps[k] * INTERVAL;
+			bytes = th_estimate_bytes(&sum, NULL);
+			assert_true(bytes.estimate == even.estimate && bytes.low == even.low);
+			assert_true(bytes.high >= last);
+			assert_true(bytes.high <= 1.02 * even.high + sum.gap * log(40));
+			last = bytes.high;
+		}
+		assert_true(last >= even.high + 2 * sum.gap);
+	}
+}
+
+/* As a share, the rest of the whole may have had the thin ones: the lower limit tells. */
+static void
+test_thin_moments_of_the_rest_lower_the_lower_limit(void **state)
+{
+	struct th_estimator share = sum_of(40, 4096, INTERVAL, 1, 1);
+	struct th_estimator whole = sum_of(43, 4096, INTERVAL, 1, 1);
+	struct th_estimate even = th_estimate_bytes(&share, &whole);
+	struct th_estimate thin;
+
+	(void)state;
+	share.gap = whole.gap = 16 * INTERVAL;
+	thin = th_estimate_bytes(&share, &whole);
+	assert_true(thin.low < even.low);
+	assert_true(thin.high >= even.high);
+}
+
 /* How much of the probability of what was observed counts as a tail, see report/interval.c. */
 static double
 tail_weight(int hits)
@@ -410,6 +457,8 @@ main(void)
 		cmocka_unit_test(test_weight_is_inverse_probability),
 		cmocka_unit_test(test_everything_recorded_is_exact),
 		cmocka_unit_test(test_no_sample_has_an_upper_bound),
+		cmocka_unit_test(test_thin_moments_raise_the_upper_limit),
+		cmocka_unit_test(test_thin_moments_of_the_rest_lower_the_lower_limit),
 		cmocka_unit_test(test_small_blocks_have_poisson_limits),
 		cmocka_unit_test(test_large_blocks_have_binomial_limits),
 		cmocka_unit_test(test_estimates_are_sane_for_every_size),
