@@ -19,14 +19,16 @@ struct th_cell {
 	uint32_t death; /* slice; TH_CELL_NEVER: alive at the end, or not known */
 	bool is_temporary;
 	struct th_estimator alloc;
-	struct th_estimator live; /* those whose end is known */
 };
 
 struct th_cells {
 	uint32_t slices;
-	uint64_t start; /* of slice 0, CLOCK_MONOTONIC nanoseconds */
-	double slice;   /* nanoseconds */
-	TH_ARRAY(struct th_cell, items);
+	uint64_t start;        /* of slice 0, CLOCK_MONOTONIC nanoseconds */
+	double slice;          /* nanoseconds */
+	struct th_cell *items; /* by row, then in the order of their first samples */
+	size_t items_count;
+	/* Those whose end is known, by cell; NULL: it is of all, and `alloc` says the same. */
+	struct th_estimator *live;
 };
 
 /*

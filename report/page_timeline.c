@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/page_timeline.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "report/cells.h"
 #include "report/json_parts.h"
@@ -64,18 +64,6 @@ cell_objects_variance(const struct th_cell *cell)
 	return cell->alloc.objects.variance;
 }
 
-static double
-cell_live_bytes(const struct th_cell *cell)
-{
-	return th_sums_point(&cell->live.bytes);
-}
-
-static double
-cell_live_objects(const struct th_cell *cell)
-{
-	return th_sums_point(&cell->live.objects);
-}
-
 static void
 print_integers(FILE *file, const struct th_cells *cells, const char *before, const char *name,
 	cell_integer *value)
@@ -99,16 +87,17 @@ print_numbers(FILE *file, const struct th_cells *cells, const char *name, cell_n
 	th_page_column_end(&column);
 }
 
-/* Whether the end of every sample is known, so that what lives weighs what was allocated. */
-static bool
-are_all_followed(const struct th_cells *cells)
+/* Of cells in which not all samples are followed: what lives does not weigh as much. */
+static void
+print_live_sums(FILE *file, const struct th_cells *cells, const char *name, size_t offset)
 {
-	for (size_t i = 0; i < cells->items_count; i++) {
-		if (memcmp(&cells->items[i].alloc, &cells->items[i].live,
-			    sizeof(cells->items[i].alloc)) != 0)
-			return false;
-	}
-	return true;
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, ",", name);
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_column_add_float(&column,
+			th_sums_point((const void *)((const char *)&cells->live[i] + offset)));
+	th_page_column_end(&column);
 }
 
 static void
@@ -122,9 +111,11 @@ print_cells(FILE *file, const struct th_cells *cells)
 	print_numbers(file, cells, "objects", cell_objects);
 	print_numbers(file, cells, "bytes_variance", cell_bytes_variance);
 	print_numbers(file, cells, "objects_variance", cell_objects_variance);
-	if (!are_all_followed(cells)) {
-		print_numbers(file, cells, "live_bytes", cell_live_bytes);
-		print_numbers(file, cells, "live_objects", cell_live_objects);
+	if (cells->live) {
+		print_live_sums(
+			file, cells, "live_bytes", offsetof(struct th_estimator, bytes));
+		print_live_sums(
+			file, cells, "live_objects", offsetof(struct th_estimator, objects));
 	}
 	fputc('}', file);
 }
