@@ -69,13 +69,8 @@ struct sums {
 
 struct look {
 	struct th_evidence *evidence;
-	const struct th_profile *profile;
-	const struct th_residency *residency;
-	double *resident; /* bytes at each account; NULL: none looked at mappings */
+	struct th_judge *judge;
 	struct sums sums;
-	TH_ARRAY(uint64_t,
-		births); /* of survivors since the warm-up, not judged ones included */
-	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
 };
 
 static double
@@ -118,7 +113,7 @@ count_survivor(struct look *look, uint64_t birth, double bytes)
 	const struct th_horizon *horizon = evidence->horizon;
 
 	evidence->alive++;
-	th_array_append(look, all_births, birth);
+	th_array_append(look->judge, all_births, birth);
 	if (birth + horizon->old <= horizon->horizon) {
 		evidence->alive_old++;
 		evidence->kept_bytes += bytes;
@@ -149,7 +144,7 @@ resident_now(struct look *look, const struct th_sample *sample,
 {
 	uint64_t bytes = sample->size;
 
-	if (count && points[count - 1].account == look->residency->times_count - 1) {
+	if (count && points[count - 1].account == look->judge->residency->times_count - 1) {
 		look->evidence->is_resident = true;
 		if (points[count - 1].bytes < bytes)
 			bytes = points[count - 1].bytes;
@@ -162,7 +157,7 @@ static void
 look_at_residency(struct look *look, const struct th_sample *sample, bool is_live)
 {
 	enum th_heap heap = look->evidence->heap;
-	const struct th_profile *profile = look->profile;
+	const struct th_profile *profile = look->judge->profile;
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	double keep = (double)sample->keep *
@@ -172,13 +167,13 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	const struct th_residency_point *points;
 	size_t count;
 
-	if (!look->resident || sample->is_part)
+	if (sample->is_part)
 		return;
-	points = th_residency_find(look->residency, sample->record, &count);
+	points = th_residency_find(look->judge->residency, sample->record, &count);
 	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
 	for (size_t i = 0; i < count; i++)
-		look->resident[points[i].account] += bytes_in(&weight) *
-						     (double)points[i].bytes;
+		look->judge->resident[points[i].account] += bytes_in(&weight) *
+							    (double)points[i].bytes;
 	if (is_live)
 		th_estimator_add_part(&look->sums.kept.resident,
 			resident_now(look, sample, points, count), sample->size, interval, keep,
@@ -190,24 +185,26 @@ look_at(struct look *look, size_t index)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct th_horizon *horizon = evidence->horizon;
-	const struct th_lifetimes *lifetimes = &look->profile->lifetimes;
-	const struct th_calibration *calibration = &look->profile->heaps[evidence->heap];
+	const struct th_profile *profile = look->judge->profile;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
 	const struct th_sample *sample =
-		&look->profile->recording->samples[evidence->heap].items[index];
+		&profile->recording->samples[evidence->heap].items[index];
 	uint64_t end = lifetimes->ends[evidence->heap][index];
 	struct th_estimator one = th_calibration_empty(calibration);
 	struct sums *sums = &look->sums;
 
-	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &look->profile->end))
+	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->end))
 		return;
 	th_lifetimes_add(lifetimes, calibration, sample,
-		th_lifetimes_keep(lifetimes, evidence->heap, &look->profile->end), &one);
+		th_lifetimes_keep(lifetimes, evidence->heap, &profile->end), &one);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
 		if (sample->time >= horizon->warm)
-			th_array_append(look, births, sample->time);
+			th_array_append(look->judge, births, sample->time);
 	}
-	look_at_residency(look, sample, end == TH_END_NEVER);
+	if (look->judge->resident)
+		look_at_residency(look, sample, end == TH_END_NEVER);
 	if (sample->time >= horizon->horizon && evidence->heap == TH_HEAP_JAVA)
 		return;
 	evidence->allocated++;
@@ -226,21 +223,33 @@ look_at(struct look *look, size_t index)
 		&sums->lost_late);
 }
 
+/* Of many places nothing was lost: that has one interval for all. */
 static struct th_estimate
-bytes_of(const struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_estimator *sum)
+bytes_of(const struct th_judge *judge, const struct th_estimator *sum)
 {
-	return th_profile_bytes(profile, evidence->heap, TH_MEASURE_LIVE, sum);
+	return sum->samples
+		       ? th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum)
+		       : judge->nothing;
 }
 
 static struct th_estimate
-difference(const struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_estimator *more, const struct th_estimator *less)
+difference(const struct th_judge *judge, const struct th_estimator *more,
+	const struct th_estimator *less)
 {
-	struct th_estimate gained = bytes_of(evidence, profile, more);
-	struct th_estimate lost = bytes_of(evidence, profile, less);
+	struct th_estimate gained = bytes_of(judge, more);
+	struct th_estimate lost = bytes_of(judge, less);
 
 	return th_estimate_difference(&gained, &lost);
+}
+
+/* Intervals take long: of what has not grown at all the limit is not asked. */
+static double
+growth_limit(const struct th_judge *judge, const struct th_estimator *gained,
+	const struct th_estimator *lost)
+{
+	double growth = bytes_in(gained) - bytes_in(lost);
+
+	return growth > 0 ? difference(judge, gained, lost).low : growth;
 }
 
 static struct th_estimate
@@ -263,22 +272,44 @@ compare_times(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Samples stand in the order of the log, which is nearly that of time. */
+static void
+sort_times(uint64_t *times, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (times[i] < times[i - 1]) {
+			qsort(times, count, sizeof(*times), compare_times);
+			return;
+		}
+	}
+}
+
 static void
 find_ages(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
+	struct th_judge *judge = look->judge;
 	uint64_t horizon = evidence->horizon->horizon;
 
-	if (!look->all_births_count)
+	if (!judge->all_births_count)
 		return;
-	qsort(look->all_births, look->all_births_count, sizeof(uint64_t), compare_times);
-	uint64_t birth = look->all_births[look->all_births_count / 2];
+	sort_times(judge->all_births, judge->all_births_count);
+	uint64_t birth = judge->all_births[judge->all_births_count / 2];
 	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
 	evidence->collections = th_lifetimes_collections(
-		&look->profile->lifetimes, birth, evidence->horizon->end);
+		&judge->profile->lifetimes, birth, evidence->horizon->end);
 }
 
 /* Tests of the times at which survivors were allocated: for a steady leak these are uniform. */
+
+/* As lgamma(), which leaves the sign in a variable of all threads. */
+static double
+log_factorial(uint64_t n)
+{
+	int sign;
+
+	return lgamma_r((double)n + 1, &sign);
+}
 
 /* P(X <= k) of a binomial distribution with probability 1/4. */
 static double
@@ -287,20 +318,19 @@ binomial_quarter(uint64_t k, uint64_t n)
 	double sum = 0;
 
 	for (uint64_t i = 0; i <= k; i++)
-		sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) -
-			   lgamma((double)(n - i) + 1) + (double)i * log(0.25) +
-			   (double)(n - i) * log(0.75));
+		sum += exp(log_factorial(n) - log_factorial(i) - log_factorial(n - i) +
+			   (double)i * log(0.25) + (double)(n - i) * log(0.75));
 	return sum;
 }
 
 /* The longest time between survivors, from the warm-up to the last of them. */
 static uint64_t
-longest_pause(const struct look *look)
+longest_pause(const struct th_judge *judge)
 {
 	uint64_t longest = 0;
 
-	for (size_t i = 1; i < look->births_count; i++) {
-		uint64_t pause = look->births[i] - look->births[i - 1];
+	for (size_t i = 1; i < judge->births_count; i++) {
+		uint64_t pause = judge->births[i] - judge->births[i - 1];
 
 		if (pause > longest)
 			longest = pause;
@@ -318,9 +348,9 @@ goes_on(const struct look *look)
 	double pause = (double)(horizon->end - evidence->last_birth);
 	double part = length > 0 ? pause / length : 1;
 
-	evidence->pause_probability = pow(1 - part, (double)look->births_count);
+	evidence->pause_probability = pow(1 - part, (double)look->judge->births_count);
 	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
-	       pause <= LONGER_PAUSE * (double)longest_pause(look);
+	       pause <= LONGER_PAUSE * (double)longest_pause(look->judge);
 }
 
 static void
@@ -328,17 +358,18 @@ test_births(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct th_horizon *horizon = evidence->horizon;
-	size_t count = look->births_count;
+	const uint64_t *births = look->judge->births;
+	size_t count = look->judge->births_count;
 
 	evidence->born_since = count;
 	if (!count)
 		return;
-	qsort(look->births, count, sizeof(uint64_t), compare_times);
-	evidence->last_birth = look->births[count - 1];
+	sort_times(look->judge->births, count);
+	evidence->last_birth = births[count - 1];
 	evidence->is_growing = goes_on(look);
 	uint64_t length = evidence->last_birth - horizon->warm;
 	uint64_t quarter = evidence->last_birth - length / 4;
-	for (size_t i = count; i-- > 0 && look->births[i] >= quarter;)
+	for (size_t i = count; i-- > 0 && births[i] >= quarter;)
 		evidence->born_last_quarter++;
 	evidence->is_slowing = 8 * evidence->born_last_quarter < count &&
 			       binomial_quarter(evidence->born_last_quarter, count) <
@@ -444,7 +475,7 @@ judge_growth(struct th_evidence *evidence)
 }
 
 static void
-judge(struct th_evidence *evidence)
+find_verdict(struct th_evidence *evidence)
 {
 	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
 
@@ -473,15 +504,16 @@ static void
 judge_residency(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
-	double seconds = seconds_of_growth(evidence, look->profile);
+	const struct th_judge *judge = look->judge;
+	double seconds = seconds_of_growth(evidence, judge->profile);
 
-	if (!look->resident || evidence->verdict == TH_VERDICT_LEAK ||
+	if (!judge->resident || evidence->verdict == TH_VERDICT_LEAK ||
 		!th_horizon_is_far(evidence->horizon))
 		return;
-	th_trend_init(&evidence->trend, evidence->horizon, look->residency->times,
-		look->resident, look->residency->times_count);
+	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,
+		judge->resident, judge->residency->times_count);
 	evidence->least_growth = LEAST_GROWTH_INTERVALS *
-				 (double)look->profile->heaps[evidence->heap].interval;
+				 (double)judge->profile->heaps[evidence->heap].interval;
 	if (seconds <= 0 || !grows_in_memory(evidence))
 		return;
 	decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
@@ -498,11 +530,28 @@ th_evidence_set_internal(struct th_evidence *evidence)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
 }
 
-bool
-th_evidence_may_pause(const struct th_evidence *evidence, size_t places)
+struct th_outline
+th_evidence_outline(const struct th_evidence *evidence)
 {
-	return evidence->reason == TH_REASON_STOPPED && evidence->born_since &&
-	       evidence->pause_probability * (double)places >= UNLIKELY_PAUSE;
+	return (struct th_outline){
+		.live = evidence->live,
+		.live_bytes = evidence->live_bytes.estimate,
+		.survivors = evidence->survivors,
+		.pause_probability = evidence->pause_probability,
+		.live_samples = evidence->live_samples,
+		.allocated = evidence->allocated,
+		.verdict = (uint8_t)evidence->verdict,
+		.reason = (uint8_t)evidence->reason,
+		.is_alive = evidence->alive,
+		.has_births = evidence->born_since,
+	};
+}
+
+bool
+th_outline_may_pause(const struct th_outline *outline, size_t places)
+{
+	return outline->reason == TH_REASON_STOPPED && outline->has_births &&
+	       outline->pause_probability * (double)places >= UNLIKELY_PAUSE;
 }
 
 void
@@ -512,22 +561,45 @@ th_evidence_set_owners_gone(struct th_evidence *evidence)
 		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
 }
 
-static void
-look_init(struct look *look, struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_residency *residency)
+void
+th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
+	const struct th_horizon *horizon, const struct th_residency *residency)
 {
-	struct th_estimator empty = th_calibration_empty(&profile->heaps[evidence->heap]);
+	struct th_estimator none = th_calibration_empty(&profile->heaps[heap]);
 
-	*look = (struct look){.evidence = evidence, .profile = profile};
+	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
+	judge->nothing = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
+	if (heap == TH_HEAP_MAPPED && residency->points_count) {
+		judge->residency = residency;
+		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));
+	}
+}
+
+void
+th_judge_deinit(struct th_judge *judge)
+{
+	free(judge->resident);
+	free(judge->births);
+	free(judge->all_births);
+}
+
+/* The judge forgets the place before. */
+static void
+look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judge)
+{
+	struct th_estimator empty = th_calibration_empty(&judge->profile->heaps[judge->heap]);
+
+	judge->births_count = 0;
+	judge->all_births_count = 0;
+	if (judge->resident)
+		memset(judge->resident, 0,
+			judge->residency->times_count * sizeof(*judge->resident));
+	*look = (struct look){.evidence = evidence, .judge = judge};
 	look->sums = (struct sums){
 		.kept = {.live = empty, .gained = empty, .lost = empty, .resident = empty},
 		.gained_late = empty,
 		.lost_late = empty,
 	};
-	if (evidence->heap == TH_HEAP_MAPPED && residency->points_count) {
-		look->residency = residency;
-		look->resident = th_allocate(residency->times_count, sizeof(*look->resident));
-	}
 }
 
 static void
@@ -535,7 +607,7 @@ set_points(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct sums *sums = &look->sums;
-	double seconds = seconds_of_growth(evidence, look->profile);
+	double seconds = seconds_of_growth(evidence, look->judge->profile);
 
 	evidence->live = bytes_in(&sums->kept.live);
 	evidence->live_samples = sums->kept.live.samples;
@@ -550,59 +622,50 @@ set_points(struct look *look)
 			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
 			: 0,
 		sums->kept.gained.samples + sums->kept.lost.samples);
-	/* Intervals take time: here they are needed only where growth may be significant. */
 	if (evidence->born_late >= ENOUGH_LATE)
-		evidence->late_low = difference(
-			evidence, look->profile, &sums->gained_late, &sums->lost_late)
-					     .low;
+		evidence->late_low = growth_limit(
+			look->judge, &sums->gained_late, &sums->lost_late);
 	if (evidence->late_low <= 0 && sums->kept.gained.samples >= ENOUGH_LATE)
-		evidence->whole_low = difference(
-			evidence, look->profile, &sums->kept.gained, &sums->kept.lost)
-					      .low;
+		evidence->whole_low = growth_limit(
+			look->judge, &sums->kept.gained, &sums->kept.lost);
 }
 
 struct th_estimate
-th_evidence_live(const struct th_evidence *evidence, const struct th_profile *profile,
+th_evidence_live(const struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
 	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL)
-				     : bytes_of(evidence, profile, &sums->live);
+				     : bytes_of(judge, &sums->live);
 }
 
 void
-th_evidence_measure(struct th_evidence *evidence, const struct th_profile *profile,
+th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
-	evidence->live_bytes = th_evidence_live(evidence, profile, sums);
+	evidence->live_bytes = th_evidence_live(evidence, judge, sums);
 	evidence->live_objects = th_profile_objects(
-		profile, evidence->heap, TH_MEASURE_LIVE, &sums->live);
+		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (!sums->is_trend)
-		evidence->growth = per_second(
-			difference(evidence, profile, &sums->gained, &sums->lost),
-			seconds_of_growth(evidence, profile));
+		evidence->growth = per_second(difference(judge, &sums->gained, &sums->lost),
+			seconds_of_growth(evidence, judge->profile));
 }
 
 void
-th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_horizon *horizon, const struct th_residency *residency,
-	enum th_heap heap, const uint32_t *samples, size_t count,
-	struct th_evidence_sums *sums_ret)
+th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
+	size_t count, struct th_evidence_sums *sums_ret)
 {
 	struct look look;
 
 	*evidence = (struct th_evidence){
-		.heap = heap, .horizon = horizon, .first_birth = UINT64_MAX};
-	look_init(&look, evidence, profile, residency);
+		.heap = judge->heap, .horizon = judge->horizon, .first_birth = UINT64_MAX};
+	look_init(&look, evidence, judge);
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
 	set_points(&look);
 	find_ages(&look);
 	test_births(&look);
-	judge(evidence);
+	find_verdict(evidence);
 	judge_residency(&look);
 	if (sums_ret)
 		*sums_ret = look.sums.kept;
-	free(look.resident);
-	free(look.births);
-	free(look.all_births);
 }

@@ -73,10 +73,10 @@ struct th_evidence {
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
-	double late_low;          /* lower limit of the growth in the later half, bytes */
-	double whole_low;         /* where that is 0 or less: of the growth since the warm-up */
-	uint64_t first_birth;     /* of old survivors, time; UINT64_MAX if there is none */
-	uint64_t last_birth;      /* of survivors, time */
+	double late_low;      /* growth in the later half, bytes: its lower limit if above 0 */
+	double whole_low;     /* if that is not above 0: the same since the warm-up */
+	uint64_t first_birth; /* of old survivors, time; UINT64_MAX if there is none */
+	uint64_t last_birth;  /* of survivors, time */
 	double pause_probability; /* of no survivor since last_birth, if it goes on as before */
 	bool is_slowing;
 	double kept_bytes;     /* of blocks that were old and are alive */
@@ -97,23 +97,57 @@ struct th_evidence_sums {
 	bool is_trend;                /* growth is that of a trend, and no estimate of these */
 };
 
+/* Who looks at the places of a heap, one after the other: for one thread. */
+struct th_judge {
+	enum th_heap heap;
+	const struct th_profile *profile;
+	const struct th_horizon *horizon;
+	const struct th_residency
+		*residency;         /* of mapped memory alone; NULL: nothing is known */
+	struct th_estimate nothing; /* bytes where there is no sample */
+	/* Of the place at hand */
+	double *resident; /* bytes at each account; NULL: nothing is known */
+	TH_ARRAY(uint64_t,
+		births); /* of survivors since the warm-up, not judged ones included */
+	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
+};
+
+/* All that is pointed to must outlive the judge. [offline] */
+void th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
+	const struct th_horizon *horizon, const struct th_residency *residency);
+void th_judge_deinit(struct th_judge *judge);
+
 /*
- * Looks at the samples of `heap` with these indices, which must ascend.  The horizon must
- * outlive the evidence; `residency` is asked about mapped memory alone.  live_bytes, live_objects
- * and growth are points; `sums_ret`, unless NULL, is what th_evidence_measure() needs. [offline]
+ * Looks at the samples of the judge's heap with these indices, which must ascend.  live_bytes,
+ * live_objects and growth are points; `sums_ret`, unless NULL, is what th_evidence_measure()
+ * needs. [offline]
  */
-void th_evidence_init(struct th_evidence *evidence, const struct th_profile *profile,
-	const struct th_horizon *horizon, const struct th_residency *residency,
-	enum th_heap heap, const uint32_t *samples, size_t count,
-	struct th_evidence_sums *sums_ret);
+void th_evidence_init(struct th_evidence *evidence, struct th_judge *judge,
+	const uint32_t *samples, size_t count, struct th_evidence_sums *sums_ret);
 
 /* Gives live_bytes, live_objects and growth their intervals, which takes long. [offline] */
-void th_evidence_measure(struct th_evidence *evidence, const struct th_profile *profile,
+void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums);
 
 /* What live_bytes would be then. [offline] */
 struct th_estimate th_evidence_live(const struct th_evidence *evidence,
-	const struct th_profile *profile, const struct th_evidence_sums *sums);
+	const struct th_judge *judge, const struct th_evidence_sums *sums);
+
+/* What there is to know of each of a hundred thousand places. */
+struct th_outline {
+	double live;
+	double live_bytes; /* the estimate */
+	double survivors;
+	double pause_probability;
+	uint64_t live_samples;
+	uint64_t allocated;
+	uint8_t verdict;
+	uint8_t reason;
+	bool is_alive; /* judged samples are */
+	bool has_births;
+};
+
+struct th_outline th_evidence_outline(const struct th_evidence *evidence);
 
 /* Takes back a verdict of leak: it is the VM's own memory. */
 void th_evidence_set_internal(struct th_evidence *evidence);
@@ -122,7 +156,7 @@ void th_evidence_set_internal(struct th_evidence *evidence);
  * Whether a place that seems to have stopped may pause by chance, being one of so many that leak
  * together: each was tested by itself. [offline]
  */
-bool th_evidence_may_pause(const struct th_evidence *evidence, size_t places);
+bool th_outline_may_pause(const struct th_outline *outline, size_t places);
 
 /* The owners of the blocks were collected. */
 void th_evidence_set_owners_gone(struct th_evidence *evidence);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of each heap are put in order by place once; whoever looks at places gathers their
- * samples from there.
+ * The samples are put in order by place once; whoever looks at places gathers their samples from
+ * there.  Of a place no more is kept than an outline: the evidence on a finding is gathered again
+ * when somebody asks for it.
  */
 #include "report/leaks.h"
 
@@ -10,6 +11,7 @@
 
 #include "report/allocate.h"
 #include "report/changes.h"
+#include "report/sample_order.h"
 
 /* What holds less than this part of a heap's live bytes, and has few samples, is not listed. */
 #define LEAST_PART 0.005
@@ -23,12 +25,9 @@
 #define UNSEEN_OWNERS 3
 /* Sampling intervals of growth in the later half that become significant: see evidence.c. */
 #define HIDDEN_INTERVALS 7
-
-/* The samples of one heap, by place. */
-struct order {
-	uint32_t *starts; /* by place, and one more for the end */
-	uint32_t *samples;
-};
+/* Places whose samples are fetched while others are looked at, and of each so many. */
+#define EXPECTED_PLACES 4
+#define EXPECTED_SAMPLES 16
 
 /* A finding in the making: places that are judged together. */
 struct group {
@@ -37,11 +36,12 @@ struct group {
 	enum th_verdict verdict;
 };
 
-struct work {
+struct th_leaks_work {
 	struct th_leaks *leaks;
-	struct order orders[TH_HEAPS];
-	struct th_evidence *evidence; /* by place */
+	struct th_sample_order order; /* by place */
+	struct th_outline *outlines;  /* by place */
 	struct th_residency residency;
+	struct th_judge judges[TH_HEAPS];
 	uint32_t *
 		class_names; /* by function: string of a method's class plus one, 0 = not asked */
 	struct th_map group_ids; /* heap, creator or place, verdict */
@@ -50,34 +50,6 @@ struct work {
 };
 
 /* Samples by place */
-
-static void
-order_init(struct order *order, const struct th_leaks *leaks, enum th_heap heap)
-{
-	size_t place_count = leaks->places.items_count;
-	size_t count = leaks->profile->recording->samples[heap].items_count;
-	uint32_t *next;
-
-	order->starts = th_allocate(place_count + 1, sizeof(uint32_t));
-	order->samples = th_allocate(count, sizeof(uint32_t));
-	for (size_t i = 0; i < count; i++) {
-		uint32_t place = th_places_of(&leaks->places, heap, i);
-
-		if (place != TH_NO_PLACE)
-			order->starts[place + 1]++;
-	}
-	for (size_t i = 0; i < place_count; i++)
-		order->starts[i + 1] += order->starts[i];
-	next = th_allocate(place_count + 1, sizeof(uint32_t));
-	memcpy(next, order->starts, (place_count + 1) * sizeof(uint32_t));
-	for (size_t i = 0; i < count; i++) {
-		uint32_t place = th_places_of(&leaks->places, heap, i);
-
-		if (place != TH_NO_PLACE)
-			order->samples[next[place]++] = (uint32_t)i;
-	}
-	free(next);
-}
 
 static int
 compare_numbers(const void *a, const void *b)
@@ -88,10 +60,11 @@ compare_numbers(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* The samples of some places, in the order of the log. */
 static void
-gather(struct work *work, enum th_heap heap, const uint32_t *places, size_t count)
+gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 {
-	const struct order *order = &work->orders[heap];
+	const struct th_sample_order *order = &work->order;
 
 	work->gathered_count = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -99,17 +72,35 @@ gather(struct work *work, enum th_heap heap, const uint32_t *places, size_t coun
 			k++)
 			th_array_append(work, gathered, order->samples[k]);
 	}
-	if (count > 1)
-		qsort(work->gathered, work->gathered_count, sizeof(uint32_t), compare_numbers);
+	qsort(work->gathered, work->gathered_count, sizeof(uint32_t), compare_numbers);
 }
 
+/* Looks at one place. */
 static void
-look_at(struct work *work, enum th_heap heap, const uint32_t *places, size_t count,
+look_at_place(const struct th_leaks_work *work, struct th_judge *judge, uint32_t place,
 	struct th_evidence *ret, struct th_evidence_sums *sums_ret)
 {
-	gather(work, heap, places, count);
-	th_evidence_init(ret, work->leaks->profile, &work->leaks->horizons[heap],
-		&work->residency, heap, work->gathered, work->gathered_count, sums_ret);
+	uint32_t start = work->order.starts[place];
+
+	th_evidence_init(ret, judge, &work->order.samples[start],
+		work->order.starts[place + 1] - start, sums_ret);
+	if (work->leaks->places.items[place].internal)
+		th_evidence_set_internal(ret);
+}
+
+/* Looks at places of one heap together. */
+static void
+look_at(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places, size_t count,
+	struct th_evidence *ret, struct th_evidence_sums *sums_ret)
+{
+	struct th_judge *judge = &work->judges[heap];
+
+	if (count == 1) {
+		look_at_place(work, judge, places[0], ret, sums_ret);
+		return;
+	}
+	gather(work, places, count);
+	th_evidence_init(ret, judge, work->gathered, work->gathered_count, sums_ret);
 }
 
 /* Groups */
@@ -146,7 +137,7 @@ relation_of(const struct th_leaks *leaks, const struct th_place *place)
 }
 
 static struct group *
-find_group(struct work *work, const struct th_place *place, enum th_verdict verdict)
+find_group(struct th_leaks_work *work, const struct th_place *place, enum th_verdict verdict)
 {
 	struct group group = {.heap = place->heap, .verdict = verdict};
 	bool added;
@@ -159,7 +150,7 @@ find_group(struct work *work, const struct th_place *place, enum th_verdict verd
 }
 
 static void
-join(struct work *work, uint32_t number, enum th_verdict verdict)
+join(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 {
 	const struct th_place *place = &work->leaks->places.items[number];
 	struct group *group = find_group(work, place, verdict);
@@ -167,21 +158,43 @@ join(struct work *work, uint32_t number, enum th_verdict verdict)
 	th_array_append(group, places, number);
 }
 
+/* Has the samples of a place fetched: they lie all over the memory. */
 static void
-judge_places(struct work *work)
+expect_place(const struct th_leaks_work *work, uint32_t place)
 {
-	const struct th_places *places = &work->leaks->places;
+	const struct th_profile *profile = work->leaks->profile;
+	enum th_heap heap = work->leaks->places.items[place].heap;
+	const struct th_sample *samples = profile->recording->samples[heap].items;
+	uint32_t start = work->order.starts[place];
+	uint32_t count = work->order.starts[place + 1] - start;
 
-	for (uint32_t i = 0; i < places->items_count; i++) {
-		look_at(work, places->items[i].heap, &i, 1, &work->evidence[i], NULL);
-		if (places->items[i].internal)
-			th_evidence_set_internal(&work->evidence[i]);
-		join(work, i, work->evidence[i].verdict);
+	for (uint32_t i = 0; i < count && i < EXPECTED_SAMPLES; i++) {
+		uint32_t sample = work->order.samples[start + i];
+
+		__builtin_prefetch(&samples[sample]);
+		__builtin_prefetch(&profile->lifetimes.ends[heap][sample]);
 	}
 }
 
 static void
-move_places(struct work *work, struct group *from, enum th_verdict verdict)
+judge_places(struct th_leaks_work *work)
+{
+	const struct th_places *places = &work->leaks->places;
+
+	for (uint32_t i = 0; i < places->items_count; i++) {
+		struct th_evidence evidence;
+
+		if (i + EXPECTED_PLACES < places->items_count)
+			expect_place(work, i + EXPECTED_PLACES);
+		look_at_place(work, &work->judges[places->items[i].heap], i, &evidence, NULL);
+		work->outlines[i] = th_evidence_outline(&evidence);
+	}
+	for (uint32_t i = 0; i < places->items_count; i++)
+		join(work, i, (enum th_verdict)work->outlines[i].verdict);
+}
+
+static void
+move_places(struct th_leaks_work *work, struct group *from, enum th_verdict verdict)
 {
 	uint32_t *places = from->places;
 	size_t count = from->places_count;
@@ -198,7 +211,7 @@ move_places(struct work *work, struct group *from, enum th_verdict verdict)
  * they are taken for a part of it, if anything of them is alive.
  */
 static void
-judge_unclear(struct work *work)
+judge_unclear(struct th_leaks_work *work)
 {
 	size_t count = work->groups_count;
 
@@ -209,19 +222,20 @@ judge_unclear(struct work *work)
 		if (group->verdict != TH_VERDICT_UNCLEAR || !group->places_count)
 			continue;
 		const struct th_place *place = &work->leaks->places.items[group->places[0]];
-		uint64_t relation = relation_of(work->leaks, place);
+		struct th_outline outline = work->outlines[group->places[0]];
 		/* One by itself was looked at. */
-		if (group->places_count == 1)
-			evidence = work->evidence[group->places[0]];
-		else
+		if (group->places_count > 1) {
 			look_at(work, group->heap, group->places, group->places_count,
 				&evidence, NULL);
-		if (place->internal)
-			th_evidence_set_internal(&evidence);
-		enum th_verdict verdict = evidence.verdict;
-		if (verdict == TH_VERDICT_UNCLEAR && evidence.alive &&
+			if (place->internal)
+				th_evidence_set_internal(&evidence);
+			outline = th_evidence_outline(&evidence);
+		}
+		enum th_verdict verdict = (enum th_verdict)outline.verdict;
+		if (verdict == TH_VERDICT_UNCLEAR && outline.is_alive &&
 			th_map_find(&work->group_ids,
-				(uint64_t)TH_VERDICT_LEAK << 40 | relation) != TH_MAP_NONE)
+				(uint64_t)TH_VERDICT_LEAK << 40 |
+					relation_of(work->leaks, place)) != TH_MAP_NONE)
 			verdict = TH_VERDICT_LEAK;
 		if (verdict != TH_VERDICT_UNCLEAR)
 			move_places(work, group, verdict);
@@ -230,7 +244,7 @@ judge_unclear(struct work *work)
 
 /* Of the many places of a leak some seem to have stopped by chance: they are a part of it. */
 static void
-judge_stopped(struct work *work)
+judge_stopped(struct th_leaks_work *work)
 {
 	for (size_t i = 0; i < work->groups_count; i++) {
 		struct group *group = &work->groups[i];
@@ -248,7 +262,7 @@ judge_stopped(struct work *work)
 		for (size_t k = 0; k < group->places_count; k++) {
 			uint32_t place = group->places[k];
 
-			if (th_evidence_may_pause(&work->evidence[place], related))
+			if (th_outline_may_pause(&work->outlines[place], related))
 				join(work, place, TH_VERDICT_LEAK);
 			else
 				group->places[kept++] = place;
@@ -261,7 +275,7 @@ judge_stopped(struct work *work)
 
 /* The string number of the class in "pkg.Class.method", which a function is. */
 static uint32_t
-class_of_method(struct work *work, uint32_t function)
+class_of_method(struct th_leaks_work *work, uint32_t function)
 {
 	struct th_frames *frames = work->leaks->profile->frames;
 	uint32_t *known = &work->class_names[function];
@@ -279,7 +293,7 @@ class_of_method(struct work *work, uint32_t function)
 
 /* What became of the Java objects of a class and a way, as far as collections told. */
 static struct th_owner
-look_at_owners(struct work *work, uint32_t place)
+look_at_owners(struct th_leaks_work *work, uint32_t place)
 {
 	const struct th_place *places = work->leaks->places.items;
 	struct group group = {.heap = TH_HEAP_JAVA};
@@ -304,7 +318,7 @@ look_at_owners(struct work *work, uint32_t place)
  * method's caller made: the object that asked for the memory, if it was sampled.
  */
 static struct th_owner
-find_owner(struct work *work, const struct th_place *place)
+find_owner(struct th_leaks_work *work, const struct th_place *place)
 {
 	const struct th_places *places = &work->leaks->places;
 	const struct th_frames *frames = work->leaks->profile->frames;
@@ -329,14 +343,14 @@ find_owner(struct work *work, const struct th_place *place)
 /* Findings */
 
 static uint32_t
-largest_place(const struct work *work, const struct group *group)
+largest_place(const struct th_leaks_work *work, const struct group *group)
 {
 	uint32_t largest = group->places[0];
 
 	for (size_t i = 1; i < group->places_count; i++) {
 		uint32_t number = group->places[i];
 
-		if (work->evidence[number].live > work->evidence[largest].live)
+		if (work->outlines[number].live > work->outlines[largest].live)
 			largest = number;
 	}
 	return largest;
@@ -344,34 +358,34 @@ largest_place(const struct work *work, const struct group *group)
 
 /* Whether a finding is worth a line. */
 static bool
-is_notable(const struct work *work, const struct th_finding *finding)
+is_notable(
+	const struct th_leaks_work *work, enum th_heap heap, const struct th_outline *outline)
 {
-	const struct th_evidence *evidence = &finding->evidence;
-	const struct th_profile *profile = work->leaks->profile;
-	const struct th_estimator *sums = profile->selected[evidence->heap];
+	const struct th_estimator *sums = work->leaks->profile->selected[heap];
 	double live = th_sums_point(&sums[TH_MEASURE_LIVE].bytes);
 
-	if (evidence->verdict == TH_VERDICT_LEAK)
+	if (outline->verdict == TH_VERDICT_LEAK)
 		return true;
-	if (evidence->verdict == TH_VERDICT_CHURN)
-		return (double)evidence->allocated >=
+	if (outline->verdict == TH_VERDICT_CHURN)
+		return (double)outline->allocated >=
 		       LEAST_CHURN_PART * (double)sums[TH_MEASURE_ALLOC].samples;
-	return evidence->live_samples >= LEAST_SAMPLES ||
-	       (evidence->live_samples && evidence->live >= LEAST_PART * live);
+	return outline->live_samples >= LEAST_SAMPLES ||
+	       (outline->live_samples && outline->live >= LEAST_PART * live);
 }
 
 /* The places were judged one by one; the figures of all must not overrule that. */
 static void
-set_verdict(const struct work *work, const struct group *group, struct th_evidence *evidence)
+set_verdict(const struct th_leaks_work *work, const struct group *group,
+	struct th_evidence *evidence)
 {
 	if (evidence->verdict == group->verdict)
 		return;
 	for (size_t i = 0; i < group->places_count; i++) {
-		const struct th_evidence *one = &work->evidence[group->places[i]];
+		const struct th_outline *one = &work->outlines[group->places[i]];
 
 		if (one->verdict == group->verdict) {
-			evidence->verdict = one->verdict;
-			evidence->reason = one->reason;
+			evidence->verdict = group->verdict;
+			evidence->reason = (enum th_reason)one->reason;
 		}
 	}
 }
@@ -381,22 +395,34 @@ set_verdict(const struct work *work, const struct group *group, struct th_eviden
  * do neither that nor die, nearly all owners are collected too.
  */
 static bool
-outlive_owners(const struct th_evidence *evidence, const struct th_owner *owner)
+outlive_owners(double survivors, const struct th_owner *owner)
 {
 	double alive = (double)(owner->samples - owner->collected + UNSEEN_OWNERS) /
 		       (double)(owner->samples + UNSEEN_OWNERS);
 
-	return evidence->survivors > alive;
+	return survivors > alive;
+}
+
+/* The owner of what a place allocates, of which so much survives. */
+static struct th_owner
+owner_of(struct th_leaks_work *work, const struct th_place *place, double survivors)
+{
+	struct th_owner owner = {.place = TH_NO_PLACE};
+
+	if (!place->internal && place->heap != TH_HEAP_JAVA)
+		owner = find_owner(work, place);
+	if (owner.place == TH_NO_PLACE || !outlive_owners(survivors, &owner))
+		owner.is_collected = false;
+	return owner;
 }
 
 /* The verdict of a group's finding, and its owner. */
 static struct th_finding
-judge_group(struct work *work, const struct group *group)
+judge_group(struct th_leaks_work *work, const struct group *group)
 {
 	struct th_finding finding = {
 		.place = largest_place(work, group),
 		.place_count = (uint32_t)group->places_count,
-		.owner = {.place = TH_NO_PLACE},
 	};
 	const struct th_place *place = &work->leaks->places.items[finding.place];
 
@@ -405,36 +431,52 @@ judge_group(struct work *work, const struct group *group)
 	set_verdict(work, group, &finding.evidence);
 	if (place->internal)
 		th_evidence_set_internal(&finding.evidence);
-	else if (place->heap != TH_HEAP_JAVA)
-		finding.owner = find_owner(work, place);
-	if (!outlive_owners(&finding.evidence, &finding.owner))
-		finding.owner.is_collected = false;
-	if (finding.owner.place != TH_NO_PLACE && finding.owner.is_collected)
+	finding.owner = owner_of(work, place, finding.evidence.survivors);
+	if (finding.owner.is_collected)
 		th_evidence_set_owners_gone(&finding.evidence);
 	return finding;
 }
 
-static void
-add_finding(struct work *work, const struct group *group)
+/* What judge_group() would come to: of one place without owners it is known. */
+static struct th_outline
+outline_group(struct th_leaks_work *work, const struct group *group)
 {
-	struct th_finding finding = judge_group(work, group);
+	uint32_t first = group->places[0];
+	const struct th_outline *one = &work->outlines[first];
 
-	if (is_notable(work, &finding))
-		th_array_append(work->leaks, findings, finding);
+	if (group->places_count == 1 && one->verdict == group->verdict &&
+		!owner_of(work, &work->leaks->places.items[first], one->survivors).is_collected)
+		return *one;
+	struct th_finding finding = judge_group(work, group);
+	return th_evidence_outline(&finding.evidence);
+}
+
+static void
+list_group(struct th_leaks_work *work, uint32_t number)
+{
+	const struct group *group = &work->groups[number];
+	struct th_outline outline = outline_group(work, group);
+	struct th_listed listed = {
+		.group = number,
+		.place = largest_place(work, group),
+		.verdict = (enum th_verdict)outline.verdict,
+		.live = outline.live_bytes,
+	};
+
+	if (is_notable(work, group->heap, &outline))
+		th_array_append(work->leaks, findings, listed);
 }
 
 static int
 compare_findings(const void *a, const void *b)
 {
-	const struct th_finding *left = a;
-	const struct th_finding *right = b;
+	const struct th_listed *left = a;
+	const struct th_listed *right = b;
 
-	if (left->evidence.verdict != right->evidence.verdict)
-		return left->evidence.verdict < right->evidence.verdict ? -1 : 1;
-	double difference = right->evidence.live_bytes.estimate -
-			    left->evidence.live_bytes.estimate;
-	if (difference != 0)
-		return difference > 0 ? 1 : -1;
+	if (left->verdict != right->verdict)
+		return left->verdict < right->verdict ? -1 : 1;
+	if (left->live != right->live)
+		return left->live < right->live ? 1 : -1;
 	return (left->place > right->place) - (left->place < right->place);
 }
 
@@ -452,77 +494,104 @@ hidden_growth(const struct th_leaks *leaks, enum th_heap heap)
 	return seconds > 0 ? HIDDEN_INTERVALS * leaks->profile->heaps[heap].gap / seconds : 0;
 }
 
-static void
-work_deinit(struct work *work)
+static struct th_leaks_work *
+work_create(struct th_leaks *leaks)
 {
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		free(work->orders[heap].starts);
-		free(work->orders[heap].samples);
-	}
+	struct th_leaks_work *work = th_allocate(1, sizeof(*work));
+	const struct th_profile *profile = leaks->profile;
+	size_t count = leaks->places.items_count;
+
+	work->leaks = leaks;
+	work->outlines = th_allocate(count, sizeof(*work->outlines));
+	work->class_names = th_allocate(
+		th_frames_function_count(profile->frames), sizeof(*work->class_names));
+	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
+	th_residency_init(
+		&work->residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_judge_init(&work->judges[heap], (enum th_heap)heap, profile,
+			&leaks->horizons[heap], &work->residency);
+	return work;
+}
+
+static void
+work_destroy(struct th_leaks_work *work)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_judge_deinit(&work->judges[heap]);
 	for (size_t i = 0; i < work->groups_count; i++)
 		free(work->groups[i].places);
+	th_sample_order_deinit(&work->order);
 	th_residency_deinit(&work->residency);
 	th_map_deinit(&work->group_ids);
 	free(work->groups);
 	free(work->gathered);
-	free(work->evidence);
+	free(work->outlines);
 	free(work->class_names);
+	free(work);
+}
+
+static void
+find_leaks(struct th_leaks *leaks)
+{
+	struct th_leaks_work *work = leaks->work;
+
+	judge_places(work);
+	judge_unclear(work);
+	judge_stopped(work);
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		if (work->groups[i].places_count)
+			list_group(work, i);
+	}
+	if (leaks->findings_count)
+		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_listed),
+			compare_findings);
 }
 
 void
 th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 {
-	struct work work = {.leaks = leaks};
-
 	*leaks = (struct th_leaks){.profile = profile};
 	if (th_options_shape_stacks(profile->options))
 		leaks->profile = leaks->whole = th_profile_create_whole(profile);
-	profile = leaks->profile;
-	th_places_init(&leaks->places, profile);
-	work.evidence = th_allocate(leaks->places.items_count, sizeof(*work.evidence));
+	th_places_init(&leaks->places, leaks->profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		th_horizon_init(&leaks->horizons[heap], profile, (enum th_heap)heap);
-		order_init(&work.orders[heap], leaks, (enum th_heap)heap);
+		th_horizon_init(&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
 		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
 	}
-	th_residency_init(
-		&work.residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
-	work.class_names = th_allocate(
-		th_frames_function_count(profile->frames), sizeof(*work.class_names));
-	judge_places(&work);
-	judge_unclear(&work);
-	judge_stopped(&work);
-	for (size_t i = 0; i < work.groups_count; i++) {
-		if (work.groups[i].places_count)
-			add_finding(&work, &work.groups[i]);
-	}
-	work_deinit(&work);
-	if (leaks->findings_count)
-		qsort(leaks->findings, leaks->findings_count, sizeof(struct th_finding),
-			compare_findings);
+	leaks->work = work_create(leaks);
+	find_leaks(leaks);
 }
 
 void
 th_leaks_deinit(struct th_leaks *leaks)
 {
+	work_destroy(leaks->work);
 	th_places_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);
 	free(leaks->findings);
 }
 
 struct th_finding
-th_leaks_measured(const struct th_leaks *leaks, const struct th_finding *finding)
+th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed)
 {
-	struct th_finding measured = *finding;
+	struct th_leaks_work *work = leaks->work;
+	const struct group *group = &work->groups[listed->group];
+	struct th_finding finding = judge_group(work, group);
 
-	th_evidence_measure(&measured.evidence, leaks->profile, &measured.sums);
-	return measured;
+	th_evidence_measure(&finding.evidence, &work->judges[group->heap], &finding.sums);
+	return finding;
 }
 
 static double
-live_low(const struct th_leaks *leaks, const struct th_finding *finding)
+live_low(const struct th_leaks *leaks, const struct th_listed *listed)
 {
-	return th_evidence_live(&finding->evidence, leaks->profile, &finding->sums).low;
+	struct th_leaks_work *work = leaks->work;
+	const struct group *group = &work->groups[listed->group];
+	struct th_finding finding = judge_group(work, group);
+
+	return th_evidence_live(&finding.evidence, &work->judges[group->heap], &finding.sums)
+		.low;
 }
 
 double
@@ -531,7 +600,7 @@ th_leaks_bytes(const struct th_leaks *leaks)
 	double bytes = 0;
 
 	for (size_t i = 0; i < leaks->findings_count; i++) {
-		if (leaks->findings[i].evidence.verdict == TH_VERDICT_LEAK)
+		if (leaks->findings[i].verdict == TH_VERDICT_LEAK)
 			bytes += live_low(leaks, &leaks->findings[i]);
 	}
 	return bytes;
@@ -541,5 +610,5 @@ bool
 th_leaks_has_leak(const struct th_leaks *leaks)
 {
 	/* Worst first. */
-	return leaks->findings_count && leaks->findings[0].evidence.verdict == TH_VERDICT_LEAK;
+	return leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK;
 }

@@ -27,6 +27,14 @@ struct th_owner {
 	bool is_collected;  /* so nearly all of them */
 };
 
+/* A finding in the list of all. */
+struct th_listed {
+	uint32_t group; /* of places */
+	uint32_t place; /* the one with most live bytes */
+	enum th_verdict verdict;
+	double live; /* bytes, a point */
+};
+
 struct th_finding {
 	uint32_t place; /* the one with most live bytes */
 	uint32_t place_count;
@@ -40,8 +48,9 @@ struct th_leaks {
 	struct th_profile *whole;         /* the same, if it is our own; else NULL */
 	struct th_places places;
 	struct th_horizon horizons[TH_HEAPS];
-	TH_ARRAY(struct th_finding, findings); /* worst first */
-	double growth_limit[TH_HEAPS];         /* bytes per second of growth that could hide */
+	TH_ARRAY(struct th_listed, findings); /* worst first */
+	double growth_limit[TH_HEAPS];        /* bytes per second of growth that could hide */
+	struct th_leaks_work *work;           /* what findings are looked up in */
 };
 
 /* The profile must be of the end of its recording, and outlive the leaks. [offline] */
@@ -49,11 +58,11 @@ void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
 void th_leaks_deinit(struct th_leaks *leaks);
 
 /*
- * A finding with the intervals of its figures: these take long, and a heap may have tens of
+ * A finding with all that is known of it: its intervals take long, and a heap may have tens of
  * thousands of findings that nobody reads. [offline]
  */
 struct th_finding
-th_leaks_measured(const struct th_leaks *leaks, const struct th_finding *finding);
+th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed);
 
 /* The path of a place as the options show it. [offline] */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_place *place);

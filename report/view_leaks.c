@@ -202,7 +202,7 @@ count_verdict(const struct th_leaks *leaks, enum th_verdict verdict)
 	size_t count = 0;
 
 	for (size_t i = 0; i < leaks->findings_count; i++)
-		count += leaks->findings[i].evidence.verdict == verdict;
+		count += leaks->findings[i].verdict == verdict;
 	return count;
 }
 
@@ -214,7 +214,7 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 
 	for (size_t i = 0; i < leaks->findings_count && shown < leaks->profile->options->top;
 		i++) {
-		if (leaks->findings[i].evidence.verdict != verdict)
+		if (leaks->findings[i].verdict != verdict)
 			continue;
 		fputc('\n', file);
 		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);

@@ -117,8 +117,11 @@ leaks_find(struct leaks_found *found, struct log_builder *log)
 	log_end(log, END_MS);
 	show(&found->shown, log, NULL);
 	th_leaks_init(&found->leaks, found->shown.profile);
-	for (size_t i = 0; i < found->leaks.findings_count; i++)
-		found->leaks.findings[i] = th_leaks_measured(
+	found->findings_count = found->leaks.findings_count;
+	assert_true(
+		found->findings_count <= sizeof(found->findings) / sizeof(found->findings[0]));
+	for (size_t i = 0; i < found->findings_count; i++)
+		found->findings[i] = th_leaks_measured(
 			&found->leaks, &found->leaks.findings[i]);
 }
 
@@ -133,8 +136,8 @@ leaks_end(struct leaks_found *found, struct log_builder *log)
 const struct th_finding *
 leaks_only_finding(const struct leaks_found *found)
 {
-	assert_int_equal(found->leaks.findings_count, 1);
-	return &found->leaks.findings[0];
+	assert_int_equal(found->findings_count, 1);
+	return &found->findings[0];
 }
 
 void

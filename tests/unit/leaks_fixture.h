@@ -73,6 +73,8 @@ void leaks_add_peers(struct log_builder *log, uint32_t life);
 struct leaks_found {
 	struct shown shown;
 	struct th_leaks leaks;
+	struct th_finding findings[16];
+	size_t findings_count;
 };
 
 void leaks_find(struct leaks_found *found, struct log_builder *log);

@@ -472,9 +472,9 @@ test_pause_of_a_small_place(void **state)
 					.to = 4700,
 					.every = every[i]});
 		leaks_find(&found, &log);
-		assert_int_equal(found.leaks.findings_count, i + 1);
-		assert_int_equal(found.leaks.findings[0].evidence.verdict, TH_VERDICT_LEAK);
-		assert_int_equal(found.leaks.findings[0].place_count, 2 - i);
+		assert_int_equal(found.findings_count, i + 1);
+		assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_LEAK);
+		assert_int_equal(found.findings[0].place_count, 2 - i);
 		leaks_end(&found, &log);
 	}
 }
@@ -603,7 +603,7 @@ test_empty_log(void **state)
 	(void)state;
 	leaks_begin(&log);
 	leaks_find(&found, &log);
-	assert_int_equal(found.leaks.findings_count, 0);
+	assert_int_equal(found.findings_count, 0);
 	char *text = print_leaks(&found, th_view_leaks);
 	expect_text(text, "no leak found");
 	free(text);

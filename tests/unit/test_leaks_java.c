@@ -122,10 +122,10 @@ test_garbage_on_the_next_line(void **state)
 						.life = 1000 * i + 2 - ms});
 	}
 	leaks_find(&found, &log);
-	assert_int_equal(found.leaks.findings_count, 2);
-	assert_int_equal(found.leaks.findings[0].evidence.verdict, TH_VERDICT_LEAK);
-	assert_true(found.leaks.findings[0].evidence.survivors == 1);
-	assert_int_equal(found.leaks.findings[1].evidence.verdict, TH_VERDICT_CHURN);
+	assert_int_equal(found.findings_count, 2);
+	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_LEAK);
+	assert_true(found.findings[0].evidence.survivors == 1);
+	assert_int_equal(found.findings[1].evidence.verdict, TH_VERDICT_CHURN);
 	leaks_end(&found, &log);
 }
 
@@ -172,9 +172,9 @@ test_class_loading_is_the_vms(void **state)
 static const struct th_finding *
 native_finding(const struct leaks_found *found)
 {
-	for (size_t i = 0; i < found->leaks.findings_count; i++) {
-		if (found->leaks.findings[i].evidence.heap == TH_HEAP_NATIVE)
-			return &found->leaks.findings[i];
+	for (size_t i = 0; i < found->findings_count; i++) {
+		if (found->findings[i].evidence.heap == TH_HEAP_NATIVE)
+			return &found->findings[i];
 	}
 	fail_msg("no native finding");
 	return NULL;
