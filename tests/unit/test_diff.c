@@ -253,13 +253,6 @@ test_launcher_does_not_matter(void **state)
 }
 
 static void
-expect_text(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
-static void
 test_views(void **state)
 {
 	struct log_builder logs[2];

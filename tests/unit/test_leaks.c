@@ -442,13 +442,6 @@ print_leaks(const struct leaks_found *found, void (*view)(FILE *, const struct t
 	return text;
 }
 
-static void
-expect_text(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
 /*
  * Beside a leak of its line, a place with three survivors since the warm-up and none in the last
  * 5.5 of 8 s: by chance with p = 0.31^3 = 0.03, and one of two places that are tested.  With nine

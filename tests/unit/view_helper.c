@@ -75,6 +75,13 @@ show_summary(const struct shown *shown, bool brief)
 	return text;
 }
 
+void
+expect_text(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
 json_t *
 show_json(const struct shown *shown)
 {

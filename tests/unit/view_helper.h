@@ -26,6 +26,9 @@ char *show_text(
 	const struct shown *shown, void (*view)(FILE *file, const struct th_profile *profile));
 char *show_summary(const struct shown *shown, bool brief);
 
+/* Fails the test unless the text holds that part. */
+void expect_text(const char *text, const char *part);
+
 /* The parsed output of th_view_json(). */
 json_t *show_json(const struct shown *shown);
 
