@@ -2,6 +2,7 @@
 #include "jvmti/agent_thread.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -25,17 +26,21 @@
 
 /* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
 #define TURN_NS 20000000
-/* Looking for dead objects takes at most one part in so many of the time. */
+/* Looking for dead objects takes at most one part in so many of a processor's time. */
 #define REAP_SPACING 100
 /* Where threads are chosen by name, names are looked at every so many turns. */
 #define TURNS_PER_NAMES 3
-#define STOP_WAIT_NS TH_NS_PER_S
+/* Naps, not a deadline: while the whole process is stopped none of them passes. */
+#define STOP_NAP_NS 1000000
+#define STOP_NAPS 1000
 
 static struct {
 	const struct th_agent_duties *duties;
-	uint32_t calls;     /* atomic, futex: counts the wake-ups */
-	uint32_t stopping;  /* atomic: it is to end */
-	uint32_t is_alive;  /* atomic: it runs */
+	uint32_t calls;    /* atomic, futex: counts the wake-ups */
+	uint32_t stopping; /* atomic: it is to end */
+	uint32_t is_alive; /* atomic: it runs */
+	pthread_t self;    /* written before it serves; it alone may call the VM by `env` */
+	JNIEnv *env;
 	bool must_reap;     /* objects may have died */
 	uint64_t next_reap; /* not before */
 	uint32_t turns;     /* of looking at names */
@@ -68,19 +73,19 @@ th_agent_thread_wake(void)
 	syscall(SYS_futex, &thread.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Looks for dead objects, unless so much of the time went into that already; then later. */
+/*
+ * Looks for dead objects.  When that may be done again is a matter of what it cost, not of how long
+ * it took: a busy machine that let this thread wait must not let the deaths wait as well.
+ */
 static void
 reap(JNIEnv *env)
 {
-	uint64_t start = th_clock_now();
+	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	if (start < thread.next_reap) {
-		th_live_objects_collect(env);
-		return;
-	}
 	th_live_objects_reap(env);
+	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.must_reap = false;
-	thread.next_reap = start + REAP_SPACING * (th_clock_now() - start);
+	thread.next_reap = th_clock_now() + REAP_SPACING * cost;
 }
 
 static void
@@ -90,7 +95,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_methods_log_pending(jvmti, env);
 	if (th_collections_log())
 		thread.must_reap = true;
-	if (thread.must_reap)
+	if (thread.must_reap && th_clock_now() >= thread.next_reap)
 		reap(env);
 	else
 		th_live_objects_collect(env);
@@ -104,12 +109,21 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.duties->every_turn();
 }
 
-/* Somebody wants the log to be current. */
+/*
+ * Somebody wants the log to be current: what collections have found dead is looked for now, also
+ * where the last look was dear, or where a collector clears references beside the program and the
+ * look that follows its pauses is yet to come.  At the end of the process another thread may want
+ * it, after this one or, where this one hangs, beside it.
+ */
 static void
 flush(void)
 {
 	if (!th_load_relaxed(&thread.is_alive))
 		return;
+	if (pthread_equal(thread.self, pthread_self())) {
+		th_collections_log();
+		reap(thread.env);
+	}
 	th_heap_log_bytes(false);
 	th_collections_flush();
 	log_own_time();
@@ -153,6 +167,8 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	(void)argument;
 	/* For good: what the agent allocates is no business of the report. */
 	th_guard_enter();
+	thread.self = pthread_self();
+	thread.env = env;
 	start_serving();
 	while (wait_turn() && !th_pace_is_ending()) {
 		work_every_turn(jvmti, env);
@@ -207,12 +223,11 @@ th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties
 bool
 th_agent_thread_stop(void)
 {
-	uint64_t deadline = th_clock_now() + STOP_WAIT_NS;
-	const struct timespec pause = {0, 1000000};
+	const struct timespec nap = {0, STOP_NAP_NS};
 
 	th_store_release(&thread.stopping, 1);
 	th_agent_thread_wake();
-	while (th_load_acquire(&thread.is_alive) && th_clock_now() < deadline)
-		nanosleep(&pause, NULL);
+	for (int i = 0; i < STOP_NAPS && th_load_acquire(&thread.is_alive); i++)
+		nanosleep(&nap, NULL);
 	return !th_load_acquire(&thread.is_alive);
 }

@@ -27,7 +27,7 @@ bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_d
 /* Makes it look for work at once.  Anywhere, also inside a collection. */
 void th_agent_thread_wake(void);
 
-/* Asks it to end and waits, at most a second; true when it has ended.  [jvmti] */
+/* Asks it to end and waits, for a second or somewhat more; true when it has ended.  [jvmti] */
 bool th_agent_thread_stop(void);
 
 #endif

@@ -11,8 +11,6 @@
 
 #include "unify/log_format.h"
 
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 /*
  * Of what is alive, what the JDK and the VM hold for themselves: measured up to 4 MB of the Java
  * heap, and 0.3 MB of C below a method of the corpus (classes, compiled code).
@@ -42,9 +40,9 @@ static void
 assert_between(const struct th_figure *figure, double least, double most, const char *what)
 {
 	if (figure->estimate < least)
-		th_assert_covers(figure, least, WIDENED, what);
+		th_assert_covers(figure, least, what);
 	if (figure->estimate > most)
-		th_assert_covers(figure, most, WIDENED, what);
+		th_assert_covers(figure, most, what);
 }
 
 /*

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What leaks.Native declares. */
+#include <fcntl.h>
 #include <jni.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "leaks_Native.h"
+#include "unify/log_format.h"
 
 /* A function of its own, so that stacks show more than the JNI function. */
 static __attribute__((noinline)) void *
@@ -138,4 +143,55 @@ Java_leaks_Native_givePiece(JNIEnv *env, jclass class, jlong address)
 	(void)class;
 	piece->next = arena.free;
 	arena.free = piece;
+}
+
+/*
+ * The recording of this process, if its log is known by name: what `twinheap ctl LOG flush` does,
+ * without another process, which would be part of what is recorded.
+ */
+#define NAP_US 1000
+#define NAPS_MAX 60000
+
+static struct th_log_header *
+map_log(int file)
+{
+	void *header = mmap(
+		NULL, TH_LOG_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	return header == MAP_FAILED ? NULL : header;
+}
+
+/* Asks for a flush; true when it is done. */
+static bool
+flush_log(struct th_log_control *control)
+{
+	uint32_t number = control->asked + 1;
+
+	control->verb = TH_CONTROL_FLUSH;
+	/* The library reads `asked` first, and then what is asked for. */
+	__atomic_store_n(&control->asked, number, __ATOMIC_RELEASE);
+	for (int i = 0; i < NAPS_MAX; i++) {
+		if (__atomic_load_n(&control->served, __ATOMIC_ACQUIRE) == number)
+			return true;
+		usleep(NAP_US);
+	}
+	return false;
+}
+
+JNIEXPORT jboolean JNICALL
+Java_leaks_Native_flushRecording(JNIEnv *env, jclass class)
+{
+	const char *path = getenv("TWINHEAP_OUTPUT");
+	int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	struct th_log_header *header = file >= 0 && !flock(file, LOCK_EX) ? map_log(file)
+									  : NULL;
+	bool is_done = header && flush_log(&header->control);
+
+	(void)env;
+	(void)class;
+	if (header)
+		munmap(header, TH_LOG_HEADER_BYTES);
+	if (file >= 0)
+		close(file);
+	return is_done || !path;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package leaks;
 
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,22 +17,54 @@ final class Cleaners implements Program {
 	private static final int COUNT = 200;
 	private static final int BUFFER_BYTES = 100_000;
 
+	private final BufferPoolMXBean pool = ManagementFactory
+			.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+			.filter(bean -> bean.getName().equals("direct")).findFirst().orElseThrow();
 	private final List<Object> owners = new ArrayList<>();
+	/** What the Cleaners of the Deflaters work on; it does not keep these alive. */
+	private final List<Object> streams = new ArrayList<>();
 
 	@Override
 	public void run(Pace pace, boolean leaking) throws Exception {
+		long buffersBefore = pool.getCount();
 		for (int i = 0; i < COUNT; i++) {
-			owners.add(createDeflater());
+			Deflater deflater = createDeflater();
+			owners.add(deflater);
+			streams.add(streamOf(deflater));
 			owners.add(createBuffer());
 		}
 		Truth.settle();
 		tell(COUNT);
 		owners.clear();
-		Truth.settle();
+		Truth.settle(() -> areEnded() && pool.getCount() <= buffersBefore);
+		/* The one that began last may not be through yet: they run one after the other. */
+		streams.add(streamOf(new Deflater()));
+		Truth.settle(this::areEnded);
 		tell(0);
 	}
 
-	private static Object createDeflater() {
+	private static Object streamOf(Deflater deflater) throws ReflectiveOperationException {
+		Field field = Deflater.class.getDeclaredField("zsRef");
+		field.setAccessible(true);
+		return field.get(deflater);
+	}
+
+	/** Whether the Cleaner of each Deflater has at least begun. */
+	private boolean areEnded() {
+		try {
+			for (Object stream : streams) {
+				Field address = stream.getClass().getDeclaredField("address");
+				address.setAccessible(true);
+				if (address.getLong(stream) != 0)
+					return false;
+			}
+			return true;
+		} catch (ReflectiveOperationException error) {
+			throw new IllegalStateException(error);
+		}
+	}
+
+	private static Deflater createDeflater() {
 		return new Deflater();
 	}
 

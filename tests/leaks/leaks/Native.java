@@ -27,4 +27,10 @@ final class Native {
 	static native long newReference(Object object);
 
 	static native void deleteReference(long reference);
+
+	/**
+	 * Lets the profiler that records this process write what it knows by now, as of deaths. True if
+	 * it has, or if none records.
+	 */
+	static native boolean flushRecording();
 }

@@ -11,7 +11,6 @@ import java.util.Deque;
 final class Timeline implements Program {
 	private static final int[] BLOCKS = {4000, 8000, 3000, 10_000, 0};
 	private static final int BLOCK_BYTES = 8000;
-	private static final long SETTLE_MILLIS = 300;
 
 	private final Deque<byte[]> arrays = new ArrayDeque<>();
 	private final Deque<Long> blocks = new ArrayDeque<>();
@@ -22,13 +21,11 @@ final class Timeline implements Program {
 			resizeJava(count);
 			resizeNative(count);
 			/* Whether a Java object is dead is known after a collection. */
-			System.gc();
-			Thread.sleep(SETTLE_MILLIS);
+			Truth.settle();
 			Truth.live("java", "leaks.Timeline.createArray",
 					count * Truth.arrayBytes(BLOCK_BYTES), count);
 			/* The C function: below the Java one the VM allocates for itself as well. */
 			Truth.live("native", "leak_block", (long) count * BLOCK_BYTES, count);
-			Thread.sleep(SETTLE_MILLIS);
 		}
 	}
 

@@ -4,6 +4,7 @@ package leaks;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.BooleanSupplier;
 
 /**
  * What is true of the program, for whoever checks a report: one JSON object a line. Leaked bytes
@@ -12,8 +13,9 @@ import java.nio.file.Path;
  */
 public final class Truth {
 	public static final long UNKNOWN = -1;
-	/** Longer than a Cleaner, a finalizer or a profiler takes to notice. */
-	private static final long SETTLE_MILLIS = 500;
+	/** Far more than Cleaners, finalizers and a profiler take on any machine that works at all. */
+	private static final long PATIENCE_NANOS = 60_000_000_000L;
+	private static final long POLL_MILLIS = 20;
 	private static final int OBJECT_ALIGNMENT = 8;
 	/** Header and length, with compressed class pointers. */
 	private static final int ARRAY_HEADER = 16;
@@ -61,14 +63,26 @@ public final class Truth {
 	}
 
 	/**
-	 * Lets all that is dead be known as dead: the first collection finds owners of native memory
-	 * dead, and after the second one what kept them is gone too.
+	 * Collects all garbage, until {@code isSettled} says that what the collector hands to Cleaners
+	 * or finalizers has been seen to, and then lets the profiler know of it. No clock decides: a
+	 * busy machine may keep any of the threads waiting that have to run for that.
 	 */
-	public static void settle() throws InterruptedException {
-		for (int i = 0; i < 2; i++) {
+	static void settle(BooleanSupplier isSettled) throws InterruptedException {
+		long end = System.nanoTime() + PATIENCE_NANOS;
+		System.gc();
+		while (!isSettled.getAsBoolean()) {
+			if (System.nanoTime() - end > 0)
+				throw new IllegalStateException("what is dead is not known as dead");
+			Thread.sleep(POLL_MILLIS);
 			System.gc();
-			Thread.sleep(SETTLE_MILLIS);
 		}
+		if (!Native.flushRecording())
+			throw new IllegalStateException("the recording was not flushed");
+	}
+
+	/** The same where nothing hangs on a Cleaner or a finalizer. */
+	static void settle() throws InterruptedException {
+		settle(() -> true);
 	}
 
 	/** The size in the heap of a byte array of that length. */
