@@ -13,7 +13,7 @@
 /* What th_figure_covers() forgives, of the truth. */
 #define FORGIVEN 1e-3
 /* How often honest intervals may fail th_recording_check_sites(). */
-#define COVERAGE_RISK 1e-4
+#define COVERAGE_RISK 1e-8
 #define MIXED TH_TEST_BUILD "/examples/mixed"
 
 struct words {
@@ -315,16 +315,18 @@ th_recording_sum(const struct th_recording *recording, const struct th_stack_fil
 bool
 th_figure_covers(const struct th_figure *figure, double truth, double factor)
 {
+	double root = sqrt(figure->estimate);
+	double low = root - factor * (root - sqrt(fmax(figure->low, 0)));
+	double high = root + factor * (sqrt(figure->high) - root);
 	double slack = FORGIVEN * truth;
 
-	return truth >= figure->estimate - factor * (figure->estimate - figure->low) - slack &&
-	       truth <= figure->estimate + factor * (figure->high - figure->estimate) + slack;
+	return truth >= pow(fmax(low, 0), 2) - slack && truth <= pow(high, 2) + slack;
 }
 
 void
-th_assert_covers(const struct th_figure *figure, double truth, double factor, const char *what)
+th_assert_covers(const struct th_figure *figure, double truth, const char *what)
 {
-	if (!th_figure_covers(figure, truth, factor))
+	if (!th_figure_covers(figure, truth, TH_WIDENED))
 		fail_msg("%s: %.0f in truth, reported %.0f [%.0f, %.0f] from %.0f samples",
 			what, truth, figure->estimate, figure->low, figure->high,
 			figure->samples);
@@ -340,8 +342,7 @@ truth_key(const char *value)
 
 /* Holds one site against the report; false if it lies outside its interval. */
 static bool
-check_site(const struct th_recording *recording, const json_t *site, const char *value,
-	double factor)
+check_site(const struct th_recording *recording, const json_t *site, const char *value)
 {
 	const char *path[WORDS_MAX] = {NULL};
 	const json_t *frames = json_object_get(site, "path");
@@ -361,7 +362,7 @@ check_site(const struct th_recording *recording, const json_t *site, const char 
 	figure = th_recording_sum(recording, &filter, value);
 	print_message("%-36s %s %14.0f: %14.0f [%.0f, %.0f] %.0f samples\n", name, value, truth,
 		figure.estimate, figure.low, figure.high, figure.samples);
-	th_assert_covers(&figure, truth, factor, name);
+	th_assert_covers(&figure, truth, name);
 	return th_figure_covers(&figure, truth, 1);
 }
 
@@ -382,8 +383,8 @@ fewest_inside(size_t count)
 }
 
 void
-th_recording_check_sites(const struct th_recording *recording, const char *heap,
-	const char *value, double factor)
+th_recording_check_sites(
+	const struct th_recording *recording, const char *heap, const char *value)
 {
 	size_t checked = 0;
 	size_t inside = 0;
@@ -396,7 +397,7 @@ th_recording_check_sites(const struct th_recording *recording, const char *heap,
 			!json_is_number(json_object_get(site, truth_key(value))))
 			continue;
 		checked++;
-		inside += check_site(recording, site, value, factor);
+		inside += check_site(recording, site, value);
 	}
 	assert_true(checked > 0);
 	if (inside < fewest_inside(checked))

@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #define MIXED TH_TEST_BUILD "/examples/mixed"
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 
 /* Under `run` with these options; skipped when the allocator is not installed. */
 static void
@@ -55,8 +53,8 @@ check_native_sites(const struct th_recording *recording)
 			continue;
 		struct th_figure figure = th_recording_site(
 			recording, "native", name, "alloc_bytes");
-		th_assert_covers(&figure, json_number_value(json_object_get(site, "bytes")),
-			WIDENED, name);
+		th_assert_covers(
+			&figure, json_number_value(json_object_get(site, "bytes")), name);
 		checked += strncmp(name, "mixed_new", 9) == 0;
 	}
 	assert_true(checked > 0);

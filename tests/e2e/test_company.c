@@ -19,8 +19,6 @@
 #define LIBRARY PROGRAMS "/libhostile.so"
 #define JAR PROGRAMS "/programs.jar"
 #define WORDS_MAX 32
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 /* Such releases warn of System.load() unless it is allowed. */
 #define WARNS_OF_LOAD 22
 /* And such of agents that come late. */
@@ -122,8 +120,7 @@ check_sites(const struct th_jdk *jdk, const char *output, const char *log)
 		/* JDK 11 errs on shares, and says so. */
 		if (jdk->feature >= 17 || strcmp(heap, "native") == 0)
 			th_assert_covers(&figure,
-				json_number_value(json_object_get(truth, "bytes")), WIDENED,
-				site);
+				json_number_value(json_object_get(truth, "bytes")), site);
 		assert_true(figure.samples >= 500);
 		json_decref(truth);
 	}

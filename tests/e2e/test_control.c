@@ -21,7 +21,6 @@
 #define FIRST_WINDOW 0.01
 /* The sampler of JDK 11 is biased beyond repair. */
 #define FIRST_WITH_FAIR_SAMPLER 17
-#define WIDENED 2
 /*
  * What a request may take beyond two starts of the tool, in the median: an agent that looked for
  * requests once a second would take half of one.
@@ -123,7 +122,7 @@ idle_and_back(const struct th_jdk *jdk)
 	assert_true(th_recording_counter(&recording, "rate_thinned") > 0);
 	th_recording_check_sum(&recording);
 	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", "alloc_bytes", WIDENED);
+		th_recording_check_sites(&recording, "java", "alloc_bytes");
 	th_recording_deinit(&recording);
 }
 
@@ -155,7 +154,7 @@ overhead_is_kept(const struct th_jdk *jdk)
 	th_recording_load(&recording);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", "alloc_bytes", WIDENED);
+		th_recording_check_sites(&recording, "java", "alloc_bytes");
 	th_recording_deinit(&recording);
 }
 
@@ -259,7 +258,7 @@ interval_is_changed(const struct th_jdk *jdk)
 	th_recording_load(&recording);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", "alloc_bytes", WIDENED);
+		th_recording_check_sites(&recording, "java", "alloc_bytes");
 	assert_true(most_in_a_second(recording.log) <= RATE_MOST);
 	th_recording_deinit(&recording);
 }

@@ -13,8 +13,6 @@
 #define MIXED TH_TEST_BUILD "/examples/mixed"
 #define EMBEDDED TH_TEST_BUILD "/examples/embedded"
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 /* struct order and the text of one order, see examples/embedded. */
 #define ORDERS "60000"
 #define ORDER_BYTES 1016.0
@@ -90,8 +88,7 @@ check_both_heaps(const struct th_jdk *jdk, const struct th_recording *recording)
 
 		if (jdk->feature >= 17 || strcmp(heap, "native") == 0)
 			th_assert_covers(&figure,
-				json_number_value(json_object_get(site, "bytes")), WIDENED,
-				name);
+				json_number_value(json_object_get(site, "bytes")), name);
 	}
 }
 
@@ -151,7 +148,7 @@ beside_a_sampling_agent(const struct th_jdk *jdk)
 	assert_null(strstr(recording.outcome.errors, "holder: 0 samples"));
 	assert_false(is_recorded(&recording, "java"));
 	figure = th_recording_site(&recording, "native", "mixed_path_three", "alloc_bytes");
-	th_assert_covers(&figure, 16 << 20, WIDENED, "mixed_path_three");
+	th_assert_covers(&figure, 16 << 20, "mixed_path_three");
 	/* Native samples carry their Java frames all the same. */
 	assert_true(th_recording_sum(&recording,
 			    &(struct th_stack_filter){.heap = "native",
@@ -245,7 +242,7 @@ check_leaving(const struct th_jdk *jdk, const char *way, int status)
 			.heap = "java", .thread = "main", .frame = "Leave.block"},
 		"alloc_bytes");
 	if (jdk->feature >= 17)
-		th_assert_covers(&figure, 4000 * 4112.0, WIDENED, way);
+		th_assert_covers(&figure, 4000 * 4112.0, way);
 	assert_true(figure.samples >= 100);
 	free(output);
 	th_recording_deinit(&recording);
@@ -284,9 +281,9 @@ linked_with_libjvm(const struct th_jdk *jdk)
 		jdk->feature);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	figure = th_recording_site(&recording, "native", "receive_order", "alloc_bytes");
-	th_assert_covers(&figure, atoi(ORDERS) * ORDER_BYTES, WIDENED, "receive_order");
+	th_assert_covers(&figure, atoi(ORDERS) * ORDER_BYTES, "receive_order");
 	figure = th_recording_site(&recording, "native", "format_order", "alloc_bytes");
-	th_assert_covers(&figure, atoi(ORDERS) * TEXT_BYTES, WIDENED, "format_order");
+	th_assert_covers(&figure, atoi(ORDERS) * TEXT_BYTES, "format_order");
 	assert_true(
 		th_recording_sum(&recording,
 			&(struct th_stack_filter){.heap = "native",
@@ -339,7 +336,7 @@ in_python(const struct th_jdk *jdk)
 			.heap = "java", .class_name = "byte[]", .frame = "jni_NewByteArray"},
 		"alloc_bytes");
 	if (jdk->feature >= 17)
-		th_assert_covers(&arrays, 4000 * 4096.0, WIDENED, "arrays of Python");
+		th_assert_covers(&arrays, 4000 * 4096.0, "arrays of Python");
 	assert_true(arrays.samples >= 100);
 	th_recording_deinit(&recording);
 	free(libjvm);

@@ -163,10 +163,16 @@ knows_what_an_interval_covers(void **state)
 	assert_true(th_figure_covers(&figure, 129, 1));
 	assert_false(th_figure_covers(&figure, 79, 1));
 	assert_false(th_figure_covers(&figure, 131, 1));
-	assert_true(th_figure_covers(&figure, 61, 2));
-	assert_false(th_figure_covers(&figure, 59, 2));
-	assert_true(th_figure_covers(&figure, 159, 2));
-	assert_false(th_figure_covers(&figure, 161, 2));
+	/* Roots of 8.94, 10 and 11.40: twice as far are 7.89 and 12.80. */
+	assert_true(th_figure_covers(&figure, 63, 2));
+	assert_false(th_figure_covers(&figure, 61, 2));
+	assert_true(th_figure_covers(&figure, 163, 2));
+	assert_false(th_figure_covers(&figure, 165, 2));
+	/* Nothing was sampled. */
+	figure = (struct th_figure){.high = 400};
+	assert_true(th_figure_covers(&figure, 0, 2));
+	assert_true(th_figure_covers(&figure, 1599, 2));
+	assert_false(th_figure_covers(&figure, 1605, 2));
 }
 
 /* --- scripts/run-tests ------------------------------------------------------------------- */

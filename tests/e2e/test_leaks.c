@@ -11,7 +11,6 @@
 
 /* Seconds that a program takes: some hundred samples of each leak, and several collections. */
 #define SECONDS 4
-#define WIDENED 2.5
 
 /* Each run has chance of its own, the same each time the test runs. */
 static const char *const settings[] = {"TWINHEAP_SEED=3", NULL};
@@ -88,7 +87,7 @@ check_found(const struct th_recording *recording, const json_t *report)
 		}
 		figure = th_figure_read(finding, "live_bytes");
 		if (json_is_number(bytes))
-			th_assert_covers(&figure, json_number_value(bytes), WIDENED, frame);
+			th_assert_covers(&figure, json_number_value(bytes), frame);
 	}
 	assert_true(leaks > 0);
 }

@@ -14,8 +14,6 @@
 
 /* JDK 11 has faults that cannot be taken back, and says so. */
 #define FIRST_TO_BE_HELD 17
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 /*
  * What is left of HotSpot's fault where many small TLABs stand beside many large objects: 8192
  * beside 131072 in eight threads was 9 to 12 % too high on 17 and 21, by 2.5 % of chance.
@@ -65,7 +63,7 @@ check_site(const struct th_jdk *jdk, const struct th_recording *recording, const
 		figure.estimate / truth);
 	if (jdk->feature < 25 && fabs(figure.estimate - truth) <= RESIDUE * truth)
 		return;
-	th_assert_covers(&figure, truth, WIDENED, name);
+	th_assert_covers(&figure, truth, name);
 }
 
 static void

@@ -282,8 +282,8 @@ check_sites(const char *interval_text, double interval)
 	struct th_recording recording;
 
 	record(TH_WORDS(PROGRAM("native_sites"), volume), interval_text, &recording);
-	th_recording_check_sites(&recording, "native", "alloc_bytes", 2);
-	th_recording_check_sites(&recording, "native", "alloc_objects", 2);
+	th_recording_check_sites(&recording, "native", "alloc_bytes");
+	th_recording_check_sites(&recording, "native", "alloc_objects");
 	for (size_t i = 0; i < json_array_size(recording.truth); i++)
 		check_width(&recording, json_array_get(recording.truth, i), interval);
 	th_recording_deinit(&recording);
@@ -311,7 +311,7 @@ threads_at_64k(void **state)
 
 	(void)state;
 	record(TH_WORDS(PROGRAM("native_threads"), "2000", "8", "50"), "64k", &recording);
-	th_recording_check_sites(&recording, "native", "alloc_objects", 2);
+	th_recording_check_sites(&recording, "native", "alloc_objects");
 	th_recording_deinit(&recording);
 }
 
@@ -351,7 +351,7 @@ a_kernel_that_lets_nobody_read_is_told(void **state)
 	(void)state;
 	record(TH_WORDS(PROGRAM("forbid_reading"), threads, "20", "8", "500"), "64k",
 		&recording);
-	th_recording_check_sites(&recording, "native", "alloc_objects", 2);
+	th_recording_check_sites(&recording, "native", "alloc_objects");
 	summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording.log));
 	assert_non_null(strstr(summary, "the kernel forbids process_vm_readv here"));
 	free(summary);

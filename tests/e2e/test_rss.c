@@ -22,8 +22,6 @@
 #define UNEXPLAINED_BYTES (8 * MIB)
 /* statm counts some pages later than they are touched: up to 64 a processor and kind. */
 #define COUNTED_SLACK (4 * MIB)
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 
 struct account {
 	json_t *json;
@@ -348,9 +346,9 @@ blocks_in_use(void **state)
 		&recording, &account);
 	double known = with_array(134217728, 1000);
 	figure = th_figure_read(line(&account, "malloc_application"), "resident");
-	th_assert_covers(&figure, known, WIDENED, "live blocks in memory");
+	th_assert_covers(&figure, known, "live blocks in memory");
 	figure = th_figure_read(json_object_get(account.json, "malloc"), "live");
-	th_assert_covers(&figure, known, WIDENED, "live blocks");
+	th_assert_covers(&figure, known, "live blocks");
 	unload(&account);
 	th_recording_deinit(&recording);
 }
@@ -368,7 +366,7 @@ blocks_that_are_not_touched(void **state)
 		&recording, &account);
 	const json_t *malloc_part = json_object_get(account.json, "malloc");
 	figure = th_figure_read(malloc_part, "live");
-	th_assert_covers(&figure, with_array(268435456, 192 << 10), WIDENED, "live");
+	th_assert_covers(&figure, with_array(268435456, 192 << 10), "live");
 	/* A quarter of each, and the page with the head of the next. */
 	figure = th_figure_read(malloc_part, "touched");
 	assert_near(figure.estimate, 268435456 / 4.0, 0.05 * 268435456 / 4.0);
@@ -599,7 +597,7 @@ direct_buffers(const struct th_jdk *jdk)
 	figure = th_figure_read(line(&account, "malloc_direct"), "cached");
 	assert_true(figure.estimate < MIB);
 	figure = th_figure_read(line(&account, "malloc_direct"), "resident");
-	th_assert_covers(&figure, 1500 * 65536, WIDENED, "direct buffers");
+	th_assert_covers(&figure, 1500 * 65536, "direct buffers");
 	assert_true(has_cause(&account, "direct-buffers"));
 	pool = json_object_get(account.json, "pools");
 	for (size_t i = 0; i < json_array_size(pool); i++) {
@@ -626,9 +624,9 @@ buffers_that_wait_for_a_collection(const struct th_jdk *jdk)
 
 	run_java(jdk, "-XX:+UseSerialGC", "waiting", "0", &recording, &account);
 	figure = th_figure_read(line(&account, "malloc_direct"), "resident");
-	th_assert_covers(&figure, 2500 * 65536, WIDENED, "direct buffers");
+	th_assert_covers(&figure, 2500 * 65536, "direct buffers");
 	figure = th_figure_read(line(&account, "malloc_direct"), "unjudged");
-	th_assert_covers(&figure, 1500 * 65536, WIDENED, "buffers since the collection");
+	th_assert_covers(&figure, 1500 * 65536, "buffers since the collection");
 	unload(&account);
 	th_recording_deinit(&recording);
 }
@@ -643,7 +641,7 @@ buffers_that_threads_keep(const struct th_jdk *jdk)
 
 	run_java(jdk, "-XX:+UseSerialGC", "channels", "0", &recording, &account);
 	figure = th_figure_read(line(&account, "malloc_direct"), "cached");
-	th_assert_covers(&figure, 40 * 4 * MIB, WIDENED, "buffers that threads keep");
+	th_assert_covers(&figure, 40 * 4 * MIB, "buffers that threads keep");
 	assert_true(has_cause(&account, "direct-buffers"));
 	assert_non_null(strstr(verdict_text(&account), "-Djdk.nio.maxCachedBufferSize"));
 	unload(&account);

@@ -13,10 +13,8 @@
 
 /* What an interval promises. */
 #define COVERAGE 0.95
-/* So many times its width an interval misses by chance once in a million times. */
-#define WIDENED 2.5
 /* How often this test may fail although the promise is kept. */
-#define FALSE_ALARM 1e-4
+#define FALSE_ALARM 1e-8
 /*
  * A sample per 64 KiB misses one block of this size in 3,000.  With so few misses an interval
  * nearly always holds the truth, and its coverage says nothing.
@@ -82,7 +80,7 @@ check_site(const struct th_recording *recording, const json_t *site)
 		assert_true(fabs(figure.estimate - truth) <= MISSED_MAX * size);
 		return;
 	}
-	th_assert_covers(&figure, truth, WIDENED, name);
+	th_assert_covers(&figure, truth, name);
 	tally.sites++;
 	tally.inside += inside;
 }
@@ -230,9 +228,9 @@ static void
 intervals_hold_what_they_promise(void **state)
 {
 	(void)state;
-	/* By hand: 0.05^3 is more than 1e-4, 0.05^4 is less, 0.05^4 + 4 0.05^3 0.95 is more. */
-	assert_int_equal(least_inside(3), 0);
-	assert_int_equal(least_inside(4), 1);
+	/* By hand: 0.05^6 is more than 1e-8, 0.05^7 is less, 0.05^7 + 7 0.05^6 0.95 is more. */
+	assert_int_equal(least_inside(6), 0);
+	assert_int_equal(least_inside(7), 1);
 	print_message("%zu of %zu intervals hold the truth, %zu have to\n", tally.inside,
 		tally.sites, least_inside(tally.sites));
 	assert_true(tally.sites >= 20);
