@@ -67,8 +67,8 @@ explain_resident(const struct th_evidence *evidence)
 
 	return th_format_new(
 		"what is in memory of it grew by %s/s from second %.3g to %.3g and "
-		"still does, at %" PRIu32
-		" accounts in a row (by chance with p = %.2g), and %s of "
+		"still does, by %" PRIu32
+		" accounts (in such order by chance with p = %.2g), and %s of "
 		"that was given back",
 		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
 		seconds_between(horizon->origin, horizon->warm),

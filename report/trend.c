@@ -7,12 +7,16 @@
 
 /* More points than these are thinned: they would make the test slow, and no better. */
 #define POINTS_MAX 60
-/* Where the later half has fewer, points before it are taken too. */
-#define POINTS_LEAST 5
+/*
+ * Where the later half has fewer, points before it are taken too.  Of six, two neighbours may be
+ * in the wrong order (6 : 720).  With one point more, two may come from what grew before it stood
+ * still, and a leap at the last account would look like order (76 : 5040).
+ */
+#define POINTS_LEAST 6
 /* The part of the time since the one before in which nothing is expected to change. */
 #define MOMENT_DIVISOR 4
 #define PAIRS_MAX (POINTS_MAX * (POINTS_MAX - 1) / 2)
-/* Of the growth: by so much a value may stay below the last and count as no rise any more. */
+/* Of the growth: values that differ by no more are of one level. */
 #define LEVEL_PART 0.02
 
 struct series {
@@ -119,17 +123,31 @@ choose_points(const struct series *series, const struct th_horizon *horizon, dou
 	return count;
 }
 
+/*
+ * Pairs in ascending order; those of one level are so at one half, since nobody knows.  That
+ * takes from the spread of the number among random orders, so the probability errs upwards.
+ */
+static uint32_t
+ascending_pairs(const double *points, uint32_t count, double level)
+{
+	uint32_t halves = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			halves += (points[i] > points[k] + level) +
+				  (points[i] >= points[k] - level);
+	return halves / 2;
+}
+
 static void
 test_order(
 	struct th_trend *trend, const struct series *series, const struct th_horizon *horizon)
 {
 	double points[POINTS_MAX];
-	uint32_t pairs = 0;
+	double level = trend->growth > 0 ? LEVEL_PART * trend->growth : 0;
 
 	trend->points = choose_points(series, horizon, points);
-	for (uint32_t i = 0; i < trend->points; i++)
-		for (uint32_t k = 0; k < i; k++)
-			pairs += points[k] < points[i];
+	uint32_t pairs = ascending_pairs(points, trend->points, level);
 	trend->probability = trend->points < 2 ? 1 : probability_of(trend->points, pairs);
 }
 

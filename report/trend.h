@@ -13,7 +13,7 @@
 #include "report/horizon.h"
 
 struct th_trend {
-	uint32_t points;    /* in the later half and the last before it, or the last five */
+	uint32_t points;    /* in the later half and the last before it, or the last six */
 	double probability; /* that chance orders these at least as well; 1 below two points */
 	double growth;      /* from the warm-up to the last measurement */
 	double growth_late; /* from the middle on */
@@ -28,7 +28,8 @@ struct th_trend {
  *
  * The probability is that of the test of Mann (Econometrica 1945) and Kendall against no trend,
  * one-sided: of so many pairs in ascending order among n values of which all orders are equally
- * probable; exact up to 60 points, of which no more than that are used. [offline]
+ * probable; exact up to 60 points, of which no more than that are used.  Pairs that differ by 2 %
+ * of the growth or less count one half: an allocator gives a little back at times. [offline]
  */
 void th_trend_init(struct th_trend *trend, const struct th_horizon *horizon,
 	const uint64_t *times, const double *values, size_t count);
