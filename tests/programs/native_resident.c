@@ -11,6 +11,7 @@
  *   untouched BYTES   large blocks of which a quarter is touched
  *   file PATH         the file mapped and read through
  *   neighbours BYTES  blocks of 1 MiB and mappings of as much by turns, so that they touch
+ *   mappings BYTES    2,000 mappings, touched, every other one of them read-only from then on
  *   arenas BYTES      as fragments, by eight threads one after another that all stay
  *
  * A third argument, "trim", calls malloc_trim(0) in the end.
@@ -39,6 +40,7 @@
 #define PAGE 4096u
 #define NEIGHBOUR (1u << 20)
 #define THREADS 8u
+#define MAPPINGS 2000u
 
 static size_t
 resident(void)
@@ -171,6 +173,33 @@ make_arenas(size_t total)
 	return shares;
 }
 
+static char *
+map(size_t bytes)
+{
+	char *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+
+	if (mapping == MAP_FAILED)
+		exit(1);
+	touch(mapping, bytes);
+	return mapping;
+}
+
+/* Neighbours differ in access, so that the kernel does not join them. */
+static char *
+make_mappings(size_t total)
+{
+	size_t bytes = total / MAPPINGS / PAGE * PAGE;
+	char *mapping = NULL;
+
+	for (size_t i = 0; i < MAPPINGS; i++) {
+		mapping = map(bytes);
+		if (i % 2 && mprotect(mapping, bytes, PROT_READ))
+			exit(1);
+	}
+	return mapping;
+}
+
 /* The kernel hands out addresses downwards, and joins what is alike into one mapping. */
 static char **
 make_neighbours(size_t total)
@@ -179,12 +208,7 @@ make_neighbours(size_t total)
 	char **blocks = calloc(count, sizeof(*blocks));
 
 	for (size_t i = 0; blocks && i < count; i++) {
-		char *mapping = mmap(NULL, NEIGHBOUR, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (mapping == MAP_FAILED)
-			exit(1);
-		touch(mapping, NEIGHBOUR);
+		map(NEIGHBOUR);
 		blocks[i] = make_block(NEIGHBOUR - PAGE, NEIGHBOUR - PAGE);
 	}
 	return blocks;
@@ -244,6 +268,8 @@ main(int argument_count, char **arguments)
 		kept = make_blocks(total, LARGE, LARGE / 4);
 	else if (!strcmp(what, "neighbours"))
 		kept = make_neighbours(total);
+	else if (!strcmp(what, "mappings"))
+		kept = make_mappings(total);
 	else if (!strcmp(what, "arenas"))
 		kept = make_arenas(total);
 	else if (!strcmp(what, "file"))
