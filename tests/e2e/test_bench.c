@@ -15,7 +15,7 @@
 #define PAGE TH_TEST_SOURCE "/docs/benchmarks.md"
 
 /* Who writes where in docs/benchmarks.md. */
-static const char *const blocks[] = {"machine", "pairs", "jni", "programs", "startup",
+static const char *const blocks[] = {"machine", "pairs", "mapped", "jni", "programs", "startup",
 	"scaling", "sample-cost", "sample-where", "live-cost", "report", NULL};
 
 static char *

@@ -176,8 +176,8 @@ make_arenas(size_t total)
 static char *
 map(size_t bytes)
 {
-	char *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *mapping = mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (mapping == MAP_FAILED)
 		exit(1);
