@@ -33,7 +33,7 @@ function readIntegers(text) {
 
 function readFloats(text) {
 	const view = new DataView(columnBytes(text).buffer);
-	return Float32Array.from({length: view.byteLength / 4}, (_, i) => view.getFloat32(4 * i, true));
+	return new Float32Array(view.byteLength / 4).map((_, i) => view.getFloat32(4 * i, true));
 }
 
 function readColumns(object, read, names) {

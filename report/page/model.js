@@ -61,29 +61,64 @@ function keyColumn(by) {
 
 /*
  * A tree of functions: parent, function by node (0 is the root and has no function), the frame
- * of the data that made it, and each row's node.  Parents stand before their children.
+ * of the data that made it.  Parents stand before their children.  A page may have millions of
+ * nodes, for which a Map takes seconds: children are found in a table of their numbers, half full
+ * at the most, with linear probing.
  */
-function growTree() {
-	const parent = [-1], func = [-1], frame = [-1], children = new Map();
-	return {
-		parent, func, frame,
-		child(node, f, dataFrame) {
-			const key = node * functionCount + f;
-			let found = children.get(key);
-			if (found === undefined) {
-				found = parent.length;
-				parent.push(node);
-				func.push(f);
-				frame.push(dataFrame);
-				children.set(key, found);
-			}
-			return found;
-		},
-	};
+class GrowingTree {
+	constructor() {
+		this.count = 1;
+		this.parent = new Int32Array(1 << 12);
+		this.func = new Int32Array(1 << 12);
+		this.frame = new Int32Array(1 << 12);
+		this.parent[0] = this.func[0] = this.frame[0] = -1;
+		this.slots = new Int32Array(1 << 13);
+	}
+
+	/* Where the search for a child begins. */
+	slotOf(node, f) {
+		const hash = Math.imul(node + Math.imul(f, 0x85ebca6b), 0x9e3779b1);
+		return (hash ^ hash >>> 16) & this.slots.length - 1;
+	}
+
+	enlarge() {
+		const mask = 4 * this.parent.length - 1;
+		for (const name of ["parent", "func", "frame"]) {
+			const larger = new Int32Array(2 * this.count);
+			larger.set(this[name]);
+			this[name] = larger;
+		}
+		this.slots = new Int32Array(mask + 1);
+		for (let i = 1; i < this.count; i++) {
+			let slot = this.slotOf(this.parent[i], this.func[i]);
+			while (this.slots[slot])
+				slot = slot + 1 & mask;
+			this.slots[slot] = i;
+		}
+	}
+
+	/* The child of a node that is a function, which is made where there is none. */
+	child(node, f, dataFrame) {
+		const {parent, func, slots} = this;
+		let slot = this.slotOf(node, f);
+		for (; slots[slot]; slot = slot + 1 & slots.length - 1) {
+			const found = slots[slot];
+			if (parent[found] === node && func[found] === f)
+				return found;
+		}
+		const made = this.count++;
+		parent[made] = node;
+		func[made] = f;
+		this.frame[made] = dataFrame;
+		slots[slot] = made;
+		if (this.count === parent.length)
+			this.enlarge();
+		return made;
+	}
 }
 
 function makeTree(showsVm) {
-	const tree = growTree();
+	const tree = new GrowingTree();
 	const nodeOf = new Int32Array(data.nodes.parent.length);
 	for (let i = 0; i < nodeOf.length; i++) {
 		const up = data.nodes.parent[i] < 0 ? 0 : nodeOf[data.nodes.parent[i]];
@@ -92,12 +127,12 @@ function makeTree(showsVm) {
 		const hidden = !showsVm && data.functions.kind[f] === VM;
 		nodeOf[i] = hidden ? up : tree.child(up, f, frame);
 	}
-	return finishTree(tree, Int32Array.from(data.rows.node, (node) => nodeOf[node]));
+	return finishTree(tree, data.rows.node.map((node) => nodeOf[node]));
 }
 
 /* From the allocating function up to the thread's first. */
 function makeInvertedTree(showsVm) {
-	const tree = growTree();
+	const tree = new GrowingTree();
 	const rowNode = new Int32Array(rowCount);
 	for (let row = 0; row < rowCount; row++) {
 		let node = 0;
@@ -135,14 +170,14 @@ function orderRows({count, parent, start, list}, rowNode) {
 	const next = begin.slice(), rowOrder = new Int32Array(rowCount);
 	for (let row = 0; row < rowCount; row++)
 		rowOrder[next[place[rowNode[row]]]++] = row;
-	return {rowOrder, rowsFrom: Int32Array.from(place, (at) => begin[at]),
-		rowsTo: Int32Array.from(place, (at, i) => begin[at + size[i]])};
+	return {rowOrder, rowsFrom: place.map((at) => begin[at]),
+		rowsTo: place.map((at, i) => begin[at + size[i]])};
 }
 
 /* Adds each node's children as a range of `list`, its depth and its rows. */
 function finishTree(tree, rowNode) {
-	const count = tree.parent.length;
-	const parent = Int32Array.from(tree.parent);
+	const {count} = tree;
+	const parent = tree.parent.slice(0, count);
 	const start = new Int32Array(count + 1);
 	const depth = new Int32Array(count);
 	const list = new Int32Array(Math.max(count - 1, 0));
@@ -155,7 +190,8 @@ function finishTree(tree, rowNode) {
 	const next = start.slice();
 	for (let i = 1; i < count; i++)
 		list[next[parent[i]]++] = i;
-	const made = {count, parent, func: tree.func, frame: tree.frame, rowNode, start, list, depth};
+	const made = {count, parent, func: tree.func.slice(0, count),
+		frame: tree.frame.slice(0, count), rowNode, start, list, depth};
 	return Object.assign(made, orderRows(made, rowNode));
 }
 
@@ -208,7 +244,8 @@ function wholeValues(value, unit, moment) {
 	const number = data.rows[figure];
 	return {
 		figure, number,
-		value: Float64Array.from(number, (sum, row) => pointOf(sum, data.rows.heap[row], unit)),
+		value: new Float64Array(rowCount).map(
+			(_, row) => pointOf(number[row], data.rows.heap[row], unit)),
 	};
 }
 
