@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/frame_texts.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
 #include "report/mapped_use.h"
@@ -17,7 +18,7 @@
 struct printer {
 	FILE *file;
 	const struct th_profile *profile;
-	char **frames;  /* by number: the text of each frame that was printed before */
+	struct th_frame_texts frames;
 	char *internal; /* the text of the group of the VM's own threads */
 	/* What sums without samples say: the same for all, and most rows have one. */
 	struct th_estimate empty_bytes[TH_HEAPS][TH_MEASURES];
@@ -243,21 +244,10 @@ static void
 print_frames(struct printer *printer, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(printer->profile->paths, row->path);
-	const char *before = "";
 
-	if (row->shows_internal) {
-		fputs(printer->internal, printer->file);
-		before = ",";
-	}
-	for (uint32_t i = 0; i < path.count; i++, before = ",") {
-		char **text = &printer->frames[path.frames[i]];
-
-		if (!*text)
-			*text = th_json_dump(
-				th_json_frame(printer->profile->frames, path.frames[i]), 0);
-		fputs(before, printer->file);
-		fputs(*text, printer->file);
-	}
+	if (row->shows_internal)
+		fprintf(printer->file, "%s%s", printer->internal, path.count ? "," : "");
+	th_frame_texts_print(&printer->frames, printer->file, &path);
 }
 
 static void
@@ -321,10 +311,10 @@ printer_init(struct printer *printer, FILE *file, const struct th_profile *profi
 	*printer = (struct printer){
 		.file = file,
 		.profile = profile,
-		.frames = th_allocate(th_frames_count(profile->frames), sizeof(char *)),
 		.internal = th_json_dump(
 			th_json_function(profile->frames, profile->internal_group, "", 0), 0),
 	};
+	th_frame_texts_init(&printer->frames, profile->frames);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		learn_empty_figures(printer, (enum th_heap)heap);
 }
@@ -332,11 +322,7 @@ printer_init(struct printer *printer, FILE *file, const struct th_profile *profi
 static void
 printer_deinit(struct printer *printer)
 {
-	uint32_t frame_count = th_frames_count(printer->profile->frames);
-
-	for (uint32_t i = 0; i < frame_count; i++)
-		free(printer->frames[i]);
-	free(printer->frames);
+	th_frame_texts_deinit(&printer->frames);
 	free(printer->internal);
 }
 

@@ -4,8 +4,15 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/frame_texts.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
+
+struct printer {
+	FILE *file;
+	const struct th_leaks *leaks;
+	struct th_frame_texts frames;
+};
 
 /* Root first; what the VM does for itself is one frame. */
 static json_t *
@@ -25,17 +32,6 @@ frames_json(const struct th_leaks *leaks, const struct th_place *place)
 	for (uint32_t i = 0; i < path.count; i++)
 		json_array_append_new(list, th_json_frame(frames, path.frames[i]));
 	return list;
-}
-
-/* A frame of the application, null where there is none. */
-static json_t *
-line_json(const struct th_leaks *leaks, const struct th_place *place,
-	uint32_t (*find)(const struct th_places *, const struct th_place *))
-{
-	uint32_t frame = place->creator ? find(&leaks->places, place) : TH_NO_FRAME;
-
-	return frame == TH_NO_FRAME ? json_null()
-				    : th_json_frame(leaks->profile->frames, frame);
 }
 
 static json_t *
@@ -72,19 +68,26 @@ set_evidence(json_t *json, const struct th_evidence *evidence)
 	free(why);
 }
 
+/* What stands before the frames of a finding, and what stands behind them. */
 static json_t *
-finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
+head_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_place *place = &leaks->places.items[finding->place];
-	json_t *json = json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:o}", "verdict",
+
+	return json_pack("{s:s, s:s, s:o, s:s}", "verdict",
 		th_verdict_name(finding->evidence.verdict), "heap", th_heap_word(place->heap),
 		"class", th_json_text_or_null(th_frames_string(frames, place->class_name)),
-		"thread", th_frames_function_name(frames, place->thread), "frames",
-		frames_json(leaks, place), "creator",
-		line_json(leaks, place, th_places_creator_frame), "user",
-		line_json(leaks, place, th_places_user_frame), "stacks",
-		(json_int_t)finding->place_count, "owner", owner_json(leaks, &finding->owner));
+		"thread", th_frames_function_name(frames, place->thread));
+}
+
+static json_t *
+rest_json(const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_place *place = &leaks->places.items[finding->place];
+	json_t *json = json_pack("{s:I, s:o}", "stacks", (json_int_t)finding->place_count,
+		"owner", owner_json(leaks, &finding->owner));
 
 	set_evidence(json, &finding->evidence);
 	if (leaks->profile->options->group_by)
@@ -94,9 +97,53 @@ finding_json(const struct th_leaks *leaks, const struct th_finding *finding)
 	return json;
 }
 
+static void
+print_frames(struct printer *printer, const struct th_place *place)
+{
+	struct th_path path = th_leaks_path(printer->leaks, place);
+
+	if (!place->internal) {
+		fputs(",\"frames\":[", printer->file);
+		th_frame_texts_print(&printer->frames, printer->file, &path);
+		fputc(']', printer->file);
+		return;
+	}
+	char *text = th_json_dump(frames_json(printer->leaks, place), 0);
+	fprintf(printer->file, ",\"frames\":%s", text);
+	free(text);
+}
+
+/* A frame of the application, null where there is none. */
+static void
+print_line(struct printer *printer, const struct th_place *place, const char *name,
+	uint32_t (*find)(const struct th_places *, const struct th_place *))
+{
+	uint32_t frame = place->creator ? find(&printer->leaks->places, place) : TH_NO_FRAME;
+
+	fprintf(printer->file, ",\"%s\":%s", name,
+		frame == TH_NO_FRAME ? "null" : th_frame_texts_get(&printer->frames, frame));
+}
+
+static void
+print_finding(struct printer *printer, const struct th_finding *finding)
+{
+	const struct th_place *place = &printer->leaks->places.items[finding->place];
+	char *head = th_json_dump(head_json(printer->leaks, finding), JSON_EMBED);
+	char *rest = th_json_dump(rest_json(printer->leaks, finding), JSON_EMBED);
+
+	fprintf(printer->file, "{%s", head);
+	print_frames(printer, place);
+	print_line(printer, place, "creator", th_places_creator_frame);
+	print_line(printer, place, "user", th_places_user_frame);
+	fprintf(printer->file, ",%s}", rest);
+	free(head);
+	free(rest);
+}
+
 void
 th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 {
+	struct printer printer = {.file = file, .leaks = leaks};
 	char *recorded = th_json_dump(th_json_recorded(leaks->profile->recording), 0);
 	char *filters = th_json_dump(th_json_filters(leaks->profile->options), 0);
 
@@ -105,12 +152,13 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 		recorded, filters);
 	free(recorded);
 	free(filters);
+	th_frame_texts_init(&printer.frames, leaks->profile->frames);
 	for (size_t i = 0; i < leaks->findings_count; i++) {
 		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
-		char *text = th_json_dump(finding_json(leaks, &finding), 0);
 
-		fprintf(file, "%s%s", i ? ",\n  " : "\n  ", text);
-		free(text);
+		fputs(i ? ",\n  " : "\n  ", file);
+		print_finding(&printer, &finding);
 	}
+	th_frame_texts_deinit(&printer.frames);
 	fputs("]}\n", file);
 }
