@@ -99,15 +99,21 @@ print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint
 	return nameless ? nameless : 1;
 }
 
-/* How deep the line stands that somebody can change: of the application itself, if it is told. */
+/*
+ * How deep the line stands that somebody can change: of the application itself, if it is told.
+ * Without Java below there is none, which is deeper than the whole path.
+ */
 static uint32_t
 depth_of_line(const struct th_leaks *leaks, const struct th_place *place, struct th_path path)
 {
-	uint32_t line = th_places_user_frame(&leaks->places, place);
+	uint32_t line = TH_NO_FRAME;
 	uint32_t depth = 0;
 
-	if (line == TH_NO_FRAME && place->creator)
-		line = th_places_creator_frame(&leaks->places, place);
+	if (place->creator) {
+		line = th_places_user_frame(&leaks->places, place);
+		if (line == TH_NO_FRAME)
+			line = th_places_creator_frame(&leaks->places, place);
+	}
 	while (depth < path.count && frame_at(path, depth) != line)
 		depth++;
 	return depth;

@@ -525,6 +525,24 @@ test_text_of_a_deep_stack(void **state)
 	leaks_end(&found, &log);
 }
 
+/* A program without Java has no such line: the stack is printed all the same. */
+static void
+test_text_of_a_leak_without_java(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_leak(&log, STACK_C);
+	leaks_find(&found, &log);
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text, "1 leak, at least 97.7 KiB, in 10.0 s\n");
+	expect_text(text, "by     libwork.so+0x10\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
 static void
 test_text_without_leak(void **state)
 {
@@ -631,6 +649,7 @@ main(void)
 		cmocka_unit_test(test_pause_of_a_small_place),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_text_of_a_deep_stack),
+		cmocka_unit_test(test_text_of_a_leak_without_java),
 		cmocka_unit_test(test_text_without_leak),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_empty_log),
