@@ -171,8 +171,13 @@ final class JavaSites {
 		return new byte[length(1024)];
 	}
 
-	/** Allocates 4 KiB below `levels` frames of its own. */
+	/** Allocates 4 KiB below `levels` + 1 frames of its own. */
 	static byte[] deep(int levels) {
-		return levels > 0 ? deep(levels - 1) : new byte[length(4096)];
+		return levels > 0 ? deep(levels - 1) : deepest();
+	}
+
+	/** Apart, since the VM itself allocates at other levels, when it decides to compile. */
+	private static byte[] deepest() {
+		return new byte[length(4096)];
 	}
 }
