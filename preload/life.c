@@ -16,6 +16,7 @@
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
+#include "preload/nested.h"
 #include "preload/next.h"
 #include "preload/operators.h"
 #include "preload/process.h"
@@ -314,6 +315,8 @@ load(void)
 		adjust_rate();
 		th_log_path_init();
 		th_thread_init(random_seed());
+		if (th_allocator_underneath())
+			th_nested_silence();
 		pthread_atfork(NULL, NULL, in_forked_child);
 		if (is_wanted_from_start())
 			start_once();

@@ -97,6 +97,29 @@ all_is_seen(void **state)
 	free(path);
 }
 
+/* One that calls its own functions by their names, which are ours, beside one that does not. */
+static void
+calls_of_the_allocator_itself_do_not_count(void **state)
+{
+	static const char *const values[] = {
+		"alloc_bytes", "alloc_objects", "live_bytes", "live_objects"};
+	const char *const *command = TH_WORDS(TH_ALLOCATOR_CALLS, "all");
+	struct th_recording plain, nested;
+
+	(void)state;
+	record(command, TH_LIBRARY ":" TH_PROGRAM("libbump.so"), &plain);
+	record(command, TH_LIBRARY ":" TH_PROGRAM("libnested.so"), &nested);
+	assert_true(th_allocators_native(&plain, "alloc_objects") >=
+		    th_allocators_truth(&plain, "objects"));
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		assert_true(th_allocators_native(&nested, values[i]) ==
+			    th_allocators_native(&plain, values[i]));
+	assert_true(th_allocators_count(&nested, "native_free") ==
+		    th_allocators_count(&plain, "native_free"));
+	th_recording_deinit(&plain);
+	th_recording_deinit(&nested);
+}
+
 /* The order of our libraries among each other does not matter. */
 static void
 all_is_seen_in_another_order(void **state)
@@ -309,6 +332,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		OVER_ALL(all_is_seen),
+		cmocka_unit_test(calls_of_the_allocator_itself_do_not_count),
 		OVER_ALL(all_is_seen_in_another_order),
 		OVER_ALL(sampled_totals_are_exact),
 		OVER_JEMALLOC(exceptions_of_new),
