@@ -300,7 +300,10 @@ find_ages(struct look *look)
 		&judge->profile->lifetimes, birth, evidence->horizon->end);
 }
 
-/* Tests of the times at which survivors were allocated: for a steady leak these are uniform. */
+/*
+ * Tests of the times at which survivors were allocated: for a steady leak these are uniform by a
+ * clock that counts out how closely was sampled.
+ */
 
 /* As lgamma(), which leaves the sign in a variable of all threads. */
 static double
@@ -311,69 +314,104 @@ log_factorial(uint64_t n)
 	return lgamma_r((double)n + 1, &sign);
 }
 
-/* P(X <= k) of a binomial distribution with probability 1/4. */
+/* P(X <= k) of a binomial distribution with 0 < p < 1. */
 static double
-binomial_quarter(uint64_t k, uint64_t n)
+binomial(uint64_t k, uint64_t n, double p)
 {
 	double sum = 0;
 
 	for (uint64_t i = 0; i <= k; i++)
 		sum += exp(log_factorial(n) - log_factorial(i) - log_factorial(n - i) +
-			   (double)i * log(0.25) + (double)(n - i) * log(0.75));
+			   (double)i * log(p) + (double)(n - i) * log1p(-p));
 	return sum;
 }
 
-/* The longest time between survivors, from the warm-up to the last of them. */
-static uint64_t
-longest_pause(const struct th_judge *judge)
+/* The longest time between survivors by the clock, from the warm-up to the last of them. */
+static double
+longest_pause(const struct th_judge *judge, const struct th_pace_clock *clock)
 {
-	uint64_t longest = 0;
+	double before = th_pace_clock_at(clock, judge->births[0]);
+	double longest = 0;
 
 	for (size_t i = 1; i < judge->births_count; i++) {
-		uint64_t pause = judge->births[i] - judge->births[i - 1];
+		double now = th_pace_clock_at(clock, judge->births[i]);
 
-		if (pause > longest)
-			longest = pause;
+		longest = fmax(longest, now - before);
+		before = now;
 	}
 	return longest;
 }
 
 /* A pause at the end that neither chance nor habit explains means that growth ended. */
 static bool
-goes_on(const struct look *look)
+goes_on(const struct look *look, const struct th_pace_clock *clock)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct th_horizon *horizon = evidence->horizon;
 	double length = (double)(horizon->end - horizon->warm);
-	double pause = (double)(horizon->end - evidence->last_birth);
-	double part = length > 0 ? pause / length : 1;
+	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
+	double pause = length > 0 ? 1 - th_pace_clock_at(clock, evidence->last_birth) : 1;
 
-	evidence->pause_probability = pow(1 - part, (double)look->judge->births_count);
+	evidence->pause_probability = pow(1 - pause, (double)look->judge->births_count);
 	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
-	       pause <= LONGER_PAUSE * (double)longest_pause(look->judge);
+	       pause <= LONGER_PAUSE * longest_pause(look->judge, clock);
+}
+
+/*
+ * Whether the last quarter of the time has less than half of its due of survivors, and so few
+ * samples of them as chance does not explain.
+ */
+static bool
+slows_down(const struct look *look, const struct th_pace_clock *clock)
+{
+	struct th_evidence *evidence = look->evidence;
+	const uint64_t *births = look->judge->births;
+	size_t count = look->judge->births_count;
+	uint64_t last = evidence->last_birth;
+	uint64_t quarter = last - (last - evidence->horizon->warm) / 4;
+	double all = 0;
+	double late = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double weight = th_pace_clock_weight(clock, births[i]);
+
+		all += weight;
+		if (births[i] < quarter)
+			continue;
+		late += weight;
+		evidence->born_last_quarter++;
+	}
+	double before = th_pace_clock_at(clock, quarter) / th_pace_clock_at(clock, last);
+	return 8 * late < all && before > 0 && before < 1 &&
+	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
+}
+
+/* The mean size of survivors, by which they were sampled. */
+static double
+size_of_survivors(const struct look *look)
+{
+	const struct th_estimator *live = &look->sums.kept.live;
+	double objects = objects_in(live);
+
+	return objects > 0 ? bytes_in(live) / objects : 0;
 }
 
 static void
 test_births(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
-	const struct th_horizon *horizon = evidence->horizon;
 	const uint64_t *births = look->judge->births;
 	size_t count = look->judge->births_count;
+	struct th_pace_clock clock;
 
 	evidence->born_since = count;
 	if (!count)
 		return;
 	sort_times(look->judge->births, count);
+	th_pace_clock_init(&clock, &look->judge->pace, size_of_survivors(look));
 	evidence->last_birth = births[count - 1];
-	evidence->is_growing = goes_on(look);
-	uint64_t length = evidence->last_birth - horizon->warm;
-	uint64_t quarter = evidence->last_birth - length / 4;
-	for (size_t i = count; i-- > 0 && births[i] >= quarter;)
-		evidence->born_last_quarter++;
-	evidence->is_slowing = 8 * evidence->born_last_quarter < count &&
-			       binomial_quarter(evidence->born_last_quarter, count) <
-				       UNLIKELY_QUARTER;
+	evidence->is_growing = goes_on(look, &clock);
+	evidence->is_slowing = slows_down(look, &clock);
 }
 
 /* Of the time in which the heap was sampled. */
@@ -569,6 +607,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 
 	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
 	judge->nothing = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
+	th_pace_init(&judge->pace, profile->recording, heap, horizon->warm, horizon->end);
 	if (heap == TH_HEAP_MAPPED && residency->points_count) {
 		judge->residency = residency;
 		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));

@@ -180,6 +180,75 @@ test_slowing_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
+/* A block every 20 ms until 6 s, and then samples of which so many are kept. */
+static void
+expect_after_change(struct leaks_series later, enum th_verdict verdict, enum th_reason reason)
+{
+	struct log_builder log;
+
+	later.stack = STACK_WORK;
+	later.interval = 8 * BLOCK;
+	leaks_begin_sampled(&log, later.interval);
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.to = 6000,
+				.every = 20,
+				.interval = later.interval});
+	leaks_add(&log, later);
+	leaks_expect(&log, verdict, reason);
+}
+
+/*
+ * A leak that goes on as before while rate control keeps a tenth of the samples: 10 of 220 fall
+ * into the last quarter of the time, as many as were due.  The same number, all of them kept, is
+ * a slowing down.
+ */
+static void
+test_thinning_is_no_slowing(void **state)
+{
+	struct leaks_series later = {.from = 6000, .to = END_MS, .every = 200};
+
+	(void)state;
+	expect_after_change(later, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	later.keep = 0.1;
+	expect_after_change(later, TH_VERDICT_LEAK, TH_REASON_GROWS);
+}
+
+/*
+ * Where one in a hundred is kept, three seconds without a sample are no end: 1.5 were due.  What
+ * is left tells nothing else either.  Where every one is kept, they are an end.
+ */
+static void
+test_thinning_is_no_end(void **state)
+{
+	struct leaks_series later = {.from = 6000, .to = 7000, .every = 500};
+
+	(void)state;
+	expect_after_change(later, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	later.keep = 0.01;
+	expect_after_change(later, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
+/* A tenth of the growth, sampled ten times as closely, is a slowing down. */
+static void
+test_slowing_shows_through_closer_sampling(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin_sampled(&log, 8 * BLOCK);
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.to = 6000,
+				.every = 50,
+				.interval = 8 * BLOCK,
+				.keep = 0.1});
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.from = 6000,
+				.to = END_MS,
+				.every = 50,
+				.interval = 8 * BLOCK});
+	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+}
+
 static void
 test_late_start_is_unclear(void **state)
 {
@@ -633,6 +702,9 @@ main(void)
 		cmocka_unit_test(test_short_rest_is_still_leak),
 		cmocka_unit_test(test_bursts_are_a_leak),
 		cmocka_unit_test(test_slowing_is_plateau),
+		cmocka_unit_test(test_thinning_is_no_slowing),
+		cmocka_unit_test(test_thinning_is_no_end),
+		cmocka_unit_test(test_slowing_shows_through_closer_sampling),
 		cmocka_unit_test(test_late_start_is_unclear),
 		cmocka_unit_test(test_short_lives_are_churn),
 		cmocka_unit_test(test_long_lives_are_churn),
