@@ -13,6 +13,7 @@
 
 #include "report/account.h"
 #include "report/allocate.h"
+#include "report/aside.h"
 #include "report/changes.h"
 #include "report/java_names.h"
 #include "report/progress.h"
@@ -123,8 +124,6 @@ builder_init(struct builder *builder, struct th_profile *profile)
 	for (uint32_t i = 0; i < recording->classes_count; i++)
 		builder->class_names[i] = name_class(profile, i);
 	find_internal_threads(builder);
-	if (profile->account)
-		th_touched_init(&builder->touched, recording, profile->account->account);
 }
 
 static void
@@ -175,8 +174,6 @@ row_for(const struct th_profile *profile, const struct th_subject *subject)
 		.shows_thread = th_filter_shows_thread(filter, subject),
 	};
 
-	for (int measure = 0; measure < TH_MEASURES; measure++)
-		row.sums[measure] = th_calibration_empty(&profile->heaps[subject->heap]);
 	return row;
 }
 
@@ -302,13 +299,31 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 }
 
 static void
+empty_rows(struct th_profile *profile, enum th_heap heap)
+{
+	struct th_estimator empty = th_calibration_empty(&profile->heaps[heap]);
+
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		profile->left_out[heap][measure] = profile->selected[heap][measure] = empty;
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		struct th_row *row = &profile->rows[i];
+
+		for (int measure = 0; row->heap == heap && measure < TH_MEASURES; measure++)
+			row->sums[measure] = empty;
+	}
+}
+
+/* Adds the samples of a heap to their rows. */
+static void
 add_heap(struct builder *builder, enum th_heap heap)
 {
 	struct th_profile *profile = builder->profile;
 	const struct th_samples *samples = &profile->recording->samples[heap];
-	uint32_t *rows = profile->sample_rows[heap];
+	const uint32_t *rows = profile->sample_rows[heap];
 
-	find_rows(builder, heap, rows);
+	empty_rows(profile, heap);
+	if (!(profile->options->heaps & 1u << heap))
+		return;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		if (i + AHEAD < samples->items_count && rows[i + AHEAD] != TH_NO_ROW)
 			expect_row(&profile->rows[rows[i + AHEAD]]);
@@ -367,30 +382,48 @@ moment_of(const struct th_profile *profile)
 	return th_lifetimes_moment(&profile->lifetimes, recording->end);
 }
 
-/* What every sample is seen through. */
-static void
-set_lenses(struct th_profile *profile)
+/* What every sample is seen through, whatever its stack. */
+static void *
+set_lenses(void *data)
 {
+	struct th_profile *profile = data;
 	const struct th_recording *recording = profile->recording;
 
-	profile->window = window_of(recording, profile->options);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_calibration_init(
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
-		for (int measure = 0; measure < TH_MEASURES; measure++) {
-			profile->selected[heap][measure] = th_calibration_empty(
-				&profile->heaps[heap]);
-			profile->left_out[heap][measure] = profile->selected[heap][measure];
-		}
-		profile->sample_rows[heap] = th_allocate(
-			recording->samples[heap].items_count, sizeof(uint32_t));
-	}
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
 	profile->at = moment_of(profile);
 	profile->account = th_account_chosen(profile);
 	if (profile->account && !(profile->account->flags & TH_ACCOUNT_HAS_PAGES))
 		profile->account = NULL;
+	return NULL;
+}
+
+/* Finds the rows of all samples. */
+static void
+make_rows(struct builder *builder)
+{
+	struct th_profile *profile = builder->profile;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (profile->options->heaps & 1u << heap)
+			find_rows(builder, (enum th_heap)heap, profile->sample_rows[heap]);
+		else
+			memset(profile->sample_rows[heap], 0xff, /* TH_NO_ROW */
+				profile->recording->samples[heap].items_count *
+					sizeof(uint32_t));
+		forget_heap(builder);
+	}
+}
+
+static void *
+add_outside_java(void *data)
+{
+	add_heap(data, TH_HEAP_NATIVE);
+	add_heap(data, TH_HEAP_MAPPED);
+	return NULL;
 }
 
 static void
@@ -405,22 +438,27 @@ sum_rows(struct th_profile *profile)
 	}
 }
 
+/* Weights and ends of samples are found beside their rows, and heaps are summed up side by side. */
 static void
 build(struct th_profile *profile)
 {
 	struct builder builder;
+	struct th_aside aside;
 
-	set_lenses(profile);
+	profile->window = window_of(profile->recording, profile->options);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		profile->sample_rows[heap] = th_allocate(
+			profile->recording->samples[heap].items_count, sizeof(uint32_t));
+	th_aside_begin(&aside, set_lenses, profile);
 	builder_init(&builder, profile);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		if (profile->options->heaps & 1u << heap)
-			add_heap(&builder, (enum th_heap)heap);
-		else
-			memset(profile->sample_rows[heap], 0xff, /* TH_NO_ROW */
-				profile->recording->samples[heap].items_count *
-					sizeof(uint32_t));
-		forget_heap(&builder);
-	}
+	make_rows(&builder);
+	th_aside_end(&aside);
+	if (profile->account)
+		th_touched_init(
+			&builder.touched, profile->recording, profile->account->account);
+	th_aside_begin(&aside, add_outside_java, &builder);
+	add_heap(&builder, TH_HEAP_JAVA);
+	th_aside_end(&aside);
 	builder_deinit(&builder);
 	sum_rows(profile);
 }
