@@ -27,9 +27,10 @@ static double
 stirling_error(double x)
 {
 	double y = 1 / (x * x);
+	int sign; /* always plus; lgamma() would write it to a variable of all threads */
 
 	if (x < 16)
-		return lgamma(x + 1) - (x + 0.5) * log(x) + x - LN_SQRT_2PI;
+		return lgamma_r(x + 1, &sign) - (x + 0.5) * log(x) + x - LN_SQRT_2PI;
 	/* DLMF 5.11.1; the first term left out is below 1e-15. */
 	return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680 - y / 1188)))) /
 	       x;

@@ -654,3 +654,9 @@ th_frames_intern(struct th_frames *frames, const char *string)
 {
 	return th_strings_intern(&frames->strings, string);
 }
+
+uint32_t
+th_frames_find_string(const struct th_frames *frames, const char *string)
+{
+	return th_strings_find(&frames->strings, string);
+}

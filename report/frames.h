@@ -88,8 +88,9 @@ bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 uint32_t th_frames_function_count(const struct th_frames *frames);
 uint32_t th_frames_count(const struct th_frames *frames);
 
-/* The number of a string. [offline] */
+/* The number of a string; TH_NO_STRING if it is asked for and not there. [offline] */
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);
+uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
 
 /* What the raw frames of a stack are. */
 enum th_stack_trait {

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/aside.h"
 #include "report/changes.h"
 #include "report/sample_order.h"
+#include "unify/bisect.h"
 
 /* What holds less than this part of a heap's live bytes, and has few samples, is not listed. */
 #define LEAST_PART 0.005
@@ -25,6 +27,8 @@
 #define UNSEEN_OWNERS 3
 /* Sampling intervals of growth in the later half that become significant: see evidence.c. */
 #define HIDDEN_INTERVALS 7
+/* Of a name of a class. */
+#define NOT_ASKED (UINT32_MAX - 1)
 /* Places whose samples are fetched while others are looked at, and of each so many. */
 #define EXPECTED_PLACES 4
 #define EXPECTED_SAMPLES 16
@@ -42,8 +46,7 @@ struct th_leaks_work {
 	struct th_outline *outlines;  /* by place */
 	struct th_residency residency;
 	struct th_judge judges[TH_HEAPS];
-	uint32_t *
-		class_names; /* by function: string of a method's class plus one, 0 = not asked */
+	uint32_t *class_names;   /* by function: string of a method's class, or NOT_ASKED */
 	struct th_map group_ids; /* heap, creator or place, verdict */
 	TH_ARRAY(struct group, groups);
 	TH_ARRAY(uint32_t, gathered); /* samples */
@@ -158,6 +161,21 @@ join(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 	th_array_append(group, places, number);
 }
 
+static void
+judges_init(const struct th_leaks_work *work, struct th_judge *judges)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_judge_init(&judges[heap], (enum th_heap)heap, work->leaks->profile,
+			&work->leaks->horizons[heap], &work->residency);
+}
+
+static void
+judges_deinit(struct th_judge *judges)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_judge_deinit(&judges[heap]);
+}
+
 /* Has the samples of a place fetched: they lie all over the memory. */
 static void
 expect_place(const struct th_leaks_work *work, uint32_t place)
@@ -176,20 +194,51 @@ expect_place(const struct th_leaks_work *work, uint32_t place)
 	}
 }
 
-static void
-judge_places(struct th_leaks_work *work)
+/* A part of all places, for one thread. */
+struct share {
+	const struct th_leaks_work *work;
+	struct th_judge judges[TH_HEAPS];
+	uint32_t from;
+	uint32_t to;
+};
+
+static void *
+judge_share(void *data)
 {
+	struct share *share = data;
+	const struct th_leaks_work *work = share->work;
 	const struct th_places *places = &work->leaks->places;
 
-	for (uint32_t i = 0; i < places->items_count; i++) {
+	for (uint32_t i = share->from; i < share->to; i++) {
 		struct th_evidence evidence;
 
 		if (i + EXPECTED_PLACES < places->items_count)
 			expect_place(work, i + EXPECTED_PLACES);
-		look_at_place(work, &work->judges[places->items[i].heap], i, &evidence, NULL);
+		look_at_place(work, &share->judges[places->items[i].heap], i, &evidence, NULL);
 		work->outlines[i] = th_evidence_outline(&evidence);
 	}
-	for (uint32_t i = 0; i < places->items_count; i++)
+	return NULL;
+}
+
+/* Half of the places, by their samples, are looked at aside. */
+static void
+judge_places(struct th_leaks_work *work)
+{
+	uint32_t count = (uint32_t)work->leaks->places.items_count;
+	const uint32_t *starts = work->order.starts;
+	uint32_t middle = (uint32_t)th_bisect(count, i, starts[i] < starts[count] / 2);
+	struct share shares[] = {
+		{.work = work, .to = middle}, {.work = work, .from = middle, .to = count}};
+	struct th_aside aside;
+
+	judges_init(work, shares[0].judges);
+	judges_init(work, shares[1].judges);
+	th_aside_begin(&aside, judge_share, &shares[1]);
+	judge_share(&shares[0]);
+	th_aside_end(&aside);
+	judges_deinit(shares[0].judges);
+	judges_deinit(shares[1].judges);
+	for (uint32_t i = 0; i < count; i++)
 		join(work, i, (enum th_verdict)work->outlines[i].verdict);
 }
 
@@ -273,22 +322,25 @@ judge_stopped(struct th_leaks_work *work)
 
 /* Owners */
 
-/* The string number of the class in "pkg.Class.method", which a function is. */
+/*
+ * The string number of the class in "pkg.Class.method", which a function is; TH_NO_STRING if
+ * nothing else is called so.
+ */
 static uint32_t
 class_of_method(struct th_leaks_work *work, uint32_t function)
 {
-	struct th_frames *frames = work->leaks->profile->frames;
+	const struct th_frames *frames = work->leaks->profile->frames;
 	uint32_t *known = &work->class_names[function];
 
-	if (!*known) {
+	if (*known == NOT_ASKED) {
 		const char *name = th_frames_function_name(frames, function);
 		const char *dot = strrchr(name, '.');
 		char *class_name = th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
 
-		*known = th_frames_intern(frames, class_name) + 1;
+		*known = th_frames_find_string(frames, class_name);
 		free(class_name);
 	}
-	return *known - 1;
+	return *known;
 }
 
 /* What became of the Java objects of a class and a way, as far as collections told. */
@@ -329,11 +381,11 @@ find_owner(struct th_leaks_work *work, const struct th_place *place)
 	while (th_ways_step(&step, &function)) {
 		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
 			continue;
-		uint32_t caller = th_ways_left(&step);
+		uint32_t class_name = class_of_method(work, function);
+		uint32_t caller = class_name == TH_NO_STRING ? TH_NO_WAY : th_ways_left(&step);
 		if (caller == TH_NO_WAY)
 			continue;
-		uint32_t found = th_places_find(
-			places, TH_HEAP_JAVA, caller, class_of_method(work, function));
+		uint32_t found = th_places_find(places, TH_HEAP_JAVA, caller, class_name);
 		if (found != TH_NO_PLACE)
 			return look_at_owners(work, found);
 	}
@@ -500,25 +552,24 @@ work_create(struct th_leaks *leaks)
 	struct th_leaks_work *work = th_allocate(1, sizeof(*work));
 	const struct th_profile *profile = leaks->profile;
 	size_t count = leaks->places.items_count;
+	size_t functions = th_frames_function_count(profile->frames);
 
 	work->leaks = leaks;
 	work->outlines = th_allocate(count, sizeof(*work->outlines));
-	work->class_names = th_allocate(
-		th_frames_function_count(profile->frames), sizeof(*work->class_names));
+	work->class_names = th_allocate(functions, sizeof(*work->class_names));
+	for (size_t i = 0; i < functions; i++)
+		work->class_names[i] = NOT_ASKED;
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
 	th_residency_init(
 		&work->residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_judge_init(&work->judges[heap], (enum th_heap)heap, profile,
-			&leaks->horizons[heap], &work->residency);
+	judges_init(work, work->judges);
 	return work;
 }
 
 static void
 work_destroy(struct th_leaks_work *work)
 {
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_judge_deinit(&work->judges[heap]);
+	judges_deinit(work->judges);
 	for (size_t i = 0; i < work->groups_count; i++)
 		free(work->groups[i].places);
 	th_sample_order_deinit(&work->order);
@@ -531,8 +582,22 @@ work_destroy(struct th_leaks_work *work)
 	free(work);
 }
 
-static void
-find_leaks(struct th_leaks *leaks)
+void
+th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
+{
+	*leaks = (struct th_leaks){.profile = profile};
+	if (th_options_shape_stacks(profile->options))
+		leaks->profile = leaks->whole = th_profile_create_whole(profile);
+	th_places_init(&leaks->places, leaks->profile);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		th_horizon_init(&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
+		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
+	}
+	leaks->work = work_create(leaks);
+}
+
+void
+th_leaks_find(struct th_leaks *leaks)
 {
 	struct th_leaks_work *work = leaks->work;
 
@@ -551,16 +616,8 @@ find_leaks(struct th_leaks *leaks)
 void
 th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile)
 {
-	*leaks = (struct th_leaks){.profile = profile};
-	if (th_options_shape_stacks(profile->options))
-		leaks->profile = leaks->whole = th_profile_create_whole(profile);
-	th_places_init(&leaks->places, leaks->profile);
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		th_horizon_init(&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
-		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
-	}
-	leaks->work = work_create(leaks);
-	find_leaks(leaks);
+	th_leaks_prepare(leaks, profile);
+	th_leaks_find(leaks);
 }
 
 void

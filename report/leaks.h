@@ -55,6 +55,13 @@ struct th_leaks {
 
 /* The profile must be of the end of its recording, and outlive the leaks. [offline] */
 void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
+
+/*
+ * The same in two steps: what th_leaks_find() looks at does not change, so that others may look at
+ * the profile meanwhile, unless there is --group-by. [offline]
+ */
+void th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile);
+void th_leaks_find(struct th_leaks *leaks);
 void th_leaks_deinit(struct th_leaks *leaks);
 
 /*

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "report/json_parts.h"
-#include "report/leaks.h"
 #include "report/page_columns.h"
 
 /* Findings, worst first: nobody reads further, and each carries its stack. */
@@ -63,25 +62,57 @@ finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	return json;
 }
 
-void
-th_page_leaks_print(FILE *file, const struct th_page_names *names)
+static void *
+find(void *data)
 {
-	struct th_leaks leaks;
+	th_leaks_find(data);
+	return NULL;
+}
+
+void
+th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile)
+{
+	*leaks = (struct th_page_leaks){.is_asked = profile->options->at == TH_AT_END};
+	if (!leaks->is_asked)
+		return;
+	th_leaks_prepare(&leaks->leaks, profile);
+	if (profile->options->group_by)
+		th_leaks_find(&leaks->leaks);
+	else
+		th_aside_begin(&leaks->aside, find, &leaks->leaks);
+}
+
+void
+th_page_leaks_wait(struct th_page_leaks *leaks)
+{
+	th_aside_end(&leaks->aside);
+}
+
+void
+th_page_leaks_print(
+	FILE *file, const struct th_page_names *names, const struct th_page_leaks *found)
+{
+	const struct th_leaks *leaks = &found->leaks;
 
 	fputs(",\n\"leaks\":", file);
-	if (names->profile->options->at != TH_AT_END) {
+	if (!found->is_asked) {
 		fputs("null", file);
 		return;
 	}
-	th_leaks_init(&leaks, names->profile);
-	size_t shown = leaks.findings_count < FINDINGS_MAX ? leaks.findings_count
-							   : FINDINGS_MAX;
+	size_t shown = leaks->findings_count < FINDINGS_MAX ? leaks->findings_count
+							    : FINDINGS_MAX;
 	fputc('[', file);
 	for (size_t i = 0; i < shown; i++) {
 		fputs(i ? ",\n" : "\n", file);
-		struct th_finding finding = th_leaks_measured(&leaks, &leaks.findings[i]);
-		th_page_print_json(file, finding_json(names, &leaks, &finding));
+		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
+		th_page_print_json(file, finding_json(names, leaks, &finding));
 	}
-	fprintf(file, "],\n\"leaks_left_out\":%zu", leaks.findings_count - shown);
-	th_leaks_deinit(&leaks);
+	fprintf(file, "],\n\"leaks_left_out\":%zu", leaks->findings_count - shown);
+}
+
+void
+th_page_leaks_end(struct th_page_leaks *leaks)
+{
+	if (leaks->is_asked)
+		th_leaks_deinit(&leaks->leaks);
 }

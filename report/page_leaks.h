@@ -5,12 +5,27 @@
 
 #include <stdio.h>
 
+#include "report/aside.h"
+#include "report/leaks.h"
 #include "report/page_names.h"
 
-/*
- * Prints the members "leaks" and "leaks_left_out".  Verdicts are about the end of a recording:
- * null in a view of another moment. [offline]
- */
-void th_page_leaks_print(FILE *file, const struct th_page_names *names);
+/* The findings of a profile, looked for aside while other parts of the page are printed. */
+struct th_page_leaks {
+	struct th_leaks leaks;
+	struct th_aside aside;
+	bool is_asked; /* verdicts are about the end of a recording: not in a view of another moment */
+};
+
+/* Nothing may be added to frames and paths of the profile meanwhile. [offline] */
+void th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile);
+
+/* Waits until they are found. [offline] */
+void th_page_leaks_wait(struct th_page_leaks *leaks);
+
+/* Prints the members "leaks", null where they are not asked for, and "leaks_left_out". [offline] */
+void th_page_leaks_print(
+	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
+
+void th_page_leaks_end(struct th_page_leaks *leaks);
 
 #endif

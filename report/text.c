@@ -143,6 +143,19 @@ th_strings_intern(struct th_strings *strings, const char *string)
 }
 
 uint32_t
+th_strings_find(const struct th_strings *strings, const char *string)
+{
+	for (uint64_t hash = hash_string(string);; hash++) {
+		uint32_t number = th_map_find(&strings->hashes, hash);
+
+		if (number == TH_MAP_NONE)
+			return TH_NO_STRING;
+		if (!strcmp(strings->items[number], string))
+			return number;
+	}
+}
+
+uint32_t
 th_strings_intern_text(struct th_strings *strings, struct th_text text)
 {
 	char *clean = th_text_clean(text);

@@ -30,6 +30,8 @@ bool th_text_equals(struct th_text text, const char *string);
  */
 char *th_text_clean(struct th_text text);
 
+#define TH_NO_STRING UINT32_MAX
+
 /* One copy of each string, by number; number 0 is the empty string. */
 struct th_strings {
 	struct th_map hashes; /* hash of the text, stepped on collision -> number */
@@ -43,6 +45,9 @@ void th_strings_deinit(struct th_strings *strings);
 
 /* The number of a string, of which a copy is kept. [offline] */
 uint32_t th_strings_intern(struct th_strings *strings, const char *string);
+
+/* Its number if it is there already, else TH_NO_STRING. [offline] */
+uint32_t th_strings_find(const struct th_strings *strings, const char *string);
 
 /* As th_strings_intern for text from a log, cleaned. [offline] */
 uint32_t th_strings_intern_text(struct th_strings *strings, struct th_text text);
