@@ -28,8 +28,9 @@
 #include "unify/clock.h"
 #include "unify/expression.h"
 
-/* The answer is waited for this long, in steps. */
+/* The answer is waited for this long, in steps; longer where it is certain to come. */
 #define WAIT_MS 1000
+#define SERVER_WAIT_MS 30000
 #define STEP_MS 2
 
 static const char help[] =
@@ -74,6 +75,7 @@ struct target {
 	char *path;
 	int descriptor;
 	struct th_log_header header;
+	bool is_patient; /* a process that stands still is waited for */
 };
 
 /* Finding it */
@@ -128,11 +130,21 @@ write_request(const struct target *target, const struct request *request, uint32
 		       target, offsetof(struct th_log_control, asked), &number, sizeof(number));
 }
 
-/* Whether the process is at it, however long it takes. */
+/*
+ * Whether it makes sense to wait on.  For a process that is at it already: however long it takes.
+ * For one with a thread that looks at the page: long, since a machine may be busy and a process
+ * stopped.  Else who allocates nothing answers nothing.
+ */
 static bool
-is_at_work(const struct target *target, uint32_t number)
+may_answer(const struct target *target, uint32_t number, int waited_ms)
 {
-	return target->header.control.begun == number && th_running_is_alive(&target->header);
+	const struct th_log_header *header = &target->header;
+
+	if (waited_ms < WAIT_MS)
+		return true;
+	return th_running_is_alive(header) &&
+	       (header->control.begun == number || (header->has_server && target->is_patient &&
+							   waited_ms < SERVER_WAIT_MS));
 }
 
 /* Waits until the process has done request `number`; false: it has not taken it up, so far. */
@@ -141,7 +153,7 @@ wait_until_served(struct target *target, uint32_t number)
 {
 	const struct timespec step = {0, STEP_MS * 1000000};
 
-	for (int i = 0; i < WAIT_MS / STEP_MS || is_at_work(target, number); i++) {
+	for (int waited_ms = 0; may_answer(target, number, waited_ms); waited_ms += STEP_MS) {
 		if (!th_running_read(target->descriptor, &target->header))
 			return false;
 		if (target->header.control.served == number)
@@ -189,13 +201,17 @@ check_answer(const struct target *target)
 	}
 }
 
-/* No agent thread looks at the page: there is no Java VM, or the process has ended. */
+/* No agent thread looks at the page: there is no Java VM, or the process has ended or is stopped. */
 static struct th_error *
 explain_silence(const struct target *target, const struct request *request)
 {
 	if (!th_running_is_alive(&target->header))
 		return th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
+	if (target->header.has_server) {
+		puts("asked; it is done as soon as the process runs again");
+		return NULL;
+	}
 	if (request->verb == TH_CONTROL_BUFFERS)
 		return no_vm(target);
 	puts("asked; it is done before the next sample, the process allocates nothing now");
@@ -219,6 +235,7 @@ ask(struct target *target, const struct request *request)
 	if (flock(target->descriptor, LOCK_EX) ||
 		!th_running_read(target->descriptor, &target->header))
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
+	target->is_patient = true;
 	uint32_t number = target->header.control.asked;
 	if (!wait_until_served(target, number))
 		return explain_backlog(target, request);

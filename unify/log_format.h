@@ -153,7 +153,9 @@ struct th_log_header {
 	uint32_t heaps;            /* atomic: to be sampled, bits 1 << enum th_heap; 0 = not known */
 	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
 	char threads[64];          /* expression for names of threads to sample; "" = all */
-	uint64_t reserved[9];
+	uint32_t has_server;       /* atomic: 1 = a thread of the library looks at the control page */
+	uint32_t unused;
+	uint64_t reserved[8];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };

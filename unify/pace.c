@@ -57,7 +57,11 @@ th_pace_is_ending(void)
 void
 th_pace_set_server(bool has_server)
 {
+	struct th_log_header *header = th_log_header();
+
 	th_store_relaxed(&pace.has_server, has_server);
+	if (header)
+		th_store_relaxed(&header->has_server, has_server);
 }
 
 bool

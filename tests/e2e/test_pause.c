@@ -24,7 +24,9 @@
 /*
  * $pid is the JVM, `say` gives it a command and waits until that is done, `ask` is twinheap ctl on
  * it, and `expect` looks for words in what that printed last.  `more` waits until enough samples
- * of the Java heap have come since.
+ * of the Java heap have come since, `still` until none come any more: whoever was at one when it was
+ * asked not to may be held up by a busy machine.  `looked` lets the agent thread take as many turns
+ * as it does between two looks at the names of threads.
  */
 #define SCRIPT                                                                                 \
 	"say() { rm -f obeyed; echo \"$@\" >&3; until [ -e obeyed ]; do sleep 0.02; done; }\n" \
@@ -35,8 +37,9 @@
 	"\tawk '$1 == \"java_samples\" { count = $2 } END { print count + 0 }'; }\n"           \
 	"more() { goal=$(($(count) + 100));\n"                                                 \
 	"\twhile [ $(count) -lt $goal ]; do sleep 0.02; done; }\n"                             \
-	"still() { was=-1; now=$(count);\n"                                                    \
-	"\twhile [ $now != $was ]; do was=$now; sleep 0.1; now=$(count); done; }\n"            \
+	"still() { now=$(count); for i in 1 2 3 4 5; do was=$now; sleep 0.05; now=$(count);\n" \
+	"\t[ $now = $was ] || { still; return; }; done; }\n"                                   \
+	"looked() { for i in 1 2 3 4; do ask flush; done; }\n"                                 \
 	"rm -f commands; mkfifo commands\n"                                                    \
 	"LD_PRELOAD=" TH_LIBRARY " \"$@\" <commands &\n"                                       \
 	"pid=$!\n"                                                                             \
@@ -129,11 +132,11 @@ pauses(const struct th_jdk *jdk)
 	double bytes;
 
 	run_beside(jdk,
-		SCRIPT "ask pause\nask mark begin\nask status\nexpect paused\n"
+		SCRIPT "ask pause\nstill\nask mark begin\nask status\nexpect paused\n"
 		       "sleep 0.4\n"
 		       "ask mark end\nask resume\nask status\nexpect recording\n"
 		       "more\n"
-		       "ask pause\nask mark begin\nsleep 0.3\nask mark end\nask resume\n"
+		       "ask pause\nstill\nask mark begin\nsleep 0.3\nask mark end\nask resume\n"
 		       "more\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);
@@ -171,17 +174,18 @@ another_agent(const struct th_jdk *jdk)
 	double bytes;
 
 	run_beside(jdk,
-		SCRIPT "say refused\n"
-		       "ask pause\nsay take\n"
-		       "ask resume\nexpect 'another agent samples the Java heap'\n"
-		       "ask mark begin\nask status\nexpect 'another agent samples'\n"
-		       "sleep 0.7\nask mark end\n"
-		       "say give\n"
-		       "while ask status; do case $said in *another*) sleep 0.1;; *) break;; "
-		       "esac; done\n"
-		       "say refused\nask mark again\nmore\n"
-		       "ask heaps native\nask mark alone\nask status\nexpect 'the C heap'\n"
-		       "say take\nsay give\nask mark both\nask heaps both\nmore\n" SCRIPT_END,
+		SCRIPT
+		"say refused\n"
+		"ask pause\nsay take\n"
+		"ask resume\nexpect 'another agent samples the Java heap'\n"
+		"ask mark begin\nask status\nexpect 'another agent samples'\n"
+		"sleep 0.7\nask mark end\n"
+		"say give\n"
+		"while ask status; do case $said in *another*) sleep 0.1;; *) break;; "
+		"esac; done\n"
+		"say refused\nask mark again\nmore\n"
+		"ask heaps native\nstill\nask mark alone\nask status\nexpect 'the C heap'\n"
+		"say take\nsay give\nask mark both\nask heaps both\nmore\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);
 	assert_int_equal(read_marks(&dump, marks), 5);
@@ -207,12 +211,14 @@ threads_by_name(const struct th_jdk *jdk)
 	double bytes;
 
 	run_beside(jdk,
-		SCRIPT "ask threads '^a thread with a long name, [0-9]+$'\nask mark none\n"
-		       "sleep 0.3\n"
-		       "ask mark end\nsay name a thread with a long name, 7\nask mark renamed\n"
-		       "more\nask status\nexpect 'threads matching'\n"
-		       "ask mark last\nsay name another\nstill\nask mark gone\nsleep 0.3\n"
-		       "ask mark all\nask threads ''\nmore\n" SCRIPT_END,
+		SCRIPT
+		"ask threads '^a thread with a long name, [0-9]+$'\nlooked\nstill\nask mark "
+		"none\n"
+		"sleep 0.3\n"
+		"ask mark end\nsay name a thread with a long name, 7\nask mark renamed\n"
+		"more\nask status\nexpect 'threads matching'\n"
+		"ask mark last\nsay name another\nlooked\nstill\nask mark gone\nsleep 0.3\n"
+		"ask mark all\nask threads ''\nmore\n" SCRIPT_END,
 		&recording);
 	th_dump_init(&dump, recording.log);
 	assert_int_equal(read_marks(&dump, marks), 6);
@@ -226,7 +232,10 @@ threads_by_name(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* The log is complete while the process goes on, and stays as it is. */
+/*
+ * A process that stands still takes up what is asked when it goes on: a machine may be busy.  The
+ * log is complete while the process goes on, and stays as it is.
+ */
 static void
 stop(const struct th_jdk *jdk)
 {
@@ -235,8 +244,12 @@ stop(const struct th_jdk *jdk)
 
 	run_beside(jdk,
 		SCRIPT
-		"ask flush\nask stop\nsleep 0.5\n"
-		"pid2=$pid; pid=$TWINHEAP_OUTPUT\nask status\nexpect complete\npid=$pid2\n"
+		"kill -STOP $pid\n{ sleep 1.5; kill -CONT $pid; } &\n"
+		"ask flush\n[ -z \"$said\" ] || exit 1\nwait $!\n"
+		"ask stop\n"
+		"pid2=$pid; pid=$TWINHEAP_OUTPUT\n"
+		"until ask status; case $said in *complete*) true;; *) false;; esac; do\n"
+		"\tsleep 0.05\ndone\npid=$pid2\n"
 		"before=$(cksum <$TWINHEAP_OUTPUT)\n"
 		"say take\nsay give\n"
 		"[ \"$(cksum <$TWINHEAP_OUTPUT)\" = \"$before\" ] || exit 1\n"
