@@ -22,7 +22,12 @@ struct th_corpus_plan {
 /* False if it was left out of the build, for want of a library: the test may skip. */
 bool th_corpus_has(const char *program);
 
-/* Records one program.  Fails the test if it fails.  th_recording_deinit() afterwards. */
+/*
+ * Records one program.  Fails the test if it fails.  A paced program is recorded anew while the
+ * machine held it up: what grows evenly seems to come to an end, or to begin late, if the process
+ * stands still for a good part of the time.  Skips the test where that is so ten times in a row.
+ * th_recording_deinit() afterwards.
+ */
 void th_corpus_record(const struct th_corpus_plan *plan, struct th_recording *ret);
 
 /* The same for a C program of tests/leaks, with its arguments. */

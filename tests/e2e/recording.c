@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unify/log_format.h"
+
 #define WORDS_MAX 64
 /* -ln(0.025) */
 #define EMPTY_BOUND 3.689
@@ -138,6 +140,18 @@ th_recording_deinit(struct th_recording *recording)
 	th_outcome_deinit(&recording->outcome);
 	free(recording->log);
 	memset(recording, 0, sizeof(*recording));
+}
+
+double
+th_recording_start(const struct th_recording *recording)
+{
+	struct th_log_header header;
+	FILE *file = fopen(recording->log, "rb");
+
+	assert_non_null(file);
+	assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+	fclose(file);
+	return (double)header.start_monotonic;
 }
 
 struct th_figure

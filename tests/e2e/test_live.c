@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "unify/log_format.h"
-
 /*
  * Of what is alive, what the JDK and the VM hold for themselves: measured up to 4 MB of the Java
  * heap, and 0.3 MB of C below a method of the corpus (classes, compiled code).
@@ -21,19 +19,6 @@
 #define FIRST_WITH_FAIR_SHARES 17
 
 static const char *const fine[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
-
-/* Zero of --at, on the clock of the programs. */
-static double
-start_of(const struct th_recording *recording)
-{
-	struct th_log_header header;
-	FILE *file = fopen(recording->log, "rb");
-
-	assert_non_null(file);
-	assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
-	fclose(file);
-	return (double)header.start_monotonic;
-}
 
 /* Fails the test unless some truth between `least` and `most` lies in the widened interval. */
 static void
@@ -85,7 +70,7 @@ check_moment(const struct th_recording *recording, const json_t *truth, double s
 static void
 check_moments(const struct th_recording *recording, const char *wanted)
 {
-	double start = start_of(recording);
+	double start = th_recording_start(recording);
 	size_t checked = 0;
 
 	for (size_t i = 0; i < json_array_size(recording->truth); i++) {

@@ -14,7 +14,8 @@ import java.util.Optional;
  * </pre>
  *
  * Prints what a report has to find, one JSON object a line (see {@link Truth}), and at last by how
- * much the resident memory grew and, where a {@link Ledger} knows, what the steps still hold. --collect: lets the VM collect all garbage every so many seconds.
+ * much the resident memory grew, what the steps still hold, where a {@link Ledger} knows, and
+ * whether they came at an even pace. --collect: lets the VM collect all garbage every so many seconds.
  * --list: every variant with the options its VM needs, one a line. Ends with status 3 if the
  * runtime lacks a class that the program needs.
  */
@@ -106,6 +107,7 @@ public final class Corpus {
 				program.run(pace, variant.equals("leak"));
 				Truth.grew(Truth.residentBytes() - before);
 				Truth.held(Ledger.bytes(), Ledger.objects());
+				pace.tell();
 			} catch (NoClassDefFoundError error) {
 				System.err.println("no class " + error.getMessage());
 				System.exit(STATUS_CLASS_MISSING);

@@ -8,8 +8,14 @@ package leaks;
 public final class Pace {
 	/** Steps are due together within this, so that short ones do not sleep each by itself. */
 	private static final long TICK_NANOS = 5_000_000;
+	/** A step that is later than this moves those behind it. */
+	private static final long LATE_NANOS = 20_000_000;
 
 	private final double seconds;
+	/* By System.nanoTime(), the last two after a step at the least. */
+	private long begin;
+	private long end;
+	private long longestDelay;
 
 	public interface Step {
 		void run(int number) throws Exception;
@@ -26,14 +32,29 @@ public final class Pace {
 
 	/** So many steps over a share of the time. */
 	public void run(int steps, double share, Step step) throws Exception {
-		long start = System.nanoTime();
 		double nanosPerStep = seconds * share * 1e9 / steps;
+		long start = System.nanoTime();
+		if (end == 0)
+			begin = start;
 		for (int i = 0; i < steps; i++) {
 			Ledger.enter();
 			step.run(i);
 			Ledger.leave();
-			sleepUntil(start + (long) (nanosPerStep * (i + 1)));
+			long due = start + (long) (nanosPerStep * (i + 1));
+			sleepUntil(due);
+			end = System.nanoTime();
+			/* What a busy machine held up is not made good in a burst. */
+			long delay = Math.max(end - due - LATE_NANOS, 0);
+			longestDelay = Math.max(longestDelay, delay);
+			start += delay;
 		}
+	}
+
+	/** Says when the steps were, and how much one of them was held up, in nanoseconds. */
+	void tell() {
+		if (end != 0)
+			System.out.printf("{\"verdict\": \"paced\", \"from\": %d, \"to\": %d,"
+					+ " \"longest_delay\": %d}%n", begin, end, longestDelay);
 	}
 
 	private static void sleepUntil(long due) throws InterruptedException {
