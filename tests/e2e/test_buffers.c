@@ -155,7 +155,7 @@ counted(const struct th_jdk *jdk)
 /* Starts a process without a VM, waits for its log, asks, and ends it. */
 static const char script[] =
 	"LD_PRELOAD=$1 TWINHEAP_OUTPUT=$PWD/log.thl sleep 60 & sleeper=$!\n"
-	"until [ -s log.thl ]; do sleep 0.01; done\n"
+	"until $2 ctl log.thl >/dev/null 2>&1; do sleep 0.01; done\n"
 	"$2 $3 $4 $5 $6 $sleeper $7; status=$?\n"
 	"kill $sleeper; wait $sleeper 2>/dev/null\n"
 	"exit $status\n";

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 60000
 #define STEP_MS 100
 
 /* A tmux server of its own, with one window that runs a shell. */
@@ -65,7 +65,7 @@ begin(int columns, int lines)
 {
 	char *command = th_format(
 		"new-session -d -x %d -y %d "
-		"'timeout --foreground 200 env LC_ALL=C.UTF-8 PS1=ready: sh' >/dev/null",
+		"'timeout --foreground 500 env LC_ALL=C.UTF-8 PS1=ready: sh' >/dev/null",
 		columns, lines);
 
 	terminal = (struct terminal){.socket = th_format("%s/tmux", th_temporary_directory())};
@@ -216,6 +216,17 @@ test_other_size(void **state)
 	expect("q quit");
 }
 
+/* Waits until the tool knows the log for one: its header is complete. */
+static void
+await_log(const char *log)
+{
+	char *line = th_format(
+		"until " TH_TOOL " ctl %s >/dev/null 2>&1; do sleep 0.01; done", log);
+
+	free(th_command_output(TH_WORDS("sh", "-c", line)));
+	free(line);
+}
+
 /*
  * A process that records all of itself, started in the child.  Whatever becomes of the test, it
  * ends.
@@ -235,8 +246,7 @@ start(char *const *command, const char *log)
 		execvp(command[0], command);
 		_exit(127);
 	}
-	while (access(log, F_OK))
-		usleep(10000);
+	await_log(log);
 	return child;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import java.io.File;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 
 /**
  * Two threads allocate at a pace that changes, and say what each site has allocated.
@@ -17,6 +19,10 @@ public final class Surge {
 	private static final int SMALL = 2048;
 	/** Small arrays for each large one. */
 	private static final int RATIO = 4;
+
+	/** On a busy machine a phase without pauses goes on until this part of it was computed. */
+	private static final int CPU_PART = 4;
+	private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
 
 	private static volatile Object sink;
 	private static volatile boolean isEnough;
@@ -49,8 +55,11 @@ public final class Surge {
 		long done = 0;
 		try {
 			for (double[] phase : phases) {
-				long end = System.nanoTime() + (long) (phase[0] * 1e9);
-				while (System.nanoTime() < end && !isEnough) {
+				long nanos = (long) (phase[0] * 1e9);
+				long end = System.nanoTime() + nanos;
+				long leastCpu = CPU.getCurrentThreadCpuTime() + nanos / CPU_PART;
+				while (!isEnough && (System.nanoTime() < end || phase[1] == 0
+						&& CPU.getCurrentThreadCpuTime() < leastCpu)) {
 					round();
 					done++;
 					if (phase[1] > 0)
