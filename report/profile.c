@@ -31,6 +31,12 @@
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
+/* The actor that a stack was first met with, as nearly always: no search, and no more memory. */
+struct home {
+	uint32_t actor; /* plus one; 0 = the stack was not met yet */
+	uint32_t row;
+};
+
 /* What building needs beside the profile. */
 struct builder {
 	struct th_profile *profile;
@@ -38,9 +44,10 @@ struct builder {
 	uint32_t *thread_labels; /* by thread index */
 	uint32_t *class_names;   /* by class index */
 	uint32_t virtual_label;
-	/* By the sample's numbers, for one heap: thread << 32 | class, then that << 32 | stack. */
+	/* By the sample's numbers, for one heap: thread << 32 | class, then that and the stack. */
 	struct th_map actor_ids;
-	struct th_map raw_ids;
+	struct home *homes;    /* by stack */
+	struct th_map raw_ids; /* actor << 32 | stack, of actors away from home */
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
 	struct th_map label_ids;
@@ -126,16 +133,27 @@ builder_init(struct builder *builder, struct th_profile *profile)
 	find_internal_threads(builder);
 }
 
+/* The numbers of the other heap's samples mean other rows. */
+static void
+forget_heap(struct builder *builder)
+{
+	th_map_deinit(&builder->actor_ids);
+	th_map_deinit(&builder->raw_ids);
+	th_map_deinit(&builder->label_ids);
+	th_map_deinit(&builder->row_ids);
+	free(builder->homes);
+	builder->homes = NULL;
+	builder->raw_rows_count = 0;
+	builder->merged_rows_count = 0;
+}
+
 static void
 builder_deinit(struct builder *builder)
 {
 	free(builder->is_internal);
 	free(builder->thread_labels);
 	free(builder->class_names);
-	th_map_deinit(&builder->actor_ids);
-	th_map_deinit(&builder->raw_ids);
-	th_map_deinit(&builder->label_ids);
-	th_map_deinit(&builder->row_ids);
+	forget_heap(builder);
 	th_touched_deinit(&builder->touched);
 	free(builder->raw_rows);
 	free(builder->merged_rows);
@@ -211,20 +229,21 @@ actor_of(struct builder *builder, const struct th_sample *sample)
 		&builder->actor_ids, (uint64_t)sample->thread << 32 | sample->class, &added);
 }
 
-/* What the sample's numbers lead to: see raw_ids. */
-static uint64_t
-raw_id(uint32_t actor, const struct th_sample *sample)
-{
-	return (uint64_t)actor << 32 | sample->stack;
-}
-
 static uint32_t
 row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	const struct th_sample *sample)
 {
+	struct home *home = &builder->homes[sample->stack];
 	bool added;
-	uint32_t raw = th_map_intern(&builder->raw_ids, raw_id(actor, sample), &added);
 
+	if (home->actor == actor + 1)
+		return home->row;
+	if (!home->actor) {
+		*home = (struct home){actor + 1, find_row(builder, heap, sample)};
+		return home->row;
+	}
+	uint32_t raw = th_map_intern(
+		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
 	if (added) {
 		uint32_t row = find_row(builder, heap, sample);
 
@@ -287,11 +306,12 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 	const struct th_samples *samples = &builder->profile->recording->samples[heap];
 
 	find_actors(builder, samples, rows);
+	builder->homes = th_allocate(
+		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
 		if (i + AHEAD < samples->items_count)
-			th_map_expect(&builder->raw_ids,
-				raw_id(rows[i + AHEAD], &samples->items[i + AHEAD]));
+			__builtin_prefetch(&builder->homes[samples->items[i + AHEAD].stack], 1);
 		if (rows[i] != TH_NO_ROW)
 			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
 	}
@@ -334,18 +354,6 @@ add_heap(struct builder *builder, enum th_heap heap)
 			add_sample(
 				profile, heap, i, &builder->touched, profile->left_out[heap]);
 	}
-}
-
-/* The numbers of the other heap's samples mean other rows. */
-static void
-forget_heap(struct builder *builder)
-{
-	th_map_deinit(&builder->actor_ids);
-	th_map_deinit(&builder->raw_ids);
-	th_map_deinit(&builder->label_ids);
-	th_map_deinit(&builder->row_ids);
-	builder->raw_rows_count = 0;
-	builder->merged_rows_count = 0;
 }
 
 /* Profiles */
