@@ -673,6 +673,54 @@ test_json(void **state)
 	leaks_end(&found, &log);
 }
 
+/* The place of a stack of the fixture, at which there is one sample. */
+static const struct th_place *
+place_of(const struct leaks_found *found, enum th_heap heap, size_t index)
+{
+	const struct th_places *places = &found->leaks.places;
+
+	return &places->items[th_places_of(places, heap, index)];
+}
+
+/* Ways are functions: lines make no difference, and what is left of one is another's. */
+static void
+test_ways(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+	struct log_sample sample = {.ms = 1, .size = BLOCK, .thread = 1};
+	uint32_t function;
+
+	(void)state;
+	leaks_begin(&log);
+	sample.stack = STACK_OTHER;
+	log_native(&log, sample);
+	sample.stack = STACK_JAVA;
+	sample.class = CLASS_BYTES;
+	log_java(&log, sample);
+	sample.stack = STACK_LINE;
+	log_java(&log, sample);
+	leaks_find(&found, &log);
+	const struct th_ways *ways = &found.leaks.places.ways;
+	uint32_t java = place_of(&found, TH_HEAP_JAVA, 0)->way;
+	assert_ptr_not_equal(
+		place_of(&found, TH_HEAP_JAVA, 0), place_of(&found, TH_HEAP_JAVA, 1));
+	assert_int_equal(java, place_of(&found, TH_HEAP_JAVA, 1)->way);
+	assert_int_equal(java, place_of(&found, TH_HEAP_NATIVE, 0)->creator);
+	struct th_way_cursor step = th_ways_last(
+		ways, place_of(&found, TH_HEAP_NATIVE, 0)->way);
+	assert_true(th_ways_step(&step, &function));
+	assert_int_equal(th_ways_left(&step), java);
+	assert_true(th_ways_step(&step, &function));
+	assert_int_equal(function, ways->items[java].function);
+	/* Nobody allocated in main alone. */
+	assert_int_equal(th_ways_left(&step), TH_NO_WAY);
+	assert_true(th_ways_step(&step, &function));
+	assert_int_equal(th_ways_left(&step), 0);
+	assert_false(th_ways_step(&step, &function));
+	leaks_end(&found, &log);
+}
+
 /* Without any sample there is nothing to say, and no crash either. */
 static void
 test_empty_log(void **state)
@@ -724,6 +772,7 @@ main(void)
 		cmocka_unit_test(test_text_of_a_leak_without_java),
 		cmocka_unit_test(test_text_without_leak),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_ways),
 		cmocka_unit_test(test_empty_log),
 	};
 

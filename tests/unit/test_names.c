@@ -198,6 +198,8 @@ test_strings(void **state)
 	assert_int_not_equal(number, th_strings_intern(&strings, "two"));
 	assert_int_equal(number, th_strings_intern_text(&strings, th_text_of("one")));
 	assert_string_equal(th_strings_get(&strings, number), "one");
+	assert_int_equal(th_strings_find(&strings, "one"), number);
+	assert_int_equal(th_strings_find(&strings, "three"), TH_NO_STRING);
 	th_strings_deinit(&strings);
 }
 
