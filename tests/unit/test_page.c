@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,6 +20,7 @@
 #include "report/cells.h"
 #include "report/page_columns.h"
 #include "tests/unit/view_helper.h"
+#include "unify/clock.h"
 
 #define DATA_START "<script type=\"application/json\" id=\"data\">\n"
 #define SCRIPT TH_TEST_SOURCE "/tests/e2e/page.py"
@@ -33,7 +33,6 @@
 
 #define LONG_NAME 10000
 #define MANY_STACKS 100000
-#define MANY_STACKS_EMULATED 10000
 
 /* The data of a page, without its script element; parsed, it must be an object. */
 static json_t *
@@ -76,8 +75,10 @@ has_string(json_t *root, const char *text)
 static void
 browse(const char *name, const char *page)
 {
-	/* No sanitizer sees anything of it. */
-	if (IS_SANITIZED)
+	static unsigned pages;
+
+	/* No sanitizer sees anything of the browser: one page says that what it wrote opens. */
+	if (IS_SANITIZED && pages++)
 		return;
 	char *html = th_format_new("%s", "/tmp/twinheap-page-XXXXXX.html");
 	int descriptor = mkstemps(html, 5);
@@ -195,25 +196,21 @@ build_many(struct log_builder *log, uint32_t count)
 static void
 test_many_stacks(void **state)
 {
-	const int count = getenv("TH_TEST_RUNNER") ? MANY_STACKS_EMULATED : MANY_STACKS;
 	struct log_builder log;
 	struct shown shown;
-	struct timespec start;
-	struct timespec end;
 
 	(void)state;
-	build_many(&log, (uint32_t)count);
-	clock_gettime(CLOCK_MONOTONIC, &start);
+	build_many(&log, MANY_STACKS);
+	uint64_t start = th_clock_now();
 	show(&shown, &log, NULL);
 	char *page = show_text(&shown, th_view_flamegraph);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	uint64_t end = th_clock_now();
 	json_t *root = page_data(page);
 	json_t *rows = json_object_get(root, "rows");
 
-	assert_int_equal(json_integer_value(json_object_get(rows, "count")), count);
-	print_message("%d stacks: %.1f MB in %.2f s\n", count, (double)strlen(page) / 1e6,
-		(double)(end.tv_sec - start.tv_sec) +
-			(double)(end.tv_nsec - start.tv_nsec) / 1e9);
+	assert_int_equal(json_integer_value(json_object_get(rows, "count")), MANY_STACKS);
+	print_message("%d stacks: %.1f MB in %.2f s\n", MANY_STACKS, (double)strlen(page) / 1e6,
+		(double)(end - start) / 1e9);
 	json_decref(root);
 	show_end(&shown);
 	log_deinit(&log);
