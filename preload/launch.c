@@ -350,9 +350,10 @@ print_logs(const struct launch *launch)
 		print_summary((char *)short_path(logs.logs[0].path));
 	else
 		th_launch_say(0,
-			"no log was written: the command ended before it allocated anything, "
-			"or it "
-			"cleared LD_PRELOAD, or left the work to a process that ran already");
+			"no log was written: the library said why, or the command ended before "
+			"it allocated anything, or it cleared LD_PRELOAD, or left the work to "
+			"a "
+			"process that ran already");
 	th_launch_logs_deinit(&logs);
 }
 

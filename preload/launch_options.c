@@ -269,6 +269,37 @@ given_value(const struct th_launch_options *options, int setting)
 	return variable != NULL && *variable != '\0' ? variable : NULL;
 }
 
+/* As a user would type it: "1M" for whole units of a size, else the number. */
+static int
+describe_number(const struct setting *setting, uint64_t value, char *text, size_t bytes)
+{
+	static const char units[] = "GMk";
+
+	for (int i = 0; setting->kind == TH_SETTING_SIZE && units[i] != '\0'; i++) {
+		uint64_t unit = UINT64_C(1) << (30 - 10 * i);
+
+		if (value > 0 && value % unit == 0)
+			return snprintf(text, bytes, "%llu%c",
+				(unsigned long long)(value / unit), units[i]);
+	}
+	return snprintf(text, bytes, "%llu", (unsigned long long)value);
+}
+
+/* What has no limit above but that of the type has none. */
+static void
+describe_range(const struct setting *setting, char *text, size_t bytes)
+{
+	char minimum[24];
+	char maximum[24];
+
+	describe_number(setting, setting->minimum, minimum, sizeof(minimum));
+	describe_number(setting, setting->maximum, maximum, sizeof(maximum));
+	if (setting->maximum >= INT64_MAX)
+		snprintf(text, bytes, ", expected at least %s", minimum);
+	else
+		snprintf(text, bytes, ", expected %s to %s", minimum, maximum);
+}
+
 static int
 fail_value(const struct th_launch_options *options, const struct setting *setting,
 	const char *text, const char *fault)
@@ -277,9 +308,7 @@ fail_value(const struct th_launch_options *options, const struct setting *settin
 	bool is_option = options->given[setting - settings] != NULL;
 
 	if (setting->maximum != 0)
-		snprintf(expected, sizeof(expected), ", expected %llu to %llu",
-			(unsigned long long)setting->minimum,
-			(unsigned long long)setting->maximum);
+		describe_range(setting, expected, sizeof(expected));
 	else if (setting->kind == TH_SETTING_CHOICE || setting->kind == TH_SETTING_HEAPS)
 		snprintf(expected, sizeof(expected), ", expected %s", setting->argument);
 	return th_launch_say(TH_EXIT_USAGE, "%s%s%s%s: %s%s", is_option ? "--" : "",

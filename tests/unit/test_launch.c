@@ -147,6 +147,12 @@ test_variables_are_checked_too(void **state)
 	setenv("TWINHEAP_INTERVAL", "many", 1);
 	RUN("echo", "started");
 	assert_launch_refused(2, "TWINHEAP_INTERVAL=many: not a size");
+	unsetenv("TWINHEAP_INTERVAL");
+	setenv("TWINHEAP_MAX_LOG", "300k", 1);
+	RUN("echo", "started");
+	assert_launch_refused(2, "TWINHEAP_MAX_LOG=300k: out of range, expected at least 1M");
+	unsetenv("TWINHEAP_MAX_LOG");
+	setenv("TWINHEAP_INTERVAL", "many", 1);
 	RUN("-q", "-i", "1M", "echo", "started");
 	assert_string_equal(launched.out, "started\n");
 	setenv("TWINHEAP_INTERVAL", "", 1);
