@@ -302,6 +302,8 @@ th_estimate_widen(const struct th_estimate *estimate, double relative)
 	double error = relative * fabs(estimate->estimate);
 
 	result.low = estimate->estimate - hypot(estimate->estimate - estimate->low, error);
+	if (estimate->low >= 0)
+		result.low = fmax(result.low, 0);
 	result.high = estimate->estimate + hypot(estimate->high - estimate->estimate, error);
 	result.exact = estimate->exact && error == 0;
 	return result;

@@ -115,7 +115,10 @@ struct th_estimate th_estimate_sum(const struct th_estimate *a, const struct th_
 struct th_estimate
 th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b);
 
-/* Widens the interval by an error of the sampling itself, `relative` of the estimate. */
+/*
+ * Widens the interval by an error of the sampling itself, `relative` of the estimate.  What cannot
+ * be negative stays so.
+ */
 struct th_estimate th_estimate_widen(const struct th_estimate *estimate, double relative);
 
 #endif

@@ -523,7 +523,7 @@ find_verdict(struct th_evidence *evidence)
 						       : TH_REASON_FEW_SAMPLES);
 	else if (has_grown(evidence))
 		judge_growth(evidence);
-	else if (evidence->allocated < ENOUGH_SAMPLES)
+	else if (evidence->allocated < ENOUGH_SAMPLES && evidence->born_since)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (may_grow(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);

@@ -330,8 +330,9 @@ function estimateObjects(sum, whole, gap) {
 /* What sampling alone does not explain. */
 function widenEstimate(estimate, relative) {
 	const error = relative * Math.abs(estimate.estimate);
+	const low = estimate.estimate - Math.hypot(estimate.estimate - estimate.low, error);
 	return {estimate: estimate.estimate,
-		low: estimate.estimate - Math.hypot(estimate.estimate - estimate.low, error),
+		low: estimate.low >= 0 ? Math.max(low, 0) : low,
 		high: estimate.estimate + Math.hypot(estimate.high - estimate.estimate, error)};
 }
 

@@ -446,6 +446,8 @@ test_sum_difference_and_widening(void **state)
 	result = th_estimate_widen(&a, 0.4); /* 100 - |30, 40|, 100 + |50, 40| */
 	assert_true(result.low == 50);
 	assert_near(result.high, 100 + hypot(50, 40), 1e-12);
+	result = th_estimate_widen(&b, 0.9); /* 60 - |40, 54| < 0: no bytes are negative */
+	assert_true(result.low == 0);
 	assert_true(th_estimate_widen(&counted, 0).exact);
 	assert_false(th_estimate_widen(&counted, 0.1).exact);
 }

@@ -111,6 +111,20 @@ test_start_up_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 }
 
+/* Three blocks from before the warm-up, none after: however few, they do not grow. */
+static void
+test_few_blocks_of_start_up_are_plateau(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin_sampled(&log, BLOCK);
+	leaks_add(
+		&log, (struct leaks_series){
+			      .stack = STACK_WORK, .to = 300, .every = 100, .interval = BLOCK});
+	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+}
+
 static void
 test_filled_to_a_limit_is_plateau(void **state)
 {
@@ -746,6 +760,7 @@ main(void)
 		cmocka_unit_test(test_sampled_leak),
 		cmocka_unit_test(test_few_samples),
 		cmocka_unit_test(test_start_up_is_plateau),
+		cmocka_unit_test(test_few_blocks_of_start_up_are_plateau),
 		cmocka_unit_test(test_filled_to_a_limit_is_plateau),
 		cmocka_unit_test(test_short_rest_is_still_leak),
 		cmocka_unit_test(test_bursts_are_a_leak),
