@@ -25,8 +25,8 @@ bool th_corpus_has(const char *program);
 /*
  * Records one program.  Fails the test if it fails.  A paced program is recorded anew while the
  * machine held it up: what grows evenly seems to come to an end, or to begin late, if the process
- * stands still for a good part of the time.  Skips the test where that is so ten times in a row.
- * th_recording_deinit() afterwards.
+ * stands still for a good part of the time or becomes slower.  Skips the test where that went on
+ * for minutes.  th_recording_deinit() afterwards.
  */
 void th_corpus_record(const struct th_corpus_plan *plan, struct th_recording *ret);
 

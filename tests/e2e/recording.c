@@ -142,8 +142,8 @@ th_recording_deinit(struct th_recording *recording)
 	memset(recording, 0, sizeof(*recording));
 }
 
-double
-th_recording_start(const struct th_recording *recording)
+static struct th_log_header
+read_header(const struct th_recording *recording)
 {
 	struct th_log_header header;
 	FILE *file = fopen(recording->log, "rb");
@@ -151,7 +151,19 @@ th_recording_start(const struct th_recording *recording)
 	assert_non_null(file);
 	assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
 	fclose(file);
-	return (double)header.start_monotonic;
+	return header;
+}
+
+double
+th_recording_start(const struct th_recording *recording)
+{
+	return (double)read_header(recording).start_monotonic;
+}
+
+double
+th_recording_end(const struct th_recording *recording)
+{
+	return (double)read_header(recording).control.looked;
 }
 
 struct th_figure

@@ -67,8 +67,12 @@ void th_recording_load_with(struct th_recording *recording, const char *const *o
 
 void th_recording_deinit(struct th_recording *recording);
 
-/* Zero of the log's times, in nanoseconds of CLOCK_MONOTONIC. */
+/*
+ * Zero of the log's times, and when the library last looked after its log, which is the end of a
+ * recording that is complete; in nanoseconds of CLOCK_MONOTONIC.
+ */
 double th_recording_start(const struct th_recording *recording);
+double th_recording_end(const struct th_recording *recording);
 
 /* The figure {"estimate", "ci95", "samples"} that stands in `object` under `name`. */
 struct th_figure th_figure_read(const json_t *object, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Four threads, over four seconds, allocate and free blocks of 200 KB; each loses 1,000 of them
- * at a place of its own.
+ * at a place of its own.  They go step by step together, also where the machine favours one.
  */
 #include "tests/leaks/truth.h"
 
@@ -13,6 +13,9 @@
 #define FREED_PER_LOST 8
 #define BLOCK_BYTES 200000
 #define STEP_MS 4
+
+static pthread_barrier_t barrier;
+static struct truth_pace pace;
 
 static NOINLINE void
 lose_block(void)
@@ -39,6 +42,8 @@ work(void *unused)
 			use_block();
 		lose_block();
 		truth_sleep(STEP_MS);
+		if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			truth_step(&pace, i + 1, LOST);
 	}
 	return unused;
 }
@@ -48,6 +53,8 @@ main(void)
 {
 	pthread_t threads[THREADS];
 
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	truth_step(&pace, 0, LOST);
 	for (int i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i], NULL, work, NULL) != 0)
 			return 1;
@@ -55,5 +62,6 @@ main(void)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	truth_print("leak", "lose_block", (size_t)THREADS * LOST * BLOCK_BYTES, THREADS * LOST);
+	truth_tell_pace(&pace);
 	return 0;
 }

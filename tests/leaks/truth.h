@@ -46,4 +46,44 @@ truth_sleep(unsigned milliseconds)
 	nanosleep(&time, NULL);
 }
 
+/* When steps were made; as leaks.Pace tells it. */
+struct truth_pace {
+	uint64_t from;
+	uint64_t last;
+	uint64_t quarter; /* the present quarter of the steps began */
+	uint64_t longest_step;
+	uint64_t longest_quarter;
+};
+
+/* After step `number` of `count`; 0: before the first. */
+static inline void
+truth_step(struct truth_pace *pace, int number, int count)
+{
+	uint64_t now = truth_now();
+
+	if (number == 0) {
+		*pace = (struct truth_pace){.from = now, .last = now, .quarter = now};
+		return;
+	}
+	if (now - pace->last > pace->longest_step)
+		pace->longest_step = now - pace->last;
+	pace->last = now;
+	if (number * 4 / count == (number - 1) * 4 / count)
+		return;
+	if (now - pace->quarter > pace->longest_quarter)
+		pace->longest_quarter = now - pace->quarter;
+	pace->quarter = now;
+}
+
+static inline void
+truth_tell_pace(const struct truth_pace *pace)
+{
+	printf("{\"verdict\": \"paced\", \"from\": %llu, \"to\": %llu,"
+	       " \"longest_delay\": %llu, \"slowest_quarter\": %llu}\n",
+		(unsigned long long)pace->from, (unsigned long long)pace->last,
+		(unsigned long long)pace->longest_step,
+		(unsigned long long)(pace->longest_quarter - (pace->last - pace->from) / 4));
+	fflush(stdout);
+}
+
 #endif

@@ -12,10 +12,11 @@ public final class Pace {
 	private static final long LATE_NANOS = 20_000_000;
 
 	private final double seconds;
-	/* By System.nanoTime(), the last two after a step at the least. */
+	/* By System.nanoTime(); end is 0 before the first step. */
 	private long begin;
 	private long end;
 	private long longestDelay;
+	private long slowestQuarter;
 
 	public interface Step {
 		void run(int number) throws Exception;
@@ -34,6 +35,9 @@ public final class Pace {
 	public void run(int steps, double share, Step step) throws Exception {
 		double nanosPerStep = seconds * share * 1e9 / steps;
 		long start = System.nanoTime();
+		long quarterStart = start;
+		long runStart = start;
+		long slowest = 0;
 		if (end == 0)
 			begin = start;
 		for (int i = 0; i < steps; i++) {
@@ -47,14 +51,23 @@ public final class Pace {
 			long delay = Math.max(end - due - LATE_NANOS, 0);
 			longestDelay = Math.max(longestDelay, delay);
 			start += delay;
+			if ((i + 1) * 4L / steps != i * 4L / steps) {
+				slowest = Math.max(slowest, end - quarterStart);
+				quarterStart = end;
+			}
 		}
+		slowestQuarter = Math.max(slowestQuarter, slowest - (end - runStart) / 4);
 	}
 
-	/** Says when the steps were, and how much one of them was held up, in nanoseconds. */
+	/**
+	 * Says when the steps were, how long one of them was held up, and by how much a quarter of them
+	 * took longer than a quarter of the time, in nanoseconds.
+	 */
 	void tell() {
 		if (end != 0)
 			System.out.printf("{\"verdict\": \"paced\", \"from\": %d, \"to\": %d,"
-					+ " \"longest_delay\": %d}%n", begin, end, longestDelay);
+					+ " \"longest_delay\": %d, \"slowest_quarter\": %d}%n", begin, end,
+					longestDelay, slowestQuarter);
 	}
 
 	private static void sleepUntil(long due) throws InterruptedException {
