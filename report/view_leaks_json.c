@@ -4,9 +4,13 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/aside.h"
 #include "report/frame_texts.h"
 #include "report/heap_names.h"
 #include "report/json_parts.h"
+
+/* Findings measured while others are printed: enough to make up for a thread. */
+#define BATCH 256
 
 struct printer {
 	FILE *file;
@@ -140,6 +144,64 @@ print_finding(struct printer *printer, const struct th_finding *finding)
 	free(rest);
 }
 
+/* Findings one after the other, measured together. */
+struct batch {
+	const struct th_leaks *leaks;
+	size_t first;
+	size_t count;
+	struct th_finding findings[BATCH];
+};
+
+static void *
+measure(void *data)
+{
+	struct batch *batch = data;
+	size_t left = batch->leaks->findings_count - batch->first;
+
+	batch->count = left < BATCH ? left : BATCH;
+	for (size_t i = 0; i < batch->count; i++)
+		batch->findings[i] = th_leaks_measured(
+			batch->leaks, &batch->leaks->findings[batch->first + i]);
+	return NULL;
+}
+
+static void
+print_batch(struct printer *printer, const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		fputs(batch->first + i ? ",\n  " : "\n  ", printer->file);
+		print_finding(printer, &batch->findings[i]);
+	}
+}
+
+/*
+ * The next findings are measured aside while some are printed, unless printing makes new paths,
+ * as options that shape stacks do.
+ */
+static void
+print_findings(struct printer *printer)
+{
+	const struct th_leaks *leaks = printer->leaks;
+	bool is_aside = !th_options_shape_stacks(leaks->profile->options);
+	struct batch *batches = th_allocate(2, sizeof(*batches));
+	struct th_aside aside = {.is_running = false};
+
+	batches[0].leaks = batches[1].leaks = leaks;
+	measure(&batches[0]);
+	for (int at = 0; batches[at].count; at = !at) {
+		struct batch *next = &batches[!at];
+
+		next->first = batches[at].first + batches[at].count;
+		if (is_aside)
+			th_aside_begin(&aside, measure, next);
+		print_batch(printer, &batches[at]);
+		th_aside_end(&aside);
+		if (!is_aside)
+			measure(next);
+	}
+	free(batches);
+}
+
 void
 th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 {
@@ -153,12 +215,7 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	free(recorded);
 	free(filters);
 	th_frame_texts_init(&printer.frames, leaks->profile->frames);
-	for (size_t i = 0; i < leaks->findings_count; i++) {
-		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
-
-		fputs(i ? ",\n  " : "\n  ", file);
-		print_finding(&printer, &finding);
-	}
+	print_findings(&printer);
 	th_frame_texts_deinit(&printer.frames);
 	fputs("]}\n", file);
 }
