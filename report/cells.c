@@ -13,6 +13,9 @@
 #include "report/allocate.h"
 #include "report/sample_order.h"
 
+/* Samples of a row lie all over the memory: so many are fetched before they are needed. */
+#define AHEAD 16
+
 struct maker {
 	const struct th_profile *profile;
 	struct th_cells *cells;
@@ -74,16 +77,35 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 			th_lifetimes_is_temporary(lifetimes, heap, index, within));
 }
 
+/* Has a sample fetched that will soon be looked at, if it is of this heap. */
+static void
+expect_sample(const struct maker *maker, enum th_heap heap, uint32_t at)
+{
+	const struct th_profile *profile = maker->profile;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+
+	if (at >= maker->order.starts[profile->rows_count])
+		return;
+	uint32_t index = maker->order.samples[at];
+	if (index < samples->items_count) {
+		__builtin_prefetch(&samples->items[index]);
+		__builtin_prefetch(&profile->lifetimes.ends[heap][index]);
+	}
+}
+
 static void
 find_places(struct maker *maker)
 {
 	const struct th_profile *profile = maker->profile;
 
 	for (uint32_t row = 0; row < profile->rows_count; row++) {
+		enum th_heap heap = profile->rows[row].heap;
+
 		for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1];
-			i++)
-			maker->places[i] = place_of(
-				maker, profile->rows[row].heap, maker->order.samples[i]);
+			i++) {
+			expect_sample(maker, heap, i + AHEAD);
+			maker->places[i] = place_of(maker, heap, maker->order.samples[i]);
+		}
 	}
 }
 
@@ -158,6 +180,7 @@ add_row(const struct maker *maker, uint32_t row, uint32_t *count)
 	uint32_t first = *count;
 
 	for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1]; i++) {
+		expect_sample(maker, heap, i + AHEAD);
 		uint32_t before = *count;
 		uint32_t number = find_cell(maker, maker->places[i], first, count);
 

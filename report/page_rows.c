@@ -57,10 +57,11 @@ sum_peak(struct rows *rows)
 			if (row == TH_NO_ROW ||
 				!th_lifetimes_is_live(lifetimes, heap, k, rows->peak))
 				continue;
+			struct th_estimator one = th_calibration_empty(&profile->heaps[heap]);
 			th_lifetimes_add(lifetimes, &profile->heaps[heap], &samples->items[k],
-				keep, &rows->peaks[row]);
-			th_lifetimes_add(lifetimes, &profile->heaps[heap], &samples->items[k],
-				keep, &rows->peak_selected[heap]);
+				keep, &one);
+			th_estimator_merge(&rows->peaks[row], &one);
+			th_estimator_merge(&rows->peak_selected[heap], &one);
 		}
 	}
 }
