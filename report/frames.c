@@ -63,17 +63,34 @@ struct th_frames {
 
 /* Numbers */
 
+/* `prefixes` end with NULL. */
+static bool
+has_prefix(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++) {
+		if (!strncmp(name, *prefixes, strlen(*prefixes)))
+			return true;
+	}
+	return false;
+}
+
 /* Packages of the Java runtime: their methods are seldom the answer to "who did that". */
 static bool
 is_of_java_runtime(const char *name)
 {
-	static const char *const packages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+	static const char *const packages[] = {
+		"java.", "javax.", "jdk.", "sun.", "com.sun.", NULL};
 
-	for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
-		if (!strncmp(name, packages[i], strlen(packages[i])))
-			return true;
-	}
-	return false;
+	return has_prefix(name, packages);
+}
+
+/* The same of C++, where each container allocates through a dozen functions of the library. */
+static bool
+is_of_cpp_library(const char *name)
+{
+	static const char *const prefixes[] = {"std::", "__gnu_cxx::", "operator new", NULL};
+
+	return has_prefix(name, prefixes);
 }
 
 static uint32_t
@@ -91,6 +108,7 @@ intern_function(struct th_frames *frames, const char *name, const char *module,
 
 	if (added) {
 		function.is_application = kind == TH_KIND_JAVA && !is_of_java_runtime(name);
+		function.is_plumbing = kind == TH_KIND_NATIVE && is_of_cpp_library(name);
 		th_array_append(frames, functions, function);
 	}
 	return number;

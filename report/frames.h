@@ -26,6 +26,7 @@ struct th_function {
 	uint32_t module; /* path; 0 = none */
 	enum th_function_kind kind;
 	bool is_application; /* a Java method, and not one of the Java runtime */
+	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */
 };
 
 /* A place in a function. */

@@ -228,7 +228,7 @@ line_at(const struct th_profile *profile, const struct th_path *path, uint32_t i
 
 /*
  * Frames of a path up to and including its creator; 0 if it has none.  A native method has no
- * line: whoever calls it comes first.
+ * line: whoever calls it comes first.  Without Java it is the client of the C++ library.
  */
 static uint32_t
 creator_length(const struct th_profile *profile, const struct th_path *path)
@@ -245,7 +245,7 @@ creator_length(const struct th_profile *profile, const struct th_path *path)
 		if (!fallback)
 			fallback = i + 1;
 	}
-	return fallback;
+	return fallback ? fallback : th_sites_client_length(profile->frames, path);
 }
 
 static void

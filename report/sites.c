@@ -14,6 +14,16 @@ th_sites_is_application(const struct th_frames *frames, uint32_t function)
 }
 
 uint32_t
+th_sites_client_length(const struct th_frames *frames, const struct th_path *path)
+{
+	uint32_t length = path->count;
+
+	while (length && th_frames_function_of(frames, path->frames[length - 1])->is_plumbing)
+		length--;
+	return length < path->count ? length : 0;
+}
+
+uint32_t
 th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
 {
 	uint32_t runtime = TH_SITE_NO_FUNCTION;
@@ -42,6 +52,15 @@ group_of(const struct th_profile *profile, const struct th_row *row)
 	};
 }
 
+static uint32_t
+find_client(const struct th_frames *frames, const struct th_path *path)
+{
+	uint32_t length = th_sites_client_length(frames, path);
+
+	return length ? th_frames_get(frames, path->frames[length - 1])->function
+		      : TH_SITE_NO_FUNCTION;
+}
+
 struct th_site_place
 th_sites_place(const struct th_frames *frames, const struct th_path *path)
 {
@@ -52,6 +71,8 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 
 	if (!th_sites_is_application(frames, place.function))
 		place.caller = th_sites_find_caller(frames, path);
+	if (place.caller == TH_SITE_NO_FUNCTION)
+		place.caller = find_client(frames, path);
 	if (place.caller == place.function)
 		place.caller = TH_SITE_NO_FUNCTION;
 	return place;

@@ -4,7 +4,8 @@
  *
  * A site is the function that allocated and, where that one is not the application's own Java
  * code, the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf,
- * from app.Codec.decode".  What the VM allocates for itself is one site per thread of it.
+ * from app.Codec.decode".  Without Java above, what the C++ library allocates has the nearest
+ * function outside of it: "std::__new_allocator<int>::allocate < Table::insert".  What the VM allocates for itself is one site per thread of it.
  * Where rows are grouped, each group is one site.
  */
 #ifndef TH_REPORT_SITES_H
@@ -31,6 +32,12 @@ struct th_sites {
 
 /* Whether a function is a Java method, and not one of the Java runtime. [offline] */
 bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
+
+/*
+ * Where the C++ library allocates: frames of the path up to and including the nearest to the
+ * allocation that is not the library's own.  0 if there is none or the library did not. [offline]
+ */
+uint32_t th_sites_client_length(const struct th_frames *frames, const struct th_path *path);
 
 /*
  * The method nearest to the allocation that is the application's, or of the Java runtime where

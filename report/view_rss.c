@@ -130,12 +130,11 @@ source_of(const struct th_rss *rss, size_t row)
 {
 	const struct th_profile *profile = rss->profile;
 	struct th_path path = th_paths_get(profile->paths, profile->rows[row].path);
-	uint32_t leaf = th_frames_get(profile->frames, path.frames[path.count - 1])->function;
-	uint32_t caller = th_sites_find_caller(profile->frames, &path);
+	struct th_site_place place = th_sites_place(profile->frames, &path);
 
 	return (struct source){
-		.leaf = leaf,
-		.caller = caller == leaf ? TH_SITE_NO_FUNCTION : caller,
+		.leaf = place.function,
+		.caller = place.caller,
 		.bytes = th_account_row_touched(&rss->account, row).estimate,
 	};
 }

@@ -22,20 +22,31 @@ const nodeFunction = (node) => data.frames.function[data.nodes.frame[node]];
 const isApplication = (f) => functionKind(f) === "java"
 	&& !/^(java|javax|jdk|sun|com\.sun)\./.test(functionName(f));
 
-/* What allocated and, where that is not the application's own Java code, who of it called. */
+/* Whether a function is of the C++ library. */
+const isPlumbing = (f) => functionKind(f) === "native"
+	&& /^(std::|__gnu_cxx::|operator new)/.test(functionName(f));
+
+/*
+ * What allocated and, where that is not the application's own Java code, who of it called; without
+ * Java, who called the C++ library.
+ */
 function siteOf(row) {
 	const leaf = nodeFunction(data.rows.node[row]);
 	if (isApplication(leaf))
 		return functionName(leaf);
-	let runtime = -1;
+	let runtime = -1, client = -1;
 	for (let node = data.rows.node[row]; node >= 0; node = data.nodes.parent[node]) {
 		const f = nodeFunction(node);
 		if (isApplication(f))
 			return functionName(leaf) + " < " + functionName(f);
 		if (runtime < 0 && f !== leaf && functionKind(f) === "java")
 			runtime = f;
+		if (client < 0 && functionKind(f) !== "group" && !isPlumbing(f))
+			client = f;
 	}
-	return functionName(leaf) + (runtime < 0 ? "" : " < " + functionName(runtime));
+	const caller = runtime < 0 ? client : runtime;
+	return functionName(leaf)
+		+ (caller < 0 || caller === leaf ? "" : " < " + functionName(caller));
 }
 
 /* What a row counts as in a table, as text. */

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "report/sites.h"
 #include "tests/unit/small_log.h"
 #include "tests/unit/view_helper.h"
 
@@ -357,6 +358,60 @@ test_allocation_functions_are_dropped(void **state)
 	free(names);
 }
 
+/* The site of a path of native functions, named from the root. */
+static char *
+site_of_functions(const struct th_profile *profile, const char *const *names, uint32_t count)
+{
+	uint32_t frames[8];
+	char *text = NULL;
+	size_t length;
+
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = th_frames_special(profile->frames, names[i], "", TH_KIND_NATIVE);
+	struct th_path path = th_paths_get(
+		profile->paths, th_paths_intern(profile->paths, frames, count));
+	FILE *file = open_memstream(&text, &length);
+	assert_non_null(file);
+	th_sites_print(file, profile->frames, 0, th_sites_place(profile->frames, &path));
+	fclose(file);
+	return text;
+}
+
+/* In C++ the function outside of the library says what allocates; elsewhere the last one does. */
+static void
+test_clients_of_the_cpp_library(void **state)
+{
+	static const char *const cases[][4] = {
+		{"main", "Table::insert(int)", "std::vector<int>::vector",
+			"std::__new_allocator<int>::allocate"},
+		{"main", "Table::insert(int)", "Table::make", "operator new(unsigned long)"},
+		{"start_thread", "std::thread::run", "work", "std::string::assign"},
+		{"main", "std::sort", "compare", "strdup"},
+		{"std::a", "std::b", "std::c", "std::d"},
+	};
+	static const char *const expected[] = {
+		"std::__new_allocator<int>::allocate < Table::insert(int)",
+		"operator new(unsigned long) < Table::make",
+		"std::string::assign < work",
+		"strdup",
+		"std::d",
+	};
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	small_log_begin(&log);
+	show(&shown, &log, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *site = site_of_functions(shown.profile, cases[i], 4);
+
+		assert_string_equal(site, expected[i]);
+		free(site);
+	}
+	show_end(&shown);
+	log_deinit(&log);
+}
+
 int
 main(void)
 {
@@ -371,6 +426,7 @@ main(void)
 		cmocka_unit_test(test_jni_function_stays),
 		cmocka_unit_test(test_recorded_names),
 		cmocka_unit_test(test_allocation_functions_are_dropped),
+		cmocka_unit_test(test_clients_of_the_cpp_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
