@@ -31,9 +31,9 @@
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
-/* The actor that a stack was first met with, as nearly always: no search, and no more memory. */
+/* Whom a stack or a path was first met with, as nearly always: no search, and no more memory. */
 struct home {
-	uint32_t actor; /* plus one; 0 = the stack was not met yet */
+	uint32_t actor; /* or label, plus one; 0 = it was not met yet */
 	uint32_t row;
 };
 
@@ -51,7 +51,8 @@ struct builder {
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
 	struct th_map label_ids;
-	struct th_map row_ids;
+	TH_ARRAY(struct home, path_homes); /* by path */
+	struct th_map row_ids;             /* of labels away from home */
 	TH_ARRAY(uint32_t, merged_rows);
 	struct th_touched touched; /* at the account of the profile */
 };
@@ -143,6 +144,7 @@ forget_heap(struct builder *builder)
 	th_map_deinit(&builder->row_ids);
 	free(builder->homes);
 	builder->homes = NULL;
+	builder->path_homes_count = 0;
 	builder->raw_rows_count = 0;
 	builder->merged_rows_count = 0;
 }
@@ -155,6 +157,7 @@ builder_deinit(struct builder *builder)
 	free(builder->class_names);
 	forget_heap(builder);
 	th_touched_deinit(&builder->touched);
+	free(builder->path_homes);
 	free(builder->raw_rows);
 	free(builder->merged_rows);
 }
@@ -162,19 +165,34 @@ builder_deinit(struct builder *builder)
 /* Rows */
 
 static uint32_t
+append_row(struct th_profile *profile, const struct th_row *row)
+{
+	th_array_append(profile, rows, *row);
+	return (uint32_t)(profile->rows_count - 1);
+}
+
+/* The number of the row that reads as this one. */
+static uint32_t
 add_row(struct builder *builder, const struct th_row *row)
 {
 	struct th_profile *profile = builder->profile;
 	bool added;
 	uint32_t label = th_map_intern(
 		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
+
+	while (builder->path_homes_count <= row->path)
+		th_array_append(builder, path_homes, (struct home){0});
+	struct home *home = &builder->path_homes[row->path];
+	if (home->actor == label + 1)
+		return home->row;
+	if (!home->actor) {
+		*home = (struct home){label + 1, append_row(profile, row)};
+		return home->row;
+	}
 	uint32_t number = th_map_intern(
 		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
-
-	if (added) {
-		th_array_append(builder, merged_rows, (uint32_t)profile->rows_count);
-		th_array_append(profile, rows, *row);
-	}
+	if (added)
+		th_array_append(builder, merged_rows, append_row(profile, row));
 	return builder->merged_rows[number];
 }
 
@@ -252,6 +270,24 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
+static void
+expect_home(const struct builder *builder, uint32_t stack)
+{
+	__builtin_prefetch(&builder->homes[stack], 1);
+	__builtin_prefetch(&builder->profile->recording->stacks[stack]);
+}
+
+/* Has the frames of a stack fetched that was not met yet. */
+static void
+expect_stack(const struct builder *builder, uint32_t stack)
+{
+	const struct th_words *frames = &builder->profile->recording->stacks[stack].frames;
+
+	for (uint32_t i = 0; i < frames->count && !builder->homes[stack].actor;
+		i += CACHE_LINE / sizeof(*frames->words))
+		__builtin_prefetch(&frames->words[i]);
+}
+
 /* Has the first sums of a row fetched: the others are near, and not of every sample. */
 static void
 expect_row(const struct th_row *row)
@@ -310,8 +346,10 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 		builder->profile->recording->stacks_count, sizeof(*builder->homes));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
+		if (i + 2 * AHEAD < samples->items_count)
+			expect_home(builder, samples->items[i + 2 * AHEAD].stack);
 		if (i + AHEAD < samples->items_count)
-			__builtin_prefetch(&builder->homes[samples->items[i + AHEAD].stack], 1);
+			expect_stack(builder, samples->items[i + AHEAD].stack);
 		if (rows[i] != TH_NO_ROW)
 			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
 	}
