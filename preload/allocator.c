@@ -9,10 +9,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "preload/mallocx.h"
 #include "preload/message.h"
 #include "preload/next.h"
-#include "preload/operators.h"
 #include "unify/log.h"
 #include "unify/thread.h"
 

@@ -55,12 +55,6 @@ th_account_name(enum th_account_kind kind)
 	return kinds[kind].name;
 }
 
-bool
-th_account_is_estimate(enum th_account_kind kind)
-{
-	return kinds[kind].is_estimate;
-}
-
 /* Which account */
 
 const struct th_decoded_account *

@@ -115,9 +115,6 @@ double th_account_unexplained(const struct th_account *account);
 /* The bytes of a row of the profile that are in memory. [offline] */
 struct th_estimate th_account_row_touched(const struct th_account *account, size_t row);
 
-/* Whether the line is an estimate from samples. [offline] */
-bool th_account_is_estimate(enum th_account_kind kind);
-
 /* Which line the blocks of a row of the profile belong to. [offline] */
 enum th_account_kind
 th_account_kind_of(const struct th_profile *profile, const struct th_row *row);

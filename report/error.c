@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error is its code and one heap-allocated message that grows at the front.
+ * An error is its code and one heap-allocated message.
  */
 #include "report/error.h"
 
@@ -50,21 +50,6 @@ th_error_create_errno(enum th_error_code code, const char *format, ...)
 	char *message = th_format_new("%s: %s", context, strerror(number));
 	free(context);
 	return create(code, message);
-}
-
-struct th_error *
-th_error_prefix(struct th_error *error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	char *context = th_format_new_va(format, arguments);
-	va_end(arguments);
-	char *message = th_format_new("%s: %s", context, error->message);
-	free(context);
-	free(error->message);
-	error->message = message;
-	return error;
 }
 
 const char *

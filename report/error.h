@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Errors of the tool.  A function that can fail returns NULL on success or an error that its
- * caller owns: hands on, with context added in front, or prints and destroys.
- *
- *	error = th_reader_open(path, &reader);
- *	if (error)
- *		return th_error_prefix(error, "%s", path);
+ * caller owns: hands on, or prints and destroys.
  */
 #ifndef TH_REPORT_ERROR_H
 #define TH_REPORT_ERROR_H
@@ -28,11 +24,7 @@ struct th_error *th_error_create(enum th_error_code code, const char *format, ..
 struct th_error *th_error_create_errno(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Puts context and ": " in front of the message; returns `error`. [offline] */
-struct th_error *th_error_prefix(struct th_error *error, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* The message, valid until the error is changed or destroyed. [offline] */
+/* The message, valid until the error is destroyed. [offline] */
 const char *th_error_message(const struct th_error *error);
 
 enum th_error_code th_error_code(const struct th_error *error);

@@ -662,12 +662,6 @@ th_frames_function_count(const struct th_frames *frames)
 }
 
 uint32_t
-th_frames_count(const struct th_frames *frames)
-{
-	return (uint32_t)frames->frames_count;
-}
-
-uint32_t
 th_frames_intern(struct th_frames *frames, const char *string)
 {
 	return th_strings_intern(&frames->strings, string);

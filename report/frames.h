@@ -85,9 +85,8 @@ bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 /* Whether a function is of the C or C++ runtime, the dynamic linker included. [offline] */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
-/* How many functions and frames have numbers. [offline] */
+/* How many functions have numbers. [offline] */
 uint32_t th_frames_function_count(const struct th_frames *frames);
-uint32_t th_frames_count(const struct th_frames *frames);
 
 /* The number of a string; TH_NO_STRING if it is asked for and not there. [offline] */
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);

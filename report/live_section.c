@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/allocate.h"
 #include "report/format.h"
 #include "report/heap_names.h"
 #include "report/mapped_use.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "report/allocate.h"
-#include "report/json_parts.h"
 #include "report/page_columns.h"
 #include "report/row_order.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/trend.h"
 
-#include "report/allocate.h"
-
 #include <stdlib.h>
 
 /* More points than these are thinned: they would make the test slow, and no better. */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/allocate.h"
 #include "report/format.h"
 #include "report/heap_names.h"
 #include "report/terminal.h"

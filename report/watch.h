@@ -128,7 +128,4 @@ void th_watch_stacks_init(
 	struct th_watch_stacks *stacks, const struct th_watch *watch, uint32_t site);
 void th_watch_stacks_deinit(struct th_watch_stacks *stacks);
 
-/* Whether the last seconds of a curve are known: since when the recording runs. [offline] */
-int th_watch_known_seconds(const struct th_watch *watch);
-
 #endif

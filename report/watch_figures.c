@@ -52,8 +52,9 @@ th_watch_allocated_point(const struct th_watch_site *site)
 	return th_sums_point(&site->allocated.bytes);
 }
 
-int
-th_watch_known_seconds(const struct th_watch *watch)
+/* Of a curve: since the recording runs. */
+static int
+known_seconds(const struct th_watch *watch)
 {
 	return watch->second + 1 < TH_WATCH_SECONDS ? (int)watch->second + 1 : TH_WATCH_SECONDS;
 }
@@ -93,14 +94,14 @@ th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site)
 
 	for (int i = 0; i < TH_WATCH_SECONDS; i++)
 		change += (double)site->history.change[i];
-	return change / th_watch_known_seconds(watch);
+	return change / known_seconds(watch);
 }
 
 double
 th_watch_rate(const struct th_watch *watch, const struct th_watch_site *site)
 {
 	double curve[TH_WATCH_SECONDS];
-	int known = th_watch_known_seconds(watch);
+	int known = known_seconds(watch);
 	int seconds = known < RATE_SECONDS ? known : RATE_SECONDS;
 	double sum = 0;
 

@@ -23,7 +23,6 @@
 /* Lines above the list and below it. */
 #define HEAD_LINES 10
 #define CHART_LINES 5
-#define STACK_HEAD_LINES 6
 /* So long an escape key waits for the rest of a sequence, in milliseconds. */
 #define ESCAPE_MS 25
 

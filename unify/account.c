@@ -198,8 +198,9 @@ th_account_poll(uint64_t now, bool agent)
 	th_unlock(&account.busy);
 }
 
-void
-th_account_take(enum th_account_reason reason)
+/* Nothing happens while another is being taken. */
+static void
+take_now(enum th_account_reason reason)
 {
 	struct th_account_tables *tables = th_load_acquire(&account.tables);
 
@@ -213,7 +214,7 @@ th_account_take(enum th_account_reason reason)
 static void
 take_as_asked(void)
 {
-	th_account_take(TH_ACCOUNT_ASKED);
+	take_now(TH_ACCOUNT_ASKED);
 }
 
 /* Life */
@@ -252,7 +253,7 @@ th_account_end(void)
 	uint64_t now = th_clock_now();
 
 	if (!account.last_end || now - account.last_end > FRESH_NS)
-		th_account_take(TH_ACCOUNT_END);
+		take_now(TH_ACCOUNT_END);
 }
 
 void

@@ -77,9 +77,6 @@ bool th_account_start(bool has_owners);
  */
 void th_account_poll(uint64_t now, bool agent);
 
-/* Takes an account now; nothing happens while another is being taken. [any] */
-void th_account_take(enum th_account_reason reason);
-
 /* The Java VM or the process ends: an account, unless there is one of this moment. [any] */
 void th_account_end(void);
 

@@ -50,7 +50,7 @@ th_control_on_flush(void (*hook)(void))
 		has_room = true;
 	} else if (flushing.count < TH_CONTROL_HOOKS_MAX) {
 		flushing.hooks[flushing.count] = hook;
-		/* Pairs with the acquire in th_control_flush(): the hook is there. */
+		/* Pairs with the acquire in bring_up_to_date(): the hook is there. */
 		th_store_release(&flushing.count, flushing.count + 1);
 		has_room = true;
 	}
@@ -58,8 +58,9 @@ th_control_on_flush(void (*hook)(void))
 	return has_room;
 }
 
-void
-th_control_flush(void)
+/* The counters and exact bytes of threads, then all hooks. */
+static void
+bring_up_to_date(void)
 {
 	uint32_t count = th_load_acquire(&flushing.count);
 
@@ -240,7 +241,7 @@ set_mark(uint64_t now, const struct th_log_control *control)
 static enum th_control_answer
 flush(uint64_t now)
 {
-	th_control_flush();
+	bring_up_to_date();
 	log_change(now, "flush", 0);
 	return TH_CONTROL_DONE;
 }
@@ -253,7 +254,7 @@ count_buffers(uint64_t now)
 	enum th_control_answer answer = count ? count() : TH_CONTROL_NO_VM;
 
 	if (answer == TH_CONTROL_DONE)
-		th_control_flush();
+		bring_up_to_date();
 	log_change(now, "buffers", answer == TH_CONTROL_DONE);
 	return answer;
 }
@@ -262,7 +263,7 @@ count_buffers(uint64_t now)
 static enum th_control_answer
 stop(uint64_t now)
 {
-	th_control_flush();
+	bring_up_to_date();
 	log_change(now, "stop", 0);
 	return TH_CONTROL_DONE;
 }

@@ -56,9 +56,6 @@ void th_control_show_java(bool is_elsewhere);
 #define TH_CONTROL_HOOKS_MAX 8
 bool th_control_on_flush(void (*hook)(void));
 
-/* Does it: the counters and exact bytes of threads, then all hooks. [as the hooks] */
-void th_control_flush(void);
-
 /* In a forked child: forgets the hooks. */
 void th_control_reset(void);
 

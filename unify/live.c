@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 #include "unify/atomic.h"
-#include "unify/log.h"
 #include "unify/memory.h"
 
 #define SHARD_BITS 8

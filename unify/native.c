@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "unify/atomic.h"
 #include "unify/capture.h"
 #include "unify/clock.h"
 #include "unify/flight.h"

@@ -4,7 +4,6 @@
 
 #include "unify/atomic.h"
 #include "unify/module.h"
-#include "unify/unwind.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "tests/unit/recorder_fixture.h"
-#include "unify/live.h"
 #include "unify/self_check.h"
 
 static struct th_self_check_parts parts;

@@ -5,8 +5,6 @@
  */
 #include "tests/unit/unwind_oracle.h"
 
-#include "unify/unwind.h"
-
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
