@@ -2,12 +2,17 @@
 #include "unify/flight.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include "unify/atomic.h"
-#include "unify/clock.h"
 
-/* Longest wait for captures in flight. */
-#define DRAIN_NS TH_NS_PER_S
+/*
+ * The longest wait for captures in flight.  Most take microseconds; then naps are counted, for no
+ * nap passes while the whole process is stopped, as the time of a deadline does.
+ */
+#define DRAIN_YIELDS 1000
+#define DRAIN_NAPS 1000
+#define NAP_NS 1000000
 
 struct th_flight th_flight;
 
@@ -24,15 +29,24 @@ th_flight_close(void)
 	th_flight_drain();
 }
 
+/* Signed: in a forked child, one that began in the parent may have ended. */
+static bool
+has_captures(void)
+{
+	return (int32_t)__atomic_load_n(&th_flight.captures, __ATOMIC_SEQ_CST) > 0;
+}
+
 void
 th_flight_drain(void)
 {
-	uint64_t deadline = th_clock_now() + DRAIN_NS;
+	const struct timespec nap = {0, NAP_NS};
 
-	/* Signed: in a forked child, one that began in the parent may have ended. */
-	while ((int32_t)__atomic_load_n(&th_flight.captures, __ATOMIC_SEQ_CST) > 0 &&
-		th_clock_now() < deadline)
-		sched_yield();
+	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && has_captures(); i++) {
+		if (i < DRAIN_YIELDS)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+	}
 }
 
 void

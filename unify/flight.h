@@ -49,10 +49,10 @@ th_flight_state(void)
 /* From now on captures may begin, with all that was made ready before. [any] */
 void th_flight_open(void);
 
-/* From now on none may; those under way are waited for, at most a second. [any] */
+/* From now on none may; those under way are waited for, about a second at most. [any] */
 void th_flight_close(void);
 
-/* Waits for those under way, at most a second; others may begin. [any] */
+/* Waits for those under way, about a second at most; others may begin. [any] */
 void th_flight_drain(void);
 
 /* In a forked child: as at the beginning. */

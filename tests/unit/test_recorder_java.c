@@ -12,7 +12,9 @@
 #include "unify/capture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static uintptr_t code_low, code_high;
@@ -179,6 +181,7 @@ test_depth_cuts_java_frames(void **state)
 /* --- captures in flight ----------------------------------------------------------------------- */
 
 #define CAPTURES 66
+#define STOP_US 1200000
 /* As in recorder.c: captures at the same time. */
 #define SCRATCH_COUNT 64
 
@@ -255,9 +258,25 @@ test_no_scratch(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), SCRATCH_COUNT);
 }
 
+/* The process stands still for longer than anybody waits, by the clock; and then the same. */
+static void *
+open_gate_after_a_stop(void *unused)
+{
+	pid_t waker = fork();
+
+	if (waker == 0) {
+		usleep(STOP_US);
+		kill(getppid(), SIGCONT);
+		_exit(0);
+	}
+	kill(getpid(), SIGSTOP);
+	waitpid(waker, NULL, 0);
+	return open_gate_soon(unused);
+}
+
 /* Runs `end` while a capture is inside the provider; it has to wait until that has left. */
 static void
-check_waits(void (*end)(void))
+check_waits(void (*end)(void), void *(*open)(void *))
 {
 	pthread_t capture, opener;
 
@@ -266,7 +285,7 @@ check_waits(void (*end)(void))
 	th_capture_set_java(&waiting_provider);
 	pthread_create(&capture, NULL, capture_once, NULL);
 	wait_for_captures(1);
-	pthread_create(&opener, NULL, open_gate_soon, NULL);
+	pthread_create(&opener, NULL, open, NULL);
 	end();
 	assert_int_equal(gate.inside, 0);
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 1);
@@ -284,14 +303,21 @@ static void
 test_stop_waits_for_captures(void **state)
 {
 	(void)state;
-	check_waits(th_recorder_stop);
+	check_waits(th_recorder_stop, open_gate_soon);
+}
+
+static void
+test_stop_waits_while_the_process_is_stopped(void **state)
+{
+	(void)state;
+	check_waits(th_recorder_stop, open_gate_after_a_stop);
 }
 
 static void
 test_provider_is_not_used_once_taken_back(void **state)
 {
 	(void)state;
-	check_waits(take_provider_back);
+	check_waits(take_provider_back, open_gate_soon);
 }
 
 /* Whatever a test left is taken back before the next. */
@@ -307,6 +333,7 @@ main(void)
 		CASE(test_depth_cuts_java_frames),
 		CASE(test_no_scratch),
 		CASE(test_stop_waits_for_captures),
+		CASE(test_stop_waits_while_the_process_is_stopped),
 		CASE(test_provider_is_not_used_once_taken_back),
 	};
 
