@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMEOUT_DEFAULT 120
+#define TIMEOUT_DEFAULT 300
 #define DIRECTORIES_MAX 256
 /* File descriptors that nftw() may hold; the directories are shallow. */
 #define WALK_DESCRIPTORS 16

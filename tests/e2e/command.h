@@ -14,7 +14,7 @@ struct th_command {
 	const char *const *arguments;   /* NULL-terminated; [0] is looked up in PATH */
 	const char *const *environment; /* "NAME=VALUE" to add, "NAME" to remove; NULL: as is */
 	const char *directory;          /* where it runs; NULL: here */
-	unsigned timeout_seconds;       /* 0: 120 */
+	unsigned timeout_seconds;       /* 0: 300 */
 };
 
 struct th_outcome {

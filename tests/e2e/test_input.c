@@ -80,7 +80,7 @@ check_unreadable(const char *path, const char *reason)
 		struct th_outcome outcome;
 
 		th_command_run(
-			&(struct th_command){.arguments = commands[i], .timeout_seconds = 20},
+			&(struct th_command){.arguments = commands[i], .timeout_seconds = 120},
 			&outcome);
 		assert_int_equal(outcome.status, UNREADABLE);
 		assert_string_equal(outcome.output, "");

@@ -19,7 +19,7 @@
 #define LOADERS 3
 #define COPIES 3
 #define BLOCKS 5
-#define SECONDS 100
+#define SECONDS 200
 
 TH_SITE(loader_site)
 TH_SITE(walker_site)

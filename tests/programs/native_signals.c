@@ -20,7 +20,7 @@
 #define THREADS 3
 #define FORK_EVERY 100
 /* Far more than it takes; who deadlocks is ended by it. */
-#define SECONDS 60
+#define SECONDS 200
 
 TH_SITE(thread_site)
 TH_SITE(handler_site)

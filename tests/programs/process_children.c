@@ -31,7 +31,7 @@
 #define BLOCKS 1000
 #define STORM_THREADS 3
 /* Far more than the storm takes; who deadlocks is ended by it. */
-#define STORM_SECONDS 60
+#define STORM_SECONDS 200
 #define CLONE_STACK_BYTES (64 << 10)
 
 extern char **environ;
