@@ -349,6 +349,7 @@ test_manual(void **state)
 	assert_non_null(strstr(text, "twinheap flamegraph [OPTIONS] LOG -o FILE.html"));
 	assert_non_null(strstr(text, "--temp-within SECONDS"));
 	assert_non_null(strstr(text, "TWINHEAP_SEED=N"));
+	assert_non_null(strstr(text, "interval BYTES"));
 	free(warnings);
 	free(text);
 }
@@ -384,6 +385,7 @@ test_completion(void **state)
 	expect_completion("twinheap export --format p", "pprof\n");
 	expect_completion("twinheap tree --at ''", "end peak\n");
 	expect_completion("twinheap run --follow a", "all\n");
+	expect_completion("twinheap tree --heaps map", "mapped\n");
 	/* A file where none of this is asked for. */
 	expect_completion("twinheap tree " TH_TEST_BUILD "/twinheap.ba", COMPLETION "\n");
 }
