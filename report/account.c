@@ -256,9 +256,8 @@ chunk_bytes(uint64_t size)
 static double
 weight_of(const struct th_sample *sample, uint64_t interval, double keep, double factor)
 {
-	struct th_estimator one;
+	struct th_estimator one = {0};
 
-	th_estimator_init(&one, interval);
 	th_estimator_add(&one, sample->size, interval, keep, factor);
 	return one.objects.seen + one.objects.unseen;
 }
@@ -301,26 +300,9 @@ add_block(struct th_account *account, struct live_sums *sums, size_t index, uint
 }
 
 static void
-init_sums(struct live_sums *sums, const struct th_profile *profile)
-{
-	struct th_estimator empty = th_calibration_empty(&profile->heaps[TH_HEAP_NATIVE]);
-
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
-		sums->touched[kind][IN_HEAP] = empty;
-		sums->touched[kind][OWN_MAPPING] = empty;
-		sums->live[kind] = empty;
-	}
-	sums->overhead = empty;
-	sums->unjudged = empty;
-	sums->all = empty;
-	sums->all_touched = empty;
-}
-
-static void
 init_rows(struct th_account *account)
 {
 	const struct th_profile *profile = account->profile;
-	struct th_estimator empty = th_calibration_empty(&profile->heaps[TH_HEAP_NATIVE]);
 
 	account->row_kinds = th_allocate(profile->rows_count + 1, 1);
 	account->row_buffers = th_allocate(profile->rows_count + 1, 1);
@@ -328,7 +310,6 @@ init_rows(struct th_account *account)
 		profile->rows_count + 1, sizeof(*account->row_touched));
 	for (size_t i = 0; i < profile->rows_count; i++) {
 		account->row_kinds[i] = (uint8_t)th_account_kind_of(profile, &profile->rows[i]);
-		account->row_touched[i] = empty;
 		account->row_buffers[i] = account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
 					  th_account_is_cleaned_buffer(
 						  profile, &profile->rows[i]);
@@ -344,7 +325,6 @@ sum_blocks(struct th_account *account, struct live_sums *sums)
 	struct th_touched touched;
 	uint64_t word;
 
-	init_sums(sums, profile);
 	th_trim_init(&sums->trim, profile->recording, account->head->account);
 	init_rows(account);
 	th_touched_init(&touched, profile->recording, account->head->account);
@@ -484,7 +464,7 @@ static void
 divide_buffers(struct th_account *account, const struct live_sums *sums)
 {
 	const struct th_profile *profile = account->profile;
-	struct th_estimator sum = th_calibration_empty(&profile->heaps[TH_HEAP_NATIVE]);
+	struct th_estimator sum = {0};
 
 	for (size_t i = 0; i < profile->rows_count; i++)
 		if (account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&

@@ -166,9 +166,8 @@ add_last_sample(
 static double
 estimated_bytes(const struct work *work, const struct knowledge *knowledge)
 {
-	struct th_estimator last;
+	struct th_estimator last = {0};
 
-	th_estimator_init(&last, work->gap);
 	add_last_sample(work, knowledge, &last);
 	return bytes_before(knowledge) + th_sums_point(&last.bytes);
 }
@@ -190,9 +189,8 @@ is_counted_to_end(const struct work *work)
 static void
 find_total(struct work *work)
 {
-	struct th_estimator cut_from;
+	struct th_estimator cut_from = {0};
 
-	th_estimator_init(&cut_from, work->gap);
 	work->counted = bytes_before(&work->others_to) - bytes_before(&work->others_from);
 	if (!is_bounded(work->window))
 		work->counted += (double)work->quiet_bytes;
@@ -209,17 +207,17 @@ find_total(struct work *work)
 	}
 	work->total = th_estimate_exact(work->counted, 0);
 	if (!is_counted_to_end(work)) {
-		struct th_estimate cut = th_estimate_bytes(&work->cut, NULL);
+		struct th_estimate cut = th_estimate_bytes(&work->cut, NULL, work->gap);
 
 		work->total = th_estimate_sum(&work->total, &cut);
 	}
 	if (cut_from.samples) {
-		struct th_estimate cut = th_estimate_bytes(&cut_from, NULL);
+		struct th_estimate cut = th_estimate_bytes(&cut_from, NULL, work->gap);
 
 		work->total = th_estimate_difference(&work->total, &cut);
 	}
 	if (work->uncounted.samples) {
-		struct th_estimate rest = th_estimate_bytes(&work->uncounted, NULL);
+		struct th_estimate rest = th_estimate_bytes(&work->uncounted, NULL, work->gap);
 
 		work->total = th_estimate_sum(&work->total, &rest);
 	}
@@ -390,10 +388,6 @@ work_init(struct work *work, const struct th_recording *recording, enum th_heap 
 		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
-	for (size_t i = 0; i < work->thread_count; i++)
-		th_estimator_init(&work->threads[i].sum, work->gap);
-	th_estimator_init(&work->cut, work->gap);
-	th_estimator_init(&work->uncounted, work->gap);
 	if (heap == TH_HEAP_NATIVE)
 		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet");
 	learn_from_samples(work);
@@ -409,7 +403,7 @@ sum_window(const struct th_calibration *calibration, const struct th_recording *
 	enum th_heap heap, const struct th_window *window)
 {
 	const struct th_samples *samples = &recording->samples[heap];
-	struct th_estimator sum = th_calibration_empty(calibration);
+	struct th_estimator sum = {0};
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		if (th_window_holds(window, samples->items[i].time))
@@ -424,7 +418,7 @@ estimate_objects(const struct th_calibration *calibration, const struct th_estim
 {
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
-	struct th_estimate objects = th_estimate_objects(sum, whole);
+	struct th_estimate objects = th_estimate_objects(sum, whole, calibration->gap);
 
 	return calibration->total_error > 0
 		       ? th_estimate_widen(&objects, calibration->total_error)
@@ -440,7 +434,8 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 
 	work_init(&work, recording, heap, window, calibration->gap);
 	calibration->whole = sum_window(calibration, recording, heap, window);
-	struct th_estimate sampled = th_estimate_bytes(&calibration->whole, NULL);
+	struct th_estimate sampled = th_estimate_bytes(
+		&calibration->whole, NULL, calibration->gap);
 	bool is_counted = is_total_counted(&work, &sampled, calibration->whole.bytes.seen);
 
 	calibration->bytes = is_counted ? work.total : sampled;
@@ -508,13 +503,14 @@ th_calibration_deinit(struct th_calibration *calibration)
 
 /* Parts */
 
-struct th_estimator
-th_calibration_empty(const struct th_calibration *calibration)
+double
+th_calibration_thinned_gap(const struct th_calibration *calibration, double keep)
 {
-	struct th_estimator sum;
+	const struct th_estimator *whole = &calibration->whole;
 
-	th_estimator_init(&sum, calibration->gap);
-	return sum;
+	if (calibration->gap > 0)
+		return calibration->gap / keep;
+	return whole->samples ? fmax(whole->bytes.seen / (double)whole->samples, 1) / keep : 0;
 }
 
 /*
@@ -558,7 +554,7 @@ th_calibration_bytes(const struct th_calibration *calibration, const struct th_e
 {
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
-	struct th_estimate bytes = th_estimate_bytes(part, whole);
+	struct th_estimate bytes = th_estimate_bytes(part, whole, calibration->gap);
 
 	bytes = widen(calibration, &bytes, share_of(calibration, part));
 	return within_total(calibration, bytes);
@@ -570,7 +566,7 @@ th_calibration_objects(
 {
 	const struct th_estimator *whole = calibration->is_calibrated ? &calibration->whole
 								      : NULL;
-	struct th_estimate objects = th_estimate_objects(part, whole);
+	struct th_estimate objects = th_estimate_objects(part, whole, calibration->gap);
 
 	return widen(calibration, &objects, share_of(calibration, part));
 }

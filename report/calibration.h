@@ -95,8 +95,11 @@ th_calibration_add(const struct th_calibration *calibration,
 		calibration->factors[sample->thread]);
 }
 
-/* An empty sum for samples of this heap. [offline] */
-struct th_estimator th_calibration_empty(const struct th_calibration *calibration);
+/*
+ * The thin gap where each sample stayed with probability `keep` only.  Of a heap of which every
+ * allocation was recorded it counts blocks, taken to be like those of the heap. [offline]
+ */
+double th_calibration_thinned_gap(const struct th_calibration *calibration, double keep);
 
 /*
  * What a part of the calibrated samples stands for.  A part that has every sample need not be all

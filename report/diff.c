@@ -83,19 +83,6 @@ key_of(const struct th_places *places, uint32_t number)
 	return text;
 }
 
-static struct entry
-empty_entry(const struct work *work, enum th_heap heap)
-{
-	struct entry entry = {.places = {TH_NO_PLACE, TH_NO_PLACE}};
-
-	for (int side = 0; side < 2; side++)
-		entry.values[side] = th_calibration_empty(
-			&work->diff->sides[side].profile->heaps[heap]);
-	entry.came = entry.values[1];
-	entry.went = entry.values[0];
-	return entry;
-}
-
 static uint32_t
 find_entry(struct work *work, uint32_t side, uint32_t place)
 {
@@ -106,7 +93,7 @@ find_entry(struct work *work, uint32_t side, uint32_t place)
 
 	free(key);
 	if (number == work->entries_count) {
-		struct entry entry = empty_entry(work, places->items[place].heap);
+		struct entry entry = {.places = {TH_NO_PLACE, TH_NO_PLACE}};
 
 		th_array_append(work, entries, entry);
 	}
@@ -153,7 +140,7 @@ weigh(const struct th_profile *profile, enum th_measure measure, enum th_heap he
 	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
 	const struct th_moment *moment = measure == TH_MEASURE_LIVE ? &profile->at
 								    : &profile->end;
-	struct th_estimator sum = th_calibration_empty(calibration);
+	struct th_estimator sum = {0};
 
 	if (measure == TH_MEASURE_ALLOC)
 		th_calibration_add(calibration, profile->recording, sample, &sum);
@@ -278,7 +265,7 @@ th_diff_init(
 	th_strings_init(&work.keys);
 	find_entries(&work);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		work.totals[heap] = empty_entry(&work, (enum th_heap)heap);
+		work.totals[heap] = (struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}};
 		add_heap(&work, 0, (enum th_heap)heap);
 		add_heap(&work, 1, (enum th_heap)heap);
 		diff->totals[heap] = compare(&work, (enum th_heap)heap, &work.totals[heap]);

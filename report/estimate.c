@@ -24,12 +24,6 @@
 /* The hit probability of blocks so small that it does not matter. */
 #define SMALL_PROBABILITY 1e-9
 
-void
-th_estimator_init(struct th_estimator *estimator, double gap)
-{
-	*estimator = (struct th_estimator){.gap = gap};
-}
-
 static void
 sums_add(struct th_sums *sums, double value, double probability, double miss, double factor)
 {
@@ -96,7 +90,6 @@ void
 th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other)
 {
 	estimator->samples += other->samples;
-	estimator->gap = fmax(estimator->gap, other->gap);
 	sums_merge(&estimator->bytes, &other->bytes);
 	sums_merge(&estimator->objects, &other->objects);
 	estimator->covariance += other->covariance;
@@ -123,7 +116,7 @@ void
 th_estimator_subtract(struct th_estimator *estimator, const struct th_estimator *part)
 {
 	if (part->samples >= estimator->samples) {
-		*estimator = (struct th_estimator){.gap = estimator->gap};
+		*estimator = (struct th_estimator){0};
 		return;
 	}
 	estimator->samples -= part->samples;
@@ -193,26 +186,28 @@ estimate_alone(const struct th_sums *sums, double gap, uint64_t samples)
 }
 
 static struct th_estimate
-estimate_share(const struct th_estimator *estimator, const struct th_estimator *whole)
+estimate_share(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
 	struct th_estimator other = *whole;
-	struct th_unseen share = unseen_of(&estimator->bytes, estimator->gap);
+	struct th_unseen share = unseen_of(&estimator->bytes, gap);
 	struct th_unseen rest;
 
 	th_estimator_subtract(&other, estimator);
-	rest = unseen_of(&other.bytes, whole->gap);
+	rest = unseen_of(&other.bytes, gap);
 	return estimate_of(
 		&estimator->bytes, th_interval_share(&share, &rest), estimator->samples);
 }
 
 struct th_estimate
-th_estimate_bytes(const struct th_estimator *estimator, const struct th_estimator *whole)
+th_estimate_bytes(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
-	if (estimator->gap <= 0)
+	if (gap <= 0)
 		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
 	if (whole == NULL || whole->bytes.unseen <= 0)
-		return estimate_alone(&estimator->bytes, estimator->gap, estimator->samples);
-	return estimate_share(estimator, whole);
+		return estimate_alone(&estimator->bytes, gap, estimator->samples);
+	return estimate_share(estimator, whole, gap);
 }
 
 /*
@@ -249,18 +244,19 @@ typical_size(const struct th_estimator *estimator)
 }
 
 struct th_estimate
-th_estimate_objects(const struct th_estimator *estimator, const struct th_estimator *whole)
+th_estimate_objects(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap)
 {
 	const struct th_sums *objects = &estimator->objects;
 	double size = typical_size(estimator);
 	struct th_estimate alone, bytes;
 
-	if (estimator->gap <= 0)
+	if (gap <= 0)
 		return th_estimate_exact(objects->seen, estimator->samples);
-	alone = estimate_alone(objects, estimator->gap / size, estimator->samples);
+	alone = estimate_alone(objects, gap / size, estimator->samples);
 	if (whole == NULL || whole->bytes.unseen <= 0)
 		return alone;
-	bytes = estimate_share(estimator, whole);
+	bytes = estimate_share(estimator, whole, gap);
 	if (estimator->bytes.unseen > 0 && objects->variance > 0)
 		return objects_of_share(estimator, &alone, &bytes);
 	return estimate_of(objects, (struct th_limits){0, (bytes.high - bytes.low) / size},

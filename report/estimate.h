@@ -44,20 +44,13 @@ struct th_sums {
 	double missed;   /* v (1-p) */
 };
 
+/* Zeroed: no samples. */
 struct th_estimator {
 	uint64_t samples;
-	double gap; /* as given; 0 = everything is seen */
 	struct th_sums bytes;
 	struct th_sums objects;
 	double covariance; /* of bytes and objects: s (1-p)/p^2 */
 };
-
-/*
- * An empty set of samples.  `gap`: mean bytes between samples of small blocks where the heap was
- * sampled thinly, th_gaps_thin(); the interval, if that never changed; 0: every allocation was
- * recorded.  It tells what a sample may stand for that did not come.
- */
-void th_estimator_init(struct th_estimator *estimator, double gap);
 
 /*
  * Adds a sample: `size`, `interval` and `keep` as the log has them, `factor` from
@@ -73,7 +66,7 @@ void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t in
 void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor);
 
-/* Adds the samples of a disjoint set.  Zeroed, a sum takes the gap of what is added to it. */
+/* Adds the samples of a disjoint set. */
 void th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other);
 
 /* Takes away a subset that was added or merged before, as for blocks that were freed. */
@@ -95,14 +88,16 @@ double th_estimator_factor(const struct th_estimator *total, double exact);
 
 /*
  * Bytes or objects that the samples stand for.  `whole` is the calibrated whole that they are
- * part of, or NULL.  A number of objects supposes that the blocks nobody saw are like those
- * that were seen: a few unseen bytes can be any number of small blocks.  Without samples it
- * supposes blocks of 16 bytes.
+ * part of, or NULL.  `gap`: mean bytes between samples of small blocks where these were taken
+ * thinly, th_gaps_thin(); the interval, if that never changed; 0: everything was recorded.  It
+ * tells what a sample may stand for that did not come.  A number of objects supposes that the
+ * blocks nobody saw are like those that were seen: a few unseen bytes can be any number of small
+ * blocks.  Without samples it supposes blocks of 16 bytes.
  */
-struct th_estimate
-th_estimate_bytes(const struct th_estimator *estimator, const struct th_estimator *whole);
-struct th_estimate
-th_estimate_objects(const struct th_estimator *estimator, const struct th_estimator *whole);
+struct th_estimate th_estimate_bytes(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap);
+struct th_estimate th_estimate_objects(
+	const struct th_estimator *estimator, const struct th_estimator *whole, double gap);
 
 /* A number that was counted. */
 struct th_estimate th_estimate_exact(double value, uint64_t samples);

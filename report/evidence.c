@@ -163,7 +163,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	double keep = (double)sample->keep *
 		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
 	double factor = calibration->factors[sample->thread];
-	struct th_estimator weight = th_calibration_empty(calibration);
+	struct th_estimator weight = {0};
 	const struct th_residency_point *points;
 	size_t count;
 
@@ -191,7 +191,7 @@ look_at(struct look *look, size_t index)
 	const struct th_sample *sample =
 		&profile->recording->samples[evidence->heap].items[index];
 	uint64_t end = lifetimes->ends[evidence->heap][index];
-	struct th_estimator one = th_calibration_empty(calibration);
+	struct th_estimator one = {0};
 	struct sums *sums = &look->sums;
 
 	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->end))
@@ -603,7 +603,7 @@ void
 th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
 	const struct th_horizon *horizon, const struct th_residency *residency)
 {
-	struct th_estimator none = th_calibration_empty(&profile->heaps[heap]);
+	struct th_estimator none = {0};
 
 	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
 	judge->nothing = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
@@ -626,19 +626,12 @@ th_judge_deinit(struct th_judge *judge)
 static void
 look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judge)
 {
-	struct th_estimator empty = th_calibration_empty(&judge->profile->heaps[judge->heap]);
-
 	judge->births_count = 0;
 	judge->all_births_count = 0;
 	if (judge->resident)
 		memset(judge->resident, 0,
 			judge->residency->times_count * sizeof(*judge->resident));
 	*look = (struct look){.evidence = evidence, .judge = judge};
-	look->sums = (struct sums){
-		.kept = {.live = empty, .gained = empty, .lost = empty, .resident = empty},
-		.gained_late = empty,
-		.lost_late = empty,
-	};
 }
 
 static void
@@ -673,7 +666,8 @@ struct th_estimate
 th_evidence_live(const struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums)
 {
-	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL)
+	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL,
+					       judge->profile->heaps[judge->heap].gap)
 				     : bytes_of(judge, &sums->live);
 }
 

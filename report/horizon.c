@@ -43,7 +43,7 @@ least_alive(const struct th_profile *profile, uint64_t births)
 {
 	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_JAVA];
 	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_JAVA];
-	struct th_estimator sum = th_calibration_empty(calibration);
+	struct th_estimator sum = {0};
 	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->end);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
@@ -54,7 +54,7 @@ least_alive(const struct th_profile *profile, uint64_t births)
 			th_lifetimes_add(&profile->lifetimes, calibration, &samples->items[i],
 				keep, &sum);
 	}
-	return th_estimate_bytes(&sum, NULL).low;
+	return th_estimate_bytes(&sum, NULL, calibration->gap / keep).low;
 }
 
 /*

@@ -100,10 +100,8 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 {
 	const struct th_recording *recording = lifetimes->recording;
 	const struct th_samples *samples = &recording->samples[heap];
-	struct th_estimator sums[2];
+	struct th_estimator sums[2] = {0};
 
-	for (int known = 0; known < 2; known++)
-		th_estimator_init(&sums[known], th_recording_gap(recording, heap));
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 		bool is_known = lifetimes->ends[heap][i] != TH_END_UNKNOWN;
@@ -349,7 +347,7 @@ static double
 weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
 	enum th_heap heap, size_t index, const struct th_moment *moment)
 {
-	struct th_estimator sum = th_calibration_empty(calibration);
+	struct th_estimator sum = {0};
 
 	th_lifetimes_add(lifetimes, calibration,
 		&lifetimes->recording->samples[heap].items[index],

@@ -144,8 +144,12 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 {
 	struct th_calibration result = *calibration;
 
-	if (th_lifetimes_keep(lifetimes, heap, moment) < 1)
+	double keep = th_lifetimes_keep(lifetimes, heap, moment);
+
+	if (keep < 1) {
 		result.is_calibrated = false;
+		result.gap = th_calibration_thinned_gap(calibration, keep);
+	}
 	return result;
 }
 

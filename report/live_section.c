@@ -44,7 +44,7 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_samples *samples = &profile->recording->samples[heap];
 	struct th_calibration calibration = profile->heaps[heap];
-	struct th_estimator sum = th_calibration_empty(&calibration);
+	struct th_estimator sum = {0};
 	double keep = th_lifetimes_keep(lifetimes, heap, &question->moment);
 
 	for (size_t i = 0; i < samples->items_count; i++) {

@@ -16,11 +16,11 @@
  *   sums                    {samples, covariance, bytes, objects}, the last two {seen, unseen,
  *                           variance, doubt}: struct th_estimator, doubt being unseen -
  *                           missed
- *   heaps                   what estimates of a heap go by, struct th_calibration: {exact, gap,
- *                           bytes, objects, total_error, share_error, outside,
- *                           figures}; outside is a sum, what the whole has beside the rows;
- *                           figures has {share, bytes, objects} of all rows by figure, share
- *                           telling whether its sums are part of the whole; bytes and objects
+ *   heaps                   what estimates of a heap go by, struct th_calibration: {exact, bytes,
+ *                           objects, total_error, share_error, outside, figures}; outside is a
+ *                           sum, what the whole has beside the rows; figures has {share, gap,
+ *                           bytes, objects} of all rows by figure, share telling whether its
+ *                           sums are part of the whole, gap the thin gap of its samples; bytes and objects
  *                           are {estimate, low, high}; null = not recorded
  *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
  *                           objects_variance, live_bytes, live_objects}; death -1 = never; the

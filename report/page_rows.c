@@ -43,21 +43,18 @@ sum_peak(struct rows *rows)
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 
 	rows->peaks = th_allocate(profile->rows_count, sizeof(*rows->peaks));
-	for (size_t i = 0; i < profile->rows_count; i++)
-		rows->peaks[i] = th_calibration_empty(&profile->heaps[profile->rows[i].heap]);
 	for (int i = TH_HEAP_JAVA; i < TH_HEAPS; i++) {
 		enum th_heap heap = (enum th_heap)i;
 		const struct th_samples *samples = &profile->recording->samples[heap];
 		double keep = th_lifetimes_keep(lifetimes, heap, rows->peak);
 
-		rows->peak_selected[heap] = th_calibration_empty(&profile->heaps[heap]);
 		for (size_t k = 0; k < samples->items_count; k++) {
 			uint32_t row = profile->sample_rows[heap][k];
 
 			if (row == TH_NO_ROW ||
 				!th_lifetimes_is_live(lifetimes, heap, k, rows->peak))
 				continue;
-			struct th_estimator one = th_calibration_empty(&profile->heaps[heap]);
+			struct th_estimator one = {0};
 			th_lifetimes_add(lifetimes, &profile->heaps[heap], &samples->items[k],
 				keep, &one);
 			th_estimator_merge(&rows->peaks[row], &one);
@@ -283,8 +280,9 @@ figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
 		if (figure == (enum figure)TH_MEASURE_LIVE)
 			bytes = th_profile_live(rows->profile, heap);
 	}
-	return json_pack("{s:b, s:o, s:o}", "share", calibration.is_calibrated, "bytes",
-		estimate_json(&bytes), "objects", estimate_json(&objects));
+	return json_pack("{s:b, s:f, s:o, s:o}", "share", calibration.is_calibrated, "gap",
+		calibration.gap, "bytes", estimate_json(&bytes), "objects",
+		estimate_json(&objects));
 }
 
 /* What rows are shares of, beside the rows themselves. */
@@ -308,12 +306,11 @@ heap_json(const struct rows *rows, enum th_heap heap)
 	for (int figure = 0; figure < FIGURES; figure++)
 		json_object_set_new(figures, figure_names[figure],
 			figure_json(rows, heap, (enum figure)figure));
-	return json_pack("{s:b, s:f, s:o, s:o, s:f, s:f, s:o, s:o}", "exact",
-		calibration->bytes.exact, "gap", calibration->gap, "bytes",
-		estimate_json(&calibration->bytes), "objects",
-		estimate_json(&calibration->objects), "total_error", calibration->total_error,
-		"share_error", calibration->share_error, "outside", outside_json(rows, heap),
-		"figures", figures);
+	return json_pack("{s:b, s:o, s:o, s:f, s:f, s:o, s:o}", "exact",
+		calibration->bytes.exact, "bytes", estimate_json(&calibration->bytes),
+		"objects", estimate_json(&calibration->objects), "total_error",
+		calibration->total_error, "share_error", calibration->share_error, "outside",
+		outside_json(rows, heap), "figures", figures);
 }
 
 static void

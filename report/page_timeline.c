@@ -170,7 +170,7 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 	double live = 0;
 
 	for (size_t i = 0; i < samples->items_count; i++) {
-		struct th_estimator sum = th_calibration_empty(&profile->heaps[heap]);
+		struct th_estimator sum = {0};
 		uint64_t end = lifetimes->ends[heap][i];
 
 		if (profile->sample_rows[heap][i] == TH_NO_ROW ||

@@ -356,21 +356,6 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 	th_progress_clear();
 }
 
-static void
-empty_rows(struct th_profile *profile, enum th_heap heap)
-{
-	struct th_estimator empty = th_calibration_empty(&profile->heaps[heap]);
-
-	for (int measure = 0; measure < TH_MEASURES; measure++)
-		profile->left_out[heap][measure] = profile->selected[heap][measure] = empty;
-	for (size_t i = 0; i < profile->rows_count; i++) {
-		struct th_row *row = &profile->rows[i];
-
-		for (int measure = 0; row->heap == heap && measure < TH_MEASURES; measure++)
-			row->sums[measure] = empty;
-	}
-}
-
 /* Adds the samples of a heap to their rows. */
 static void
 add_heap(struct builder *builder, enum th_heap heap)
@@ -379,7 +364,6 @@ add_heap(struct builder *builder, enum th_heap heap)
 	const struct th_samples *samples = &profile->recording->samples[heap];
 	const uint32_t *rows = profile->sample_rows[heap];
 
-	empty_rows(profile, heap);
 	if (!(profile->options->heaps & 1u << heap))
 		return;
 	for (size_t i = 0; i < samples->items_count; i++) {

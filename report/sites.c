@@ -48,7 +48,6 @@ group_of(const struct th_profile *profile, const struct th_row *row)
 	return (struct th_site){
 		.function = th_frames_get(profile->frames, path.frames[0])->function,
 		.caller = TH_SITE_NO_FUNCTION,
-		.sum = th_calibration_empty(&profile->heaps[row->heap]),
 	};
 }
 
@@ -114,7 +113,6 @@ site_of(const struct th_profile *profile, const struct th_row *row)
 		.class_name = row->class_name,
 		.function = place.function,
 		.caller = place.caller,
-		.sum = th_calibration_empty(&profile->heaps[row->heap]),
 	};
 }
 

@@ -80,7 +80,7 @@ static void
 learn_empty_figures(struct printer *printer, enum th_heap heap)
 {
 	const struct th_profile *profile = printer->profile;
-	struct th_estimator empty = th_calibration_empty(&profile->heaps[heap]);
+	const struct th_estimator empty = {0};
 
 	for (int measure = 0; measure < TH_MEASURES; measure++) {
 		printer->empty_bytes[heap][measure] = th_profile_bytes(

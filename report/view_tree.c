@@ -63,13 +63,6 @@ struct tree {
 /* Nodes */
 
 static void
-set_empty(const struct tree *tree, struct th_estimator *sums)
-{
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		sums[heap] = th_calibration_empty(&tree->profile->heaps[heap]);
-}
-
-static void
 add_row(const struct tree *tree, struct node *node, const struct th_row *row)
 {
 	node->count++;
@@ -84,8 +77,6 @@ plant(struct tree *tree)
 	tree->rows = th_allocate(count, sizeof(*tree->rows));
 	tree->numbers = th_allocate(count, sizeof(*tree->numbers));
 	tree->ordered = th_allocate(count, sizeof(*tree->ordered));
-	set_empty(tree, tree->root.sums);
-	set_empty(tree, tree->cut);
 	for (size_t i = 0; i < count; i++) {
 		const struct th_row *row = &tree->profile->rows[i];
 
@@ -115,10 +106,8 @@ find_children(struct tree *tree, const struct node *parent, struct nodes *childr
 
 		if (th_profile_function_at(tree->profile, row, parent->level, &child.function))
 			number = th_map_intern(&ids, child.function, &added);
-		if (added) {
-			set_empty(tree, child.sums);
+		if (added)
 			th_array_append(children, items, child);
-		}
 		if (number != TH_MAP_NONE)
 			add_row(tree, &children->items[number], row);
 		tree->numbers[i] = number;

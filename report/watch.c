@@ -111,10 +111,9 @@ forget_places(struct th_watch *watch)
 }
 
 static void
-empty_site(const struct th_watch *watch, struct th_watch_site *site)
+empty_site(struct th_watch_site *site)
 {
-	site->allocated = th_calibration_empty(&watch->calibrations[site->heap]);
-	site->live = th_calibration_empty(&watch->calibrations[site->heap]);
+	site->allocated = site->live = (struct th_estimator){0};
 	site->history = (struct th_watch_history){0};
 }
 
@@ -125,7 +124,7 @@ count_whole_mappings(struct th_watch *watch)
 	const struct th_samples *mappings = &watch->recording->mappings;
 	struct th_calibration *calibration = &watch->calibrations[TH_HEAP_MAPPED];
 
-	calibration->whole = th_calibration_empty(calibration);
+	calibration->whole = (struct th_estimator){0};
 	for (size_t i = 0; i < mappings->items_count; i++)
 		th_calibration_add(calibration, watch->recording, &mappings->items[i],
 			&calibration->whole);
@@ -144,9 +143,9 @@ renew_heap(struct th_watch *watch, enum th_heap heap)
 		count_whole_mappings(watch);
 	work->counted[heap] = count_samples(watch, heap);
 	work->renewed[heap] = watch->calibrations[heap].bytes;
-	work->fresh[heap] = th_calibration_empty(&watch->calibrations[heap]);
+	work->fresh[heap] = (struct th_estimator){0};
 	watch->heaps[heap].heap = heap;
-	empty_site(watch, &watch->heaps[heap]);
+	empty_site(&watch->heaps[heap]);
 }
 
 /* The largest level of all: an object that is followed now was followed at every lower one. */
@@ -176,7 +175,7 @@ renew(struct th_watch *watch)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		renew_heap(watch, (enum th_heap)heap);
 	for (size_t i = 0; i < watch->sites_count; i++)
-		empty_site(watch, &watch->sites[i]);
+		empty_site(&watch->sites[i]);
 	th_watch_extend(watch);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		size_t count = count_samples(watch, (enum th_heap)heap);
@@ -235,7 +234,7 @@ find_total(struct th_watch *watch, enum th_heap heap)
 
 	if (!fresh->samples)
 		return;
-	struct th_estimate since = th_estimate_bytes(fresh, NULL);
+	struct th_estimate since = th_estimate_bytes(fresh, NULL, calibration->gap);
 	calibration->bytes = th_estimate_sum(&watch->work->renewed[heap], &since);
 	calibration->bytes.samples = calibration->window_samples;
 }

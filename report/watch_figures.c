@@ -130,14 +130,11 @@ compare_stacks(const void *a, const void *b)
 }
 
 static struct th_watch_stack *
-find_stack(struct th_watch_stacks *stacks, struct th_map *ids, const struct th_watch *watch,
-	enum th_heap heap, uint32_t path)
+find_stack(struct th_watch_stacks *stacks, struct th_map *ids, uint32_t path)
 {
-	const struct th_calibration *calibration = &watch->calibrations[heap];
 	bool added;
 	uint32_t number = th_map_intern(ids, path, &added);
-	struct th_watch_stack stack = {
-		path, th_calibration_empty(calibration), th_calibration_empty(calibration)};
+	struct th_watch_stack stack = {.path = path};
 
 	if (added)
 		th_array_append(stacks, items, stack);
@@ -159,7 +156,7 @@ th_watch_stacks_init(
 		const struct th_sample *sample =
 			&th_recording_allocations(watch->recording, heap)->items[i];
 		uint32_t path = th_paths_resolve(watch->paths, sample->stack, heap);
-		struct th_watch_stack *stack = find_stack(stacks, &ids, watch, heap, path);
+		struct th_watch_stack *stack = find_stack(stacks, &ids, path);
 		struct th_estimator allocated = th_watch_allocation(watch, heap, i);
 		struct th_estimator live = th_watch_rest(watch, heap, i);
 

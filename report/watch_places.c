@@ -121,8 +121,6 @@ find_site(struct th_watch *watch, enum th_heap heap, const struct th_sample *sam
 	struct th_watch_site site = {
 		.heap = heap,
 		.class_name = name_class(watch, heap, sample),
-		.allocated = th_calibration_empty(&watch->calibrations[heap]),
-		.live = th_calibration_empty(&watch->calibrations[heap]),
 	};
 	bool added;
 

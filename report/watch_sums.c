@@ -54,7 +54,7 @@ struct th_estimator
 th_watch_allocation(const struct th_watch *watch, enum th_heap heap, size_t index)
 {
 	const struct th_calibration *calibration = &watch->calibrations[heap];
-	struct th_estimator alone = th_calibration_empty(calibration);
+	struct th_estimator alone = {0};
 
 	th_calibration_add(
 		calibration, watch->recording, get_sample(watch, heap, index), &alone);
@@ -76,7 +76,7 @@ live_part(const struct th_watch *watch, enum th_heap heap, size_t index, uint64_
 {
 	const struct th_calibration *calibration = &watch->calibrations[heap];
 	struct th_sample sample = *get_sample(watch, heap, index);
-	struct th_estimator alone = th_calibration_empty(calibration);
+	struct th_estimator alone = {0};
 
 	if (heap == TH_HEAP_MAPPED)
 		sample = th_mapped_parts_piece(watch->recording, &sample, bytes);
@@ -103,7 +103,7 @@ th_watch_rest(const struct th_watch *watch, enum th_heap heap, size_t index)
 	struct th_watch_remains remains = remains_of(watch, heap, index);
 
 	if (remains.is_gone || !is_followed(watch, heap, index))
-		return th_calibration_empty(&watch->calibrations[heap]);
+		return (struct th_estimator){0};
 	return live_part(watch, heap, index, remains.bytes);
 }
 

@@ -342,13 +342,13 @@ function estimateSum(sum, heap, figure, unit) {
 	if (!sum.samples)
 		return {estimate: 0, low: 0, high: 0};
 	const all = wholeOf(heap);
-	const whole = known.figures[figure].share ? all : null;
-	let estimate = unit === "bytes" ? estimateBytes(sum, whole, known.gap)
-		: estimateObjects(sum, whole, known.gap);
+	const {share: isShare, gap} = known.figures[figure], whole = isShare ? all : null;
+	let estimate = unit === "bytes" ? estimateBytes(sum, whole, gap)
+		: estimateObjects(sum, whole, gap);
 	const share = Math.min((sum.bytes.seen + sum.bytes.unseen)
 		/ (all.bytes.seen + all.bytes.unseen) || 0, 1);
 	const error = Math.hypot(known.total_error, known.share_error * (1 - share));
-	if (error > 0 && known.gap > 0)
+	if (error > 0 && gap > 0)
 		estimate = widenEstimate(estimate, error);
 	if (unit === "bytes" && known.exact)
 		for (const name of ["estimate", "low", "high"])

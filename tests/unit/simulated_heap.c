@@ -69,8 +69,8 @@ simulated_allocate(
 		take_sample(heap, thread_index, site, size);
 }
 
-static double
-thin_gap(const struct simulated_heap *heap)
+double
+simulated_gap(const struct simulated_heap *heap)
 {
 	struct th_gaps gaps = {0};
 
@@ -86,9 +86,8 @@ struct th_estimator
 simulated_sum(const struct simulated_heap *heap, unsigned site, unsigned thread,
 	const double *factors)
 {
-	struct th_estimator sum;
+	struct th_estimator sum = {0};
 
-	th_estimator_init(&sum, thin_gap(heap));
 	for (size_t i = 0; i < heap->sample_count; i++) {
 		const struct simulated_sample *sample = &heap->samples[i];
 

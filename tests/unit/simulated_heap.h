@@ -59,6 +59,9 @@ simulated_allocate(struct simulated_heap *heap, unsigned thread, unsigned site, 
 struct th_estimator simulated_sum(const struct simulated_heap *heap, unsigned site,
 	unsigned thread, const double *factors);
 
+/* The thin gap of all samples, th_gaps_thin(); without any the interval. */
+double simulated_gap(const struct simulated_heap *heap);
+
 /* All bytes that were allocated. */
 double simulated_bytes(const struct simulated_heap *heap);
 

@@ -99,7 +99,7 @@ test_weights_add_up_to_the_exact_total(void **state)
 	double factor = (210000 - seen) / unseen;
 	assert_near(calibration.factors[0], factor);
 
-	struct th_estimator part = th_calibration_empty(&calibration);
+	struct th_estimator part = {0};
 	const struct th_samples *samples = &recording->samples[TH_HEAP_NATIVE];
 	for (size_t i = 150; i < 200; i++)
 		th_calibration_add(&calibration, recording, &samples->items[i], &part);
@@ -156,10 +156,8 @@ test_factors_out_of_few_samples_are_biased(void **state)
 	(void)state;
 	th_random_seed(&random, 8);
 	for (int i = 0; i < RECORDINGS; i++) {
-		struct th_estimator all, row;
+		struct th_estimator all = {0}, row = {0};
 
-		th_estimator_init(&all, interval);
-		th_estimator_init(&row, interval);
 		for (int k = 0; k < LARGE + SMALL; k++) {
 			uint64_t size = k < LARGE ? 2 << 20 : 64 << 10;
 
@@ -553,7 +551,7 @@ test_cured_vm_widens_shares(void **state)
 		struct th_recording *recording = load(&log);
 		struct th_calibration calibration = calibrate(
 			recording, TH_HEAP_JAVA, TH_WINDOW_ALL);
-		struct th_estimator part = th_calibration_empty(&calibration);
+		struct th_estimator part = {0};
 
 		for (size_t i = 0; i < 1000; i++)
 			th_calibration_add(&calibration, recording,

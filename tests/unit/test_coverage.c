@@ -234,10 +234,11 @@ count_calibrated(struct program_tallies *tallies, struct program_tallies *object
 	whole = simulated_sum(heap, ALL_SITES, ALL_THREADS, factors);
 	for (unsigned i = 0; i < SIZES; i++) {
 		struct th_estimator sum = simulated_sum(heap, i, ALL_THREADS, factors);
-		struct th_estimate estimate = th_estimate_bytes(&sum, &whole);
+		struct th_estimate estimate = th_estimate_bytes(
+			&sum, &whole, simulated_gap(heap));
 
 		count_site(tallies, i, &estimate, (double)heap->sites[i].bytes);
-		estimate = th_estimate_objects(&sum, &whole);
+		estimate = th_estimate_objects(&sum, &whole, simulated_gap(heap));
 		if (objects != NULL && sum.samples > 0)
 			count_site(objects, i, &estimate, (double)heap->sites[i].objects);
 	}
@@ -249,10 +250,11 @@ count_alone(struct program_tallies *tallies, struct program_tallies *objects,
 {
 	for (unsigned i = 0; i < SIZES; i++) {
 		struct th_estimator sum = simulated_sum(heap, i, ALL_THREADS, NULL);
-		struct th_estimate estimate = th_estimate_bytes(&sum, NULL);
+		struct th_estimate estimate = th_estimate_bytes(
+			&sum, NULL, simulated_gap(heap));
 
 		count_site(tallies, i, &estimate, (double)heap->sites[i].bytes);
-		estimate = th_estimate_objects(&sum, NULL);
+		estimate = th_estimate_objects(&sum, NULL, simulated_gap(heap));
 		if (sum.samples > 0)
 			count_site(objects, i, &estimate, (double)heap->sites[i].objects);
 	}
@@ -377,7 +379,7 @@ test_sites_of_mixed_sizes(void **state)
 			simulated_heap_init(&heap, (uint64_t)(1000000 + i), INTERVAL);
 			run_mixture(&heap, &random, &mixtures[m]);
 			sum = simulated_sum(&heap, 0, ALL_THREADS, NULL);
-			estimate = th_estimate_bytes(&sum, NULL);
+			estimate = th_estimate_bytes(&sum, NULL, simulated_gap(&heap));
 			count(tallies, &estimate, (double)heap.sites[0].bytes);
 			count(all, &estimate, (double)heap.sites[0].bytes);
 			simulated_heap_deinit(&heap);
@@ -422,10 +424,12 @@ test_alternating_sites_split_evenly(void **state)
 					&heap, i, ALL_THREADS, NULL);
 				struct th_estimator sum = simulated_sum(
 					&heap, i, ALL_THREADS, factors);
-				struct th_estimate estimate = th_estimate_bytes(&raw, NULL);
+				struct th_estimate estimate = th_estimate_bytes(
+					&raw, NULL, simulated_gap(&heap));
 
 				count(alone, &estimate, (double)heap.sites[i].bytes);
-				estimate = th_estimate_bytes(&sum, &whole);
+				estimate = th_estimate_bytes(
+					&sum, &whole, simulated_gap(&heap));
 				count(share, &estimate, (double)heap.sites[i].bytes);
 				samples[i] += raw.samples;
 			}
@@ -483,7 +487,8 @@ test_thinning_and_changes_of_interval(void **state)
 		}
 		for (unsigned k = 0; k < SIZES; k++) {
 			struct th_estimator all = simulated_sum(&heap, k, ALL_THREADS, NULL);
-			struct th_estimate estimate = th_estimate_bytes(&all, NULL);
+			struct th_estimate estimate = th_estimate_bytes(
+				&all, NULL, simulated_gap(&heap));
 			double truth = (double)heap.sites[k].bytes;
 			double ratio = estimate.estimate / truth;
 
@@ -555,7 +560,8 @@ count_thinned(struct tally steady[SAMPLE_CLASSES], struct tally early[SAMPLE_CLA
 	for (unsigned i = 0; i < SIZES; i++) {
 		struct th_estimator sum = simulated_sum(
 			heap, i, ALL_THREADS, is_share ? factors : NULL);
-		struct th_estimate estimate = th_estimate_bytes(&sum, is_share ? &whole : NULL);
+		struct th_estimate estimate = th_estimate_bytes(
+			&sum, is_share ? &whole : NULL, simulated_gap(heap));
 
 		if (heap->sites[i].bytes > 0)
 			count(is_early(i) ? early : steady, &estimate,

@@ -22,9 +22,8 @@ static const uint64_t sizes[] = {0, 1, 16, 200, 4096, 64 * KIB, 512 * KIB, 4 * M
 static struct th_estimator
 sum_of(uint64_t count, uint64_t size, uint64_t interval, double keep, double factor)
 {
-	struct th_estimator sum;
+	struct th_estimator sum = {0};
 
-	th_estimator_init(&sum, interval);
 	for (uint64_t i = 0; i < count; i++)
 		th_estimator_add(&sum, size, interval, keep, factor);
 	return sum;
@@ -54,8 +53,8 @@ test_weight_is_inverse_probability(void **state)
 	for (size_t i = 1; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		double p = 0.25 * th_sampler_probability(sizes[i], INTERVAL);
 		struct th_estimator sum = sum_of(3, sizes[i], INTERVAL, 0.25, 1);
-		struct th_estimate bytes = th_estimate_bytes(&sum, NULL);
-		struct th_estimate objects = th_estimate_objects(&sum, NULL);
+		struct th_estimate bytes = th_estimate_bytes(&sum, NULL, INTERVAL);
+		struct th_estimate objects = th_estimate_objects(&sum, NULL, INTERVAL);
 
 		assert_near(bytes.estimate, 3 * (double)sizes[i] / p, 1e-12);
 		assert_near(objects.estimate, 3 / p, 1e-12);
@@ -69,14 +68,14 @@ static void
 test_everything_recorded_is_exact(void **state)
 {
 	struct th_estimator sum = sum_of(7, 100, 0, 1, 1);
-	struct th_estimator nothing = sum_of(0, 0, 0, 1, 1);
+	struct th_estimator nothing = {0};
 	struct th_estimate bytes, objects, zero;
 
 	(void)state;
 	th_estimator_add(&sum, 0, 0, 1, 1);
-	bytes = th_estimate_bytes(&sum, NULL);
-	objects = th_estimate_objects(&sum, NULL);
-	zero = th_estimate_bytes(&nothing, NULL);
+	bytes = th_estimate_bytes(&sum, NULL, 0);
+	objects = th_estimate_objects(&sum, NULL, 0);
+	zero = th_estimate_bytes(&nothing, NULL, 0);
 	assert_true(bytes.exact && objects.exact && zero.exact);
 	assert_true(bytes.low == 700 && bytes.estimate == 700 && bytes.high == 700);
 	assert_true(objects.low == 8 && objects.estimate == 8 && objects.high == 8);
@@ -90,9 +89,9 @@ test_everything_recorded_is_exact(void **state)
 static void
 test_no_sample_has_an_upper_bound(void **state)
 {
-	struct th_estimator nothing = sum_of(0, 0, INTERVAL, 1, 1);
-	struct th_estimate bytes = th_estimate_bytes(&nothing, NULL);
-	struct th_estimate objects = th_estimate_objects(&nothing, NULL);
+	struct th_estimator nothing = {0};
+	struct th_estimate bytes = th_estimate_bytes(&nothing, NULL, INTERVAL);
+	struct th_estimate objects = th_estimate_objects(&nothing, NULL, INTERVAL);
 
 	(void)state;
 	assert_true(bytes.low == 0 && bytes.estimate == 0);
@@ -115,20 +114,19 @@ test_thin_moments_raise_the_upper_limit(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		struct th_estimator sum = sum_of(counts[i], 4096, INTERVAL, 1, 1);
-		struct th_estimate even = th_estimate_bytes(&sum, NULL);
+		struct th_estimate even = th_estimate_bytes(&sum, NULL, INTERVAL);
 		double last = even.high;
 
 		for (size_t k = 0; k < sizeof(gaps) / sizeof(gaps[0]); k++) {
-			struct th_estimate bytes;
+			double gap = gaps[k] * INTERVAL;
+			struct th_estimate bytes = th_estimate_bytes(&sum, NULL, gap);
 
-			sum.gap = gaps[k] * INTERVAL;
-			bytes = th_estimate_bytes(&sum, NULL);
 			assert_true(bytes.estimate == even.estimate && bytes.low == even.low);
 			assert_true(bytes.high >= last);
-			assert_true(bytes.high <= 1.02 * even.high + sum.gap * log(40));
+			assert_true(bytes.high <= 1.02 * even.high + gap * log(40));
 			last = bytes.high;
 		}
-		assert_true(last >= even.high + 2 * sum.gap);
+		assert_true(last >= even.high + 2 * 1024.0 * INTERVAL);
 	}
 }
 
@@ -138,12 +136,10 @@ test_thin_moments_of_the_rest_lower_the_lower_limit(void **state)
 {
 	struct th_estimator share = sum_of(40, 4096, INTERVAL, 1, 1);
 	struct th_estimator whole = sum_of(43, 4096, INTERVAL, 1, 1);
-	struct th_estimate even = th_estimate_bytes(&share, &whole);
-	struct th_estimate thin;
+	struct th_estimate even = th_estimate_bytes(&share, &whole, INTERVAL);
+	struct th_estimate thin = th_estimate_bytes(&share, &whole, 16.0 * INTERVAL);
 
 	(void)state;
-	share.gap = whole.gap = 16 * INTERVAL;
-	thin = th_estimate_bytes(&share, &whole);
 	assert_true(thin.low < even.low);
 	assert_true(thin.high >= even.high);
 }
@@ -184,7 +180,7 @@ test_small_blocks_have_poisson_limits(void **state)
 		int count = counts[i / 2];
 		uint64_t interval = intervals[i % 2];
 		struct th_estimator sum = sum_of((uint64_t)count, 64, interval, 1, 1);
-		struct th_estimate bytes = th_estimate_bytes(&sum, NULL);
+		struct th_estimate bytes = th_estimate_bytes(&sum, NULL, (double)interval);
 		double weight = tail_weight(count);
 		double low = poisson_tail(count, bytes.low / (double)interval, 1 - weight);
 		double high = poisson_tail(count, bytes.high / (double)interval, weight);
@@ -221,7 +217,7 @@ test_large_blocks_have_binomial_limits(void **state)
 			double weight = tail_weight(hits);
 			struct th_estimator sum = sum_of(
 				(uint64_t)hits, large[i], INTERVAL, 1, 1);
-			struct th_estimate bytes = th_estimate_bytes(&sum, NULL);
+			struct th_estimate bytes = th_estimate_bytes(&sum, NULL, INTERVAL);
 
 			for (int blocks = hits; blocks < 4 * hits + 10; blocks++) {
 				double few = binomial_tail(hits, blocks, p, weight);
@@ -251,13 +247,13 @@ test_estimates_are_sane_for_every_size(void **state)
 		double keep = keeps[i / n / n / 4];
 		struct th_estimator part = sum_of(count, size, INTERVAL, keep, 1.5);
 		struct th_estimator whole = sum_of(2, other, INTERVAL, 1, 0.5);
-		struct th_estimate alone = th_estimate_bytes(&part, NULL);
-		struct th_estimate objects = th_estimate_objects(&part, NULL);
+		struct th_estimate alone = th_estimate_bytes(&part, NULL, INTERVAL);
+		struct th_estimate objects = th_estimate_objects(&part, NULL, INTERVAL);
 		struct th_estimate share, share_objects;
 
 		th_estimator_merge(&whole, &part);
-		share = th_estimate_bytes(&part, &whole);
-		share_objects = th_estimate_objects(&part, &whole);
+		share = th_estimate_bytes(&part, &whole, INTERVAL);
+		share_objects = th_estimate_objects(&part, &whole, INTERVAL);
 		assert_sane(&alone, (double)count * (double)size);
 		assert_sane(&share, (double)count * (double)size);
 		assert_sane(&objects, (double)count);
@@ -273,7 +269,7 @@ test_damaged_samples_do_no_harm(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++) {
 		struct th_estimator sum = sum_of(5, 64, INTERVAL, keeps[i], 1);
-		struct th_estimate bytes = th_estimate_bytes(&sum, NULL);
+		struct th_estimate bytes = th_estimate_bytes(&sum, NULL, INTERVAL);
 
 		assert_sane(&bytes, 5 * 64);
 	}
@@ -291,8 +287,8 @@ test_merge_adds_and_subtract_takes_away(void **state)
 	th_estimator_merge(&both, &large);
 	for (int i = 0; i < 12; i++)
 		th_estimator_add(&small, MIB, INTERVAL, 0.5, 1);
-	merged = th_estimate_bytes(&both, NULL);
-	expected = th_estimate_bytes(&small, NULL);
+	merged = th_estimate_bytes(&both, NULL, INTERVAL);
+	expected = th_estimate_bytes(&small, NULL, INTERVAL);
 	assert_near(merged.estimate, expected.estimate, 1e-12);
 	assert_near(merged.low, expected.low, 1e-9);
 	assert_near(merged.high, expected.high, 1e-9);
@@ -300,12 +296,12 @@ test_merge_adds_and_subtract_takes_away(void **state)
 
 	small = sum_of(30, 64, INTERVAL, 1, 1);
 	th_estimator_subtract(&both, &small);
-	left = th_estimate_bytes(&both, NULL);
-	expected = th_estimate_bytes(&large, NULL);
+	left = th_estimate_bytes(&both, NULL, INTERVAL);
+	expected = th_estimate_bytes(&large, NULL, INTERVAL);
 	assert_near(left.estimate, expected.estimate, 1e-9);
 	assert_near(left.high, expected.high, 1e-6);
 	th_estimator_subtract(&both, &large);
-	left = th_estimate_bytes(&both, NULL);
+	left = th_estimate_bytes(&both, NULL, INTERVAL);
 	assert_true(left.estimate == 0 && left.samples == 0);
 	assert_true(left.high > INTERVAL);
 }
@@ -321,7 +317,7 @@ test_rounding_is_not_a_sample(void **state)
 
 	(void)state;
 	th_estimator_merge(&whole, &certain);
-	bytes = th_estimate_bytes(&share, &whole);
+	bytes = th_estimate_bytes(&share, &whole, INTERVAL);
 	assert_sane(&bytes, 1000 * 200);
 	assert_near(bytes.high, bytes.estimate, 1e-6);
 	/* The rest might hold unseen small blocks: three intervals of them, not more. */
@@ -333,7 +329,7 @@ static void
 test_factor_makes_the_whole_exact(void **state)
 {
 	struct th_estimator total = sum_of(40, 64, INTERVAL, 1, 1);
-	struct th_estimator whole = sum_of(0, 0, INTERVAL, 1, 1);
+	struct th_estimator whole = {0};
 	struct th_estimator large = sum_of(10, MIB, INTERVAL, 1, 1);
 	const double exact = 35e6;
 	double factor;
@@ -345,14 +341,14 @@ test_factor_makes_the_whole_exact(void **state)
 		th_estimator_add(&whole, 64, INTERVAL, 1, factor);
 	for (int i = 0; i < 10; i++)
 		th_estimator_add(&whole, MIB, INTERVAL, 1, factor);
-	assert_near(th_estimate_bytes(&whole, NULL).estimate, exact, 1e-12);
+	assert_near(th_estimate_bytes(&whole, NULL, INTERVAL).estimate, exact, 1e-12);
 	assert_true(factor > 1.05);
 }
 
 static void
 test_factor_without_information_is_one(void **state)
 {
-	struct th_estimator nothing = sum_of(0, 0, INTERVAL, 1, 1);
+	struct th_estimator nothing = {0};
 	struct th_estimator certain = sum_of(5, 100, 0, 1, 1);
 	struct th_estimator some = sum_of(5, MIB, INTERVAL, 1, 1);
 
@@ -375,8 +371,8 @@ test_share_and_rest_mirror_each_other(void **state)
 		double total;
 
 		th_estimator_merge(&whole, &rest);
-		a = th_estimate_bytes(&share, &whole);
-		b = th_estimate_bytes(&rest, &whole);
+		a = th_estimate_bytes(&share, &whole, INTERVAL);
+		b = th_estimate_bytes(&rest, &whole, INTERVAL);
 		total = a.estimate + b.estimate;
 		/* What was seen of one is not open to the other; with no sample there is none. */
 		assert_true(fabs(a.low + b.high - total) < 1e-3 * total);
@@ -400,8 +396,8 @@ test_large_share_is_narrower_than_alone(void **state)
 
 	(void)state;
 	th_estimator_merge(&whole, &rest);
-	alone = th_estimate_bytes(&share, NULL);
-	calibrated = th_estimate_bytes(&share, &whole);
+	alone = th_estimate_bytes(&share, NULL, INTERVAL);
+	calibrated = th_estimate_bytes(&share, &whole, INTERVAL);
 	assert_near(calibrated.high - calibrated.low, 2 * 1.959964 * error, 0.01);
 	assert_near((calibrated.high - calibrated.low) / (alone.high - alone.low), 0.5, 0.01);
 }
@@ -414,8 +410,8 @@ static void
 test_share_with_all_samples(void **state)
 {
 	struct th_estimator whole = sum_of(200, 64, INTERVAL, 1, 1);
-	struct th_estimate bytes = th_estimate_bytes(&whole, &whole);
-	struct th_estimate objects = th_estimate_objects(&whole, &whole);
+	struct th_estimate bytes = th_estimate_bytes(&whole, &whole, INTERVAL);
+	struct th_estimate objects = th_estimate_objects(&whole, &whole, INTERVAL);
 
 	(void)state;
 	assert_true(bytes.high == bytes.estimate);

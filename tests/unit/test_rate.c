@@ -75,7 +75,6 @@ init(struct run *run, uint64_t seed)
 	*run = (struct run){0};
 	th_rate_init(&run->rate, TARGET, INTERVAL);
 	th_random_seed(&run->random, seed);
-	th_estimator_init(&run->estimator, INTERVAL);
 	run->blocks_per_sample = 1 / mean_probability(INTERVAL);
 }
 
@@ -476,7 +475,7 @@ check_coverage(const char *name, load *of, double seconds)
 
 		init(&run, 1000 + i);
 		simulate(&run, of, 0, seconds);
-		struct th_estimate estimate = th_estimate_bytes(&run.estimator, NULL);
+		struct th_estimate estimate = th_estimate_bytes(&run.estimator, NULL, INTERVAL);
 		double error = estimate.estimate / run.truth - 1;
 
 		below += run.truth < estimate.low;
