@@ -1,37 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A request is written field by field and counted last, under a lock on the file that only tools
- * take.  With a JVM the agent thread looks at the page every 20 ms; without one a thread does that
- * has a sample due, at most every 10 ms.  A request to such a process that allocates next to
- * nothing waits, but comes before whatever is sampled next, and before the end.
- */
 #include "report/control.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "preload/size.h"
-#include "unify/heaps.h"
 #include "report/format.h"
+#include "report/request.h"
 #include "report/running.h"
 #include "report/text.h"
 #include "unify/clock.h"
 #include "unify/expression.h"
-
-/* The answer is waited for this long, in steps; longer where it is certain to come. */
-#define WAIT_MS 1000
-#define SERVER_WAIT_MS 30000
-#define STEP_MS 2
+#include "unify/heaps.h"
 
 static const char help[] =
 	"usage: twinheap ctl PID|LOG COMMAND [VALUE]\n"
@@ -63,187 +47,6 @@ static const char help[] =
 static const char list_help[] = "usage: twinheap list\n"
 				"\n"
 				"Shows the recordings under way that this user may see.\n";
-
-struct request {
-	enum th_control_verb verb;
-	uint64_t value;
-	const char *name;
-};
-
-/* The recording that a command is about. */
-struct target {
-	char *path;
-	int descriptor;
-	struct th_log_header header;
-	bool is_patient; /* a process that stands still is waited for */
-};
-
-/* Finding it */
-
-static struct th_error *
-open_target(const char *text, bool may_write, struct target *ret)
-{
-	struct th_error *error = th_running_find(text, &ret->path);
-
-	ret->descriptor = -1;
-	if (!error)
-		error = th_running_open(ret->path, may_write, &ret->descriptor, &ret->header);
-	if (!error && may_write && ret->header.state != TH_LOG_RECORDING)
-		error = th_error_create(
-			TH_ERROR_UNREADABLE, "%s: the recording has ended", ret->path);
-	return error;
-}
-
-static void
-close_target(struct target *target)
-{
-	if (target->descriptor >= 0)
-		close(target->descriptor);
-	free(target->path);
-}
-
-/* Asking */
-
-static bool
-write_field(const struct target *target, size_t offset, const void *bytes, size_t count)
-{
-	off_t at = (off_t)(offsetof(struct th_log_header, control) + offset);
-
-	return pwrite(target->descriptor, bytes, count, at) == (ssize_t)count;
-}
-
-/* The count last, so that the process finds the rest written. */
-static bool
-write_request(const struct target *target, const struct request *request, uint32_t number)
-{
-	char name[TH_CONTROL_NAME_MAX] = "";
-	uint32_t verb = request->verb;
-
-	if (request->name)
-		snprintf(name, sizeof(name), "%s", request->name);
-	return write_field(
-		       target, offsetof(struct th_log_control, verb), &verb, sizeof(verb)) &&
-	       write_field(target, offsetof(struct th_log_control, value), &request->value,
-		       sizeof(request->value)) &&
-	       write_field(target, offsetof(struct th_log_control, name), name, sizeof(name)) &&
-	       write_field(
-		       target, offsetof(struct th_log_control, asked), &number, sizeof(number));
-}
-
-/*
- * Whether it makes sense to wait on.  For a process that is at it already: however long it takes.
- * For one with a thread that looks at the page: long, since a machine may be busy and a process
- * stopped.  Else who allocates nothing answers nothing.
- */
-static bool
-may_answer(const struct target *target, uint32_t number, int waited_ms)
-{
-	const struct th_log_header *header = &target->header;
-
-	if (waited_ms < WAIT_MS)
-		return true;
-	return th_running_is_alive(header) &&
-	       (header->control.begun == number || (header->has_server && target->is_patient &&
-							   waited_ms < SERVER_WAIT_MS));
-}
-
-/* Waits until the process has done request `number`; false: it has not taken it up, so far. */
-static bool
-wait_until_served(struct target *target, uint32_t number)
-{
-	const struct timespec step = {0, STEP_MS * 1000000};
-
-	for (int waited_ms = 0; may_answer(target, number, waited_ms); waited_ms += STEP_MS) {
-		if (!th_running_read(target->descriptor, &target->header))
-			return false;
-		if (target->header.control.served == number)
-			return true;
-		nanosleep(&step, NULL);
-	}
-	return false;
-}
-
-static struct th_error *
-no_vm(const struct target *target)
-{
-	return th_error_create(TH_ERROR_REFUSED,
-		"%s: the process has no Java VM, or none that may be asked now", target->path);
-}
-
-static struct th_error *
-check_answer(const struct target *target)
-{
-	switch (target->header.control.answer) {
-	case TH_CONTROL_DONE:
-		return NULL;
-	case TH_CONTROL_NO_JAVA:
-		puts("the C heap is sampled; another agent samples the Java heap, which "
-		     "follows when that agent gives it back");
-		return NULL;
-	case TH_CONTROL_UNSEEN:
-		return th_error_create(TH_ERROR_REFUSED,
-			"%s: malloc or mmap of this process does not reach the library, so "
-			"such a heap cannot be sampled; start the program with twinheap run or "
-			"LD_PRELOAD",
-			target->path);
-	case TH_CONTROL_NO_VM:
-		return no_vm(target);
-	case TH_CONTROL_FAILED:
-		return th_error_create(TH_ERROR_REFUSED,
-			"%s: the Java VM cannot do that; a note in the log says why",
-			target->path);
-	case TH_CONTROL_UNKNOWN:
-		return th_error_create(TH_ERROR_REFUSED,
-			"%s: the process has an older library, which cannot do that",
-			target->path);
-	default:
-		return th_error_create(TH_ERROR_REFUSED, "%s: refused", target->path);
-	}
-}
-
-/* No agent thread looks at the page: there is no Java VM, or the process has ended or is stopped. */
-static struct th_error *
-explain_silence(const struct target *target, const struct request *request)
-{
-	if (!th_running_is_alive(&target->header))
-		return th_error_create(
-			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
-	if (target->header.has_server) {
-		puts("asked; it is done as soon as the process runs again");
-		return NULL;
-	}
-	if (request->verb == TH_CONTROL_BUFFERS)
-		return no_vm(target);
-	puts("asked; it is done before the next sample, the process allocates nothing now");
-	return NULL;
-}
-
-static struct th_error *
-explain_backlog(const struct target *target, const struct request *request)
-{
-	if (request->verb == TH_CONTROL_BUFFERS)
-		return explain_silence(target, request);
-	return th_error_create(TH_ERROR_UNREADABLE,
-		"%s: the process has not taken up an earlier request: it allocates nothing, or "
-		"has ended",
-		target->path);
-}
-
-static struct th_error *
-ask(struct target *target, const struct request *request)
-{
-	if (flock(target->descriptor, LOCK_EX) ||
-		!th_running_read(target->descriptor, &target->header))
-		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
-	target->is_patient = true;
-	uint32_t number = target->header.control.asked;
-	if (!wait_until_served(target, number))
-		return explain_backlog(target, request);
-	if (!write_request(target, request, ++number))
-		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
-	return wait_until_served(target, number) ? check_answer(target)
-						 : explain_silence(target, request);
-}
 
 /* Showing */
 
@@ -321,7 +124,7 @@ print_bytes_setting(const char *label, uint64_t interval)
 }
 
 static void
-print_status(const struct target *target)
+print_status(const struct th_target *target)
 {
 	const struct th_log_header *header = &target->header;
 	const struct th_log_control *control = &header->control;
@@ -363,7 +166,7 @@ bad_value(const char *command, const char *value, const char *expected)
 /* Each reads the value of a command; false: it does not read. */
 
 static bool
-read_interval(const char *value, struct request *request)
+read_interval(const char *value, struct th_request *request)
 {
 	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
 }
@@ -376,21 +179,21 @@ is_number(const char *text)
 }
 
 static bool
-read_rate(const char *value, struct request *request)
+read_rate(const char *value, struct th_request *request)
 {
 	request->value = strtoull(value, NULL, 10);
 	return is_number(value) && request->value <= 1000000;
 }
 
 static bool
-read_name(const char *value, struct request *request)
+read_name(const char *value, struct th_request *request)
 {
 	request->name = value;
 	return value[0] && strlen(value) < TH_CONTROL_NAME_MAX;
 }
 
 static bool
-read_heaps(const char *value, struct request *request)
+read_heaps(const char *value, struct th_request *request)
 {
 	unsigned heaps;
 
@@ -401,7 +204,7 @@ read_heaps(const char *value, struct request *request)
 }
 
 static bool
-read_threads(const char *value, struct request *request)
+read_threads(const char *value, struct th_request *request)
 {
 	struct th_expression expression;
 	const char *problem;
@@ -413,7 +216,8 @@ read_threads(const char *value, struct request *request)
 struct command {
 	const char *name;
 	enum th_control_verb verb;
-	bool (*read)(const char *value, struct request *request); /* NULL: it takes no value */
+	bool (*read)(
+		const char *value, struct th_request *request); /* NULL: it takes no value */
 	const char *expected;
 };
 
@@ -444,14 +248,14 @@ find_command(const char *name)
 
 /* The words of a command as a request; `value` is NULL where there is none. */
 static struct th_error *
-parse_request(const char *name, const char *value, struct request *ret)
+parse_request(const char *name, const char *value, struct th_request *ret)
 {
 	const struct command *command = find_command(name);
 
 	if (!command)
 		return th_error_create(TH_ERROR_USAGE,
 			"ctl: %s: no such command, see twinheap ctl --help", name);
-	*ret = (struct request){.verb = command->verb};
+	*ret = (struct th_request){.verb = command->verb};
 	if (!command->read)
 		return value ? th_error_create(TH_ERROR_USAGE, "ctl: %s takes no value", name)
 			     : NULL;
@@ -465,8 +269,8 @@ static struct th_error *
 control(int argc, char **argv)
 {
 	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
-	struct request request;
-	struct target target = {.descriptor = -1};
+	struct th_request request;
+	struct th_target target = {.descriptor = -1};
 	struct th_error *error = NULL;
 
 	if (argc > 4)
@@ -476,14 +280,14 @@ control(int argc, char **argv)
 	if (!is_status)
 		error = parse_request(argv[2], argv[3], &request);
 	if (!error)
-		error = open_target(argv[1], !is_status, &target);
+		error = th_target_open(argv[1], !is_status, &target);
 	if (!error && is_status)
 		print_status(&target);
 	else if (!error)
-		error = ask(&target, &request);
+		error = th_request_ask(&target, &request);
 	if (!error && !is_status && request.verb == TH_CONTROL_BUFFERS)
 		printf("counted; twinheap rss %s shows it\n", argv[1]);
-	close_target(&target);
+	th_target_close(&target);
 	return error;
 }
 
@@ -491,46 +295,6 @@ static bool
 wants_help(int argc, char **argv)
 {
 	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
-}
-
-struct th_error *
-th_control_current_log(const char *text, char **path_ret)
-{
-	const struct request request = {.verb = TH_CONTROL_FLUSH};
-	struct target target;
-	struct th_error *error = th_running_find(text, path_ret);
-
-	if (error)
-		return error;
-	error = open_target(*path_ret, true, &target);
-	if (!error && th_running_is_alive(&target.header) &&
-		!flock(target.descriptor, LOCK_EX) &&
-		th_running_read(target.descriptor, &target.header)) {
-		uint32_t number = target.header.control.asked + 1;
-
-		if (wait_until_served(&target, number - 1) &&
-			write_request(&target, &request, number))
-			wait_until_served(&target, number);
-	}
-	th_error_destroy(error);
-	close_target(&target);
-	return NULL;
-}
-
-struct th_error *
-th_control_count_buffers(const char *text, char **path_ret)
-{
-	const struct request request = {.verb = TH_CONTROL_BUFFERS};
-	struct target target;
-	struct th_error *error = th_running_find(text, path_ret);
-
-	if (error)
-		return error;
-	error = open_target(*path_ret, true, &target);
-	if (!error)
-		error = ask(&target, &request);
-	close_target(&target);
-	return error;
 }
 
 int
@@ -551,7 +315,7 @@ th_control_main(int argc, char **argv)
 static void
 print_row(pid_t pid, const char *path)
 {
-	struct target target = {.descriptor = -1};
+	struct th_target target = {.descriptor = -1};
 	struct th_error *error = th_running_open(
 		path, false, &target.descriptor, &target.header);
 

@@ -24,6 +24,7 @@
 #include "report/options.h"
 #include "report/profile.h"
 #include "report/progress.h"
+#include "report/request.h"
 #include "report/view.h"
 #include "report/watch_main.h"
 
@@ -234,8 +235,8 @@ rss(const struct th_options *options)
 	struct th_recording *recording;
 	char *log = NULL;
 	struct th_error *error = options->counts_buffers
-					 ? th_control_count_buffers(options->log, &log)
-					 : th_control_current_log(options->log, &log);
+					 ? th_request_count_buffers(options->log, &log)
+					 : th_request_current_log(options->log, &log);
 
 	current.log = log;
 	if (!error)
