@@ -36,17 +36,19 @@ print_process(FILE *file, const struct th_profile *profile)
 void
 th_page_data_print(FILE *file, const struct th_profile *profile)
 {
-	struct th_moment peak = th_lifetimes_peak(
-		&profile->lifetimes, profile->heaps, profile->options->heaps);
+	struct th_page_timeline timeline;
 	struct th_page_names names;
 	struct th_page_leaks leaks;
 
+	th_page_timeline_begin(&timeline, profile);
+	struct th_moment peak = th_lifetimes_peak(
+		&profile->lifetimes, profile->heaps, profile->options->heaps);
 	th_page_names_init(&names, profile);
 	th_page_leaks_begin(&leaks, profile);
 	print_process(file, profile);
 	th_page_names_print(file, &names);
 	th_page_rows_print(file, &names, &peak);
-	th_page_timeline_print(file, profile, &peak);
+	th_page_timeline_end(&timeline, file, &peak);
 	th_page_leaks_wait(&leaks);
 	th_page_memory_print(file, profile);
 	th_page_leaks_print(file, &names, &leaks);

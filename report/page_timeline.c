@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "report/cells.h"
 #include "report/json_parts.h"
 #include "report/page_columns.h"
 
@@ -206,18 +205,34 @@ print_marks(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, marks);
 }
 
-void
-th_page_timeline_print(
-	FILE *file, const struct th_profile *profile, const struct th_moment *peak)
+static void *
+make_cells(void *data)
 {
+	struct th_page_timeline *timeline = data;
+
+	th_cells_init(&timeline->cells, timeline->profile, SLICES, CELLS_MAX);
+	return NULL;
+}
+
+void
+th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile)
+{
+	timeline->profile = profile;
+	th_aside_begin(&timeline->aside, make_cells, timeline);
+}
+
+void
+th_page_timeline_end(
+	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak)
+{
+	const struct th_profile *profile = timeline->profile;
 	const struct th_recording *recording = profile->recording;
 	double length = (double)(recording->end - recording->start + 1);
-	struct th_cells cells;
 
-	th_cells_init(&cells, profile, SLICES, CELLS_MAX);
-	print_cells(file, &cells);
+	th_aside_end(&timeline->aside);
+	print_cells(file, &timeline->cells);
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
-		cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
+		timeline->cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
 	fputs(",\"live\":[", file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		fputs(heap > TH_HEAP_JAVA ? ",[" : "[", file);
@@ -228,5 +243,5 @@ th_page_timeline_print(
 	print_collections(file, profile);
 	print_marks(file, profile);
 	fputc('}', file);
-	th_cells_deinit(&cells);
+	th_cells_deinit(&timeline->cells);
 }

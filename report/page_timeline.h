@@ -5,10 +5,26 @@
 
 #include <stdio.h>
 
+#include "report/aside.h"
+#include "report/cells.h"
 #include "report/profile.h"
 
-/* Prints the members "cells" and "timeline"; `peak` is when most bytes were alive. [offline] */
-void th_page_timeline_print(
-	FILE *file, const struct th_profile *profile, const struct th_moment *peak);
+/* The cells of a profile, made aside while other parts of the page are printed. */
+struct th_page_timeline {
+	const struct th_profile *profile;
+	struct th_cells cells;
+	struct th_aside aside;
+};
+
+/* The timeline must stay where it is until it is printed. [offline] */
+void
+th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile);
+
+/*
+ * Prints the members "cells" and "timeline", which is over then; `peak` is when most bytes were
+ * alive. [offline]
+ */
+void th_page_timeline_end(
+	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak);
 
 #endif
