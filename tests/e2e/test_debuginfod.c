@@ -120,7 +120,7 @@ static const char real_script[] =
 	" $1/twinheap export --format json work.thl >$2.json; }\n"
 	/* It scans its directory when it has started. */
 	"/usr/bin/python3 -c 'import sys, time, urllib.request\n"
-	"for turn in range(600):\n"
+	"for turn in range(2400):\n"
 	"    try: urllib.request.urlopen(sys.argv[1]).read(); break\n"
 	"    except OSError: time.sleep(0.05)\n"
 	"else: sys.exit(\"debuginfod does not serve the file\")'"
