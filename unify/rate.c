@@ -44,6 +44,8 @@
 #define SLOW_WINDOWS 100
 #define SLOW_UP 4
 #define SLOW_DOWN 8
+/* Looks in a row that find a low load before the interval comes down. */
+#define SLOW_CALM 2
 /* Populations between these thousandths of the target leave the interval as it is. */
 #define SLOW_LOW 800
 #define SLOW_HIGH 1200
@@ -315,6 +317,24 @@ rescale(struct th_rate *rate, double factor)
 }
 
 /*
+ * Whether the load was low for as long as it takes to believe it; the interval then follows the
+ * highest of that time.  A program that only stood still for a moment, as for a collection or a
+ * busy machine, comes back with all of its load: at a small interval that would be a surge, of
+ * which so few samples can be kept that each outweighs all of those before.
+ */
+static bool
+is_calm(struct th_rate *rate, double *factor)
+{
+	if (!rate->calm || rate->calm_factor < *factor)
+		rate->calm_factor = *factor;
+	if (++rate->calm < SLOW_CALM)
+		return false;
+	*factor = rate->calm_factor;
+	rate->calm = 0;
+	return true;
+}
+
+/*
  * Lets the interval follow the load: population and interval are inversely proportional.  In a
  * band around the target it stays, since every change costs the VM a call and each of its
  * threads a sample of the old interval.
@@ -327,9 +347,13 @@ adapt_interval(struct th_rate *rate, uint64_t population)
 	double load = (double)population / (SLOW_WINDOWS / (double)TH_RATE_SECOND) * 1000 /
 		      (double)rate->target;
 
+	if (load >= SLOW_LOW)
+		rate->calm = 0;
 	if (!interval || (load > SLOW_LOW && load < SLOW_HIGH))
 		return;
 	double factor = load / 1000;
+	if (factor < 1 && !is_calm(rate, &factor))
+		return;
 	if (factor > SLOW_UP)
 		factor = SLOW_UP;
 	if (factor < 1.0 / SLOW_DOWN)

@@ -74,6 +74,8 @@ struct th_rate {
 	uint64_t peaks[TH_RATE_HOLD];   /* largest windows of those */
 	struct th_rate_surge surge;
 	uint64_t slow_population; /* since the slow loop last looked */
+	uint32_t calm;            /* times in a row that it found a low load */
+	double calm_factor;       /* the highest of these, as part of the target */
 };
 
 /* `target` samples a second (0 = no cap); the interval never goes below `interval` bytes. */
