@@ -19,6 +19,8 @@ struct work {
 	struct th_diff *diff;
 	enum th_measure measure;
 	struct th_strings keys;
+	struct th_strings names;         /* of functions */
+	uint32_t *names_of[2];           /* by function of the side; 0 = not asked for yet */
 	TH_ARRAY(struct entry, entries); /* by number of the key */
 	uint32_t *entry_of[2];           /* by place of the side */
 	struct entry totals[TH_HEAPS];
@@ -59,10 +61,24 @@ count_launching(const struct th_places *places, uint32_t way)
 	return count;
 }
 
+/* Both sides number names alike, so that keys are short; string 0 is the empty one. */
+static uint32_t
+name_of(struct work *work, uint32_t side, uint32_t function)
+{
+	const struct th_frames *frames = work->diff->sides[side].profile->frames;
+	uint32_t *known = &work->names_of[side][function];
+
+	if (!*known)
+		*known = th_strings_intern(
+			&work->names, th_frames_function_name(frames, function));
+	return *known;
+}
+
 /* Heap, class and functions as one text; the caller frees it. */
 static char *
-key_of(const struct th_places *places, uint32_t number)
+key_of(struct work *work, uint32_t side, uint32_t number)
 {
+	const struct th_places *places = work->diff->sides[side].places;
 	const struct th_place *place = &places->items[number];
 	const struct th_frames *frames = places->profile->frames;
 	struct th_way_cursor step = th_ways_last(&places->ways, place->way);
@@ -77,7 +93,7 @@ key_of(const struct th_places *places, uint32_t number)
 	fprintf(file, "%d\n%s", place->heap, th_frames_string(frames, place->class_name));
 	/* Leaf first: any order will do. */
 	while (step.length > launching && th_ways_step(&step, &function))
-		fprintf(file, "\n%s", th_frames_function_name(frames, function));
+		fprintf(file, "\n%x", name_of(work, side, function));
 	if (fclose(file) || !text)
 		th_out_of_memory();
 	return text;
@@ -86,8 +102,7 @@ key_of(const struct th_places *places, uint32_t number)
 static uint32_t
 find_entry(struct work *work, uint32_t side, uint32_t place)
 {
-	const struct th_places *places = work->diff->sides[side].places;
-	char *key = key_of(places, place);
+	char *key = key_of(work, side, place);
 	/* String 0 is the empty one, which is no key. */
 	uint32_t number = th_strings_intern(&work->keys, key) - 1;
 
@@ -108,6 +123,8 @@ find_entries(struct work *work)
 		const struct th_places *places = work->diff->sides[side].places;
 
 		work->entry_of[side] = th_allocate(places->items_count, sizeof(uint32_t));
+		work->names_of[side] = th_allocate(
+			th_frames_function_count(places->profile->frames), sizeof(uint32_t));
 		for (uint32_t i = 0; i < places->items_count; i++)
 			work->entry_of[side][i] = find_entry(work, side, i);
 	}
@@ -263,7 +280,12 @@ th_diff_init(
 	};
 	work.measure = th_value_measure(new_side->profile->options->value);
 	th_strings_init(&work.keys);
+	th_strings_init(&work.names);
 	find_entries(&work);
+	th_strings_deinit(&work.keys);
+	th_strings_deinit(&work.names);
+	free(work.names_of[0]);
+	free(work.names_of[1]);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		work.totals[heap] = (struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}};
 		add_heap(&work, 0, (enum th_heap)heap);
@@ -273,7 +295,6 @@ th_diff_init(
 	add_items(&work);
 	if (diff->items_count)
 		qsort(diff->items, diff->items_count, sizeof(*diff->items), compare_items);
-	th_strings_deinit(&work.keys);
 	free(work.entries);
 	free(work.entry_of[0]);
 	free(work.entry_of[1]);
