@@ -328,13 +328,13 @@ binomial(uint64_t k, uint64_t n, double p)
 
 /* The longest time between survivors by the clock, from the warm-up to the last of them. */
 static double
-longest_pause(const struct th_judge *judge, const struct th_pace_clock *clock)
+longest_pause(const struct th_judge *judge, const struct th_sampling_clock *clock)
 {
-	double before = th_pace_clock_at(clock, judge->births[0]);
+	double before = th_sampling_clock_at(clock, judge->births[0]);
 	double longest = 0;
 
 	for (size_t i = 1; i < judge->births_count; i++) {
-		double now = th_pace_clock_at(clock, judge->births[i]);
+		double now = th_sampling_clock_at(clock, judge->births[i]);
 
 		longest = fmax(longest, now - before);
 		before = now;
@@ -344,13 +344,13 @@ longest_pause(const struct th_judge *judge, const struct th_pace_clock *clock)
 
 /* A pause at the end that neither chance nor habit explains means that growth ended. */
 static bool
-goes_on(const struct look *look, const struct th_pace_clock *clock)
+goes_on(const struct look *look, const struct th_sampling_clock *clock)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct th_horizon *horizon = evidence->horizon;
 	double length = (double)(horizon->end - horizon->warm);
 	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
-	double pause = length > 0 ? 1 - th_pace_clock_at(clock, evidence->last_birth) : 1;
+	double pause = length > 0 ? 1 - th_sampling_clock_at(clock, evidence->last_birth) : 1;
 
 	evidence->pause_probability = pow(1 - pause, (double)look->judge->births_count);
 	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
@@ -362,7 +362,7 @@ goes_on(const struct look *look, const struct th_pace_clock *clock)
  * samples of them as chance does not explain.
  */
 static bool
-slows_down(const struct look *look, const struct th_pace_clock *clock)
+slows_down(const struct look *look, const struct th_sampling_clock *clock)
 {
 	struct th_evidence *evidence = look->evidence;
 	const uint64_t *births = look->judge->births;
@@ -373,7 +373,7 @@ slows_down(const struct look *look, const struct th_pace_clock *clock)
 	double late = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double weight = th_pace_clock_weight(clock, births[i]);
+		double weight = th_sampling_clock_weight(clock, births[i]);
 
 		all += weight;
 		if (births[i] < quarter)
@@ -381,7 +381,8 @@ slows_down(const struct look *look, const struct th_pace_clock *clock)
 		late += weight;
 		evidence->born_last_quarter++;
 	}
-	double before = th_pace_clock_at(clock, quarter) / th_pace_clock_at(clock, last);
+	double before = th_sampling_clock_at(clock, quarter) /
+			th_sampling_clock_at(clock, last);
 	return 8 * late < all && before > 0 && before < 1 &&
 	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
 }
@@ -402,13 +403,13 @@ test_births(struct look *look)
 	struct th_evidence *evidence = look->evidence;
 	const uint64_t *births = look->judge->births;
 	size_t count = look->judge->births_count;
-	struct th_pace_clock clock;
+	struct th_sampling_clock clock;
 
 	evidence->born_since = count;
 	if (!count)
 		return;
 	sort_times(look->judge->births, count);
-	th_pace_clock_init(&clock, &look->judge->pace, size_of_survivors(look));
+	th_sampling_clock_init(&clock, &look->judge->density, size_of_survivors(look));
 	evidence->last_birth = births[count - 1];
 	evidence->is_growing = goes_on(look, &clock);
 	evidence->is_slowing = slows_down(look, &clock);
@@ -607,7 +608,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 
 	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
 	judge->nothing = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
-	th_pace_init(&judge->pace, profile->recording, heap, horizon->warm, horizon->end);
+	th_density_init(&judge->density, profile->recording, heap, horizon->warm, horizon->end);
 	if (heap == TH_HEAP_MAPPED && residency->points_count) {
 		judge->residency = residency;
 		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));

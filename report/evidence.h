@@ -14,7 +14,7 @@
 
 #include "report/estimate.h"
 #include "report/horizon.h"
-#include "report/pace.h"
+#include "report/density.h"
 #include "report/profile.h"
 #include "report/residency.h"
 #include "report/trend.h"
@@ -106,7 +106,7 @@ struct th_judge {
 	const struct th_residency
 		*residency;         /* of mapped memory alone; NULL: nothing is known */
 	struct th_estimate nothing; /* bytes where there is no sample */
-	struct th_pace pace;        /* since the warm-up */
+	struct th_density density;  /* since the warm-up */
 	/* Of the place at hand */
 	double *resident; /* bytes at each account; NULL: nothing is known */
 	TH_ARRAY(uint64_t,

@@ -5,22 +5,18 @@
  * The gap of a moment is the mean number of bytes between samples of small blocks, N / keep.
  * Where rate control raises it, a sample of later stands for many of before, and a place of
  * which no such sample came may have more bytes than those that did come tell.  What one of them
- * would have weighed is the thin gap: the one that no more than 2.5 % of the heap's bytes were
- * allocated above.  Where the gap never changed it is that gap.
+ * may have weighed is the thin gap: the root of the mean square of the gaps at which the heap's
+ * bytes were allocated.  Where the gap never changed it is that gap.
  */
 #ifndef TH_REPORT_GAPS_H
 #define TH_REPORT_GAPS_H
 
 #include <stdint.h>
 
-/* Eight classes to an octave. */
-#define TH_GAPS_CLASSES (64 * 8)
-
-/* Bytes that were allocated, by the gap of their moment.  Zeroed: none. */
+/* Sums over the bytes of a heap.  Zeroed: none. */
 struct th_gaps {
-	double all;
-	double bytes[TH_GAPS_CLASSES];
-	double products[TH_GAPS_CLASSES]; /* of bytes and their gaps */
+	double bytes;
+	double squares; /* of the gaps */
 };
 
 /*
