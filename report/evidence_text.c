@@ -202,6 +202,25 @@ explain_plateau(const struct th_evidence *evidence)
 	}
 }
 
+/* Few samples can hide growth: how much of it they allow for is said where they point that way. */
+static char *
+explain_churn(const struct th_evidence *evidence)
+{
+	char *freed = th_format_new("%.0f %% of its objects were freed, %" PRIu64 " of %" PRIu64
+				    " samples, and what is old ",
+		100 * (1 - evidence->survivors), evidence->dead, evidence->allocated);
+	char *text =
+		evidence->growth.estimate > 0
+			? th_format_new("%sgrows by no more than chance explains, at most "
+					"%s/s",
+				  freed,
+				  th_format_number(evidence->growth.high, TH_UNIT_BYTES).text)
+			: th_format_new("%sdoes not grow", freed);
+
+	free(freed);
+	return text;
+}
+
 char *
 th_evidence_explain(const struct th_evidence *evidence)
 {
@@ -230,9 +249,7 @@ th_evidence_explain(const struct th_evidence *evidence)
 				     "application's allocations",
 			format_growth(evidence).text);
 	case TH_REASON_FREED:
-		return th_format_new("%.0f %% of its objects were freed, %" PRIu64
-				     " of %" PRIu64 " samples, and what is old does not grow",
-			100 * (1 - evidence->survivors), evidence->dead, evidence->allocated);
+		return explain_churn(evidence);
 	default:
 		return explain_plateau(evidence);
 	}

@@ -364,6 +364,34 @@ test_rare_survivors_are_no_churn(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
+/* Two of a thousand stayed: chance explains them, but they are not said to be nothing. */
+static void
+test_churn_says_what_it_may_hide(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin_sampled(&log, BLOCK);
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.to = END_MS,
+				.every = 10,
+				.life = 5,
+				.interval = BLOCK});
+	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK,
+				.from = 3000,
+				.to = END_MS,
+				.every = 4000,
+				.interval = BLOCK});
+	leaks_find(&found, &log);
+	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
+	assert_int_equal(evidence->verdict, TH_VERDICT_CHURN);
+	char *why = th_evidence_explain(evidence);
+	assert_non_null(strstr(why, "grows by no more than chance explains, at most "));
+	free(why);
+	leaks_end(&found, &log);
+}
+
 /*
  * Forty blocks that stay, born between 1 and 5 s, and from then on as many die after 2 s as are
  * born: what is old grew, but not in the later half, and the sentence says both.
@@ -774,6 +802,7 @@ main(void)
 		cmocka_unit_test(test_saw_is_no_leak),
 		cmocka_unit_test(test_rare_leak),
 		cmocka_unit_test(test_rare_survivors_are_no_churn),
+		cmocka_unit_test(test_churn_says_what_it_may_hide),
 		cmocka_unit_test(test_growth_that_turned_over_says_so),
 		cmocka_unit_test(test_turnover_is_unclear),
 		cmocka_unit_test(test_vm_is_never_a_leak),
