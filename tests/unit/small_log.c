@@ -6,7 +6,7 @@
 #include "report/recording.h"
 
 /* What each thread has allocated so far in the log at hand. */
-static uint64_t thread_bytes[TH_HEAPS][3];
+static uint64_t thread_bytes[TH_HEAPS][SMALL_LOG_THREADS + 1];
 
 void
 small_log_begin(struct log_builder *log)

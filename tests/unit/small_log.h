@@ -24,7 +24,10 @@ void small_log_begin(struct log_builder *log);
 	log_stack((log), (stack), (uint64_t[]){__VA_ARGS__}, \
 		sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* Samples at 10 ms and at 20 ms, on thread 1 ("main") or 2 ("worker-1"). */
+/* Threads are 1 ("main"), 2 ("worker-1") and what a test adds, up to this. */
+#define SMALL_LOG_THREADS 3
+
+/* Samples at 10 ms and at 20 ms. */
 void small_log_native(struct log_builder *log, uint32_t thread, uint32_t stack, uint64_t size);
 void small_log_java(struct log_builder *log, uint32_t thread, uint32_t stack, uint32_t class,
 	uint64_t size);
