@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Every threshold of the verdicts stands here, with its reason.
- */
-#include "report/evidence.h"
+#include "report/evidence_rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,51 +7,6 @@
 
 #include "report/allocate.h"
 #include "report/changes.h"
-
-/*
- * Old survivors out of the later half that growth must rest on.  Five without a death are also
- * what makes the lower limit of growth positive.
- */
-#define ENOUGH_LATE 5
-/* Old survivors must spread over this much of the time at least. */
-#define SPREAD_PART 0.25
-/* A program may end with a moment of other work, in which a leak pauses. */
-#define PAUSE_PART 0.2
-/* A pause that a steady leak makes with less probability than this is an end. */
-#define UNLIKELY_PAUSE 0.05
-/* Leaks that come in bursts pause between them; the last pause may be so much longer. */
-#define LONGER_PAUSE 1.5
-/* So few survivors in the last quarter, by the same reasoning, are a slowing down. */
-#define UNLIKELY_QUARTER 0.02
-/* Of what grew old, a leak frees no more than this part: some other use of the same place. */
-#define LEAK_FREES 0.1
-/* So many accounts are in ascending order by chance at 1 : 120. */
-#define ENOUGH_ACCOUNTS 5
-/* Of that order; accounts that go to and fro come to more. */
-#define UNLIKELY_TREND 0.02
-/* Sampling intervals that are in memory more than at the middle: as much as other growth takes. */
-#define LEAST_GROWTH_INTERVALS 7
-/* The last quarter of the time must have half of its due of that growth. */
-#define LEAST_QUARTER 0.125
-/* Verdicts out of fewer samples would be guesses. */
-#define ENOUGH_SAMPLES 5
-/* A place that frees this part of its objects, and does not grow, churns. */
-#define CHURN_FREES 0.5
-
-const char *
-th_verdict_name(enum th_verdict verdict)
-{
-	switch (verdict) {
-	case TH_VERDICT_LEAK:
-		return "leak";
-	case TH_VERDICT_PLATEAU:
-		return "plateau";
-	case TH_VERDICT_CHURN:
-		return "churn";
-	default:
-		return "unclear";
-	}
-}
 
 /* Figures */
 
@@ -263,130 +215,6 @@ per_second(struct th_estimate estimate, double seconds)
 	return estimate;
 }
 
-static int
-compare_times(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a;
-	uint64_t right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
-/* Samples stand in the order of the log, which is nearly that of time. */
-static void
-sort_times(uint64_t *times, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		if (times[i] < times[i - 1]) {
-			qsort(times, count, sizeof(*times), compare_times);
-			return;
-		}
-	}
-}
-
-static void
-find_ages(struct look *look)
-{
-	struct th_evidence *evidence = look->evidence;
-	struct th_judge *judge = look->judge;
-	uint64_t horizon = evidence->horizon->horizon;
-
-	if (!judge->all_births_count)
-		return;
-	sort_times(judge->all_births, judge->all_births_count);
-	uint64_t birth = judge->all_births[judge->all_births_count / 2];
-	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
-	evidence->collections = th_lifetimes_collections(
-		&judge->profile->lifetimes, birth, evidence->horizon->end);
-}
-
-/*
- * Tests of the times at which survivors were allocated: for a steady leak these are uniform by a
- * clock that counts out how closely was sampled.
- */
-
-/* As lgamma(), which leaves the sign in a variable of all threads. */
-static double
-log_factorial(uint64_t n)
-{
-	int sign;
-
-	return lgamma_r((double)n + 1, &sign);
-}
-
-/* P(X <= k) of a binomial distribution with 0 < p < 1. */
-static double
-binomial(uint64_t k, uint64_t n, double p)
-{
-	double sum = 0;
-
-	for (uint64_t i = 0; i <= k; i++)
-		sum += exp(log_factorial(n) - log_factorial(i) - log_factorial(n - i) +
-			   (double)i * log(p) + (double)(n - i) * log1p(-p));
-	return sum;
-}
-
-/* The longest time between survivors by the clock, from the warm-up to the last of them. */
-static double
-longest_pause(const struct th_judge *judge, const struct th_sampling_clock *clock)
-{
-	double before = th_sampling_clock_at(clock, judge->births[0]);
-	double longest = 0;
-
-	for (size_t i = 1; i < judge->births_count; i++) {
-		double now = th_sampling_clock_at(clock, judge->births[i]);
-
-		longest = fmax(longest, now - before);
-		before = now;
-	}
-	return longest;
-}
-
-/* A pause at the end that neither chance nor habit explains means that growth ended. */
-static bool
-goes_on(const struct look *look, const struct th_sampling_clock *clock)
-{
-	struct th_evidence *evidence = look->evidence;
-	const struct th_horizon *horizon = evidence->horizon;
-	double length = (double)(horizon->end - horizon->warm);
-	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
-	double pause = length > 0 ? 1 - th_sampling_clock_at(clock, evidence->last_birth) : 1;
-
-	evidence->pause_probability = pow(1 - pause, (double)look->judge->births_count);
-	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
-	       pause <= LONGER_PAUSE * longest_pause(look->judge, clock);
-}
-
-/*
- * Whether the last quarter of the time has less than half of its due of survivors, and so few
- * samples of them as chance does not explain.
- */
-static bool
-slows_down(const struct look *look, const struct th_sampling_clock *clock)
-{
-	struct th_evidence *evidence = look->evidence;
-	const uint64_t *births = look->judge->births;
-	size_t count = look->judge->births_count;
-	uint64_t last = evidence->last_birth;
-	uint64_t quarter = last - (last - evidence->horizon->warm) / 4;
-	double all = 0;
-	double late = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		double weight = th_sampling_clock_weight(clock, births[i]);
-
-		all += weight;
-		if (births[i] < quarter)
-			continue;
-		late += weight;
-		evidence->born_last_quarter++;
-	}
-	double before = th_sampling_clock_at(clock, quarter) /
-			th_sampling_clock_at(clock, last);
-	return 8 * late < all && before > 0 && before < 1 &&
-	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
-}
-
 /* The mean size of survivors, by which they were sampled. */
 static double
 size_of_survivors(const struct look *look)
@@ -398,21 +226,19 @@ size_of_survivors(const struct look *look)
 }
 
 static void
-test_births(struct look *look)
+find_ages(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
-	const uint64_t *births = look->judge->births;
-	size_t count = look->judge->births_count;
-	struct th_sampling_clock clock;
+	struct th_judge *judge = look->judge;
+	uint64_t horizon = evidence->horizon->horizon;
 
-	evidence->born_since = count;
-	if (!count)
+	if (!judge->all_births_count)
 		return;
-	sort_times(look->judge->births, count);
-	th_sampling_clock_init(&clock, &look->judge->density, size_of_survivors(look));
-	evidence->last_birth = births[count - 1];
-	evidence->is_growing = goes_on(look, &clock);
-	evidence->is_slowing = slows_down(look, &clock);
+	th_times_sort(judge->all_births, judge->all_births_count);
+	uint64_t birth = judge->all_births[judge->all_births_count / 2];
+	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
+	evidence->collections = th_lifetimes_collections(
+		&judge->profile->lifetimes, birth, evidence->horizon->end);
 }
 
 /* Of the time in which the heap was sampled. */
@@ -426,147 +252,6 @@ seconds_of_growth(const struct th_evidence *evidence, const struct th_profile *p
 	return (double)th_changes_sampled(
 		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
 	       1e9;
-}
-
-/* Verdicts */
-
-static void
-decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
-{
-	evidence->verdict = verdict;
-	evidence->reason = reason;
-}
-
-static bool
-is_kept(const struct th_evidence *evidence)
-{
-	double old = (double)(evidence->alive_old + evidence->dead_old);
-
-	return (double)evidence->dead_old <= LEAK_FREES * old;
-}
-
-static bool
-is_spread(const struct th_evidence *evidence)
-{
-	const struct th_horizon *horizon = evidence->horizon;
-	double length = (double)(horizon->horizon - horizon->start);
-	uint64_t last = horizon->horizon - horizon->old;
-
-	return evidence->first_birth < last &&
-	       (double)(last - evidence->first_birth) >= SPREAD_PART * length;
-}
-
-static bool
-has_grown(const struct th_evidence *evidence)
-{
-	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0;
-}
-
-/*
- * Whether it has grown since the warm-up and nothing says that this is over, though chance left
- * too little of it to the later half.  However much else the place frees, it is no churn.
- */
-static bool
-may_grow(const struct th_evidence *evidence)
-{
-	return evidence->whole_low > 0 && evidence->born_late && evidence->is_growing &&
-	       !evidence->is_slowing && is_kept(evidence);
-}
-
-/*
- * Whether what is in memory grows as a leak does.  Mappings are few and large, so that chunks
- * which an allocator maps and then fills are no evidence by their number; but what they hold is
- * measured at each account, not sampled.
- */
-static bool
-grows_in_memory(const struct th_evidence *evidence)
-{
-	const struct th_horizon *horizon = evidence->horizon;
-	const struct th_trend *trend = &evidence->trend;
-	double length = (double)(horizon->end - horizon->warm);
-
-	return evidence->is_resident && trend->points >= ENOUGH_ACCOUNTS &&
-	       trend->probability < UNLIKELY_TREND &&
-	       trend->growth_late > evidence->least_growth &&
-	       (double)(horizon->end - trend->last_rise) <= PAUSE_PART * length &&
-	       trend->last_quarter >= LEAST_QUARTER * trend->growth &&
-	       trend->lost <= LEAK_FREES * (trend->growth + trend->lost) &&
-	       evidence->released_bytes <=
-		       LEAK_FREES * (evidence->released_bytes + evidence->kept_bytes);
-}
-
-/* A place that has grown significantly in the later half. */
-static void
-judge_growth(struct th_evidence *evidence)
-{
-	if (!evidence->is_growing)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
-	else if (evidence->is_slowing)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
-	else if (!is_kept(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
-	else if (!evidence->horizon->is_proven)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
-	else if (!is_spread(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
-	else
-		decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
-}
-
-static void
-find_verdict(struct th_evidence *evidence)
-{
-	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
-
-	if (!th_horizon_is_far(evidence->horizon))
-		decide(evidence, TH_VERDICT_UNCLEAR,
-			evidence->heap == TH_HEAP_JAVA ? TH_REASON_NO_COLLECTION
-						       : TH_REASON_FEW_SAMPLES);
-	else if (has_grown(evidence))
-		judge_growth(evidence);
-	else if (evidence->allocated < ENOUGH_SAMPLES && evidence->born_since)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
-	else if (may_grow(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
-	else if (dead >= CHURN_FREES)
-		decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
-	else if (!evidence->is_growing)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
-	else if (evidence->growth.estimate > 0 && is_kept(evidence) && evidence->born_late)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
-	else
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
-}
-
-/* The same by what is in memory, where mappings by themselves do not make a leak. */
-static void
-judge_residency(struct look *look)
-{
-	struct th_evidence *evidence = look->evidence;
-	const struct th_judge *judge = look->judge;
-	double seconds = seconds_of_growth(evidence, judge->profile);
-
-	if (!judge->resident || evidence->verdict == TH_VERDICT_LEAK ||
-		!th_horizon_is_far(evidence->horizon))
-		return;
-	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,
-		judge->resident, judge->residency->times_count);
-	evidence->least_growth = LEAST_GROWTH_INTERVALS *
-				 (double)judge->profile->heaps[evidence->heap].interval;
-	if (seconds <= 0 || !grows_in_memory(evidence))
-		return;
-	decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
-	evidence->is_growing = true;
-	evidence->growth = th_estimate_exact(
-		evidence->trend.growth / seconds, evidence->live_samples);
-	look->sums.kept.is_trend = true;
-}
-
-void
-th_evidence_set_internal(struct th_evidence *evidence)
-{
-	if (evidence->verdict == TH_VERDICT_LEAK)
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
 }
 
 struct th_outline
@@ -584,20 +269,6 @@ th_evidence_outline(const struct th_evidence *evidence)
 		.is_alive = evidence->alive,
 		.has_births = evidence->born_since,
 	};
-}
-
-bool
-th_outline_may_pause(const struct th_outline *outline, size_t places)
-{
-	return outline->reason == TH_REASON_STOPPED && outline->has_births &&
-	       outline->pause_probability * (double)places >= UNLIKELY_PAUSE;
-}
-
-void
-th_evidence_set_owners_gone(struct th_evidence *evidence)
-{
-	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence))
-		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
 }
 
 void
@@ -697,9 +368,10 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 		look_at(&look, samples[i]);
 	set_points(&look);
 	find_ages(&look);
-	test_births(&look);
-	find_verdict(evidence);
-	judge_residency(&look);
+	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
+	th_evidence_find_verdict(evidence);
+	look.sums.kept.is_trend = th_evidence_judge_residency(
+		evidence, judge, seconds_of_growth(evidence, judge->profile));
 	if (sums_ret)
 		*sums_ret = look.sums.kept;
 }
