@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define ARENA_BYTES ((size_t)4 << 30)
+#include "tests/programs/arena.h"
+
 #define ALIGNMENT 16
 
 void *malloc(size_t bytes);
@@ -21,26 +21,6 @@ void *aligned_alloc(size_t alignment, size_t bytes);
 int posix_memalign(void **block_ret, size_t alignment, size_t bytes);
 void free(void *block);
 size_t malloc_usable_size(void *block);
-
-static uintptr_t arena; /* atomic, 0: not mapped yet */
-static uintptr_t used;  /* atomic */
-
-static uintptr_t
-get_arena(void)
-{
-	uintptr_t expected = 0;
-	uintptr_t found = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);
-
-	if (found)
-		return found;
-	found = (uintptr_t)mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (__atomic_compare_exchange_n(
-		    &arena, &expected, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return found;
-	munmap((void *)found, ARENA_BYTES);
-	return expected;
-}
 
 /* The size stands in front of the block.  Not by a public name: whoever is above saw the call. */
 static void *
