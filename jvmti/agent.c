@@ -11,6 +11,7 @@
 #include "jvmti/buffers.h"
 #include "jvmti/classes.h"
 #include "jvmti/collections.h"
+#include "jvmti/collector.h"
 #include "jvmti/heap.h"
 #include "jvmti/hotspot.h"
 #include "jvmti/hotspot_check.h"
@@ -125,6 +126,8 @@ features(bool has_frames)
 		found |= TH_JVM_SEAMS;
 	if (has_bytes)
 		found |= TH_JVM_THREAD_BYTES;
+	if (th_batches_are_used())
+		found |= TH_JVM_FOLLOWS_FEW;
 	if (sampler == TH_SAMPLER_TLAB_BIASED && has_bytes)
 		found |= TH_JVM_TLAB_CURE;
 	else if (sampler != TH_SAMPLER_LAWFUL)
@@ -405,6 +408,8 @@ go_live(JNIEnv *env, jthread thread)
 		note(1, "this VM does not tell enough of itself: stacks carry no Java frames");
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	th_heap_meet_threads(agent.jvmti, env);
+	th_live_objects_begin(&agent.hotspot,
+		th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
 	log_jvm(has_frames);
 	th_jni_names_log(env);

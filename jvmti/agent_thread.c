@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jvmti/batches.h"
 #include "jvmti/collections.h"
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
@@ -83,6 +84,9 @@ reap(JNIEnv *env)
 	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
 	th_live_objects_reap(env);
+	if (th_collections_take_full())
+		th_batches_judge_all(env);
+	th_live_objects_bound(env, th_collections_mean_pause());
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.must_reap = false;
 	thread.next_reap = th_clock_now() + REAP_SPACING * cost;
@@ -123,6 +127,7 @@ flush(void)
 	if (pthread_equal(thread.self, pthread_self())) {
 		th_collections_log();
 		reap(thread.env);
+		th_batches_flush(th_collections_last_start());
 	}
 	th_heap_log_bytes(false);
 	th_collections_flush();
@@ -180,7 +185,8 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	stop_serving();
 	th_collections_log();
 	th_collections_flush();
-	th_live_objects_reap(env);
+	reap(env);
+	th_batches_flush(th_collections_last_start());
 	th_account_end();
 	log_own_time();
 	if (th_pace_is_ending())

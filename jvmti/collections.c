@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jvmti/agent_thread.h"
+#include "jvmti/humongous.h"
 #include "jvmti/perf_data.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
@@ -21,6 +22,11 @@ static const uint64_t later[] = {500000000, 1500000000};
 /* The VM's own counters of a collection are right this long after its end. */
 #define COUNT_NS 10000000
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
+/* Pauses whose mean is taken, and how many of them tell. */
+#define MEAN_PAUSES 64
+#define MEAN_PAUSES_LEAST 16
+/* Pauses of a full collection of Z with generations that promotes all objects first. */
+#define FULL_PAUSES 8
 
 struct pause {
 	uint64_t start;
@@ -45,6 +51,12 @@ static struct {
 	uint32_t noticed; /* pauses after which the heap was looked at */
 	uint32_t logged;
 	unsigned looks; /* entries of `later` used up since the last collection */
+	struct {
+		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
+		int64_t seen;
+		int64_t before; /* the collection that promotes all began */
+		bool has_ended;
+	} full;
 } collections;
 
 static void
@@ -61,6 +73,9 @@ find_collectors(const char *perf_data)
 		collector->name = th_perf_data_text(perf_data, name);
 		if (collector->invocations)
 			collector->seen = *collector->invocations;
+		if (collector->invocations && collector->name &&
+			!strncmp(collector->name, "ZGC major", 9))
+			collections.full.pauses = collector->invocations;
 	}
 	collections.cause = th_perf_data_text(perf_data, "sun.gc.lastCause");
 }
@@ -84,9 +99,11 @@ th_collections_finished(jvmtiEnv *jvmti)
 {
 	uint32_t number = th_load_relaxed(&collections.finished);
 
+	uint64_t now = th_clock_now();
+
 	(void)jvmti;
-	collections.pauses[number % PAUSES_MAX] = (struct pause){
-		collections.started, th_clock_now()};
+	collections.pauses[number % PAUSES_MAX] = (struct pause){collections.started, now};
+	th_humongous_look(now);
 	/* Pairs with the acquire in th_collections_log(). */
 	th_store_release(&collections.finished, number + 1);
 	th_agent_thread_wake();
@@ -150,6 +167,70 @@ log_heap_use(uint32_t finished)
 	th_log_append(TH_EVENT_HEAP_USE, &event, &source, 1);
 }
 
+/* zDriver.cpp, should_preclean_young(). */
+static bool
+promotes_all(const char *cause)
+{
+	static const char *const causes[] = {"System.gc()", "Diagnostic Command", "Heap Dump",
+		"Metadata GC Clear Soft References", "Allocation Stall"};
+
+	for (size_t i = 0; cause && i < sizeof(causes) / sizeof(causes[0]); i++)
+		if (strstr(cause, causes[i]))
+			return true;
+	return false;
+}
+
+/* After each pause: full collections are those whose pauses all have such a cause. */
+static void
+watch_full(void)
+{
+	int64_t pauses = collections.full.pauses ? *collections.full.pauses : 0;
+
+	if (pauses == collections.full.seen)
+		return;
+	if (!promotes_all(collections.cause)) {
+		collections.full.before = pauses;
+	} else if (pauses - collections.full.before >= FULL_PAUSES) {
+		collections.full.before = pauses;
+		collections.full.has_ended = true;
+	}
+	collections.full.seen = pauses;
+}
+
+bool
+th_collections_take_full(void)
+{
+	bool has_ended = collections.full.has_ended;
+
+	collections.full.has_ended = false;
+	return has_ended;
+}
+
+uint64_t
+th_collections_last_start(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+
+	return finished ? collections.pauses[(finished - 1) % PAUSES_MAX].start : 0;
+}
+
+uint64_t
+th_collections_mean_pause(void)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint32_t count = finished < MEAN_PAUSES ? finished : MEAN_PAUSES;
+	uint64_t sum = 0;
+
+	if (count < MEAN_PAUSES_LEAST)
+		return 0;
+	for (uint32_t i = 1; i <= count; i++) {
+		const struct pause *pause = &collections.pauses[(finished - i) % PAUSES_MAX];
+
+		sum += pause->end - pause->start;
+	}
+	return sum / count;
+}
+
 /* The VM counts a collection a moment after it has told of its end. */
 static bool
 is_counted(uint32_t finished)
@@ -174,6 +255,7 @@ th_collections_log(void)
 
 	if (finished == 0)
 		return false;
+	watch_full();
 	if (is_counted(finished))
 		th_collections_flush();
 	if (finished != collections.noticed) {

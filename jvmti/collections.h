@@ -10,6 +10,7 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct th_collections_vm {
 	const char *perf_data; /* PerfMemory::_start, NULL if unknown */
@@ -33,5 +34,17 @@ bool th_collections_log(void);
 
 /* Writes what still waits, at the end. [agent-thread] */
 void th_collections_flush(void);
+
+/* When the last pause began; 0 = there was none. [agent-thread] */
+uint64_t th_collections_last_start(void);
+
+/* Mean length in nanoseconds of the last 64 pauses; 0 = there were fewer than 16. [agent-thread] */
+uint64_t th_collections_mean_pause(void);
+
+/*
+ * Whether a full collection of Z with generations that promotes all objects first has ended since
+ * the last call: one on demand, or for want of memory. [agent-thread]
+ */
+bool th_collections_take_full(void);
 
 #endif

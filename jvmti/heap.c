@@ -286,6 +286,19 @@ is_in_pace(struct th_thread_record *record, struct th_java_object *object)
 }
 
 static void
+follow(JNIEnv *env, jobject reference, const struct th_java_object *object, uint64_t sample)
+{
+	const struct th_sampled_object sampled = {
+		.reference = reference,
+		.sample = sample,
+		.size = object->size,
+		.site = (uint64_t)object->class_id << 32 | object->stack,
+	};
+
+	th_live_objects_follow(env, &sampled);
+}
+
+static void
 record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
 {
 	struct th_thread_record *record = th_thread_record();
@@ -306,7 +319,7 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 		!is_counted(record, &object) || !is_in_pace(record, &object))
 		return;
 	object.class_id = class_of(jvmti, type);
-	th_live_objects_follow(env, reference, th_recorder_java(&object));
+	follow(env, reference, &object, th_recorder_java(&object));
 }
 
 void JNICALL

@@ -116,6 +116,72 @@ read_code_heaps(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->code_heaps = static_field(fields, "CodeCache", "_heaps");
 }
 
+/* G1's regions; "Heap" in their names up to JDK 22. */
+static void
+read_g1(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	bool is_new = find_field(fields, "G1HeapRegion", "_type") != NULL;
+	const char *region = is_new ? "G1HeapRegion" : "HeapRegion";
+	int64_t table = inner_offset(field_offset(fields, "G1CollectedHeap", "_hrm"),
+		field_offset(
+			fields, is_new ? "G1HeapRegionManager" : "HeapRegionManager", "_regions"));
+
+	hotspot->g1_regions = inner_offset(
+		table, field_offset(fields, "G1HeapRegionTable", "_biased_base"));
+	hotspot->g1_shift = inner_offset(
+		table, field_offset(fields, "G1HeapRegionTable", "_shift_by"));
+	hotspot->g1_tag = inner_offset(field_offset(fields, region, "_type"),
+		field_offset(fields, is_new ? "G1HeapRegionType" : "HeapRegionType", "_tag"));
+	hotspot->g1_region_bytes = static_field(fields, region, "GrainBytes");
+}
+
+/* The size of a type of the VM; 0 when unknown. */
+static uint64_t
+type_bytes(const struct th_hotspot_source *source, const char *name)
+{
+	struct table types = find_table(
+		source, "gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride");
+	uint64_t name_at = read_word(source, "gHotSpotVMTypeEntryTypeNameOffset");
+	uint64_t size_at = read_word(source, "gHotSpotVMTypeEntrySizeOffset");
+	const char *entry = types.base;
+
+	for (; entry && types.stride && text_at(entry, name_at); entry += types.stride)
+		if (!strcmp(text_at(entry, name_at), name))
+			return *(const uint64_t *)(const void *)(entry + size_at);
+	return 0;
+}
+
+static void
+read_flags(struct th_hotspot *hotspot, const struct field_table *fields,
+	const struct th_hotspot_source *source)
+{
+	const uintptr_t *flags = static_field(fields, "JVMFlag", "flags");
+	const uintptr_t *count = static_field(fields, "JVMFlag", "numFlags");
+
+	hotspot->flag_name = field_offset(fields, "JVMFlag", "_name");
+	hotspot->flag_address = field_offset(fields, "JVMFlag", "_addr");
+	hotspot->flag_bytes = type_bytes(source, "JVMFlag");
+	if (!flags || !count || hotspot->flag_name == UNKNOWN ||
+		hotspot->flag_address == UNKNOWN || !hotspot->flag_bytes)
+		return;
+	hotspot->flags = (const char *)*flags;
+	hotspot->flag_count = *count;
+}
+
+const void *
+th_hotspot_flag(const struct th_hotspot *hotspot, const char *name)
+{
+	const char *flag = hotspot->flags;
+
+	for (uint64_t i = 0; flag && i < hotspot->flag_count; i++, flag += hotspot->flag_bytes) {
+		const char *found = text_at(flag, (uint64_t)hotspot->flag_name);
+
+		if (found && !strcmp(found, name))
+			return text_at(flag, (uint64_t)hotspot->flag_address);
+	}
+	return NULL;
+}
+
 static void
 read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 {
@@ -148,12 +214,15 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->heap_words = inner_offset(
 		reserved, field_offset(fields, "MemRegion", "_word_size"));
 	hotspot->collected_heap = static_field(fields, "Universe", "_collectedHeap");
+	hotspot->total_collections = field_offset(
+		fields, "CollectedHeap", "_total_collections");
 	hotspot->perf_data = static_field(fields, "PerfMemory", "_start");
 	hotspot->code_low = static_field(fields, "CodeCache", "_low_bound");
 	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
 	hotspot->call_stub_return = static_field(
 		fields, "StubRoutines", "_call_stub_return_address");
 	read_code_heaps(hotspot, fields);
+	read_g1(hotspot, fields);
 }
 
 /* Constants */
@@ -192,6 +261,11 @@ read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *sourc
 	hotspot->state_in_java = find_constant(&constants, "_thread_in_Java");
 	hotspot->entry_frame_wrapper = find_constant(
 		&constants, "frame::entry_frame_call_wrapper_offset");
+	hotspot->g1_starts_humongous = find_constant(
+		&constants, "G1HeapRegionType::StartsHumongousTag");
+	if (hotspot->g1_starts_humongous == UNKNOWN)
+		hotspot->g1_starts_humongous = find_constant(
+			&constants, "HeapRegionType::StartsHumongousTag");
 	return true;
 }
 
@@ -204,6 +278,7 @@ th_hotspot_read(struct th_hotspot *hotspot, const struct th_hotspot_source *sour
 	if (!fields.table.base || !fields.table.stride || !read_constants(hotspot, source))
 		return false;
 	read_fields(hotspot, &fields);
+	read_flags(hotspot, &fields, source);
 	return true;
 }
 

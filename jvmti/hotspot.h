@@ -35,6 +35,19 @@ struct th_hotspot {
 	/* Of a CollectedHeap: its reserved range. */
 	int64_t heap_start;
 	int64_t heap_words;
+	int64_t total_collections; /* unsigned: collections begun */
+	/* Of a G1CollectedHeap: its table of regions, by address >> shift. */
+	int64_t g1_regions; /* G1HeapRegion** */
+	int64_t g1_shift;   /* unsigned */
+	/* Of a G1HeapRegion. */
+	int64_t g1_tag; /* unsigned: what it is used for */
+	int64_t g1_starts_humongous;
+	/* The command-line flags. */
+	const char *flags;
+	uint64_t flag_count;
+	uint64_t flag_bytes; /* size of one */
+	int64_t flag_name;
+	int64_t flag_address;
 	/* Of a GrowableArray of pointers. */
 	int64_t array_length; /* int */
 	int64_t array_data;
@@ -45,6 +58,7 @@ struct th_hotspot {
 	int64_t code_heap_high;
 	/* Addresses. */
 	const uintptr_t *collected_heap; /* Universe::_collectedHeap */
+	const size_t *g1_region_bytes;   /* G1HeapRegion::GrainBytes */
 	const uintptr_t *code_heaps;     /* a GrowableArray of CodeHeaps: CodeCache::_heaps */
 	const uintptr_t *code_low;       /* bounds of the code cache: 0 until it is there */
 	const uintptr_t *code_high;
@@ -73,6 +87,9 @@ th_hotspot_thread(const struct th_hotspot *hotspot, JNIEnv *env)
 {
 	return (char *)env - hotspot->env;
 }
+
+/* The value of a command-line flag of the VM, in its own type; NULL: it has none of that name. */
+const void *th_hotspot_flag(const struct th_hotspot *hotspot, const char *name);
 
 /* True when native samples can get their Java frames. */
 bool th_hotspot_has_frames(const struct th_hotspot *hotspot);

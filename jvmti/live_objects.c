@@ -5,6 +5,7 @@
  */
 #include "jvmti/live_objects.h"
 
+#include "jvmti/humongous.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/log.h"
@@ -12,6 +13,13 @@
 
 /* Samples between two turns of the agent thread: 20 ms at 400,000 samples a second. */
 #define QUEUE_CELLS 8192
+/*
+ * What a reference adds to a pause, in nanoseconds (docs/live.md), and which part of the pause all
+ * of them may add.  A table of so many is never thinned for that.
+ */
+#define REFERENCE_NS 10
+#define PAUSE_PARTS 25
+#define FOLLOWED_AT_LEAST 2048
 
 struct followed {
 	jweak reference;
@@ -30,7 +38,9 @@ static struct {
 	struct followed *table;
 	uint32_t count; /* agent thread */
 	uint32_t level; /* atomic; writer: agent thread */
-} live;
+	uint32_t limit; /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
+	bool has_pauses; /* references are processed in them */
+} live = {.limit = TH_LIVE_OBJECTS_MAX};
 
 bool
 th_live_objects_init(void)
@@ -93,11 +103,17 @@ log_level(uint32_t level)
 }
 
 static void
-log_death(uint64_t sample)
+log_death_at(uint64_t sample, uint64_t time)
 {
-	struct th_event_java_death event = {.time = th_clock_now(), .sample = sample};
+	struct th_event_java_death event = {.time = time, .sample = sample};
 
 	th_log_append(TH_EVENT_JAVA_DEATH, &event, NULL, 0);
+}
+
+static void
+log_death(uint64_t sample)
+{
+	log_death_at(sample, th_clock_now());
 }
 
 static void
@@ -111,25 +127,42 @@ log_lost(uint64_t sample)
 
 /* The table */
 
-void
-th_live_objects_follow(JNIEnv *env, jobject object, uint64_t sample)
+static bool
+follow_by_reference(JNIEnv *env, const struct th_sampled_object *object)
 {
-	struct followed followed = {.sample = sample};
+	struct followed followed = {.sample = object->sample};
 
-	if (!sample || !live.queue || !th_live_keeps(sample, th_load_relaxed(&live.level)))
-		return;
-	followed.reference = (*env)->NewWeakGlobalRef(env, object);
+	followed.reference = (*env)->NewWeakGlobalRef(env, object->reference);
 	if (followed.reference && push(&followed))
-		return;
+		return true;
 	(*env)->DeleteWeakGlobalRef(env, followed.reference);
-	log_lost(sample);
+	return false;
+}
+
+static bool
+follow(JNIEnv *env, const struct th_sampled_object *object)
+{
+	if (th_batches_are_used())
+		return th_batches_offer(env, object);
+	if (th_humongous_is(object->reference, object->size))
+		return th_humongous_follow(object->reference, object->sample);
+	return follow_by_reference(env, object);
+}
+
+void
+th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
+{
+	if (object->sample && live.queue &&
+		th_live_keeps(object->sample, th_load_relaxed(&live.level)) &&
+		!follow(env, object))
+		log_lost(object->sample);
 }
 
 /* Halves the table, again if chance kept nearly all. */
 static void
 thin(JNIEnv *env)
 {
-	while (live.count > TH_LIVE_OBJECTS_MAX / 4 * 3) {
+	while (live.count > live.limit / 4 * 3) {
 		uint32_t level = live.level + 1;
 		uint32_t kept = 0;
 
@@ -142,7 +175,30 @@ thin(JNIEnv *env)
 				(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
 		}
 		live.count = kept;
+		th_humongous_thin(level);
 	}
+}
+
+static void
+add(JNIEnv *env, jweak reference, uint64_t sample)
+{
+	if (live.count >= live.limit)
+		thin(env);
+	/* It may have been queued under an older level. */
+	if (th_live_keeps(sample, live.level))
+		live.table[live.count++] = (struct followed){reference, sample};
+	else
+		(*env)->DeleteWeakGlobalRef(env, reference);
+}
+
+void
+th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector)
+{
+	if (collector == TH_COLLECTOR_GENERATIONAL_Z)
+		th_batches_init(hotspot, add, log_death);
+	if (collector == TH_COLLECTOR_G1)
+		th_humongous_init(hotspot);
+	live.has_pauses = collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1;
 }
 
 void
@@ -150,15 +206,23 @@ th_live_objects_collect(JNIEnv *env)
 {
 	struct followed object;
 
-	while (live.queue && pop(&object)) {
-		if (live.count == TH_LIVE_OBJECTS_MAX)
-			thin(env);
-		/* It may have been queued under an older level. */
-		if (th_live_keeps(object.sample, live.level))
-			live.table[live.count++] = object;
-		else
-			(*env)->DeleteWeakGlobalRef(env, object.reference);
-	}
+	while (live.queue && pop(&object))
+		add(env, object.reference, object.sample);
+	th_batches_turn(env);
+}
+
+void
+th_live_objects_bound(JNIEnv *env, uint64_t pause_ns)
+{
+	uint64_t limit = pause_ns / PAUSE_PARTS / REFERENCE_NS;
+
+	if (!live.has_pauses || !pause_ns)
+		return;
+	if (limit < FOLLOWED_AT_LEAST)
+		limit = FOLLOWED_AT_LEAST;
+	live.limit = limit < TH_LIVE_OBJECTS_MAX ? (uint32_t)limit : TH_LIVE_OBJECTS_MAX;
+	if (live.count >= live.limit)
+		thin(env);
 }
 
 void
@@ -178,12 +242,16 @@ th_live_objects_reap(JNIEnv *env)
 		(*env)->DeleteWeakGlobalRef(env, object->reference);
 	}
 	live.count = kept;
+	th_humongous_reap(log_death_at);
+	th_batches_reap(env);
 }
 
 void
 th_live_objects_release(JNIEnv *env)
 {
 	th_live_objects_collect(env);
+	th_humongous_release();
+	th_batches_release(env);
 	for (uint32_t i = 0; i < live.count; i++)
 		(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
 	live.count = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampled Java objects that are alive: a bounded table of weak global references, looked
- * through after collections.
+ * through after collections.  Where such a reference would keep its object alive, what is followed
+ * and how depends on the collector: humongous.h, batches.h.
  *
  * When the table is full it is thinned by half, with the weights of the rest doubled, and
  * newcomers are thinned alike, so no time of birth is preferred.  Which objects stay is a
@@ -15,20 +16,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Objects followed at once.  The cost of so many references shows above the noise on none of
- * Serial, G1, Parallel and Z; one look through all of them takes under a millisecond.
- */
+#include "jvmti/batches.h"
+#include "jvmti/collector.h"
+
+/* Objects followed at once; one look through all of them takes under a millisecond. */
 #define TH_LIVE_OBJECTS_MAX 65536
 
 /* Maps the table; false: no memory, no object is followed. */
 bool th_live_objects_init(void);
 
-/* Follows `object`, the sample's, on the thread that allocated it. [jvmti] */
-void th_live_objects_follow(JNIEnv *env, jobject object, uint64_t sample);
+/* Objects are followed as the collector allows.  `hotspot` stays the caller's. [jvmti] */
+void th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector);
+
+/* Follows an object on the thread that allocated it. [jvmti] */
+void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object);
 
 /* Takes in what th_live_objects_follow() left. [agent-thread] */
 void th_live_objects_collect(JNIEnv *env);
+
+/*
+ * A pause of the collector, which goes through all references, takes `pause_ns` in the mean; 0 =
+ * not known.  The table is thinned so that it adds little to that. [agent-thread]
+ */
+void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns);
 
 /* Looks through the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
 void th_live_objects_reap(JNIEnv *env);

@@ -167,7 +167,7 @@ add_sample(const struct maker *maker, uint32_t number, enum th_heap heap, size_t
 	th_calibration_add(
 		calibration, profile->recording, sample, &maker->cells->items[number].alloc);
 	if (maker->cells->live && th_lifetimes_follows(lifetimes, heap, index, &profile->end))
-		th_lifetimes_add(lifetimes, calibration, sample,
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->end),
 			&maker->cells->live[number]);
 }

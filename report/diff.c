@@ -162,7 +162,7 @@ weigh(const struct th_profile *profile, enum th_measure measure, enum th_heap he
 	if (measure == TH_MEASURE_ALLOC)
 		th_calibration_add(calibration, profile->recording, sample, &sum);
 	else
-		th_lifetimes_add(&profile->lifetimes, calibration, sample,
+		th_lifetimes_add(&profile->lifetimes, calibration, heap, index, sample,
 			th_lifetimes_keep(&profile->lifetimes, heap, moment), &sum);
 	return sum;
 }

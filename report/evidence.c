@@ -148,7 +148,7 @@ look_at(struct look *look, size_t index)
 
 	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->end))
 		return;
-	th_lifetimes_add(lifetimes, calibration, sample,
+	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &profile->end), &one);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);

@@ -51,8 +51,8 @@ least_alive(const struct th_profile *profile, uint64_t births)
 			profile->lifetimes.ends[TH_HEAP_JAVA][i] == TH_END_NEVER &&
 			th_lifetimes_follows(
 				&profile->lifetimes, TH_HEAP_JAVA, i, &profile->end))
-			th_lifetimes_add(&profile->lifetimes, calibration, &samples->items[i],
-				keep, &sum);
+			th_lifetimes_add(&profile->lifetimes, calibration, TH_HEAP_JAVA, i,
+				&samples->items[i], keep, &sum);
 	}
 	return th_estimate_bytes(&sum, NULL, calibration->gap / keep).low;
 }

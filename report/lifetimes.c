@@ -28,11 +28,19 @@ th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample)
 	return heap == TH_HEAP_JAVA || sample->flags & TH_NATIVE_TRACKED;
 }
 
+/* Whether only Java objects with a JAVA_FOLLOWED have a known end. */
+static bool
+follows_few(const struct th_recording *recording)
+{
+	return recording->jvm.features & TH_JVM_FOLLOWS_FEW;
+}
+
 /* What is known before any event of an end. */
 static uint64_t
 first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
 {
-	if (!th_lifetimes_is_tracked(heap, &recording->samples[heap].items[index]))
+	if (!th_lifetimes_is_tracked(heap, &recording->samples[heap].items[index]) ||
+		(heap == TH_HEAP_JAVA && follows_few(recording)))
 		return TH_END_UNKNOWN;
 	/* Mapped parts have their ends already. */
 	return heap == TH_HEAP_MAPPED ? recording->part_ends[index] : TH_END_NEVER;
@@ -43,8 +51,12 @@ th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap)
 {
 	const struct th_recording *recording = lifetimes->recording;
 	size_t *count = &lifetimes->ends_count[heap];
+	size_t samples = recording->samples[heap].items_count;
 
-	for (; *count < recording->samples[heap].items_count; (*count)++) {
+	while (heap == TH_HEAP_JAVA && follows_few(recording) &&
+		lifetimes->followed_count < samples)
+		th_array_append(lifetimes, followed, 0.0f);
+	for (; *count < samples; (*count)++) {
 		lifetimes->ends[heap] = th_array_grow(lifetimes->ends[heap], *count,
 			&lifetimes->ends_capacity[heap], sizeof(uint64_t));
 		lifetimes->ends[heap][*count] = first_end(recording, heap, *count);
@@ -81,6 +93,87 @@ forget_lost(struct th_lifetimes *lifetimes)
 	}
 }
 
+/* When the last collection began; 0 = there was none. */
+static uint64_t
+last_start(const struct th_recording *recording)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < recording->collections_count; i++)
+		if (recording->collections[i].start > last)
+			last = recording->collections[i].start;
+	return last;
+}
+
+/* What a sample stands for with probability `keep` of having been looked at. */
+static double
+bytes_of(const struct th_recording *recording, const struct th_sample *sample, double keep)
+{
+	struct th_estimator sum = {0};
+
+	th_sample_add(&sum, recording, sample, (double)sample->keep * keep, 1);
+	return th_sums_point(&sum.bytes);
+}
+
+/* Takes in which objects are followed; those that grew older than they were said to be are not. */
+static void
+find_followed(struct th_lifetimes *lifetimes, uint64_t young)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+
+	for (size_t i = 0; i < recording->followed_count; i++) {
+		const struct th_followed_info *info = &recording->followed[i];
+		size_t index = th_samples_find(samples, info->record);
+
+		if (index == SIZE_MAX)
+			continue;
+		bool is_known = info->keep > 0 &&
+				(info->is_judged || samples->items[index].time >= young);
+		lifetimes->followed[index] = is_known ? info->keep : 0;
+		lifetimes->ends[TH_HEAP_JAVA][index] = is_known ? TH_END_NEVER : TH_END_UNKNOWN;
+	}
+}
+
+/* Scales the weights of what was judged to what there was to judge. */
+static void
+find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+	double all = 0, themselves = 0;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		double followed = (double)lifetimes->followed[i];
+		double bytes = bytes_of(recording, sample, 1);
+		bool is_older = sample->time < young;
+
+		all += bytes;
+		themselves += followed > 0 ? bytes : 0;
+		lifetimes->older_bytes += is_older ? bytes : 0;
+		if (is_older && followed > 0)
+			lifetimes->judged_bytes += bytes_of(recording, sample, followed);
+	}
+	lifetimes->followed_part = all > 0 ? themselves / all : 1;
+	for (size_t i = 0; i < samples->items_count && lifetimes->judged_bytes > 0; i++)
+		if (samples->items[i].time < young)
+			lifetimes->followed[i] *= (float)(lifetimes->judged_bytes /
+							  lifetimes->older_bytes);
+}
+
+static void
+find_few(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	uint64_t young = last_start(recording);
+
+	if (!follows_few(recording))
+		return;
+	find_followed(lifetimes, young);
+	find_followed_parts(lifetimes, young);
+}
+
 static void
 find_ends(struct th_lifetimes *lifetimes)
 {
@@ -88,6 +181,7 @@ find_ends(struct th_lifetimes *lifetimes)
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_lifetimes_extend(lifetimes, (enum th_heap)heap);
+	find_few(lifetimes);
 	for (size_t i = 0; i < recording->frees_count; i++)
 		th_lifetimes_end(lifetimes, TH_HEAP_NATIVE, &recording->frees[i]);
 	for (size_t i = 0; i < recording->deaths_count; i++)
@@ -102,6 +196,9 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 	const struct th_samples *samples = &recording->samples[heap];
 	struct th_estimator sums[2] = {0};
 
+	lifetimes->known_part[heap] = 1;
+	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+		return;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 		bool is_known = lifetimes->ends[heap][i] != TH_END_UNKNOWN;
@@ -151,24 +248,13 @@ is_major(const char *kind)
 }
 
 /*
- * Z with generations (21 and later) clears references to young objects only when it promotes
- * all of them first, which it does when asked for a full collection.  Until then each object
- * that is followed lives on: measured on 25, where majors that the VM chose found none of the
- * garbage dead, and those of System.gc() all.
+ * Z with generations (21 and later) keeps alive what is followed as long as it is young; what it
+ * judges, the log says (JAVA_JUDGED).
  */
 static bool
 is_blind(const char *kind)
 {
-	static const char *const causes[] = {"System.gc()", "Diagnostic Command", "Initiated",
-		"ForceGarbageCollection", "Allocation Stall"};
-
-	if (!strstr(kind, "ZGC m"))
-		return false;
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		if (strstr(kind, causes[i]))
-			return false;
-	}
-	return true;
+	return strstr(kind, "ZGC m") != NULL;
 }
 
 /* Pauses of the cycle that one of this kind belongs to. */
@@ -187,6 +273,15 @@ compare_collections(const void *a, const void *b)
 	const struct th_collection_info *right = b;
 
 	return (left->end > right->end) - (left->end < right->end);
+}
+
+static int
+compare_judgements(const void *a, const void *b)
+{
+	const struct th_judgement *left = a;
+	const struct th_judgement *right = b;
+
+	return (left->time > right->time) - (left->time < right->time);
 }
 
 static void
@@ -219,6 +314,16 @@ find_judgements(struct th_lifetimes *lifetimes)
 	for (size_t i = 0; i < count; i++)
 		judge(lifetimes, sorted, i);
 	free(sorted);
+	for (size_t i = 0; i < recording->judged_count; i++) {
+		struct th_judgement judgement = {.births = recording->judged[i].births,
+			.time = recording->judged[i].time,
+			.is_major = true};
+
+		th_array_append(lifetimes, judgements, judgement);
+	}
+	if (recording->judged_count)
+		qsort(lifetimes->judgements, lifetimes->judgements_count,
+			sizeof(*lifetimes->judgements), compare_judgements);
 }
 
 /* Life */
@@ -239,6 +344,7 @@ th_lifetimes_deinit(struct th_lifetimes *lifetimes)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(lifetimes->ends[heap]);
 	free(lifetimes->judgements);
+	free(lifetimes->followed);
 }
 
 /* Moments */
@@ -349,7 +455,7 @@ weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *cal
 {
 	struct th_estimator sum = {0};
 
-	th_lifetimes_add(lifetimes, calibration,
+	th_lifetimes_add(lifetimes, calibration, heap, index,
 		&lifetimes->recording->samples[heap].items[index],
 		th_lifetimes_keep(lifetimes, heap, moment), &sum);
 	return th_sums_point(&sum.bytes);

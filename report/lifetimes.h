@@ -12,6 +12,11 @@
  * could not be followed.  They are left out, and the others stand for them as well: for every
  * figure about ends, the probability of a sample is multiplied by the known part of its heap's
  * bytes.  A table of Java objects that was thinned adds its 2^-level.
+ *
+ * Under a collector whose young collections keep alive what is followed (Z with generations), few
+ * Java objects are followed, each with a probability that the log has (JAVA_FOLLOWED).  What they
+ * say is a ratio estimate (Hajek): their weights are scaled so that those that were judged stand
+ * for all objects older than the last collection.
  */
 #ifndef TH_REPORT_LIFETIMES_H
 #define TH_REPORT_LIFETIMES_H
@@ -46,6 +51,16 @@ struct th_lifetimes {
 	size_t ends_capacity[TH_HEAPS];
 	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
 	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
+	/*
+	 * Where few Java objects are followed: the probability with which each sample stands for
+	 * others, by index; 0 = not followed.  NULL: all are followed.
+	 */
+	float *followed;
+	size_t followed_count;
+	size_t followed_capacity;
+	double followed_part; /* of the bytes, samples that are followed themselves */
+	double judged_bytes;  /* that followed and judged objects stand for */
+	double older_bytes;   /* of samples from before the last collection */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
 };
 
@@ -146,6 +161,8 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 
 	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
+	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+		keep *= lifetimes->followed_part;
 	if (keep < 1) {
 		result.is_calibrated = false;
 		result.gap = th_calibration_thinned_gap(calibration, keep);
@@ -153,11 +170,25 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	return result;
 }
 
-/* Adds a sample to a sum about ends; `keep` from th_lifetimes_keep(). [offline] */
+/* Whether collections have judged no object that was followed, though there were some to judge. */
+static inline bool
+th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	return heap == TH_HEAP_JAVA && lifetimes->followed && lifetimes->older_bytes > 0 &&
+	       lifetimes->judged_bytes <= 0;
+}
+
+/*
+ * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().  `sample`
+ * may be a part of it. [offline]
+ */
 static inline void
 th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
-	const struct th_sample *sample, double keep, struct th_estimator *sum)
+	enum th_heap heap, size_t index, const struct th_sample *sample, double keep,
+	struct th_estimator *sum)
 {
+	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
 		calibration->factors[sample->thread]);
 }

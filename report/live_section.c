@@ -43,7 +43,8 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_samples *samples = &profile->recording->samples[heap];
-	struct th_calibration calibration = profile->heaps[heap];
+	struct th_calibration calibration = th_lifetimes_calibration(
+		lifetimes, &profile->heaps[heap], heap, &question->moment);
 	struct th_estimator sum = {0};
 	double keep = th_lifetimes_keep(lifetimes, heap, &question->moment);
 
@@ -52,9 +53,8 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 
 		if (sample->time >= question->from && sample->time <= question->to &&
 			th_lifetimes_is_live(lifetimes, heap, i, &question->moment))
-			th_lifetimes_add(lifetimes, &calibration, sample, keep, &sum);
+			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
 	}
-	calibration.is_calibrated = calibration.is_calibrated && keep >= 1;
 	return th_calibration_bytes(&calibration, &sum);
 }
 

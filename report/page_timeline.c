@@ -175,8 +175,8 @@ print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, doub
 		if (profile->sample_rows[heap][i] == TH_NO_ROW ||
 			!th_lifetimes_follows(lifetimes, heap, i, &profile->end))
 			continue;
-		th_lifetimes_add(
-			lifetimes, &profile->heaps[heap], &samples->items[i], keep, &sum);
+		th_lifetimes_add(lifetimes, &profile->heaps[heap], heap, i, &samples->items[i],
+			keep, &sum);
 		double bytes = th_sums_point(&sum.bytes);
 		changes[slice_of(recording, samples->items[i].time, slice) + 1] += bytes;
 		if (end <= recording->end)

@@ -311,12 +311,12 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 
 	th_calibration_add(calibration, profile->recording, sample, &sums[TH_MEASURE_ALLOC]);
 	if (th_lifetimes_is_live(lifetimes, heap, index, &profile->at))
-		th_lifetimes_add(lifetimes, calibration, sample,
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->at),
 			&sums[TH_MEASURE_LIVE]);
 	if (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
 		th_lifetimes_is_temporary(lifetimes, heap, index, within))
-		th_lifetimes_add(lifetimes, calibration, sample,
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->end),
 			&sums[TH_MEASURE_TEMPORARY]);
 	if (heap == TH_HEAP_NATIVE && th_touched_find(touched, sample, &word))

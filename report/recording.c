@@ -174,6 +174,8 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->frees);
 	free(recording->deaths);
 	free(recording->losses);
+	free(recording->followed);
+	free(recording->judged);
 	free(recording->levels);
 	free(recording->collections);
 	free(recording->heap_uses);

@@ -153,6 +153,19 @@ struct th_mapped_use_info {
 	uint64_t returned;
 };
 
+/* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
+struct th_followed_info {
+	uint32_t record; /* file offset / 8 of the allocation */
+	float keep;      /* probability of being followed; 0 = it is not any more */
+	bool is_judged;  /* a collection has found it dead or alive; else it is young */
+};
+
+/* All objects born by `births` that are followed were judged by `time`. */
+struct th_judged_info {
+	uint64_t time;
+	uint64_t births;
+};
+
 /* From `time` on one of 2^level sampled Java objects is followed. */
 struct th_level_info {
 	uint64_t time;
@@ -281,6 +294,8 @@ struct th_recording {
 	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
 	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
 	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
+	TH_ARRAY(struct th_followed_info, followed); /* in order: the last one of an object counts */
+	TH_ARRAY(struct th_judged_info, judged);
 	TH_ARRAY(struct th_level_info, levels);
 	TH_ARRAY(struct th_collection_info, collections);
 	TH_ARRAY(struct th_heap_use_info, heap_uses);

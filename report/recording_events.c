@@ -412,6 +412,37 @@ on_java_lost(struct th_recording *recording, const struct th_record *record,
 }
 
 static bool
+on_java_followed(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	const struct th_decoded_java_followed *followed = &event->java_followed;
+	struct th_followed_info info = {
+		.record = (uint32_t)(followed->sample / 8),
+		.keep = (float)followed->keep,
+		.is_judged = followed->judged,
+	};
+
+	(void)record;
+	if (!(followed->keep >= 0 && followed->keep <= 1))
+		return false;
+	th_array_append(recording, followed, info);
+	saw_time(recording, followed->time);
+	return true;
+}
+
+static bool
+on_java_judged(struct th_recording *recording, const struct th_record *record,
+	const union th_decoded *event)
+{
+	struct th_judged_info judged = {event->java_judged.time, event->java_judged.births};
+
+	(void)record;
+	th_array_append(recording, judged, judged);
+	saw_time(recording, judged.time);
+	return true;
+}
+
+static bool
 on_java_level(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
 {
@@ -703,6 +734,8 @@ static handler *const handlers[] = {
 	[TH_EVENT_JAVA_DEATH] = on_java_death,
 	[TH_EVENT_JAVA_LOST] = on_java_lost,
 	[TH_EVENT_JAVA_LEVEL] = on_java_level,
+	[TH_EVENT_JAVA_FOLLOWED] = on_java_followed,
+	[TH_EVENT_JAVA_JUDGED] = on_java_judged,
 	[TH_EVENT_SYMBOL] = on_symbol,
 	[TH_EVENT_RATE] = on_rate,
 	[TH_EVENT_CONTROL] = on_control,

@@ -171,6 +171,7 @@ renew(struct th_watch *watch)
 	work->remains_count = 0;
 	work->losses_seen = recording->losses_count;
 	work->levels_seen = recording->levels_count;
+	work->followed_seen = recording->followed_count;
 	work->factors_count = recording->threads_count;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		renew_heap(watch, (enum th_heap)heap);
@@ -293,7 +294,8 @@ is_stale(const struct th_watch *watch)
 	const struct th_watch_work *work = watch->work;
 
 	return work->losses_seen != watch->recording->losses_count ||
-	       work->levels_seen != watch->recording->levels_count;
+	       work->levels_seen != watch->recording->levels_count ||
+	       work->followed_seen != watch->recording->followed_count;
 }
 
 /* Reads on; a process that is gone fills no more holes. */

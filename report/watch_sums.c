@@ -80,7 +80,7 @@ live_part(const struct th_watch *watch, enum th_heap heap, size_t index, uint64_
 
 	if (heap == TH_HEAP_MAPPED)
 		sample = th_mapped_parts_piece(watch->recording, &sample, bytes);
-	th_lifetimes_add(&watch->lifetimes, calibration, &sample,
+	th_lifetimes_add(&watch->lifetimes, calibration, heap, index, &sample,
 		th_lifetimes_keep(&watch->lifetimes, heap, &watch->moment), &alone);
 	return alone;
 }

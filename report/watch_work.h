@@ -29,6 +29,7 @@ struct th_watch_work {
 	TH_ARRAY(struct th_watch_remains, remains); /* by index of a mapping */
 	size_t losses_seen;
 	size_t levels_seen;
+	size_t followed_seen;
 	size_t counted[TH_HEAPS];  /* samples that the calibration knows */
 	size_t factors_count;      /* threads that have a factor */
 	uint64_t renew_at;         /* CLOCK_MONOTONIC ns */

@@ -260,7 +260,11 @@ enum th_content_type {
 	E(43, BUFFERS, buffers, "Buffers",                                                     \
 		"Buffers outside the Java heap, counted because somebody asked")                            \
 	E(44, MALLOC_HEAPS, malloc_heaps, "Heaps of malloc",                                   \
-		"Where the allocator's heaps lie, and what of them is resident")
+		"Where the allocator's heaps lie, and what of them is resident")               \
+	E(45, JAVA_FOLLOWED, java_followed, "Java followed",                                   \
+		"A sampled Java object of a VM that follows few of them; the last one written counts") \
+	E(46, JAVA_JUDGED, java_judged, "Java judged",                                         \
+		"A collection judged all followed Java objects up to some time of birth")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -384,6 +388,19 @@ enum th_content_type {
 #define TH_FIELDS_JAVA_LEVEL(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, NONE, level, "Level")
+/*
+ * `keep`: the probability that the object was followed, given that it was sampled; 0 = it is not
+ * followed any more.  `judged`: a collection that would have found it dead has found it alive, or
+ * dead (JAVA_DEATH); else it is younger than the last collection.
+ */
+#define TH_FIELDS_JAVA_FOLLOWED(F)                                                             \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, sample, "The allocation")                                               \
+	F(F64, PROBABILITY, keep, "Probability of being followed")                             \
+	F(U32, NONE, judged, "1 = a collection judged it")
+#define TH_FIELDS_JAVA_JUDGED(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, NANOSECONDS, births, "Time of birth of the youngest")
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
@@ -632,6 +649,7 @@ enum th_jvm_feature {
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
 	TH_JVM_TLAB_CURE = 16,      /* the sampler of this VM is biased and the bias is undone */
 	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased in a way that cannot be undone */
+	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
 };
 
 enum th_stack_flag {

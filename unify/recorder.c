@@ -194,7 +194,7 @@ record_java(struct th_event_java_alloc *event, const struct th_registers *regist
 }
 
 __attribute__((noinline)) uint64_t
-th_recorder_java(const struct th_java_object *object)
+th_recorder_java(struct th_java_object *object)
 {
 	struct th_event_java_alloc event = {
 		.size = object->size,
@@ -211,6 +211,7 @@ th_recorder_java(const struct th_java_object *object)
 	if (th_flight_begin()) {
 		th_registers_here(&registers);
 		sample = record_java(&event, &registers);
+		object->stack = event.stack;
 		th_flight_end();
 	} else {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);

@@ -59,10 +59,11 @@ struct th_java_object {
 	double keep;           /* from th_pace_keeps() */
 	uint32_t class_id;
 	uint32_t flags; /* enum th_java_alloc_flag */
+	uint32_t stack; /* set by th_recorder_java(): its id in the log */
 };
 
 /* Records an object; returns the sample's id, 0 if it was dropped.  [jvmti] */
-uint64_t th_recorder_java(const struct th_java_object *object);
+uint64_t th_recorder_java(struct th_java_object *object);
 
 /*
  * A piece of mapped memory is due: fills in time, keep, thread and stack and records it.  Returns

@@ -75,6 +75,7 @@ recorder_allocate(void *block, size_t size)
 uint64_t
 recorder_java(const struct th_java_object *object)
 {
+	struct th_java_object recorded = *object;
 	uint64_t now = th_clock_now();
 	uint64_t sample = 0;
 	double keep;
@@ -82,7 +83,7 @@ recorder_java(const struct th_java_object *object)
 	th_guard_enter();
 	th_pace_look(now);
 	if (th_pace_keeps(th_thread_record(), now, &keep))
-		sample = th_recorder_java(object);
+		sample = th_recorder_java(&recorded);
 	th_guard_leave();
 	return sample;
 }

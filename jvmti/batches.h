@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sampled Java objects under a collector whose young collections keep alive what a weak reference
+ * refers to (collector.h): followed few at a time, in two batches (probation.h).
+ *
+ * One batch is open and takes what is allocated.  The other is closed and waits until a collection
+ * has judged it: its objects must be in the old generation, where they are after sixteen young
+ * collections, and then a collection of the whole heap must have begun and ended.  What that found
+ * alive is followed from then on like any other object, which keeps nothing alive any more.  A full
+ * collection on demand (System.gc()) promotes everything first and judges both batches.
+ */
+#ifndef TH_JVMTI_BATCHES_H
+#define TH_JVMTI_BATCHES_H
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvmti/hotspot.h"
+
+/* A Java object that was sampled, on the thread that allocated it. */
+struct th_sampled_object {
+	jobject reference;
+	uint64_t sample; /* its id */
+	uint64_t size;   /* bytes */
+	uint64_t site;   /* any number that is the same for objects of one stack and class */
+};
+
+/* Where a judged object that lives on goes, with its reference. */
+typedef void th_batches_prove(JNIEnv *env, jweak reference, uint64_t sample);
+
+/*
+ * Begins the first batch. `hotspot` stays the caller's.  `prove` takes what was judged and lives,
+ * `report` a sample whose object is gone; both are called on the agent's thread. [jvmti]
+ */
+void th_batches_init(const struct th_hotspot *hotspot, th_batches_prove *prove,
+	void (*report)(uint64_t sample));
+
+/* Whether th_batches_init() was called: objects go here. [jvmti] */
+bool th_batches_are_used(void);
+
+/* Offers an object to the open batch; false: objects as large as that are not followed. [jvmti] */
+bool th_batches_offer(JNIEnv *env, const struct th_sampled_object *object);
+
+/* Judges and closes batches that are due. [agent-thread] */
+void th_batches_turn(JNIEnv *env);
+
+/* Looks for objects of the batches that are gone. [agent-thread] */
+void th_batches_reap(JNIEnv *env);
+
+/* A full collection that promotes all objects has ended. [agent-thread] */
+void th_batches_judge_all(JNIEnv *env);
+
+/*
+ * Writes which objects are younger than the last collection, begun at `since`: they count as alive.
+ * [agent-thread]
+ */
+void th_batches_flush(uint64_t since);
+
+/* Gives all references back. [agent-thread] */
+void th_batches_release(JNIEnv *env);
+
+#endif

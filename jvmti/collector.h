@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The garbage collector of the VM, as far as it decides how objects may be followed.
+ *
+ * Following an object must not keep it alive.  A weak global reference does where a young
+ * collection treats weak references as strong:
+ *
+ *   G1              a humongous object is reclaimed in a young collection only if nothing refers
+ *                   to it, weak references included (G1CollectedHeap, eager reclaim)
+ *   generational Z  a young collection marks through all weak references of native storage
+ *                   (zRootsIterator.cpp); only a major collection clears those of old objects
+ *
+ * Serial, Parallel, Z without generations and Shenandoah, with or without, clear them in every
+ * collection that finds the object dead.
+ */
+#ifndef TH_JVMTI_COLLECTOR_H
+#define TH_JVMTI_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jvmti/hotspot.h"
+
+enum th_collector {
+	TH_COLLECTOR_PAUSES,         /* references are processed in pauses */
+	TH_COLLECTOR_G1,             /* and humongous objects need care */
+	TH_COLLECTOR_CONCURRENT,     /* references are processed beside the program */
+	TH_COLLECTOR_GENERATIONAL_Z, /* and those to young objects are strong */
+};
+
+/* The collector in use, by the VM's flags. [jvmti] */
+enum th_collector th_collector_find(const struct th_hotspot *hotspot, uint32_t feature_release);
+
+/* The Java heap's maximal size in bytes; 0 = not known. [any] */
+uint64_t th_collector_heap_max(const struct th_hotspot *hotspot);
+
+/*
+ * Collections begun, of any generation, and of those the ones of the whole heap; both 0 where the
+ * VM does not tell. [any]
+ */
+struct th_collector_counts {
+	uint32_t all;
+	uint32_t major;
+};
+struct th_collector_counts th_collector_counts(const struct th_hotspot *hotspot);
+
+#endif

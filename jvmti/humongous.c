@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A slot goes from free to claimed and followed on an allocating thread, to gone on the VM's
+ * thread, and back to free on the agent's thread.  Its state word counts the claims above the two
+ * bits of the state, so no thread takes one use of a slot for the next.
+ */
+#include "jvmti/humongous.h"
+
+#include "unify/atomic.h"
+#include "unify/log_format.h"
+#include "unify/memory.h"
+
+enum state { FREE, CLAIMED, FOLLOWED, GONE };
+#define STATE_MASK 3u
+#define ONE_CLAIM 4u
+
+struct slot {
+	uint32_t state; /* atomic, enum state and claims */
+	const char *region;
+	uint64_t sample;
+	uint64_t gone_at; /* writer: the VM's thread, before GONE */
+};
+
+static struct {
+	const struct th_hotspot *hotspot;
+	struct slot *slots;
+	uint32_t used; /* atomic: slots that were ever claimed lie below */
+} table;
+
+bool
+th_humongous_init(const struct th_hotspot *hotspot)
+{
+	if (!hotspot->collected_heap || !*hotspot->collected_heap || hotspot->g1_regions < 0 ||
+		hotspot->g1_shift < 0 || hotspot->g1_tag < 0 ||
+		hotspot->g1_starts_humongous <= 0 || !hotspot->g1_region_bytes ||
+		!*hotspot->g1_region_bytes)
+		return false;
+	table.slots = th_memory_map(TH_HUMONGOUS_MAX * sizeof(*table.slots));
+	if (table.slots)
+		table.hotspot = hotspot;
+	return table.slots != NULL;
+}
+
+/* A local reference is the address of a cell with the object's address. */
+static uintptr_t
+address_of(jobject object)
+{
+	return *(const uintptr_t *)(const void *)object;
+}
+
+/* The region that an address in the heap lies in. */
+static const char *
+region_of(uintptr_t address)
+{
+	uintptr_t heap = *table.hotspot->collected_heap;
+	uintptr_t regions = *(const uintptr_t *)(heap + (uintptr_t)table.hotspot->g1_regions);
+	uint32_t shift = *(const uint32_t *)(heap + (uintptr_t)table.hotspot->g1_shift);
+
+	return *(const char *const *)(regions + (address >> shift) * sizeof(void *));
+}
+
+static bool
+starts_humongous(const char *region)
+{
+	const volatile uint32_t *tag =
+		(const volatile uint32_t *)(const void *)(region + table.hotspot->g1_tag);
+
+	return *tag == (uint32_t)table.hotspot->g1_starts_humongous;
+}
+
+/* At least half a region, from whose start it cannot be moved away. */
+bool
+th_humongous_is(jobject object, uint64_t size)
+{
+	size_t region_bytes = table.hotspot ? *table.hotspot->g1_region_bytes : 0;
+	uintptr_t address;
+
+	if (!table.hotspot || size < region_bytes / 2)
+		return false;
+	address = address_of(object);
+	return address % region_bytes == 0 && starts_humongous(region_of(address));
+}
+
+static void
+note_use(uint32_t index)
+{
+	uint32_t used = th_load_relaxed(&table.used);
+
+	while (used <= index && !th_cas_acq_rel(&table.used, &used, index + 1))
+		;
+}
+
+bool
+th_humongous_follow(jobject object, uint64_t sample)
+{
+	for (uint32_t i = 0; i < TH_HUMONGOUS_MAX; i++) {
+		struct slot *slot = &table.slots[i];
+		uint32_t state = th_load_relaxed(&slot->state);
+		uint32_t claimed = (state & ~STATE_MASK) + ONE_CLAIM + CLAIMED;
+
+		if ((state & STATE_MASK) != FREE ||
+			!th_cas_acq_rel(&slot->state, &state, claimed))
+			continue;
+		slot->region = region_of(address_of(object));
+		slot->sample = sample;
+		note_use(i);
+		/* Pairs with the acquire in th_humongous_look(): region and sample are there. */
+		th_store_release(&slot->state, claimed - CLAIMED + FOLLOWED);
+		return true;
+	}
+	return false;
+}
+
+void
+th_humongous_look(uint64_t now)
+{
+	uint32_t used = table.slots ? th_load_acquire(&table.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &table.slots[i];
+		uint32_t state = th_load_acquire(&slot->state);
+
+		if ((state & STATE_MASK) != FOLLOWED || starts_humongous(slot->region))
+			continue;
+		slot->gone_at = now;
+		/* Pairs with the acquire in th_humongous_reap(); fails where it was thinned. */
+		th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + GONE);
+	}
+}
+
+void
+th_humongous_reap(void (*report)(uint64_t sample, uint64_t time))
+{
+	uint32_t used = table.slots ? th_load_relaxed(&table.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &table.slots[i];
+		uint32_t state = th_load_acquire(&slot->state);
+
+		if ((state & STATE_MASK) != GONE)
+			continue;
+		report(slot->sample, slot->gone_at);
+		th_store_release(&slot->state, state - GONE + FREE);
+	}
+}
+
+void
+th_humongous_thin(uint32_t level)
+{
+	uint32_t used = table.slots ? th_load_relaxed(&table.used) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct slot *slot = &table.slots[i];
+		uint32_t state = th_load_acquire(&slot->state);
+
+		if ((state & STATE_MASK) == FOLLOWED && !th_live_keeps(slot->sample, level))
+			th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + FREE);
+	}
+}
+
+void
+th_humongous_release(void)
+{
+	th_humongous_thin(UINT32_MAX);
+}
