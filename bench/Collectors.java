@@ -2,7 +2,8 @@
 // usage: Collectors PROGRAM WARM_UP SECONDS
 // Makes garbage for SECONDS after WARM_UP seconds that do not count, and prints one line of JSON:
 // what was made, the process's CPU time and the collections meanwhile, and the peak of the resident
-// set since the process began. start and end are in the nanoseconds of -Xlog's "timenanos".
+// set since the process began; library_bytes is what of the preloaded library and its log, which it
+// maps, is resident at the end. start and end are in the nanoseconds of -Xlog's "timenanos".
 // bench/collectors runs it.
 //
 // PROGRAM: SIZE   arrays of bytes (1024, 700k, 8m); the last 8 are kept
@@ -117,6 +118,19 @@ public class Collectors {
         throw new IOException("no VmHWM");
     }
 
+    private static long libraryBytes() throws IOException {
+        boolean ours = false;
+        long kilobytes = 0;
+        for (String line : Files.readAllLines(Paths.get("/proc/self/smaps"))) {
+            if (line.matches("[0-9a-f]+-[0-9a-f]+ .*")) {
+                ours = line.matches(".*(/libtwinheap[^/]*|[.]thl)");
+            } else if (ours && line.startsWith("Rss:")) {
+                kilobytes += Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        return kilobytes << 10;
+    }
+
     public static void main(String[] arguments) throws IOException {
         Round round = find(arguments[0]);
         OperatingSystemMXBean system =
@@ -145,6 +159,7 @@ public class Collectors {
         }
         System.out.printf(
             "{\"made\": %d, \"start\": %d, \"end\": %d, \"cpu_ns\": %d, \"peak_bytes\": %d, "
-            + "\"collections\": {%s}}%n", made, start, end, cpu, peakBytes(), collections);
+            + "\"library_bytes\": %d, \"collections\": {%s}}%n",
+            made, start, end, cpu, peakBytes(), libraryBytes(), collections);
     }
 }
