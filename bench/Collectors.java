@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// usage: Collectors PROGRAM WARM_UP SECONDS
+// Makes garbage for SECONDS after WARM_UP seconds that do not count, and prints one line of JSON:
+// what was made, the process's CPU time and the collections meanwhile, and the peak of the resident
+// set since the process began; library_bytes is what of the preloaded library and its log, which it
+// maps, is resident at the end. start and end are in the nanoseconds of -Xlog's "timenanos".
+// bench/collectors runs it.
+//
+// PROGRAM: SIZE   arrays of bytes (1024, 700k, 8m); the last 8 are kept
+//          lists  linked lists of 20,000 nodes
+//          trees  binary trees of 32,767 nodes
+//          maps   hash maps of 5,000 numbers and texts
+import com.sun.management.OperatingSystemMXBean;
+import java.io.IOException;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+public class Collectors {
+    private static final int KEPT = 8;
+    // The clock is read once for so many bytes of small arrays.
+    private static final int BATCH = 256 << 10;
+
+    private static volatile Object sink;
+
+    private static final class Node {
+        final Node left;
+        final Node right;
+
+        Node(Node left, Node right) {
+            this.left = left;
+            this.right = right;
+        }
+    }
+
+    // Makes garbage; returns how many arrays, lists, trees or maps.
+    private interface Round {
+        int run();
+    }
+
+    private static Round arrays(int size) {
+        byte[][] kept = new byte[KEPT][];
+        int batch = Math.max(1, BATCH / size);
+        return new Round() {
+            private int next;
+
+            @Override
+            public int run() {
+                for (int i = 0; i < batch; i++) {
+                    kept[next] = new byte[size];
+                    next = (next + 1) % KEPT;
+                }
+                return batch;
+            }
+        };
+    }
+
+    private static int list() {
+        Node head = null;
+        for (int i = 0; i < 20000; i++) {
+            head = new Node(head, null);
+        }
+        sink = head;
+        return 1;
+    }
+
+    private static Node plant(int depth) {
+        return depth == 0 ? null : new Node(plant(depth - 1), plant(depth - 1));
+    }
+
+    private static int tree() {
+        sink = plant(15);
+        return 1;
+    }
+
+    private static int map() {
+        Map<Integer, String> map = new HashMap<>();
+        for (int i = 0; i < 5000; i++) {
+            map.put(i, Integer.toString(i));
+        }
+        sink = map;
+        return 1;
+    }
+
+    private static Round find(String program) {
+        switch (program) {
+        case "lists":
+            return Collectors::list;
+        case "trees":
+            return Collectors::tree;
+        case "maps":
+            return Collectors::map;
+        default:
+            int unit = program.endsWith("k") ? 1 << 10 : program.endsWith("m") ? 1 << 20 : 1;
+            return arrays(unit * Integer.parseInt(program.replaceAll("[km]$", "")));
+        }
+    }
+
+    private static long repeat(Round round, double seconds) {
+        long end = System.nanoTime() + (long) (seconds * 1e9);
+        long count = 0;
+        while (System.nanoTime() < end) {
+            count += round.run();
+        }
+        return count;
+    }
+
+    private static long peakBytes() throws IOException {
+        for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
+            if (line.startsWith("VmHWM:")) {
+                return Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
+            }
+        }
+        throw new IOException("no VmHWM");
+    }
+
+    private static long libraryBytes() throws IOException {
+        boolean ours = false;
+        long kilobytes = 0;
+        for (String line : Files.readAllLines(Paths.get("/proc/self/smaps"))) {
+            if (line.matches("[0-9a-f]+-[0-9a-f]+ .*")) {
+                ours = line.matches(".*(/libtwinheap[^/]*|[.]thl)");
+            } else if (ours && line.startsWith("Rss:")) {
+                kilobytes += Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        return kilobytes << 10;
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        Round round = find(arguments[0]);
+        OperatingSystemMXBean system =
+            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        List<GarbageCollectorMXBean> beans = ManagementFactory.getGarbageCollectorMXBeans();
+        repeat(round, Double.parseDouble(arguments[1]));
+
+        long[] counts = new long[beans.size()];
+        long[] millis = new long[beans.size()];
+        for (int i = 0; i < counts.length; i++) {
+            counts[i] = beans.get(i).getCollectionCount();
+            millis[i] = beans.get(i).getCollectionTime();
+        }
+        long cpu = system.getProcessCpuTime();
+        long start = System.nanoTime();
+        long made = repeat(round, Double.parseDouble(arguments[2]));
+        long end = System.nanoTime();
+        cpu = system.getProcessCpuTime() - cpu;
+
+        StringBuilder collections = new StringBuilder();
+        for (int i = 0; i < counts.length; i++) {
+            GarbageCollectorMXBean bean = beans.get(i);
+            collections.append(String.format("%s\"%s\": [%d, %d]", i == 0 ? "" : ", ",
+                bean.getName(), bean.getCollectionCount() - counts[i],
+                bean.getCollectionTime() - millis[i]));
+        }
+        System.out.printf(
+            "{\"made\": %d, \"start\": %d, \"end\": %d, \"cpu_ns\": %d, \"peak_bytes\": %d, "
+            + "\"library_bytes\": %d, \"collections\": {%s}}%n",
+            made, start, end, cpu, peakBytes(), libraryBytes(), collections);
+    }
+}
