@@ -150,10 +150,14 @@ look_at(struct look *look, size_t index)
 		return;
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
 		th_lifetimes_keep(lifetimes, evidence->heap, &profile->end), &one);
+	struct th_birth birth = {
+		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
+	sums->kept.samples++;
+	sums->kept.followed += birth.weight;
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
-		if (sample->time >= horizon->warm)
-			th_array_append(look->judge, births, sample->time);
+		if (birth.time >= horizon->warm)
+			th_array_append(look->judge, births, birth);
 	}
 	if (look->judge->resident)
 		look_at_residency(look, sample, end == TH_END_NEVER);
@@ -175,33 +179,41 @@ look_at(struct look *look, size_t index)
 		&sums->lost_late);
 }
 
-/* Of many places nothing was lost: that has one interval for all. */
+/*
+ * Of many places nothing was lost: that has one interval for all, but where few objects are
+ * followed.  There it is wider by what the samples of the place stand for.
+ */
 static struct th_estimate
-bytes_of(const struct th_judge *judge, const struct th_estimator *sum)
+bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *sum)
 {
-	return sum->samples
-		       ? th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum)
-		       : judge->nothing;
+	struct th_estimate nothing = judge->nothing;
+
+	if (sum->samples)
+		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
+	if (sums->samples > 0)
+		nothing.high *= sums->followed / sums->samples;
+	return nothing;
 }
 
 static struct th_estimate
-difference(const struct th_judge *judge, const struct th_estimator *more,
-	const struct th_estimator *less)
+difference(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *more, const struct th_estimator *less)
 {
-	struct th_estimate gained = bytes_of(judge, more);
-	struct th_estimate lost = bytes_of(judge, less);
+	struct th_estimate gained = bytes_of(judge, sums, more);
+	struct th_estimate lost = bytes_of(judge, sums, less);
 
 	return th_estimate_difference(&gained, &lost);
 }
 
 /* Intervals take long: of what has not grown at all the limit is not asked. */
 static double
-growth_limit(const struct th_judge *judge, const struct th_estimator *gained,
-	const struct th_estimator *lost)
+growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *gained, const struct th_estimator *lost)
 {
 	double growth = bytes_in(gained) - bytes_in(lost);
 
-	return growth > 0 ? difference(judge, gained, lost).low : growth;
+	return growth > 0 ? difference(judge, sums, gained, lost).low : growth;
 }
 
 static struct th_estimate
@@ -278,7 +290,9 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 	struct th_estimator none = {0};
 
 	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
-	judge->nothing = th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
+	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
+				 ? th_estimate_bytes(&none, NULL, profile->heaps[heap].gap)
+				 : th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
 	th_density_init(&judge->density, profile->recording, heap, horizon->warm, horizon->end);
 	if (heap == TH_HEAP_MAPPED && residency->points_count) {
 		judge->residency = residency;
@@ -328,10 +342,10 @@ set_points(struct look *look)
 		sums->kept.gained.samples + sums->kept.lost.samples);
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = growth_limit(
-			look->judge, &sums->gained_late, &sums->lost_late);
+			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
 	if (evidence->late_low <= 0 && sums->kept.gained.samples >= ENOUGH_LATE)
 		evidence->whole_low = growth_limit(
-			look->judge, &sums->kept.gained, &sums->kept.lost);
+			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
 }
 
 struct th_estimate
@@ -340,7 +354,7 @@ th_evidence_live(const struct th_evidence *evidence, const struct th_judge *judg
 {
 	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL,
 					       judge->profile->heaps[judge->heap].gap)
-				     : bytes_of(judge, &sums->live);
+				     : bytes_of(judge, sums, &sums->live);
 }
 
 void
@@ -351,7 +365,7 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	evidence->live_objects = th_profile_objects(
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (!sums->is_trend)
-		evidence->growth = per_second(difference(judge, &sums->gained, &sums->lost),
+		evidence->growth = per_second(difference(judge, sums, &sums->gained, &sums->lost),
 			seconds_of_growth(evidence, judge->profile));
 }
 

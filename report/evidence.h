@@ -95,7 +95,15 @@ struct th_evidence_sums {
 	struct th_estimator gained;   /* old at the horizon, not so at the end of the warm-up */
 	struct th_estimator lost;     /* old at the end of the warm-up, dead at the horizon */
 	struct th_estimator resident; /* mapped: of `live`, the bytes in memory */
+	double samples;               /* that were looked at */
+	double followed; /* that they stand for where few objects are followed, else the same */
 	bool is_trend;                /* growth is that of a trend, and no estimate of these */
+};
+
+/* When a survivor was allocated, and for how many like it it was followed. */
+struct th_birth {
+	uint64_t time;
+	double weight;
 };
 
 /* Who looks at the places of a heap, one after the other: for one thread. */
@@ -109,7 +117,7 @@ struct th_judge {
 	struct th_density density;  /* since the warm-up */
 	/* Of the place at hand */
 	double *resident; /* bytes at each account; NULL: nothing is known */
-	TH_ARRAY(uint64_t,
+	TH_ARRAY(struct th_birth,
 		births); /* of survivors since the warm-up, not judged ones included */
 	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
 };

@@ -28,6 +28,26 @@ th_times_sort(uint64_t *times, size_t count)
 	}
 }
 
+static int
+compare_births(const void *a, const void *b)
+{
+	const struct th_birth *left = a;
+	const struct th_birth *right = b;
+
+	return (left->time > right->time) - (left->time < right->time);
+}
+
+static void
+sort_births(struct th_birth *births, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (births[i].time < births[i - 1].time) {
+			qsort(births, count, sizeof(*births), compare_births);
+			return;
+		}
+	}
+}
+
 /* As lgamma(), which leaves the sign in a variable of all threads. */
 static double
 log_factorial(uint64_t n)
@@ -53,11 +73,11 @@ binomial(uint64_t k, uint64_t n, double p)
 static double
 longest_pause(const struct th_judge *judge, const struct th_sampling_clock *clock)
 {
-	double before = th_sampling_clock_at(clock, judge->births[0]);
+	double before = th_sampling_clock_at(clock, judge->births[0].time);
 	double longest = 0;
 
 	for (size_t i = 1; i < judge->births_count; i++) {
-		double now = th_sampling_clock_at(clock, judge->births[i]);
+		double now = th_sampling_clock_at(clock, judge->births[i].time);
 
 		longest = fmax(longest, now - before);
 		before = now;
@@ -88,7 +108,7 @@ static bool
 slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_sampling_clock *clock)
 {
-	const uint64_t *births = judge->births;
+	const struct th_birth *births = judge->births;
 	size_t count = judge->births_count;
 	uint64_t last = evidence->last_birth;
 	uint64_t quarter = last - (last - evidence->horizon->warm) / 4;
@@ -96,10 +116,11 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	double late = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double weight = th_sampling_clock_weight(clock, births[i]);
+		double weight = births[i].weight *
+				th_sampling_clock_weight(clock, births[i].time);
 
 		all += weight;
-		if (births[i] < quarter)
+		if (births[i].time < quarter)
 			continue;
 		late += weight;
 		evidence->born_last_quarter++;
@@ -113,16 +134,16 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
-	const uint64_t *births = judge->births;
+	const struct th_birth *births = judge->births;
 	size_t count = judge->births_count;
 	struct th_sampling_clock clock;
 
 	evidence->born_since = count;
 	if (!count)
 		return;
-	th_times_sort(judge->births, count);
+	sort_births(judge->births, count);
 	th_sampling_clock_init(&clock, &judge->density, size);
-	evidence->last_birth = births[count - 1];
+	evidence->last_birth = births[count - 1].time;
 	evidence->is_growing = goes_on(evidence, judge, &clock);
 	evidence->is_slowing = slows_down(evidence, judge, &clock);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/horizon.h"
 
+#include "report/heap_use.h"
+
 /* What a program builds up while it starts is no leak. */
 #define WARM_UP_PART 0.2
 /* Blocks that live less are in use, not forgotten. */
@@ -22,27 +24,13 @@ reaches(const struct th_horizon *horizon, uint64_t time, double part)
 	return time > horizon->warm && (double)(time - horizon->warm) >= part * length;
 }
 
-/* Bytes in use when the heap was first looked at after a time; 0 if it was not. */
-static uint64_t
-used_after(const struct th_recording *recording, uint64_t time)
-{
-	const struct th_heap_use_info *found = NULL;
-
-	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_heap_use_info *use = &recording->heap_uses[i];
-
-		if (use->time >= time && (!found || use->time < found->time))
-			found = use;
-	}
-	return found ? found->used : 0;
-}
-
 /* Bytes at least of objects from before a time that nobody found dead. */
 static double
 least_alive(const struct th_profile *profile, uint64_t births)
 {
 	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_JAVA];
-	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_JAVA];
+	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
+		&profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, &profile->end, 1);
 	struct th_estimator sum = {0};
 	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->end);
 
@@ -51,10 +39,10 @@ least_alive(const struct th_profile *profile, uint64_t births)
 			profile->lifetimes.ends[TH_HEAP_JAVA][i] == TH_END_NEVER &&
 			th_lifetimes_follows(
 				&profile->lifetimes, TH_HEAP_JAVA, i, &profile->end))
-			th_lifetimes_add(&profile->lifetimes, calibration, TH_HEAP_JAVA, i,
+			th_lifetimes_add(&profile->lifetimes, &calibration, TH_HEAP_JAVA, i,
 				&samples->items[i], keep, &sum);
 	}
-	return th_estimate_bytes(&sum, NULL, calibration->gap / keep).low;
+	return th_estimate_bytes(&sum, NULL, calibration.gap).low;
 }
 
 /*
@@ -64,9 +52,10 @@ least_alive(const struct th_profile *profile, uint64_t births)
 static bool
 is_plausible(const struct th_profile *profile, const struct th_judgement *judgement)
 {
-	uint64_t used = used_after(profile->recording, judgement->time);
+	const struct th_heap_use_info *use = th_heap_use_after(
+		profile->recording, judgement->time);
 
-	return !used || least_alive(profile, judgement->births) <= (double)used;
+	return !use || least_alive(profile, judgement->births) <= (double)use->used;
 }
 
 static void
@@ -119,6 +108,8 @@ th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, en
 	};
 	if (heap == TH_HEAP_JAVA)
 		set_java_horizon(horizon, profile);
+	if (heap == TH_HEAP_JAVA && profile->lifetimes.followed && th_horizon_is_far(horizon))
+		horizon->end = horizon->horizon; /* of younger objects nothing is known */
 	horizon->middle = horizon->warm;
 	if (horizon->horizon > horizon->warm)
 		horizon->middle += (horizon->horizon - horizon->warm) / 2;

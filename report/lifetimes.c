@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/map.h"
 #include "unify/bisect.h"
 
 /*
@@ -16,6 +17,9 @@
  */
 #define CONCURRENT_PAUSES 3
 #define GENERATIONAL_Z_PAUSES 8
+
+/* A site of which fewer were judged has no ratio of its own. */
+#define JUDGED_AT_LEAST 5
 
 /* Ends */
 
@@ -135,9 +139,32 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 	}
 }
 
-/* Scales the weights of what was judged to what there was to judge. */
+/* Objects of one site, or of all sites of which too few were judged. */
+struct few_group {
+	double older;  /* bytes of samples from before the last collection */
+	double judged; /* that those of them stand for that were judged */
+	uint32_t members;
+};
+
+struct few_groups {
+	struct th_map sites; /* stack and class -> number - 1 */
+	TH_ARRAY(struct few_group, groups); /* the first is that of the small ones */
+};
+
+static uint32_t
+group_of(struct few_groups *few, const struct th_sample *sample)
+{
+	bool added;
+	uint32_t number = 1 + th_map_intern(&few->sites,
+				      (uint64_t)sample->class << 32 | sample->stack, &added);
+
+	if (added)
+		th_array_append(few, groups, ((struct few_group){0}));
+	return number;
+}
+
 static void
-find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
+sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
 {
 	const struct th_recording *recording = lifetimes->recording;
 	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
@@ -147,19 +174,68 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 		const struct th_sample *sample = &samples->items[i];
 		double followed = (double)lifetimes->followed[i];
 		double bytes = bytes_of(recording, sample, 1);
-		bool is_older = sample->time < young;
 
 		all += bytes;
 		themselves += followed > 0 ? bytes : 0;
-		lifetimes->older_bytes += is_older ? bytes : 0;
-		if (is_older && followed > 0)
-			lifetimes->judged_bytes += bytes_of(recording, sample, followed);
+		if (sample->time >= young)
+			continue;
+		struct few_group *group = &few->groups[group_of(few, sample)];
+		group->older += bytes;
+		group->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
+		group->members += followed > 0;
 	}
 	lifetimes->followed_part = all > 0 ? themselves / all : 1;
-	for (size_t i = 0; i < samples->items_count && lifetimes->judged_bytes > 0; i++)
-		if (samples->items[i].time < young)
-			lifetimes->followed[i] *= (float)(lifetimes->judged_bytes /
-							  lifetimes->older_bytes);
+}
+
+static void
+pool_small(struct few_groups *few)
+{
+	struct few_group *pool = &few->groups[0];
+
+	for (size_t i = 1; i < few->groups_count; i++) {
+		const struct few_group *group = &few->groups[i];
+
+		if (group->members >= JUDGED_AT_LEAST)
+			continue;
+		pool->older += group->older;
+		pool->judged += group->judged;
+		pool->members += group->members;
+	}
+}
+
+/* Scales the weights of what was judged to what there was to judge. */
+static void
+scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[TH_HEAP_JAVA];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct few_group *group;
+
+		if (!(lifetimes->followed[i] > 0) || samples->items[i].time >= young)
+			continue;
+		group = &few->groups[group_of(few, &samples->items[i])];
+		if (group->members < JUDGED_AT_LEAST)
+			group = &few->groups[0];
+		lifetimes->followed[i] *= (float)(group->judged / group->older);
+	}
+}
+
+static void
+find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
+{
+	struct few_groups few = {0};
+
+	th_array_append(&few, groups, ((struct few_group){0}));
+	sum_followed(lifetimes, young, &few);
+	for (size_t i = 0; i < few.groups_count; i++) {
+		lifetimes->older_bytes += few.groups[i].older;
+		lifetimes->judged_bytes += few.groups[i].judged;
+	}
+	pool_small(&few);
+	scale_followed(lifetimes, young, &few);
+	th_map_deinit(&few.sites);
+	free(few.groups);
 }
 
 static void

@@ -15,8 +15,8 @@
  *
  * Under a collector whose young collections keep alive what is followed (Z with generations), few
  * Java objects are followed, each with a probability that the log has (JAVA_FOLLOWED).  What they
- * say is a ratio estimate (Hajek): their weights are scaled so that those that were judged stand
- * for all objects older than the last collection.
+ * say is a ratio estimate (Hajek): their weights are scaled so that those of a site that were
+ * judged stand for all its objects from before the last collection.
  */
 #ifndef TH_REPORT_LIFETIMES_H
 #define TH_REPORT_LIFETIMES_H
@@ -148,21 +148,26 @@ th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 }
 
 /*
- * How sums about ends at a moment are read.  Samples of which not all ends are known were thinned
- * once more: they are no share of what all samples add up to, and have an interval of their own.
- * The result shares its memory with `calibration`. [offline]
+ * How a sum of `samples` samples about ends at a moment is read.  Samples of which not all ends are
+ * known were thinned once more: they are no share of what all samples add up to, and have an
+ * interval of their own.  Where few objects are followed, those of a site that are say by
+ * themselves how thinly; without any, it is as thinly as the mean.  The result shares its memory
+ * with `calibration`. [offline]
  */
 static inline struct th_calibration
 th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibration, enum th_heap heap,
-	const struct th_moment *moment)
+	const struct th_moment *moment, uint64_t samples)
 {
 	struct th_calibration result = *calibration;
 
 	double keep = th_lifetimes_keep(lifetimes, heap, moment);
 
-	if (heap == TH_HEAP_JAVA && lifetimes->followed)
-		keep *= lifetimes->followed_part;
+	if (heap == TH_HEAP_JAVA && lifetimes->followed) {
+		result.is_calibrated = false;
+		if (!samples)
+			keep *= lifetimes->followed_part;
+	}
 	if (keep < 1) {
 		result.is_calibrated = false;
 		result.gap = th_calibration_thinned_gap(calibration, keep);
@@ -176,6 +181,15 @@ th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap
 {
 	return heap == TH_HEAP_JAVA && lifetimes->followed && lifetimes->older_bytes > 0 &&
 	       lifetimes->judged_bytes <= 0;
+}
+
+/* For how many samples like it, itself included, a followed one stands. [offline] */
+static inline double
+th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
+{
+	return heap == TH_HEAP_JAVA && lifetimes->followed
+		       ? 1 / (double)lifetimes->followed[index]
+		       : 1;
 }
 
 /*

@@ -6,6 +6,7 @@
 
 #include "report/format.h"
 #include "report/heap_names.h"
+#include "report/heap_use.h"
 #include "report/mapped_use.h"
 
 /* An event's time stands a little before or after what it tells of. */
@@ -14,12 +15,26 @@
 /* Live totals */
 
 static void
+print_unknown(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_estimate bytes = th_profile_live(profile, heap);
+
+	fprintf(file, "%-12s %9s  up to %s: no collection has judged sampled objects yet\n",
+		th_heap_title(heap), "not known",
+		th_format_number(bytes.high, TH_UNIT_BYTES).text);
+}
+
+static void
 print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_estimator *sum = &profile->selected[heap][TH_MEASURE_LIVE];
 
 	if (!th_profile_has_heap(profile, heap))
 		return;
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap)) {
+		print_unknown(file, profile, heap);
+		return;
+	}
 	struct th_estimate bytes = th_profile_live(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
 	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
@@ -43,8 +58,7 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_samples *samples = &profile->recording->samples[heap];
-	struct th_calibration calibration = th_lifetimes_calibration(
-		lifetimes, &profile->heaps[heap], heap, &question->moment);
+	struct th_calibration calibration = profile->heaps[heap];
 	struct th_estimator sum = {0};
 	double keep = th_lifetimes_keep(lifetimes, heap, &question->moment);
 
@@ -55,7 +69,14 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 			th_lifetimes_is_live(lifetimes, heap, i, &question->moment))
 			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
 	}
-	return th_calibration_bytes(&calibration, &sum);
+	calibration = th_lifetimes_calibration(
+		lifetimes, &calibration, heap, &question->moment, sum.samples);
+	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
+	return heap != TH_HEAP_JAVA
+		       ? live
+		       : th_heap_use_clamp(&live,
+				 th_heap_use_bound(profile->recording, &profile->heaps[heap],
+					 question->moment.time));
 }
 
 /* When most was alive, unless that is the moment at hand. */
@@ -125,21 +146,6 @@ last_collection(const struct th_profile *profile)
 	return last;
 }
 
-/* What was in use when the heap was first looked at after that collection. */
-static const struct th_heap_use_info *
-use_after(const struct th_recording *recording, uint64_t time)
-{
-	const struct th_heap_use_info *found = NULL;
-
-	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_heap_use_info *use = &recording->heap_uses[i];
-
-		if (use->time >= time && (!found || use->time < found->time))
-			found = use;
-	}
-	return found;
-}
-
 static double
 total_pause(const struct th_profile *profile, uint32_t *count_ret)
 {
@@ -192,10 +198,6 @@ print_coverage(FILE *file, const struct th_profile *profile, const struct th_hea
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&live, TH_UNIT_BYTES).text,
 		th_format_share(live.estimate, used).text);
-	if (live.low > used)
-		fputs("  more than there is: this collector does not tell of every object that "
-		      "died\n",
-			file);
 	if (live.high < used)
 		fprintf(file,
 			"  at least %s of it are older than the recording, or garbage that is "
@@ -247,7 +249,8 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	double pause = total_pause(profile, &count);
 	double duration = th_profile_seconds(profile, profile->at.time);
 	char *kind = th_text_clean(last->kind);
-	const struct th_heap_use_info *use = use_after(profile->recording, last->end);
+	const struct th_heap_use_info *use = th_heap_use_after(
+		profile->recording, last->end);
 	fprintf(file,
 		"  %s, which stopped the program for %.3g s (%s of the time); the last at "
 		"%.4g s: %s\n",

@@ -258,7 +258,7 @@ calibration_of(const struct rows *rows, enum th_heap heap, enum figure figure)
 	if (figure == FIGURE_PEAK)
 		moment = rows->peak;
 	return th_lifetimes_calibration(
-		&profile->lifetimes, &profile->heaps[heap], heap, moment);
+		&profile->lifetimes, &profile->heaps[heap], heap, moment, 1);
 }
 
 /* The sum of all rows.  Nothing seen reads as nothing, as it does for each of them. */

@@ -15,6 +15,7 @@
 #include "report/allocate.h"
 #include "report/aside.h"
 #include "report/changes.h"
+#include "report/heap_use.h"
 #include "report/java_names.h"
 #include "report/progress.h"
 #include "report/mapped_names.h"
@@ -425,6 +426,8 @@ set_lenses(void *data)
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
 	profile->at = moment_of(profile);
+	profile->java_bound = th_heap_use_bound(
+		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
 	profile->account = th_account_chosen(profile);
 	if (profile->account && !(profile->account->flags & TH_ACCOUNT_HAS_PAGES))
 		profile->account = NULL;
@@ -566,30 +569,34 @@ th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 
 /* How a measure's sums are read. */
 static struct th_calibration
-calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure)
+calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	uint64_t samples)
 {
 	bool is_at = measure == TH_MEASURE_LIVE || measure == TH_MEASURE_TOUCHED;
 
 	if (measure == TH_MEASURE_ALLOC)
 		return profile->heaps[heap];
 	return th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
-		is_at ? &profile->at : &profile->end);
+		is_at ? &profile->at : &profile->end, samples);
 }
 
 struct th_estimate
 th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
 	const struct th_estimator *sum)
 {
-	struct th_calibration calibration = calibration_of(profile, heap, measure);
+	struct th_calibration calibration = calibration_of(profile, heap, measure, sum->samples);
+	struct th_estimate bytes = th_calibration_bytes(&calibration, sum);
 
-	return th_calibration_bytes(&calibration, sum);
+	return heap == TH_HEAP_JAVA && measure == TH_MEASURE_LIVE
+		       ? th_heap_use_clamp(&bytes, profile->java_bound)
+		       : bytes;
 }
 
 struct th_estimate
 th_profile_objects(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
 	const struct th_estimator *sum)
 {
-	struct th_calibration calibration = calibration_of(profile, heap, measure);
+	struct th_calibration calibration = calibration_of(profile, heap, measure, sum->samples);
 
 	return th_calibration_objects(&calibration, sum);
 }

@@ -34,7 +34,8 @@ struct th_estimate
 th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum)
 {
 	struct th_calibration calibration = th_lifetimes_calibration(
-		&watch->lifetimes, &watch->calibrations[heap], heap, &watch->moment);
+		&watch->lifetimes, &watch->calibrations[heap], heap, &watch->moment,
+		sum->samples);
 
 	return th_calibration_bytes(&calibration, sum);
 }
