@@ -40,14 +40,15 @@ th_heap_use_bound(const struct th_recording *recording,
 	struct th_estimator since = {0};
 
 	if (!use)
-		return INFINITY;
+		return calibration->bytes.high;
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 
 		if (sample->time > use->time && sample->time <= time)
 			th_calibration_add(calibration, recording, sample, &since);
 	}
-	return (double)use->used + th_calibration_bytes(calibration, &since).high;
+	return fmin(calibration->bytes.high,
+		(double)use->used + th_calibration_bytes(calibration, &since).high);
 }
 
 struct th_estimate

@@ -11,9 +11,9 @@ const struct th_heap_use_info *
 th_heap_use_after(const struct th_recording *recording, uint64_t time);
 
 /*
- * Bytes that can be alive in the Java heap at `time` at most: what was in use when it was last
- * looked at, and what was allocated since, as `calibration` of that heap tells; INFINITY if nobody
- * looked. [offline]
+ * Bytes that can be alive at `time`, at most, of those allocated in the Java heap: what was in use
+ * when it was last looked at, and what was allocated since, as `calibration` of that heap says; all
+ * that was allocated if nobody looked. [offline]
  */
 double th_heap_use_bound(const struct th_recording *recording,
 	const struct th_calibration *calibration, uint64_t time);

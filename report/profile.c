@@ -587,9 +587,11 @@ th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_me
 	struct th_calibration calibration = calibration_of(profile, heap, measure, sum->samples);
 	struct th_estimate bytes = th_calibration_bytes(&calibration, sum);
 
-	return heap == TH_HEAP_JAVA && measure == TH_MEASURE_LIVE
-		       ? th_heap_use_clamp(&bytes, profile->java_bound)
-		       : bytes;
+	if (heap != TH_HEAP_JAVA || measure != TH_MEASURE_LIVE)
+		return bytes;
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+		bytes.high = profile->java_bound;
+	return th_heap_use_clamp(&bytes, profile->java_bound);
 }
 
 struct th_estimate

@@ -42,7 +42,7 @@ struct th_profile {
 	struct th_lifetimes lifetimes;
 	struct th_moment at;  /* when what is alive is alive */
 	struct th_moment end; /* of the recording */
-	double java_bound;    /* of what is alive in the Java heap at `at`; INFINITY = none */
+	double java_bound;    /* th_heap_use_bound() at `at` */
 	/* The account of resident memory nearest to `at` that looked at blocks; NULL: none. */
 	const struct th_decoded_account *account;
 	struct th_frames *frames;
