@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sampled Java objects under a collector whose young collections keep alive what a weak reference
- * refers to (collector.h): followed few at a time, in two batches (probation.h).
+ * refers to (collector.h): followed in batches of a few (probation.h).
  *
- * One batch is open and takes what is allocated.  The other is closed and waits until a collection
- * has judged it: its objects must be in the old generation, where they are after sixteen young
- * collections, and then a collection of the whole heap must have begun and ended.  What that found
- * alive is followed from then on like any other object, which keeps nothing alive any more.  A full
- * collection on demand (System.gc()) promotes everything first and judges both batches.
+ * A batch takes objects for the time of some young collections.  It is judged when its objects are
+ * in the old generation, where they are after sixteen young collections, and a collection of the
+ * whole heap has begun and ended since.  What that found alive is followed from then on like any
+ * other object, which keeps nothing alive any more.  A full collection on demand (System.gc())
+ * promotes everything first and judges all batches.
+ *
+ * A young object that is followed costs each young collection as much as all that it refers to.
+ * So batches begin at a rate that bounds the young collections with one of them: where these are
+ * frequent, objects are followed for a part of the time only.
  */
 #ifndef TH_JVMTI_BATCHES_H
 #define TH_JVMTI_BATCHES_H
@@ -39,10 +43,10 @@ void th_batches_init(const struct th_hotspot *hotspot, th_batches_prove *prove,
 /* Whether th_batches_init() was called: objects go here. [jvmti] */
 bool th_batches_are_used(void);
 
-/* Offers an object to the open batch; false: objects as large as that are not followed. [jvmti] */
+/* Offers an object to the open batch, if there is one; false: it is too large. [jvmti] */
 bool th_batches_offer(JNIEnv *env, const struct th_sampled_object *object);
 
-/* Judges and closes batches that are due. [agent-thread] */
+/* Judges, closes and begins batches that are due. [agent-thread] */
 void th_batches_turn(JNIEnv *env);
 
 /* Looks for objects of the batches that are gone. [agent-thread] */

@@ -11,12 +11,6 @@ th_probation_reset(struct th_probation *probation, uint64_t bytes_max, uint64_t 
 	probation->salt = salt;
 }
 
-bool
-th_probation_takes(const struct th_probation *probation, uint64_t size)
-{
-	return size <= probation->bytes_max;
-}
-
 /* Large objects: one stratum for each doubling of the size. */
 static uint32_t
 stratum_of(const struct th_probation *probation, uint64_t site, uint64_t size)

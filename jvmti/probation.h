@@ -3,7 +3,7 @@
  * Which sampled Java objects are followed where following an object keeps it alive until a
  * collection of the whole heap: a bounded random choice with known probabilities.
  *
- * The objects that are offered between two resets are divided into strata: small ones by a hash of
+ * Objects that are offered between two resets are divided into strata: small ones by a hash of
  * their site, so that a site that allocates little is not crowded out by one that allocates much,
  * large ones by their size.  In each stratum the members are a simple random sample, k of the n
  * that were offered (Vitter's algorithm R).  How large k is follows from the order of the offers
@@ -55,11 +55,8 @@ struct th_probation {
  */
 void th_probation_reset(struct th_probation *probation, uint64_t bytes_max, uint64_t salt);
 
-/* Whether objects of that size are followed at all. */
-bool th_probation_takes(const struct th_probation *probation, uint64_t size);
-
 /*
- * Offers an object that th_probation_takes().  The member that it became, to be filled in but for
+ * Offers an object of at most `bytes_max` bytes.  The member that it became, to be filled in but for
  * its stratum; NULL: it is not followed.  `evicted_ret`: the member that went in its place,
  * sample 0 if none did.
  */

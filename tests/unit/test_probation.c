@@ -48,7 +48,6 @@ choose(struct th_random *random, bool *is_member, double *keeps)
 		uint64_t site, size;
 
 		make_offer(i, &site, &size);
-		assert_true(th_probation_takes(&probation, size));
 		struct th_probation_member *member = th_probation_offer(
 			&probation, random, site, size, &evicted);
 		if (member)
@@ -102,7 +101,6 @@ test_bounds(void **state)
 	(void)state;
 	th_random_seed(&random, 1);
 	th_probation_reset(&probation, BYTES_MAX, 1);
-	assert_false(th_probation_takes(&probation, BYTES_MAX + 1));
 	for (uint64_t i = 0; i < 100000; i++) {
 		uint64_t size = th_random_next(&random) % (i % 2 ? BYTES_MAX : 4096) + 1;
 
