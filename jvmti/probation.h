@@ -22,11 +22,11 @@
 #include "unify/sampler.h"
 
 /* Small objects followed at once. */
-#define TH_PROBATION_SMALL 32
+#define TH_PROBATION_SMALL 16
 /* Strata of small objects; no more than members, so that each has one. */
-#define TH_PROBATION_SITES 16
+#define TH_PROBATION_SITES 8
 /* Strata of large objects, each with one member at most. */
-#define TH_PROBATION_LARGE 5
+#define TH_PROBATION_LARGE 4
 #define TH_PROBATION_STRATA (TH_PROBATION_SITES + TH_PROBATION_LARGE)
 #define TH_PROBATION_MEMBERS (TH_PROBATION_SMALL + TH_PROBATION_LARGE)
 
