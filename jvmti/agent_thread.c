@@ -22,6 +22,7 @@
 #include "unify/module.h"
 #include "unify/pace.h"
 #include "unify/recorder.h"
+#include "unify/system.h"
 #include "unify/thread.h"
 
 /* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
@@ -223,11 +224,9 @@ th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties
 bool
 th_agent_thread_stop(void)
 {
-	const struct timespec nap = {0, STOP_NAP_NS};
-
 	th_store_release(&thread.stopping, 1);
 	th_agent_thread_wake();
 	for (int i = 0; i < STOP_NAPS && th_load_acquire(&thread.is_alive); i++)
-		nanosleep(&nap, NULL);
+		th_system_nap(STOP_NAP_NS);
 	return !th_load_acquire(&thread.is_alive);
 }

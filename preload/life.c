@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/allocator.h"
@@ -120,7 +121,7 @@ random_seed(void)
 
 	if (life.settings.is_given[TH_SETTING_NAME_SEED])
 		return life.settings.number[TH_SETTING_NAME_SEED];
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+	if (syscall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = th_clock_now() ^ (uint64_t)getpid() << 32;
 	return seed;
 }

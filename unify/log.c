@@ -20,6 +20,7 @@
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/memory.h"
+#include "unify/system.h"
 
 /* First allocation: a short-lived process should not cost more disk than this. */
 #define FIRST_CHUNK (1u << 20)
@@ -143,11 +144,11 @@ th_log_text(const char *text)
 static int
 move_high(int descriptor)
 {
-	int high = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_BASE);
+	int high = descriptor < 0 ? -1 : th_system_duplicate(descriptor, DESCRIPTOR_BASE);
 
 	if (high < 0)
 		return descriptor;
-	close(descriptor);
+	th_system_close(descriptor);
 	return high;
 }
 
@@ -160,13 +161,14 @@ log_descriptor(void)
 	if (log_file.descriptor >= 0 && !fstat(log_file.descriptor, &status) &&
 		status.st_dev == log_file.device && status.st_ino == log_file.inode)
 		return log_file.descriptor;
-	log_file.descriptor = move_high(open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+	log_file.descriptor = move_high(
+		th_system_open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
 	if (log_file.descriptor < 0)
 		return -1;
 	if (!fstat(log_file.descriptor, &status) && status.st_dev == log_file.device &&
 		status.st_ino == log_file.inode)
 		return log_file.descriptor;
-	close(log_file.descriptor);
+	th_system_close(log_file.descriptor);
 	log_file.descriptor = -1;
 	return -1;
 }
@@ -188,12 +190,12 @@ write_zeros(int descriptor, uint64_t from, uint64_t to)
 {
 	static const char zeros[4096];
 
-	while (from < to) {
+	for (int interrupted = 0; from < to;) {
 		uint64_t left = to - from;
-		ssize_t written = pwrite(descriptor, zeros,
+		ssize_t written = th_system_pwrite(descriptor, zeros,
 			left < sizeof(zeros) ? left : sizeof(zeros), (off_t)from);
 
-		if (written < 0 && errno == EINTR)
+		if (written < 0 && errno == EINTR && ++interrupted < TH_SYSTEM_TRIES)
 			continue;
 		if (written <= 0)
 			return false;
@@ -205,14 +207,9 @@ write_zeros(int descriptor, uint64_t from, uint64_t to)
 static bool
 allocate(int descriptor, uint64_t from, uint64_t to)
 {
-	int result;
-
 	if (!file_size_allowed(to))
 		return false;
-	do
-		result = fallocate(descriptor, 0, (off_t)from, (off_t)(to - from));
-	while (result < 0 && errno == EINTR);
-	if (!result)
+	if (!th_system_allocate(descriptor, (off_t)from, (off_t)(to - from)))
 		return true;
 	return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, from, to);
 }
@@ -500,13 +497,14 @@ static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
 {
 	struct th_log_header header;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int descriptor = th_system_open(
+		path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	ssize_t got;
 
 	if (descriptor < 0)
 		return false;
-	got = pread(descriptor, &header, sizeof(header), 0);
-	close(descriptor);
+	got = th_system_pread(descriptor, &header, sizeof(header), 0);
+	th_system_close(descriptor);
 	return got == (ssize_t)sizeof(header) &&
 	       !memcmp(header.magic, TH_LOG_MAGIC, sizeof(header.magic)) &&
 	       header.pid == (uint32_t)getpid() &&
@@ -517,7 +515,7 @@ static int
 create_file(const char *path, const struct th_log_identity *identity)
 {
 	const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-	int descriptor = open(path, flags, 0600);
+	int descriptor = th_system_open(path, flags, 0600);
 
 	if (descriptor < 0 && errno == EEXIST) {
 		if (!is_earlier_image(path, identity)) {
@@ -526,7 +524,7 @@ create_file(const char *path, const struct th_log_identity *identity)
 		}
 		if (unlink(path))
 			return -1;
-		descriptor = open(path, flags, 0600);
+		descriptor = th_system_open(path, flags, 0600);
 	}
 	return move_high(descriptor);
 }
@@ -577,7 +575,7 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 {
 	int saved_errno = errno;
 
-	close(descriptor);
+	th_system_close(descriptor);
 	unlink(path);
 	errno = saved_errno;
 	return status;
@@ -666,7 +664,7 @@ th_log_close(void)
 		int result = ftruncate(descriptor, (off_t)th_load_acquire(&header->tail));
 
 		(void)result; /* on failure zeros stay at the end, which readers skip */
-		close(descriptor);
+		th_system_close(descriptor);
 		log_file.descriptor = -1;
 	}
 }
@@ -700,7 +698,7 @@ th_log_detach(void)
 	replace_mapping(header, log_file.mapped_bytes);
 	log_file.mapped_bytes = 0;
 	if (log_file.descriptor >= 0)
-		close(log_descriptor());
+		th_system_close(log_descriptor());
 	log_file.descriptor = -1;
 	log_file.growing.held = 0;
 }

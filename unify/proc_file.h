@@ -11,11 +11,14 @@
 
 /*
  * Reads a file from its start into `buffer`, at most `capacity` - 1 bytes, and ends them with
- * NUL.  Returns how many, 0 when it cannot be read.  Preserves errno. [in-malloc]
+ * NUL.  Returns how many, 0 when it cannot be read.  Preserves errno. [any]
  */
 size_t th_proc_file_read(const char *path, char *buffer, size_t capacity);
 
-/* One read(2), begun again when a signal interrupts it; 0 at the end or on failure. [in-malloc] */
+/*
+ * One read(2), begun again when signals interrupt it, but not without end; 0 at the end or on
+ * failure. [any]
+ */
 size_t th_proc_file_chunk(int descriptor, char *buffer, size_t capacity);
 
 /*
