@@ -70,6 +70,7 @@ static const struct event events[TH_EVENT_NUMBERS] = {
 static struct {
 	struct th_log_header *header; /* the mapping; NULL: no log */
 	uint64_t mapped_bytes;
+	bool is_observed; /* of another process, which writes it as well */
 	uint64_t touched; /* agent thread: pages below are touched */
 	int descriptor;
 	dev_t device; /* to recognise the descriptor after the program closed it */
@@ -225,8 +226,13 @@ grow_by(struct th_log_header *header, uint64_t limit, uint64_t needed, uint64_t 
 		target = log_file.mapped_bytes;
 	if (descriptor < 0 || !allocate(descriptor, limit, target))
 		return false;
-	/* Pairs with the acquire load in reserve(): the blocks are there. */
-	th_store_release(&header->limit, target);
+	/*
+	 * Another process may have moved it further meanwhile (th_log_observe()).  Pairs with the
+	 * acquire load in reserve(): the blocks are there.
+	 */
+	while (limit < target && th_load_acquire(&header->state) == TH_LOG_RECORDING &&
+		!th_cas_acq_rel(&header->limit, &limit, target))
+		continue;
 	return true;
 }
 
@@ -276,6 +282,16 @@ grow(struct th_log_header *header, uint64_t needed)
 
 /* Appending */
 
+/*
+ * Who closes a log moves the limit to the tail and then cuts the file at the tail that it finds.
+ * So what another process has reserved while the limit was above it stays in the file.
+ */
+static bool
+is_ours_to_fill(const struct th_log_header *header, uint64_t end)
+{
+	return !log_file.is_observed || end <= th_load_acquire(&header->limit);
+}
+
 static uint64_t
 reserve(struct th_log_header *header, uint32_t bytes)
 {
@@ -286,8 +302,9 @@ reserve(struct th_log_header *header, uint32_t bytes)
 			!grow(header, tail + bytes))
 			return 0;
 		if (th_cas_acq_rel(&header->tail, &tail, tail + bytes))
-			return tail;
+			break;
 	}
+	return is_ours_to_fill(header, tail + bytes) ? tail : 0;
 }
 
 static uint32_t
@@ -554,7 +571,8 @@ map_file(int descriptor, uint64_t *bytes)
 }
 
 static void
-init_header(struct th_log_header *header, const struct th_log_identity *identity)
+init_header(
+	struct th_log_header *header, uint64_t bytes, const struct th_log_identity *identity)
 {
 	header->version = TH_LOG_VERSION;
 	header->header_bytes = TH_LOG_HEADER_BYTES;
@@ -564,6 +582,7 @@ init_header(struct th_log_header *header, const struct th_log_identity *identity
 	header->start_monotonic = th_clock_now();
 	header->tail = TH_LOG_HEADER_BYTES;
 	header->limit = FIRST_CHUNK;
+	header->most_bytes = bytes;
 	header->interval = identity->interval;
 	header->rate = identity->rate;
 	header->counter_count = TH_COUNTER_COUNT;
@@ -579,6 +598,13 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 	unlink(path);
 	errno = saved_errno;
 	return status;
+}
+
+static void
+measure_events(void)
+{
+	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
+		log_file.fixed_bytes[i] = fixed_end(&events[i]);
 }
 
 enum th_log_status
@@ -597,8 +623,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	struct th_log_header *header = map_file(descriptor, &max_bytes);
 	if (!header || fstat(descriptor, &status))
 		return abandon(descriptor, path, TH_LOG_FAILED);
-	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
-		log_file.fixed_bytes[i] = fixed_end(&events[i]);
+	measure_events();
 	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
 	log_file.mapped_bytes = max_bytes;
 	log_file.touched = 0;
@@ -607,7 +632,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	log_file.device = status.st_dev;
 	log_file.inode = status.st_ino;
 	log_file.owner = getpid();
-	init_header(header, identity);
+	init_header(header, max_bytes, identity);
 	th_store_release(&log_file.header, header);
 	write_metadata();
 	return TH_LOG_OK;
@@ -638,6 +663,66 @@ th_log_range(uintptr_t *start_ret, uintptr_t *end_ret)
 	*start_ret = (uintptr_t)header;
 	*end_ret = (uintptr_t)header + log_file.mapped_bytes;
 	return header != NULL;
+}
+
+/* The log of another process */
+
+/* Whether the header can be believed: what it says lies in the file. */
+static bool
+is_sound(const struct th_log_header *header, const struct stat *status)
+{
+	uint64_t limit = th_load_acquire(&header->limit);
+
+	return !memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) &&
+	       header->version == TH_LOG_VERSION &&
+	       th_load_relaxed(&header->state) == TH_LOG_RECORDING &&
+	       limit <= (uint64_t)status->st_size && limit <= header->most_bytes &&
+	       th_load_acquire(&header->tail) <= limit;
+}
+
+static struct th_log_header *
+map_observed(int descriptor, uint64_t *bytes_ret)
+{
+	struct th_log_header header;
+	struct stat status;
+
+	if (th_system_pread(descriptor, &header, sizeof(header), 0) != sizeof(header) ||
+		fstat(descriptor, &status) || !is_sound(&header, &status))
+		return NULL;
+	*bytes_ret = header.most_bytes;
+	void *mapping = th_memory_system_map(
+		NULL, *bytes_ret, MAP_SHARED | MAP_NORESERVE, descriptor);
+	return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+bool
+th_log_observe(int descriptor)
+{
+	struct stat status;
+	uint64_t bytes;
+	struct th_log_header *header = map_observed(descriptor, &bytes);
+
+	if (!header || fstat(descriptor, &status))
+		return false;
+	measure_events();
+	log_file.path[0] = '\0';
+	log_file.mapped_bytes = bytes;
+	log_file.is_observed = true;
+	log_file.next_try = 0;
+	log_file.descriptor = descriptor;
+	log_file.device = status.st_dev;
+	log_file.inode = status.st_ino;
+	log_file.owner = getpid();
+	th_store_release(&log_file.header, header);
+	return true;
+}
+
+void
+th_log_observe_end(void)
+{
+	th_memory_system_unmap(log_file.header, log_file.mapped_bytes);
+	log_file.header = NULL;
+	log_file.descriptor = -1;
 }
 
 /* Closing */
