@@ -102,6 +102,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_live_objects_collect(env);
 	th_log_prepare();
 	th_pace_roll();
+	th_account_poll(th_clock_now());
 	th_gate_review();
 	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
@@ -128,6 +129,8 @@ flush(void)
 	th_heap_log_bytes(false);
 	th_collections_flush();
 	log_own_time();
+	if (pthread_equal(thread.self, pthread_self()))
+		th_account_flush();
 }
 
 static void
@@ -182,7 +185,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_log();
 	th_collections_flush();
 	th_live_objects_reap(env);
-	th_account_end();
+	th_account_end(true);
 	log_own_time();
 	if (th_pace_is_ending())
 		thread.duties->end_recording(env);

@@ -22,6 +22,7 @@
 #include "preload/operators.h"
 #include "preload/process.h"
 #include "preload/settings.h"
+#include "unify/account.h"
 #include "unify/clock.h"
 #include "unify/log.h"
 #include "unify/mapping.h"
@@ -331,6 +332,7 @@ unload(void)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
+	th_account_end(false);
 	th_recorder_end();
 	th_guard_leave();
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "unify/observed.h"
 #include "unify/system.h"
 
 #define PRESENT (UINT64_C(1) << 63)
@@ -13,9 +14,11 @@
 bool
 th_page_map_open(struct th_page_map *map)
 {
+	char path[TH_OBSERVED_PATH_MAX];
 	int saved_errno = errno;
 
-	map->descriptor = th_system_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	map->descriptor = th_system_open(
+		th_observed_path("pagemap", path), O_RDONLY | O_CLOEXEC, 0);
 	map->page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
 	map->count = 0;
 	errno = saved_errno;
