@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process is found by its log, whose header has its id.  Where that id is one of another PID
- * namespace, the tables that the header points to are not found in the process that has it here,
- * and it is left alone.
+ * A process is found by its log, whose header has its id and its start time.
  */
 #include "preload/launch_watch.h"
 
@@ -11,6 +9,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "preload/launch_logs.h"
 #include "unify/clock.h"
 #include "unify/log_format.h"
+#include "unify/proc_file.h"
 
 /* As often as the resident set is looked at (account_plan.c). */
 #define TURN_SHARE 16
@@ -49,12 +49,22 @@ is_watched(const struct th_launch_watch *watch, const struct th_log_header *head
 	return false;
 }
 
+/* A process id of another namespace may be somebody else's here. */
+static bool
+is_running(const struct th_log_header *header)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", header->pid);
+	return header->process_start && th_proc_start_time(path) == header->process_start;
+}
+
 static bool
 is_wanted(const struct th_launch_watch *watch, const struct th_log_header *header)
 {
 	return !memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) &&
 	       header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
-	       (!kill((pid_t)header->pid, 0) || errno == EPERM) && !is_watched(watch, header);
+	       is_running(header) && !is_watched(watch, header);
 }
 
 static void

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unify/proc_file.h"
 #include "unify/system.h"
 
 /* By any path: libtwinheap.so, libtwinheap.so.1 */
@@ -32,15 +33,7 @@ th_process_read(const char *path, char *buffer, size_t capacity)
 uint64_t
 th_process_start_time(void)
 {
-	char stat[1024];
-	size_t length = th_process_read("/proc/self/stat", stat, sizeof(stat) - 1);
-
-	stat[length] = '\0';
-	/* Field 2, the name in parentheses, may hold anything: count from its end. */
-	char *at = strrchr(stat, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+	return th_proc_start_time("/proc/self/stat");
 }
 
 static bool

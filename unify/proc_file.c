@@ -89,3 +89,19 @@ th_proc_field(const char *text, const char *key, uint64_t *ret)
 	}
 	return false;
 }
+
+uint64_t
+th_proc_start_time(const char *path)
+{
+	uint64_t time = 0;
+	char text[1024];
+
+	th_proc_file_read(path, text, sizeof(text));
+	/* Field 2, the name in parentheses, may hold anything: count from its end. */
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		th_proc_number(&at, &time);
+	return time;
+}

@@ -36,4 +36,7 @@ bool th_proc_hexadecimal(const char **text, uint64_t *ret);
  */
 bool th_proc_field(const char *text, const char *key, uint64_t *ret);
 
+/* Field 22 of /proc/PID/stat, which is at `path`; 0 when it cannot be read. [any] */
+uint64_t th_proc_start_time(const char *path);
+
 #endif
