@@ -34,9 +34,10 @@ static void
 add_stretch(struct th_account_tables *tables, uintptr_t start, uintptr_t end, uint64_t resident)
 {
 	const struct th_account_stretch stretch = {start, end - start, resident};
-	struct th_account_stretch *last = &tables->stretches[tables->stretch_count - 1];
+	struct th_account_stretch *last =
+		tables->stretch_count ? &tables->stretches[tables->stretch_count - 1] : NULL;
 
-	if (tables->stretch_count && joins(last, &stretch)) {
+	if (last && joins(last, &stretch)) {
 		last->bytes += stretch.bytes;
 		last->resident += resident;
 	} else if (tables->stretch_count < TH_ACCOUNT_STRETCHES_MAX) {
