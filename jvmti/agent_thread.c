@@ -23,6 +23,7 @@
 #include "unify/module.h"
 #include "unify/pace.h"
 #include "unify/recorder.h"
+#include "unify/system.h"
 #include "unify/thread.h"
 
 /* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
@@ -105,6 +106,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_live_objects_collect(env);
 	th_log_prepare();
 	th_pace_roll();
+	th_account_poll(th_clock_now());
 	th_gate_review();
 	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
@@ -132,6 +134,8 @@ flush(void)
 	th_heap_log_bytes(false);
 	th_collections_flush();
 	log_own_time();
+	if (pthread_equal(thread.self, pthread_self()))
+		th_account_flush();
 }
 
 static void
@@ -187,7 +191,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_flush();
 	reap(env);
 	th_batches_flush(th_collections_last_start());
-	th_account_end();
+	th_account_end(true);
 	log_own_time();
 	if (th_pace_is_ending())
 		thread.duties->end_recording(env);
@@ -229,11 +233,9 @@ th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties
 bool
 th_agent_thread_stop(void)
 {
-	const struct timespec nap = {0, STOP_NAP_NS};
-
 	th_store_release(&thread.stopping, 1);
 	th_agent_thread_wake();
 	for (int i = 0; i < STOP_NAPS && th_load_acquire(&thread.is_alive); i++)
-		nanosleep(&nap, NULL);
+		th_system_nap(STOP_NAP_NS);
 	return !th_load_acquire(&thread.is_alive);
 }

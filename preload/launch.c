@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that can be known to go wrong is said before the command starts; from then on the
- * launcher only waits, passes signals on, and in the end names the logs.  The variables are set
+ * launcher waits, passes signals on, looks at the memory of the processes (launch_watch.h), and in
+ * the end names the logs.  The variables are set
  * in the child alone: a process whose parent has the library preloaded takes itself for a
  * follower.
  */
@@ -22,6 +23,7 @@
 #include "preload/launch_logs.h"
 #include "preload/launch_options.h"
 #include "preload/launch_target.h"
+#include "preload/launch_watch.h"
 #include "preload/process.h"
 #include "unify/clock.h"
 
@@ -232,7 +234,7 @@ run_child(const struct launch *launch, const struct signals *signals, int report
 /* --- the parent ----------------------------------------------------------------------------- */
 
 /*
- * Signals are taken with sigwaitinfo(), so there is no handler and no race between a signal and
+ * Signals are taken with sigtimedwait(), so there is no handler and no race between a signal and
  * the end of the child.
  */
 static void
@@ -261,11 +263,12 @@ give_signals_back(const struct signals *signals)
  * sends (Ctrl-C, Ctrl-\, hang-up) the kernel has sent to the whole process group.
  */
 static int
-wait_for(pid_t child, const struct signals *signals)
+wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *watch)
 {
 	for (;;) {
+		struct timespec pause = th_launch_watch_turn(watch);
 		siginfo_t info;
-		int number = sigwaitinfo(&signals->awaited, &info);
+		int number = sigtimedwait(&signals->awaited, &info, &pause);
 		int status;
 
 		if (number == SIGCHLD) {
@@ -358,11 +361,14 @@ print_logs(const struct launch *launch)
 }
 
 static int
-finish(const struct launch *launch, int wait_status)
+finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
 		th_launch_say(0, "%s was ended by signal %d (%s)", launch->options.command[0],
 			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
+		th_launch_say(0, "process %d: its resident memory was not looked at: %s",
+			(int)watch->problem_pid, th_outside_problem(watch->problem));
 	if (!launch->options.is_quiet)
 		print_logs(launch);
 	return exit_status(wait_status);
@@ -371,6 +377,7 @@ finish(const struct launch *launch, int wait_status)
 static int
 run(struct launch *launch)
 {
+	struct th_launch_watch watch;
 	struct signals signals;
 	int report[2];
 	int error, status = 0;
@@ -381,6 +388,7 @@ run(struct launch *launch)
 			TH_EXIT_USAGE, "cannot start a process: %s", strerror(errno));
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
+	th_launch_watch_init(&watch, launch->pattern, launch->start_realtime);
 	take_signals(&signals);
 	child = fork();
 	if (child == 0)
@@ -389,7 +397,8 @@ run(struct launch *launch)
 	close(report[1]);
 	if (child > 0) {
 		error = read_report(report[0]);
-		status = wait_for(child, &signals);
+		status = wait_for(child, &signals, &watch);
+		th_launch_watch_deinit(&watch);
 	}
 	close(report[0]);
 	give_signals_back(&signals);
@@ -397,7 +406,7 @@ run(struct launch *launch)
 		return th_launch_say(
 			error == ENOENT ? TH_EXIT_NOT_FOUND : TH_EXIT_NOT_EXECUTABLE, "%s: %s",
 			launch->options.command[0], strerror(error));
-	return finish(launch, status);
+	return finish(launch, &watch, status);
 }
 
 int

@@ -283,14 +283,22 @@ compare(const void *left, const void *right)
 }
 
 void
-th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret)
+th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
+{
+	char expanded[PATH_MAX];
+
+	expand_host(pattern, expanded);
+	split(expanded, directory_ret);
+}
+
+void
+th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data)
 {
 	char expanded[PATH_MAX], directory[PATH_MAX], second[PATH_MAX];
 	const char *name;
 	struct dirent *entry;
 	DIR *stream;
 
-	*ret = (struct th_launch_logs){0};
 	expand_host(pattern, expanded);
 	name = split(expanded, directory);
 	second_choice(name, second);
@@ -303,9 +311,31 @@ th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *
 		if (!matches(name, entry->d_name) && !matches(second, entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s%s", directory, entry->d_name);
-		add_log(ret, path, since);
+		visit(path, data);
 	}
 	closedir(stream);
+}
+
+struct finding {
+	struct th_launch_logs *logs;
+	uint64_t since;
+};
+
+static void
+find_log(const char *path, void *data)
+{
+	struct finding *finding = data;
+
+	add_log(finding->logs, path, finding->since);
+}
+
+void
+th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret)
+{
+	struct finding finding = {ret, since};
+
+	*ret = (struct th_launch_logs){0};
+	th_launch_logs_each(pattern, find_log, &finding);
 	if (ret->count > 1)
 		qsort(ret->logs, ret->count, sizeof(*ret->logs), compare);
 }

@@ -6,6 +6,7 @@
 #ifndef TH_PRELOAD_LAUNCH_LOGS_H
 #define TH_PRELOAD_LAUNCH_LOGS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,13 @@ char *th_launch_logs_absolute(const char *pattern);
  * [offline]
  */
 bool th_launch_logs_check(const char *pattern, char *reason_ret, size_t reason_bytes);
+
+/* Calls `visit` with each file that has a name of the absolute `pattern`. [offline] */
+typedef void th_launch_logs_visit(const char *path, void *data);
+void th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data);
+
+/* The directory of the absolute `pattern`. [offline] */
+void th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX]);
 
 struct th_launch_log {
 	char *path;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/allocator.h"
@@ -21,6 +22,7 @@
 #include "preload/operators.h"
 #include "preload/process.h"
 #include "preload/settings.h"
+#include "unify/account.h"
 #include "unify/clock.h"
 #include "unify/log.h"
 #include "unify/mapping.h"
@@ -120,7 +122,7 @@ random_seed(void)
 
 	if (life.settings.is_given[TH_SETTING_NAME_SEED])
 		return life.settings.number[TH_SETTING_NAME_SEED];
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+	if (syscall(SYS_getrandom, &seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = th_clock_now() ^ (uint64_t)getpid() << 32;
 	return seed;
 }
@@ -330,6 +332,7 @@ unload(void)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
+	th_account_end(false);
 	th_recorder_end();
 	th_guard_leave();
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "unify/system.h"
+
 void
 th_message(const char *format, ...)
 {
@@ -22,7 +24,7 @@ th_message(const char *format, ...)
 	if (length > (int)sizeof(line) - prefix - 2)
 		length = sizeof(line) - prefix - 2;
 	line[prefix + length] = '\n';
-	ssize_t written = write(STDERR_FILENO, line, (size_t)(prefix + length + 1));
+	ssize_t written = th_system_write(STDERR_FILENO, line, (size_t)(prefix + length + 1));
 	(void)written; /* nobody to tell */
 	errno = saved_errno;
 }

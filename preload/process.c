@@ -1,57 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/process.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "unify/proc_file.h"
+#include "unify/system.h"
 
 /* By any path: libtwinheap.so, libtwinheap.so.1 */
 #define LIBRARY "libtwinheap"
 /* Longest environment variable looked at; LD_PRELOAD lists are far shorter. */
 #define VARIABLE_MAX 4096
 
-static ssize_t
-read_some(int descriptor, char *buffer, size_t capacity)
-{
-	ssize_t got;
-
-	do
-		got = read(descriptor, buffer, capacity);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 size_t
 th_process_read(const char *path, char *buffer, size_t capacity)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	size_t filled = 0;
 	ssize_t got;
 
 	if (descriptor < 0)
 		return 0;
 	while (filled < capacity &&
-		(got = read_some(descriptor, buffer + filled, capacity - filled)) > 0)
+		(got = th_system_read(descriptor, buffer + filled, capacity - filled)) > 0)
 		filled += (size_t)got;
-	close(descriptor);
+	th_system_close(descriptor);
 	return filled;
 }
 
 uint64_t
 th_process_start_time(void)
 {
-	char stat[1024];
-	size_t length = th_process_read("/proc/self/stat", stat, sizeof(stat) - 1);
-
-	stat[length] = '\0';
-	/* Field 2, the name in parentheses, may hold anything: count from its end. */
-	char *at = strrchr(stat, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+	return th_proc_start_time("/proc/self/stat");
 }
 
 static bool
@@ -71,7 +53,7 @@ has_preload(int descriptor)
 	size_t length = 0;
 	ssize_t got;
 
-	while ((got = read_some(descriptor, chunk, sizeof(chunk))) > 0) {
+	while ((got = th_system_read(descriptor, chunk, sizeof(chunk))) > 0) {
 		for (ssize_t i = 0; i < got; i++) {
 			variable[length] = chunk[i];
 			if (!chunk[i] && is_preload_of_ours(variable))
@@ -103,10 +85,10 @@ th_process_is_followed_child(void)
 	if (root && *root)
 		return is_other_than(root);
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
-	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (descriptor < 0)
 		return false;
 	found = has_preload(descriptor);
-	close(descriptor);
+	th_system_close(descriptor);
 	return found;
 }

@@ -218,7 +218,10 @@ show_rss(const struct th_options *options, const struct th_recording *recording)
 
 	if (!recording->accounts_count)
 		return th_error_create(TH_ERROR_UNREADABLE,
-			"%s: holds no account of resident memory", options->log);
+			"%s: holds no breakdown of resident memory: a process without a Java "
+			"VM takes one only when it ends by itself; while it runs, twinheap run "
+			"and twinheap rss PID take them",
+			options->log);
 	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
 	if (options->format == TH_OUTPUT_JSON)
 		th_view_rss_json(stdout, profile);

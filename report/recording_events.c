@@ -627,6 +627,12 @@ on_account(struct th_recording *recording, const struct th_record *record,
 {
 	(void)record;
 	th_array_append(recording, accounts, event->account);
+	/* Two that are taken at once may end in the other order. */
+	size_t last = recording->accounts_count - 1;
+	if (last > 0 && recording->accounts[last - 1].time > event->account.time) {
+		recording->accounts[last] = recording->accounts[last - 1];
+		recording->accounts[last - 1] = event->account;
+	}
 	saw_time(recording, event->account.time);
 	return true;
 }

@@ -10,16 +10,25 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "report/running.h"
+#include "unify/outside.h"
 
 /* The answer is waited for this long, in steps; longer where it is certain to come. */
 #define WAIT_MS 1000
 #define SERVER_WAIT_MS 30000
 #define STEP_MS 2
+
+/* The process id here of what `text` names; `header` is that of its log. */
+static pid_t
+pid_of(const char *text, const char *path, const struct th_log_header *header)
+{
+	return strcmp(text, path) ? (pid_t)atoi(text) : (pid_t)header->pid;
+}
 
 struct th_error *
 th_target_open(const char *text, bool may_write, struct th_target *ret)
@@ -29,6 +38,8 @@ th_target_open(const char *text, bool may_write, struct th_target *ret)
 
 	if (!error)
 		error = th_running_open(ret->path, may_write, &ret->descriptor, &ret->header);
+	if (!error)
+		ret->pid = pid_of(text, ret->path, &ret->header);
 	if (!error && may_write && ret->header.state != TH_LOG_RECORDING)
 		error = th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the recording has ended", ret->path);
@@ -170,6 +181,31 @@ explain_backlog(const struct th_target *target, const struct th_request *request
 		target->path);
 }
 
+/*
+ * What belongs to a flush and a process without a thread of the library cannot do for itself: a
+ * breakdown of its resident memory.
+ */
+static void
+take_breakdown(const struct th_target *target)
+{
+	struct th_outside outside = {.pid = target->pid, .descriptor = target->descriptor};
+	enum th_observed_status status;
+
+	if (target->header.has_server)
+		return;
+	status = th_outside_take(&outside);
+	if (status != TH_OBSERVED_OK)
+		fprintf(stderr,
+			"twinheap: process %d: no new breakdown of its resident memory: %s\n",
+			(int)target->pid, th_outside_problem(status));
+}
+
+static bool
+is_flush(uint32_t verb)
+{
+	return verb == TH_CONTROL_FLUSH || verb == TH_CONTROL_STOP;
+}
+
 struct th_error *
 th_request_ask(struct th_target *target, const struct th_request *request)
 {
@@ -180,6 +216,8 @@ th_request_ask(struct th_target *target, const struct th_request *request)
 	uint32_t number = target->header.control.asked;
 	if (!wait_until_served(target, number))
 		return explain_backlog(target, request);
+	if (is_flush(request->verb))
+		take_breakdown(target);
 	if (!write_request(target, request, ++number))
 		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
 	return wait_until_served(target, number) ? check_answer(target)
@@ -195,7 +233,7 @@ th_request_current_log(const char *text, char **path_ret)
 
 	if (error)
 		return error;
-	error = th_target_open(*path_ret, true, &target);
+	error = th_target_open(text, true, &target);
 	if (!error && th_running_is_alive(&target.header) &&
 		!flock(target.descriptor, LOCK_EX) &&
 		th_running_read(target.descriptor, &target.header)) {
@@ -204,6 +242,7 @@ th_request_current_log(const char *text, char **path_ret)
 		if (wait_until_served(&target, number - 1) &&
 			write_request(&target, &request, number))
 			wait_until_served(&target, number);
+		take_breakdown(&target);
 	}
 	th_error_destroy(error);
 	th_target_close(&target);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "report/error.h"
 #include "unify/log_format.h"
@@ -22,6 +23,7 @@ struct th_target {
 	char *path;
 	int descriptor;
 	struct th_log_header header;
+	pid_t pid;       /* of the process, as it is seen from here */
 	bool is_patient; /* a process that stands still is waited for */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything an account needs lies in tables of our own, since it may be taken inside malloc, on
- * a stack of 32 KiB.  One thread at a time takes an account: who finds the lock held goes on.
+ * Everything an account needs lies in tables of our own: one may be taken while the process ends,
+ * on whichever stack that happens.  One thread at a time takes an account: who finds the lock held
+ * goes on.
  *
  *   account_plan.c    when one is due
  *   account_owners.c  who owns which addresses
@@ -10,9 +11,8 @@
  */
 #include "unify/account.h"
 
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <limits.h>
+#include <string.h>
 
 #include "unify/account_divide.h"
 #include "unify/account_log.h"
@@ -21,9 +21,9 @@
 #include "unify/account_tables.h"
 #include "unify/atomic.h"
 #include "unify/clock.h"
-#include "unify/control.h"
 #include "unify/log.h"
 #include "unify/memory.h"
+#include "unify/ranges.h"
 
 /* Claims of either rank: a stack for each of 65,536 threads, or a mapping for each block. */
 #define CLAIMS_MAX 131072u
@@ -32,16 +32,18 @@
 /* Granularity of claims; every supported kernel has pages of this size or a multiple. */
 #define PAGE_MASK ((uintptr_t)4095)
 
+/* What the library knows of its process. */
+struct knowledge {
+	bool has_owners;
+	char allocator[NAME_MAX + 1]; /* name of malloc's library; "" if it is libc's */
+};
+
 static struct {
 	struct th_account_tables *tables; /* atomic; NULL: no accounts */
 	struct th_spinlock busy;          /* held while the tables are in use */
-	struct th_cgroup group;
-	struct th_account_plan plan; /* under `busy` like all below */
-	uint32_t number;             /* accounts so far */
-	uint64_t last_end;           /* when one was taken because something ends; 0 = never */
-	bool has_owners;
-	pid_t agent;           /* thread id of the agent thread; 0 = none */
-	const char *allocator; /* its name, NULL if it is libc's */
+	struct th_account_subject own;    /* under `busy` like all below */
+	uint64_t last_end; /* when one was taken because something ends; 0 = never */
+	struct knowledge knowledge;
 	uint32_t source_count; /* atomic */
 	const struct th_account_source *sources[TH_ACCOUNT_SOURCES_MAX];
 } account;
@@ -51,10 +53,13 @@ static struct {
 bool
 th_account_add_source(const struct th_account_source *source)
 {
+	struct th_log_header *header = th_log_header();
 	uint32_t count = th_load_relaxed(&account.source_count);
 
 	if (count == TH_ACCOUNT_SOURCES_MAX)
 		return false;
+	if (source->claim && header)
+		th_store_relaxed(&header->knows_vm, 1);
 	account.sources[count] = source;
 	/* Pairs with the acquire in source_count(): the source is there. */
 	th_store_release(&account.source_count, count + 1);
@@ -76,10 +81,8 @@ ask_for_claims(struct th_account_claims *claims)
 }
 
 static void
-ask_for_figures(uint32_t number)
+ask_for_figures(uint32_t number, bool on_agent_thread)
 {
-	bool on_agent_thread = account.agent == (pid_t)syscall(SYS_gettid);
-
 	for (uint32_t i = 0; i < source_count(); i++)
 		if (account.sources[i]->log)
 			account.sources[i]->log(number, on_agent_thread);
@@ -99,7 +102,7 @@ th_account_claim(struct th_account_claims *claims, enum th_account_claim_rank ra
 void
 th_account_set_allocator(const char *name)
 {
-	account.allocator = name;
+	strncpy(account.knowledge.allocator, name, sizeof(account.knowledge.allocator) - 1);
 }
 
 /* An account; under the lock */
@@ -112,18 +115,26 @@ flags_of(const struct th_account_tables *tables, bool has_pages)
 	if (tables->space.is_truncated || tables->claims.exact.is_full ||
 		tables->claims.owners.is_full || tables->rows.is_full)
 		flags |= TH_ACCOUNT_TRUNCATED;
-	if (account.has_owners)
+	if (account.knowledge.has_owners)
 		flags |= TH_ACCOUNT_HAS_OWNERS;
 	return flags;
 }
 
-static void
-fill(struct th_account_tables *tables, struct th_event_account *event)
+/* Other processes take numbers as well. */
+static uint32_t
+next_number(void)
 {
+	return th_add_relaxed(&th_log_header()->accounts, 1) + 1;
+}
+
+static void
+fill(struct th_account_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
+{
+	struct th_event_account *event = &tables->event;
 	bool has_pages = th_page_map_open(&tables->pages);
 
-	event->account = ++account.number;
-	tables->allocator = account.allocator;
+	event->account = next_number();
+	tables->allocator = *account.knowledge.allocator ? account.knowledge.allocator : NULL;
 	th_account_owners_claim(tables);
 	ask_for_claims(&tables->claims);
 	th_account_owners_settle(tables);
@@ -137,84 +148,98 @@ fill(struct th_account_tables *tables, struct th_event_account *event)
 		th_account_log_pages(tables);
 	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
-	th_account_log_group(tables, &account.group);
-	ask_for_figures(event->account);
+	th_account_log_group(tables, group);
+	ask_for_figures(event->account, on_agent_thread);
 }
 
+/* Of a process that has ended meanwhile the last record is missing, and nobody sees the others. */
 static void
-take(struct th_account_tables *tables, enum th_account_reason reason)
+take(struct th_account_tables *tables, struct th_account_subject *subject,
+	enum th_account_reason reason, bool on_agent_thread)
 {
 	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	struct th_event_account *event = &tables->event;
 
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
-	if (!th_address_space_read(&tables->space)) {
-		th_account_plan_give_up(&account.plan);
+	if (!th_observed_copy_tables() || !th_address_space_read(&tables->space)) {
+		th_account_plan_give_up(&subject->plan);
 		return;
 	}
-	fill(tables, event);
+	fill(tables, &subject->group, on_agent_thread);
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
-	th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
+	if (th_observed_is_there())
+		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_ACCOUNT_END)
 		account.last_end = event->time;
-	th_account_plan_taken(&account.plan, th_clock_now(), event->cost, event->resident);
+	th_account_plan_taken(&subject->plan, th_clock_now(), event->cost, event->resident);
 }
 
 /* When one is taken */
 
-/* On a signal stack there may be less room than an account needs, some 5 KiB. */
-static bool
-is_on_signal_stack(void)
-{
-	stack_t stack = {.ss_flags = 0};
-
-	return !sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK;
-}
-
 /* Looks at the resident set, and takes an account if one is due; under the lock. */
 static void
-look(uint64_t now, bool agent)
+look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread)
 {
-	uint64_t resident = th_account_log_resident(now, &account.group);
+	uint64_t resident = th_account_log_resident(now, &subject->group);
 	enum th_account_reason reason;
 
-	th_account_plan_looked(&account.plan, now);
-	if (th_account_plan_is_due(&account.plan, now, resident, agent, &reason) &&
-		(agent || !is_on_signal_stack()))
-		take(account.tables, reason);
+	th_account_plan_looked(&subject->plan, now);
+	if (resident && th_account_plan_is_due(&subject->plan, now, resident, &reason))
+		take(account.tables, subject, reason, on_agent_thread);
+}
+
+/* No account is taken of a recording that has ended, nor while another is being taken. */
+static bool
+may_begin(void)
+{
+	const struct th_log_header *header = th_log_header();
+
+	return th_load_acquire(&account.tables) && header &&
+	       th_load_relaxed(&header->state) == TH_LOG_RECORDING && th_trylock(&account.busy);
 }
 
 void
-th_account_poll(uint64_t now, bool agent)
+th_account_look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread)
 {
-	if (agent && !account.agent)
-		account.agent = (pid_t)syscall(SYS_gettid);
-	if (!th_load_acquire(&account.tables) ||
-		!th_account_plan_is_look_due(&account.plan, now) || !th_trylock(&account.busy))
+	if (!may_begin())
 		return;
-	/* Another thread may have looked meanwhile. */
-	if (th_account_plan_is_look_due(&account.plan, now))
-		look(now, agent);
+	if (th_account_plan_is_look_due(&subject->plan, now))
+		look(subject, now, on_agent_thread);
 	th_unlock(&account.busy);
 }
 
-/* Nothing happens while another is being taken. */
-static void
-take_now(enum th_account_reason reason)
+void
+th_account_take(
+	struct th_account_subject *subject, enum th_account_reason reason, bool on_agent_thread)
 {
-	struct th_account_tables *tables = th_load_acquire(&account.tables);
-
-	if (!tables || !th_trylock(&account.busy))
+	if (!may_begin())
 		return;
-	th_account_log_resident(th_clock_now(), &account.group);
-	take(tables, reason);
+	th_account_log_resident(th_clock_now(), &subject->group);
+	take(account.tables, subject, reason, on_agent_thread);
 	th_unlock(&account.busy);
 }
 
-static void
-take_as_asked(void)
+/* Of this process */
+
+void
+th_account_poll(uint64_t now)
 {
-	take_now(TH_ACCOUNT_ASKED);
+	th_account_look(&account.own, now, true);
+}
+
+void
+th_account_flush(void)
+{
+	th_account_take(&account.own, TH_ACCOUNT_ASKED, true);
+}
+
+void
+th_account_end(bool on_agent_thread)
+{
+	uint64_t now = th_clock_now();
+
+	if (!account.last_end || now - account.last_end > FRESH_NS)
+		th_account_take(&account.own, TH_ACCOUNT_END, on_agent_thread);
 }
 
 /* Life */
@@ -232,28 +257,34 @@ init_tables(struct th_account_tables *tables)
 	       tables->rows.items && th_address_space_init(&tables->space);
 }
 
-bool
-th_account_start(bool has_owners)
+/* Once. */
+static bool
+map_tables(void)
 {
-	struct th_account_tables *tables = th_memory_map(sizeof(*tables));
+	struct th_account_tables *tables = account.tables;
 
+	if (tables)
+		return true;
+	tables = th_memory_map(sizeof(*tables));
 	if (!tables || !init_tables(tables))
 		return false;
-	th_cgroup_find(&account.group);
-	account.has_owners = has_owners;
-	th_account_plan_init(&account.plan, th_clock_now());
-	th_control_on_flush(take_as_asked);
 	th_store_release(&account.tables, tables);
 	return true;
 }
 
-void
-th_account_end(void)
+bool
+th_account_begin(struct th_account_subject *subject)
 {
-	uint64_t now = th_clock_now();
+	th_cgroup_find(&subject->group);
+	th_account_plan_init(&subject->plan, th_clock_now());
+	return map_tables();
+}
 
-	if (!account.last_end || now - account.last_end > FRESH_NS)
-		take_now(TH_ACCOUNT_END);
+bool
+th_account_start(bool has_owners)
+{
+	account.knowledge.has_owners = has_owners;
+	return th_account_begin(&account.own);
 }
 
 void
@@ -261,7 +292,23 @@ th_account_reset(void)
 {
 	account.tables = NULL;
 	account.busy.held = 0;
-	account.agent = 0;
-	account.number = 0;
 	account.last_end = 0;
+}
+
+/* Of another process */
+
+struct th_observed_part
+th_account_part(void)
+{
+	return (struct th_observed_part){
+		&account.knowledge, sizeof(account.knowledge), sizeof(struct th_range)};
+}
+
+bool
+th_account_observe(const void *part)
+{
+	if (!th_observed_copy((uintptr_t)part, &account.knowledge, sizeof(account.knowledge)))
+		return false;
+	account.knowledge.allocator[sizeof(account.knowledge.allocator) - 1] = '\0';
+	return true;
 }

@@ -14,8 +14,9 @@
  * somebody asks, when the process has grown, and now and then, so seldom that it takes no more
  * than one part in 500 of the time and, once, 0.5 s of processor time beyond, which short
  * recordings use up (account_plan.h).
- * Where an agent thread runs, it does all this.  Without one, a thread that takes a sample looks
- * at the resident set, and takes an account only when the process has grown by a lot.
+ *
+ * No thread of the application does this: the agent thread does, where there is one; else another
+ * process (outside.h).  The account of the end of a process is its own, taken in its exit.
  */
 #ifndef TH_UNIFY_ACCOUNT_H
 #define TH_UNIFY_ACCOUNT_H
@@ -23,17 +24,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/account_plan.h"
+#include "unify/cgroup.h"
 #include "unify/claims.h"
+#include "unify/observed.h"
 
 struct th_account_claims;
 
 /* Somebody who knows of memory, or of figures to be set beside an account. */
 struct th_account_source {
-	/* Calls th_account_claim() for what it owns; NULL: nothing. */
+	/*
+	 * Calls th_account_claim() for what it owns; NULL: nothing.  No other process can ask it:
+	 * from then on accounts are the library's alone.
+	 */
 	void (*claim)(struct th_account_claims *claims);
 	/*
 	 * Writes events (POOL, ALLOCATOR) that belong to the account; NULL: none.  On another
-	 * thread than the agent's no lock may be waited for.
+	 * thread than the agent's, which ends the process, no lock may be waited for.
 	 */
 	void (*log)(uint32_t account, bool on_agent_thread);
 };
@@ -60,8 +67,7 @@ void th_account_claim(struct th_account_claims *claims, enum th_account_claim_ra
 	const struct th_claim *claim);
 
 /*
- * malloc is not libc's: a mapping with sampled blocks in it is this allocator's; the name stays
- * the caller's. [any]
+ * malloc is not libc's: a mapping with sampled blocks in it is this allocator's. [any]
  */
 void th_account_set_allocator(const char *name);
 
@@ -72,15 +78,37 @@ void th_account_set_allocator(const char *name);
 bool th_account_start(bool has_owners);
 
 /*
- * Looks at the resident set if a second has passed, and takes an account if one is due.  `agent`:
- * on the agent thread, which calls this at every turn. [in-malloc]
+ * Looks at the resident set if it is time for that, and takes an account if one is due.
+ * [agent-thread]
  */
-void th_account_poll(uint64_t now, bool agent);
+void th_account_poll(uint64_t now);
 
-/* The Java VM or the process ends: an account, unless there is one of this moment. [any] */
-void th_account_end(void);
+/* Takes one because somebody asks. [agent-thread] */
+void th_account_flush(void);
+
+/*
+ * The Java VM or the process ends: an account, unless there is one of this moment.  Not on the
+ * malloc path.
+ */
+void th_account_end(bool on_agent_thread);
 
 /* In a forked child: back to the state before th_account_start. */
 void th_account_reset(void);
+
+/* The same of any process: the observed one (observed.h). */
+struct th_account_subject {
+	struct th_cgroup group;
+	struct th_account_plan plan;
+};
+
+/* Once, before the others; false: no memory. [any] */
+bool th_account_begin(struct th_account_subject *subject);
+void th_account_look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread);
+void th_account_take(struct th_account_subject *subject, enum th_account_reason reason,
+	bool on_agent_thread);
+
+/* In the tool: what the library knows of its process. */
+struct th_observed_part th_account_part(void);
+bool th_account_observe(const void *part);
 
 #endif

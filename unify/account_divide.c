@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "unify/account_tables.h"
+#include "unify/log.h"
 #include "unify/thread.h"
 
 /* Mapped files that have less in memory share a row: 60 libraries of a VM would fill a screen. */
@@ -33,9 +34,10 @@ static void
 add_stretch(struct th_account_tables *tables, uintptr_t start, uintptr_t end, uint64_t resident)
 {
 	const struct th_account_stretch stretch = {start, end - start, resident};
-	struct th_account_stretch *last = &tables->stretches[tables->stretch_count - 1];
+	struct th_account_stretch *last =
+		tables->stretch_count ? &tables->stretches[tables->stretch_count - 1] : NULL;
 
-	if (tables->stretch_count && joins(last, &stretch)) {
+	if (last && joins(last, &stretch)) {
 		last->bytes += stretch.bytes;
 		last->resident += resident;
 	} else if (tables->stretch_count < TH_ACCOUNT_STRETCHES_MAX) {
@@ -280,12 +282,12 @@ add_mapping(struct th_account_tables *tables, const struct th_address_space_entr
 
 /* The whole */
 
-/* The path of our own image, to tell it from other files. */
+/* The path of the library's image, to tell it from other files. */
 static void
 find_own_path(struct th_account_tables *tables)
 {
 	const struct th_address_space_entry *entry = th_address_space_find(
-		&tables->space, (uintptr_t)&th_account_divide);
+		&tables->space, (uintptr_t)th_log_header()->observed);
 	const char *path = entry ? th_address_space_path(&tables->space, entry) : "";
 
 	tables->own_path = ends_with(path, ".so") ? path : NULL;

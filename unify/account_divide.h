@@ -10,7 +10,7 @@ struct th_account_tables;
 
 /*
  * Fills tables->rows, and in the claims that stand for samples how much of them is resident.
- * After th_account_owners_settle(). [in-malloc]
+ * After th_account_owners_settle(). [any]
  */
 void th_account_divide(struct th_account_tables *tables);
 

@@ -7,6 +7,7 @@
 #include "unify/account_tables.h"
 #include "unify/live.h"
 #include "unify/log.h"
+#include "unify/observed.h"
 #include "unify/proc_file.h"
 
 /* Parts of mappings that an account tells of: 64 KiB of the log. */
@@ -148,16 +149,17 @@ struct resident {
 	uint64_t file;
 };
 
-/* /proc/self/statm: size, resident, shared, in pages. */
+/* /proc/PID/statm: size, resident, shared, in pages. */
 static struct resident
 read_resident(void)
 {
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t pages[3] = {0, 0, 0};
+	char path[TH_OBSERVED_PATH_MAX];
 	char text[256];
 	const char *at = text;
 
-	th_proc_file_read("/proc/self/statm", text, sizeof(text));
+	th_proc_file_read(th_observed_path("statm", path), text, sizeof(text));
 	for (int i = 0; i < 3; i++)
 		th_proc_number(&at, &pages[i]);
 	return (struct resident){pages[1] * page_bytes, pages[2] * page_bytes};
@@ -180,7 +182,8 @@ th_account_log_resident(uint64_t now, const struct th_cgroup *group)
 		.group = th_cgroup_current(group),
 	};
 
-	th_log_append(TH_EVENT_RESIDENT, &event, NULL, 0);
+	if (resident.all)
+		th_log_append(TH_EVENT_RESIDENT, &event, NULL, 0);
 	return resident.all;
 }
 

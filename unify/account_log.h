@@ -12,18 +12,18 @@
 
 struct th_account_tables;
 
-void th_account_log_rows(const struct th_account_tables *tables); /* [in-malloc] */
+void th_account_log_rows(const struct th_account_tables *tables); /* [any] */
 
-/* MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open. [in-malloc] */
+/* MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open. [any] */
 void th_account_log_pages(struct th_account_tables *tables);
 
 void th_account_log_group(
-	struct th_account_tables *tables, const struct th_cgroup *group); /* [in-malloc] */
+	struct th_account_tables *tables, const struct th_cgroup *group); /* [any] */
 
-/* Resident bytes of the process, by /proc/self/statm. [in-malloc] */
+/* Resident bytes of the process, by its statm; 0: it has ended. [any] */
 uint64_t th_account_resident(void);
 
-/* Writes a RESIDENT and returns its bytes. [in-malloc] */
+/* Writes a RESIDENT and returns its bytes; 0: the process has ended. [any] */
 uint64_t th_account_log_resident(uint64_t now, const struct th_cgroup *group);
 
 #endif

@@ -2,7 +2,6 @@
 #include "unify/account_owners.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "unify/account.h"
 #include "unify/account_tables.h"
@@ -13,6 +12,7 @@
 #include "unify/mapping.h"
 #include "unify/memory.h"
 #include "unify/module.h"
+#include "unify/observed.h"
 #include "unify/thread.h"
 
 /*
@@ -52,11 +52,10 @@ claim_region(const void *start, size_t bytes, void *data)
 static void
 claim_own(struct th_account_tables *tables)
 {
-	uintptr_t start, end;
+	const struct th_observed_list *list = th_observed_list();
 
 	th_memory_each(claim_region, tables);
-	if (th_log_range(&start, &end))
-		claim_exact(tables, start, end, TH_MEMORY_OWN, "log");
+	claim_exact(tables, list->log, list->log + list->log_bytes, TH_MEMORY_OWN, "log");
 }
 
 /* Data without contents of loaded objects is an anonymous mapping behind their file. */
@@ -113,13 +112,8 @@ claim_arenas(struct th_account_tables *tables)
 static uintptr_t
 stack_end(const struct th_thread *state)
 {
-	const char *own = (const char *)&th_thread;
-
-	/* Or gcc folds both into an instruction that the linker cannot relax. */
-	__asm__("" : "+r"(own));
 	/* The same in every thread: from our TLS to the thread pointer. */
-	intptr_t to_pointer = (char *)__builtin_thread_pointer() - own;
-	uintptr_t pointer = (uintptr_t)state + (uintptr_t)to_pointer;
+	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_observed_list()->to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
 	return (last + PTHREAD_BYTES + PAGE_MASK) & ~PAGE_MASK;
@@ -133,7 +127,7 @@ claim_stack(struct th_account_tables *tables, const struct th_thread_record *rec
 		state ? th_address_space_find(&tables->space, (uintptr_t)state) : NULL;
 
 	/* The kernel made the main thread's stack, and names it. */
-	if (!entry || entry->has_file || record->tid == (uint32_t)getpid())
+	if (!entry || entry->has_file || record->tid == th_log_header()->pid)
 		return;
 	uintptr_t end = stack_end(state);
 	claim_exact(tables, entry->start, end < entry->end ? end : entry->end, TH_MEMORY_STACK,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/account_plan.h"
 
-#include "unify/atomic.h"
 #include "unify/clock.h"
 
 #define FIRST_NS (2 * (uint64_t)TH_NS_PER_S)
@@ -22,12 +21,9 @@
 #define LOOK_SHARE 16
 /* but not more often than this, nor less often than once a second. */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
-/* Growth that calls for one on the agent thread: 5 % and 16 MiB above all accounts so far. */
+/* Growth that calls for one: 5 % and 16 MiB above all accounts so far. */
 #define GROWTH_SHARE 20
 #define GROWTH_BYTES (16u << 20)
-/* On a thread of the application, which waits for it: 25 % and 64 MiB. */
-#define HOST_GROWTH_SHARE 4
-#define HOST_GROWTH_BYTES (64u << 20)
 
 void
 th_account_plan_init(struct th_account_plan *plan, uint64_t now)
@@ -46,7 +42,7 @@ th_account_plan_init(struct th_account_plan *plan, uint64_t now)
 bool
 th_account_plan_is_look_due(const struct th_account_plan *plan, uint64_t now)
 {
-	return now >= th_load_relaxed(&plan->next_look);
+	return now >= plan->next_look;
 }
 
 static uint64_t
@@ -62,32 +58,28 @@ look_spacing(const struct th_account_plan *plan, uint64_t now)
 void
 th_account_plan_looked(struct th_account_plan *plan, uint64_t now)
 {
-	th_store_relaxed(&plan->next_look, now + look_spacing(plan, now));
+	plan->next_look = now + look_spacing(plan, now);
 }
 
 /* Accounts */
 
 static bool
-has_grown(const struct th_account_plan *plan, uint64_t resident, bool agent)
+has_grown(const struct th_account_plan *plan, uint64_t resident)
 {
-	uint64_t share = agent ? GROWTH_SHARE : HOST_GROWTH_SHARE;
-	uint64_t bytes = agent ? GROWTH_BYTES : HOST_GROWTH_BYTES;
-
-	return resident > plan->highest + bytes &&
-	       resident > plan->highest + plan->highest / share;
+	return resident > plan->highest + GROWTH_BYTES &&
+	       resident > plan->highest + plan->highest / GROWTH_SHARE;
 }
 
 bool
 th_account_plan_is_due(const struct th_account_plan *plan, uint64_t now, uint64_t resident,
-	bool agent, enum th_account_reason *reason_ret)
+	enum th_account_reason *reason_ret)
 {
-	if (now >= (agent ? plan->next_growth : plan->next_host) &&
-		has_grown(plan, resident, agent)) {
+	if (now >= plan->next_growth && has_grown(plan, resident)) {
 		*reason_ret = TH_ACCOUNT_GROWTH;
 		return true;
 	}
 	*reason_ret = TH_ACCOUNT_REGULAR;
-	return agent && now >= plan->next_regular;
+	return now >= plan->next_regular;
 }
 
 /* Pays for an account; how long it takes until there is credit for another. */
@@ -117,7 +109,6 @@ th_account_plan_taken(
 	if (spacing < FIRST_NS)
 		spacing = FIRST_NS;
 	plan->next_growth = now + (pause > growth_spacing ? pause : growth_spacing);
-	plan->next_host = now + cost * COST_SPACING;
 	plan->next_regular = now + (pause > spacing ? pause : spacing);
 	if (resident > plan->highest)
 		plan->highest = resident;
@@ -128,5 +119,4 @@ th_account_plan_give_up(struct th_account_plan *plan)
 {
 	plan->next_regular = UINT64_MAX;
 	plan->next_growth = UINT64_MAX;
-	plan->next_host = UINT64_MAX;
 }

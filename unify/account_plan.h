@@ -14,36 +14,32 @@
 
 #include "unify/log_format.h"
 
-/* Times are nanoseconds; one thread at a time, except for `next_look`. */
+/* Times are nanoseconds; one thread at a time. */
 struct th_account_plan {
 	uint64_t start;        /* when the recording began */
-	uint64_t next_look;    /* atomic: at the resident set */
+	uint64_t next_look;    /* at the resident set */
 	uint64_t next_regular; /* not before */
-	uint64_t next_growth;  /* on the agent thread */
-	uint64_t next_host;    /* the same on a thread of the application */
-	int64_t credit;        /* processor time that accounts may take */
-	uint64_t credit_time;  /* when that was so */
-	uint64_t highest;      /* resident bytes of all accounts so far */
+	uint64_t next_growth;
+	int64_t credit;       /* processor time that accounts may take */
+	uint64_t credit_time; /* when that was so */
+	uint64_t highest;     /* resident bytes of all accounts so far */
 };
 
 void th_account_plan_init(struct th_account_plan *plan, uint64_t now);
 
-/* Whether the resident set is to be looked at; it was, at `now`. [in-malloc] */
+/* Whether the resident set is to be looked at; it was, at `now`. [any] */
 bool th_account_plan_is_look_due(const struct th_account_plan *plan, uint64_t now);
 void th_account_plan_looked(struct th_account_plan *plan, uint64_t now);
 
-/*
- * Whether an account is due now that `resident` bytes are in memory, and why.  `agent`: on a
- * thread of our own, where waiting costs the application nothing. [in-malloc]
- */
+/* Whether an account is due now that `resident` bytes are in memory, and why. [any] */
 bool th_account_plan_is_due(const struct th_account_plan *plan, uint64_t now, uint64_t resident,
-	bool agent, enum th_account_reason *reason_ret);
+	enum th_account_reason *reason_ret);
 
-/* One was taken, took `cost` of a processor and found `resident` bytes. [in-malloc] */
+/* One was taken, took `cost` of a processor and found `resident` bytes. [any] */
 void th_account_plan_taken(
 	struct th_account_plan *plan, uint64_t now, uint64_t cost, uint64_t resident);
 
-/* None can be taken: none is due ever again. [in-malloc] */
+/* None can be taken: none is due ever again. [any] */
 void th_account_plan_give_up(struct th_account_plan *plan);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an account is made of while it is taken: tables of our own, touched as far as they are
- * used, since it may be taken inside malloc.  Private to the account_*.c files; the lock that
+ * used, since one is taken while the process ends, and none may change what it measures.  Private to the account_*.c files; the lock that
  * account.c holds covers all of it.
  */
 #ifndef TH_UNIFY_ACCOUNT_TABLES_H

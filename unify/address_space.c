@@ -5,9 +5,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "unify/arenas.h"
 #include "unify/bisect.h"
 #include "unify/memory.h"
+#include "unify/observed.h"
 
 /* Some 100 objects of 100 bytes are usual; the rest is for programs that map many files. */
 #define PATHS_BYTES (4u << 20)
@@ -77,13 +77,16 @@ add(const struct th_smaps_entry *found, void *data)
 bool
 th_address_space_read(struct th_address_space *space)
 {
+	char path[TH_OBSERVED_PATH_MAX];
+
 	space->count = 0;
 	space->is_truncated = false;
 	space->resident = 0;
 	space->swapped = 0;
 	space->paths[0] = '\0';
 	space->paths_used = 1;
-	return th_smaps_read("/proc/self/smaps", space->buffer, BUFFER_BYTES, add, space);
+	return th_smaps_read(
+		th_observed_path("smaps", path), space->buffer, BUFFER_BYTES, add, space);
 }
 
 const struct th_address_space_entry *
@@ -123,11 +126,11 @@ th_address_space_image_end(const struct th_address_space_entry *entry)
 	ElfW(Ehdr) head;
 	uint64_t bytes;
 
-	if (!entry->is_image || !th_arena_copy(entry->start, &head, sizeof(head)) ||
+	if (!entry->is_image || !th_observed_copy(entry->start, &head, sizeof(head)) ||
 		memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
 		head.e_phentsize != sizeof(*segments) || !head.e_phnum ||
 		head.e_phnum > SEGMENTS_MAX ||
-		!th_arena_copy(entry->start + head.e_phoff, segments,
+		!th_observed_copy(entry->start + head.e_phoff, segments,
 			head.e_phnum * sizeof(*segments)))
 		return entry->end;
 	bytes = (image_bytes(segments, head.e_phnum) + 4095) & ~UINT64_C(4095);

@@ -41,7 +41,7 @@ struct th_address_space {
 /* Maps room for it, once; false: no memory. */
 bool th_address_space_init(struct th_address_space *space);
 
-/* Reads the mappings of this process; false: smaps cannot be read. [agent-thread] */
+/* Reads the mappings of the observed process; false: smaps cannot be read. [any] */
 bool th_address_space_read(struct th_address_space *space);
 
 static inline const char *

@@ -13,8 +13,8 @@
 #include "unify/arenas.h"
 
 #include <stddef.h>
-#include <sys/uio.h>
-#include <unistd.h>
+
+#include "unify/observed.h"
 
 #define PAGE_MASK 4095u
 /* sizeof(heap_info) in all of these versions is below. */
@@ -26,16 +26,6 @@ struct head {
 	uint64_t used;
 	uint64_t accessible;
 };
-
-bool
-th_arena_copy(uintptr_t address, void *ret, uint64_t bytes)
-{
-	struct iovec local = {ret, bytes};
-	struct iovec remote = {(void *)address, bytes};
-
-	/* The region may be unmapped at any moment: this fails where a plain read would fault. */
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
-}
 
 static bool
 is_aligned(uintptr_t address)
@@ -60,8 +50,8 @@ th_arena_heap_at(uintptr_t address, uintptr_t *end_ret)
 {
 	struct head head;
 
-	if (!address || !is_aligned(address) || !th_arena_copy(address, &head, sizeof(head)) ||
-		!fits_arena(&head, address))
+	if (!address || !is_aligned(address) ||
+		!th_observed_copy(address, &head, sizeof(head)) || !fits_arena(&head, address))
 		return false;
 	if (!head.used || head.used > head.accessible ||
 		head.accessible > TH_ARENA_HEAP_BYTES || head.used & PAGE_MASK ||

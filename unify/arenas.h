@@ -15,11 +15,8 @@
 
 /*
  * Whether such a region begins at `address`, a multiple of TH_ARENA_HEAP_BYTES, and where the part
- * of it ends that was ever in use.  Reads the process's memory with checks. [agent-thread]
+ * of it ends that was ever in use.  Reads the observed process's memory with checks. [any]
  */
 bool th_arena_heap_at(uintptr_t address, uintptr_t *end_ret);
-
-/* Copies `bytes` bytes at `address`; false: not all of it can be read. [any] */
-bool th_arena_copy(uintptr_t address, void *ret, uint64_t bytes);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "unify/observed.h"
 #include "unify/proc_file.h"
 
 struct names {
@@ -135,7 +136,9 @@ th_cgroup_find_below(struct th_cgroup *group, const char *process, const char *r
 void
 th_cgroup_find(struct th_cgroup *group)
 {
-	th_cgroup_find_below(group, "/proc/self", "/sys/fs/cgroup");
+	char path[TH_OBSERVED_PATH_MAX];
+
+	th_cgroup_find_below(group, th_observed_path("", path), "/sys/fs/cgroup");
 }
 
 uint64_t

@@ -24,13 +24,13 @@ struct th_cgroup_use {
 	uint64_t kernel;
 };
 
-/* Finds the group, and among its parents the one with the tightest limit. [any] */
+/* Finds the observed process's group, and among its parents the one with the tightest limit. [any] */
 void th_cgroup_find(struct th_cgroup *group);
 
 /* The same below other directories than /proc/self and /sys/fs/cgroup, for tests. */
 void th_cgroup_find_below(struct th_cgroup *group, const char *process, const char *root);
 
-/* Bytes in use, 0 if it cannot be told. [in-malloc] */
+/* Bytes in use, 0 if it cannot be told. [any] */
 uint64_t th_cgroup_current(const struct th_cgroup *group);
 
 /* Room for memory.stat: some 60 lines. */

@@ -2,9 +2,9 @@
 #include "unify/flight.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include "unify/atomic.h"
+#include "unify/system.h"
 
 /*
  * The longest wait for captures in flight.  Most take microseconds; then naps are counted, for no
@@ -39,13 +39,11 @@ has_captures(void)
 void
 th_flight_drain(void)
 {
-	const struct timespec nap = {0, NAP_NS};
-
 	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && has_captures(); i++) {
 		if (i < DRAIN_YIELDS)
 			sched_yield();
 		else
-			nanosleep(&nap, NULL);
+			th_system_nap(NAP_NS);
 	}
 }
 

@@ -6,13 +6,11 @@
 #include "unify/gate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "unify/expression.h"
+#include "unify/system.h"
 
 /* A holder of the lock that runs is done long before. */
 #define LOCK_TURNS (1u << 16)
@@ -245,21 +243,18 @@ comm_path(uint32_t tid, char path[COMM_PATH_MAX])
 	strcpy(end, "/comm");
 }
 
-/*
- * The name of another thread; "" when it has ended.  By plain system calls: open() and read() are
- * points of cancellation, and the caller's thread may be in malloc.
- */
+/* The name of another thread; "" when it has ended. */
 static void
 read_comm(uint32_t tid, char name[COMM_MAX])
 {
 	char path[COMM_PATH_MAX];
-	long length = 0;
+	ssize_t length = 0;
 
 	comm_path(tid, path);
-	long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int file = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (file >= 0) {
-		length = syscall(SYS_read, file, name, COMM_MAX);
-		syscall(SYS_close, file);
+		length = th_system_read(file, name, COMM_MAX);
+		th_system_close(file);
 	}
 	name[length > 0 ? length - 1 : 0] = '\0';
 }

@@ -228,3 +228,25 @@ th_live_reset(void)
 	/* The old table stays mapped copy-on-write and untouched; a new one starts empty. */
 	shards = NULL;
 }
+
+/* Observed by the tool */
+
+struct th_observed_part
+th_live_part(void)
+{
+	return (struct th_observed_part){&shards, sizeof(shards), sizeof(struct shard)};
+}
+
+bool
+th_live_observe(const void *part)
+{
+	struct shard *theirs;
+
+	/* An entry that moves meanwhile may be missed, or met twice. */
+	if (!th_live_init() || !th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
+		!th_observed_copy((uintptr_t)theirs, shards, SHARDS * sizeof(*shards)))
+		return false;
+	for (uint32_t i = 0; i < SHARDS; i++)
+		shards[i].lock.held = 0;
+	return true;
+}

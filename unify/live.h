@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/observed.h"
+
 /* 2^20 bits = 128 KiB: stays in the second-level cache, 1 % false alarms at 10,000 blocks. */
 #define TH_LIVE_FILTER_BITS 20
 
@@ -66,5 +68,9 @@ void th_live_pin(uintptr_t address);
 
 /* In a forked child: forgets everything but the pins. */
 void th_live_reset(void);
+
+/* In the tool: the table becomes a copy of the observed process's. */
+struct th_observed_part th_live_part(void);
+bool th_live_observe(const void *part);
 
 #endif

@@ -20,6 +20,7 @@
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/memory.h"
+#include "unify/system.h"
 
 /* First allocation: a short-lived process should not cost more disk than this. */
 #define FIRST_CHUNK (1u << 20)
@@ -69,6 +70,7 @@ static const struct event events[TH_EVENT_NUMBERS] = {
 static struct {
 	struct th_log_header *header; /* the mapping; NULL: no log */
 	uint64_t mapped_bytes;
+	bool is_observed; /* of another process, which writes it as well */
 	uint64_t touched; /* agent thread: pages below are touched */
 	int descriptor;
 	dev_t device; /* to recognise the descriptor after the program closed it */
@@ -143,11 +145,11 @@ th_log_text(const char *text)
 static int
 move_high(int descriptor)
 {
-	int high = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, DESCRIPTOR_BASE);
+	int high = descriptor < 0 ? -1 : th_system_duplicate(descriptor, DESCRIPTOR_BASE);
 
 	if (high < 0)
 		return descriptor;
-	close(descriptor);
+	th_system_close(descriptor);
 	return high;
 }
 
@@ -160,13 +162,14 @@ log_descriptor(void)
 	if (log_file.descriptor >= 0 && !fstat(log_file.descriptor, &status) &&
 		status.st_dev == log_file.device && status.st_ino == log_file.inode)
 		return log_file.descriptor;
-	log_file.descriptor = move_high(open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+	log_file.descriptor = move_high(
+		th_system_open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
 	if (log_file.descriptor < 0)
 		return -1;
 	if (!fstat(log_file.descriptor, &status) && status.st_dev == log_file.device &&
 		status.st_ino == log_file.inode)
 		return log_file.descriptor;
-	close(log_file.descriptor);
+	th_system_close(log_file.descriptor);
 	log_file.descriptor = -1;
 	return -1;
 }
@@ -188,12 +191,12 @@ write_zeros(int descriptor, uint64_t from, uint64_t to)
 {
 	static const char zeros[4096];
 
-	while (from < to) {
+	for (int interrupted = 0; from < to;) {
 		uint64_t left = to - from;
-		ssize_t written = pwrite(descriptor, zeros,
+		ssize_t written = th_system_pwrite(descriptor, zeros,
 			left < sizeof(zeros) ? left : sizeof(zeros), (off_t)from);
 
-		if (written < 0 && errno == EINTR)
+		if (written < 0 && errno == EINTR && ++interrupted < TH_SYSTEM_TRIES)
 			continue;
 		if (written <= 0)
 			return false;
@@ -205,14 +208,9 @@ write_zeros(int descriptor, uint64_t from, uint64_t to)
 static bool
 allocate(int descriptor, uint64_t from, uint64_t to)
 {
-	int result;
-
 	if (!file_size_allowed(to))
 		return false;
-	do
-		result = fallocate(descriptor, 0, (off_t)from, (off_t)(to - from));
-	while (result < 0 && errno == EINTR);
-	if (!result)
+	if (!th_system_allocate(descriptor, (off_t)from, (off_t)(to - from)))
 		return true;
 	return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, from, to);
 }
@@ -228,8 +226,13 @@ grow_by(struct th_log_header *header, uint64_t limit, uint64_t needed, uint64_t 
 		target = log_file.mapped_bytes;
 	if (descriptor < 0 || !allocate(descriptor, limit, target))
 		return false;
-	/* Pairs with the acquire load in reserve(): the blocks are there. */
-	th_store_release(&header->limit, target);
+	/*
+	 * Another process may have moved it further meanwhile (th_log_observe()).  Pairs with the
+	 * acquire load in reserve(): the blocks are there.
+	 */
+	while (limit < target && th_load_acquire(&header->state) == TH_LOG_RECORDING &&
+		!th_cas_acq_rel(&header->limit, &limit, target))
+		continue;
 	return true;
 }
 
@@ -279,6 +282,16 @@ grow(struct th_log_header *header, uint64_t needed)
 
 /* Appending */
 
+/*
+ * Who closes a log moves the limit to the tail and then cuts the file at the tail that it finds.
+ * So what another process has reserved while the limit was above it stays in the file.
+ */
+static bool
+is_ours_to_fill(const struct th_log_header *header, uint64_t end)
+{
+	return !log_file.is_observed || end <= th_load_acquire(&header->limit);
+}
+
 static uint64_t
 reserve(struct th_log_header *header, uint32_t bytes)
 {
@@ -289,8 +302,9 @@ reserve(struct th_log_header *header, uint32_t bytes)
 			!grow(header, tail + bytes))
 			return 0;
 		if (th_cas_acq_rel(&header->tail, &tail, tail + bytes))
-			return tail;
+			break;
 	}
+	return is_ours_to_fill(header, tail + bytes) ? tail : 0;
 }
 
 static uint32_t
@@ -500,13 +514,14 @@ static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
 {
 	struct th_log_header header;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int descriptor = th_system_open(
+		path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	ssize_t got;
 
 	if (descriptor < 0)
 		return false;
-	got = pread(descriptor, &header, sizeof(header), 0);
-	close(descriptor);
+	got = th_system_pread(descriptor, &header, sizeof(header), 0);
+	th_system_close(descriptor);
 	return got == (ssize_t)sizeof(header) &&
 	       !memcmp(header.magic, TH_LOG_MAGIC, sizeof(header.magic)) &&
 	       header.pid == (uint32_t)getpid() &&
@@ -517,7 +532,7 @@ static int
 create_file(const char *path, const struct th_log_identity *identity)
 {
 	const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-	int descriptor = open(path, flags, 0600);
+	int descriptor = th_system_open(path, flags, 0600);
 
 	if (descriptor < 0 && errno == EEXIST) {
 		if (!is_earlier_image(path, identity)) {
@@ -526,7 +541,7 @@ create_file(const char *path, const struct th_log_identity *identity)
 		}
 		if (unlink(path))
 			return -1;
-		descriptor = open(path, flags, 0600);
+		descriptor = th_system_open(path, flags, 0600);
 	}
 	return move_high(descriptor);
 }
@@ -556,7 +571,8 @@ map_file(int descriptor, uint64_t *bytes)
 }
 
 static void
-init_header(struct th_log_header *header, const struct th_log_identity *identity)
+init_header(
+	struct th_log_header *header, uint64_t bytes, const struct th_log_identity *identity)
 {
 	header->version = TH_LOG_VERSION;
 	header->header_bytes = TH_LOG_HEADER_BYTES;
@@ -566,6 +582,7 @@ init_header(struct th_log_header *header, const struct th_log_identity *identity
 	header->start_monotonic = th_clock_now();
 	header->tail = TH_LOG_HEADER_BYTES;
 	header->limit = FIRST_CHUNK;
+	header->most_bytes = bytes;
 	header->interval = identity->interval;
 	header->rate = identity->rate;
 	header->counter_count = TH_COUNTER_COUNT;
@@ -577,10 +594,17 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 {
 	int saved_errno = errno;
 
-	close(descriptor);
+	th_system_close(descriptor);
 	unlink(path);
 	errno = saved_errno;
 	return status;
+}
+
+static void
+measure_events(void)
+{
+	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
+		log_file.fixed_bytes[i] = fixed_end(&events[i]);
 }
 
 enum th_log_status
@@ -599,8 +623,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	struct th_log_header *header = map_file(descriptor, &max_bytes);
 	if (!header || fstat(descriptor, &status))
 		return abandon(descriptor, path, TH_LOG_FAILED);
-	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
-		log_file.fixed_bytes[i] = fixed_end(&events[i]);
+	measure_events();
 	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
 	log_file.mapped_bytes = max_bytes;
 	log_file.touched = 0;
@@ -609,7 +632,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	log_file.device = status.st_dev;
 	log_file.inode = status.st_ino;
 	log_file.owner = getpid();
-	init_header(header, identity);
+	init_header(header, max_bytes, identity);
 	th_store_release(&log_file.header, header);
 	write_metadata();
 	return TH_LOG_OK;
@@ -642,6 +665,66 @@ th_log_range(uintptr_t *start_ret, uintptr_t *end_ret)
 	return header != NULL;
 }
 
+/* The log of another process */
+
+/* Whether the header can be believed: what it says lies in the file. */
+static bool
+is_sound(const struct th_log_header *header, const struct stat *status)
+{
+	uint64_t limit = th_load_acquire(&header->limit);
+
+	return !memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) &&
+	       header->version == TH_LOG_VERSION &&
+	       th_load_relaxed(&header->state) == TH_LOG_RECORDING &&
+	       limit <= (uint64_t)status->st_size && limit <= header->most_bytes &&
+	       th_load_acquire(&header->tail) <= limit;
+}
+
+static struct th_log_header *
+map_observed(int descriptor, uint64_t *bytes_ret)
+{
+	struct th_log_header header;
+	struct stat status;
+
+	if (th_system_pread(descriptor, &header, sizeof(header), 0) != sizeof(header) ||
+		fstat(descriptor, &status) || !is_sound(&header, &status))
+		return NULL;
+	*bytes_ret = header.most_bytes;
+	void *mapping = th_memory_system_map(
+		NULL, *bytes_ret, MAP_SHARED | MAP_NORESERVE, descriptor);
+	return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+bool
+th_log_observe(int descriptor)
+{
+	struct stat status;
+	uint64_t bytes;
+	struct th_log_header *header = map_observed(descriptor, &bytes);
+
+	if (!header || fstat(descriptor, &status))
+		return false;
+	measure_events();
+	log_file.path[0] = '\0';
+	log_file.mapped_bytes = bytes;
+	log_file.is_observed = true;
+	log_file.next_try = 0;
+	log_file.descriptor = descriptor;
+	log_file.device = status.st_dev;
+	log_file.inode = status.st_ino;
+	log_file.owner = getpid();
+	th_store_release(&log_file.header, header);
+	return true;
+}
+
+void
+th_log_observe_end(void)
+{
+	th_memory_system_unmap(log_file.header, log_file.mapped_bytes);
+	log_file.header = NULL;
+	log_file.descriptor = -1;
+}
+
 /* Closing */
 
 void
@@ -666,7 +749,7 @@ th_log_close(void)
 		int result = ftruncate(descriptor, (off_t)th_load_acquire(&header->tail));
 
 		(void)result; /* on failure zeros stay at the end, which readers skip */
-		close(descriptor);
+		th_system_close(descriptor);
 		log_file.descriptor = -1;
 	}
 }
@@ -700,7 +783,7 @@ th_log_detach(void)
 	replace_mapping(header, log_file.mapped_bytes);
 	log_file.mapped_bytes = 0;
 	if (log_file.descriptor >= 0)
-		close(log_descriptor());
+		th_system_close(log_descriptor());
 	log_file.descriptor = -1;
 	log_file.growing.held = 0;
 }

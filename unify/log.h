@@ -102,6 +102,14 @@ void th_log_note(unsigned severity, const char *text);
  */
 void th_log_prepare(void);
 
+/*
+ * In the tool: appends to the log of another process from now on, by the same protocol.  The file
+ * is open for reading and writing and stays the caller's.  False: it is no log that is being
+ * written, or makes no sense.  To be ended before another.
+ */
+bool th_log_observe(int descriptor);
+void th_log_observe_end(void);
+
 /* Writes the trailer, marks the log complete and cuts it to size.  Later appends fail. */
 void th_log_close(void);
 

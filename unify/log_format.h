@@ -154,8 +154,12 @@ struct th_log_header {
 	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
 	char threads[64];          /* expression for names of threads to sample; "" = all */
 	uint32_t has_server;       /* atomic: 1 = a thread of the library looks at the control page */
+	uint32_t accounts;         /* atomic: breakdowns of resident memory that have a number */
+	uint64_t observed;         /* atomic: address of the tables for other processes; 0 = none */
+	uint64_t most_bytes;       /* the file may grow to this */
+	uint32_t knows_vm;         /* atomic: 1 = only the library can tell the memory of its VM */
 	uint32_t unused;
-	uint64_t reserved[8];
+	uint64_t reserved[5];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };

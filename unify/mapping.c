@@ -679,3 +679,53 @@ th_mapping_log_use(void)
 		th_log_append(TH_EVENT_MAPPED_USE, &event, NULL, 0))
 		mapping.logged = use;
 }
+
+/* Observed by the tool */
+
+/* How often a copy is made anew that was taken in the middle of a change. */
+#define COPY_TRIES 8
+
+struct th_observed_part
+th_mapping_part(void)
+{
+	return (struct th_observed_part){
+		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
+}
+
+/* Copies the table, its nodes to `nodes`; *whole_ret: nothing changed meanwhile. */
+static bool
+copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
+{
+	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+		return false;
+	uint64_t born = mapping.born;
+	bool was_locked = mapping.lock.held;
+
+	if (mapping.ranges.touched > NODES ||
+		!th_observed_copy((uintptr_t)mapping.ranges.nodes, nodes,
+			mapping.ranges.touched * sizeof(*nodes)) ||
+		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+		return false;
+	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
+	return true;
+}
+
+bool
+th_mapping_observe(const void *part)
+{
+	static struct th_range_node *theirs, *ours;
+	bool is_whole = false;
+
+	if (!theirs)
+		theirs = th_memory_map(NODES * sizeof(*theirs));
+	if (!ours)
+		ours = th_memory_map(NODES * sizeof(*ours));
+	if (!theirs || !ours)
+		return false;
+	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
+		if (!copy_ranges(part, theirs, &is_whole))
+			return false;
+	mapping.lock.held = 0;
+	th_ranges_copy(&mapping.ranges, theirs, ours, NODES);
+	return true;
+}

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "unify/log_format.h"
+#include "unify/observed.h"
 #include "unify/ranges.h"
 
 /* A call that succeeded. */
@@ -94,5 +95,9 @@ void th_mapping_log_use(void);
 
 /* In a forked child: back to the state before th_mapping_start(). */
 void th_mapping_reset(void);
+
+/* In the tool: the ranges become those of the observed process. */
+struct th_observed_part th_mapping_part(void);
+bool th_mapping_observe(const void *part);
 
 #endif

@@ -13,22 +13,26 @@
 /* Pages asked about at once. */
 #define PAGES_AT_ONCE 1024
 
-static struct region {
+struct region {
 	char *start; /* atomic, stored last */
 	size_t bytes;
-} regions[REGIONS_MAX];
-static uint32_t region_count; /* atomic; may exceed the array */
+};
+
+static struct {
+	struct region regions[REGIONS_MAX];
+	uint32_t count; /* atomic; may exceed the array */
+} memory;
 
 static void
 remember(void *start, size_t bytes)
 {
-	uint32_t at = th_add_relaxed(&region_count, 1);
+	uint32_t at = th_add_relaxed(&memory.count, 1);
 
 	if (at >= REGIONS_MAX)
 		return;
-	regions[at].bytes = bytes;
+	memory.regions[at].bytes = bytes;
 	/* Pairs with the acquire in th_memory_resident(): the size is there. */
-	th_store_release(&regions[at].start, start);
+	th_store_release(&memory.regions[at].start, start);
 }
 
 void *
@@ -49,14 +53,14 @@ th_memory_map(size_t bytes)
 {
 	int saved_errno = errno;
 	/* NORESERVE: most tables stay nearly empty, the bound is not the use. */
-	void *memory = th_memory_system_map(
+	void *start = th_memory_system_map(
 		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	errno = saved_errno;
-	if (memory == MAP_FAILED)
+	if (start == MAP_FAILED)
 		return NULL;
-	remember(memory, bytes);
-	return memory;
+	remember(start, bytes);
+	return start;
 }
 
 static uint64_t
@@ -82,13 +86,13 @@ uint64_t
 th_memory_resident(void)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t count = th_load_relaxed(&region_count);
+	uint32_t count = th_load_relaxed(&memory.count);
 	int saved_errno = errno;
 	uint64_t pages = 0;
 
 	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
-		char *start = th_load_acquire(&regions[i].start);
-		size_t bytes = regions[i].bytes;
+		char *start = th_load_acquire(&memory.regions[i].start);
+		size_t bytes = memory.regions[i].bytes;
 
 		if (start)
 			pages += resident_pages(
@@ -101,12 +105,24 @@ th_memory_resident(void)
 void
 th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data)
 {
-	uint32_t count = th_load_relaxed(&region_count);
+	uint32_t count = th_load_relaxed(&memory.count);
 
 	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
-		const char *start = th_load_acquire(&regions[i].start);
+		const char *start = th_load_acquire(&memory.regions[i].start);
 
 		if (start)
-			visit(start, regions[i].bytes, data);
+			visit(start, memory.regions[i].bytes, data);
 	}
+}
+
+struct th_observed_part
+th_memory_part(void)
+{
+	return (struct th_observed_part){&memory, sizeof(memory), 0};
+}
+
+bool
+th_memory_observe(const void *part)
+{
+	return th_observed_copy((uintptr_t)part, &memory, sizeof(memory));
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unify/observed.h"
+
 /*
  * `bytes` of zeroed memory in whole pages, touched lazily; NULL when there is none.  Tables that
  * live as long as the process use it once; nothing is ever given back.  Preserves errno. [any]
@@ -27,6 +29,10 @@ uint64_t th_memory_resident(void);
  */
 void *th_memory_system_map(void *address, size_t bytes, int flags, int descriptor);
 void th_memory_system_unmap(void *start, size_t bytes);
+
+/* In the tool: knows the mappings of the observed process's library, and forgets its own. */
+struct th_observed_part th_memory_part(void);
+bool th_memory_observe(const void *part);
 
 /* Calls `visit` with each of these mappings. [any] */
 void th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data);

@@ -428,3 +428,65 @@ th_module_init(void)
 	th_module_use_snapshot(false);
 	return th_module_find((uintptr_t)th_module_init) != NULL;
 }
+
+/* --- observed by the tool ----------------------------------------------------------------- */
+
+/* Where the parts of the table lie. */
+static const struct parts {
+	struct slot *slots;
+	uint32_t *claimed;
+	char *paths;
+	size_t *paths_used;
+	char *executable;
+} parts = {slots, &claimed, paths, &paths_used, executable};
+
+struct th_observed_part
+th_module_part(void)
+{
+	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
+}
+
+/* A path of theirs in our copy; "" for what is none. */
+static const char *
+path_here(const struct parts *theirs, const char *path)
+{
+	size_t at = (size_t)((uintptr_t)path - (uintptr_t)theirs->paths);
+
+	if (path == theirs->executable)
+		return executable;
+	return at < paths_used ? paths + at : "";
+}
+
+static bool
+copy_paths(const struct parts *theirs)
+{
+	if (!th_observed_copy((uintptr_t)theirs->paths_used, &paths_used, sizeof(paths_used)) ||
+		!th_observed_copy(
+			(uintptr_t)theirs->executable, executable, sizeof(executable)))
+		return false;
+	if (paths_used > sizeof(paths))
+		paths_used = sizeof(paths);
+	if (!th_observed_copy((uintptr_t)theirs->paths, paths, paths_used))
+		return false;
+	paths[paths_used ? paths_used - 1 : 0] = '\0';
+	executable[sizeof(executable) - 1] = '\0';
+	return true;
+}
+
+bool
+th_module_observe(const void *part)
+{
+	struct parts theirs;
+
+	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
+		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
+		!copy_paths(&theirs))
+		return false;
+	if (claimed > TH_MODULE_MAX)
+		claimed = TH_MODULE_MAX;
+	if (!th_observed_copy((uintptr_t)theirs.slots, slots, claimed * sizeof(*slots)))
+		return false;
+	for (uint32_t i = 0; i < claimed; i++)
+		slots[i].module.path = path_here(&theirs, slots[i].module.path);
+	return true;
+}

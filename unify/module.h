@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unify/observed.h"
+
 #define TH_BUILD_ID_MAX 32
 
 struct th_module {
@@ -55,6 +57,10 @@ struct th_module *th_module_find(uintptr_t pc);
  */
 struct th_module *th_module_get(uint32_t id);
 uint32_t th_module_count(void);
+
+/* In the tool: the table becomes that of the observed process, for ids and paths. */
+struct th_observed_part th_module_part(void);
+bool th_module_observe(const void *part);
 
 /* For tests: modules are found as under a libc without _dl_find_object. */
 void th_module_use_snapshot(bool use);

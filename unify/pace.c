@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/pace.h"
 
-#include "unify/account.h"
 #include "unify/atomic.h"
 #include "unify/budget.h"
 #include "unify/clock.h"
@@ -130,8 +129,6 @@ th_pace_look(uint64_t now)
 		serve(now);
 	log_rate(now);
 	th_unlock(&pace.rolling);
-	if (!th_load_relaxed(&pace.has_server))
-		th_account_poll(now, false);
 }
 
 void
@@ -147,7 +144,6 @@ th_pace_roll(void)
 	serve(now);
 	log_rate(now);
 	th_unlock(&pace.rolling);
-	th_account_poll(now, true);
 }
 
 bool

@@ -3,8 +3,10 @@
 #include "unify/page_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
+
+#include "unify/observed.h"
+#include "unify/system.h"
 
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
@@ -12,9 +14,11 @@
 bool
 th_page_map_open(struct th_page_map *map)
 {
+	char path[TH_OBSERVED_PATH_MAX];
 	int saved_errno = errno;
 
-	map->descriptor = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	map->descriptor = th_system_open(
+		th_observed_path("pagemap", path), O_RDONLY | O_CLOEXEC, 0);
 	map->page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
 	map->count = 0;
 	errno = saved_errno;
@@ -25,7 +29,7 @@ void
 th_page_map_close(struct th_page_map *map)
 {
 	if (map->descriptor >= 0)
-		close(map->descriptor);
+		th_system_close(map->descriptor);
 	map->descriptor = -1;
 }
 
@@ -38,7 +42,7 @@ load(struct th_page_map *map, uintptr_t page, uintptr_t wanted)
 
 	if (page - map->first < map->count)
 		return true;
-	got = pread(map->descriptor, map->entries, count * sizeof(uint64_t),
+	got = th_system_pread(map->descriptor, map->entries, count * sizeof(uint64_t),
 		(off_t)(page * sizeof(uint64_t)));
 	map->first = page;
 	map->count = got < 0 ? 0 : (size_t)got / sizeof(uint64_t);

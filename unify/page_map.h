@@ -28,13 +28,15 @@ struct th_page_use {
 	uint64_t swapped;
 };
 
-/* False: /proc/self/pagemap cannot be opened; then every answer is zero. [agent-thread] */
+/*
+ * Of the observed process.  False: its pagemap cannot be opened; then every answer is zero. [any]
+ */
 bool th_page_map_open(struct th_page_map *map);
 void th_page_map_close(struct th_page_map *map);
 
 /*
  * Bytes of [start, end) whose pages are present, or in swap.  Neighbouring ranges in turn cost
- * one system call for every 1,024 pages. [agent-thread]
+ * one system call for every 1,024 pages. [any]
  */
 struct th_page_use th_page_map_use(struct th_page_map *map, uintptr_t start, uintptr_t end);
 

@@ -2,18 +2,15 @@
 #include "unify/proc_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "unify/system.h"
 
 size_t
 th_proc_file_chunk(int descriptor, char *buffer, size_t capacity)
 {
-	ssize_t got;
+	ssize_t got = th_system_read(descriptor, buffer, capacity);
 
-	do
-		got = read(descriptor, buffer, capacity);
-	while (got < 0 && errno == EINTR);
 	return got < 0 ? 0 : (size_t)got;
 }
 
@@ -21,7 +18,7 @@ size_t
 th_proc_file_read(const char *path, char *buffer, size_t capacity)
 {
 	int saved_errno = errno;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	size_t filled = 0;
 	size_t got;
 
@@ -30,7 +27,7 @@ th_proc_file_read(const char *path, char *buffer, size_t capacity)
 			0)
 		filled += got;
 	if (descriptor >= 0)
-		close(descriptor);
+		th_system_close(descriptor);
 	buffer[filled] = '\0';
 	errno = saved_errno;
 	return filled;
@@ -91,4 +88,20 @@ th_proc_field(const char *text, const char *key, uint64_t *ret)
 		}
 	}
 	return false;
+}
+
+uint64_t
+th_proc_start_time(const char *path)
+{
+	uint64_t time = 0;
+	char text[1024];
+
+	th_proc_file_read(path, text, sizeof(text));
+	/* Field 2, the name in parentheses, may hold anything: count from its end. */
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		th_proc_number(&at, &time);
+	return time;
 }

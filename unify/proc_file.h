@@ -11,11 +11,14 @@
 
 /*
  * Reads a file from its start into `buffer`, at most `capacity` - 1 bytes, and ends them with
- * NUL.  Returns how many, 0 when it cannot be read.  Preserves errno. [in-malloc]
+ * NUL.  Returns how many, 0 when it cannot be read.  Preserves errno. [any]
  */
 size_t th_proc_file_read(const char *path, char *buffer, size_t capacity);
 
-/* One read(2), begun again when a signal interrupts it; 0 at the end or on failure. [in-malloc] */
+/*
+ * One read(2), begun again when signals interrupt it, but not without end; 0 at the end or on
+ * failure. [any]
+ */
 size_t th_proc_file_chunk(int descriptor, char *buffer, size_t capacity);
 
 /*
@@ -32,5 +35,8 @@ bool th_proc_hexadecimal(const char **text, uint64_t *ret);
  * "VmHWM:  12 kB". [any]
  */
 bool th_proc_field(const char *text, const char *key, uint64_t *ret);
+
+/* Field 22 of /proc/PID/stat, which is at `path`; 0 when it cannot be read. [any] */
+uint64_t th_proc_start_time(const char *path);
 
 #endif

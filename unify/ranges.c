@@ -315,3 +315,43 @@ th_ranges_release(struct th_ranges *ranges, struct th_range_list list)
 	node_at(ranges, list.last)->right = ranges->unused;
 	ranges->unused = list.first;
 }
+
+/* Copies of a set that may have changed meanwhile */
+
+/* Trees of as many nodes as there may be, by priorities that are hashes, are a fifth as deep. */
+#define DEPTH_MAX 256
+
+static bool
+is_node(const struct th_ranges *ranges, uint32_t index)
+{
+	return index && index < ranges->touched;
+}
+
+void
+th_ranges_copy(struct th_ranges *ranges, const struct th_range_node *nodes,
+	struct th_range_node *room, uint32_t capacity)
+{
+	const struct th_ranges from = *ranges;
+	uint32_t stack[DEPTH_MAX];
+	uint32_t depth = 0;
+	uint32_t at = from.root;
+	uintptr_t taken = 0;
+
+	th_ranges_init(ranges, room, capacity);
+	/* Each node is stepped on twice; more steps are a circle. */
+	for (uint32_t steps = 0; (depth || is_node(&from, at)) && steps < 2 * from.touched;
+		steps++) {
+		if (is_node(&from, at) && depth < DEPTH_MAX) {
+			stack[depth++] = at;
+			at = nodes[at].left;
+			continue;
+		}
+		const struct th_range_node *node = &nodes[stack[--depth]];
+
+		if (node->range.start >= taken && node->range.start < node->range.end) {
+			th_ranges_put(ranges, &node->range, false);
+			taken = node->range.end;
+		}
+		at = node->right;
+	}
+}

@@ -99,4 +99,11 @@ void th_ranges_put_back(struct th_ranges *ranges, struct th_range_list list, boo
 /* Gives the nodes of a list back. [in-malloc] */
 void th_ranges_release(struct th_ranges *ranges, struct th_range_list list);
 
+/*
+ * *ranges was copied from another process, and its nodes to `nodes`, perhaps in the middle of a
+ * change: makes it a set of its own, in `room`, of what can be read of that. [offline]
+ */
+void th_ranges_copy(struct th_ranges *ranges, const struct th_range_node *nodes,
+	struct th_range_node *room, uint32_t capacity);
+
 #endif

@@ -12,6 +12,7 @@
 #include "unify/mapping.h"
 #include "unify/memory.h"
 #include "unify/native.h"
+#include "unify/observed.h"
 #include "unify/pace.h"
 #include "unify/self_check.h"
 #include "unify/stack_log.h"
@@ -62,6 +63,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	if (settings->has_mmap && !th_mapping_start(settings->seed))
 		return false;
 	th_account_start(settings->mapped); /* without memory for it: no accounts */
+	th_observed_publish();
 	th_flight_open();
 	/* This thread may have allocated before, and is then not due for a long while. */
 	th_thread_postpone(0);
@@ -86,7 +88,6 @@ th_recorder_end(void)
 	th_recorder_stop();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
-	th_account_end();
 	th_log_close();
 }
 

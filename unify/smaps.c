@@ -6,11 +6,10 @@
 #include "unify/smaps.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "unify/proc_file.h"
+#include "unify/system.h"
 
 #define KIB 1024u
 
@@ -150,7 +149,7 @@ th_smaps_read(
 	const char *path, char *buffer, size_t capacity, th_smaps_visit *visit, void *data)
 {
 	int saved_errno = errno;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	struct th_smaps_parser parser;
 	size_t total = 0;
 	size_t got;
@@ -162,7 +161,7 @@ th_smaps_read(
 		total += got;
 	}
 	if (descriptor >= 0)
-		close(descriptor);
+		th_system_close(descriptor);
 	errno = saved_errno;
 	return th_smaps_parser_end(&parser) && total;
 }

@@ -53,7 +53,7 @@ bool th_smaps_parser_end(struct th_smaps_parser *parser);
 
 /*
  * Reads /proc/self/smaps, or the file `path`, through `buffer`.  The kernel walks the page
- * tables of the whole process for it.  False: it cannot be read or understood. [agent-thread]
+ * tables of the whole process for it.  False: it cannot be read or understood. [any]
  */
 bool th_smaps_read(
 	const char *path, char *buffer, size_t capacity, th_smaps_visit *visit, void *data);

@@ -440,3 +440,37 @@ th_thread_reset(void)
 	if (registry.has_key)
 		pthread_setspecific(registry.key, NULL);
 }
+
+/* Observed by the tool */
+
+struct th_observed_part
+th_thread_part(void)
+{
+	return (struct th_observed_part){
+		&registry, sizeof(registry), sizeof(struct th_thread_record)};
+}
+
+bool
+th_thread_observe(const void *part)
+{
+	static struct th_thread_record *records;
+	struct th_thread_record *next;
+
+	if (!records)
+		records = th_memory_map(RECORDS_MAX * sizeof(*records));
+	if (!records || !th_observed_copy((uintptr_t)part, &registry, sizeof(registry)))
+		return false;
+	next = registry.all;
+	registry.all = NULL;
+	for (uint32_t i = 0; next && i < RECORDS_MAX; i++) {
+		struct th_thread_record *record = &records[i];
+
+		if (!th_observed_copy((uintptr_t)next, record, sizeof(*record)))
+			return false;
+		next = record->next;
+		record->name[sizeof(record->name) - 1] = '\0';
+		record->next = registry.all;
+		registry.all = record;
+	}
+	return true;
+}

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "unify/log_format.h"
+#include "unify/observed.h"
 #include "unify/sampler.h"
 
 /* Longest name kept, with the terminator; Java names may be longer and are cut. */
@@ -182,6 +183,10 @@ void th_thread_log_bytes(bool final);
  * are known as of their last sample. Preserves errno. [any]
  */
 bool th_thread_can_read_others(void);
+
+/* In the tool: the records become those of the observed process. */
+struct th_observed_part th_thread_part(void);
+bool th_thread_observe(const void *part);
 
 /*
  * In a forked child: only the calling thread is left, and it starts afresh.  The guard stays as it

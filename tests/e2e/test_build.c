@@ -100,6 +100,44 @@ needs_libc_alone(void **state)
 	free(text);
 }
 
+/* What is a cancellation point in glibc: pthreads(7), and its own beside those. */
+static const char *const cancellation_points[] = {"accept", "accept4", "clock_nanosleep",
+	"close", "connect", "creat", "creat64", "epoll_pwait", "epoll_wait", "fallocate",
+	"fallocate64", "fcntl", "fcntl64", "fdatasync", "fsync", "getrandom", "lockf",
+	"mq_receive", "mq_send", "mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd", "msync",
+	"nanosleep", "open", "open64", "openat", "openat64", "pause", "poll", "posix_fallocate",
+	"posix_fallocate64", "ppoll", "pread", "pread64", "preadv", "preadv2", "pselect",
+	"pthread_cond_timedwait", "pthread_cond_wait", "pthread_join", "pthread_testcancel",
+	"pwrite", "pwrite64", "pwritev", "pwritev2", "read", "readv", "recv", "recvfrom",
+	"recvmsg", "select", "sem_timedwait", "sem_wait", "send", "sendmsg", "sendto",
+	"sigpause", "sigsuspend", "sigtimedwait", "sigwait", "sigwaitinfo", "sleep", "splice",
+	"sync_file_range", "system", "tcdrain", "tee", "usleep", "vmsplice", "wait", "wait3",
+	"wait4", "waitid", "waitpid", "write", "writev", "fopen", "fdopen", "fclose", "fflush",
+	"fgetc", "fgets", "fprintf", "fputc", "fputs", "fread", "fseek", "fwrite", "getline",
+	"opendir", "readdir", "closedir", "perror", "printf", "puts", "syslog", "vfprintf",
+	NULL};
+
+/* A thread that is cancelled inside malloc leaves whatever it holds locked for ever. */
+static void
+imports_no_cancellation_point(void **state)
+{
+	char *text = th_command_output(
+		TH_WORDS("nm", "-D", "--undefined-only", "--format=posix", TH_LIBRARY));
+	size_t found = 0;
+	char *rest;
+
+	(void)state;
+	for (char *line = strtok_r(text, "\n", &rest); line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		line[strcspn(line, " @")] = '\0';
+		if (is_in(cancellation_points, line))
+			fail_msg("the library calls %s", line);
+		found++;
+	}
+	assert_true(found > 10);
+	free(text);
+}
+
 /* A text relocation or a lazy binding would do work, and take locks, inside malloc. */
 static void
 is_bound_at_load(void **state)
@@ -290,7 +328,7 @@ static const struct include_rule include_rules[] = {
 	{"report", (const char *const[]){"jvmti", "preload", "unify", NULL},
 		(const char *const[]){"unify/log_format.h", "preload/launch.h",
 			"preload/size.h", "unify/heaps.h", "unify/expression.h",
-			"unify/bisect.h", "unify/clock.h", NULL}},
+			"unify/bisect.h", "unify/clock.h", "unify/outside.h", NULL}},
 };
 
 /* Fails the test if one "#include" line of `rule->room` breaks the rule. */
@@ -342,6 +380,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exports_exactly_the_allowed_names),
 		cmocka_unit_test(needs_libc_alone),
+		cmocka_unit_test(imports_no_cancellation_point),
 		cmocka_unit_test(is_bound_at_load),
 		cmocka_unit_test(malloc_costs_few_instructions),
 		cmocka_unit_test(free_costs_few_instructions),

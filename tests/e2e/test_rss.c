@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define NATIVE TH_TEST_BUILD "/tests/programs/native_resident"
+#define FORBID TH_TEST_BUILD "/tests/programs/forbid_reading"
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define JEMALLOC "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 #define PASS TH_TEST_BUILD "/tests/programs/libpass.so"
@@ -483,6 +484,115 @@ neighbours_of_blocks(void **state)
 	}
 }
 
+/* --- by another process ------------------------------------------------------------------------ */
+
+/* Runs a shell script in a directory of its own; returns what it prints. */
+static char *
+run_script(const char *directory, const char *script)
+{
+	struct th_outcome outcome;
+	char *output;
+
+	th_command_check(&(struct th_command){.arguments = TH_WORDS("sh", "-c", script),
+				 .directory = directory},
+		&outcome);
+	output = strdup(outcome.output);
+	th_outcome_deinit(&outcome);
+	return output;
+}
+
+/* As neighbours_of_blocks() has them. */
+static void
+assert_neighbours(const struct account *account)
+{
+	assert_near(resident_of(account, "mapped"), 64 * MIB, MIB);
+	assert_near(resident_of(account, "malloc_application") +
+			    resident_of(account, "malloc_retained") +
+			    resident_of(account, "unexplained"),
+		64 * MIB, 2 * MIB);
+	assert_true(resident_of(account, "twinheap") > 0);
+}
+
+#define HOLD                                                                 \
+	"env LD_PRELOAD=" TH_LIBRARY " TWINHEAP_OUTPUT=$PWD/log.thl " NATIVE \
+	" neighbours 134217728 hold 60 >line & pid=$!; "                     \
+	"while [ ! -s line ]; do sleep 0.05; done; "
+
+/*
+ * A process that stands still, and is killed, says nothing of itself.  Everything that the library
+ * knows of it is in the breakdown that `rss PID` takes.
+ */
+static void
+a_process_from_outside(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	struct account account;
+
+	(void)state;
+	free(run_script(directory, HOLD TH_TOOL " rss $pid; kill -9 $pid"));
+	load(&account, log, "end");
+	assert_neighbours(&account);
+	assert_int_equal(json_array_size(json_object_get(account.json, "accounts")), 1);
+	unload(&account);
+	free(log);
+}
+
+/* The launcher takes them by itself, of a process that grows and of one that does not. */
+static void
+a_process_of_run(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	struct account account;
+
+	(void)state;
+	free(run_script(directory, TH_TOOL " run -q -o log.thl -- " NATIVE
+					   " neighbours 134217728 hold 5; [ $? = 137 ]"));
+	load(&account, log, "end");
+	assert_neighbours(&account);
+	assert_true(json_array_size(json_object_get(account.json, "accounts")) >= 2);
+	unload(&account);
+	load(&account, log, "peak");
+	assert_neighbours(&account);
+	unload(&account);
+	free(log);
+}
+
+/* One line says why there is none. */
+static void
+nobody_took_one(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *text = run_script(
+		directory, HOLD "kill -9 $pid; wait; " TH_TOOL " rss log.thl 2>&1; [ $? = 3 ]");
+
+	(void)state;
+	assert_non_null(strstr(text, "holds no breakdown of resident memory"));
+	assert_non_null(strstr(text, "twinheap rss PID"));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	free(text);
+}
+
+/* A user who may not read the memory of the process is told so. */
+static void
+nobody_may_take_one(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *text = run_script(
+		directory, HOLD FORBID " " TH_TOOL " rss $pid 2>&1; [ $? = 3 ]; kill -9 $pid");
+
+	(void)state;
+	assert_non_null(strstr(text, "no new breakdown of its resident memory: its memory may "
+				     "not be read by this user"));
+	free(text);
+	text = run_script(directory, FORBID " " TH_TOOL " run -o run.thl -- " NATIVE
+					    " neighbours 134217728 hold 1 2>&1 | cat");
+	assert_non_null(strstr(text, "its resident memory was not looked at: its memory may "
+				     "not be read by this user"));
+	free(text);
+}
+
 /* --- with a VM -------------------------------------------------------------------------------- */
 
 /* So much is committed as is resident, or more, and no more than is reserved. */
@@ -551,6 +661,28 @@ a_java_heap(const struct th_jdk *jdk)
 		unload(&account);
 		th_recording_deinit(&recording);
 	}
+}
+
+/*
+ * The launcher leaves a Java VM alone, at its end too, when its agent thread is no more: it does
+ * not know which memory is the Java heap.
+ */
+static void
+a_vm_of_run(const struct th_jdk *jdk)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	char *script = th_format(TH_TOOL " run -q -o log.thl -- %s -Xmx512m -cp " JAR
+					 " Resident heap 0",
+		jdk->java);
+	struct account account;
+
+	free(run_script(directory, script));
+	load(&account, log, "end");
+	assert_true(resident_of(&account, "java_heap") > 96 * MIB);
+	unload(&account);
+	free(script);
+	free(log);
 }
 
 /*
@@ -729,6 +861,10 @@ main(void)
 		cmocka_unit_test(a_file_that_is_read),
 		cmocka_unit_test(another_allocator_underneath),
 		cmocka_unit_test(neighbours_of_blocks),
+		cmocka_unit_test(a_process_from_outside),
+		cmocka_unit_test(a_process_of_run),
+		cmocka_unit_test(nobody_took_one),
+		cmocka_unit_test(nobody_may_take_one),
 		cmocka_unit_test(what_fewer_arenas_save),
 		cmocka_unit_test(what_jemalloc_gives_back),
 	};
@@ -736,6 +872,7 @@ main(void)
 		{"an idle VM", an_idle_vm, 0},
 		{"the code cache", the_code_cache, 0},
 		{"a Java heap", a_java_heap, 0},
+		{"a VM of run", a_vm_of_run, 0},
 		{"Deflaters without end", deflaters_without_end, 0},
 		{"direct buffers", direct_buffers, 0},
 		{"buffers that wait", buffers_that_wait_for_a_collection, 0},

@@ -14,7 +14,8 @@
  *   mappings BYTES    2,000 mappings, touched, every other one of them read-only from then on
  *   arenas BYTES      as fragments, by eight threads one after another that all stay
  *
- * A third argument, "trim", calls malloc_trim(0) in the end.
+ * A third argument, "trim", calls malloc_trim(0) in the end; "hold SECONDS" does nothing for so
+ * long, after the line, and then kills the process.
  *
  * One line of JSON: "live" and "heaps" by mallinfo2(), "resident" by the kernel, "trimmed" by how
  * much malloc_trim(0) lowered it.
@@ -22,6 +23,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -242,6 +244,14 @@ trim(void)
 	return before > after ? before - after : 0;
 }
 
+static void
+hold(unsigned seconds)
+{
+	fflush(stdout);
+	sleep(seconds);
+	raise(SIGKILL);
+}
+
 int
 main(int argument_count, char **arguments)
 {
@@ -282,5 +292,7 @@ main(int argument_count, char **arguments)
 	printf("{\"kept\": %d, \"live\": %zu, \"heaps\": %zu, \"resident\": %zu, "
 	       "\"trimmed\": %zu}\n",
 		kept != NULL, info.uordblks + info.hblkhd, info.arena, resident(), trimmed);
+	if (argument_count > 4 && !strcmp(arguments[3], "hold"))
+		hold((unsigned)atoi(arguments[4]));
 	return 0;
 }

@@ -24,7 +24,7 @@ struct outcome {
 
 /* Polls every millisecond for `seconds`; `rate` is growth in bytes a millisecond. */
 static struct outcome
-simulate(uint64_t seconds, uint64_t cost, uint64_t rate, bool agent)
+simulate(uint64_t seconds, uint64_t cost, uint64_t rate)
 {
 	struct th_account_plan plan;
 	struct outcome outcome = {0, 0, 0};
@@ -38,7 +38,7 @@ simulate(uint64_t seconds, uint64_t cost, uint64_t rate, bool agent)
 			continue;
 		th_account_plan_looked(&plan, now);
 		outcome.looks++;
-		if (!th_account_plan_is_due(&plan, now, resident, agent, &reason))
+		if (!th_account_plan_is_due(&plan, now, resident, &reason))
 			continue;
 		now += cost;
 		th_account_plan_taken(&plan, now, cost, resident);
@@ -56,7 +56,7 @@ test_cost_stays_in_its_bounds(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
 		for (uint64_t seconds = 10; seconds <= 1000; seconds *= 10) {
-			struct outcome outcome = simulate(seconds, costs[i], MIB, true);
+			struct outcome outcome = simulate(seconds, costs[i], MIB);
 
 			/* The credit, the share, and the one that overdraws. */
 			assert_true(outcome.cost <= S / 2 + seconds * S / 500 + costs[i]);
@@ -64,36 +64,23 @@ test_cost_stays_in_its_bounds(void **state)
 	}
 }
 
-/* Without a thread of our own there is no credit: each pays for itself in advance of the next. */
-static void
-test_the_application_waits_for_one_part_in_500(void **state)
-{
-	(void)state;
-	for (uint64_t seconds = 10; seconds <= 1000; seconds *= 10) {
-		struct outcome outcome = simulate(seconds, 50 * MS, MIB, false);
-
-		assert_true(outcome.cost <= seconds * S / 500 + 50 * MS);
-	}
-}
-
 static void
 test_short_recordings_have_enough_accounts(void **state)
 {
 	(void)state;
-	assert_true(simulate(12, 12 * MS, MIB, true).taken >= 8);
+	assert_true(simulate(12, 12 * MS, MIB).taken >= 8);
 	/* Nothing happens: one each two seconds at first, later 50 for each 2.7-fold. */
-	assert_true(simulate(60, 3 * MS, 0, true).taken >= 15);
-	assert_true(simulate(1000, 3 * MS, 0, true).taken <= 50 + 50 * 3);
-	assert_true(simulate(1000, 3 * MS, 0, false).taken <= 1);
+	assert_true(simulate(60, 3 * MS, 0).taken >= 15);
+	assert_true(simulate(1000, 3 * MS, 0).taken <= 50 + 50 * 3);
 }
 
 static void
 test_looks_are_once_a_second_in_the_end(void **state)
 {
 	(void)state;
-	assert_int_equal(simulate(1, MS, 0, false).looks, 10);
+	assert_int_equal(simulate(1, MS, 0).looks, 10);
 	/* 16 while the time grows 2.7-fold, from 1.6 s to 16 s, and one a second from there on. */
-	assert_in_range(simulate(100, MS, 0, false).looks, 130, 145);
+	assert_in_range(simulate(100, MS, 0).looks, 130, 145);
 }
 
 static void
@@ -104,10 +91,9 @@ test_none_after_giving_up(void **state)
 
 	(void)state;
 	th_account_plan_init(&plan, 0);
-	assert_true(th_account_plan_is_due(&plan, 3 * S, 100 * MIB, true, &reason));
+	assert_true(th_account_plan_is_due(&plan, 3 * S, 100 * MIB, &reason));
 	th_account_plan_give_up(&plan);
-	assert_false(th_account_plan_is_due(&plan, 900 * S, 900 * MIB, true, &reason));
-	assert_false(th_account_plan_is_due(&plan, 900 * S, 900 * MIB, false, &reason));
+	assert_false(th_account_plan_is_due(&plan, 900 * S, 900 * MIB, &reason));
 }
 
 int
@@ -115,7 +101,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cost_stays_in_its_bounds),
-		cmocka_unit_test(test_the_application_waits_for_one_part_in_500),
 		cmocka_unit_test(test_short_recordings_have_enough_accounts),
 		cmocka_unit_test(test_looks_are_once_a_second_in_the_end),
 		cmocka_unit_test(test_none_after_giving_up),

@@ -14,6 +14,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report/log_schema.h"
@@ -284,6 +286,113 @@ test_concurrent_producers(void **state)
 		free(producers[i].offsets);
 	}
 	log_image_close(&image);
+}
+
+/* --- two processes ---------------------------------------------------------------------------- */
+
+/*
+ * Another process, as the tool, that appends samples of thread 1 to this one's log until it has
+ * `count` or is refused.  Exits with 0 for the former.
+ */
+static pid_t
+start_other_writer(uint64_t count)
+{
+	pid_t child = fork();
+
+	if (child)
+		return child;
+	th_log_detach();
+	int descriptor = open(log_fixture_path(), O_RDWR);
+	if (!th_log_observe(descriptor))
+		_exit(2);
+	for (uint64_t i = 0; i < count; i++)
+		if (!log_samples_append(1, i))
+			_exit(1);
+	th_log_observe_end();
+	_exit(0);
+}
+
+static int
+wait_for(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The samples of both, in the order of each; returns those of the other. */
+static uint64_t
+check_samples_of_two(uint64_t own)
+{
+	uint64_t next[2] = {0};
+	struct log_image image;
+
+	log_image_open(&image);
+	for (size_t i = 0; i < image.count; i++) {
+		const struct th_event_native_alloc *event =
+			(const void *)image.records[i].bytes;
+
+		if (image.records[i].type != TH_EVENT_NATIVE_ALLOC)
+			continue;
+		assert_in_range(event->thread, 0, 1);
+		log_samples_assert_is(event, event->thread, next[event->thread]++);
+	}
+	assert_int_equal(next[0], own);
+	assert_int_equal(image.torn, 0);
+	assert_int_equal(image.damaged, 0);
+	log_image_close(&image);
+	return next[1];
+}
+
+/* Each grows the log under the other's eyes; nothing is lost. */
+static void
+test_two_processes_append(void **state)
+{
+	(void)state;
+	log_fixture_open(LARGE);
+	pid_t child = start_other_writer(SAMPLES_PER_PRODUCER);
+	for (uint64_t i = 0; i < SAMPLES_PER_PRODUCER; i++)
+		assert_int_not_equal(log_samples_append(0, i), 0);
+	assert_int_equal(wait_for(child), 0);
+	assert_int_equal(check_samples_of_two(SAMPLES_PER_PRODUCER), SAMPLES_PER_PRODUCER);
+	assert_true(th_log_header()->limit <= log_fixture_file_bytes(log_fixture_path()));
+}
+
+/* The other is refused from then on; what it had appended is there, and nothing behind the end. */
+static void
+test_a_log_is_closed_while_another_process_appends(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		const struct timespec nap = {0, (i + 1) * 500000};
+
+		log_fixture_detach();
+		log_fixture_open(LARGE);
+		pid_t child = start_other_writer(UINT64_MAX);
+		nanosleep(&nap, NULL);
+		th_log_close();
+		assert_int_equal(wait_for(child) & ~3, 0);
+		check_samples_of_two(0);
+	}
+}
+
+/* A header that lies is not believed. */
+static void
+test_a_log_that_makes_no_sense_is_not_observed(void **state)
+{
+	struct th_log_header *header;
+
+	(void)state;
+	log_fixture_open(LARGE);
+	header = th_log_header();
+	uint64_t limit = header->limit;
+	header->limit = log_fixture_file_bytes(log_fixture_path()) + 1;
+	assert_int_equal(wait_for(start_other_writer(1)), 2);
+	header->limit = header->tail - 1;
+	assert_int_equal(wait_for(start_other_writer(1)), 2);
+	header->limit = limit;
+	assert_int_equal(wait_for(start_other_writer(1)), 0);
 }
 
 /* --- space ---------------------------------------------------------------------------------- */
@@ -567,6 +676,9 @@ main(void)
 		CASE(test_note),
 		CASE(test_too_long_a_record_is_refused),
 		CASE(test_concurrent_producers),
+		CASE(test_two_processes_append),
+		CASE(test_a_log_is_closed_while_another_process_appends),
+		CASE(test_a_log_that_makes_no_sense_is_not_observed),
 		CASE(test_grows_beyond_the_first_chunk),
 		CASE(test_stops_at_its_greatest_size),
 		CASE(test_smallest_bound_still_takes_samples),

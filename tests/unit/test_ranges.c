@@ -322,6 +322,54 @@ test_model(void **unused)
 	assert_int_equal(state.ranges.lost, 0);
 }
 
+/* --- copies --------------------------------------------------------------------------------- */
+
+static struct th_range_node copied[NODES];
+
+static void
+test_copy_is_the_same(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	for (int i = 0; i < 1000; i++)
+		map_some(choose(SPACE / 2), SPACE / 2 + choose(SPACE / 2));
+	for (int i = 0; i < 100; i++) {
+		uintptr_t start = choose(SPACE - 12);
+
+		map_some(start, start + 1 + choose(12));
+	}
+	memcpy(copied, state.nodes, sizeof(copied));
+	memset(state.nodes, 0, sizeof(state.nodes));
+	th_ranges_copy(&state.ranges, copied, state.nodes, NODES);
+	compare_all();
+}
+
+/* Whatever the nodes are: what comes out is a set of ranges, in order and apart. */
+static void
+test_copy_of_nonsense(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	for (int i = 0; i < 1000; i++) {
+		const struct th_range *range;
+		uintptr_t taken = 0;
+
+		for (uint32_t k = 0; k < NODES; k++)
+			copied[k] = (struct th_range_node){
+				.range = range_of(choose(SPACE), choose(SPACE), 1),
+				.left = (uint32_t)choose(NODES + 100),
+				.right = (uint32_t)choose(NODES + 100),
+			};
+		state.ranges.root = 1 + (uint32_t)choose(NODES + 100);
+		state.ranges.touched = NODES;
+		th_ranges_copy(&state.ranges, copied, state.nodes, NODES);
+		while ((range = th_ranges_find(&state.ranges, taken))) {
+			assert_true(range->start >= taken && range->start < range->end);
+			taken = range->end;
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -334,6 +382,8 @@ main(void)
 		cmocka_unit_test(test_sample_goes_to_one_birth),
 		cmocka_unit_test(test_younger_stay),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_copy_is_the_same),
+		cmocka_unit_test(test_copy_of_nonsense),
 	};
 
 	return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);

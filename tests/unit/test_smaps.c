@@ -10,9 +10,11 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "unify/page_map.h"
@@ -238,6 +240,32 @@ test_fields_of_small_files(void **state)
 	assert_false(th_proc_field(text, "file ", &value)); /* 2^64 */
 }
 
+static void
+interrupt(int number)
+{
+	(void)number;
+}
+
+/* A timer that is faster than the file: the read comes to an end, as one that failed. */
+static void
+test_a_read_that_is_interrupted_each_time(void **state)
+{
+	struct sigaction action = {.sa_handler = interrupt}, before;
+	const struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+	int ends[2];
+	char text[8];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	assert_int_equal(th_proc_file_chunk(ends[0], text, sizeof(text)), 0);
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int
 main(void)
 {
@@ -250,6 +278,7 @@ main(void)
 		cmocka_unit_test(test_a_file_that_is_not_there),
 		cmocka_unit_test(test_touched_pages_are_present),
 		cmocka_unit_test(test_fields_of_small_files),
+		cmocka_unit_test(test_a_read_that_is_interrupted_each_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
