@@ -102,6 +102,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	th_log_prepare();
 	th_pace_roll();
 	th_gate_review();
+	/* In between th_agent_renamed() tells of nearly all. */
 	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
 		th_gate_review_names();
@@ -130,8 +131,9 @@ flush(void)
 }
 
 static void
-work_every_second(void)
+work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 {
+	th_heap_look_at_names(jvmti, env);
 	th_thread_log_bytes(false);
 	th_mapping_log_use();
 	th_heap_log_bytes(false);
@@ -174,7 +176,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
-		work_every_second();
+		work_every_second(jvmti, env);
 		next_second += TH_NS_PER_S;
 	}
 	stop_serving();

@@ -159,7 +159,7 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	const struct th_sample *sample, double keep, struct th_estimator *sum)
 {
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
-		calibration->factors[sample->thread]);
+		calibration->factors[sample->name]);
 }
 
 #endif
