@@ -400,9 +400,15 @@ th_thread_log_bytes(bool final)
 }
 
 void
-th_thread_init(uint64_t seed)
+th_thread_seed(uint64_t seed)
 {
 	registry.seed = seed;
+}
+
+void
+th_thread_init(uint64_t seed)
+{
+	th_thread_seed(seed);
 	registry.has_key = !pthread_key_create(&registry.key, thread_exits);
 }
 

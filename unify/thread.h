@@ -100,6 +100,9 @@ th_countdown_take(uint64_t *countdown, uint64_t size)
 /* Creates the key that tells when threads end.  Once, outside the malloc path. */
 void th_thread_init(uint64_t seed);
 
+/* Threads that have no record yet draw by this seed. */
+void th_thread_seed(uint64_t seed);
+
 /*
  * The record of the calling thread, made on first use; NULL when the table is full.  The guard
  * must be held. [in-malloc]
