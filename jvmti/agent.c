@@ -407,6 +407,7 @@ go_live(JNIEnv *env, jthread thread)
 	if (!has_frames)
 		note(1, "this VM does not tell enough of itself: stacks carry no Java frames");
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
+	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);
 	th_live_objects_begin(&agent.hotspot,
 		th_collector_find(&agent.hotspot, agent.feature_release));
@@ -562,6 +563,16 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 		agent.vm = vm;
 		start(phase);
 	}
+	th_guard_leave();
+}
+
+void
+th_agent_renamed(JNIEnv *env, jthread thread)
+{
+	if (th_load_acquire(&agent.state) != RUNNING)
+		return;
+	th_guard_enter();
+	th_heap_look_at_name(agent.jvmti, env, thread);
 	th_guard_leave();
 }
 

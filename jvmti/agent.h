@@ -6,7 +6,7 @@
 #ifndef TH_JVMTI_AGENT_H
 #define TH_JVMTI_AGENT_H
 
-#include <jni.h>
+#include <jvmti.h>
 #include <stdbool.h>
 
 enum th_agent_phase {
@@ -19,6 +19,7 @@ struct th_agent_host {
 	void *(*find_symbol)(void *handle, const char *name); /* dlsym */
 	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	bool is_verbose;
+	bool tells_names; /* th_agent_renamed() will be called */
 };
 
 /*
@@ -32,6 +33,9 @@ void th_agent_expect(const struct th_agent_host *host, const void *create_java_v
  * a thread attached to the VM.
  */
 void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase);
+
+/* A thread has a new name, most often the calling one. [jvmti] */
+void th_agent_renamed(JNIEnv *env, jthread thread);
 
 /* Ends everything that touches the VM. [any] */
 void th_agent_stop(void);

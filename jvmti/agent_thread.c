@@ -30,6 +30,8 @@
 #define TURN_NS 20000000
 /* Looking for dead objects takes at most one part in so many of a processor's time. */
 #define REAP_SPACING 100
+/* And looking at names that nobody asks for one in so many: 4 us a thread (JDK 25). */
+#define NAMES_SPACING 1000
 /* Where threads are chosen by name, names are looked at every so many turns. */
 #define TURNS_PER_NAMES 3
 /* Naps, not a deadline: while the whole process is stopped none of them passes. */
@@ -43,9 +45,10 @@ static struct {
 	uint32_t is_alive; /* atomic: it runs */
 	pthread_t self;    /* written before it serves; it alone may call the VM by `env` */
 	JNIEnv *env;
-	bool must_reap;     /* objects may have died */
-	uint64_t next_reap; /* not before */
-	uint32_t turns;     /* of looking at names */
+	bool must_reap;      /* objects may have died */
+	uint64_t next_reap;  /* not before */
+	uint64_t next_names; /* not before */
+	uint32_t turns;      /* of looking at names */
 } thread;
 
 static void
@@ -94,6 +97,18 @@ reap(JNIEnv *env)
 }
 
 static void
+look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
+
+	if (th_clock_now() < thread.next_names)
+		return;
+	th_heap_look_at_names(jvmti, env);
+	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
+	thread.next_names = th_clock_now() + NAMES_SPACING * cost;
+}
+
+static void
 work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	if (th_methods_are_pending())
@@ -108,6 +123,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	th_pace_roll();
 	th_account_poll(th_clock_now());
 	th_gate_review();
+	/* In between th_agent_renamed() tells of nearly all. */
 	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
 		th_gate_review_names();
@@ -139,8 +155,9 @@ flush(void)
 }
 
 static void
-work_every_second(void)
+work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 {
+	look_at_names(jvmti, env);
 	th_thread_log_bytes(false);
 	th_mapping_log_use();
 	th_heap_log_bytes(false);
@@ -183,7 +200,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
-		work_every_second();
+		work_every_second(jvmti, env);
 		next_second += TH_NS_PER_S;
 	}
 	stop_serving();

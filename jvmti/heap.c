@@ -32,6 +32,7 @@ static bool read_for_gate(struct th_thread_record *record, uint64_t *bytes_ret);
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
 	enum th_heap_sampler sampler;
+	bool asks_names;      /* nobody tells when a thread is renamed */
 	bool draws;           /* countdowns are ours, not the VM's; set before `is_begun` */
 	uint32_t is_begun;    /* atomic: samples are recorded */
 	uint64_t interval;    /* atomic: with which the VM draws */
@@ -54,6 +55,12 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.sampler = sampler;
 	th_gate_read_java_by(heap.hotspot ? read_for_gate : NULL);
+}
+
+void
+th_heap_ask_names(bool asks)
+{
+	heap.asks_names = asks;
 }
 
 void
@@ -196,15 +203,14 @@ is_destroying(const char *name)
 }
 
 static void
-name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_record *record)
 {
 	jvmtiThreadInfo info;
 
-	/* A virtual thread runs on a carrier, which keeps its own name. */
 	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
 		return;
-	if (!th_thread.record->java_named || !is_destroying(info.name))
-		th_thread_set_java_name(info.name);
+	if (!record->java_named || !is_destroying(info.name))
+		th_thread_rename(record, info.name);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
 	(*env)->DeleteLocalRef(env, info.thread_group);
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
@@ -212,6 +218,17 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 
 /* What stands for the record of a thread that was there before us, until it has one. */
 static struct th_thread_record older_thread;
+
+/* A virtual thread has no record: it runs on a carrier, which keeps its own name. */
+void
+th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	struct th_thread_record *record = NULL;
+
+	if (!(*jvmti)->GetThreadLocalStorage(jvmti, thread, (void **)&record) && record &&
+		record != &older_thread)
+		name_thread(jvmti, env, thread, record);
+}
 
 void
 th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
@@ -299,7 +316,8 @@ follow(JNIEnv *env, jobject reference, const struct th_java_object *object, uint
 }
 
 static void
-record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlong size)
+record_object(jvmtiEnv *jvmti, JNIEnv *env, jthread thread_object, jobject reference,
+	jclass type, jlong size)
 {
 	struct th_thread_record *record = th_thread_record();
 	struct th_java_object object = {.size = (uint64_t)size};
@@ -318,6 +336,8 @@ record_object(jvmtiEnv *jvmti, JNIEnv *env, jobject reference, jclass type, jlon
 	if (!is_kept(record, thread, &object, reference, due) || is_foreign ||
 		!is_counted(record, &object) || !is_in_pace(record, &object))
 		return;
+	if (heap.asks_names)
+		th_heap_look_at_name(jvmti, env, thread_object);
 	object.class_id = class_of(jvmti, type);
 	follow(env, reference, &object, th_recorder_java(&object));
 }
@@ -326,7 +346,6 @@ void JNICALL
 th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
 {
-	(void)thread;
 	/*
 	 * An object of the library itself (the agent's thread, the agent's start), or of the VM's
 	 * own start: the event is on from OnLoad, and JDK 25 posts it before VMInit.
@@ -337,24 +356,8 @@ th_heap_sampled(
 		return;
 	}
 	th_guard_enter();
-	record_object(jvmti, env, object, type, size);
+	record_object(jvmti, env, thread, object, type, size);
 	th_guard_leave();
-}
-
-static void
-look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
-{
-	struct th_thread_record *record = NULL;
-	jvmtiThreadInfo info;
-
-	if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, (void **)&record) || !record ||
-		record == &older_thread || (*jvmti)->GetThreadInfo(jvmti, thread, &info))
-		return;
-	if (!is_destroying(info.name))
-		th_thread_rename(record, info.name);
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
-	(*env)->DeleteLocalRef(env, info.thread_group);
-	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
 void
@@ -366,7 +369,7 @@ th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
 		return;
 	for (jint i = 0; i < count; i++) {
-		look_at_name(jvmti, env, threads[i]);
+		th_heap_look_at_name(jvmti, env, threads[i]);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
@@ -382,7 +385,7 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 	th_guard_enter();
 	record = th_thread_record();
 	if (record && !record->java_named)
-		name_thread(jvmti, env, thread);
+		name_thread(jvmti, env, thread, record);
 	(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
@@ -419,12 +422,13 @@ th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
 	struct th_thread_record *record;
 
+	(void)jvmti;
+	(void)thread;
 	th_guard_enter();
 	record = th_thread.record;
 	if (record && record->java_thread && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
-		name_thread(jvmti, env, thread);
 		log_end(record,
 			th_hotspot_bytes(heap.hotspot, java_thread) - record->java_before);
 	}

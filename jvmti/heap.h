@@ -50,10 +50,17 @@ void th_heap_take_over(void);
 void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
 
 /*
- * The name of a live thread is to be looked at again; its record was found by
- * th_heap_thread_starts(). [agent-thread]
+ * The names of live threads are to be looked at again: of one, of all.  Their records were found by
+ * th_heap_thread_starts().  The guard must be held. [jvmti]
  */
+void th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
 void th_heap_look_at_names(jvmtiEnv *jvmti, JNIEnv *env);
+
+/*
+ * Whether each Java sample asks for the name of its thread, which costs about 1 us: where
+ * th_agent_renamed() is not called.  Before the samples begin.
+ */
+void th_heap_ask_names(bool asks);
 
 /*
  * The VM draws with this interval from now on (SetHeapSamplingInterval was called); a thread's

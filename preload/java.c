@@ -14,6 +14,7 @@
 
 #include "jvmti/agent.h"
 #include "preload/allocator.h"
+#include "preload/java_names.h"
 #include "preload/life.h"
 #include "preload/message.h"
 #include "preload/next.h"
@@ -56,6 +57,7 @@ agent_host(void)
 		.find_symbol = th_real_dlsym,
 		.warn = th_message,
 		.is_verbose = th_life_is_verbose(),
+		.tells_names = th_java_names_are_told(),
 	};
 }
 

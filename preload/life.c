@@ -39,6 +39,7 @@ static struct {
 	struct th_settings settings;
 	enum state state;
 	bool lacks_native;    /* the C heap is wanted, but malloc does not reach us */
+	bool has_allocator;   /* the malloc underneath is not libc's */
 	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -78,7 +79,7 @@ log_process(void)
 		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
-	char command[4096];
+	static char command[4096]; /* the stack of a thread that allocates may be small */
 	char host[256] = "";
 	size_t command_bytes = th_process_read("/proc/self/cmdline", command, sizeof(command));
 
@@ -99,7 +100,7 @@ create_log(void)
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 	};
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	enum th_log_status status = th_log_path_create(
 		life.settings.text[TH_SETTING_NAME_OUTPUT],
 		life.settings.number[TH_SETTING_NAME_MAX_LOG], &identity, path, sizeof(path));
@@ -210,6 +211,10 @@ start(void)
 static void
 start_once(void)
 {
+	int cancel_state;
+
+	/* The first sample of a child comes out of malloc, which must not be cancelled. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&life.lock);
 	if (life.state == IDLE) {
 		th_guard_enter();
@@ -219,6 +224,23 @@ start_once(void)
 		th_guard_leave();
 	}
 	pthread_mutex_unlock(&life.lock);
+	pthread_setcancelstate(cancel_state, &cancel_state);
+}
+
+/* A child that does nothing leaves no log, and has no word to say. */
+static void
+start_with_first_sample(void)
+{
+	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
+	const struct th_recorder_settings settings = {
+		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
+		.native = heaps & 1u << TH_HEAP_NATIVE,
+		/* Another allocator may map memory while it holds its locks. */
+		.mapped = heaps & 1u << TH_HEAP_MAPPED && !life.has_allocator,
+		.seed = random_seed(),
+	};
+
+	th_recorder_wait(&settings, start_once);
 }
 
 bool
@@ -247,7 +269,9 @@ turn_off(void)
 static void
 in_forked_child(void)
 {
-	if (life.state != RECORDING)
+	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
+
+	if (life.state == OFF || (life.state == IDLE && !follows_all))
 		return;
 	bool is_ending = th_pace_is_ending();
 
@@ -257,15 +281,8 @@ in_forked_child(void)
 	life.state = IDLE;
 	if (th_thread.guard || is_ending)
 		turn_off();
-	else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
-		start_once();
-}
-
-static bool
-is_wanted_from_start(void)
-{
-	return life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL ||
-	       !th_process_is_followed_child();
+	else if (follows_all)
+		start_with_first_sample();
 }
 
 /* The log says what is recorded, not what was asked for. */
@@ -317,11 +334,14 @@ load(void)
 		adjust_rate();
 		th_log_path_init();
 		th_thread_init(random_seed());
-		if (th_allocator_underneath())
+		life.has_allocator = th_allocator_underneath() != NULL;
+		if (life.has_allocator)
 			th_nested_silence();
 		pthread_atfork(NULL, NULL, in_forked_child);
-		if (is_wanted_from_start())
+		if (!th_process_is_followed_child())
 			start_once();
+		else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
+			start_with_first_sample();
 	}
 	errno = saved_errno;
 }

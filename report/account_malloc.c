@@ -56,7 +56,7 @@ add_block(struct th_account *account, struct live_sums *sums, size_t index, uint
 	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_NATIVE];
 	double keep = (double)sample->keep *
 		      th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &profile->at);
-	double factor = calibration->factors[sample->thread];
+	double factor = calibration->factors[sample->name];
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	enum place place = word & TH_TOUCHED_OWN_MAPPING ? OWN_MAPPING : IN_HEAP;
 	double part = th_touched_bytes(sample, word);

@@ -102,7 +102,8 @@ learn_from_samples(struct work *work)
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
-		struct thread_state *thread = &work->threads[account_of(work, sample->thread)];
+		uint32_t index = th_recording_thread(work->recording, sample);
+		struct thread_state *thread = &work->threads[account_of(work, index)];
 
 		if (!sample->thread_bytes)
 			thread->is_unknown = true;
@@ -302,8 +303,9 @@ find_factors(struct th_calibration *calibration, struct work *work)
 
 	sum_groups(work, groups);
 	settle_pool(work, groups, group_count);
-	for (size_t i = 0; i < work->recording->threads_count; i++) {
-		const struct thread_state *thread = &work->threads[account_of(work, i)];
+	for (size_t i = 0; i < work->recording->thread_names_count; i++) {
+		size_t index = work->recording->thread_names[i].thread;
+		const struct thread_state *thread = &work->threads[account_of(work, index)];
 
 		if (!thread->is_unknown)
 			calibration->factors[i] = factor_of(&groups[thread->group]);
@@ -483,9 +485,9 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 		.is_recorded = is_heap_recorded(recording, heap),
 		.interval = th_recording_gap(recording, heap),
 		.gap = thin_gap(recording, heap, window),
-		.factors = th_allocate(recording->threads_count, sizeof(double)),
+		.factors = th_allocate(recording->thread_names_count, sizeof(double)),
 	};
-	for (size_t i = 0; i < recording->threads_count; i++)
+	for (size_t i = 0; i < recording->thread_names_count; i++)
 		calibration->factors[i] = 1;
 	if (heap == TH_HEAP_JAVA && recording->jvm.features & TH_JVM_TLAB_CURE)
 		calibration->share_error = CURED_SHARE_ERROR;

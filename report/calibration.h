@@ -47,7 +47,7 @@ th_window_holds(const struct th_window *window, uint64_t time)
 struct th_calibration {
 	bool is_recorded;   /* this heap was sampled at all */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
-	double *factors;    /* by thread index */
+	double *factors;    /* by name index: those of one thread are equal */
 	uint64_t interval;  /* bytes, th_recording_gap() */
 	double gap;         /* where it was sampled thinly, th_gaps_thin() */
 	uint64_t window_samples;
@@ -92,7 +92,7 @@ th_calibration_add(const struct th_calibration *calibration,
 	struct th_estimator *sum)
 {
 	th_sample_add(sum, recording, sample, (double)sample->keep,
-		calibration->factors[sample->thread]);
+		calibration->factors[sample->name]);
 }
 
 /*

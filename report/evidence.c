@@ -114,7 +114,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	double keep = (double)sample->keep *
 		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
-	double factor = calibration->factors[sample->thread];
+	double factor = calibration->factors[sample->name];
 	struct th_estimator weight = {0};
 	const struct th_residency_point *points;
 	size_t count;

@@ -204,7 +204,7 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
-		calibration->factors[sample->thread]);
+		calibration->factors[sample->name]);
 }
 
 #endif

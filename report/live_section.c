@@ -218,19 +218,31 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 
 	if (since.estimate > 0)
 		fprintf(file,
-			"  %s (%s) of what is live was allocated since, and may be garbage\n",
+			"  %s (%s) of what is live was allocated since the last collection, "
+			"and may be garbage\n",
 			th_format_number(since.estimate, TH_UNIT_BYTES).text,
 			th_format_interval(&since, TH_UNIT_BYTES).text);
 	if (!judged_old)
-		fputs("  none of them looked at old objects: those that died old count as "
+		fputs("  no collection looked at old objects: those that died old count as "
 		      "live\n",
 			file);
 	else if (judged_old < judged)
 		fprintf(file,
-			"  the last one that looked at old objects was at %.4g s: those that "
-			"died "
-			"since count as live\n",
+			"  the last collection that looked at old objects was at %.4g s: "
+			"those that died since count as live\n",
 			th_profile_seconds(profile, judged_old));
+}
+
+void
+th_live_section_doubts(FILE *file, const struct th_profile *profile)
+{
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+		return;
+	if (last_collection(profile))
+		print_unjudged(file, profile);
+	else
+		fputs("  no collection yet: everything that was allocated counts as live\n",
+			file);
 }
 
 void
@@ -243,7 +255,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 		return;
 	fputs("\nCollections of the Java heap\n", file);
 	if (!last) {
-		fputs("  none yet: everything that was allocated counts as live\n", file);
+		th_live_section_doubts(file, profile);
 		return;
 	}
 	double pause = total_pause(profile, &count);
@@ -259,7 +271,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	free(kind);
 	if (use)
 		print_coverage(file, profile, use);
-	print_unjudged(file, profile);
+	th_live_section_doubts(file, profile);
 }
 
 /* Health */

@@ -17,6 +17,12 @@ void th_live_section_totals(FILE *file, const struct th_profile *profile);
 /* The collections; nothing without a Java VM. [offline] */
 void th_live_section_collections(FILE *file, const struct th_profile *profile);
 
+/*
+ * Which part of what counts as alive in the Java heap may be garbage, in sentences for the summary and
+ * its brief form alike: whoever shows that figure shows them. [offline]
+ */
+void th_live_section_doubts(FILE *file, const struct th_profile *profile);
+
 /* Says what the figures about live memory leave out, if anything. [offline] */
 void th_live_section_health(struct th_health *health, const struct th_profile *profile);
 

@@ -409,7 +409,7 @@ static const struct option_entry entries[] = {
 		"with .bundle in it"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: begin each stack with its heap"},
-	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the ten lines that `run` prints"},
+	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the lines that `run` ends with"},
 	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF | TH_OPTIONS_RSS,
 		set_list_format, "text (default) or json"},
 	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,

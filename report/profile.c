@@ -42,10 +42,10 @@ struct home {
 struct builder {
 	struct th_profile *profile;
 	bool *is_internal;       /* by thread index */
-	uint32_t *thread_labels; /* by thread index */
+	uint32_t *thread_labels; /* by name index */
 	uint32_t *class_names;   /* by class index */
 	uint32_t virtual_label;
-	/* By the sample's numbers, for one heap: thread << 32 | class, then that and the stack. */
+	/* By numbers, for one heap: thread label, is_internal and class, then that and the stack. */
 	struct th_map actor_ids;
 	struct home *homes;    /* by stack */
 	struct th_map raw_ids; /* actor << 32 | stack, of actors away from home */
@@ -61,13 +61,13 @@ struct builder {
 /* Threads */
 
 static uint32_t
-label_thread(struct th_profile *profile, uint32_t index)
+label_thread(struct th_profile *profile, const struct th_thread_name *of)
 {
-	const struct th_thread_info *thread = &profile->recording->threads[index];
+	const struct th_thread_info *thread = &profile->recording->threads[of->thread];
 	char *name;
 
-	if (thread->name.length)
-		name = th_text_clean(thread->name);
+	if (of->text.length)
+		name = th_text_clean(of->text);
 	else if (thread->is_known)
 		name = th_format_new("thread %u", thread->tid);
 	else
@@ -94,7 +94,8 @@ find_internal_threads(struct builder *builder)
 		const struct th_samples *samples = &recording->samples[heap];
 
 		for (size_t i = 0; i < samples->items_count; i++)
-			threads[samples->items[i].thread] |= stacks[samples->items[i].stack];
+			threads[th_recording_thread(recording, &samples->items[i])] |=
+				stacks[samples->items[i].stack];
 	}
 	for (uint32_t i = 0; i < recording->threads_count; i++)
 		builder->is_internal[i] = threads[i] == TH_TRAIT_VM;
@@ -123,13 +124,13 @@ builder_init(struct builder *builder, struct th_profile *profile)
 	*builder = (struct builder){
 		.profile = profile,
 		.is_internal = th_allocate(recording->threads_count, sizeof(bool)),
-		.thread_labels = th_allocate(recording->threads_count, sizeof(uint32_t)),
+		.thread_labels = th_allocate(recording->thread_names_count, sizeof(uint32_t)),
 		.class_names = th_allocate(recording->classes_count, sizeof(uint32_t)),
 		.virtual_label = th_frames_special_function(
 			profile->frames, VIRTUAL_THREAD, "", TH_KIND_GROUP),
 	};
-	for (uint32_t i = 0; i < recording->threads_count; i++)
-		builder->thread_labels[i] = label_thread(profile, i);
+	for (uint32_t i = 0; i < recording->thread_names_count; i++)
+		builder->thread_labels[i] = label_thread(profile, &recording->thread_names[i]);
 	for (uint32_t i = 0; i < recording->classes_count; i++)
 		builder->class_names[i] = name_class(profile, i);
 	find_internal_threads(builder);
@@ -214,6 +215,12 @@ row_for(const struct th_profile *profile, const struct th_subject *subject)
 	return row;
 }
 
+static bool
+is_internal(const struct builder *builder, const struct th_sample *sample)
+{
+	return builder->is_internal[th_recording_thread(builder->profile->recording, sample)];
+}
+
 /* The row of samples with these numbers, seen for the first time. */
 static uint32_t
 find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
@@ -222,8 +229,8 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 	struct th_subject subject = {
 		.heap = heap,
 		.path = th_paths_resolve(profile->paths, sample->stack, heap),
-		.thread = builder->thread_labels[sample->thread],
-		.is_internal = builder->is_internal[sample->thread],
+		.thread = builder->thread_labels[sample->name],
+		.is_internal = is_internal(builder, sample),
 	};
 
 	if (heap == TH_HEAP_JAVA)
@@ -239,13 +246,15 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 	return add_row(builder, &row);
 }
 
+/* By the label, not by the name's index: a thread may go back and forth between two names. */
 static uint32_t
 actor_of(struct builder *builder, const struct th_sample *sample)
 {
+	uint64_t who = (uint64_t)builder->thread_labels[sample->name] << 1 |
+		       is_internal(builder, sample);
 	bool added;
 
-	return th_map_intern(
-		&builder->actor_ids, (uint64_t)sample->thread << 32 | sample->class, &added);
+	return th_map_intern(&builder->actor_ids, who << 32 | sample->class, &added);
 }
 
 static uint32_t
@@ -324,7 +333,7 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
 			sample->size, th_recording_sample_interval(profile->recording, sample),
 			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
-			calibration->factors[sample->thread]);
+			calibration->factors[sample->name]);
 }
 
 /* The actors of all samples in the window, which the rows take the place of. */

@@ -145,6 +145,7 @@ free_tables(struct th_recording *recording)
 	free(recording->remarks);
 	free(recording->modules);
 	free(recording->threads);
+	free(recording->thread_names);
 	free(recording->methods);
 	free(recording->classes);
 	free(recording->stacks);

@@ -72,7 +72,14 @@ struct th_module_info {
 struct th_thread_info {
 	bool is_known;
 	uint32_t tid;
-	struct th_text name;
+	uint32_t name; /* index: the last that was read */
+};
+
+/* A thread under one of its names.  There is one without text until the log tells a name. */
+struct th_thread_name {
+	struct th_text text;
+	uint32_t thread; /* index */
+	bool is_of_java;
 };
 
 struct th_method_info {
@@ -103,7 +110,7 @@ struct th_sample {
 	uint64_t thread_bytes; /* exact bytes of the thread so far, this block included */
 	uint32_t record;       /* file offset / 8 */
 	uint32_t stack;        /* indices into the arrays of the recording */
-	uint32_t thread;
+	uint32_t name;  /* of its thread at that time; the thread: th_recording_thread() */
 	uint32_t class; /* Java: index; mapped: see TH_MAPPED_PLACE_SHIFT */
 	float keep;
 	uint32_t interval : 23; /* index of `intervals` */
@@ -268,6 +275,7 @@ struct th_recording {
 
 	TH_TABLE(struct th_module_info, modules);
 	TH_TABLE(struct th_thread_info, threads);
+	TH_ARRAY(struct th_thread_name, thread_names);
 	TH_TABLE(struct th_method_info, methods);
 	TH_TABLE(struct th_class_info, classes);
 	TH_TABLE(struct th_stack_info, stacks);
@@ -379,6 +387,13 @@ th_recording_allocations(const struct th_recording *recording, enum th_heap heap
  * [offline]
  */
 size_t th_samples_find(const struct th_samples *samples, uint32_t record);
+
+/* The index of the thread that a sample was taken on. [offline] */
+static inline uint32_t
+th_recording_thread(const struct th_recording *recording, const struct th_sample *sample)
+{
+	return recording->thread_names[sample->name].thread;
+}
 
 /* Bytes between samples when this sample was drawn. [offline] */
 static inline uint64_t

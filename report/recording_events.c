@@ -18,6 +18,30 @@
 		index_;                                                                    \
 	})
 
+/* The index of a thread; a new one has a name without text. */
+static uint32_t
+intern_thread(struct th_recording *recording, uint32_t id)
+{
+	size_t before = recording->threads_count;
+	uint32_t index = intern(recording, threads, id);
+
+	if (recording->threads_count > before) {
+		recording->threads[index].name = (uint32_t)recording->thread_names_count;
+		th_array_append(
+			recording, thread_names, (struct th_thread_name){.thread = index});
+	}
+	return index;
+}
+
+/* The index of the name that a thread has at this place of the log. */
+static uint32_t
+thread_name(struct th_recording *recording, uint32_t id)
+{
+	uint32_t index = intern_thread(recording, id);
+
+	return recording->threads[index].name;
+}
+
 /* Times */
 
 static void
@@ -123,14 +147,24 @@ static bool
 on_thread(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
 {
-	uint32_t index = intern(recording, threads, event->thread.thread);
+	uint32_t index = intern_thread(recording, event->thread.thread);
+	struct th_thread_info *thread = &recording->threads[index];
+	struct th_thread_name *now = &recording->thread_names[thread->name];
+	struct th_thread_name name = {
+		.text = event->thread.name,
+		.thread = index,
+		.is_of_java = event->thread.flags & TH_THREAD_JAVA_NAME,
+	};
 
 	(void)record;
-	recording->threads[index] = (struct th_thread_info){
-		.is_known = true,
-		.tid = event->thread.tid,
-		.name = event->thread.name,
-	};
+	if (!thread->is_known || (name.is_of_java && !now->is_of_java)) {
+		*now = name;
+	} else if (!th_text_same(now->text, name.text)) {
+		thread->name = (uint32_t)recording->thread_names_count;
+		th_array_append(recording, thread_names, name);
+	}
+	thread->is_known = true;
+	thread->tid = event->thread.tid;
 	saw_time(recording, event->thread.time);
 	return true;
 }
@@ -239,7 +273,7 @@ on_native_alloc(struct th_recording *recording, const struct th_record *record,
 		.thread_bytes = alloc->thread_bytes,
 		.record = (uint32_t)(record->offset / 8),
 		.stack = intern(recording, stacks, alloc->stack),
-		.thread = intern(recording, threads, alloc->thread),
+		.name = thread_name(recording, alloc->thread),
 		.keep = (float)alloc->keep,
 		.function = alloc->function & 15,
 		.flags = alloc->flags & 15,
@@ -264,7 +298,7 @@ on_java_alloc(struct th_recording *recording, const struct th_record *record,
 		.thread_bytes = alloc->thread_bytes,
 		.record = (uint32_t)(record->offset / 8),
 		.stack = intern(recording, stacks, alloc->stack),
-		.thread = intern(recording, threads, alloc->thread),
+		.name = thread_name(recording, alloc->thread),
 		.class = intern(recording, classes, alloc->class),
 		.keep = (float)alloc->keep,
 		.flags = alloc->flags & 15,
@@ -315,7 +349,7 @@ on_mapped_alloc(struct th_recording *recording, const struct th_record *record,
 		.thread_bytes = alloc->total_bytes,
 		.record = (uint32_t)(record->offset / 8),
 		.stack = intern(recording, stacks, alloc->stack),
-		.thread = intern(recording, threads, alloc->thread),
+		.name = thread_name(recording, alloc->thread),
 		.class = (alloc->flags &
 				 (TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)) |
 			 find_reservation(recording, alloc->address) << TH_MAPPED_PLACE_SHIFT,
@@ -368,7 +402,7 @@ on_native_free(struct th_recording *recording, const struct th_record *record,
 	struct th_free_info freed = {
 		.time = event->native_free.time,
 		.record = (uint32_t)(event->native_free.sample / 8),
-		.thread = intern(recording, threads, event->native_free.thread),
+		.thread = intern_thread(recording, event->native_free.thread),
 	};
 
 	(void)record;
@@ -597,7 +631,7 @@ on_thread_bytes(struct th_recording *recording, const struct th_record *record,
 	struct th_thread_bytes_info bytes = {
 		.time = event->thread_bytes.time,
 		.bytes = event->thread_bytes.bytes,
-		.thread = thread ? intern(recording, threads, thread) : TH_MAP_NONE,
+		.thread = thread ? intern_thread(recording, thread) : TH_MAP_NONE,
 		.heap = event->thread_bytes.heap,
 	};
 

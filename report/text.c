@@ -20,6 +20,12 @@ th_text_equals(struct th_text text, const char *string)
 	return strlen(string) == text.length && !memcmp(text.bytes, string, text.length);
 }
 
+bool
+th_text_same(struct th_text a, struct th_text b)
+{
+	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
+}
+
 /* Length a lead byte promises, 0 if it cannot lead, and the least code point of that length. */
 static unsigned
 sequence_length(unsigned char lead, uint32_t *least_ret)

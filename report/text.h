@@ -23,6 +23,7 @@ struct th_text {
 
 struct th_text th_text_of(const char *string);
 bool th_text_equals(struct th_text text, const char *string);
+bool th_text_same(struct th_text a, struct th_text b);
 
 /*
  * A copy in printable UTF-8: control characters become blanks, what is not UTF-8 (Java's

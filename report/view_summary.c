@@ -363,6 +363,9 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 		th_format_count(bytes.samples).text,
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&live, TH_UNIT_BYTES).text);
+	if (heap == TH_HEAP_JAVA)
+		th_live_section_doubts(file, profile);
+	print_unplaced(file, profile, heap);
 	th_sites_init(&sites, profile, heap);
 	for (size_t i = 0; i < sites.items_count && i < BRIEF_SITES; i++)
 		print_site(file, profile, heap, &sites.items[i]);
@@ -383,10 +386,12 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 	fputc('\n', file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_brief_heap(file, profile, (enum th_heap)heap);
-	for (size_t i = 0; i < health->lines_count && warnings < BRIEF_WARNINGS; i++) {
-		if (health->lines[i].is_warning && ++warnings)
+	for (size_t i = 0; i < health->lines_count; i++) {
+		if (health->lines[i].is_warning && ++warnings <= BRIEF_WARNINGS)
 			fprintf(file, "warning: %s\n", health->lines[i].text);
 	}
+	if (warnings > BRIEF_WARNINGS)
+		fprintf(file, "and %zu more warnings\n", warnings - BRIEF_WARNINGS);
 	fputs("next:", file);
 	print_next_command(
 		file, program, is_empty(profile) ? "dump" : "summary", profile->options->log);

@@ -87,7 +87,8 @@ find_traits(struct th_watch *watch)
 
 		for (size_t i = work->placed[heap].sites_count; i < samples->items_count; i++) {
 			const struct th_sample *sample = &samples->items[i];
-			uint8_t *traits = &work->traits[sample->thread];
+			uint8_t *traits =
+				&work->traits[th_recording_thread(watch->recording, sample)];
 			uint8_t all = *traits |
 				      (uint8_t)th_frames_traits(watch->frames, sample->stack);
 
@@ -172,7 +173,7 @@ renew(struct th_watch *watch)
 	work->losses_seen = recording->losses_count;
 	work->levels_seen = recording->levels_count;
 	work->followed_seen = recording->followed_count;
-	work->factors_count = recording->threads_count;
+	work->factors_count = recording->thread_names_count;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		renew_heap(watch, (enum th_heap)heap);
 	for (size_t i = 0; i < watch->sites_count; i++)
@@ -192,12 +193,12 @@ renew(struct th_watch *watch)
 
 /* Adding what is new */
 
-/* Threads that have come since the last summing up count as they are. */
+/* Names of threads that have come since the last summing up count as they are. */
 static void
 extend_factors(struct th_watch *watch)
 {
 	struct th_watch_work *work = watch->work;
-	size_t count = watch->recording->threads_count;
+	size_t count = watch->recording->thread_names_count;
 
 	if (count == work->factors_count)
 		return;

@@ -73,9 +73,9 @@ name_class(struct th_watch *watch, enum th_heap heap, const struct th_sample *sa
 }
 
 static uint32_t
-label_thread(struct th_watch *watch, uint32_t index)
+label_thread(struct th_watch *watch, uint32_t name_index)
 {
-	char *name = th_text_clean(watch->recording->threads[index].name);
+	char *name = th_text_clean(watch->recording->thread_names[name_index].text);
 	uint32_t label = th_frames_special_function(
 		watch->frames, name[0] ? name : "[unknown thread]", "", TH_KIND_GROUP);
 
@@ -107,9 +107,9 @@ find_place(struct th_watch *watch, enum th_heap heap, const struct th_sample *sa
 	uint32_t number = th_paths_resolve(watch->paths, sample->stack, heap);
 	struct th_path path = th_paths_get(watch->paths, number);
 
-	if (watch->work->traits[sample->thread] == TH_TRAIT_VM)
+	if (watch->work->traits[th_recording_thread(watch->recording, sample)] == TH_TRAIT_VM)
 		return (struct th_site_place){
-			watch->work->internal_group, label_thread(watch, sample->thread)};
+			watch->work->internal_group, label_thread(watch, sample->name)};
 	return th_sites_place(watch->frames, &path);
 }
 
@@ -142,7 +142,7 @@ th_watch_site_of(struct th_watch *watch, enum th_heap heap, const struct th_samp
 	struct th_watch_work *work = watch->work;
 	bool added;
 	uint64_t actor = th_map_intern(
-		&work->actor_ids, (uint64_t)sample->thread << 32 | sample->class, &added);
+		&work->actor_ids, (uint64_t)sample->name << 32 | sample->class, &added);
 	uint64_t key = actor << 34 | (uint64_t)sample->stack << 2 | heap;
 
 	if (th_map_find(&work->raw_ids, key) == TH_MAP_NONE) {

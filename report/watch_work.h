@@ -31,7 +31,7 @@ struct th_watch_work {
 	size_t levels_seen;
 	size_t followed_seen;
 	size_t counted[TH_HEAPS];  /* samples that the calibration knows */
-	size_t factors_count;      /* threads that have a factor */
+	size_t factors_count;      /* names of threads that have a factor */
 	uint64_t renew_at;         /* CLOCK_MONOTONIC ns */
 	TH_ARRAY(uint8_t, traits); /* by thread index: bits of enum th_stack_trait */
 	uint32_t internal_group;

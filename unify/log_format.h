@@ -223,7 +223,7 @@ enum th_content_type {
 	E(6, NOTE, note, "Note", "Something the reader of the report should know")             \
 	E(7, JVM, jvm, "Java VM", "The Java VM of the process")                                \
 	E(8, MODULE, module, "Module", "A loaded ELF object")                                  \
-	E(9, THREAD, thread, "Thread", "A thread and its name; the last one written counts")   \
+	E(9, THREAD, thread, "Thread", "A thread and its name, for the samples that follow")    \
 	E(10, METHOD, method, "Method", "A Java method that occurs in stacks")                 \
 	E(11, CLASS, class, "Class", "A Java class of sampled objects")                        \
 	E(12, STACK, stack, "Stack", "A unified call stack")                                   \
@@ -317,10 +317,16 @@ enum th_content_type {
 	F(U32, MODULE, module, "Module")                                                       \
 	F(TEXT, NONE, path, "Path")                                                            \
 	F(TEXT, NONE, build_id, "Build id, hexadecimal")
+/*
+ * A name holds for the samples of the thread that stand behind it in the log, up to its next one.
+ * The first also holds for those before it; so does the first that the Java VM gave, for a Java
+ * thread is named before it runs, and the kernel's name until then is the one of who created it.
+ */
 #define TH_FIELDS_THREAD(F)                                                                    \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, NONE, tid, "Thread id of the kernel")                                           \
+	F(U32, FLAGS, flags, "Flags: 1 = the Java VM gave the name")                           \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_METHOD(F)                                                                    \
 	F(U32, METHOD, method, "Method")                                                       \
@@ -625,6 +631,8 @@ enum th_mapped_flag {
 	TH_MAPPED_FILE = 8,
 	TH_MAPPED_ARENA = 16, /* by the allocator behind malloc, for blocks that malloc gives out */
 };
+
+enum th_thread_flag { TH_THREAD_JAVA_NAME = 1 };
 
 enum th_java_alloc_flag {
 	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */

@@ -44,6 +44,8 @@ struct lane {
 
 static struct {
 	unsigned char is_on;     /* atomic */
+	unsigned char has_drawn; /* the lanes have their countdowns */
+	void (*begin)(void);     /* atomic: the first piece that is due is to begin; or NULL */
 	uint32_t allocator;      /* module; set before anything is recorded */
 	uint64_t returned;       /* atomic */
 	struct th_spinlock lock; /* of all that follows */
@@ -74,13 +76,29 @@ is_pending(uint64_t sample)
 /* Life */
 
 static void
-draw(struct lane *lane)
+draw(struct lane *lane, uint64_t interval)
 {
-	uint64_t interval = th_pace_interval();
-
 	lane->interval = interval;
 	lane->countdown = interval ? (uint64_t)th_sampler_draw(&mapping.random, interval) + 1
 				   : 0;
+}
+
+static void
+draw_first(uint64_t seed, uint64_t interval)
+{
+	/* Not the stream of a thread: those start from the same seed. */
+	th_random_seed(&mapping.random, ~seed);
+	for (int i = 0; i < 2; i++)
+		draw(&mapping.lanes[i], interval);
+	mapping.has_drawn = true;
+}
+
+void
+th_mapping_wait(uint64_t seed, uint64_t interval, void (*begin)(void))
+{
+	draw_first(seed, interval);
+	/* Pairs with the acquire in begin_when_due(). */
+	th_store_release(&mapping.begin, begin);
 }
 
 bool
@@ -91,10 +109,9 @@ th_mapping_start(uint64_t seed)
 	if (!nodes)
 		return false;
 	th_ranges_init(&mapping.ranges, nodes, NODES);
-	/* Not the stream of a thread: those start from the same seed. */
-	th_random_seed(&mapping.random, ~seed);
-	for (int i = 0; i < 2; i++)
-		draw(&mapping.lanes[i]);
+	if (!mapping.has_drawn)
+		draw_first(seed, th_pace_interval());
+	th_store_release(&mapping.begin, NULL);
 	/* Pairs with the acquire in enter(). */
 	th_store_release(&mapping.is_on, 1);
 	return true;
@@ -263,7 +280,7 @@ take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 		return;
 	due->event.interval = lane->interval;
 	due->event.total_bytes = lane->total;
-	draw(lane);
+	draw(lane, th_pace_interval());
 }
 
 /* The whole of a call, or what it adds, where nothing is any more. */
@@ -375,6 +392,38 @@ with_arena(const struct th_mapping_call *call, uint32_t owner)
 	return with;
 }
 
+/* Takes memory that nothing records yet off its countdown; true: it is due, and was not taken. */
+static bool
+is_first_due(const struct th_mapping_call *call)
+{
+	struct lane *lane = &mapping.lanes[0];
+	bool is_due;
+
+	if (!lock())
+		return false;
+	is_due = lane->countdown <= call->bytes;
+	if (!is_due) {
+		lane->countdown -= call->bytes;
+		lane->total += call->bytes;
+		mapping.use.allocated += call->bytes;
+	}
+	unlock();
+	return is_due;
+}
+
+static void
+begin_when_due(const struct th_mapping_call *call)
+{
+	void (*begin)(void) = th_load_acquire(&mapping.begin);
+
+	if (!begin || th_thread.guard || call->flags & TH_MAPPED_RESERVED)
+		return;
+	th_guard_enter();
+	if (is_first_due(call))
+		begin();
+	th_guard_leave();
+}
+
 void
 th_mapping_mapped(const struct th_mapping_call *call)
 {
@@ -382,7 +431,10 @@ th_mapping_mapped(const struct th_mapping_call *call)
 	struct due due = {.is_due = false};
 	struct th_range_list replaced;
 
-	if (!call->bytes || !enter())
+	if (!call->bytes)
+		return;
+	begin_when_due(call);
+	if (!enter())
 		return;
 	uint32_t owner = find_owner(call->caller);
 	struct th_mapping_call with = with_arena(call, owner);

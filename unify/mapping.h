@@ -38,6 +38,12 @@ struct th_mapping_call {
 /* Maps the table and begins.  False: no memory.  Once, outside the malloc path. */
 bool th_mapping_start(uint64_t seed);
 
+/*
+ * As th_native_wait(): `begin` is called for the first piece of memory that is due, before it is
+ * entered.  Pieces before it count towards the totals, and are not followed.
+ */
+void th_mapping_wait(uint64_t seed, uint64_t interval, void (*begin)(void));
+
 /* The module whose malloc lies behind ours, 0 if that is libc: what it maps are its arenas. */
 void th_mapping_set_allocator(uint32_t module);
 
@@ -93,7 +99,7 @@ struct th_mapping_use th_mapping_use(void);
 /* Writes a MAPPED_USE if anything changed since the last. [agent-thread] */
 void th_mapping_log_use(void);
 
-/* In a forked child: back to the state before th_mapping_start(). */
+/* In a forked child: back to the state before th_mapping_start() and th_mapping_wait(). */
 void th_mapping_reset(void);
 
 /* In the tool: the ranges become those of the observed process. */

@@ -2,6 +2,7 @@
 #include "unify/native.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "unify/capture.h"
 #include "unify/clock.h"
@@ -29,10 +30,27 @@
 
 static bool tracks; /* blocks are followed to their end */
 
+/* What a first sample begins; NULL: nothing waits for one. */
+static struct {
+	void (*begin)(void);
+	uint64_t interval;
+	pid_t process;
+} first;
+
 void
 th_native_start(bool has_live_table)
 {
 	tracks = has_live_table;
+}
+
+void
+th_native_wait(uint64_t interval, void (*begin)(void))
+{
+	first.interval = interval;
+	first.process = getpid();
+	first.begin = begin;
+	/* This thread may have been told that nothing will come. */
+	th_thread_postpone(0);
 }
 
 static uint64_t
@@ -123,6 +141,26 @@ end_if_asked(void)
 		th_recorder_end();
 }
 
+/* Whether this block begins nothing, and the countdown of the thread goes on. */
+static bool
+goes_on(uint64_t bytes, size_t size)
+{
+	struct th_thread_record *record;
+
+	if (!first.begin || th_flight_state() != TH_FLIGHT_NOT_YET || getpid() != first.process)
+		return false;
+	record = th_thread_record();
+	if (!record)
+		return false;
+	if (!record->has_drawn) {
+		th_thread_draw(record, first.interval, bytes - size);
+		if (!th_countdown_take(&th_thread.guarded_countdown, size))
+			return true;
+	}
+	first.begin();
+	return false;
+}
+
 /*
  * Nothing is recorded here.  A child that shares our memory without being us (vfork) counts down
  * for its parent, and leaves it a countdown that is drawn.
@@ -168,6 +206,11 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 	}
 	bytes = th_thread_native_bytes();
 	th_guard_enter();
+	if (goes_on(bytes, size)) {
+		th_guard_leave();
+		errno = saved_errno;
+		return;
+	}
 	if (th_flight_begin()) {
 		th_registers_here(&registers);
 		visit(&event, bytes, &registers);

@@ -16,6 +16,13 @@
 void th_native_start(bool tracks);
 
 /*
+ * Nothing is recorded yet, and nothing will be before a sample is due by countdowns of this mean:
+ * then `begin` is called, which is to start the recording, and that sample is its first.  For the
+ * calling process.  Not concurrently.
+ */
+void th_native_wait(uint64_t interval, void (*begin)(void));
+
+/*
  * The slow path of every allocation function: this block, which the next allocator returned, took
  * up the countdown of the calling thread.  NULL: it failed, the bytes are given back. Preserves
  * errno. [in-malloc]

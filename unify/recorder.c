@@ -41,6 +41,16 @@ seen_heaps(const struct th_recorder_settings *settings)
 	       (settings->has_mmap ? 1u << TH_HEAP_MAPPED : 0);
 }
 
+void
+th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void))
+{
+	th_thread_seed(settings->seed);
+	if (settings->native)
+		th_native_wait(settings->interval, begin);
+	if (settings->mapped)
+		th_mapping_wait(settings->seed, settings->interval, begin);
+}
+
 bool
 th_recorder_start(const struct th_recorder_settings *settings)
 {
@@ -65,8 +75,12 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_account_start(settings->mapped); /* without memory for it: no accounts */
 	th_observed_publish();
 	th_flight_open();
-	/* This thread may have allocated before, and is then not due for a long while. */
-	th_thread_postpone(0);
+	/*
+	 * This thread may have allocated before, and is then not due for a long while; unless it
+	 * waited for its first sample, and has a countdown that is drawn.
+	 */
+	if (!th_thread.record || !th_thread.record->has_drawn)
+		th_thread_postpone(0);
 	return true;
 }
 

@@ -30,6 +30,12 @@ struct th_recorder_settings {
 };
 
 /*
+ * Lets the first sample that is due begin the recording: `begin` is to call th_recorder_start(), or
+ * th_recorder_stop().  In a process that is to leave no log before it has a sample.
+ */
+void th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void));
+
+/*
  * Maps the tables and begins to record into the log, which must be there: the calling thread at
  * once, others that were there before when they have allocated some MiB.  False: no memory.
  * Not from the malloc path.

@@ -31,8 +31,11 @@
 #else
 #	define DESTRUCTOR_ROUNDS 4
 #endif
-/* A name that is older is looked at again: a thread of many samples does not do so at each. */
-#define NAME_NS (TH_NS_PER_S / 1000)
+/*
+ * A name that is older is looked at again: asking the kernel costs 0.3 us, a third of a sample, which
+ * a thread of many samples does not pay at each.
+ */
+#define NAME_NS (TH_NS_PER_S / 10000)
 /* Where a thread that is not to be seen has its countdown: no program allocates that much. */
 #define NEVER INT64_MAX
 
@@ -240,6 +243,20 @@ th_thread_next(const struct th_thread_record *record)
 
 /* Names */
 
+static bool
+append_name(const struct th_thread_record *record)
+{
+	struct th_event_thread event = {
+		.time = th_clock_now(),
+		.thread = record->id,
+		.tid = record->tid,
+		.flags = record->java_named ? TH_THREAD_JAVA_NAME : 0,
+	};
+	struct th_log_part part = th_log_text(record->name);
+
+	return th_log_append(TH_EVENT_THREAD, &event, &part, 1) != 0;
+}
+
 void
 th_thread_log(struct th_thread_record *record)
 {
@@ -250,13 +267,8 @@ th_thread_log(struct th_thread_record *record)
 		memcpy(record->name, name, sizeof(name));
 		record->logged = false;
 	}
-	if (record->logged)
-		return;
-	struct th_event_thread event = {
-		.time = th_clock_now(), .thread = record->id, .tid = record->tid};
-	struct th_log_part part = th_log_text(record->name);
-
-	record->logged = th_log_append(TH_EVENT_THREAD, &event, &part, 1) != 0;
+	if (!record->logged)
+		record->logged = append_name(record);
 }
 
 void
@@ -268,45 +280,17 @@ th_thread_log_at(struct th_thread_record *record, uint64_t now)
 	th_thread_log(record);
 }
 
-/* Whether a thread in the log was renamed since its last samples. */
-static void
-look_at_name_again(struct th_thread_record *record)
-{
-	if (record && record->logged)
-		th_thread_log(record);
-}
-
-void
-th_thread_set_java_name(const char *name)
-{
-	struct th_thread_record *record = th_thread.record;
-
-	if (!record ||
-		(record->java_named && !strncmp(name, record->name, TH_THREAD_NAME_MAX - 1)))
-		return;
-	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
-	record->java_named = true;
-	th_gate_named(record, record->name);
-	if (record->logged) {
-		record->logged = false;
-		th_thread_log(record);
-	}
-}
-
 void
 th_thread_rename(struct th_thread_record *record, const char *name)
 {
-	struct th_event_thread event = {
-		.time = th_clock_now(), .thread = record->id, .tid = record->tid};
-	struct th_log_part part;
-
-	if (!record->java_named || !strncmp(name, record->name, TH_THREAD_NAME_MAX - 1))
+	if (record->java_named && !strncmp(name, record->name, TH_THREAD_NAME_MAX - 1))
 		return;
 	/* The terminator at the end of the array is never written over. */
 	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
-	part = th_log_text(record->name);
+	record->java_named = true;
+	th_gate_named(record, record->name);
 	if (record->logged)
-		th_log_append(TH_EVENT_THREAD, &event, &part, 1);
+		append_name(record);
 }
 
 /* The end of a thread */
@@ -327,7 +311,6 @@ end_thread(struct th_thread_record *record)
 
 	th_thread_postpone(NEVER);
 	th_guard_enter();
-	look_at_name_again(record);
 	if (record->logged)
 		th_thread_log_heap_bytes(record->id, TH_HEAP_NATIVE, bytes);
 	else if (th_log_is_ours())
@@ -410,8 +393,6 @@ th_thread_log_bytes(bool final)
 {
 	int saved_errno = errno;
 
-	if (final)
-		look_at_name_again(th_thread.record);
 	for (struct th_thread_record *record = th_thread_first(); record;
 		record = th_thread_next(record))
 		log_record_bytes(record, final);
@@ -419,9 +400,15 @@ th_thread_log_bytes(bool final)
 }
 
 void
-th_thread_init(uint64_t seed)
+th_thread_seed(uint64_t seed)
 {
 	registry.seed = seed;
+}
+
+void
+th_thread_init(uint64_t seed)
+{
+	th_thread_seed(seed);
 	registry.has_key = !pthread_key_create(&registry.key, thread_exits);
 }
 

@@ -101,6 +101,9 @@ th_countdown_take(uint64_t *countdown, uint64_t size)
 /* Creates the key that tells when threads end.  Once, outside the malloc path. */
 void th_thread_init(uint64_t seed);
 
+/* Threads that have no record yet draw by this seed. */
+void th_thread_seed(uint64_t seed);
+
 /*
  * The record of the calling thread, made on first use; NULL when the table is full.  The guard
  * must be held. [in-malloc]
@@ -143,11 +146,9 @@ void th_thread_draw(struct th_thread_record *record, uint64_t interval, uint64_t
 void th_thread_postpone(uint64_t bytes);
 
 /*
- * Gives the calling thread its Java name (modified UTF-8).  [jvmti]
+ * The Java name of a thread (modified UTF-8) is that from now on.  By the thread itself, or on its
+ * behalf by one that sees it renamed: a sample that it takes meanwhile has either name. [jvmti]
  */
-void th_thread_set_java_name(const char *name);
-
-/* The name of the calling thread is that now; another thread says so. [agent-thread] */
 void th_thread_rename(struct th_thread_record *record, const char *name);
 
 /*
@@ -156,10 +157,7 @@ void th_thread_rename(struct th_thread_record *record, const char *name);
  */
 void th_thread_log(struct th_thread_record *record);
 
-/*
- * The same for a sample at `now` (ns): the kernel, 0.3 us, is asked once a millisecond at most, and
- * once more when the thread ends. [in-malloc]
- */
+/* The same for a sample at `now` (ns): the kernel is asked every 0.1 ms at most. [in-malloc] */
 void th_thread_log_at(struct th_thread_record *record, uint64_t now);
 
 /*

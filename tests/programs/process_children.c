@@ -15,6 +15,9 @@
  *   self N         becomes itself by exec, N times, before it allocates
  *   daemon         the original ends; the daemon closes every descriptor before it allocates
  *   storm N        N children by fork while three other threads allocate
+ *   many N BYTES   N children by fork, one after the other, that allocate so much; they end by
+ *                  exit(), _exit() and SIGKILL in turn
+ *   mapped BYTES   a child by fork that maps so much, and does nothing else
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -231,6 +235,43 @@ storm(int children)
 	return status;
 }
 
+static void
+end(int number)
+{
+	if (number % 3 == 0)
+		exit(0);
+	if (number % 3 == 1)
+		_exit(0);
+	raise(SIGKILL);
+}
+
+static int
+have_many(int children, int bytes)
+{
+	for (int i = 0; i < children; i++) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			allocate(child_site, bytes / 100);
+			end(i);
+		}
+		if (child < 0 || wait_for(child) != (i % 3 == 2 ? 128 + SIGKILL : 0))
+			return 1;
+	}
+	return 0;
+}
+
+static int
+have_mapper(size_t bytes)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+			MAP_FAILED);
+	return child < 0 ? 1 : wait_for(child);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -248,6 +289,10 @@ main(int argc, char **argv)
 		return leave_orphan(argv + 2);
 	if (!strcmp(way, "storm"))
 		return storm(atoi(argv[2]));
+	if (!strcmp(way, "many"))
+		return have_many(atoi(argv[2]), atoi(argv[3]));
+	if (!strcmp(way, "mapped"))
+		return have_mapper((size_t)atol(argv[2]));
 	child = argc > 2 ? run_child(way, argv + 2) : have_child(way);
 	allocate(parent_site, BLOCKS);
 	return child < 0 ? 1 : wait_for(child);

@@ -191,10 +191,16 @@ time_at(uint32_t ms)
 }
 
 void
-log_thread(struct log_builder *log, uint32_t thread, const char *name)
+log_thread_by(struct log_builder *log, uint32_t thread, uint32_t flags, const char *name)
 {
 	log_add_fields(log, TH_EVENT_THREAD, LOG_U64(LOG_START), LOG_U32(thread),
-		LOG_U32(1000 + thread), LOG_TEXT(name));
+		LOG_U32(1000 + thread), LOG_U32(flags), LOG_TEXT(name));
+}
+
+void
+log_thread(struct log_builder *log, uint32_t thread, const char *name)
+{
+	log_thread_by(log, thread, 0, name);
 }
 
 void

@@ -78,6 +78,7 @@ void log_describe_field(struct log_builder *log, uint32_t type, uint32_t index,
 
 /* The events most tests want. Times in milliseconds after LOG_START. */
 void log_thread(struct log_builder *log, uint32_t thread, const char *name);
+void log_thread_by(struct log_builder *log, uint32_t thread, uint32_t flags, const char *name);
 void log_module(struct log_builder *log, uint32_t module, const char *path);
 void log_method(struct log_builder *log, uint32_t method, const char *class_signature,
 	const char *name);

@@ -395,10 +395,42 @@ test_summary_of_collections(void **state)
 	expect(text, "in use after it: 4.00 KiB of 8.00 KiB; live by samples then: 1.00 KiB "
 		     "(exact), 25.0 % of it");
 	expect(text, "at least 3.00 KiB of it are older than the recording");
-	expect(text, "256 B (exact) of what is live was allocated since");
-	expect(text, "none of them looked at old objects");
+	expect(text, "256 B (exact) of what is live was allocated since the last collection");
+	expect(text, "no collection looked at old objects");
 	expect(text, "most was alive at 0.02 s (--at peak): Java heap 1.50 KiB");
 	free(text);
+	/* Whoever sees the lines after a run alone sees the same. */
+	text = show_summary(&shown, true);
+	expect(text,
+		"1.25 KiB live at the end (exact)\n"
+		"  256 B (exact) of what is live was allocated since the last collection, and "
+		"may be garbage\n"
+		"  no collection looked at old objects: those that died old count as live\n");
+	free(text);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* Without a collection nothing is known of what is live, in the long text and in the brief one. */
+static void
+test_summary_without_collections(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	begin(&log);
+	log_jvm(&log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES);
+	java(&log, 10, 1024);
+	log_end(&log, 1000);
+	show(&shown, &log, NULL);
+	for (int brief = 0; brief < 2; brief++) {
+		char *text = show_summary(&shown, brief);
+
+		expect(text, "\n  no collection yet: everything that was allocated counts as "
+			     "live\n");
+		free(text);
+	}
 	show_end(&shown);
 	log_deinit(&log);
 }
@@ -472,6 +504,7 @@ main(void)
 		cmocka_unit_test(test_concurrent_judgement),
 		cmocka_unit_test(test_blind_collections),
 		cmocka_unit_test(test_summary_of_collections),
+		cmocka_unit_test(test_summary_without_collections),
 		cmocka_unit_test(test_stray_ends),
 		cmocka_unit_test(test_tree_of_live_bytes),
 	};

@@ -114,12 +114,72 @@ test_whole_log(void **state)
 	assert_true(stack->is_known);
 	assert_int_equal(stack->frames.count, 2);
 	assert_int_equal(stack->frames.words[1], th_frame_java(7, 5));
-	assert_true(th_text_equals(recording->threads[native->thread].name, "main"));
+	assert_true(th_text_equals(recording->thread_names[native->name].text, "main"));
 
 	assert_int_equal(recording->frees_count, 1);
 	assert_int_equal(recording->frees[0].record, native->record);
 	assert_int_equal(recording->thread_bytes_count, 1);
 	assert_int_equal(recording->thread_bytes[0].bytes, 650000);
+	th_recording_destroy(recording);
+	log_deinit(&log);
+}
+
+static void
+add_sample(struct log_builder *log, uint32_t thread)
+{
+	log_native(
+		log, (struct log_sample){.ms = 10, .size = 64, .thread = thread, .stack = 3});
+}
+
+/* Samples have the name that stands before them in the log, whatever comes of their thread. */
+static void
+test_names_of_then(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t tid;
+	} expected[] = {{"early", 1001}, {"early", 1001}, {"task 1", 1001}, {"other", 1002},
+		{"task 2", 1001}, {"task 1", 1001}, {"", 0}, {"worker", 1004}, {"worker", 1004},
+		{"renamed", 1004}};
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, 0);
+	/* Nothing is known of a thread before its first name, and after it more is. */
+	add_sample(&log, 1);
+	log_thread(&log, 1, "early");
+	log_thread(&log, 1, "early");
+	add_sample(&log, 1);
+	log_thread(&log, 2, "other");
+	log_thread(&log, 1, "task 1");
+	add_sample(&log, 1);
+	add_sample(&log, 2);
+	log_thread(&log, 1, "task 2");
+	add_sample(&log, 1);
+	log_thread(&log, 1, "task 1");
+	add_sample(&log, 1);
+	log_thread(&log, 1, "idle");
+	add_sample(&log, 3);
+	/* A Java thread has its name before it runs; the kernel's is that of who created it. */
+	log_thread(&log, 4, "main");
+	add_sample(&log, 4);
+	log_thread_by(&log, 4, TH_THREAD_JAVA_NAME, "worker");
+	add_sample(&log, 4);
+	log_thread_by(&log, 4, TH_THREAD_JAVA_NAME, "renamed");
+	add_sample(&log, 4);
+
+	struct th_recording *recording = load_bytes(log.bytes, log.length);
+	const struct th_samples *samples = &recording->samples[TH_HEAP_NATIVE];
+	assert_int_equal(samples->items_count, sizeof(expected) / sizeof(*expected));
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		const struct th_thread_name *name = &recording->thread_names[sample->name];
+
+		assert_true(th_text_equals(name->text, expected[i].name));
+		assert_int_equal(recording->threads[name->thread].tid, expected[i].tid);
+		assert_int_equal(th_recording_thread(recording, sample), name->thread);
+	}
+	assert_int_equal(recording->threads_count, 4);
 	th_recording_destroy(recording);
 	log_deinit(&log);
 }
@@ -511,6 +571,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_log),
+		cmocka_unit_test(test_names_of_then),
 		cmocka_unit_test(test_counters_are_found_by_name),
 		cmocka_unit_test(test_torn_records),
 		cmocka_unit_test(test_body_without_header),

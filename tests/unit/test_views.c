@@ -193,7 +193,7 @@ test_summary(void **state)
 	size_t lines = 0;
 	for (const char *at = text; *at; at++)
 		lines += *at == '\n';
-	assert_in_range(lines, 6, 10);
+	assert_in_range(lines, 6, 12);
 	expect_text(text, "Java heap: 200 B allocated (exact), 4 samples; 200 B live at the "
 			  "end (exact)\n");
 	free(text);

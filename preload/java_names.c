@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JVM_SetNativeThreadName, interposed: Thread.setName() on the calling thread ends there, on JDK 11
+ * to 25 (on other threads, too, up to 17).  It is the one place at which a VM tells that a thread is
+ * renamed; the kernel's name, of 15 characters, often stays the same.  The JDK's own library calls
+ * it through the dynamic linker, which finds ours first when we are preloaded.
+ */
+#include "preload/java_names.h"
+
+#include <dlfcn.h>
+#include <jni.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "jvmti/agent.h"
+#include "preload/next.h"
+#include "unify/atomic.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define NAME "JVM_SetNativeThreadName"
+
+typedef void set_name(JNIEnv *env, jobject thread, jstring name);
+
+EXPORT void JNICALL JVM_SetNativeThreadName(JNIEnv *env, jobject thread, jstring name);
+
+/* Our own, whoever else defines that name in front of us. */
+static set_name wrapper __attribute__((alias(NAME)));
+
+/* The first VM that asked: one of its functions, and its own function of the name. */
+static const void *known_vm; /* atomic, written last */
+static set_name *known;
+
+/* What the object that `function` lies in defines under the name; NULL: nothing. */
+static set_name *
+find_beside(const void *function)
+{
+	set_name *found = NULL;
+	void *handle = NULL;
+	Dl_info info;
+
+	if (dladdr(function, &info) && info.dli_fname)
+		handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle) {
+		void *address = th_real_dlsym(handle, NAME);
+
+		memcpy(&found, &address, sizeof(found));
+		dlclose(handle);
+	}
+	return found;
+}
+
+/* The VM's own function; NULL: it has none. */
+static set_name *
+find_real(JNIEnv *env)
+{
+	const void *vm;
+	set_name *found;
+
+	memcpy(&vm, &(*env)->GetVersion, sizeof(vm));
+	/* Pairs with the release below: `known` is there. */
+	const void *first = th_load_acquire(&known_vm);
+	if (first == vm)
+		return known;
+	found = find_beside(vm);
+	if (found && !first) {
+		known = found;
+		th_store_release(&known_vm, vm);
+	}
+	return found;
+}
+
+bool
+th_java_names_are_told(void)
+{
+	set_name *ours = wrapper;
+	/* RTLD_DEFAULT would find us where only we can: loaded as an agent. */
+	void *program = dlopen(NULL, RTLD_LAZY);
+	void *first = program ? th_real_dlsym(program, NAME) : NULL;
+
+	if (program)
+		dlclose(program);
+	return !memcmp(&first, &ours, sizeof(ours));
+}
+
+EXPORT void JNICALL
+JVM_SetNativeThreadName(JNIEnv *env, jobject thread, jstring name)
+{
+	set_name *real = find_real(env);
+
+	if (real)
+		real(env, thread, name);
+	th_agent_renamed(env, thread);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where threads of the Java VM get new names. */
+#ifndef TH_PRELOAD_JAVA_NAMES_H
+#define TH_PRELOAD_JAVA_NAMES_H
+
+#include <stdbool.h>
+
+/*
+ * Whether a VM that is loaded, or will be, calls our JVM_SetNativeThreadName, which tells the agent.
+ * [jvmti]
+ */
+bool th_java_names_are_told(void);
+
+#endif
