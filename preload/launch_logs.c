@@ -162,9 +162,9 @@ matches(const char *pattern, const char *name)
 	return *name == '\0';
 }
 
-/* The name a process takes when that of `pattern` is taken: ".PID" before the extension. */
+/* `pattern` with one number more before the extension: what is tried when a name is taken. */
 static void
-second_choice(const char *pattern, char ret[PATH_MAX])
+add_number(const char *pattern, char ret[PATH_MAX])
 {
 	const char *dot = strrchr(pattern, '.');
 	int stem = dot != NULL ? (int)(dot - pattern) : (int)strlen(pattern);
@@ -285,7 +285,7 @@ compare(const void *left, const void *right)
 void
 th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret)
 {
-	char expanded[PATH_MAX], directory[PATH_MAX], second[PATH_MAX];
+	char expanded[PATH_MAX], directory[PATH_MAX], second[PATH_MAX], third[PATH_MAX];
 	const char *name;
 	struct dirent *entry;
 	DIR *stream;
@@ -293,14 +293,16 @@ th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *
 	*ret = (struct th_launch_logs){0};
 	expand_host(pattern, expanded);
 	name = split(expanded, directory);
-	second_choice(name, second);
+	add_number(name, second);
+	add_number(second, third);
 	stream = opendir(directory);
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
 		char path[2 * PATH_MAX];
 
-		if (!matches(name, entry->d_name) && !matches(second, entry->d_name))
+		if (!matches(name, entry->d_name) && !matches(second, entry->d_name) &&
+			!matches(third, entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s%s", directory, entry->d_name);
 		add_log(ret, path, since);

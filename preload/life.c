@@ -96,6 +96,7 @@ create_log(void)
 {
 	const struct th_log_identity identity = {
 		.process_start = th_process_start_time(),
+		.process_space = th_process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 	};

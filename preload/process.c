@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* By any path: libtwinheap.so, libtwinheap.so.1 */
@@ -52,6 +53,29 @@ th_process_start_time(void)
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* FNV-1a. */
+static uint64_t
+hash(uint64_t hash, const void *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+	return hash;
+}
+
+uint64_t
+th_process_space(void)
+{
+	char boot[64];
+	size_t length = th_process_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	uint64_t space = hash(0xcbf29ce484222325u, boot, length);
+	struct stat status;
+
+	/* The inode of a namespace is unique for as long as the namespace is there. */
+	if (!length || stat("/proc/self/ns/pid", &status))
+		return 0;
+	return hash(space, &status.st_ino, sizeof(status.st_ino));
 }
 
 static bool

@@ -495,7 +495,10 @@ write_metadata(void)
 	}
 }
 
-/* Whether the file at `path` is the log of this process before an exec. */
+/*
+ * Whether the file at `path` is the log of this process before an exec.  Containers that share a
+ * directory start with the same pid, and may do so in the same clock tick.
+ */
 static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
 {
@@ -509,8 +512,9 @@ is_earlier_image(const char *path, const struct th_log_identity *identity)
 	close(descriptor);
 	return got == (ssize_t)sizeof(header) &&
 	       !memcmp(header.magic, TH_LOG_MAGIC, sizeof(header.magic)) &&
-	       header.pid == (uint32_t)getpid() &&
-	       header.process_start == identity->process_start;
+	       header.pid == (uint32_t)getpid() && identity->process_start &&
+	       header.process_start == identity->process_start && identity->process_space &&
+	       header.process_space == identity->process_space;
 }
 
 static int
@@ -562,6 +566,7 @@ init_header(struct th_log_header *header, const struct th_log_identity *identity
 	header->header_bytes = TH_LOG_HEADER_BYTES;
 	header->pid = (uint32_t)getpid();
 	header->process_start = identity->process_start;
+	header->process_space = identity->process_space;
 	header->start_realtime = th_clock_read(CLOCK_REALTIME);
 	header->start_monotonic = th_clock_now();
 	header->tail = TH_LOG_HEADER_BYTES;

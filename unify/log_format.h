@@ -155,7 +155,8 @@ struct th_log_header {
 	char threads[64];          /* expression for names of threads to sample; "" = all */
 	uint32_t has_server;       /* atomic: 1 = a thread of the library looks at the control page */
 	uint32_t unused;
-	uint64_t reserved[8];
+	uint64_t process_space;    /* in which pid and start mean one process; 0 = not known */
+	uint64_t reserved[7];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
