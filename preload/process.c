@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unify/log_format.h"
+
 /* By any path: libtwinheap.so, libtwinheap.so.1 */
 #define LIBRARY "libtwinheap"
 /* Longest environment variable looked at; LD_PRELOAD lists are far shorter. */
@@ -55,27 +57,16 @@ th_process_start_time(void)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* FNV-1a. */
-static uint64_t
-hash(uint64_t hash, const void *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-	return hash;
-}
-
 uint64_t
 th_process_space(void)
 {
 	char boot[64];
 	size_t length = th_process_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-	uint64_t space = hash(0xcbf29ce484222325u, boot, length);
 	struct stat status;
 
-	/* The inode of a namespace is unique for as long as the namespace is there. */
 	if (!length || stat("/proc/self/ns/pid", &status))
 		return 0;
-	return hash(space, &status.st_ino, sizeof(status.st_ino));
+	return th_log_process_space(boot, (uint32_t)length, status.st_ino);
 }
 
 static bool

@@ -129,7 +129,9 @@ print_status(const struct th_target *target)
 	const struct th_log_header *header = &target->header;
 	const struct th_log_control *control = &header->control;
 
-	printf("pid %u, %s, log %s\n", header->pid, state_of(header), target->path);
+	pid_t pid = th_running_writer(header);
+	printf("pid %d, %s, log %s\n", pid ? (int)pid : (int)header->pid, state_of(header),
+		target->path);
 	printf("recorded %s, %s samples, %s\n",
 		th_format_seconds(seconds_recorded(header)).text,
 		th_format_count(samples(header)).text,

@@ -181,6 +181,20 @@ th_log_check(uint64_t offset, uint32_t size, uint16_t type)
 	return (uint16_t)(x ^ x >> 16 ^ x >> 32 ^ x >> 48);
 }
 
+/*
+ * The `process_space` of a process, by the text of /proc/sys/kernel/random/boot_id and the inode of
+ * its pid namespace, which is unique for as long as the namespace is there: FNV-1a. [any]
+ */
+static inline uint64_t
+th_log_process_space(const char *boot_id, uint32_t length, uint64_t inode)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ inode;
+
+	for (uint32_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)boot_id[i]) * 0x100000001b3u;
+	return hash;
+}
+
 enum th_data_type {
 	TH_DATA_U32 = 1,
 	TH_DATA_U64 = 2,

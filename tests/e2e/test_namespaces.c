@@ -120,6 +120,87 @@ images_of_one_start_have_one_log(void **state)
 	assert_complete(directory, "log.1.4.thl");
 }
 
+/* --- requests to what runs in another one ----------------------------------------------------- */
+
+/*
+ * Three recordings at the path /mnt/log.thl: $here, $inside a container, and $below another root
+ * directory, which stands at /mnt/root.  Numbers are those of here.
+ */
+#define THREE_RECORDINGS                                                                      \
+	"tool=" TH_TOOL "\n"                                                                  \
+	"sleep='env LD_PRELOAD=" TH_LIBRARY " TWINHEAP_OUTPUT=/mnt/log.thl sleep 100'\n"      \
+	"mount -t tmpfs none /mnt && mkdir /mnt/root && mount --bind / /mnt/root || exit 9\n" \
+	"mount -t tmpfs none /mnt/root/mnt && mount -t proc proc /mnt/root/proc || exit 9\n"  \
+	"$sleep & here=$!\n"                                                                  \
+	"chroot /mnt/root $sleep & below=$!\n"                                                \
+	"unshare --mount --pid --fork --mount-proc \\\n"                                      \
+	"\tsh -c \"mount -t tmpfs none /mnt; exec $sleep\" & container=$!\n"                  \
+	"recorded() { $tool ctl $1 2>/dev/null | grep -q recording; }\n"                      \
+	"until inside=$(pgrep -P $container) && recorded $inside; do sleep 0.02; done\n"      \
+	"until recorded $here && recorded $below; do sleep 0.02; done\n"
+
+/* Runs the rest of a script in a mount and a pid namespace of its own; its output, to be freed. */
+static char *
+output_of(const char *script)
+{
+	struct th_outcome outcome;
+	char *whole = th_format(THREE_RECORDINGS "%s", script);
+
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS("unshare", "--mount", "--pid", "--fork",
+				"--mount-proc", "--kill-child", "sh", "-c", whole),
+			.directory = th_temporary_directory(),
+			.timeout_seconds = 20,
+		},
+		&outcome);
+	free(whole);
+	free(outcome.errors);
+	return outcome.output;
+}
+
+/* As "1" in its own namespace it would be ours here. */
+static void
+requests_reach_the_process_that_is_meant(void **state)
+{
+	char *output = output_of(
+		"cp /mnt/log.thl before.here\n"
+		"cp /mnt/root/mnt/log.thl before.below\n"
+		"$tool ctl $inside mark of-inside >/dev/null\n"
+		"cmp before.here /mnt/log.thl && echo untouched\n"
+		"cmp before.below /mnt/root/mnt/log.thl && echo untouched\n"
+		"grep -q of-inside /proc/$inside/root/mnt/log.thl && echo marked\n"
+		"$tool ctl $below mark of-below >/dev/null\n"
+		"cmp before.here /mnt/log.thl && echo untouched\n"
+		"grep -q of-below /mnt/root/mnt/log.thl && echo marked\n");
+
+	(void)state;
+	assert_string_equal(output, "untouched\nuntouched\nmarked\nuntouched\nmarked\n");
+	free(output);
+}
+
+static void
+logs_are_named_by_paths_that_lead_to_them(void **state)
+{
+	char *output = output_of(
+		"for pid in $here $inside $below; do\n"
+		"\t$tool ctl $pid | sed -n \"1s/pid $pid,/mine/p\" | sed \"s/$pid/N/\"\n"
+		"done\n"
+		"$tool ctl /proc/$inside/root/mnt/log.thl | grep -c \"pid $inside, "
+		"recording\"\n"
+		"$tool list | grep -o '[^ ]*log.thl' | sort | sed \"s/$inside/N/\"\n");
+
+	(void)state;
+	assert_string_equal(output, "mine recording, log /mnt/log.thl\n"
+				    "mine recording, log /proc/N/root/mnt/log.thl\n"
+				    "mine recording, log /mnt/root/mnt/log.thl\n"
+				    "1\n"
+				    "/mnt/log.thl\n"
+				    "/mnt/root/mnt/log.thl\n"
+				    "/proc/N/root/mnt/log.thl\n");
+	free(output);
+}
+
 static bool
 has_namespaces(void)
 {
@@ -141,6 +222,8 @@ main(void)
 		cmocka_unit_test(every_start_has_its_log),
 		cmocka_unit_test(every_start_has_its_log_without_proc),
 		cmocka_unit_test(images_of_one_start_have_one_log),
+		cmocka_unit_test(requests_reach_the_process_that_is_meant),
+		cmocka_unit_test(logs_are_named_by_paths_that_lead_to_them),
 	};
 
 	if (!has_namespaces()) {
