@@ -129,6 +129,12 @@ th_recording_update(struct th_recording *recording)
 	return recording->records != records;
 }
 
+void
+th_recording_hide_command(struct th_recording *recording)
+{
+	recording->process.command = recording->process.executable;
+}
+
 static void
 free_tables(struct th_recording *recording)
 {

@@ -323,6 +323,12 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
 
+/*
+ * Puts the path of the executable in place of the command line, as in a log whose process could not
+ * read its own. [offline]
+ */
+void th_recording_hide_command(struct th_recording *recording);
+
 /* NULL is legal. [offline] */
 void th_recording_destroy(struct th_recording *recording);
 

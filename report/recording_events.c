@@ -31,6 +31,17 @@ saw_time(struct th_recording *recording, uint64_t time)
 
 typedef bool handler(struct th_recording *, const struct th_record *, const union th_decoded *);
 
+/* A bundle without the command line has zeros there. */
+static struct th_text
+command_of(const struct th_decoded_process *process)
+{
+	struct th_text command = process->command;
+
+	while (command.length && !command.bytes[command.length - 1])
+		command.length--;
+	return command.length ? process->command : process->executable;
+}
+
 static bool
 on_process(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -43,7 +54,7 @@ on_process(struct th_recording *recording, const struct th_record *record,
 		.cpus = event->process.cpus,
 		.library_version = event->process.library_version,
 		.executable = event->process.executable,
-		.command = event->process.command,
+		.command = command_of(&event->process),
 		.host = event->process.host,
 	};
 	return true;

@@ -76,7 +76,7 @@ bundle(const struct th_recording *recording, bool compressed, char *warnings, si
 	FILE *file = open_memstream(&bytes, length);
 	struct th_bundle_size size;
 
-	th_bundle_write(file, recording, compressed, collect, warnings, &size);
+	th_bundle_write(file, recording, compressed, false, collect, warnings, &size);
 	fclose(file);
 	if (!compressed)
 		assert_int_equal(size.bytes, *length);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -34,6 +36,7 @@ make_logs(void **state)
 
 	(void)state;
 	log_init(&log, 0);
+	log_process(&log, "/opt/app", "app\0--password\0secret-word");
 	log_jvm(&log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES);
 	log_thread(&log, 1, "main");
 	log_method(&log, 1, "Lapp/Main;", "main");
@@ -410,6 +413,104 @@ test_output_file(void **state)
 	assert_int_equal(before.st_size, after.st_size);
 }
 
+/* --- what others may see -------------------------------------------------------------------- */
+
+/* Whether `text` occurs in a file of any bytes, compressed or not. */
+static bool
+is_in_file(const char *path, const char *text)
+{
+	static char content[1 << 22];
+	gzFile file = gzopen(path, "r");
+
+	assert_non_null(file);
+	int length = gzread(file, content, sizeof(content));
+	assert_in_range(length, 1, sizeof(content) - 1);
+	gzclose(file);
+	return memmem(content, (size_t)length, text, strlen(text)) != NULL;
+}
+
+/* Bundles are made of logs, all else of both. */
+static void
+test_command_line_is_left_out(void **state)
+{
+	static const char *const verbs[][3] = {{"summary"}, {"dump"},
+		{"export", "--format", "json"}, {"export", "--format", "speedscope"},
+		{"flamegraph"}};
+	char path[] = "/tmp/twinheap-test-XXXXXX";
+
+	(void)state;
+	close(mkstemp(path));
+	expect(0, "names of", "bundle", "--no-command", "-o", path, log_path, NULL);
+	assert_false(is_in_file(path, "secret-word"));
+	assert_true(is_in_file(path, "/opt/app"));
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[ARGUMENTS_MAX] = {TOOL};
+		int count = 1;
+
+		for (size_t word = 0; word < 3 && verbs[i][word]; word++)
+			arguments[count++] = (char *)verbs[i][word];
+		arguments[count] = log_path;
+		struct outcome shown = run_tool(TO_FILE, arguments);
+		arguments[count + 1] = "--no-command";
+		struct outcome hidden = run_tool(TO_FILE, arguments);
+		arguments[count] = path;
+		arguments[count + 1] = NULL;
+		struct outcome bundled = run_tool(TO_FILE, arguments);
+
+		assert_int_equal(shown.status + hidden.status + bundled.status, 0);
+		assert_non_null(strstr(shown.output, "secret-word"));
+		assert_null(strstr(hidden.output, "secret-word"));
+		assert_non_null(strstr(hidden.output, "/opt/app"));
+		assert_null(strstr(bundled.output, "secret-word"));
+		assert_non_null(strstr(bundled.output, "/opt/app"));
+		outcome_end(&shown);
+		outcome_end(&hidden);
+		outcome_end(&bundled);
+	}
+	expect(0, "", "export", "--format", "pprof", "-o", path, log_path, NULL);
+	assert_true(is_in_file(path, "secret-word"));
+	expect(0, "", "export", "--format", "pprof", "--no-command", "-o", path, log_path,
+		NULL);
+	assert_false(is_in_file(path, "secret-word"));
+	unlink(path);
+}
+
+/* Reports are as private as logs; what is there already keeps its mode. */
+static void
+test_outputs_are_private(void **state)
+{
+	static const char *const verbs[][3] = {{"bundle"}, {"export", "--format", "json"},
+		{"export", "--format", "pprof"}, {"flamegraph"}};
+	char path[] = "/tmp/twinheap-test-XXXXXX";
+	mode_t before = umask(022);
+
+	(void)state;
+	close(mkstemp(path));
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[ARGUMENTS_MAX] = {TOOL};
+		struct stat status;
+		int count = 1;
+
+		for (size_t word = 0; word < 3 && verbs[i][word]; word++)
+			arguments[count++] = (char *)verbs[i][word];
+		arguments[count++] = log_path;
+		arguments[count++] = "-o";
+		arguments[count++] = path;
+		unlink(path);
+		for (mode_t mode = 0600; mode; mode = mode == 0600 ? 0644 : 0) {
+			struct outcome outcome = run_tool(TO_FILE, arguments);
+
+			assert_int_equal(outcome.status, 0);
+			assert_int_equal(stat(path, &status), 0);
+			assert_int_equal(status.st_mode & 0777, mode);
+			assert_int_equal(chmod(path, 0644), 0);
+			outcome_end(&outcome);
+		}
+	}
+	unlink(path);
+	umask(before);
+}
+
 static void
 expect_output_error(enum output output, int status, const char *expected)
 {
@@ -451,6 +552,8 @@ main(void)
 		cmocka_unit_test(test_fail_on),
 		cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_output_file),
+		cmocka_unit_test(test_command_line_is_left_out),
+		cmocka_unit_test(test_outputs_are_private),
 		cmocka_unit_test(test_outputs_that_fail),
 	};
 

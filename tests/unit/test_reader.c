@@ -313,7 +313,7 @@ test_random_damage(void **state)
 		struct th_recording *recording = load_bytes(copy, log.length);
 		assert_true(recording->records <= records);
 		FILE *file = fopen("/dev/null", "w");
-		th_view_dump(file, recording->reader);
+		th_view_dump(file, recording->reader, false);
 		fclose(file);
 		th_recording_destroy(recording);
 	}
@@ -353,7 +353,7 @@ dump(const struct log_builder *log)
 	struct th_reader *reader = NULL;
 
 	assert_null(th_reader_open(path, &reader));
-	th_view_dump(file, reader);
+	th_view_dump(file, reader, false);
 	fclose(file);
 	th_reader_close(reader);
 	unlink(path);
