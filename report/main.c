@@ -25,6 +25,7 @@
 #include "report/profile.h"
 #include "report/progress.h"
 #include "report/request.h"
+#include "report/text.h"
 #include "report/view.h"
 #include "report/watch_main.h"
 
@@ -121,7 +122,9 @@ warn_on_stderr(void *data, const char *text)
 {
 	(void)data;
 	th_progress_clear();
-	fprintf(stderr, "twinheap: %s\n", text);
+	fputs("twinheap: ", stderr);
+	th_text_print(stderr, text);
+	fputc('\n', stderr);
 }
 
 static void
@@ -430,11 +433,13 @@ write_bundle(const struct th_options *options, const struct th_recording *record
 			warn_on_stderr, NULL, &size);
 		error = close_output(file, path);
 	}
-	if (!error)
-		printf("%s: %s, the names of %s native addresses; any verb reads it, "
+	if (!error) {
+		th_text_print(stdout, path);
+		printf(": %s, the names of %s native addresses; any verb reads it, "
 		       "anywhere\n",
-			path, th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
+			th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
 			th_format_count(size.addresses).text);
+	}
 	free(path);
 	return error ? error : close_output(stdout, NULL);
 }

@@ -66,7 +66,7 @@ struct th_module_info {
 	uint64_t end;
 	uint64_t bias;
 	struct th_text path;
-	struct th_text build_id; /* hexadecimal */
+	struct th_text build_id; /* hexadecimal; empty: none, or something else */
 };
 
 struct th_thread_info {

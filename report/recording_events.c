@@ -4,6 +4,8 @@
  */
 #include "report/recording_events.h"
 
+#include <ctype.h>
+
 #include "report/allocate.h"
 
 /* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
@@ -112,6 +114,17 @@ on_jvm(struct th_recording *recording, const struct th_record *record,
 	return true;
 }
 
+/* Build ids become parts of paths and of addresses of servers. */
+static struct th_text
+build_id_of(struct th_text text)
+{
+	for (uint32_t i = 0; i < text.length; i++) {
+		if (!isxdigit((unsigned char)text.bytes[i]))
+			return (struct th_text){"", 0};
+	}
+	return text;
+}
+
 static bool
 on_module(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -125,7 +138,7 @@ on_module(struct th_recording *recording, const struct th_record *record,
 		.end = event->module.end,
 		.bias = event->module.bias,
 		.path = event->module.path,
-		.build_id = event->module.build_id,
+		.build_id = build_id_of(event->module.build_id),
 	};
 	return true;
 }

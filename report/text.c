@@ -98,6 +98,15 @@ th_text_clean(struct th_text text)
 }
 
 void
+th_text_print(FILE *file, const char *string)
+{
+	char *clean = th_text_clean(th_text_of(string));
+
+	fputs(clean, file);
+	free(clean);
+}
+
+void
 th_strings_init(struct th_strings *strings)
 {
 	*strings = (struct th_strings){0};

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "report/map.h"
 
@@ -29,6 +30,9 @@ bool th_text_equals(struct th_text text, const char *string);
  * modified form of surrogates included) becomes U+FFFD.  The caller frees it. [offline]
  */
 char *th_text_clean(struct th_text text);
+
+/* Prints a string so, as a path, which may hold any byte but NUL. [offline] */
+void th_text_print(FILE *file, const char *string);
 
 #define TH_NO_STRING UINT32_MAX
 

@@ -24,6 +24,8 @@
 
 #define TOOL TH_TEST_BUILD "/twinheap"
 #define ARGUMENTS_MAX 16
+/* The tool is ended by a signal if it takes longer, as if it waits for ever. */
+#define LONGEST_SECONDS 60
 
 static char *log_path;
 static char *empty_path;
@@ -145,6 +147,7 @@ run_tool(enum output output, char *const *arguments)
 	if (!child) {
 		dup2(fileno(err), STDERR_FILENO);
 		wire_output(output, fileno(out));
+		alarm(LONGEST_SECONDS);
 		exec_tool(arguments);
 		_exit(98);
 	}
@@ -413,6 +416,86 @@ test_output_file(void **state)
 	assert_int_equal(before.st_size, after.st_size);
 }
 
+/* --- what others have named ------------------------------------------------------------------ */
+
+static void
+assert_printable(const char *text)
+{
+	for (; *text; text++) {
+		if (((unsigned char)*text < ' ' && *text != '\n') || *text == 0x7f)
+			fail_msg("byte %d in \"%s\"", *text, text);
+	}
+}
+
+/* A terminal does what such a name says. */
+static void
+test_names_are_printable(void **state)
+{
+	static const char *const verbs[][2] = {{"summary"}, {"summary", "--brief"}, {"tree"},
+		{"leaks"}, {"rss"}, {"dump"}, {"bundle"}, {"ctl"}, {"diff"}, {"export"},
+		{"live"}};
+	char directory[] = "/tmp/twinheap-test-XXXXXX";
+	char path[64], missing[64], bundle[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/\033]0;title\007.thl", directory);
+	snprintf(bundle, sizeof(bundle), "%s/\033]0;title\007.bundle.thl", directory);
+	snprintf(missing, sizeof(missing), "%s/\033[2J", directory);
+	assert_int_equal(link(log_path, path), 0);
+	for (size_t i = 0; i < 2 * sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[ARGUMENTS_MAX] = {TOOL};
+		int count = 1;
+
+		for (size_t word = 0; word < 2 && verbs[i / 2][word]; word++)
+			arguments[count++] = (char *)verbs[i / 2][word];
+		arguments[count++] = i % 2 ? missing : path;
+		struct outcome outcome = run_tool(TO_FILE, arguments);
+
+		assert_true(outcome.output[0] || outcome.errors[0]);
+		assert_printable(outcome.output);
+		assert_printable(outcome.errors);
+		outcome_end(&outcome);
+	}
+	unlink(bundle);
+	unlink(path);
+	rmdir(directory);
+}
+
+/* Nobody writes into it: who opens it for reading as files are opened waits for ever. */
+static void
+test_module_that_is_a_pipe(void **state)
+{
+	static const char *const verbs[] = {"summary", "tree", "leaks"};
+	const uint64_t frames[] = {th_frame_native(1, 0x10)};
+	char pipe_path[] = "/tmp/twinheap-test-XXXXXX";
+	struct log_builder log;
+
+	(void)state;
+	close(mkstemp(pipe_path));
+	unlink(pipe_path);
+	assert_int_equal(mkfifo(pipe_path, 0600), 0);
+	log_init(&log, 0);
+	log_thread(&log, 1, "main");
+	log_module(&log, 1, pipe_path);
+	log_stack(&log, 1, frames, 1);
+	log_native(&log,
+		(struct log_sample){
+			.ms = 1, .size = 100, .thread_bytes = 100, .thread = 1, .stack = 1});
+	char *path = log_save(&log);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[] = {TOOL, (char *)verbs[i], path, NULL};
+		struct outcome outcome = run_tool(TO_FILE, arguments);
+
+		assert_int_equal(outcome.status, 0);
+		outcome_end(&outcome);
+	}
+	log_deinit(&log);
+	unlink(path);
+	unlink(pipe_path);
+	free(path);
+}
+
 /* --- what others may see -------------------------------------------------------------------- */
 
 /* Whether `text` occurs in a file of any bytes, compressed or not. */
@@ -552,6 +635,8 @@ main(void)
 		cmocka_unit_test(test_fail_on),
 		cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_output_file),
+		cmocka_unit_test(test_names_are_printable),
+		cmocka_unit_test(test_module_that_is_a_pipe),
 		cmocka_unit_test(test_command_line_is_left_out),
 		cmocka_unit_test(test_outputs_are_private),
 		cmocka_unit_test(test_outputs_that_fail),
