@@ -172,6 +172,7 @@ th_recording_destroy(struct th_recording *recording)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(recording->samples[heap].items);
 	free(recording->reservations);
+	th_reservations_deinit(&recording->reserved);
 	free(recording->mapped_ends);
 	free(recording->mapped_uses);
 	free(recording->part_ends);

@@ -17,6 +17,7 @@
 #include "report/error.h"
 #include "report/log_schema.h"
 #include "report/map.h"
+#include "report/reservations.h"
 #include "report/text.h"
 #include "unify/log_format.h"
 
@@ -277,6 +278,7 @@ struct th_recording {
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
 	TH_ARRAY(struct th_reservation_info, reservations);
+	struct th_reservations reserved;                  /* their ranges */
 	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
 	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
 	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */

@@ -296,18 +296,6 @@ on_java_alloc(struct th_recording *recording, const struct th_record *record,
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
 }
 
-/* The number of the last reservation that holds an address, from 1; 0: there is none. */
-static uint32_t
-find_reservation(const struct th_recording *recording, uint64_t address)
-{
-	for (size_t i = recording->reservations_count; i-- > 0;) {
-		if (address - recording->reservations[i].address <
-			recording->reservations[i].bytes)
-			return (uint32_t)(i + 1);
-	}
-	return 0;
-}
-
 /* No memory: the sums of MAPPED_USE tell how much it is, but it names what is mapped into it. */
 static bool
 add_reservation(struct th_recording *recording, const struct th_decoded_mapped_alloc *alloc)
@@ -319,6 +307,7 @@ add_reservation(struct th_recording *recording, const struct th_decoded_mapped_a
 	};
 
 	th_array_append(recording, reservations, reservation);
+	th_reservations_add(&recording->reserved, alloc->address, alloc->size);
 	saw_time(recording, alloc->time);
 	return true;
 }
@@ -342,7 +331,8 @@ on_mapped_alloc(struct th_recording *recording, const struct th_record *record,
 		.thread = intern(recording, threads, alloc->thread),
 		.class = (alloc->flags &
 				 (TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)) |
-			 find_reservation(recording, alloc->address) << TH_MAPPED_PLACE_SHIFT,
+			 th_reservations_find(&recording->reserved, alloc->address)
+				 << TH_MAPPED_PLACE_SHIFT,
 		.keep = (float)alloc->keep,
 		.function = alloc->function & 15,
 		.flags = alloc->flags & 15,
