@@ -107,7 +107,7 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 static jint
 load_as_agent(JavaVM *vm, enum th_agent_phase phase)
 {
-	if (!th_allocator_is_seen())
+	if (th_life_java_comes() && !th_allocator_is_seen())
 		th_message("loaded as an agent only: the Java heap is recorded; for the C heap "
 			   "too, start the program with LD_PRELOAD or twinheap run");
 	start_agent(vm, phase);

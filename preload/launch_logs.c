@@ -162,9 +162,9 @@ matches(const char *pattern, const char *name)
 	return *name == '\0';
 }
 
-/* The name a process takes when that of `pattern` is taken: ".PID" before the extension. */
+/* `pattern` with one number more before the extension: what is tried when a name is taken. */
 static void
-second_choice(const char *pattern, char ret[PATH_MAX])
+add_number(const char *pattern, char ret[PATH_MAX])
 {
 	const char *dot = strrchr(pattern, '.');
 	int stem = dot != NULL ? (int)(dot - pattern) : (int)strlen(pattern);
@@ -294,21 +294,23 @@ th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
 void
 th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data)
 {
-	char expanded[PATH_MAX], directory[PATH_MAX], second[PATH_MAX];
+	char expanded[PATH_MAX], directory[PATH_MAX], second[PATH_MAX], third[PATH_MAX];
 	const char *name;
 	struct dirent *entry;
 	DIR *stream;
 
 	expand_host(pattern, expanded);
 	name = split(expanded, directory);
-	second_choice(name, second);
+	add_number(name, second);
+	add_number(second, third);
 	stream = opendir(directory);
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
 		char path[2 * PATH_MAX];
 
-		if (!matches(name, entry->d_name) && !matches(second, entry->d_name))
+		if (!matches(name, entry->d_name) && !matches(second, entry->d_name) &&
+			!matches(third, entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s%s", directory, entry->d_name);
 		visit(path, data);

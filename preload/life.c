@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@
 #include "unify/thread.h"
 #include "unify/unwind.h"
 
-enum state { IDLE, RECORDING, OFF };
+/* UNREAD: the constructor has not run, nothing is known of what is wanted. */
+enum state { UNREAD, IDLE, RECORDING, OFF };
 
 static struct {
 	struct th_settings settings;
@@ -97,6 +99,7 @@ create_log(void)
 {
 	const struct th_log_identity identity = {
 		.process_start = th_process_start_time(),
+		.process_space = th_process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 	};
@@ -324,12 +327,16 @@ load(void)
 	th_operators_init();
 	th_mallocx_init();
 	th_allocator_figures_init();
-	if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
+	if (getauxval(AT_SECURE)) {
+		/* Privileges that the user lacks: no variable is trusted, no file is made. */
+		turn_off();
+	} else if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
 		th_message("%s; this process is not recorded", problem);
 		turn_off();
 	} else if (life.settings.number[TH_SETTING_NAME_DISABLE]) {
 		turn_off();
 	} else {
+		life.state = IDLE;
 		adjust_heaps();
 		adjust_rate();
 		th_log_path_init();

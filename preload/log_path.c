@@ -56,26 +56,61 @@ expand(const char *pattern, char *path, size_t capacity)
 	return at < capacity - 1;
 }
 
-/* The extension is what follows the last dot of the last component. */
-static void
-insert_pid(char *path, size_t capacity)
+/*
+ * Inserts ".NUMBER" in front of the extension, which is what follows the last dot of the last
+ * component.  False: there is no room, and nothing was changed.
+ */
+static bool
+insert_number(char *path, size_t capacity, int number)
 {
 	char *slash = strrchr(path, '/');
 	char *dot = strrchr(slash ? slash : path, '.');
-	char extension[NAME_MAX + 1] = "";
+	char extension[NAME_MAX + 1];
+	char text[16];
 	size_t length = strlen(path);
+	size_t at = dot ? (size_t)(dot - path) : length;
 
-	if (dot) {
-		snprintf(extension, sizeof(extension), "%s", dot);
-		length = (size_t)(dot - path);
+	if (length - at >= sizeof(extension))
+		return false;
+	snprintf(extension, sizeof(extension), "%s", path + at);
+	if (length + (size_t)snprintf(text, sizeof(text), ".%d", number) >= capacity)
+		return false;
+	snprintf(path + at, capacity - at, "%s%s", text, extension);
+	return true;
+}
+
+/* Whether the name itself, without its directories, has the process id in it. */
+static bool
+has_pid(const char *pattern)
+{
+	const char *slash = strrchr(pattern, '/');
+
+	for (const char *at = slash ? slash : pattern; *at; at++) {
+		if (at[0] == '%' && at[1] == 'p')
+			return true;
+		at += at[0] == '%' && at[1] == '%';
 	}
-	snprintf(path + length, capacity - length, ".%d%s", (int)getpid(), extension);
+	return false;
+}
+
+/* The name at `path` with `number` in it; TH_LOG_EXISTS: it is taken too. */
+static enum th_log_status
+create_numbered(const char *path, int number, uint64_t max_bytes,
+	const struct th_log_identity *identity, char *path_ret, size_t path_bytes)
+{
+	snprintf(path_ret, path_bytes, "%s", path);
+	if (!insert_number(path_ret, path_bytes, number)) {
+		errno = ENAMETOOLONG;
+		return TH_LOG_FAILED;
+	}
+	return th_log_create(path_ret, max_bytes, identity);
 }
 
 enum th_log_status
 th_log_path_create(const char *pattern, uint64_t max_bytes,
 	const struct th_log_identity *identity, char *path_ret, size_t path_bytes)
 {
+	char taken[PATH_MAX];
 	enum th_log_status status;
 
 	if (!expand(pattern, path_ret, path_bytes)) {
@@ -83,8 +118,15 @@ th_log_path_create(const char *pattern, uint64_t max_bytes,
 		return TH_LOG_FAILED;
 	}
 	status = th_log_create(path_ret, max_bytes, identity);
-	if (status != TH_LOG_EXISTS)
-		return status;
-	insert_pid(path_ret, path_bytes);
-	return th_log_create(path_ret, max_bytes, identity);
+	snprintf(taken, sizeof(taken), "%s", path_ret);
+	if (status == TH_LOG_EXISTS && !has_pid(pattern)) {
+		status = create_numbered(
+			taken, (int)getpid(), max_bytes, identity, path_ret, path_bytes);
+		snprintf(taken, sizeof(taken), "%s", path_ret);
+	}
+	/* A container's first process has the pid of all its predecessors. */
+	for (int number = 2; status == TH_LOG_EXISTS && number <= TH_LOG_PATH_NAMES; number++)
+		status = create_numbered(
+			taken, number, max_bytes, identity, path_ret, path_bytes);
+	return status;
 }

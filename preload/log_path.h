@@ -11,9 +11,13 @@
 /* Remembers the current directory, which the program may leave.  In the constructor. */
 void th_log_path_init(void);
 
+/* So many names are tried before the log is given up. */
+#define TH_LOG_PATH_NAMES 10000
+
 /*
  * Creates the log under the name that `pattern` gives; where a file of that name is in the way,
- * under NAME.PID.EXTENSION.  *path_ret: the name tried last.
+ * under NAME.PID.EXTENSION, unless the pattern has the pid already; then under the former of the
+ * two with a number from 2 on, as NAME.PID.2.EXTENSION.  *path_ret: the name tried last.
  */
 enum th_log_status th_log_path_create(const char *pattern, uint64_t max_bytes,
 	const struct th_log_identity *identity, char *path_ret, size_t path_bytes);

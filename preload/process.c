@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "unify/log_format.h"
 #include "unify/proc_file.h"
 #include "unify/system.h"
 
@@ -34,6 +36,18 @@ uint64_t
 th_process_start_time(void)
 {
 	return th_proc_start_time("/proc/self/stat");
+}
+
+uint64_t
+th_process_space(void)
+{
+	char boot[64];
+	size_t length = th_process_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	struct stat status;
+
+	if (!length || stat("/proc/self/ns/pid", &status))
+		return 0;
+	return th_log_process_space(boot, (uint32_t)length, status.st_ino);
 }
 
 static bool

@@ -16,6 +16,12 @@ size_t th_process_read(const char *path, char *buffer, size_t capacity);
  */
 uint64_t th_process_start_time(void);
 
+/*
+ * A number for the pid namespace of this process in this boot of the machine: two processes of the
+ * same number, pid and start time are one.  0 where either is not known, as without /proc.
+ */
+uint64_t th_process_space(void);
+
 /* Set by `twinheap run` to the process id of the command that it starts. */
 #define TH_PROCESS_ROOT_VARIABLE "TWINHEAP_ROOT"
 

@@ -24,6 +24,7 @@ struct bundle {
 	struct th_frames *frames;
 	struct th_map words; /* whose names are written */
 	uint32_t module;     /* whose names are looked up */
+	bool without_command;
 	th_symbols_warn *warn;
 	void *warn_data;
 	struct th_bundle_size size;
@@ -233,26 +234,61 @@ write_bytes(FILE *file, struct th_gzip *gzip, const void *bytes, size_t count)
 		fwrite(bytes, 1, count, file);
 }
 
+/* Zeros in place of a text of the log; *at is what was written before, and then with it. */
+static void
+write_blanked(FILE *file, struct th_gzip *gzip, const char **at, struct th_text text)
+{
+	char *zeros = th_allocate(text.length, 1);
+
+	write_bytes(file, gzip, *at, (size_t)(text.bytes - *at));
+	write_bytes(file, gzip, zeros, text.length);
+	*at = text.bytes + text.length;
+	free(zeros);
+}
+
+/* The records of the log from `at` on, but for command lines; returns how far it wrote. */
+static const char *
+write_without_commands(
+	const struct bundle *bundle, FILE *file, struct th_gzip *gzip, const char *at)
+{
+	struct th_cursor cursor = th_reader_start(bundle->recording->reader);
+	struct th_record record;
+	union th_decoded event;
+
+	while (th_reader_next(&cursor, &record)) {
+		if (record.type == TH_EVENT_PROCESS &&
+			th_schema_decode(bundle->recording->schema, &record, &event) &&
+			event.process.command.length)
+			write_blanked(file, gzip, &at, event.process.command);
+	}
+	return at;
+}
+
 static void
 write_file(const struct bundle *bundle, FILE *file, struct th_gzip *gzip)
 {
 	const struct th_reader *reader = bundle->recording->reader;
 	const char *contents = th_reader_contents(reader);
+	const char *end = contents + bundle->recording->records_end;
+	const char *at = contents + sizeof(struct th_log_header);
 	struct th_log_header header = *th_reader_header(reader);
 
 	header.tail = header.limit = bundle->size.bytes;
 	write_bytes(file, gzip, &header, sizeof(header));
-	write_bytes(file, gzip, contents + sizeof(header),
-		bundle->recording->records_end - sizeof(header));
+	if (bundle->without_command)
+		at = write_without_commands(bundle, file, gzip, at);
+	write_bytes(file, gzip, at, (size_t)(end - at));
 	write_bytes(file, gzip, bundle->bytes, bundle->bytes_count);
 }
 
 void
 th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
-	th_symbols_warn *warn, void *warn_data, struct th_bundle_size *size_ret)
+	bool without_command, th_symbols_warn *warn, void *warn_data,
+	struct th_bundle_size *size_ret)
 {
 	struct bundle bundle = {
 		.recording = recording,
+		.without_command = without_command,
 		.warn = warn,
 		.warn_data = warn_data,
 	};

@@ -22,10 +22,11 @@ struct th_bundle_size {
 };
 
 /*
- * Writes the bundle of `recording`, which is none yet, compressed by gzip if asked.  `warn` is
- * told about modules without names.  Errors of `file` are the caller's to check. [offline]
+ * Writes the bundle of `recording`, which is none yet, compressed by gzip if asked, with zeros in
+ * place of the command line if asked.  `warn` is told about modules without names.  Errors of `file` are the caller's to check. [offline]
  */
 void th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
-	th_symbols_warn *warn, void *warn_data, struct th_bundle_size *size_ret);
+	bool without_command, th_symbols_warn *warn, void *warn_data,
+	struct th_bundle_size *size_ret);
 
 #endif

@@ -129,8 +129,10 @@ print_status(const struct th_target *target)
 	const struct th_log_header *header = &target->header;
 	const struct th_log_control *control = &header->control;
 
-	printf("pid %u, %s, log %s\n", header->pid, state_of(header), target->path);
-	printf("recorded %s, %s samples, %s\n",
+	pid_t pid = th_running_writer(header);
+	printf("pid %d, %s, log ", pid ? (int)pid : (int)header->pid, state_of(header));
+	th_text_print(stdout, target->path);
+	printf("\nrecorded %s, %s samples, %s\n",
 		th_format_seconds(seconds_recorded(header)).text,
 		th_format_count(samples(header)).text,
 		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
@@ -144,7 +146,9 @@ print_status(const struct th_target *target)
 	else
 		printf("\nrate without a cap");
 	if (is_over(header)) {
-		printf("\nnext:  twinheap summary %s\n", target->path);
+		fputs("\nnext:  twinheap summary ", stdout);
+		th_text_print(stdout, target->path);
+		putchar('\n');
 		return;
 	}
 	/* What is older says nothing of the present. */
@@ -285,8 +289,11 @@ control(int argc, char **argv)
 		print_status(&target);
 	else if (!error)
 		error = th_request_ask(&target, &request);
-	if (!error && !is_status && request.verb == TH_CONTROL_BUFFERS)
-		printf("counted; twinheap rss %s shows it\n", argv[1]);
+	if (!error && !is_status && request.verb == TH_CONTROL_BUFFERS) {
+		fputs("counted; twinheap rss ", stdout);
+		th_text_print(stdout, argv[1]);
+		puts(" shows it");
+	}
 	th_target_close(&target);
 	return error;
 }
@@ -329,7 +336,9 @@ print_row(pid_t pid, const char *path)
 		th_format_count(samples(&target.header)).text,
 		th_format_number((double)target.header.tail, TH_UNIT_BYTES).text);
 	th_format_cut(stdout, command, 60);
-	printf("\n%9s%s\n", "", path);
+	printf("\n%9s", "");
+	th_text_print(stdout, path);
+	putchar('\n');
 	free(command);
 	close(target.descriptor);
 }

@@ -11,19 +11,22 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/text.h"
 
 struct th_error {
 	enum th_error_code code;
 	char *message;
 };
 
+/* Takes over `message`, which may quote a path or a word of the command line. */
 static struct th_error *
 create(enum th_error_code code, char *message)
 {
 	struct th_error *error = th_allocate(1, sizeof(*error));
 
 	error->code = code;
-	error->message = message;
+	error->message = th_text_clean(th_text_of(message));
+	free(message);
 	return error;
 }
 

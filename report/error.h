@@ -16,7 +16,10 @@ enum th_error_code {
 
 struct th_error;
 
-/* A new error; the message is one line without a full stop. Never NULL. [offline] */
+/*
+ * A new error; the message is one line without a full stop, and printable whatever it quotes.
+ * Never NULL. [offline]
+ */
 struct th_error *th_error_create(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -19,6 +19,13 @@
 
 /* Ids of samples are offsets / 8 in 32 bits: no log is larger. */
 #define LARGEST_LOG ((uint64_t)32 << 30)
+/*
+ * A compressed log may be so many times as long as its file, and so much more: what it takes of
+ * memory stays in proportion to what somebody has sent.  Logs of any programs are 3 to 6 times as
+ * long; gzip can do 1,032 times.
+ */
+#define LARGEST_EXPANSION 32
+#define SMALL_LOG ((uint64_t)16 << 20)
 /* Bytes asked of zlib at once. */
 #define READ_AT_ONCE (1u << 20)
 
@@ -87,38 +94,67 @@ inflate_into(gzFile gzip, unsigned char *to, uint64_t bytes)
 	return done;
 }
 
-/* The log in a compressed file: what its header says is in use; less when that is not there. */
 static struct th_error *
-inflate_log(gzFile gzip, const char *path, unsigned char **map_ret, size_t *bytes_ret)
+map_memory(const char *path, uint64_t bytes, unsigned char **map_ret)
+{
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	*map_ret = map;
+	return NULL;
+}
+
+/*
+ * The log in a compressed file of `file_bytes`: what its header says is in use, or less when that is
+ * not there.
+ */
+static struct th_error *
+inflate_log(gzFile gzip, const char *path, uint64_t file_bytes, unsigned char **map_ret,
+	size_t *bytes_ret)
 {
 	struct th_log_header header = {0};
 	size_t have = inflate_into(gzip, (unsigned char *)&header, sizeof(header));
-	uint64_t bytes = have == sizeof(header) ? header.tail : have;
+	uint64_t used = have == sizeof(header) ? header.tail : have;
+	uint64_t most = file_bytes * LARGEST_EXPANSION + SMALL_LOG;
 
-	if (bytes < sizeof(header))
+	if (used < sizeof(header))
 		return unreadable(path, "is compressed, and not a twinheap log");
-	if (bytes > LARGEST_LOG)
+	if (used > LARGEST_LOG)
 		return unreadable(path, "has a damaged header");
-	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
-		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
-	memcpy(map, &header, sizeof(header));
-	*map_ret = map;
-	*bytes_ret = bytes;
-	inflate_into(gzip, (unsigned char *)map + sizeof(header), bytes - sizeof(header));
+	uint64_t bytes = used < most ? used : most;
+	struct th_error *error = map_memory(path, bytes, map_ret);
+	if (error)
+		return error;
+	memcpy(*map_ret, &header, sizeof(header));
+	*bytes_ret = sizeof(header) +
+		     inflate_into(gzip, *map_ret + sizeof(header), bytes - sizeof(header));
+	if (*bytes_ret < used && *bytes_ret == bytes) {
+		munmap(*map_ret, bytes);
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: expands to more than %d times its length; if it is yours, "
+			"decompress it first (gunzip)",
+			path, LARGEST_EXPANSION);
+	}
+	/* Where the file ends early, as a download that was cut off, the log does. */
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t kept = (*bytes_ret + page - 1) & ~(page - 1);
+	if (kept < bytes)
+		munmap(*map_ret + kept, bytes - kept);
 	return NULL;
 }
 
 /* Reads a compressed log; `descriptor` stays open. */
 static struct th_error *
-read_compressed(int descriptor, const char *path, unsigned char **map_ret, size_t *bytes_ret)
+read_compressed(int descriptor, const char *path, uint64_t file_bytes, unsigned char **map_ret,
+	size_t *bytes_ret)
 {
 	gzFile gzip = gzdopen(dup(descriptor), "rb");
 
 	if (!gzip)
 		th_out_of_memory();
-	struct th_error *error = inflate_log(gzip, path, map_ret, bytes_ret);
+	struct th_error *error = inflate_log(gzip, path, file_bytes, map_ret, bytes_ret);
 	gzclose(gzip);
 	return error;
 }
@@ -160,7 +196,8 @@ map_file(struct th_reader *reader, const char *path, bool grows)
 	struct th_error *error = check_file(descriptor, path, &reader->map_bytes);
 	bool is_compressed = !error && is_gzip(descriptor);
 	if (is_compressed) {
-		error = read_compressed(descriptor, path, &reader->map, &reader->map_bytes);
+		error = read_compressed(
+			descriptor, path, reader->map_bytes, &reader->map, &reader->map_bytes);
 		reader->reserved = reader->map_bytes;
 	} else if (!error) {
 		error = map_descriptor(reader, descriptor, path, grows);

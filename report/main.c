@@ -25,6 +25,7 @@
 #include "report/profile.h"
 #include "report/progress.h"
 #include "report/request.h"
+#include "report/text.h"
 #include "report/view.h"
 #include "report/watch_main.h"
 
@@ -59,6 +60,21 @@ is_same_file(const char *a, const char *b)
 	       left.st_ino == right.st_ino;
 }
 
+/*
+ * Opens a file for writing that only its owner may read if it is new, as logs are: what a report
+ * shows of a process is nobody else's unless its owner says so by chmod.
+ */
+static FILE *
+open_private(const char *path, int flags)
+{
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+	FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+
+	if (descriptor >= 0 && !file)
+		th_out_of_memory();
+	return file;
+}
+
 static struct th_error *
 open_output(const struct th_options *options, FILE **file_ret)
 {
@@ -69,7 +85,7 @@ open_output(const struct th_options *options, FILE **file_ret)
 		return NULL;
 	if (is_same_file(path, options->log))
 		return th_error_create(TH_ERROR_OUTPUT, "%s: is the log itself", path);
-	*file_ret = fopen(path, "we");
+	*file_ret = open_private(path, O_TRUNC);
 	if (!*file_ret)
 		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path);
 	return NULL;
@@ -90,12 +106,25 @@ close_output(FILE *file, const char *path)
 	return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path ? path : "standard output");
 }
 
+/* Reads the log of the options. */
+static struct th_error *
+load(const struct th_options *options, struct th_recording **recording_ret)
+{
+	struct th_error *error = th_recording_load(options->log, recording_ret);
+
+	if (!error && options->no_command)
+		th_recording_hide_command(*recording_ret);
+	return error;
+}
+
 static void
 warn_on_stderr(void *data, const char *text)
 {
 	(void)data;
 	th_progress_clear();
-	fprintf(stderr, "twinheap: %s\n", text);
+	fputs("twinheap: ", stderr);
+	th_text_print(stderr, text);
+	fputc('\n', stderr);
 }
 
 static void
@@ -110,7 +139,7 @@ static struct th_error *
 summary(const struct th_options *options)
 {
 	struct th_recording *recording;
-	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_error *error = load(options, &recording);
 	struct th_health health;
 
 	if (error)
@@ -136,7 +165,7 @@ static struct th_error *
 show(const struct th_options *options, view *print)
 {
 	struct th_recording *recording;
-	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_error *error = load(options, &recording);
 	FILE *file;
 
 	if (error)
@@ -192,7 +221,7 @@ static struct th_error *
 leaks(const struct th_options *options)
 {
 	struct th_recording *recording;
-	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_error *error = load(options, &recording);
 	struct th_leaks found;
 
 	if (error)
@@ -357,7 +386,7 @@ dump(const struct th_options *options)
 
 	if (error)
 		return error;
-	th_view_dump(stdout, reader);
+	th_view_dump(stdout, reader, options->no_command);
 	th_reader_close(reader);
 	return close_output(stdout, NULL);
 }
@@ -388,7 +417,7 @@ open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
 		return open_output(options, file_ret);
 	}
 	*path_ret = name_bundle(options->log);
-	*file_ret = fopen(*path_ret, "wxe");
+	*file_ret = open_private(*path_ret, O_EXCL);
 	return *file_ret ? NULL
 			 : th_error_create_errno(
 				   TH_ERROR_OUTPUT, "%s (-o names another)", *path_ret);
@@ -403,15 +432,17 @@ write_bundle(const struct th_options *options, const struct th_recording *record
 	struct th_error *error = open_bundle(options, &path, &file);
 
 	if (!error) {
-		th_bundle_write(
-			file, recording, ends_in(path, ".gz"), warn_on_stderr, NULL, &size);
+		th_bundle_write(file, recording, ends_in(path, ".gz"), options->no_command,
+			warn_on_stderr, NULL, &size);
 		error = close_output(file, path);
 	}
-	if (!error)
-		printf("%s: %s, the names of %s native addresses; any verb reads it, "
+	if (!error) {
+		th_text_print(stdout, path);
+		printf(": %s, the names of %s native addresses; any verb reads it, "
 		       "anywhere\n",
-			path, th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
+			th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
 			th_format_count(size.addresses).text);
+	}
 	free(path);
 	return error ? error : close_output(stdout, NULL);
 }
@@ -420,7 +451,7 @@ static struct th_error *
 bundle(const struct th_options *options)
 {
 	struct th_recording *recording;
-	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_error *error = load(options, &recording);
 
 	if (error)
 		return error;
@@ -436,7 +467,8 @@ static const struct verb verbs[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
 	{"summary", "[OPTIONS] LOG",
 		"totals of every heap, what allocated most, health of the recording",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY, summary, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND,
+		summary, NULL},
 	{"tree", "[OPTIONS] LOG", "call tree, the heaps side by side",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
 	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
@@ -444,11 +476,13 @@ static const struct verb verbs[] = {
 	{"rss", "[OPTIONS] LOG|PID", "where the resident memory is: an account that adds up",
 		TH_OPTIONS_RSS, rss, NULL},
 	{"export", "--format FORMAT [OPTIONS] LOG", "every stack, for other tools",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT,
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT |
+			TH_OPTIONS_COMMAND,
 		export, NULL},
 	{"flamegraph", "[OPTIONS] LOG -o FILE.html",
 		"a page to look at in a browser, in one file",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT, flamegraph, NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_COMMAND,
+		flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
 		"what changed between two logs, or two moments of one: end, peak, 12s, "
 		"mark:NAME",
@@ -458,11 +492,12 @@ static const struct verb verbs[] = {
 		"see or change a recording that is under way", 0, NULL, th_control_main},
 	{"list", "", "recordings under way", 0, NULL, th_list_main},
 	{"live", "[OPTIONS] PID|LOG", "the heaps of a process on the terminal, as they change",
-		TH_OPTIONS_LIVE, th_watch_run, NULL},
+		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND, th_watch_run, NULL},
 	{"bundle", "LOG [-o FILE]",
 		"one file with the names of all functions, to read on another machine",
-		TH_OPTIONS_BUNDLE, bundle, NULL},
-	{"dump", "LOG", "every event of a log, as the log describes it", 0, dump, NULL},
+		TH_OPTIONS_BUNDLE | TH_OPTIONS_COMMAND, bundle, NULL},
+	{"dump", "[OPTIONS] LOG", "every event of a log, as the log describes it",
+		TH_OPTIONS_COMMAND, dump, NULL},
 };
 /* clang-format on */
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))

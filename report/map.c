@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/hash.h"
 
 #define FIRST_SLOTS 64
 /* As sparse as this the array takes no more memory than slots would. */
@@ -20,9 +21,7 @@
 static size_t
 first_slot(const struct th_map *map, uint64_t word)
 {
-	uint64_t hash = word * 0x9e3779b97f4a7c15u;
-
-	return (hash ^ hash >> 32) & (map->slot_count - 1);
+	return th_hash_word(word) & (map->slot_count - 1);
 }
 
 /* The slot with the number of a word, or the free one that it would have. */

@@ -109,7 +109,7 @@ is_wanted(int fd, const struct wanted *wanted)
 	char build_id[TH_BUILD_ID_TEXT];
 	struct stat status;
 
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+	if (fstat(fd, &status) != 0 ||
 		(status.st_dev == wanted->not_device && status.st_ino == wanted->not_inode))
 		return false;
 	if (!th_build_id_read(fd, build_id))
@@ -119,11 +119,29 @@ is_wanted(int fd, const struct wanted *wanted)
 	return strcmp(build_id, wanted->build_id) == 0;
 }
 
+/*
+ * Opens a file that a log names, if it is a regular one; -1.  A named pipe would wait for a writer,
+ * and some devices do something when they are opened.
+ */
+static int
+open_regular(const char *path)
+{
+	struct stat status;
+	int fd = -1;
+
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* Takes over `path` (malloc'ed): true, and the answer filled in, if the file fits. */
 static bool
 try_file(struct wanted *wanted, char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_regular(path);
 
 	if (fd >= 0 && is_wanted(fd, wanted)) {
 		wanted->fd = fd;
@@ -247,7 +265,7 @@ th_debug_file_open(const struct th_module_search *search,
 static void
 explain_mismatch(const char *path, struct th_module_file *ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open_regular(path);
 
 	ret->match = TH_MODULE_MISSING;
 	if (fd < 0)

@@ -20,7 +20,7 @@
 #define DEFAULT_PARTS 3
 #define DEFAULT_TEMPORARY_SECONDS 0.1
 #define LONGEST_SECONDS 1e9
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 40
 
 /* Takes the argument (NULL for an option without one). */
 typedef struct th_error *setter(struct th_options *options, const char *argument);
@@ -310,6 +310,14 @@ set_brief(struct th_options *options, const char *argument)
 }
 
 static struct th_error *
+set_no_command(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->no_command = true;
+	return NULL;
+}
+
+static struct th_error *
 set_counts_buffers(struct th_options *options, const char *argument)
 {
 	(void)argument;
@@ -474,6 +482,9 @@ static const struct option_entry entries[] = {
 		"thread"},
 	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
 		"show every frame inside the Java VM"},
+	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
+		"leave the command line out, which may hold\n"
+		"passwords; the program's path stands in its place"},
 	{"help", 'h', NULL, ~0u, set_help, "print this help"},
 };
 /* clang-format on */

@@ -92,6 +92,7 @@ struct th_options {
 	bool all_vm_frames;
 	bool annotate;
 	bool brief;
+	bool no_command;     /* the executable instead of the command line */
 	bool counts_buffers; /* has the process count them first */
 	bool help;
 	double min_share; /* percent */
@@ -117,6 +118,7 @@ enum th_option_group {
 	TH_OPTIONS_TIME = 1024, /* a part of the recording */
 	TH_OPTIONS_RSS = 2048,
 	TH_OPTIONS_LIVE = 4096,
+	TH_OPTIONS_COMMAND = 8192, /* shows the recorded command line */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/hash.h"
 #include "report/page_columns.h"
 
 /* What the page can show of a row; the first ones are those of enum th_measure. */
@@ -83,8 +84,7 @@ hash_sum(const struct th_estimator *sum)
 		uint64_t word;
 
 		memcpy(&word, &parts[i], sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
+		hash = th_hash_next(hash, word);
 	}
 	return hash;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/hash.h"
 #include "report/map.h"
 
 /* Frame words that are fetched while others are looked up. */
@@ -236,12 +237,10 @@ take_virtual_marker(struct th_words *words)
 static uint64_t
 hash_stack(const struct th_paths *paths)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = paths->stack_count;
 
-	for (size_t i = 0; i < paths->stack_count; i++) {
-		hash = (hash ^ paths->stack[i]) * 0x100000001b3u;
-		hash ^= hash >> 29;
-	}
+	for (size_t i = 0; i < paths->stack_count; i++)
+		hash = th_hash_next(hash, paths->stack[i]);
 	return hash;
 }
 

@@ -129,6 +129,12 @@ th_recording_update(struct th_recording *recording)
 	return recording->records != records;
 }
 
+void
+th_recording_hide_command(struct th_recording *recording)
+{
+	recording->process.command = recording->process.executable;
+}
+
 static void
 free_tables(struct th_recording *recording)
 {
@@ -167,6 +173,7 @@ th_recording_destroy(struct th_recording *recording)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(recording->samples[heap].items);
 	free(recording->reservations);
+	th_reservations_deinit(&recording->reserved);
 	free(recording->mapped_ends);
 	free(recording->mapped_uses);
 	free(recording->part_ends);

@@ -17,6 +17,7 @@
 #include "report/error.h"
 #include "report/log_schema.h"
 #include "report/map.h"
+#include "report/reservations.h"
 #include "report/text.h"
 #include "unify/log_format.h"
 
@@ -66,7 +67,7 @@ struct th_module_info {
 	uint64_t end;
 	uint64_t bias;
 	struct th_text path;
-	struct th_text build_id; /* hexadecimal */
+	struct th_text build_id; /* hexadecimal; empty: none, or something else */
 };
 
 struct th_thread_info {
@@ -298,6 +299,7 @@ struct th_recording {
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
 	TH_ARRAY(struct th_reservation_info, reservations);
+	struct th_reservations reserved;                  /* their ranges */
 	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
 	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
 	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
@@ -345,6 +347,12 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
+
+/*
+ * Puts the path of the executable in place of the command line, as in a log whose process could not
+ * read its own. [offline]
+ */
+void th_recording_hide_command(struct th_recording *recording);
 
 /* NULL is legal. [offline] */
 void th_recording_destroy(struct th_recording *recording);

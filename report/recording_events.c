@@ -4,6 +4,8 @@
  */
 #include "report/recording_events.h"
 
+#include <ctype.h>
+
 #include "report/allocate.h"
 
 /* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
@@ -55,6 +57,17 @@ saw_time(struct th_recording *recording, uint64_t time)
 
 typedef bool handler(struct th_recording *, const struct th_record *, const union th_decoded *);
 
+/* A bundle without the command line has zeros there. */
+static struct th_text
+command_of(const struct th_decoded_process *process)
+{
+	struct th_text command = process->command;
+
+	while (command.length && !command.bytes[command.length - 1])
+		command.length--;
+	return command.length ? process->command : process->executable;
+}
+
 static bool
 on_process(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -67,7 +80,7 @@ on_process(struct th_recording *recording, const struct th_record *record,
 		.cpus = event->process.cpus,
 		.library_version = event->process.library_version,
 		.executable = event->process.executable,
-		.command = event->process.command,
+		.command = command_of(&event->process),
 		.host = event->process.host,
 	};
 	return true;
@@ -125,6 +138,17 @@ on_jvm(struct th_recording *recording, const struct th_record *record,
 	return true;
 }
 
+/* Build ids become parts of paths and of addresses of servers. */
+static struct th_text
+build_id_of(struct th_text text)
+{
+	for (uint32_t i = 0; i < text.length; i++) {
+		if (!isxdigit((unsigned char)text.bytes[i]))
+			return (struct th_text){"", 0};
+	}
+	return text;
+}
+
 static bool
 on_module(struct th_recording *recording, const struct th_record *record,
 	const union th_decoded *event)
@@ -138,7 +162,7 @@ on_module(struct th_recording *recording, const struct th_record *record,
 		.end = event->module.end,
 		.bias = event->module.bias,
 		.path = event->module.path,
-		.build_id = event->module.build_id,
+		.build_id = build_id_of(event->module.build_id),
 	};
 	return true;
 }
@@ -306,18 +330,6 @@ on_java_alloc(struct th_recording *recording, const struct th_record *record,
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
 }
 
-/* The number of the last reservation that holds an address, from 1; 0: there is none. */
-static uint32_t
-find_reservation(const struct th_recording *recording, uint64_t address)
-{
-	for (size_t i = recording->reservations_count; i-- > 0;) {
-		if (address - recording->reservations[i].address <
-			recording->reservations[i].bytes)
-			return (uint32_t)(i + 1);
-	}
-	return 0;
-}
-
 /* No memory: the sums of MAPPED_USE tell how much it is, but it names what is mapped into it. */
 static bool
 add_reservation(struct th_recording *recording, const struct th_decoded_mapped_alloc *alloc)
@@ -329,6 +341,7 @@ add_reservation(struct th_recording *recording, const struct th_decoded_mapped_a
 	};
 
 	th_array_append(recording, reservations, reservation);
+	th_reservations_add(&recording->reserved, alloc->address, alloc->size);
 	saw_time(recording, alloc->time);
 	return true;
 }
@@ -352,7 +365,8 @@ on_mapped_alloc(struct th_recording *recording, const struct th_record *record,
 		.name = thread_name(recording, alloc->thread),
 		.class = (alloc->flags &
 				 (TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)) |
-			 find_reservation(recording, alloc->address) << TH_MAPPED_PLACE_SHIFT,
+			 th_reservations_find(&recording->reserved, alloc->address)
+				 << TH_MAPPED_PLACE_SHIFT,
 		.keep = (float)alloc->keep,
 		.function = alloc->function & 15,
 		.flags = alloc->flags & 15,

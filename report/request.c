@@ -7,6 +7,7 @@
  */
 #include "report/request.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,8 @@
 #define WAIT_MS 1000
 #define SERVER_WAIT_MS 30000
 #define STEP_MS 2
-
-/* The process id here of what `text` names; `header` is that of its log. */
-static pid_t
-pid_of(const char *text, const char *path, const struct th_log_header *header)
-{
-	return strcmp(text, path) ? (pid_t)atoi(text) : (pid_t)header->pid;
-}
+/* And so long for whoever asks the same process at the same moment. */
+#define LOCK_WAIT_MS 5000
 
 struct th_error *
 th_target_open(const char *text, bool may_write, struct th_target *ret)
@@ -39,7 +35,7 @@ th_target_open(const char *text, bool may_write, struct th_target *ret)
 	if (!error)
 		error = th_running_open(ret->path, may_write, &ret->descriptor, &ret->header);
 	if (!error)
-		ret->pid = pid_of(text, ret->path, &ret->header);
+		ret->pid = th_running_writer(&ret->header);
 	if (!error && may_write && ret->header.state != TH_LOG_RECORDING)
 		error = th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the recording has ended", ret->path);
@@ -206,11 +202,39 @@ is_flush(uint32_t verb)
 	return verb == TH_CONTROL_FLUSH || verb == TH_CONTROL_STOP;
 }
 
+/* Closing the log gives the lock back. */
+static bool
+lock(const struct th_target *target)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+	int result = -1;
+
+	for (int waited_ms = 0; waited_ms <= LOCK_WAIT_MS; waited_ms += STEP_MS) {
+		result = flock(target->descriptor, LOCK_EX | LOCK_NB);
+		if (!result || errno != EWOULDBLOCK)
+			break;
+		nanosleep(&step, NULL);
+	}
+	return !result;
+}
+
+static struct th_error *
+explain_lock(const struct th_target *target)
+{
+	if (errno == EWOULDBLOCK)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: somebody else has held the lock of the log for %d s, as another "
+			"request would; nothing was asked",
+			target->path, LOCK_WAIT_MS / 1000);
+	return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
+}
+
 struct th_error *
 th_request_ask(struct th_target *target, const struct th_request *request)
 {
-	if (flock(target->descriptor, LOCK_EX) ||
-		!th_running_read(target->descriptor, &target->header))
+	if (!lock(target))
+		return explain_lock(target);
+	if (!th_running_read(target->descriptor, &target->header))
 		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
 	target->is_patient = true;
 	uint32_t number = target->header.control.asked;
@@ -233,9 +257,8 @@ th_request_current_log(const char *text, char **path_ret)
 
 	if (error)
 		return error;
-	error = th_target_open(text, true, &target);
-	if (!error && th_running_is_alive(&target.header) &&
-		!flock(target.descriptor, LOCK_EX) &&
+	error = th_target_open(*path_ret, true, &target);
+	if (!error && th_running_is_alive(&target.header) && lock(&target) &&
 		th_running_read(target.descriptor, &target.header)) {
 		uint32_t number = target.header.control.asked + 1;
 

@@ -15,7 +15,10 @@
 #include "report/error.h"
 #include "unify/log_format.h"
 
-/* The log that process `pid` writes, to be freed; NULL when there is none or it is not ours. [offline] */
+/*
+ * The log that process `pid` writes, by a path that leads to it from here, to be freed; NULL when
+ * there is none or it is not ours. [offline]
+ */
 char *th_running_log(pid_t pid);
 
 /* The log that "PID" or "LOG" on a command line means, to be freed. [offline] */
@@ -41,7 +44,13 @@ struct th_error *th_running_open(const char *path, bool may_write, int *descript
 /* Reads the header again; false: it is not there any more. [offline] */
 bool th_running_read(int descriptor, struct th_log_header *header_ret);
 
-/* Whether the process that writes the log is still there. [offline] */
+/*
+ * The process that the log is of, by its number here, which in another pid namespace is not that of
+ * the header; 0 if it is not there or not known. [offline]
+ */
+pid_t th_running_writer(const struct th_log_header *header);
+
+/* Whether it is recorded and that process is still there. [offline] */
 bool th_running_is_alive(const struct th_log_header *header);
 
 /* Its command line, blanks between the words, to be freed; "" if it cannot be read. [offline] */

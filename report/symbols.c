@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/hash.h"
 #include "report/demangle.h"
 #include "report/symbol_module.h"
 
@@ -50,25 +51,6 @@ struct th_symbols {
 	size_t name_count;
 	size_t name_slots;
 };
-
-/* FNV-1a, 64 bits. */
-static uint64_t
-hash_text(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	return hash;
-}
-
-#define HASH_START 0xcbf29ce484222325u
-
-static uint64_t
-hash_number(uint64_t x)
-{
-	x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-	return x ^ x >> 33;
-}
 
 /* Whether a hash table has no room for one more: it stays at most three quarters full. */
 static bool
@@ -193,7 +175,8 @@ open_module(struct th_symbols *symbols, struct module *module)
 static size_t
 find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 {
-	struct module module = {.key = hash_text(hash_text(HASH_START, path) * 31, build_id)};
+	struct module module = {
+		.key = th_hash_next(th_hash_text(path), th_hash_text(build_id))};
 
 	if (symbols->last_module < symbols->modules_count &&
 		symbols->modules[symbols->last_module].key == module.key)
@@ -214,7 +197,7 @@ find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 static struct name *
 find_name(struct name *names, size_t slots, const char *symbol)
 {
-	size_t slot = hash_text(HASH_START, symbol) & (slots - 1);
+	size_t slot = th_hash_text(symbol) & (slots - 1);
 
 	while (names[slot].symbol != NULL && strcmp(names[slot].symbol, symbol) != 0)
 		slot = (slot + 1) & (slots - 1);
@@ -256,7 +239,7 @@ display_name(struct th_symbols *symbols, const char *symbol)
 static struct answer *
 find_answer(struct answer *answers, size_t slots, uint32_t module, uint64_t address)
 {
-	size_t slot = hash_number(address ^ (uint64_t)module << 48) & (slots - 1);
+	size_t slot = th_hash_next(address, module) & (slots - 1);
 
 	while (answers[slot].count != 0 &&
 		(answers[slot].address != address || answers[slot].module != module))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/allocate.h"
+#include "report/hash.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD in UTF-8 */
 
@@ -104,6 +105,15 @@ th_text_clean(struct th_text text)
 }
 
 void
+th_text_print(FILE *file, const char *string)
+{
+	char *clean = th_text_clean(th_text_of(string));
+
+	fputs(clean, file);
+	free(clean);
+}
+
+void
 th_strings_init(struct th_strings *strings)
 {
 	*strings = (struct th_strings){0};
@@ -119,21 +129,10 @@ th_strings_deinit(struct th_strings *strings)
 	th_map_deinit(&strings->hashes);
 }
 
-/* FNV-1a. */
-static uint64_t
-hash_string(const char *string)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (; *string; string++)
-		hash = (hash ^ (unsigned char)*string) * 0x100000001b3u;
-	return hash;
-}
-
 uint32_t
 th_strings_intern(struct th_strings *strings, const char *string)
 {
-	for (uint64_t hash = hash_string(string);; hash++) {
+	for (uint64_t hash = th_hash_text(string);; hash++) {
 		bool added;
 		uint32_t number = th_map_intern(&strings->hashes, hash, &added);
 
@@ -151,7 +150,7 @@ th_strings_intern(struct th_strings *strings, const char *string)
 uint32_t
 th_strings_find(const struct th_strings *strings, const char *string)
 {
-	for (uint64_t hash = hash_string(string);; hash++) {
+	for (uint64_t hash = th_hash_text(string);; hash++) {
 		uint32_t number = th_map_find(&strings->hashes, hash);
 
 		if (number == TH_MAP_NONE)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "report/map.h"
 
@@ -30,6 +31,9 @@ bool th_text_same(struct th_text a, struct th_text b);
  * modified form of surrogates included) becomes U+FFFD.  The caller frees it. [offline]
  */
 char *th_text_clean(struct th_text text);
+
+/* Prints a string so, as a path, which may hold any byte but NUL. [offline] */
+void th_text_print(FILE *file, const char *string);
 
 #define TH_NO_STRING UINT32_MAX
 

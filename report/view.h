@@ -58,6 +58,6 @@ void th_view_rss(FILE *file, const struct th_profile *profile);
 void th_view_rss_json(FILE *file, const struct th_profile *profile);
 
 /* Every record of a log, by its own description of itself. */
-void th_view_dump(FILE *file, const struct th_reader *reader);
+void th_view_dump(FILE *file, const struct th_reader *reader, bool without_command);
 
 #endif

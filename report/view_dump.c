@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/log_schema.h"
 
@@ -14,6 +15,7 @@ struct dump {
 	FILE *file;
 	const struct th_reader *reader;
 	struct th_schema *schema;
+	bool without_command;
 };
 
 /* Values */
@@ -124,6 +126,14 @@ print_value(const struct dump *dump, const struct th_value *value, uint32_t cont
 
 /* Records */
 
+static bool
+is_command(const struct th_record *record, const struct th_value *value,
+	const struct th_schema_field *field)
+{
+	return record->type == TH_EVENT_PROCESS && value->data_type == TH_DATA_TEXT &&
+	       field->name && !strcmp(field->name, "command");
+}
+
 static void
 print_fields(const struct dump *dump, const struct th_record *record,
 	const struct th_schema_event *event)
@@ -139,6 +149,8 @@ print_fields(const struct dump *dump, const struct th_record *record,
 			return;
 		}
 		fprintf(dump->file, " %s=", field->name ? field->name : "?");
+		if (dump->without_command && is_command(record, &value, field))
+			value.text = (struct th_text){0};
 		print_value(dump, &value, field->content_type);
 	}
 }
@@ -211,9 +223,9 @@ learn_all(const struct th_reader *reader)
 }
 
 void
-th_view_dump(FILE *file, const struct th_reader *reader)
+th_view_dump(FILE *file, const struct th_reader *reader, bool without_command)
 {
-	struct dump dump = {file, reader, learn_all(reader)};
+	struct dump dump = {file, reader, learn_all(reader), without_command};
 	struct th_cursor cursor = th_reader_start(reader);
 	struct th_cursor before = cursor;
 	struct th_record record;

@@ -280,15 +280,18 @@ print_health(FILE *file, const struct th_health *health)
 	}
 }
 
-/* A word for the shell to read as one. */
+/* A word for the shell to read as one, printable in any case. */
 static void
-print_quoted(FILE *file, const char *word)
+print_quoted(FILE *file, const char *text)
 {
+	char *clean = th_text_clean(th_text_of(text));
+	const char *word = clean;
 	const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			     "0123456789_-./,:=+@%";
 
 	if (word[0] && strspn(word, plain) == strlen(word)) {
 		fputs(word, file);
+		free(clean);
 		return;
 	}
 	fputc('\'', file);
@@ -299,6 +302,7 @@ print_quoted(FILE *file, const char *word)
 			fputc(*word, file);
 	}
 	fputc('\'', file);
+	free(clean);
 }
 
 static void

@@ -91,6 +91,8 @@ th_watch_run(const struct th_options *options)
 	free(path);
 	if (error)
 		return error;
+	if (options->no_command)
+		th_recording_hide_command(watch.recording);
 	error = th_watch_screen_begin();
 	if (!error) {
 		catch_signals();

@@ -9,18 +9,11 @@
 #include <stdlib.h>
 
 #include "report/allocate.h"
+#include "report/hash.h"
 
 #define BASE 0xff51afd7ed558ccdu
 #define BASE_INVERSE 0x4f74430c22a54005u
 _Static_assert((uint64_t)BASE *BASE_INVERSE == 1, "each undoes the other");
-
-static uint64_t
-hash_function(uint32_t function)
-{
-	uint64_t word = ((uint64_t)function + 1) * 0x9e3779b97f4a7c15u;
-
-	return word ^ word >> 32;
-}
 
 static uint32_t
 function_at(const struct th_ways *ways, uint32_t path, uint32_t index)
@@ -66,7 +59,7 @@ th_ways_add(struct th_ways *ways, uint32_t path, uint32_t length, uint32_t *pref
 	*prefix_ret = 0;
 	while (way.length < frames.count) {
 		way.function = th_frames_function_at(ways->frames, frames.frames[way.length]);
-		way.hash = way.hash * BASE + hash_function(way.function);
+		way.hash = way.hash * BASE + th_hash_word(way.function);
 		way.length++;
 		if (way.length == length)
 			*prefix_ret = enter(ways, &way);
@@ -89,7 +82,7 @@ th_ways_step(struct th_way_cursor *cursor, uint32_t *function_ret)
 		return false;
 	cursor->length--;
 	*function_ret = function_at(cursor->ways, cursor->path, cursor->length);
-	cursor->hash = (cursor->hash - hash_function(*function_ret)) * BASE_INVERSE;
+	cursor->hash = (cursor->hash - th_hash_word(*function_ret)) * BASE_INVERSE;
 	return true;
 }
 

@@ -509,7 +509,10 @@ write_metadata(void)
 	}
 }
 
-/* Whether the file at `path` is the log of this process before an exec. */
+/*
+ * Whether the file at `path` is the log of this process before an exec.  Containers that share a
+ * directory start with the same pid, and may do so in the same clock tick.
+ */
 static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
 {
@@ -524,8 +527,9 @@ is_earlier_image(const char *path, const struct th_log_identity *identity)
 	th_system_close(descriptor);
 	return got == (ssize_t)sizeof(header) &&
 	       !memcmp(header.magic, TH_LOG_MAGIC, sizeof(header.magic)) &&
-	       header.pid == (uint32_t)getpid() &&
-	       header.process_start == identity->process_start;
+	       header.pid == (uint32_t)getpid() && identity->process_start &&
+	       header.process_start == identity->process_start && identity->process_space &&
+	       header.process_space == identity->process_space;
 }
 
 static int
@@ -578,6 +582,7 @@ init_header(
 	header->header_bytes = TH_LOG_HEADER_BYTES;
 	header->pid = (uint32_t)getpid();
 	header->process_start = identity->process_start;
+	header->process_space = identity->process_space;
 	header->start_realtime = th_clock_read(CLOCK_REALTIME);
 	header->start_monotonic = th_clock_now();
 	header->tail = TH_LOG_HEADER_BYTES;

@@ -24,7 +24,8 @@ enum th_log_status {
 };
 
 struct th_log_identity {
-	uint64_t process_start; /* field 22 of /proc/self/stat */
+	uint64_t process_start; /* field 22 of /proc/self/stat; 0 = not known */
+	uint64_t process_space; /* of this boot and pid namespace; 0 = not known */
 	uint64_t interval;
 	uint64_t rate; /* samples a second; 0 = no cap */
 };
@@ -32,7 +33,7 @@ struct th_log_identity {
 /*
  * Creates the log at `path` (absolute) with room for at most `max_bytes` and writes its
  * metadata.  A log left at that path by this very process before it called exec (same pid, same
- * start time) is replaced.  On failure nothing is left behind.  Not from the malloc path.
+ * start time, same space, all of them known) is replaced; no other file is.  On failure nothing is left behind.  Not from the malloc path.
  */
 enum th_log_status
 th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity);

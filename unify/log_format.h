@@ -159,7 +159,8 @@ struct th_log_header {
 	uint64_t most_bytes;       /* the file may grow to this */
 	uint32_t knows_vm;         /* atomic: 1 = only the library can tell the memory of its VM */
 	uint32_t unused;
-	uint64_t reserved[5];
+	uint64_t process_space;    /* in which pid and start mean one process; 0 = not known */
+	uint64_t reserved[4];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
@@ -182,6 +183,20 @@ th_log_check(uint64_t offset, uint32_t size, uint16_t type)
 	x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
 	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
 	return (uint16_t)(x ^ x >> 16 ^ x >> 32 ^ x >> 48);
+}
+
+/*
+ * The `process_space` of a process, by the text of /proc/sys/kernel/random/boot_id and the inode of
+ * its pid namespace, which is unique for as long as the namespace is there: FNV-1a. [any]
+ */
+static inline uint64_t
+th_log_process_space(const char *boot_id, uint32_t length, uint64_t inode)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ inode;
+
+	for (uint32_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)boot_id[i]) * 0x100000001b3u;
+	return hash;
 }
 
 enum th_data_type {

@@ -153,7 +153,7 @@ dump(const struct th_recording *recording)
 {
 	FILE *file = open_nowhere();
 
-	th_view_dump(file, recording->reader);
+	th_view_dump(file, recording->reader, false);
 	fclose(file);
 }
 

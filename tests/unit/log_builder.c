@@ -179,6 +179,15 @@ log_init(struct log_builder *log, uint64_t interval)
 }
 
 void
+log_process_text(struct log_builder *log, const char *executable, const char *command,
+	uint32_t command_bytes)
+{
+	log_add_fields(log, TH_EVENT_PROCESS, LOG_U64(LOG_START), LOG_U32(4711), LOG_U32(1),
+		LOG_U32(4096), LOG_U32(2), LOG_TEXT("1.0"), LOG_TEXT(executable),
+		LOG_BYTES(command, command_bytes), LOG_TEXT("host"));
+}
+
+void
 log_deinit(struct log_builder *log)
 {
 	free(log->bytes);

@@ -23,6 +23,12 @@ struct log_builder {
 void log_init(struct log_builder *log, uint64_t interval);
 void log_deinit(struct log_builder *log);
 
+/* The words of the command end with NUL, as in /proc/PID/cmdline. */
+#define log_process(log, executable, command) \
+	log_process_text((log), (executable), (command), sizeof(command))
+void log_process_text(struct log_builder *log, const char *executable, const char *command,
+	uint32_t command_bytes);
+
 struct th_log_header *log_header(struct log_builder *log);
 
 /* One value of a record: text if `text` is set, words if `words` is, else `integer`. */

@@ -68,7 +68,8 @@ log_fixture_read(const char *path)
 void
 log_fixture_open_at(const char *path, uint64_t max_bytes)
 {
-	const struct th_log_identity identity = {.process_start = 1, .interval = 524288};
+	const struct th_log_identity identity = {
+		.process_start = 1, .process_space = 1, .interval = 524288};
 
 	assert_null(th_log_header());
 	assert_int_equal(th_log_create(path, max_bytes, &identity), TH_LOG_OK);
@@ -143,7 +144,8 @@ log_fixture_descriptor(void)
 enum th_log_status
 log_fixture_create_at(const char *path, uint64_t max_bytes)
 {
-	const struct th_log_identity identity = {.process_start = 1, .interval = 0};
+	const struct th_log_identity identity = {
+		.process_start = 1, .process_space = 1, .interval = 0};
 
 	return th_log_create(path, max_bytes, &identity);
 }

@@ -13,6 +13,7 @@
 
 #include "report/bundle.h"
 #include "report/frames.h"
+#include "report/gzip.h"
 #include "report/health.h"
 #include "tests/unit/log_builder.h"
 
@@ -76,7 +77,7 @@ bundle(const struct th_recording *recording, bool compressed, char *warnings, si
 	FILE *file = open_memstream(&bytes, length);
 	struct th_bundle_size size;
 
-	th_bundle_write(file, recording, compressed, collect, warnings, &size);
+	th_bundle_write(file, recording, compressed, false, collect, warnings, &size);
 	fclose(file);
 	if (!compressed)
 		assert_int_equal(size.bytes, *length);
@@ -236,6 +237,64 @@ test_compressed(void **state)
 	log_deinit(&log);
 }
 
+/* A log that says that so much of it is in use, nearly all of it zeros, compressed. */
+static char *
+pack(uint64_t bytes, size_t *length_ret)
+{
+	struct log_builder log;
+	char *packed = NULL;
+
+	build(&log);
+	log_add_hole(&log, bytes - log.length);
+	FILE *file = open_memstream(&packed, length_ret);
+	struct th_gzip *gzip = th_gzip_create(file);
+	th_gzip_write(gzip, log.bytes, log.length);
+	th_gzip_destroy(gzip);
+	fclose(file);
+	log_deinit(&log);
+	return packed;
+}
+
+/* What a compressed log takes stays in proportion to its file. */
+static void
+test_compressed_log_that_expands_too_far(void **state)
+{
+	struct th_recording *recording = NULL;
+	size_t length;
+	char *packed = pack((uint64_t)15 << 20, &length);
+
+	(void)state;
+	th_recording_destroy(load(packed, length));
+	free(packed);
+	packed = pack((uint64_t)64 << 20, &length);
+	assert_true(length < 1 << 20);
+	char *path = log_save_bytes(packed, length);
+	struct th_error *error = th_recording_load(path, &recording);
+	assert_non_null(error);
+	assert_non_null(strstr(th_error_message(error), "expands to more than 32 times"));
+	th_error_destroy(error);
+	unlink(path);
+	free(path);
+	free(packed);
+}
+
+/* What is missing is missing, not zeros, however much the header says that there was. */
+static void
+test_compressed_log_that_was_cut(void **state)
+{
+	size_t length;
+	char *packed = pack((uint64_t)15 << 20, &length);
+	struct th_recording *recording = load(packed, length / 2);
+
+	(void)state;
+	assert_in_range(th_recording_missing_bytes(recording), 1 << 20, 15 << 20);
+	assert_int_equal(
+		th_recording_log_bytes(recording) + th_recording_missing_bytes(recording),
+		15 << 20);
+	th_recording_destroy(recording);
+	free(packed);
+}
+
 int
 main(void)
 {
@@ -244,6 +303,8 @@ main(void)
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_compressed_log_that_expands_too_far),
+		cmocka_unit_test(test_compressed_log_that_was_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -22,6 +24,8 @@
 
 #define TOOL TH_TEST_BUILD "/twinheap"
 #define ARGUMENTS_MAX 16
+/* The tool is ended by a signal if it takes longer, as if it waits for ever. */
+#define LONGEST_SECONDS 60
 
 static char *log_path;
 static char *empty_path;
@@ -34,6 +38,7 @@ make_logs(void **state)
 
 	(void)state;
 	log_init(&log, 0);
+	log_process(&log, "/opt/app", "app\0--password\0secret-word");
 	log_jvm(&log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES);
 	log_thread(&log, 1, "main");
 	log_method(&log, 1, "Lapp/Main;", "main");
@@ -142,6 +147,7 @@ run_tool(enum output output, char *const *arguments)
 	if (!child) {
 		dup2(fileno(err), STDERR_FILENO);
 		wire_output(output, fileno(out));
+		alarm(LONGEST_SECONDS);
 		exec_tool(arguments);
 		_exit(98);
 	}
@@ -410,6 +416,184 @@ test_output_file(void **state)
 	assert_int_equal(before.st_size, after.st_size);
 }
 
+/* --- what others have named ------------------------------------------------------------------ */
+
+static void
+assert_printable(const char *text)
+{
+	for (; *text; text++) {
+		if (((unsigned char)*text < ' ' && *text != '\n') || *text == 0x7f)
+			fail_msg("byte %d in \"%s\"", *text, text);
+	}
+}
+
+/* A terminal does what such a name says. */
+static void
+test_names_are_printable(void **state)
+{
+	static const char *const verbs[][2] = {{"summary"}, {"summary", "--brief"}, {"tree"},
+		{"leaks"}, {"rss"}, {"dump"}, {"bundle"}, {"ctl"}, {"diff"}, {"export"},
+		{"live"}};
+	char directory[] = "/tmp/twinheap-test-XXXXXX";
+	char path[64], missing[64], bundle[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/\033]0;title\007.thl", directory);
+	snprintf(bundle, sizeof(bundle), "%s/\033]0;title\007.bundle.thl", directory);
+	snprintf(missing, sizeof(missing), "%s/\033[2J", directory);
+	assert_int_equal(link(log_path, path), 0);
+	for (size_t i = 0; i < 2 * sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[ARGUMENTS_MAX] = {TOOL};
+		int count = 1;
+
+		for (size_t word = 0; word < 2 && verbs[i / 2][word]; word++)
+			arguments[count++] = (char *)verbs[i / 2][word];
+		arguments[count++] = i % 2 ? missing : path;
+		struct outcome outcome = run_tool(TO_FILE, arguments);
+
+		assert_true(outcome.output[0] || outcome.errors[0]);
+		assert_printable(outcome.output);
+		assert_printable(outcome.errors);
+		outcome_end(&outcome);
+	}
+	unlink(bundle);
+	unlink(path);
+	rmdir(directory);
+}
+
+/* Nobody writes into it: who opens it for reading as files are opened waits for ever. */
+static void
+test_module_that_is_a_pipe(void **state)
+{
+	static const char *const verbs[] = {"summary", "tree", "leaks"};
+	const uint64_t frames[] = {th_frame_native(1, 0x10)};
+	char pipe_path[] = "/tmp/twinheap-test-XXXXXX";
+	struct log_builder log;
+
+	(void)state;
+	close(mkstemp(pipe_path));
+	unlink(pipe_path);
+	assert_int_equal(mkfifo(pipe_path, 0600), 0);
+	log_init(&log, 0);
+	log_thread(&log, 1, "main");
+	log_module(&log, 1, pipe_path);
+	log_stack(&log, 1, frames, 1);
+	log_native(&log,
+		(struct log_sample){
+			.ms = 1, .size = 100, .thread_bytes = 100, .thread = 1, .stack = 1});
+	char *path = log_save(&log);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[] = {TOOL, (char *)verbs[i], path, NULL};
+		struct outcome outcome = run_tool(TO_FILE, arguments);
+
+		assert_int_equal(outcome.status, 0);
+		outcome_end(&outcome);
+	}
+	log_deinit(&log);
+	unlink(path);
+	unlink(pipe_path);
+	free(path);
+}
+
+/* --- what others may see -------------------------------------------------------------------- */
+
+/* Whether `text` occurs in a file of any bytes, compressed or not. */
+static bool
+is_in_file(const char *path, const char *text)
+{
+	static char content[1 << 22];
+	gzFile file = gzopen(path, "r");
+
+	assert_non_null(file);
+	int length = gzread(file, content, sizeof(content));
+	assert_in_range(length, 1, sizeof(content) - 1);
+	gzclose(file);
+	return memmem(content, (size_t)length, text, strlen(text)) != NULL;
+}
+
+/* Bundles are made of logs, all else of both. */
+static void
+test_command_line_is_left_out(void **state)
+{
+	static const char *const verbs[][3] = {{"summary"}, {"dump"},
+		{"export", "--format", "json"}, {"export", "--format", "speedscope"},
+		{"flamegraph"}};
+	char path[] = "/tmp/twinheap-test-XXXXXX";
+
+	(void)state;
+	close(mkstemp(path));
+	expect(0, "names of", "bundle", "--no-command", "-o", path, log_path, NULL);
+	assert_false(is_in_file(path, "secret-word"));
+	assert_true(is_in_file(path, "/opt/app"));
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[ARGUMENTS_MAX] = {TOOL};
+		int count = 1;
+
+		for (size_t word = 0; word < 3 && verbs[i][word]; word++)
+			arguments[count++] = (char *)verbs[i][word];
+		arguments[count] = log_path;
+		struct outcome shown = run_tool(TO_FILE, arguments);
+		arguments[count + 1] = "--no-command";
+		struct outcome hidden = run_tool(TO_FILE, arguments);
+		arguments[count] = path;
+		arguments[count + 1] = NULL;
+		struct outcome bundled = run_tool(TO_FILE, arguments);
+
+		assert_int_equal(shown.status + hidden.status + bundled.status, 0);
+		assert_non_null(strstr(shown.output, "secret-word"));
+		assert_null(strstr(hidden.output, "secret-word"));
+		assert_non_null(strstr(hidden.output, "/opt/app"));
+		assert_null(strstr(bundled.output, "secret-word"));
+		assert_non_null(strstr(bundled.output, "/opt/app"));
+		outcome_end(&shown);
+		outcome_end(&hidden);
+		outcome_end(&bundled);
+	}
+	expect(0, "", "export", "--format", "pprof", "-o", path, log_path, NULL);
+	assert_true(is_in_file(path, "secret-word"));
+	expect(0, "", "export", "--format", "pprof", "--no-command", "-o", path, log_path,
+		NULL);
+	assert_false(is_in_file(path, "secret-word"));
+	unlink(path);
+}
+
+/* Reports are as private as logs; what is there already keeps its mode. */
+static void
+test_outputs_are_private(void **state)
+{
+	static const char *const verbs[][3] = {{"bundle"}, {"export", "--format", "json"},
+		{"export", "--format", "pprof"}, {"flamegraph"}};
+	char path[] = "/tmp/twinheap-test-XXXXXX";
+	mode_t before = umask(022);
+
+	(void)state;
+	close(mkstemp(path));
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *arguments[ARGUMENTS_MAX] = {TOOL};
+		struct stat status;
+		int count = 1;
+
+		for (size_t word = 0; word < 3 && verbs[i][word]; word++)
+			arguments[count++] = (char *)verbs[i][word];
+		arguments[count++] = log_path;
+		arguments[count++] = "-o";
+		arguments[count++] = path;
+		unlink(path);
+		for (mode_t mode = 0600; mode; mode = mode == 0600 ? 0644 : 0) {
+			struct outcome outcome = run_tool(TO_FILE, arguments);
+
+			assert_int_equal(outcome.status, 0);
+			assert_int_equal(stat(path, &status), 0);
+			assert_int_equal(status.st_mode & 0777, mode);
+			assert_int_equal(chmod(path, 0644), 0);
+			outcome_end(&outcome);
+		}
+	}
+	unlink(path);
+	umask(before);
+}
+
 static void
 expect_output_error(enum output output, int status, const char *expected)
 {
@@ -451,6 +635,10 @@ main(void)
 		cmocka_unit_test(test_fail_on),
 		cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_output_file),
+		cmocka_unit_test(test_names_are_printable),
+		cmocka_unit_test(test_module_that_is_a_pipe),
+		cmocka_unit_test(test_command_line_is_left_out),
+		cmocka_unit_test(test_outputs_are_private),
 		cmocka_unit_test(test_outputs_that_fail),
 	};
 

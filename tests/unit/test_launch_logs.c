@@ -130,7 +130,7 @@ finds(const char *pattern, const char *name)
 	return found;
 }
 
-/* As the library expands a pattern, and ".PID" before the extension when a name is taken. */
+/* As the library expands a pattern, and numbers before the extension when a name is taken. */
 static void
 test_names_that_a_pattern_stands_for(void **state)
 {
@@ -147,6 +147,8 @@ test_names_that_a_pattern_stands_for(void **state)
 	assert_false(finds("a.%p.thl", "b.123.thl"));
 	assert_true(finds("a.thl", "a.thl"));
 	assert_true(finds("a.thl", "a.123.thl"));
+	assert_true(finds("a.thl", "a.123.2.thl"));
+	assert_false(finds("a.thl", "a.123.x.thl"));
 	assert_true(finds("plain", "plain"));
 	assert_true(finds("plain", "plain.123"));
 	assert_true(finds("1%p2", "1992")); /* %p = 99 */

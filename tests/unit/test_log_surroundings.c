@@ -167,18 +167,60 @@ set_other_pid(struct th_log_header *header)
 	header->pid++;
 }
 
-/* The pid was used before by another process; or the log is that of a child. */
+static void
+set_other_space(struct th_log_header *header)
+{
+	header->process_space++;
+}
+
+/* The pid was used before by another process; the log is that of a child, or of a container. */
 static void
 test_a_log_of_another_process_is_left_alone(void **state)
 {
-	void (*const changes[])(struct th_log_header *) = {set_other_start, set_other_pid};
+	void (*const changes[])(struct th_log_header *) = {
+		set_other_start, set_other_pid, set_other_space};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char *path = leave_log();
+
+		change_header(path, changes[i]);
+		assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_EXISTS);
+		log_samples_assert_held(1);
+		free(path);
+	}
+}
+
+static void
+forget_start(struct th_log_header *header)
+{
+	header->process_start = 0;
+}
+
+static void
+forget_space(struct th_log_header *header)
+{
+	header->process_space = 0;
+}
+
+/* Without /proc nothing is known of either process, and unknown is not the same. */
+static void
+test_a_log_of_an_unknown_process_is_left_alone(void **state)
+{
+	const struct {
+		void (*forget)(struct th_log_header *header);
+		struct th_log_identity identity;
+	} cases[] = {
+		{forget_start, {.process_space = 1}},
+		{forget_space, {.process_start = 1}},
+	};
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		char *path = leave_log();
 
-		change_header(path, changes[i]);
-		assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_EXISTS);
+		change_header(path, cases[i].forget);
+		assert_int_equal(th_log_create(path, LARGE, &cases[i].identity), TH_LOG_EXISTS);
 		log_samples_assert_held(1);
 		free(path);
 	}
@@ -365,6 +407,7 @@ main(void)
 		CASE(test_a_named_pipe_does_not_block),
 		CASE(test_an_earlier_image_of_this_process_is_replaced),
 		CASE(test_a_log_of_another_process_is_left_alone),
+		CASE(test_a_log_of_an_unknown_process_is_left_alone),
 		CASE(test_descriptor_is_out_of_the_way),
 		CASE(test_descriptor_closed_by_the_program),
 		CASE(test_descriptor_reused_by_the_program),

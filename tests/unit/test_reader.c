@@ -373,7 +373,7 @@ test_random_damage(void **state)
 		struct th_recording *recording = load_bytes(copy, log.length);
 		assert_true(recording->records <= records);
 		FILE *file = fopen("/dev/null", "w");
-		th_view_dump(file, recording->reader);
+		th_view_dump(file, recording->reader, false);
 		fclose(file);
 		th_recording_destroy(recording);
 	}
@@ -413,7 +413,7 @@ dump(const struct log_builder *log)
 	struct th_reader *reader = NULL;
 
 	assert_null(th_reader_open(path, &reader));
-	th_view_dump(file, reader);
+	th_view_dump(file, reader, false);
 	fclose(file);
 	th_reader_close(reader);
 	unlink(path);
@@ -566,12 +566,38 @@ test_bad_inputs_are_told_apart(void **state)
 	log_deinit(&log);
 }
 
+/* Others would lead out of a directory of debug files, or into another address of a server. */
+static void
+test_build_ids_are_hexadecimal(void **state)
+{
+	static const struct {
+		const char *build_id;
+		size_t length;
+	} cases[] = {{"00aAfF99", 8}, {"", 0}, {"../../../../etc/passwd", 0}, {"ab/../../x", 0},
+		{"0x12", 0}, {"ab cd", 0}, {"ab?x=y", 0}, {"\033[2J", 0}};
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, 0);
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		log_add_fields(&log, TH_EVENT_MODULE, LOG_U64(0x10000), LOG_U64(0x20000),
+			LOG_U64(0x10000), LOG_U32(i + 1), LOG_TEXT("/lib/libwork.so"),
+			LOG_TEXT(cases[i].build_id));
+	struct th_recording *recording = load_bytes(log.bytes, log.length);
+	assert_int_equal(recording->modules_count, sizeof(cases) / sizeof(cases[0]));
+	for (size_t i = 0; i < recording->modules_count; i++)
+		assert_int_equal(recording->modules[i].build_id.length, cases[i].length);
+	th_recording_destroy(recording);
+	log_deinit(&log);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole_log),
 		cmocka_unit_test(test_names_of_then),
+		cmocka_unit_test(test_build_ids_are_hexadecimal),
 		cmocka_unit_test(test_counters_are_found_by_name),
 		cmocka_unit_test(test_torn_records),
 		cmocka_unit_test(test_body_without_header),

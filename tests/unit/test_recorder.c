@@ -543,7 +543,8 @@ test_concurrent_threads(void **state)
 static int
 record_in_child(const char *path)
 {
-	const struct th_log_identity identity = {.process_start = 2, .interval = 0};
+	const struct th_log_identity identity = {
+		.process_start = 2, .process_space = 1, .interval = 0};
 	const struct th_recorder_settings settings = *th_recorder_settings();
 
 	th_log_detach();
