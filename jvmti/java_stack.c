@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "jvmti/methods.h"
+#include "jvmti/runtime_stub.h"
+#include "unify/atomic.h"
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
 /* forte.cpp: the VM refuses because a collection is active. */
 #define TRACE_GC_ACTIVE (-2)
+/* forte.cpp: no Java frame was found from the anchor on, outside of Java code. */
+#define TRACE_NOT_WALKABLE (-4)
 /* Last feature release whose jmethodIDs are addresses. */
 #define LAST_WITH_CELLS 25
 /*
@@ -321,13 +325,59 @@ complete_anchor(char *thread, uintptr_t sp)
 	return field;
 }
 
+static uintptr_t *
+anchor_field(char *thread, int64_t offset)
+{
+	return (uintptr_t *)(void *)(thread + offset);
+}
+
+static struct th_java_frame
+get_anchor(char *thread)
+{
+	return (struct th_java_frame){
+		.sp = *anchor_field(thread, java.hotspot->last_java_sp),
+		.fp = *anchor_field(thread, java.hotspot->last_java_fp),
+		.pc = *anchor_field(thread, java.hotspot->last_java_pc),
+	};
+}
+
+/* In the order of JavaFrameAnchor::copy(): a signal handler finds a whole anchor or none. */
+static void
+set_anchor(char *thread, const struct th_java_frame *frame)
+{
+	th_store_release(anchor_field(thread, java.hotspot->last_java_sp), 0);
+	th_store_release(anchor_field(thread, java.hotspot->last_java_fp), frame->fp);
+	th_store_release(anchor_field(thread, java.hotspot->last_java_pc), frame->pc);
+	th_store_release(anchor_field(thread, java.hotspot->last_java_sp), frame->sp);
+}
+
+/*
+ * Walks once more, from the caller of the runtime stub that the anchor points at.  Only in a state
+ * in which no other thread looks at the anchor.
+ */
+static void
+trace_below_stub(char *thread, call_trace *trace, jint depth)
+{
+	const struct th_java_frame anchor = get_anchor(thread);
+	struct th_java_frame caller;
+
+	if (!th_runtime_stub_caller(java.hotspot, &anchor, &caller))
+		return;
+	set_anchor(thread, &caller);
+	java.get_trace(trace, depth, NULL);
+	set_anchor(thread, &anchor);
+}
+
 static enum th_java_status
-get_frames_async(JNIEnv *env, uintptr_t sp, struct th_java_stack *stack)
+get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
-	uintptr_t *completed = complete_anchor(th_hotspot_thread(java.hotspot, env), sp);
+	char *thread = th_hotspot_thread(java.hotspot, env);
+	uintptr_t *completed = complete_anchor(thread, sp);
 
 	java.get_trace(&trace, (jint)stack->capacity, NULL);
+	if (trace.count == TRACE_NOT_WALKABLE && has_own_anchor)
+		trace_below_stub(thread, &trace, (jint)stack->capacity);
 	if (completed)
 		*completed = 0;
 	if (trace.count == TRACE_GC_ACTIVE)
@@ -361,11 +411,11 @@ get_frames_jvmti(struct th_java_stack *stack)
 }
 
 static enum th_java_status
-get_frames(JNIEnv *env, uintptr_t sp, struct th_java_stack *stack)
+get_frames(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
 	enum th_java_status status = stack->heap == TH_HEAP_JAVA
 					     ? get_frames_jvmti(stack)
-					     : get_frames_async(env, sp, stack);
+					     : get_frames_async(env, sp, has_own_anchor, stack);
 
 	if (stack->count == stack->capacity)
 		stack->flags |= TH_STACK_TRUNCATED;
@@ -391,11 +441,12 @@ walk(struct th_java_stack *stack)
 	};
 	if (state == hotspot->state_in_java)
 		return TH_JAVA_IN_JAVA;
-	if (state != hotspot->state_in_native && state != hotspot->state_in_vm)
+	if (!th_hotspot_is_state(hotspot->walkable_states, state))
 		return TH_JAVA_FAILED;
 	if (!seams.sp)
 		return TH_JAVA_NONE;
-	status = get_frames(env, seams.sp, stack);
+	status = get_frames(
+		env, seams.sp, th_hotspot_is_state(hotspot->own_states, state), stack);
 	if (status != TH_JAVA_FOUND)
 		return status;
 	bool is_virtual = translate(stack);
