@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jvmti/class_ids.h"
 #include "jvmti/collections.h"
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
@@ -130,11 +131,12 @@ flush(void)
 }
 
 static void
-work_every_second(void)
+work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_thread_log_bytes(false);
 	th_mapping_log_use();
 	th_heap_log_bytes(false);
+	th_class_ids_review(jvmti, env);
 	th_module_refresh();
 	th_recorder_refresh();
 	thread.duties->every_second();
@@ -174,7 +176,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
-		work_every_second();
+		work_every_second(jvmti, env);
 		next_second += TH_NS_PER_S;
 	}
 	stop_serving();

@@ -47,7 +47,7 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
-	bool ids_are_cells; /* see is_callee() */
+	bool ids_are_cells; /* see may_be_callee() */
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -156,13 +156,29 @@ is_native_method(const call_frame *frame)
 	return frame->bci == BCI_NATIVE_METHOD;
 }
 
-/* Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number. */
+/*
+ * Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number.  Where no
+ * frame has a jmethodID of the callee (`is_nameless`), it is one of those that have none.
+ */
 static bool
-is_callee(const call_frame *frame, uintptr_t callee)
+is_callee(const call_frame *frame, uintptr_t callee, bool is_nameless)
 {
 	uintptr_t cell = (uintptr_t)frame->method;
 
-	return cell && word_at(cell) == callee;
+	return is_nameless ? !cell : cell && word_at(cell) == callee;
+}
+
+/* How many of the frames from `begin` to `end` may be the callee's, and where the first is. */
+static uint32_t
+count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t callee,
+	bool is_nameless, uint32_t *first_ret)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = begin; i < end; i++)
+		if (is_callee(&frames[i], callee, is_nameless) && !count++)
+			*first_ret = i;
+	return count;
 }
 
 /*
@@ -176,8 +192,9 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 {
 	const call_frame *frames = stack->raw;
 	uint32_t next = begin + 1;
-	uint32_t candidates = 0;
+	uint32_t candidates;
 	uint32_t first = 0;
+	bool is_nameless;
 
 	while (next < stack->count && !is_native_method(&frames[next]))
 		next++;
@@ -185,13 +202,14 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 		*guessed |= next == stack->count;
 		return next;
 	}
-	for (uint32_t i = begin; i < next; i++)
-		if (is_callee(&frames[i], callee) && !candidates++)
-			first = i + 1;
+	candidates = count_callees(frames, begin, next, callee, false, &first);
+	is_nameless = !candidates;
+	if (is_nameless)
+		candidates = count_callees(frames, begin, next, callee, true, &first);
 	if (candidates <= 1)
-		return first;
+		return candidates ? first + 1 : 0;
 	/* Recursion: the native method decides, if there is one. */
-	*guessed |= next == stack->count || !is_callee(&frames[next - 1], callee);
+	*guessed |= next == stack->count || !is_callee(&frames[next - 1], callee, is_nameless);
 	return next;
 }
 
