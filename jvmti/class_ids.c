@@ -102,9 +102,8 @@ trust_system_loaders(JNIEnv *env)
 	jobject loader = parent ? (*env)->CallStaticObjectMethod(env, type, system) : NULL;
 
 	while (loader && !(*env)->ExceptionCheck(env)) {
-		jobject next = (*env)->CallObjectMethod(env, loader, parent);
-
 		trust_object(env, loader);
+		jobject next = (*env)->CallObjectMethod(env, loader, parent);
 		(*env)->DeleteLocalRef(env, loader);
 		loader = next;
 	}
