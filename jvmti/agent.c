@@ -9,6 +9,7 @@
 
 #include "jvmti/agent_thread.h"
 #include "jvmti/buffers.h"
+#include "jvmti/class_ids.h"
 #include "jvmti/classes.h"
 #include "jvmti/collections.h"
 #include "jvmti/collector.h"
@@ -400,7 +401,7 @@ go_live(JNIEnv *env, jthread thread)
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
-	th_methods_prepare_loaded(agent.jvmti, env);
+	th_class_ids_start(agent.jvmti, env);
 	has_frames = agent.is_hotspot &&
 		     th_java_stack_start(agent.vm, agent.jvmti, agent.async_get_call_trace,
 			     agent.feature_release);
@@ -437,10 +438,9 @@ on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 static void JNICALL
 on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 {
-	(void)env;
 	(void)thread;
 	th_guard_enter();
-	th_methods_prepare(jvmti, type);
+	th_class_ids_prepare(jvmti, env, type);
 	th_guard_leave();
 }
 

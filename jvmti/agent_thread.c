@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jvmti/batches.h"
+#include "jvmti/class_ids.h"
 #include "jvmti/collections.h"
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
@@ -161,6 +162,7 @@ work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 	th_thread_log_bytes(false);
 	th_mapping_log_use();
 	th_heap_log_bytes(false);
+	th_class_ids_review(jvmti, env);
 	th_module_refresh();
 	th_recorder_refresh();
 	thread.duties->every_second();

@@ -182,6 +182,26 @@ th_hotspot_flag(const struct th_hotspot *hotspot, const char *name)
 	return NULL;
 }
 
+/* Bytes of a HeapBlock, whose last member is a bool: 16 up to JDK 21, then 8. */
+static int64_t
+block_header_bytes(const struct field_table *fields)
+{
+	int64_t used = field_offset(fields, "HeapBlock::Header", "_used");
+
+	return used == UNKNOWN ? UNKNOWN : used / 8 * 8 + 8;
+}
+
+static void
+read_code_blobs(struct th_hotspot *hotspot, const struct field_table *fields)
+{
+	hotspot->code_heap_segments = inner_offset(field_offset(fields, "CodeHeap", "_segmap"),
+		field_offset(fields, "VirtualSpace", "_low"));
+	hotspot->code_heap_log2 = field_offset(fields, "CodeHeap", "_log2_segment_size");
+	hotspot->code_block_header = block_header_bytes(fields);
+	hotspot->blob_name = field_offset(fields, "CodeBlob", "_name");
+	hotspot->blob_frame_size = field_offset(fields, "CodeBlob", "_frame_size");
+}
+
 static void
 read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 {
@@ -195,6 +215,8 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->last_java_sp = inner_offset(anchor, sp);
 	hotspot->last_java_pc = inner_offset(
 		anchor, field_offset(fields, "JavaFrameAnchor", "_last_Java_pc"));
+	hotspot->last_java_fp = inner_offset(
+		anchor, field_offset(fields, "JavaFrameAnchor", "_last_Java_fp"));
 	hotspot->allocated_bytes = field_offset(fields, "Thread", "_allocated_bytes");
 	hotspot->tlab_start = inner_offset(
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_start"));
@@ -223,6 +245,7 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 		fields, "StubRoutines", "_call_stub_return_address");
 	read_code_heaps(hotspot, fields);
 	read_g1(hotspot, fields);
+	read_code_blobs(hotspot, fields);
 }
 
 /* Constants */
@@ -244,6 +267,38 @@ find_constant(const struct constant_table *constants, const char *name)
 	return UNKNOWN;
 }
 
+/* The states of that names, as bits. */
+static uint32_t
+find_states(const struct constant_table *constants, const char *const *names)
+{
+	uint32_t states = 0;
+
+	for (; *names; names++) {
+		int64_t state = find_constant(constants, *names);
+
+		if (state >= 0 && state < 32)
+			states |= UINT32_C(1) << state;
+	}
+	return states;
+}
+
+/*
+ * Safepoints and handshakes wait for a thread in the VM and for one between two states
+ * (SafepointSynchronize::safepoint_safe_with()).
+ */
+static void
+read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
+{
+	static const char *const own[] = {"_thread_in_vm", "_thread_in_vm_trans",
+		"_thread_in_native_trans", "_thread_blocked_trans", NULL};
+	static const char *const others[] = {"_thread_in_native", "_thread_blocked", NULL};
+
+	hotspot->state_in_native = find_constant(constants, "_thread_in_native");
+	hotspot->state_in_java = find_constant(constants, "_thread_in_Java");
+	hotspot->own_states = find_states(constants, own);
+	hotspot->walkable_states = hotspot->own_states | find_states(constants, others);
+}
+
 static bool
 read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *source)
 {
@@ -256,9 +311,7 @@ read_constants(struct th_hotspot *hotspot, const struct th_hotspot_source *sourc
 
 	if (!constants.table.base || !constants.table.stride)
 		return false;
-	hotspot->state_in_native = find_constant(&constants, "_thread_in_native");
-	hotspot->state_in_vm = find_constant(&constants, "_thread_in_vm");
-	hotspot->state_in_java = find_constant(&constants, "_thread_in_Java");
+	read_states(hotspot, &constants);
 	hotspot->entry_frame_wrapper = find_constant(
 		&constants, "frame::entry_frame_call_wrapper_offset");
 	hotspot->g1_starts_humongous = find_constant(
@@ -311,8 +364,8 @@ bool
 th_hotspot_has_frames(const struct th_hotspot *hotspot)
 {
 	return hotspot->env > 0 && hotspot->thread_state > 0 && hotspot->last_java_sp > 0 &&
-	       hotspot->state_in_native > 0 && hotspot->state_in_vm > 0 &&
-	       hotspot->state_in_java > 0 && hotspot->code_low && hotspot->code_high;
+	       hotspot->state_in_native > 0 && hotspot->state_in_java > 0 &&
+	       hotspot->walkable_states && hotspot->code_low && hotspot->code_high;
 }
 
 bool
@@ -330,6 +383,15 @@ th_hotspot_has_code_heaps(const struct th_hotspot *hotspot)
 	       hotspot->code_heap_start >= 0 && hotspot->code_heap_end >= 0 &&
 	       hotspot->code_heap_low >= 0 && hotspot->code_heap_high >= 0 &&
 	       hotspot->code_heaps && *hotspot->code_heaps;
+}
+
+bool
+th_hotspot_has_stubs(const struct th_hotspot *hotspot)
+{
+	return th_hotspot_has_code_heaps(hotspot) && hotspot->code_heap_segments >= 0 &&
+	       hotspot->code_heap_log2 >= 0 && hotspot->code_block_header > 0 &&
+	       hotspot->blob_name >= 0 && hotspot->blob_frame_size >= 0 &&
+	       hotspot->last_java_pc > 0 && hotspot->last_java_fp > 0;
 }
 
 bool

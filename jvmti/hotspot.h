@@ -18,6 +18,7 @@ struct th_hotspot {
 	int64_t thread_state;    /* int: one of the states below */
 	int64_t last_java_sp;    /* JavaFrameAnchor: the youngest Java frame; 0 = none */
 	int64_t last_java_pc;    /* where it will return to; 0 = the VM has not looked it up */
+	int64_t last_java_fp;    /* its frame pointer; 0 = not known */
 	int64_t allocated_bytes; /* jlong: what retired TLABs and large objects took */
 	int64_t tlab_start;      /* current TLAB */
 	int64_t tlab_top;
@@ -28,8 +29,10 @@ struct th_hotspot {
 	int64_t wrapper_callee;       /* Method* that the VM called */
 	/* States of a thread. */
 	int64_t state_in_native;
-	int64_t state_in_vm;
 	int64_t state_in_java;
+	/* Bits 1 << state. */
+	uint32_t walkable_states; /* outside of Java code, with frames of Java code below */
+	uint32_t own_states; /* of these: nobody else looks at its stack until it leaves them */
 	/* Of an entry frame: words from its frame pointer to the JavaCallWrapper*. */
 	int64_t entry_frame_wrapper;
 	/* Of a CollectedHeap: its reserved range. */
@@ -56,6 +59,12 @@ struct th_hotspot {
 	int64_t code_heap_end;
 	int64_t code_heap_low;
 	int64_t code_heap_high;
+	int64_t code_heap_segments; /* its segment map: a byte a segment */
+	int64_t code_heap_log2;     /* int: log2 of the bytes of a segment */
+	int64_t code_block_header;  /* bytes between a block of it and the CodeBlob inside */
+	/* Of a CodeBlob. */
+	int64_t blob_name;       /* const char* */
+	int64_t blob_frame_size; /* int: words, the return address included; 0 = no frame */
 	/* Addresses. */
 	const uintptr_t *collected_heap; /* Universe::_collectedHeap */
 	const size_t *g1_region_bytes;   /* G1HeapRegion::GrainBytes */
@@ -90,6 +99,12 @@ th_hotspot_thread(const struct th_hotspot *hotspot, JNIEnv *env)
 
 /* The value of a command-line flag of the VM, in its own type; NULL: it has none of that name. */
 const void *th_hotspot_flag(const struct th_hotspot *hotspot, const char *name);
+/* Whether `state` of a thread is among `states`. [in-malloc] */
+static inline bool
+th_hotspot_is_state(uint32_t states, int32_t state)
+{
+	return state >= 0 && state < 32 && states >> state & 1;
+}
 
 /* True when native samples can get their Java frames. */
 bool th_hotspot_has_frames(const struct th_hotspot *hotspot);
@@ -97,6 +112,8 @@ bool th_hotspot_has_frames(const struct th_hotspot *hotspot);
 bool th_hotspot_has_seams(const struct th_hotspot *hotspot);
 /* True when the heaps of the code cache can be looked at. */
 bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
+/* True when blobs of code can be found, and frames of stubs be left (runtime_stub.h). */
+bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
 

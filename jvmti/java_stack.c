@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "jvmti/methods.h"
+#include "jvmti/runtime_stub.h"
+#include "unify/atomic.h"
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
 /* forte.cpp: the VM refuses because a collection is active. */
 #define TRACE_GC_ACTIVE (-2)
+/* forte.cpp: no Java frame was found from the anchor on, outside of Java code. */
+#define TRACE_NOT_WALKABLE (-4)
 /* Last feature release whose jmethodIDs are addresses. */
 #define LAST_WITH_CELLS 25
 /*
@@ -43,7 +47,7 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
-	bool ids_are_cells; /* see is_callee() */
+	bool ids_are_cells; /* see may_be_callee() */
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -152,13 +156,29 @@ is_native_method(const call_frame *frame)
 	return frame->bci == BCI_NATIVE_METHOD;
 }
 
-/* Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number. */
+/*
+ * Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number.  Where no
+ * frame has a jmethodID of the callee (`is_nameless`), it is one of those that have none.
+ */
 static bool
-is_callee(const call_frame *frame, uintptr_t callee)
+is_callee(const call_frame *frame, uintptr_t callee, bool is_nameless)
 {
 	uintptr_t cell = (uintptr_t)frame->method;
 
-	return cell && word_at(cell) == callee;
+	return is_nameless ? !cell : cell && word_at(cell) == callee;
+}
+
+/* How many of the frames from `begin` to `end` may be the callee's, and where the first is. */
+static uint32_t
+count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t callee,
+	bool is_nameless, uint32_t *first_ret)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = begin; i < end; i++)
+		if (is_callee(&frames[i], callee, is_nameless) && !count++)
+			*first_ret = i;
+	return count;
 }
 
 /*
@@ -172,8 +192,9 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 {
 	const call_frame *frames = stack->raw;
 	uint32_t next = begin + 1;
-	uint32_t candidates = 0;
+	uint32_t candidates;
 	uint32_t first = 0;
+	bool is_nameless;
 
 	while (next < stack->count && !is_native_method(&frames[next]))
 		next++;
@@ -181,13 +202,14 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 		*guessed |= next == stack->count;
 		return next;
 	}
-	for (uint32_t i = begin; i < next; i++)
-		if (is_callee(&frames[i], callee) && !candidates++)
-			first = i + 1;
+	candidates = count_callees(frames, begin, next, callee, false, &first);
+	is_nameless = !candidates;
+	if (is_nameless)
+		candidates = count_callees(frames, begin, next, callee, true, &first);
 	if (candidates <= 1)
-		return first;
+		return candidates ? first + 1 : 0;
 	/* Recursion: the native method decides, if there is one. */
-	*guessed |= next == stack->count || !is_callee(&frames[next - 1], callee);
+	*guessed |= next == stack->count || !is_callee(&frames[next - 1], callee, is_nameless);
 	return next;
 }
 
@@ -321,13 +343,59 @@ complete_anchor(char *thread, uintptr_t sp)
 	return field;
 }
 
+static uintptr_t *
+anchor_field(char *thread, int64_t offset)
+{
+	return (uintptr_t *)(void *)(thread + offset);
+}
+
+static struct th_java_frame
+get_anchor(char *thread)
+{
+	return (struct th_java_frame){
+		.sp = *anchor_field(thread, java.hotspot->last_java_sp),
+		.fp = *anchor_field(thread, java.hotspot->last_java_fp),
+		.pc = *anchor_field(thread, java.hotspot->last_java_pc),
+	};
+}
+
+/* In the order of JavaFrameAnchor::copy(): a signal handler finds a whole anchor or none. */
+static void
+set_anchor(char *thread, const struct th_java_frame *frame)
+{
+	th_store_release(anchor_field(thread, java.hotspot->last_java_sp), 0);
+	th_store_release(anchor_field(thread, java.hotspot->last_java_fp), frame->fp);
+	th_store_release(anchor_field(thread, java.hotspot->last_java_pc), frame->pc);
+	th_store_release(anchor_field(thread, java.hotspot->last_java_sp), frame->sp);
+}
+
+/*
+ * Walks once more, from the caller of the runtime stub that the anchor points at.  Only in a state
+ * in which no other thread looks at the anchor.
+ */
+static void
+trace_below_stub(char *thread, call_trace *trace, jint depth)
+{
+	const struct th_java_frame anchor = get_anchor(thread);
+	struct th_java_frame caller;
+
+	if (!th_runtime_stub_caller(java.hotspot, &anchor, &caller))
+		return;
+	set_anchor(thread, &caller);
+	java.get_trace(trace, depth, NULL);
+	set_anchor(thread, &anchor);
+}
+
 static enum th_java_status
-get_frames_async(JNIEnv *env, uintptr_t sp, struct th_java_stack *stack)
+get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
 	call_trace trace = {env, 0, stack->raw};
-	uintptr_t *completed = complete_anchor(th_hotspot_thread(java.hotspot, env), sp);
+	char *thread = th_hotspot_thread(java.hotspot, env);
+	uintptr_t *completed = complete_anchor(thread, sp);
 
 	java.get_trace(&trace, (jint)stack->capacity, NULL);
+	if (trace.count == TRACE_NOT_WALKABLE && has_own_anchor)
+		trace_below_stub(thread, &trace, (jint)stack->capacity);
 	if (completed)
 		*completed = 0;
 	if (trace.count == TRACE_GC_ACTIVE)
@@ -361,11 +429,11 @@ get_frames_jvmti(struct th_java_stack *stack)
 }
 
 static enum th_java_status
-get_frames(JNIEnv *env, uintptr_t sp, struct th_java_stack *stack)
+get_frames(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
 {
 	enum th_java_status status = stack->heap == TH_HEAP_JAVA
 					     ? get_frames_jvmti(stack)
-					     : get_frames_async(env, sp, stack);
+					     : get_frames_async(env, sp, has_own_anchor, stack);
 
 	if (stack->count == stack->capacity)
 		stack->flags |= TH_STACK_TRUNCATED;
@@ -391,11 +459,12 @@ walk(struct th_java_stack *stack)
 	};
 	if (state == hotspot->state_in_java)
 		return TH_JAVA_IN_JAVA;
-	if (state != hotspot->state_in_native && state != hotspot->state_in_vm)
+	if (!th_hotspot_is_state(hotspot->walkable_states, state))
 		return TH_JAVA_FAILED;
 	if (!seams.sp)
 		return TH_JAVA_NONE;
-	status = get_frames(env, seams.sp, stack);
+	status = get_frames(
+		env, seams.sp, th_hotspot_is_state(hotspot->own_states, state), stack);
 	if (status != TH_JAVA_FOUND)
 		return status;
 	bool is_virtual = translate(stack);

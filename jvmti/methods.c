@@ -17,6 +17,7 @@ static struct {
 	uint32_t *pending;     /* ids in order of first sight; atomic, 0 = not yet stored */
 	uint32_t count;        /* atomic: entries of `pending` */
 	uint32_t named;        /* one writer: the naming thread */
+	uint32_t nameless;     /* atomic: frames without a jmethodID */
 	unsigned char *mounts; /* atomic, enum th_method_mount, by index of the slot */
 	uint64_t *lines;       /* its buffer */
 } methods;
@@ -53,8 +54,11 @@ th_methods_id(jmethodID method)
 	/* Ids are addresses of neighbouring words: the multiplication spreads them. */
 	uint64_t index = (uint64_t)(uintptr_t)method * 0x9e3779b97f4a7c15u >> 40;
 
-	if (!method)
+	if (!method) {
+		th_add_relaxed(&methods.nameless, 1);
+		th_log_count(TH_COUNTER_METHODS_NAMELESS, 1);
 		return 0;
+	}
 	for (uint32_t probe = 0; probe < PROBES; probe++, index++) {
 		jmethodID *slot = &methods.slots[index & (SLOTS - 1)];
 		jmethodID found = th_load_relaxed(slot);
@@ -66,6 +70,12 @@ th_methods_id(jmethodID method)
 	}
 	th_log_count(TH_COUNTER_METHODS_FULL, 1);
 	return 0;
+}
+
+uint32_t
+th_methods_nameless(void)
+{
+	return th_load_relaxed(&methods.nameless);
 }
 
 enum th_method_mount
@@ -137,38 +147,18 @@ mark_mounts(jvmtiEnv *jvmti, const char *class_signature, const jmethodID *ids, 
 	}
 }
 
-void
-th_methods_prepare(jvmtiEnv *jvmti, jclass type)
+uint32_t
+th_methods_prepare(jvmtiEnv *jvmti, jclass type, const char *signature)
 {
 	jint count;
 	jmethodID *ids;
-	char *signature;
 
 	if ((*jvmti)->GetClassMethods(jvmti, type, &count, &ids))
-		return;
-	if (!(*jvmti)->GetClassSignature(jvmti, type, &signature, NULL)) {
-		if (has_mounts(signature))
-			mark_mounts(jvmti, signature, ids, count);
-		(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-	}
+		return 0;
+	if (signature && has_mounts(signature))
+		mark_mounts(jvmti, signature, ids, count);
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)ids);
-}
-
-void
-th_methods_prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env)
-{
-	jint count;
-	jclass *types;
-
-	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &types))
-		return;
-	/* They are here already; -Xcheck:jni wants to be told. */
-	(*env)->EnsureLocalCapacity(env, count);
-	for (jint i = 0; i < count; i++) {
-		th_methods_prepare(jvmti, types[i]);
-		(*env)->DeleteLocalRef(env, types[i]);
-	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)types);
+	return (uint32_t)count;
 }
 
 /* Names */

@@ -22,13 +22,16 @@ bool th_methods_init(void);
 uint32_t th_methods_id(jmethodID method);
 
 /*
- * Makes the jmethodIDs of a class, which the VM makes only on demand: AsyncGetCallTrace names
- * methods by them and cannot make them while it walks a stack. [jvmti]
+ * Frames so far that th_methods_id() was asked about with NULL: AsyncGetCallTrace has no jmethodID
+ * for a method unless somebody made it before. [any]
  */
-void th_methods_prepare(jvmtiEnv *jvmti, jclass type);
+uint32_t th_methods_nameless(void);
 
-/* The same for all classes that are loaded. [jvmti] */
-void th_methods_prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env);
+/*
+ * Makes the jmethodIDs of a class, and learns what its methods are to virtual threads where a
+ * class of that signature may have such (NULL: it has none).  Returns how many it has. [jvmti]
+ */
+uint32_t th_methods_prepare(jvmtiEnv *jvmti, jclass type, const char *signature);
 
 /* What a method is to the stack of a virtual thread. */
 enum th_method_mount {

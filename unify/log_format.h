@@ -81,7 +81,9 @@ enum th_log_state {
 	X(SAMPLES_DUE, samples_due, "samples that were due: countdowns that ran out, of all heaps") \
 	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending") \
 	X(MAPPED_SAMPLES, mapped_samples, "samples of mapped memory recorded")                 \
-	X(MAPPED_LOST, mapped_lost, "changes of mapped memory that were not seen whole")
+	X(MAPPED_LOST, mapped_lost, "changes of mapped memory that were not seen whole")       \
+	X(METHODS_NAMELESS, methods_nameless,                                                  \
+		"Java frames without a name: their classes may be unloaded, and have no method ids")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,

@@ -16,7 +16,7 @@
 
 /* Who writes where in docs/benchmarks.md. */
 static const char *const blocks[] = {"machine", "pairs", "mapped", "jni", "programs", "startup",
-	"scaling", "sample-cost", "sample-where", "live-cost", "report", NULL};
+	"scaling", "sample-cost", "sample-where", "live-cost", "classes", "report", NULL};
 
 static char *
 read_text(const char *path)

@@ -218,6 +218,59 @@ native_samples_carry_java_frames(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* --- allocations that compiled code leaves to the VM -------------------------------------- */
+
+/*
+ * What the VM allocates in C for a Java allocation, below a stub of the compiler.  The thread is
+ * now and then on its way between two states, as after it was blocked for a collection.
+ */
+static void
+slow_paths_with(const struct th_jdk *jdk, const char *collector, const char *compiler,
+	const char *threshold)
+{
+	struct th_recording recording;
+	double below;
+	double found;
+
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(jdk->java, "-XX:+UnlockExperimentalVMOptions",
+				"-Xmx256m", collector, compiler, threshold, "-cp",
+				TH_TEST_BUILD "/tests/programs/programs.jar", "SlowPaths",
+				"3000"),
+			.settings = TH_WORDS(
+				"TWINHEAP_INTERVAL=4k", "TWINHEAP_RATE=0", "TWINHEAP_SEED=1"),
+		},
+		&recording);
+	below = th_recording_counter(&recording, "java_stack_below");
+	found = th_recording_counter(&recording, "java_stack_found");
+	print_message("%s %s: %.0f of %.0f native samples carry their Java frames, %.0f could "
+		      "not be walked\n",
+		collector, compiler, found, below,
+		th_recording_counter(&recording, "java_stack_failed"));
+	assert_true(below >= TH_SITE_SAMPLES_MIN);
+	assert_true(th_recording_counter(&recording, "java_stack_failed") <=
+		    (1 - JAVA_SHARE) * below);
+	assert_true(th_recording_site(&recording, "native", "SlowPaths.run", "alloc_bytes")
+			    .samples >= TH_SITE_SAMPLES_MIN);
+	th_recording_deinit(&recording);
+}
+
+static void
+slow_paths(const struct th_jdk *jdk)
+{
+	for (size_t i = 0; i < sizeof(collectors) / sizeof(collectors[0]); i++) {
+		const struct collector *collector = &collectors[i];
+
+		if (collector->further_option || jdk->feature < collector->since)
+			continue;
+		slow_paths_with(jdk, collector->option, "-XX:-TieredCompilation",
+			"-XX:CompileThreshold=100");
+	}
+	slow_paths_with(jdk, "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1",
+		"-XX:Tier3InvocationThreshold=20");
+}
+
 /* --- depth -------------------------------------------------------------------------------- */
 
 /* Frames of the recursion: 400 levels and the one that allocates. */
@@ -388,6 +441,7 @@ main(void)
 		{"path, compiled", path_compiled, 0},
 		{"ways into C", ways_into_c, 0},
 		{"native samples carry Java frames", native_samples_carry_java_frames, 0},
+		{"allocations left to the VM", slow_paths, 0},
 		{"deep stacks", deep_stacks, 0},
 		{"cut stacks", cut_stacks, 0},
 		{"stripped VM", stripped_vm, 0},

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classes that come and go (tests/programs/Churn.java): they leave nothing of ours in the VM, and
+ * their methods have names in native stacks, at once or once their loader has outlived others.
+ */
+#include "tests/e2e/harness.h"
+
+#include <stdlib.h>
+
+#define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
+/* Classes of 62 methods: their method IDs are 10 MB, of which 2 MB may be made (class_ids.c). */
+#define DROPPED "20000"
+/* Measured 1.9 to 2.5 MB on 11 to 25, of which 2.1 MB are method IDs. */
+#define LEFT_MAX (4 << 20)
+/* More than may have method IDs. */
+#define DROPPED_BEFORE "5000"
+/* Two collections that unload classes, each seen by a look once a second, and time to spare. */
+#define SECONDS "6"
+
+static double
+allocated_of(const json_t *truth)
+{
+	return json_number_value(json_object_get(truth, "allocated"));
+}
+
+static double
+allocated_plain(const char *const *arguments)
+{
+	char *output = th_command_output(arguments);
+	json_t *truth = json_loads(output, 0, NULL);
+	double allocated = allocated_of(truth);
+
+	json_decref(truth);
+	free(output);
+	return allocated;
+}
+
+static void
+classes_that_go(const struct th_jdk *jdk)
+{
+	const char *const *arguments = TH_WORDS(jdk->java, "-Xmx64m", "-Xint",
+		"-XX:+UseSerialGC", "-XX:NativeMemoryTracking=summary", "-cp", JAR, "Churn",
+		"drop", DROPPED);
+	double plain = allocated_plain(arguments);
+	struct th_recording recording;
+	double recorded;
+
+	th_recording_run(&(struct th_recording_plan){.arguments = arguments}, &recording);
+	recorded = allocated_of(json_array_get(recording.truth, 0));
+	print_message("the VM holds %.0f bytes, %.0f when recorded\n", plain, recorded);
+	assert_true(plain > 0);
+	assert_true(recorded <= plain + LEFT_MAX);
+	th_recording_deinit(&recording);
+}
+
+static void
+record_kept(const struct th_jdk *jdk, const char *const *words, struct th_recording *ret)
+{
+	const char *arguments[16] = {
+		jdk->java, "-Xmx64m", "-XX:+UseSerialGC", "-cp", JAR, "Churn"};
+
+	for (size_t i = 6; *words; i++)
+		arguments[i] = *words++;
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = arguments,
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "TWINHEAP_RATE=0",
+				"TWINHEAP_HEAPS=native", "TWINHEAP_SEED=1"),
+		},
+		ret);
+}
+
+static double
+kept_samples(const struct th_recording *recording)
+{
+	return th_recording_site(recording, "native", "Churn$Kept.allocate", "alloc_bytes")
+		.samples;
+}
+
+/* The first of other class loaders, also in a program that is over at once. */
+static void
+first_classes(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record_kept(jdk, TH_WORDS("first"), &recording);
+	print_message("%.0f samples with their method, %.0f frames without a name\n",
+		kept_samples(&recording), th_recording_counter(&recording, "methods_nameless"));
+	/* 200 blocks of an interval each: 63 of 100 are sampled. */
+	assert_true(kept_samples(&recording) >= 60);
+	assert_int_equal(th_recording_counter(&recording, "methods_nameless"), 0);
+	th_recording_deinit(&recording);
+}
+
+static void
+classes_that_stay(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record_kept(jdk, TH_WORDS("keep", DROPPED_BEFORE, SECONDS), &recording);
+	print_message("%.0f samples with their method, %.0f frames without a name\n",
+		kept_samples(&recording), th_recording_counter(&recording, "methods_nameless"));
+	assert_true(kept_samples(&recording) > 0);
+	th_recording_deinit(&recording);
+}
+
+int
+main(void)
+{
+	const struct th_jdk_test tests[] = {
+		{"classes that go", classes_that_go, 0},
+		{"first classes of other loaders", first_classes, 0},
+		{"classes that stay", classes_that_stay, 0},
+		{NULL, NULL, 0},
+	};
+
+	return th_jdk_run_tests("classes", tests);
+}
