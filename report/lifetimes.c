@@ -179,7 +179,8 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 		themselves += followed > 0 ? bytes : 0;
 		if (sample->time >= young)
 			continue;
-		struct few_group *group = &few->groups[group_of(few, sample)];
+		uint32_t number = group_of(few, sample); /* may move the groups */
+		struct few_group *group = &few->groups[number];
 		group->older += bytes;
 		group->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
 		group->members += followed > 0;
@@ -210,11 +211,10 @@ scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups
 	const struct th_samples *samples = &lifetimes->recording->samples[TH_HEAP_JAVA];
 
 	for (size_t i = 0; i < samples->items_count; i++) {
-		const struct few_group *group;
-
 		if (!(lifetimes->followed[i] > 0) || samples->items[i].time >= young)
 			continue;
-		group = &few->groups[group_of(few, &samples->items[i])];
+		uint32_t number = group_of(few, &samples->items[i]);
+		const struct few_group *group = &few->groups[number];
 		if (group->members < JUDGED_AT_LEAST)
 			group = &few->groups[0];
 		lifetimes->followed[i] *= (float)(group->judged / group->older);

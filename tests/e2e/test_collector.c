@@ -17,8 +17,8 @@
 #define FIRST_WITH_Z_GENERATIONS_ALONE 24
 /* Allocation stalls by chance, on a busy machine; with what was followed held there are hundreds. */
 #define STALLS_BY_CHANCE 20
-/* Beside what the program keeps there are its last eight arrays and what the VM made. */
-#define OTHERS (UINT64_C(24) << 20)
+/* Beside what is kept: the last eight arrays, and what was dropped since the last collection. */
+#define OTHERS (UINT64_C(64) << 20)
 
 static double
 truth(const struct th_recording *recording, const char *name)
