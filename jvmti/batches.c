@@ -17,13 +17,13 @@
 /* Of two collections of the whole heap that begin after a moment, the first has ended. */
 #define MAJORS 2
 /* Young collections in which a batch takes objects. */
-#define OPEN_COLLECTIONS 16
+#define OPEN_COLLECTIONS 8
 /*
  * Young collections that may find objects of a batch in the young generation, per second in the
  * mean.  With lists of 20,000 nodes, the worst that was tried, each costs some 4 ms of CPU time:
  * 1 to 2 % of a processor (bench/collectors).
  */
-#define BURDENED_PER_SECOND 4
+#define BURDENED_PER_SECOND 2
 /* Batches that wait, for the old generation or for a collection of the whole heap. */
 #define BATCHES 4
 /* The largest object that is followed is this part of the maximal heap. */
