@@ -410,8 +410,8 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);
-	th_live_objects_begin(&agent.hotspot,
-		th_collector_find(&agent.hotspot, agent.feature_release));
+	th_live_objects_begin(
+		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
 	log_jvm(has_frames);
 	th_jni_names_log(env);

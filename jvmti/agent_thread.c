@@ -91,7 +91,7 @@ reap(JNIEnv *env)
 	th_live_objects_reap(env);
 	if (th_collections_take_full())
 		th_batches_judge_all(env);
-	th_live_objects_bound(env, th_collections_mean_pause());
+	th_live_objects_bound(env, th_collections_mean_pause(), th_collections_count());
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.must_reap = false;
 	thread.next_reap = th_clock_now() + REAP_SPACING * cost;

@@ -206,6 +206,12 @@ th_collections_take_full(void)
 	return has_ended;
 }
 
+uint32_t
+th_collections_count(void)
+{
+	return th_load_acquire(&collections.finished);
+}
+
 uint64_t
 th_collections_last_start(void)
 {

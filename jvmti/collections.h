@@ -35,6 +35,9 @@ bool th_collections_log(void);
 /* Writes what still waits, at the end. [agent-thread] */
 void th_collections_flush(void);
 
+/* Pauses so far. [agent-thread] */
+uint32_t th_collections_count(void);
+
 /* When the last pause began; 0 = there was none. [agent-thread] */
 uint64_t th_collections_last_start(void);
 

@@ -27,17 +27,27 @@ static struct {
 	uint32_t used; /* atomic: slots that were ever claimed lie below */
 } table;
 
-bool
-th_humongous_init(const struct th_hotspot *hotspot)
+/* Whether the table of regions is where the VM says: it is indexed by addresses of their size. */
+static bool
+has_regions(const struct th_hotspot *hotspot)
 {
 	if (!hotspot->collected_heap || !*hotspot->collected_heap || hotspot->g1_regions < 0 ||
 		hotspot->g1_shift < 0 || hotspot->g1_tag < 0 ||
-		hotspot->g1_starts_humongous <= 0 || !hotspot->g1_region_bytes ||
-		!*hotspot->g1_region_bytes)
+		hotspot->g1_starts_humongous <= 0)
 		return false;
-	table.slots = th_memory_map(TH_HUMONGOUS_MAX * sizeof(*table.slots));
-	if (table.slots)
-		table.hotspot = hotspot;
+	uint32_t shift = *(
+		const uint32_t *)(*hotspot->collected_heap + (uintptr_t)hotspot->g1_shift);
+	return shift < 64 && (size_t)1 << shift == *hotspot->g1_region_bytes;
+}
+
+bool
+th_humongous_init(const struct th_hotspot *hotspot)
+{
+	if (!hotspot->g1_region_bytes || !*hotspot->g1_region_bytes)
+		return false;
+	table.hotspot = hotspot;
+	if (has_regions(hotspot))
+		table.slots = th_memory_map(TH_HUMONGOUS_MAX * sizeof(*table.slots));
 	return table.slots != NULL;
 }
 
@@ -68,7 +78,6 @@ starts_humongous(const char *region)
 	return *tag == (uint32_t)table.hotspot->g1_starts_humongous;
 }
 
-/* At least half a region, from whose start it cannot be moved away. */
 bool
 th_humongous_is(jobject object, uint64_t size)
 {
@@ -77,6 +86,8 @@ th_humongous_is(jobject object, uint64_t size)
 
 	if (!table.hotspot || size < region_bytes / 2)
 		return false;
+	if (!table.slots)
+		return true;
 	address = address_of(object);
 	return address % region_bytes == 0 && starts_humongous(region_of(address));
 }
@@ -93,7 +104,7 @@ note_use(uint32_t index)
 bool
 th_humongous_follow(jobject object, uint64_t sample)
 {
-	for (uint32_t i = 0; i < TH_HUMONGOUS_MAX; i++) {
+	for (uint32_t i = 0; table.slots && i < TH_HUMONGOUS_MAX; i++) {
 		struct slot *slot = &table.slots[i];
 		uint32_t state = th_load_relaxed(&slot->state);
 		uint32_t claimed = (state & ~STATE_MASK) + ONE_CLAIM + CLAIMED;

@@ -25,7 +25,10 @@
  */
 #define TH_HUMONGOUS_MAX 2048
 
-/* Maps the table; false: no memory, or the VM does not tell of its regions. */
+/*
+ * Maps the table; false: no memory, or the VM does not say where its regions are.  Humongous objects
+ * are then not followed at all.
+ */
 bool th_humongous_init(const struct th_hotspot *hotspot);
 
 /*
@@ -34,7 +37,7 @@ bool th_humongous_init(const struct th_hotspot *hotspot);
  */
 bool th_humongous_is(jobject object, uint64_t size);
 
-/* Follows a humongous object; false: the table is full. [jvmti] */
+/* Follows a humongous object; false: the table is full, or there is none. [jvmti] */
 bool th_humongous_follow(jobject object, uint64_t sample);
 
 /* A pause ends: finds those that are gone. [on the VM's thread, at the safepoint] */

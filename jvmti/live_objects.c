@@ -14,12 +14,18 @@
 /* Samples between two turns of the agent thread: 20 ms at 400,000 samples a second. */
 #define QUEUE_CELLS 8192
 /*
- * What a reference adds to a pause, in nanoseconds (docs/live.md), and which part of the pause all
- * of them may add.  A table of so many is never thinned for that.
+ * What a reference adds to a pause, in nanoseconds (bench/live-cost): one to an old object, whose
+ * address is enough, and one to an object allocated since the last pause, whose header is read.
  */
-#define REFERENCE_NS 10
+#define OLD_REFERENCE_NS 10
+#define NEW_REFERENCE_NS 100
+/* Which part of a pause all of them may add, and how many never count as too many. */
 #define PAUSE_PARTS 25
-#define FOLLOWED_AT_LEAST 2048
+#define OLD_AT_LEAST 2048
+#define NEW_AT_LEAST 32
+/* References to new objects are counted over so many pauses and so long: a burst may pass. */
+#define WINDOW_PAUSES 64
+#define WINDOW_NS (2 * (uint64_t)TH_NS_PER_S)
 
 struct followed {
 	jweak reference;
@@ -36,10 +42,15 @@ static struct {
 	uint64_t written; /* atomic: next turn to write */
 	uint64_t read;    /* agent thread: next turn to read */
 	struct followed *table;
-	uint32_t count; /* agent thread */
-	uint32_t level; /* atomic; writer: agent thread */
-	uint32_t limit; /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
-	bool has_pauses; /* references are processed in them */
+	uint32_t count;        /* agent thread */
+	uint32_t level;        /* atomic; writer: agent thread */
+	uint32_t limit;        /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
+	bool has_pauses;       /* references are processed in them */
+	struct {               /* agent thread */
+		uint64_t time; /* of its begin */
+		uint32_t pauses;
+		uint64_t added; /* references to new objects since */
+	} window;
 } live = {.limit = TH_LIVE_OBJECTS_MAX};
 
 bool
@@ -158,25 +169,31 @@ th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 		log_lost(object->sample);
 }
 
+/* From now on half as many are followed, of those in the table as well. */
+static void
+raise_level(JNIEnv *env)
+{
+	uint32_t level = live.level + 1;
+	uint32_t kept = 0;
+
+	log_level(level);
+	th_store_relaxed(&live.level, level);
+	for (uint32_t i = 0; i < live.count; i++) {
+		if (th_live_keeps(live.table[i].sample, level))
+			live.table[kept++] = live.table[i];
+		else
+			(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+	}
+	live.count = kept;
+	th_humongous_thin(level);
+}
+
 /* Halves the table, again if chance kept nearly all. */
 static void
 thin(JNIEnv *env)
 {
-	while (live.count > live.limit / 4 * 3) {
-		uint32_t level = live.level + 1;
-		uint32_t kept = 0;
-
-		log_level(level);
-		th_store_relaxed(&live.level, level);
-		for (uint32_t i = 0; i < live.count; i++) {
-			if (th_live_keeps(live.table[i].sample, level))
-				live.table[kept++] = live.table[i];
-			else
-				(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
-		}
-		live.count = kept;
-		th_humongous_thin(level);
-	}
+	while (live.count > live.limit / 4 * 3)
+		raise_level(env);
 }
 
 static void
@@ -206,23 +223,47 @@ th_live_objects_collect(JNIEnv *env)
 {
 	struct followed object;
 
-	while (live.queue && pop(&object))
+	for (; live.queue && pop(&object); live.window.added++)
 		add(env, object.reference, object.sample);
 	th_batches_turn(env);
 }
 
-void
-th_live_objects_bound(JNIEnv *env, uint64_t pause_ns)
+/* So many references that cost `each` take no more of a pause than they may. */
+static uint64_t
+bound_of(uint64_t pause_ns, uint64_t each, uint64_t at_least)
 {
-	uint64_t limit = pause_ns / PAUSE_PARTS / REFERENCE_NS;
+	uint64_t bound = pause_ns / PAUSE_PARTS / each;
+
+	return bound > at_least ? bound : at_least;
+}
+
+static void
+bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
+{
+	uint64_t now = th_clock_now();
+	uint32_t passed = pauses - live.window.pauses;
+
+	if (live.window.time && (passed < WINDOW_PAUSES || now < live.window.time + WINDOW_NS))
+		return;
+	if (live.window.time &&
+		live.window.added / passed > bound_of(pause_ns, NEW_REFERENCE_NS, NEW_AT_LEAST))
+		raise_level(env);
+	live.window.time = now;
+	live.window.pauses = pauses;
+	live.window.added = 0;
+}
+
+void
+th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
+{
+	uint64_t limit = bound_of(pause_ns, OLD_REFERENCE_NS, OLD_AT_LEAST);
 
 	if (!live.has_pauses || !pause_ns)
 		return;
-	if (limit < FOLLOWED_AT_LEAST)
-		limit = FOLLOWED_AT_LEAST;
 	live.limit = limit < TH_LIVE_OBJECTS_MAX ? (uint32_t)limit : TH_LIVE_OBJECTS_MAX;
 	if (live.count >= live.limit)
 		thin(env);
+	bound_new(env, pause_ns, pauses);
 }
 
 void

@@ -35,10 +35,11 @@ void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 void th_live_objects_collect(JNIEnv *env);
 
 /*
- * A pause of the collector, which goes through all references, takes `pause_ns` in the mean; 0 =
- * not known.  The table is thinned so that it adds little to that. [agent-thread]
+ * The last pauses of the collector, `pauses` so far, took `pause_ns` in the mean; 0 = not known.  The
+ * table, and what is added to it, are thinned so that references add little to a pause.
+ * [agent-thread]
  */
-void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns);
+void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses);
 
 /* Looks through the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
 void th_live_objects_reap(JNIEnv *env);

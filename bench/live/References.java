@@ -9,7 +9,7 @@ package live;
 public final class References {
 	private static final int ARRAYS = 1 << 20;
 	private static final int LENGTH = 1008;
-	private static final long GARBAGE = 4L << 30;
+	private static final long GARBAGE = 32L << 30;
 	private static final int FULL = 4;
 
 	private static final byte[][] KEPT = new byte[ARRAYS][];
