@@ -375,6 +375,15 @@ th_module_refresh(void)
 }
 
 void
+th_module_reset(void)
+{
+	refresh_lock.held = 0;
+	/* Odd: another thread was writing it.  It is not current, and written anew next time. */
+	for (int i = 0; i < 2; i++)
+		snapshots[i].generation += snapshots[i].generation & 1;
+}
+
+void
 th_module_use_snapshot(bool use)
 {
 	use_snapshot = use || !find_object;

@@ -29,7 +29,7 @@ struct th_module {
 
 /*
  * Once, outside the malloc path: learns this library's own range and the executable's path.
- * False: modules cannot be found. [any]
+ * False: modules cannot be found.  Takes the loader's lock, so at load only.
  */
 bool th_module_init(void);
 
@@ -55,6 +55,9 @@ struct th_module *th_module_find(uintptr_t pc);
  */
 struct th_module *th_module_get(uint32_t id);
 uint32_t th_module_count(void);
+
+/* In a forked child: forgets a refresh that another thread was in.  The modules stay known. */
+void th_module_reset(void);
 
 /* For tests: modules are found as under a libc without _dl_find_object. */
 void th_module_use_snapshot(bool use);

@@ -11,6 +11,7 @@
 #include "unify/log.h"
 #include "unify/mapping.h"
 #include "unify/memory.h"
+#include "unify/module.h"
 #include "unify/native.h"
 #include "unify/pace.h"
 #include "unify/self_check.h"
@@ -110,6 +111,7 @@ th_recorder_reset(void)
 	th_mapping_reset();
 	th_stack_table_reset();
 	th_stack_log_reset();
+	th_module_reset();
 	th_thread_reset();
 }
 
