@@ -13,6 +13,7 @@
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
 #include "unify/heaps.h"
+#include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
@@ -308,6 +309,7 @@ load(void)
 
 	th_next_init();
 	th_message_init();
+	th_leave_init();
 	th_operators_init();
 	th_mallocx_init();
 	th_allocator_init();

@@ -50,13 +50,16 @@ claim_region(const void *start, size_t bytes, void *data)
 }
 
 static void
+claim_log(const void *start, size_t bytes, void *data)
+{
+	claim_exact(data, (uintptr_t)start, (uintptr_t)start + bytes, TH_MEMORY_OWN, "log");
+}
+
+static void
 claim_own(struct th_account_tables *tables)
 {
-	uintptr_t start, end;
-
 	th_memory_each(claim_region, tables);
-	if (th_log_range(&start, &end))
-		claim_exact(tables, start, end, TH_MEMORY_OWN, "log");
+	th_log_each_mapping(claim_log, tables);
 }
 
 /* Data without contents of loaded objects is an anonymous mapping behind their file. */

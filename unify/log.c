@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One contiguous MAP_SHARED mapping of the log's greatest size is made at creation; pages
- * beyond `limit` are never touched, so they need no file behind them.  Growing is fallocate and
- * one release store of the new limit: no remapping, nothing for producers to re-read.
+ * The header is mapped for good, the records in windows (log_window.h).  Pages beyond `limit` are
+ * never touched, so they need no file behind them.  Growing is fallocate and one release store of
+ * the new limit.
+ *
+ * Others may write to the file.  What an append depends on is therefore kept here; the header gets
+ * a copy, and nothing is read from it but the control page.
+ *
+ * Everything on the malloc path is a system call itself: the functions of libc that open, close and
+ * allocate are points of cancellation.
  */
 #include "unify/log.h"
 
@@ -19,6 +25,7 @@
 
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/log_window.h"
 #include "unify/memory.h"
 
 /* First allocation: a short-lived process should not cost more disk than this. */
@@ -31,15 +38,15 @@
 #define RETRY_NS (TH_NS_PER_S / 10)
 /* The agent thread keeps this much ready ahead of the tail. */
 #define AHEAD (1u << 20)
-/* Records that far behind the tail are written but for a thread that was stopped meanwhile. */
-#define BEHIND (1u << 20)
-/* The start of the log stays: the header is in it.  A multiple of every page size. */
-#define KEPT_HEAD (64u << 10)
-/* A process that may not map the full size (RLIMIT_AS) gets the largest power of two above. */
-#define SMALLEST_LOG (1u << 20)
 /* Kept out of the way of programs that expect small descriptors. */
 #define DESCRIPTOR_BASE 512
+/* Four texts of a record and its other fields have room in it; names in class files are shorter. */
+#define TEXT_MAX 65535
+/* A holder may wait for the disk; who waits longer waits for a stopped thread. */
+#define LOCK_TURNS (1u << 20)
 #define FIELDS_MAX 16
+/* Above the fixed part of every event. */
+#define RECORD_FIXED_MAX 256
 
 struct field {
 	enum th_data_type data;
@@ -67,11 +74,15 @@ static const struct event events[TH_EVENT_NUMBERS] = {
 };
 
 static struct {
-	struct th_log_header *header; /* the mapping; NULL: no log */
-	uint64_t mapped_bytes;
-	uint64_t touched; /* agent thread: pages below are touched */
-	int descriptor;
-	dev_t device; /* to recognise the descriptor after the program closed it */
+	struct th_log_header *header; /* mapped for good; NULL: no log */
+	uint64_t tail;                /* atomic: file offset at which the next record starts */
+	uint64_t limit;               /* atomic: file offset up to which space is allocated */
+	uint64_t max_bytes;           /* the log does not grow beyond */
+	uint64_t touched;             /* agent thread: pages below are touched */
+	uint32_t is_complete;         /* atomic */
+	uint32_t refusal; /* atomic: enum th_log_counter, why the last append failed */
+	int descriptor;   /* under `growing` */
+	dev_t device;     /* to recognise the descriptor after the program closed it */
 	ino_t inode;
 	pid_t owner;
 	struct th_spinlock growing;
@@ -132,12 +143,24 @@ th_log_text(const char *text)
 {
 	size_t length = text ? strlen(text) : 0;
 
-	if (length > TH_LOG_RECORD_MAX / 4)
-		length = TH_LOG_RECORD_MAX / 4;
+	if (length > TEXT_MAX)
+		length = TEXT_MAX;
 	return (struct th_log_part){text, (uint32_t)length};
 }
 
-/* Growing */
+/* The file */
+
+static int
+open_file(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static void
+close_file(int descriptor)
+{
+	syscall(SYS_close, descriptor);
+}
 
 /* The descriptor under a number that is out of the way, if one can be had. */
 static int
@@ -147,29 +170,53 @@ move_high(int descriptor)
 
 	if (high < 0)
 		return descriptor;
-	close(descriptor);
+	close_file(descriptor);
 	return high;
 }
 
-/* The descriptor, reopened when the program closed ours; -1 when the file is out of reach. */
-static int
-log_descriptor(void)
+static bool
+is_our_file(int descriptor)
 {
 	struct stat status;
 
-	if (log_file.descriptor >= 0 && !fstat(log_file.descriptor, &status) &&
-		status.st_dev == log_file.device && status.st_ino == log_file.inode)
-		return log_file.descriptor;
-	log_file.descriptor = move_high(open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-	if (log_file.descriptor < 0)
-		return -1;
-	if (!fstat(log_file.descriptor, &status) && status.st_dev == log_file.device &&
-		status.st_ino == log_file.inode)
-		return log_file.descriptor;
-	close(log_file.descriptor);
-	log_file.descriptor = -1;
-	return -1;
+	return descriptor >= 0 && !fstat(descriptor, &status) &&
+	       status.st_dev == log_file.device && status.st_ino == log_file.inode;
 }
+
+/*
+ * The descriptor, reopened when the program closed ours; -1 when the file is out of reach.  Under
+ * `growing`.
+ */
+static int
+log_descriptor(void)
+{
+	int descriptor = log_file.descriptor;
+
+	if (is_our_file(descriptor))
+		return descriptor;
+	descriptor = move_high(open_file(log_file.path, O_RDWR));
+	if (descriptor >= 0 && !is_our_file(descriptor)) {
+		close_file(descriptor);
+		descriptor = -1;
+	}
+	log_file.descriptor = descriptor;
+	return descriptor;
+}
+
+void
+th_log_hold_file(void)
+{
+	int saved_errno = errno;
+
+	if (!th_log_header() || !th_log_is_ours() ||
+		!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return;
+	log_descriptor();
+	th_unlock(&log_file.growing);
+	errno = saved_errno;
+}
+
+/* Growing */
 
 /* Growing past RLIMIT_FSIZE would not only fail but raise SIGXFSZ in the host. */
 static bool
@@ -190,8 +237,8 @@ write_zeros(int descriptor, uint64_t from, uint64_t to)
 
 	while (from < to) {
 		uint64_t left = to - from;
-		ssize_t written = pwrite(descriptor, zeros,
-			left < sizeof(zeros) ? left : sizeof(zeros), (off_t)from);
+		long written = syscall(SYS_pwrite64, descriptor, zeros,
+			left < sizeof(zeros) ? left : sizeof(zeros), from);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -205,50 +252,64 @@ write_zeros(int descriptor, uint64_t from, uint64_t to)
 static bool
 allocate(int descriptor, uint64_t from, uint64_t to)
 {
-	int result;
+	long result;
 
 	if (!file_size_allowed(to))
 		return false;
 	do
-		result = fallocate(descriptor, 0, (off_t)from, (off_t)(to - from));
+		result = syscall(SYS_fallocate, descriptor, 0, from, to - from);
 	while (result < 0 && errno == EINTR);
 	if (!result)
 		return true;
 	return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, from, to);
 }
 
+static void
+set_limit(uint64_t limit)
+{
+	/* Pairs with the acquire load in reserve(): the blocks are there. */
+	th_store_release(&log_file.limit, limit);
+	th_store_relaxed(&log_file.header->limit, limit);
+}
+
 /* Moves the limit to `needed` and, within the log's greatest size, `more`. */
 static bool
-grow_by(struct th_log_header *header, uint64_t limit, uint64_t needed, uint64_t more)
+grow_by(int descriptor, uint64_t needed, uint64_t more)
 {
 	uint64_t target = needed + more;
-	int descriptor = log_descriptor();
 
-	if (target > log_file.mapped_bytes)
-		target = log_file.mapped_bytes;
-	if (descriptor < 0 || !allocate(descriptor, limit, target))
+	if (target > log_file.max_bytes)
+		target = log_file.max_bytes;
+	if (!allocate(descriptor, th_load_relaxed(&log_file.limit), target))
 		return false;
-	/* Pairs with the acquire load in reserve(): the blocks are there. */
-	th_store_release(&header->limit, target);
+	set_limit(target);
 	return true;
 }
 
-/*
- * The pages behind the tail go back to the page cache, or a long recording would keep its whole
- * log in the memory of the process.  Whoever still writes or reads there finds them as they
- * were.  From the start every time: some have come back since.  Preserves errno.
- */
-static void
-release_behind(struct th_log_header *header)
+static bool
+refuse(enum th_log_counter reason)
 {
-	uint64_t tail = th_load_relaxed(&header->tail);
-	int saved_errno = errno;
+	th_store_relaxed(&log_file.refusal, reason);
+	return false;
+}
 
-	if (tail > KEPT_HEAD + BEHIND)
-		syscall(SYS_madvise, (char *)header + KEPT_HEAD,
-			(tail - BEHIND - KEPT_HEAD) & ~(uint64_t)(KEPT_HEAD - 1),
-			MADV_DONTNEED);
-	errno = saved_errno;
+/* Under `growing`. */
+static bool
+grow_file(uint64_t needed)
+{
+	int descriptor;
+
+	if (th_load_relaxed(&log_file.limit) >= needed)
+		return true;
+	descriptor = log_descriptor();
+	if (descriptor < 0)
+		refuse(TH_COUNTER_DROPPED_LOG_UNREACHABLE);
+	else if (grow_by(descriptor, needed, CHUNK) || grow_by(descriptor, needed, LAST_CHUNK))
+		return true;
+	else
+		refuse(TH_COUNTER_DROPPED_NO_SPACE);
+	th_store_relaxed(&log_file.next_try, th_clock_now() + RETRY_NS);
+	return false;
 }
 
 /*
@@ -256,40 +317,75 @@ release_behind(struct th_log_header *header)
  * the others wait for it, bounded, since it may have been stopped in the middle.
  */
 static bool
-grow(struct th_log_header *header, uint64_t needed)
+grow(uint64_t needed)
 {
 	bool grown;
 
-	if (needed > log_file.mapped_bytes ||
-		th_clock_now() < th_load_relaxed(&log_file.next_try))
+	if (needed > log_file.max_bytes)
+		return refuse(TH_COUNTER_DROPPED_LOG_FULL);
+	/* Until then the reason is that of the last time. */
+	if (th_clock_now() < th_load_relaxed(&log_file.next_try))
 		return false;
-	if (!th_lock_bounded(&log_file.growing, 1u << 20))
-		return false;
-	uint64_t limit = th_load_relaxed(&header->limit);
-	bool must_grow = limit < needed;
-	grown = !must_grow || grow_by(header, limit, needed, CHUNK) ||
-		grow_by(header, limit, needed, LAST_CHUNK);
-	if (!grown)
-		th_store_relaxed(&log_file.next_try, th_clock_now() + RETRY_NS);
+	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return refuse(TH_COUNTER_DROPPED_BUSY);
+	grown = grow_file(needed);
 	th_unlock(&log_file.growing);
-	if (must_grow)
-		release_behind(header);
 	return grown;
 }
 
 /* Appending */
 
-static uint64_t
-reserve(struct th_log_header *header, uint32_t bytes)
+/* Where a record goes: reserved space in a window that was entered. */
+struct place {
+	struct th_log_window *window;
+	uint64_t offset;
+};
+
+/* False: the window cannot be mapped.  A tail that has moved on meanwhile is read again. */
+static bool
+open_window(uint64_t *tail)
 {
-	uint64_t tail = th_load_acquire(&header->tail);
+	enum th_log_window_result result = th_log_window_open(*tail, *tail);
+	uint64_t now = th_load_acquire(&log_file.tail);
+	bool has_moved = now != *tail;
+
+	*tail = now;
+	if (result == TH_LOG_WINDOW_OPEN || has_moved)
+		return true;
+	return refuse(result == TH_LOG_WINDOW_BUSY ? TH_COUNTER_DROPPED_BUSY
+						   : TH_COUNTER_DROPPED_LOG_UNREACHABLE);
+}
+
+/* The header's tail follows ours; what somebody else wrote there is beyond it. */
+static void
+show_tail(struct th_log_header *header, uint64_t tail)
+{
+	uint64_t shown = th_load_relaxed(&header->tail);
+
+	while (shown < tail || shown > th_load_acquire(&log_file.tail))
+		if (th_cas_acq_rel(&header->tail, &shown, tail))
+			break;
+}
+
+static bool
+reserve(uint32_t bytes, struct place *place)
+{
+	uint64_t tail = th_load_acquire(&log_file.tail);
 
 	for (;;) {
-		if (tail + bytes > th_load_acquire(&header->limit) &&
-			!grow(header, tail + bytes))
-			return 0;
-		if (th_cas_acq_rel(&header->tail, &tail, tail + bytes))
-			return tail;
+		if (tail + bytes > th_load_acquire(&log_file.limit) && !grow(tail + bytes))
+			return false;
+		/* Entered before the space is ours: a window that we are not in may go. */
+		place->window = th_log_window_enter(tail);
+		if (!place->window) {
+			if (!open_window(&tail))
+				return false;
+			continue;
+		}
+		place->offset = tail;
+		if (th_cas_acq_rel(&log_file.tail, &tail, tail + bytes))
+			return true;
+		th_log_window_leave(place->window);
 	}
 }
 
@@ -366,25 +462,25 @@ th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_l
 {
 	struct th_log_header *header = th_log_header();
 	const struct event *event = &events[type];
+	const size_t head = sizeof(struct th_log_record);
 	int saved_errno = errno;
-	uint64_t offset = 0;
+	struct place place;
 
 	if (!header)
 		return 0;
 	uint32_t size = record_bytes(event, parts, part_count);
-	if (size <= TH_LOG_RECORD_MAX)
-		offset = reserve(header, size);
-	if (offset) {
-		char *record = (char *)header + offset;
-		const size_t head = sizeof(struct th_log_record);
-
-		memcpy(record + head, (const char *)fixed + head,
-			log_file.fixed_bytes[type] - head);
-		write_parts(record, event, parts, part_count);
-		commit(record, offset, size, type);
+	if (size > TH_LOG_WINDOW_OVERLAP || !reserve(size, &place)) {
+		errno = saved_errno;
+		return 0;
 	}
+	show_tail(header, place.offset + size);
+	char *record = th_log_window_at(place.window, place.offset);
+	memcpy(record + head, (const char *)fixed + head, log_file.fixed_bytes[type] - head);
+	write_parts(record, event, parts, part_count);
+	commit(record, place.offset, size, type);
+	th_log_window_leave(place.window);
 	errno = saved_errno;
-	return offset;
+	return place.offset;
 }
 
 uint64_t
@@ -394,11 +490,17 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	return th_log_is_ours() ? th_log_append_ours(type, fixed, parts, part_count) : 0;
 }
 
-/* What goes on in a process whose recording was ended is no business of a complete log. */
+enum th_log_counter
+th_log_refusal(void)
+{
+	return (enum th_log_counter)th_load_relaxed(&log_file.refusal);
+}
+
+/* Counters freeze on close. */
 static bool
 takes_counts(const struct th_log_header *header)
 {
-	return header && th_load_relaxed(&header->state) == TH_LOG_RECORDING;
+	return header && !th_load_relaxed(&log_file.is_complete);
 }
 
 void
@@ -428,22 +530,37 @@ th_log_note(unsigned severity, const char *text)
 	th_log_append(TH_EVENT_NOTE, &note, &part, 1);
 }
 
+/* An or with 0 makes the page writable without changing what a producer may write. */
+static void
+touch(uint64_t end)
+{
+	struct th_log_window *window;
+
+	while (log_file.touched < end && (window = th_log_window_enter(log_file.touched))) {
+		th_or_relaxed(
+			(uint64_t *)(void *)th_log_window_at(window, log_file.touched), 0);
+		log_file.touched += 4096;
+		th_log_window_leave(window);
+	}
+}
+
 void
 th_log_prepare(void)
 {
-	struct th_log_header *header = th_log_header();
+	uint64_t tail = th_load_relaxed(&log_file.tail);
+	uint64_t end = tail + AHEAD;
 
-	if (!header)
+	if (!th_log_header())
 		return;
-	uint64_t tail = th_load_relaxed(&header->tail);
-	if (th_load_relaxed(&header->limit) < tail + AHEAD)
-		grow(header, tail + AHEAD);
-	uint64_t end = th_load_relaxed(&header->limit);
-	if (end > tail + AHEAD)
-		end = tail + AHEAD;
-	/* An or with 0 makes the page writable without changing what a producer may write. */
-	for (; log_file.touched < end; log_file.touched += 4096)
-		th_or_relaxed((uint64_t *)(void *)((char *)header + log_file.touched), 0);
+	if (th_load_relaxed(&log_file.limit) < end)
+		grow(end);
+	if (end > th_load_relaxed(&log_file.limit))
+		end = th_load_relaxed(&log_file.limit);
+	if (log_file.touched < tail)
+		log_file.touched = tail & ~(uint64_t)4095;
+	if (end > tail)
+		th_log_window_open(end - 1, tail);
+	touch(end);
 }
 
 /* Creation */
@@ -500,14 +617,14 @@ static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
 {
 	struct th_log_header header;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t got;
+	int descriptor = open_file(path, O_RDONLY | O_NONBLOCK);
+	long got;
 
 	if (descriptor < 0)
 		return false;
-	got = pread(descriptor, &header, sizeof(header), 0);
-	close(descriptor);
-	return got == (ssize_t)sizeof(header) &&
+	got = syscall(SYS_pread64, descriptor, &header, sizeof(header), 0L);
+	close_file(descriptor);
+	return got == (long)sizeof(header) &&
 	       !memcmp(header.magic, TH_LOG_MAGIC, sizeof(header.magic)) &&
 	       header.pid == (uint32_t)getpid() &&
 	       header.process_start == identity->process_start;
@@ -516,8 +633,8 @@ is_earlier_image(const char *path, const struct th_log_identity *identity)
 static int
 create_file(const char *path, const struct th_log_identity *identity)
 {
-	const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-	int descriptor = open(path, flags, 0600);
+	const int flags = O_CREAT | O_EXCL | O_RDWR;
+	int descriptor = open_file(path, flags);
 
 	if (descriptor < 0 && errno == EEXIST) {
 		if (!is_earlier_image(path, identity)) {
@@ -526,33 +643,17 @@ create_file(const char *path, const struct th_log_identity *identity)
 		}
 		if (unlink(path))
 			return -1;
-		descriptor = open(path, flags, 0600);
+		descriptor = open_file(path, flags);
 	}
 	return move_high(descriptor);
 }
 
-/* Where address space is limited, most of it is left to the program. */
-static uint64_t
-address_space_for(uint64_t bytes)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return bytes;
-	return bytes < limit.rlim_cur / 8 ? bytes : limit.rlim_cur / 8;
-}
-
 static struct th_log_header *
-map_file(int descriptor, uint64_t *bytes)
+map_header(int descriptor)
 {
-	for (; *bytes >= SMALLEST_LOG; *bytes /= 2) {
-		void *mapping = th_memory_system_map(
-			NULL, *bytes, MAP_SHARED | MAP_NORESERVE, descriptor);
+	void *mapping = th_memory_system_map(NULL, TH_LOG_HEADER_BYTES, MAP_SHARED, descriptor);
 
-		if (mapping != MAP_FAILED)
-			return mapping;
-	}
-	return NULL;
+	return mapping == MAP_FAILED ? NULL : mapping;
 }
 
 static void
@@ -577,10 +678,29 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 {
 	int saved_errno = errno;
 
-	close(descriptor);
+	close_file(descriptor);
 	unlink(path);
 	errno = saved_errno;
 	return status;
+}
+
+/* The parts of the state that say where the log is; the header is not published yet. */
+static void
+init_file(const char *path, uint64_t max_bytes, int descriptor, const struct stat *status)
+{
+	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
+		log_file.fixed_bytes[i] = fixed_end(&events[i]);
+	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
+	log_file.tail = TH_LOG_HEADER_BYTES;
+	log_file.limit = FIRST_CHUNK;
+	log_file.max_bytes = max_bytes < FIRST_CHUNK ? FIRST_CHUNK : max_bytes;
+	log_file.touched = 0;
+	log_file.is_complete = 0;
+	log_file.next_try = 0;
+	log_file.descriptor = descriptor;
+	log_file.device = status->st_dev;
+	log_file.inode = status->st_ino;
+	log_file.owner = getpid();
 }
 
 enum th_log_status
@@ -591,24 +711,12 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 
 	if (descriptor < 0)
 		return errno == EEXIST ? TH_LOG_EXISTS : TH_LOG_FAILED;
-	max_bytes = address_space_for(max_bytes);
-	if (max_bytes < SMALLEST_LOG)
-		max_bytes = SMALLEST_LOG;
 	if (!allocate(descriptor, 0, FIRST_CHUNK))
 		return abandon(descriptor, path, TH_LOG_NO_SPACE);
-	struct th_log_header *header = map_file(descriptor, &max_bytes);
-	if (!header || fstat(descriptor, &status))
+	struct th_log_header *header = map_header(descriptor);
+	if (!header || !th_log_windows_init(descriptor) || fstat(descriptor, &status))
 		return abandon(descriptor, path, TH_LOG_FAILED);
-	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
-		log_file.fixed_bytes[i] = fixed_end(&events[i]);
-	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
-	log_file.mapped_bytes = max_bytes;
-	log_file.touched = 0;
-	log_file.next_try = 0;
-	log_file.descriptor = descriptor;
-	log_file.device = status.st_dev;
-	log_file.inode = status.st_ino;
-	log_file.owner = getpid();
+	init_file(path, max_bytes, descriptor, &status);
 	init_header(header, identity);
 	th_store_release(&log_file.header, header);
 	write_metadata();
@@ -620,29 +728,52 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 const void *
 th_log_get(uint64_t offset, enum th_event_type type)
 {
-	struct th_log_header *header = th_log_header();
-	uint64_t word;
+	static _Alignas(8) char record[RECORD_FIXED_MAX];
+	uint32_t bytes = log_file.fixed_bytes[type];
+	struct th_log_record head;
+	long got = 0;
 
-	if (!header || offset < TH_LOG_HEADER_BYTES || offset % 8 ||
-		offset + log_file.fixed_bytes[type] > th_load_acquire(&header->tail))
+	if (!th_log_header() || offset < TH_LOG_HEADER_BYTES || bytes > sizeof(record) ||
+		!th_lock_bounded(&log_file.growing, LOCK_TURNS))
 		return NULL;
-	const void *record = (const char *)header + offset;
-	/* Pairs with the commit: what follows the word is there. */
-	word = th_load_acquire((const uint64_t *)record);
-	return (word >> 32 & 0xffff) == (uint64_t)type ? record : NULL;
+	int descriptor = log_descriptor();
+	if (descriptor >= 0)
+		got = syscall(SYS_pread64, descriptor, record, (size_t)bytes, offset);
+	th_unlock(&log_file.growing);
+	memcpy(&head, record, sizeof(head));
+	return got == (long)bytes && head.type == type &&
+			       head.check == th_log_check(offset, head.size, head.type)
+		       ? record
+		       : NULL;
 }
 
-bool
-th_log_range(uintptr_t *start_ret, uintptr_t *end_ret)
+void
+th_log_each_mapping(void (*visit)(const void *start, size_t bytes, void *data), void *data)
 {
-	struct th_log_header *header = th_log_header();
+	const struct th_log_header *header = th_log_header();
 
-	*start_ret = (uintptr_t)header;
-	*end_ret = (uintptr_t)header + log_file.mapped_bytes;
-	return header != NULL;
+	if (!header)
+		return;
+	visit(header, TH_LOG_HEADER_BYTES, data);
+	th_log_windows_each(visit, data);
 }
 
 /* Closing */
+
+/* Cuts off what was allocated ahead; on failure zeros stay at the end, which readers skip. */
+static void
+cut_file(uint64_t bytes)
+{
+	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return;
+	int descriptor = log_descriptor();
+	if (descriptor >= 0) {
+		syscall(SYS_ftruncate, descriptor, bytes);
+		close_file(descriptor);
+		log_file.descriptor = -1;
+	}
+	th_unlock(&log_file.growing);
+}
 
 void
 th_log_close(void)
@@ -653,40 +784,25 @@ th_log_close(void)
 	if (!header || !th_log_is_ours())
 		return;
 	th_log_append(TH_EVENT_END, &end, NULL, 0);
+	th_store_relaxed(&log_file.is_complete, 1);
 	th_store_release(&header->state, TH_LOG_COMPLETE);
 	/*
-	 * The mapping stays: a capture that was cut off by the end of the process may still hold
+	 * The mappings stay: a capture that was cut off by the end of the process may still hold
 	 * a reservation below the tail.  Nothing reserves beyond it once the limit is the tail.
 	 */
-	uint64_t tail = th_load_acquire(&header->tail);
-	log_file.mapped_bytes = tail;
-	th_store_release(&header->limit, tail);
-	int descriptor = log_descriptor();
-	if (descriptor >= 0) {
-		int result = ftruncate(descriptor, (off_t)th_load_acquire(&header->tail));
-
-		(void)result; /* on failure zeros stay at the end, which readers skip */
-		close(descriptor);
-		log_file.descriptor = -1;
-	}
+	log_file.max_bytes = 0;
+	uint64_t tail = th_load_acquire(&log_file.tail);
+	set_limit(tail);
+	cut_file(th_load_acquire(&log_file.tail));
 }
 
-/*
- * Puts private zeros in place of what an interrupted append may still touch (a log without room),
- * and gives the rest back.
- */
+/* Code that the fork came upon may still write to the header; in the child it is private. */
 static void
-replace_mapping(struct th_log_header *header, uint64_t mapped_bytes)
+detach_header(struct th_log_header *header)
 {
-	uint64_t used = (th_load_relaxed(&header->limit) + 4095) & ~(uint64_t)4095;
-
-	if (used > mapped_bytes ||
-		th_memory_system_map(header, used,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-			-1) == MAP_FAILED)
-		used = 0;
-	if (used < mapped_bytes)
-		th_memory_system_unmap((char *)header + used, mapped_bytes - used);
+	if (th_memory_system_map(header, TH_LOG_HEADER_BYTES,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1) == MAP_FAILED)
+		th_memory_system_unmap(header, TH_LOG_HEADER_BYTES);
 }
 
 void
@@ -697,10 +813,12 @@ th_log_detach(void)
 	if (!header)
 		return;
 	th_store_release(&log_file.header, NULL);
-	replace_mapping(header, log_file.mapped_bytes);
-	log_file.mapped_bytes = 0;
-	if (log_file.descriptor >= 0)
-		close(log_descriptor());
+	log_file.max_bytes = 0;
+	log_file.limit = 0;
+	detach_header(header);
+	th_log_windows_detach();
+	if (is_our_file(log_file.descriptor))
+		close_file(log_file.descriptor);
 	log_file.descriptor = -1;
 	log_file.growing.held = 0;
 }

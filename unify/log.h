@@ -66,27 +66,38 @@ uint64_t th_log_append_ours(enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count);
 
 /*
- * A record of the log that this process writes, by what th_log_append() returned for it; NULL
- * when there is none of that type at that place.  Valid until th_log_close(). [agent-thread]
+ * The fixed part of a record of the log that this process writes, by what th_log_append() returned
+ * for it; NULL when there is none of that type there, or the file is out of reach.  Read from the
+ * file, a microsecond.  Valid until the next call; by one thread at a time. [in-malloc]
  */
 const void *th_log_get(uint64_t offset, enum th_event_type type);
 
-/* Where the log lies in memory, [*start_ret, *end_ret); false: there is none. [any] */
-bool th_log_range(uintptr_t *start_ret, uintptr_t *end_ret);
+/* Calls `visit` with each part of memory in which the log is mapped. [any] */
+void
+th_log_each_mapping(void (*visit)(const void *start, size_t bytes, void *data), void *data);
+
+/*
+ * Sees to it that the log's file is open, while it can still be opened by its name: the program is
+ * about to change its user or its root, and may have closed all descriptors. Preserves errno. [any]
+ */
+void th_log_hold_file(void);
 
 /* Adds to a counter of the header; nothing happens when there is no log. [in-malloc] */
 void th_log_count(enum th_log_counter counter, uint64_t amount);
 
+/* The counter that says why an append failed, DROPPED_...: of the last one that did. [any] */
+enum th_log_counter th_log_refusal(void);
+
 /*
  * Appends a sample within a capture (flight.h), which began with the question whose log it is, and
- * counts it by `counter`, or as lost to a full log.  Returns its id or 0. [in-malloc]
+ * counts it by `counter`, or as lost by the reason.  Returns its id or 0. [in-malloc]
  */
 static inline uint64_t
 th_log_append_sample(enum th_event_type type, const void *fixed, enum th_log_counter counter)
 {
 	uint64_t sample = th_log_append_ours(type, fixed, NULL, 0);
 
-	th_log_count(sample ? counter : TH_COUNTER_DROPPED_LOG_FULL, 1);
+	th_log_count(sample ? counter : th_log_refusal(), 1);
 	return sample;
 }
 

@@ -40,7 +40,7 @@
 #define NOBODY 65534
 #define FORKS 40
 /* Of a way that hangs. */
-#define SECONDS 60
+#define SECONDS 30
 
 static volatile sig_atomic_t failures;
 
