@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "unify/expression.h"
+#include "unify/log.h"
 
 /* A holder of the lock that runs is done long before. */
 #define LOCK_TURNS (1u << 16)
@@ -75,6 +76,16 @@ th_gate_set_heaps(uint32_t heaps)
 {
 	th_store_relaxed(&gate.wanted, heaps);
 	changed();
+}
+
+/* What is given up for want of it is not tried again. */
+static bool
+lock(void)
+{
+	if (th_lock_bounded(&gate.lock, LOCK_TURNS))
+		return true;
+	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return false;
 }
 
 bool
@@ -197,7 +208,7 @@ th_gate_restart(struct th_thread_record *record, enum th_heap heap)
 {
 	struct th_account *account = &record->accounts[heap - 1];
 
-	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
+	if (!lock())
 		return;
 	th_store_relaxed(&account->frozen, 0);
 	th_store_relaxed(&account->skipped, 0);
@@ -211,7 +222,7 @@ th_gate_named(struct th_thread_record *record, const char *name)
 {
 	if (!th_gate_is_filtered() && !record->is_unwanted)
 		return;
-	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
+	if (!lock())
 		return;
 	record->is_unwanted = th_gate_is_filtered() &&
 			      !th_expression_matches(&gate.expression, name);

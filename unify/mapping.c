@@ -52,7 +52,7 @@ static struct {
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_mapping_use use;
 	uint64_t born;     /* number of the last change */
-	uint32_t removing; /* removals that began and have not ended */
+	uint32_t removing; /* atomic: removals that began and have not ended */
 	/* Of who calls th_mapping_log_use(). */
 	struct th_mapping_use logged;
 } mapping;
@@ -204,7 +204,7 @@ static void
 put_back(struct th_range_list list)
 {
 	account_list(list, true);
-	th_ranges_put_back(&mapping.ranges, list, !mapping.removing);
+	th_ranges_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
 }
 
 /* What was there when a removal began. */
@@ -289,7 +289,8 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 	due->born = range.born;
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
-	if (!th_ranges_put(&mapping.ranges, &range, !due->is_due && !mapping.removing)) {
+	if (!th_ranges_put(&mapping.ranges, &range,
+		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
 		count_lost(1);
 		return;
 	}
@@ -404,10 +405,18 @@ th_mapping_begin(void)
 	if (!enter())
 		return 0;
 	begun = ++mapping.born;
-	mapping.removing++;
+	th_add_relaxed(&mapping.removing, 1);
 	unlock();
 	th_guard_leave();
 	return begun;
+}
+
+/* A removal that began has ended, whether the lock can be had or not. */
+static bool
+end_removal(void)
+{
+	th_add_relaxed(&mapping.removing, -1u);
+	return enter();
 }
 
 void
@@ -416,9 +425,8 @@ th_mapping_unmapped(uint64_t begun, const struct th_mapping_call *call)
 	int saved_errno = errno;
 	struct th_range_list removed;
 
-	if (!begun || !enter())
+	if (!begun || !end_removal())
 		return;
-	mapping.removing--;
 	removed = take_out_old(call->start, call->start + call->bytes, begun);
 	unlock();
 	let_go(removed);
@@ -457,11 +465,10 @@ th_mapping_moved(
 	struct due due = {.is_due = false};
 	int saved_errno = errno;
 
-	if (!begun || !enter())
+	if (!begun || !end_removal())
 		return;
 	uint32_t owner = find_owner(call->caller);
 	struct th_mapping_call rest = with_arena(call, owner);
-	mapping.removing--;
 	struct th_range_list moved = take_out_old(old, old + kept, begun);
 	struct th_range_list removed = take_out_old(old + kept, old + old_bytes, begun);
 	struct th_range_list replaced = take_out(call->start, call->start + call->bytes);

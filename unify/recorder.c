@@ -84,6 +84,7 @@ th_recorder_end(void)
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
 	th_pace_roll();
+	th_live_settle();
 	th_recorder_stop();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
