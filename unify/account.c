@@ -33,7 +33,8 @@
 #define PAGE_MASK ((uintptr_t)4095)
 
 static struct {
-	struct th_account_tables *tables; /* atomic; NULL: no accounts */
+	uint32_t is_on;                   /* atomic: accounts are taken */
+	struct th_account_tables *tables; /* under `busy`; NULL: none was taken yet */
 	struct th_spinlock busy;          /* held while the tables are in use */
 	struct th_cgroup group;
 	struct th_account_plan plan; /* under `busy` like all below */
@@ -141,12 +142,46 @@ fill(struct th_account_tables *tables, struct th_event_account *event)
 	ask_for_figures(event->account);
 }
 
+/* Maps what the tables point to. */
+static bool
+init_tables(struct th_account_tables *tables)
+{
+	tables->claims.exact.capacity = CLAIMS_MAX;
+	tables->claims.owners.capacity = CLAIMS_MAX;
+	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
+	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
+	tables->rows.items = th_memory_map(TH_ACCOUNT_ROWS_MAX * sizeof(*tables->rows.items));
+	return tables->claims.exact.items && tables->claims.owners.items &&
+	       tables->rows.items && th_address_space_init(&tables->space);
+}
+
+/* Tables that map as much as the largest process needs are there from the first account on. */
+static struct th_account_tables *
+get_tables(void)
+{
+	struct th_account_tables *tables = account.tables;
+
+	if (tables)
+		return tables;
+	tables = th_memory_map(sizeof(*tables));
+	if (!tables || !init_tables(tables))
+		return NULL;
+	account.tables = tables;
+	return tables;
+}
+
 static void
-take(struct th_account_tables *tables, enum th_account_reason reason)
+take(enum th_account_reason reason)
 {
 	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	struct th_event_account *event = &tables->event;
+	struct th_account_tables *tables = get_tables();
 
+	if (!tables) {
+		/* Without memory for it there are none, and no further try. */
+		th_store_relaxed(&account.is_on, 0);
+		return;
+	}
+	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
 	if (!th_address_space_read(&tables->space)) {
 		th_account_plan_give_up(&account.plan);
@@ -181,7 +216,7 @@ look(uint64_t now, bool agent)
 	th_account_plan_looked(&account.plan, now);
 	if (th_account_plan_is_due(&account.plan, now, resident, agent, &reason) &&
 		(agent || !is_on_signal_stack()))
-		take(account.tables, reason);
+		take(reason);
 }
 
 void
@@ -189,7 +224,7 @@ th_account_poll(uint64_t now, bool agent)
 {
 	if (agent && !account.agent)
 		account.agent = (pid_t)syscall(SYS_gettid);
-	if (!th_load_acquire(&account.tables) ||
+	if (!th_load_acquire(&account.is_on) ||
 		!th_account_plan_is_look_due(&account.plan, now) || !th_trylock(&account.busy))
 		return;
 	/* Another thread may have looked meanwhile. */
@@ -202,12 +237,10 @@ th_account_poll(uint64_t now, bool agent)
 static void
 take_now(enum th_account_reason reason)
 {
-	struct th_account_tables *tables = th_load_acquire(&account.tables);
-
-	if (!tables || !th_trylock(&account.busy))
+	if (!th_load_acquire(&account.is_on) || !th_trylock(&account.busy))
 		return;
 	th_account_log_resident(th_clock_now(), &account.group);
-	take(tables, reason);
+	take(reason);
 	th_unlock(&account.busy);
 }
 
@@ -219,32 +252,14 @@ take_as_asked(void)
 
 /* Life */
 
-/* Maps what the tables point to. */
-static bool
-init_tables(struct th_account_tables *tables)
-{
-	tables->claims.exact.capacity = CLAIMS_MAX;
-	tables->claims.owners.capacity = CLAIMS_MAX;
-	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
-	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
-	tables->rows.items = th_memory_map(TH_ACCOUNT_ROWS_MAX * sizeof(*tables->rows.items));
-	return tables->claims.exact.items && tables->claims.owners.items &&
-	       tables->rows.items && th_address_space_init(&tables->space);
-}
-
-bool
+void
 th_account_start(bool has_owners)
 {
-	struct th_account_tables *tables = th_memory_map(sizeof(*tables));
-
-	if (!tables || !init_tables(tables))
-		return false;
 	th_cgroup_find(&account.group);
 	account.has_owners = has_owners;
 	th_account_plan_init(&account.plan, th_clock_now());
 	th_control_on_flush(take_as_asked);
-	th_store_release(&account.tables, tables);
-	return true;
+	th_store_release(&account.is_on, 1);
 }
 
 void
@@ -259,6 +274,7 @@ th_account_end(void)
 void
 th_account_reset(void)
 {
+	account.is_on = 0;
 	account.tables = NULL;
 	account.busy.held = 0;
 	account.agent = 0;

@@ -66,10 +66,10 @@ void th_account_claim(struct th_account_claims *claims, enum th_account_claim_ra
 void th_account_set_allocator(const char *name);
 
 /*
- * Maps the tables; false: no memory, there will be no accounts.  `has_owners`: mappings are
- * recorded, so that their owners are known (mapping.h).  Not from the malloc path.
+ * Accounts are taken from now on, unless there is no memory for their tables.  `has_owners`:
+ * mappings are recorded, so that their owners are known (mapping.h).  Not from the malloc path.
  */
-bool th_account_start(bool has_owners);
+void th_account_start(bool has_owners);
 
 /*
  * Looks at the resident set if a second has passed, and takes an account if one is due.  `agent`:

@@ -50,7 +50,7 @@ struct late {
 	struct th_aside_item items[TH_ASIDE_MAX];
 };
 
-static struct shard *shards;
+static struct shard *shards[SHARDS]; /* atomic; NULL: nothing is in it yet */
 static unsigned lock_turns = LOCK_TURNS;
 static th_live_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_PINS_MAX];
@@ -62,13 +62,17 @@ filter_bit(uintptr_t address)
 	return th_live_hash(address) >> (64 - TH_LIVE_FILTER_BITS);
 }
 
-/* NULL: there is no table.  Read once: a handler that forks here leaves the child without one. */
+static struct shard **
+place_of(uintptr_t address)
+{
+	return &shards[th_live_hash(address) >> (64 - SHARD_BITS)];
+}
+
+/* NULL: nothing is in it.  Read once: a handler that forks here leaves the child without one. */
 static struct shard *
 shard_of(uintptr_t address)
 {
-	struct shard *table = th_load_relaxed(&shards);
-
-	return table ? &table[th_live_hash(address) >> (64 - SHARD_BITS)] : NULL;
+	return th_load_acquire(place_of(address));
 }
 
 static uint32_t
@@ -119,14 +123,6 @@ clear_bit(const struct shard *shard, uintptr_t address)
 	/* Who puts a block aside sets the bit after that: one of the two sees the other. */
 	if (th_aside_has(&shard->aside, has_bit, bit))
 		set_bit(bit);
-}
-
-bool
-th_live_init(void)
-{
-	if (!shards)
-		shards = th_memory_map(SHARDS * sizeof(*shards));
-	return shards != NULL;
 }
 
 /* The slot that holds `address`, or the empty one where it belongs. */
@@ -249,7 +245,7 @@ put_aside(struct shard *shard, uintptr_t address, uint64_t sample)
 bool
 th_live_insert(uintptr_t address, uint64_t sample)
 {
-	struct shard *shard = shard_of(address);
+	struct shard *shard = th_memory_map_once(place_of(address), sizeof(*shard));
 	struct late late;
 	bool entered;
 
@@ -290,16 +286,17 @@ th_live_on_late_free(th_live_freed *freed)
 void
 th_live_settle(void)
 {
-	struct shard *table = th_load_relaxed(&shards);
 	struct late late;
 
-	for (uint32_t i = 0; table && i < SHARDS; i++) {
-		if (!th_load_relaxed(&table[i].aside.waiting))
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = th_load_acquire(&shards[i]);
+
+		if (!shard || !th_load_relaxed(&shard->aside.waiting))
 			continue;
-		if (enter(&table[i], &late))
-			leave(&table[i], &late);
+		if (enter(shard, &late))
+			leave(shard, &late);
 		th_log_count(
-			TH_COUNTER_LIVE_FREES_LOST, th_load_relaxed(&table[i].aside.waiting));
+			TH_COUNTER_LIVE_FREES_LOST, th_load_relaxed(&shard->aside.waiting));
 	}
 }
 
@@ -340,11 +337,13 @@ th_live_each(th_live_visit *visit, void *data)
 {
 	struct slot copy[SLOTS_AT_ONCE];
 
-	for (uint32_t i = 0; shards && i < SHARDS; i++) {
-		if (!th_load_relaxed(&shards[i].count))
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = th_load_acquire(&shards[i]);
+
+		if (!shard || !th_load_relaxed(&shard->count))
 			continue;
 		for (uint32_t first = 0; first < SLOTS; first += SLOTS_AT_ONCE) {
-			uint32_t count = copy_slots(&shards[i], first, copy);
+			uint32_t count = copy_slots(shard, first, copy);
 
 			for (uint32_t k = 0; k < count; k++)
 				visit(copy[k].address, copy[k].sample, data);
@@ -369,6 +368,7 @@ th_live_reset(void)
 			th_live_filter[i] = 0;
 	for (unsigned i = 0; i < pin_count; i++)
 		set_bit(filter_bit(pins[i]));
-	/* The old table stays mapped copy-on-write and untouched; a new one starts empty. */
-	shards = NULL;
+	/* The old shards stay mapped copy-on-write and untouched; new ones start empty. */
+	for (unsigned i = 0; i < SHARDS; i++)
+		th_store_relaxed(&shards[i], NULL);
 }

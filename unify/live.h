@@ -34,12 +34,9 @@ th_live_may_hold(const void *block)
 	return __atomic_load_n(&th_live_filter[bit / 32], __ATOMIC_RELAXED) >> bit % 32 & 1;
 }
 
-/* Maps the table.  False: no memory, nothing will be tracked.  Once. */
-bool th_live_init(void);
-
 /*
  * Enters a block.  An entry already there under the address (its free was missed) is replaced.
- * False when the shard is full; the block is then not tracked.  The guard must be held.
+ * False when the shard is full or cannot be mapped; the block is then not tracked.  The guard must be held.
  *
  * Where the lock of the shard is held by a thread that does not run, this and th_live_remove() put
  * what they were to do aside, for whoever gets the lock next. [in-malloc]

@@ -26,9 +26,9 @@
 
 /*
  * Twice the kernel's usual limit of mappings (vm.max_map_count = 65,530), which joins what lies
- * side by side where we keep samples apart.  7 MiB, touched as far as they are used.
+ * side by side where we keep samples apart.
  */
-#define NODES (1u << 17)
+#define NODES (TH_RANGES_CHUNK * TH_RANGES_CHUNKS_MAX)
 /* A holder runs some hundred instructions; who waits longer waits for a stopped thread. */
 #define LOCK_TURNS (1u << 20)
 /* The sample of a range whose sample is being written: this and the number of the change. */
@@ -83,21 +83,16 @@ draw(struct lane *lane)
 				   : 0;
 }
 
-bool
+void
 th_mapping_start(uint64_t seed)
 {
-	void *nodes = th_memory_map(NODES * sizeof(struct th_range_node));
-
-	if (!nodes)
-		return false;
-	th_ranges_init(&mapping.ranges, nodes, NODES);
+	th_ranges_init(&mapping.ranges, th_memory_map, NODES);
 	/* Not the stream of a thread: those start from the same seed. */
 	th_random_seed(&mapping.random, ~seed);
 	for (int i = 0; i < 2; i++)
 		draw(&mapping.lanes[i]);
 	/* Pairs with the acquire in enter(). */
 	th_store_release(&mapping.is_on, 1);
-	return true;
 }
 
 void

@@ -34,8 +34,8 @@ struct th_mapping_call {
 	uintptr_t caller; /* return address */
 };
 
-/* Maps the table and begins.  False: no memory.  Once, outside the malloc path. */
-bool th_mapping_start(uint64_t seed);
+/* Begins.  Once, outside the malloc path. */
+void th_mapping_start(uint64_t seed);
 
 /* The module whose malloc lies behind ours, 0 if that is libc: what it maps are its arenas. */
 void th_mapping_set_allocator(uint32_t module);

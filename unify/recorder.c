@@ -51,8 +51,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
 		settings->threads);
 	th_control_set_seen(seen_heaps(settings));
-	if (!th_live_init() || !th_stack_table_init() || !th_capture_start(settings->depth))
+	if (!th_stack_table_init())
 		return false;
+	th_capture_start(settings->depth);
 	bool tracks = th_self_check_live(&th_self_check_parts);
 	th_native_start(tracks);
 	if (!tracks)
@@ -60,9 +61,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 			"the table of live blocks does not work here: no native block is "
 			"followed to its end");
 	th_control_on_flush(th_recorder_refresh);
-	if (settings->has_mmap && !th_mapping_start(settings->seed))
-		return false;
-	th_account_start(settings->mapped); /* without memory for it: no accounts */
+	if (settings->has_mmap)
+		th_mapping_start(settings->seed);
+	th_account_start(settings->mapped);
 	th_flight_open();
 	/* This thread may have allocated before, and is then not due for a long while. */
 	th_thread_postpone(0);

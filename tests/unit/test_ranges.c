@@ -17,7 +17,7 @@
 
 #define SPACE 400
 /* One for each address, as many again while ranges move, and the one that is never used. */
-#define NODES (2 * SPACE + 1)
+#define NODES ((2 * SPACE + 1 + TH_RANGES_CHUNK - 1) / TH_RANGES_CHUNK * TH_RANGES_CHUNK)
 #define OPERATIONS 1000000
 /* Comparing everything takes as long as fifty operations. */
 #define COMPARE_EVERY 32
@@ -33,6 +33,7 @@ struct cell {
 
 struct state {
 	struct th_range_node nodes[NODES];
+	size_t provided; /* bytes of them */
 	struct th_ranges ranges;
 	struct cell cells[SPACE];
 	struct th_random random;
@@ -41,11 +42,20 @@ struct state {
 
 static struct state state;
 
+static void *
+provide(size_t bytes)
+{
+	char *start = (char *)state.nodes + state.provided;
+
+	state.provided += bytes;
+	return state.provided <= sizeof(state.nodes) ? start : NULL;
+}
+
 static void
 start_empty(uint32_t capacity)
 {
 	memset(&state, 0, sizeof(state));
-	th_ranges_init(&state.ranges, state.nodes, capacity);
+	th_ranges_init(&state.ranges, provide, capacity);
 	th_random_seed(&state.random, 20260101);
 }
 
