@@ -409,8 +409,8 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);
-	th_live_objects_begin(&agent.hotspot,
-		th_collector_find(&agent.hotspot, agent.feature_release));
+	th_live_objects_begin(
+		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
 	log_jvm(has_frames);
 	th_jni_names_log(env);
@@ -516,7 +516,8 @@ register_with_vm(void)
 	return true;
 }
 
-static void
+/* False: this VM is none that can be recorded. */
+static bool
 start(enum th_agent_phase phase)
 {
 	JavaVM *vm = agent.vm;
@@ -525,7 +526,7 @@ start(enum th_agent_phase phase)
 	const void *function;
 
 	if (!register_with_vm())
-		return;
+		return false;
 	memcpy(&function, &(*vm)->GetEnv, sizeof(function));
 	read_hotspot(function);
 	th_java_stack_expect(&agent.hotspot);
@@ -540,6 +541,7 @@ start(enum th_agent_phase phase)
 		go_live(env, thread);
 		(*env)->DeleteLocalRef(env, thread);
 	}
+	return true;
 }
 
 void
@@ -561,7 +563,8 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 	if (!agent.vm) {
 		agent.host = *host;
 		agent.vm = vm;
-		start(phase);
+		if (!start(phase))
+			agent.vm = NULL;
 	}
 	th_guard_leave();
 }

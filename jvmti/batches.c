@@ -48,7 +48,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct th_random random;
 	struct batch batches[BATCHES];
-	struct batch *open;  /* NULL: objects are not followed now */
+	struct batch *open; /* NULL: objects are not followed now */
 	uint64_t next_open; /* not before that time */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -65,8 +65,7 @@ open_batch(uint64_t time, const struct th_collector_counts *now)
 	for (struct batch *batch = all.batches; batch < all.batches + BATCHES; batch++) {
 		if (batch->state != EMPTY)
 			continue;
-		th_probation_reset(
-			&batch->members, all.bytes_max, th_random_next(&all.random));
+		th_probation_reset(&batch->members, all.bytes_max, th_random_next(&all.random));
 		batch->opened = time;
 		enter(batch, OPEN, now);
 		all.open = batch;
@@ -130,8 +129,8 @@ static void
 offer(JNIEnv *env, const struct th_sampled_object *object)
 {
 	struct th_probation_member evicted;
-	struct th_probation_member *member = th_probation_offer(&all.open->members, &all.random,
-		object->site, object->size, &evicted);
+	struct th_probation_member *member = th_probation_offer(
+		&all.open->members, &all.random, object->site, object->size, &evicted);
 
 	if (evicted.reference)
 		(*env)->DeleteWeakGlobalRef(env, evicted.reference);

@@ -123,8 +123,8 @@ read_g1(struct th_hotspot *hotspot, const struct field_table *fields)
 	bool is_new = find_field(fields, "G1HeapRegion", "_type") != NULL;
 	const char *region = is_new ? "G1HeapRegion" : "HeapRegion";
 	int64_t table = inner_offset(field_offset(fields, "G1CollectedHeap", "_hrm"),
-		field_offset(
-			fields, is_new ? "G1HeapRegionManager" : "HeapRegionManager", "_regions"));
+		field_offset(fields, is_new ? "G1HeapRegionManager" : "HeapRegionManager",
+			"_regions"));
 
 	hotspot->g1_regions = inner_offset(
 		table, field_offset(fields, "G1HeapRegionTable", "_biased_base"));
@@ -173,7 +173,8 @@ th_hotspot_flag(const struct th_hotspot *hotspot, const char *name)
 {
 	const char *flag = hotspot->flags;
 
-	for (uint64_t i = 0; flag && i < hotspot->flag_count; i++, flag += hotspot->flag_bytes) {
+	for (uint64_t i = 0; flag && i < hotspot->flag_count;
+		i++, flag += hotspot->flag_bytes) {
 		const char *found = text_at(flag, (uint64_t)hotspot->flag_name);
 
 		if (found && !strcmp(found, name))

@@ -36,9 +36,9 @@ static struct {
 	uint64_t written; /* atomic: next turn to write */
 	uint64_t read;    /* agent thread: next turn to read */
 	struct followed *table;
-	uint32_t count; /* agent thread */
-	uint32_t level; /* atomic; writer: agent thread */
-	uint32_t limit; /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
+	uint32_t count;  /* agent thread */
+	uint32_t level;  /* atomic; writer: agent thread */
+	uint32_t limit;  /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
 	bool has_pauses; /* references are processed in them */
 } live = {.limit = TH_LIVE_OBJECTS_MAX};
 

@@ -60,9 +60,9 @@ void th_probation_reset(struct th_probation *probation, uint64_t bytes_max, uint
  * its stratum; NULL: it is not followed.  `evicted_ret`: the member that went in its place,
  * sample 0 if none did.
  */
-struct th_probation_member *th_probation_offer(struct th_probation *probation,
-	struct th_random *random, uint64_t site, uint64_t size,
-	struct th_probation_member *evicted_ret);
+struct th_probation_member *
+th_probation_offer(struct th_probation *probation, struct th_random *random, uint64_t site,
+	uint64_t size, struct th_probation_member *evicted_ret);
 
 /* The probability that a member is one. */
 double th_probation_keep(

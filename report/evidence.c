@@ -365,7 +365,8 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	evidence->live_objects = th_profile_objects(
 		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
 	if (!sums->is_trend)
-		evidence->growth = per_second(difference(judge, sums, &sums->gained, &sums->lost),
+		evidence->growth = per_second(
+			difference(judge, sums, &sums->gained, &sums->lost),
 			seconds_of_growth(evidence, judge->profile));
 }
 

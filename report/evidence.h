@@ -97,7 +97,7 @@ struct th_evidence_sums {
 	struct th_estimator resident; /* mapped: of `live`, the bytes in memory */
 	double samples;               /* that were looked at */
 	double followed; /* that they stand for where few objects are followed, else the same */
-	bool is_trend;                /* growth is that of a trend, and no estimate of these */
+	bool is_trend;   /* growth is that of a trend, and no estimate of these */
 };
 
 /* When a survivor was allocated, and for how many like it it was followed. */

@@ -147,7 +147,7 @@ struct few_group {
 };
 
 struct few_groups {
-	struct th_map sites; /* stack and class -> number - 1 */
+	struct th_map sites;                /* stack and class -> number - 1 */
 	TH_ARRAY(struct few_group, groups); /* the first is that of the small ones */
 };
 

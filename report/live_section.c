@@ -74,9 +74,9 @@ live_bytes(const struct th_profile *profile, enum th_heap heap, const struct que
 	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
 	return heap != TH_HEAP_JAVA
 		       ? live
-		       : th_heap_use_clamp(&live,
-				 th_heap_use_bound(profile->recording, &profile->heaps[heap],
-					 question->moment.time));
+		       : th_heap_use_clamp(
+				 &live, th_heap_use_bound(profile->recording,
+						&profile->heaps[heap], question->moment.time));
 }
 
 /* When most was alive, unless that is the moment at hand. */
@@ -261,8 +261,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	double pause = total_pause(profile, &count);
 	double duration = th_profile_seconds(profile, profile->at.time);
 	char *kind = th_text_clean(last->kind);
-	const struct th_heap_use_info *use = th_heap_use_after(
-		profile->recording, last->end);
+	const struct th_heap_use_info *use = th_heap_use_after(profile->recording, last->end);
 	fprintf(file,
 		"  %s, which stopped the program for %.3g s (%s of the time); the last at "
 		"%.4g s: %s\n",

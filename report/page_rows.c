@@ -56,8 +56,8 @@ sum_peak(struct rows *rows)
 				!th_lifetimes_is_live(lifetimes, heap, k, rows->peak))
 				continue;
 			struct th_estimator one = {0};
-			th_lifetimes_add(lifetimes, &profile->heaps[heap], (enum th_heap)heap, k,
-				&samples->items[k], keep, &one);
+			th_lifetimes_add(lifetimes, &profile->heaps[heap], (enum th_heap)heap,
+				k, &samples->items[k], keep, &one);
 			th_estimator_merge(&rows->peaks[row], &one);
 			th_estimator_merge(&rows->peak_selected[heap], &one);
 		}

@@ -593,7 +593,8 @@ struct th_estimate
 th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
 	const struct th_estimator *sum)
 {
-	struct th_calibration calibration = calibration_of(profile, heap, measure, sum->samples);
+	struct th_calibration calibration = calibration_of(
+		profile, heap, measure, sum->samples);
 	struct th_estimate bytes = th_calibration_bytes(&calibration, sum);
 
 	if (heap != TH_HEAP_JAVA || measure != TH_MEASURE_LIVE)
@@ -607,7 +608,8 @@ struct th_estimate
 th_profile_objects(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
 	const struct th_estimator *sum)
 {
-	struct th_calibration calibration = calibration_of(profile, heap, measure, sum->samples);
+	struct th_calibration calibration = calibration_of(
+		profile, heap, measure, sum->samples);
 
 	return th_calibration_objects(&calibration, sum);
 }

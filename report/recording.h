@@ -304,7 +304,8 @@ struct th_recording {
 	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
 	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
 	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
-	TH_ARRAY(struct th_followed_info, followed); /* in order: the last one of an object counts */
+	TH_ARRAY(struct th_followed_info,
+		followed); /* in order: the last one of an object counts */
 	TH_ARRAY(struct th_judged_info, judged);
 	TH_ARRAY(struct th_level_info, levels);
 	TH_ARRAY(struct th_collection_info, collections);

@@ -33,9 +33,8 @@ th_watch_total(const struct th_watch *watch, enum th_heap heap)
 struct th_estimate
 th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum)
 {
-	struct th_calibration calibration = th_lifetimes_calibration(
-		&watch->lifetimes, &watch->calibrations[heap], heap, &watch->moment,
-		sum->samples);
+	struct th_calibration calibration = th_lifetimes_calibration(&watch->lifetimes,
+		&watch->calibrations[heap], heap, &watch->moment, sum->samples);
 
 	return th_calibration_bytes(&calibration, sum);
 }

@@ -23,8 +23,7 @@
 static double
 truth(const struct th_recording *recording, const char *name)
 {
-	return json_number_value(
-		json_object_get(json_array_get(recording->truth, 0), name));
+	return json_number_value(json_object_get(json_array_get(recording->truth, 0), name));
 }
 
 /*

@@ -348,8 +348,7 @@ test_blind_collections(void **state)
 	for (uint32_t i = 0; i < 8; i++)
 		log_collection(&log, 100 + 10 * i, 101 + 10 * i, 1 + i,
 			"ZGC major collection pauses (System.gc())");
-	log_add_fields(
-		&log, TH_EVENT_JAVA_JUDGED, LOG_U64(AT(190)), LOG_U64(AT(100)));
+	log_add_fields(&log, TH_EVENT_JAVA_JUDGED, LOG_U64(AT(190)), LOG_U64(AT(100)));
 	log_collection(&log, 400, 410, 9, "ZGC minor collection pauses (Allocation Rate)");
 	log_collection(&log, 500, 510, 10, "ZGC major collection pauses (Proactive)");
 	log_end(&log, 1000);

@@ -125,8 +125,7 @@ test_rare_sites_stay(void **state)
 	th_random_seed(&random, 1);
 	th_probation_reset(&probation, BYTES_MAX, 1);
 	for (uint64_t i = 0; i < 5000; i++) {
-		member = th_probation_offer(
-			&probation, &random, i % 500 ? 1 : 2, 32, &evicted);
+		member = th_probation_offer(&probation, &random, i % 500 ? 1 : 2, 32, &evicted);
 		if (member && i % 500 == 0)
 			stratum = member->stratum;
 	}
@@ -203,13 +202,12 @@ allocate(struct program *program, enum site site)
 	if (program->heap.sample_count == program->offered)
 		return;
 	program->offered++;
-	sample = log_java(&program->log,
-		(struct log_sample){.ms = program->ms,
-			.size = sites[site].size,
-			.interval = INTERVAL,
-			.thread = 1,
-			.stack = site + 1,
-			.class = 1});
+	sample = log_java(&program->log, (struct log_sample){.ms = program->ms,
+						 .size = sites[site].size,
+						 .interval = INTERVAL,
+						 .thread = 1,
+						 .stack = site + 1,
+						 .class = 1});
 	member = th_probation_offer(
 		&program->probation, &program->random, site + 1, sites[site].size, &evicted);
 	if (!member)
@@ -237,8 +235,7 @@ run_period(struct program *program, bool is_last)
 {
 	unsigned total = 0, left[SITES];
 
-	th_probation_reset(
-		&program->probation, BYTES_MAX, th_random_next(&program->random));
+	th_probation_reset(&program->probation, BYTES_MAX, th_random_next(&program->random));
 	for (unsigned i = 0; i < SITES; i++)
 		total += left[i] = sites[i].blocks;
 	for (; total; total--) {
