@@ -516,7 +516,8 @@ register_with_vm(void)
 	return true;
 }
 
-static void
+/* False: this VM is none that can be recorded. */
+static bool
 start(enum th_agent_phase phase)
 {
 	JavaVM *vm = agent.vm;
@@ -525,7 +526,7 @@ start(enum th_agent_phase phase)
 	const void *function;
 
 	if (!register_with_vm())
-		return;
+		return false;
 	memcpy(&function, &(*vm)->GetEnv, sizeof(function));
 	read_hotspot(function);
 	th_java_stack_expect(&agent.hotspot);
@@ -540,6 +541,7 @@ start(enum th_agent_phase phase)
 		go_live(env, thread);
 		(*env)->DeleteLocalRef(env, thread);
 	}
+	return true;
 }
 
 void
@@ -561,7 +563,8 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 	if (!agent.vm) {
 		agent.host = *host;
 		agent.vm = vm;
-		start(phase);
+		if (!start(phase))
+			agent.vm = NULL;
 	}
 	th_guard_leave();
 }

@@ -29,8 +29,8 @@ struct th_agent_host {
 void th_agent_expect(const struct th_agent_host *host, const void *create_java_vm);
 
 /*
- * Registers with a VM.  Once a process; a second call does nothing.  The recording must run.  On
- * a thread attached to the VM.
+ * Registers with a VM, the first of the process that has JVMTI; later calls do nothing.  The
+ * recording must run.  On a thread attached to the VM.
  */
 void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase);
 

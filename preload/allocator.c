@@ -14,9 +14,26 @@
 #include "unify/log.h"
 #include "unify/thread.h"
 
-/* Two paths and a sentence. */
-#define TEXT_BYTES (2 * PATH_MAX)
+/* A path and a sentence or two. */
+#define TEXT_BYTES (PATH_MAX + 512)
 #define UNSEEN "the C heap is not recorded"
+
+/*
+ * Found once, at load: the loader's functions take locks and allocate, which a forked child must
+ * not do before fork() has returned.  Paths are in the loader's memory.
+ */
+static struct {
+	const void *malloc; /* what everybody finds under that name */
+	const char *malloc_path;
+	const char *next_path;  /* of the malloc behind us */
+	const void *underneath; /* that malloc, NULL if it is libc's */
+	bool is_seen;
+	bool is_mmap_seen;
+	bool is_malloc_in_program;
+	bool is_malloc_in_libc;
+	bool misses_new;
+	bool misses_mallocx;
+} facts;
 
 /* Of the linker: where this library begins and ends. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -116,25 +133,49 @@ leads_on(const void *address)
 	       symbol->st_shndx == SHN_UNDEF;
 }
 
-bool
-th_allocator_is_seen(void)
+/* Whether a function that everybody finds is that of the allocator underneath. */
+static bool
+is_past_us(const char *name)
+{
+	const void *found = find(name);
+
+	return found && th_allocator_is_underneath(found);
+}
+
+void
+th_allocator_init(void)
 {
 	void *found = find("malloc");
 
+	facts.malloc = found;
+	facts.malloc_path = path_of(found);
+	facts.is_malloc_in_program = is_in_program(found);
+	facts.is_malloc_in_libc = is_in_libc(found);
 	/* Another's is not called to find out: it may not be ready yet. */
-	return (is_ours(found) || leads_on(found)) && reaches_us(found);
+	facts.is_seen = (is_ours(found) || leads_on(found)) && reaches_us(found);
+	facts.is_mmap_seen = is_ours(find("mmap"));
+	facts.next_path = path_of(next_malloc());
+	facts.underneath = is_in_libc(next_malloc()) ? NULL : next_malloc();
+	facts.misses_new = is_past_us("_Znwm");
+	facts.misses_mallocx = is_past_us("mallocx");
+}
+
+bool
+th_allocator_is_seen(void)
+{
+	return facts.is_seen;
 }
 
 bool
 th_allocator_mmap_is_seen(void)
 {
-	return is_ours(find("mmap"));
+	return facts.is_mmap_seen;
 }
 
 const void *
 th_allocator_underneath(void)
 {
-	return is_in_libc(next_malloc()) ? NULL : next_malloc();
+	return facts.underneath;
 }
 
 /* --- what goes unseen ----------------------------------------------------------------------- */
@@ -154,18 +195,17 @@ note(unsigned severity, const char *format, ...)
 static void
 log_unseen_malloc(void)
 {
-	const void *found = find("malloc");
-	const char *path = path_of(found);
+	const char *path = facts.malloc_path;
 
-	if (is_ours(found)) {
+	if (is_ours(facts.malloc)) {
 		note(1, "calls of malloc are led past the library, as valgrind does "
 			"it: " UNSEEN);
 		th_message("calls of malloc are led past the library, as valgrind does "
 			   "it: " UNSEEN);
-	} else if (is_in_program(found)) {
+	} else if (facts.is_malloc_in_program) {
 		note(1, "%s defines malloc itself: " UNSEEN, path);
 		th_message("%.200s defines malloc itself: " UNSEEN, path);
-	} else if (is_in_libc(found)) {
+	} else if (facts.is_malloc_in_libc) {
 		note(1, "the library was not there from the start: " UNSEEN);
 	} else {
 		note(1,
@@ -178,15 +218,6 @@ log_unseen_malloc(void)
 	}
 }
 
-/* Whether a function that everybody finds is that of the allocator underneath. */
-static bool
-is_past_us(const char *name)
-{
-	const void *found = find(name);
-
-	return found && th_allocator_is_underneath(found);
-}
-
 void
 th_allocator_log(void)
 {
@@ -194,16 +225,16 @@ th_allocator_log(void)
 		log_unseen_malloc();
 		return;
 	}
-	const char *path = path_of(next_malloc());
-	if (!is_in_libc(next_malloc()))
+	const char *path = facts.next_path;
+	if (facts.underneath)
 		note(0, "malloc is that of %s", path);
-	if (is_past_us("_Znwm"))
+	if (facts.misses_new)
 		note(1,
 			"operator new of %s goes unseen, and with it what C++ allocates: "
 			"preload "
 			"libtwinheap-new.so behind libtwinheap.so, as twinheap run does",
 			path);
-	if (is_past_us("mallocx"))
+	if (facts.misses_mallocx)
 		note(1,
 			"mallocx of %s goes unseen: preload libtwinheap-mallocx.so behind "
 			"libtwinheap.so, as twinheap run does for a preloaded allocator",

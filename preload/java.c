@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JNI_CreateJavaVM is exported for programs that are linked with libjvm, and handed out by our
- * dlsym to those that look it up.  On success the agent starts at once, on the same thread, in
- * the live phase, before any class of the application is loaded; nothing ever polls for a VM.
+ * JNI_CreateJavaVM is exported for programs that are linked with libjvm, and our dlsym hands out a
+ * wrapper of its own for each function of that name that a program looks up.  On success the agent
+ * starts at once, on the same thread, in the live phase, before any class of the application is
+ * loaded; nothing ever polls for a VM.
+ *
+ * A VM may create another one of a library of its own while it starts (HotSpot does so with
+ * libgraal's): that one is passed on, and the agent starts with the outer one.
  */
 #include "preload/java.h"
 
 #include <dlfcn.h>
 #include <jvmti.h>
 #include <stddef.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "jvmti/agent.h"
@@ -29,25 +33,29 @@ EXPORT jint JNICALL JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *argu
 /* Our own, whoever else defines that name in front of us. */
 extern create_java_vm wrapper __attribute__((alias("JNI_CreateJavaVM"), visibility("hidden")));
 
-static create_java_vm *real_create_java_vm; /* atomic */
+/* Libraries with a JNI_CreateJavaVM that one process looks up: more are passed on unrecorded. */
+#define WRAPPERS(W) W(0) W(1) W(2) W(3) W(4) W(5) W(6) W(7)
 
-void *
-th_java_wrap(void *function)
+#define W(number) +1
+enum { WRAPPER_COUNT = 0 WRAPPERS(W) };
+#undef W
+
+static create_java_vm *wrapped[WRAPPER_COUNT]; /* atomic; NULL: free, and all behind it */
+static uint32_t is_creating;                   /* atomic: a VM that may be recorded comes up */
+
+static void *
+address_of(create_java_vm *function)
 {
-	create_java_vm *ours = wrapper;
 	void *address;
 
-	th_store_release((void **)(void *)&real_create_java_vm, function);
-	memcpy(&address, &ours, sizeof(address));
+	memcpy(&address, &function, sizeof(address));
 	return address;
 }
 
 bool
 th_java_is_wrapper(const void *function)
 {
-	create_java_vm *ours = wrapper;
-
-	return !memcmp(&function, &ours, sizeof(ours));
+	return function == address_of(wrapper);
 }
 
 static struct th_agent_host
@@ -70,37 +78,70 @@ start_agent(JavaVM *vm, enum th_agent_phase phase)
 		th_agent_start(&host, vm, phase);
 }
 
-/* The function that the program looked up, or is linked with; NULL if there is none. */
-static create_java_vm *
-find_real(void)
-{
-	create_java_vm *create = th_load_acquire(&real_create_java_vm);
-
-	if (!create) {
-		void *found = th_real_dlsym(RTLD_NEXT, "JNI_CreateJavaVM");
-
-		memcpy(&create, &found, sizeof(create));
-	}
-	return create;
-}
-
-EXPORT jint JNICALL
-JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+/* Calls `create`, and lets the agent start with what it creates unless a VM is on its way. */
+static jint
+create_with(create_java_vm *create, JavaVM **vm_ret, void **env_ret, void *arguments)
 {
 	const struct th_agent_host host = agent_host();
-	create_java_vm *create = find_real();
-	const void *function;
+	uint32_t nobody = 0;
 	jint result;
 
-	if (!create)
-		return JNI_ERR;
-	memcpy(&function, &create, sizeof(function));
+	if (!th_cas_acq_rel(&is_creating, &nobody, 1))
+		return create(vm_ret, env_ret, arguments);
 	if (th_life_java_comes())
-		th_agent_expect(&host, function);
+		th_agent_expect(&host, address_of(create));
 	result = create(vm_ret, env_ret, arguments);
 	if (result == JNI_OK)
 		start_agent(*vm_ret, TH_AGENT_LIVE);
+	th_store_release(&is_creating, 0);
 	return result;
+}
+
+#define W(number)                                                                       \
+	static jint wrapper_##number(JavaVM **vm_ret, void **env_ret, void *arguments)  \
+	{                                                                               \
+		return create_with(                                                     \
+			th_load_acquire(&wrapped[number]), vm_ret, env_ret, arguments); \
+	}
+WRAPPERS(W)
+#undef W
+
+void *
+th_java_wrap(void *function)
+{
+	static create_java_vm *const wrappers[] = {
+#define W(number) wrapper_##number,
+		WRAPPERS(W)
+#undef W
+	};
+	create_java_vm *real;
+
+	memcpy(&real, &function, sizeof(real));
+	for (size_t i = 0; i < WRAPPER_COUNT; i++) {
+		create_java_vm *found = NULL;
+
+		if (th_cas_acq_rel(&wrapped[i], &found, real) || found == real)
+			return address_of(wrappers[i]);
+	}
+	th_message("more than %d libraries define JNI_CreateJavaVM: a VM of this one is not "
+		   "recorded",
+		WRAPPER_COUNT);
+	return function;
+}
+
+/* For those that are linked with libjvm. */
+EXPORT jint JNICALL
+JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+{
+	void *found = th_real_dlsym(RTLD_NEXT, "JNI_CreateJavaVM");
+	create_java_vm *create;
+
+	if (!found)
+		found = th_next_in_scope_of(__builtin_return_address(0), "JNI_CreateJavaVM");
+	if (!found || th_java_is_wrapper(found))
+		return JNI_ERR;
+	memcpy(&create, &found, sizeof(create));
+	return create_with(create, vm_ret, env_ret, arguments);
 }
 
 /* By -agentpath: without LD_PRELOAD malloc goes past us. */

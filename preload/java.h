@@ -5,10 +5,13 @@
 
 #include <stdbool.h>
 
-/* Remembers the JNI_CreateJavaVM that a program is about to call; returns ours. [any] */
+/*
+ * Our wrapper of a JNI_CreateJavaVM that a program is about to call, always the same one; the
+ * function itself when a process has met more of them than there are wrappers. [any]
+ */
 void *th_java_wrap(void *create_java_vm);
 
-/* Whether `function` is our JNI_CreateJavaVM. [any] */
+/* Whether `function` is the JNI_CreateJavaVM that we export. [any] */
 bool th_java_is_wrapper(const void *function);
 
 #endif

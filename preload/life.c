@@ -15,6 +15,7 @@
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
 #include "unify/heaps.h"
+#include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
 #include "preload/message.h"
@@ -40,6 +41,7 @@ enum state { UNREAD, IDLE, RECORDING, OFF };
 static struct {
 	struct th_settings settings;
 	enum state state;
+	bool has_modules;     /* loaded modules can be found */
 	bool lacks_native;    /* the C heap is wanted, but malloc does not reach us */
 	bool has_allocator;   /* the malloc underneath is not libc's */
 	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
@@ -115,7 +117,7 @@ create_log(void)
 	}
 	/* A path of any length must not push the reason off the line. */
 	th_message("%.300s: %s; this process is not recorded", path,
-		status == TH_LOG_NO_SPACE ? "no space for a log" : strerror(errno));
+		status == TH_LOG_NO_SPACE ? "no space for a log" : th_message_reason(errno));
 	return false;
 }
 
@@ -182,18 +184,22 @@ set_allocator(void)
 	th_mapping_set_allocator(module ? module->id : 0);
 }
 
-/* Everything that recording needs, in a process that may have run for a while already. */
+/*
+ * Everything that recording needs, in a process that may have run for a while already.  A child
+ * comes here before fork() returns, so nothing of this may take a lock of libc or of the loader,
+ * or allocate by libc's malloc: other threads may have held such a lock, and a signal handler that
+ * forks may have interrupted malloc.
+ */
 static bool
 start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
-	bool has_modules = th_unwind_init();
 
 	if (!create_log())
 		return false;
 	log_process();
 	log_settings();
-	if (!has_modules)
+	if (!life.has_modules)
 		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
 			       "frame pointer only");
 	set_allocator();
@@ -324,8 +330,11 @@ load(void)
 	int saved_errno = errno;
 
 	th_next_init();
+	th_message_init();
+	th_leave_init();
 	th_operators_init();
 	th_mallocx_init();
+	th_allocator_init();
 	th_allocator_figures_init();
 	if (getauxval(AT_SECURE)) {
 		/* Privileges that the user lacks: no variable is trusted, no file is made. */
@@ -340,6 +349,7 @@ load(void)
 		adjust_heaps();
 		adjust_rate();
 		th_log_path_init();
+		life.has_modules = th_unwind_init();
 		th_thread_init(random_seed());
 		life.has_allocator = th_allocator_underneath() != NULL;
 		if (life.has_allocator)

@@ -1,12 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/message.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "preload/next.h"
 #include "unify/system.h"
+
+/* The kernel's set, whose size it checks: libc's sigset_t is larger. */
+typedef uint64_t signal_set;
+#define SET_OF(signal) ((signal_set)1 << ((signal)-1))
+
+/*
+ * What a write raises in the writing thread: the reader of a pipe is gone, or a file has reached
+ * RLIMIT_FSIZE, and the process ends; or the terminal stops jobs in the background that write
+ * (stty tostop), but for those that block the signal.
+ */
+#define BLOCKED (SET_OF(SIGPIPE) | SET_OF(SIGXFSZ) | SET_OF(SIGTTOU))
+
+/* strerrordesc_np() of glibc 2.32 and later: strerror() translates, under locks of libc. */
+static const char *(*describe)(int error);
+
+/* The signal that came with a failure. */
+static signal_set
+raised_by(int error)
+{
+	return error == EPIPE ? SET_OF(SIGPIPE) : error == EFBIG ? SET_OF(SIGXFSZ) : 0;
+}
+
+/* write(2) that raises no signal; by system calls, since the host may interpose the functions. */
+static void
+write_line(const char *line, size_t length)
+{
+	const struct timespec at_once = {0, 0};
+	const signal_set blocked = BLOCKED;
+	signal_set before = 0;
+	signal_set caused, hosts;
+
+	if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &blocked, &hosts, sizeof(hosts)))
+		return;
+	syscall(SYS_rt_sigpending, &before, sizeof(before));
+	long written = th_system_write(STDERR_FILENO, line, length);
+	/* One that was pending already is the host's: it stays. */
+	caused = (written < 0 ? raised_by(errno) : 0) & ~before;
+	if (caused)
+		syscall(SYS_rt_sigtimedwait, &caused, NULL, &at_once, sizeof(caused));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &hosts, NULL, sizeof(hosts));
+}
+
+void
+th_message_init(void)
+{
+	void *found = th_real_dlsym(RTLD_DEFAULT, "strerrordesc_np");
+
+	if (found)
+		memcpy(&describe, &found, sizeof(describe));
+	else
+		dlerror(); /* the host must not find our failure when it asks for its own */
+}
+
+const char *
+th_message_reason(int error)
+{
+	const char *reason = describe ? describe(error) : strerror(error);
+
+	return reason ? reason : "unknown error";
+}
 
 void
 th_message(const char *format, ...)
@@ -19,12 +86,11 @@ th_message(const char *format, ...)
 	va_start(arguments, format);
 	int length = vsnprintf(line + prefix, sizeof(line) - prefix - 1, format, arguments);
 	va_end(arguments);
-	if (length < 0)
-		return;
 	if (length > (int)sizeof(line) - prefix - 2)
 		length = sizeof(line) - prefix - 2;
-	line[prefix + length] = '\n';
-	ssize_t written = th_system_write(STDERR_FILENO, line, (size_t)(prefix + length + 1));
-	(void)written; /* nobody to tell */
+	if (length >= 0) {
+		line[prefix + length] = '\n';
+		write_line(line, (size_t)(prefix + length + 1));
+	}
 	errno = saved_errno;
 }

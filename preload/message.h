@@ -3,9 +3,15 @@
 #define TH_PRELOAD_MESSAGE_H
 
 /*
- * One line on stderr, "twinheap: ..." (printf format), with write(2) and without the
- * application's malloc or stdio streams.  Not from the malloc path.
+ * One line on stderr, "twinheap: ..." (printf format), without the application's malloc or stdio
+ * streams, and without a signal when nobody reads it.  Preserves errno.  Not from the malloc path.
  */
 void th_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* In the constructor, after th_next_init(). */
+void th_message_init(void);
+
+/* What an errno means, in English.  As th_message(). */
+const char *th_message_reason(int error);
 
 #endif

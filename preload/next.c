@@ -229,6 +229,19 @@ th_next_are_together(const void *one, const void *other)
 	       first.dli_fbase == second.dli_fbase;
 }
 
+void *
+th_next_in_scope_of(const void *caller, const char *name)
+{
+	Dl_info info;
+	bool is_known = dladdr(caller, &info);
+	void *handle = is_known ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = handle ? th_real_dlsym(handle, name) : NULL;
+
+	if (handle)
+		dlclose(handle);
+	return found;
+}
+
 /* The page functions of the allocator itself, else ours on top of its memalign. */
 static void
 resolve_pages(struct th_next *next)

@@ -66,32 +66,18 @@ allocate(size_t size, size_t alignment)
 	return posix_memalign(&block, alignment, size) ? NULL : block;
 }
 
-/* What an object would call without us: the definition in its own scope, as it was loaded. */
-static SLOW void *
-find_in_scope_of(const void *caller, const char *symbol)
-{
-	Dl_info info;
-	bool is_known = dladdr(caller, &info);
-	void *handle = is_known ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-	void *found = handle ? th_real_dlsym(handle, symbol) : NULL;
-
-	if (handle)
-		dlclose(handle);
-	return found;
-}
-
 /* Out of memory: the runtime of the caller knows its handlers and exceptions. */
-#define N(name, symbol, parameters, arguments, alignment, ...)                  \
-	static void *stand_in_##name parameters                                 \
-	{                                                                       \
-		void *block = allocate(size, alignment);                        \
-		void *found, *(*real)parameters;                                \
-                                                                                \
-		if (block)                                                      \
-			return block;                                           \
-		found = find_in_scope_of(__builtin_return_address(0), #symbol); \
-		memcpy(&real, &found, sizeof(real));                            \
-		return real ? real arguments : NULL;                            \
+#define N(name, symbol, parameters, arguments, alignment, ...)                     \
+	static void *stand_in_##name parameters                                    \
+	{                                                                          \
+		void *block = allocate(size, alignment);                           \
+		void *found, *(*real)parameters;                                   \
+                                                                                   \
+		if (block)                                                         \
+			return block;                                              \
+		found = th_next_in_scope_of(__builtin_return_address(0), #symbol); \
+		memcpy(&real, &found, sizeof(real));                               \
+		return real ? real arguments : NULL;                               \
 	}
 TH_OPERATORS_NEW(N)
 #undef N

@@ -44,7 +44,7 @@ static bool
 is_drop(struct th_text name)
 {
 	static const char *const names[] = {"dropped_threads_full", "live_table_full",
-		"live_objects_lost", "methods_full", NULL};
+		"live_objects_lost", "methods_full", "live_frees_lost", "locks_given_up", NULL};
 
 	return is_drop_of_sample(name) || is_among(name, names);
 }

@@ -207,7 +207,8 @@ th_watch_line_mapped(const struct th_watch *watch)
 char *
 th_watch_line_losses(const struct th_watch *watch)
 {
-	static const char *const names[] = {"dropped_log_full", "dropped_stacks_full",
+	static const char *const names[] = {"dropped_log_full", "dropped_no_space",
+		"dropped_log_unreachable", "dropped_busy", "dropped_stacks_full",
 		"dropped_threads_full", "dropped_no_scratch"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

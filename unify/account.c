@@ -39,7 +39,8 @@ struct knowledge {
 };
 
 static struct {
-	struct th_account_tables *tables; /* atomic; NULL: no accounts */
+	uint32_t is_on;                   /* atomic: accounts are taken */
+	struct th_account_tables *tables; /* under `busy`; NULL: none was taken yet */
 	struct th_spinlock busy;          /* held while the tables are in use */
 	struct th_account_subject own;    /* under `busy` like all below */
 	uint64_t last_end; /* when one was taken because something ends; 0 = never */
@@ -152,14 +153,47 @@ fill(struct th_account_tables *tables, const struct th_cgroup *group, bool on_ag
 	ask_for_figures(event->account, on_agent_thread);
 }
 
+/* Maps what the tables point to. */
+static bool
+init_tables(struct th_account_tables *tables)
+{
+	tables->claims.exact.capacity = CLAIMS_MAX;
+	tables->claims.owners.capacity = CLAIMS_MAX;
+	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
+	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
+	tables->rows.items = th_memory_map(TH_ACCOUNT_ROWS_MAX * sizeof(*tables->rows.items));
+	return tables->claims.exact.items && tables->claims.owners.items &&
+	       tables->rows.items && th_address_space_init(&tables->space);
+}
+
+/* Tables that map as much as the largest process needs are there from the first account on. */
+static struct th_account_tables *
+get_tables(void)
+{
+	struct th_account_tables *tables = account.tables;
+
+	if (tables)
+		return tables;
+	tables = th_memory_map(sizeof(*tables));
+	if (!tables || !init_tables(tables))
+		return NULL;
+	account.tables = tables;
+	return tables;
+}
+
 /* Of a process that has ended meanwhile the last record is missing, and nobody sees the others. */
 static void
-take(struct th_account_tables *tables, struct th_account_subject *subject,
-	enum th_account_reason reason, bool on_agent_thread)
+take(struct th_account_subject *subject, enum th_account_reason reason, bool on_agent_thread)
 {
 	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	struct th_event_account *event = &tables->event;
+	struct th_account_tables *tables = get_tables();
 
+	if (!tables) {
+		/* Without memory for it there are none, and no further try. */
+		th_store_relaxed(&account.is_on, 0);
+		return;
+	}
+	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
 	if (!th_observed_copy_tables() || !th_address_space_read(&tables->space)) {
 		th_account_plan_give_up(&subject->plan);
@@ -185,7 +219,7 @@ look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread)
 
 	th_account_plan_looked(&subject->plan, now);
 	if (resident && th_account_plan_is_due(&subject->plan, now, resident, &reason))
-		take(account.tables, subject, reason, on_agent_thread);
+		take(subject, reason, on_agent_thread);
 }
 
 /* No account is taken of a recording that has ended, nor while another is being taken. */
@@ -194,7 +228,7 @@ may_begin(void)
 {
 	const struct th_log_header *header = th_log_header();
 
-	return th_load_acquire(&account.tables) && header &&
+	return th_load_acquire(&account.is_on) && header &&
 	       th_load_relaxed(&header->state) == TH_LOG_RECORDING && th_trylock(&account.busy);
 }
 
@@ -215,7 +249,7 @@ th_account_take(
 	if (!may_begin())
 		return;
 	th_account_log_resident(th_clock_now(), &subject->group);
-	take(account.tables, subject, reason, on_agent_thread);
+	take(subject, reason, on_agent_thread);
 	th_unlock(&account.busy);
 }
 
@@ -244,52 +278,25 @@ th_account_end(bool on_agent_thread)
 
 /* Life */
 
-/* Maps what the tables point to. */
-static bool
-init_tables(struct th_account_tables *tables)
-{
-	tables->claims.exact.capacity = CLAIMS_MAX;
-	tables->claims.owners.capacity = CLAIMS_MAX;
-	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
-	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
-	tables->rows.items = th_memory_map(TH_ACCOUNT_ROWS_MAX * sizeof(*tables->rows.items));
-	return tables->claims.exact.items && tables->claims.owners.items &&
-	       tables->rows.items && th_address_space_init(&tables->space);
-}
-
-/* Once. */
-static bool
-map_tables(void)
-{
-	struct th_account_tables *tables = account.tables;
-
-	if (tables)
-		return true;
-	tables = th_memory_map(sizeof(*tables));
-	if (!tables || !init_tables(tables))
-		return false;
-	th_store_release(&account.tables, tables);
-	return true;
-}
-
-bool
+void
 th_account_begin(struct th_account_subject *subject)
 {
 	th_cgroup_find(&subject->group);
 	th_account_plan_init(&subject->plan, th_clock_now());
-	return map_tables();
+	th_store_release(&account.is_on, 1);
 }
 
-bool
+void
 th_account_start(bool has_owners)
 {
 	account.knowledge.has_owners = has_owners;
-	return th_account_begin(&account.own);
+	th_account_begin(&account.own);
 }
 
 void
 th_account_reset(void)
 {
+	account.is_on = 0;
 	account.tables = NULL;
 	account.busy.held = 0;
 	account.last_end = 0;

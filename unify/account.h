@@ -72,10 +72,10 @@ void th_account_claim(struct th_account_claims *claims, enum th_account_claim_ra
 void th_account_set_allocator(const char *name);
 
 /*
- * Maps the tables; false: no memory, there will be no accounts.  `has_owners`: mappings are
- * recorded, so that their owners are known (mapping.h).  Not from the malloc path.
+ * Accounts are taken from now on, unless there is no memory for their tables.  `has_owners`:
+ * mappings are recorded, so that their owners are known (mapping.h).  Not from the malloc path.
  */
-bool th_account_start(bool has_owners);
+void th_account_start(bool has_owners);
 
 /*
  * Looks at the resident set if it is time for that, and takes an account if one is due.
@@ -101,8 +101,8 @@ struct th_account_subject {
 	struct th_account_plan plan;
 };
 
-/* Once, before the others; false: no memory. [any] */
-bool th_account_begin(struct th_account_subject *subject);
+/* Once, before the others. [any] */
+void th_account_begin(struct th_account_subject *subject);
 void th_account_look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread);
 void th_account_take(struct th_account_subject *subject, enum th_account_reason reason,
 	bool on_agent_thread);

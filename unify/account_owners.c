@@ -9,6 +9,7 @@
 #include "unify/atomic.h"
 #include "unify/live.h"
 #include "unify/log.h"
+#include "unify/log_window.h"
 #include "unify/mapping.h"
 #include "unify/memory.h"
 #include "unify/module.h"
@@ -50,12 +51,20 @@ claim_region(const void *start, size_t bytes, void *data)
 }
 
 static void
+claim_log(const void *start, size_t bytes, void *data)
+{
+	claim_exact(data, (uintptr_t)start, (uintptr_t)start + bytes, TH_MEMORY_OWN, "log");
+}
+
+static void
 claim_own(struct th_account_tables *tables)
 {
-	const struct th_observed_list *list = th_observed_list();
+	uintptr_t header = th_observed_list()->log;
 
 	th_memory_each(claim_region, tables);
-	claim_exact(tables, list->log, list->log + list->log_bytes, TH_MEMORY_OWN, "log");
+	if (header)
+		claim_exact(tables, header, header + TH_LOG_HEADER_BYTES, TH_MEMORY_OWN, "log");
+	th_log_windows_each(claim_log, tables);
 }
 
 /* Data without contents of loaded objects is an anonymous mapping behind their file. */

@@ -30,24 +30,43 @@ struct stack {
 };
 
 static struct {
-	uint32_t depth;                      /* frames of a stack, at most */
-	struct scratch *scratch;             /* SCRATCH_COUNT of them */
-	const struct th_java_provider *java; /* atomic */
+	uint32_t depth;                         /* frames of a stack, at most */
+	struct scratch *scratch[SCRATCH_COUNT]; /* atomic; NULL: not needed yet */
+	const struct th_java_provider *java;    /* atomic */
 } capture;
 
 /* Scratch */
 
+static size_t
+scratch_bytes(void)
+{
+	return sizeof(struct scratch) +
+	       (2 * sizeof(uint64_t) + TH_JAVA_RAW_BYTES) * (size_t)capture.depth;
+}
+
+/* Points a buffer to its parts, which follow it; the same each time. */
+static void
+lay_out(struct scratch *scratch)
+{
+	scratch->frames = (uint64_t *)(void *)(scratch + 1);
+	scratch->java.frames = scratch->frames + capture.depth;
+	scratch->java.raw = scratch->java.frames + capture.depth;
+	scratch->java.capacity = capture.depth;
+}
+
 static struct scratch *
 take_scratch(uint32_t hint)
 {
-	/* Read once: a handler that forks here leaves the child without any. */
-	struct scratch *all = th_load_relaxed(&capture.scratch);
+	for (unsigned i = 0; capture.depth && i < SCRATCH_COUNT; i++) {
+		/* Read once: a handler that forks here leaves the child without any. */
+		struct scratch *scratch = th_memory_map_once(
+			&capture.scratch[(hint + i) % SCRATCH_COUNT], scratch_bytes());
 
-	for (unsigned i = 0; all && i < SCRATCH_COUNT; i++) {
-		struct scratch *scratch = &all[(hint + i) % SCRATCH_COUNT];
-
-		if (!th_load_relaxed(&scratch->busy) && !th_exchange_acquire(&scratch->busy, 1))
-			return scratch;
+		if (!scratch || th_load_relaxed(&scratch->busy) ||
+			th_exchange_acquire(&scratch->busy, 1))
+			continue;
+		lay_out(scratch);
+		return scratch;
 	}
 	th_log_count(TH_COUNTER_DROPPED_NO_SCRATCH, 1);
 	return NULL;
@@ -204,32 +223,10 @@ th_capture_caller(uintptr_t caller)
 
 /* Life */
 
-static size_t
-scratch_bytes(uint32_t depth)
-{
-	return 2 * sizeof(uint64_t) * depth + TH_JAVA_RAW_BYTES * (size_t)depth;
-}
-
-bool
+void
 th_capture_start(uint32_t depth)
 {
-	char *memory = th_memory_map(
-		SCRATCH_COUNT * (sizeof(struct scratch) + scratch_bytes(depth)));
-
-	if (!memory)
-		return false;
 	capture.depth = depth;
-	capture.scratch = (struct scratch *)(void *)memory;
-	memory += SCRATCH_COUNT * sizeof(struct scratch);
-	for (unsigned i = 0; i < SCRATCH_COUNT; i++, memory += scratch_bytes(depth)) {
-		struct scratch *scratch = &capture.scratch[i];
-
-		scratch->frames = (uint64_t *)(void *)memory;
-		scratch->java.frames = scratch->frames + depth;
-		scratch->java.raw = scratch->java.frames + depth;
-		scratch->java.capacity = depth;
-	}
-	return true;
 }
 
 void
@@ -244,5 +241,6 @@ void
 th_capture_reset(void)
 {
 	capture.java = NULL;
-	capture.scratch = NULL;
+	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
+		capture.scratch[i] = NULL;
 }

@@ -54,11 +54,8 @@ struct th_java_provider {
 	enum th_java_status (*walk)(struct th_java_stack *stack);
 };
 
-/*
- * Maps memory for stacks of `depth` frames; the root end of deeper ones is cut.  False: there is
- * none.  Not from the malloc path.
- */
-bool th_capture_start(uint32_t depth);
+/* Stacks have up to `depth` frames; the root end of deeper ones is cut. */
+void th_capture_start(uint32_t depth);
 
 /*
  * Registers the source of Java frames (`provider` stays the caller's and must outlive its use),

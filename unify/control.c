@@ -306,16 +306,6 @@ show(const struct th_rate *rate, uint64_t now, struct th_log_control *control)
 	th_store_relaxed(&control->looked, now);
 }
 
-/*
- * A child of vfork() shares this memory and may allocate; the log is not its own, and the parent
- * has not returned from vfork() yet.
- */
-static bool
-is_our_log(const struct th_log_header *header)
-{
-	return header->pid == (uint32_t)getpid();
-}
-
 bool
 th_control_poll(struct th_rate *rate, uint64_t now)
 {
@@ -327,7 +317,11 @@ th_control_poll(struct th_rate *rate, uint64_t now)
 	struct th_log_control *control = &header->control;
 	/* Pairs with the order in which the request is written: what it says comes first. */
 	uint32_t asked = th_load_acquire(&control->asked);
-	if (asked != th_load_relaxed(&control->served) && is_our_log(header)) {
+	/*
+	 * A child of vfork() shares this memory and may allocate; the log is not its own, and the
+	 * parent has not returned from vfork() yet.
+	 */
+	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
 		uint32_t verb = th_load_relaxed(&control->verb);
 
 		/* Who asks waits on. */

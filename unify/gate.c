@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 
 #include "unify/expression.h"
+#include "unify/log.h"
 #include "unify/system.h"
 
 /* A holder of the lock that runs is done long before. */
@@ -73,6 +74,16 @@ th_gate_set_heaps(uint32_t heaps)
 {
 	th_store_relaxed(&gate.wanted, heaps);
 	changed();
+}
+
+/* What is given up for want of it is not tried again. */
+static bool
+lock(void)
+{
+	if (th_lock_bounded(&gate.lock, LOCK_TURNS))
+		return true;
+	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return false;
 }
 
 bool
@@ -195,7 +206,7 @@ th_gate_restart(struct th_thread_record *record, enum th_heap heap)
 {
 	struct th_account *account = &record->accounts[heap - 1];
 
-	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
+	if (!lock())
 		return;
 	th_store_relaxed(&account->frozen, 0);
 	th_store_relaxed(&account->skipped, 0);
@@ -209,7 +220,7 @@ th_gate_named(struct th_thread_record *record, const char *name)
 {
 	if (!th_gate_is_filtered() && !record->is_unwanted)
 		return;
-	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
+	if (!lock())
 		return;
 	record->is_unwanted = th_gate_is_filtered() &&
 			      !th_expression_matches(&gate.expression, name);

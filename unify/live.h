@@ -36,21 +36,31 @@ th_live_may_hold(const void *block)
 	return __atomic_load_n(&th_live_filter[bit / 32], __ATOMIC_RELAXED) >> bit % 32 & 1;
 }
 
-/* Maps the table.  False: no memory, nothing will be tracked.  Once. */
-bool th_live_init(void);
-
 /*
  * Enters a block.  An entry already there under the address (its free was missed) is replaced.
- * False when the shard is full or its lock is held by a thread that does not run; the block is
- * then not tracked.  The guard must be held. [in-malloc]
+ * False when the shard is full or cannot be mapped; the block is then not tracked.  The guard must be held.
+ *
+ * Where the lock of the shard is held by a thread that does not run, this and th_live_remove() put
+ * what they were to do aside, for whoever gets the lock next. [in-malloc]
  */
 bool th_live_insert(uintptr_t address, uint64_t sample);
 
 /*
  * Takes a block out, before it is really freed: afterwards another thread may get the same
- * address.  Returns its sample, 0 if it was not there. The guard must be held. [in-malloc]
+ * address.  Returns its sample; 0 if it was not there, or that was put aside.  What cannot even be
+ * put aside is counted as LIVE_FREES_LOST.  The guard must be held. [in-malloc]
  */
 uint64_t th_live_remove(uintptr_t address);
+
+/*
+ * Called when the removal of a block that was put aside is made: it was freed at `time`, by
+ * `thread`.  It may run in any call of this table. [in-malloc]
+ */
+typedef void th_live_freed(uint64_t sample, uint64_t time, uint32_t thread);
+void th_live_on_late_free(th_live_freed *freed);
+
+/* Makes all that was put aside; what cannot be made still is counted.  At the end. [any] */
+void th_live_settle(void);
 
 /*
  * Calls `visit` with every block in the table.  Blocks come and go meanwhile: those that were
@@ -72,5 +82,10 @@ void th_live_reset(void);
 /* In the tool: the table becomes a copy of the observed process's. */
 struct th_observed_part th_live_part(void);
 bool th_live_observe(const void *part);
+/* For tests: holds the lock of a block's shard as a thread that does not run, or lets it go. */
+void th_live_hold(uintptr_t address, bool is_held);
+
+/* For tests: turns to wait for a lock; 0: as usual. */
+void th_live_wait(unsigned turns);
 
 #endif

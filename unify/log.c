@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One contiguous MAP_SHARED mapping of the log's greatest size is made at creation; pages
- * beyond `limit` are never touched, so they need no file behind them.  Growing is fallocate and
- * one release store of the new limit: no remapping, nothing for producers to re-read.
+ * The header is mapped for good, the records in windows (log_window.h).  Pages beyond `limit` are
+ * never touched, so they need no file behind them.  Growing is fallocate and one release store of
+ * the new limit.
+ *
+ * Others may write to the file, and the tool appends to it (th_log_observe()).  Nothing is read from
+ * the header but the control page and the tail, and where a record is written does not depend on
+ * either: it lies below a limit that is kept here, in a window.  A tail that no writer can have left
+ * is put back.
  */
 #include "unify/log.h"
 
@@ -14,11 +19,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unify/atomic.h"
 #include "unify/clock.h"
+#include "unify/log_window.h"
 #include "unify/memory.h"
 #include "unify/system.h"
 
@@ -32,15 +37,17 @@
 #define RETRY_NS (TH_NS_PER_S / 10)
 /* The agent thread keeps this much ready ahead of the tail. */
 #define AHEAD (1u << 20)
-/* Records that far behind the tail are written but for a thread that was stopped meanwhile. */
-#define BEHIND (1u << 20)
-/* The start of the log stays: the header is in it.  A multiple of every page size. */
-#define KEPT_HEAD (64u << 10)
-/* A process that may not map the full size (RLIMIT_AS) gets the largest power of two above. */
-#define SMALLEST_LOG (1u << 20)
 /* Kept out of the way of programs that expect small descriptors. */
 #define DESCRIPTOR_BASE 512
+/* Four texts of a record and its other fields have room in it; names in class files are shorter. */
+#define TEXT_MAX 65535
+/* A holder may wait for the disk; who waits longer waits for a stopped thread. */
+#define LOCK_TURNS (1u << 20)
+/* Writers that meet at the tail let one of them through each time: more is somebody who scribbles. */
+#define TAIL_TURNS (1u << 16)
 #define FIELDS_MAX 16
+/* Above the fixed part of every event. */
+#define RECORD_FIXED_MAX 256
 
 struct field {
 	enum th_data_type data;
@@ -68,12 +75,16 @@ static const struct event events[TH_EVENT_NUMBERS] = {
 };
 
 static struct {
-	struct th_log_header *header; /* the mapping; NULL: no log */
-	uint64_t mapped_bytes;
-	bool is_observed; /* of another process, which writes it as well */
-	uint64_t touched; /* agent thread: pages below are touched */
-	int descriptor;
-	dev_t device; /* to recognise the descriptor after the program closed it */
+	struct th_log_header *header; /* mapped for good; NULL: no log */
+	char *whole;                  /* of another process: all that it may become is mapped */
+	uint64_t seen;                /* atomic: the last tail that was one */
+	uint64_t limit;               /* atomic: up to there this process has allocated space */
+	uint64_t max_bytes;           /* atomic: the log does not grow beyond */
+	uint64_t touched;             /* agent thread: pages below are touched */
+	uint32_t is_complete;         /* atomic */
+	uint32_t refusal; /* atomic: enum th_log_counter, why the last append failed */
+	int descriptor;   /* under `growing` */
+	dev_t device;     /* to recognise the descriptor after the program closed it */
 	ino_t inode;
 	pid_t owner;
 	struct th_spinlock growing;
@@ -134,12 +145,18 @@ th_log_text(const char *text)
 {
 	size_t length = text ? strlen(text) : 0;
 
-	if (length > TH_LOG_RECORD_MAX / 4)
-		length = TH_LOG_RECORD_MAX / 4;
+	if (length > TEXT_MAX)
+		length = TEXT_MAX;
 	return (struct th_log_part){text, (uint32_t)length};
 }
 
-/* Growing */
+/* The file */
+
+static int
+open_file(const char *path, int flags)
+{
+	return th_system_open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
 
 /* The descriptor under a number that is out of the way, if one can be had. */
 static int
@@ -153,26 +170,49 @@ move_high(int descriptor)
 	return high;
 }
 
-/* The descriptor, reopened when the program closed ours; -1 when the file is out of reach. */
-static int
-log_descriptor(void)
+static bool
+is_our_file(int descriptor)
 {
 	struct stat status;
 
-	if (log_file.descriptor >= 0 && !fstat(log_file.descriptor, &status) &&
-		status.st_dev == log_file.device && status.st_ino == log_file.inode)
-		return log_file.descriptor;
-	log_file.descriptor = move_high(
-		th_system_open(log_file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0));
-	if (log_file.descriptor < 0)
-		return -1;
-	if (!fstat(log_file.descriptor, &status) && status.st_dev == log_file.device &&
-		status.st_ino == log_file.inode)
-		return log_file.descriptor;
-	th_system_close(log_file.descriptor);
-	log_file.descriptor = -1;
-	return -1;
+	return descriptor >= 0 && !fstat(descriptor, &status) &&
+	       status.st_dev == log_file.device && status.st_ino == log_file.inode;
 }
+
+/*
+ * The descriptor, reopened when the program closed ours; -1 when the file is out of reach.  Under
+ * `growing`.
+ */
+static int
+log_descriptor(void)
+{
+	int descriptor = log_file.descriptor;
+
+	if (is_our_file(descriptor))
+		return descriptor;
+	descriptor = move_high(open_file(log_file.path, O_RDWR));
+	if (descriptor >= 0 && !is_our_file(descriptor)) {
+		th_system_close(descriptor);
+		descriptor = -1;
+	}
+	log_file.descriptor = descriptor;
+	return descriptor;
+}
+
+void
+th_log_hold_file(void)
+{
+	int saved_errno = errno;
+
+	if (!th_log_header() || !th_log_is_ours() ||
+		!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return;
+	log_descriptor();
+	th_unlock(&log_file.growing);
+	errno = saved_errno;
+}
+
+/* Growing */
 
 /* Growing past RLIMIT_FSIZE would not only fail but raise SIGXFSZ in the host. */
 static bool
@@ -212,46 +252,75 @@ allocate(int descriptor, uint64_t from, uint64_t to)
 		return false;
 	if (!th_system_allocate(descriptor, (off_t)from, (off_t)(to - from)))
 		return true;
-	return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(descriptor, from, to);
+	/* Zeros from another process could come after what the log's own has written there. */
+	return (errno == EOPNOTSUPP || errno == ENOSYS) && !log_file.whole &&
+	       write_zeros(descriptor, from, to);
+}
+
+static bool
+is_recording(const struct th_log_header *header)
+{
+	return th_load_acquire(&header->state) == TH_LOG_RECORDING;
+}
+
+/*
+ * The header has the greatest limit of all who append.  False: the log was closed; that changes the
+ * state before the limit, so who moves the limit of a closed log finds it closed.
+ */
+static bool
+show_limit(struct th_log_header *header, uint64_t limit)
+{
+	uint64_t shown = th_load_acquire(&header->limit);
+
+	for (unsigned i = 0; shown < limit && i < TAIL_TURNS; i++)
+		if (!is_recording(header) || th_cas_acq_rel(&header->limit, &shown, limit))
+			return is_recording(header);
+	return true;
 }
 
 /* Moves the limit to `needed` and, within the log's greatest size, `more`. */
 static bool
-grow_by(struct th_log_header *header, uint64_t limit, uint64_t needed, uint64_t more)
+grow_by(int descriptor, uint64_t needed, uint64_t more)
 {
+	struct th_log_header *header = th_log_header();
 	uint64_t target = needed + more;
-	int descriptor = log_descriptor();
 
-	if (target > log_file.mapped_bytes)
-		target = log_file.mapped_bytes;
-	if (descriptor < 0 || !allocate(descriptor, limit, target))
+	if (target > th_load_relaxed(&log_file.max_bytes))
+		target = th_load_relaxed(&log_file.max_bytes);
+	if (!header || !allocate(descriptor, th_load_relaxed(&log_file.limit), target) ||
+		th_load_acquire(&log_file.is_complete))
 		return false;
-	/*
-	 * Another process may have moved it further meanwhile (th_log_observe()).  Pairs with the
-	 * acquire load in reserve(): the blocks are there.
-	 */
-	while (limit < target && th_load_acquire(&header->state) == TH_LOG_RECORDING &&
-		!th_cas_acq_rel(&header->limit, &limit, target))
-		continue;
+	if (!show_limit(header, target) && log_file.whole)
+		return false;
+	/* Pairs with the acquire load in reserve(): the blocks are there. */
+	th_store_release(&log_file.limit, target);
 	return true;
 }
 
-/*
- * The pages behind the tail go back to the page cache, or a long recording would keep its whole
- * log in the memory of the process.  Whoever still writes or reads there finds them as they
- * were.  From the start every time: some have come back since.  Preserves errno.
- */
-static void
-release_behind(struct th_log_header *header)
+static bool
+refuse(enum th_log_counter reason)
 {
-	uint64_t tail = th_load_relaxed(&header->tail);
-	int saved_errno = errno;
+	th_store_relaxed(&log_file.refusal, reason);
+	return false;
+}
 
-	if (tail > KEPT_HEAD + BEHIND)
-		syscall(SYS_madvise, (char *)header + KEPT_HEAD,
-			(tail - BEHIND - KEPT_HEAD) & ~(uint64_t)(KEPT_HEAD - 1),
-			MADV_DONTNEED);
-	errno = saved_errno;
+/* Under `growing`. */
+static bool
+grow_file(uint64_t needed)
+{
+	int descriptor;
+
+	if (th_load_relaxed(&log_file.limit) >= needed)
+		return true;
+	descriptor = log_descriptor();
+	if (descriptor < 0)
+		refuse(TH_COUNTER_DROPPED_LOG_UNREACHABLE);
+	else if (grow_by(descriptor, needed, CHUNK) || grow_by(descriptor, needed, LAST_CHUNK))
+		return true;
+	else
+		refuse(TH_COUNTER_DROPPED_NO_SPACE);
+	th_store_relaxed(&log_file.next_try, th_clock_now() + RETRY_NS);
+	return false;
 }
 
 /*
@@ -259,52 +328,163 @@ release_behind(struct th_log_header *header)
  * the others wait for it, bounded, since it may have been stopped in the middle.
  */
 static bool
-grow(struct th_log_header *header, uint64_t needed)
+grow(uint64_t needed)
 {
 	bool grown;
 
-	if (needed > log_file.mapped_bytes ||
-		th_clock_now() < th_load_relaxed(&log_file.next_try))
+	if (needed > th_load_relaxed(&log_file.max_bytes) ||
+		th_load_acquire(&log_file.is_complete))
+		return refuse(TH_COUNTER_DROPPED_LOG_FULL);
+	/* Until then the reason is that of the last time. */
+	if (th_clock_now() < th_load_relaxed(&log_file.next_try))
 		return false;
-	if (!th_lock_bounded(&log_file.growing, 1u << 20))
-		return false;
-	uint64_t limit = th_load_relaxed(&header->limit);
-	bool must_grow = limit < needed;
-	grown = !must_grow || grow_by(header, limit, needed, CHUNK) ||
-		grow_by(header, limit, needed, LAST_CHUNK);
-	if (!grown)
-		th_store_relaxed(&log_file.next_try, th_clock_now() + RETRY_NS);
+	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return refuse(TH_COUNTER_DROPPED_BUSY);
+	grown = grow_file(needed);
 	th_unlock(&log_file.growing);
-	if (must_grow)
-		release_behind(header);
 	return grown;
+}
+
+/* The tail */
+
+static void
+raise_seen(uint64_t tail)
+{
+	uint64_t seen = th_load_relaxed(&log_file.seen);
+
+	while (seen < tail && !th_cas_acq_rel(&log_file.seen, &seen, tail))
+		continue;
+}
+
+/* Who appends allocates the space first: what is not this process's is in the file at least. */
+enum whereabouts { IN_FILE, BEYOND, UNKNOWN };
+
+static enum whereabouts
+look_for(uint64_t tail)
+{
+	enum whereabouts result = UNKNOWN;
+	struct stat status;
+
+	if (tail <= th_load_acquire(&log_file.limit))
+		return IN_FILE;
+	if (tail > th_load_relaxed(&log_file.max_bytes))
+		return BEYOND;
+	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS)) {
+		refuse(TH_COUNTER_DROPPED_BUSY);
+		return UNKNOWN;
+	}
+	int descriptor = log_descriptor();
+	if (descriptor >= 0 && !fstat(descriptor, &status))
+		result = tail <= (uint64_t)status.st_size ? IN_FILE : BEYOND;
+	else
+		refuse(TH_COUNTER_DROPPED_LOG_UNREACHABLE);
+	th_unlock(&log_file.growing);
+	return result;
+}
+
+/*
+ * The tail of the header; where that can be none, what this process saw last, which is put there
+ * instead.  0: it cannot be told.
+ */
+static uint64_t
+sound_tail(struct th_log_header *header)
+{
+	for (unsigned i = 0; i < TAIL_TURNS; i++) {
+		/* In this order: what was seen never lies behind the tail. */
+		uint64_t seen = th_load_acquire(&log_file.seen);
+		uint64_t tail = __atomic_load_n(&header->tail, __ATOMIC_SEQ_CST);
+		bool can_be = tail >= seen && tail % 8 == 0;
+		enum whereabouts where = can_be ? look_for(tail) : BEYOND;
+
+		if (where == IN_FILE) {
+			raise_seen(tail);
+			return tail;
+		}
+		if (where == UNKNOWN)
+			return 0;
+		if (th_cas_acq_rel(&header->tail, &tail, seen))
+			return seen;
+	}
+	refuse(TH_COUNTER_DROPPED_BUSY);
+	return 0;
 }
 
 /* Appending */
 
+/* Where a record goes: reserved space, in a window that was entered. */
+struct place {
+	struct th_log_window *window; /* NULL in the log of another process */
+	uint64_t offset;
+};
+
 /*
- * Who closes a log moves the limit to the tail and then cuts the file at the tail that it finds.
- * So what another process has reserved while the limit was above it stays in the file.
+ * False: the window cannot be mapped.  True as well if the tail has moved on meanwhile: then
+ * another is needed.
+ */
+static bool
+open_window(struct th_log_header *header, uint64_t tail)
+{
+	enum th_log_window_result result = th_log_window_open(tail, tail);
+
+	if (result == TH_LOG_WINDOW_OPEN || sound_tail(header) != tail)
+		return true;
+	return refuse(result == TH_LOG_WINDOW_BUSY ? TH_COUNTER_DROPPED_BUSY
+						   : TH_COUNTER_DROPPED_LOG_UNREACHABLE);
+}
+
+/*
+ * Who closes a log says so, moves the header's limit to the tail and then cuts the file at the tail
+ * that it finds.  So what another process has reserved while the limit was above it stays in the
+ * file.  Pairs with the store in th_log_close().
  */
 static bool
 is_ours_to_fill(const struct th_log_header *header, uint64_t end)
 {
-	return !log_file.is_observed || end <= th_load_acquire(&header->limit);
+	return !log_file.whole || end <= __atomic_load_n(&header->limit, __ATOMIC_SEQ_CST);
 }
 
-static uint64_t
-reserve(struct th_log_header *header, uint32_t bytes)
+/* Reserves `bytes` from `tail` on, if it is still there; true: it is done, or has failed. */
+static bool
+reserve_at(struct th_log_header *header, uint64_t tail, uint32_t bytes, struct place *place)
 {
-	uint64_t tail = th_load_acquire(&header->tail);
-
-	for (;;) {
-		if (tail + bytes > th_load_acquire(&header->limit) &&
-			!grow(header, tail + bytes))
-			return 0;
-		if (th_cas_acq_rel(&header->tail, &tail, tail + bytes))
-			break;
+	/* Entered before the space is ours: a window that we are not in may go. */
+	place->window = log_file.whole ? NULL : th_log_window_enter(tail);
+	place->offset = 0;
+	if (!place->window && !log_file.whole)
+		return !open_window(header, tail);
+	if (th_cas_acq_rel(&header->tail, &tail, tail + bytes)) {
+		raise_seen(tail + bytes);
+		place->offset = is_ours_to_fill(header, tail + bytes) ? tail : 0;
+		return true;
 	}
-	return is_ours_to_fill(header, tail + bytes) ? tail : 0;
+	if (place->window)
+		th_log_window_leave(place->window);
+	return false;
+}
+
+static bool
+reserve(struct th_log_header *header, uint32_t bytes, struct place *place)
+{
+	if (th_load_acquire(&log_file.is_complete))
+		return refuse(TH_COUNTER_DROPPED_LOG_FULL);
+	for (unsigned i = 0; i < TAIL_TURNS; i++) {
+		uint64_t tail = sound_tail(header);
+
+		if (!tail)
+			return false;
+		if (tail + bytes > th_load_acquire(&log_file.limit) && !grow(tail + bytes))
+			return false;
+		if (reserve_at(header, tail, bytes, place))
+			return place->offset != 0;
+	}
+	return refuse(TH_COUNTER_DROPPED_BUSY);
+}
+
+static char *
+memory_of(const struct place *place)
+{
+	return place->window ? th_log_window_at(place->window, place->offset)
+			     : log_file.whole + place->offset;
 }
 
 static uint32_t
@@ -380,25 +560,25 @@ th_log_append_ours(enum th_event_type type, const void *fixed, const struct th_l
 {
 	struct th_log_header *header = th_log_header();
 	const struct event *event = &events[type];
+	const size_t head = sizeof(struct th_log_record);
 	int saved_errno = errno;
-	uint64_t offset = 0;
+	struct place place;
 
 	if (!header)
 		return 0;
 	uint32_t size = record_bytes(event, parts, part_count);
-	if (size <= TH_LOG_RECORD_MAX)
-		offset = reserve(header, size);
-	if (offset) {
-		char *record = (char *)header + offset;
-		const size_t head = sizeof(struct th_log_record);
-
-		memcpy(record + head, (const char *)fixed + head,
-			log_file.fixed_bytes[type] - head);
-		write_parts(record, event, parts, part_count);
-		commit(record, offset, size, type);
+	if (size > TH_LOG_WINDOW_OVERLAP || !reserve(header, size, &place)) {
+		errno = saved_errno;
+		return 0;
 	}
+	char *record = memory_of(&place);
+	memcpy(record + head, (const char *)fixed + head, log_file.fixed_bytes[type] - head);
+	write_parts(record, event, parts, part_count);
+	commit(record, place.offset, size, type);
+	if (place.window)
+		th_log_window_leave(place.window);
 	errno = saved_errno;
-	return offset;
+	return place.offset;
 }
 
 uint64_t
@@ -408,11 +588,17 @@ th_log_append(enum th_event_type type, const void *fixed, const struct th_log_pa
 	return th_log_is_ours() ? th_log_append_ours(type, fixed, parts, part_count) : 0;
 }
 
-/* What goes on in a process whose recording was ended is no business of a complete log. */
+enum th_log_counter
+th_log_refusal(void)
+{
+	return (enum th_log_counter)th_load_relaxed(&log_file.refusal);
+}
+
+/* Counters freeze on close. */
 static bool
 takes_counts(const struct th_log_header *header)
 {
-	return header && th_load_relaxed(&header->state) == TH_LOG_RECORDING;
+	return header && !th_load_relaxed(&log_file.is_complete);
 }
 
 void
@@ -442,22 +628,40 @@ th_log_note(unsigned severity, const char *text)
 	th_log_append(TH_EVENT_NOTE, &note, &part, 1);
 }
 
+/* An or with 0 makes the page writable without changing what a producer may write. */
+static void
+touch(uint64_t end)
+{
+	struct th_log_window *window;
+
+	while (log_file.touched < end && (window = th_log_window_enter(log_file.touched))) {
+		th_or_relaxed(
+			(uint64_t *)(void *)th_log_window_at(window, log_file.touched), 0);
+		log_file.touched += 4096;
+		th_log_window_leave(window);
+	}
+}
+
 void
 th_log_prepare(void)
 {
 	struct th_log_header *header = th_log_header();
 
-	if (!header)
+	if (!header || th_load_acquire(&log_file.is_complete))
 		return;
-	uint64_t tail = th_load_relaxed(&header->tail);
-	if (th_load_relaxed(&header->limit) < tail + AHEAD)
-		grow(header, tail + AHEAD);
-	uint64_t end = th_load_relaxed(&header->limit);
-	if (end > tail + AHEAD)
-		end = tail + AHEAD;
-	/* An or with 0 makes the page writable without changing what a producer may write. */
-	for (; log_file.touched < end; log_file.touched += 4096)
-		th_or_relaxed((uint64_t *)(void *)((char *)header + log_file.touched), 0);
+	uint64_t tail = sound_tail(header);
+	uint64_t end = tail + AHEAD;
+	if (!tail)
+		return;
+	if (th_load_relaxed(&log_file.limit) < end)
+		grow(end);
+	if (end > th_load_relaxed(&log_file.limit))
+		end = th_load_relaxed(&log_file.limit);
+	if (log_file.touched < tail)
+		log_file.touched = tail & ~(uint64_t)4095;
+	if (end > tail)
+		th_log_window_open(end - 1, tail);
+	touch(end);
 }
 
 /* Creation */
@@ -517,8 +721,7 @@ static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
 {
 	struct th_log_header header;
-	int descriptor = th_system_open(
-		path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	int descriptor = open_file(path, O_RDONLY | O_NONBLOCK);
 	ssize_t got;
 
 	if (descriptor < 0)
@@ -535,8 +738,8 @@ is_earlier_image(const char *path, const struct th_log_identity *identity)
 static int
 create_file(const char *path, const struct th_log_identity *identity)
 {
-	const int flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-	int descriptor = th_system_open(path, flags, 0600);
+	const int flags = O_CREAT | O_EXCL | O_RDWR;
+	int descriptor = open_file(path, flags);
 
 	if (descriptor < 0 && errno == EEXIST) {
 		if (!is_earlier_image(path, identity)) {
@@ -545,38 +748,22 @@ create_file(const char *path, const struct th_log_identity *identity)
 		}
 		if (unlink(path))
 			return -1;
-		descriptor = th_system_open(path, flags, 0600);
+		descriptor = open_file(path, flags);
 	}
 	return move_high(descriptor);
 }
 
-/* Where address space is limited, most of it is left to the program. */
-static uint64_t
-address_space_for(uint64_t bytes)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return bytes;
-	return bytes < limit.rlim_cur / 8 ? bytes : limit.rlim_cur / 8;
-}
-
 static struct th_log_header *
-map_file(int descriptor, uint64_t *bytes)
+map_header(int descriptor)
 {
-	for (; *bytes >= SMALLEST_LOG; *bytes /= 2) {
-		void *mapping = th_memory_system_map(
-			NULL, *bytes, MAP_SHARED | MAP_NORESERVE, descriptor);
+	void *mapping = th_memory_system_map(NULL, TH_LOG_HEADER_BYTES, MAP_SHARED, descriptor);
 
-		if (mapping != MAP_FAILED)
-			return mapping;
-	}
-	return NULL;
+	return mapping == MAP_FAILED ? NULL : mapping;
 }
 
 static void
-init_header(
-	struct th_log_header *header, uint64_t bytes, const struct th_log_identity *identity)
+init_header(struct th_log_header *header, uint64_t max_bytes,
+	const struct th_log_identity *identity)
 {
 	header->version = TH_LOG_VERSION;
 	header->header_bytes = TH_LOG_HEADER_BYTES;
@@ -587,7 +774,7 @@ init_header(
 	header->start_monotonic = th_clock_now();
 	header->tail = TH_LOG_HEADER_BYTES;
 	header->limit = FIRST_CHUNK;
-	header->most_bytes = bytes;
+	header->most_bytes = max_bytes;
 	header->interval = identity->interval;
 	header->rate = identity->rate;
 	header->counter_count = TH_COUNTER_COUNT;
@@ -605,38 +792,46 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 	return status;
 }
 
-static void
-measure_events(void)
-{
-	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
-		log_file.fixed_bytes[i] = fixed_end(&events[i]);
-}
-
-enum th_log_status
-th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity)
+/* The parts of the state that say where the log is; the header is not published yet. */
+static bool
+init_file(const char *path, uint64_t max_bytes, int descriptor)
 {
 	struct stat status;
-	int descriptor = create_file(path, identity);
 
-	if (descriptor < 0)
-		return errno == EEXIST ? TH_LOG_EXISTS : TH_LOG_FAILED;
-	max_bytes = address_space_for(max_bytes);
-	if (max_bytes < SMALLEST_LOG)
-		max_bytes = SMALLEST_LOG;
-	if (!allocate(descriptor, 0, FIRST_CHUNK))
-		return abandon(descriptor, path, TH_LOG_NO_SPACE);
-	struct th_log_header *header = map_file(descriptor, &max_bytes);
-	if (!header || fstat(descriptor, &status))
-		return abandon(descriptor, path, TH_LOG_FAILED);
-	measure_events();
+	if (fstat(descriptor, &status))
+		return false;
+	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
+		log_file.fixed_bytes[i] = fixed_end(&events[i]);
 	snprintf(log_file.path, sizeof(log_file.path), "%s", path);
-	log_file.mapped_bytes = max_bytes;
+	log_file.whole = NULL;
+	log_file.seen = TH_LOG_HEADER_BYTES;
+	log_file.limit = FIRST_CHUNK;
+	log_file.max_bytes = max_bytes;
 	log_file.touched = 0;
+	log_file.is_complete = 0;
 	log_file.next_try = 0;
 	log_file.descriptor = descriptor;
 	log_file.device = status.st_dev;
 	log_file.inode = status.st_ino;
 	log_file.owner = getpid();
+	return true;
+}
+
+enum th_log_status
+th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity)
+{
+	int descriptor = create_file(path, identity);
+
+	if (descriptor < 0)
+		return errno == EEXIST ? TH_LOG_EXISTS : TH_LOG_FAILED;
+	if (max_bytes < FIRST_CHUNK)
+		max_bytes = FIRST_CHUNK;
+	if (!allocate(descriptor, 0, FIRST_CHUNK))
+		return abandon(descriptor, path, TH_LOG_NO_SPACE);
+	struct th_log_header *header = map_header(descriptor);
+	if (!header || !th_log_windows_init(descriptor) ||
+		!init_file(path, max_bytes, descriptor))
+		return abandon(descriptor, path, TH_LOG_FAILED);
 	init_header(header, max_bytes, identity);
 	th_store_release(&log_file.header, header);
 	write_metadata();
@@ -648,89 +843,86 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 const void *
 th_log_get(uint64_t offset, enum th_event_type type)
 {
-	struct th_log_header *header = th_log_header();
-	uint64_t word;
+	static _Alignas(8) char record[RECORD_FIXED_MAX];
+	uint32_t bytes = log_file.fixed_bytes[type];
+	struct th_log_record head;
+	ssize_t got = 0;
 
-	if (!header || offset < TH_LOG_HEADER_BYTES || offset % 8 ||
-		offset + log_file.fixed_bytes[type] > th_load_acquire(&header->tail))
+	if (!th_log_header() || offset < TH_LOG_HEADER_BYTES || bytes > sizeof(record) ||
+		!th_lock_bounded(&log_file.growing, LOCK_TURNS))
 		return NULL;
-	const void *record = (const char *)header + offset;
-	/* Pairs with the commit: what follows the word is there. */
-	word = th_load_acquire((const uint64_t *)record);
-	return (word >> 32 & 0xffff) == (uint64_t)type ? record : NULL;
-}
-
-bool
-th_log_range(uintptr_t *start_ret, uintptr_t *end_ret)
-{
-	struct th_log_header *header = th_log_header();
-
-	*start_ret = (uintptr_t)header;
-	*end_ret = (uintptr_t)header + log_file.mapped_bytes;
-	return header != NULL;
+	int descriptor = log_descriptor();
+	if (descriptor >= 0)
+		got = th_system_pread(descriptor, record, bytes, (off_t)offset);
+	th_unlock(&log_file.growing);
+	memcpy(&head, record, sizeof(head));
+	return got == (ssize_t)bytes && head.type == type &&
+			       head.check == th_log_check(offset, head.size, head.type)
+		       ? record
+		       : NULL;
 }
 
 /* The log of another process */
 
-/* Whether the header can be believed: what it says lies in the file. */
+/* Whether what the header says lies in the file. */
 static bool
 is_sound(const struct th_log_header *header, const struct stat *status)
 {
-	uint64_t limit = th_load_acquire(&header->limit);
-
 	return !memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) &&
-	       header->version == TH_LOG_VERSION &&
-	       th_load_relaxed(&header->state) == TH_LOG_RECORDING &&
-	       limit <= (uint64_t)status->st_size && limit <= header->most_bytes &&
-	       th_load_acquire(&header->tail) <= limit;
-}
-
-static struct th_log_header *
-map_observed(int descriptor, uint64_t *bytes_ret)
-{
-	struct th_log_header header;
-	struct stat status;
-
-	if (th_system_pread(descriptor, &header, sizeof(header), 0) != sizeof(header) ||
-		fstat(descriptor, &status) || !is_sound(&header, &status))
-		return NULL;
-	*bytes_ret = header.most_bytes;
-	void *mapping = th_memory_system_map(
-		NULL, *bytes_ret, MAP_SHARED | MAP_NORESERVE, descriptor);
-	return mapping == MAP_FAILED ? NULL : mapping;
+	       header->version == TH_LOG_VERSION && header->state == TH_LOG_RECORDING &&
+	       header->tail >= TH_LOG_HEADER_BYTES && header->tail % 8 == 0 &&
+	       header->limit <= (uint64_t)status->st_size &&
+	       header->limit <= header->most_bytes && header->tail <= header->limit;
 }
 
 bool
 th_log_observe(int descriptor)
 {
+	struct th_log_header header;
 	struct stat status;
-	uint64_t bytes;
-	struct th_log_header *header = map_observed(descriptor, &bytes);
 
-	if (!header || fstat(descriptor, &status))
+	if (th_system_pread(descriptor, &header, sizeof(header), 0) != sizeof(header) ||
+		fstat(descriptor, &status) || !is_sound(&header, &status) ||
+		!init_file("", header.most_bytes, descriptor))
 		return false;
-	measure_events();
-	log_file.path[0] = '\0';
-	log_file.mapped_bytes = bytes;
-	log_file.is_observed = true;
-	log_file.next_try = 0;
-	log_file.descriptor = descriptor;
-	log_file.device = status.st_dev;
-	log_file.inode = status.st_ino;
-	log_file.owner = getpid();
-	th_store_release(&log_file.header, header);
+	void *whole = th_memory_system_map(
+		NULL, header.most_bytes, MAP_SHARED | MAP_NORESERVE, descriptor);
+	if (whole == MAP_FAILED)
+		return false;
+	log_file.whole = whole;
+	log_file.seen = header.tail;
+	log_file.limit = header.limit;
+	th_store_release(&log_file.header, whole);
 	return true;
 }
 
 void
 th_log_observe_end(void)
 {
-	th_memory_system_unmap(log_file.header, log_file.mapped_bytes);
 	log_file.header = NULL;
+	th_memory_system_unmap(log_file.whole, log_file.max_bytes);
+	log_file.whole = NULL;
 	log_file.descriptor = -1;
 }
 
 /* Closing */
+
+/* Cuts off what was allocated ahead; on failure zeros stay at the end, which readers skip. */
+static void
+cut_file(uint64_t bytes)
+{
+	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return;
+	int descriptor = log_descriptor();
+	if (descriptor >= 0) {
+		int result = ftruncate(descriptor, (off_t)bytes);
+
+		(void)result;
+		th_system_close(descriptor);
+		log_file.descriptor = -1;
+	}
+	th_unlock(&log_file.growing);
+}
 
 void
 th_log_close(void)
@@ -741,40 +933,30 @@ th_log_close(void)
 	if (!header || !th_log_is_ours())
 		return;
 	th_log_append(TH_EVENT_END, &end, NULL, 0);
+	th_store_relaxed(&log_file.is_complete, 1);
 	th_store_release(&header->state, TH_LOG_COMPLETE);
 	/*
-	 * The mapping stays: a capture that was cut off by the end of the process may still hold
+	 * The mappings stay: a capture that was cut off by the end of the process may still hold
 	 * a reservation below the tail.  Nothing reserves beyond it once the limit is the tail.
 	 */
-	uint64_t tail = th_load_acquire(&header->tail);
-	log_file.mapped_bytes = tail;
-	th_store_release(&header->limit, tail);
-	int descriptor = log_descriptor();
-	if (descriptor >= 0) {
-		int result = ftruncate(descriptor, (off_t)th_load_acquire(&header->tail));
-
-		(void)result; /* on failure zeros stay at the end, which readers skip */
-		th_system_close(descriptor);
-		log_file.descriptor = -1;
-	}
+	uint64_t tail = sound_tail(header);
+	if (!tail)
+		return;
+	th_store_release(&log_file.limit, tail);
+	/* Pairs with is_ours_to_fill(): who did not see this store has moved the tail before. */
+	__atomic_store_n(&header->limit, tail, __ATOMIC_SEQ_CST);
+	tail = sound_tail(header);
+	if (tail)
+		cut_file(tail);
 }
 
-/*
- * Puts private zeros in place of what an interrupted append may still touch (a log without room),
- * and gives the rest back.
- */
+/* Code that the fork came upon may still write to the header; in the child it is private. */
 static void
-replace_mapping(struct th_log_header *header, uint64_t mapped_bytes)
+detach_header(struct th_log_header *header)
 {
-	uint64_t used = (th_load_relaxed(&header->limit) + 4095) & ~(uint64_t)4095;
-
-	if (used > mapped_bytes ||
-		th_memory_system_map(header, used,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-			-1) == MAP_FAILED)
-		used = 0;
-	if (used < mapped_bytes)
-		th_memory_system_unmap((char *)header + used, mapped_bytes - used);
+	if (th_memory_system_map(header, TH_LOG_HEADER_BYTES,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1) == MAP_FAILED)
+		th_memory_system_unmap(header, TH_LOG_HEADER_BYTES);
 }
 
 void
@@ -785,10 +967,12 @@ th_log_detach(void)
 	if (!header)
 		return;
 	th_store_release(&log_file.header, NULL);
-	replace_mapping(header, log_file.mapped_bytes);
-	log_file.mapped_bytes = 0;
-	if (log_file.descriptor >= 0)
-		th_system_close(log_descriptor());
+	th_store_relaxed(&log_file.max_bytes, 0);
+	th_store_relaxed(&log_file.limit, 0);
+	detach_header(header);
+	th_log_windows_detach();
+	if (is_our_file(log_file.descriptor))
+		th_system_close(log_file.descriptor);
 	log_file.descriptor = -1;
 	log_file.growing.held = 0;
 }

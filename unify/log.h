@@ -33,7 +33,8 @@ struct th_log_identity {
 /*
  * Creates the log at `path` (absolute) with room for at most `max_bytes` and writes its
  * metadata.  A log left at that path by this very process before it called exec (same pid, same
- * start time, same space, all of them known) is replaced; no other file is.  On failure nothing is left behind.  Not from the malloc path.
+ * start time, same space, all of them known) is replaced; no other file is.  On failure nothing is
+ * left behind.  Not from the malloc path.
  */
 enum th_log_status
 th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity);
@@ -67,27 +68,34 @@ uint64_t th_log_append_ours(enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count);
 
 /*
- * A record of the log that this process writes, by what th_log_append() returned for it; NULL
- * when there is none of that type at that place.  Valid until th_log_close(). [agent-thread]
+ * The fixed part of a record of the log that this process writes, by what th_log_append() returned
+ * for it; NULL when there is none of that type there, or the file is out of reach.  Read from the
+ * file, a microsecond.  Valid until the next call; by one thread at a time. [in-malloc]
  */
 const void *th_log_get(uint64_t offset, enum th_event_type type);
 
-/* Where the log lies in memory, [*start_ret, *end_ret); false: there is none. [any] */
-bool th_log_range(uintptr_t *start_ret, uintptr_t *end_ret);
+/*
+ * Sees to it that the log's file is open, while it can still be opened by its name: the program is
+ * about to change its user or its root, and may have closed all descriptors. Preserves errno. [any]
+ */
+void th_log_hold_file(void);
 
 /* Adds to a counter of the header; nothing happens when there is no log. [in-malloc] */
 void th_log_count(enum th_log_counter counter, uint64_t amount);
 
+/* The counter that says why an append failed, DROPPED_...: of the last one that did. [any] */
+enum th_log_counter th_log_refusal(void);
+
 /*
  * Appends a sample within a capture (flight.h), which began with the question whose log it is, and
- * counts it by `counter`, or as lost to a full log.  Returns its id or 0. [in-malloc]
+ * counts it by `counter`, or as lost by the reason.  Returns its id or 0. [in-malloc]
  */
 static inline uint64_t
 th_log_append_sample(enum th_event_type type, const void *fixed, enum th_log_counter counter)
 {
 	uint64_t sample = th_log_append_ours(type, fixed, NULL, 0);
 
-	th_log_count(sample ? counter : TH_COUNTER_DROPPED_LOG_FULL, 1);
+	th_log_count(sample ? counter : th_log_refusal(), 1);
 	return sample;
 }
 

@@ -83,7 +83,16 @@ enum th_log_state {
 	X(MAPPED_SAMPLES, mapped_samples, "samples of mapped memory recorded")                 \
 	X(MAPPED_LOST, mapped_lost, "changes of mapped memory that were not seen whole")       \
 	X(METHODS_NAMELESS, methods_nameless,                                                  \
-		"Java frames without a name: their classes may be unloaded, and have no method ids")
+		"Java frames without a name: their classes may be unloaded, and have no method ids") \
+	X(DROPPED_NO_SPACE, dropped_no_space,                                                  \
+		"samples lost: no space for the log on disk, by quota or by file size limit")  \
+	X(DROPPED_LOG_UNREACHABLE, dropped_log_unreachable,                                    \
+		"samples lost: the log's file was closed by the program and could not be opened again") \
+	X(DROPPED_BUSY, dropped_busy, "samples lost: a thread that held a lock did not run")   \
+	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
+		"sampled blocks that may look alive although they were freed")                 \
+	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
+		"pieces of bookkeeping given up: a thread that held a lock did not run")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,

@@ -26,9 +26,9 @@
 
 /*
  * Twice the kernel's usual limit of mappings (vm.max_map_count = 65,530), which joins what lies
- * side by side where we keep samples apart.  7 MiB, touched as far as they are used.
+ * side by side where we keep samples apart.
  */
-#define NODES (1u << 17)
+#define NODES (TH_RANGES_CHUNK * TH_RANGES_CHUNKS_MAX)
 /* A holder runs some hundred instructions; who waits longer waits for a stopped thread. */
 #define LOCK_TURNS (1u << 20)
 /* The sample of a range whose sample is being written: this and the number of the change. */
@@ -54,7 +54,7 @@ static struct {
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_mapping_use use;
 	uint64_t born;     /* number of the last change */
-	uint32_t removing; /* removals that began and have not ended */
+	uint32_t removing; /* atomic: removals that began and have not ended */
 	/* Of who calls th_mapping_log_use(). */
 	struct th_mapping_use logged;
 } mapping;
@@ -101,20 +101,15 @@ th_mapping_wait(uint64_t seed, uint64_t interval, void (*begin)(void))
 	th_store_release(&mapping.begin, begin);
 }
 
-bool
+void
 th_mapping_start(uint64_t seed)
 {
-	void *nodes = th_memory_map(NODES * sizeof(struct th_range_node));
-
-	if (!nodes)
-		return false;
-	th_ranges_init(&mapping.ranges, nodes, NODES);
+	th_ranges_init(&mapping.ranges, th_memory_map, NODES);
 	if (!mapping.has_drawn)
 		draw_first(seed, th_pace_interval());
 	th_store_release(&mapping.begin, NULL);
 	/* Pairs with the acquire in enter(). */
 	th_store_release(&mapping.is_on, 1);
-	return true;
 }
 
 void
@@ -221,7 +216,7 @@ static void
 put_back(struct th_range_list list)
 {
 	account_list(list, true);
-	th_ranges_put_back(&mapping.ranges, list, !mapping.removing);
+	th_ranges_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
 }
 
 /* What was there when a removal began. */
@@ -306,7 +301,8 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 	due->born = range.born;
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
-	if (!th_ranges_put(&mapping.ranges, &range, !due->is_due && !mapping.removing)) {
+	if (!th_ranges_put(&mapping.ranges, &range,
+		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
 		count_lost(1);
 		return;
 	}
@@ -456,10 +452,18 @@ th_mapping_begin(void)
 	if (!enter())
 		return 0;
 	begun = ++mapping.born;
-	mapping.removing++;
+	th_add_relaxed(&mapping.removing, 1);
 	unlock();
 	th_guard_leave();
 	return begun;
+}
+
+/* A removal that began has ended, whether the lock can be had or not. */
+static bool
+end_removal(void)
+{
+	th_add_relaxed(&mapping.removing, -1u);
+	return enter();
 }
 
 void
@@ -468,9 +472,8 @@ th_mapping_unmapped(uint64_t begun, const struct th_mapping_call *call)
 	int saved_errno = errno;
 	struct th_range_list removed;
 
-	if (!begun || !enter())
+	if (!begun || !end_removal())
 		return;
-	mapping.removing--;
 	removed = take_out_old(call->start, call->start + call->bytes, begun);
 	unlock();
 	let_go(removed);
@@ -509,11 +512,10 @@ th_mapping_moved(
 	struct due due = {.is_due = false};
 	int saved_errno = errno;
 
-	if (!begun || !enter())
+	if (!begun || !end_removal())
 		return;
 	uint32_t owner = find_owner(call->caller);
 	struct th_mapping_call rest = with_arena(call, owner);
-	mapping.removing--;
 	struct th_range_list moved = take_out_old(old, old + kept, begun);
 	struct th_range_list removed = take_out_old(old + kept, old + old_bytes, begun);
 	struct th_range_list replaced = take_out(call->start, call->start + call->bytes);
@@ -744,6 +746,17 @@ th_mapping_part(void)
 		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
 }
 
+/* A set in which nothing ever was may have no memory. */
+static bool
+copy_nodes(const struct th_ranges *from, struct th_range_node *nodes)
+{
+	for (uint32_t at = 0; from->touched > 1 && at < from->touched; at += TH_RANGES_CHUNK)
+		if (!th_observed_copy((uintptr_t)from->chunks[at / TH_RANGES_CHUNK], &nodes[at],
+			    TH_RANGES_CHUNK * sizeof(*nodes)))
+			return false;
+	return true;
+}
+
 /* Copies the table, its nodes to `nodes`; *whole_ret: nothing changed meanwhile. */
 static bool
 copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
@@ -753,11 +766,14 @@ copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
 	uint64_t born = mapping.born;
 	bool was_locked = mapping.lock.held;
 
-	if (mapping.ranges.touched > NODES ||
-		!th_observed_copy((uintptr_t)mapping.ranges.nodes, nodes,
-			mapping.ranges.touched * sizeof(*nodes)) ||
+	uint32_t touched = mapping.ranges.touched;
+
+	if (touched > NODES || !copy_nodes(&mapping.ranges, nodes) ||
 		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
+	/* The others were not copied. */
+	if (mapping.ranges.touched > touched)
+		mapping.ranges.touched = touched;
 	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
 	return true;
 }
@@ -765,19 +781,21 @@ copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
 bool
 th_mapping_observe(const void *part)
 {
-	static struct th_range_node *theirs, *ours;
+	static struct th_range_node *theirs;
+	static struct th_ranges ours;
 	bool is_whole = false;
 
 	if (!theirs)
 		theirs = th_memory_map(NODES * sizeof(*theirs));
-	if (!ours)
-		ours = th_memory_map(NODES * sizeof(*ours));
-	if (!theirs || !ours)
+	if (!ours.provide)
+		th_ranges_init(&ours, th_memory_map, NODES);
+	if (!theirs)
 		return false;
 	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
 		if (!copy_ranges(part, theirs, &is_whole))
 			return false;
 	mapping.lock.held = 0;
-	th_ranges_copy(&mapping.ranges, theirs, ours, NODES);
+	th_ranges_copy(&ours, &mapping.ranges, theirs);
+	mapping.ranges = ours;
 	return true;
 }

@@ -35,8 +35,8 @@ struct th_mapping_call {
 	uintptr_t caller; /* return address */
 };
 
-/* Maps the table and begins.  False: no memory.  Once, outside the malloc path. */
-bool th_mapping_start(uint64_t seed);
+/* Begins.  Once, outside the malloc path. */
+void th_mapping_start(uint64_t seed);
 
 /*
  * As th_native_wait(): `begin` is called for the first piece of memory that is due, before it is

@@ -8,8 +8,8 @@
 
 #include "unify/atomic.h"
 
-/* Mappings remembered for th_memory_resident(): the tables, and slabs of thread records. */
-#define REGIONS_MAX 320
+/* Mappings remembered for th_memory_resident(): parts of tables, and slabs of thread records. */
+#define REGIONS_MAX 1024
 /* Pages asked about at once. */
 #define PAGES_AT_ONCE 1024
 
@@ -35,11 +35,23 @@ remember(void *start, size_t bytes)
 	th_store_release(&memory.regions[at].start, start);
 }
 
+/*
+ * Where the host has called mlockall(MCL_FUTURE), what is mapped readable is locked and brought into
+ * memory at once, all of it, and counts against the host's limit.  What is mapped without access is
+ * not brought in, and can be let out of the lock before it becomes accessible.
+ */
 void *
 th_memory_system_map(void *address, size_t bytes, int flags, int descriptor)
 {
-	return (void *)syscall(
-		SYS_mmap, address, bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0L);
+	long start = syscall(SYS_mmap, address, bytes, PROT_NONE, flags, descriptor, 0L);
+
+	if (start == -1)
+		return MAP_FAILED;
+	syscall(SYS_munlock, start, bytes);
+	if (!syscall(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE))
+		return (void *)start;
+	th_memory_system_unmap((void *)start, bytes);
+	return MAP_FAILED;
 }
 
 void
@@ -48,8 +60,8 @@ th_memory_system_unmap(void *start, size_t bytes)
 	syscall(SYS_munmap, start, bytes);
 }
 
-void *
-th_memory_map(size_t bytes)
+static void *
+map_zeros(size_t bytes)
 {
 	int saved_errno = errno;
 	/* NORESERVE: most tables stay nearly empty, the bound is not the use. */
@@ -57,10 +69,34 @@ th_memory_map(size_t bytes)
 		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	errno = saved_errno;
-	if (start == MAP_FAILED)
-		return NULL;
-	remember(start, bytes);
+	return start == MAP_FAILED ? NULL : start;
+}
+
+void *
+th_memory_map(size_t bytes)
+{
+	void *start = map_zeros(bytes);
+
+	if (start)
+		remember(start, bytes);
 	return start;
+}
+
+void *
+th_memory_map_once(void *place, size_t bytes)
+{
+	void **pointer = place;
+	void *found = th_load_acquire(pointer);
+	void *start = found ? NULL : map_zeros(bytes);
+
+	if (!start)
+		return found;
+	if (th_cas_acq_rel(pointer, &found, start)) {
+		remember(start, bytes);
+		return start;
+	}
+	th_memory_system_unmap(start, bytes);
+	return found;
 }
 
 static uint64_t

@@ -17,6 +17,13 @@
 void *th_memory_map(size_t bytes);
 
 /*
+ * The same for a part of a table that is needed for the first time: `place` points to the pointer to
+ * it, which is NULL until then.  Of several threads one provides it.  Tables begin small: what is
+ * mapped counts against the host's limits, and mlockall() brings all of it into memory. [any]
+ */
+void *th_memory_map_once(void *place, size_t bytes);
+
+/*
  * Bytes of these mappings that are in memory, by mincore(2); not the library's code and static
  * data (under 1 MiB), nor the log.  Takes some ten microseconds. [agent-thread]
  */

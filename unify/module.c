@@ -12,6 +12,7 @@
 #include "unify/atomic.h"
 #include "unify/bisect.h"
 #include "unify/log_format.h"
+#include "unify/memory.h"
 #include "unify/module_elf.h"
 #include "unify/readable.h"
 
@@ -28,7 +29,11 @@
 /* Bound of a search; more objects than this that came and went at one place are not told apart. */
 #define PROBES_MAX 256u
 /* Paths of all modules: 128 bytes each if the table were full. */
-#define PATHS_BYTES (2u << 20)
+#define PATHS_CHUNK (64u << 10)
+#define PATHS_CHUNKS 32
+/* Modules of one part of the table, 28 KiB. */
+#define SLOTS_CHUNK 256u
+#define SLOTS_CHUNKS ((TH_MODULE_MAX + SLOTS_CHUNK - 1) / SLOTS_CHUNK)
 /* More objects than this in one process are not seen by a snapshot. */
 #define SNAPSHOT_MAX 2048u
 
@@ -58,11 +63,11 @@ struct slot {
 	bool published; /* stored with release when the rest is complete */
 };
 
-static struct slot slots[TH_MODULE_MAX]; /* that of id n is slots[n - 1] */
+static struct slot *slots[SLOTS_CHUNKS]; /* atomic; NULL: not needed yet */
 static uint32_t claimed;                 /* ids given out */
 static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
-static char paths[PATHS_BYTES];
-static size_t paths_used; /* atomic */
+static char *paths[PATHS_CHUNKS];        /* atomic; the same */
+static size_t paths_used;                /* atomic */
 
 /*
  * _dl_find_object, looked up by name: a reference, even a weak one, would make the library need a
@@ -73,6 +78,15 @@ static bool use_snapshot; /* find_object is not there, or a test does without it
 static uintptr_t self_start;
 static uintptr_t vdso_start;
 static char executable[PATH_MAX];
+
+/* The slot of an id that was given out. */
+static struct slot *
+slot_of(uint32_t id)
+{
+	struct slot *chunk = th_load_acquire(&slots[(id - 1) / SLOTS_CHUNK]);
+
+	return chunk ? &chunk[(id - 1) % SLOTS_CHUNK] : NULL;
+}
 
 /* --- identity ---------------------------------------------------------------------------- */
 
@@ -103,22 +117,37 @@ is_same(const struct slot *slot, const struct object *object)
 
 /* --- new entries ------------------------------------------------------------------------- */
 
+/* Room for a path; what is left of a chunk that is too short for it stays unused.  NULL: none. */
+static char *
+take_room(size_t bytes)
+{
+	size_t at = th_load_relaxed(&paths_used);
+	size_t start;
+
+	do {
+		start = at;
+		if (at / PATHS_CHUNK != (at + bytes - 1) / PATHS_CHUNK)
+			start = (at / PATHS_CHUNK + 1) * PATHS_CHUNK;
+		if (bytes > PATHS_CHUNK || start / PATHS_CHUNK >= PATHS_CHUNKS)
+			return NULL;
+	} while (!th_cas_acq_rel(&paths_used, &at, start + bytes));
+	char *chunk = th_memory_map_once(&paths[start / PATHS_CHUNK], PATHS_CHUNK);
+	return chunk ? chunk + start % PATHS_CHUNK : NULL;
+}
+
 /* Copies `first` and `second`, one after the other; "" when there is no room. */
 static const char *
 store_path(const char *first, const char *second)
 {
 	size_t head = strlen(first);
 	size_t tail = strlen(second) + 1;
-	size_t at;
+	char *path = take_room(head + tail);
 
-	if (th_load_relaxed(&paths_used) + head + tail > sizeof(paths))
+	if (!path)
 		return "";
-	at = th_add_relaxed(&paths_used, head + tail);
-	if (at + head + tail > sizeof(paths))
-		return "";
-	memcpy(paths + at, first, head);
-	memcpy(paths + at + head, second, tail);
-	return paths + at;
+	memcpy(path, first, head);
+	memcpy(path + head, second, tail);
+	return path;
 }
 
 /* Relative names count from where the process is now: the loader does not keep more. */
@@ -173,7 +202,10 @@ create_slot(const struct object *object)
 	id = th_add_relaxed(&claimed, 1) + 1;
 	if (id > TH_MODULE_MAX)
 		return NULL;
-	slot = &slots[id - 1];
+	if (!th_memory_map_once(
+		    &slots[(id - 1) / SLOTS_CHUNK], SLOTS_CHUNK * sizeof(struct slot)))
+		return NULL;
+	slot = slot_of(id);
 	slot->module = (struct th_module){
 		.id = id,
 		.start = object->start,
@@ -217,8 +249,8 @@ find_or_register(const struct object *object)
 				return &fresh->module;
 			}
 		}
-		if (is_same(&slots[id - 1], object))
-			return &slots[id - 1].module;
+		if (is_same(slot_of(id), object))
+			return &slot_of(id)->module;
 	}
 	return NULL;
 }
@@ -323,7 +355,7 @@ find_in_snapshot(uintptr_t pc)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (!id || generation & 1 || th_load_relaxed(&snapshot->generation) != generation)
 		return NULL;
-	module = &slots[id - 1].module;
+	module = &slot_of(id)->module;
 	/* The object may have been unloaded since. */
 	return th_is_readable(&memory, module->start, 1) ? module : NULL;
 }
@@ -353,10 +385,10 @@ th_module_find(uintptr_t pc)
 struct th_module *
 th_module_get(uint32_t id)
 {
+	struct slot *slot = id && id <= TH_MODULE_MAX ? slot_of(id) : NULL;
+
 	/* Pairs with the release in find_or_register. */
-	if (!id || id > TH_MODULE_MAX || !th_load_acquire(&slots[id - 1].published))
-		return NULL;
-	return &slots[id - 1].module;
+	return slot && th_load_acquire(&slot->published) ? &slot->module : NULL;
 }
 
 uint32_t
@@ -372,6 +404,15 @@ th_module_refresh(void)
 {
 	if (use_snapshot)
 		take_snapshot();
+}
+
+void
+th_module_reset(void)
+{
+	refresh_lock.held = 0;
+	/* Odd: another thread was writing it.  It is not current, and written anew next time. */
+	for (int i = 0; i < 2; i++)
+		snapshots[i].generation += snapshots[i].generation & 1;
 }
 
 void
@@ -433,12 +474,11 @@ th_module_init(void)
 
 /* Where the parts of the table lie. */
 static const struct parts {
-	struct slot *slots;
+	struct slot **slots;
 	uint32_t *claimed;
-	char *paths;
-	size_t *paths_used;
+	char **paths;
 	char *executable;
-} parts = {slots, &claimed, paths, &paths_used, executable};
+} parts = {slots, &claimed, paths, executable};
 
 struct th_observed_part
 th_module_part(void)
@@ -446,47 +486,70 @@ th_module_part(void)
 	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
 }
 
+/* Copies what `theirs`, an array of `count` pointers there, leads to; *addresses: what it holds. */
+static bool
+copy_chunks(
+	uintptr_t theirs, uint32_t count, size_t chunk_bytes, void *ours, uintptr_t *addresses)
+{
+	void **chunks = ours;
+
+	if (!th_observed_copy(theirs, addresses, count * sizeof(*addresses)))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (addresses[i]) {
+			if (!th_memory_map_once(&chunks[i], chunk_bytes) ||
+				!th_observed_copy(addresses[i], chunks[i], chunk_bytes))
+				return false;
+		} else if (chunks[i]) {
+			memset(chunks[i], 0, chunk_bytes);
+		}
+	}
+	return true;
+}
+
 /* A path of theirs in our copy; "" for what is none. */
 static const char *
-path_here(const struct parts *theirs, const char *path)
+path_here(const struct parts *theirs, const uintptr_t *chunks, const char *path)
 {
-	size_t at = (size_t)((uintptr_t)path - (uintptr_t)theirs->paths);
-
 	if (path == theirs->executable)
 		return executable;
-	return at < paths_used ? paths + at : "";
+	for (uint32_t i = 0; i < PATHS_CHUNKS; i++)
+		if (chunks[i] && (uintptr_t)path - chunks[i] < PATHS_CHUNK)
+			return paths[i] + ((uintptr_t)path - chunks[i]);
+	return "";
 }
 
 static bool
-copy_paths(const struct parts *theirs)
+copy_paths(const struct parts *theirs, uintptr_t chunks[PATHS_CHUNKS])
 {
-	if (!th_observed_copy((uintptr_t)theirs->paths_used, &paths_used, sizeof(paths_used)) ||
-		!th_observed_copy(
-			(uintptr_t)theirs->executable, executable, sizeof(executable)))
+	if (!th_observed_copy((uintptr_t)theirs->executable, executable, sizeof(executable)) ||
+		!copy_chunks(
+			(uintptr_t)theirs->paths, PATHS_CHUNKS, PATHS_CHUNK, paths, chunks))
 		return false;
-	if (paths_used > sizeof(paths))
-		paths_used = sizeof(paths);
-	if (!th_observed_copy((uintptr_t)theirs->paths, paths, paths_used))
-		return false;
-	paths[paths_used ? paths_used - 1 : 0] = '\0';
 	executable[sizeof(executable) - 1] = '\0';
+	for (uint32_t i = 0; i < PATHS_CHUNKS; i++)
+		if (chunks[i])
+			paths[i][PATHS_CHUNK - 1] = '\0';
 	return true;
 }
 
 bool
 th_module_observe(const void *part)
 {
+	uintptr_t slot_chunks[SLOTS_CHUNKS], path_chunks[PATHS_CHUNKS];
 	struct parts theirs;
 
 	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
 		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
-		!copy_paths(&theirs))
+		!copy_chunks((uintptr_t)theirs.slots, SLOTS_CHUNKS,
+			SLOTS_CHUNK * sizeof(struct slot), slots, slot_chunks) ||
+		!copy_paths(&theirs, path_chunks))
 		return false;
 	if (claimed > TH_MODULE_MAX)
 		claimed = TH_MODULE_MAX;
-	if (!th_observed_copy((uintptr_t)theirs.slots, slots, claimed * sizeof(*slots)))
-		return false;
-	for (uint32_t i = 0; i < claimed; i++)
-		slots[i].module.path = path_here(&theirs, slots[i].module.path);
+	for (uint32_t id = 1; id <= SLOTS_CHUNKS * SLOTS_CHUNK; id++)
+		if (slot_of(id))
+			slot_of(id)->module.path = path_here(
+				&theirs, path_chunks, slot_of(id)->module.path);
 	return true;
 }

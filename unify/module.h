@@ -31,7 +31,7 @@ struct th_module {
 
 /*
  * Once, outside the malloc path: learns this library's own range and the executable's path.
- * False: modules cannot be found. [any]
+ * False: modules cannot be found.  Takes the loader's lock, so at load only.
  */
 bool th_module_init(void);
 
@@ -61,6 +61,8 @@ uint32_t th_module_count(void);
 /* In the tool: the table becomes that of the observed process, for ids and paths. */
 struct th_observed_part th_module_part(void);
 bool th_module_observe(const void *part);
+/* In a forked child: forgets a refresh that another thread was in.  The modules stay known. */
+void th_module_reset(void);
 
 /* For tests: modules are found as under a libc without _dl_find_object. */
 void th_module_use_snapshot(bool use);

@@ -36,11 +36,21 @@ static struct {
 	uint64_t interval;
 	pid_t process;
 } first;
+static void
+log_free(uint64_t sample, uint64_t time, uint32_t thread)
+{
+	const struct th_event_native_free event = {
+		.sample = sample, .time = time, .thread = thread};
+
+	if (sample != SAMPLE_PENDING && th_flight_state() == TH_FLIGHT_OPEN)
+		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
+}
 
 void
 th_native_start(bool has_live_table)
 {
 	tracks = has_live_table;
+	th_live_on_late_free(log_free);
 }
 
 void
@@ -65,9 +75,11 @@ append_native(struct th_event_native_alloc *event)
 		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
 	uint64_t sample = th_log_append_sample(
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
-	if (tracked && sample)
-		th_live_insert(address, sample);
-	else if (tracked)
+	if (tracked && sample) {
+		/* No room even aside: its free will find a sample that is being written. */
+		if (!th_live_insert(address, sample))
+			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
+	} else if (tracked)
 		th_live_remove(address);
 	return sample;
 }
@@ -239,15 +251,11 @@ th_native_unlink(void *block)
 void
 th_native_freed(uint64_t sample)
 {
-	struct th_event_native_free event = {.sample = sample};
-
-	if (!sample || th_flight_state() != TH_FLIGHT_OPEN)
+	if (!sample)
 		return;
 	/* A signal handler that allocates must not wait for the log's growth under it. */
 	th_guard_enter();
-	event.time = th_clock_now();
-	event.thread = th_thread.record ? th_thread.record->id : 0;
-	th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
+	log_free(sample, th_clock_now(), th_thread.record ? th_thread.record->id : 0);
 	th_guard_leave();
 }
 

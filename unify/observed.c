@@ -15,6 +15,7 @@
 #include "unify/atomic.h"
 #include "unify/live.h"
 #include "unify/log.h"
+#include "unify/log_window.h"
 #include "unify/mapping.h"
 #include "unify/memory.h"
 #include "unify/module.h"
@@ -35,6 +36,7 @@ fill(struct th_observed_list *ret)
 		.parts =
 			{
 				[TH_OBSERVED_MEMORY] = th_memory_part(),
+				[TH_OBSERVED_LOG] = th_log_windows_part(),
 				[TH_OBSERVED_THREADS] = th_thread_part(),
 				[TH_OBSERVED_MAPPING] = th_mapping_part(),
 				[TH_OBSERVED_LIVE] = th_live_part(),
@@ -59,14 +61,12 @@ void
 th_observed_publish(void)
 {
 	struct th_log_header *header = th_log_header();
-	uintptr_t start, end;
 
-	if (!th_log_range(&start, &end))
+	if (!header)
 		return;
 	fill(&list);
 	list.start_monotonic = header->start_monotonic;
-	list.log = start;
-	list.log_bytes = end - start;
+	list.log = (uintptr_t)header;
 	list.to_thread_pointer = to_thread_pointer();
 	/* Pairs with the acquire in th_observed_begin(): the list is there. */
 	th_store_release(&header->observed, (uintptr_t)&list);
@@ -153,7 +153,8 @@ th_observed_copy_tables(void)
 {
 	if (!other)
 		return true;
-	return th_thread_observe(list.parts[TH_OBSERVED_THREADS].start) &&
+	return th_log_windows_observe(list.parts[TH_OBSERVED_LOG].start) &&
+	       th_thread_observe(list.parts[TH_OBSERVED_THREADS].start) &&
 	       th_mapping_observe(list.parts[TH_OBSERVED_MAPPING].start) &&
 	       th_live_observe(list.parts[TH_OBSERVED_LIVE].start) &&
 	       th_module_observe(list.parts[TH_OBSERVED_MODULES].start) &&

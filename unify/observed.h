@@ -25,6 +25,7 @@ struct th_observed_part {
 
 enum th_observed_table {
 	TH_OBSERVED_MEMORY,
+	TH_OBSERVED_LOG,
 	TH_OBSERVED_THREADS,
 	TH_OBSERVED_MAPPING,
 	TH_OBSERVED_LIVE,
@@ -36,10 +37,9 @@ enum th_observed_table {
 /* The list of parts, as it lies in the observed process. */
 struct th_observed_list {
 	char magic[8];
-	char version[24];         /* of the library */
-	uint64_t start_monotonic; /* as the header of its log has it */
-	uint64_t log;             /* where the log is mapped */
-	uint64_t log_bytes;
+	char version[24];          /* of the library */
+	uint64_t start_monotonic;  /* as the header of its log has it */
+	uint64_t log;              /* where its header is mapped */
 	int64_t to_thread_pointer; /* from a thread's struct th_thread */
 	struct th_observed_part parts[TH_OBSERVED_TABLES];
 };

@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 void
-th_ranges_init(struct th_ranges *ranges, struct th_range_node *nodes, uint32_t capacity)
+th_ranges_init(struct th_ranges *ranges, th_ranges_provide *provide, uint32_t capacity)
 {
-	*ranges = (struct th_ranges){.nodes = nodes, .capacity = capacity, .touched = 1};
+	*ranges = (struct th_ranges){.provide = provide, .capacity = capacity, .touched = 1};
 }
 
 /* Nodes */
@@ -19,7 +19,7 @@ th_ranges_init(struct th_ranges *ranges, struct th_range_node *nodes, uint32_t c
 static struct th_range_node *
 node_at(const struct th_ranges *ranges, uint32_t index)
 {
-	return &ranges->nodes[index];
+	return &ranges->chunks[index / TH_RANGES_CHUNK][index % TH_RANGES_CHUNK];
 }
 
 /* The finalizer of MurmurHash3 for 32 bits: a bijection. */
@@ -31,6 +31,17 @@ mix(uint32_t x)
 	return x ^ x >> 16;
 }
 
+/* Whether there is memory for a node that was never in use. */
+static bool
+has_memory(struct th_ranges *ranges, uint32_t index)
+{
+	struct th_range_node **chunk = &ranges->chunks[index / TH_RANGES_CHUNK];
+
+	if (!*chunk)
+		*chunk = ranges->provide(TH_RANGES_CHUNK * sizeof(**chunk));
+	return *chunk != NULL;
+}
+
 static uint32_t
 take_node(struct th_ranges *ranges)
 {
@@ -39,7 +50,7 @@ take_node(struct th_ranges *ranges)
 	if (index) {
 		ranges->unused = node_at(ranges, index)->right;
 	} else {
-		if (ranges->touched >= ranges->capacity)
+		if (ranges->touched >= ranges->capacity || !has_memory(ranges, ranges->touched))
 			return 0;
 		index = ranges->touched++;
 	}
@@ -328,20 +339,23 @@ is_node(const struct th_ranges *ranges, uint32_t index)
 }
 
 void
-th_ranges_copy(struct th_ranges *ranges, const struct th_range_node *nodes,
-	struct th_range_node *room, uint32_t capacity)
+th_ranges_copy(struct th_ranges *ranges, const struct th_ranges *from,
+	const struct th_range_node *nodes)
 {
-	const struct th_ranges from = *ranges;
 	uint32_t stack[DEPTH_MAX];
 	uint32_t depth = 0;
-	uint32_t at = from.root;
+	uint32_t at = from->root;
 	uintptr_t taken = 0;
 
-	th_ranges_init(ranges, room, capacity);
+	ranges->touched = 1;
+	ranges->unused = 0;
+	ranges->root = 0;
+	ranges->count = 0;
+	ranges->lost = 0;
 	/* Each node is stepped on twice; more steps are a circle. */
-	for (uint32_t steps = 0; (depth || is_node(&from, at)) && steps < 2 * from.touched;
+	for (uint32_t steps = 0; (depth || is_node(from, at)) && steps < 2 * from->touched;
 		steps++) {
-		if (is_node(&from, at) && depth < DEPTH_MAX) {
+		if (is_node(from, at) && depth < DEPTH_MAX) {
 			stack[depth++] = at;
 			at = nodes[at].left;
 			continue;

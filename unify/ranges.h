@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of disjoint address ranges, each with what is known of it: a treap over a fixed pool of
+ * A set of disjoint address ranges, each with what is known of it: a treap over a bounded pool of
  * nodes.  Ranges are cut at any address, taken out in lists and put back elsewhere.
  *
- * No locks, no system calls, no recursion; every operation takes O(log n) and what it returns.
+ * No locks, no recursion, no system calls but those of who provides nodes; every operation takes
+ * O(log n) and what it returns.
  */
 #ifndef TH_UNIFY_RANGES_H
 #define TH_UNIFY_RANGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct th_range {
@@ -29,11 +31,19 @@ struct th_range_node {
 	uint32_t priority;
 };
 
+/* Nodes come so many at a time, 68 KiB. */
+#define TH_RANGES_CHUNK 1024u
+#define TH_RANGES_CHUNKS_MAX 128u
+
+/* Provides `bytes` of zeros for good; NULL: there are none. */
+typedef void *th_ranges_provide(size_t bytes);
+
 struct th_ranges {
-	struct th_range_node *nodes; /* the caller's; nodes[0] is never used */
-	uint32_t capacity;           /* of nodes */
-	uint32_t touched;            /* nodes that were ever in use, and the first */
-	uint32_t unused;             /* list by `right` */
+	th_ranges_provide *provide;
+	struct th_range_node *chunks[TH_RANGES_CHUNKS_MAX]; /* the first node is never used */
+	uint32_t capacity;                                  /* of nodes */
+	uint32_t touched; /* nodes that were ever in use, and the first */
+	uint32_t unused;  /* list by `right` */
 	uint32_t root;
 	uint32_t count;
 	uint64_t lost; /* pieces that a cut would have left, had there been a node for them */
@@ -45,8 +55,12 @@ struct th_range_list {
 	uint32_t last;
 };
 
-/* An empty set; `nodes` need not be initialised and are touched one by one. [any] */
-void th_ranges_init(struct th_ranges *ranges, struct th_range_node *nodes, uint32_t capacity);
+/*
+ * An empty set of at most `capacity` nodes, the unused first one among them, up to
+ * TH_RANGES_CHUNK * TH_RANGES_CHUNKS_MAX.  `provide` is called as nodes are needed, and may be
+ * called in any function that enters or cuts ranges. [any]
+ */
+void th_ranges_init(struct th_ranges *ranges, th_ranges_provide *provide, uint32_t capacity);
 
 /* The first range that ends behind `address`; NULL: there is none. [in-malloc] */
 const struct th_range *th_ranges_find(const struct th_ranges *ranges, uintptr_t address);
@@ -77,13 +91,13 @@ uint64_t th_ranges_set_sample(struct th_ranges *ranges, uintptr_t start, uintptr
 static inline struct th_range *
 th_ranges_at(const struct th_ranges *ranges, uint32_t node)
 {
-	return &ranges->nodes[node].range;
+	return &ranges->chunks[node / TH_RANGES_CHUNK][node % TH_RANGES_CHUNK].range;
 }
 
 static inline uint32_t
 th_ranges_after(const struct th_ranges *ranges, uint32_t node)
 {
-	return ranges->nodes[node].right;
+	return ranges->chunks[node / TH_RANGES_CHUNK][node % TH_RANGES_CHUNK].right;
 }
 
 /* Parts off what was born after `born`: returns it, *list keeps the rest. [in-malloc] */
@@ -100,10 +114,11 @@ void th_ranges_put_back(struct th_ranges *ranges, struct th_range_list list, boo
 void th_ranges_release(struct th_ranges *ranges, struct th_range_list list);
 
 /*
- * *ranges was copied from another process, and its nodes to `nodes`, perhaps in the middle of a
- * change: makes it a set of its own, in `room`, of what can be read of that. [offline]
+ * *from was copied from another process, and its nodes to `nodes`, perhaps in the middle of a
+ * change: `ranges`, which was initialised, becomes a set of what can be read of that, and keeps its
+ * memory. [offline]
  */
-void th_ranges_copy(struct th_ranges *ranges, const struct th_range_node *nodes,
-	struct th_range_node *room, uint32_t capacity);
+void th_ranges_copy(struct th_ranges *ranges, const struct th_ranges *from,
+	const struct th_range_node *nodes);
 
 #endif

@@ -11,6 +11,7 @@
 #include "unify/log.h"
 #include "unify/mapping.h"
 #include "unify/memory.h"
+#include "unify/module.h"
 #include "unify/native.h"
 #include "unify/observed.h"
 #include "unify/pace.h"
@@ -61,8 +62,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
 		settings->threads);
 	th_control_set_seen(seen_heaps(settings));
-	if (!th_live_init() || !th_stack_table_init() || !th_capture_start(settings->depth))
+	if (!th_stack_table_init())
 		return false;
+	th_capture_start(settings->depth);
 	bool tracks = th_self_check_live(&th_self_check_parts);
 	th_native_start(tracks);
 	if (!tracks)
@@ -70,9 +72,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 			"the table of live blocks does not work here: no native block is "
 			"followed to its end");
 	th_control_on_flush(th_recorder_refresh);
-	if (settings->has_mmap && !th_mapping_start(settings->seed))
-		return false;
-	th_account_start(settings->mapped); /* without memory for it: no accounts */
+	if (settings->has_mmap)
+		th_mapping_start(settings->seed);
+	th_account_start(settings->mapped);
 	th_observed_publish();
 	th_flight_open();
 	/*
@@ -99,6 +101,7 @@ th_recorder_end(void)
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
 	th_pace_roll();
+	th_live_settle();
 	th_recorder_stop();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
@@ -125,6 +128,7 @@ th_recorder_reset(void)
 	th_mapping_reset();
 	th_stack_table_reset();
 	th_stack_log_reset();
+	th_module_reset();
 	th_thread_reset();
 }
 

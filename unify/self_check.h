@@ -39,8 +39,8 @@ bool th_self_check_countdown(const struct th_self_check_parts *parts);
 bool th_self_check_walk(const struct th_self_check_parts *parts);
 
 /*
- * A block put into the live table is seen by the filter, found once and then gone.  After
- * th_live_init(); the guard must be held. [any]
+ * A block put into the live table is seen by the filter, found once and then gone.  The
+ * guard must be held. [any]
  */
 bool th_self_check_live(const struct th_self_check_parts *parts);
 

@@ -4,8 +4,13 @@
 #include "unify/atomic.h"
 #include "unify/memory.h"
 
-#define SLOTS (TH_STACKS_MAX * 2)
-/* Probes before the table counts as full: at the bound, half the slots are taken. */
+/*
+ * The table grows by levels, each twice the one before, when half of the slots of all are taken:
+ * 12 MiB at the bound, 96 KiB for most programs.
+ */
+#define FIRST_SLOTS 4096u
+#define LEVELS 8
+/* Probes before a level counts as full: at the bound, half the slots are taken. */
 #define PROBES 256
 /* Turns to wait for the other half of an entry: a claim takes some 100 ns, a turn 10 to 40. */
 #define HALF_TURNS 64
@@ -22,7 +27,10 @@ struct slot {
 	uint32_t logged; /* atomic: the log holds its STACK record */
 };
 
-static struct slot *slots;
+static struct level {
+	struct slot *slots; /* atomic; NULL: not needed yet */
+	uint32_t taken;     /* atomic */
+} levels[LEVELS];
 static uint32_t stack_count; /* atomic: the last id given */
 
 /*
@@ -53,18 +61,26 @@ hash_frames(const uint64_t *frames, size_t count, uint32_t flags)
 	return hash;
 }
 
+/* NULL: there is no memory for it. */
+static struct slot *
+slots_of(unsigned level)
+{
+	return th_memory_map_once(
+		&levels[level].slots, ((size_t)FIRST_SLOTS << level) * sizeof(struct slot));
+}
+
 bool
 th_stack_table_init(void)
 {
-	if (!slots)
-		slots = th_memory_map(SLOTS * sizeof(*slots));
-	return slots != NULL;
+	return slots_of(0) != NULL;
 }
 
 static uint32_t
-claim(struct slot *slot, const struct hash *hash)
+claim(struct level *level, struct slot *slot, const struct hash *hash)
 {
 	uint32_t id = th_add_relaxed(&stack_count, 1) + 1;
+
+	th_add_relaxed(&level->taken, 1);
 
 	slot->id = id;
 	/* Pairs with the acquires in await_high: the id is set. */
@@ -85,29 +101,30 @@ await_high(const struct slot *slot)
 	return high;
 }
 
-uint32_t
-th_stack_table_intern(
-	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret)
+/*
+ * The id of a stack in one level, entered there if there is room; 0: it is not there.  `table` was
+ * read once: a handler that forks here leaves the child without one.
+ */
+static uint32_t
+intern_in(unsigned number, struct slot *table, const struct hash *hash, uint32_t **logged_ret)
 {
-	struct hash hash = hash_frames(frames, count, flags);
-	uint64_t index = hash.low & (SLOTS - 1);
-	/* Read once: a handler that forks here leaves the child without a table. */
-	struct slot *table = th_load_relaxed(&slots);
+	struct level *level = &levels[number];
+	const uint64_t count = (uint64_t)FIRST_SLOTS << number;
 
-	*logged_ret = NULL;
-	for (unsigned probe = 0; table && probe < PROBES; probe++) {
-		struct slot *slot = &table[(index + probe) & (SLOTS - 1)];
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct slot *slot = &table[(hash->low + probe) & (count - 1)];
 		uint64_t low = th_load_relaxed(&slot->low);
 
 		if (!low) {
-			if (th_load_relaxed(&stack_count) >= TH_STACKS_MAX)
+			if (th_load_relaxed(&level->taken) >= count / 2 ||
+				th_load_relaxed(&stack_count) >= TH_STACKS_MAX)
 				return 0;
-			if (th_cas_acq_rel(&slot->low, &low, hash.low)) {
+			if (th_cas_acq_rel(&slot->low, &low, hash->low)) {
 				*logged_ret = &slot->logged;
-				return claim(slot, &hash);
+				return claim(level, slot, hash);
 			}
 		}
-		if (low == hash.low && await_high(slot) == hash.high) {
+		if (low == hash->low && await_high(slot) == hash->high) {
 			*logged_ret = &slot->logged;
 			return slot->id;
 		}
@@ -115,9 +132,31 @@ th_stack_table_intern(
 	return 0;
 }
 
+uint32_t
+th_stack_table_intern(
+	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret)
+{
+	struct hash hash = hash_frames(frames, count, flags);
+	uint32_t id = 0;
+
+	*logged_ret = NULL;
+	for (unsigned i = 0; !id && i < LEVELS; i++) {
+		bool is_full = th_load_relaxed(&stack_count) >= TH_STACKS_MAX;
+		struct slot *table = is_full ? th_load_acquire(&levels[i].slots) : slots_of(i);
+
+		if (!table)
+			break;
+		id = intern_in(i, table, &hash, logged_ret);
+	}
+	return id;
+}
+
 void
 th_stack_table_reset(void)
 {
-	slots = NULL;
+	for (unsigned i = 0; i < LEVELS; i++) {
+		levels[i].slots = NULL;
+		levels[i].taken = 0;
+	}
 	stack_count = 0;
 }

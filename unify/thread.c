@@ -186,8 +186,11 @@ give_back(struct th_thread_record *record)
 {
 	th_store_release(&record->java_thread, NULL);
 	th_store_release(&record->state, NULL);
-	if (!th_lock_bounded(&registry.lock, 1u << 20))
-		return; /* lost for reuse, nothing worse */
+	if (!th_lock_bounded(&registry.lock, 1u << 20)) {
+		/* Lost for reuse, nothing worse. */
+		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+		return;
+	}
 	record->unused_next = registry.unused;
 	registry.unused = record;
 	th_unlock(&registry.lock);

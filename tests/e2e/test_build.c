@@ -27,8 +27,8 @@ static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "re
 	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
 	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
 	"JVM_SetNativeThreadName", "mmap", "mmap64", "munmap", "mremap", "mprotect", "madvise",
-	"brk", "sbrk", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload", "th_operators",
-	"th_mallocx", NULL};
+	"brk", "sbrk", "setuid", "seteuid", "setreuid", "setresuid", "chroot", "Agent_OnLoad",
+	"Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", NULL};
 /* Those of the libraries beside it, each of which means that the allocator has them. */
 static const char *const allowed_exports_of_new[] = {"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t",
 	"_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",

@@ -8,7 +8,9 @@
 
 #define PROGRAM TH_TEST_BUILD "/tests/programs/dlsym_answers"
 #define FIRST TH_TEST_BUILD "/tests/programs/libnext_first.so"
+#define INNER_VM TH_TEST_BUILD "/tests/programs/libinner_vm.so"
 #define OTHER_VM TH_TEST_BUILD "/tests/programs/libother_vm.so"
+#define TWO_VMS TH_TEST_BUILD "/tests/programs/two_vms"
 #define SECOND TH_TEST_BUILD "/tests/programs/libnext_second.so"
 
 /* What the program prints under these preloads; to be freed. */
@@ -119,6 +121,55 @@ another_that_stands_in_for_a_java_vm(void **state)
 		OTHER_VM, OTHER_VM ":" TH_LIBRARY, "VM, next: libother_vm.so\nerror: none\n");
 }
 
+/* Each of two libraries that are looked up stays what it is. */
+static void
+two_libraries_with_a_java_vm(void **state)
+{
+	struct th_outcome outcome;
+
+	(void)state;
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS(TWO_VMS, OTHER_VM, INNER_VM),
+			.environment = TH_WORDS("LD_PRELOAD=" TH_LIBRARY),
+			.directory = th_temporary_directory(),
+		},
+		&outcome);
+	assert_string_equal(outcome.output, "same: 0\nfirst: -1\nsecond: 0\n");
+	assert_string_equal(outcome.errors,
+		"twinheap: this VM has no JVMTI 11: the Java heap is "
+		"not recorded\n");
+	th_outcome_deinit(&outcome);
+}
+
+/* A VM that is looked up beside another and creates one more in its start is the one recorded. */
+static void
+vm_within_the_start_of_a_vm(void **state)
+{
+	const char *agent = "-agentpath:" INNER_VM "=" INNER_VM;
+	const struct th_jdk *jdks;
+	size_t count = th_jdk_list(&jdks);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		char *libjvm = th_format("%s/lib/server/libjvm.so", jdks[i].home);
+		struct th_recording recording;
+
+		th_recording_run(
+			&(struct th_recording_plan){
+				.arguments = TH_WORDS(
+					TWO_VMS, libjvm, OTHER_VM, "-Xmx64m", agent),
+				.settings = TH_WORDS("TWINHEAP_INTERVAL=4k"),
+			},
+			&recording);
+		th_recording_load(&recording);
+		if (th_recording_counter(&recording, "java_samples") == 0)
+			fail_msg("%s: no sample of the Java heap", jdks[i].home);
+		th_recording_deinit(&recording);
+		free(libjvm);
+	}
+}
+
 int
 main(void)
 {
@@ -130,6 +181,8 @@ main(void)
 		cmocka_unit_test(errors_are_told_once),
 		cmocka_unit_test(no_java_vm_is_no_java_vm),
 		cmocka_unit_test(another_that_stands_in_for_a_java_vm),
+		cmocka_unit_test(two_libraries_with_a_java_vm),
+		cmocka_unit_test(vm_within_the_start_of_a_vm),
 	};
 
 	return cmocka_run_group_tests_name("dlsym", tests, NULL, NULL);

@@ -81,9 +81,9 @@ check_log_is_cut(const char *log)
 	char *summary = th_command_output(TH_WORDS(TH_TOOL, "summary", log));
 	struct th_dump dump;
 
-	assert_non_null(strstr(summary, "the log reached its limit"));
+	assert_non_null(strstr(summary, "no space for the log"));
 	th_dump_init(&dump, log);
-	assert_true(th_dump_counter(&dump, "dropped_log_full") > 0);
+	assert_true(th_dump_counter(&dump, "dropped_no_space") > 0);
 	assert_true(th_dump_count(&dump, "native_alloc") > 0);
 	assert_int_equal(th_dump_torn(&dump), 0);
 	assert_int_equal(th_dump_damaged(&dump), 0);
@@ -166,7 +166,7 @@ disk_that_fills_up_under_java(const struct th_jdk *jdk)
 	assert_string_equal(outcome.output, "");
 	assert_string_equal(outcome.errors, "");
 	th_dump_init(&dump, log);
-	assert_true(th_dump_counter(&dump, "dropped_log_full") > 0);
+	assert_true(th_dump_counter(&dump, "dropped_no_space") > 0);
 	assert_true(th_dump_count(&dump, "java_alloc") > 0);
 	assert_int_equal(th_dump_torn(&dump), 0);
 	assert_int_equal(th_dump_damaged(&dump), 0);
@@ -180,7 +180,7 @@ disk_that_fills_up_under_java(const struct th_jdk *jdk)
 static void
 quota(void **state)
 {
-	static const char *const preload = "LD_PRELOAD=" TH_LIBRARY ":" PROGRAM("libquota.so");
+	static const char *const limits[] = {"3000000", "1000"};
 	char *plain = plain_output();
 
 	(void)state;
@@ -192,9 +192,10 @@ quota(void **state)
 
 		th_command_run(
 			&(struct th_command){
-				.arguments = TH_WORDS(SITES, SITES_COUNT),
-				.environment = TH_WORDS(preload, output, "TWINHEAP_INTERVAL=0",
-					i == 0 ? "QUOTA_BYTES=3000000" : "QUOTA_BYTES=1000"),
+				.arguments = TH_WORDS(
+					PROGRAM("quota"), limits[i], SITES, SITES_COUNT),
+				.environment = TH_WORDS("LD_PRELOAD=" TH_LIBRARY, output,
+					"TWINHEAP_INTERVAL=0"),
 			},
 			&outcome);
 		assert_int_equal(outcome.status, 0);
@@ -317,7 +318,7 @@ limits_of_a_java_process(const struct th_jdk *jdk)
 	assert_string_equal(outcome.output, "");
 	assert_string_equal(outcome.errors, "");
 	th_dump_init(&dump, log);
-	assert_true(th_dump_counter(&dump, "dropped_log_full") > 0);
+	assert_true(th_dump_counter(&dump, "dropped_no_space") > 0);
 	assert_true(th_dump_count(&dump, "java_alloc") > 0);
 	assert_int_equal(th_dump_damaged(&dump), 0);
 	th_dump_deinit(&dump);

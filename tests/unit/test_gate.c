@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <sys/prctl.h>
 
 #include "unify/control.h"
@@ -370,10 +372,14 @@ requests_are_the_owners(void **state)
 	(void)state;
 	recorder_start(INTERVAL, DEPTH, LARGE);
 	control = &th_log_header()->control;
-	th_log_header()->pid++;
 	control->verb = TH_CONTROL_PAUSE;
 	control->asked++;
-	th_pace_roll();
+	pid_t child = vfork();
+	if (!child) {
+		th_pace_roll();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(control->served, 0);
 	assert_int_equal(th_log_header()->paused, 0);
 }

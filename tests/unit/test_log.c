@@ -377,6 +377,51 @@ test_a_log_is_closed_while_another_process_appends(void **state)
 	}
 }
 
+/* So much that the next window is none of those that are mapped, nor the one after them. */
+static void
+test_another_process_appends_while_this_one_is_idle(void **state)
+{
+	const uint64_t count = 20 * MIB / sizeof(struct th_event_native_alloc);
+
+	(void)state;
+	for (int closes_at_once = 0; closes_at_once < 2; closes_at_once++) {
+		log_fixture_detach();
+		log_fixture_open(LARGE);
+		log_samples_append(0, 0);
+		assert_int_equal(wait_for(start_other_writer(count)), 0);
+		if (!closes_at_once)
+			for (uint64_t i = 1; i < 100; i++)
+				assert_int_not_equal(log_samples_append(0, i), 0);
+		th_log_close();
+		assert_int_equal(check_samples_of_two(closes_at_once ? 1 : 100), count);
+	}
+}
+
+/* Whoever may write to the file may move the tail; what was written stays, and more is. */
+static void
+test_a_tail_that_cannot_be_is_put_back(void **state)
+{
+	uint64_t count = 0;
+
+	(void)state;
+	log_fixture_open(LARGE);
+	struct th_log_header *header = th_log_header();
+	log_samples_append(0, count++);
+	const uint64_t tails[] = {0, 8, header->tail - 8, header->tail + 4,
+		log_fixture_file_bytes(log_fixture_path()) + 8, LARGE, LARGE + 8, UINT64_MAX,
+		UINT64_MAX - 7};
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		header->tail = tails[i];
+		assert_int_not_equal(log_samples_append(0, count++), 0);
+		log_samples_assert_held(count);
+	}
+	header->tail = UINT64_MAX;
+	header->limit = UINT64_MAX;
+	th_log_close();
+	log_samples_assert_held(count);
+	assert_int_equal(log_fixture_file_bytes(log_fixture_path()), header->tail);
+}
+
 /* A header that lies is not believed. */
 static void
 test_a_log_that_makes_no_sense_is_not_observed(void **state)
@@ -572,29 +617,42 @@ test_prepare_allocates_ahead_and_changes_nothing(void **state)
 	log_samples_assert_held(10000);
 }
 
+/* What is mapped of the log's file. */
+struct use {
+	uint64_t bytes;
+	uint64_t resident;
+};
+
 static bool
-add_resident(const struct th_smaps_entry *entry, void *sum)
+add_use(const struct th_smaps_entry *entry, void *data)
 {
-	if (entry->start == (uintptr_t)th_log_header())
-		*(uint64_t *)sum += entry->resident;
+	struct use *use = data;
+
+	if (strcmp(entry->path, log_fixture_path()))
+		return true;
+	use->bytes += entry->end - entry->start;
+	use->resident += entry->resident;
 	return true;
 }
 
-/* What was written long ago is not the process's memory any more, though the log holds it. */
+/*
+ * What was written long ago is no memory of the process any more, though the log holds it: what is
+ * resident would be locked by mlockall(), and what is mapped counts for it.
+ */
 static void
 test_pages_behind_are_given_back(void **state)
 {
 	char buffer[4096];
-	uint64_t resident = 0;
+	struct use use = {0};
 	uint64_t count = 0;
 
 	(void)state;
 	log_fixture_open(LARGE);
 	for (; th_log_header()->tail < LARGE / 2; count++)
 		log_samples_append(0, count);
-	assert_true(th_smaps_read(
-		"/proc/self/smaps", buffer, sizeof(buffer), add_resident, &resident));
-	assert_in_range(resident, 4096, 8 * MIB);
+	assert_true(th_smaps_read("/proc/self/smaps", buffer, sizeof(buffer), add_use, &use));
+	assert_in_range(use.resident, 4096, 3 * MIB);
+	assert_in_range(use.bytes, 4096, 3 * MIB);
 	log_samples_assert_held(count);
 }
 
@@ -678,6 +736,8 @@ main(void)
 		CASE(test_concurrent_producers),
 		CASE(test_two_processes_append),
 		CASE(test_a_log_is_closed_while_another_process_appends),
+		CASE(test_another_process_appends_while_this_one_is_idle),
+		CASE(test_a_tail_that_cannot_be_is_put_back),
 		CASE(test_a_log_that_makes_no_sense_is_not_observed),
 		CASE(test_grows_beyond_the_first_chunk),
 		CASE(test_stops_at_its_greatest_size),

@@ -17,7 +17,7 @@
 
 #define SPACE 400
 /* One for each address, as many again while ranges move, and the one that is never used. */
-#define NODES (2 * SPACE + 1)
+#define NODES ((2 * SPACE + 1 + TH_RANGES_CHUNK - 1) / TH_RANGES_CHUNK * TH_RANGES_CHUNK)
 #define OPERATIONS 1000000
 /* Comparing everything takes as long as fifty operations. */
 #define COMPARE_EVERY 32
@@ -33,6 +33,7 @@ struct cell {
 
 struct state {
 	struct th_range_node nodes[NODES];
+	size_t provided; /* bytes of them */
 	struct th_ranges ranges;
 	struct cell cells[SPACE];
 	struct th_random random;
@@ -41,11 +42,20 @@ struct state {
 
 static struct state state;
 
+static void *
+provide(size_t bytes)
+{
+	char *start = (char *)state.nodes + state.provided;
+
+	state.provided += bytes;
+	return state.provided <= sizeof(state.nodes) ? start : NULL;
+}
+
 static void
 start_empty(uint32_t capacity)
 {
 	memset(&state, 0, sizeof(state));
-	th_ranges_init(&state.ranges, state.nodes, capacity);
+	th_ranges_init(&state.ranges, provide, capacity);
 	th_random_seed(&state.random, 20260101);
 }
 
@@ -339,8 +349,9 @@ test_copy_is_the_same(void **unused)
 		map_some(start, start + 1 + choose(12));
 	}
 	memcpy(copied, state.nodes, sizeof(copied));
+	const struct th_ranges from = state.ranges;
 	memset(state.nodes, 0, sizeof(state.nodes));
-	th_ranges_copy(&state.ranges, copied, state.nodes, NODES);
+	th_ranges_copy(&state.ranges, &from, copied);
 	compare_all();
 }
 
@@ -350,6 +361,7 @@ test_copy_of_nonsense(void **unused)
 {
 	(void)unused;
 	start_empty(NODES);
+	struct th_ranges from = state.ranges;
 	for (int i = 0; i < 1000; i++) {
 		const struct th_range *range;
 		uintptr_t taken = 0;
@@ -360,9 +372,9 @@ test_copy_of_nonsense(void **unused)
 				.left = (uint32_t)choose(NODES + 100),
 				.right = (uint32_t)choose(NODES + 100),
 			};
-		state.ranges.root = 1 + (uint32_t)choose(NODES + 100);
-		state.ranges.touched = NODES;
-		th_ranges_copy(&state.ranges, copied, state.nodes, NODES);
+		from.root = 1 + (uint32_t)choose(NODES + 100);
+		from.touched = NODES;
+		th_ranges_copy(&state.ranges, &from, copied);
 		while ((range = th_ranges_find(&state.ranges, taken))) {
 			assert_true(range->start >= taken && range->start < range->end);
 			taken = range->end;

@@ -338,7 +338,7 @@ test_stacks_of_a_full_log_are_written_later(void **state)
 	getrlimit(RLIMIT_FSIZE, &old);
 	recorder_start(0, DEPTH, LARGE);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){MIB, old.rlim_max});
-	for (uintptr_t i = 0; !recorder_counter(TH_COUNTER_DROPPED_LOG_FULL); i++)
+	for (uintptr_t i = 0; !recorder_counter(TH_COUNTER_DROPPED_NO_SPACE); i++)
 		recorder_allocate(recorder_block(i), 100);
 	uint64_t samples = recorder_counter(TH_COUNTER_NATIVE_SAMPLES);
 	/* One call, so one stack: first without space, then with. */

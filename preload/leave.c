@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The interposed functions by which a daemon leaves its user or its root.  Most close all
+ * descriptors before, the log's among them, and cannot open it by its name afterwards: this is the
+ * last time at which the library can.
+ */
+#include "preload/leave.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "preload/entry.h"
+#include "unify/log.h"
+
+/* L(name, parameters, arguments); all return 0, or -1 and errno. */
+#define FUNCTIONS(L)                                                                       \
+	L(setuid, (uid_t user), (user))                                                    \
+	L(seteuid, (uid_t effective), (effective))                                         \
+	L(setreuid, (uid_t real, uid_t effective), (real, effective))                      \
+	L(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved)) \
+	L(chroot, (const char *path), (path))
+
+static struct {
+#define L(name, parameters, arguments) int(*name) parameters;
+	FUNCTIONS(L)
+#undef L
+} next;
+
+void
+th_leave_init(void)
+{
+	void *found;
+
+	if (!th_next_init())
+		return;
+#define L(name, parameters, arguments)           \
+	found = th_real_dlsym(RTLD_NEXT, #name); \
+	memcpy(&next.name, &found, sizeof(found));
+	FUNCTIONS(L)
+#undef L
+}
+
+#define L(name, parameters, arguments)      \
+	EXPORT int name parameters          \
+	{                                   \
+		if (UNLIKELY(!next.name))   \
+			th_leave_init();    \
+		if (UNLIKELY(!next.name)) { \
+			errno = ENOSYS;     \
+			return -1;          \
+		}                           \
+		th_log_hold_file();         \
+		return next.name arguments; \
+	}
+FUNCTIONS(L)
+#undef L

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A library with a JNI_CreateJavaVM of its own, whose VM has no JVMTI.  Loaded as an agent it looks
+ * its own up and creates such a VM in the middle of the start of the outer one, as HotSpot does
+ * with libgraal.
+ */
+#include <dlfcn.h>
+#include <jvmti.h>
+#include <string.h>
+
+static jint JNICALL
+get_env(JavaVM *vm, void **env_ret, jint version)
+{
+	(void)vm;
+	(void)version;
+	*env_ret = NULL;
+	return JNI_EVERSION;
+}
+
+jint JNICALL
+JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
+{
+	static struct JNIInvokeInterface_ functions = {.GetEnv = get_env};
+	static const struct JNIInvokeInterface_ *vm = &functions;
+
+	(void)arguments;
+	*vm_ret = (JavaVM *)(void *)&vm;
+	*env_ret = NULL;
+	return JNI_OK;
+}
+
+jint JNICALL
+Agent_OnLoad(JavaVM *outer, char *options, void *reserved)
+{
+	jint (*create)(JavaVM **, void **, void *);
+	void *handle = dlopen(options, RTLD_LAZY | RTLD_NOLOAD);
+	void *found = handle ? dlsym(handle, "JNI_CreateJavaVM") : NULL;
+	JavaVM *vm;
+	void *env;
+
+	(void)outer;
+	(void)reserved;
+	memcpy(&create, &found, sizeof(create));
+	return create ? create(&vm, &env, NULL) : JNI_ERR;
+}
