@@ -289,9 +289,27 @@ add_unknown(struct th_health *health, const struct th_profile *profile, enum th_
 			th_format_share(1 - lifetimes->known_part[heap], 1).text);
 }
 
+/* How few Java objects are followed where following keeps them alive. */
+static void
+add_followed(struct th_health *health, const struct th_profile *profile)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t followed = 0;
+
+	for (size_t i = 0; i < lifetimes->followed_count; i++)
+		followed += lifetimes->followed[i] > 0;
+	if (lifetimes->followed)
+		th_health_add(health, false,
+			"%s of %s sampled Java objects were followed: young collections of this "
+			"collector keep alive what is followed",
+			th_format_count(followed).text,
+			th_format_count(lifetimes->followed_count).text);
+}
+
 void
 th_live_section_health(struct th_health *health, const struct th_profile *profile)
 {
+	add_followed(health, profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		add_unknown(health, profile, (enum th_heap)heap);
 	if (profile->end.level)

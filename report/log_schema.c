@@ -168,15 +168,13 @@ is_steady(uint32_t data_type)
 	return data_type == TH_DATA_U32 || data_type == TH_DATA_U64 || data_type == TH_DATA_F64;
 }
 
+/* The index of a field, whatever its type; -1 if the log has none of that name. */
 static int
-find_field(const struct th_schema_event *event, const struct known_field *known)
+find_field(const struct th_schema_event *event, const char *name)
 {
-	for (uint32_t i = 0; i < event->field_count; i++) {
-		const struct th_schema_field *field = &event->fields[i];
-
-		if (field->data_type == known->data_type && !strcmp(field->name, known->name))
+	for (uint32_t i = 0; i < event->field_count; i++)
+		if (event->fields[i].name && !strcmp(event->fields[i].name, name))
 			return (int)i;
-	}
 	return -1;
 }
 
@@ -232,11 +230,13 @@ bind(struct th_schema_event *event, const struct known_event *known)
 	for (uint32_t i = 0; i < TH_SCHEMA_FIELDS_MAX; i++)
 		event->target[i] = NO_TARGET;
 	for (const struct known_field *field = known->fields; field->name; field++) {
-		int index = find_field(event, field);
+		int index = find_field(event, field->name);
 
 		target = align_up(target, members[field->data_type].alignment);
-		if (index >= 0)
+		if (index >= 0 && event->fields[index].data_type == field->data_type)
 			event->target[index] = (int16_t)target;
+		else if (index < 0 && is_steady(field->data_type))
+			event->lacks_fields = true;
 		else
 			event->is_decodable = false;
 		target += members[field->data_type].bytes;
@@ -265,6 +265,8 @@ th_schema_decode(
 		bind(event, known);
 	if (!event->is_decodable || record->size < event->steady_end)
 		return false;
+	if (event->lacks_fields)
+		memset(ret, 0, sizeof(*ret));
 	for (uint32_t i = 0; i < event->copy_count; i++)
 		memcpy((char *)ret + event->copies[i].to, record->bytes + event->copies[i].from,
 			event->copies[i].bytes);

@@ -4,8 +4,9 @@
  *
  * Any event, known here or not, can be read value by value in the order of its description.  A
  * known one can also be decoded into struct th_decoded_NAME: its fields are found by name in
- * the log's own description, so a later version may add fields.  A type that the log does not
- * describe with at least the fields known here, each of the type known here, is not decoded.
+ * the log's own description, so a later version may add fields.  A number that an earlier version
+ * did not write reads as 0.  A type of which the log has a field under another data type, or lacks a
+ * text or an array, is not decoded.
  */
 #ifndef TH_REPORT_LOG_SCHEMA_H
 #define TH_REPORT_LOG_SCHEMA_H
@@ -45,7 +46,8 @@ struct th_schema_event {
 	/* Where each field goes in struct th_decoded_NAME, -1 = nowhere. */
 	int16_t target[TH_SCHEMA_FIELDS_MAX];
 	bool is_bound;     /* `target` and what follows is up to date */
-	bool is_decodable; /* all fields known here are there */
+	bool is_decodable; /* all fields known here are there, but for numbers */
+	bool lacks_fields; /* these are 0 */
 	/* The fields in front of the first of variable length. */
 	struct th_schema_copy copies[TH_SCHEMA_FIELDS_MAX];
 	uint32_t copy_count;

@@ -251,6 +251,10 @@ print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 				     : ", the last collection, none of old objects lately");
 	if (horizon->horizon <= horizon->middle)
 		fputs("too early to tell a leak\n", file);
+	else if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
+		fputs("few objects are followed under this collector, so a leak may show only "
+		      "after several major collections\n",
+			file);
 	else if (leaks->growth_limit[heap] > 0)
 		fprintf(file, "a leak below about %s/s could hide\n",
 			th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);

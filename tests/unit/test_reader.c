@@ -470,6 +470,26 @@ test_fields_are_found_by_name(void **state)
 	log_deinit(&log);
 }
 
+/* An earlier version wrote fewer: a number that it did not write is 0. */
+static void
+test_numbers_that_lack_are_zero(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	log_init(&log, INTERVAL);
+	log_describe_field(&log, TH_EVENT_METHOD, 1, TH_DATA_U32, TH_CONTENT_NONE, "other");
+	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(7), LOG_U32(99), LOG_TEXT("Lapp/Old;"),
+		LOG_TEXT("run"), LOG_TEXT("()V"), LOG_TEXT("Old.java"), LOG_WORDS(NULL, 0));
+	struct th_recording *recording = load_bytes(log.bytes, log.length);
+	uint32_t index = th_map_find(&recording->methods_ids, 7);
+	assert_int_not_equal(index, TH_MAP_NONE);
+	assert_true(th_text_equals(recording->methods[index].name, "run"));
+	assert_int_equal(recording->methods[index].modifiers, 0);
+	th_recording_destroy(recording);
+	log_deinit(&log);
+}
+
 /* A field of another type under a known name must not be read as the known one. */
 static void
 test_fields_of_another_type_are_not_decoded(void **state)
@@ -609,6 +629,7 @@ main(void)
 		cmocka_unit_test(test_garbage_after_the_header),
 		cmocka_unit_test(test_dump_prints_unknown_events),
 		cmocka_unit_test(test_fields_are_found_by_name),
+		cmocka_unit_test(test_numbers_that_lack_are_zero),
 		cmocka_unit_test(test_fields_of_another_type_are_not_decoded),
 		cmocka_unit_test(test_impossible_samples_are_left_out),
 		cmocka_unit_test(test_bad_inputs_are_told_apart),
