@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: Collectors PROGRAM WARM_UP SECONDS
-// Makes garbage for SECONDS after WARM_UP seconds that do not count, and prints one line of JSON:
-// what was made, the process's CPU time and the collections meanwhile, and the peak of the resident
-// set since the process began; library_bytes is what of the preloaded library and its log, which it
-// maps, is resident at the end. start and end are in the nanoseconds of -Xlog's "timenanos".
+// Produces garbage for SECONDS, after WARM_UP seconds that are not measured, and prints one line of
+// JSON: objects made, CPU time of the process and collections in that time, and the peak of the
+// resident set since the start of the process. library_bytes is how much of the preloaded library
+// and its mapped log is resident at the end. start and end are in -Xlog's "timenanos".
 // bench/collectors runs it.
 //
 // PROGRAM: SIZE   arrays of bytes (1024, 700k, 8m); the last 8 are kept
@@ -22,7 +22,7 @@ import java.util.Map;
 
 public class Collectors {
     private static final int KEPT = 8;
-    // The clock is read once for so many bytes of small arrays.
+    // Bytes of small arrays between two readings of the clock.
     private static final int BATCH = 256 << 10;
 
     private static volatile Object sink;

@@ -516,7 +516,7 @@ register_with_vm(void)
 	return true;
 }
 
-/* False: this VM is none that can be recorded. */
+/* False: this VM cannot be recorded. */
 static bool
 start(enum th_agent_phase phase)
 {

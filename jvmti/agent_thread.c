@@ -31,7 +31,7 @@
 #define TURN_NS 20000000
 /* Looking for dead objects takes at most one part in so many of a processor's time. */
 #define REAP_SPACING 100
-/* And looking at names that nobody asks for one in so many: 4 us a thread (JDK 25). */
+/* Reading thread names without a filter, at most one part in so many: 4 us a thread (JDK 25). */
 #define NAMES_SPACING 1000
 /* Where threads are chosen by name, names are looked at every so many turns. */
 #define TURNS_PER_NAMES 3
@@ -124,7 +124,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	th_pace_roll();
 	th_account_poll(th_clock_now());
 	th_gate_review();
-	/* In between th_agent_renamed() tells of nearly all. */
+	/* Between two reads th_agent_renamed() reports nearly all changes. */
 	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
 		th_gate_review_names();

@@ -11,17 +11,17 @@
 
 /*
  * Young collections after which an object that lives on is in the old generation, whatever the
- * tenuring threshold: ZPageAge has 15 young ages, and one collection was perhaps under way.
+ * tenuring threshold: ZPageAge has 15 young ages, and one collection may have been under way.
  */
 #define PROMOTIONS 17
-/* Of two collections of the whole heap that begin after a moment, the first has ended. */
+/* When the second collection of the whole heap begins, the first has ended. */
 #define MAJORS 2
 /* Young collections in which a batch takes objects. */
 #define OPEN_COLLECTIONS 8
 /*
  * Young collections that may find objects of a batch in the young generation, per second in the
- * mean.  With lists of 20,000 nodes, the worst that was tried, each costs some 4 ms of CPU time:
- * 1 to 2 % of a processor (bench/collectors).
+ * mean.  With lists of 20,000 nodes, the worst case that was measured, each costs some 4 ms of CPU
+ * time: 1 to 2 % of a processor (bench/collectors).
  */
 #define BURDENED_PER_SECOND 2
 /* Batches that wait, for the old generation or for a collection of the whole heap. */
@@ -106,7 +106,7 @@ log_followed(const struct th_probation_member *member, double keep, bool is_judg
 	th_log_append(TH_EVENT_JAVA_FOLLOWED, &event, NULL, 0);
 }
 
-/* A member that was written down as followed is so no more. */
+/* A member that the log has as followed is not followed any more. */
 static void
 log_left(const struct th_probation_member *member)
 {
@@ -170,7 +170,7 @@ reap(JNIEnv *env, struct th_probation *members)
 	}
 }
 
-/* Writes what became of the members, and hands on those that live. */
+/* Logs which members died, and passes the live ones on. */
 static void
 settle(JNIEnv *env, struct batch *batch)
 {
@@ -189,7 +189,7 @@ settle(JNIEnv *env, struct batch *batch)
 	batch->state = EMPTY;
 }
 
-/* The next one begins when this one is paid for. */
+/* The next batch opens late enough that the mean rate is BURDENED_PER_SECOND. */
 static void
 close_batch(struct batch *batch, uint64_t time, const struct th_collector_counts *now)
 {
@@ -288,7 +288,7 @@ th_batches_judge_all(JNIEnv *env)
 	each_batch(env, judge_batch, 0);
 }
 
-/* One that was younger at an earlier call and has grown older unjudged is not known any more. */
+/* A member that was young at an earlier call and is now older, but not judged, is unknown. */
 static void
 flush_batch(JNIEnv *env, struct batch *batch, uint64_t since)
 {

@@ -5,12 +5,12 @@
  *
  * A batch takes objects for the time of some young collections.  It is judged when its objects are
  * in the old generation, where they are after sixteen young collections, and a collection of the
- * whole heap has begun and ended since.  What that found alive is followed from then on like any
- * other object, which keeps nothing alive any more.  A full collection on demand (System.gc())
- * promotes everything first and judges all batches.
+ * whole heap has begun and ended since.  Objects that it found alive are followed from then on like
+ * any other object; a weak reference to an old object does not keep it alive.  A full collection on
+ * demand (System.gc()) promotes everything first and judges all batches.
  *
- * A young object that is followed costs each young collection as much as all that it refers to.
- * So batches begin at a rate that bounds the young collections with one of them: where these are
+ * With each young object that is followed a young collection also keeps all that it refers to.  So
+ * batches begin at a rate that bounds the young collections with such objects: if collections are
  * frequent, objects are followed for a part of the time only.
  */
 #ifndef TH_JVMTI_BATCHES_H
@@ -30,12 +30,12 @@ struct th_sampled_object {
 	uint64_t site;   /* any number that is the same for objects of one stack and class */
 };
 
-/* Where a judged object that lives on goes, with its reference. */
+/* Takes a judged object that is alive, with its reference. */
 typedef void th_batches_prove(JNIEnv *env, jweak reference, uint64_t sample);
 
 /*
- * Begins the first batch. `hotspot` stays the caller's.  `prove` takes what was judged and lives,
- * `report` a sample whose object is gone; both are called on the agent's thread. [jvmti]
+ * Begins the first batch. `hotspot` stays the caller's.  `prove` takes objects that were judged and
+ * are alive, `report` samples whose object is dead; both are called on the agent's thread. [jvmti]
  */
 void th_batches_init(const struct th_hotspot *hotspot, th_batches_prove *prove,
 	void (*report)(uint64_t sample));
@@ -49,19 +49,19 @@ bool th_batches_offer(JNIEnv *env, const struct th_sampled_object *object);
 /* Judges, closes and begins batches that are due. [agent-thread] */
 void th_batches_turn(JNIEnv *env);
 
-/* Looks for objects of the batches that are gone. [agent-thread] */
+/* Finds objects of the batches that are dead. [agent-thread] */
 void th_batches_reap(JNIEnv *env);
 
 /* A full collection that promotes all objects has ended. [agent-thread] */
 void th_batches_judge_all(JNIEnv *env);
 
 /*
- * Writes which objects are younger than the last collection, begun at `since`: they count as alive.
+ * Logs which objects are younger than the last collection, begun at `since`: they count as alive.
  * [agent-thread]
  */
 void th_batches_flush(uint64_t since);
 
-/* Gives all references back. [agent-thread] */
+/* Deletes all references. [agent-thread] */
 void th_batches_release(JNIEnv *env);
 
 #endif

@@ -11,19 +11,19 @@
 
 /*
  * jmethodIDs for classes that may be unloaded, 8 to 18 bytes each (measured on 25 and 17), so 5 MB
- * at the most: some 15,000 classes of 16 methods.
+ * at the most: some 15,000 classes of ten methods.
  */
 #define UNPROVED_IDS_MAX (1u << 18)
 /* What a class costs beside its methods, in ids: a block of them has a header and a minimum. */
 #define IDS_OF_CLASS 8
-/* Each class that is linked is held against these, some 20 ns each. */
+/* The loader of each linked class is compared with these, some 20 ns each. */
 #define TRUSTED_MAX 64
 #define CANDIDATES_MAX 256
 /* Classes whose loaders are looked at in one search. */
 #define SEARCHED_MAX 1024
 /*
- * A loader that was noticed while a collection was under way survives that one in any case; the
- * next one judges it.
+ * A loader that was first seen while a collection was under way survives that one in any case; only
+ * the next one shows that it is reachable.
  */
 #define TIMES_TO_SURVIVE 2
 /* Looking through the loaded classes takes at most one part in so many of a processor's time. */
@@ -37,8 +37,9 @@ struct loader {
 static struct {
 	/* Weak references that are never deleted: other threads read them at any time. */
 	struct loader trusted[TRUSTED_MAX];
-	uint32_t trusted_count; /* atomic; one writer: whoever starts, then the agent thread */
-	uint32_t unproved_ids;  /* atomic: made so far */
+	uint32_t
+		trusted_count; /* atomic; one writer: the starting thread, then the agent thread */
+	uint32_t unproved_ids; /* atomic: made so far */
 	/* The rest is the agent thread's own. */
 	struct loader candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
@@ -114,8 +115,8 @@ trust_system_loaders(JNIEnv *env)
 /* Classes */
 
 /*
- * Hidden classes may go before their loader does: "Lapp/Main.0x123;", of VM-anonymous ones (before
- * JDK 15) "Lapp/Main/0x123;".
+ * Hidden classes may be unloaded before their loader: "Lapp/Main.0x123;", of VM-anonymous ones
+ * (before JDK 15) "Lapp/Main/0x123;".
  */
 static bool
 is_hidden(const char *signature)
@@ -125,7 +126,7 @@ is_hidden(const char *signature)
 	return strchr(signature, '.') || (slash && slash[1] >= '0' && slash[1] <= '9');
 }
 
-/* A class of a loader that stays; false: the class itself does not. */
+/* False: a hidden class, which may be unloaded although its loader is permanent. */
 static bool
 prepare_trusted(jvmtiEnv *jvmti, jclass type)
 {
@@ -210,7 +211,7 @@ add_candidate(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	(*env)->DeleteLocalRef(env, loader);
 }
 
-/* Every so many of the classes, and others the next time: who loaded most is found first. */
+/* Every n-th class, starting with another one each time: the largest loaders are found first. */
 static void
 search(jvmtiEnv *jvmti, JNIEnv *env)
 {
@@ -222,7 +223,7 @@ search(jvmtiEnv *jvmti, JNIEnv *env)
 	ids.next_search = th_clock_now() + SEARCH_SPACING * cost;
 }
 
-/* Forgets those that died.  False: none did, so nothing is known of the others. */
+/* Removes dead loaders.  False: none died, which shows nothing about the others. */
 static bool
 bury(JNIEnv *env)
 {
@@ -240,7 +241,7 @@ bury(JNIEnv *env)
 	return died;
 }
 
-/* What a loader that is trusted now had loaded before; the others have got what they may have. */
+/* Classes that loaders loaded before they were trusted; classes of other loaders are left. */
 static void
 prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 {

@@ -22,7 +22,7 @@ static const uint64_t later[] = {500000000, 1500000000};
 /* The VM's own counters of a collection are right this long after its end. */
 #define COUNT_NS 10000000
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
-/* Pauses whose mean is taken, and how many of them tell. */
+/* Pauses of which the mean is taken, and how many it needs at least. */
 #define MEAN_PAUSES 64
 #define MEAN_PAUSES_LEAST 16
 /* Pauses of a full collection of Z with generations that promotes all objects first. */

@@ -24,7 +24,7 @@
 enum th_collector {
 	TH_COLLECTOR_PAUSES,         /* references are processed in pauses */
 	TH_COLLECTOR_G1,             /* and humongous objects need care */
-	TH_COLLECTOR_CONCURRENT,     /* references are processed beside the program */
+	TH_COLLECTOR_CONCURRENT,     /* references are processed concurrently */
 	TH_COLLECTOR_GENERATIONAL_Z, /* and those to young objects are strong */
 };
 
@@ -36,7 +36,7 @@ uint64_t th_collector_heap_max(const struct th_hotspot *hotspot);
 
 /*
  * Collections begun, of any generation, and of those the ones of the whole heap; both 0 where the
- * VM does not tell. [any]
+ * VM does not export them. [any]
  */
 struct th_collector_counts {
 	uint32_t all;

@@ -32,7 +32,7 @@ static bool read_for_gate(struct th_thread_record *record, uint64_t *bytes_ret);
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
 	enum th_heap_sampler sampler;
-	bool asks_names;      /* nobody tells when a thread is renamed */
+	bool asks_names;      /* th_agent_renamed() is not called */
 	bool draws;           /* countdowns are ours, not the VM's; set before `is_begun` */
 	uint32_t is_begun;    /* atomic: samples are recorded */
 	uint64_t interval;    /* atomic: with which the VM draws */

@@ -50,7 +50,7 @@ void th_heap_take_over(void);
 void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
 
 /*
- * The names of live threads are to be looked at again: of one, of all.  Their records were found by
+ * Reads the names of live threads again: of one, of all.  Their records were found by
  * th_heap_thread_starts().  The guard must be held. [jvmti]
  */
 void th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);

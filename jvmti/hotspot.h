@@ -32,7 +32,8 @@ struct th_hotspot {
 	int64_t state_in_java;
 	/* Bits 1 << state. */
 	uint32_t walkable_states; /* outside of Java code, with frames of Java code below */
-	uint32_t own_states; /* of these: nobody else looks at its stack until it leaves them */
+	uint32_t
+		own_states; /* of these: no other thread reads its stack until it leaves them */
 	/* Of an entry frame: words from its frame pointer to the JavaCallWrapper*. */
 	int64_t entry_frame_wrapper;
 	/* Of a CollectedHeap: its reserved range. */

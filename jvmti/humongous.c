@@ -2,7 +2,7 @@
 /*
  * A slot goes from free to claimed and followed on an allocating thread, to gone on the VM's
  * thread, and back to free on the agent's thread.  Its state word counts the claims above the two
- * bits of the state, so no thread takes one use of a slot for the next.
+ * bits of the state, so no thread confuses one use of a slot with the next.
  */
 #include "jvmti/humongous.h"
 
@@ -27,7 +27,7 @@ static struct {
 	uint32_t used; /* atomic: slots that were ever claimed lie below */
 } table;
 
-/* Whether the table of regions is where the VM says: it is indexed by addresses of their size. */
+/* Checks the offset of the table of regions: its shift must match their size. */
 static bool
 has_regions(const struct th_hotspot *hotspot)
 {
@@ -134,7 +134,7 @@ th_humongous_look(uint64_t now)
 		if ((state & STATE_MASK) != FOLLOWED || starts_humongous(slot->region))
 			continue;
 		slot->gone_at = now;
-		/* Pairs with the acquire in th_humongous_reap(); fails where it was thinned. */
+		/* Pairs with the acquire in th_humongous_reap(); fails if it was thinned. */
 		th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + GONE);
 	}
 }

@@ -4,11 +4,11 @@
  *
  * A humongous object starts a region of its own and stays there, and the region is given back in a
  * pause.  So the end of a pause shows which of them died in it: those whose region starts no
- * humongous object any more.  No reference is held, so the collector does what it would do
- * without us.  A region cannot be used again before the VM has announced the end of the pause.
+ * humongous object any more.  No reference is held, so the collector works as it would without the
+ * library.  A region cannot be used again before the VM has announced the end of the pause.
  *
- * JDK 22 and later move humongous objects in a full collection that a failing allocation makes
- * its last resort; such an object is then taken for dead.
+ * JDK 22 and later move humongous objects in the full collection that is the last resort of a
+ * failing allocation; a followed object is then reported as dead.
  */
 #ifndef TH_JVMTI_HUMONGOUS_H
 #define TH_JVMTI_HUMONGOUS_H
@@ -26,8 +26,8 @@
 #define TH_HUMONGOUS_MAX 2048
 
 /*
- * Maps the table; false: no memory, or the VM does not say where its regions are.  Humongous objects
- * are then not followed at all.
+ * Maps the table; false: no memory, or the VM does not export its table of regions.  Humongous
+ * objects are then not followed at all.
  */
 bool th_humongous_init(const struct th_hotspot *hotspot);
 

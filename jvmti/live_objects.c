@@ -19,11 +19,11 @@
  */
 #define OLD_REFERENCE_NS 10
 #define NEW_REFERENCE_NS 100
-/* Which part of a pause all of them may add, and how many never count as too many. */
+/* All of them may add one part in so many to a pause; so many are always allowed. */
 #define PAUSE_PARTS 25
 #define OLD_AT_LEAST 2048
 #define NEW_AT_LEAST 32
-/* References to new objects are counted over so many pauses and so long: a burst may pass. */
+/* References to new objects are averaged over so many pauses and so long, to ignore bursts. */
 #define WINDOW_PAUSES 64
 #define WINDOW_NS (2 * (uint64_t)TH_NS_PER_S)
 
@@ -228,7 +228,7 @@ th_live_objects_collect(JNIEnv *env)
 	th_batches_turn(env);
 }
 
-/* So many references that cost `each` take no more of a pause than they may. */
+/* How many references of `each` nanoseconds are allowed for a pause of `pause_ns`. */
 static uint64_t
 bound_of(uint64_t pause_ns, uint64_t each, uint64_t at_least)
 {

@@ -22,14 +22,14 @@ bool th_methods_init(void);
 uint32_t th_methods_id(jmethodID method);
 
 /*
- * Frames so far that th_methods_id() was asked about with NULL: AsyncGetCallTrace has no jmethodID
- * for a method unless somebody made it before. [any]
+ * Frames so far for which th_methods_id() was called with NULL: AsyncGetCallTrace has no jmethodID
+ * of a method unless it was created before. [any]
  */
 uint32_t th_methods_nameless(void);
 
 /*
- * Makes the jmethodIDs of a class, and learns what its methods are to virtual threads where a
- * class of that signature may have such (NULL: it has none).  Returns how many it has. [jvmti]
+ * Creates the jmethodIDs of a class, and finds its methods that mount virtual threads if a class of
+ * that signature has such (NULL: it has none).  Returns how many it has. [jvmti]
  */
 uint32_t th_methods_prepare(jvmtiEnv *jvmti, jclass type, const char *signature);
 

@@ -77,7 +77,7 @@ take_place(struct th_probation_member *member, uint32_t stratum,
 }
 
 /*
- * Lets a stratum that has every object so far have one member more: a free place, or that of a
+ * Lets a stratum that has every object so far have one member more: a free slot, or that of a
  * stratum with at least two more.  NULL: there is none.
  */
 static struct th_probation_member *

@@ -51,14 +51,14 @@ struct th_probation {
 
 /*
  * Empties it.  Members come to three times `bytes_max` at most; small objects are those up to
- * bytes_max / TH_PROBATION_SMALL. `salt`: what sites share a stratum changes with it.
+ * bytes_max / TH_PROBATION_SMALL. `salt` changes which sites share a stratum.
  */
 void th_probation_reset(struct th_probation *probation, uint64_t bytes_max, uint64_t salt);
 
 /*
- * Offers an object of at most `bytes_max` bytes.  The member that it became, to be filled in but for
- * its stratum; NULL: it is not followed.  `evicted_ret`: the member that went in its place,
- * sample 0 if none did.
+ * Offers an object of at most `bytes_max` bytes.  Returns its member, which the caller fills in
+ * except for the stratum; NULL: it is not followed.  `evicted_ret`: the member that it replaces,
+ * sample 0 if none.
  */
 struct th_probation_member *
 th_probation_offer(struct th_probation *probation, struct th_random *random, uint64_t site,

@@ -3,9 +3,9 @@
  * Frames of the VM's runtime stubs: what compiled code calls to enter the VM.
  *
  * Stubs of C1 and C2 are marked "frame never safe" (c1_Runtime1.cpp, Compile::Code_Gen), so
- * AsyncGetCallTrace refuses a stack that begins with one: each allocation that compiled code
- * leaves to the VM.  Their frames are as regular as those of compiled code, and it does walk a
- * stack that begins with the caller's.
+ * AsyncGetCallTrace refuses a stack that begins with one: each allocation that compiled code leaves
+ * to the VM.  Their frames have the layout of compiled code, and AsyncGetCallTrace walks a stack
+ * that begins with their caller.
  */
 #ifndef TH_JVMTI_RUNTIME_STUB_H
 #define TH_JVMTI_RUNTIME_STUB_H
@@ -23,8 +23,8 @@ struct th_java_frame {
 };
 
 /*
- * The caller of `frame`, if that is a runtime stub's (`fp` is not needed); false: it is not, or
- * the VM does not tell enough of itself.  All reads are checked. [in-malloc]
+ * The caller of `frame`, if that is a runtime stub's (`fp` is not needed); false: it is not, or the
+ * VM does not export enough of its layout.  All reads are checked. [in-malloc]
  */
 bool th_runtime_stub_caller(const struct th_hotspot *hotspot, const struct th_java_frame *frame,
 	struct th_java_frame *caller_ret);

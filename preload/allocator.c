@@ -23,9 +23,9 @@
  * not do before fork() has returned.  Paths are in the loader's memory.
  */
 static struct {
-	const void *malloc; /* what everybody finds under that name */
+	const void *malloc; /* what the name resolves to in the global scope */
 	const char *malloc_path;
-	const char *next_path;  /* of the malloc behind us */
+	const char *next_path;  /* of the next malloc after ours */
 	const void *underneath; /* that malloc, NULL if it is libc's */
 	bool is_seen;
 	bool is_mmap_seen;
@@ -133,7 +133,7 @@ leads_on(const void *address)
 	       symbol->st_shndx == SHN_UNDEF;
 }
 
-/* Whether a function that everybody finds is that of the allocator underneath. */
+/* Whether a function of the global scope is that of the underlying allocator. */
 static bool
 is_past_us(const char *name)
 {

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Finds out all that the others answer, by the loader's functions and by an allocation.  Once, in
- * the constructor, after th_next_init().
+ * Determines what the functions below return, by the loader's functions and by an allocation.
+ * Once, in the constructor, after th_next_init().
  */
 void th_allocator_init(void);
 
@@ -20,10 +20,10 @@ void th_allocator_init(void);
  */
 bool th_allocator_is_seen(void);
 
-/* Whether the program's mmap reaches us. [any] */
+/* Whether the program calls our mmap. [any] */
 bool th_allocator_mmap_is_seen(void);
 
-/* The malloc underneath, NULL if it is libc's. [any] */
+/* The underlying malloc, NULL if it is libc's. [any] */
 const void *th_allocator_underneath(void);
 
 /* Whether a function belongs to the object whose malloc is underneath. [any] */

@@ -6,7 +6,7 @@
  * loaded; nothing ever polls for a VM.
  *
  * A VM may create another one of a library of its own while it starts (HotSpot does so with
- * libgraal's): that one is passed on, and the agent starts with the outer one.
+ * libgraal's): that call is passed on, and the agent starts with the outer VM.
  */
 #include "preload/java.h"
 
@@ -33,7 +33,7 @@ EXPORT jint JNICALL JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *argu
 /* Our own, whoever else defines that name in front of us. */
 extern create_java_vm wrapper __attribute__((alias("JNI_CreateJavaVM"), visibility("hidden")));
 
-/* Libraries with a JNI_CreateJavaVM that one process looks up: more are passed on unrecorded. */
+/* Libraries with a JNI_CreateJavaVM that one process looks up: those of more are not wrapped. */
 #define WRAPPERS(W) W(0) W(1) W(2) W(3) W(4) W(5) W(6) W(7)
 
 #define W(number) +1
@@ -78,7 +78,7 @@ start_agent(JavaVM *vm, enum th_agent_phase phase)
 		th_agent_start(&host, vm, phase);
 }
 
-/* Calls `create`, and lets the agent start with what it creates unless a VM is on its way. */
+/* Calls `create`; the agent starts with the VM unless another one is being created. */
 static jint
 create_with(create_java_vm *create, JavaVM **vm_ret, void **env_ret, void *arguments)
 {

@@ -7,7 +7,7 @@
 
 /*
  * Our wrapper of a JNI_CreateJavaVM that a program is about to call, always the same one; the
- * function itself when a process has met more of them than there are wrappers. [any]
+ * function itself if a process looks up more of them than there are wrappers. [any]
  */
 void *th_java_wrap(void *create_java_vm);
 

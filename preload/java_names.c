@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JVM_SetNativeThreadName, interposed: Thread.setName() on the calling thread ends there, on JDK 11
- * to 25 (on other threads, too, up to 17).  It is the one place at which a VM tells that a thread is
- * renamed; the kernel's name, of 15 characters, often stays the same.  The JDK's own library calls
- * it through the dynamic linker, which finds ours first when we are preloaded.
+ * to 25 (on other threads, too, up to 17).  It is the only call by which a VM reports that a thread
+ * is renamed; the kernel's name, of 15 characters, often stays the same.  The JDK's own library
+ * calls it through the dynamic linker, which finds ours first when we are preloaded.
  */
 #include "preload/java_names.h"
 
@@ -23,10 +23,10 @@ typedef void set_name(JNIEnv *env, jobject thread, jstring name);
 
 EXPORT void JNICALL JVM_SetNativeThreadName(JNIEnv *env, jobject thread, jstring name);
 
-/* Our own, whoever else defines that name in front of us. */
+/* Our own definition, even if another library defines the name before ours. */
 static set_name wrapper __attribute__((alias(NAME)));
 
-/* The first VM that asked: one of its functions, and its own function of the name. */
+/* The first VM that called: one of its functions, and its own function of the name. */
 static const void *known_vm; /* atomic, written last */
 static set_name *known;
 

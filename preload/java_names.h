@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where threads of the Java VM get new names. */
+/* New names of threads of the Java VM. */
 #ifndef TH_PRELOAD_JAVA_NAMES_H
 #define TH_PRELOAD_JAVA_NAMES_H
 

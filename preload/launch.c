@@ -367,7 +367,7 @@ finish(const struct launch *launch, const struct th_launch_watch *watch, int wai
 		th_launch_say(0, "%s was ended by signal %d (%s)", launch->options.command[0],
 			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
 	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
-		th_launch_say(0, "process %d: its resident memory was not looked at: %s",
+		th_launch_say(0, "process %d: no breakdown of its resident memory: %s",
 			(int)watch->problem_pid, th_outside_problem(watch->problem));
 	if (!launch->options.is_quiet)
 		print_logs(launch);

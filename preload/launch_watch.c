@@ -22,9 +22,9 @@
 /* As often as the resident set is looked at (account_plan.c). */
 #define TURN_SHARE 16
 #define TURN_LEAST_NS (TH_NS_PER_S / 10)
-/* The directory of the logs is read for no more than one part in so many of the time. */
+/* Reading the directory of the logs takes at most one part in so many of the time. */
 #define SCAN_SPACING 50
-/* A log may get its header, or a directory its new time, a moment after it was read. */
+/* A log may get its header, or a directory its new time, shortly after it was read. */
 #define SETTLE_NS TH_NS_PER_S
 
 void
@@ -49,7 +49,7 @@ is_watched(const struct th_launch_watch *watch, const struct th_log_header *head
 	return false;
 }
 
-/* A process id of another namespace may be somebody else's here. */
+/* A process id of another namespace may be that of another process here. */
 static bool
 is_running(const struct th_log_header *header)
 {
@@ -116,7 +116,7 @@ scan(struct th_launch_watch *watch)
 
 /* Looking */
 
-/* Those that have ended make room. */
+/* Processes that have ended free their slots. */
 static void
 forget(struct th_launch_watch *watch, size_t i)
 {

@@ -17,19 +17,19 @@
 
 struct th_launch_watched {
 	struct th_outside outside;
-	enum th_observed_status status; /* not TH_OBSERVED_OK: it is not asked any more */
+	enum th_observed_status status; /* not TH_OBSERVED_OK: it is not tried again */
 	uint64_t start_realtime;        /* of its log */
 };
 
 struct th_launch_watch {
 	const char *pattern; /* of the logs, absolute; the caller's */
-	uint64_t since;      /* CLOCK_REALTIME: older logs are none of this run */
+	uint64_t since;      /* CLOCK_REALTIME: older logs are not of this run */
 	uint64_t begin;      /* CLOCK_MONOTONIC, nanoseconds, as the next */
 	uint64_t next_scan;
 	uint64_t scanned; /* CLOCK_REALTIME: when the directory was last read */
 	struct th_launch_watched watched[TH_LAUNCH_WATCHED_MAX];
 	size_t count;
-	/* One that could not be looked at, and why; TH_OBSERVED_OK: there was none. */
+	/* A process that could not be observed, and why; TH_OBSERVED_OK: there was none. */
 	enum th_observed_status problem;
 	pid_t problem_pid;
 };

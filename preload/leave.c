@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interposed functions by which a daemon leaves its user or its root.  Most close all
- * descriptors before, the log's among them, and cannot open it by its name afterwards: this is the
- * last time at which the library can.
+ * The interposed functions by which a daemon changes its user or its root directory.  Most daemons
+ * have closed all descriptors before, including the log's, and cannot open the log by its name
+ * afterwards: this is the last time at which the library can.
  */
 #include "preload/leave.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaving a user or a root: setuid and its like, chroot. */
+/* Changes of the user or the root directory: setuid and similar, chroot. */
 #ifndef TH_PRELOAD_LEAVE_H
 #define TH_PRELOAD_LEAVE_H
 

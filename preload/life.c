@@ -35,7 +35,7 @@
 #include "unify/thread.h"
 #include "unify/unwind.h"
 
-/* UNREAD: the constructor has not run, nothing is known of what is wanted. */
+/* UNREAD: the constructor has not run, the settings are not known. */
 enum state { UNREAD, IDLE, RECORDING, OFF };
 
 static struct {
@@ -43,7 +43,7 @@ static struct {
 	enum state state;
 	bool has_modules;     /* loaded modules can be found */
 	bool lacks_native;    /* the C heap is wanted, but malloc does not reach us */
-	bool has_allocator;   /* the malloc underneath is not libc's */
+	bool has_allocator;   /* the underlying malloc is not libc's */
 	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -186,8 +186,8 @@ set_allocator(void)
 
 /*
  * Everything that recording needs, in a process that may have run for a while already.  A child
- * comes here before fork() returns, so nothing of this may take a lock of libc or of the loader,
- * or allocate by libc's malloc: other threads may have held such a lock, and a signal handler that
+ * comes here before fork() returns, so none of this may take a lock of libc or of the loader, or
+ * allocate by libc's malloc: other threads may have held such a lock, and a signal handler that
  * forks may have interrupted malloc.
  */
 static bool
@@ -236,7 +236,7 @@ start_once(void)
 	pthread_setcancelstate(cancel_state, &cancel_state);
 }
 
-/* A child that does nothing leaves no log, and has no word to say. */
+/* A child without samples leaves no log and prints nothing. */
 static void
 start_with_first_sample(void)
 {
@@ -337,7 +337,7 @@ load(void)
 	th_allocator_init();
 	th_allocator_figures_init();
 	if (getauxval(AT_SECURE)) {
-		/* Privileges that the user lacks: no variable is trusted, no file is made. */
+		/* The user lacks these privileges: no variable is trusted, no file is created. */
 		turn_off();
 	} else if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
 		th_message("%s; this process is not recorded", problem);

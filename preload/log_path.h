@@ -11,7 +11,7 @@
 /* Remembers the current directory, which the program may leave.  In the constructor. */
 void th_log_path_init(void);
 
-/* So many names are tried before the log is given up. */
+/* Names that are tried before the recording is given up. */
 #define TH_LOG_PATH_NAMES 10000
 
 /*

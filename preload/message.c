@@ -20,9 +20,9 @@ typedef uint64_t signal_set;
 #define SET_OF(signal) ((signal_set)1 << ((signal)-1))
 
 /*
- * What a write raises in the writing thread: the reader of a pipe is gone, or a file has reached
- * RLIMIT_FSIZE, and the process ends; or the terminal stops jobs in the background that write
- * (stty tostop), but for those that block the signal.
+ * Signals that a write raises in the writing thread: SIGPIPE if the reader of a pipe is gone and
+ * SIGXFSZ at RLIMIT_FSIZE end the process; SIGTTOU stops a background job that writes to a terminal
+ * with stty tostop, unless it blocks the signal.
  */
 #define BLOCKED (SET_OF(SIGPIPE) | SET_OF(SIGXFSZ) | SET_OF(SIGTTOU))
 
@@ -64,7 +64,7 @@ th_message_init(void)
 	if (found)
 		memcpy(&describe, &found, sizeof(describe));
 	else
-		dlerror(); /* the host must not find our failure when it asks for its own */
+		dlerror(); /* clears dlerror for the host */
 }
 
 const char *

@@ -4,7 +4,8 @@
 
 /*
  * One line on stderr, "twinheap: ..." (printf format), without the application's malloc or stdio
- * streams, and without a signal when nobody reads it.  Preserves errno.  Not from the malloc path.
+ * streams, and without a signal if stderr is a closed pipe.  Preserves errno.  Not from the malloc
+ * path.
  */
 void th_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -41,8 +41,8 @@ bool th_next_init(void);
 bool th_next_are_together(const void *one, const void *other);
 
 /*
- * What the object that `caller` lies in would call by that name without us: the definition in its
- * own scope, as it was loaded.  NULL: there is none.  Not from the malloc path.
+ * What the object that contains `caller` would call by that name without the library: the
+ * definition in its own scope, as it was loaded.  NULL: there is none.  Not from the malloc path.
  */
 void *th_next_in_scope_of(const void *caller, const char *name);
 

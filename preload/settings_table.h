@@ -49,8 +49,8 @@ enum th_setting_access {
  *   maximum, "help")
  * The default is text as a user would type it, "" for none.  Help wraps at newlines.
  *
- * OUTPUT: %p is the process id, %h the host name, %% a percent sign.  What a process does that
- * finds the name taken: log_path.h.
+ * OUTPUT: %p is the process id, %h the host name, %% a percent sign.  If the name is taken:
+ * log_path.h.
  */
 #define TH_SETTINGS(S)                                                                         \
 	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG", "twinheap.%p.thl", 0, \

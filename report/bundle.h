@@ -22,8 +22,9 @@ struct th_bundle_size {
 };
 
 /*
- * Writes the bundle of `recording`, which is none yet, compressed by gzip if asked, with zeros in
- * place of the command line if asked.  `warn` is told about modules without names.  Errors of `file` are the caller's to check. [offline]
+ * Writes the bundle of `recording`, which is not a bundle itself, compressed by gzip on demand,
+ * with zeros in place of the command line on demand.  `warn` is called for modules without names.
+ * The caller checks `file` for errors. [offline]
  */
 void th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
 	bool without_command, th_symbols_warn *warn, void *warn_data,

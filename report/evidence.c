@@ -180,8 +180,8 @@ look_at(struct look *look, size_t index)
 }
 
 /*
- * Of many places nothing was lost: that has one interval for all, but where few objects are
- * followed.  There it is wider by what the samples of the place stand for.
+ * At many sites nothing was lost.  The interval of that is the same for all, unless few objects are
+ * followed: then it is wider by the number of samples that each followed sample represents.
  */
 static struct th_estimate
 bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,

@@ -96,11 +96,11 @@ struct th_evidence_sums {
 	struct th_estimator lost;     /* old at the end of the warm-up, dead at the horizon */
 	struct th_estimator resident; /* mapped: of `live`, the bytes in memory */
 	double samples;               /* that were looked at */
-	double followed; /* that they stand for where few objects are followed, else the same */
-	bool is_trend;   /* growth is that of a trend, and no estimate of these */
+	double followed; /* samples that they represent; more if few objects are followed */
+	bool is_trend;   /* growth is the slope of a trend, not an estimate from these sums */
 };
 
-/* When a survivor was allocated, and for how many like it it was followed. */
+/* When a survivor was allocated, and how many samples it represents. */
 struct th_birth {
 	uint64_t time;
 	double weight;

@@ -8,7 +8,7 @@
 
 uint64_t th_hash_key[2];
 
-/* Where there is no randomness yet, the time is what nobody knew who wrote the log. */
+/* If the kernel has no randomness yet: the author of a log cannot know this time. */
 __attribute__((constructor)) static void
 make_key(void)
 {
@@ -16,7 +16,7 @@ make_key(void)
 		th_hash_key[0] = th_clock_now() * 0x9e3779b97f4a7c15u;
 		th_hash_key[1] = th_clock_read(CLOCK_REALTIME) * 0xff51afd7ed558ccdu;
 	}
-	/* Odd, so that the product loses nothing of the word. */
+	/* Odd, so that the product keeps all bits of the word. */
 	th_hash_key[1] |= 1;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes of what a log holds, keyed by random words of this process: whoever writes a log cannot
- * choose ids or names that meet in one slot of a table.  No result of the tool depends on them.
+ * Hashes of what a log holds, keyed by random words of this process: the author of a log cannot
+ * choose ids or names that collide in a table.  No result of the tool depends on them.
  */
 #ifndef TH_REPORT_HASH_H
 #define TH_REPORT_HASH_H
@@ -12,7 +12,7 @@
 /* Set before main(). */
 extern uint64_t th_hash_key[2];
 
-/* The halves of a product of 128 bits, one over the other. [offline] */
+/* The exclusive or of the halves of a product of 128 bits. [offline] */
 static inline uint64_t
 th_hash_fold(uint64_t a, uint64_t b)
 {

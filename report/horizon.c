@@ -109,7 +109,7 @@ th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, en
 	if (heap == TH_HEAP_JAVA)
 		set_java_horizon(horizon, profile);
 	if (heap == TH_HEAP_JAVA && profile->lifetimes.followed && th_horizon_is_far(horizon))
-		horizon->end = horizon->horizon; /* of younger objects nothing is known */
+		horizon->end = horizon->horizon; /* younger objects are not judged */
 	horizon->middle = horizon->warm;
 	if (horizon->horizon > horizon->warm)
 		horizon->middle += (horizon->horizon - horizon->warm) / 2;

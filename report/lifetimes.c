@@ -109,7 +109,7 @@ last_start(const struct th_recording *recording)
 	return last;
 }
 
-/* What a sample stands for with probability `keep` of having been looked at. */
+/* The weight of a sample that is observed with probability `keep`. */
 static double
 bytes_of(const struct th_recording *recording, const struct th_sample *sample, double keep)
 {
@@ -119,7 +119,7 @@ bytes_of(const struct th_recording *recording, const struct th_sample *sample, d
 	return th_sums_point(&sum.bytes);
 }
 
-/* Takes in which objects are followed; those that grew older than they were said to be are not. */
+/* Enters which objects are followed; those that have grown older unjudged are not. */
 static void
 find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 {
@@ -142,7 +142,7 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 /* Objects of one site, or of all sites of which too few were judged. */
 struct few_group {
 	double older;  /* bytes of samples from before the last collection */
-	double judged; /* that those of them stand for that were judged */
+	double judged; /* bytes that the judged ones of them represent */
 	uint32_t members;
 };
 
@@ -204,7 +204,7 @@ pool_small(struct few_groups *few)
 	}
 }
 
-/* Scales the weights of what was judged to what there was to judge. */
+/* Scales the weights of judged objects to the bytes that there were to judge. */
 static void
 scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
 {
@@ -324,8 +324,8 @@ is_major(const char *kind)
 }
 
 /*
- * Z with generations (21 and later) keeps alive what is followed as long as it is young; what it
- * judges, the log says (JAVA_JUDGED).
+ * Z with generations (21 and later) keeps followed objects alive while they are young; the log has
+ * what it judges (JAVA_JUDGED).
  */
 static bool
 is_blind(const char *kind)

@@ -14,9 +14,9 @@
  * bytes.  A table of Java objects that was thinned adds its 2^-level.
  *
  * Under a collector whose young collections keep alive what is followed (Z with generations), few
- * Java objects are followed, each with a probability that the log has (JAVA_FOLLOWED).  What they
- * say is a ratio estimate (Hajek): their weights are scaled so that those of a site that were
- * judged stand for all its objects from before the last collection.
+ * Java objects are followed, each with a probability that the log has (JAVA_FOLLOWED).  They give a
+ * ratio estimate (Hajek): weights are scaled so that the judged objects of a site represent all its
+ * objects from before the last collection.
  */
 #ifndef TH_REPORT_LIFETIMES_H
 #define TH_REPORT_LIFETIMES_H
@@ -52,14 +52,14 @@ struct th_lifetimes {
 	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
 	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
 	/*
-	 * Where few Java objects are followed: the probability with which each sample stands for
+	 * If few Java objects are followed: the probability with which each sample represents
 	 * others, by index; 0 = not followed.  NULL: all are followed.
 	 */
 	float *followed;
 	size_t followed_count;
 	size_t followed_capacity;
 	double followed_part; /* of the bytes, samples that are followed themselves */
-	double judged_bytes;  /* that followed and judged objects stand for */
+	double judged_bytes;  /* that followed and judged objects represent */
 	double older_bytes;   /* of samples from before the last collection */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
 };
@@ -148,11 +148,11 @@ th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 }
 
 /*
- * How a sum of `samples` samples about ends at a moment is read.  Samples of which not all ends are
- * known were thinned once more: they are no share of what all samples add up to, and have an
- * interval of their own.  Where few objects are followed, those of a site that are say by
- * themselves how thinly; without any, it is as thinly as the mean.  The result shares its memory
- * with `calibration`. [offline]
+ * The calibration of a sum of `samples` samples selected by their ends at `moment`.  If not all
+ * ends are known, samples were thinned once more: the sum is not a share of an exact total, and has
+ * an interval of its own.  If few objects are followed, the weights of a site's followed objects
+ * give the thinning; for a site without any the mean is taken.  The result shares its memory with
+ * `calibration`. [offline]
  */
 static inline struct th_calibration
 th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
@@ -175,7 +175,7 @@ th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
 	return result;
 }
 
-/* Whether collections have judged no object that was followed, though there were some to judge. */
+/* Whether no followed object was judged, although there were objects to judge. */
 static inline bool
 th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap)
 {
@@ -183,7 +183,7 @@ th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap
 	       lifetimes->judged_bytes <= 0;
 }
 
-/* For how many samples like it, itself included, a followed one stands. [offline] */
+/* How many samples a followed one represents, itself included. [offline] */
 static inline double
 th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
 {

@@ -206,7 +206,7 @@ print_coverage(FILE *file, const struct th_profile *profile, const struct th_hea
 			th_format_number(used - live.high, TH_UNIT_BYTES).text);
 }
 
-/* What counts as alive because nobody has looked. */
+/* What counts as alive because no collection has judged it. */
 static void
 print_unjudged(FILE *file, const struct th_profile *profile)
 {

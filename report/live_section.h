@@ -18,8 +18,8 @@ void th_live_section_totals(FILE *file, const struct th_profile *profile);
 void th_live_section_collections(FILE *file, const struct th_profile *profile);
 
 /*
- * Which part of what counts as alive in the Java heap may be garbage, in sentences for the summary and
- * its brief form alike: whoever shows that figure shows them. [offline]
+ * Which part of what counts as alive in the Java heap may be garbage, in sentences for the summary
+ * and its brief form: they belong wherever the live figure is printed. [offline]
  */
 void th_live_section_doubts(FILE *file, const struct th_profile *profile);
 

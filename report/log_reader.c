@@ -20,9 +20,9 @@
 /* Ids of samples are offsets / 8 in 32 bits: no log is larger. */
 #define LARGEST_LOG ((uint64_t)32 << 30)
 /*
- * A compressed log may be so many times as long as its file, and so much more: what it takes of
- * memory stays in proportion to what somebody has sent.  Logs of any programs are 3 to 6 times as
- * long; gzip can do 1,032 times.
+ * A compressed log may expand to so many times the size of its file, and so many bytes more, which
+ * bounds the memory for a malicious one.  Logs usually expand to 3 to 6 times their size; gzip can
+ * reach 1,032 times.
  */
 #define LARGEST_EXPANSION 32
 #define SMALL_LOG ((uint64_t)16 << 20)
@@ -107,8 +107,8 @@ map_memory(const char *path, uint64_t bytes, unsigned char **map_ret)
 }
 
 /*
- * The log in a compressed file of `file_bytes`: what its header says is in use, or less when that is
- * not there.
+ * The log in a compressed file of `file_bytes`: what its header says is in use, or less if the file
+ * ends before that.
  */
 static struct th_error *
 inflate_log(gzFile gzip, const char *path, uint64_t file_bytes, unsigned char **map_ret,
@@ -133,11 +133,11 @@ inflate_log(gzFile gzip, const char *path, uint64_t file_bytes, unsigned char **
 	if (*bytes_ret < used && *bytes_ret == bytes) {
 		munmap(*map_ret, bytes);
 		return th_error_create(TH_ERROR_UNREADABLE,
-			"%s: expands to more than %d times its length; if it is yours, "
+			"%s: expands to more than %d times its length; if you trust it, "
 			"decompress it first (gunzip)",
 			path, LARGEST_EXPANSION);
 	}
-	/* Where the file ends early, as a download that was cut off, the log does. */
+	/* If the file ends early, as an incomplete download, so does the log. */
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t kept = (*bytes_ret + page - 1) & ~(page - 1);
 	if (kept < bytes)

@@ -61,8 +61,8 @@ is_same_file(const char *a, const char *b)
 }
 
 /*
- * Opens a file for writing that only its owner may read if it is new, as logs are: what a report
- * shows of a process is nobody else's unless its owner says so by chmod.
+ * Opens a file for writing that only its owner may read if it is new, as logs are: reports show as
+ * much of a process; its owner may use chmod.
  */
 static FILE *
 open_private(const char *path, int flags)

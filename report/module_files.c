@@ -120,8 +120,8 @@ is_wanted(int fd, const struct wanted *wanted)
 }
 
 /*
- * Opens a file that a log names, if it is a regular one; -1.  A named pipe would wait for a writer,
- * and some devices do something when they are opened.
+ * Opens a file that a log names, if it is a regular one; -1.  Opening a named pipe would wait for a
+ * writer, and opening some devices has side effects.
  */
 static int
 open_regular(const char *path)

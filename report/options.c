@@ -483,8 +483,8 @@ static const struct option_entry entries[] = {
 	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
 		"show every frame inside the Java VM"},
 	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
-		"leave the command line out, which may hold\n"
-		"passwords; the program's path stands in its place"},
+		"omit the command line, which may contain\n"
+		"passwords; show the program's path instead"},
 	{"help", 'h', NULL, ~0u, set_help, "print this help"},
 };
 /* clang-format on */

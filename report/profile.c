@@ -246,7 +246,7 @@ find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sam
 	return add_row(builder, &row);
 }
 
-/* By the label, not by the name's index: a thread may go back and forth between two names. */
+/* By label, not by name index: a thread may alternate between two names. */
 static uint32_t
 actor_of(struct builder *builder, const struct th_sample *sample)
 {

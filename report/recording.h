@@ -76,7 +76,7 @@ struct th_thread_info {
 	uint32_t name; /* index: the last that was read */
 };
 
-/* A thread under one of its names.  There is one without text until the log tells a name. */
+/* A thread under one of its names.  It has no text until the log has a name. */
 struct th_thread_name {
 	struct th_text text;
 	uint32_t thread; /* index */
@@ -350,8 +350,8 @@ struct th_error *th_recording_follow(const char *path, struct th_recording **rec
 bool th_recording_update(struct th_recording *recording);
 
 /*
- * Puts the path of the executable in place of the command line, as in a log whose process could not
- * read its own. [offline]
+ * Replaces the command line by the path of the executable, as in a log whose process could not read
+ * it. [offline]
  */
 void th_recording_hide_command(struct th_recording *recording);
 

@@ -35,7 +35,7 @@ intern_thread(struct th_recording *recording, uint32_t id)
 	return index;
 }
 
-/* The index of the name that a thread has at this place of the log. */
+/* The index of the name that a thread has at this offset of the log. */
 static uint32_t
 thread_name(struct th_recording *recording, uint32_t id)
 {
@@ -675,7 +675,7 @@ on_account(struct th_recording *recording, const struct th_record *record,
 {
 	(void)record;
 	th_array_append(recording, accounts, event->account);
-	/* Two that are taken at once may end in the other order. */
+	/* Two that overlap may end in reverse order. */
 	size_t last = recording->accounts_count - 1;
 	if (last > 0 && recording->accounts[last - 1].time > event->account.time) {
 		recording->accounts[last] = recording->accounts[last - 1];

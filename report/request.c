@@ -23,7 +23,7 @@
 #define WAIT_MS 1000
 #define SERVER_WAIT_MS 30000
 #define STEP_MS 2
-/* And so long for whoever asks the same process at the same moment. */
+/* Maximum wait for another request to the same process. */
 #define LOCK_WAIT_MS 5000
 
 struct th_error *
@@ -178,8 +178,8 @@ explain_backlog(const struct th_target *target, const struct th_request *request
 }
 
 /*
- * What belongs to a flush and a process without a thread of the library cannot do for itself: a
- * breakdown of its resident memory.
+ * The breakdown of resident memory that belongs to a flush, if the process has no thread of the
+ * library to take it.
  */
 static void
 take_breakdown(const struct th_target *target)
@@ -202,7 +202,7 @@ is_flush(uint32_t verb)
 	return verb == TH_CONTROL_FLUSH || verb == TH_CONTROL_STOP;
 }
 
-/* Closing the log gives the lock back. */
+/* Closing the log releases the lock. */
 static bool
 lock(const struct th_target *target)
 {
@@ -223,8 +223,8 @@ explain_lock(const struct th_target *target)
 {
 	if (errno == EWOULDBLOCK)
 		return th_error_create(TH_ERROR_UNREADABLE,
-			"%s: somebody else has held the lock of the log for %d s, as another "
-			"request would; nothing was asked",
+			"%s: another process has held the lock of the log for %d s, as a "
+			"request does; no request was sent",
 			target->path, LOCK_WAIT_MS / 1000);
 	return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
 }

@@ -17,7 +17,7 @@ push(struct pieces *pieces, uint64_t first, uint64_t last, uint32_t number)
 	pieces->items[pieces->count++] = (struct th_reservation_piece){first, last, number};
 }
 
-/* Adds what is left of `piece` beside the later ones from number `at` on, and those on the way. */
+/* Adds the parts of `piece` that later ones, from number `at` on, do not hide, and those passed. */
 static size_t
 push_beside(struct pieces *merged, struct th_reservation_piece piece,
 	const struct pieces *later, size_t at)
@@ -41,7 +41,7 @@ push_beside(struct pieces *merged, struct th_reservation_piece piece,
 static struct pieces
 merge(const struct pieces *earlier, const struct pieces *later)
 {
-	/* Each later piece may cut an earlier one in two; none at all is no NULL. */
+	/* Each later piece may cut an earlier one in two; never 0 bytes, which may yield NULL. */
 	size_t most = earlier->count + 2 * later->count + 1;
 	struct pieces merged = {.items = th_allocate(most, sizeof(*merged.items))};
 	size_t at = 0;

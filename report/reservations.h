@@ -3,9 +3,10 @@
  * Which of many ranges of addresses, each of which hides what it covers of those before it, holds
  * an address.
  *
- * Ranges come one by one.  Level k holds 2^k of them in a row, or none, as disjoint pieces in order;
- * lower levels are later.  A new range is a level 0, and two levels of one size are merged to one
- * of the next, so n ranges cost n log n in all, and a question at most a bisection for each level.
+ * Ranges come one by one.  Level k holds 2^k of them in a row, or none, as disjoint pieces in
+ * order; lower levels are later.  A new range is a level 0, and two levels of one size are merged
+ * to one of the next, so n ranges cost n log n in all, and a lookup at most a bisection for each
+ * level.
  */
 #ifndef TH_REPORT_RESERVATIONS_H
 #define TH_REPORT_RESERVATIONS_H

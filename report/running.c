@@ -49,7 +49,7 @@ th_running_open(
 
 /* Who writes a log */
 
-/* The text of /proc/PID/NAME, cut at `capacity`; its length, 0 without. */
+/* The text of /proc/PID/NAME, cut at `capacity`; its length, 0 if there is none. */
 static size_t
 read_proc(pid_t pid, const char *name, char *text, size_t capacity)
 {
@@ -66,7 +66,7 @@ read_proc(pid_t pid, const char *name, char *text, size_t capacity)
 	return length;
 }
 
-/* Field 22 of /proc/PID/stat; 0 without. */
+/* Field 22 of /proc/PID/stat; 0 if there is none. */
 static uint64_t
 start_time(pid_t pid)
 {
@@ -97,7 +97,7 @@ pid_inside(pid_t pid)
 	return inside;
 }
 
-/* 0 where it cannot be known, as of somebody else's process. */
+/* 0 if it cannot be read, as of another user's process. */
 static uint64_t
 process_space(pid_t pid)
 {
@@ -225,7 +225,7 @@ is_mapped_log(
 	struct th_log_header header;
 	int descriptor = -1;
 
-	/* Some devices do something when they are opened. */
+	/* Opening some devices has side effects. */
 	if (!stat(path, status_ret) && S_ISREG(status_ret->st_mode))
 		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (descriptor < 0)
@@ -243,7 +243,7 @@ is_mapped_log(
 /*
  * The path of the log as it is seen from here, to be freed; NULL if the file is none.  The process
  * may have another root directory and other mounts: its path is looked up there.  The same path
- * here is shorter and outlives the process, but names another file in general.
+ * here is shorter and remains after the process, but may be that of another file.
  */
 static char *
 seen_from_here(pid_t pid, const struct mapping *mapping)

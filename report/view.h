@@ -20,7 +20,7 @@ void th_view_filters(FILE *file, const struct th_options *options);
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);
 
-/* The same in about ten lines: fewer figures, none that the summary takes back. */
+/* The same in about ten lines: fewer figures, with the same qualifications as in the summary. */
 void th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
 	const char *program);
 

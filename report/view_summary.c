@@ -280,7 +280,7 @@ print_health(FILE *file, const struct th_health *health)
 	}
 }
 
-/* A word for the shell to read as one, printable in any case. */
+/* A word quoted for the shell, always printable. */
 static void
 print_quoted(FILE *file, const char *text)
 {

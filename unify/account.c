@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything an account needs lies in tables of our own: one may be taken while the process ends,
- * on whichever stack that happens.  One thread at a time takes an account: who finds the lock held
- * goes on.
+ * on whichever stack that happens.  One thread at a time takes an account: a thread that finds the
+ * lock held skips it.
  *
  *   account_plan.c    when one is due
  *   account_owners.c  who owns which addresses
@@ -181,7 +181,7 @@ get_tables(void)
 	return tables;
 }
 
-/* Of a process that has ended meanwhile the last record is missing, and nobody sees the others. */
+/* If the process ends meanwhile the ACCOUNT is not written; readers ignore the other records. */
 static void
 take(struct th_account_subject *subject, enum th_account_reason reason, bool on_agent_thread)
 {

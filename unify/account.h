@@ -34,8 +34,8 @@ struct th_account_claims;
 /* Somebody who knows of memory, or of figures to be set beside an account. */
 struct th_account_source {
 	/*
-	 * Calls th_account_claim() for what it owns; NULL: nothing.  No other process can ask it:
-	 * from then on accounts are the library's alone.
+	 * Calls th_account_claim() for what it owns; NULL: nothing.  Another process cannot call
+	 * it: once there is one, only the library takes accounts.
 	 */
 	void (*claim)(struct th_account_claims *claims);
 	/*
@@ -83,7 +83,7 @@ void th_account_start(bool has_owners);
  */
 void th_account_poll(uint64_t now);
 
-/* Takes one because somebody asks. [agent-thread] */
+/* Takes an account on demand. [agent-thread] */
 void th_account_flush(void);
 
 /*
@@ -107,7 +107,7 @@ void th_account_look(struct th_account_subject *subject, uint64_t now, bool on_a
 void th_account_take(struct th_account_subject *subject, enum th_account_reason reason,
 	bool on_agent_thread);
 
-/* In the tool: what the library knows of its process. */
+/* In the tool: copies what the library knows about its process. */
 struct th_observed_part th_account_part(void);
 bool th_account_observe(const void *part);
 

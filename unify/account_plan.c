@@ -21,7 +21,7 @@
 #define LOOK_SHARE 16
 /* but not more often than this, nor less often than once a second. */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
-/* Growth that calls for one: 5 % and 16 MiB above all accounts so far. */
+/* Growth after which one is taken: 5 % and 16 MiB above all accounts so far. */
 #define GROWTH_SHARE 20
 #define GROWTH_BYTES (16u << 20)
 

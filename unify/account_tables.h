@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an account is made of while it is taken: tables of our own, touched as far as they are
- * used, since one is taken while the process ends, and none may change what it measures.  Private to the account_*.c files; the lock that
- * account.c holds covers all of it.
+ * What an account is made of while it is taken: tables of our own, touched as far as they are used,
+ * since one is taken while the process ends, and none may change what it measures.  Private to the
+ * account_*.c files; the lock that account.c holds covers all of it.
  */
 #ifndef TH_UNIFY_ACCOUNT_TABLES_H
 #define TH_UNIFY_ACCOUNT_TABLES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes of a table that could not be made, because the thread that held its lock did not run.
- * Anybody puts them aside, without a lock; who gets the lock next makes them before his own.
+ * Any thread queues them here, without a lock; the next holder of the lock makes them before its
+ * own.
  *
  * They come out in the order in which they were put aside, as far as one was done before the next
  * began: that is so for all changes of one block.

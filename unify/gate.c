@@ -76,7 +76,7 @@ th_gate_set_heaps(uint32_t heaps)
 	changed();
 }
 
-/* What is given up for want of it is not tried again. */
+/* An update that is skipped for lack of the lock is not repeated. */
 static bool
 lock(void)
 {

@@ -25,8 +25,8 @@
 /* Copied under one hold of a shard's lock by th_live_each(): 2 KiB of stack. */
 #define SLOTS_AT_ONCE 128
 /*
- * A holder runs some dozen instructions; who waits longer waits for a stopped thread, and puts what
- * it wants aside.
+ * A holder runs some dozen instructions; a longer wait means that it is stopped, and the change is
+ * put aside.
  */
 #define LOCK_TURNS (1u << 16)
 
@@ -120,7 +120,7 @@ clear_bit(const struct shard *shard, uintptr_t address)
 	if (is_pinned(bit))
 		return;
 	__atomic_fetch_and(&th_live_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
-	/* Who puts a block aside sets the bit after that: one of the two sees the other. */
+	/* Putting a block aside comes before setting its bit: one of the two sees the other. */
 	if (th_aside_has(&shard->aside, has_bit, bit))
 		set_bit(bit);
 }

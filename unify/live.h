@@ -38,10 +38,11 @@ th_live_may_hold(const void *block)
 
 /*
  * Enters a block.  An entry already there under the address (its free was missed) is replaced.
- * False when the shard is full or cannot be mapped; the block is then not tracked.  The guard must be held.
+ * False when the shard is full or cannot be mapped; the block is then not tracked.  The guard must
+ * be held.
  *
- * Where the lock of the shard is held by a thread that does not run, this and th_live_remove() put
- * what they were to do aside, for whoever gets the lock next. [in-malloc]
+ * If the holder of the shard's lock is not running, this and th_live_remove() put their change
+ * aside, for the next holder of the lock. [in-malloc]
  */
 bool th_live_insert(uintptr_t address, uint64_t sample);
 
@@ -59,7 +60,7 @@ uint64_t th_live_remove(uintptr_t address);
 typedef void th_live_freed(uint64_t sample, uint64_t time, uint32_t thread);
 void th_live_on_late_free(th_live_freed *freed);
 
-/* Makes all that was put aside; what cannot be made still is counted.  At the end. [any] */
+/* Makes all changes put aside; those that still cannot be made are counted.  At the end. [any] */
 void th_live_settle(void);
 
 /*

@@ -4,10 +4,9 @@
  * never touched, so they need no file behind them.  Growing is fallocate and one release store of
  * the new limit.
  *
- * Others may write to the file, and the tool appends to it (th_log_observe()).  Nothing is read from
- * the header but the control page and the tail, and where a record is written does not depend on
- * either: it lies below a limit that is kept here, in a window.  A tail that no writer can have left
- * is put back.
+ * Others may write to the file, and the tool appends to it (th_log_observe()).  Nothing is read
+ * from the header but the control page and the tail, and where a record is written does not depend
+ * on either: it lies below a limit that is kept here, in a window.  An invalid tail is restored.
  */
 #include "unify/log.h"
 
@@ -41,9 +40,9 @@
 #define DESCRIPTOR_BASE 512
 /* Four texts of a record and its other fields have room in it; names in class files are shorter. */
 #define TEXT_MAX 65535
-/* A holder may wait for the disk; who waits longer waits for a stopped thread. */
+/* A holder may wait for the disk; a longer wait means that it is stopped. */
 #define LOCK_TURNS (1u << 20)
-/* Writers that meet at the tail let one of them through each time: more is somebody who scribbles. */
+/* Of writers that race for the tail one succeeds each time: more turns mean foreign writes. */
 #define TAIL_TURNS (1u << 16)
 #define FIELDS_MAX 16
 /* Above the fixed part of every event. */
@@ -76,9 +75,9 @@ static const struct event events[TH_EVENT_NUMBERS] = {
 
 static struct {
 	struct th_log_header *header; /* mapped for good; NULL: no log */
-	char *whole;                  /* of another process: all that it may become is mapped */
-	uint64_t seen;                /* atomic: the last tail that was one */
-	uint64_t limit;               /* atomic: up to there this process has allocated space */
+	char *whole;                  /* of another process: mapped up to the maximum size */
+	uint64_t seen;                /* atomic: the last valid tail */
+	uint64_t limit;               /* atomic: end of the space that this process allocated */
 	uint64_t max_bytes;           /* atomic: the log does not grow beyond */
 	uint64_t touched;             /* agent thread: pages below are touched */
 	uint32_t is_complete;         /* atomic */
@@ -264,8 +263,9 @@ is_recording(const struct th_log_header *header)
 }
 
 /*
- * The header has the greatest limit of all who append.  False: the log was closed; that changes the
- * state before the limit, so who moves the limit of a closed log finds it closed.
+ * The header has the greatest limit of all appending processes.  False: the log was closed.
+ * Closing changes the state before the limit, so a process that moves the limit afterwards sees the
+ * state.
  */
 static bool
 show_limit(struct th_log_header *header, uint64_t limit)
@@ -356,7 +356,7 @@ raise_seen(uint64_t tail)
 		continue;
 }
 
-/* Who appends allocates the space first: what is not this process's is in the file at least. */
+/* Space is allocated before a record is appended, so a valid tail lies within the file. */
 enum whereabouts { IN_FILE, BEYOND, UNKNOWN };
 
 static enum whereabouts
@@ -383,14 +383,14 @@ look_for(uint64_t tail)
 }
 
 /*
- * The tail of the header; where that can be none, what this process saw last, which is put there
- * instead.  0: it cannot be told.
+ * The tail of the header; if that is invalid, it is replaced by the last valid one that this
+ * process saw.  0: not known.
  */
 static uint64_t
 sound_tail(struct th_log_header *header)
 {
 	for (unsigned i = 0; i < TAIL_TURNS; i++) {
-		/* In this order: what was seen never lies behind the tail. */
+		/* In this order: `seen` is never greater than the tail. */
 		uint64_t seen = th_load_acquire(&log_file.seen);
 		uint64_t tail = __atomic_load_n(&header->tail, __ATOMIC_SEQ_CST);
 		bool can_be = tail >= seen && tail % 8 == 0;
@@ -433,8 +433,8 @@ open_window(struct th_log_header *header, uint64_t tail)
 }
 
 /*
- * Who closes a log says so, moves the header's limit to the tail and then cuts the file at the tail
- * that it finds.  So what another process has reserved while the limit was above it stays in the
+ * Closing a log sets the state, moves the header's limit to the tail, reads the tail again and cuts
+ * the file there.  So space that another process reserved while the limit was above it stays in the
  * file.  Pairs with the store in th_log_close().
  */
 static bool
@@ -447,7 +447,7 @@ is_ours_to_fill(const struct th_log_header *header, uint64_t end)
 static bool
 reserve_at(struct th_log_header *header, uint64_t tail, uint32_t bytes, struct place *place)
 {
-	/* Entered before the space is ours: a window that we are not in may go. */
+	/* Entered before space is reserved: a window without users may be unmapped. */
 	place->window = log_file.whole ? NULL : th_log_window_enter(tail);
 	place->offset = 0;
 	if (!place->window && !log_file.whole)
@@ -864,7 +864,7 @@ th_log_get(uint64_t offset, enum th_event_type type)
 
 /* The log of another process */
 
-/* Whether what the header says lies in the file. */
+/* Whether the sizes in the header lie within the file. */
 static bool
 is_sound(const struct th_log_header *header, const struct stat *status)
 {
@@ -943,7 +943,7 @@ th_log_close(void)
 	if (!tail)
 		return;
 	th_store_release(&log_file.limit, tail);
-	/* Pairs with is_ours_to_fill(): who did not see this store has moved the tail before. */
+	/* Pairs with is_ours_to_fill(): a process that misses this store moved the tail before. */
 	__atomic_store_n(&header->limit, tail, __ATOMIC_SEQ_CST);
 	tail = sound_tail(header);
 	if (tail)

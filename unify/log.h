@@ -75,7 +75,7 @@ uint64_t th_log_append_ours(enum th_event_type type, const void *fixed,
 const void *th_log_get(uint64_t offset, enum th_event_type type);
 
 /*
- * Sees to it that the log's file is open, while it can still be opened by its name: the program is
+ * Opens the log's file if it is not open, while it can still be opened by its name: the program is
  * about to change its user or its root, and may have closed all descriptors. Preserves errno. [any]
  */
 void th_log_hold_file(void);
@@ -113,8 +113,8 @@ void th_log_prepare(void);
 
 /*
  * In the tool: appends to the log of another process from now on, by the same protocol.  The file
- * is open for reading and writing and stays the caller's.  False: it is no log that is being
- * written, or makes no sense.  To be ended before another.
+ * is open for reading and writing and stays the caller's.  False: it is not a log that is being
+ * written, or malformed.  To be ended before another.
  */
 bool th_log_observe(int descriptor);
 void th_log_observe_end(void);

@@ -92,7 +92,7 @@ enum th_log_state {
 	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
 		"sampled blocks that may look alive although they were freed")                 \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
-		"pieces of bookkeeping given up: a thread that held a lock did not run")
+		"updates of tables given up: a thread that held a lock did not run")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -168,7 +168,7 @@ struct th_log_header {
 	uint32_t accounts;         /* atomic: breakdowns of resident memory that have a number */
 	uint64_t observed;         /* atomic: address of the tables for other processes; 0 = none */
 	uint64_t most_bytes;       /* the file may grow to this */
-	uint32_t knows_vm;         /* atomic: 1 = only the library can tell the memory of its VM */
+	uint32_t knows_vm;         /* atomic: 1 = only the library knows the memory of its VM */
 	uint32_t unused;
 	uint64_t process_space;    /* in which pid and start mean one process; 0 = not known */
 	uint64_t reserved[4];
@@ -344,9 +344,9 @@ enum th_content_type {
 	F(TEXT, NONE, path, "Path")                                                            \
 	F(TEXT, NONE, build_id, "Build id, hexadecimal")
 /*
- * A name holds for the samples of the thread that stand behind it in the log, up to its next one.
- * The first also holds for those before it; so does the first that the Java VM gave, for a Java
- * thread is named before it runs, and the kernel's name until then is the one of who created it.
+ * A name holds for the samples of the thread that follow it in the log, up to its next name.  The
+ * first name also holds for samples before it; so does the first one that the Java VM gave, since a
+ * Java thread is named before it runs and has the kernel's name of its creator until then.
  */
 #define TH_FIELDS_THREAD(F)                                                                    \
 	F(U64, NANOSECONDS, time, "Time")                                                      \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who enters a window counts itself in and then looks whether the number is still there; who unmaps
- * it takes the number away and then looks whether anybody is in.  Both in that order for all
- * (sequentially consistent), so one of the two sees the other.
+ * A thread that enters a window increments `users` and then checks `number`; a thread that unmaps
+ * it clears `number` and then checks `users`.  Both are sequentially consistent, so one of the two
+ * sees the other.
  */
 #include "unify/log_window.h"
 
@@ -17,13 +17,13 @@
 /* More than two only while threads that are in the middle of a record do not run. */
 #define WINDOWS 8
 #define MAPPED_BYTES ((size_t)TH_LOG_WINDOW_BYTES + TH_LOG_WINDOW_OVERLAP)
-/* A holder makes a few system calls; who waits longer waits for a stopped thread. */
+/* A holder makes a few system calls; a longer wait means that it is stopped. */
 #define LOCK_TURNS (1u << 20)
 
 struct th_log_window {
-	uint64_t number; /* atomic: of the window, from 1 on; 0: nobody may enter */
+	uint64_t number; /* atomic: of the window, from 1 on; 0: no thread may enter */
 	uint32_t users;  /* atomic */
-	char *start; /* NULL: not mapped; changes only while `number` is 0 and nobody is in */
+	char *start;     /* NULL: not mapped; changes only while `number` and `users` are 0 */
 };
 
 static struct {
@@ -137,9 +137,9 @@ find_free(uint64_t number)
 }
 
 /*
- * A second mapping of what lies behind `previous`: mremap of nothing makes one of a shared mapping
- * (mremap(2)).  Where the host locks its memory the first one is let out of that, or the second
- * were locked as well, and count against the host's limit.
+ * Maps what follows `previous`: mremap with an old size of 0 makes a second mapping of a shared one
+ * (mremap(2)).  If the host locks its memory, the first mapping is unlocked before; otherwise the
+ * second would be locked too, and count against the host's limit.
  */
 static void *
 map_behind(const struct th_log_window *previous)
@@ -164,8 +164,8 @@ open_behind(const struct th_log_window *previous, uint64_t number)
 }
 
 /*
- * One after the other, since each is made from the one before it: another process may have moved the
- * tail by more than a window.
+ * Opens windows one after the other, since each is made from the previous one: another process may
+ * have moved the tail by more than a window.
  */
 static enum th_log_window_result
 open_up_to(uint64_t number, uint64_t used)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the log's file that are mapped: window `n` holds TH_LOG_WINDOW_BYTES from n times as
- * many bytes on, and the first TH_LOG_WINDOW_OVERLAP of the next, so that a record lies in one
- * piece wherever it starts.
+ * The parts of the log's file that are mapped: window `n` holds TH_LOG_WINDOW_BYTES from offset n *
+ * TH_LOG_WINDOW_BYTES on, and the first TH_LOG_WINDOW_OVERLAP of the next window, so that every
+ * record is contiguous.
  *
- * One window is in use at a time, and one or two are mapped.  The whole log at its greatest size
- * would make mlockall() fail, which counts address space, or lock all of it.
+ * One window is in use at a time, and one or two are mapped.  If the whole log were mapped at its
+ * maximum size, mlockall(), which counts address space, would fail or lock all of it.
  */
 #ifndef TH_UNIFY_LOG_WINDOW_H
 #define TH_UNIFY_LOG_WINDOW_H
@@ -44,8 +44,8 @@ enum th_log_window_result {
 
 /*
  * Maps the window in which `offset` lies, if it is not, from the one before it: that takes no
- * descriptor, which the program may have closed.  Then unmaps windows that nobody is in and that
- * lie before `used`, where the next record goes. [in-malloc]
+ * descriptor, which the program may have closed.  Then unmaps windows without users that lie before
+ * `used`, where the next record goes. [in-malloc]
  */
 enum th_log_window_result th_log_window_open(uint64_t offset, uint64_t used);
 
@@ -54,8 +54,8 @@ void
 th_log_windows_each(void (*visit)(const void *start, size_t bytes, void *data), void *data);
 
 /*
- * In a forked child: unmaps all.  One that somebody is in, who may be this thread further up its
- * stack, becomes private zeros.
+ * In a forked child: unmaps all.  One that has users, perhaps this thread further up its stack,
+ * becomes private zeros.
  */
 void th_log_windows_detach(void);
 

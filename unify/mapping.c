@@ -458,7 +458,7 @@ th_mapping_begin(void)
 	return begun;
 }
 
-/* A removal that began has ended, whether the lock can be had or not. */
+/* A removal that began has ended, whether the lock was taken or not. */
 static bool
 end_removal(void)
 {
@@ -746,7 +746,7 @@ th_mapping_part(void)
 		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
 }
 
-/* A set in which nothing ever was may have no memory. */
+/* A set that was never used may have no memory. */
 static bool
 copy_nodes(const struct th_ranges *from, struct th_range_node *nodes)
 {

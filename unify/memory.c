@@ -36,9 +36,9 @@ remember(void *start, size_t bytes)
 }
 
 /*
- * Where the host has called mlockall(MCL_FUTURE), what is mapped readable is locked and brought into
- * memory at once, all of it, and counts against the host's limit.  What is mapped without access is
- * not brought in, and can be let out of the lock before it becomes accessible.
+ * Where the host has called mlockall(MCL_FUTURE), what is mapped readable is locked and brought
+ * into memory at once, all of it, and counts against the host's limit.  What is mapped without
+ * access is not brought in, and can be unlocked before it becomes accessible.
  */
 void *
 th_memory_system_map(void *address, size_t bytes, int flags, int descriptor)

@@ -30,7 +30,7 @@
 
 static bool tracks; /* blocks are followed to their end */
 
-/* What a first sample begins; NULL: nothing waits for one. */
+/* Called at the first sample; NULL: not waiting for one. */
 static struct {
 	void (*begin)(void);
 	uint64_t interval;
@@ -59,7 +59,7 @@ th_native_wait(uint64_t interval, void (*begin)(void))
 	first.interval = interval;
 	first.process = getpid();
 	first.begin = begin;
-	/* This thread may have been told that nothing will come. */
+	/* This thread may have a countdown that never ends. */
 	th_thread_postpone(0);
 }
 
@@ -76,7 +76,7 @@ append_native(struct th_event_native_alloc *event)
 	uint64_t sample = th_log_append_sample(
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
 	if (tracked && sample) {
-		/* No room even aside: its free will find a sample that is being written. */
+		/* Cannot even be put aside: its free will find a sample that is being written. */
 		if (!th_live_insert(address, sample))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 	} else if (tracked)
@@ -153,7 +153,7 @@ end_if_asked(void)
 		th_recorder_end();
 }
 
-/* Whether this block begins nothing, and the countdown of the thread goes on. */
+/* Whether this block does not begin the recording, and the countdown goes on. */
 static bool
 goes_on(uint64_t bytes, size_t size)
 {

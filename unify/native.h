@@ -16,8 +16,8 @@
 void th_native_start(bool tracks);
 
 /*
- * Nothing is recorded yet, and nothing will be before a sample is due by countdowns of this mean:
- * then `begin` is called, which is to start the recording, and that sample is its first.  For the
+ * Waits for a first sample: nothing is recorded until one is due by countdowns of this mean.  Then
+ * `begin` is called, which is to start the recording, and that sample is its first.  For the
  * calling process.  Not concurrently.
  */
 void th_native_wait(uint64_t interval, void (*begin)(void));

@@ -27,7 +27,7 @@ static struct th_observed_list list; /* in the tool: a copy of the observed proc
 static pid_t other;                  /* the observed process; 0 = this one */
 static uintptr_t address;            /* of its list */
 
-/* Of this build: what the list of a process must agree with to be understood. */
+/* Of this build: the list of a process must match it. */
 static void
 fill(struct th_observed_list *ret)
 {

@@ -2,9 +2,9 @@
 /*
  * The process that a breakdown of resident memory is of.  In the library that is the process
  * itself.  In the tool it is another: `twinheap run` and `twinheap rss PID` take the breakdowns of
- * a process without a Java VM, which has no thread of ours that could.  What only the library
- * knows lies in its tables; the tool copies these into its own of the same kind, with
- * process_vm_readv(2), and then works on them as the library would.
+ * a process without a Java VM, which has no thread of the library to take them.  The tool copies
+ * the tables of the library into its own of the same kind, with process_vm_readv(2), and then works
+ * on them as the library would.
  *
  * Each of the modules that has such tables gives the place and the sizes of what is to be copied
  * (a part).  The header of the log has the address of the list of parts in the process.
@@ -50,7 +50,7 @@ struct th_observed_list {
  */
 void th_observed_publish(void);
 
-/* What there is to be known of the observed process besides tables. [any] */
+/* Data about the observed process besides tables. [any] */
 const struct th_observed_list *th_observed_list(void);
 
 /* "/proc/self/NAME", or "/proc/PID/NAME" of another process. [any] */
@@ -75,12 +75,12 @@ enum th_observed_status {
 struct th_log_header;
 enum th_observed_status th_observed_begin(pid_t pid, const struct th_log_header *header);
 
-/* Whether the process is still the one that was begun with: always in the library. [any] */
+/* Whether the process is still the one of th_observed_begin(); in the library always. [any] */
 bool th_observed_is_there(void);
 
 /*
  * Brings the copies of all tables of another process up to date; false: it cannot be read, or no
- * memory.  Nothing is to be done in the library. [any]
+ * memory.  In the library it does nothing. [any]
  */
 bool th_observed_copy_tables(void);
 

@@ -65,7 +65,7 @@ th_outside_problem(enum th_observed_status status)
 	case TH_OBSERVED_UNKNOWN:
 		return "its library is of another version";
 	case TH_OBSERVED_VM:
-		return "only the library can tell the memory of its Java VM, which has ended";
+		return "it had a Java VM, whose memory only the library knows";
 	default:
 		return "";
 	}

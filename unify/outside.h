@@ -3,7 +3,7 @@
  * Breakdowns of resident memory that another process takes: of a recorded process that has no
  * thread of the library, hence of one without a Java VM.  The tool reads the files of the process
  * in /proc and the library's tables in its memory (observed.h), and appends to its log by the
- * protocol of log.h, as one more producer.  The process itself does nothing for it.
+ * protocol of log.h, as one more producer.  The process itself takes no part in it.
  */
 #ifndef TH_UNIFY_OUTSIDE_H
 #define TH_UNIFY_OUTSIDE_H
@@ -28,7 +28,7 @@ enum th_observed_status th_outside_poll(struct th_outside *outside, uint64_t now
 /* Takes an account now. [offline] */
 enum th_observed_status th_outside_take(struct th_outside *outside);
 
-/* Why one could not be taken, for people. [offline] */
+/* Why an account could not be taken, as part of a message. [offline] */
 const char *th_outside_problem(enum th_observed_status status);
 
 #endif

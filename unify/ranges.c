@@ -352,7 +352,7 @@ th_ranges_copy(struct th_ranges *ranges, const struct th_ranges *from,
 	ranges->root = 0;
 	ranges->count = 0;
 	ranges->lost = 0;
-	/* Each node is stepped on twice; more steps are a circle. */
+	/* Each node is visited twice; more steps mean a cycle. */
 	for (uint32_t steps = 0; (depth || is_node(from, at)) && steps < 2 * from->touched;
 		steps++) {
 		if (is_node(from, at) && depth < DEPTH_MAX) {

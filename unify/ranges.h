@@ -3,8 +3,8 @@
  * A set of disjoint address ranges, each with what is known of it: a treap over a bounded pool of
  * nodes.  Ranges are cut at any address, taken out in lists and put back elsewhere.
  *
- * No locks, no recursion, no system calls but those of who provides nodes; every operation takes
- * O(log n) and what it returns.
+ * No locks, no recursion, no system calls except in `provide`; every operation takes O(log n) and
+ * what it returns.
  */
 #ifndef TH_UNIFY_RANGES_H
 #define TH_UNIFY_RANGES_H

@@ -31,7 +31,7 @@ struct th_recorder_settings {
 
 /*
  * Lets the first sample that is due begin the recording: `begin` is to call th_recorder_start(), or
- * th_recorder_stop().  In a process that is to leave no log before it has a sample.
+ * th_recorder_stop().  For a process that is to create no log before it has a sample.
  */
 void th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void));
 

@@ -19,7 +19,7 @@
 
 /*
  * A call that signals interrupted is begun again this often.  A timer may be faster than a slow
- * file, so there is an end to it: then the call has failed with EINTR.
+ * file, so the number is limited: after that the call fails with EINTR.
  */
 #define TH_SYSTEM_TRIES 16
 

@@ -32,8 +32,8 @@
 #	define DESTRUCTOR_ROUNDS 4
 #endif
 /*
- * A name that is older is looked at again: asking the kernel costs 0.3 us, a third of a sample, which
- * a thread of many samples does not pay at each.
+ * A name is read again when it is older than this: the system call costs 0.3 us, a third of a
+ * sample, too much for each sample of a thread that has many.
  */
 #define NAME_NS (TH_NS_PER_S / 10000)
 /* Where a thread that is not to be seen has its countdown: no program allocates that much. */
@@ -187,7 +187,7 @@ give_back(struct th_thread_record *record)
 	th_store_release(&record->java_thread, NULL);
 	th_store_release(&record->state, NULL);
 	if (!th_lock_bounded(&registry.lock, 1u << 20)) {
-		/* Lost for reuse, nothing worse. */
+		/* The record is not reused; nothing else is lost. */
 		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 		return;
 	}

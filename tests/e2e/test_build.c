@@ -118,7 +118,7 @@ static const char *const cancellation_points[] = {"accept", "accept4", "clock_na
 	"opendir", "readdir", "closedir", "perror", "printf", "puts", "syslog", "vfprintf",
 	NULL};
 
-/* A thread that is cancelled inside malloc leaves whatever it holds locked for ever. */
+/* A thread that is cancelled inside malloc never releases the locks that it holds. */
 static void
 imports_no_cancellation_point(void **state)
 {

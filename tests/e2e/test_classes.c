@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Classes that come and go (tests/programs/Churn.java): they leave nothing of ours in the VM, and
- * their methods have names in native stacks, at once or once their loader has outlived others.
+ * Loading and unloading classes (tests/programs/Churn.java): the library leaves nothing in the VM,
+ * and methods have names in native stacks, at once or when their loader has outlived others.
  */
 #include "tests/e2e/harness.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Following Java objects leaves the collector's work as it is, under the two collectors that take
- * a weak reference for a strong one in young collections: G1 for humongous objects, and Z with
- * generations for all young ones.  bench/collectors measures what is only counted here.
+ * Following Java objects does not affect the two collectors that treat weak references as strong in
+ * young collections: G1 for humongous objects, and Z with generations for all young ones.
+ * bench/collectors measures what is only counted here.
  */
 #include "tests/e2e/harness.h"
 
@@ -15,7 +15,7 @@
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define FIRST_WITH_Z_GENERATIONS 21
 #define FIRST_WITH_Z_GENERATIONS_ALONE 24
-/* Allocation stalls by chance, on a busy machine; with what was followed held there are hundreds. */
+/* Chance stalls on a busy machine; if followed objects were kept alive there would be hundreds. */
 #define STALLS_BY_CHANCE 20
 /* Beside what is kept: the last eight arrays, and what was dropped since the last collection. */
 #define OTHERS (UINT64_C(64) << 20)
@@ -29,7 +29,7 @@ truth(const struct th_recording *recording, const char *name)
 /*
  * 2,000 arrays of 1 MiB through a heap of 128 MiB.  G1 reclaims those that are dropped in young
  * collections; held until they were marked they would fill the heap, and full collections follow.
- * The report knows, without one, that they died.
+ * The report must show, without a full collection, that they died.
  */
 static void
 humongous_arrays(const struct th_jdk *jdk)

@@ -121,7 +121,7 @@ another_that_stands_in_for_a_java_vm(void **state)
 		OTHER_VM, OTHER_VM ":" TH_LIBRARY, "VM, next: libother_vm.so\nerror: none\n");
 }
 
-/* Each of two libraries that are looked up stays what it is. */
+/* After a lookup in two libraries, a call of each function reaches its own library. */
 static void
 two_libraries_with_a_java_vm(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What scripts fetch from registries is what is meant, or is left out.  The registries' clients are
- * stood in for by scripts that deliver something else.
+ * Downloads with another checksum are not used.  The clients of the registries are replaced by
+ * scripts that deliver other files.
  */
 #include "tests/e2e/harness.h"
 
@@ -84,7 +84,7 @@ packages_without_their_hash_are_left_out(void **state)
 	(void)state;
 	free(th_command_output(TH_WORDS("bash", "-c", libraries)));
 	free(libraries);
-	/* A client that is not asked for hashes would succeed. */
+	/* A client that does not check hashes would succeed. */
 	write_client("python3",
 		"case \"$*\" in\n"
 		"*--require-hashes*) ;;\n"

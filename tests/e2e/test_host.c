@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts that do what few programs do: fork where nothing is safe, lock all memory, close every
- * descriptor and leave their user.  They have to go on as if they were alone.
+ * Hosts that do unusual things: fork inside malloc or the loader, lock all memory, close every
+ * descriptor and change their user.  They must work as without the library.
  */
 #include "tests/e2e/harness.h"
 
@@ -43,7 +43,7 @@ run_host(const char *const *arguments, const char *const *settings, struct th_ou
 
 /* --- a line on stderr ------------------------------------------------------------------------- */
 
-/* The interval is none, which the library says on stderr. */
+/* The interval is invalid, which the library reports on stderr. */
 static void
 check_stderr(const char *way, const char *command, const char *argument)
 {
@@ -115,7 +115,7 @@ fork_while_others_hold_locks_of_the_loader(void **state)
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-/* Whoever may write to the log may write what he likes. */
+/* A process that may write to the log may write anything. */
 static void
 header_that_others_write_to(void **state)
 {
@@ -175,7 +175,7 @@ daemon_that_enters_another_root(void **state)
 	check_left_whole("root");
 }
 
-/* Nothing can be opened any more when the descriptors go; what is lost has its true reason. */
+/* Nothing can be opened any more when the descriptors go; what is lost is counted by its cause. */
 static void
 daemon_that_closes_all_as_another_user(void **state)
 {
@@ -231,7 +231,7 @@ user_locks_all_memory(void **state)
 	assert_true(locked(TH_WORDS(HOST, "lock", "limited"), "LD_PRELOAD=" TH_LIBRARY) > 0);
 }
 
-/* Without a limit all that is mapped is locked; what comes after that is not, of ours. */
+/* Without a limit all that is mapped is locked; what the library maps later is not. */
 static void
 root_locks_all_memory(void **state)
 {

@@ -527,7 +527,7 @@ record_under_limit(const char *limit, const char *setting)
 	return log;
 }
 
-/* What did not fit is counted, and the report says why. */
+/* What did not fit is counted, and the report has the reason. */
 static void
 check_log_is_full(char *log, off_t bytes, const char *counter, const char *reason)
 {

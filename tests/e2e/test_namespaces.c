@@ -95,7 +95,7 @@ every_start_has_its_log(void **state)
 	check_starts(WITH_PROC, "TWINHEAP_OUTPUT=log.thl", plain);
 }
 
-/* Nothing is known there but the number, which the runs before had too. */
+/* Only the process id is known there, which earlier runs had too. */
 static void
 every_start_has_its_log_without_proc(void **state)
 {

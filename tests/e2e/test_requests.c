@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ctl` and `list` beside a recording: its name, and others who hold its lock. */
+/* `ctl` and `list` during a recording: unprintable paths, and a lock held by another process. */
 #include "tests/e2e/harness.h"
 
 #include <stdio.h>

@@ -519,8 +519,8 @@ assert_neighbours(const struct account *account)
 	"while [ ! -s line ]; do sleep 0.05; done; "
 
 /*
- * A process that stands still, and is killed, says nothing of itself.  Everything that the library
- * knows of it is in the breakdown that `rss PID` takes.
+ * A process that is idle and then killed takes no breakdown itself.  The one that `rss PID` takes
+ * has everything that the library knows about it.
  */
 static void
 a_process_from_outside(void **state)
@@ -574,7 +574,7 @@ nobody_took_one(void **state)
 	free(text);
 }
 
-/* A user who may not read the memory of the process is told so. */
+/* If the memory of the process may not be read, the reason is printed. */
 static void
 nobody_may_take_one(void **state)
 {
@@ -588,7 +588,7 @@ nobody_may_take_one(void **state)
 	free(text);
 	text = run_script(directory, FORBID " " TH_TOOL " run -o run.thl -- " NATIVE
 					    " neighbours 134217728 hold 1 2>&1 | cat");
-	assert_non_null(strstr(text, "its resident memory was not looked at: its memory may "
+	assert_non_null(strstr(text, "no breakdown of its resident memory: its memory may "
 				     "not be read by this user"));
 	free(text);
 }

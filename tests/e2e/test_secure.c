@@ -43,7 +43,7 @@ run(const char *const *command, const char *setting, const char *directory,
 	assert_int_equal(ret->status, 0);
 }
 
-/* No log, no descriptor, no word; without secure execution all but the second are there. */
+/* No log, descriptor or message; without secure execution there are a log and a message. */
 static void
 nothing_is_recorded(void **state)
 {
@@ -66,7 +66,7 @@ nothing_is_recorded(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* A value that does not read is not even complained of, and a path is not even tried. */
+/* An invalid value is not reported, and a path is not tried. */
 static void
 variables_are_not_read(void **state)
 {

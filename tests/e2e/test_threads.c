@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that are renamed: what they allocate stands under the name that they had then, in both
- * heaps, however alike the names are.
+ * Threads that are renamed: their allocations are reported under the name that they had then, in
+ * both heaps, however similar the names are.
  */
 #include "tests/e2e/harness.h"
 
@@ -58,7 +58,7 @@ preloaded(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Nothing tells of names then, but each Java sample asks. */
+/* Renames are not reported then, but each Java sample reads the name. */
 static void
 as_an_agent(const struct th_jdk *jdk)
 {
@@ -78,7 +78,7 @@ as_an_agent(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Under the checks of JNI nothing is printed, and the kernel has the name as without us. */
+/* With -Xcheck:jni nothing is printed, and the kernel has the same name as without the library. */
 static void
 as_without_us(const struct th_jdk *jdk)
 {

@@ -19,7 +19,7 @@ import sun.misc.Unsafe;
  * Class loaders that define one class of many methods each, and are dropped.
  *
  * <pre>
- * Churn drop COUNT          says what the process holds afterwards, all unloaded
+ * Churn drop COUNT          prints the memory of the process after all are unloaded
  * Churn keep COUNT SECONDS  and then a class that stays, loaded by such a loader; it allocates in
  *                           C so long, while others come and go
  * Churn first               the same at once, a single time
@@ -39,7 +39,7 @@ public final class Churn {
 	private Churn() {
 	}
 
-	/** Defines one class, and asks nobody for another but the boot loader. */
+	/** Defines one class, and finds others only in the boot loader. */
 	private static final class Loader extends ClassLoader {
 		Loader() {
 			super(null);

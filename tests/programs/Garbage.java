@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes garbage that a collector gets rid of easily, keeps a little of what it makes, and says
- * which collections there were.
+ * Produces garbage that a collector reclaims easily, keeps a small part of it, and prints which
+ * collections there were.
  *
  * <pre>
  * Garbage arrays BYTES COUNT    arrays, of which the last eight and one in 128 are kept

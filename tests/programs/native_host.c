@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_host WAY ...: what hosts do that a library in them must bear.  Exits with 0 when it went as
- * it would have gone alone.
+ * native_host WAY ...: unusual things that a host may do with a preloaded library.  Exits with 0 if
+ * the result is that without the library.
  *
- *   deaf LIBRARY COMMAND...   runs the command with the library preloaded and a stderr that nobody
- *                             reads; SIGPIPE is blocked and pending in "deaf-pending"
+ *   deaf LIBRARY COMMAND...   runs the command with the library preloaded and a closed pipe as
+ *                             stderr; SIGPIPE is blocked and pending in "deaf-pending"
  *   full LIBRARY COMMAND...   the same with a stderr that has reached RLIMIT_FSIZE
  *   pending                   whether SIGPIPE is blocked and pending, and nothing else is
  *   handler                   a signal handler forks that interrupts malloc (libinterrupted.so)

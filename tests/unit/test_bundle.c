@@ -255,7 +255,7 @@ pack(uint64_t bytes, size_t *length_ret)
 	return packed;
 }
 
-/* What a compressed log takes stays in proportion to its file. */
+/* The memory for a compressed log is bounded by the size of its file. */
 static void
 test_compressed_log_that_expands_too_far(void **state)
 {
@@ -278,7 +278,7 @@ test_compressed_log_that_expands_too_far(void **state)
 	free(packed);
 }
 
-/* What is missing is missing, not zeros, however much the header says that there was. */
+/* The missing part is not read as zeros, whatever size the header has. */
 static void
 test_compressed_log_that_was_cut(void **state)
 {

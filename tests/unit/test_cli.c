@@ -427,7 +427,7 @@ assert_printable(const char *text)
 	}
 }
 
-/* A terminal does what such a name says. */
+/* A terminal would execute the control sequences of such a name. */
 static void
 test_names_are_printable(void **state)
 {
@@ -462,7 +462,7 @@ test_names_are_printable(void **state)
 	rmdir(directory);
 }
 
-/* Nobody writes into it: who opens it for reading as files are opened waits for ever. */
+/* It has no writer: opening it for reading like a file blocks for ever. */
 static void
 test_module_that_is_a_pipe(void **state)
 {

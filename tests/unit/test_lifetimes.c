@@ -336,7 +336,7 @@ test_concurrent_judgement(void **state)
 	log_deinit(&log);
 }
 
-/* What collections of Z with generations judge, only the library knows. */
+/* Only the library knows which objects collections of Z with generations judge. */
 static void
 test_blind_collections(void **state)
 {
@@ -398,7 +398,7 @@ test_summary_of_collections(void **state)
 	expect(text, "no collection looked at old objects");
 	expect(text, "most was alive at 0.02 s (--at peak): Java heap 1.50 KiB");
 	free(text);
-	/* Whoever sees the lines after a run alone sees the same. */
+	/* The lines that `run` prints have the same qualifications. */
 	text = show_summary(&shown, true);
 	expect(text,
 		"1.25 KiB live at the end (exact)\n"

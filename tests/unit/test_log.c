@@ -397,7 +397,7 @@ test_another_process_appends_while_this_one_is_idle(void **state)
 	}
 }
 
-/* Whoever may write to the file may move the tail; what was written stays, and more is. */
+/* Another process may overwrite the tail; records stay, and more can be written. */
 static void
 test_a_tail_that_cannot_be_is_put_back(void **state)
 {
@@ -422,7 +422,7 @@ test_a_tail_that_cannot_be_is_put_back(void **state)
 	assert_int_equal(log_fixture_file_bytes(log_fixture_path()), header->tail);
 }
 
-/* A header that lies is not believed. */
+/* Invalid sizes in a header are not used. */
 static void
 test_a_log_that_makes_no_sense_is_not_observed(void **state)
 {

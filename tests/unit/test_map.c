@@ -81,7 +81,7 @@ test_against_a_list(void **state)
 	check(greatest);
 }
 
-/* --- words that somebody has chosen ------------------------------------------------------------ */
+/* --- chosen words ------------------------------------------------------------------------------ */
 
 #define CHOSEN 60000
 /*

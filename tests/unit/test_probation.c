@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few objects, chosen at random with known probabilities, tell what is alive: the choice itself,
- * and the figures that a report makes of it for programs whose every byte is known.
+ * Live bytes estimated from few objects, chosen at random with known probabilities: the choice
+ * itself, and the figures of a report for programs whose true values are known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +90,7 @@ test_probabilities(void **state)
 	}
 }
 
-/* However many sites there are, and whatever they allocate. */
+/* The bounds hold for any number of sites and any sizes. */
 static void
 test_bounds(void **state)
 {

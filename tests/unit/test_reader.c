@@ -131,7 +131,7 @@ add_sample(struct log_builder *log, uint32_t thread)
 		log, (struct log_sample){.ms = 10, .size = 64, .thread = thread, .stack = 3});
 }
 
-/* Samples have the name that stands before them in the log, whatever comes of their thread. */
+/* Samples have the name that precedes them in the log, whatever their thread does later. */
 static void
 test_names_of_then(void **state)
 {
@@ -586,7 +586,7 @@ test_bad_inputs_are_told_apart(void **state)
 	log_deinit(&log);
 }
 
-/* Others would lead out of a directory of debug files, or into another address of a server. */
+/* Others could lead out of the directory of debug files, or to another address of a server. */
 static void
 test_build_ids_are_hexadecimal(void **state)
 {

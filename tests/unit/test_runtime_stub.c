@@ -126,7 +126,7 @@ test_no_blob(void **state)
 	assert_false(find((size_t)-1, &caller));
 }
 
-/* What the VM says is damaged, or leads out of mapped memory. */
+/* The VM's structures are damaged, or point to unmapped memory. */
 static void
 test_damage(void **state)
 {
