@@ -185,7 +185,9 @@ sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *
 		group->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
 		group->members += followed > 0;
 	}
-	lifetimes->followed_part = all > 0 ? themselves / all : 1;
+	/* Without any it is less than one in all samples. */
+	lifetimes->followed_part = themselves > 0 ? themselves / all
+						  : 1 / (1 + (double)samples->items_count);
 }
 
 static void

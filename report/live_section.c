@@ -300,7 +300,8 @@ add_followed(struct th_health *health, const struct th_profile *profile)
 		followed += lifetimes->followed[i] > 0;
 	if (lifetimes->followed)
 		th_health_add(health, false,
-			"%s of %s sampled Java objects were followed: young collections of this "
+			"%s of %s sampled Java objects were followed: young collections of "
+			"this "
 			"collector keep alive what is followed",
 			th_format_count(followed).text,
 			th_format_count(lifetimes->followed_count).text);

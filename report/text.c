@@ -18,7 +18,8 @@ th_text_of(const char *string)
 bool
 th_text_equals(struct th_text text, const char *string)
 {
-	return strlen(string) == text.length && !memcmp(text.bytes, string, text.length);
+	return strlen(string) == text.length &&
+	       (!text.length || !memcmp(text.bytes, string, text.length));
 }
 
 bool

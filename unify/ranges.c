@@ -172,9 +172,11 @@ static void
 cut_at(struct th_ranges *ranges, uintptr_t address)
 {
 	uint32_t index = find_before(ranges, address);
-	struct th_range *range = &node_at(ranges, index)->range;
 
-	if (!index || range->end <= address)
+	if (!index)
+		return;
+	struct th_range *range = &node_at(ranges, index)->range;
+	if (range->end <= address)
 		return;
 	struct th_range behind = *range;
 
