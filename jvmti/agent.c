@@ -572,7 +572,12 @@ th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase
 void
 th_agent_renamed(JNIEnv *env, jthread thread)
 {
-	if (th_load_acquire(&agent.state) != RUNNING)
+	JNIEnv *own;
+
+	/* Of another VM in this process the handle means nothing here. */
+	if (th_load_acquire(&agent.state) != RUNNING ||
+		(*agent.vm)->GetEnv(agent.vm, (void **)&own, JNI_VERSION_1_6) != JNI_OK ||
+		own != env)
 		return;
 	th_guard_enter();
 	th_heap_look_at_name(agent.jvmti, env, thread);

@@ -18,6 +18,7 @@
 #include "unify/atomic.h"
 #include "unify/clock.h"
 #include "unify/control.h"
+#include "unify/flight.h"
 #include "unify/gate.h"
 #include "unify/log.h"
 #include "unify/mapping.h"
@@ -120,7 +121,10 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		reap(env);
 	else
 		th_live_objects_collect(env);
-	th_log_prepare();
+	if (th_flight_begin()) { /* the log is not closed meanwhile */
+		th_log_prepare();
+		th_flight_end();
+	}
 	th_pace_roll();
 	th_account_poll(th_clock_now());
 	th_gate_review();

@@ -26,6 +26,8 @@
 #define BURDENED_PER_SECOND 2
 /* Batches that wait, for the old generation or for a collection of the whole heap. */
 #define BATCHES 4
+/* Members that may be evicted between two turns of the agent thread; more are not chosen. */
+#define SPARES 256
 /* The largest object that is followed is this part of the maximal heap. */
 #define HEAP_PARTS 256
 
@@ -44,11 +46,16 @@ static struct {
 	th_batches_prove *prove;
 	void (*report)(uint64_t sample);
 	uint64_t bytes_max;
-	/* Guards what follows: allocating threads offer, the agent's thread does the rest. */
+	/*
+	 * Guards the open batch and the spares.  The VM is not asked under it: a thread may be
+	 * suspended there.  All other batches are the agent thread's.
+	 */
 	pthread_mutex_t lock;
-	struct th_random random;
+	struct th_random random; /* with the open batch */
+	struct batch *open;      /* NULL: objects are not followed now */
+	jweak spares[SPARES];    /* references to be deleted */
+	uint32_t spare_count;
 	struct batch batches[BATCHES];
-	struct batch *open; /* NULL: objects are not followed now */
 	uint64_t next_open; /* not before that time */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -68,7 +75,9 @@ open_batch(uint64_t time, const struct th_collector_counts *now)
 		th_probation_reset(&batch->members, all.bytes_max, th_random_next(&all.random));
 		batch->opened = time;
 		enter(batch, OPEN, now);
+		pthread_mutex_lock(&all.lock);
 		all.open = batch;
+		pthread_mutex_unlock(&all.lock);
 		return;
 	}
 }
@@ -124,50 +133,144 @@ log_judged(uint64_t births)
 
 /* Allocating threads */
 
-/* Under the lock: the reference is made only for an object that is chosen. */
-static void
-offer(JNIEnv *env, const struct th_sampled_object *object)
+/*
+ * Under the lock.  The reference that an evicted member leaves is the agent thread's to delete, which
+ * may be testing it; as long as there is no room for one nothing is chosen.
+ */
+static bool
+choose(const struct th_sampled_object *object)
 {
-	struct th_probation_member evicted;
-	struct th_probation_member *member = th_probation_offer(
-		&all.open->members, &all.random, object->site, object->size, &evicted);
+	struct th_probation_member evicted, *member;
 
+	if (!all.open || all.spare_count == SPARES)
+		return false;
+	member = th_probation_offer(
+		&all.open->members, &all.random, object->site, object->size, &evicted);
 	if (evicted.reference)
-		(*env)->DeleteWeakGlobalRef(env, evicted.reference);
+		all.spares[all.spare_count++] = evicted.reference;
 	log_left(&evicted);
 	if (!member)
-		return;
-	member->reference = (*env)->NewWeakGlobalRef(env, object->reference);
+		return false;
 	member->sample = object->sample;
 	member->time = th_clock_now();
+	return true;
+}
+
+/* The member of the open batch with that sample; NULL: it has left. */
+static struct th_probation_member *
+find_open(uint64_t sample)
+{
+	struct th_probation *members = all.open ? &all.open->members : NULL;
+
+	for (uint32_t i = 0; members && i < members->count; i++)
+		if (members->members[i].sample == sample)
+			return &members->members[i];
+	return NULL;
+}
+
+/* A member without a reference is unknown: it was found neither dead nor alive. */
+static void
+refer(JNIEnv *env, const struct th_sampled_object *object)
+{
+	jweak reference = (*env)->NewWeakGlobalRef(env, object->reference);
+	struct th_probation_member *member;
+
+	if (!reference) {
+		(*env)->ExceptionClear(env); /* out of memory */
+		return;
+	}
+	pthread_mutex_lock(&all.lock);
+	member = find_open(object->sample);
+	if (member)
+		member->reference = reference;
+	pthread_mutex_unlock(&all.lock);
+	if (!member)
+		(*env)->DeleteWeakGlobalRef(env, reference);
 }
 
 bool
 th_batches_offer(JNIEnv *env, const struct th_sampled_object *object)
 {
+	bool is_chosen;
+
 	if (object->size > all.bytes_max)
 		return false;
 	pthread_mutex_lock(&all.lock);
-	if (all.open)
-		offer(env, object);
+	is_chosen = choose(object);
 	pthread_mutex_unlock(&all.lock);
+	if (is_chosen)
+		refer(env, object);
 	return true;
 }
 
 /* The agent's thread */
 
-static void
-reap(JNIEnv *env, struct th_probation *members)
+static bool
+is_gone(JNIEnv *env, const struct th_probation_member *member)
 {
-	for (uint32_t i = 0; i < members->count; i++) {
-		struct th_probation_member *member = &members->members[i];
+	return member->reference && (*env)->IsSameObject(env, member->reference, NULL);
+}
 
-		if (!member->reference || !(*env)->IsSameObject(env, member->reference, NULL))
+static void
+bury(JNIEnv *env, struct th_probation_member *member)
+{
+	all.report(member->sample);
+	(*env)->DeleteWeakGlobalRef(env, member->reference);
+	member->reference = NULL;
+	member->is_dead = true;
+}
+
+/* Of a batch that is not open. */
+static void
+reap(JNIEnv *env, struct batch *batch)
+{
+	struct th_probation *members = &batch->members;
+
+	for (uint32_t i = 0; i < members->count; i++)
+		if (is_gone(env, &members->members[i]))
+			bury(env, &members->members[i]);
+}
+
+/* Of the open one: it is looked at as it was, since the VM may not be asked under the lock. */
+static void
+reap_open(JNIEnv *env)
+{
+	struct th_probation seen = {.count = 0};
+	struct th_probation_member *member;
+
+	pthread_mutex_lock(&all.lock);
+	if (all.open)
+		seen = all.open->members;
+	pthread_mutex_unlock(&all.lock);
+	for (uint32_t i = 0; i < seen.count; i++) {
+		if (!is_gone(env, &seen.members[i]))
 			continue;
-		all.report(member->sample);
-		(*env)->DeleteWeakGlobalRef(env, member->reference);
-		member->reference = NULL;
+		pthread_mutex_lock(&all.lock);
+		member = find_open(seen.members[i].sample);
+		if (member) {
+			member->reference = NULL;
+			member->is_dead = true;
+		}
+		pthread_mutex_unlock(&all.lock);
+		if (member)
+			bury(env, &seen.members[i]);
 	}
+}
+
+static void
+delete_spares(JNIEnv *env)
+{
+	jweak spares[SPARES];
+	uint32_t count;
+
+	pthread_mutex_lock(&all.lock);
+	count = all.spare_count;
+	for (uint32_t i = 0; i < count; i++)
+		spares[i] = all.spares[i];
+	all.spare_count = 0;
+	pthread_mutex_unlock(&all.lock);
+	for (uint32_t i = 0; i < count; i++)
+		(*env)->DeleteWeakGlobalRef(env, spares[i]);
 }
 
 /* Logs which members died, and passes the live ones on. */
@@ -176,16 +279,17 @@ settle(JNIEnv *env, struct batch *batch)
 {
 	struct th_probation *members = &batch->members;
 
-	log_judged(batch->state == OPEN ? th_clock_now() : batch->closed);
-	reap(env, members);
+	log_judged(batch->closed);
+	reap(env, batch);
 	for (uint32_t i = 0; i < members->count; i++) {
 		struct th_probation_member *member = &members->members[i];
 
+		if (!member->reference && !member->is_dead)
+			continue;
 		log_followed(member, th_probation_keep(members, member), true);
 		if (member->reference)
 			all.prove(env, member->reference, member->sample);
 	}
-	members->count = 0;
 	batch->state = EMPTY;
 }
 
@@ -195,7 +299,9 @@ close_batch(struct batch *batch, uint64_t time, const struct th_collector_counts
 {
 	uint64_t burdened = now->all - batch->since.all + PROMOTIONS;
 
+	pthread_mutex_lock(&all.lock);
 	all.open = NULL;
+	pthread_mutex_unlock(&all.lock);
 	all.next_open = batch->opened + burdened * TH_NS_PER_S / BURDENED_PER_SECOND;
 	batch->closed = time;
 	enter(batch, YOUNG, now);
@@ -224,77 +330,52 @@ advance(JNIEnv *env, struct batch *batch, uint64_t time, const struct th_collect
 	}
 }
 
-static void
-turn(JNIEnv *env)
+void
+th_batches_turn(JNIEnv *env)
 {
-	struct th_collector_counts now = th_collector_counts(all.hotspot);
+	struct th_collector_counts now;
 	uint64_t time = th_clock_now();
 
+	if (!all.hotspot)
+		return;
+	now = th_collector_counts(all.hotspot);
+	delete_spares(env);
 	for (int i = 0; i < BATCHES; i++)
 		advance(env, &all.batches[i], time, &now);
 	if (!all.open && time >= all.next_open)
 		open_batch(time, &now);
 }
 
-/* Calls `work` with each batch in use, under the lock. */
-static void
-each_batch(JNIEnv *env, void (*work)(JNIEnv *env, struct batch *batch, uint64_t argument),
-	uint64_t argument)
-{
-	if (!all.hotspot)
-		return;
-	pthread_mutex_lock(&all.lock);
-	for (int i = 0; i < BATCHES; i++)
-		if (all.batches[i].state != EMPTY)
-			work(env, &all.batches[i], argument);
-	pthread_mutex_unlock(&all.lock);
-}
-
-void
-th_batches_turn(JNIEnv *env)
-{
-	if (!all.hotspot)
-		return;
-	pthread_mutex_lock(&all.lock);
-	turn(env);
-	pthread_mutex_unlock(&all.lock);
-}
-
-static void
-reap_batch(JNIEnv *env, struct batch *batch, uint64_t argument)
-{
-	(void)argument;
-	reap(env, &batch->members);
-}
-
 void
 th_batches_reap(JNIEnv *env)
 {
-	each_batch(env, reap_batch, 0);
-}
-
-static void
-judge_batch(JNIEnv *env, struct batch *batch, uint64_t argument)
-{
-	(void)argument;
-	if (batch == all.open)
-		all.open = NULL;
-	settle(env, batch);
+	if (!all.hotspot)
+		return;
+	reap_open(env);
+	for (int i = 0; i < BATCHES; i++)
+		if (all.batches[i].state == YOUNG || all.batches[i].state == OLD)
+			reap(env, &all.batches[i]);
 }
 
 void
 th_batches_judge_all(JNIEnv *env)
 {
-	each_batch(env, judge_batch, 0);
+	struct th_collector_counts now;
+
+	if (!all.hotspot)
+		return;
+	now = th_collector_counts(all.hotspot);
+	if (all.open)
+		close_batch(all.open, th_clock_now(), &now);
+	for (int i = 0; i < BATCHES; i++)
+		if (all.batches[i].state != EMPTY)
+			settle(env, &all.batches[i]);
 }
 
 /* A member that was young at an earlier call and is now older, but not judged, is unknown. */
 static void
-flush_batch(JNIEnv *env, struct batch *batch, uint64_t since)
+flush(struct th_probation *members, uint64_t since)
 {
-	struct th_probation *members = &batch->members;
-
-	(void)env;
 	for (uint32_t i = 0; i < members->count; i++) {
 		struct th_probation_member *member = &members->members[i];
 		bool is_young = member->reference && member->time >= since;
@@ -310,23 +391,32 @@ flush_batch(JNIEnv *env, struct batch *batch, uint64_t since)
 void
 th_batches_flush(uint64_t since)
 {
-	each_batch(NULL, flush_batch, since);
-}
-
-static void
-release_batch(JNIEnv *env, struct batch *batch, uint64_t argument)
-{
-	struct th_probation *members = &batch->members;
-
-	(void)argument;
-	for (uint32_t i = 0; i < members->count; i++)
-		if (members->members[i].reference)
-			(*env)->DeleteWeakGlobalRef(env, members->members[i].reference);
-	members->count = 0;
+	if (!all.hotspot)
+		return;
+	pthread_mutex_lock(&all.lock);
+	for (int i = 0; i < BATCHES; i++)
+		if (all.batches[i].state != EMPTY)
+			flush(&all.batches[i].members, since);
+	pthread_mutex_unlock(&all.lock);
 }
 
 void
 th_batches_release(JNIEnv *env)
 {
-	each_batch(env, release_batch, 0);
+	if (!all.hotspot)
+		return;
+	pthread_mutex_lock(&all.lock);
+	all.open = NULL;
+	pthread_mutex_unlock(&all.lock);
+	all.next_open = UINT64_MAX;
+	delete_spares(env);
+	for (int i = 0; i < BATCHES; i++) {
+		struct th_probation *members = &all.batches[i].members;
+
+		for (uint32_t k = 0; k < members->count; k++)
+			if (members->members[k].reference)
+				(*env)->DeleteWeakGlobalRef(env, members->members[k].reference);
+		th_probation_reset(members, 0, 0);
+		all.batches[i].state = EMPTY;
+	}
 }

@@ -285,14 +285,16 @@ find_states(const struct constant_table *constants, const char *const *names)
 
 /*
  * Safepoints and handshakes wait for a thread in the VM and for one between two states
- * (SafepointSynchronize::safepoint_safe_with()).
+ * (SafepointSynchronize::safepoint_safe_with()), but the stack of the latter may be processed by
+ * a concurrent collector after a safepoint (StackWatermark).
  */
 static void
 read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
 {
-	static const char *const own[] = {"_thread_in_vm", "_thread_in_vm_trans",
-		"_thread_in_native_trans", "_thread_blocked_trans", NULL};
-	static const char *const others[] = {"_thread_in_native", "_thread_blocked", NULL};
+	static const char *const own[] = {"_thread_in_vm", NULL};
+	static const char *const others[] = {"_thread_in_native", "_thread_blocked",
+		"_thread_in_vm_trans", "_thread_in_native_trans", "_thread_blocked_trans",
+		NULL};
 
 	hotspot->state_in_native = find_constant(constants, "_thread_in_native");
 	hotspot->state_in_java = find_constant(constants, "_thread_in_Java");

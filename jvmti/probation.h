@@ -31,11 +31,12 @@
 #define TH_PROBATION_MEMBERS (TH_PROBATION_SMALL + TH_PROBATION_LARGE)
 
 struct th_probation_member {
-	void *reference; /* the caller's; NULL = found dead */
+	void *reference; /* the caller's */
 	uint64_t sample;
 	uint64_t time; /* of birth, CLOCK_MONOTONIC nanoseconds */
 	uint32_t stratum;
-	bool is_logged; /* the caller's */
+	bool is_dead; /* the caller's, like the next */
+	bool is_logged;
 };
 
 struct th_probation {

@@ -14,6 +14,7 @@
 
 #include "preload/entry.h"
 #include "unify/log.h"
+#include "unify/thread.h"
 
 /* L(name, parameters, arguments); all return 0, or -1 and errno. */
 #define FUNCTIONS(L)                                                                       \
@@ -43,17 +44,20 @@ th_leave_init(void)
 #undef L
 }
 
-#define L(name, parameters, arguments)      \
-	EXPORT int name parameters          \
-	{                                   \
-		if (UNLIKELY(!next.name))   \
-			th_leave_init();    \
-		if (UNLIKELY(!next.name)) { \
-			errno = ENOSYS;     \
-			return -1;          \
-		}                           \
-		th_log_hold_file();         \
-		return next.name arguments; \
+#define L(name, parameters, arguments)                                               \
+	EXPORT int name parameters                                                   \
+	{                                                                            \
+		if (UNLIKELY(!next.name))                                            \
+			th_leave_init();                                             \
+		if (UNLIKELY(!next.name)) {                                          \
+			errno = ENOSYS;                                              \
+			return -1;                                                   \
+		}                                                                    \
+		/* A signal handler that allocates must not wait for this thread. */ \
+		th_guard_enter();                                                    \
+		th_log_hold_file();                                                  \
+		th_guard_leave();                                                    \
+		return next.name arguments;                                          \
 	}
 FUNCTIONS(L)
 #undef L

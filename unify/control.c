@@ -212,6 +212,8 @@ th_control_begin(uint32_t heaps, const char *threads)
 	struct th_log_header *header = th_log_header();
 	const char *problem;
 
+	if (!header)
+		return; /* a signal handler has forked meanwhile: this is the child */
 	th_gate_init(heaps);
 	header->heaps = heaps;
 	if (!threads || !threads[0])

@@ -203,11 +203,12 @@ th_log_hold_file(void)
 {
 	int saved_errno = errno;
 
-	if (!th_log_header() || !th_log_is_ours() ||
-		!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+	if (!th_log_header() || !th_log_is_ours() || th_load_acquire(&log_file.is_complete))
 		return;
-	log_descriptor();
-	th_unlock(&log_file.growing);
+	if (th_lock_bounded(&log_file.growing, LOCK_TURNS)) {
+		log_descriptor();
+		th_unlock(&log_file.growing);
+	}
 	errno = saved_errno;
 }
 
@@ -433,14 +434,16 @@ open_window(struct th_log_header *header, uint64_t tail)
 }
 
 /*
- * Closing a log sets the state, moves the header's limit to the tail, reads the tail again and cuts
- * the file there.  So space that another process reserved while the limit was above it stays in the
- * file.  Pairs with the store in th_log_close().
+ * Closing a log sets the state, moves the limit to the tail, reads the tail again and cuts the file
+ * there.  So space that was reserved while the limit was above it stays in the file; another process
+ * has the header's limit for that.  Pairs with the stores in th_log_close().
  */
 static bool
 is_ours_to_fill(const struct th_log_header *header, uint64_t end)
 {
-	return !log_file.whole || end <= __atomic_load_n(&header->limit, __ATOMIC_SEQ_CST);
+	const uint64_t *limit = log_file.whole ? &header->limit : &log_file.limit;
+
+	return end <= __atomic_load_n(limit, __ATOMIC_SEQ_CST);
 }
 
 /* Reserves `bytes` from `tail` on, if it is still there; true: it is done, or has failed. */
@@ -452,9 +455,13 @@ reserve_at(struct th_log_header *header, uint64_t tail, uint32_t bytes, struct p
 	place->offset = 0;
 	if (!place->window && !log_file.whole)
 		return !open_window(header, tail);
-	if (th_cas_acq_rel(&header->tail, &tail, tail + bytes)) {
+	/* Sequentially consistent: before the limit is read again. */
+	if (__atomic_compare_exchange_n(&header->tail, &tail, tail + bytes, false,
+		    __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
 		raise_seen(tail + bytes);
 		place->offset = is_ours_to_fill(header, tail + bytes) ? tail : 0;
+		if (!place->offset && place->window)
+			th_log_window_leave(place->window);
 		return true;
 	}
 	if (place->window)
@@ -942,7 +949,11 @@ th_log_close(void)
 	uint64_t tail = sound_tail(header);
 	if (!tail)
 		return;
-	th_store_release(&log_file.limit, tail);
+	/* Not while another thread moves it: grow_by() sees that the log is complete. */
+	bool is_held = th_lock_bounded(&log_file.growing, LOCK_TURNS);
+	__atomic_store_n(&log_file.limit, tail, __ATOMIC_SEQ_CST);
+	if (is_held)
+		th_unlock(&log_file.growing);
 	/* Pairs with is_ours_to_fill(): a process that misses this store moved the tail before. */
 	__atomic_store_n(&header->limit, tail, __ATOMIC_SEQ_CST);
 	tail = sound_tail(header);

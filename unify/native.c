@@ -183,6 +183,10 @@ pass(uint64_t bytes)
 	enum th_flight_state state = th_flight_state();
 	struct th_thread_record *record = th_thread.record;
 
+	if (state == TH_FLIGHT_NOT_YET && record && record->has_drawn && first.begin) {
+		th_thread_draw(record, first.interval, bytes);
+		return;
+	}
 	if (state == TH_FLIGHT_OPEN && !th_log_is_ours()) {
 		if (record)
 			th_thread_draw(record, next_interval(record), bytes);
