@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "unify/atomic.h"
@@ -760,6 +761,26 @@ create_file(const char *path, const struct th_log_identity *identity)
 	return move_high(descriptor);
 }
 
+/* The program may close the descriptor at any time and open another file under its number. */
+static void *
+map_part(uint64_t offset, size_t bytes)
+{
+	void *mapping = MAP_FAILED;
+
+	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS))
+		return MAP_FAILED;
+	int descriptor = log_descriptor();
+	if (descriptor >= 0)
+		mapping = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_NORESERVE, descriptor, offset);
+	if (mapping != MAP_FAILED && !is_our_file(descriptor)) {
+		th_memory_system_unmap(mapping, bytes);
+		mapping = MAP_FAILED;
+	}
+	th_unlock(&log_file.growing);
+	return mapping;
+}
+
 static struct th_log_header *
 map_header(int descriptor)
 {
@@ -836,7 +857,7 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	if (!allocate(descriptor, 0, FIRST_CHUNK))
 		return abandon(descriptor, path, TH_LOG_NO_SPACE);
 	struct th_log_header *header = map_header(descriptor);
-	if (!header || !th_log_windows_init(descriptor) ||
+	if (!header || !th_log_windows_init(descriptor, map_part) ||
 		!init_file(path, max_bytes, descriptor))
 		return abandon(descriptor, path, TH_LOG_FAILED);
 	init_header(header, max_bytes, identity);

@@ -31,6 +31,8 @@ static struct {
 	struct th_log_window windows[WINDOWS];
 } log_map;
 
+static th_log_window_map *map_file;
+
 static uint64_t
 number_of(uint64_t offset)
 {
@@ -155,6 +157,8 @@ open_behind(const struct th_log_window *previous, uint64_t number)
 	struct th_log_window *window = find_free(number);
 	void *start = window ? map_behind(previous) : MAP_FAILED;
 
+	if (window && start == MAP_FAILED)
+		start = map_file((number - 1) * TH_LOG_WINDOW_BYTES, MAPPED_BYTES);
 	if (start == MAP_FAILED)
 		return TH_LOG_WINDOW_FAILED;
 	window->start = start;
@@ -208,13 +212,14 @@ th_log_window_open(uint64_t offset, uint64_t used)
 /* Life */
 
 bool
-th_log_windows_init(int descriptor)
+th_log_windows_init(int descriptor, th_log_window_map *map)
 {
 	void *start = th_memory_system_map(
 		NULL, MAPPED_BYTES, MAP_SHARED | MAP_NORESERVE, descriptor);
 
 	if (start == MAP_FAILED)
 		return false;
+	map_file = map;
 	memset(&log_map, 0, sizeof(log_map));
 	log_map.windows[0].start = start;
 	th_store_release(&log_map.windows[0].number, 1);

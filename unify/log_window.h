@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "unify/observed.h"
@@ -22,8 +23,14 @@
 
 struct th_log_window;
 
-/* Maps the first window of a file.  False: errno says why.  Once, and again after detaching. */
-bool th_log_windows_init(int descriptor);
+/* Maps a part of the log's file, read and write; MAP_FAILED if it is out of reach. [in-malloc] */
+typedef void *th_log_window_map(uint64_t offset, size_t bytes);
+
+/*
+ * Maps the first window of a file; `map` is asked for later ones where the kernel cannot make one
+ * mapping from another, as under emulators.  False: errno says why.  Once, and again after detaching.
+ */
+bool th_log_windows_init(int descriptor, th_log_window_map *map);
 
 /*
  * The window in which `offset` lies, which stays mapped until the caller leaves it; NULL: it is not

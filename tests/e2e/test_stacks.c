@@ -14,6 +14,12 @@
 /* Of the native samples taken below a Java frame, how many have to carry it. */
 #define JAVA_SHARE 0.99
 /*
+ * Up to 17 threads under Z are sampled between two states, in which their anchor must not be
+ * touched: 3 to 8 % of the samples of this test.
+ */
+#define JAVA_SHARE_OF_OLD_Z 0.8
+#define FIRST_WITHOUT_TRANSITIONS 21
+/*
  * And how many may have been taken while a collection stopped the world: next to none, but C goes
  * on meanwhile, and a busy machine makes pauses long.
  */
@@ -249,8 +255,10 @@ slow_paths_with(const struct th_jdk *jdk, const char *collector, const char *com
 		collector, compiler, found, below,
 		th_recording_counter(&recording, "java_stack_failed"));
 	assert_true(below >= TH_SITE_SAMPLES_MIN);
-	assert_true(th_recording_counter(&recording, "java_stack_failed") <=
-		    (1 - JAVA_SHARE) * below);
+	bool is_old_z = jdk->feature < FIRST_WITHOUT_TRANSITIONS && strstr(collector, "UseZGC");
+	double share = is_old_z ? JAVA_SHARE_OF_OLD_Z : JAVA_SHARE;
+	assert_true(
+		th_recording_counter(&recording, "java_stack_failed") <= (1 - share) * below);
 	assert_true(th_recording_site(&recording, "native", "SlowPaths.run", "alloc_bytes")
 			    .samples >= TH_SITE_SAMPLES_MIN);
 	th_recording_deinit(&recording);
