@@ -242,11 +242,12 @@ bound_new(JNIEnv *env, uint64_t pause_ns, uint32_t pauses)
 {
 	uint64_t now = th_clock_now();
 	uint32_t passed = pauses - live.window.pauses;
+	uint64_t bound = bound_of(pause_ns, NEW_REFERENCE_NS, NEW_AT_LEAST);
 
 	if (live.window.time && (passed < WINDOW_PAUSES || now < live.window.time + WINDOW_NS))
 		return;
-	if (live.window.time &&
-		live.window.added / passed > bound_of(pause_ns, NEW_REFERENCE_NS, NEW_AT_LEAST))
+	for (uint64_t each = live.window.time ? live.window.added / passed : 0; each > bound;
+		each /= 2)
 		raise_level(env);
 	live.window.time = now;
 	live.window.pauses = pauses;
