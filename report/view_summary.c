@@ -361,12 +361,17 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 		return;
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate live = th_profile_live(profile, heap);
-	fprintf(file, "%s: %s allocated (%s), %s samples; %s live at the end (%s)\n",
-		th_heap_title(heap), th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+	fprintf(file, "%s: %s allocated (%s), %s samples; ", th_heap_title(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_format_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_count(bytes.samples).text,
-		th_format_number(live.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&live, TH_UNIT_BYTES).text);
+		th_format_count(bytes.samples).text);
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+		fprintf(file, "up to %s live at the end\n",
+			th_format_number(live.high, TH_UNIT_BYTES).text);
+	else
+		fprintf(file, "%s live at the end (%s)\n",
+			th_format_number(live.estimate, TH_UNIT_BYTES).text,
+			th_format_interval(&live, TH_UNIT_BYTES).text);
 	if (heap == TH_HEAP_JAVA)
 		th_live_section_doubts(file, profile);
 	print_unplaced(file, profile, heap);
