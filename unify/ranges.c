@@ -22,6 +22,13 @@ node_at(const struct th_ranges *ranges, uint32_t index)
 	return &ranges->chunks[index / TH_RANGES_CHUNK][index % TH_RANGES_CHUNK];
 }
 
+/* NULL for index 0, which is none. */
+static struct th_range *
+range_at(const struct th_ranges *ranges, uint32_t index)
+{
+	return index ? &node_at(ranges, index)->range : NULL;
+}
+
 /* The finalizer of MurmurHash3 for 32 bits: a bijection. */
 static uint32_t
 mix(uint32_t x)
@@ -172,11 +179,9 @@ static void
 cut_at(struct th_ranges *ranges, uintptr_t address)
 {
 	uint32_t index = find_before(ranges, address);
+	struct th_range *range = range_at(ranges, index);
 
-	if (!index)
-		return;
-	struct th_range *range = &node_at(ranges, index)->range;
-	if (range->end <= address)
+	if (!range || range->end <= address)
 		return;
 	struct th_range behind = *range;
 
@@ -226,15 +231,15 @@ grow_neighbour(struct th_ranges *ranges, const struct th_range *range)
 {
 	uint32_t before = find_before(ranges, range->start);
 	uint32_t behind = find_before(ranges, range->end + 1);
-	struct th_range *low = &node_at(ranges, before)->range;
-	struct th_range *high = &node_at(ranges, behind)->range;
+	struct th_range *low = range_at(ranges, before);
+	struct th_range *high = range_at(ranges, behind);
 
-	if (before && low->end == range->start && are_alike(low, range)) {
+	if (low && low->end == range->start && are_alike(low, range)) {
 		low->end = range->end;
 		return true;
 	}
 	/* Moving a start within the gap below it leaves the order as it is. */
-	if (behind && high->start == range->end && are_alike(high, range)) {
+	if (high && high->start == range->end && are_alike(high, range)) {
 		high->start = range->start;
 		return true;
 	}
@@ -268,9 +273,9 @@ th_ranges_set_sample(struct th_ranges *ranges, uintptr_t start, uintptr_t end, u
 
 	for (;;) {
 		uint32_t index = find_before(ranges, end);
-		struct th_range *range = &node_at(ranges, index)->range;
+		struct th_range *range = range_at(ranges, index);
 
-		if (!index || range->start < start)
+		if (!range || range->start < start)
 			return bytes;
 		if (range->born == born) {
 			range->sample = sample;
