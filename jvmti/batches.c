@@ -293,11 +293,15 @@ settle(JNIEnv *env, struct batch *batch)
 	batch->state = EMPTY;
 }
 
-/* The next batch opens late enough that the mean rate is BURDENED_PER_SECOND. */
+/*
+ * The next batch opens late enough that the mean rate is BURDENED_PER_SECOND.  `to_come`: young
+ * collections that will find objects of this one young.
+ */
 static void
-close_batch(struct batch *batch, uint64_t time, const struct th_collector_counts *now)
+close_batch(struct batch *batch, uint64_t time, const struct th_collector_counts *now,
+	uint32_t to_come)
 {
-	uint64_t burdened = now->all - batch->since.all + PROMOTIONS;
+	uint64_t burdened = now->all - batch->since.all + to_come;
 
 	pthread_mutex_lock(&all.lock);
 	all.open = NULL;
@@ -315,7 +319,7 @@ advance(JNIEnv *env, struct batch *batch, uint64_t time, const struct th_collect
 	switch (batch->state) {
 	case OPEN:
 		if (collections >= OPEN_COLLECTIONS)
-			close_batch(batch, time, now);
+			close_batch(batch, time, now, PROMOTIONS);
 		break;
 	case YOUNG:
 		if (collections >= PROMOTIONS)
@@ -366,7 +370,7 @@ th_batches_judge_all(JNIEnv *env)
 		return;
 	now = th_collector_counts(all.hotspot);
 	if (all.open)
-		close_batch(all.open, th_clock_now(), &now);
+		close_batch(all.open, th_clock_now(), &now, 0);
 	for (int i = 0; i < BATCHES; i++)
 		if (all.batches[i].state != EMPTY)
 			settle(env, &all.batches[i]);
