@@ -261,9 +261,11 @@ th_collections_log(void)
 
 	if (finished == 0)
 		return false;
-	watch_full();
-	if (is_counted(finished))
+	/* The cause, too, is right only then. */
+	if (is_counted(finished)) {
+		watch_full();
 		th_collections_flush();
+	}
 	if (finished != collections.noticed) {
 		log_heap_use(finished);
 		collections.noticed = finished;
