@@ -83,10 +83,10 @@ static jint
 create_with(create_java_vm *create, JavaVM **vm_ret, void **env_ret, void *arguments)
 {
 	const struct th_agent_host host = agent_host();
-	uint32_t nobody = 0;
+	uint32_t idle = 0;
 	jint result;
 
-	if (!th_cas_acq_rel(&is_creating, &nobody, 1))
+	if (!th_cas_acq_rel(&is_creating, &idle, 1))
 		return create(vm_ret, env_ret, arguments);
 	if (th_life_java_comes())
 		th_agent_expect(&host, address_of(create));
