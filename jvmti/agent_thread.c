@@ -88,10 +88,11 @@ static void
 reap(JNIEnv *env)
 {
 	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t full = th_collections_take_full();
 
 	th_live_objects_reap(env);
-	if (th_collections_take_full())
-		th_batches_judge_all(env);
+	if (full)
+		th_batches_judge_all(env, full);
 	th_live_objects_bound(env, th_collections_mean_pause(), th_collections_count());
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.must_reap = false;
@@ -116,6 +117,8 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	if (th_methods_are_pending())
 		th_methods_log_pending(jvmti, env);
 	if (th_collections_log())
+		thread.must_reap = true;
+	if (th_collections_watch_full())
 		thread.must_reap = true;
 	if (thread.must_reap && th_clock_now() >= thread.next_reap)
 		reap(env);

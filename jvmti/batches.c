@@ -273,17 +273,30 @@ delete_spares(JNIEnv *env)
 		(*env)->DeleteWeakGlobalRef(env, spares[i]);
 }
 
-/* Logs which members died, and passes the live ones on. */
+/* An object that no collection has judged is unknown. */
 static void
-settle(JNIEnv *env, struct batch *batch)
+drop(JNIEnv *env, struct th_probation_member *member)
+{
+	log_left(member);
+	if (member->reference)
+		(*env)->DeleteWeakGlobalRef(env, member->reference);
+	member->reference = NULL;
+	member->is_dead = false;
+}
+
+/* Logs which members died, and passes the live ones on; `births`: those before it were judged. */
+static void
+settle(JNIEnv *env, struct batch *batch, uint64_t births)
 {
 	struct th_probation *members = &batch->members;
 
-	log_judged(batch->closed);
+	log_judged(births);
 	reap(env, batch);
 	for (uint32_t i = 0; i < members->count; i++) {
 		struct th_probation_member *member = &members->members[i];
 
+		if (member->time > births)
+			drop(env, member);
 		if (!member->reference && !member->is_dead)
 			continue;
 		log_followed(member, th_probation_keep(members, member), true);
@@ -327,7 +340,7 @@ advance(JNIEnv *env, struct batch *batch, uint64_t time, const struct th_collect
 		break;
 	case OLD:
 		if (now->major - batch->since.major >= MAJORS)
-			settle(env, batch);
+			settle(env, batch, batch->closed);
 		break;
 	default:
 		break;
@@ -362,7 +375,7 @@ th_batches_reap(JNIEnv *env)
 }
 
 void
-th_batches_judge_all(JNIEnv *env)
+th_batches_judge_all(JNIEnv *env, uint64_t began)
 {
 	struct th_collector_counts now;
 
@@ -371,9 +384,12 @@ th_batches_judge_all(JNIEnv *env)
 	now = th_collector_counts(all.hotspot);
 	if (all.open)
 		close_batch(all.open, th_clock_now(), &now, 0);
-	for (int i = 0; i < BATCHES; i++)
-		if (all.batches[i].state != EMPTY)
-			settle(env, &all.batches[i]);
+	for (int i = 0; i < BATCHES; i++) {
+		struct batch *batch = &all.batches[i];
+
+		if (batch->state != EMPTY)
+			settle(env, batch, batch->closed < began ? batch->closed : began);
+	}
 }
 
 /* A member that was young at an earlier call and is now older, but not judged, is unknown. */

@@ -52,8 +52,11 @@ void th_batches_turn(JNIEnv *env);
 /* Finds objects of the batches that are dead. [agent-thread] */
 void th_batches_reap(JNIEnv *env);
 
-/* A full collection that promotes all objects has ended. [agent-thread] */
-void th_batches_judge_all(JNIEnv *env);
+/*
+ * A full collection that promotes all objects has ended, begun no earlier than `began`: objects from
+ * before that time are judged, the others are not followed any more. [agent-thread]
+ */
+void th_batches_judge_all(JNIEnv *env, uint64_t began);
 
 /*
  * Logs which objects are younger than the last collection, begun at `since`: they count as alive.

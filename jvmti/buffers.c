@@ -31,8 +31,8 @@ enum role {
 	ROLE_FREEING,   /* `first`: number of the size; and of which kind */
 };
 
-/* Tag of a buffer. */
-enum { BUFFER_SEEN = 1, BUFFER_HAS_CLEANER = 2, BUFFER_IS_VIEW = 4 };
+/* Tag of a buffer, above the numbers that tag the Cleaners. */
+enum { BUFFER_SEEN = 1 << 24, BUFFER_HAS_CLEANER = 1 << 25, BUFFER_IS_VIEW = 1 << 26 };
 
 /* A Cleaner that has not run. */
 struct cleaner {

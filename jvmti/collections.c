@@ -25,8 +25,6 @@ static const uint64_t later[] = {500000000, 1500000000};
 /* Pauses of which the mean is taken, and how many it needs at least. */
 #define MEAN_PAUSES 64
 #define MEAN_PAUSES_LEAST 16
-/* Pauses of a full collection of Z with generations that promotes all objects first. */
-#define FULL_PAUSES 8
 
 struct pause {
 	uint64_t start;
@@ -42,7 +40,8 @@ struct collector {
 static struct {
 	struct th_collections_vm vm;
 	struct collector collectors[COLLECTORS_MAX];
-	const char *cause;
+	const char *cause;      /* of the collection that runs */
+	const char *last_cause; /* of the one before */
 	/* Writer: the thread in the VM that collects, one at a time. */
 	uint64_t started;
 	struct pause pauses[PAUSES_MAX];
@@ -54,8 +53,9 @@ static struct {
 	struct {
 		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
 		int64_t seen;
-		int64_t before; /* the collection that promotes all began */
-		bool has_ended;
+		bool is_under_way;
+		uint64_t began; /* not before that time */
+		uint64_t ended; /* the collection that ended began not before that; 0: none */
 	} full;
 } collections;
 
@@ -77,7 +77,9 @@ find_collectors(const char *perf_data)
 			!strncmp(collector->name, "ZGC major", 9))
 			collections.full.pauses = collector->invocations;
 	}
-	collections.cause = th_perf_data_text(perf_data, "sun.gc.lastCause");
+	collections.cause = th_perf_data_text(perf_data, "sun.gc.cause");
+	collections.last_cause = th_perf_data_text(perf_data, "sun.gc.lastCause");
+	collections.full.began = th_clock_now();
 }
 
 void
@@ -125,8 +127,8 @@ describe(char *text, size_t capacity)
 		length += (size_t)snprintf(text + length, capacity - length, "%s%.40s",
 			length ? " + " : "", collector->name ? collector->name : "");
 	}
-	if (length && collections.cause && strcmp(collections.cause, NO_CAUSE) != 0)
-		snprintf(text + length, capacity - length, " (%.40s)", collections.cause);
+	if (length && collections.last_cause && strcmp(collections.last_cause, NO_CAUSE) != 0)
+		snprintf(text + length, capacity - length, " (%.40s)", collections.last_cause);
 }
 
 static void
@@ -180,30 +182,52 @@ promotes_all(const char *cause)
 	return false;
 }
 
-/* After each pause: full collections are those whose pauses all have such a cause. */
-static void
-watch_full(void)
+/*
+ * The VM sets both causes when a collection begins and when it ends (GCCauseSetter).  A young
+ * collection may run in the middle of a major one, and sets the major's cause again when it ends.
+ */
+static bool
+full_has_begun(void)
 {
-	int64_t pauses = collections.full.pauses ? *collections.full.pauses : 0;
+	int64_t pauses = *collections.full.pauses;
+	bool has_run = pauses != collections.full.seen && promotes_all(collections.last_cause);
 
-	if (pauses == collections.full.seen)
-		return;
-	if (!promotes_all(collections.cause)) {
-		collections.full.before = pauses;
-	} else if (pauses - collections.full.before >= FULL_PAUSES) {
-		collections.full.before = pauses;
-		collections.full.has_ended = true;
-	}
 	collections.full.seen = pauses;
+	return has_run || promotes_all(collections.cause);
+}
+
+static bool
+full_has_ended(void)
+{
+	return !strcmp(collections.cause, NO_CAUSE) ||
+	       (!promotes_all(collections.cause) && !strcmp(collections.last_cause, NO_CAUSE));
 }
 
 bool
+th_collections_watch_full(void)
+{
+	uint64_t now = th_clock_now();
+
+	if (!collections.full.pauses || !collections.cause || !collections.last_cause)
+		return false;
+	if (full_has_begun())
+		collections.full.is_under_way = true;
+	if (collections.full.is_under_way && !full_has_ended())
+		return false;
+	if (collections.full.is_under_way)
+		collections.full.ended = collections.full.began;
+	collections.full.is_under_way = false;
+	collections.full.began = now;
+	return collections.full.ended != 0;
+}
+
+uint64_t
 th_collections_take_full(void)
 {
-	bool has_ended = collections.full.has_ended;
+	uint64_t began = collections.full.ended;
 
-	collections.full.has_ended = false;
-	return has_ended;
+	collections.full.ended = 0;
+	return began;
 }
 
 uint32_t
@@ -262,10 +286,8 @@ th_collections_log(void)
 	if (finished == 0)
 		return false;
 	/* The cause, too, is right only then. */
-	if (is_counted(finished)) {
-		watch_full();
+	if (is_counted(finished))
 		th_collections_flush();
-	}
 	if (finished != collections.noticed) {
 		log_heap_use(finished);
 		collections.noticed = finished;

@@ -45,9 +45,16 @@ uint64_t th_collections_last_start(void);
 uint64_t th_collections_mean_pause(void);
 
 /*
- * Whether a full collection of Z with generations that promotes all objects first has ended since
- * the last call: one on demand, or for want of memory. [agent-thread]
+ * Under Z with generations: looks whether a collection has ended that promotes all objects before
+ * it marks, one on demand or for want of memory.  To be called every turn, since it is told by what
+ * was seen at the last call.  True while such a one waits to be taken. [agent-thread]
  */
-bool th_collections_take_full(void);
+bool th_collections_watch_full(void);
+
+/*
+ * Takes the last of those collections.  Returns a time, at most a turn before it began: objects
+ * from before that time were judged by it.  0 = none has ended since the last call. [agent-thread]
+ */
+uint64_t th_collections_take_full(void);
 
 #endif

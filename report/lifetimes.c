@@ -373,6 +373,7 @@ judge(struct th_lifetimes *lifetimes, const struct th_collection_info *collectio
 		.births = is_blind(kind) ? 0 : collections[first].start,
 		.time = collections[index].end,
 		.is_major = is_major(kind),
+		.is_collection = true,
 	};
 
 	th_array_append(lifetimes, judgements, judgement);
@@ -475,12 +476,15 @@ th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, ui
 {
 	size_t first = first_after(lifetimes, from);
 	size_t last = first_after(lifetimes, to);
+	uint32_t count = 0;
 
 	/* The one that was running at `from`, or the cycle that was. */
 	while (first < last && lifetimes->judgements[first].births <= from &&
 		lifetimes->judgements[first].births)
 		first++;
-	return (uint32_t)(last - first);
+	for (; first < last; first++)
+		count += lifetimes->judgements[first].is_collection;
+	return count;
 }
 
 /* The end of the first collection that judged an object born at `birth`. */

@@ -33,9 +33,10 @@
 
 /* A collection: which objects it could find dead, and when that was known. */
 struct th_judgement {
-	uint64_t births; /* objects allocated before this time were judged; 0 = none */
-	uint64_t time;   /* the collection's end */
-	bool is_major;   /* old objects were judged too */
+	uint64_t births;    /* objects allocated before this time were judged; 0 = none */
+	uint64_t time;      /* the collection's end */
+	bool is_major;      /* old objects were judged too */
+	bool is_collection; /* false: only what was found by collections before (JAVA_JUDGED) */
 };
 
 /* A point in time; `level` of the table of live Java objects then. */

@@ -11,6 +11,8 @@
 /* Exit statuses of the tool. */
 #define UNREADABLE 3
 #define IMPOSSIBLE 4
+/* The JDK's own, most of it the file of its modules. */
+#define FOREIGN_MAX (1 << 30)
 
 static json_int_t
 integer(const json_t *object, const char *name)
@@ -79,7 +81,9 @@ check(const struct th_recording *recording)
 	json_int_t bytes = integer(truth, "bytes");
 	json_int_t page = integer(truth, "page");
 	json_t *json = load(recording, "before.json");
+	json_int_t foreign = integer(of_kind(json, "foreign"), "reached_bytes");
 
+	assert_true(foreign >= 0 && foreign < FOREIGN_MAX);
 	assert_count(
 		json, "direct", integer(truth, "reached"), integer(truth, "waiting"), bytes);
 	assert_count(json, "mapped", integer(truth, "mapped"), integer(truth, "mapped_waiting"),
@@ -89,6 +93,7 @@ check(const struct th_recording *recording)
 	json = load(recording, "after.json");
 	assert_count(json, "direct", integer(after, "left"), 0, bytes);
 	assert_count(json, "mapped", integer(truth, "mapped"), 0, page);
+	assert_int_equal(integer(of_kind(json, "foreign"), "reached_bytes"), foreign);
 	assert_verdict(json, false);
 	json_decref(json);
 }
