@@ -982,13 +982,15 @@ th_log_close(void)
 		cut_file(tail);
 }
 
-/* Code that the fork came upon may still write to the header; in the child it is private. */
+/*
+ * Code that the fork came upon may still write to the header; in the child it is private, or stays
+ * what it is if the child may have no more memory.
+ */
 static void
 detach_header(struct th_log_header *header)
 {
-	if (th_memory_system_map(header, TH_LOG_HEADER_BYTES,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1) == MAP_FAILED)
-		th_memory_system_unmap(header, TH_LOG_HEADER_BYTES);
+	th_memory_system_map(
+		header, TH_LOG_HEADER_BYTES, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
 }
 
 void

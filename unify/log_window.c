@@ -13,6 +13,7 @@
 
 #include "unify/atomic.h"
 #include "unify/memory.h"
+#include "unify/system.h"
 
 /* More than two only while threads that are in the middle of a record do not run. */
 #define WINDOWS 8
@@ -176,6 +177,7 @@ open_up_to(uint64_t number, uint64_t used)
 {
 	struct th_log_window *newest = newest_window();
 
+	/* In a child that was forked since the tail was read there is none. */
 	if (!newest || newest->number > number)
 		return TH_LOG_WINDOW_STALE;
 	while (newest->number < number) {
@@ -190,8 +192,8 @@ open_up_to(uint64_t number, uint64_t used)
 	return TH_LOG_WINDOW_OPEN;
 }
 
-enum th_log_window_result
-th_log_window_open(uint64_t offset, uint64_t used)
+static enum th_log_window_result
+open_locked(uint64_t offset, uint64_t used)
 {
 	enum th_log_window_result result = TH_LOG_WINDOW_OPEN;
 	struct th_log_window *window;
@@ -206,6 +208,20 @@ th_log_window_open(uint64_t offset, uint64_t used)
 	if (result == TH_LOG_WINDOW_OPEN)
 		retire(number_of(used));
 	th_unlock(&log_map.changing);
+	return result;
+}
+
+/*
+ * Without signals: a handler that forks here would leave its child, which detaches, to go on in the
+ * middle of a change.
+ */
+enum th_log_window_result
+th_log_window_open(uint64_t offset, uint64_t used)
+{
+	uint64_t signals = th_system_block_signals();
+	enum th_log_window_result result = open_locked(offset, used);
+
+	th_system_restore_signals(signals);
 	return result;
 }
 
@@ -248,10 +264,11 @@ th_log_windows_detach(void)
 
 		if (!window->start)
 			continue;
-		if (!window->users ||
+		/* If the child may have no more memory, its thread writes what the parent's does. */
+		if (window->users)
 			th_memory_system_map(window->start, MAPPED_BYTES,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-				-1) == MAP_FAILED)
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
+		else
 			th_memory_system_unmap(window->start, MAPPED_BYTES);
 		window->number = 0;
 	}

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
@@ -91,6 +93,26 @@ th_system_nap(long ns)
 	const struct timespec nap = {0, ns};
 
 	syscall(SYS_nanosleep, &nap, NULL);
+}
+
+/*
+ * Blocks all signals of this thread, those that libc keeps for itself as well.  Returns those that
+ * were blocked before, for th_system_restore_signals(). [any]
+ */
+static inline uint64_t
+th_system_block_signals(void)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t before = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
+	return before;
+}
+
+static inline void
+th_system_restore_signals(uint64_t before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
 #endif
