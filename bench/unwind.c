@@ -3,10 +3,10 @@
  * What a native frame costs: th_unwind warm and cold, beside libgcc's backtrace and libunwind's
  * unw_step and unw_backtrace.  Each figure is the best of several runs.
  */
-#include "unify/log_format.h"
-#include "unify/module.h"
-#include "unify/unwind.h"
-#include "unify/unwind_cache.h"
+#include "unify/shared/log_format.h"
+#include "unify/log/module.h"
+#include "unify/unwind/unwind.h"
+#include "unify/unwind/cache.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -23,14 +23,14 @@
 #include "jvmti/methods.h"
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
-#include "unify/atomic.h"
-#include "unify/clock.h"
-#include "unify/control.h"
-#include "unify/gate.h"
-#include "unify/log.h"
-#include "unify/pace.h"
-#include "unify/recorder.h"
-#include "unify/thread.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
+#include "unify/recording/control.h"
+#include "unify/sample/admission.h"
+#include "unify/log/log.h"
+#include "unify/sample/throttle.h"
+#include "unify/recording/recording.h"
+#include "unify/sample/thread.h"
 
 /* HotSpot's interval until somebody sets another (threadHeapSampler.cpp). */
 #define HOTSPOT_INTERVAL 524288

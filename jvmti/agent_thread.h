@@ -10,7 +10,7 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 /* What it does for the agent, under the guard. */
 struct th_agent_duties {

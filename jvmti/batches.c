@@ -5,9 +5,9 @@
 
 #include "jvmti/collector.h"
 #include "jvmti/probation.h"
-#include "unify/clock.h"
-#include "unify/log.h"
-#include "unify/recorder.h"
+#include "unify/shared/clock.h"
+#include "unify/log/log.h"
+#include "unify/recording/recording.h"
 
 /*
  * Young collections after which an object that lives on is in the old generation, whatever the

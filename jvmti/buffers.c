@@ -13,9 +13,9 @@
 
 #include "jvmti/field_index.h"
 #include "jvmti/loaded_class.h"
-#include "unify/clock.h"
-#include "unify/log.h"
-#include "unify/memory.h"
+#include "unify/shared/clock.h"
+#include "unify/log/log.h"
+#include "unify/base/memory.h"
 
 /* Cleaners that have not run: 32 MiB of table, touched as far as there are any. */
 #define CLEANERS_MAX (4u << 20)

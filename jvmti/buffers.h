@@ -16,7 +16,7 @@
 
 #include <jvmti.h>
 
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 /*
  * Counts, and writes a BUFFERS event for each kind.  The tags of the walk live in a JVMTI

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "jvmti/methods.h"
-#include "unify/atomic.h"
-#include "unify/clock.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
 
 /*
  * jmethodIDs for classes that may be unloaded, 8 to 18 bytes each (measured on 25 and 17), so 5 MB

@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-#include "unify/atomic.h"
-#include "unify/log.h"
-#include "unify/memory.h"
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+#include "unify/base/memory.h"
 
 #define SLOTS (TH_CLASSES_MAX * 2)
 #define PROBES 128

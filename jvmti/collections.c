@@ -7,9 +7,9 @@
 #include "jvmti/agent_thread.h"
 #include "jvmti/humongous.h"
 #include "jvmti/perf_data.h"
-#include "unify/atomic.h"
-#include "unify/clock.h"
-#include "unify/log.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
+#include "unify/log/log.h"
 
 /* Collections that may wait for the agent thread; beyond, the oldest are not written. */
 #define PAUSES_MAX 256

@@ -8,13 +8,13 @@
 #include "jvmti/classes.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/vm_countdown.h"
-#include "unify/atomic.h"
-#include "unify/clock.h"
-#include "unify/gate.h"
-#include "unify/log.h"
-#include "unify/pace.h"
-#include "unify/recorder.h"
-#include "unify/thread.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
+#include "unify/sample/admission.h"
+#include "unify/log/log.h"
+#include "unify/sample/throttle.h"
+#include "unify/recording/recording.h"
+#include "unify/sample/thread.h"
 
 /* The first object of a TLAB starts at most this far behind the TLAB's start. */
 #define TLAB_HEAD_BYTES 16

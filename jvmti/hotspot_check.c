@@ -2,7 +2,7 @@
 /* Reads are checked: with a wrong offset they may lead anywhere. */
 #include "jvmti/hotspot_check.h"
 
-#include "unify/readable.h"
+#include "unify/base/safe_read.h"
 
 #define UNKNOWN (-1)
 /* Further up than this no stack reaches from a frame of ours. */

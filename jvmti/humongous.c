@@ -6,9 +6,9 @@
  */
 #include "jvmti/humongous.h"
 
-#include "unify/atomic.h"
-#include "unify/log_format.h"
-#include "unify/memory.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/log_format.h"
+#include "unify/base/memory.h"
 
 enum state { FREE, CLAIMED, FOLLOWED, GONE };
 #define STATE_MASK 3u

@@ -9,7 +9,7 @@
 
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
-#include "unify/atomic.h"
+#include "unify/base/atomic.h"
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "jvmti/hotspot.h"
-#include "unify/capture.h"
+#include "unify/sample/capture.h"
 
 /*
  * A VM is about to be created whose tables were read into `hotspot`, which stays the caller's:

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "jvmti/jni_functions.h"
-#include "unify/log.h"
-#include "unify/module.h"
+#include "unify/log/log.h"
+#include "unify/log/module.h"
 
 /* Entries of the table by the version of JNI that the VM implements. */
 #define ENTRIES_BEFORE_19 234

@@ -6,10 +6,10 @@
 #include "jvmti/live_objects.h"
 
 #include "jvmti/humongous.h"
-#include "unify/atomic.h"
-#include "unify/clock.h"
-#include "unify/log.h"
-#include "unify/memory.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
+#include "unify/log/log.h"
+#include "unify/base/memory.h"
 
 /* Samples between two turns of the agent thread: 20 ms at 400,000 samples a second. */
 #define QUEUE_CELLS 8192

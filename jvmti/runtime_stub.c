@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "unify/readable.h"
+#include "unify/base/safe_read.h"
 
 /* CodeCache::allocate_code_heaps makes three at the most. */
 #define HEAPS_MAX 16

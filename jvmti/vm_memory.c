@@ -9,9 +9,9 @@
 
 #include "jvmti/loaded_class.h"
 #include "jvmti/perf_data.h"
-#include "unify/account.h"
-#include "unify/atomic.h"
-#include "unify/log.h"
+#include "unify/resident/snapshot.h"
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
 
 static struct {
 	struct th_vm_memory_vm vm;

@@ -11,8 +11,8 @@
 
 #include "preload/message.h"
 #include "preload/next.h"
-#include "unify/log.h"
-#include "unify/thread.h"
+#include "unify/log/log.h"
+#include "unify/sample/thread.h"
 
 /* A path and a sentence or two. */
 #define TEXT_BYTES (PATH_MAX + 512)

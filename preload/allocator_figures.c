@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "preload/next.h"
-#include "unify/account.h"
-#include "unify/log.h"
+#include "unify/resident/snapshot.h"
+#include "unify/log/log.h"
 
 /* Of glibc 2.33 and later; the older one counts in int. */
 struct mallinfo2_result {

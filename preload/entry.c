@@ -13,7 +13,7 @@
 
 #include "preload/entry.h"
 #include "preload/next.h"
-#include "unify/live.h"
+#include "unify/sample/live_blocks.h"
 
 /* Not in every <stdlib.h>. */
 EXPORT void cfree(void *block);

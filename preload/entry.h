@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "preload/next.h"
-#include "unify/native.h"
-#include "unify/thread.h"
+#include "unify/sample/native.h"
+#include "unify/sample/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define SLOW __attribute__((noinline, cold))

@@ -22,7 +22,7 @@
 #include "preload/life.h"
 #include "preload/message.h"
 #include "preload/next.h"
-#include "unify/atomic.h"
+#include "unify/base/atomic.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -14,7 +14,7 @@
 
 #include "jvmti/agent.h"
 #include "preload/next.h"
-#include "unify/atomic.h"
+#include "unify/base/atomic.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define NAME "JVM_SetNativeThreadName"

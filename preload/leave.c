@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "preload/entry.h"
-#include "unify/log.h"
-#include "unify/thread.h"
+#include "unify/log/log.h"
+#include "unify/sample/thread.h"
 
 /* L(name, parameters, arguments); all return 0, or -1 and errno. */
 #define FUNCTIONS(L)                                                                       \

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/log.h"
+#include "unify/log/log.h"
 
 /* Remembers the current directory, which the program may leave.  In the constructor. */
 void th_log_path_init(void);

@@ -7,8 +7,8 @@
 
 #include "preload/entry.h"
 #include "preload/next.h"
-#include "unify/atomic.h"
-#include "unify/live.h"
+#include "unify/base/atomic.h"
+#include "unify/sample/live_blocks.h"
 
 /* The low bits of jemalloc's flags are the binary logarithm of the alignment. */
 #define FLAG_ALIGNMENT 63

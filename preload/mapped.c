@@ -17,8 +17,8 @@
 
 #include "preload/entry.h"
 #include "preload/next.h"
-#include "unify/atomic.h"
-#include "unify/mapping.h"
+#include "unify/base/atomic.h"
+#include "unify/mapped/mapping.h"
 
 #ifndef MREMAP_DONTUNMAP
 #	define MREMAP_DONTUNMAP 4

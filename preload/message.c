@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "preload/next.h"
-#include "unify/system.h"
+#include "unify/base/system.h"
 
 /* The kernel's set, whose size it checks: libc's sigset_t is larger. */
 typedef uint64_t signal_set;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "preload/next.h"
-#include "unify/atomic.h"
-#include "unify/thread.h"
+#include "unify/base/atomic.h"
+#include "unify/sample/thread.h"
 
 #define PROBE_ALIGNMENT 64
 /* Of a pool, and mapped by itself; multiples of the alignment, as aligned_alloc may insist. */

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unify/atomic.h"
-#include "unify/live.h"
+#include "unify/base/atomic.h"
+#include "unify/sample/live_blocks.h"
 
 /* glibc 2.36 asks for nothing; older ones for a dlerror buffer of some hundred bytes. */
 #define ARENA_BYTES 65536

@@ -19,8 +19,8 @@
 #include "preload/allocator.h"
 #include "preload/entry.h"
 #include "preload/next.h"
-#include "unify/atomic.h"
-#include "unify/live.h"
+#include "unify/base/atomic.h"
+#include "unify/sample/live_blocks.h"
 
 #define PROBE_ALIGNMENT 64
 

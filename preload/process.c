@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unify/log_format.h"
-#include "unify/proc_file.h"
-#include "unify/system.h"
+#include "unify/shared/log_format.h"
+#include "unify/base/proc_file.h"
+#include "unify/base/system.h"
 
 /* By any path: libtwinheap.so, libtwinheap.so.1 */
 #define LIBRARY "libtwinheap"

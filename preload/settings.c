@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/size.h"
+#include "unify/shared/size.h"
 
 struct setting {
 	const char *variable;

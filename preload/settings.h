@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/settings_table.h"
+#include "unify/shared/settings_table.h"
 
 enum th_follow { TH_FOLLOW_JAVA, TH_FOLLOW_ALL, TH_FOLLOW_NONE };
 

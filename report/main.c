@@ -13,21 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "preload/launch.h"
-#include "report/allocate.h"
-#include "report/bundle.h"
-#include "report/control.h"
-#include "report/error.h"
-#include "report/format.h"
-#include "report/live_section.h"
-#include "report/marks.h"
-#include "report/options.h"
-#include "report/profile.h"
-#include "report/progress.h"
-#include "report/request.h"
-#include "report/text.h"
-#include "report/view.h"
-#include "report/watch_main.h"
+#include "report/run/launch.h"
+#include "report/base/allocate.h"
+#include "report/views/bundle.h"
+#include "report/control/ctl.h"
+#include "report/base/error.h"
+#include "report/base/format.h"
+#include "report/views/live_section.h"
+#include "report/profile/marks.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
+#include "report/base/progress.h"
+#include "report/control/request.h"
+#include "report/base/log_text.h"
+#include "report/views/view.h"
+#include "report/live/watch_main.h"
 
 /* What a verb that reads a log does. */
 typedef struct th_error *action(const struct th_options *options);

@@ -19,11 +19,11 @@
 
 #include "jvmti/java_stack.h"
 #include "jvmti/live_objects.h"
-#include "unify/atomic.h"
-#include "unify/log.h"
-#include "unify/native.h"
-#include "unify/readable.h"
-#include "unify/recorder.h"
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+#include "unify/sample/native.h"
+#include "unify/base/safe_read.h"
+#include "unify/recording/recording.h"
 
 /* clang-format off */
 #define PARTS(X)                                                    \

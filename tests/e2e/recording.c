@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 #define WORDS_MAX 64
 /* -ln(0.025) */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tests/e2e/dump.h"
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 /* Exit statuses of the tool. */
 #define USAGE 2

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/every_view.h"
+#include "tests/unit/views/every_view.h"
 
 #define RECORDS_MAX 2048
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/size.h"
-#include "report/demangle.h"
-#include "report/java_names.h"
+#include "unify/shared/size.h"
+#include "report/symbols/demangle.h"
+#include "report/symbols/java_names.h"
 #include "tests/fuzz/fuzz.h"
-#include "unify/proc_file.h"
-#include "unify/smaps.h"
+#include "unify/base/proc_file.h"
+#include "unify/resident/smaps.h"
 
 static void
 require(bool condition)

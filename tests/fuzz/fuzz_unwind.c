@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "unify/module.h"
-#include "unify/unwind_cfi.h"
-#include "unify/unwind_expression.h"
-#include "unify/unwind_fde.h"
+#include "unify/log/module.h"
+#include "unify/unwind/cfi.h"
+#include "unify/unwind/dwarf_expression.h"
+#include "unify/unwind/fde.h"
 
 #define CODE_BYTES 256
 

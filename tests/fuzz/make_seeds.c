@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/every_view.h"
+#include "tests/unit/views/every_view.h"
 
 static const char *directory;
 

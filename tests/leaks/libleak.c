@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "leaks_Native.h"
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 /* A function of its own, so that stacks show more than the JNI function. */
 static __attribute__((noinline)) void *

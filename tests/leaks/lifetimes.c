@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 #define BLOCKS 4000
 #define BLOCK_BYTES 8000

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "unify/log_format.h"
+#include "unify/shared/log_format.h"
 
 static const char *const names[] = {
 #define X(NAME, name, description) #name,

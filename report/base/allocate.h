@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of the tool.  There is no report to salvage when it runs out, so these functions end
+ * the program with one line and status 3 instead of returning NULL.
+ */
+#ifndef TH_REPORT_BASE_ALLOCATE_H
+#define TH_REPORT_BASE_ALLOCATE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Says so on stderr and ends the program. [offline] */
+void th_out_of_memory(void) __attribute__((noreturn));
+
+/* `count` zeroed elements of `bytes` each; the product may overflow, which ends the program. */
+void *th_allocate(size_t count, size_t bytes) __attribute__((malloc));
+
+/*
+ * Makes room for element number `count` in an array: returns `array`, or its larger copy, with
+ * *capacity > count.  New elements are not initialised. [offline]
+ */
+void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
+
+/* Appends one element to a struct that holds ITEMS, ITEMS_count and ITEMS_capacity. */
+#define th_array_append(owner, items, value)                                                   \
+	do {                                                                                   \
+		if ((owner)->items##_count >= (owner)->items##_capacity)                       \
+			(owner)->items = th_array_grow((owner)->items, (owner)->items##_count, \
+				&(owner)->items##_capacity, sizeof(*(owner)->items));          \
+		(owner)->items[(owner)->items##_count++] = (value);                            \
+	} while (0)
+
+/* A printed string in memory of its own. [offline] */
+char *th_format_new(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *
+th_format_new_va(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Errors of the tool.  A function that can fail returns NULL on success or an error that its
+ * caller owns: hands on, or prints and destroys.
+ */
+#ifndef TH_REPORT_BASE_ERROR_H
+#define TH_REPORT_BASE_ERROR_H
+
+/* What went wrong, as far as the exit status tells. */
+enum th_error_code {
+	TH_ERROR_USAGE,      /* the command line asks for what there is not */
+	TH_ERROR_UNREADABLE, /* the input cannot be read */
+	TH_ERROR_OUTPUT,     /* the result cannot be written where it should go */
+	TH_ERROR_REFUSED,    /* the process that was asked for something cannot do it */
+};
+
+struct th_error;
+
+/*
+ * A new error; the message is one line without a full stop, and printable whatever it quotes.
+ * Never NULL. [offline]
+ */
+struct th_error *th_error_create(enum th_error_code code, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* As th_error_create, with ": " and the text of errno behind the message. [offline] */
+struct th_error *th_error_create_errno(enum th_error_code code, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The message, valid until the error is destroyed. [offline] */
+const char *th_error_message(const struct th_error *error);
+
+enum th_error_code th_error_code(const struct th_error *error);
+
+/* NULL is legal. [offline] */
+void th_error_destroy(struct th_error *error);
+
+/*
+ * Prints the error as one line to stderr, destroys it and returns the exit status it stands
+ * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests. [offline]
+ */
+int th_error_report(struct th_error *error);
+
+#endif

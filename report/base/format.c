@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/base/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct scale {
+	double step;
+	const char *units[7];
+};
+
+static const struct scale scales[] = {
+	[TH_UNIT_BYTES] = {1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"}},
+	[TH_UNIT_OBJECTS] = {1000, {"", " k", " M", " G", " T", " P", " E"}},
+};
+#define UNITS_MAX 7
+
+/* The largest unit in which `value` is at least 1 when printed with three digits. */
+static int
+choose_unit(double value, const struct scale *scale)
+{
+	int unit = 0;
+
+	while (unit + 1 < UNITS_MAX && fabs(value) >= 999.5) {
+		value /= scale->step;
+		unit++;
+	}
+	return unit;
+}
+
+/* Three significant digits; whole numbers below a thousand stay whole. */
+static int
+print_digits(char *text, size_t bytes, double value, int unit)
+{
+	double size = fabs(value);
+	int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+
+	if (unit == 0 && (size >= 9.95 || value == floor(value)))
+		decimals = 0;
+	return snprintf(text, bytes, "%.*f", decimals, value);
+}
+
+static double
+in_unit(double value, const struct scale *scale, int unit)
+{
+	return value / pow(scale->step, unit);
+}
+
+struct th_number
+th_format_number(double value, enum th_unit unit)
+{
+	const struct scale *scale = &scales[unit];
+	int chosen = choose_unit(value, scale);
+	struct th_number number;
+	char digits[32];
+
+	print_digits(digits, sizeof(digits), in_unit(value, scale, chosen), chosen);
+	snprintf(number.text, sizeof(number.text), "%s%s", digits, scale->units[chosen]);
+	return number;
+}
+
+struct th_number
+th_format_interval(const struct th_estimate *estimate, enum th_unit unit)
+{
+	const struct scale *scale = &scales[unit];
+	int chosen = choose_unit(fmax(fabs(estimate->low), fabs(estimate->high)), scale);
+	struct th_number number;
+	char low[20];
+	char high[20];
+
+	if (estimate->exact)
+		return (struct th_number){"exact"};
+	print_digits(low, sizeof(low), in_unit(estimate->low, scale, chosen), chosen);
+	print_digits(high, sizeof(high), in_unit(estimate->high, scale, chosen), chosen);
+	snprintf(number.text, sizeof(number.text), "%s .. %s%s", low, high,
+		scale->units[chosen]);
+	return number;
+}
+
+struct th_number
+th_format_share(double part, double whole)
+{
+	struct th_number number;
+	double percent = whole > 0 ? 100 * part / whole : NAN;
+
+	if (isnan(percent))
+		return (struct th_number){"-"};
+	if (percent > 0 && percent < 0.005)
+		return (struct th_number){"<0.01 %"};
+	int decimals = percent >= 9.995 || percent == 0 ? 1 : 2;
+	snprintf(number.text, sizeof(number.text), "%.*f %%", decimals, percent);
+	return number;
+}
+
+struct th_number
+th_format_seconds(double seconds)
+{
+	struct th_number number;
+	uint64_t whole = seconds > 0 && seconds < 1e15 ? (uint64_t)seconds : 0;
+
+	if (whole >= 3600)
+		snprintf(number.text, sizeof(number.text), "%" PRIu64 " h %02" PRIu64 " min",
+			whole / 3600, whole / 60 % 60);
+	else if (whole >= 60)
+		snprintf(number.text, sizeof(number.text), "%" PRIu64 " min %02" PRIu64 " s",
+			whole / 60, whole % 60);
+	else
+		snprintf(number.text, sizeof(number.text), "%.1f s", seconds);
+	return number;
+}
+
+struct th_number
+th_format_count(uint64_t count)
+{
+	struct th_number number;
+	char digits[24];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	char *end = number.text;
+
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*end++ = ',';
+		*end++ = digits[i];
+	}
+	*end = '\0';
+	return number;
+}
+
+static bool
+starts_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+int
+th_format_columns(const char *text)
+{
+	int columns = 0;
+
+	for (; *text; text++)
+		columns += starts_character(*text);
+	return columns;
+}
+
+/* Narrower paragraphs are no easier to read than what a terminal breaks itself. */
+#define LEAST_WRAPPED 30
+
+void
+th_format_wrap(FILE *file, const char *text, int indent, int columns)
+{
+	int room = columns - indent;
+	int used = 0;
+
+	if (room < LEAST_WRAPPED || th_format_columns(text) <= room) {
+		fputs(text, file);
+		return;
+	}
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		int width = 0;
+
+		for (size_t i = 0; i < length; i++)
+			width += starts_character(text[i]);
+		if (used && used + 1 + width > room) {
+			fprintf(file, "\n%*s", indent, "");
+			used = 0;
+		}
+		if (used) {
+			fputc(' ', file);
+			used++;
+		}
+		fwrite(text, 1, length, file);
+		used += width;
+		text += length + strspn(text + length, " ");
+	}
+}
+
+void
+th_format_cut(FILE *file, const char *text, int columns)
+{
+	if (th_format_columns(text) <= columns) {
+		fputs(text, file);
+		return;
+	}
+	const char *end = text;
+	for (int left = columns - 3; left > 0; left--) {
+		end++;
+		while (!starts_character(*end))
+			end++;
+	}
+	fwrite(text, 1, (size_t)(end - text), file);
+	fputs("...", file);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How views call the heaps. */
+#ifndef TH_REPORT_BASE_HEAP_NAMES_H
+#define TH_REPORT_BASE_HEAP_NAMES_H
+
+#include "unify/shared/log_format.h"
+
+/* In data for programs, and on the command line: "java", "native", "mapped". [offline] */
+const char *th_heap_word(enum th_heap heap);
+
+/* For people: "Java heap", "native heap", "mapped"; 12 columns at most. [offline] */
+const char *th_heap_title(enum th_heap heap);
+
+/* Before other words: "Java", "native", "mapped". [offline] */
+const char *th_heap_adjective(enum th_heap heap);
+
+#endif

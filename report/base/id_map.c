@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small words have their numbers in an array.  The others: open addressing with linear probing, at
+ * most half full.  A slot is a number and no more; the words stand by number, where they take no
+ * room for what is not there and where they are read in order when the slots are made anew.
+ */
+#include "report/base/id_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/hash.h"
+
+#define FIRST_SLOTS 64
+/* As sparse as this the array takes no more memory than slots would. */
+#define DIRECT_PER_WORD 8
+#define DIRECT_LEAST 256
+
+/* Where the search for a word begins. */
+static size_t
+first_slot(const struct th_map *map, uint64_t word)
+{
+	return th_hash_word(word) & (map->slot_count - 1);
+}
+
+/* The slot with the number of a word, or the free one that it would have. */
+static uint32_t *
+slot_of(const struct th_map *map, uint64_t word)
+{
+	size_t slot = first_slot(map, word);
+
+	while (map->slots[slot] && map->words[map->slots[slot] - 1] != word)
+		slot = (slot + 1) & (map->slot_count - 1);
+	return &map->slots[slot];
+}
+
+/* Twice as many slots, for the words in front of `count`. */
+static void
+enlarge(struct th_map *map, uint32_t count)
+{
+	map->slot_count = map->slot_count ? 2 * map->slot_count : FIRST_SLOTS;
+	free(map->slots);
+	map->slots = th_allocate(map->slot_count, sizeof(*map->slots));
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t word = map->words[i];
+		bool is_direct = word < map->direct_count && map->direct[word] == i + 1;
+
+		if (!is_direct)
+			*slot_of(map, word) = i + 1;
+	}
+}
+
+/* Writes the words down that have had no slot so far, all of them small. */
+static void
+list_words(struct th_map *map)
+{
+	map->words_capacity = (size_t)map->count + FIRST_SLOTS;
+	map->words = th_allocate(map->words_capacity, sizeof(*map->words));
+	for (size_t word = 0; word < map->direct_count; word++) {
+		if (map->direct[word])
+			map->words[map->direct[word] - 1] = word;
+	}
+}
+
+/* Makes room for a word in the array, if there are words enough for one that long. */
+static bool
+is_small(struct th_map *map, uint64_t word)
+{
+	if (word < map->direct_count)
+		return true;
+	if (word / DIRECT_PER_WORD >= (uint64_t)map->count + DIRECT_LEAST)
+		return false;
+	size_t count = 2 * ((size_t)word + DIRECT_LEAST);
+	uint32_t *larger = th_allocate(count, sizeof(*larger));
+
+	if (map->direct_count)
+		memcpy(larger, map->direct, map->direct_count * sizeof(*larger));
+	free(map->direct);
+	map->direct = larger;
+	map->direct_count = count;
+	return true;
+}
+
+uint32_t
+th_map_find(const struct th_map *map, uint64_t word)
+{
+	if (word < map->direct_count && map->direct[word])
+		return map->direct[word] - 1;
+	/* A small word is there as well if it came when there were too few for an array. */
+	return map->slots_used ? *slot_of(map, word) - 1 : TH_MAP_NONE;
+}
+
+/* Gives a word the next number. */
+static void
+add(struct th_map *map, uint64_t word)
+{
+	uint32_t number = map->count;
+	bool is_direct = is_small(map, word);
+
+	if (is_direct)
+		map->direct[word] = number + 1;
+	else if (!map->words)
+		list_words(map);
+	map->count++;
+	if (!map->words)
+		return;
+	map->words = th_array_grow(
+		map->words, number, &map->words_capacity, sizeof(*map->words));
+	map->words[number] = word;
+	if (is_direct)
+		return;
+	if (2 * (size_t)map->slots_used >= map->slot_count)
+		enlarge(map, number);
+	map->slots_used++;
+	*slot_of(map, word) = number + 1;
+}
+
+uint32_t
+th_map_intern(struct th_map *map, uint64_t word, bool *added_ret)
+{
+	uint32_t number = th_map_find(map, word);
+
+	*added_ret = number == TH_MAP_NONE;
+	if (!*added_ret)
+		return number;
+	add(map, word);
+	return map->count - 1;
+}
+
+void
+th_map_expect(const struct th_map *map, uint64_t word)
+{
+	if (word < map->direct_count)
+		__builtin_prefetch(&map->direct[word]);
+	else if (map->slot_count)
+		__builtin_prefetch(&map->slots[first_slot(map, word)]);
+}
+
+void
+th_map_deinit(struct th_map *map)
+{
+	free(map->direct);
+	free(map->slots);
+	free(map->words);
+	*map = (struct th_map){0};
+}

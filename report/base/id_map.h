@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers words: the first word that is asked for gets 0, the next new one 1, and so on, so
+ * that what is known about word k stands at index k of an array.  Ids from a log need no more:
+ * whoever mentions an id first, its definition or a sample, makes the entry.
+ */
+#ifndef TH_REPORT_BASE_ID_MAP_H
+#define TH_REPORT_BASE_ID_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TH_MAP_NONE UINT32_MAX
+
+struct th_map {
+	/* Numbers of small words by word, plus one: ids of a log mostly count up from 0 or 1. */
+	uint32_t *direct;
+	size_t direct_count;
+	uint32_t *slots;   /* numbers of all others, plus one; 0 = free */
+	size_t slot_count; /* a power of two, or 0 */
+	uint32_t slots_used;
+	uint64_t *words; /* by number; NULL as long as there are no slots */
+	size_t words_capacity;
+	uint32_t count; /* words numbered so far */
+};
+
+/* The number of `word`, TH_MAP_NONE if it has none. [offline] */
+uint32_t th_map_find(const struct th_map *map, uint64_t word);
+
+/* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. [offline] */
+uint32_t th_map_intern(struct th_map *map, uint64_t word, bool *added_ret);
+
+/* Has the slot of `word` fetched, for who will soon look it up. [offline] */
+void th_map_expect(const struct th_map *map, uint64_t word);
+
+/* Forgets everything. [offline] */
+void th_map_deinit(struct th_map *map);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/base/log_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/hash.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD in UTF-8 */
+
+struct th_text
+th_text_of(const char *string)
+{
+	return (struct th_text){string, (uint32_t)strlen(string)};
+}
+
+bool
+th_text_equals(struct th_text text, const char *string)
+{
+	return strlen(string) == text.length &&
+	       (!text.length || !memcmp(text.bytes, string, text.length));
+}
+
+bool
+th_text_same(struct th_text a, struct th_text b)
+{
+	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
+}
+
+/* Length a lead byte promises, 0 if it cannot lead, and the least code point of that length. */
+static unsigned
+sequence_length(unsigned char lead, uint32_t *least_ret)
+{
+	if (lead >= 0xc2 && lead < 0xe0) {
+		*least_ret = 0x80;
+		return 2;
+	}
+	if (lead >= 0xe0 && lead < 0xf0) {
+		*least_ret = 0x800;
+		return 3;
+	}
+	if (lead >= 0xf0 && lead < 0xf5) {
+		*least_ret = 0x10000;
+		return 4;
+	}
+	return 0;
+}
+
+/* Bytes of the well-formed, printable character at `bytes`; 0 if there is none. */
+static unsigned
+character_length(const unsigned char *bytes, size_t available)
+{
+	uint32_t least = 0;
+	unsigned length = sequence_length(bytes[0], &least);
+
+	if (!length || length > available)
+		return 0;
+	uint32_t code = bytes[0] & (0x7fu >> length);
+	for (unsigned i = 1; i < length; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (bytes[i] & 0x3f);
+	}
+	bool is_surrogate = code >= 0xd800 && code < 0xe000;
+	bool is_control = code < 0xa0;
+	if (code < least || code > 0x10ffff || is_surrogate || is_control)
+		return 0;
+	return length;
+}
+
+/* Appends the cleaned form of what stands at `bytes`; returns how much of it was used. */
+static size_t
+clean_character(const unsigned char *bytes, size_t available, char **end)
+{
+	if (bytes[0] < 0x80) {
+		bool is_printable = bytes[0] >= 0x20 && bytes[0] != 0x7f;
+		*(*end)++ = is_printable ? (char)bytes[0] : ' ';
+		return 1;
+	}
+	unsigned length = character_length(bytes, available);
+	if (length) {
+		memcpy(*end, bytes, length);
+		*end += length;
+		return length;
+	}
+	memcpy(*end, REPLACEMENT, 3);
+	*end += 3;
+	size_t used = 1;
+	while (used < available && used < 4 && (bytes[used] & 0xc0) == 0x80)
+		used++;
+	return used;
+}
+
+char *
+th_text_clean(struct th_text text)
+{
+	const unsigned char *bytes = (const unsigned char *)text.bytes;
+	char *clean = th_allocate((size_t)text.length + 1, 3);
+	char *end = clean;
+
+	for (size_t at = 0; at < text.length;)
+		at += clean_character(bytes + at, text.length - at, &end);
+	*end = '\0';
+	return clean;
+}
+
+void
+th_text_print(FILE *file, const char *string)
+{
+	char *clean = th_text_clean(th_text_of(string));
+
+	fputs(clean, file);
+	free(clean);
+}
+
+void
+th_strings_init(struct th_strings *strings)
+{
+	*strings = (struct th_strings){0};
+	th_strings_intern(strings, "");
+}
+
+void
+th_strings_deinit(struct th_strings *strings)
+{
+	for (size_t i = 0; i < strings->items_count; i++)
+		free(strings->items[i]);
+	free(strings->items);
+	th_map_deinit(&strings->hashes);
+}
+
+uint32_t
+th_strings_intern(struct th_strings *strings, const char *string)
+{
+	for (uint64_t hash = th_hash_text(string);; hash++) {
+		bool added;
+		uint32_t number = th_map_intern(&strings->hashes, hash, &added);
+
+		if (added) {
+			char *copy = th_format_new("%s", string);
+
+			th_array_append(strings, items, copy);
+			return number;
+		}
+		if (!strcmp(strings->items[number], string))
+			return number;
+	}
+}
+
+uint32_t
+th_strings_find(const struct th_strings *strings, const char *string)
+{
+	for (uint64_t hash = th_hash_text(string);; hash++) {
+		uint32_t number = th_map_find(&strings->hashes, hash);
+
+		if (number == TH_MAP_NONE)
+			return TH_NO_STRING;
+		if (!strcmp(strings->items[number], string))
+			return number;
+	}
+}
+
+uint32_t
+th_strings_intern_text(struct th_strings *strings, struct th_text text)
+{
+	char *clean = th_text_clean(text);
+	uint32_t number = th_strings_intern(strings, clean);
+
+	free(clean);
+	return number;
+}
+
+const char *
+th_strings_get(const struct th_strings *strings, uint32_t number)
+{
+	return strings->items[number];
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text from a log, and a table that keeps one copy of each string.
+ *
+ * Names come from foreign processes in whatever bytes these had: every name is made printable
+ * UTF-8 before anything shows it, so that a thread's name cannot move the cursor of a terminal
+ * and JSON stays valid.
+ */
+#ifndef TH_REPORT_BASE_LOG_TEXT_H
+#define TH_REPORT_BASE_LOG_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/base/id_map.h"
+
+/* A piece of text without terminator; the bytes belong to someone else. */
+struct th_text {
+	const char *bytes;
+	uint32_t length;
+};
+
+struct th_text th_text_of(const char *string);
+bool th_text_equals(struct th_text text, const char *string);
+bool th_text_same(struct th_text a, struct th_text b);
+
+/*
+ * A copy in printable UTF-8: control characters become blanks, what is not UTF-8 (Java's
+ * modified form of surrogates included) becomes U+FFFD.  The caller frees it. [offline]
+ */
+char *th_text_clean(struct th_text text);
+
+/* Prints a string so, as a path, which may hold any byte but NUL. [offline] */
+void th_text_print(FILE *file, const char *string);
+
+#define TH_NO_STRING UINT32_MAX
+
+/* One copy of each string, by number; number 0 is the empty string. */
+struct th_strings {
+	struct th_map hashes; /* hash of the text, stepped on collision -> number */
+	char **items;
+	size_t items_count;
+	size_t items_capacity;
+};
+
+void th_strings_init(struct th_strings *strings);
+void th_strings_deinit(struct th_strings *strings);
+
+/* The number of a string, of which a copy is kept. [offline] */
+uint32_t th_strings_intern(struct th_strings *strings, const char *string);
+
+/* Its number if it is there already, else TH_NO_STRING. [offline] */
+uint32_t th_strings_find(const struct th_strings *strings, const char *string);
+
+/* As th_strings_intern for text from a log, cleaned. [offline] */
+uint32_t th_strings_intern_text(struct th_strings *strings, struct th_text text);
+
+/* The string with that number. [offline] */
+const char *th_strings_get(const struct th_strings *strings, uint32_t number);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work that is done aside: by a second thread, where there is a processor for it.  The two must
+ * not change what the other looks at.
+ */
+#ifndef TH_REPORT_BASE_WORKER_H
+#define TH_REPORT_BASE_WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct th_aside {
+	pthread_t thread;
+	bool is_running;
+};
+
+/* Begins work(data); without a thread for it, it is done when this returns. [offline] */
+void th_aside_begin(struct th_aside *aside, void *(*work)(void *data), void *data);
+
+/* Waits until it is done. [offline] */
+void th_aside_end(struct th_aside *aside);
+
+#endif

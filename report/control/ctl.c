@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/control/ctl.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unify/shared/size.h"
+#include "report/base/format.h"
+#include "report/control/request.h"
+#include "report/control/running.h"
+#include "report/base/log_text.h"
+#include "unify/shared/clock.h"
+#include "unify/shared/expression.h"
+#include "unify/shared/heaps.h"
+
+static const char help[] =
+	"usage: twinheap ctl PID|LOG COMMAND [VALUE]\n"
+	"\n"
+	"Asks a recording that is under way for something.\n"
+	"\n"
+	"  status            what it does at present (the default)\n"
+	"  pause             samples nothing; what is allocated meanwhile counts nowhere\n"
+	"  resume            goes on\n"
+	"  heaps " TH_HEAPS_WORDS "\n"
+	"                    samples these heaps only; java,mapped for several\n"
+	"  threads RE        samples only threads whose name matches; '' = all\n"
+	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
+	"                    every allocation\n"
+	"  rate N            samples a second to stay below, in all heaps together;\n"
+	"                    0 = no cap\n"
+	"  mark NAME         gives this moment a name, for --from mark:NAME\n"
+	"  flush             writes to the log what is otherwise written once a second\n"
+	"  buffers           counts the direct and mapped buffers that nobody reaches any\n"
+	"                    more and that wait for their Cleaner; `rss` shows them.\n"
+	"                    The VM stands still meanwhile, about a second for each\n"
+	"                    10 million objects in use\n"
+	"  stop              ends the recording for good; the process goes on\n"
+	"\n"
+	"Whoever may write the log may ask. What was asked for stands in the log.\n"
+	"Exit status 4: the process cannot do it, as where malloc does not reach the\n"
+	"library or there is no Java VM.\n";
+
+static const char list_help[] = "usage: twinheap list\n"
+				"\n"
+				"Shows the recordings under way that this user may see.\n";
+
+/* Showing */
+
+static bool
+is_over(const struct th_log_header *header)
+{
+	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
+}
+
+/* Of one that is over, as of the last time that the library looked after its log. */
+static double
+seconds_recorded(const struct th_log_header *header)
+{
+	uint64_t end = is_over(header) ? header->control.looked : th_clock_now();
+
+	return end > header->start_monotonic ? (double)(end - header->start_monotonic) / 1e9
+					     : 0;
+}
+
+static uint64_t
+samples(const struct th_log_header *header)
+{
+	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
+	       header->counters[TH_COUNTER_JAVA_SAMPLES] +
+	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
+}
+
+static const char *
+state_of(const struct th_log_header *header)
+{
+	if (header->state == TH_LOG_COMPLETE)
+		return "complete";
+	if (!th_running_is_alive(header))
+		return "ended";
+	return header->paused ? "paused" : "recording";
+}
+
+static const char *
+heaps_of(const struct th_log_header *header)
+{
+	/* By the bits of java, native and mapped. */
+	static const char *const texts[] = {"no heap", "the Java heap", "the C heap",
+		"the Java and the C heap", "mapped memory", "the Java heap and mapped memory",
+		"the C heap and mapped memory", "all heaps"};
+
+	return texts[header->heaps >> TH_HEAP_JAVA & 7];
+}
+
+static void
+print_samples_of(const struct th_log_header *header)
+{
+	char threads[sizeof(header->threads) + 1] = "";
+
+	memcpy(threads, header->threads, sizeof(header->threads));
+	printf("%s %s", is_over(header) ? "sampled" : "samples", heaps_of(header));
+	if (threads[0]) {
+		char *text = th_text_clean(
+			(struct th_text){threads, (uint32_t)strlen(threads)});
+		printf(" of threads matching %s", text);
+		free(text);
+	}
+	if (header->java_elsewhere)
+		fputs("; another agent samples the Java heap", stdout);
+	putchar('\n');
+}
+
+static void
+print_bytes_setting(const char *label, uint64_t interval)
+{
+	if (interval)
+		printf("%s one sample per %s", label,
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	else
+		printf("%s every allocation", label);
+}
+
+static void
+print_status(const struct th_target *target)
+{
+	const struct th_log_header *header = &target->header;
+	const struct th_log_control *control = &header->control;
+
+	pid_t pid = th_running_writer(header);
+	printf("pid %d, %s, log ", pid ? (int)pid : (int)header->pid, state_of(header));
+	th_text_print(stdout, target->path);
+	printf("\nrecorded %s, %s samples, %s\n",
+		th_format_seconds(seconds_recorded(header)).text,
+		th_format_count(samples(header)).text,
+		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
+	print_samples_of(header);
+	print_bytes_setting("interval", header->interval);
+	if (control->looked && control->interval != header->interval)
+		print_bytes_setting("; at this load", control->interval);
+	if (header->rate)
+		printf("\nrate at most %s samples a second",
+			th_format_count(header->rate).text);
+	else
+		printf("\nrate without a cap");
+	if (is_over(header)) {
+		fputs("\nnext:  twinheap summary ", stdout);
+		th_text_print(stdout, target->path);
+		putchar('\n');
+		return;
+	}
+	/* What is older says nothing of the present. */
+	bool is_fresh = control->looked + TH_NS_PER_S > th_clock_now();
+	printf("; in the last second %s due, %s kept\n",
+		th_format_count(is_fresh ? control->due : 0).text,
+		th_format_count(is_fresh ? control->kept : 0).text);
+}
+
+/* The command line */
+
+static struct th_error *
+bad_value(const char *command, const char *value, const char *expected)
+{
+	return th_error_create(
+		TH_ERROR_USAGE, "ctl: %s %s: expected %s", command, value, expected);
+}
+
+/* Each reads the value of a command; false: it does not read. */
+
+static bool
+read_interval(const char *value, struct th_request *request)
+{
+	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
+}
+
+/* So many digits never overflow. */
+static bool
+is_number(const char *text)
+{
+	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool
+read_rate(const char *value, struct th_request *request)
+{
+	request->value = strtoull(value, NULL, 10);
+	return is_number(value) && request->value <= 1000000;
+}
+
+static bool
+read_name(const char *value, struct th_request *request)
+{
+	request->name = value;
+	return value[0] && strlen(value) < TH_CONTROL_NAME_MAX;
+}
+
+static bool
+read_heaps(const char *value, struct th_request *request)
+{
+	unsigned heaps;
+
+	if (!th_heaps_parse(value, &heaps))
+		return false;
+	request->value = heaps;
+	return true;
+}
+
+static bool
+read_threads(const char *value, struct th_request *request)
+{
+	struct th_expression expression;
+	const char *problem;
+
+	request->name = value;
+	return th_expression_compile(&expression, value, &problem);
+}
+
+struct command {
+	const char *name;
+	enum th_control_verb verb;
+	bool (*read)(
+		const char *value, struct th_request *request); /* NULL: it takes no value */
+	const char *expected;
+};
+
+static const struct command commands[] = {
+	{"interval", TH_CONTROL_INTERVAL, read_interval, "a size up to 2147483647"},
+	{"rate", TH_CONTROL_RATE, read_rate, "a number up to 1000000"},
+	{"mark", TH_CONTROL_MARK, read_name, "a name of 1 to 63 bytes"},
+	{"flush", TH_CONTROL_FLUSH, NULL, ""},
+	{"buffers", TH_CONTROL_BUFFERS, NULL, ""},
+	{"pause", TH_CONTROL_PAUSE, NULL, ""},
+	{"resume", TH_CONTROL_RESUME, NULL, ""},
+	{"heaps", TH_CONTROL_HEAPS, read_heaps,
+		"all, both, java, native, mapped, or several with commas"},
+	{"threads", TH_CONTROL_THREADS, read_threads,
+		"an extended regular expression of at most 63 bytes"},
+	{"stop", TH_CONTROL_STOP, NULL, ""},
+};
+
+static const struct command *
+find_command(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* The words of a command as a request; `value` is NULL where there is none. */
+static struct th_error *
+parse_request(const char *name, const char *value, struct th_request *ret)
+{
+	const struct command *command = find_command(name);
+
+	if (!command)
+		return th_error_create(TH_ERROR_USAGE,
+			"ctl: %s: no such command, see twinheap ctl --help", name);
+	*ret = (struct th_request){.verb = command->verb};
+	if (!command->read)
+		return value ? th_error_create(TH_ERROR_USAGE, "ctl: %s takes no value", name)
+			     : NULL;
+	if (!value)
+		return th_error_create(
+			TH_ERROR_USAGE, "ctl: %s: expected %s", name, command->expected);
+	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
+}
+
+static struct th_error *
+control(int argc, char **argv)
+{
+	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
+	struct th_request request;
+	struct th_target target = {.descriptor = -1};
+	struct th_error *error = NULL;
+
+	if (argc > 4)
+		return th_error_create(TH_ERROR_USAGE,
+			"ctl: expected PID|LOG and a command with its value, see twinheap ctl "
+			"--help");
+	if (!is_status)
+		error = parse_request(argv[2], argv[3], &request);
+	if (!error)
+		error = th_target_open(argv[1], !is_status, &target);
+	if (!error && is_status)
+		print_status(&target);
+	else if (!error)
+		error = th_request_ask(&target, &request);
+	if (!error && !is_status && request.verb == TH_CONTROL_BUFFERS) {
+		fputs("counted; twinheap rss ", stdout);
+		th_text_print(stdout, argv[1]);
+		puts(" shows it");
+	}
+	th_target_close(&target);
+	return error;
+}
+
+static bool
+wants_help(int argc, char **argv)
+{
+	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
+}
+
+int
+th_control_main(int argc, char **argv)
+{
+	if (wants_help(argc, argv)) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (argc < 2)
+		return th_error_report(th_error_create(
+			TH_ERROR_USAGE, "ctl: which recording? see twinheap ctl --help"));
+	return th_error_report(control(argc, argv));
+}
+
+/* List */
+
+static void
+print_row(pid_t pid, const char *path)
+{
+	struct th_target target = {.descriptor = -1};
+	struct th_error *error = th_running_open(
+		path, false, &target.descriptor, &target.header);
+
+	if (error) {
+		th_error_destroy(error);
+		return;
+	}
+	char *command = th_running_command(pid);
+	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid, state_of(&target.header),
+		th_format_seconds(seconds_recorded(&target.header)).text,
+		th_format_count(samples(&target.header)).text,
+		th_format_number((double)target.header.tail, TH_UNIT_BYTES).text);
+	th_format_cut(stdout, command, 60);
+	printf("\n%9s", "");
+	th_text_print(stdout, path);
+	putchar('\n');
+	free(command);
+	close(target.descriptor);
+}
+
+static void
+list(void)
+{
+	struct th_running_pids all;
+	bool any = false;
+
+	th_running_find_pids(&all);
+	for (size_t i = 0; i < all.pids_count; i++) {
+		char *path = th_running_log(all.pids[i]);
+
+		if (path && !any)
+			printf("%7s  %-9s  %12s  %9s  %9s  %s\n", "PID", "STATE", "DURATION",
+				"SAMPLES", "LOG", "COMMAND");
+		if (path)
+			print_row(all.pids[i], path);
+		any |= path != NULL;
+		free(path);
+	}
+	if (!any)
+		puts("nothing is being recorded");
+	free(all.pids);
+}
+
+int
+th_list_main(int argc, char **argv)
+{
+	if (wants_help(argc, argv)) {
+		fputs(list_help, stdout);
+		return 0;
+	}
+	if (argc > 1)
+		return th_error_report(th_error_create(
+			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]));
+	list();
+	return 0;
+}

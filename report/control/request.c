@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request is written field by field and counted last, under a lock on the file that only tools
+ * take.  With a JVM the agent thread looks at the page every 20 ms; without one a thread does that
+ * has a sample due, at most every 10 ms.  A request to such a process that allocates next to
+ * nothing waits, but comes before whatever is sampled next, and before the end.
+ */
+#include "report/control/request.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/control/running.h"
+#include "unify/resident/outside.h"
+
+/* The answer is waited for this long, in steps; longer where it is certain to come. */
+#define WAIT_MS 1000
+#define SERVER_WAIT_MS 30000
+#define STEP_MS 2
+/* Maximum wait for another request to the same process. */
+#define LOCK_WAIT_MS 5000
+
+struct th_error *
+th_target_open(const char *text, bool may_write, struct th_target *ret)
+{
+	*ret = (struct th_target){.descriptor = -1};
+	struct th_error *error = th_running_find(text, &ret->path);
+
+	if (!error)
+		error = th_running_open(ret->path, may_write, &ret->descriptor, &ret->header);
+	if (!error)
+		ret->pid = th_running_writer(&ret->header);
+	if (!error && may_write && ret->header.state != TH_LOG_RECORDING)
+		error = th_error_create(
+			TH_ERROR_UNREADABLE, "%s: the recording has ended", ret->path);
+	return error;
+}
+
+void
+th_target_close(struct th_target *target)
+{
+	if (target->descriptor >= 0)
+		close(target->descriptor);
+	free(target->path);
+}
+
+/* Asking */
+
+static bool
+write_field(const struct th_target *target, size_t offset, const void *bytes, size_t count)
+{
+	off_t at = (off_t)(offsetof(struct th_log_header, control) + offset);
+
+	return pwrite(target->descriptor, bytes, count, at) == (ssize_t)count;
+}
+
+/* The count last, so that the process finds the rest written. */
+static bool
+write_request(const struct th_target *target, const struct th_request *request, uint32_t number)
+{
+	char name[TH_CONTROL_NAME_MAX] = "";
+	uint32_t verb = request->verb;
+
+	if (request->name)
+		snprintf(name, sizeof(name), "%s", request->name);
+	return write_field(
+		       target, offsetof(struct th_log_control, verb), &verb, sizeof(verb)) &&
+	       write_field(target, offsetof(struct th_log_control, value), &request->value,
+		       sizeof(request->value)) &&
+	       write_field(target, offsetof(struct th_log_control, name), name, sizeof(name)) &&
+	       write_field(
+		       target, offsetof(struct th_log_control, asked), &number, sizeof(number));
+}
+
+/*
+ * Whether it makes sense to wait on.  For a process that is at it already: however long it takes.
+ * For one with a thread that looks at the page: long, since a machine may be busy and a process
+ * stopped.  Else who allocates nothing answers nothing.
+ */
+static bool
+may_answer(const struct th_target *target, uint32_t number, int waited_ms)
+{
+	const struct th_log_header *header = &target->header;
+
+	if (waited_ms < WAIT_MS)
+		return true;
+	return th_running_is_alive(header) &&
+	       (header->control.begun == number || (header->has_server && target->is_patient &&
+							   waited_ms < SERVER_WAIT_MS));
+}
+
+/* Waits until the process has done request `number`; false: it has not taken it up, so far. */
+static bool
+wait_until_served(struct th_target *target, uint32_t number)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+
+	for (int waited_ms = 0; may_answer(target, number, waited_ms); waited_ms += STEP_MS) {
+		if (!th_running_read(target->descriptor, &target->header))
+			return false;
+		if (target->header.control.served == number)
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
+}
+
+static struct th_error *
+no_vm(const struct th_target *target)
+{
+	return th_error_create(TH_ERROR_REFUSED,
+		"%s: the process has no Java VM, or none that may be asked now", target->path);
+}
+
+static struct th_error *
+check_answer(const struct th_target *target)
+{
+	switch (target->header.control.answer) {
+	case TH_CONTROL_DONE:
+		return NULL;
+	case TH_CONTROL_NO_JAVA:
+		puts("the C heap is sampled; another agent samples the Java heap, which "
+		     "follows when that agent gives it back");
+		return NULL;
+	case TH_CONTROL_UNSEEN:
+		return th_error_create(TH_ERROR_REFUSED,
+			"%s: malloc or mmap of this process does not reach the library, so "
+			"such a heap cannot be sampled; start the program with twinheap run or "
+			"LD_PRELOAD",
+			target->path);
+	case TH_CONTROL_NO_VM:
+		return no_vm(target);
+	case TH_CONTROL_FAILED:
+		return th_error_create(TH_ERROR_REFUSED,
+			"%s: the Java VM cannot do that; a note in the log says why",
+			target->path);
+	case TH_CONTROL_UNKNOWN:
+		return th_error_create(TH_ERROR_REFUSED,
+			"%s: the process has an older library, which cannot do that",
+			target->path);
+	default:
+		return th_error_create(TH_ERROR_REFUSED, "%s: refused", target->path);
+	}
+}
+
+/* No agent thread looks at the page: there is no Java VM, or the process has ended or is stopped. */
+static struct th_error *
+explain_silence(const struct th_target *target, const struct th_request *request)
+{
+	if (!th_running_is_alive(&target->header))
+		return th_error_create(
+			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
+	if (target->header.has_server) {
+		puts("asked; it is done as soon as the process runs again");
+		return NULL;
+	}
+	if (request->verb == TH_CONTROL_BUFFERS)
+		return no_vm(target);
+	puts("asked; it is done before the next sample, the process allocates nothing now");
+	return NULL;
+}
+
+static struct th_error *
+explain_backlog(const struct th_target *target, const struct th_request *request)
+{
+	if (request->verb == TH_CONTROL_BUFFERS)
+		return explain_silence(target, request);
+	return th_error_create(TH_ERROR_UNREADABLE,
+		"%s: the process has not taken up an earlier request: it allocates nothing, or "
+		"has ended",
+		target->path);
+}
+
+/*
+ * The breakdown of resident memory that belongs to a flush, if the process has no thread of the
+ * library to take it.
+ */
+static void
+take_breakdown(const struct th_target *target)
+{
+	struct th_outside outside = {.pid = target->pid, .descriptor = target->descriptor};
+	enum th_observed_status status;
+
+	if (target->header.has_server)
+		return;
+	status = th_outside_take(&outside);
+	if (status != TH_OBSERVED_OK)
+		fprintf(stderr,
+			"twinheap: process %d: no new breakdown of its resident memory: %s\n",
+			(int)target->pid, th_outside_problem(status));
+}
+
+static bool
+is_flush(uint32_t verb)
+{
+	return verb == TH_CONTROL_FLUSH || verb == TH_CONTROL_STOP;
+}
+
+/* Closing the log releases the lock. */
+static bool
+lock(const struct th_target *target)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+	int result = -1;
+
+	for (int waited_ms = 0; waited_ms <= LOCK_WAIT_MS; waited_ms += STEP_MS) {
+		result = flock(target->descriptor, LOCK_EX | LOCK_NB);
+		if (!result || errno != EWOULDBLOCK)
+			break;
+		nanosleep(&step, NULL);
+	}
+	return !result;
+}
+
+static struct th_error *
+explain_lock(const struct th_target *target)
+{
+	if (errno == EWOULDBLOCK)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: another process has held the lock of the log for %d s, as a "
+			"request does; no request was sent",
+			target->path, LOCK_WAIT_MS / 1000);
+	return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
+}
+
+struct th_error *
+th_request_ask(struct th_target *target, const struct th_request *request)
+{
+	if (!lock(target))
+		return explain_lock(target);
+	if (!th_running_read(target->descriptor, &target->header))
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", target->path);
+	target->is_patient = true;
+	uint32_t number = target->header.control.asked;
+	if (!wait_until_served(target, number))
+		return explain_backlog(target, request);
+	if (is_flush(request->verb))
+		take_breakdown(target);
+	if (!write_request(target, request, ++number))
+		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
+	return wait_until_served(target, number) ? check_answer(target)
+						 : explain_silence(target, request);
+}
+
+struct th_error *
+th_request_current_log(const char *text, char **path_ret)
+{
+	const struct th_request request = {.verb = TH_CONTROL_FLUSH};
+	struct th_target target;
+	struct th_error *error = th_running_find(text, path_ret);
+
+	if (error)
+		return error;
+	error = th_target_open(*path_ret, true, &target);
+	if (!error && th_running_is_alive(&target.header) && lock(&target) &&
+		th_running_read(target.descriptor, &target.header)) {
+		uint32_t number = target.header.control.asked + 1;
+
+		if (wait_until_served(&target, number - 1) &&
+			write_request(&target, &request, number))
+			wait_until_served(&target, number);
+		take_breakdown(&target);
+	}
+	th_error_destroy(error);
+	th_target_close(&target);
+	return NULL;
+}
+
+struct th_error *
+th_request_count_buffers(const char *text, char **path_ret)
+{
+	const struct th_request request = {.verb = TH_CONTROL_BUFFERS};
+	struct th_target target;
+	struct th_error *error = th_running_find(text, path_ret);
+
+	if (error)
+		return error;
+	error = th_target_open(*path_ret, true, &target);
+	if (!error)
+		error = th_request_ask(&target, &request);
+	th_target_close(&target);
+	return error;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/control/running.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/base/log_text.h"
+
+/* Longest command line shown. */
+#define COMMAND_MAX 4096
+
+bool
+th_running_read(int descriptor, struct th_log_header *header_ret)
+{
+	return pread(descriptor, header_ret, sizeof(*header_ret), 0) ==
+		       (ssize_t)sizeof(*header_ret) &&
+	       !memcmp(header_ret->magic, TH_LOG_MAGIC, sizeof(header_ret->magic));
+}
+
+struct th_error *
+th_running_open(
+	const char *path, bool may_write, int *descriptor_ret, struct th_log_header *header_ret)
+{
+	int flags = (may_write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK;
+	int descriptor = open(path, flags);
+
+	if (descriptor < 0)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	if (!th_running_read(descriptor, header_ret)) {
+		close(descriptor);
+		return th_error_create(TH_ERROR_UNREADABLE, "%s: is not a log", path);
+	}
+	if (header_ret->version > TH_LOG_VERSION) {
+		close(descriptor);
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: was written by a newer version of twinheap", path);
+	}
+	*descriptor_ret = descriptor;
+	return NULL;
+}
+
+/* Who writes a log */
+
+/* The text of /proc/PID/NAME, cut at `capacity`; its length, 0 if there is none. */
+static size_t
+read_proc(pid_t pid, const char *name, char *text, size_t capacity)
+{
+	char path[64];
+	size_t length = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	FILE *file = fopen(path, "re");
+	if (file) {
+		length = fread(text, 1, capacity - 1, file);
+		fclose(file);
+	}
+	text[length] = '\0';
+	return length;
+}
+
+/* Field 22 of /proc/PID/stat; 0 if there is none. */
+static uint64_t
+start_time(pid_t pid)
+{
+	char text[1024];
+
+	read_proc(pid, "stat", text, sizeof(text));
+	/* Field 2, the name in parentheses, may hold anything: count from its end. */
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* The number of a process in its own pid namespace: the last of NSpid, if the kernel has that. */
+static uint32_t
+pid_inside(pid_t pid)
+{
+	char text[4096];
+	unsigned inside = (unsigned)pid;
+	int length;
+
+	read_proc(pid, "status", text, sizeof(text));
+	const char *at = strstr(text, "\nNSpid:");
+	for (at = at ? strchr(at, ':') + 1 : NULL; at && *at && *at != '\n'; at += length) {
+		if (sscanf(at, "%u%n", &inside, &length) < 1)
+			break;
+	}
+	return inside;
+}
+
+/* 0 if it cannot be read, as of another user's process. */
+static uint64_t
+process_space(pid_t pid)
+{
+	char path[64];
+	char boot[64];
+	size_t length = 0;
+	struct stat status;
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file) {
+		length = fread(boot, 1, sizeof(boot), file);
+		fclose(file);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	if (!length || stat(path, &status))
+		return 0;
+	return th_log_process_space(boot, (uint32_t)length, status.st_ino);
+}
+
+/* Whether process `pid`, as numbered here, is the one that the log is of. */
+static bool
+is_writer(const struct th_log_header *header, pid_t pid)
+{
+	if (!header->process_start || start_time(pid) != header->process_start ||
+		pid_inside(pid) != header->pid)
+		return false;
+	uint64_t space = process_space(pid);
+	return !space || !header->process_space || space == header->process_space;
+}
+
+static int
+compare_pids(const void *a, const void *b)
+{
+	pid_t left = *(const pid_t *)a;
+	pid_t right = *(const pid_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+void
+th_running_find_pids(struct th_running_pids *ret)
+{
+	DIR *directory = opendir("/proc");
+	struct dirent *entry;
+
+	*ret = (struct th_running_pids){0};
+	while (directory && (entry = readdir(directory))) {
+		char *end;
+		long pid = strtol(entry->d_name, &end, 10);
+
+		if (!*end && pid > 0)
+			th_array_append(ret, pids, (pid_t)pid);
+	}
+	if (directory)
+		closedir(directory);
+	if (ret->pids_count)
+		qsort(ret->pids, ret->pids_count, sizeof(*ret->pids), compare_pids);
+}
+
+pid_t
+th_running_writer(const struct th_log_header *header)
+{
+	struct th_running_pids all;
+	pid_t found = 0;
+
+	if (!header->process_start)
+		return 0;
+	if (is_writer(header, (pid_t)header->pid))
+		return (pid_t)header->pid;
+	/* It may have another number here. */
+	th_running_find_pids(&all);
+	for (size_t i = 0; i < all.pids_count && !found; i++) {
+		if (is_writer(header, all.pids[i]))
+			found = all.pids[i];
+	}
+	free(all.pids);
+	return found;
+}
+
+bool
+th_running_is_alive(const struct th_log_header *header)
+{
+	return header->state == TH_LOG_RECORDING && th_running_writer(header);
+}
+
+/* The log of a process */
+
+/* A file that a process has mapped, as /proc/PID/maps shows it. */
+struct mapping {
+	unsigned major;
+	unsigned minor;
+	unsigned long inode;
+	const char *path;
+};
+
+/*
+ * Reads a line of /proc/PID/maps; false unless it is the start of a shared file that can be
+ * written, as the log is mapped.
+ */
+static bool
+read_mapping(char *line, struct mapping *ret)
+{
+	char permissions[8];
+	unsigned long offset;
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%*x-%*x %7s %lx %x:%x %lu %n", permissions, &offset, &ret->major,
+		    &ret->minor, &ret->inode, &at) < 5 ||
+		!at || strcmp(permissions, "rw-s") != 0 || offset)
+		return false;
+	ret->path = line + at;
+	return *ret->path == '/';
+}
+
+/*
+ * Whether the file at `path` is the log that process `pid` writes and has mapped.  Known by its
+ * header where that says which process it is of: device and inode of a mapping are not those of the
+ * file on some file systems (overlayfs, btrfs).
+ */
+static bool
+is_mapped_log(
+	const char *path, pid_t pid, const struct mapping *mapping, struct stat *status_ret)
+{
+	struct th_log_header header;
+	int descriptor = -1;
+
+	/* Opening some devices has side effects. */
+	if (!stat(path, status_ret) && S_ISREG(status_ret->st_mode))
+		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (descriptor < 0)
+		return false;
+	bool is_log = !fstat(descriptor, status_ret) && S_ISREG(status_ret->st_mode) &&
+		      th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
+	close(descriptor);
+	if (!is_log || header.process_start)
+		return is_log && is_writer(&header, pid);
+	return major(status_ret->st_dev) == mapping->major &&
+	       minor(status_ret->st_dev) == mapping->minor &&
+	       status_ret->st_ino == mapping->inode;
+}
+
+/*
+ * The path of the log as it is seen from here, to be freed; NULL if the file is none.  The process
+ * may have another root directory and other mounts: its path is looked up there.  The same path
+ * here is shorter and remains after the process, but may be that of another file.
+ */
+static char *
+seen_from_here(pid_t pid, const struct mapping *mapping)
+{
+	char there[PATH_MAX];
+	struct stat status;
+	struct stat here;
+
+	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)pid, mapping->path);
+	if (is_mapped_log(there, pid, mapping, &status)) {
+		bool is_same = !stat(mapping->path, &here) && here.st_dev == status.st_dev &&
+			       here.st_ino == status.st_ino;
+		return th_format_new("%s", is_same ? mapping->path : there);
+	}
+	/* Below a root directory of the process that is a directory here. */
+	return is_mapped_log(mapping->path, pid, mapping, &status)
+		       ? th_format_new("%s", mapping->path)
+		       : NULL;
+}
+
+char *
+th_running_log(pid_t pid)
+{
+	char path[64];
+	char *line = NULL;
+	char *found = NULL;
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *maps = fopen(path, "re");
+	if (!maps)
+		return NULL;
+	while (!found && getline(&line, &room, maps) > 0) {
+		struct mapping mapping;
+
+		if (read_mapping(line, &mapping))
+			found = seen_from_here(pid, &mapping);
+	}
+	free(line);
+	fclose(maps);
+	return found;
+}
+
+static bool
+is_pid(const char *text)
+{
+	return text[0] && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
+}
+
+struct th_error *
+th_running_find(const char *text, char **path_ret)
+{
+	struct stat status;
+
+	if (!is_pid(text) || !stat(text, &status)) {
+		*path_ret = th_format_new("%s", text);
+		return NULL;
+	}
+	*path_ret = th_running_log((pid_t)atoi(text));
+	if (*path_ret)
+		return NULL;
+	return th_error_create(TH_ERROR_UNREADABLE,
+		"process %s: is not recorded, or belongs to another user", text);
+}
+
+char *
+th_running_command(pid_t pid)
+{
+	char text[COMMAND_MAX];
+	size_t length = read_proc(pid, "cmdline", text, sizeof(text));
+
+	while (length && !text[length - 1])
+		length--;
+	return th_text_clean((struct th_text){text, (uint32_t)length});
+}

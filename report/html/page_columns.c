@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/html/page_columns.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/views/json_parts.h"
+
+/* JSON */
+
+/* Letters that could end a script element, as JSON may also write them. */
+static void
+print_escaped(FILE *file, const char *text)
+{
+	for (;;) {
+		size_t length = strcspn(text, "<>&");
+
+		fwrite(text, 1, length, file);
+		if (!text[length])
+			return;
+		fprintf(file, "\\u%04x", (unsigned char)text[length]);
+		text += length + 1;
+	}
+}
+
+void
+th_page_print_json(FILE *file, json_t *json)
+{
+	char *text = th_json_dump(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+
+	print_escaped(file, text);
+	free(text);
+}
+
+/* Lists */
+
+void
+th_page_begin_list(FILE *file, const char *before, const char *name)
+{
+	fprintf(file, "%s\"%s\":[", before, name);
+}
+
+static void
+print_separator(FILE *file, size_t index)
+{
+	if (index)
+		putc_unlocked(',', file);
+}
+
+/* Digits of `value`, at least `least` of them. */
+static void
+print_digits(FILE *file, uint64_t value, int least)
+{
+	char text[24];
+	char *at = text + sizeof(text);
+
+	for (; value || least > 0; value /= 10, least--)
+		*--at = (char)('0' + value % 10);
+	fwrite_unlocked(at, 1, (size_t)(text + sizeof(text) - at), file);
+}
+
+/* With nine digits or more before the point there are none behind it; with fewer, the rest. */
+void
+th_page_print_number(FILE *file, size_t index, double value)
+{
+	uint64_t scale = 1;
+	int places = 0;
+
+	if (!(value >= 1e-3 && value < 1e18)) {
+		print_separator(file, index);
+		fprintf(file, "%.9g", value);
+		return;
+	}
+	while (value * (double)scale < 1e8 && places < 11 && value != floor(value)) {
+		scale *= 10;
+		places++;
+		if (value * (double)scale == floor(value * (double)scale))
+			break;
+	}
+	uint64_t whole = (uint64_t)llround(value * (double)scale);
+	print_separator(file, index);
+	print_digits(file, whole / scale, 1);
+	if (!places)
+		return;
+	putc_unlocked('.', file);
+	print_digits(file, whole % scale, places);
+}
+
+/* Columns */
+
+static void
+print_group(struct th_page_column *column, unsigned letters)
+{
+	static const char alphabet[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char text[4] = {'=', '=', '=', '='};
+
+	for (unsigned i = 0; i < letters; i++)
+		text[i] = alphabet[column->group >> (18 - 6 * i) & 63];
+	fwrite_unlocked(text, 1, sizeof(text), column->file);
+	column->group = 0;
+	column->held = 0;
+}
+
+static void
+add_byte(struct th_page_column *column, unsigned byte)
+{
+	column->group |= byte << (16 - 8 * column->held);
+	if (++column->held == 3)
+		print_group(column, 4);
+}
+
+void
+th_page_column_begin(
+	struct th_page_column *column, FILE *file, const char *before, const char *name)
+{
+	fprintf(file, "%s\"%s\":\"", before, name);
+	*column = (struct th_page_column){.file = file};
+}
+
+void
+th_page_column_add_integer(struct th_page_column *column, int64_t value)
+{
+	uint64_t difference = (uint64_t)value - column->last;
+	uint64_t rest = difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
+
+	column->last = (uint64_t)value;
+	for (; rest >> 7; rest >>= 7)
+		add_byte(column, (rest & 127) | 128);
+	add_byte(column, (unsigned)rest);
+}
+
+void
+th_page_column_add_float(struct th_page_column *column, double value)
+{
+	float narrow = (float)fmin(fmax(value, -FLT_MAX), FLT_MAX);
+	uint32_t word;
+
+	memcpy(&word, &narrow, sizeof(word));
+	for (int i = 0; i < 4; i++)
+		add_byte(column, word >> 8 * i & 255);
+}
+
+void
+th_page_column_end(struct th_page_column *column)
+{
+	if (column->held)
+		print_group(column, column->held + 1);
+	putc_unlocked('"', column->file);
+}

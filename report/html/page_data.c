@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/html/page_data.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "report/views/json_parts.h"
+#include "report/html/page_columns.h"
+#include "report/html/page_leaks.h"
+#include "report/html/page_memory.h"
+#include "report/html/page_names.h"
+#include "report/html/page_rows.h"
+#include "report/html/page_timeline.h"
+
+static void
+print_process(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_text version = recording->jvm.version;
+	char *filters = th_options_filters_text(profile->options);
+
+	fputs("{\"version\":\"" TH_VERSION "\",\"process\":", file);
+	th_page_print_json(
+		file, json_pack("{s:I, s:o, s:o, s:b, s:f, s:I}", "pid",
+			      (json_int_t)recording->process.pid, "command",
+			      th_json_log_text(recording->process.command), "jvm",
+			      recording->jvm.is_known ? th_json_log_text(version) : json_null(),
+			      "complete", recording->is_complete, "seconds",
+			      th_recording_duration(recording), "interval",
+			      (json_int_t)th_recording_interval(recording)));
+	fputs(",\"filters\":", file);
+	th_page_print_json(file, json_string(filters));
+	free(filters);
+}
+
+void
+th_page_data_print(FILE *file, const struct th_profile *profile)
+{
+	struct th_page_timeline timeline;
+	struct th_page_names names;
+	struct th_page_leaks leaks;
+
+	th_page_timeline_begin(&timeline, profile);
+	struct th_moment peak = th_lifetimes_peak(
+		&profile->lifetimes, profile->heaps, profile->options->heaps);
+	th_page_names_init(&names, profile);
+	th_page_leaks_begin(&leaks, profile);
+	print_process(file, profile);
+	th_page_names_print(file, &names);
+	th_page_rows_print(file, &names, &peak);
+	th_page_timeline_end(&timeline, file, &peak);
+	th_page_leaks_wait(&leaks);
+	th_page_memory_print(file, profile);
+	th_page_leaks_print(file, &names, &leaks);
+	th_page_leaks_end(&leaks);
+	fputs("}\n", file);
+	th_page_names_deinit(&names);
+}

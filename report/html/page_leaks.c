@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/html/page_leaks.h"
+
+#include <stdlib.h>
+
+#include "report/views/json_parts.h"
+#include "report/html/page_columns.h"
+
+/* Findings, worst first: nobody reads further, and each carries its stack. */
+#define FINDINGS_MAX 200
+
+/* The way to the allocation, in functions as the page numbers them; none for the VM's own. */
+static json_t *
+path_json(const struct th_page_names *names, const struct th_leaks *leaks,
+	const struct th_place *place)
+{
+	struct th_path path = th_leaks_path(leaks, place);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < path.count && !place->internal; i++) {
+		uint32_t function =
+			th_frames_get(names->profile->frames, path.frames[i])->function;
+
+		json_array_append_new(
+			list, json_integer(th_page_names_function(names, function)));
+	}
+	return list;
+}
+
+/* What the finding goes by: the line of the application, or else the function that allocated. */
+static json_t *
+place_json(const struct th_page_names *names, const struct th_leaks *leaks,
+	const struct th_place *place)
+{
+	struct th_frames *frames = names->profile->frames;
+	struct th_path path = th_paths_get(names->profile->paths, place->path);
+
+	if (place->internal)
+		return th_json_function(frames,
+			th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP),
+			"", 0);
+	return th_json_frame(frames, place->creator
+					     ? th_places_creator_frame(&leaks->places, place)
+					     : path.frames[path.count - 1]);
+}
+
+static json_t *
+finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
+	const struct th_finding *finding)
+{
+	const struct th_evidence *evidence = &finding->evidence;
+	const struct th_place *place = &leaks->places.items[finding->place];
+	char *why = th_evidence_explain(evidence);
+	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:s}", "verdict",
+		th_verdict_name(evidence->verdict), "heap", (int)place->heap - TH_HEAP_JAVA,
+		"class", th_frames_string(names->profile->frames, place->class_name), "place",
+		place_json(names, leaks, place), "path", path_json(names, leaks, place), "live",
+		th_json_estimate(&evidence->live_bytes), "growth",
+		th_json_estimate(&evidence->growth), "why", why);
+
+	free(why);
+	return json;
+}
+
+static void *
+find(void *data)
+{
+	th_leaks_find(data);
+	return NULL;
+}
+
+void
+th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile)
+{
+	*leaks = (struct th_page_leaks){.is_asked = profile->options->at == TH_AT_END};
+	if (!leaks->is_asked)
+		return;
+	th_leaks_prepare(&leaks->leaks, profile);
+	if (profile->options->group_by)
+		th_leaks_find(&leaks->leaks);
+	else
+		th_aside_begin(&leaks->aside, find, &leaks->leaks);
+}
+
+void
+th_page_leaks_wait(struct th_page_leaks *leaks)
+{
+	th_aside_end(&leaks->aside);
+}
+
+void
+th_page_leaks_print(
+	FILE *file, const struct th_page_names *names, const struct th_page_leaks *found)
+{
+	const struct th_leaks *leaks = &found->leaks;
+
+	fputs(",\n\"leaks\":", file);
+	if (!found->is_asked) {
+		fputs("null", file);
+		return;
+	}
+	size_t shown = leaks->findings_count < FINDINGS_MAX ? leaks->findings_count
+							    : FINDINGS_MAX;
+	fputc('[', file);
+	for (size_t i = 0; i < shown; i++) {
+		fputs(i ? ",\n" : "\n", file);
+		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
+		th_page_print_json(file, finding_json(names, leaks, &finding));
+	}
+	fprintf(file, "],\n\"leaks_left_out\":%zu", leaks->findings_count - shown);
+}
+
+void
+th_page_leaks_end(struct th_page_leaks *leaks)
+{
+	if (leaks->is_asked)
+		th_leaks_deinit(&leaks->leaks);
+}

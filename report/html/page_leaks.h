@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The findings of `leaks`, for the page. */
+#ifndef TH_REPORT_HTML_PAGE_LEAKS_H
+#define TH_REPORT_HTML_PAGE_LEAKS_H
+
+#include <stdio.h>
+
+#include "report/base/worker.h"
+#include "report/leaks/leaks.h"
+#include "report/html/page_names.h"
+
+/* The findings of a profile, looked for aside while other parts of the page are printed. */
+struct th_page_leaks {
+	struct th_leaks leaks;
+	struct th_aside aside;
+	bool is_asked; /* verdicts are about the end of a recording: not in a view of another moment */
+};
+
+/* Nothing may be added to frames and paths of the profile meanwhile. [offline] */
+void th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile);
+
+/* Waits until they are found. [offline] */
+void th_page_leaks_wait(struct th_page_leaks *leaks);
+
+/* Prints the members "leaks", null where they are not asked for, and "leaks_left_out". [offline] */
+void th_page_leaks_print(
+	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
+
+void th_page_leaks_end(struct th_page_leaks *leaks);
+
+#endif

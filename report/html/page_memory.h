@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resident memory over time, for the page. */
+#ifndef TH_REPORT_HTML_PAGE_MEMORY_H
+#define TH_REPORT_HTML_PAGE_MEMORY_H
+
+#include <stdio.h>
+
+#include "report/profile/profile.h"
+
+/*
+ * Prints the member "memory": null where the log holds no account, or where the options leave out
+ * blocks, which no account can do without. [offline]
+ */
+void th_page_memory_print(FILE *file, const struct th_profile *profile);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tree of all paths needs no search: rows are looked at in the order of their paths, so that
+ * what two paths share they share with their neighbours.
+ */
+#include "report/html/page_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/html/page_columns.h"
+#include "report/profile/row_order.h"
+
+/* Numbering */
+
+/* The index of a number, plus one; 0 if it has none. */
+static uint32_t
+find(const struct th_page_index *index, uint32_t number)
+{
+	return number < index->indices_count ? index->indices[number] : 0;
+}
+
+/* Gives a number an index; false if it has one. */
+static bool
+add(struct th_page_index *index, uint32_t number)
+{
+	while (index->indices_count <= number)
+		th_array_append(index, indices, 0);
+	if (index->indices[number])
+		return false;
+	th_array_append(index, numbers, number);
+	index->indices[number] = (uint32_t)index->numbers_count;
+	return true;
+}
+
+static uint32_t
+add_string(struct th_page_names *names, uint32_t string)
+{
+	add(&names->strings, string);
+	return th_page_names_string(names, string);
+}
+
+static void
+add_function(struct th_page_names *names, uint32_t number)
+{
+	const struct th_function *function = th_frames_function(names->profile->frames, number);
+
+	if (!add(&names->functions, number))
+		return;
+	add(&names->strings, function->name);
+	add(&names->strings, function->module);
+}
+
+static uint32_t
+add_frame(struct th_page_names *names, uint32_t number)
+{
+	const struct th_frame *frame = th_frames_get(names->profile->frames, number);
+
+	if (add(&names->frames, number)) {
+		add_function(names, frame->function);
+		add(&names->strings, frame->file);
+	}
+	return find(&names->frames, number) - 1;
+}
+
+/* The name of the group that a row's stack, as it is shown, belongs to. */
+static uint32_t
+add_group(struct th_page_names *names, enum th_group_by by, const struct th_row *row)
+{
+	const struct th_profile *profile = names->profile;
+	struct th_subject subject = {
+		.heap = row->heap,
+		.thread = row->thread,
+		.class_name = row->class_name,
+		.path = row->path,
+	};
+	uint32_t group = th_filter_group(profile->filter, by, &subject);
+
+	return add_string(names, th_frames_function(profile->frames, group)->name);
+}
+
+/* Paths */
+
+/* A frame of a row's path, the group of the VM's own threads included. */
+static uint32_t
+frame_at(const struct th_page_names *names, const struct th_row *row,
+	const struct th_path *path, uint32_t index)
+{
+	if (!row->shows_internal)
+		return path->frames[index];
+	return index ? path->frames[index - 1] : names->internal_frame;
+}
+
+static uint32_t
+length_of(const struct th_row *row, const struct th_path *path)
+{
+	return path->count + row->shows_internal;
+}
+
+/* The way from the root to the row at hand. */
+struct way {
+	TH_ARRAY(uint32_t, frames);
+	TH_ARRAY(uint32_t, nodes); /* plus one */
+};
+
+/* Where the way to the row before and the one to this part. */
+static uint32_t
+shared_length(const struct th_page_names *names, const struct way *way,
+	const struct th_row *row, const struct th_path *path)
+{
+	uint32_t length = length_of(row, path);
+	uint32_t shared = 0;
+
+	while (shared < length && shared < way->frames_count &&
+		way->frames[shared] == frame_at(names, row, path, shared))
+		shared++;
+	return shared;
+}
+
+/* Leads the way to a row, with new nodes where nobody went before; returns its node. */
+static uint32_t
+add_path(struct th_page_names *names, struct way *way, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(names->profile->paths, row->path);
+	uint32_t shared = shared_length(names, way, row, &path);
+
+	way->frames_count = way->nodes_count = shared;
+	for (uint32_t i = shared; i < length_of(row, &path); i++) {
+		uint32_t frame = frame_at(names, row, &path, i);
+		uint32_t index = add_frame(names, frame);
+		uint32_t parent = i ? way->nodes[i - 1] : 0;
+
+		th_array_append(names, node_parents, parent);
+		th_array_append(names, node_frames, index);
+		th_array_append(way, frames, frame);
+		th_array_append(way, nodes, (uint32_t)names->node_parents_count);
+	}
+	return way->nodes_count ? way->nodes[way->nodes_count - 1] : 0;
+}
+
+static void
+make_tree(struct th_page_names *names)
+{
+	const struct th_profile *profile = names->profile;
+	uint32_t *order = th_row_order_by_path(profile);
+	struct way way = {0};
+
+	for (size_t i = 0; i < profile->rows_count; i++)
+		names->row_nodes[order[i]] = add_path(names, &way, &profile->rows[order[i]]);
+	free(way.frames);
+	free(way.nodes);
+	free(order);
+}
+
+static void
+number_everything(struct th_page_names *names)
+{
+	const struct th_profile *profile = names->profile;
+
+	add(&names->strings, 0);
+	make_tree(names);
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		const struct th_row *row = &profile->rows[i];
+
+		add(&names->strings, th_frames_function(profile->frames, row->thread)->name);
+		add(&names->strings, row->class_name);
+		names->row_packages[i] = add_group(names, TH_GROUP_PACKAGE, row);
+		names->row_libraries[i] = add_group(names, TH_GROUP_LIBRARY, row);
+	}
+}
+
+/* Printing */
+
+static void
+print_strings(FILE *file, const struct th_page_names *names)
+{
+	th_page_begin_list(file, ",\n", "strings");
+	for (size_t i = 0; i < names->strings.numbers_count; i++) {
+		if (i)
+			fputc(',', file);
+		th_page_print_json(file, json_string(th_frames_string(names->profile->frames,
+						 names->strings.numbers[i])));
+	}
+	fputc(']', file);
+}
+
+/* What stands in a column of functions or frames. */
+typedef int64_t entry_value(const struct th_page_names *, uint32_t number);
+
+static int64_t
+function_name(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_string(
+		names, th_frames_function(names->profile->frames, number)->name);
+}
+
+static int64_t
+function_module(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_string(
+		names, th_frames_function(names->profile->frames, number)->module);
+}
+
+static int64_t
+function_kind(const struct th_page_names *names, uint32_t number)
+{
+	return th_frames_function(names->profile->frames, number)->kind;
+}
+
+static int64_t
+frame_function(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_function(
+		names, th_frames_get(names->profile->frames, number)->function);
+}
+
+static int64_t
+frame_file(const struct th_page_names *names, uint32_t number)
+{
+	return th_page_names_string(names, th_frames_get(names->profile->frames, number)->file);
+}
+
+/* No file has more lines than a page can count. */
+static int64_t
+frame_line(const struct th_page_names *names, uint32_t number)
+{
+	uint32_t line = th_frames_get(names->profile->frames, number)->line;
+
+	return line < INT32_MAX ? line : INT32_MAX;
+}
+
+static int64_t
+frame_inlined(const struct th_page_names *names, uint32_t number)
+{
+	return th_frames_get(names->profile->frames, number)->is_inlined;
+}
+
+static void
+print_column(FILE *file, const struct th_page_names *names, const struct th_page_index *index,
+	const char *before, const char *name, entry_value *value)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, before, name);
+	for (size_t i = 0; i < index->numbers_count; i++)
+		th_page_column_add_integer(&column, value(names, index->numbers[i]));
+	th_page_column_end(&column);
+}
+
+static void
+print_nodes(FILE *file, const struct th_page_names *names)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, ",\n\"nodes\":{", "parent");
+	for (size_t i = 0; i < names->node_parents_count; i++)
+		th_page_column_add_integer(&column, (int64_t)names->node_parents[i] - 1);
+	th_page_column_end(&column);
+	th_page_column_begin(&column, file, ",", "frame");
+	for (size_t i = 0; i < names->node_frames_count; i++)
+		th_page_column_add_integer(&column, names->node_frames[i]);
+	th_page_column_end(&column);
+	fputc('}', file);
+}
+
+void
+th_page_names_print(FILE *file, const struct th_page_names *names)
+{
+	const struct th_page_index *functions = &names->functions;
+	const struct th_page_index *frames = &names->frames;
+
+	print_strings(file, names);
+	print_column(file, names, functions, ",\n\"functions\":{", "name", function_name);
+	print_column(file, names, functions, ",", "module", function_module);
+	print_column(file, names, functions, ",", "kind", function_kind);
+	print_column(file, names, frames, "},\n\"frames\":{", "function", frame_function);
+	print_column(file, names, frames, ",", "file", frame_file);
+	print_column(file, names, frames, ",", "line", frame_line);
+	print_column(file, names, frames, ",", "inlined", frame_inlined);
+	fputc('}', file);
+	print_nodes(file, names);
+}
+
+/* Life */
+
+void
+th_page_names_init(struct th_page_names *names, const struct th_profile *profile)
+{
+	size_t count = profile->rows_count;
+
+	*names = (struct th_page_names){
+		.profile = profile,
+		.internal_frame = th_frames_special(profile->frames,
+			th_frames_function_name(profile->frames, profile->internal_group), "",
+			TH_KIND_GROUP),
+		.row_nodes = th_allocate(count, sizeof(uint32_t)),
+		.row_packages = th_allocate(count, sizeof(uint32_t)),
+		.row_libraries = th_allocate(count, sizeof(uint32_t)),
+	};
+	number_everything(names);
+}
+
+static void
+index_deinit(struct th_page_index *index)
+{
+	free(index->indices);
+	free(index->numbers);
+}
+
+void
+th_page_names_deinit(struct th_page_names *names)
+{
+	index_deinit(&names->strings);
+	index_deinit(&names->functions);
+	index_deinit(&names->frames);
+	free(names->node_parents);
+	free(names->node_frames);
+	free(names->row_nodes);
+	free(names->row_packages);
+	free(names->row_libraries);
+}
+
+uint32_t
+th_page_names_string(const struct th_page_names *names, uint32_t string)
+{
+	return find(&names->strings, string) - 1;
+}
+
+uint32_t
+th_page_names_function(const struct th_page_names *names, uint32_t function)
+{
+	return find(&names->functions, function) - 1;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/html/page_timeline.h"
+
+#include <stddef.h>
+
+#include "report/views/json_parts.h"
+#include "report/html/page_columns.h"
+
+/* Moments that the timeline tells apart, and the most cells: eight megabytes of a page. */
+#define SLICES 128
+#define CELLS_MAX 250000
+
+/* Columns of cells. */
+
+typedef int64_t cell_integer(const struct th_cell *);
+typedef double cell_number(const struct th_cell *);
+
+static int64_t
+cell_row(const struct th_cell *cell)
+{
+	return cell->row;
+}
+
+static int64_t
+cell_birth(const struct th_cell *cell)
+{
+	return cell->birth;
+}
+
+static int64_t
+cell_death(const struct th_cell *cell)
+{
+	return cell->death == TH_CELL_NEVER ? -1 : (int64_t)cell->death;
+}
+
+static int64_t
+cell_temporary(const struct th_cell *cell)
+{
+	return cell->is_temporary;
+}
+
+static double
+cell_bytes(const struct th_cell *cell)
+{
+	return th_sums_point(&cell->alloc.bytes);
+}
+
+static double
+cell_objects(const struct th_cell *cell)
+{
+	return th_sums_point(&cell->alloc.objects);
+}
+
+static double
+cell_bytes_variance(const struct th_cell *cell)
+{
+	return cell->alloc.bytes.variance;
+}
+
+static double
+cell_objects_variance(const struct th_cell *cell)
+{
+	return cell->alloc.objects.variance;
+}
+
+static void
+print_integers(FILE *file, const struct th_cells *cells, const char *before, const char *name,
+	cell_integer *value)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, before, name);
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_column_add_integer(&column, value(&cells->items[i]));
+	th_page_column_end(&column);
+}
+
+static void
+print_numbers(FILE *file, const struct th_cells *cells, const char *name, cell_number *value)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, ",", name);
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_column_add_float(&column, value(&cells->items[i]));
+	th_page_column_end(&column);
+}
+
+/* Of cells in which not all samples are followed: what lives does not weigh as much. */
+static void
+print_live_sums(FILE *file, const struct th_cells *cells, const char *name, size_t offset)
+{
+	struct th_page_column column;
+
+	th_page_column_begin(&column, file, ",", name);
+	for (size_t i = 0; i < cells->items_count; i++)
+		th_page_column_add_float(&column,
+			th_sums_point((const void *)((const char *)&cells->live[i] + offset)));
+	th_page_column_end(&column);
+}
+
+static void
+print_cells(FILE *file, const struct th_cells *cells)
+{
+	print_integers(file, cells, ",\n\"cells\":{", "row", cell_row);
+	print_integers(file, cells, ",", "birth", cell_birth);
+	print_integers(file, cells, ",", "death", cell_death);
+	print_integers(file, cells, ",", "temp", cell_temporary);
+	print_numbers(file, cells, "bytes", cell_bytes);
+	print_numbers(file, cells, "objects", cell_objects);
+	print_numbers(file, cells, "bytes_variance", cell_bytes_variance);
+	print_numbers(file, cells, "objects_variance", cell_objects_variance);
+	if (cells->live) {
+		print_live_sums(
+			file, cells, "live_bytes", offsetof(struct th_estimator, bytes));
+		print_live_sums(
+			file, cells, "live_objects", offsetof(struct th_estimator, objects));
+	}
+	fputc('}', file);
+}
+
+static void
+print_collections(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	json_t *collections = json_array();
+	json_t *uses = json_array();
+
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		const struct th_collection_info *collection = &recording->collections[i];
+
+		json_array_append_new(collections,
+			json_pack("{s:f, s:f, s:o}", "start",
+				th_profile_seconds(profile, collection->start), "end",
+				th_profile_seconds(profile, collection->end), "kind",
+				th_json_log_text(collection->kind)));
+	}
+	for (size_t i = 0; i < recording->heap_uses_count; i++) {
+		const struct th_heap_use_info *use = &recording->heap_uses[i];
+
+		json_array_append_new(
+			uses, json_pack("[f, I, I]", th_profile_seconds(profile, use->time),
+				      (json_int_t)use->used, (json_int_t)use->committed));
+	}
+	fputs(",\"collections\":", file);
+	th_page_print_json(file, collections);
+	fputs(",\"uses\":", file);
+	th_page_print_json(file, uses);
+}
+
+/* The slice of a time; those outside the recording, which only damage brings, are its ends. */
+static size_t
+slice_of(const struct th_recording *recording, uint64_t time, double slice)
+{
+	double number = time > recording->start ? (double)(time - recording->start) / slice : 0;
+
+	return number < SLICES ? (size_t)number : SLICES - 1;
+}
+
+/* Live bytes of a heap at the beginning of each of SLICES slices, and at the end. */
+static void
+print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, double slice)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_samples *samples = &recording->samples[heap];
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	double keep = th_lifetimes_keep(lifetimes, heap, &profile->end);
+	double changes[SLICES + 1] = {0};
+	double live = 0;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		struct th_estimator sum = {0};
+		uint64_t end = lifetimes->ends[heap][i];
+
+		if (profile->sample_rows[heap][i] == TH_NO_ROW ||
+			!th_lifetimes_follows(lifetimes, heap, i, &profile->end))
+			continue;
+		th_lifetimes_add(lifetimes, &profile->heaps[heap], heap, i, &samples->items[i],
+			keep, &sum);
+		double bytes = th_sums_point(&sum.bytes);
+		changes[slice_of(recording, samples->items[i].time, slice) + 1] += bytes;
+		if (end <= recording->end)
+			changes[slice_of(recording, end, slice) + 1] -= bytes;
+	}
+	for (size_t i = 0; i <= SLICES; i++) {
+		live += changes[i];
+		th_page_print_number(file, i, live > 0 ? live : 0);
+	}
+}
+
+static void
+print_marks(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	json_t *marks = json_array();
+
+	for (size_t i = 0; i < recording->marks_count; i++) {
+		const struct th_mark_info *mark = &recording->marks[i];
+
+		json_array_append_new(marks, json_pack("{s:f, s:o}", "seconds",
+						     th_profile_seconds(profile, mark->time),
+						     "name", th_json_log_text(mark->name)));
+	}
+	fputs(",\"marks\":", file);
+	th_page_print_json(file, marks);
+}
+
+static void *
+make_cells(void *data)
+{
+	struct th_page_timeline *timeline = data;
+
+	th_cells_init(&timeline->cells, timeline->profile, SLICES, CELLS_MAX);
+	return NULL;
+}
+
+void
+th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile)
+{
+	timeline->profile = profile;
+	th_aside_begin(&timeline->aside, make_cells, timeline);
+}
+
+void
+th_page_timeline_end(
+	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak)
+{
+	const struct th_profile *profile = timeline->profile;
+	const struct th_recording *recording = profile->recording;
+	double length = (double)(recording->end - recording->start + 1);
+
+	th_aside_end(&timeline->aside);
+	print_cells(file, &timeline->cells);
+	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
+		timeline->cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
+	fputs(",\"live\":[", file);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		fputs(heap > TH_HEAP_JAVA ? ",[" : "[", file);
+		print_live(file, profile, (enum th_heap)heap, length / SLICES);
+		fputc(']', file);
+	}
+	fputc(']', file);
+	print_collections(file, profile);
+	print_marks(file, profile);
+	fputc('}', file);
+	th_cells_deinit(&timeline->cells);
+}

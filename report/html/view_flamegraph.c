@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One file that opens from disk: the page, d3 and the data.  The parts of the page are embedded
+ * in this program when it is built; names of the recording stand in the data alone, which the
+ * page reads as JSON and shows as text.
+ */
+#include "report/html/page_data.h"
+#include "report/views/view.h"
+
+/* From report/page and node-d3. */
+extern const char th_page_head[], th_page_style[], th_page_body[], th_page_d3[],
+	th_page_script[];
+
+void
+th_view_flamegraph(FILE *file, const struct th_profile *profile)
+{
+	fputs(th_page_head, file);
+	fputs("<style>\n", file);
+	fputs(th_page_style, file);
+	fputs("</style>\n", file);
+	fputs(th_page_body, file);
+	fputs("<script type=\"application/json\" id=\"data\">\n", file);
+	th_page_data_print(file, profile);
+	fputs("</script>\n<script>\n", file);
+	fputs(th_page_d3, file);
+	fputs("</script>\n<script>\n", file);
+	fputs(th_page_script, file);
+	fputs("</script>\n</body>\n</html>\n", file);
+}

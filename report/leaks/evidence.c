@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/leaks/evidence_rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/statistics/sampling_changes.h"
+
+/* Figures */
+
+/* Sums over the samples of a place. */
+struct sums {
+	struct th_evidence_sums kept;
+	double allocated;                /* objects, up to the horizon */
+	double alive;                    /* of these */
+	struct th_estimator gained_late; /* as `gained` and `lost`, from the middle on */
+	struct th_estimator lost_late;
+};
+
+struct look {
+	struct th_evidence *evidence;
+	struct th_judge *judge;
+	struct sums sums;
+};
+
+static double
+bytes_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->bytes);
+}
+
+static double
+objects_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->objects);
+}
+
+/* Whether a block was old and alive at a time. */
+static bool
+is_old_at(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint64_t time)
+{
+	return birth + horizon->old <= time && end > time;
+}
+
+/* Adds to the growth between `from` and the horizon. */
+static void
+add_change(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint64_t from,
+	const struct th_estimator *one, struct th_estimator *gained, struct th_estimator *lost)
+{
+	bool is_now = end == TH_END_NEVER && birth + horizon->old <= horizon->horizon;
+	bool was = is_old_at(horizon, birth, end, from);
+
+	if (is_now && !was)
+		th_estimator_merge(gained, one);
+	else if (was && end != TH_END_NEVER)
+		th_estimator_merge(lost, one);
+}
+
+static void
+count_survivor(struct look *look, uint64_t birth, double bytes)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct th_horizon *horizon = evidence->horizon;
+
+	evidence->alive++;
+	th_array_append(look->judge, all_births, birth);
+	if (birth + horizon->old <= horizon->horizon) {
+		evidence->alive_old++;
+		evidence->kept_bytes += bytes;
+		if (birth < evidence->first_birth)
+			evidence->first_birth = birth;
+		if (birth + horizon->old > horizon->middle)
+			evidence->born_late++;
+	}
+}
+
+/* `young`: it never saw a second collection, or was freed soon. */
+static void
+count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool is_young)
+{
+	struct th_evidence *evidence = look->evidence;
+
+	evidence->dead++;
+	if (!is_young && end - birth >= evidence->horizon->old) {
+		evidence->dead_old++;
+		evidence->released_bytes += bytes;
+	}
+}
+
+/* Bytes of a live sample that are in memory: all of it where the last account does not say. */
+static double
+resident_now(struct look *look, const struct th_sample *sample,
+	const struct th_residency_point *points, size_t count)
+{
+	uint64_t bytes = sample->size;
+
+	if (count && points[count - 1].account == look->judge->residency->times_count - 1) {
+		look->evidence->is_resident = true;
+		if (points[count - 1].bytes < bytes)
+			bytes = points[count - 1].bytes;
+	}
+	return (double)bytes;
+}
+
+/* Adds what accounts say of a mapping, which counts once however many parts it has. */
+static void
+look_at_residency(struct look *look, const struct th_sample *sample, bool is_live)
+{
+	enum th_heap heap = look->evidence->heap;
+	const struct th_profile *profile = look->judge->profile;
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
+	double keep = (double)sample->keep *
+		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
+	double factor = calibration->factors[sample->name];
+	struct th_estimator weight = {0};
+	const struct th_residency_point *points;
+	size_t count;
+
+	if (sample->is_part)
+		return;
+	points = th_residency_find(look->judge->residency, sample->record, &count);
+	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
+	for (size_t i = 0; i < count; i++)
+		look->judge->resident[points[i].account] += bytes_in(&weight) *
+							    (double)points[i].bytes;
+	if (is_live)
+		th_estimator_add_part(&look->sums.kept.resident,
+			resident_now(look, sample, points, count), sample->size, interval, keep,
+			factor);
+}
+
+static void
+look_at(struct look *look, size_t index)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_profile *profile = look->judge->profile;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
+	const struct th_sample *sample =
+		&profile->recording->samples[evidence->heap].items[index];
+	uint64_t end = lifetimes->ends[evidence->heap][index];
+	struct th_estimator one = {0};
+	struct sums *sums = &look->sums;
+
+	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->end))
+		return;
+	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
+		th_lifetimes_keep(lifetimes, evidence->heap, &profile->end), &one);
+	struct th_birth birth = {
+		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
+	sums->kept.samples++;
+	sums->kept.followed += birth.weight;
+	if (end == TH_END_NEVER) {
+		th_estimator_merge(&sums->kept.live, &one);
+		if (birth.time >= horizon->warm)
+			th_array_append(look->judge, births, birth);
+	}
+	if (look->judge->resident)
+		look_at_residency(look, sample, end == TH_END_NEVER);
+	if (sample->time >= horizon->horizon && evidence->heap == TH_HEAP_JAVA)
+		return;
+	evidence->allocated++;
+	sums->allocated += objects_in(&one);
+	if (end == TH_END_NEVER) {
+		sums->alive += objects_in(&one);
+		count_survivor(look, sample->time, bytes_in(&one));
+	} else {
+		count_death(look, sample->time, end, bytes_in(&one),
+			evidence->heap == TH_HEAP_JAVA &&
+				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
+	}
+	add_change(horizon, sample->time, end, horizon->warm, &one, &sums->kept.gained,
+		&sums->kept.lost);
+	add_change(horizon, sample->time, end, horizon->middle, &one, &sums->gained_late,
+		&sums->lost_late);
+}
+
+/*
+ * At many sites nothing was lost.  The interval of that is the same for all, unless few objects are
+ * followed: then it is wider by the number of samples that each followed sample represents.
+ */
+static struct th_estimate
+bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *sum)
+{
+	struct th_estimate nothing = judge->nothing;
+
+	if (sum->samples)
+		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
+	if (sums->samples > 0)
+		nothing.high *= sums->followed / sums->samples;
+	return nothing;
+}
+
+static struct th_estimate
+difference(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *more, const struct th_estimator *less)
+{
+	struct th_estimate gained = bytes_of(judge, sums, more);
+	struct th_estimate lost = bytes_of(judge, sums, less);
+
+	return th_estimate_difference(&gained, &lost);
+}
+
+/* Intervals take long: of what has not grown at all the limit is not asked. */
+static double
+growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *gained, const struct th_estimator *lost)
+{
+	double growth = bytes_in(gained) - bytes_in(lost);
+
+	return growth > 0 ? difference(judge, sums, gained, lost).low : growth;
+}
+
+static struct th_estimate
+per_second(struct th_estimate estimate, double seconds)
+{
+	double factor = seconds > 0 ? 1 / seconds : 0;
+
+	estimate.estimate *= factor;
+	estimate.low *= factor;
+	estimate.high *= factor;
+	return estimate;
+}
+
+/* The mean size of survivors, by which they were sampled. */
+static double
+size_of_survivors(const struct look *look)
+{
+	const struct th_estimator *live = &look->sums.kept.live;
+	double objects = objects_in(live);
+
+	return objects > 0 ? bytes_in(live) / objects : 0;
+}
+
+static void
+find_ages(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	struct th_judge *judge = look->judge;
+	uint64_t horizon = evidence->horizon->horizon;
+
+	if (!judge->all_births_count)
+		return;
+	th_times_sort(judge->all_births, judge->all_births_count);
+	uint64_t birth = judge->all_births[judge->all_births_count / 2];
+	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
+	evidence->collections = th_lifetimes_collections(
+		&judge->profile->lifetimes, birth, evidence->horizon->end);
+}
+
+/* Of the time in which the heap was sampled. */
+static double
+seconds_of_growth(const struct th_evidence *evidence, const struct th_profile *profile)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+
+	if (horizon->horizon <= horizon->warm)
+		return 0;
+	return (double)th_changes_sampled(
+		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
+	       1e9;
+}
+
+struct th_outline
+th_evidence_outline(const struct th_evidence *evidence)
+{
+	return (struct th_outline){
+		.live = evidence->live,
+		.live_bytes = evidence->live_bytes.estimate,
+		.survivors = evidence->survivors,
+		.pause_probability = evidence->pause_probability,
+		.live_samples = evidence->live_samples,
+		.allocated = evidence->allocated,
+		.verdict = (uint8_t)evidence->verdict,
+		.reason = (uint8_t)evidence->reason,
+		.is_alive = evidence->alive,
+		.has_births = evidence->born_since,
+	};
+}
+
+void
+th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
+	const struct th_horizon *horizon, const struct th_residency *residency)
+{
+	struct th_estimator none = {0};
+
+	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
+	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
+				 ? th_estimate_bytes(&none, NULL, profile->heaps[heap].gap)
+				 : th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
+	th_density_init(&judge->density, profile->recording, heap, horizon->warm, horizon->end);
+	if (heap == TH_HEAP_MAPPED && residency->points_count) {
+		judge->residency = residency;
+		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));
+	}
+}
+
+void
+th_judge_deinit(struct th_judge *judge)
+{
+	free(judge->resident);
+	free(judge->births);
+	free(judge->all_births);
+}
+
+/* The judge forgets the place before. */
+static void
+look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judge)
+{
+	judge->births_count = 0;
+	judge->all_births_count = 0;
+	if (judge->resident)
+		memset(judge->resident, 0,
+			judge->residency->times_count * sizeof(*judge->resident));
+	*look = (struct look){.evidence = evidence, .judge = judge};
+}
+
+static void
+set_points(struct look *look)
+{
+	struct th_evidence *evidence = look->evidence;
+	const struct sums *sums = &look->sums;
+	double seconds = seconds_of_growth(evidence, look->judge->profile);
+
+	evidence->live = bytes_in(&sums->kept.live);
+	evidence->live_samples = sums->kept.live.samples;
+	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
+	evidence->live_bytes = th_estimate_exact(
+		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
+		sums->kept.live.samples);
+	evidence->live_objects = th_estimate_exact(
+		objects_in(&sums->kept.live), sums->kept.live.samples);
+	evidence->growth = th_estimate_exact(
+		seconds > 0
+			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
+			: 0,
+		sums->kept.gained.samples + sums->kept.lost.samples);
+	if (evidence->born_late >= ENOUGH_LATE)
+		evidence->late_low = growth_limit(
+			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
+	if (evidence->late_low <= 0 && sums->kept.gained.samples >= ENOUGH_LATE)
+		evidence->whole_low = growth_limit(
+			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
+}
+
+struct th_estimate
+th_evidence_live(const struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums)
+{
+	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL,
+					       judge->profile->heaps[judge->heap].gap)
+				     : bytes_of(judge, sums, &sums->live);
+}
+
+void
+th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
+	const struct th_evidence_sums *sums)
+{
+	evidence->live_bytes = th_evidence_live(evidence, judge, sums);
+	evidence->live_objects = th_profile_objects(
+		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
+	if (!sums->is_trend)
+		evidence->growth = per_second(
+			difference(judge, sums, &sums->gained, &sums->lost),
+			seconds_of_growth(evidence, judge->profile));
+}
+
+void
+th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
+	size_t count, struct th_evidence_sums *sums_ret)
+{
+	struct look look;
+
+	*evidence = (struct th_evidence){
+		.heap = judge->heap, .horizon = judge->horizon, .first_birth = UINT64_MAX};
+	look_init(&look, evidence, judge);
+	for (size_t i = 0; i < count; i++)
+		look_at(&look, samples[i]);
+	set_points(&look);
+	find_ages(&look);
+	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
+	th_evidence_find_verdict(evidence);
+	look.sums.kept.is_trend = th_evidence_judge_residency(
+		evidence, judge, seconds_of_growth(evidence, judge->profile));
+	if (sums_ret)
+		*sums_ret = look.sums.kept;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sentence behind a verdict.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "report/leaks/evidence.h"
+#include "report/base/format.h"
+
+static double
+seconds_between(uint64_t from, uint64_t to)
+{
+	return to > from ? (double)(to - from) / 1e9 : 0;
+}
+
+/* Room for a rate and its interval. */
+struct rate {
+	char text[120];
+};
+
+/* "1.2 MiB/s (1.0 .. 1.5 MiB/s)" */
+static struct rate
+format_growth(const struct th_evidence *evidence)
+{
+	struct rate rate;
+
+	snprintf(rate.text, sizeof(rate.text), "%s/s (%s%s)",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text,
+		evidence->growth.exact ? "" : "/s");
+	return rate;
+}
+
+/* "3 of 120 samples that were older than 1.2 s" */
+static char *
+describe_old(const struct th_evidence *evidence)
+{
+	return th_format_new("%" PRIu64 " of the %" PRIu64
+			     " samples that lived longer than %s were freed",
+		evidence->dead_old, evidence->dead_old + evidence->alive_old,
+		th_format_seconds((double)evidence->horizon->old / 1e9).text);
+}
+
+static char *
+explain_leak(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	char *old = describe_old(evidence);
+	char *text = th_format_new("grew by %s from second %.3g to %.3g and still does, "
+				   "%.0f %% of its objects survive, and %s",
+		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
+		seconds_between(horizon->origin, horizon->horizon), 100 * evidence->survivors,
+		old);
+
+	free(old);
+	return text;
+}
+
+static char *
+explain_resident(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_trend *trend = &evidence->trend;
+
+	return th_format_new(
+		"what is in memory of it grew by %s/s from second %.3g to %.3g and "
+		"still does, by %" PRIu32
+		" accounts (in such order by chance with p = %.2g), and %s of "
+		"that was given back",
+		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
+		seconds_between(horizon->origin, horizon->warm),
+		seconds_between(horizon->origin, horizon->horizon), trend->points,
+		trend->probability,
+		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text
+				: "nothing");
+}
+
+/* How long a recording would have to be for growth at this rate to be significant. */
+static char *
+explain_few(const struct th_evidence *evidence)
+{
+	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
+
+	if (!evidence->allocated)
+		return th_format_new(
+			"all of it was allocated after the last collection that can "
+			"tell what died");
+	if (!evidence->born_late)
+		return th_format_new(
+			"%" PRIu64
+			" %s too few to tell: record longer, or at a smaller interval",
+			evidence->allocated,
+			evidence->allocated == 1 ? "sample is" : "samples are");
+	return th_format_new(
+		"%" PRIu64 " old survivors were sampled in the later half, too few to "
+		"tell growth from chance: at this rate a recording of about %s would, "
+		"or a smaller interval",
+		evidence->born_late,
+		th_format_seconds(duration * fmax(7.0 / (double)evidence->born_late, 1.2))
+			.text);
+}
+
+static char *
+explain_no_collection(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+
+	if (horizon->horizon <= horizon->start)
+		return th_format_new(
+			"no collection has told which objects died: record longer, "
+			"or run jcmd PID GC.run");
+	return th_format_new(
+		"the last collection was at %.3g of %.3g s, and nobody knows which "
+		"younger objects are needed: record longer, or run jcmd PID GC.run",
+		seconds_between(horizon->origin, horizon->horizon),
+		seconds_between(horizon->origin, horizon->end));
+}
+
+static char *
+explain_unproven(const struct th_evidence *evidence)
+{
+	return th_format_new("grows by %s, but no collection has looked at old objects "
+			     "lately, so they may be garbage: record longer, or run jcmd PID "
+			     "GC.run",
+		format_growth(evidence).text);
+}
+
+static char *
+explain_turnover(const struct th_evidence *evidence)
+{
+	char *old = describe_old(evidence);
+	char *text = th_format_new(
+		"grows by %s, but %s: a structure that is still filled, or "
+		"one that is emptied now and then; a recording of several times "
+		"the length would tell",
+		format_growth(evidence).text, old);
+
+	free(old);
+	return text;
+}
+
+static char *
+explain_late(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+
+	return th_format_new(
+		"grows by %s, but only since second %.3g of %.3g: record for about "
+		"%s to see whether it ends",
+		format_growth(evidence).text,
+		seconds_between(horizon->origin, evidence->first_birth),
+		seconds_between(horizon->origin, horizon->end),
+		th_format_seconds(2 * seconds_between(horizon->start, horizon->end)).text);
+}
+
+static char *
+explain_steady(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	char *old, *text;
+
+	if (evidence->growth.low <= 0)
+		return th_format_new("holds its size: what is old changes by %s, which may "
+				     "be nothing",
+			format_growth(evidence).text);
+	old = describe_old(evidence);
+	text = th_format_new(
+		"grew by %s from second %.3g to %.3g, but in the later half of that no more "
+		"than may be chance, and %s",
+		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
+		seconds_between(horizon->origin, horizon->horizon), old);
+	free(old);
+	return text;
+}
+
+static char *
+explain_plateau(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	double duration = seconds_between(horizon->start, horizon->end);
+
+	switch (evidence->reason) {
+	case TH_REASON_STOPPED:
+		if (!evidence->born_since)
+			return th_format_new(
+				"nothing that survives was allocated after the first "
+				"%.3g s of %.3g",
+				seconds_between(horizon->start, horizon->warm), duration);
+		return th_format_new(
+			"nothing that survives was allocated after second %.3g of %.3g",
+			seconds_between(horizon->origin, evidence->last_birth),
+			seconds_between(horizon->origin, horizon->end));
+	case TH_REASON_SLOWED:
+		return th_format_new("growth comes to an end: %" PRIu64 " of %" PRIu64
+				     " survivors fall into the last quarter of the time",
+			evidence->born_last_quarter, evidence->born_since);
+	default:
+		return explain_steady(evidence);
+	}
+}
+
+/* Few samples can hide growth: how much of it they allow for is said where they point that way. */
+static char *
+explain_churn(const struct th_evidence *evidence)
+{
+	char *freed = th_format_new("%.0f %% of its objects were freed, %" PRIu64 " of %" PRIu64
+				    " samples, and what is old ",
+		100 * (1 - evidence->survivors), evidence->dead, evidence->allocated);
+	char *text =
+		evidence->growth.estimate > 0
+			? th_format_new("%sgrows by no more than chance explains, at most "
+					"%s/s",
+				  freed,
+				  th_format_number(evidence->growth.high, TH_UNIT_BYTES).text)
+			: th_format_new("%sdoes not grow", freed);
+
+	free(freed);
+	return text;
+}
+
+char *
+th_evidence_explain(const struct th_evidence *evidence)
+{
+	switch (evidence->reason) {
+	case TH_REASON_GROWS:
+		return explain_leak(evidence);
+	case TH_REASON_RESIDENT:
+		return explain_resident(evidence);
+	case TH_REASON_OWNERS_GONE:
+		return th_format_new(
+			"the Java objects that own these blocks were collected and the "
+			"blocks were not freed: %.0f %% of them survive",
+			100 * evidence->survivors);
+	case TH_REASON_FEW_SAMPLES:
+		return explain_few(evidence);
+	case TH_REASON_LATE:
+		return explain_late(evidence);
+	case TH_REASON_TURNOVER:
+		return explain_turnover(evidence);
+	case TH_REASON_UNPROVEN:
+		return explain_unproven(evidence);
+	case TH_REASON_NO_COLLECTION:
+		return explain_no_collection(evidence);
+	case TH_REASON_INTERNAL:
+		return th_format_new("grows by %s, by the Java VM's own work and not by the "
+				     "application's allocations",
+			format_growth(evidence).text);
+	case TH_REASON_FREED:
+		return explain_churn(evidence);
+	default:
+		return explain_plateau(evidence);
+	}
+}

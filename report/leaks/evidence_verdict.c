@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/leaks/evidence_rules.h"
+
+const char *
+th_verdict_name(enum th_verdict verdict)
+{
+	switch (verdict) {
+	case TH_VERDICT_LEAK:
+		return "leak";
+	case TH_VERDICT_PLATEAU:
+		return "plateau";
+	case TH_VERDICT_CHURN:
+		return "churn";
+	default:
+		return "unclear";
+	}
+}
+
+static void
+decide(struct th_evidence *evidence, enum th_verdict verdict, enum th_reason reason)
+{
+	evidence->verdict = verdict;
+	evidence->reason = reason;
+}
+
+static bool
+is_kept(const struct th_evidence *evidence)
+{
+	double old = (double)(evidence->alive_old + evidence->dead_old);
+
+	return (double)evidence->dead_old <= LEAK_FREES * old;
+}
+
+static bool
+is_spread(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	double length = (double)(horizon->horizon - horizon->start);
+	uint64_t last = horizon->horizon - horizon->old;
+
+	return evidence->first_birth < last &&
+	       (double)(last - evidence->first_birth) >= SPREAD_PART * length;
+}
+
+static bool
+has_grown(const struct th_evidence *evidence)
+{
+	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0;
+}
+
+/*
+ * Whether it has grown since the warm-up and nothing says that this is over, though chance left
+ * too little of it to the later half.  However much else the place frees, it is no churn.
+ */
+static bool
+may_grow(const struct th_evidence *evidence)
+{
+	return evidence->whole_low > 0 && evidence->born_late && evidence->is_growing &&
+	       !evidence->is_slowing && is_kept(evidence);
+}
+
+/*
+ * Whether what is in memory grows as a leak does.  Mappings are few and large, so that chunks
+ * which an allocator maps and then fills are no evidence by their number; but what they hold is
+ * measured at each account, not sampled.
+ */
+static bool
+grows_in_memory(const struct th_evidence *evidence)
+{
+	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_trend *trend = &evidence->trend;
+	double length = (double)(horizon->end - horizon->warm);
+
+	return evidence->is_resident && trend->points >= ENOUGH_ACCOUNTS &&
+	       trend->probability < UNLIKELY_TREND &&
+	       trend->growth_late > evidence->least_growth &&
+	       (double)(horizon->end - trend->last_rise) <= PAUSE_PART * length &&
+	       trend->last_quarter >= LEAST_QUARTER * trend->growth &&
+	       trend->lost <= LEAK_FREES * (trend->growth + trend->lost) &&
+	       evidence->released_bytes <=
+		       LEAK_FREES * (evidence->released_bytes + evidence->kept_bytes);
+}
+
+/* A place that has grown significantly in the later half. */
+static void
+judge_growth(struct th_evidence *evidence)
+{
+	if (!evidence->is_growing)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	else if (evidence->is_slowing)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
+	else if (!is_kept(evidence))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
+	else if (!evidence->horizon->is_proven)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
+	else if (!is_spread(evidence))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_LATE);
+	else
+		decide(evidence, TH_VERDICT_LEAK, TH_REASON_GROWS);
+}
+
+void
+th_evidence_find_verdict(struct th_evidence *evidence)
+{
+	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
+
+	if (!th_horizon_is_far(evidence->horizon))
+		decide(evidence, TH_VERDICT_UNCLEAR,
+			evidence->heap == TH_HEAP_JAVA ? TH_REASON_NO_COLLECTION
+						       : TH_REASON_FEW_SAMPLES);
+	else if (has_grown(evidence))
+		judge_growth(evidence);
+	else if (evidence->allocated < ENOUGH_SAMPLES && evidence->born_since)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else if (may_grow(evidence))
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else if (dead >= CHURN_FREES)
+		decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
+	else if (!evidence->is_growing)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+	else if (evidence->growth.estimate > 0 && is_kept(evidence) && evidence->born_late)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+	else
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
+}
+
+bool
+th_evidence_judge_residency(
+	struct th_evidence *evidence, const struct th_judge *judge, double seconds)
+{
+	if (!judge->resident || evidence->verdict == TH_VERDICT_LEAK ||
+		!th_horizon_is_far(evidence->horizon))
+		return false;
+	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,
+		judge->resident, judge->residency->times_count);
+	evidence->least_growth = LEAST_GROWTH_INTERVALS *
+				 (double)judge->profile->heaps[evidence->heap].interval;
+	if (seconds <= 0 || !grows_in_memory(evidence))
+		return false;
+	decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
+	evidence->is_growing = true;
+	evidence->growth = th_estimate_exact(
+		evidence->trend.growth / seconds, evidence->live_samples);
+	return true;
+}
+
+void
+th_evidence_set_internal(struct th_evidence *evidence)
+{
+	if (evidence->verdict == TH_VERDICT_LEAK)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
+}
+
+bool
+th_outline_may_pause(const struct th_outline *outline, size_t places)
+{
+	return outline->reason == TH_REASON_STOPPED && outline->has_births &&
+	       outline->pause_probability * (double)places >= UNLIKELY_PAUSE;
+}
+
+void
+th_evidence_set_owners_gone(struct th_evidence *evidence)
+{
+	if (evidence->alive_old >= ENOUGH_SAMPLES && is_kept(evidence))
+		decide(evidence, TH_VERDICT_LEAK, TH_REASON_OWNERS_GONE);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/leaks/observation_window.h"
+
+#include "report/statistics/heap_use.h"
+
+/* What a program builds up while it starts is no leak. */
+#define WARM_UP_PART 0.2
+/* Blocks that live less are in use, not forgotten. */
+#define OLD_PART 0.1
+/*
+ * How far into the time after the warm-up collections must reach to tell anything, and how far
+ * those that look at old objects must to tell a leak: a cache that was filled before and drops
+ * old entries since then shows by those that died.
+ */
+#define HORIZON_PART (1.0 / 3)
+#define PROVEN_PART 0.5
+
+/* Whether a time lies in the part of the time after the warm-up that is meant. */
+static bool
+reaches(const struct th_horizon *horizon, uint64_t time, double part)
+{
+	double length = (double)(horizon->end - horizon->warm);
+
+	return time > horizon->warm && (double)(time - horizon->warm) >= part * length;
+}
+
+/* Bytes at least of objects from before a time that nobody found dead. */
+static double
+least_alive(const struct th_profile *profile, uint64_t births)
+{
+	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_JAVA];
+	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
+		&profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, &profile->end, 1);
+	struct th_estimator sum = {0};
+	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->end);
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (samples->items[i].time < births &&
+			profile->lifetimes.ends[TH_HEAP_JAVA][i] == TH_END_NEVER &&
+			th_lifetimes_follows(
+				&profile->lifetimes, TH_HEAP_JAVA, i, &profile->end))
+			th_lifetimes_add(&profile->lifetimes, &calibration, TH_HEAP_JAVA, i,
+				&samples->items[i], keep, &sum);
+	}
+	return th_estimate_bytes(&sum, NULL, calibration.gap).low;
+}
+
+/*
+ * Whether what looks alive could be: not when it is more than the whole heap in use, as under a
+ * collector that does not clear references to all that died.
+ */
+static bool
+is_plausible(const struct th_profile *profile, const struct th_judgement *judgement)
+{
+	const struct th_heap_use_info *use = th_heap_use_after(
+		profile->recording, judgement->time);
+
+	return !use || least_alive(profile, judgement->births) <= (double)use->used;
+}
+
+static void
+set_java_horizon(struct th_horizon *horizon, const struct th_profile *profile)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t end = profile->recording->end;
+	const struct th_judgement *major = th_lifetimes_last(lifetimes, end, true);
+
+	horizon->is_proven = major && reaches(horizon, major->births, PROVEN_PART) &&
+			     is_plausible(profile, major);
+	horizon->horizon = horizon->is_proven ? major->births
+					      : th_lifetimes_judged(lifetimes, end, false);
+	if (horizon->horizon < horizon->start)
+		horizon->horizon = horizon->start;
+	if (horizon->horizon > horizon->end)
+		horizon->horizon = horizon->end;
+}
+
+/* The part of the recording that the options choose; empty where they choose none of it. */
+static struct th_window
+part_of(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	struct th_window part = profile->window;
+
+	if (part.from < recording->start)
+		part.from = recording->start;
+	if (part.to > recording->end)
+		part.to = recording->end;
+	if (part.from > part.to)
+		part.from = part.to;
+	return part;
+}
+
+void
+th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_window part = part_of(profile);
+	double length = (double)(part.to - part.from);
+
+	*horizon = (struct th_horizon){
+		.origin = profile->recording->start,
+		.start = part.from,
+		.warm = part.from + (uint64_t)(WARM_UP_PART * length),
+		.horizon = part.to,
+		.end = part.to,
+		.old = (uint64_t)(OLD_PART * length),
+		.is_proven = true,
+	};
+	if (heap == TH_HEAP_JAVA)
+		set_java_horizon(horizon, profile);
+	if (heap == TH_HEAP_JAVA && profile->lifetimes.followed && th_horizon_is_far(horizon))
+		horizon->end = horizon->horizon; /* younger objects are not judged */
+	horizon->middle = horizon->warm;
+	if (horizon->horizon > horizon->warm)
+		horizon->middle += (horizon->horizon - horizon->warm) / 2;
+}
+
+bool
+th_horizon_is_far(const struct th_horizon *horizon)
+{
+	return reaches(horizon, horizon->horizon, HORIZON_PART);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much of each sampled mapping was in memory, account by account.  Mapped is not yet used: an
+ * allocator maps chunks that it fills later.
+ */
+#ifndef TH_REPORT_LEAKS_RESIDENT_MAPPINGS_H
+#define TH_REPORT_LEAKS_RESIDENT_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/log/recording.h"
+
+/* What an account said of a sample; sorted by record and account. */
+struct th_residency_point {
+	uint32_t record;
+	uint32_t account; /* index into `times` */
+	uint64_t bytes;
+};
+
+struct th_residency {
+	TH_ARRAY(uint64_t, times); /* of the accounts that looked at mappings, ascending */
+	TH_ARRAY(struct th_residency_point, points);
+};
+
+/* Gathers what the accounts say up to the time `to`. [offline] */
+void th_residency_init(
+	struct th_residency *residency, const struct th_recording *recording, uint64_t to);
+void th_residency_deinit(struct th_residency *residency);
+
+/* The points of a sample, by account; NULL if there are none. [offline] */
+const struct th_residency_point *
+th_residency_find(const struct th_residency *residency, uint32_t record, size_t *count_ret);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Once a second what is new is read; keys are answered at once, from what is known.
+ */
+#include "report/live/watch_main.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/symbols/debuginfod.h"
+#include "report/control/running.h"
+#include "report/live/watch.h"
+#include "report/live/watch_screen.h"
+#include "report/live/watch_view.h"
+#include "unify/shared/clock.h"
+
+#define REFRESH_NS TH_NS_PER_S
+
+/* Set by signals that ask the program to end. */
+static volatile sig_atomic_t must_end;
+
+static void
+on_end(int number)
+{
+	(void)number;
+	must_end = 1;
+}
+
+/* The log was cut off under the mapping: nothing is left to show. */
+static void
+on_bus_error(int number)
+{
+	static const char text[] = "twinheap: the log was cut off while it was read\n";
+
+	(void)number;
+	th_watch_screen_end();
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(3);
+	_exit(3);
+}
+
+static void
+catch_signals(void)
+{
+	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = on_end};
+
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		sigaction(ending[i], &action, NULL);
+	action.sa_handler = on_bus_error;
+	action.sa_flags = (int)SA_RESETHAND;
+	sigaction(SIGBUS, &action, NULL);
+}
+
+static void
+look(struct th_watch_view *view)
+{
+	uint64_t next = th_clock_now() + REFRESH_NS;
+
+	while (!view->is_done && !must_end && !th_watch_screen_is_gone()) {
+		th_watch_screen_draw(view);
+		uint64_t now = th_clock_now();
+		int key = now < next ? th_watch_screen_key((int)((next - now) / 1000000) + 1)
+				     : th_watch_screen_key(0);
+
+		if (key >= 0)
+			th_watch_view_key(view, key);
+		if (th_clock_now() < next)
+			continue;
+		th_watch_view_update(view);
+		next = th_clock_now() + REFRESH_NS;
+	}
+}
+
+struct th_error *
+th_watch_run(const struct th_options *options)
+{
+	struct th_watch watch;
+	struct th_watch_view view;
+	char *path;
+
+	struct th_error *error = th_running_find(options->log, &path);
+
+	if (error)
+		return error;
+	/* A screen that stands still for a server would help nobody. */
+	th_debug_server_disable();
+	error = th_watch_open(path, NULL, &watch);
+	free(path);
+	if (error)
+		return error;
+	if (options->no_command)
+		th_recording_hide_command(watch.recording);
+	error = th_watch_screen_begin();
+	if (!error) {
+		catch_signals();
+		th_watch_view_init(&view, &watch);
+		view.table.heaps = options->heaps;
+		th_watch_table_update(&view.table, &watch);
+		look(&view);
+		th_watch_view_deinit(&view);
+		th_watch_screen_end();
+	}
+	th_watch_close(&watch);
+	return error;
+}

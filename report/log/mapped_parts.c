@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/log/mapped_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/log/events.h"
+
+/* exp(-40) is below half a unit in the last place of 1: such a sample was certain. */
+#define CERTAIN_INTERVALS 40
+
+struct splitter {
+	struct th_recording *recording;
+	struct th_samples parts;
+	struct th_mapped_end_info *sorted; /* the recording's ends by sample and time */
+	size_t next;
+	TH_ARRAY(uint64_t, ends); /* of the parts */
+};
+
+static int
+compare_ends(const void *a, const void *b)
+{
+	const struct th_mapped_end_info *left = a;
+	const struct th_mapped_end_info *right = b;
+
+	if (left->record != right->record)
+		return left->record < right->record ? -1 : 1;
+	return (left->time > right->time) - (left->time < right->time);
+}
+
+/* The interval at which a part is as probable as the whole. */
+static uint32_t
+interval_of_piece(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
+{
+	uint64_t interval = th_recording_sample_interval(recording, whole);
+	double scaled = (double)interval * (double)bytes / (double)whole->size;
+
+	if (!interval || whole->size / interval >= CERTAIN_INTERVALS)
+		return th_recording_intern_interval(recording, 0);
+	return th_recording_intern_interval(
+		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
+}
+
+struct th_sample
+th_mapped_parts_piece(
+	struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
+{
+	struct th_sample piece = *whole;
+
+	if (bytes == whole->size)
+		return piece;
+	piece.size = bytes;
+	piece.interval = interval_of_piece(recording, whole, bytes) & 0x7fffff;
+	return piece;
+}
+
+/* Parts come by time: the longest lasting one is the last. */
+static void
+add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
+	bool is_last)
+{
+	struct th_sample part = th_mapped_parts_piece(splitter->recording, whole, bytes);
+
+	part.is_part = !is_last;
+	th_array_append(&splitter->parts, items, part);
+	th_array_append(splitter, ends, end);
+}
+
+static void
+split(struct splitter *splitter, const struct th_sample *whole)
+{
+	uint64_t left = whole->size;
+
+	for (; splitter->next < splitter->recording->mapped_ends_count; splitter->next++) {
+		const struct th_mapped_end_info *end = &splitter->sorted[splitter->next];
+		uint64_t bytes = end->bytes < left ? end->bytes : left;
+
+		if (end->record > whole->record)
+			break;
+		if (end->record < whole->record || !bytes)
+			continue;
+		left -= bytes;
+		add_part(splitter, whole, bytes,
+			end->time > whole->time ? end->time : whole->time, !left);
+	}
+	if (left)
+		add_part(splitter, whole, left, UINT64_MAX, true);
+}
+
+void
+th_mapped_parts_split(struct th_recording *recording)
+{
+	size_t count = recording->mapped_ends_count;
+	struct splitter splitter = {
+		.recording = recording,
+		.sorted = th_allocate(count, sizeof(*splitter.sorted)),
+	};
+	struct th_samples *samples = &recording->samples[TH_HEAP_MAPPED];
+
+	if (count)
+		memcpy(splitter.sorted, recording->mapped_ends,
+			count * sizeof(*splitter.sorted));
+	qsort(splitter.sorted, count, sizeof(*splitter.sorted), compare_ends);
+	for (size_t i = 0; i < recording->mappings.items_count; i++)
+		split(&splitter, &recording->mappings.items[i]);
+	free(samples->items);
+	free(recording->part_ends);
+	*samples = splitter.parts;
+	recording->part_ends = splitter.ends;
+	free(splitter.sorted);
+}

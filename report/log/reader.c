@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file is mapped read-only.  Records are taken up to the header's tail, or up to the end of
+ * the file where the tail cannot be right.
+ */
+#include "report/log/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "report/base/allocate.h"
+
+/* Ids of samples are offsets / 8 in 32 bits: no log is larger. */
+#define LARGEST_LOG ((uint64_t)32 << 30)
+/*
+ * A compressed log may expand to so many times the size of its file, and so many bytes more, which
+ * bounds the memory for a malicious one.  Logs usually expand to 3 to 6 times their size; gzip can
+ * reach 1,032 times.
+ */
+#define LARGEST_EXPANSION 32
+#define SMALL_LOG ((uint64_t)16 << 20)
+/* Bytes asked of zlib at once. */
+#define READ_AT_ONCE (1u << 20)
+
+struct th_reader {
+	unsigned char *map;
+	size_t map_bytes; /* of the file, in the mapping */
+	size_t reserved;  /* length of the mapping: more for a log that grows */
+	int descriptor;   /* of a log that grows; -1 */
+	bool is_file;     /* the mapping is the file's */
+	uint64_t start;   /* offset of the first record */
+	uint64_t end;     /* offset behind the last */
+	bool is_cut;
+	struct th_log_header header;
+};
+
+/* Opening */
+
+static struct th_error *
+unreadable(const char *path, const char *reason)
+{
+	return th_error_create(TH_ERROR_UNREADABLE, "%s: %s", path, reason);
+}
+
+/* The file's size, after checks that do not need its contents. */
+static struct th_error *
+check_file(int descriptor, const char *path, size_t *bytes_ret)
+{
+	struct stat status;
+
+	if (fstat(descriptor, &status))
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	if (S_ISDIR(status.st_mode))
+		return unreadable(path, "is a directory, not a log");
+	if (!S_ISREG(status.st_mode))
+		return unreadable(path, "is not a regular file");
+	if (!status.st_size)
+		return unreadable(path, "is empty; nothing was recorded");
+	*bytes_ret = (size_t)status.st_size;
+	return NULL;
+}
+
+static bool
+is_gzip(int descriptor)
+{
+	unsigned char magic[2];
+
+	return pread(descriptor, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* As many bytes of `gzip` as there are, `bytes` at most. */
+static size_t
+inflate_into(gzFile gzip, unsigned char *to, uint64_t bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		unsigned part = bytes - done < READ_AT_ONCE ? (unsigned)(bytes - done)
+							    : READ_AT_ONCE;
+		int count = gzread(gzip, to + done, part);
+
+		if (count <= 0)
+			break;
+		done += (size_t)count;
+	}
+	return done;
+}
+
+static struct th_error *
+map_memory(const char *path, uint64_t bytes, unsigned char **map_ret)
+{
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	*map_ret = map;
+	return NULL;
+}
+
+/*
+ * The log in a compressed file of `file_bytes`: what its header says is in use, or less if the file
+ * ends before that.
+ */
+static struct th_error *
+inflate_log(gzFile gzip, const char *path, uint64_t file_bytes, unsigned char **map_ret,
+	size_t *bytes_ret)
+{
+	struct th_log_header header = {0};
+	size_t have = inflate_into(gzip, (unsigned char *)&header, sizeof(header));
+	uint64_t used = have == sizeof(header) ? header.tail : have;
+	uint64_t most = file_bytes * LARGEST_EXPANSION + SMALL_LOG;
+
+	if (used < sizeof(header))
+		return unreadable(path, "is compressed, and not a twinheap log");
+	if (used > LARGEST_LOG)
+		return unreadable(path, "has a damaged header");
+	uint64_t bytes = used < most ? used : most;
+	struct th_error *error = map_memory(path, bytes, map_ret);
+	if (error)
+		return error;
+	memcpy(*map_ret, &header, sizeof(header));
+	*bytes_ret = sizeof(header) +
+		     inflate_into(gzip, *map_ret + sizeof(header), bytes - sizeof(header));
+	if (*bytes_ret < used && *bytes_ret == bytes) {
+		munmap(*map_ret, bytes);
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: expands to more than %d times its length; if you trust it, "
+			"decompress it first (gunzip)",
+			path, LARGEST_EXPANSION);
+	}
+	/* If the file ends early, as an incomplete download, so does the log. */
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t kept = (*bytes_ret + page - 1) & ~(page - 1);
+	if (kept < bytes)
+		munmap(*map_ret + kept, bytes - kept);
+	return NULL;
+}
+
+/* Reads a compressed log; `descriptor` stays open. */
+static struct th_error *
+read_compressed(int descriptor, const char *path, uint64_t file_bytes, unsigned char **map_ret,
+	size_t *bytes_ret)
+{
+	gzFile gzip = gzdopen(dup(descriptor), "rb");
+
+	if (!gzip)
+		th_out_of_memory();
+	struct th_error *error = inflate_log(gzip, path, file_bytes, map_ret, bytes_ret);
+	gzclose(gzip);
+	return error;
+}
+
+/*
+ * A mapping longer than the file costs nothing but addresses, and lets a growing log be read
+ * without moving what was handed out; where addresses are limited it is shorter.
+ */
+static struct th_error *
+map_descriptor(struct th_reader *reader, int descriptor, const char *path, bool grows)
+{
+	void *map = MAP_FAILED;
+
+	reader->reserved = grows && reader->map_bytes < LARGEST_LOG ? LARGEST_LOG
+								    : reader->map_bytes;
+	for (;;) {
+		map = mmap(NULL, reader->reserved, PROT_READ, MAP_SHARED, descriptor, 0);
+		if (map != MAP_FAILED || reader->reserved <= reader->map_bytes)
+			break;
+		reader->reserved /= 2;
+		if (reader->reserved < reader->map_bytes)
+			reader->reserved = reader->map_bytes;
+	}
+	if (map == MAP_FAILED)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	reader->map = map;
+	return NULL;
+}
+
+static struct th_error *
+map_file(struct th_reader *reader, const char *path, bool grows)
+{
+	/* Non-blocking, so that a named pipe does not wait for a writer. */
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	reader->descriptor = -1;
+	if (descriptor < 0)
+		return th_error_create_errno(TH_ERROR_UNREADABLE, "%s", path);
+	struct th_error *error = check_file(descriptor, path, &reader->map_bytes);
+	bool is_compressed = !error && is_gzip(descriptor);
+	if (is_compressed) {
+		error = read_compressed(
+			descriptor, path, reader->map_bytes, &reader->map, &reader->map_bytes);
+		reader->reserved = reader->map_bytes;
+	} else if (!error) {
+		error = map_descriptor(reader, descriptor, path, grows);
+		reader->is_file = true;
+	}
+	if (!error && grows && !is_compressed)
+		reader->descriptor = descriptor;
+	else
+		close(descriptor);
+	return error;
+}
+
+/* Whether the first bytes are those of a log, as far as there are any. */
+static bool
+has_magic(const unsigned char *map, size_t bytes)
+{
+	const size_t length = sizeof(((struct th_log_header *)0)->magic);
+
+	return !memcmp(map, TH_LOG_MAGIC, bytes < length ? bytes : length);
+}
+
+static struct th_error *
+read_header(struct th_reader *reader, const char *path)
+{
+	struct th_log_header *header = &reader->header;
+
+	if (!has_magic(reader->map, reader->map_bytes))
+		return unreadable(path, "is not a twinheap log");
+	if (reader->map_bytes < TH_LOG_HEADER_BYTES)
+		return unreadable(path, "is truncated: not even its header is whole");
+	memcpy(header, reader->map, sizeof(*header));
+	if (header->version > TH_LOG_VERSION)
+		return th_error_create(TH_ERROR_UNREADABLE,
+			"%s: is a log of version %u, written by a newer twinheap; this one "
+			"reads "
+			"up to version %u",
+			path, header->version, TH_LOG_VERSION);
+	if (!header->version || header->header_bytes < sizeof(*header) ||
+		header->header_bytes % 8 || header->header_bytes > reader->map_bytes)
+		return unreadable(path, "has a damaged header");
+	return NULL;
+}
+
+/*
+ * Producers never move the tail past allocated space, so a tail beyond the file means that the
+ * file was cut, and one before the first record that the header was damaged.
+ */
+static void
+find_bounds(struct th_reader *reader)
+{
+	const uint64_t file_end = reader->map_bytes & ~(uint64_t)7;
+	uint64_t tail = reader->header.tail;
+
+	reader->start = reader->header.header_bytes;
+	reader->is_cut = tail > reader->map_bytes;
+	bool is_plausible = tail >= reader->start && tail <= file_end && tail % 8 == 0;
+	reader->end = is_plausible ? tail : file_end;
+}
+
+static struct th_error *
+open_reader(const char *path, bool grows, struct th_reader **reader_ret)
+{
+	struct th_reader *reader = th_allocate(1, sizeof(*reader));
+	struct th_error *error = map_file(reader, path, grows);
+
+	if (error) {
+		free(reader);
+		return error;
+	}
+	error = read_header(reader, path);
+	if (error) {
+		th_reader_close(reader);
+		return error;
+	}
+	find_bounds(reader);
+	*reader_ret = reader;
+	return NULL;
+}
+
+struct th_error *
+th_reader_open(const char *path, struct th_reader **reader_ret)
+{
+	return open_reader(path, false, reader_ret);
+}
+
+struct th_error *
+th_reader_follow(const char *path, struct th_reader **reader_ret)
+{
+	return open_reader(path, true, reader_ret);
+}
+
+void
+th_reader_refresh(struct th_reader *reader)
+{
+	struct stat status;
+
+	if (reader->descriptor < 0 || fstat(reader->descriptor, &status))
+		return;
+	reader->map_bytes = (size_t)status.st_size < reader->reserved ? (size_t)status.st_size
+								      : reader->reserved;
+	if (reader->map_bytes >= TH_LOG_HEADER_BYTES) {
+		memcpy(&reader->header, reader->map, sizeof(reader->header));
+		find_bounds(reader);
+	} else {
+		reader->end = reader->start;
+	}
+}
+
+void
+th_reader_close(struct th_reader *reader)
+{
+	if (!reader)
+		return;
+	munmap(reader->map, reader->reserved);
+	if (reader->descriptor >= 0)
+		close(reader->descriptor);
+	free(reader);
+}
+
+const struct th_log_header *
+th_reader_header(const struct th_reader *reader)
+{
+	return &reader->header;
+}
+
+bool
+th_reader_is_cut(const struct th_reader *reader)
+{
+	return reader->is_cut;
+}
+
+uint64_t
+th_reader_bytes(const struct th_reader *reader)
+{
+	return reader->end;
+}
+
+const void *
+th_reader_contents(const struct th_reader *reader)
+{
+	return reader->map;
+}
+
+/* Records */
+
+struct th_cursor
+th_reader_start(const struct th_reader *reader)
+{
+	return (struct th_cursor){.reader = reader, .offset = reader->start};
+}
+
+/* Pairs with the release store of the commit: the body is whole once the header is seen. */
+static uint64_t
+load_word(const struct th_reader *reader, uint64_t offset)
+{
+	return __atomic_load_n(
+		(const uint64_t *)(const void *)(reader->map + offset), __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Whether `word` at `offset` is the header of a committed record.  By chance a word passes once
+ * in 2^31: 16 bits of check, and a size that is small and a multiple of 8.
+ */
+static bool
+is_header(const struct th_reader *reader, uint64_t offset, uint64_t word,
+	struct th_record *record_ret)
+{
+	struct th_log_record header;
+
+	memcpy(&header, &word, sizeof(header));
+	if (!header.type || header.size < sizeof(header) || header.size % 8 ||
+		header.size > TH_LOG_RECORD_MAX || header.size > reader->end - offset)
+		return false;
+	if (header.check != th_log_check(offset, header.size, header.type))
+		return false;
+	*record_ret = (struct th_record){
+		.offset = offset,
+		.bytes = reader->map + offset,
+		.size = header.size,
+		.type = header.type,
+	};
+	return true;
+}
+
+static void
+count_hole(struct th_cursor *cursor, uint64_t first_word)
+{
+	if (first_word)
+		cursor->damaged++;
+	else
+		cursor->torn++;
+}
+
+void
+th_reader_release(const struct th_cursor *cursor)
+{
+	const struct th_reader *reader = cursor->reader;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (reader->is_file)
+		madvise(reader->map, cursor->offset & ~(page - 1), MADV_DONTNEED);
+}
+
+bool
+th_reader_next_here(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	const struct th_reader *reader = cursor->reader;
+	uint64_t at = cursor->offset;
+
+	if (at >= reader->end || !is_header(reader, at, load_word(reader, at), record_ret))
+		return false;
+	cursor->offset = at + record_ret->size;
+	return true;
+}
+
+bool
+th_reader_next(struct th_cursor *cursor, struct th_record *record_ret)
+{
+	const struct th_reader *reader = cursor->reader;
+	uint64_t first_word = 0;
+
+	for (uint64_t at = cursor->offset; at < reader->end; at += 8) {
+		uint64_t word = load_word(reader, at);
+
+		if (is_header(reader, at, word, record_ret)) {
+			if (at != cursor->offset)
+				count_hole(cursor, first_word);
+			cursor->offset = at + record_ret->size;
+			return true;
+		}
+		if (at == cursor->offset)
+			first_word = word;
+	}
+	if (first_word)
+		cursor->damaged++;
+	cursor->offset = reader->end;
+	return false;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading, and questions that many ask.  What each event adds: recording_events.c.
+ */
+#include "report/log/recording.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "report/log/mapped_parts.h"
+#include "report/base/progress.h"
+#include "report/log/events.h"
+#include "unify/shared/bisect.h"
+#include "unify/shared/heaps.h"
+
+/* Loading */
+
+static void
+read_counters(struct th_recording *recording)
+{
+	const struct th_log_header *header = th_reader_header(recording->reader);
+	uint32_t count = header->counter_count;
+
+	if (count > TH_LOG_COUNTER_SLOTS)
+		count = TH_LOG_COUNTER_SLOTS;
+	for (uint32_t i = (uint32_t)recording->counters_count; i < count; i++)
+		th_array_append(recording, counters, (struct th_counter_info){0});
+	for (uint32_t i = 0; i < count; i++)
+		recording->counters[i].value = header->counters[i];
+}
+
+/* A recording of which nothing but the header is read. */
+static struct th_recording *
+create(struct th_reader *reader)
+{
+	struct th_recording *recording = th_allocate(1, sizeof(*recording));
+
+	recording->reader = reader;
+	recording->schema = th_schema_create();
+	recording->start = th_reader_header(reader)->start_monotonic;
+	recording->end = recording->start;
+	recording->process.pid = th_reader_header(reader)->pid;
+	recording->cursor = th_reader_start(reader);
+	recording->records_end = recording->cursor.offset;
+	read_counters(recording);
+	return recording;
+}
+
+static void
+add_record(struct th_recording *recording, const struct th_record *record)
+{
+	th_recording_add_event(recording, record);
+	recording->records_end = recording->cursor.offset;
+	recording->torn = recording->cursor.torn;
+	recording->damaged = recording->cursor.damaged;
+}
+
+struct th_error *
+th_recording_load(const char *path, struct th_recording **recording_ret)
+{
+	struct th_reader *reader;
+	struct th_error *error = th_reader_open(path, &reader);
+	struct th_record record;
+
+	if (error)
+		return error;
+	struct th_recording *recording = create(reader);
+	while (th_reader_next(&recording->cursor, &record)) {
+		add_record(recording, &record);
+		if (!(recording->records & 0xffff))
+			th_progress("reading the log", recording->cursor.offset,
+				th_reader_bytes(reader));
+		if (!(recording->records & 0xfffff))
+			th_reader_release(&recording->cursor);
+	}
+	th_reader_release(&recording->cursor);
+	th_progress_clear();
+	th_mapped_parts_split(recording);
+	recording->damaged_end = recording->cursor.damaged - recording->damaged;
+	recording->damaged = recording->cursor.damaged + recording->bundle.damaged;
+	*recording_ret = recording;
+	return NULL;
+}
+
+struct th_error *
+th_recording_follow(const char *path, struct th_recording **recording_ret)
+{
+	struct th_reader *reader;
+	struct th_error *error = th_reader_follow(path, &reader);
+
+	if (error)
+		return error;
+	*recording_ret = create(reader);
+	th_recording_update(*recording_ret);
+	return NULL;
+}
+
+/* Passes a hole that was there at the last update already; false at one that is new. */
+static bool
+pass_hole(struct th_recording *recording, struct th_record *record_ret)
+{
+	struct th_cursor ahead = recording->cursor;
+
+	if (ahead.offset >= th_reader_bytes(recording->reader))
+		return false;
+	if (recording->waited_at != recording->cursor.offset) {
+		recording->waited_at = recording->cursor.offset;
+		return false;
+	}
+	/* The end of what is written so far is no hole: the cursor stays in front of it. */
+	if (!th_reader_next(&ahead, record_ret))
+		return false;
+	recording->cursor = ahead;
+	return true;
+}
+
+bool
+th_recording_update(struct th_recording *recording)
+{
+	uint64_t records = recording->records;
+	struct th_record record;
+
+	th_reader_refresh(recording->reader);
+	read_counters(recording);
+	while (th_reader_next_here(&recording->cursor, &record) ||
+		pass_hole(recording, &record))
+		add_record(recording, &record);
+	return recording->records != records;
+}
+
+void
+th_recording_hide_command(struct th_recording *recording)
+{
+	recording->process.command = recording->process.executable;
+}
+
+static void
+free_tables(struct th_recording *recording)
+{
+	th_map_deinit(&recording->modules_ids);
+	th_map_deinit(&recording->threads_ids);
+	th_map_deinit(&recording->methods_ids);
+	th_map_deinit(&recording->classes_ids);
+	th_map_deinit(&recording->stacks_ids);
+	th_map_deinit(&recording->interval_ids);
+	th_map_deinit(&recording->symbols_ids);
+	th_map_deinit(&recording->named_words_ids);
+	free(recording->named_words);
+	free(recording->named_frames);
+	free(recording->remarks);
+	free(recording->modules);
+	free(recording->threads);
+	free(recording->thread_names);
+	free(recording->methods);
+	free(recording->classes);
+	free(recording->stacks);
+	free(recording->intervals);
+	free(recording->marks);
+	free(recording->changes);
+	free(recording->symbols);
+}
+
+void
+th_recording_destroy(struct th_recording *recording)
+{
+	if (!recording)
+		return;
+	free_tables(recording);
+	free(recording->settings);
+	free(recording->notes);
+	free(recording->counters);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		free(recording->samples[heap].items);
+	free(recording->reservations);
+	th_reservations_deinit(&recording->reserved);
+	free(recording->mapped_ends);
+	free(recording->mapped_uses);
+	free(recording->part_ends);
+	free(recording->mappings.items);
+	free(recording->addresses);
+	free(recording->frees);
+	free(recording->deaths);
+	free(recording->losses);
+	free(recording->followed);
+	free(recording->judged);
+	free(recording->levels);
+	free(recording->collections);
+	free(recording->heap_uses);
+	free(recording->thread_bytes);
+	free(recording->residents);
+	free(recording->accounts);
+	free(recording->account_rows);
+	free(recording->touched);
+	free(recording->malloc_heaps);
+	free(recording->pools);
+	free(recording->buffers);
+	free(recording->allocators);
+	free(recording->cgroups);
+	th_schema_destroy(recording->schema);
+	th_reader_close(recording->reader);
+	free(recording);
+}
+
+/* Questions */
+
+uint64_t
+th_recording_log_bytes(const struct th_recording *recording)
+{
+	return recording->bundle.is_bundle ? recording->bundle.log_bytes
+					   : th_reader_bytes(recording->reader);
+}
+
+uint64_t
+th_recording_missing_bytes(const struct th_recording *recording)
+{
+	const struct th_reader *reader = recording->reader;
+	uint64_t missing = recording->bundle.missing_bytes;
+
+	if (th_reader_is_cut(reader))
+		missing += th_reader_header(reader)->tail - th_reader_bytes(reader);
+	return missing;
+}
+
+uint64_t
+th_recording_counter(const struct th_recording *recording, const char *name)
+{
+	for (size_t i = 0; i < recording->counters_count; i++) {
+		if (th_text_equals(recording->counters[i].name, name))
+			return recording->counters[i].value;
+	}
+	return 0;
+}
+
+struct th_text
+th_recording_setting(const struct th_recording *recording, const char *name)
+{
+	for (size_t i = 0; i < recording->settings_count; i++) {
+		if (th_text_equals(recording->settings[i].name, name))
+			return recording->settings[i].value;
+	}
+	return (struct th_text){NULL, 0};
+}
+
+/* Logs without the setting have the first two heaps. */
+unsigned
+th_recording_heaps(const struct th_recording *recording)
+{
+	struct th_text text = th_recording_setting(recording, "TWINHEAP_HEAPS");
+	unsigned heaps = TH_HEAPS_BOTH;
+
+	if (text.bytes) {
+		char *words = th_text_clean(text);
+
+		th_heaps_parse(words, &heaps);
+		free(words);
+	}
+	return heaps;
+}
+
+/* Samples stand in the order of the log, so their records ascend. */
+size_t
+th_samples_find(const struct th_samples *samples, uint32_t record)
+{
+	size_t index = th_bisect(samples->items_count, i, samples->items[i].record < record);
+	bool is_found = index < samples->items_count && samples->items[index].record == record;
+
+	return is_found ? index : SIZE_MAX;
+}
+
+uint64_t
+th_recording_interval(const struct th_recording *recording)
+{
+	return th_reader_header(recording->reader)->interval;
+}
+
+uint64_t
+th_recording_gap(const struct th_recording *recording, enum th_heap heap)
+{
+	size_t count = th_recording_allocations(recording, heap)->items_count;
+
+	if (!count)
+		return th_recording_interval(recording);
+	return (uint64_t)llround(recording->gaps[heap] / (double)count);
+}
+
+bool
+th_recording_find_mark(
+	const struct th_recording *recording, const char *name, uint64_t *time_ret)
+{
+	for (size_t i = recording->marks_count; i-- > 0;) {
+		if (th_text_equals(recording->marks[i].name, name)) {
+			*time_ret = recording->marks[i].time;
+			return true;
+		}
+	}
+	return false;
+}
+
+double
+th_recording_duration(const struct th_recording *recording)
+{
+	return (double)(recording->end - recording->start) / 1e9;
+}

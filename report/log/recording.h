@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording: everything a log says, in memory, before any question is asked of it.
+ *
+ * What the log numbers (threads, stacks, classes, methods, modules) stands in arrays.  A sample
+ * may come before the definition of its stack: whoever mentions an id first makes the entry,
+ * and `is_known` says whether its definition was found.  Texts and frame words stay in the
+ * mapping of the log, so they live as long as the recording.
+ */
+#ifndef TH_REPORT_LOG_RECORDING_H
+#define TH_REPORT_LOG_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/base/error.h"
+#include "report/log/schema.h"
+#include "report/base/id_map.h"
+#include "report/log/reservations.h"
+#include "report/base/log_text.h"
+#include "unify/shared/log_format.h"
+
+/* Arrays by heap are indexed by enum th_heap; index 0 is unused. */
+#define TH_HEAPS 4
+
+struct th_process_info {
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t page_bytes;
+	uint32_t cpus;
+	struct th_text library_version;
+	struct th_text executable;
+	struct th_text command; /* arguments separated by NUL */
+	struct th_text host;
+};
+
+struct th_jvm_info {
+	bool is_known;
+	uint32_t feature_release;
+	uint32_t features; /* enum th_jvm_feature */
+	struct th_text version;
+	struct th_text name;
+	struct th_text vendor;
+};
+
+struct th_setting_info {
+	struct th_text name;
+	struct th_text value;
+};
+
+struct th_note_info {
+	uint64_t time;
+	uint32_t severity;
+	struct th_text text;
+};
+
+struct th_counter_info {
+	struct th_text name; /* empty: the log does not name it */
+	struct th_text description;
+	uint64_t value;
+};
+
+struct th_module_info {
+	bool is_known;
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	struct th_text path;
+	struct th_text build_id; /* hexadecimal; empty: none, or something else */
+};
+
+struct th_thread_info {
+	bool is_known;
+	uint32_t tid;
+	uint32_t name; /* index: the last that was read */
+};
+
+/* A thread under one of its names.  It has no text until the log has a name. */
+struct th_thread_name {
+	struct th_text text;
+	uint32_t thread; /* index */
+	bool is_of_java;
+};
+
+struct th_method_info {
+	bool is_known;
+	uint32_t modifiers;
+	struct th_text class_signature;
+	struct th_text name;
+	struct th_text signature;
+	struct th_text source_file;
+	struct th_words lines;
+};
+
+struct th_class_info {
+	bool is_known;
+	struct th_text signature;
+};
+
+struct th_stack_info {
+	bool is_known;
+	uint32_t flags;         /* enum th_stack_flag */
+	struct th_words frames; /* leaf first */
+};
+
+/* One sampled allocation of either heap: 48 bytes, since there may be ten million. */
+struct th_sample {
+	uint64_t time;
+	uint64_t size;
+	uint64_t thread_bytes; /* exact bytes of the thread so far, this block included */
+	uint32_t record;       /* file offset / 8 */
+	uint32_t stack;        /* indices into the arrays of the recording */
+	uint32_t name;  /* of its thread at that time; the thread: th_recording_thread() */
+	uint32_t class; /* Java: index; mapped: see TH_MAPPED_PLACE_SHIFT */
+	float keep;
+	uint32_t interval : 23; /* index of `intervals` */
+	uint32_t is_part : 1; /* mapped: bytes of the sample before it, which counts for both */
+	uint32_t function : 4; /* enum th_alloc_function, not Java */
+	uint32_t
+		flags : 4; /* enum th_native_alloc_flag, th_java_alloc_flag or th_mapped_flag */
+};
+
+/*
+ * The end of a sampled allocation: a native block was freed, a Java object was found collected
+ * or is not followed any more.  What live-bytes and temp-bytes will be computed from.
+ */
+struct th_free_info {
+	uint64_t time;
+	uint32_t record; /* file offset / 8 of the allocation */
+	uint32_t thread; /* native only: index of the thread that freed */
+};
+
+/*
+ * `class` of a mapped sample: th_mapped_flag below, above the number of the reservation that it
+ * lies in, from 1; 0 = none is known.
+ */
+#define TH_MAPPED_PLACE_SHIFT 5
+
+/* A sampled reservation of address space. */
+struct th_reservation_info {
+	uint64_t address;
+	uint64_t bytes;
+	uint32_t stack; /* index */
+};
+
+/* Some bytes of a mapped sample went. */
+struct th_mapped_end_info {
+	uint64_t time;
+	uint64_t bytes;
+	uint32_t record; /* file offset / 8 of the allocation */
+};
+
+/* Exact bytes of all mappings: MAPPED_USE. */
+struct th_mapped_use_info {
+	uint64_t time;
+	uint64_t allocated;
+	uint64_t accessible;
+	uint64_t files;
+	uint64_t reserved;
+	uint64_t returned;
+};
+
+/* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
+struct th_followed_info {
+	uint32_t record; /* file offset / 8 of the allocation */
+	float keep;      /* probability of being followed; 0 = it is not any more */
+	bool is_judged;  /* a collection has found it dead or alive; else it is young */
+};
+
+/* All objects born by `births` that are followed were judged by `time`. */
+struct th_judged_info {
+	uint64_t time;
+	uint64_t births;
+};
+
+/* From `time` on one of 2^level sampled Java objects is followed. */
+struct th_level_info {
+	uint64_t time;
+	uint32_t level;
+};
+
+/* A collection, and what it left in use. */
+struct th_collection_info {
+	uint64_t start;
+	uint64_t end;
+	uint32_t number;
+	struct th_text kind;
+};
+
+/* A moment that was given a name. */
+struct th_mark_info {
+	uint64_t time;
+	struct th_text name;
+};
+
+/* Something that was asked for while it ran; see TH_EVENT_CONTROL. */
+struct th_change_info {
+	uint64_t time;
+	uint64_t value;
+	struct th_text name;
+	struct th_text text;
+};
+
+struct th_heap_use_info {
+	uint64_t time;
+	uint64_t used;
+	uint64_t committed;
+	uint32_t collections; /* so far */
+};
+
+/* Exact bytes of a thread at a point in time. */
+struct th_thread_bytes_info {
+	uint64_t time;
+	uint64_t bytes;
+	uint32_t thread; /* index; TH_MAP_NONE: all threads without an entry of their own */
+	uint32_t heap;   /* enum th_heap */
+};
+
+/* A function at a native address, as a bundle tells it. */
+struct th_named_frame {
+	struct th_text function;
+	struct th_text file; /* empty: not known */
+	uint32_t line;       /* 0: not known */
+	bool is_inlined;     /* into the next */
+};
+
+/* The frames of an address: a run in an array, innermost first. */
+struct th_named_word {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* What a bundle has to say about the names of a module. */
+struct th_remark_info {
+	uint32_t module; /* id in the log */
+	struct th_text text;
+};
+
+/* How the log was that a bundle holds. */
+struct th_bundle_info {
+	bool is_bundle;
+	uint64_t log_bytes;
+	uint64_t missing_bytes;
+	uint64_t damaged; /* places behind the last record */
+};
+
+/* An array of T that grows. */
+#define TH_ARRAY(type, name) \
+	type *name;          \
+	size_t name##_count; \
+	size_t name##_capacity
+
+/* An array of T whose elements have ids in the log. */
+#define TH_TABLE(type, name)  \
+	TH_ARRAY(type, name); \
+	struct th_map name##_ids
+
+struct th_samples {
+	TH_ARRAY(struct th_sample, items);
+};
+
+struct th_recording {
+	struct th_reader *reader;
+	struct th_schema *schema;
+
+	bool is_complete; /* the process ended by itself and said so */
+	uint64_t start;   /* CLOCK_MONOTONIC, ns */
+	uint64_t end;     /* of the last event */
+
+	struct th_process_info process;
+	struct th_jvm_info jvm;
+	TH_ARRAY(struct th_setting_info, settings);
+	TH_ARRAY(struct th_note_info, notes);
+	TH_ARRAY(struct th_counter_info, counters); /* by index in the log's header */
+
+	TH_TABLE(struct th_module_info, modules);
+	TH_TABLE(struct th_thread_info, threads);
+	TH_ARRAY(struct th_thread_name, thread_names);
+	TH_TABLE(struct th_method_info, methods);
+	TH_TABLE(struct th_class_info, classes);
+	TH_TABLE(struct th_stack_info, stacks);
+
+	/* Names of functions that modules may not tell; ids are th_frame_native() of the start. */
+	TH_TABLE(struct th_text, symbols);
+
+	/* Of a bundle: frames by native frame word, so that no file of a module is needed. */
+	struct th_bundle_info bundle;
+	TH_TABLE(struct th_named_word, named_words);
+	TH_ARRAY(struct th_named_frame, named_frames);
+	TH_ARRAY(struct th_remark_info, remarks);
+
+	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
+	struct th_map interval_ids;
+	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
+	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
+	TH_ARRAY(uint64_t, addresses);         /* of native samples, by index */
+	TH_ARRAY(struct th_free_info, frees);  /* native */
+	TH_ARRAY(struct th_free_info, deaths); /* Java */
+	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
+	TH_ARRAY(struct th_reservation_info, reservations);
+	struct th_reservations reserved;                  /* their ranges */
+	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
+	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
+	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
+	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
+	TH_ARRAY(struct th_followed_info,
+		followed); /* in order: the last one of an object counts */
+	TH_ARRAY(struct th_judged_info, judged);
+	TH_ARRAY(struct th_level_info, levels);
+	TH_ARRAY(struct th_collection_info, collections);
+	TH_ARRAY(struct th_heap_use_info, heap_uses);
+	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
+	TH_ARRAY(struct th_mark_info, marks);
+	TH_ARRAY(struct th_change_info, changes); /* in order */
+
+	/* Resident memory; rows and figures belong to the account whose number they hold. */
+	TH_ARRAY(struct th_decoded_resident, residents);
+	TH_ARRAY(struct th_decoded_account, accounts); /* complete ones, by time */
+	TH_ARRAY(struct th_decoded_account_row, account_rows);
+	TH_ARRAY(struct th_decoded_touched, touched);
+	TH_ARRAY(struct th_decoded_malloc_heaps, malloc_heaps);
+	TH_ARRAY(struct th_decoded_pool, pools);
+	TH_ARRAY(struct th_decoded_buffers, buffers); /* counts on demand, by time */
+	TH_ARRAY(struct th_decoded_allocator, allocators);
+	TH_ARRAY(struct th_decoded_cgroup, cgroups);
+
+	struct th_cursor cursor; /* behind what was read */
+	uint64_t waited_at;      /* of a growing log: where the last update met a hole */
+
+	uint64_t records;
+	uint64_t records_end; /* file offset behind the last */
+	uint64_t damaged_end; /* damaged places behind it: part of `damaged` */
+	uint64_t torn;        /* reserved, never committed */
+	uint64_t damaged;     /* neither a record nor unused space */
+	uint64_t undecodable; /* known events whose record does not fit their description */
+	uint64_t unknown;     /* events of a type that this tool does not know */
+};
+
+/* Reads the log at `path`.  Damage inside is counted, not an error. [offline] */
+struct th_error *th_recording_load(const char *path, struct th_recording **recording_ret);
+
+/*
+ * As th_recording_load, for a log that is being written: th_recording_update() adds what was
+ * written since, and returns whether there was anything.  A record that is not finished yet is
+ * waited for until the next update.  Mapped samples are not split: th_mapped_parts_split().
+ * [offline]
+ */
+struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
+bool th_recording_update(struct th_recording *recording);
+
+/*
+ * Replaces the command line by the path of the executable, as in a log whose process could not read
+ * it. [offline]
+ */
+void th_recording_hide_command(struct th_recording *recording);
+
+/* NULL is legal. [offline] */
+void th_recording_destroy(struct th_recording *recording);
+
+/* Bytes of the log that are in use, and those cut off at its end; not those of a bundle. [offline] */
+uint64_t th_recording_log_bytes(const struct th_recording *recording);
+uint64_t th_recording_missing_bytes(const struct th_recording *recording);
+
+/* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. [offline] */
+uint64_t th_recording_counter(const struct th_recording *recording, const char *name);
+
+/* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. [offline] */
+struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
+
+/* Heaps that it was asked to sample when it began: bits 1 << enum th_heap. [offline] */
+unsigned th_recording_heaps(const struct th_recording *recording);
+
+/* Mean bytes between samples that the recording was set to; 0 = every allocation. [offline] */
+uint64_t th_recording_interval(const struct th_recording *recording);
+
+/*
+ * Mean bytes between the samples of a heap as the recording came out, with what the rate control
+ * did to it: the mean of interval / keep.  Without samples the interval it was set to. [offline]
+ */
+uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap heap);
+
+/* The time of the last mark of that name; false: there is none. [offline] */
+bool th_recording_find_mark(
+	const struct th_recording *recording, const char *name, uint64_t *time_ret);
+
+/* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. [offline] */
+static inline const struct th_samples *
+th_recording_allocations(const struct th_recording *recording, enum th_heap heap)
+{
+	return heap == TH_HEAP_MAPPED ? &recording->mappings : &recording->samples[heap];
+}
+
+/*
+ * The index of the sample with this record, SIZE_MAX without: the first of several mapped parts.
+ * [offline]
+ */
+size_t th_samples_find(const struct th_samples *samples, uint32_t record);
+
+/* The index of the thread that a sample was taken on. [offline] */
+static inline uint32_t
+th_recording_thread(const struct th_recording *recording, const struct th_sample *sample)
+{
+	return recording->thread_names[sample->name].thread;
+}
+
+/* Bytes between samples when this sample was drawn. [offline] */
+static inline uint64_t
+th_recording_sample_interval(
+	const struct th_recording *recording, const struct th_sample *sample)
+{
+	return recording->intervals[sample->interval];
+}
+
+/* Seconds from the start of the recording to its last event. [offline] */
+double th_recording_duration(const struct th_recording *recording);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the log says about its own events, and reading events by it.
+ *
+ * Any event, known here or not, can be read value by value in the order of its description.  A
+ * known one can also be decoded into struct th_decoded_NAME: its fields are found by name in
+ * the log's own description, so a later version may add fields.  A number that an earlier version
+ * did not write reads as 0.  A type of which the log has a field under another data type, or lacks a
+ * text or an array, is not decoded.
+ */
+#ifndef TH_REPORT_LOG_SCHEMA_H
+#define TH_REPORT_LOG_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/log/reader.h"
+#include "report/base/log_text.h"
+#include "unify/shared/log_format.h"
+
+/* No event has more fields; a larger index in a description is damage. */
+#define TH_SCHEMA_FIELDS_MAX 64
+
+struct th_schema_field {
+	uint32_t data_type; /* enum th_data_type; 0 = not described */
+	uint32_t content_type;
+	char *name;
+	char *label;
+};
+
+/* Bytes that stand in every record of a type at one place, for one place in struct th_decoded_NAME. */
+struct th_schema_copy {
+	uint16_t from;
+	uint16_t to;
+	uint16_t bytes;
+};
+
+struct th_schema_event {
+	uint32_t type;
+	char *name; /* NULL: only fields were described */
+	char *label;
+	char *description;
+	struct th_schema_field fields[TH_SCHEMA_FIELDS_MAX];
+	uint32_t field_count;
+	/* Where each field goes in struct th_decoded_NAME, -1 = nowhere. */
+	int16_t target[TH_SCHEMA_FIELDS_MAX];
+	bool is_bound;     /* `target` and what follows is up to date */
+	bool is_decodable; /* all fields known here are there, but for numbers */
+	bool lacks_fields; /* these are 0 */
+	/* The fields in front of the first of variable length. */
+	struct th_schema_copy copies[TH_SCHEMA_FIELDS_MAX];
+	uint32_t copy_count;
+	uint32_t steady_fields;
+	uint32_t steady_end; /* offset in the record behind them */
+};
+
+struct th_schema;
+
+struct th_schema *th_schema_create(void);
+void th_schema_destroy(struct th_schema *schema);
+
+/* Learns from a record if it is a description (EVENT_TYPE, EVENT_FIELD). [offline] */
+void th_schema_learn(struct th_schema *schema, const struct th_record *record);
+
+/* The description of a type, NULL if the log has none. [offline] */
+const struct th_schema_event *th_schema_find(const struct th_schema *schema, uint32_t type);
+
+/* A sequence of words in the mapping of the log. */
+struct th_words {
+	const uint64_t *words;
+	uint32_t count;
+};
+
+struct th_value {
+	uint32_t data_type; /* enum th_data_type */
+	union {
+		uint64_t integer; /* U32, U64 */
+		double number;    /* F64 */
+		struct th_text text;
+		struct th_words words;
+	};
+};
+
+/*
+ * Reads the value of type `data_type` that stands at or after offset *at of the record and
+ * moves *at behind it.  False when it does not fit the record or the type is unknown. [offline]
+ */
+bool th_schema_read_value(
+	const struct th_record *record, uint32_t data_type, uint32_t *at, struct th_value *ret);
+
+/* Each known event with all its fields: struct th_decoded_NAME. */
+#define TH_DECODED_U32(name) uint32_t name;
+#define TH_DECODED_U64(name) uint64_t name;
+#define TH_DECODED_F64(name) double name;
+#define TH_DECODED_TEXT(name) struct th_text name;
+#define TH_DECODED_U64_ARRAY(name) struct th_words name;
+#define F(data, content, name, label) TH_DECODED_##data(name)
+#define E(NUMBER, NAME, name, label, description) \
+	struct th_decoded_##name {                \
+		TH_FIELDS_##NAME(F)               \
+	};
+TH_EVENTS(E)
+#undef E
+#undef F
+
+union th_decoded {
+#define E(NUMBER, NAME, name, label, description) struct th_decoded_##name name;
+	TH_EVENTS(E)
+#undef E
+};
+
+/*
+ * Decodes a record of a known type into the member of its type.  False when the log does not
+ * describe the type as it is known here, or the record is too short for it. [offline]
+ */
+bool th_schema_decode(
+	struct th_schema *schema, const struct th_record *record, union th_decoded *ret);
+
+#endif

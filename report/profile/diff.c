@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/profile/diff.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+
+/* The samples of one stack. */
+struct entry {
+	uint32_t places[2];            /* by side; TH_NO_PLACE */
+	struct th_estimator values[2]; /* by side */
+	struct th_estimator came;      /* on the new side and not on the old */
+	struct th_estimator went;
+};
+
+struct work {
+	struct th_diff *diff;
+	enum th_measure measure;
+	struct th_strings keys;
+	struct th_strings names;         /* of functions */
+	uint32_t *names_of[2];           /* by function of the side; 0 = not asked for yet */
+	TH_ARRAY(struct entry, entries); /* by number of the key */
+	uint32_t *entry_of[2];           /* by place of the side */
+	struct entry totals[TH_HEAPS];
+};
+
+const char *
+th_change_name(enum th_change change)
+{
+	static const char *const names[] = {
+		[TH_CHANGE_NONE] = "same",
+		[TH_CHANGE_GREW] = "grew",
+		[TH_CHANGE_SHRANK] = "shrank",
+		[TH_CHANGE_NEW] = "new",
+		[TH_CHANGE_GONE] = "gone",
+	};
+
+	return names[change];
+}
+
+/* Keys */
+
+/*
+ * Functions at the root of a way that are not compared: those above its first Java method, which
+ * are the VM's and its launcher's way of calling it.
+ */
+static uint32_t
+count_launching(const struct th_places *places, uint32_t way)
+{
+	const struct th_frames *frames = places->profile->frames;
+	struct th_way_cursor step = th_ways_last(&places->ways, way);
+	uint32_t count = 0;
+	uint32_t function;
+
+	while (th_ways_step(&step, &function)) {
+		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
+			count = step.length;
+	}
+	return count;
+}
+
+/* Both sides number names alike, so that keys are short; string 0 is the empty one. */
+static uint32_t
+name_of(struct work *work, uint32_t side, uint32_t function)
+{
+	const struct th_frames *frames = work->diff->sides[side].profile->frames;
+	uint32_t *known = &work->names_of[side][function];
+
+	if (!*known)
+		*known = th_strings_intern(
+			&work->names, th_frames_function_name(frames, function));
+	return *known;
+}
+
+/* Heap, class and functions as one text; the caller frees it. */
+static char *
+key_of(struct work *work, uint32_t side, uint32_t number)
+{
+	const struct th_places *places = work->diff->sides[side].places;
+	const struct th_place *place = &places->items[number];
+	const struct th_frames *frames = places->profile->frames;
+	struct th_way_cursor step = th_ways_last(&places->ways, place->way);
+	uint32_t launching = count_launching(places, place->way);
+	uint32_t function;
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	if (!file)
+		th_out_of_memory();
+	fprintf(file, "%d\n%s", place->heap, th_frames_string(frames, place->class_name));
+	/* Leaf first: any order will do. */
+	while (step.length > launching && th_ways_step(&step, &function))
+		fprintf(file, "\n%x", name_of(work, side, function));
+	if (fclose(file) || !text)
+		th_out_of_memory();
+	return text;
+}
+
+static uint32_t
+find_entry(struct work *work, uint32_t side, uint32_t place)
+{
+	char *key = key_of(work, side, place);
+	/* String 0 is the empty one, which is no key. */
+	uint32_t number = th_strings_intern(&work->keys, key) - 1;
+
+	free(key);
+	if (number == work->entries_count) {
+		struct entry entry = {.places = {TH_NO_PLACE, TH_NO_PLACE}};
+
+		th_array_append(work, entries, entry);
+	}
+	work->entries[number].places[side] = place;
+	return number;
+}
+
+static void
+find_entries(struct work *work)
+{
+	for (uint32_t side = 0; side < 2; side++) {
+		const struct th_places *places = work->diff->sides[side].places;
+
+		work->entry_of[side] = th_allocate(places->items_count, sizeof(uint32_t));
+		work->names_of[side] = th_allocate(
+			th_frames_function_count(places->profile->frames), sizeof(uint32_t));
+		for (uint32_t i = 0; i < places->items_count; i++)
+			work->entry_of[side][i] = find_entry(work, side, i);
+	}
+}
+
+/* Sums */
+
+/* Whether a sample counts on a side. */
+static bool
+is_counted(const struct th_profile *profile, enum th_measure measure, enum th_heap heap,
+	size_t index)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
+
+	if (measure == TH_MEASURE_LIVE)
+		return th_lifetimes_is_live(lifetimes, heap, index, &profile->at);
+	if (profile->recording->samples[heap].items[index].time > profile->at.time)
+		return false;
+	return measure == TH_MEASURE_ALLOC ||
+	       (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
+		       th_lifetimes_is_temporary(lifetimes, heap, index, within));
+}
+
+static struct th_estimator
+weigh(const struct th_profile *profile, enum th_measure measure, enum th_heap heap,
+	size_t index)
+{
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
+	const struct th_moment *moment = measure == TH_MEASURE_LIVE ? &profile->at
+								    : &profile->end;
+	struct th_estimator sum = {0};
+
+	if (measure == TH_MEASURE_ALLOC)
+		th_calibration_add(calibration, profile->recording, sample, &sum);
+	else
+		th_lifetimes_add(&profile->lifetimes, calibration, heap, index, sample,
+			th_lifetimes_keep(&profile->lifetimes, heap, moment), &sum);
+	return sum;
+}
+
+/* Adds a sample of a side to its stack and to its heap's total. */
+static void
+add(struct work *work, uint32_t side, enum th_heap heap, size_t index, bool is_on_other_side)
+{
+	const struct th_side *of = &work->diff->sides[side];
+	uint32_t place = th_places_of(of->places, heap, index);
+
+	if (place == TH_NO_PLACE)
+		return;
+	struct th_estimator sum = weigh(of->profile, work->measure, heap, index);
+	struct entry *entries[] = {
+		&work->entries[work->entry_of[side][place]], &work->totals[heap]};
+	for (int i = 0; i < 2; i++) {
+		th_estimator_merge(&entries[i]->values[side], &sum);
+		if (!is_on_other_side)
+			th_estimator_merge(side ? &entries[i]->came : &entries[i]->went, &sum);
+	}
+}
+
+static void
+add_heap(struct work *work, uint32_t side, enum th_heap heap)
+{
+	const struct th_profile *profile = work->diff->sides[side].profile;
+	const struct th_profile *other = work->diff->sides[!side].profile;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (is_counted(profile, work->measure, heap, i))
+			add(work, side, heap, i,
+				work->diff->is_one_recording &&
+					is_counted(other, work->measure, heap, i));
+	}
+}
+
+/* Differences */
+
+static enum th_change
+kind_of(const struct th_difference *difference)
+{
+	if (difference->change.estimate == 0)
+		return TH_CHANGE_NONE;
+	if (!difference->old_value.samples)
+		return TH_CHANGE_NEW;
+	if (!difference->new_value.samples)
+		return TH_CHANGE_GONE;
+	return difference->change.estimate < 0 ? TH_CHANGE_SHRANK : TH_CHANGE_GREW;
+}
+
+static struct th_difference
+compare(const struct work *work, enum th_heap heap, const struct entry *entry)
+{
+	const struct th_profile *old_profile = work->diff->sides[0].profile;
+	const struct th_profile *new_profile = work->diff->sides[1].profile;
+	struct th_estimate came = th_profile_value(new_profile, heap, &entry->came);
+	struct th_estimate went = th_profile_value(old_profile, heap, &entry->went);
+	uint32_t side = entry->places[1] == TH_NO_PLACE ? 0 : 1;
+	struct th_difference difference = {
+		.heap = heap,
+		.side = side,
+		.place = entry->places[side],
+		.old_value = th_profile_value(old_profile, heap, &entry->values[0]),
+		.new_value = th_profile_value(new_profile, heap, &entry->values[1]),
+		.change = th_estimate_difference(&came, &went),
+	};
+
+	difference.kind = kind_of(&difference);
+	difference.may_be_chance = difference.change.low <= 0 && difference.change.high >= 0;
+	return difference;
+}
+
+static void
+add_items(struct work *work)
+{
+	for (size_t i = 0; i < work->entries_count; i++) {
+		const struct entry *entry = &work->entries[i];
+		uint32_t side = entry->places[1] == TH_NO_PLACE ? 0 : 1;
+		enum th_heap heap =
+			work->diff->sides[side].places->items[entry->places[side]].heap;
+
+		if (!entry->values[0].samples && !entry->values[1].samples)
+			continue;
+		struct th_difference difference = compare(work, heap, entry);
+		th_array_append(work->diff, items, difference);
+	}
+}
+
+static int
+compare_items(const void *a, const void *b)
+{
+	const struct th_difference *left = a;
+	const struct th_difference *right = b;
+	double order = fabs(right->change.estimate) - fabs(left->change.estimate);
+
+	if (left->may_be_chance != right->may_be_chance)
+		return left->may_be_chance ? 1 : -1;
+	if (order != 0)
+		return order > 0 ? 1 : -1;
+	return (left->place > right->place) - (left->place < right->place);
+}
+
+void
+th_diff_init(
+	struct th_diff *diff, const struct th_side *old_side, const struct th_side *new_side)
+{
+	struct work work = {.diff = diff};
+
+	*diff = (struct th_diff){
+		.sides = {*old_side, *new_side},
+		.is_one_recording = old_side->profile->recording ==
+				    new_side->profile->recording,
+	};
+	work.measure = th_value_measure(new_side->profile->options->value);
+	th_strings_init(&work.keys);
+	th_strings_init(&work.names);
+	find_entries(&work);
+	th_strings_deinit(&work.keys);
+	th_strings_deinit(&work.names);
+	free(work.names_of[0]);
+	free(work.names_of[1]);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		work.totals[heap] = (struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}};
+		add_heap(&work, 0, (enum th_heap)heap);
+		add_heap(&work, 1, (enum th_heap)heap);
+		diff->totals[heap] = compare(&work, (enum th_heap)heap, &work.totals[heap]);
+	}
+	add_items(&work);
+	if (diff->items_count)
+		qsort(diff->items, diff->items_count, sizeof(*diff->items), compare_items);
+	free(work.entries);
+	free(work.entry_of[0]);
+	free(work.entry_of[1]);
+}
+
+void
+th_diff_deinit(struct th_diff *diff)
+{
+	free(diff->items);
+}

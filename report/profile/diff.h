@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What changed between two moments: of one recording, or of two of the same program.
+ *
+ * Stacks are compared by what they read: heap, class and functions (from the first Java method
+ * on, where there is one), whatever their addresses, lines and threads.  Two recordings were sampled independently, so the interval of a difference
+ * comes from both.  Two moments of one recording share most of their samples: there the
+ * difference is what came less what went, and what stayed adds no uncertainty.
+ */
+#ifndef TH_REPORT_PROFILE_DIFF_H
+#define TH_REPORT_PROFILE_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/profile/leak_sites.h"
+#include "report/profile/profile.h"
+
+/* One of the two moments. */
+struct th_side {
+	const struct th_profile *profile; /* its `at` is the moment */
+	const struct th_places *places;
+};
+
+enum th_change {
+	TH_CHANGE_NONE,
+	TH_CHANGE_GREW,
+	TH_CHANGE_SHRANK,
+	TH_CHANGE_NEW,  /* no sample of it before */
+	TH_CHANGE_GONE, /* no sample of it any more */
+};
+
+const char *th_change_name(enum th_change change);
+
+struct th_difference {
+	enum th_heap heap;
+	uint32_t side;  /* 0 or 1: where the place can be looked up */
+	uint32_t place; /* of that side; TH_NO_PLACE: the whole heap */
+	struct th_estimate old_value;
+	struct th_estimate new_value;
+	struct th_estimate change;
+	enum th_change kind;
+	bool may_be_chance; /* the interval of the change holds 0 */
+};
+
+struct th_diff {
+	struct th_side sides[2]; /* old, new */
+	bool is_one_recording;
+	struct th_difference totals[TH_HEAPS];
+	TH_ARRAY(struct th_difference, items); /* certain ones first, then by size */
+};
+
+/*
+ * Compares two sides by the value of their profiles' options, which must be the same.  Two
+ * moments of one recording have profiles of the same struct th_recording. [offline]
+ */
+void th_diff_init(
+	struct th_diff *diff, const struct th_side *old_side, const struct th_side *new_side);
+void th_diff_deinit(struct th_diff *diff);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/profile/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/profile/sites.h"
+
+#define HIDDEN "[hidden]"
+
+enum match { MATCH_UNKNOWN, MATCH_NO, MATCH_YES };
+
+/* A pattern, and whether each function's name matches it. */
+struct name_pattern {
+	const struct th_pattern *pattern;
+	TH_ARRAY(uint8_t, known); /* enum match by function number */
+};
+
+struct th_filter {
+	const struct th_options *options;
+	struct th_frames *frames;
+	struct th_paths *paths;
+	uint32_t internal;
+	struct name_pattern include;
+	struct name_pattern exclude;
+	struct name_pattern focus;
+	struct name_pattern hide;
+	struct th_map shaped_ids; /* group << 32 | whole path */
+	TH_ARRAY(uint32_t, shaped);
+	TH_ARRAY(uint32_t, stack); /* the path in the making, root first */
+};
+
+/* Patterns */
+
+static bool
+name_matches(const struct th_filter *filter, struct name_pattern *names, uint32_t function)
+{
+	while (names->known_count <= function)
+		th_array_append(names, known, MATCH_UNKNOWN);
+	if (names->known[function] == MATCH_UNKNOWN) {
+		const char *name = th_frames_function_name(filter->frames, function);
+
+		names->known[function] = th_pattern_matches(names->pattern, name) ? MATCH_YES
+										  : MATCH_NO;
+	}
+	return names->known[function] == MATCH_YES;
+}
+
+static bool
+frame_matches(const struct th_filter *filter, struct name_pattern *names, uint32_t frame)
+{
+	return name_matches(filter, names, th_frames_get(filter->frames, frame)->function);
+}
+
+/* Index of the root-most frame that matches, or the path's length if none does. */
+static uint32_t
+first_match(
+	const struct th_filter *filter, struct name_pattern *names, const struct th_path *path)
+{
+	uint32_t i = 0;
+
+	while (i < path->count && !frame_matches(filter, names, path->frames[i]))
+		i++;
+	return i;
+}
+
+static bool
+any_matches(
+	struct th_filter *filter, struct name_pattern *names, const struct th_subject *subject)
+{
+	struct th_path path = th_paths_get(filter->paths, subject->path);
+
+	if (subject->is_internal && name_matches(filter, names, filter->internal))
+		return true;
+	return first_match(filter, names, &path) < path.count;
+}
+
+bool
+th_filter_selects(struct th_filter *filter, const struct th_subject *subject)
+{
+	const struct th_options *options = filter->options;
+
+	if (!th_pattern_matches(&options->thread,
+		    th_frames_function_name(filter->frames, subject->thread)) ||
+		!th_pattern_matches(&options->class_name,
+			th_frames_string(filter->frames, subject->class_name)))
+		return false;
+	if (options->include.is_given && !any_matches(filter, &filter->include, subject))
+		return false;
+	if (options->focus.is_given && !any_matches(filter, &filter->focus, subject))
+		return false;
+	return !options->exclude.is_given || !any_matches(filter, &filter->exclude, subject);
+}
+
+/* Groups */
+
+static uint32_t
+group_named(struct th_filter *filter, const char *name)
+{
+	return th_frames_special_function(filter->frames, name, "", TH_KIND_GROUP);
+}
+
+/* The file of the code that allocated, the C runtime aside unless there is nothing else. */
+static uint32_t
+library_of(struct th_filter *filter, const struct th_path *path)
+{
+	const char *module = NULL;
+
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t number = th_frames_get(filter->frames, path->frames[i])->function;
+		const struct th_function *function = th_frames_function(filter->frames, number);
+
+		if (function->kind == TH_KIND_JAVA)
+			return group_named(filter, "(Java)");
+		if (!function->module)
+			continue;
+		if (!module || !th_frames_is_runtime(filter->frames, number))
+			module = th_frames_string(filter->frames, function->module);
+		if (!th_frames_is_runtime(filter->frames, number))
+			break;
+	}
+	if (!module)
+		return group_named(filter, "(unknown)");
+	const char *slash = strrchr(module, '/');
+	return group_named(filter, slash ? slash + 1 : module);
+}
+
+/* Of "a.b.Class.method", "a.b"; the caller frees it. */
+static char *
+package_of_method(const char *name)
+{
+	const char *method = strrchr(name, '.');
+	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
+
+	return class ? th_format_new("%.*s", (int)(class - name), name)
+		     : th_format_new("(default package)");
+}
+
+static uint32_t
+package_of(struct th_filter *filter, const struct th_path *path)
+{
+	uint32_t method = th_sites_find_caller(filter->frames, path);
+
+	if (method == TH_SITE_NO_FUNCTION)
+		return library_of(filter, path);
+	char *package = package_of_method(th_frames_function_name(filter->frames, method));
+	uint32_t group = group_named(filter, package);
+	free(package);
+	return group;
+}
+
+/* What mapped memory is for. */
+static uint32_t
+mapped_group(struct th_filter *filter, const struct th_subject *subject)
+{
+	char *name = th_format_new(
+		"(mapped: %s)", th_frames_string(filter->frames, subject->class_name));
+	uint32_t group = group_named(filter, name);
+
+	free(name);
+	return group;
+}
+
+static uint32_t
+class_of(struct th_filter *filter, const struct th_subject *subject)
+{
+	if (subject->heap == TH_HEAP_NATIVE)
+		return group_named(filter, "(native memory)");
+	if (subject->heap == TH_HEAP_MAPPED)
+		return mapped_group(filter, subject);
+	return group_named(filter,
+		subject->class_name ? th_frames_string(filter->frames, subject->class_name)
+				    : "(unknown class)");
+}
+
+uint32_t
+th_filter_group(struct th_filter *filter, enum th_group_by by, const struct th_subject *subject)
+{
+	struct th_path path = th_paths_get(filter->paths, subject->path);
+
+	switch (by) {
+	case TH_GROUP_PACKAGE:
+		return package_of(filter, &path);
+	case TH_GROUP_LIBRARY:
+		return library_of(filter, &path);
+	case TH_GROUP_CLASS:
+		return class_of(filter, subject);
+	default:
+		return subject->thread;
+	}
+}
+
+/* Shapes */
+
+/* A frame that is no code. */
+static uint32_t
+group_frame(struct th_filter *filter, uint32_t group)
+{
+	return th_frames_special(filter->frames, th_frames_function_name(filter->frames, group),
+		"", TH_KIND_GROUP);
+}
+
+static void
+take_frames(struct th_filter *filter, const struct th_subject *subject)
+{
+	const struct th_options *options = filter->options;
+	struct th_path path = th_paths_get(filter->paths, subject->path);
+	uint32_t first = 0;
+
+	if (options->focus.is_given)
+		first = first_match(filter, &filter->focus, &path);
+	if (first == path.count) /* what matches is the group of the VM's threads */
+		first = 0;
+	for (uint32_t i = first; i < path.count; i++) {
+		if (!options->hide.is_given ||
+			!frame_matches(filter, &filter->hide, path.frames[i]))
+			th_array_append(filter, stack, path.frames[i]);
+	}
+}
+
+static uint32_t
+shape(struct th_filter *filter, const struct th_subject *subject, uint32_t group)
+{
+	filter->stack_count = 0;
+	if (group)
+		th_array_append(filter, stack, group_frame(filter, group - 1));
+	size_t above = filter->stack_count;
+	take_frames(filter, subject);
+	if (filter->stack_count == above) {
+		uint32_t hidden = th_frames_special(filter->frames, HIDDEN, "", TH_KIND_VM);
+
+		th_array_append(filter, stack, hidden);
+	}
+	return th_paths_intern(filter->paths, filter->stack, (uint32_t)filter->stack_count);
+}
+
+uint32_t
+th_filter_shape(struct th_filter *filter, const struct th_subject *subject)
+{
+	enum th_group_by by = filter->options->group_by;
+	bool added;
+
+	if (!th_options_shape_stacks(filter->options))
+		return subject->path;
+	uint32_t group = by ? th_filter_group(filter, by, subject) + 1 : 0;
+	uint32_t number = th_map_intern(
+		&filter->shaped_ids, (uint64_t)group << 32 | subject->path, &added);
+	if (added) {
+		uint32_t path = shape(filter, subject, group);
+
+		th_array_append(filter, shaped, path);
+	}
+	return filter->shaped[number];
+}
+
+bool
+th_filter_shows_thread(const struct th_filter *filter, const struct th_subject *subject)
+{
+	/* A virtual thread's first frame says what its label says. */
+	return !filter->options->focus.is_given && !filter->options->group_by &&
+	       !th_paths_get(filter->paths, subject->path).is_virtual;
+}
+
+bool
+th_filter_shows_internal(struct th_filter *filter, const struct th_subject *subject)
+{
+	return subject->is_internal && th_filter_shows_thread(filter, subject) &&
+	       !(filter->options->hide.is_given &&
+		       name_matches(filter, &filter->hide, filter->internal));
+}
+
+/* Life */
+
+struct th_filter *
+th_filter_create(const struct th_options *options, struct th_frames *frames,
+	struct th_paths *paths, uint32_t internal)
+{
+	struct th_filter *filter = th_allocate(1, sizeof(*filter));
+
+	*filter = (struct th_filter){
+		.options = options,
+		.frames = frames,
+		.paths = paths,
+		.internal = internal,
+		.include.pattern = &options->include,
+		.exclude.pattern = &options->exclude,
+		.focus.pattern = &options->focus,
+		.hide.pattern = &options->hide,
+	};
+	return filter;
+}
+
+void
+th_filter_destroy(struct th_filter *filter)
+{
+	if (!filter)
+		return;
+	free(filter->include.known);
+	free(filter->exclude.known);
+	free(filter->focus.known);
+	free(filter->hide.known);
+	th_map_deinit(&filter->shaped_ids);
+	free(filter->shaped);
+	free(filter->stack);
+	free(filter);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which samples a view shows, and how their stacks read: the options that every view shares.
+ *
+ *   - --thread, --class, --include, --exclude and --focus select: by the names of a thread, of
+ *     the class of an object, of any frame.  All of them see the whole stack, whatever is
+ *     hidden of it.
+ *   - --focus, --hide and --group-by shape what is selected: a stack begins at the first frame
+ *     from its root that --focus matches, frames that --hide matches are left out, and
+ *     --group-by puts a frame with the group's name above the rest.
+ *
+ * Shaping never changes a sum.  Each name is matched once.
+ */
+#ifndef TH_REPORT_PROFILE_FILTER_H
+#define TH_REPORT_PROFILE_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/symbols/frames.h"
+#include "report/profile/options.h"
+#include "report/symbols/call_paths.h"
+
+/* What samples of one thread, class and stack have in common. */
+struct th_subject {
+	enum th_heap heap;
+	uint32_t thread;     /* function number of the thread's label */
+	uint32_t class_name; /* string number; 0 = none */
+	uint32_t path;       /* whole */
+	bool is_internal;    /* of a thread of the VM itself */
+};
+
+struct th_filter;
+
+/*
+ * `internal` is the function number of the group of the VM's own threads, whose name --include,
+ * --exclude, --focus and --hide match as that of a frame.  All arguments must outlive the
+ * filter. [offline]
+ */
+struct th_filter *th_filter_create(const struct th_options *options, struct th_frames *frames,
+	struct th_paths *paths, uint32_t internal);
+void th_filter_destroy(struct th_filter *filter);
+
+/* Whether the options show this subject. [offline] */
+bool th_filter_selects(struct th_filter *filter, const struct th_subject *subject);
+
+/* The number of the path that a selected subject is shown with. [offline] */
+uint32_t th_filter_shape(struct th_filter *filter, const struct th_subject *subject);
+
+/* Whether a view begins the subject's stack with its thread, and with the VM's group. [offline] */
+bool th_filter_shows_thread(const struct th_filter *filter, const struct th_subject *subject);
+bool th_filter_shows_internal(struct th_filter *filter, const struct th_subject *subject);
+
+/*
+ * The function number, of kind TH_KIND_GROUP, of the group that a subject belongs to.
+ *
+ *   package  of the Java method of the application nearest to the allocation, of the Java
+ *            runtime where there is none; without Java, as library
+ *   library  whose code allocated, the C runtime aside; "(Java)" for Java code
+ *   class    of the object; "(native memory)"
+ *   thread   its name
+ */
+uint32_t th_filter_group(
+	struct th_filter *filter, enum th_group_by by, const struct th_subject *subject);
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/profile/leak_sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/symbols/mapped_names.h"
+#include "report/profile/sites.h"
+
+/* Whose business */
+
+/* A table of words, each of which names a business if a text holds it. */
+struct business {
+	const char *word;
+	const char *name;
+};
+
+#define COMPILATION "[JVM-internal] compilation"
+#define COLLECTION "[JVM-internal] garbage collection"
+#define CLASS_LOADING "[JVM-internal] classes, symbols and linking"
+#define OTHER_BUSINESS "[JVM-internal] other"
+
+/* By names of the VM's threads, cut to 15 characters by the kernel, and of its functions. */
+static const struct business businesses[] = {
+	{"CompilerThre", COMPILATION},
+	{"JVMCI", COMPILATION},
+	{"ompile", COMPILATION},
+	{"Deoptimization", COMPILATION},
+	{"ounter_overflow", COMPILATION},
+	{"GC Thread", COLLECTION},
+	{"G1 ", COLLECTION},
+	{"G1", COLLECTION},
+	{"XWorker", COLLECTION},
+	{"ZWorker", COLLECTION},
+	{"ZDriver", COLLECTION},
+	{"ZDirector", COLLECTION},
+	{"ZStat", COLLECTION},
+	{"ZUncommit", COLLECTION},
+	{"Shenandoah", COLLECTION},
+	{"ollect", COLLECTION},
+	{"Class", CLASS_LOADING},
+	{"Klass", CLASS_LOADING},
+	{"Symbol", CLASS_LOADING},
+	{"String", CLASS_LOADING},
+	{"resolve", CLASS_LOADING},
+	{"link", CLASS_LOADING},
+	{"MethodHandle", CLASS_LOADING},
+	{"Method", CLASS_LOADING},
+	{"Module", CLASS_LOADING},
+	{"Lookup", CLASS_LOADING},
+	{"LoadLibrary", CLASS_LOADING},
+};
+
+/*
+ * Java code that loads, makes or links classes; what it keeps lives as long as they do.  Calls
+ * that are linked already (a lambda, a string put together) run through none of these.
+ */
+static const char *const class_loading[] = {
+	"java.lang.ClassLoader.",
+	"java.lang.Class.forName",
+	"java.lang.Class.getDeclared",
+	"java.lang.Class.privateGetDeclared",
+	"java.lang.invoke.BootstrapMethodInvoker.",
+	"java.lang.invoke.CallSite.makeSite",
+	"java.lang.invoke.InnerClassLambdaMetafactory.",
+	"java.lang.invoke.InvokerBytecodeGenerator.",
+	"java.lang.invoke.LambdaMetafactory.",
+	"java.lang.invoke.MethodHandleNatives.",
+	"java.lang.invoke.StringConcatFactory.",
+	"java.net.URLClassLoader.",
+	"jdk.internal.loader.",
+	"jdk.internal.misc.Unsafe.defineClass",
+	"jdk.internal.reflect.MethodAccessorGenerator.",
+	"jdk.internal.reflect.MethodHandleAccessorFactory.",
+	"sun.reflect.MethodAccessorGenerator.",
+};
+
+/* JNI functions that make the VM load, link or initialise, or run Java code. */
+static const char *const linking_functions[] = {"FindClass", "DefineClass", "GetMethodID",
+	"GetStaticMethodID", "GetFieldID", "GetStaticFieldID", "RegisterNatives",
+	"UnregisterNatives", "FromReflected", "ToReflected", "AllocObject", "NewObject", "Call",
+	"Throw", "AttachCurrentThread", "DestroyJavaVM"};
+
+static bool
+has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static const char *
+business_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(businesses) / sizeof(businesses[0]); i++) {
+		if (strstr(text, businesses[i].word))
+			return businesses[i].name;
+	}
+	return OTHER_BUSINESS;
+}
+
+/*
+ * Whether the VM allocates at the caller's wish, who has to give it back: strings, arrays and
+ * references of JNI, memory of Unsafe.
+ */
+static bool
+is_service(const char *name)
+{
+	if (has_prefix(name, "Unsafe_AllocateMemory") ||
+		has_prefix(name, "Unsafe_ReallocateMemory"))
+		return true;
+	if (!has_prefix(name, "jni_"))
+		return false;
+	name += strlen("jni_");
+	for (size_t i = 0; i < sizeof(linking_functions) / sizeof(linking_functions[0]); i++) {
+		if (has_prefix(name, linking_functions[i]) && strcmp(name, "NewObjectArray"))
+			return false;
+	}
+	return true;
+}
+
+static const struct th_function *
+function_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
+{
+	return th_frames_function_of(profile->frames, path->frames[index]);
+}
+
+/* The name of a frame inside the VM without the mark of a folded run; NULL if it is not one. */
+static const char *
+vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
+{
+	const char mark[] = "[jvm] ";
+	const struct th_function *function = function_at(profile, path, index);
+	const char *name = th_frames_string(profile->frames, function->name);
+
+	/* Places that the report makes up have no module. */
+	if (function->kind != TH_KIND_VM || !function->module)
+		return NULL;
+	return has_prefix(name, mark) ? name + strlen(mark) : name;
+}
+
+/* Index of the leaf-most frame that is Java, or the path's length if none is. */
+static uint32_t
+last_java(const struct th_profile *profile, const struct th_path *path)
+{
+	for (uint32_t i = path->count; i-- > 0;) {
+		if (function_at(profile, path, i)->kind == TH_KIND_JAVA)
+			return i;
+	}
+	return path->count;
+}
+
+/*
+ * Whether a Java method asks the VM for memory of its caller.  The VM's own function is not
+ * always on the stack: it may have made way for the one that it calls last.
+ */
+static bool
+is_request(const char *method)
+{
+	return has_prefix(method, "jdk.internal.misc.Unsafe.allocateMemory") ||
+	       has_prefix(method, "jdk.internal.misc.Unsafe.reallocateMemory") ||
+	       has_prefix(method, "sun.misc.Unsafe.allocateMemory") ||
+	       has_prefix(method, "sun.misc.Unsafe.reallocateMemory");
+}
+
+/*
+ * Native memory below Java code: the first step into the VM tells whose it is.  Above it stands
+ * the library that called, below it what the VM called in turn.
+ */
+static const char *
+business_below(const struct th_profile *profile, const struct th_path *path, uint32_t java)
+{
+	const struct th_function *method = function_at(profile, path, java);
+
+	if (is_request(th_frames_string(profile->frames, method->name)))
+		return NULL;
+	for (uint32_t i = java + 1; i < path->count; i++) {
+		const char *name = vm_name_at(profile, path, i);
+
+		if (name)
+			return is_service(name) ? NULL : business_of(name);
+	}
+	return NULL;
+}
+
+/* Without Java code: whoever stands above the C runtime allocated. */
+static const char *
+native_business(const struct th_profile *profile, const struct th_path *path)
+{
+	uint32_t java = last_java(profile, path);
+
+	if (java < path->count)
+		return business_below(profile, path, java);
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
+		const char *name = vm_name_at(profile, path, i);
+
+		if (name)
+			return is_service(name) ? NULL : business_of(name);
+		if (!th_frames_is_runtime(profile->frames, function))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Java memory: whether the runtime loads or links classes between creator and leaf. */
+static const char *
+java_business(const struct th_profile *profile, const struct th_path *path, uint32_t creator)
+{
+	for (uint32_t i = creator; i < path->count; i++) {
+		const char *name = th_frames_string(
+			profile->frames, function_at(profile, path, i)->name);
+
+		for (size_t k = 0; k < sizeof(class_loading) / sizeof(class_loading[0]); k++) {
+			if (has_prefix(name, class_loading[k]))
+				return CLASS_LOADING;
+		}
+	}
+	return NULL;
+}
+
+/* Places */
+
+static uint32_t
+line_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
+{
+	return th_frames_get(profile->frames, path->frames[index])->line;
+}
+
+/*
+ * Frames of a path up to and including its creator; 0 if it has none.  A native method has no
+ * line: whoever calls it comes first.  Without Java it is the client of the C++ library.
+ */
+static uint32_t
+creator_length(const struct th_profile *profile, const struct th_path *path)
+{
+	uint32_t fallback = 0;
+
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
+
+		if (!th_sites_is_application(profile->frames, function))
+			continue;
+		if (line_at(profile, path, i))
+			return i + 1;
+		if (!fallback)
+			fallback = i + 1;
+	}
+	return fallback ? fallback : th_sites_client_length(profile->frames, path);
+}
+
+static void
+walk(struct th_places *places, const struct th_path *path, struct th_place *place)
+{
+	const struct th_frames *frames = places->profile->frames;
+	uint32_t creator = creator_length(places->profile, path);
+
+	place->way = th_ways_add(&places->ways, place->path, creator, &place->creator);
+	if (place->heap == TH_HEAP_NATIVE)
+		place->internal = native_business(places->profile, path);
+	else if (place->heap == TH_HEAP_JAVA)
+		place->internal = java_business(places->profile, path, creator);
+	else
+		place->internal = th_mapped_names_business(
+			th_frames_string(frames, place->class_name));
+}
+
+/* The group that stands at the root of a row's path. */
+static void
+take_group(struct th_places *places, struct th_place *place)
+{
+	uint32_t group;
+
+	th_ways_add(&places->ways, place->path, 1, &group);
+	place->class_name = 0;
+	place->way = group;
+}
+
+/* One way for all that is the VM's business of that name. */
+static void
+take_business(struct th_places *places, struct th_place *place)
+{
+	const struct th_profile *profile = places->profile;
+	uint32_t frame = th_frames_special(profile->frames, place->internal, "", TH_KIND_GROUP);
+	uint32_t path = th_paths_intern(profile->paths, &frame, 1);
+
+	place->way = th_ways_add(&places->ways, path, 0, &place->creator);
+	place->class_name = 0;
+}
+
+static struct th_place
+place_of(struct th_places *places, const struct th_row *row)
+{
+	const struct th_profile *profile = places->profile;
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	struct th_place place = {
+		.heap = row->heap,
+		.class_name = row->class_name,
+		.path = row->path,
+		.thread = row->thread,
+		.is_internal = row->is_internal,
+		.live = th_sums_point(&row->sums[TH_MEASURE_LIVE].bytes),
+	};
+
+	if (profile->options->group_by && !profile->is_whole) {
+		take_group(places, &place);
+		return place;
+	}
+	walk(places, &path, &place);
+	if (row->is_internal && row->heap != TH_HEAP_MAPPED)
+		place.internal = business_of(
+			th_frames_function_name(profile->frames, row->thread));
+	if (place.internal)
+		take_business(places, &place);
+	return place;
+}
+
+/* The heaps have places of their own along one way. */
+static uint64_t
+key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
+{
+	return (uint64_t)(way << 2 | heap) << 32 | class_name;
+}
+
+/* The lines that tell places of one way apart. */
+static uint64_t
+lines_of(const struct th_profile *profile, const struct th_place *place)
+{
+	struct th_path path = th_paths_get(profile->paths, place->path);
+	uint32_t creator = creator_length(profile, &path);
+	uint64_t creator_line = creator ? line_at(profile, &path, creator - 1) : 0;
+
+	if (profile->options->group_by && !profile->is_whole)
+		return 0;
+	return place->internal ? 0
+			       : creator_line << 32 | line_at(profile, &path, path.count - 1);
+}
+
+/* Enters a place that may be there already; returns its number. */
+static uint32_t
+add_place(struct th_places *places, struct th_place *place)
+{
+	bool is_new;
+	bool is_first;
+	uint32_t lines = th_map_intern(
+		&places->line_ids, lines_of(places->profile, place), &is_new);
+	uint32_t what = th_map_intern(&places->what_ids,
+		key_of(place->heap, place->way, place->class_name), &is_first);
+	uint32_t number = th_map_intern(
+		&places->place_ids, (uint64_t)what << 32 | lines, &is_new);
+
+	if (is_first)
+		th_array_append(places, first, TH_NO_PLACE);
+	if (is_new) {
+		place->next = places->first[what];
+		places->first[what] = number;
+		th_array_append(places, items, *place);
+	} else if (place->live > places->items[number].live) {
+		places->items[number].path = place->path;
+		places->items[number].thread = place->thread;
+		places->items[number].is_internal = place->is_internal;
+		places->items[number].live = place->live;
+	}
+	return number;
+}
+
+void
+th_places_init(struct th_places *places, const struct th_profile *profile)
+{
+	*places = (struct th_places){
+		.profile = profile,
+		.of_row = th_allocate(profile->rows_count, sizeof(uint32_t)),
+	};
+	th_ways_init(&places->ways, profile->frames, profile->paths);
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		struct th_place place = place_of(places, &profile->rows[i]);
+
+		places->of_row[i] = add_place(places, &place);
+	}
+}
+
+void
+th_places_deinit(struct th_places *places)
+{
+	th_ways_deinit(&places->ways);
+	th_map_deinit(&places->line_ids);
+	th_map_deinit(&places->what_ids);
+	th_map_deinit(&places->place_ids);
+	free(places->first);
+	free(places->items);
+	free(places->of_row);
+}
+
+struct th_subject
+th_places_subject(const struct th_place *place)
+{
+	return (struct th_subject){
+		.heap = place->heap,
+		.thread = place->thread,
+		.class_name = place->class_name,
+		.path = place->path,
+		.is_internal = place->is_internal,
+	};
+}
+
+uint32_t
+th_places_find(
+	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name)
+{
+	uint32_t what = th_map_find(&places->what_ids, key_of(heap, way, class_name));
+
+	return what == TH_MAP_NONE ? TH_NO_PLACE : places->first[what];
+}
+
+uint32_t
+th_places_creator_frame(const struct th_places *places, const struct th_place *place)
+{
+	struct th_path path = th_paths_get(places->profile->paths, place->path);
+
+	return path.frames[creator_length(places->profile, &path) - 1];
+}
+
+/* The length of the first two parts of the package in "a.b.c.Class.method": one library's. */
+static size_t
+library_length(const char *name)
+{
+	const char *method = strrchr(name, '.');
+	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
+	const char *first = class ? memchr(name, '.', (size_t)(class - name)) : NULL;
+	const char *second = first ? memchr(first + 1, '.', (size_t)(class - first - 1)) : NULL;
+
+	if (second)
+		return (size_t)(second - name);
+	return class ? (size_t)(class - name) : 0;
+}
+
+static bool
+is_same_library(const char *a, const char *b)
+{
+	size_t length = library_length(a);
+
+	return length == library_length(b) && !memcmp(a, b, length);
+}
+
+uint32_t
+th_places_user_frame(const struct th_places *places, const struct th_place *place)
+{
+	const struct th_profile *profile = places->profile;
+	struct th_path path = th_paths_get(profile->paths, place->path);
+	uint32_t length = creator_length(profile, &path);
+	uint32_t creator = th_frames_get(profile->frames, path.frames[length - 1])->function;
+
+	for (uint32_t i = length - 1; i-- > 0;) {
+		uint32_t function = th_frames_function_at(profile->frames, path.frames[i]);
+
+		if (th_sites_is_application(profile->frames, function) &&
+			!is_same_library(th_frames_function_name(profile->frames, creator),
+				th_frames_function_name(profile->frames, function)))
+			return path.frames[i];
+	}
+	return TH_NO_FRAME;
+}

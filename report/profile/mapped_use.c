@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/profile/mapped_use.h"
+
+#include "report/base/format.h"
+
+/* Sums older than this at the moment of the view are given with their time. */
+#define RECENT_S 0.01
+
+const struct th_mapped_use_info *
+th_mapped_use_at(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_mapped_use_info *found = NULL;
+
+	for (size_t i = 0; i < recording->mapped_uses_count; i++) {
+		const struct th_mapped_use_info *use = &recording->mapped_uses[i];
+
+		if (use->time <= profile->at.time && (!found || use->time >= found->time))
+			found = use;
+	}
+	return found;
+}
+
+/* Pauses, and names of threads: what was mapped meanwhile is in the sums, but in no sample. */
+static bool
+has_gaps(const struct th_recording *recording)
+{
+	struct th_text threads = th_recording_setting(recording, "TWINHEAP_THREADS");
+
+	return recording->changes_count || threads.length;
+}
+
+bool
+th_mapped_use_live(const struct th_profile *profile, struct th_estimate *ret)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_mapped_use_info *use = th_mapped_use_at(profile);
+	size_t count = recording->mapped_uses_count;
+
+	if (!use || use != &recording->mapped_uses[count - 1] || !recording->is_complete ||
+		profile->options->at != TH_AT_END || profile->window.from > 0 ||
+		profile->window.to < UINT64_MAX || th_options_filter_stacks(profile->options) ||
+		has_gaps(recording))
+		return false;
+	*ret = th_estimate_exact((double)use->accessible,
+		profile->selected[TH_HEAP_MAPPED][TH_MEASURE_LIVE].samples);
+	return true;
+}
+
+static struct th_number
+bytes(uint64_t value)
+{
+	return th_format_number((double)value, TH_UNIT_BYTES);
+}
+
+void
+th_mapped_use_print(FILE *file, const struct th_profile *profile)
+{
+	const struct th_mapped_use_info *use = th_mapped_use_at(profile);
+
+	if (!use || !th_profile_has_heap(profile, TH_HEAP_MAPPED))
+		return;
+	double age = th_profile_seconds(profile, profile->at.time) -
+		     th_profile_seconds(profile, use->time);
+	fprintf(file, "mapped in all: %s accessible, %s of it files; %s more reserved",
+		bytes(use->accessible).text, bytes(use->files).text, bytes(use->reserved).text);
+	if (use->returned)
+		fprintf(file, "; contents of %s given back by madvise so far",
+			bytes(use->returned).text);
+	if (age > RECENT_S)
+		fprintf(file, " (at %.4g s)", th_profile_seconds(profile, use->time));
+	fputc('\n', file);
+}

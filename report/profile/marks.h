@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks as times: --from mark:NAME. */
+#ifndef TH_REPORT_PROFILE_MARKS_H
+#define TH_REPORT_PROFILE_MARKS_H
+
+#include "report/base/error.h"
+#include "report/profile/options.h"
+
+/*
+ * Puts the times of the marks that the options name in their place, from the log that they name.
+ * Where a name was given more than once the last one counts. [offline]
+ */
+struct th_error *th_marks_resolve(struct th_options *options);
+
+#endif

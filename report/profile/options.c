@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * getopt_long does the reading; its table is made from ours.  Each option has a function that
+ * takes its argument.
+ */
+#include "report/profile/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unify/shared/heaps.h"
+#include "unify/shared/size.h"
+#include "report/base/allocate.h"
+
+#define DEFAULT_MIN_SHARE 1.0
+#define DEFAULT_TOP 10
+#define DEFAULT_PARTS 3
+#define DEFAULT_TEMPORARY_SECONDS 0.1
+#define LONGEST_SECONDS 1e9
+#define OPTIONS_MAX 40
+
+/* Takes the argument (NULL for an option without one). */
+typedef struct th_error *setter(struct th_options *options, const char *argument);
+
+struct option_entry {
+	const char *name;
+	char letter;          /* 0 = long form only */
+	const char *argument; /* NULL = takes none */
+	unsigned groups;
+	setter *set;
+	const char *help; /* wrapped at newlines */
+};
+
+/* Arguments */
+
+static struct th_error *
+bad_argument(const char *option, const char *argument, const char *expected)
+{
+	return th_error_create(
+		TH_ERROR_USAGE, "--%s %s: expected %s", option, argument, expected);
+}
+
+/* clang-format off: the table reads better as it stands */
+static const struct {
+	const char *name;
+	const char *heading;
+	enum th_measure measure;
+	bool counts_objects;
+} values[] = {
+	[TH_VALUE_ALLOC_BYTES] = {"alloc-bytes", "bytes", TH_MEASURE_ALLOC, false},
+	[TH_VALUE_ALLOC_OBJECTS] = {"alloc-objects", "objects", TH_MEASURE_ALLOC, true},
+	[TH_VALUE_LIVE_BYTES] = {"live-bytes", "live", TH_MEASURE_LIVE, false},
+	[TH_VALUE_LIVE_OBJECTS] = {"live-objects", "live objs", TH_MEASURE_LIVE, true},
+	[TH_VALUE_TEMPORARY_BYTES] = {"temp-bytes", "temporary", TH_MEASURE_TEMPORARY, false},
+	[TH_VALUE_TOUCHED_BYTES] = {"touched-bytes", "touched", TH_MEASURE_TOUCHED, false},
+};
+/* clang-format on */
+#define VALUE_COUNT (sizeof(values) / sizeof(values[0]))
+
+enum th_measure
+th_value_measure(enum th_view_value value)
+{
+	return values[value].measure;
+}
+
+bool
+th_value_counts_objects(enum th_view_value value)
+{
+	return values[value].counts_objects;
+}
+
+const char *
+th_value_name(enum th_view_value value)
+{
+	return values[value].name;
+}
+
+const char *
+th_value_heading(enum th_view_value value)
+{
+	return values[value].heading;
+}
+
+static struct th_error *
+set_value(struct th_options *options, const char *argument)
+{
+	for (size_t i = 0; i < VALUE_COUNT; i++) {
+		if (!strcmp(argument, values[i].name)) {
+			options->value = (enum th_view_value)i;
+			options->has_value = true;
+			return NULL;
+		}
+	}
+	return bad_argument("value", argument,
+		"alloc-bytes, alloc-objects, live-bytes, live-objects, temp-bytes or "
+		"touched-bytes");
+}
+
+static struct th_error *
+set_heaps(struct th_options *options, const char *argument)
+{
+	if (th_heaps_parse(argument, &options->heaps))
+		return NULL;
+	return bad_argument("heaps", argument,
+		"all, both, java, native, mapped, or several as java,mapped");
+}
+
+/* A finite number that is not negative, and nothing behind it. */
+static bool
+parse_number(const char *text, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(value) || value < 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
+/* The name behind "mark:"; NULL if the argument does not begin so. */
+static const char *
+parse_mark(const char *argument)
+{
+	static const char prefix[] = "mark:";
+
+	return strncmp(argument, prefix, sizeof(prefix) - 1) ? NULL
+							     : argument + sizeof(prefix) - 1;
+}
+
+static struct th_error *
+set_from(struct th_options *options, const char *argument)
+{
+	options->from_mark = parse_mark(argument);
+	if (options->from_mark || parse_number(argument, &options->from))
+		return NULL;
+	return bad_argument(
+		"from", argument, "seconds since the start of the recording or mark:NAME");
+}
+
+static struct th_error *
+set_to(struct th_options *options, const char *argument)
+{
+	options->to_mark = parse_mark(argument);
+	if (options->to_mark || parse_number(argument, &options->to))
+		return NULL;
+	return bad_argument(
+		"to", argument, "seconds since the start of the recording or mark:NAME");
+}
+
+/* "end", "peak", "mark:NAME" or seconds, with an s behind them or without. */
+static bool
+parse_moment(const char *text, struct th_options *options)
+{
+	char number[32];
+	size_t length = strlen(text);
+
+	if (!strcmp(text, "end") || !strcmp(text, "peak")) {
+		options->at = text[0] == 'e' ? TH_AT_END : TH_AT_PEAK;
+		return true;
+	}
+	options->at_mark = parse_mark(text);
+	if (options->at_mark) {
+		options->at = TH_AT_SECONDS;
+		return true;
+	}
+	if (length && text[length - 1] == 's')
+		length--;
+	if (length >= sizeof(number))
+		return false;
+	memcpy(number, text, length);
+	number[length] = '\0';
+	if (!parse_number(number, &options->at_seconds))
+		return false;
+	options->at = TH_AT_SECONDS;
+	return true;
+}
+
+static struct th_error *
+set_at(struct th_options *options, const char *argument)
+{
+	if (parse_moment(argument, options))
+		return NULL;
+	return bad_argument("at", argument,
+		"end, peak, seconds since the start of the recording or mark:NAME");
+}
+
+char *
+th_options_split_moment(const char *operand, struct th_options *options)
+{
+	const char *at = strrchr(operand, '@');
+
+	if (at && parse_moment(at + 1, options))
+		return th_format_new("%.*s", (int)(at - operand), operand);
+	return th_format_new("%s", operand);
+}
+
+static struct th_error *
+set_temporary_within(struct th_options *options, const char *argument)
+{
+	if (parse_number(argument, &options->temporary_within) &&
+		options->temporary_within <= LONGEST_SECONDS)
+		return NULL;
+	return bad_argument("temp-within", argument, "seconds");
+}
+
+static struct th_error *
+set_pattern(struct th_pattern *pattern, const char *option, const char *argument)
+{
+	char reason[128];
+
+	if (pattern->is_given)
+		regfree(&pattern->regex);
+	int result = regcomp(&pattern->regex, argument, REG_EXTENDED | REG_NOSUB);
+	pattern->is_given = !result;
+	pattern->text = argument;
+	if (!result)
+		return NULL;
+	regerror(result, &pattern->regex, reason, sizeof(reason));
+	return th_error_create(TH_ERROR_USAGE, "--%s %s: %s", option, argument, reason);
+}
+
+static struct th_error *
+set_thread(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->thread, "thread", argument);
+}
+
+static struct th_error *
+set_include(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->include, "include", argument);
+}
+
+static struct th_error *
+set_exclude(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->exclude, "exclude", argument);
+}
+
+static struct th_error *
+set_class(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->class_name, "class", argument);
+}
+
+static struct th_error *
+set_focus(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->focus, "focus", argument);
+}
+
+static struct th_error *
+set_hide(struct th_options *options, const char *argument)
+{
+	return set_pattern(&options->hide, "hide", argument);
+}
+
+static const char *const groupings[] = {
+	[TH_GROUP_PACKAGE] = "package",
+	[TH_GROUP_LIBRARY] = "library",
+	[TH_GROUP_CLASS] = "class",
+	[TH_GROUP_THREAD] = "thread",
+};
+#define GROUPING_COUNT (sizeof(groupings) / sizeof(groupings[0]))
+
+const char *
+th_group_by_name(enum th_group_by group_by)
+{
+	return groupings[group_by];
+}
+
+static struct th_error *
+set_group_by(struct th_options *options, const char *argument)
+{
+	for (size_t i = TH_GROUP_NONE + 1; i < GROUPING_COUNT; i++) {
+		if (!strcmp(argument, groupings[i])) {
+			options->group_by = (enum th_group_by)i;
+			return NULL;
+		}
+	}
+	return bad_argument("group-by", argument, "package, library, class or thread");
+}
+
+static struct th_error *
+set_vm_frames(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->all_vm_frames = true;
+	return NULL;
+}
+
+static struct th_error *
+set_annotate(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->annotate = true;
+	return NULL;
+}
+
+static struct th_error *
+set_brief(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->brief = true;
+	return NULL;
+}
+
+static struct th_error *
+set_no_command(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->no_command = true;
+	return NULL;
+}
+
+static struct th_error *
+set_counts_buffers(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->counts_buffers = true;
+	return NULL;
+}
+
+static struct th_error *
+set_help(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->help = true;
+	return NULL;
+}
+
+static struct th_error *
+set_min(struct th_options *options, const char *argument)
+{
+	if (parse_number(argument, &options->min_share) && options->min_share <= 100)
+		return NULL;
+	return bad_argument("min", argument, "a percentage");
+}
+
+static struct th_error *
+set_top(struct th_options *options, const char *argument)
+{
+	double value;
+
+	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
+		return bad_argument("top", argument, "a number of lines");
+	options->top = (uint64_t)value;
+	return NULL;
+}
+
+static struct th_error *
+set_format(struct th_options *options, const char *argument)
+{
+	static const char *const names[] = {
+		[TH_OUTPUT_COLLAPSED] = "collapsed",
+		[TH_OUTPUT_JSON] = "json",
+		[TH_OUTPUT_PPROF] = "pprof",
+		[TH_OUTPUT_SPEEDSCOPE] = "speedscope",
+	};
+
+	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(argument, names[i])) {
+			options->format = (enum th_output_format)i;
+			return NULL;
+		}
+	}
+	return bad_argument("format", argument, "pprof, speedscope, collapsed or json");
+}
+
+static struct th_error *
+set_list_format(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "text"))
+		options->format = TH_OUTPUT_TEXT;
+	else if (!strcmp(argument, "json"))
+		options->format = TH_OUTPUT_JSON;
+	else
+		return bad_argument("format", argument, "text or json");
+	return NULL;
+}
+
+static struct th_error *
+set_fail_on(struct th_options *options, const char *argument)
+{
+	if (!strcmp(argument, "leak"))
+		options->fail_on = TH_FAIL_LEAK;
+	else if (th_size_parse(argument, &options->fail_bytes))
+		options->fail_on = TH_FAIL_BYTES;
+	else
+		return bad_argument("fail-on", argument, "leak or a size such as 64M");
+	return NULL;
+}
+
+static struct th_error *
+set_output(struct th_options *options, const char *argument)
+{
+	options->output = argument;
+	return NULL;
+}
+
+/* clang-format off: the table reads better as it stands */
+static const struct option_entry entries[] = {
+	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
+		"pprof (for `go tool pprof`), speedscope (for\n"
+		"speedscope.app), collapsed (one line per stack, for\n"
+		"flame graphs) or json (every number with its\n"
+		"interval)"},
+	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
+		"write there instead of to standard output"},
+	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
+		"write there; compressed if its name ends in .gz\n"
+		"(every verb reads that). Default: the log's name\n"
+		"with .bundle in it"},
+	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
+		"collapsed: begin each stack with its heap"},
+	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the lines that `run` ends with"},
+	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF | TH_OPTIONS_RSS,
+		set_list_format, "text (default) or json"},
+	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
+		"exit with status 1 when there is a leak (leak), or\n"
+		"when leaks come to so many bytes (64M) for certain"},
+	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
+	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
+		"findings of each verdict to list as text (10)"},
+	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
+	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
+	{"at", 0, "MOMENT", TH_OPTIONS_RSS, set_at,
+		"the account of which moment: end (default), peak\n"
+		"(most memory resident), seconds since the start of\n"
+		"the recording or mark:NAME"},
+	{"count-buffers", 0, NULL, TH_OPTIONS_RSS, set_counts_buffers,
+		"has the process count first which direct and\n"
+		"mapped buffers nobody reaches any more; its Java\n"
+		"threads stand still while the VM walks its heap,\n"
+		"about a second for each 10 million objects in use"},
+	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
+		"leave out what is less of every heap (1)"},
+	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
+		"alloc-bytes (default; diff: live-bytes),\n"
+		"alloc-objects, live-bytes, live-objects,\n"
+		"temp-bytes (see --temp-within) or touched-bytes\n"
+		"(live C blocks, what of them is in memory)"},
+	{"at", 0, "MOMENT", TH_OPTIONS_VIEW, set_at,
+		"when live is live: end (default), peak (when most\n"
+		"bytes were alive in the chosen heaps), seconds\n"
+		"since the start of the recording or mark:NAME"},
+	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
+		"a native block is temporary when it is freed so\n"
+		"soon (0.1); a Java object, when the first collection\n"
+		"after its allocation finds it dead"},
+	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, set_heaps,
+		"all (default), both (java,native), java, native,\n"
+		"mapped, or several with commas"},
+	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
+		"only what was allocated from this time on: seconds\n"
+		"from the start of the recording, or mark:NAME (see\n"
+		"ctl)"},
+	{"to", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_to,
+		"only what was allocated before this time"},
+	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
+		"only threads whose name matches the extended\n"
+		"regular expression"},
+	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
+		"only objects whose class matches; native memory\n"
+		"has none"},
+	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
+		"only stacks with a frame whose name matches"},
+	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
+		"only stacks without such a frame"},
+	{"focus", 0, "RE", TH_OPTIONS_SELECT, set_focus,
+		"as --include, and begin stacks at the first frame\n"
+		"from the root that matches"},
+	{"hide", 0, "RE", TH_OPTIONS_SELECT, set_hide,
+		"leave frames that match out of the stacks, which\n"
+		"count as before"},
+	{"group-by", 0, "WHAT", TH_OPTIONS_SELECT, set_group_by,
+		"put stacks together by package, library, class or\n"
+		"thread"},
+	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
+		"show every frame inside the Java VM"},
+	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
+		"omit the command line, which may contain\n"
+		"passwords; show the program's path instead"},
+	{"help", 'h', NULL, ~0u, set_help, "print this help"},
+};
+/* clang-format on */
+#define ENTRY_COUNT (sizeof(entries) / sizeof(entries[0]))
+_Static_assert(ENTRY_COUNT < OPTIONS_MAX, "room for getopt's table");
+
+/* Parsing */
+
+/* The tables of getopt; `val` is the index of the entry plus 256. */
+static void
+make_tables(unsigned groups, struct option *longs, char *shorts)
+{
+	/* Operands come in their place, and a missing argument is told from a bad option. */
+	*shorts++ = '-';
+	*shorts++ = ':';
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		const struct option_entry *entry = &entries[i];
+		int has_argument = entry->argument ? required_argument : no_argument;
+
+		if (!(entry->groups & groups) && entry->groups != ~0u)
+			continue;
+		*longs++ = (struct option){entry->name, has_argument, NULL, 256 + (int)i};
+		if (entry->letter) {
+			*shorts++ = entry->letter;
+			if (entry->argument)
+				*shorts++ = ':';
+		}
+	}
+	*longs = (struct option){0};
+	*shorts = '\0';
+}
+
+static const struct option_entry *
+find_entry(int result)
+{
+	if (result >= 256)
+		return &entries[result - 256];
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].letter == result)
+			return &entries[i];
+	}
+	return NULL;
+}
+
+static struct th_error *
+bad_option(const char *verb, int result, const char *text)
+{
+	return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help", text,
+		result == ':' ? "needs an argument" : "unknown option", verb);
+}
+
+static struct th_error *
+take_log(struct th_options *options, unsigned groups, const char *verb, const char *argument)
+{
+	bool takes_two = groups & TH_OPTIONS_DIFF;
+
+	if (!options->log)
+		options->log = argument;
+	else if (takes_two && !options->new_log)
+		options->new_log = argument;
+	else
+		return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help",
+			argument, takes_two ? "two logs are enough" : "one log at a time",
+			verb);
+	return NULL;
+}
+
+static struct th_error *
+take_result(struct th_options *options, unsigned groups, const char *verb, int result)
+{
+	if (result == 1)
+		return take_log(options, groups, verb, optarg);
+	return find_entry(result)->set(options, optarg);
+}
+
+/* Options and the log may stand in any order; "--" ends the options. */
+static struct th_error *
+parse_arguments(struct th_options *options, unsigned groups, int argc, char **argv)
+{
+	struct option longs[OPTIONS_MAX];
+	char shorts[2 * OPTIONS_MAX];
+	struct th_error *error = NULL;
+
+	make_tables(groups, longs, shorts);
+	optind = 0; /* glibc: start afresh */
+	opterr = 0;
+	while (!error) {
+		const char *text = argv[optind > 0 ? optind : 1];
+		int result = getopt_long(argc, argv, shorts, longs, NULL);
+
+		if (result == -1)
+			break;
+		if (result == '?' || result == ':')
+			return bad_option(argv[0], result, text);
+		error = take_result(options, groups, argv[0], result);
+	}
+	while (!error && optind < argc)
+		error = take_log(options, groups, argv[0], argv[optind++]);
+	return error;
+}
+
+struct th_error *
+th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv)
+{
+	*options = (struct th_options){
+		.heaps = TH_HEAPS_ALL,
+		.to = INFINITY,
+		.min_share = DEFAULT_MIN_SHARE,
+		.top = groups & TH_OPTIONS_RSS ? DEFAULT_PARTS : DEFAULT_TOP,
+		.temporary_within = DEFAULT_TEMPORARY_SECONDS,
+	};
+	struct th_error *error = parse_arguments(options, groups, argc, argv);
+
+	if (error || options->help)
+		return error;
+	if (!options->log)
+		return th_error_create(TH_ERROR_USAGE, "%s: which log? see twinheap %s --help",
+			argv[0], argv[0]);
+	if (options->from >= options->to)
+		return th_error_create(TH_ERROR_USAGE, "--from must be less than --to");
+	return NULL;
+}
+
+static void
+deinit_pattern(struct th_pattern *pattern)
+{
+	if (pattern->is_given)
+		regfree(&pattern->regex);
+	pattern->is_given = false;
+}
+
+void
+th_options_deinit(struct th_options *options)
+{
+	deinit_pattern(&options->thread);
+	deinit_pattern(&options->class_name);
+	deinit_pattern(&options->include);
+	deinit_pattern(&options->exclude);
+	deinit_pattern(&options->focus);
+	deinit_pattern(&options->hide);
+}
+
+bool
+th_options_filter_stacks(const struct th_options *options)
+{
+	return options->thread.is_given || options->class_name.is_given ||
+	       options->include.is_given || options->exclude.is_given ||
+	       options->focus.is_given;
+}
+
+bool
+th_options_shape_stacks(const struct th_options *options)
+{
+	return options->focus.is_given || options->hide.is_given || options->group_by;
+}
+
+bool
+th_pattern_matches(const struct th_pattern *pattern, const char *text)
+{
+	return !pattern->is_given || !regexec(&pattern->regex, text, 0, NULL, 0);
+}
+
+/* Help */
+
+static void
+print_entry(FILE *file, const struct option_entry *entry)
+{
+	char left[40];
+	const char *line = entry->help;
+
+	snprintf(left, sizeof(left), "%s%.1s%s--%s%s%s", entry->letter ? "-" : "",
+		entry->letter ? &entry->letter : "", entry->letter ? ", " : "    ", entry->name,
+		entry->argument ? " " : "", entry->argument ? entry->argument : "");
+	for (;;) {
+		int length = (int)strcspn(line, "\n");
+
+		fprintf(file, "  %-24s  %.*s\n", left, length, line);
+		if (!line[length])
+			return;
+		line += length + 1;
+		left[0] = '\0';
+	}
+}
+
+void
+th_options_print_help(FILE *file, unsigned groups)
+{
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].groups == ~0u || entries[i].groups & groups)
+			print_entry(file, &entries[i]);
+	}
+}

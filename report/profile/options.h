@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of the verbs that report: one table of options, from which parsing and the
+ * help of every verb come.
+ */
+#ifndef TH_REPORT_PROFILE_OPTIONS_H
+#define TH_REPORT_PROFILE_OPTIONS_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/base/error.h"
+#include "unify/shared/log_format.h"
+
+/* What is summed up of each stack. */
+enum th_measure {
+	TH_MEASURE_ALLOC,
+	TH_MEASURE_LIVE,
+	TH_MEASURE_TEMPORARY,
+	TH_MEASURE_TOUCHED, /* live and in memory, at the account of that moment; native only */
+	TH_MEASURES,
+};
+
+/* What a view shows of each stack. */
+enum th_view_value {
+	TH_VALUE_ALLOC_BYTES,
+	TH_VALUE_ALLOC_OBJECTS,
+	TH_VALUE_LIVE_BYTES,
+	TH_VALUE_LIVE_OBJECTS,
+	TH_VALUE_TEMPORARY_BYTES,
+	TH_VALUE_TOUCHED_BYTES,
+};
+
+/* The moment for which a view tells what is alive. */
+enum th_at { TH_AT_END, TH_AT_PEAK, TH_AT_SECONDS };
+
+enum th_output_format {
+	TH_OUTPUT_NONE,
+	TH_OUTPUT_COLLAPSED,
+	TH_OUTPUT_JSON,
+	TH_OUTPUT_PPROF,
+	TH_OUTPUT_SPEEDSCOPE,
+	TH_OUTPUT_TEXT,
+};
+
+/* What makes `leaks` end with status 1. */
+enum th_fail_on {
+	TH_FAIL_NEVER,
+	TH_FAIL_LEAK,  /* any leak */
+	TH_FAIL_BYTES, /* leaks of so many bytes, at the lower end of their intervals */
+};
+
+/* What stacks are put together by. */
+enum th_group_by {
+	TH_GROUP_NONE,
+	TH_GROUP_PACKAGE,
+	TH_GROUP_LIBRARY,
+	TH_GROUP_CLASS,
+	TH_GROUP_THREAD,
+};
+
+/* A POSIX extended regular expression, if one was given. */
+struct th_pattern {
+	bool is_given;
+	const char *text;
+	regex_t regex;
+};
+
+struct th_options {
+	const char *log;
+	const char *new_log; /* diff only; both may end in "@MOMENT" */
+	enum th_view_value value;
+	bool has_value;
+	unsigned heaps; /* bits 1 << enum th_heap */
+	double from;    /* seconds since the start of the recording */
+	double to;
+	const char *from_mark; /* its name, instead of `from`, until th_marks_resolve() */
+	const char *to_mark;
+	const char *at_mark;
+	enum th_at at;
+	double at_seconds;
+	double temporary_within; /* seconds that a native block lives at most to be temporary */
+	struct th_pattern thread;
+	struct th_pattern class_name;
+	struct th_pattern include;
+	struct th_pattern exclude;
+	struct th_pattern focus;
+	struct th_pattern hide;
+	enum th_group_by group_by;
+	bool all_vm_frames;
+	bool annotate;
+	bool brief;
+	bool no_command;     /* the executable instead of the command line */
+	bool counts_buffers; /* has the process count them first */
+	bool help;
+	double min_share; /* percent */
+	uint64_t top;     /* sites per heap, findings of a verdict, rows of a difference */
+	enum th_output_format format;
+	enum th_fail_on fail_on;
+	uint64_t fail_bytes;
+	const char *output; /* NULL = stdout */
+};
+
+/* Which options a verb has. */
+enum th_option_group {
+	TH_OPTIONS_VIEW = 1, /* what every view of one moment understands */
+	TH_OPTIONS_SUMMARY = 2,
+	TH_OPTIONS_TREE = 4,
+	TH_OPTIONS_EXPORT = 8,
+	TH_OPTIONS_SELECT = 16, /* which stacks */
+	TH_OPTIONS_LEAKS = 32,
+	TH_OPTIONS_DIFF = 64, /* takes two logs */
+	TH_OPTIONS_VALUE = 128,
+	TH_OPTIONS_OUTPUT = 256, /* writes a file */
+	TH_OPTIONS_BUNDLE = 512,
+	TH_OPTIONS_TIME = 1024, /* a part of the recording */
+	TH_OPTIONS_RSS = 2048,
+	TH_OPTIONS_LIVE = 4096,
+	TH_OPTIONS_COMMAND = 8192, /* shows the recorded command line */
+};
+
+/*
+ * Reads the arguments of a verb, argv[0] being its name: options of `groups` and one log, or
+ * two.
+ * After an error or a success th_options_deinit() is due. [offline]
+ */
+struct th_error *
+th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);
+void th_options_deinit(struct th_options *options);
+
+/*
+ * Splits "LOG@end", "LOG@peak" or "LOG@12.5s" into the log, in memory that the caller frees, and
+ * the moment, which goes into `options`; without such an end all of it is the log. [offline]
+ */
+char *th_options_split_moment(const char *operand, struct th_options *options);
+
+/* Prints the options of `groups`. [offline] */
+void th_options_print_help(FILE *file, unsigned groups);
+
+/* The two sides of a value: what is summed up, and whether it is objects or bytes. [offline] */
+enum th_measure th_value_measure(enum th_view_value value);
+bool th_value_counts_objects(enum th_view_value value);
+
+/* Its name on the command line. [offline] */
+const char *th_value_name(enum th_view_value value);
+
+/* What stands above a column of it, 9 characters at most. [offline] */
+const char *th_value_heading(enum th_view_value value);
+
+/* Whether the options leave out stacks, and whether they show them otherwise. [offline] */
+bool th_options_filter_stacks(const struct th_options *options);
+bool th_options_shape_stacks(const struct th_options *options);
+
+/*
+ * The options that choose among the stacks, by time or heap, or shape them, each as a name of
+ * the command line and its value: passed to `each` in the order of the help. [offline]
+ */
+typedef void th_options_each(void *data, const char *name, const char *value);
+void
+th_options_each_filter(const struct th_options *options, th_options_each *each, void *data);
+
+/*
+ * The same as on a command line, "--class byte --focus decode", in printable UTF-8; the caller
+ * frees it. [offline]
+ */
+char *th_options_filters_text(const struct th_options *options);
+
+/* The name of a grouping on the command line. [offline] */
+const char *th_group_by_name(enum th_group_by group_by);
+
+/* Whether no pattern is given or it matches. [offline] */
+bool th_pattern_matches(const struct th_pattern *pattern, const char *text);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ways: the functions of a path from its root, all of them or the first so many, whatever lines
+ * they were left at.  Equal ways have equal numbers.
+ */
+#ifndef TH_REPORT_PROFILE_PATH_PREFIXES_H
+#define TH_REPORT_PROFILE_PATH_PREFIXES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/symbols/frames.h"
+#include "report/base/id_map.h"
+#include "report/symbols/call_paths.h"
+
+#define TH_NO_WAY UINT32_MAX
+
+struct th_way {
+	uint32_t path;     /* one that begins so */
+	uint32_t length;   /* functions of it */
+	uint32_t function; /* the last of them */
+	uint64_t hash;
+};
+
+struct th_ways {
+	const struct th_frames *frames;
+	const struct th_paths *paths;
+	struct th_map ids; /* by hash, stepped on collision */
+	TH_ARRAY(struct th_way, items);
+};
+
+/* No way but number 0, the empty one.  Frames and paths must outlive the ways. [offline] */
+void th_ways_init(
+	struct th_ways *ways, const struct th_frames *frames, const struct th_paths *paths);
+void th_ways_deinit(struct th_ways *ways);
+
+/*
+ * The number of the way along a whole path; *prefix_ret becomes that of its first `length`
+ * functions. [offline]
+ */
+uint32_t
+th_ways_add(struct th_ways *ways, uint32_t path, uint32_t length, uint32_t *prefix_ret);
+
+/* Goes along a way from its last function to the root. */
+struct th_way_cursor {
+	const struct th_ways *ways;
+	uint32_t path;
+	uint32_t length; /* of what is left */
+	uint64_t hash;
+};
+
+struct th_way_cursor th_ways_last(const struct th_ways *ways, uint32_t way);
+
+/* Takes the last function off what is left; false: nothing is. [offline] */
+bool th_ways_step(struct th_way_cursor *cursor, uint32_t *function_ret);
+
+/* The number of what is left; TH_NO_WAY if it has none. [offline] */
+uint32_t th_ways_left(const struct th_way_cursor *cursor);
+
+#endif

@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sample finds its row in two steps: its own numbers (thread, class, stack) lead to a row that
+ * was worked out when they were first seen, and only then are names looked up, patterns matched
+ * and rows that read the same put together.  When all samples of a heap have their rows, they are
+ * added to them.
+ */
+#include "report/profile/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/rss/breakdown.h"
+#include "report/base/allocate.h"
+#include "report/base/worker.h"
+#include "report/statistics/sampling_changes.h"
+#include "report/statistics/heap_use.h"
+#include "report/symbols/java_names.h"
+#include "report/base/progress.h"
+#include "report/symbols/mapped_names.h"
+#include "report/profile/mapped_use.h"
+#include "report/profile/resident_blocks.h"
+
+/*
+ * Samples lead to places all over the memory: what those ahead need is fetched while one is
+ * added, which takes about as long.
+ */
+#define AHEAD 8
+#define CACHE_LINE 64
+
+#define INTERNAL_GROUP "[JVM-internal]"
+#define VIRTUAL_THREAD "[virtual thread]"
+
+/* Whom a stack or a path was first met with, as nearly always: no search, and no more memory. */
+struct home {
+	uint32_t actor; /* or label, plus one; 0 = it was not met yet */
+	uint32_t row;
+};
+
+/* What building needs beside the profile. */
+struct builder {
+	struct th_profile *profile;
+	bool *is_internal;       /* by thread index */
+	uint32_t *thread_labels; /* by name index */
+	uint32_t *class_names;   /* by class index */
+	uint32_t virtual_label;
+	/* By numbers, for one heap: thread label, is_internal and class, then that and the stack. */
+	struct th_map actor_ids;
+	struct home *homes;    /* by stack */
+	struct th_map raw_ids; /* actor << 32 | stack, of actors away from home */
+	TH_ARRAY(uint32_t, raw_rows);
+	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
+	struct th_map label_ids;
+	TH_ARRAY(struct home, path_homes); /* by path */
+	struct th_map row_ids;             /* of labels away from home */
+	TH_ARRAY(uint32_t, merged_rows);
+	struct th_touched touched; /* at the account of the profile */
+};
+
+/* Threads */
+
+static uint32_t
+label_thread(struct th_profile *profile, const struct th_thread_name *of)
+{
+	const struct th_thread_info *thread = &profile->recording->threads[of->thread];
+	char *name;
+
+	if (of->text.length)
+		name = th_text_clean(of->text);
+	else if (thread->is_known)
+		name = th_format_new("thread %u", thread->tid);
+	else
+		name = th_format_new("[unknown thread]");
+	uint32_t label = th_frames_special_function(profile->frames, name, "", TH_KIND_GROUP);
+	free(name);
+	return label;
+}
+
+/*
+ * A thread is the VM's own when its stacks show code of the VM and never Java or anybody
+ * else's: the collector, the compilers, the VM's workers.
+ */
+static void
+find_internal_threads(struct builder *builder)
+{
+	const struct th_recording *recording = builder->profile->recording;
+	uint8_t *stacks = th_allocate(recording->stacks_count, 1);
+	uint8_t *threads = th_allocate(recording->threads_count, 1);
+
+	for (uint32_t i = 0; i < recording->stacks_count; i++)
+		stacks[i] = (uint8_t)th_frames_traits(builder->profile->frames, i);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_samples *samples = &recording->samples[heap];
+
+		for (size_t i = 0; i < samples->items_count; i++)
+			threads[th_recording_thread(recording, &samples->items[i])] |=
+				stacks[samples->items[i].stack];
+	}
+	for (uint32_t i = 0; i < recording->threads_count; i++)
+		builder->is_internal[i] = threads[i] == TH_TRAIT_VM;
+	free(stacks);
+	free(threads);
+}
+
+static uint32_t
+name_class(struct th_profile *profile, uint32_t index)
+{
+	const struct th_class_info *class = &profile->recording->classes[index];
+
+	if (!class->is_known)
+		return 0;
+	char *name = th_java_class_name(class->signature);
+	uint32_t number = th_frames_intern(profile->frames, name);
+	free(name);
+	return number;
+}
+
+static void
+builder_init(struct builder *builder, struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+
+	*builder = (struct builder){
+		.profile = profile,
+		.is_internal = th_allocate(recording->threads_count, sizeof(bool)),
+		.thread_labels = th_allocate(recording->thread_names_count, sizeof(uint32_t)),
+		.class_names = th_allocate(recording->classes_count, sizeof(uint32_t)),
+		.virtual_label = th_frames_special_function(
+			profile->frames, VIRTUAL_THREAD, "", TH_KIND_GROUP),
+	};
+	for (uint32_t i = 0; i < recording->thread_names_count; i++)
+		builder->thread_labels[i] = label_thread(profile, &recording->thread_names[i]);
+	for (uint32_t i = 0; i < recording->classes_count; i++)
+		builder->class_names[i] = name_class(profile, i);
+	find_internal_threads(builder);
+}
+
+/* The numbers of the other heap's samples mean other rows. */
+static void
+forget_heap(struct builder *builder)
+{
+	th_map_deinit(&builder->actor_ids);
+	th_map_deinit(&builder->raw_ids);
+	th_map_deinit(&builder->label_ids);
+	th_map_deinit(&builder->row_ids);
+	free(builder->homes);
+	builder->homes = NULL;
+	builder->path_homes_count = 0;
+	builder->raw_rows_count = 0;
+	builder->merged_rows_count = 0;
+}
+
+static void
+builder_deinit(struct builder *builder)
+{
+	free(builder->is_internal);
+	free(builder->thread_labels);
+	free(builder->class_names);
+	forget_heap(builder);
+	th_touched_deinit(&builder->touched);
+	free(builder->path_homes);
+	free(builder->raw_rows);
+	free(builder->merged_rows);
+}
+
+/* Rows */
+
+static uint32_t
+append_row(struct th_profile *profile, const struct th_row *row)
+{
+	th_array_append(profile, rows, *row);
+	return (uint32_t)(profile->rows_count - 1);
+}
+
+/* The number of the row that reads as this one. */
+static uint32_t
+add_row(struct builder *builder, const struct th_row *row)
+{
+	struct th_profile *profile = builder->profile;
+	bool added;
+	uint32_t label = th_map_intern(
+		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
+
+	while (builder->path_homes_count <= row->path)
+		th_array_append(builder, path_homes, (struct home){0});
+	struct home *home = &builder->path_homes[row->path];
+	if (home->actor == label + 1)
+		return home->row;
+	if (!home->actor) {
+		*home = (struct home){label + 1, append_row(profile, row)};
+		return home->row;
+	}
+	uint32_t number = th_map_intern(
+		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
+	if (added)
+		th_array_append(builder, merged_rows, append_row(profile, row));
+	return builder->merged_rows[number];
+}
+
+static struct th_row
+row_for(const struct th_profile *profile, const struct th_subject *subject)
+{
+	struct th_filter *filter = profile->filter;
+	struct th_row row = {
+		.heap = subject->heap,
+		.thread = subject->thread,
+		.class_name = subject->class_name,
+		.path = profile->is_whole ? subject->path : th_filter_shape(filter, subject),
+		.is_internal = subject->is_internal,
+		.shows_internal = th_filter_shows_internal(filter, subject),
+		.shows_thread = th_filter_shows_thread(filter, subject),
+	};
+
+	return row;
+}
+
+static bool
+is_internal(const struct builder *builder, const struct th_sample *sample)
+{
+	return builder->is_internal[th_recording_thread(builder->profile->recording, sample)];
+}
+
+/* The row of samples with these numbers, seen for the first time. */
+static uint32_t
+find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
+{
+	struct th_profile *profile = builder->profile;
+	struct th_subject subject = {
+		.heap = heap,
+		.path = th_paths_resolve(profile->paths, sample->stack, heap),
+		.thread = builder->thread_labels[sample->name],
+		.is_internal = is_internal(builder, sample),
+	};
+
+	if (heap == TH_HEAP_JAVA)
+		subject.class_name = builder->class_names[sample->class];
+	if (heap == TH_HEAP_MAPPED)
+		subject.class_name = th_mapped_names_label(
+			profile->frames, profile->recording, sample);
+	if (th_paths_get(profile->paths, subject.path).is_virtual)
+		subject.thread = builder->virtual_label;
+	if (!th_filter_selects(profile->filter, &subject))
+		return TH_NO_ROW;
+	struct th_row row = row_for(profile, &subject);
+	return add_row(builder, &row);
+}
+
+/* By label, not by name index: a thread may alternate between two names. */
+static uint32_t
+actor_of(struct builder *builder, const struct th_sample *sample)
+{
+	uint64_t who = (uint64_t)builder->thread_labels[sample->name] << 1 |
+		       is_internal(builder, sample);
+	bool added;
+
+	return th_map_intern(&builder->actor_ids, who << 32 | sample->class, &added);
+}
+
+static uint32_t
+row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
+	const struct th_sample *sample)
+{
+	struct home *home = &builder->homes[sample->stack];
+	bool added;
+
+	if (home->actor == actor + 1)
+		return home->row;
+	if (!home->actor) {
+		*home = (struct home){actor + 1, find_row(builder, heap, sample)};
+		return home->row;
+	}
+	uint32_t raw = th_map_intern(
+		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
+	if (added) {
+		uint32_t row = find_row(builder, heap, sample);
+
+		th_array_append(builder, raw_rows, row);
+	}
+	return builder->raw_rows[raw];
+}
+
+static void
+expect_home(const struct builder *builder, uint32_t stack)
+{
+	__builtin_prefetch(&builder->homes[stack], 1);
+	__builtin_prefetch(&builder->profile->recording->stacks[stack]);
+}
+
+/* Has the frames of a stack fetched that was not met yet. */
+static void
+expect_stack(const struct builder *builder, uint32_t stack)
+{
+	const struct th_words *frames = &builder->profile->recording->stacks[stack].frames;
+
+	for (uint32_t i = 0; i < frames->count && !builder->homes[stack].actor;
+		i += CACHE_LINE / sizeof(*frames->words))
+		__builtin_prefetch(&frames->words[i]);
+}
+
+/* Has the first sums of a row fetched: the others are near, and not of every sample. */
+static void
+expect_row(const struct th_row *row)
+{
+	const char *sums = (const char *)row->sums;
+
+	for (size_t at = 0; at < 2 * sizeof(row->sums[0]); at += CACHE_LINE)
+		__builtin_prefetch(sums + at, 1);
+}
+
+/* Adds a sample (by index) to sums by measure. */
+static void
+add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
+	const struct th_touched *touched, struct th_estimator *sums)
+{
+	uint64_t word;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
+	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
+
+	th_calibration_add(calibration, profile->recording, sample, &sums[TH_MEASURE_ALLOC]);
+	if (th_lifetimes_is_live(lifetimes, heap, index, &profile->at))
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
+			th_lifetimes_keep(lifetimes, heap, &profile->at),
+			&sums[TH_MEASURE_LIVE]);
+	if (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
+		th_lifetimes_is_temporary(lifetimes, heap, index, within))
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
+			th_lifetimes_keep(lifetimes, heap, &profile->end),
+			&sums[TH_MEASURE_TEMPORARY]);
+	if (heap == TH_HEAP_NATIVE && th_touched_find(touched, sample, &word))
+		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
+			sample->size, th_recording_sample_interval(profile->recording, sample),
+			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
+			calibration->factors[sample->name]);
+}
+
+/* The actors of all samples in the window, which the rows take the place of. */
+static void
+find_actors(struct builder *builder, const struct th_samples *samples, uint32_t *actors)
+{
+	for (size_t i = 0; i < samples->items_count; i++)
+		actors[i] = th_window_holds(&builder->profile->window, samples->items[i].time)
+				    ? actor_of(builder, &samples->items[i])
+				    : TH_NO_ROW;
+}
+
+static void
+find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
+{
+	const struct th_samples *samples = &builder->profile->recording->samples[heap];
+
+	find_actors(builder, samples, rows);
+	builder->homes = th_allocate(
+		builder->profile->recording->stacks_count, sizeof(*builder->homes));
+	for (size_t i = 0; i < samples->items_count; i++) {
+		th_progress_often("summing up", i, samples->items_count);
+		if (i + 2 * AHEAD < samples->items_count)
+			expect_home(builder, samples->items[i + 2 * AHEAD].stack);
+		if (i + AHEAD < samples->items_count)
+			expect_stack(builder, samples->items[i + AHEAD].stack);
+		if (rows[i] != TH_NO_ROW)
+			rows[i] = row_of(builder, heap, rows[i], &samples->items[i]);
+	}
+	th_progress_clear();
+}
+
+/* Adds the samples of a heap to their rows. */
+static void
+add_heap(struct builder *builder, enum th_heap heap)
+{
+	struct th_profile *profile = builder->profile;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+	const uint32_t *rows = profile->sample_rows[heap];
+
+	if (!(profile->options->heaps & 1u << heap))
+		return;
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (i + AHEAD < samples->items_count && rows[i + AHEAD] != TH_NO_ROW)
+			expect_row(&profile->rows[rows[i + AHEAD]]);
+		if (rows[i] != TH_NO_ROW)
+			add_sample(profile, heap, i, &builder->touched,
+				profile->rows[rows[i]].sums);
+		else if (th_window_holds(&profile->window, samples->items[i].time))
+			add_sample(
+				profile, heap, i, &builder->touched, profile->left_out[heap]);
+	}
+}
+
+/* Profiles */
+
+/* A time of the options on the clock of the recording. */
+static uint64_t
+absolute_time(const struct th_recording *recording, double seconds)
+{
+	double nanoseconds = (double)recording->start + seconds * 1e9;
+
+	return nanoseconds < 0x1p63 ? recording->start + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+}
+
+static struct th_window
+window_of(const struct th_recording *recording, const struct th_options *options)
+{
+	return (struct th_window){
+		.from = options->from > 0 ? absolute_time(recording, options->from) : 0,
+		.to = absolute_time(recording, options->to),
+	};
+}
+
+static struct th_moment
+moment_of(const struct th_profile *profile)
+{
+	const struct th_options *options = profile->options;
+	const struct th_recording *recording = profile->recording;
+
+	if (options->at == TH_AT_PEAK)
+		return th_lifetimes_peak(&profile->lifetimes, profile->heaps, options->heaps);
+	if (options->at == TH_AT_SECONDS)
+		return th_lifetimes_moment(
+			&profile->lifetimes, absolute_time(recording, options->at_seconds));
+	return th_lifetimes_moment(&profile->lifetimes, recording->end);
+}
+
+/* What every sample is seen through, whatever its stack. */
+static void *
+set_lenses(void *data)
+{
+	struct th_profile *profile = data;
+	const struct th_recording *recording = profile->recording;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_calibration_init(
+			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
+	th_lifetimes_init(&profile->lifetimes, recording);
+	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
+	profile->at = moment_of(profile);
+	profile->java_bound = th_heap_use_bound(
+		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
+	profile->account = th_account_chosen(profile);
+	if (profile->account && !(profile->account->flags & TH_ACCOUNT_HAS_PAGES))
+		profile->account = NULL;
+	return NULL;
+}
+
+/* Finds the rows of all samples. */
+static void
+make_rows(struct builder *builder)
+{
+	struct th_profile *profile = builder->profile;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (profile->options->heaps & 1u << heap)
+			find_rows(builder, (enum th_heap)heap, profile->sample_rows[heap]);
+		else
+			memset(profile->sample_rows[heap], 0xff, /* TH_NO_ROW */
+				profile->recording->samples[heap].items_count *
+					sizeof(uint32_t));
+		forget_heap(builder);
+	}
+}
+
+static void *
+add_outside_java(void *data)
+{
+	add_heap(data, TH_HEAP_NATIVE);
+	add_heap(data, TH_HEAP_MAPPED);
+	return NULL;
+}
+
+static void
+sum_rows(struct th_profile *profile)
+{
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		const struct th_row *row = &profile->rows[i];
+
+		for (int measure = 0; measure < TH_MEASURES; measure++)
+			th_estimator_merge(
+				&profile->selected[row->heap][measure], &row->sums[measure]);
+	}
+}
+
+/* Weights and ends of samples are found beside their rows, and heaps are summed up side by side. */
+static void
+build(struct th_profile *profile)
+{
+	struct builder builder;
+	struct th_aside aside;
+
+	profile->window = window_of(profile->recording, profile->options);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		profile->sample_rows[heap] = th_allocate(
+			profile->recording->samples[heap].items_count, sizeof(uint32_t));
+	th_aside_begin(&aside, set_lenses, profile);
+	builder_init(&builder, profile);
+	make_rows(&builder);
+	th_aside_end(&aside);
+	if (profile->account)
+		th_touched_init(
+			&builder.touched, profile->recording, profile->account->account);
+	th_aside_begin(&aside, add_outside_java, &builder);
+	add_heap(&builder, TH_HEAP_JAVA);
+	th_aside_end(&aside);
+	builder_deinit(&builder);
+	sum_rows(profile);
+}
+
+struct th_profile *
+th_profile_create(const struct th_recording *recording, const struct th_options *options,
+	th_symbols_warn *warn, void *warn_data)
+{
+	struct th_profile *profile = th_allocate(1, sizeof(*profile));
+
+	profile->recording = recording;
+	profile->options = options;
+	th_changes_tell(recording, warn, warn_data);
+	profile->frames = th_frames_create(recording, warn, warn_data);
+	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
+	profile->internal_group = th_frames_special_function(
+		profile->frames, INTERNAL_GROUP, "", TH_KIND_GROUP);
+	profile->filter = th_filter_create(
+		options, profile->frames, profile->paths, profile->internal_group);
+	build(profile);
+	if (options->value == TH_VALUE_TOUCHED_BYTES && !profile->account && warn)
+		warn(warn_data, "the log does not say what is in memory: it holds no account, "
+				"or /proc/self/pagemap could not be read");
+	return profile;
+}
+
+struct th_profile *
+th_profile_create_whole(const struct th_profile *profile)
+{
+	struct th_profile *whole = th_allocate(1, sizeof(*whole));
+
+	*whole = (struct th_profile){
+		.recording = profile->recording,
+		.options = profile->options,
+		.frames = profile->frames,
+		.paths = profile->paths,
+		.internal_group = profile->internal_group,
+		.filter = profile->filter,
+		.is_whole = true,
+	};
+	build(whole);
+	return whole;
+}
+
+void
+th_profile_destroy(struct th_profile *profile)
+{
+	if (!profile)
+		return;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		th_calibration_deinit(&profile->heaps[heap]);
+		free(profile->sample_rows[heap]);
+	}
+	th_lifetimes_deinit(&profile->lifetimes);
+	if (!profile->is_whole) {
+		th_filter_destroy(profile->filter);
+		th_paths_destroy(profile->paths);
+		th_frames_destroy(profile->frames);
+	}
+	free(profile->rows);
+	free(profile);
+}
+
+bool
+th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap)
+{
+	return heap == TH_HEAP_NATIVE && profile->account;
+}
+
+bool
+th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
+{
+	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
+}
+
+/* How a measure's sums are read. */
+static struct th_calibration
+calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	uint64_t samples)
+{
+	bool is_at = measure == TH_MEASURE_LIVE || measure == TH_MEASURE_TOUCHED;
+
+	if (measure == TH_MEASURE_ALLOC)
+		return profile->heaps[heap];
+	return th_lifetimes_calibration(&profile->lifetimes, &profile->heaps[heap], heap,
+		is_at ? &profile->at : &profile->end, samples);
+}
+
+struct th_estimate
+th_profile_bytes(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum)
+{
+	struct th_calibration calibration = calibration_of(
+		profile, heap, measure, sum->samples);
+	struct th_estimate bytes = th_calibration_bytes(&calibration, sum);
+
+	if (heap != TH_HEAP_JAVA || measure != TH_MEASURE_LIVE)
+		return bytes;
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+		bytes.high = profile->java_bound;
+	return th_heap_use_clamp(&bytes, profile->java_bound);
+}
+
+struct th_estimate
+th_profile_objects(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum)
+{
+	struct th_calibration calibration = calibration_of(
+		profile, heap, measure, sum->samples);
+
+	return th_calibration_objects(&calibration, sum);
+}
+
+struct th_estimate
+th_profile_total(const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_calibration *calibration = &profile->heaps[heap];
+
+	if (!th_options_filter_stacks(profile->options))
+		return calibration->bytes;
+	return th_profile_bytes(
+		profile, heap, TH_MEASURE_ALLOC, &profile->selected[heap][TH_MEASURE_ALLOC]);
+}
+
+struct th_estimate
+th_profile_live(const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_estimate live;
+
+	if (heap == TH_HEAP_MAPPED && th_mapped_use_live(profile, &live))
+		return live;
+	return th_profile_bytes(
+		profile, heap, TH_MEASURE_LIVE, &profile->selected[heap][TH_MEASURE_LIVE]);
+}
+
+struct th_estimate
+th_profile_value(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum)
+{
+	enum th_measure measure = th_value_measure(profile->options->value);
+
+	if (th_value_counts_objects(profile->options->value))
+		return th_profile_objects(profile, heap, measure, sum);
+	return th_profile_bytes(profile, heap, measure, sum);
+}
+
+struct th_estimate
+th_profile_whole(const struct th_profile *profile, enum th_heap heap)
+{
+	switch (profile->options->value) {
+	case TH_VALUE_ALLOC_BYTES:
+		return th_profile_total(profile, heap);
+	case TH_VALUE_LIVE_BYTES:
+		return th_profile_live(profile, heap);
+	default:
+		return th_profile_value(profile, heap, th_profile_selected(profile, heap));
+	}
+}
+
+double
+th_profile_point(const struct th_profile *profile, const struct th_estimator *sum)
+{
+	if (th_value_counts_objects(profile->options->value))
+		return th_sums_point(&sum->objects);
+	return th_sums_point(&sum->bytes);
+}
+
+const struct th_estimator *
+th_profile_sum(const struct th_profile *profile, const struct th_row *row)
+{
+	return &row->sums[th_value_measure(profile->options->value)];
+}
+
+const struct th_estimator *
+th_profile_selected(const struct th_profile *profile, enum th_heap heap)
+{
+	return &profile->selected[heap][th_value_measure(profile->options->value)];
+}
+
+double
+th_profile_seconds(const struct th_profile *profile, uint64_t time)
+{
+	return ((double)time - (double)profile->recording->start) / 1e9;
+}
+
+bool
+th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
+	uint32_t index, uint32_t *function_ret)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	uint32_t groups = (uint32_t)row->shows_internal + row->shows_thread;
+
+	if (index >= groups + path.count)
+		return false;
+	if (index >= groups)
+		*function_ret =
+			th_frames_get(profile->frames, path.frames[index - groups])->function;
+	else
+		*function_ret = index || !row->shows_internal ? row->thread
+							      : profile->internal_group;
+	return true;
+}
+
+uint32_t
+th_profile_functions(const struct th_profile *profile, const struct th_row *row,
+	uint32_t *functions, uint32_t capacity)
+{
+	uint32_t count = 0;
+	uint32_t function;
+
+	for (; th_profile_function_at(profile, row, count, &function); count++) {
+		if (count < capacity)
+			functions[count] = function;
+	}
+	return count;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording seen through the options of a view: one row for each heap, class, thread and
+ * stack, with the sums of its samples: of what was allocated, what is alive at the moment of the
+ * view, what died young.  Everything that is shown is a sum of rows.
+ */
+#ifndef TH_REPORT_PROFILE_PROFILE_H
+#define TH_REPORT_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/statistics/calibration.h"
+#include "report/statistics/estimate.h"
+#include "report/profile/filter.h"
+#include "report/symbols/frames.h"
+#include "report/statistics/lifetimes.h"
+#include "report/profile/options.h"
+#include "report/symbols/call_paths.h"
+#include "report/log/recording.h"
+
+/* Row of samples that the options leave out. */
+#define TH_NO_ROW UINT32_MAX
+
+/* An array of sums is indexed by enum th_measure. */
+struct th_row {
+	enum th_heap heap;
+	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
+	uint32_t class_name; /* string number; 0 = none (native, or not known) */
+	uint32_t path;       /* as it is shown */
+	bool is_internal;    /* a thread of the VM itself */
+	bool shows_internal; /* stands below the group of such threads */
+	bool shows_thread;   /* stands below its thread */
+	struct th_estimator sums[TH_MEASURES];
+};
+
+struct th_profile {
+	const struct th_recording *recording;
+	const struct th_options *options;
+	struct th_window window;
+	struct th_calibration heaps[TH_HEAPS];
+	struct th_lifetimes lifetimes;
+	struct th_moment at;  /* when what is alive is alive */
+	struct th_moment end; /* of the recording */
+	double java_bound;    /* th_heap_use_bound() at `at` */
+	/* The account of resident memory nearest to `at` that looked at blocks; NULL: none. */
+	const struct th_decoded_account *account;
+	struct th_frames *frames;
+	struct th_paths *paths;
+	struct th_filter *filter;
+	bool is_whole; /* rows have whole stacks, whatever the options hide */
+	TH_ARRAY(struct th_row, rows);
+	uint32_t *sample_rows[TH_HEAPS]; /* by index of the sample; TH_NO_ROW */
+	struct th_estimator selected[TH_HEAPS][TH_MEASURES]; /* sums of all rows */
+	struct th_estimator left_out[TH_HEAPS]
+				    [TH_MEASURES]; /* by patterns; heap and time aside */
+	uint32_t internal_group;                   /* function number of "[JVM-internal]" */
+};
+
+/*
+ * Sums up the samples that the options select.  Recording and options must outlive the profile;
+ * `warn` is told what the recording leaves out, and about modules without symbols, once each.
+ * [offline]
+ */
+struct th_profile *th_profile_create(const struct th_recording *recording,
+	const struct th_options *options, th_symbols_warn *warn, void *warn_data);
+void th_profile_destroy(struct th_profile *profile);
+
+/*
+ * The same samples with whole stacks, for those who judge by what the options hide.  It shares
+ * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
+ * paths to show. [offline]
+ */
+struct th_profile *th_profile_create_whole(const struct th_profile *profile);
+
+/* Whether the options select this heap and it was recorded. [offline] */
+bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
+
+/* Whether it is known what of the live blocks of this heap is in memory. [offline] */
+bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
+
+/*
+ * Bytes and objects of some rows of a heap.  Rows that have every sample need not be all there is:
+ * for that see th_profile_whole(). [offline]
+ */
+struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum);
+struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_heap heap,
+	enum th_measure measure, const struct th_estimator *sum);
+
+/*
+ * Bytes that were allocated in all that is selected; where nothing is filtered, what was counted.
+ * [offline]
+ */
+struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);
+
+/*
+ * Bytes that are alive in all that is selected, at the moment of the view; counted where that is
+ * known. [offline]
+ */
+struct th_estimate th_profile_live(const struct th_profile *profile, enum th_heap heap);
+
+/* The one of them that the view is about. [offline] */
+struct th_estimate th_profile_value(
+	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
+
+/* The same of all that is selected, counted where that is known. [offline] */
+struct th_estimate th_profile_whole(const struct th_profile *profile, enum th_heap heap);
+
+/* As th_profile_value without the interval: cheap enough to sort by. [offline] */
+double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);
+
+/* The sum of a row, or of all rows of a heap, that the view is about. [offline] */
+const struct th_estimator *
+th_profile_sum(const struct th_profile *profile, const struct th_row *row);
+const struct th_estimator *
+th_profile_selected(const struct th_profile *profile, enum th_heap heap);
+
+/* Seconds of a time since the start of the recording. [offline] */
+double th_profile_seconds(const struct th_profile *profile, uint64_t time);
+
+/*
+ * The functions of a row from its root: group of threads, thread, frames.  Writes at most
+ * `capacity` numbers and returns how many there are, whatever the capacity. [offline]
+ */
+uint32_t th_profile_functions(const struct th_profile *profile, const struct th_row *row,
+	uint32_t *functions, uint32_t capacity);
+
+/* The one of them with this index; false where there are fewer. [offline] */
+bool th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
+	uint32_t index, uint32_t *function_ret);
+
+#endif

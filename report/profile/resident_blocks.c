@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/profile/resident_blocks.h"
+
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+
+/* A mapping of which a part is gone comes in pieces. */
+static uint64_t
+merge(uint64_t word, uint64_t more)
+{
+	uint64_t flags = (word | more) & ~TH_TOUCHED_BYTES;
+
+	return (((word & TH_TOUCHED_BYTES) + (more & TH_TOUCHED_BYTES)) & TH_TOUCHED_BYTES) |
+	       flags;
+}
+
+static void
+add(struct th_touched *touched, uint64_t sample, uint64_t word)
+{
+	bool added;
+	uint32_t index = th_map_intern(&touched->ids, sample / 8, &added);
+
+	if (added)
+		th_array_append(touched, words, word);
+	else
+		touched->words[index] = merge(touched->words[index], word);
+}
+
+void
+th_touched_init(
+	struct th_touched *touched, const struct th_recording *recording, uint32_t account)
+{
+	*touched = (struct th_touched){0};
+	for (size_t i = 0; i < recording->touched_count; i++) {
+		const struct th_decoded_touched *event = &recording->touched[i];
+
+		if (event->account != account)
+			continue;
+		for (uint32_t k = 0; k + 1 < event->blocks.count; k += 2)
+			add(touched, event->blocks.words[k], event->blocks.words[k + 1]);
+	}
+}
+
+void
+th_touched_deinit(struct th_touched *touched)
+{
+	th_map_deinit(&touched->ids);
+	free(touched->words);
+}
+
+bool
+th_touched_find(
+	const struct th_touched *touched, const struct th_sample *sample, uint64_t *word_ret)
+{
+	uint32_t index = th_map_find(&touched->ids, sample->record);
+
+	if (index == TH_MAP_NONE)
+		return false;
+	*word_ret = touched->words[index];
+	return true;
+}

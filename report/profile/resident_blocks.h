@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much of each sampled block that was alive at an account was in memory.
+ */
+#ifndef TH_REPORT_PROFILE_RESIDENT_BLOCKS_H
+#define TH_REPORT_PROFILE_RESIDENT_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/log/recording.h"
+
+struct th_touched {
+	struct th_map ids; /* record of the sample -> index */
+	TH_ARRAY(uint64_t, words);
+};
+
+/* What the account of that number says. [offline] */
+void th_touched_init(
+	struct th_touched *touched, const struct th_recording *recording, uint32_t account);
+void th_touched_deinit(struct th_touched *touched);
+
+/* The word of TOUCHED for a sample; false: it was not looked at. [offline] */
+bool th_touched_find(
+	const struct th_touched *touched, const struct th_sample *sample, uint64_t *word_ret);
+
+/* Bytes of a sample that a word stands for. [offline] */
+static inline double
+th_touched_bytes(const struct th_sample *sample, uint64_t word)
+{
+	uint64_t bytes = word & TH_TOUCHED_BYTES;
+
+	return (double)(bytes < sample->size ? bytes : sample->size);
+}
+
+#endif

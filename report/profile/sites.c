@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/profile/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/id_map.h"
+
+bool
+th_sites_is_application(const struct th_frames *frames, uint32_t function)
+{
+	return th_frames_function(frames, function)->is_application;
+}
+
+uint32_t
+th_sites_client_length(const struct th_frames *frames, const struct th_path *path)
+{
+	uint32_t length = path->count;
+
+	while (length && th_frames_function_of(frames, path->frames[length - 1])->is_plumbing)
+		length--;
+	return length < path->count ? length : 0;
+}
+
+uint32_t
+th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
+{
+	uint32_t runtime = TH_SITE_NO_FUNCTION;
+
+	for (uint32_t i = path->count; i-- > 0;) {
+		uint32_t function = th_frames_get(frames, path->frames[i])->function;
+
+		if (th_sites_is_application(frames, function))
+			return function;
+		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
+			runtime = function;
+	}
+	return runtime;
+}
+
+/* The group stands at the root. */
+static struct th_site
+group_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+
+	return (struct th_site){
+		.function = th_frames_get(profile->frames, path.frames[0])->function,
+		.caller = TH_SITE_NO_FUNCTION,
+	};
+}
+
+static uint32_t
+find_client(const struct th_frames *frames, const struct th_path *path)
+{
+	uint32_t length = th_sites_client_length(frames, path);
+
+	return length ? th_frames_get(frames, path->frames[length - 1])->function
+		      : TH_SITE_NO_FUNCTION;
+}
+
+struct th_site_place
+th_sites_place(const struct th_frames *frames, const struct th_path *path)
+{
+	struct th_site_place place = {
+		.function = th_frames_get(frames, path->frames[path->count - 1])->function,
+		.caller = TH_SITE_NO_FUNCTION,
+	};
+
+	if (!th_sites_is_application(frames, place.function))
+		place.caller = th_sites_find_caller(frames, path);
+	if (place.caller == TH_SITE_NO_FUNCTION)
+		place.caller = find_client(frames, path);
+	if (place.caller == place.function)
+		place.caller = TH_SITE_NO_FUNCTION;
+	return place;
+}
+
+/* The library a native function is in, without directories. */
+static void
+print_function(FILE *file, const struct th_frames *frames, uint32_t number)
+{
+	const char *library = th_frames_library(frames, number);
+
+	fputs(th_frames_function_name(frames, number), file);
+	if (library[0] && !th_frames_is_nameless(frames, number))
+		fprintf(file, " (%s)", library);
+}
+
+void
+th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
+	struct th_site_place place)
+{
+	if (class_name)
+		fprintf(file, "%s in ", th_frames_string(frames, class_name));
+	print_function(file, frames, place.function);
+	if (place.caller != TH_SITE_NO_FUNCTION) {
+		fputs(" < ", file);
+		print_function(file, frames, place.caller);
+	}
+}
+
+static struct th_site
+site_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	struct th_site_place place = {profile->internal_group, row->thread};
+
+	if (!row->is_internal)
+		place = th_sites_place(profile->frames, &path);
+	return (struct th_site){
+		.class_name = row->class_name,
+		.function = place.function,
+		.caller = place.caller,
+	};
+}
+
+struct site_maps {
+	struct th_map places; /* function << 32 | caller */
+	struct th_map sites;  /* place << 32 | class */
+};
+
+static struct th_site *
+find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *site)
+{
+	bool added;
+	uint32_t place = th_map_intern(
+		&maps->places, (uint64_t)site->function << 32 | site->caller, &added);
+	uint32_t number = th_map_intern(
+		&maps->sites, (uint64_t)place << 32 | site->class_name, &added);
+
+	if (added)
+		th_array_append(sites, items, *site);
+	return &sites->items[number];
+}
+
+static int
+compare(const void *a, const void *b, void *data)
+{
+	const struct th_profile *profile = data;
+	const struct th_site *left = a;
+	const struct th_site *right = b;
+	double difference = th_profile_point(profile, &right->sum) -
+			    th_profile_point(profile, &left->sum);
+
+	if (difference != 0)
+		return difference > 0 ? 1 : -1;
+	return (left->function > right->function) - (left->function < right->function);
+}
+
+void
+th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap)
+{
+	struct site_maps maps = {0};
+
+	*sites = (struct th_sites){0};
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		const struct th_row *row = &profile->rows[i];
+		const struct th_estimator *sum = th_profile_sum(profile, row);
+
+		if (row->heap != heap || !sum->samples)
+			continue;
+		struct th_site site = profile->options->group_by ? group_of(profile, row)
+								 : site_of(profile, row);
+		th_estimator_merge(&find_site(sites, &maps, &site)->sum, sum);
+	}
+	if (sites->items_count)
+		qsort_r(sites->items, sites->items_count, sizeof(*sites->items), compare,
+			(void *)(uintptr_t)profile);
+	th_map_deinit(&maps.places);
+	th_map_deinit(&maps.sites);
+}
+
+void
+th_sites_deinit(struct th_sites *sites)
+{
+	free(sites->items);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples are put in order by row once.  A row then has its cells in a table by their two
+ * slices and whether their blocks died young, which the next row uses again: numbers of cells
+ * count up, so that those of other rows are known by being smaller.  Cells are counted before any
+ * is made, with ever fewer slices until they are few enough.
+ */
+#include "report/profile/time_slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/profile/sample_order.h"
+
+/* Samples of a row lie all over the memory: so many are fetched before they are needed. */
+#define AHEAD 16
+
+struct maker {
+	const struct th_profile *profile;
+	struct th_cells *cells;
+	struct th_sample_order order; /* of the samples, by row */
+	uint32_t *places;             /* place_of() of the samples, in their order */
+	uint32_t *numbers;            /* by place: number of the cell, plus one */
+};
+
+static uint32_t
+slice_of(const struct th_cells *cells, uint64_t time)
+{
+	double slice = time > cells->start ? (double)(time - cells->start) / cells->slice : 0;
+
+	return slice < cells->slices ? (uint32_t)slice : cells->slices - 1;
+}
+
+/* Places in time */
+
+/* Of a table of births by deaths, which has one more of these for never, and by early deaths. */
+static uint32_t
+place_at(const struct th_cells *cells, uint32_t birth, uint32_t death, bool is_temporary)
+{
+	uint32_t column = death == TH_CELL_NEVER ? 0 : death + 1;
+
+	return 2 * (birth * (cells->slices + 1) + column) + is_temporary;
+}
+
+static size_t
+count_places(const struct th_cells *cells)
+{
+	return 2 * (size_t)cells->slices * (cells->slices + 1);
+}
+
+static struct th_cell
+cell_at(const struct th_cells *cells, uint32_t place)
+{
+	uint32_t column = place / 2 % (cells->slices + 1);
+
+	return (struct th_cell){
+		.birth = place / 2 / (cells->slices + 1),
+		.death = column ? column - 1 : TH_CELL_NEVER,
+		.is_temporary = place % 2,
+	};
+}
+
+static uint32_t
+place_of(const struct maker *maker, enum th_heap heap, size_t index)
+{
+	const struct th_profile *profile = maker->profile;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
+	uint64_t end = lifetimes->ends[heap][index];
+	bool has_end = end != TH_END_UNKNOWN && end <= profile->recording->end;
+
+	return place_at(maker->cells,
+		slice_of(maker->cells, profile->recording->samples[heap].items[index].time),
+		has_end ? slice_of(maker->cells, end) : TH_CELL_NEVER,
+		th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
+			th_lifetimes_is_temporary(lifetimes, heap, index, within));
+}
+
+/* Has a sample fetched that will soon be looked at, if it is of this heap. */
+static void
+expect_sample(const struct maker *maker, enum th_heap heap, uint32_t at)
+{
+	const struct th_profile *profile = maker->profile;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+
+	if (at >= maker->order.starts[profile->rows_count])
+		return;
+	uint32_t index = maker->order.samples[at];
+	if (index < samples->items_count) {
+		__builtin_prefetch(&samples->items[index]);
+		__builtin_prefetch(&profile->lifetimes.ends[heap][index]);
+	}
+}
+
+static void
+find_places(struct maker *maker)
+{
+	const struct th_profile *profile = maker->profile;
+
+	for (uint32_t row = 0; row < profile->rows_count; row++) {
+		enum th_heap heap = profile->rows[row].heap;
+
+		for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1];
+			i++) {
+			expect_sample(maker, heap, i + AHEAD);
+			maker->places[i] = place_of(maker, heap, maker->order.samples[i]);
+		}
+	}
+}
+
+/* Makes two slices one. */
+static void
+halve(struct maker *maker)
+{
+	const struct th_cells before = *maker->cells;
+	uint32_t count = maker->order.starts[maker->profile->rows_count];
+
+	maker->cells->slices /= 2;
+	maker->cells->slice *= 2;
+	for (uint32_t i = 0; i < count; i++) {
+		struct th_cell cell = cell_at(&before, maker->places[i]);
+		uint32_t death = cell.death == TH_CELL_NEVER ? TH_CELL_NEVER : cell.death / 2;
+
+		maker->places[i] = place_at(
+			maker->cells, cell.birth / 2, death, cell.is_temporary);
+	}
+}
+
+/* Cells */
+
+/* The number of the cell at a place; `first` is the first of its row and `*next` a new one's. */
+static uint32_t
+find_cell(const struct maker *maker, uint32_t place, uint32_t first, uint32_t *next)
+{
+	uint32_t *number = &maker->numbers[place];
+
+	if (*number <= first)
+		*number = ++*next;
+	return *number - 1;
+}
+
+static uint32_t
+count_cells(const struct maker *maker)
+{
+	const uint32_t *starts = maker->order.starts;
+	uint32_t count = 0;
+
+	memset(maker->numbers, 0, count_places(maker->cells) * sizeof(*maker->numbers));
+	for (uint32_t row = 0; row < maker->profile->rows_count; row++) {
+		uint32_t first = count;
+
+		for (uint32_t i = starts[row]; i < starts[row + 1]; i++)
+			find_cell(maker, maker->places[i], first, &count);
+	}
+	return count;
+}
+
+static void
+add_sample(const struct maker *maker, uint32_t number, enum th_heap heap, size_t index)
+{
+	const struct th_profile *profile = maker->profile;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
+
+	th_calibration_add(
+		calibration, profile->recording, sample, &maker->cells->items[number].alloc);
+	if (maker->cells->live && th_lifetimes_follows(lifetimes, heap, index, &profile->end))
+		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
+			th_lifetimes_keep(lifetimes, heap, &profile->end),
+			&maker->cells->live[number]);
+}
+
+static void
+add_row(const struct maker *maker, uint32_t row, uint32_t *count)
+{
+	struct th_cells *cells = maker->cells;
+	enum th_heap heap = maker->profile->rows[row].heap;
+	uint32_t first = *count;
+
+	for (uint32_t i = maker->order.starts[row]; i < maker->order.starts[row + 1]; i++) {
+		expect_sample(maker, heap, i + AHEAD);
+		uint32_t before = *count;
+		uint32_t number = find_cell(maker, maker->places[i], first, count);
+
+		if (number == before) {
+			cells->items[number] = cell_at(cells, maker->places[i]);
+			cells->items[number].row = row;
+		}
+		add_sample(maker, number, heap, maker->order.samples[i]);
+	}
+}
+
+static void
+make_cells(const struct maker *maker, uint32_t count)
+{
+	struct th_cells *cells = maker->cells;
+
+	cells->items = th_allocate(count, sizeof(*cells->items));
+	cells->items_count = count;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!cells->live && th_lifetimes_keep(&maker->profile->lifetimes,
+					    (enum th_heap)heap, &maker->profile->end) < 1)
+			cells->live = th_allocate(count, sizeof(*cells->live));
+	}
+	memset(maker->numbers, 0, count_places(cells) * sizeof(*maker->numbers));
+	count = 0;
+	for (uint32_t row = 0; row < maker->profile->rows_count; row++)
+		add_row(maker, row, &count);
+}
+
+void
+th_cells_init(
+	struct th_cells *cells, const struct th_profile *profile, uint32_t slices, size_t most)
+{
+	const struct th_recording *recording = profile->recording;
+	struct maker maker = {.profile = profile, .cells = cells};
+	uint32_t count;
+
+	*cells = (struct th_cells){
+		.slices = slices,
+		.start = recording->start,
+		.slice = (double)(recording->end - recording->start + 1) / slices,
+	};
+	th_sample_order_init(&maker.order, profile, NULL, profile->rows_count);
+	maker.places = th_allocate(
+		maker.order.starts[profile->rows_count], sizeof(*maker.places));
+	maker.numbers = th_allocate(count_places(cells), sizeof(*maker.numbers));
+	find_places(&maker);
+	while ((count = count_cells(&maker)) > most && cells->slices > 1)
+		halve(&maker);
+	make_cells(&maker, count);
+	th_sample_order_deinit(&maker.order);
+	free(maker.places);
+	free(maker.numbers);
+}
+
+void
+th_cells_deinit(struct th_cells *cells)
+{
+	free(cells->items);
+	free(cells->live);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of a profile by time: how much of each row was allocated in one slice of the
+ * recording and ended in another.  Any range of slices can then be summed up without the samples.
+ */
+#ifndef TH_REPORT_PROFILE_TIME_SLICES_H
+#define TH_REPORT_PROFILE_TIME_SLICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/profile/profile.h"
+
+#define TH_CELL_NEVER UINT32_MAX
+
+struct th_cell {
+	uint32_t row;
+	uint32_t birth; /* slice */
+	uint32_t death; /* slice; TH_CELL_NEVER: alive at the end, or not known */
+	bool is_temporary;
+	struct th_estimator alloc;
+};
+
+struct th_cells {
+	uint32_t slices;
+	uint64_t start;        /* of slice 0, CLOCK_MONOTONIC nanoseconds */
+	double slice;          /* nanoseconds */
+	struct th_cell *items; /* by row, then in the order of their first samples */
+	size_t items_count;
+	/* Those whose end is known, by cell; NULL: it is of all, and `alloc` says the same. */
+	struct th_estimator *live;
+};
+
+/*
+ * Sums up the profile's samples in at most `slices` slices, a power of two; in fewer where that
+ * made more than `most` cells, for files that have to stay small. [offline]
+ */
+void th_cells_init(
+	struct th_cells *cells, const struct th_profile *profile, uint32_t slices, size_t most);
+void th_cells_deinit(struct th_cells *cells);
+
+#endif

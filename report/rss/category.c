@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose a block is: that of the library that was called from Java, or from the VM, on the way to
+ * the allocation, whatever libraries it uses itself (libzip of the JDK, not libz); the runtimes of
+ * C and C++ aside.
+ */
+#include <string.h>
+
+#include "report/rss/breakdown.h"
+#include "report/base/allocate.h"
+
+/* The native methods behind ByteBuffer.allocateDirect() and everything else that is unsafe. */
+static const char *const unsafe_methods[] = {"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe."};
+
+static bool
+is_unsafe(const char *name)
+{
+	for (size_t i = 0; i < sizeof(unsafe_methods) / sizeof(unsafe_methods[0]); i++)
+		if (!strncmp(name, unsafe_methods[i], strlen(unsafe_methods[i])))
+			return true;
+	return false;
+}
+
+/* Length of the JDK's own lib directory in the path of libjvm, ".../lib/server/libjvm.so". */
+static size_t
+jdk_directory(const struct th_recording *recording, const char **path_ret)
+{
+	static const char tail[] = "/server/libjvm.so";
+
+	for (size_t i = 0; i < recording->modules_count; i++) {
+		struct th_text path = recording->modules[i].path;
+		const size_t length = sizeof(tail) - 1;
+
+		if (path.length > length &&
+			!memcmp(path.bytes + path.length - length, tail, length)) {
+			*path_ret = path.bytes;
+			return path.length - length + 1;
+		}
+	}
+	return 0;
+}
+
+static bool
+is_of_jdk(const struct th_recording *recording, const char *module)
+{
+	const char *jdk;
+	size_t length = jdk_directory(recording, &jdk);
+
+	return length && !strncmp(module, jdk, length);
+}
+
+static enum th_account_kind
+kind_of_function(const struct th_profile *profile, uint32_t function)
+{
+	const struct th_function *owner = th_frames_function(profile->frames, function);
+	const char *module = th_frames_string(profile->frames, owner->module);
+
+	return is_of_jdk(profile->recording, module) ? TH_ACCOUNT_MALLOC_JDK
+						     : TH_ACCOUNT_MALLOC_APPLICATION;
+}
+
+/* What the VM allocates below a method of Unsafe is the caller's; all else is the VM's own. */
+static enum th_account_kind
+kind_below(const struct th_profile *profile, const uint32_t *frames, uint32_t count)
+{
+	if (!count)
+		return TH_ACCOUNT_MALLOC_VM;
+	uint32_t caller = th_frames_get(profile->frames, frames[count - 1])->function;
+	return is_unsafe(th_frames_function_name(profile->frames, caller))
+		       ? TH_ACCOUNT_MALLOC_DIRECT
+		       : TH_ACCOUNT_MALLOC_VM;
+}
+
+enum th_account_kind
+th_account_kind_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+	enum th_account_kind found = profile->recording->jvm.is_known
+					     ? TH_ACCOUNT_MALLOC_VM
+					     : TH_ACCOUNT_MALLOC_APPLICATION;
+	bool is_found = false;
+	uint32_t at = path.count;
+
+	if (row->is_internal)
+		return TH_ACCOUNT_MALLOC_VM;
+	while (at-- > 0) {
+		uint32_t number = th_frames_get(profile->frames, path.frames[at])->function;
+
+		switch (th_frames_function(profile->frames, number)->kind) {
+		case TH_KIND_VM:
+			return is_found ? found : kind_below(profile, path.frames, at);
+		case TH_KIND_JAVA:
+			return is_found ? found : kind_below(profile, path.frames, at + 1);
+		case TH_KIND_NATIVE:
+			if (th_frames_is_runtime(profile->frames, number))
+				break;
+			found = kind_of_function(profile, number);
+			is_found = true;
+			break;
+		default:
+			break;
+		}
+	}
+	return found;
+}
+
+/* Buffers that a thread keeps */
+
+/* getTemporaryDirectBuffer, and getTemporaryAlignedDirectBuffer for direct I/O. */
+static const char temporary_methods[] = "sun.nio.ch.Util.getTemporary";
+
+/* Whoever made the buffer, its constructor allocates. */
+static const char constructor[] = "java.nio.DirectByteBuffer.<init>";
+
+static bool
+passes_method(const struct th_profile *profile, const struct th_row *row, const char *start)
+{
+	struct th_path path = th_paths_get(profile->paths, row->path);
+
+	for (uint32_t i = 0; i < path.count; i++) {
+		const struct th_function *function = th_frames_function_of(
+			profile->frames, path.frames[i]);
+		const char *name = th_frames_string(profile->frames, function->name);
+
+		if (function->kind == TH_KIND_JAVA && !strncmp(name, start, strlen(start)))
+			return true;
+	}
+	return false;
+}
+
+bool
+th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row)
+{
+	return passes_method(profile, row, temporary_methods);
+}
+
+bool
+th_account_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row)
+{
+	return passes_method(profile, row, constructor) &&
+	       !passes_method(profile, row, temporary_methods);
+}
+
+/* Mappings of the VM */
+
+static bool
+begins_with_one_of(const char *name, const char *const *starts)
+{
+	for (; *starts; starts++)
+		if (!strncmp(name, *starts, strlen(*starts)))
+			return true;
+	return false;
+}
+
+/* What every mapping of the VM goes through, and says nothing of what it is for. */
+static bool
+is_general(const char *name)
+{
+	static const char *const starts[] = {"os::", "ReservedSpace", "VirtualSpace",
+		"MemTracker", "ReservedMemoryRegion", "anon_mmap", "reserve_", "commit_",
+		"attempt_reserve", "mmap", "MemoryReserver", "ReservedHeapSpace",
+		"CodeMemoryReserver", "0x", NULL};
+
+	return begins_with_one_of(name, starts);
+}
+
+/* JDK 11 names the places of metaspace alone, later ones a namespace. */
+static enum th_account_kind
+kind_of_name(const char *name)
+{
+	if (strstr(name, "etaspace") || strstr(name, "VirtualSpaceNode::") ||
+		strstr(name, "VirtualSpaceList::"))
+		return TH_ACCOUNT_METASPACE;
+	if (strstr(name, "CodeCache::") || strstr(name, "CodeHeap::"))
+		return TH_ACCOUNT_CODE_CACHE;
+	return TH_ACCOUNT_VM;
+}
+
+enum th_account_kind
+th_account_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret)
+{
+	const struct th_recording *recording = profile->recording;
+	uint32_t index = th_map_find(&recording->stacks_ids, stack);
+	enum th_account_kind kind = TH_ACCOUNT_VM;
+
+	*name_ret = NULL;
+	if (!stack || index == TH_MAP_NONE || !recording->stacks[index].is_known)
+		return kind;
+	const struct th_words *words = &recording->stacks[index].frames;
+	for (uint32_t i = 0; i < words->count && kind == TH_ACCOUNT_VM; i++) {
+		const uint32_t *frames;
+		uint32_t count = th_frames_expand(profile->frames, words->words[i], &frames);
+		const struct th_function *function = th_frames_function_of(
+			profile->frames, frames[count - 1]);
+		const char *name = th_frames_string(profile->frames, function->name);
+
+		if (function->kind != TH_KIND_VM)
+			continue;
+		kind = kind_of_name(name);
+		if (!*name_ret && !is_general(name))
+			*name_ret = th_format_new("%s", name);
+	}
+	return kind;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/rss/malloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/rss/buffers.h"
+#include "report/rss/trim.h"
+#include "report/base/allocate.h"
+#include "report/profile/resident_blocks.h"
+
+/* glibc: a chunk has a head of one word, a granularity of two and a least size of four. */
+#define CHUNK_HEAD 8u
+#define CHUNK_GRAIN 16u
+#define CHUNK_LEAST 32u
+
+enum place { IN_HEAP, OWN_MAPPING, PLACES };
+
+/* Sums of live blocks by line and place. */
+struct live_sums {
+	struct th_estimator touched[TH_ACCOUNT_KINDS][PLACES];
+	struct th_estimator overhead; /* in the heaps */
+	struct th_estimator live[TH_ACCOUNT_KINDS];
+	struct th_estimator unjudged;
+	struct th_estimator all;
+	struct th_estimator all_touched;
+	struct th_trim trim; /* those in the heaps, and where they lie */
+};
+
+static double
+chunk_bytes(uint64_t size)
+{
+	uint64_t bytes = (size + CHUNK_HEAD + CHUNK_GRAIN - 1) & ~(uint64_t)(CHUNK_GRAIN - 1);
+
+	return (double)(bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes);
+}
+
+/* How many blocks a sampled one stands for. */
+static double
+weight_of(const struct th_sample *sample, uint64_t interval, double keep, double factor)
+{
+	struct th_estimator one = {0};
+
+	th_estimator_add(&one, sample->size, interval, keep, factor);
+	return one.objects.seen + one.objects.unseen;
+}
+
+static void
+add_block(struct th_account *account, struct live_sums *sums, size_t index, uint32_t row,
+	uint64_t word)
+{
+	const struct th_profile *profile = account->profile;
+	const struct th_sample *sample =
+		&profile->recording->samples[TH_HEAP_NATIVE].items[index];
+	enum th_account_kind kind = (enum th_account_kind)account->row_kinds[row];
+	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_NATIVE];
+	double keep = (double)sample->keep *
+		      th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &profile->at);
+	double factor = calibration->factors[sample->name];
+	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
+	enum place place = word & TH_TOUCHED_OWN_MAPPING ? OWN_MAPPING : IN_HEAP;
+	double part = th_touched_bytes(sample, word);
+
+	th_estimator_add_part(
+		&sums->touched[kind][place], part, sample->size, interval, keep, factor);
+	th_estimator_add_part(
+		&account->row_touched[row], part, sample->size, interval, keep, factor);
+	th_estimator_add_part(&sums->all_touched, part, sample->size, interval, keep, factor);
+	if (account->row_buffers[row] &&
+		(!account->judgement || sample->time >= account->judgement->births))
+		th_estimator_add_part(
+			&sums->unjudged, part, sample->size, interval, keep, factor);
+	th_estimator_add(&sums->live[kind], sample->size, interval, keep, factor);
+	th_estimator_add(&sums->all, sample->size, interval, keep, factor);
+	if (place != IN_HEAP || !sample->size)
+		return;
+	/* A block that is touched in part has its head in memory as likely as its bytes. */
+	double head = (chunk_bytes(sample->size) - (double)sample->size) * part /
+		      (double)sample->size;
+	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
+	th_trim_add(&sums->trim, profile->recording->addresses[index], part + head,
+		weight_of(sample, interval, keep, factor));
+}
+
+static void
+init_rows(struct th_account *account)
+{
+	const struct th_profile *profile = account->profile;
+
+	account->row_kinds = th_allocate(profile->rows_count + 1, 1);
+	account->row_buffers = th_allocate(profile->rows_count + 1, 1);
+	account->row_touched = th_allocate(
+		profile->rows_count + 1, sizeof(*account->row_touched));
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		account->row_kinds[i] = (uint8_t)th_account_kind_of(profile, &profile->rows[i]);
+		account->row_buffers[i] = account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
+					  th_account_is_cleaned_buffer(
+						  profile, &profile->rows[i]);
+	}
+}
+
+/* Adds up the blocks that the account looked at. */
+static void
+sum_blocks(struct th_account *account, struct live_sums *sums)
+{
+	const struct th_profile *profile = account->profile;
+	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_NATIVE];
+	struct th_touched touched;
+	uint64_t word;
+
+	th_trim_init(&sums->trim, profile->recording, account->head->account);
+	init_rows(account);
+	th_touched_init(&touched, profile->recording, account->head->account);
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint32_t row = profile->sample_rows[TH_HEAP_NATIVE][i];
+
+		if (row != TH_NO_ROW && th_touched_find(&touched, &samples->items[i], &word))
+			add_block(account, sums, i, row, word);
+	}
+	th_touched_deinit(&touched);
+}
+
+static struct th_estimate
+estimate(const struct th_account *account, const struct th_estimator *sum)
+{
+	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_TOUCHED, sum);
+}
+
+static struct th_estimate
+estimate_live(const struct th_account *account, const struct th_estimator *sum)
+{
+	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, sum);
+}
+
+static bool
+is_malloc_owner(enum th_account_kind kind)
+{
+	return kind >= TH_ACCOUNT_MALLOC_VM && kind <= TH_ACCOUNT_MALLOC_APPLICATION;
+}
+
+static void
+scale(struct th_estimate *estimate, double factor)
+{
+	estimate->estimate *= factor;
+	estimate->low *= factor;
+	estimate->high *= factor;
+}
+
+/* Factor that brings `wanted` down to what there is. */
+static double
+cut(double wanted, double available)
+{
+	return wanted > available && wanted > 0 ? available / wanted : 1;
+}
+
+/*
+ * Unsampled blocks with mappings of their own look like anybody's anonymous memory: so much of
+ * that is malloc's as the estimate says, and not more than the allocator does.
+ */
+static double
+unseen_mappings(const struct th_account *account, const struct th_malloc_memory *memory)
+{
+	double unknown = account->lines[TH_ACCOUNT_UNEXPLAINED].resident.estimate;
+
+	if (account->allocator)
+		unknown = fmin(unknown,
+			fmax(0, (double)account->allocator->mapped - memory->mapped_size));
+	return unknown;
+}
+
+static void
+divide_heaps(struct th_account *account, struct live_sums *sums, double heaps)
+{
+	struct th_estimate overhead = estimate(account, &sums->overhead);
+	struct th_estimate *retained = &account->lines[TH_ACCOUNT_MALLOC_RETAINED].resident;
+	struct th_estimator all = sums->overhead;
+
+	if (account->allocator && th_text_equals(account->allocator->name, "libc.so.6"))
+		account->lines[TH_ACCOUNT_MALLOC_OVERHEAD].resident = overhead;
+	else
+		overhead = (struct th_estimate){0};
+	double wanted = overhead.estimate;
+	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++) {
+		account->lines[kind].resident = estimate(
+			account, &sums->touched[kind][IN_HEAP]);
+		wanted += account->lines[kind].resident.estimate;
+		th_estimator_merge(&all, &sums->touched[kind][IN_HEAP]);
+	}
+	struct th_estimate total = estimate(account, &all);
+	double factor = cut(wanted, heaps);
+	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_OVERHEAD; kind++)
+		scale(&account->lines[kind].resident, factor);
+	*retained = (struct th_estimate){
+		.estimate = heaps - wanted * factor,
+		.low = fmax(0, heaps - fmax(total.high, wanted)),
+		.high = fmax(heaps - fmin(total.low, wanted), heaps - wanted * factor),
+		.samples = total.samples,
+	};
+	account->trimmed = th_trim_estimate(
+		&sums->trim, heaps, retained, account->profile->recording->process.page_bytes);
+}
+
+static void
+divide_mappings(struct th_account *account, const struct live_sums *sums,
+	const struct th_malloc_memory *memory)
+{
+	double available = memory->mapped + unseen_mappings(account, memory);
+	struct th_estimate parts[TH_ACCOUNT_KINDS];
+	double wanted = 0;
+
+	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++) {
+		parts[kind] = estimate(account, &sums->touched[kind][OWN_MAPPING]);
+		wanted += parts[kind].estimate;
+	}
+	double factor = cut(wanted, available);
+	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++) {
+		struct th_estimate *resident = &account->lines[kind].resident;
+
+		scale(&parts[kind], factor);
+		*resident = th_estimate_sum(resident, &parts[kind]);
+	}
+	double given = wanted * factor;
+	struct th_account_line *rest =
+		&account->lines[given > memory->mapped ? TH_ACCOUNT_UNEXPLAINED
+						       : TH_ACCOUNT_MALLOC_OVERHEAD];
+	double left = memory->mapped - given;
+	rest->resident.estimate += left;
+	rest->resident.low = fmax(0, rest->resident.low + left);
+	rest->resident.high += fmax(left, 0);
+}
+
+/* Part of a line already divided, so it cannot be more than that. */
+static struct th_estimate
+part_of_buffers(const struct th_account *account, const struct th_estimator *sum)
+{
+	struct th_estimate part = {0};
+	double line = account->lines[TH_ACCOUNT_MALLOC_DIRECT].resident.estimate;
+
+	if (!sum->samples)
+		return part;
+	part = estimate(account, sum);
+	scale(&part, cut(part.estimate, line));
+	return part;
+}
+
+static void
+divide_buffers(struct th_account *account, const struct live_sums *sums)
+{
+	const struct th_profile *profile = account->profile;
+	struct th_estimator sum = {0};
+
+	for (size_t i = 0; i < profile->rows_count; i++)
+		if (account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
+			account->row_touched[i].samples &&
+			th_account_is_cached_buffer(profile, &profile->rows[i]))
+			th_estimator_merge(&sum, &account->row_touched[i]);
+	account->cached = part_of_buffers(account, &sum);
+	account->unjudged = part_of_buffers(account, &sums->unjudged);
+}
+
+void
+th_account_divide_malloc(struct th_account *account, const struct th_malloc_memory *memory)
+{
+	struct live_sums *sums = th_allocate(1, sizeof(*sums));
+
+	sum_blocks(account, sums);
+	account->live = estimate_live(account, &sums->all);
+	account->touched = estimate(account, &sums->all_touched);
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+		if (is_malloc_owner((enum th_account_kind)kind))
+			account->lines[kind].size =
+				estimate_live(account, &sums->live[kind]).estimate;
+	divide_heaps(account, sums, memory->heaps);
+	divide_mappings(account, sums, memory);
+	divide_buffers(account, sums);
+	th_trim_deinit(&sums->trim);
+	free(sums);
+}

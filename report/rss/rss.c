@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/rss/rss.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+static void
+fill_moment(struct th_rss_moment *moment, const struct th_account *account)
+{
+	moment->seconds = th_profile_seconds(account->profile, account->head->time);
+	moment->resident = (double)account->head->resident;
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+		moment->lines[kind] = account->lines[kind].resident.estimate;
+}
+
+/* Of many accounts every so-manieth, and the last. */
+static void
+add_moments(struct th_rss *rss)
+{
+	const struct th_recording *recording = rss->profile->recording;
+	size_t count = recording->accounts_count;
+	size_t step = (count + TH_RSS_MOMENTS - 1) / TH_RSS_MOMENTS;
+
+	for (size_t i = (count - 1) % step; i < count; i += step) {
+		struct th_account account;
+		struct th_rss_moment moment;
+
+		th_account_init(&account, rss->profile, &recording->accounts[i]);
+		fill_moment(&moment, &account);
+		th_account_deinit(&account);
+		th_array_append(rss, moments, moment);
+	}
+}
+
+static void
+add_points(struct th_rss *rss)
+{
+	const struct th_recording *recording = rss->profile->recording;
+
+	for (size_t i = 0; i < recording->residents_count; i++) {
+		const struct th_decoded_resident *resident = &recording->residents[i];
+		struct th_rss_point point = {
+			.seconds = th_profile_seconds(rss->profile, resident->time),
+			.bytes = (double)resident->resident,
+		};
+
+		th_array_append(rss, points, point);
+	}
+}
+
+/* The lines of about half the time before `now`. */
+static void
+find_before(struct th_rss *rss)
+{
+	struct th_rss_facts *facts = &rss->facts;
+
+	for (size_t i = 0; i < rss->moments_count; i++) {
+		const struct th_rss_moment *moment = &rss->moments[i];
+
+		if (moment->seconds >= rss->seconds)
+			break;
+		if (facts->has_before && moment->seconds > rss->seconds / 2)
+			break;
+		memcpy(facts->before, moment->lines, sizeof(facts->before));
+		facts->before_seconds = moment->seconds;
+		facts->has_before = true;
+	}
+}
+
+/* Points behind the moment of the view are not its past. */
+static size_t
+count_points(const struct th_rss *rss)
+{
+	size_t count = 0;
+
+	while (count < rss->points_count && rss->points[count].seconds <= rss->seconds + 1)
+		count++;
+	return count;
+}
+
+/* Heaps of glibc's malloc have names of ours; those of another are called as it is. */
+static void
+fill_heaps(struct th_rss_facts *facts, const struct th_account_line *retained)
+{
+	for (size_t i = 0; i < retained->parts_count; i++) {
+		const struct th_account_part *part = &retained->parts[i];
+
+		if (!strcmp(part->name, "arenas"))
+			facts->arenas = part->resident;
+		else if (i == 0 && strcmp(part->name, "main heap") != 0)
+			facts->allocator = part->name;
+	}
+}
+
+static void
+fill_counts(struct th_rss_facts *facts, const struct th_decoded_buffers *count)
+{
+	if (!count)
+		return;
+	facts->direct_all = (double)(count->reached_bytes + count->waiting_bytes);
+	facts->direct_waiting = (double)count->waiting_bytes;
+	facts->direct_waiting_count = (double)count->waiting;
+}
+
+static void
+fill_facts(struct th_rss *rss)
+{
+	const struct th_account *account = &rss->account;
+	const struct th_account_line *lines = account->lines;
+	const struct th_decoded_pool *direct = th_account_pool(
+		rss->profile->recording, account->head->account, "direct");
+	struct th_rss_facts *facts = &rss->facts;
+
+	facts->points = rss->points;
+	facts->point_count = count_points(rss);
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+		facts->now[kind] = lines[kind].resident.estimate;
+	facts->now_seconds = rss->seconds;
+	facts->resident = (double)account->head->resident;
+	facts->java_used = lines[TH_ACCOUNT_JAVA_HEAP].used;
+	facts->java_committed = lines[TH_ACCOUNT_JAVA_HEAP].committed;
+	facts->java_limit = lines[TH_ACCOUNT_JAVA_HEAP].limit;
+	facts->direct_count = direct ? (double)direct->count : 0;
+	facts->direct_cached = account->cached.estimate;
+	fill_counts(facts, account->counts[TH_BUFFERS_DIRECT]);
+	facts->trimmed = account->trimmed.estimate;
+	facts->trimmed_most = lines[TH_ACCOUNT_MALLOC_RETAINED].resident.estimate;
+	fill_heaps(facts, &lines[TH_ACCOUNT_MALLOC_RETAINED]);
+	facts->threads = account->head->threads;
+	if (account->group) {
+		facts->group_limit = (double)account->group->limit;
+		facts->group_current = (double)account->group->current;
+		facts->group_file = (double)account->group->file;
+	}
+}
+
+void
+th_rss_init(struct th_rss *rss, const struct th_profile *profile)
+{
+	const struct th_decoded_account *head = th_account_chosen(profile);
+
+	*rss = (struct th_rss){.profile = profile};
+	th_account_init(&rss->account, profile, head);
+	rss->seconds = th_profile_seconds(profile, head->time);
+	add_points(rss);
+	add_moments(rss);
+	find_before(rss);
+	fill_facts(rss);
+	rss->verdict = th_rss_judge(&rss->facts);
+}
+
+void
+th_rss_deinit(struct th_rss *rss)
+{
+	th_account_deinit(&rss->account);
+	free(rss->points);
+	free(rss->moments);
+}
+
+/* Opening a line */
+
+struct weighed {
+	size_t row;
+	double bytes;
+};
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	const struct weighed *first = a;
+	const struct weighed *second = b;
+
+	if (first->bytes != second->bytes)
+		return first->bytes < second->bytes ? 1 : -1;
+	return first->row < second->row ? -1 : 1;
+}
+
+size_t
+th_rss_rows(const struct th_rss *rss, enum th_account_kind kind, size_t *rows, size_t capacity)
+{
+	const struct th_account *account = &rss->account;
+	size_t row_count = rss->profile->rows_count;
+	struct weighed *found = th_allocate(row_count + 1, sizeof(*found));
+	size_t count = 0;
+
+	for (size_t i = 0; i < row_count; i++) {
+		const struct th_estimator *sum = &account->row_touched[i];
+
+		if (account->row_kinds[i] == kind && sum->samples &&
+			rss->profile->rows[i].heap == TH_HEAP_NATIVE)
+			found[count++] = (struct weighed){i, th_sums_point(&sum->bytes)};
+	}
+	qsort(found, count, sizeof(*found), by_bytes);
+	for (size_t i = 0; i < count && i < capacity; i++)
+		rows[i] = found[i].row;
+	free(found);
+	return count;
+}

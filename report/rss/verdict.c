@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The course comes from the RSS of every second: its median over the last quarter against that
+ * over the quarter before the middle.  The cause is the line that grew where something grows,
+ * else the largest one that is a cause at all.
+ */
+#include "report/rss/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+
+/* Fewer points than this say nothing of a course. */
+#define POINTS_LEAST 6
+/* Less than this is noise: a JVM breathes by so much. */
+#define CHANGE_SHARE 0.05
+#define CHANGE_BYTES (8.0 * 1024 * 1024)
+/* A line stands out when it is this part of the RSS, and so many bytes. */
+#define STANDS_OUT_SHARE 0.25
+#define STANDS_OUT_BYTES (16.0 * 1024 * 1024)
+#define NEAR_LIMIT 0.9
+
+static int
+compare(const void *a, const void *b)
+{
+	double first = *(const double *)a;
+	double second = *(const double *)b;
+
+	return (first > second) - (first < second);
+}
+
+/* Of points [from, to). */
+static double
+median(const struct th_rss_facts *facts, size_t from, size_t to)
+{
+	size_t count = to - from;
+	double *values = th_allocate(count, sizeof(*values));
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = facts->points[from + i].bytes;
+	qsort(values, count, sizeof(*values), compare);
+	double middle = values[count / 2];
+	free(values);
+	return middle;
+}
+
+static double
+highest(const struct th_rss_facts *facts)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < facts->point_count; i++)
+		most = fmax(most, facts->points[i].bytes);
+	return most;
+}
+
+static bool
+is_change(double change, double of)
+{
+	return change > CHANGE_BYTES && change > CHANGE_SHARE * of;
+}
+
+static enum th_rss_course
+judge_course(const struct th_rss_facts *facts, double *growth_ret)
+{
+	size_t count = facts->point_count;
+
+	*growth_ret = 0;
+	if (count < POINTS_LEAST)
+		return TH_RSS_SHORT;
+	double middle = median(facts, count / 4, count / 2);
+	double last = median(facts, count - count / 4, count);
+	double seconds = facts->points[count - 1 - count / 8].seconds -
+			 facts->points[count / 4 + count / 8].seconds;
+	*growth_ret = seconds > 0 ? (last - middle) / seconds : 0;
+	if (is_change(last - middle, last))
+		return TH_RSS_GROWING;
+	if (is_change(highest(facts) - last, highest(facts)))
+		return TH_RSS_FELL;
+	return TH_RSS_PLATEAU;
+}
+
+static double
+blocks_of(const double *lines)
+{
+	return lines[TH_ACCOUNT_MALLOC_VM] + lines[TH_ACCOUNT_MALLOC_JDK] +
+	       lines[TH_ACCOUNT_MALLOC_APPLICATION] + lines[TH_ACCOUNT_MALLOC_OVERHEAD];
+}
+
+static enum th_rss_cause
+cause_of_line(enum th_account_kind kind)
+{
+	switch (kind) {
+	case TH_ACCOUNT_JAVA_HEAP:
+		return TH_RSS_JAVA_HEAP;
+	case TH_ACCOUNT_STACKS:
+		return TH_RSS_STACKS;
+	case TH_ACCOUNT_MALLOC_DIRECT:
+		return TH_RSS_DIRECT_BUFFERS;
+	case TH_ACCOUNT_MALLOC_VM:
+	case TH_ACCOUNT_MALLOC_JDK:
+	case TH_ACCOUNT_MALLOC_APPLICATION:
+	case TH_ACCOUNT_MALLOC_OVERHEAD:
+		return TH_RSS_LEAK_OF_MALLOC;
+	case TH_ACCOUNT_MALLOC_RETAINED:
+		return TH_RSS_RETAINED;
+	case TH_ACCOUNT_VM:
+	case TH_ACCOUNT_MAPPED:
+	case TH_ACCOUNT_UNEXPLAINED:
+		return TH_RSS_MAPPED;
+	case TH_ACCOUNT_FILES:
+	case TH_ACCOUNT_SHARED:
+		return TH_RSS_FILES;
+	case TH_ACCOUNT_METASPACE:
+	case TH_ACCOUNT_CLASS_SPACE:
+		return TH_RSS_METASPACE;
+	default:
+		return TH_RSS_NOTHING_STANDS_OUT;
+	}
+}
+
+/* What each line is, or by how much it has grown; malloc's live blocks count together. */
+static enum th_account_kind
+largest(const double *lines, double *ret)
+{
+	enum th_account_kind found = TH_ACCOUNT_KINDS;
+	enum th_account_kind owner = TH_ACCOUNT_MALLOC_VM;
+
+	*ret = 0;
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
+		bool is_block = kind != TH_ACCOUNT_MALLOC_DIRECT &&
+				kind >= TH_ACCOUNT_MALLOC_VM &&
+				kind <= TH_ACCOUNT_MALLOC_OVERHEAD;
+
+		if (is_block && kind != TH_ACCOUNT_MALLOC_OVERHEAD &&
+			lines[kind] > lines[owner])
+			owner = (enum th_account_kind)kind;
+		if (!is_block && lines[kind] > *ret) {
+			*ret = lines[kind];
+			found = (enum th_account_kind)kind;
+		}
+	}
+	if (blocks_of(lines) > *ret) {
+		*ret = blocks_of(lines);
+		return owner;
+	}
+	return found;
+}
+
+static enum th_rss_cause
+judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
+{
+	double most;
+	double differences[TH_ACCOUNT_KINDS];
+	enum th_account_kind kind;
+
+	if (verdict->course == TH_RSS_GROWING && facts->has_before) {
+		for (int i = 0; i < TH_ACCOUNT_KINDS; i++)
+			differences[i] = facts->now[i] - facts->before[i];
+		verdict->grower = largest(differences, &verdict->grown);
+		if (verdict->grower != TH_ACCOUNT_KINDS && verdict->grown > CHANGE_BYTES)
+			return cause_of_line(verdict->grower);
+	}
+	if (facts->group_limit > 0 && facts->group_file > facts->group_current / 2 &&
+		facts->group_current > NEAR_LIMIT * facts->group_limit)
+		return TH_RSS_PAGE_CACHE;
+	kind = largest(facts->now, &most);
+	if (kind == TH_ACCOUNT_KINDS || most < STANDS_OUT_BYTES ||
+		most < STANDS_OUT_SHARE * facts->resident)
+		return TH_RSS_NOTHING_STANDS_OUT;
+	return cause_of_line(kind);
+}
+
+struct th_rss_verdict
+th_rss_judge(const struct th_rss_facts *facts)
+{
+	struct th_rss_verdict verdict = {.grower = TH_ACCOUNT_KINDS};
+
+	verdict.course = judge_course(facts, &verdict.growth);
+	verdict.cause = judge_cause(facts, &verdict);
+	verdict.is_near_limit = facts->group_limit > 0 &&
+				facts->group_current >= NEAR_LIMIT * facts->group_limit;
+	return verdict;
+}
+
+const char *
+th_rss_course_name(enum th_rss_course course)
+{
+	static const char *const names[] = {
+		[TH_RSS_SHORT] = "short",
+		[TH_RSS_GROWING] = "growing",
+		[TH_RSS_PLATEAU] = "plateau",
+		[TH_RSS_FELL] = "fell",
+	};
+
+	return names[course];
+}
+
+const char *
+th_rss_cause_name(enum th_rss_cause cause)
+{
+	static const char *const names[] = {
+		[TH_RSS_LEAK_OF_MALLOC] = "malloc",
+		[TH_RSS_RETAINED] = "retained",
+		[TH_RSS_JAVA_HEAP] = "java-heap",
+		[TH_RSS_DIRECT_BUFFERS] = "direct-buffers",
+		[TH_RSS_STACKS] = "thread-stacks",
+		[TH_RSS_MAPPED] = "mapped",
+		[TH_RSS_FILES] = "files",
+		[TH_RSS_METASPACE] = "metaspace",
+		[TH_RSS_PAGE_CACHE] = "page-cache",
+		[TH_RSS_NOTHING_STANDS_OUT] = "none",
+	};
+
+	return names[cause];
+}
+
+/* Text */
+
+static struct th_number
+bytes(double value)
+{
+	return th_format_number(value, TH_UNIT_BYTES);
+}
+
+static char *
+course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+{
+	struct th_number size = bytes(facts->resident);
+
+	switch (verdict->course) {
+	case TH_RSS_GROWING:
+		if (verdict->grower == TH_ACCOUNT_KINDS)
+			return th_format_new("%s resident, growing by %s/s", size.text,
+				bytes(verdict->growth).text);
+		return th_format_new("%s resident, growing by %s/s; %s grew most, by %s in %s",
+			size.text, bytes(verdict->growth).text,
+			th_account_label(verdict->grower), bytes(verdict->grown).text,
+			th_format_seconds(facts->now_seconds - facts->before_seconds).text);
+	case TH_RSS_PLATEAU:
+		return th_format_new("%s resident, a plateau", size.text);
+	case TH_RSS_FELL:
+		return th_format_new("%s resident, after a peak of %s", size.text,
+			bytes(highest(facts)).text);
+	default:
+		return th_format_new("%s resident", size.text);
+	}
+}
+
+/*
+ * Free memory of one arena serves no other thread's requests.  With a single arena it would, as
+ * far as the threads did not need it at the same time.
+ */
+/* What lies in pages without a block; a range where that depends on how blocks lie within them. */
+static char *
+trimmed_text(const struct th_rss_facts *facts)
+{
+	if (is_change(facts->trimmed_most - facts->trimmed, facts->trimmed_most))
+		return th_format_new("%s to %s", bytes(facts->trimmed).text,
+			bytes(facts->trimmed_most).text);
+	return th_format_new("about %s", bytes(facts->trimmed).text);
+}
+
+static char *
+retained_text(const struct th_rss_facts *facts)
+{
+	double retained = facts->now[TH_ACCOUNT_MALLOC_RETAINED];
+	double split = fmin(retained, facts->arenas);
+	char *arenas = is_change(split, retained)
+			       ? th_format_new(", and MALLOC_ARENA_MAX=1 would save up to %s, "
+					       "unless threads need it at the same time",
+					 bytes(split).text)
+			       : th_format_new("%s", "");
+	char *trimmed = trimmed_text(facts);
+	char *text = th_format_new("%s are free memory that the allocator keeps; "
+				   "malloc_trim(0) would give back %s%s",
+		bytes(retained).text, trimmed, arenas);
+
+	free(arenas);
+	free(trimmed);
+	return text;
+}
+
+/* What malloc_trim() is to glibc, the decay of dirty pages is to jemalloc. */
+static char *
+retained_by_other_text(const struct th_rss_facts *facts)
+{
+	bool decays = strstr(facts->allocator, "jemalloc");
+	char *trimmed = trimmed_text(facts);
+	char *text = th_format_new("%s are free memory that %s keeps, %s of it in pages "
+				   "without a block%s",
+		bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text, facts->allocator, trimmed,
+		decays ? "; MALLOC_CONF=dirty_decay_ms:0 gives these back at once" : "");
+
+	free(trimmed);
+	return text;
+}
+
+static char *
+buffers_text(const struct th_rss_facts *facts)
+{
+	double all = facts->now[TH_ACCOUNT_MALLOC_DIRECT];
+
+	if (facts->direct_cached > all / 2)
+		return th_format_new("%s are direct buffers, %s of them kept by threads for "
+				     "channels and sockets that read and write buffers of the "
+				     "Java heap; -Djdk.nio.maxCachedBufferSize bounds each",
+			bytes(all).text, bytes(facts->direct_cached).text);
+	if (facts->direct_waiting > facts->direct_all / 2)
+		return th_format_new("%s are direct buffers and memory of Unsafe; most, %s in "
+				     "%.0f buffers, nobody reaches any more: a collection "
+				     "gives that back (System.gc()), which a lower "
+				     "-XX:MaxDirectMemorySize makes the VM do by itself",
+			bytes(all).text, bytes(facts->direct_waiting).text,
+			facts->direct_waiting_count);
+	return th_format_new("%s are direct buffers and memory of Unsafe (%.0f buffers); "
+			     "-XX:MaxDirectMemorySize bounds them",
+		bytes(all).text, facts->direct_count);
+}
+
+static char *
+cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+{
+	switch (verdict->cause) {
+	case TH_RSS_LEAK_OF_MALLOC:
+		return th_format_new("%s are blocks of malloc in use%s",
+			bytes(blocks_of(facts->now)).text,
+			verdict->course == TH_RSS_GROWING ? ", a leak: `leaks` names the line"
+							  : "");
+	case TH_RSS_RETAINED:
+		return facts->allocator ? retained_by_other_text(facts) : retained_text(facts);
+	case TH_RSS_JAVA_HEAP:
+		if (facts->java_committed <= 0)
+			return th_format_new("%s are the Java heap",
+				bytes(facts->now[TH_ACCOUNT_JAVA_HEAP]).text);
+		return th_format_new("the Java heap is sized so: %s of it resident, %s in use, "
+				     "%s committed, %s allowed (-Xmx)",
+			bytes(facts->now[TH_ACCOUNT_JAVA_HEAP]).text,
+			bytes(facts->java_used).text, bytes(facts->java_committed).text,
+			bytes(facts->java_limit).text);
+	case TH_RSS_DIRECT_BUFFERS:
+		return buffers_text(facts);
+	case TH_RSS_STACKS:
+		return th_format_new("%s are stacks of %.0f threads",
+			bytes(facts->now[TH_ACCOUNT_STACKS]).text, facts->threads);
+	case TH_RSS_MAPPED:
+		return th_format_new("%s are mappings made past malloc",
+			bytes(facts->now[TH_ACCOUNT_VM] + facts->now[TH_ACCOUNT_MAPPED] +
+				facts->now[TH_ACCOUNT_UNEXPLAINED])
+				.text);
+	case TH_RSS_FILES:
+		return th_format_new("%s are mapped files and shared memory, which the kernel "
+				     "can take back as far as they are clean",
+			bytes(facts->now[TH_ACCOUNT_FILES] + facts->now[TH_ACCOUNT_SHARED])
+				.text);
+	case TH_RSS_METASPACE:
+		return th_format_new("%s are metaspace, which goes when class loaders go; "
+				     "-XX:MaxMetaspaceSize bounds it",
+			bytes(facts->now[TH_ACCOUNT_METASPACE] +
+				facts->now[TH_ACCOUNT_CLASS_SPACE])
+				.text);
+	case TH_RSS_PAGE_CACHE:
+		return th_format_new("%s of the %s in the control group are page cache, which "
+				     "the kernel drops when it needs room",
+			bytes(facts->group_file).text, bytes(facts->group_current).text);
+	default:
+		return th_format_new("no part stands out");
+	}
+}
+
+char *
+th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+{
+	char *course = course_text(verdict, facts);
+	char *cause = cause_text(verdict, facts);
+	char *limit = verdict->is_near_limit
+			      ? th_format_new("; the control group has %s of its %s in use",
+					bytes(facts->group_current).text,
+					bytes(facts->group_limit).text)
+			      : th_format_new("%s", "");
+	char *text = th_format_new("%s; %s%s", course, cause, limit);
+
+	free(course);
+	free(cause);
+	free(limit);
+	return text;
+}

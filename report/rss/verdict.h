@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the memory went, in a sentence: pure logic on figures, so that tests construct them.
+ */
+#ifndef TH_REPORT_RSS_VERDICT_H
+#define TH_REPORT_RSS_VERDICT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/rss/breakdown.h"
+
+/* A point of the RSS over time. */
+struct th_rss_point {
+	double seconds;
+	double bytes;
+};
+
+/* Everything that a verdict is made of; bytes. */
+struct th_rss_facts {
+	const struct th_rss_point *points; /* by time */
+	size_t point_count;
+	double before[TH_ACCOUNT_KINDS]; /* lines of an account about half way */
+	double now[TH_ACCOUNT_KINDS];
+	double before_seconds;
+	double now_seconds;
+	bool has_before;
+	double resident;
+	double java_used; /* 0 = not known */
+	double java_committed;
+	double java_limit;
+	double direct_count;   /* buffers */
+	double direct_cached;  /* bytes of them that threads keep for I/O */
+	double direct_all;     /* bytes of all, counted on demand; 0 = not known */
+	double direct_waiting; /* of them, that wait for their Cleaner */
+	double direct_waiting_count;
+	double trimmed;        /* what malloc_trim(0) would give back, about, */
+	double trimmed_most;   /* and at most */
+	double arenas;         /* heaps of glibc's malloc beside the main one */
+	const char *allocator; /* who keeps what is retained; NULL: glibc's malloc */
+	double threads;
+	double group_limit; /* 0 = none */
+	double group_current;
+	double group_file;
+};
+
+enum th_rss_course {
+	TH_RSS_SHORT,   /* too short to tell */
+	TH_RSS_GROWING, /* and still does */
+	TH_RSS_PLATEAU,
+	TH_RSS_FELL, /* below its peak again */
+};
+
+enum th_rss_cause {
+	TH_RSS_LEAK_OF_MALLOC,
+	TH_RSS_RETAINED,
+	TH_RSS_JAVA_HEAP,
+	TH_RSS_DIRECT_BUFFERS,
+	TH_RSS_STACKS,
+	TH_RSS_MAPPED,
+	TH_RSS_FILES,
+	TH_RSS_METASPACE,
+	TH_RSS_PAGE_CACHE, /* of the control group, not in the RSS */
+	TH_RSS_NOTHING_STANDS_OUT,
+};
+
+struct th_rss_verdict {
+	enum th_rss_course course;
+	double growth;               /* bytes a second over the second half */
+	enum th_account_kind grower; /* the line that grew most, when it grows */
+	double grown;                /* by so much since `before` */
+	enum th_rss_cause cause;
+	bool is_near_limit; /* the group's: nine tenths or more */
+};
+
+/* [offline] */
+struct th_rss_verdict th_rss_judge(const struct th_rss_facts *facts);
+
+/* One or two sentences with the numbers; the caller frees it. [offline] */
+char *
+th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts);
+
+/* "growing", "plateau", ...; "leak-of-malloc", "retained", ... [offline] */
+const char *th_rss_course_name(enum th_rss_course course);
+const char *th_rss_cause_name(enum th_rss_cause cause);
+
+#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that can be known to go wrong is said before the command starts; from then on the
+ * launcher waits, passes signals on, looks at the memory of the processes (launch_watch.h), and in
+ * the end names the logs.  The variables are set
+ * in the child alone: a process whose parent has the library preloaded takes itself for a
+ * follower.
+ */
+#include "report/run/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report/run/launch_allocator.h"
+#include "report/run/launch_logs.h"
+#include "report/run/launch_options.h"
+#include "report/run/launch_target.h"
+#include "report/run/launch_watch.h"
+#include "preload/process.h"
+#include "unify/shared/clock.h"
+
+#if defined(__x86_64__)
+#	define MULTIARCH "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#	define MULTIARCH "aarch64-linux-gnu"
+#endif
+
+#define LIBRARY "libtwinheap.so"
+#define OUTPUT_VARIABLE "TWINHEAP_OUTPUT"
+/* Room for a path and a reason. */
+#define REASON_BYTES (PATH_MAX + 256)
+/* Logs that are named after a run; more would push the summary off the screen. */
+#define LOGS_NAMED 8
+
+struct launch {
+	struct th_launch_options options;
+	char *pattern; /* of the log's name, absolute */
+	char library[PATH_MAX];
+	char allocator[PATH_MAX]; /* "" = none was asked for */
+	char program[PATH_MAX];   /* the ELF file that will run; "" = not known */
+	char *preload;            /* what LD_PRELOAD is to be */
+	uint64_t start_realtime;  /* nanoseconds */
+};
+
+static int
+prepare_output(struct launch *launch)
+{
+	const char *pattern = th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT);
+	char reason[REASON_BYTES];
+
+	launch->pattern = th_launch_logs_absolute(pattern);
+	if (launch->pattern == NULL)
+		return th_launch_say(TH_EXIT_USAGE, "%s: %s", pattern, strerror(errno));
+	if (!th_launch_logs_check(launch->pattern, reason, sizeof(reason)))
+		return th_launch_say(TH_EXIT_USAGE, "%s", reason);
+	return 0;
+}
+
+/* --- the library ---------------------------------------------------------------------------- */
+
+static bool
+is_readable(const char *path)
+{
+	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
+/* Looks where the build and the installation put it, seen from the tool itself. */
+static bool
+find_beside_tool(char path_ret[PATH_MAX])
+{
+	static const char *const places[] = {
+		"", "../lib/twinheap/", "../lib/" MULTIARCH "/", "../lib/", "../lib64/"};
+	char tool[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", tool, sizeof(tool) - 1);
+
+	if (length <= 0)
+		return false;
+	tool[length] = '\0';
+	*(strrchr(tool, '/') + 1) = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		char path[2 * PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s%s" LIBRARY, tool, places[i]);
+		if (is_readable(path) && realpath(path, path_ret) != NULL)
+			return true;
+	}
+	return false;
+}
+
+static int
+check_preloadable(const char *path)
+{
+	if (path[strcspn(path, " :")] == '\0')
+		return 0;
+	return th_launch_say(TH_EXIT_USAGE,
+		"%s: LD_PRELOAD cannot name a path with a blank or a colon", path);
+}
+
+static int
+prepare_library(struct launch *launch)
+{
+	const char *named = getenv(TH_LIBRARY_VARIABLE);
+
+	if (named != NULL && *named != '\0') {
+		if (!is_readable(named) || realpath(named, launch->library) == NULL)
+			return th_launch_say(TH_EXIT_USAGE, TH_LIBRARY_VARIABLE "=%s: %s",
+				named, strerror(errno));
+	} else if (!find_beside_tool(launch->library)) {
+		return th_launch_say(TH_EXIT_USAGE,
+			LIBRARY " is neither beside the tool nor in ../lib from "
+				"there; " TH_LIBRARY_VARIABLE " can name it");
+	}
+	return check_preloadable(launch->library);
+}
+
+static int
+prepare_allocator(struct launch *launch)
+{
+	const char *name = th_launch_options_value(&launch->options, TH_SETTING_NAME_ALLOCATOR);
+	char reason[REASON_BYTES];
+
+	if (*name == '\0')
+		return 0;
+	if (!th_launch_allocator_find(name, launch->allocator, reason, sizeof(reason)))
+		return th_launch_say(TH_EXIT_USAGE, "%s", reason);
+	return check_preloadable(launch->allocator);
+}
+
+/* The program is known by now. */
+static int
+prepare_preload(struct launch *launch)
+{
+	const char *before = getenv("LD_PRELOAD");
+
+	launch->preload = th_launch_allocator_preload(launch->program, launch->library,
+		launch->allocator, before != NULL ? before : "");
+	if (launch->preload == NULL)
+		return th_launch_say(TH_EXIT_USAGE, "%s", strerror(errno));
+	return 0;
+}
+
+static int
+prepare(struct launch *launch)
+{
+	char reason[REASON_BYTES];
+	int status = th_launch_options_check(&launch->options);
+
+	if (status == 0)
+		status = prepare_output(launch);
+	if (status == 0)
+		status = prepare_library(launch);
+	if (status == 0)
+		status = prepare_allocator(launch);
+	if (status != 0)
+		return status;
+	status = th_launch_target_check(
+		launch->options.command[0], launch->program, reason, sizeof(reason));
+	return status != 0 ? th_launch_say(status, "%s", reason) : prepare_preload(launch);
+}
+
+/* --- the child ------------------------------------------------------------------------------ */
+
+/*
+ * A program built with AddressSanitizer ends at once when any library stands in front of its own;
+ * told not to look, it works with ours over it.
+ */
+static int
+set_sanitizer_options(void)
+{
+	const char *before = getenv("ASAN_OPTIONS");
+	char *value;
+	int result;
+
+	if (asprintf(&value, "%s%sverify_asan_link_order=0", before != NULL ? before : "",
+		    before != NULL && *before != '\0' ? ":" : "") < 0)
+		return -1;
+	result = setenv("ASAN_OPTIONS", value, 1);
+	free(value);
+	return result;
+}
+
+/* The process id stays the same from here to the command and whatever it becomes by exec. */
+static bool
+set_root(void)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", (int)getpid());
+	return setenv(TH_PROCESS_ROOT_VARIABLE, number, 1) == 0;
+}
+
+static bool
+set_environment(const struct launch *launch)
+{
+	return th_launch_options_export(&launch->options) &&
+	       setenv(OUTPUT_VARIABLE, launch->pattern, 1) == 0 &&
+	       setenv("LD_PRELOAD", launch->preload, 1) == 0 && set_root() &&
+	       set_sanitizer_options() == 0;
+}
+
+/* What the parent changes for itself and the child puts back. */
+struct signals {
+	sigset_t awaited;
+	sigset_t mask_before;
+	struct sigaction child_before;
+};
+
+/* Becomes the command, or tells the parent through `report` why it could not. */
+__attribute__((noreturn)) static void
+run_child(const struct launch *launch, const struct signals *signals, int report)
+{
+	ssize_t written;
+	int error;
+
+	sigaction(SIGCHLD, &signals->child_before, NULL);
+	if (set_environment(launch)) {
+		sigprocmask(SIG_SETMASK, &signals->mask_before, NULL);
+		execvp(launch->options.command[0], launch->options.command);
+	}
+	error = errno;
+	written = write(report, &error, sizeof(error));
+	(void)written;
+	_exit(TH_EXIT_NOT_FOUND);
+}
+
+/* --- the parent ----------------------------------------------------------------------------- */
+
+/*
+ * Signals are taken with sigtimedwait(), so there is no handler and no race between a signal and
+ * the end of the child.
+ */
+static void
+take_signals(struct signals *signals)
+{
+	static const int awaited[] = {
+		SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+	const struct sigaction standard = {.sa_handler = SIG_DFL};
+
+	sigemptyset(&signals->awaited);
+	for (size_t i = 0; i < sizeof(awaited) / sizeof(*awaited); i++)
+		sigaddset(&signals->awaited, awaited[i]);
+	sigprocmask(SIG_BLOCK, &signals->awaited, &signals->mask_before);
+	sigaction(SIGCHLD, &standard, &signals->child_before);
+}
+
+static void
+give_signals_back(const struct signals *signals)
+{
+	sigaction(SIGCHLD, &signals->child_before, NULL);
+	sigprocmask(SIG_SETMASK, &signals->mask_before, NULL);
+}
+
+/*
+ * Waits for the child and passes on what was sent to the launcher alone.  What the terminal
+ * sends (Ctrl-C, Ctrl-\, hang-up) the kernel has sent to the whole process group.
+ */
+static int
+wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *watch)
+{
+	for (;;) {
+		struct timespec pause = th_launch_watch_turn(watch);
+		siginfo_t info;
+		int number = sigtimedwait(&signals->awaited, &info, &pause);
+		int status;
+
+		if (number == SIGCHLD) {
+			if (waitpid(child, &status, WNOHANG) == child)
+				return status;
+		} else if (number > 0 && info.si_code <= 0 && info.si_pid != child) {
+			kill(child, number);
+		}
+	}
+}
+
+/* The errno that kept the child from becoming the command; 0 = it has become the command. */
+static int
+read_report(int report)
+{
+	int error = 0;
+	ssize_t got;
+
+	do
+		got = read(report, &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	return got == sizeof(error) ? error : 0;
+}
+
+static int
+exit_status(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status)
+					: WEXITSTATUS(wait_status);
+}
+
+/* --- afterwards ----------------------------------------------------------------------------- */
+
+/* `path` as one would type it here. */
+static const char *
+short_path(const char *path)
+{
+	char directory[PATH_MAX];
+	size_t length;
+
+	if (getcwd(directory, sizeof(directory)) == NULL)
+		return path;
+	length = strlen(directory);
+	if (strncmp(path, directory, length) == 0 && path[length] == '/')
+		return path + length + 1;
+	return path;
+}
+
+/* The tool again, for a summary of the log on stderr. */
+static void
+print_summary(char *path)
+{
+	char *arguments[] = {"twinheap", "summary", "--brief", path, NULL};
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		execv("/proc/self/exe", arguments);
+		_exit(TH_EXIT_NOT_FOUND);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+}
+
+static void
+print_logs(const struct launch *launch)
+{
+	struct th_launch_logs logs;
+
+	th_launch_logs_find(launch->pattern, launch->start_realtime, &logs);
+	for (size_t i = 0; i < logs.count && i < LOGS_NAMED; i++) {
+		const struct th_launch_log *log = &logs.logs[i];
+
+		th_launch_say(0, "process %u%s recorded in %s", log->pid,
+			log->has_jvm ? " (Java)" : "", short_path(log->path));
+	}
+	if (logs.count > LOGS_NAMED)
+		th_launch_say(0, "and %zu more logs beside", logs.count - LOGS_NAMED);
+	if (logs.count > 0)
+		print_summary((char *)short_path(logs.logs[0].path));
+	else
+		th_launch_say(0,
+			"no log was written: the library said why, or the command ended before "
+			"it allocated anything, or it cleared LD_PRELOAD, or left the work to "
+			"a "
+			"process that ran already");
+	th_launch_logs_deinit(&logs);
+}
+
+static int
+finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
+{
+	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
+		th_launch_say(0, "%s was ended by signal %d (%s)", launch->options.command[0],
+			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
+		th_launch_say(0, "process %d: no breakdown of its resident memory: %s",
+			(int)watch->problem_pid, th_outside_problem(watch->problem));
+	if (!launch->options.is_quiet)
+		print_logs(launch);
+	return exit_status(wait_status);
+}
+
+static int
+run(struct launch *launch)
+{
+	struct th_launch_watch watch;
+	struct signals signals;
+	int report[2];
+	int error, status = 0;
+	pid_t child;
+
+	if (pipe2(report, O_CLOEXEC) != 0)
+		return th_launch_say(
+			TH_EXIT_USAGE, "cannot start a process: %s", strerror(errno));
+	fflush(NULL);
+	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
+	th_launch_watch_init(&watch, launch->pattern, launch->start_realtime);
+	take_signals(&signals);
+	child = fork();
+	if (child == 0)
+		run_child(launch, &signals, report[1]);
+	error = child < 0 ? errno : 0;
+	close(report[1]);
+	if (child > 0) {
+		error = read_report(report[0]);
+		status = wait_for(child, &signals, &watch);
+		th_launch_watch_deinit(&watch);
+	}
+	close(report[0]);
+	give_signals_back(&signals);
+	if (error != 0)
+		return th_launch_say(
+			error == ENOENT ? TH_EXIT_NOT_FOUND : TH_EXIT_NOT_EXECUTABLE, "%s: %s",
+			launch->options.command[0], strerror(error));
+	return finish(launch, &watch, status);
+}
+
+int
+th_launch_main(int argc, char **argv)
+{
+	struct launch launch = {0};
+	int status = th_launch_options_parse(&launch.options, argc, argv);
+
+	if (status != 0)
+		return status;
+	if (launch.options.wants_help) {
+		th_launch_options_help();
+		return 0;
+	}
+	status = prepare(&launch);
+	if (status == 0)
+		status = run(&launch);
+	free(launch.preload);
+	free(launch.pattern);
+	return status;
+}

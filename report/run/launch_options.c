@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/run/launch_options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unify/shared/heaps.h"
+#include "report/run/launch_target.h"
+#include "unify/shared/size.h"
+
+/* Values that getopt_long() returns for the options of the table. */
+#define FIRST_SETTING_VALUE 256
+
+struct setting {
+	char letter;
+	const char *option;
+	const char *variable;
+	enum th_setting_kind kind;
+	enum th_setting_access access;
+	const char *argument;
+	const char *standard;
+	uint64_t minimum;
+	uint64_t maximum;
+	const char *help;
+};
+
+static const struct setting settings[TH_SETTING_COUNT] = {
+#define S(NAME, letter, option, variable, KIND, ACCESS, ...) \
+	{letter, option, variable, TH_SETTING_##KIND, TH_SETTING_##ACCESS, __VA_ARGS__},
+	TH_SETTINGS(S)
+#undef S
+};
+
+int
+th_launch_say(int status, const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("twinheap: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return status;
+}
+
+/* --- help ----------------------------------------------------------------------------------- */
+
+#define HEAD_COLUMNS 29
+
+/*
+ * One option or variable: `head` in the first column, the help in the second, below it where the
+ * head is too long.
+ */
+static void
+print_entry(const char *head, const struct setting *setting)
+{
+	const char *line = setting->help;
+
+	printf("  %-*s", HEAD_COLUMNS, head);
+	if (strlen(head) > HEAD_COLUMNS)
+		printf("\n%*s", HEAD_COLUMNS + 2, "");
+	for (;;) {
+		int length = (int)strcspn(line, "\n");
+
+		printf(" %.*s", length, line);
+		if (line[length] == '\0')
+			break;
+		printf("\n%*s", HEAD_COLUMNS + 2, "");
+		line += length + 1;
+	}
+	if (setting->standard[0] != '\0')
+		printf(" [%s]", setting->standard);
+	putchar('\n');
+}
+
+static void
+print_option(const struct setting *setting)
+{
+	char head[64];
+
+	if (setting->letter != 0)
+		snprintf(head, sizeof(head), "-%c, --%s %s", setting->letter, setting->option,
+			setting->argument);
+	else
+		snprintf(head, sizeof(head), "    --%s %s", setting->option, setting->argument);
+	print_entry(head, setting);
+}
+
+static void
+print_variable(const struct setting *setting)
+{
+	char head[64];
+
+	snprintf(head, sizeof(head), "%s=%s", setting->variable, setting->argument);
+	print_entry(head, setting);
+}
+
+void
+th_launch_options_help(void)
+{
+	puts("usage: twinheap run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
+	     "Runs a command and records the allocations of its Java heap and its C heap, and\n"
+	     "the memory that it maps.\n");
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		if (settings[i].access == TH_SETTING_OPTION)
+			print_option(&settings[i]);
+	}
+	puts("  -q, --quiet                   no summary after the run\n"
+	     "  -h, --help                    this text\n\n"
+	     "Each option has a variable, TWINHEAP_OUTPUT for --output and so on, which "
+	     "counts\n"
+	     "when the option is not given. By variable only:\n");
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		if (settings[i].access == TH_SETTING_VARIABLE)
+			print_variable(&settings[i]);
+	}
+	puts("  " TH_LIBRARY_VARIABLE "=FILE         the library to preload\n\n"
+	     "The exit status is the command's own; 2 when it was not started because\n"
+	     "recording it cannot work, 126 when it cannot be executed, 127 when it was not\n"
+	     "found.");
+}
+
+/* --- options -------------------------------------------------------------------------------- */
+
+struct parser {
+	char letters[2 * TH_SETTING_COUNT + 8];
+	struct option options[TH_SETTING_COUNT + 3];
+};
+
+static void
+init_parser(struct parser *parser)
+{
+	struct option *option = parser->options;
+	char *letter = stpcpy(parser->letters, "+:qh");
+
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		if (settings[i].access != TH_SETTING_OPTION)
+			continue;
+		*option++ = (struct option){
+			settings[i].option, required_argument, NULL, FIRST_SETTING_VALUE + i};
+		if (settings[i].letter != 0) {
+			*letter++ = settings[i].letter;
+			*letter++ = ':';
+		}
+	}
+	*letter = '\0';
+	*option++ = (struct option){"quiet", no_argument, NULL, 'q'};
+	*option++ = (struct option){"help", no_argument, NULL, 'h'};
+	*option = (struct option){0};
+}
+
+/* The setting that getopt_long() found, by option or letter; -1 = none. */
+static int
+find_setting(int value)
+{
+	if (value >= FIRST_SETTING_VALUE)
+		return value - FIRST_SETTING_VALUE;
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		if (settings[i].letter == value && settings[i].access == TH_SETTING_OPTION)
+			return i;
+	}
+	return -1;
+}
+
+/* What getopt_long() did not like, in words.  `value` is ':' or '?'. */
+static int
+fail_option(int value, char **argv)
+{
+	int setting = find_setting(optopt);
+
+	if (value == ':')
+		return th_launch_say(TH_EXIT_USAGE, "run: %s needs a value: %s",
+			argv[optind - 1], setting >= 0 ? settings[setting].argument : "");
+	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
+		return th_launch_say(TH_EXIT_USAGE,
+			"run: unknown option -%c (see twinheap run --help)", optopt);
+	return th_launch_say(TH_EXIT_USAGE, "run: unknown option %s (see twinheap run --help)",
+		argv[optind - 1]);
+}
+
+int
+th_launch_options_parse(struct th_launch_options *options, int argc, char **argv)
+{
+	struct parser parser;
+	int value;
+
+	init_parser(&parser);
+	opterr = 0;
+	optind = 0; /* a fresh start, whatever was parsed before */
+	while ((value = getopt_long(argc, argv, parser.letters, parser.options, NULL)) != -1) {
+		if (value == ':' || value == '?')
+			return fail_option(value, argv);
+		if (value == 'q')
+			options->is_quiet = true;
+		else if (value == 'h')
+			options->wants_help = true;
+		else
+			options->given[find_setting(value)] = optarg;
+	}
+	options->command = argv + optind;
+	if (optind == argc && !options->wants_help)
+		return th_launch_say(
+			TH_EXIT_USAGE, "run: no command given (see twinheap run --help)");
+	return 0;
+}
+
+/* --- values --------------------------------------------------------------------------------- */
+
+static bool
+is_choice(const char *choices, const char *text)
+{
+	size_t length = strlen(text);
+
+	while (*choices != '\0') {
+		size_t end = strcspn(choices, "|");
+
+		if (end == length && strncmp(choices, text, length) == 0)
+			return true;
+		choices += end + (choices[end] == '|');
+	}
+	return false;
+}
+
+/* What is wrong with the value of a setting, NULL if nothing is. */
+static const char *
+find_fault(const struct setting *setting, const char *text)
+{
+	unsigned heaps;
+	uint64_t value;
+
+	switch (setting->kind) {
+	case TH_SETTING_SIZE:
+		if (!th_size_parse(text, &value))
+			return "not a size (as 4096, 512k, 2M, 1G)";
+		break;
+	case TH_SETTING_NUMBER:
+		if (text[strspn(text, "0123456789")] != '\0' || !th_size_parse(text, &value))
+			return "not a number";
+		break;
+	case TH_SETTING_PERCENT:
+		if (!th_percent_parse(text, &value))
+			return "not a part in percent (as 1%, 0.5%)";
+		break;
+	case TH_SETTING_CHOICE:
+		return is_choice(setting->argument, text) ? NULL : "not one of the choices";
+	case TH_SETTING_HEAPS:
+		return th_heaps_parse(text, &heaps) ? NULL : "not one of the choices";
+	case TH_SETTING_TEXT:
+		return *text != '\0' ? NULL : "empty";
+	case TH_SETTING_FLAG:
+	default:
+		return NULL;
+	}
+	return value < setting->minimum || value > setting->maximum ? "out of range" : NULL;
+}
+
+/* By option or variable, NULL if by neither.  An empty variable counts as not set. */
+static const char *
+given_value(const struct th_launch_options *options, int setting)
+{
+	const char *variable = getenv(settings[setting].variable);
+
+	if (options->given[setting] != NULL)
+		return options->given[setting];
+	return variable != NULL && *variable != '\0' ? variable : NULL;
+}
+
+/* As a user would type it: "1M" for whole units of a size, else the number. */
+static int
+describe_number(const struct setting *setting, uint64_t value, char *text, size_t bytes)
+{
+	static const char units[] = "GMk";
+
+	for (int i = 0; setting->kind == TH_SETTING_SIZE && units[i] != '\0'; i++) {
+		uint64_t unit = UINT64_C(1) << (30 - 10 * i);
+
+		if (value > 0 && value % unit == 0)
+			return snprintf(text, bytes, "%llu%c",
+				(unsigned long long)(value / unit), units[i]);
+	}
+	return snprintf(text, bytes, "%llu", (unsigned long long)value);
+}
+
+/* What has no limit above but that of the type has none. */
+static void
+describe_range(const struct setting *setting, char *text, size_t bytes)
+{
+	char minimum[24];
+	char maximum[24];
+
+	describe_number(setting, setting->minimum, minimum, sizeof(minimum));
+	describe_number(setting, setting->maximum, maximum, sizeof(maximum));
+	if (setting->maximum >= INT64_MAX)
+		snprintf(text, bytes, ", expected at least %s", minimum);
+	else
+		snprintf(text, bytes, ", expected %s to %s", minimum, maximum);
+}
+
+static int
+fail_value(const struct th_launch_options *options, const struct setting *setting,
+	const char *text, const char *fault)
+{
+	char expected[128] = "";
+	bool is_option = options->given[setting - settings] != NULL;
+
+	if (setting->maximum != 0)
+		describe_range(setting, expected, sizeof(expected));
+	else if (setting->kind == TH_SETTING_CHOICE || setting->kind == TH_SETTING_HEAPS)
+		snprintf(expected, sizeof(expected), ", expected %s", setting->argument);
+	return th_launch_say(TH_EXIT_USAGE, "%s%s%s%s: %s%s", is_option ? "--" : "",
+		is_option ? setting->option : setting->variable, is_option ? " " : "=", text,
+		fault, expected);
+}
+
+int
+th_launch_options_check(const struct th_launch_options *options)
+{
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		const char *text = given_value(options, i);
+		const char *fault = text != NULL ? find_fault(&settings[i], text) : NULL;
+
+		if (fault != NULL)
+			return fail_value(options, &settings[i], text, fault);
+	}
+	return 0;
+}
+
+const char *
+th_launch_options_value(const struct th_launch_options *options, enum th_setting setting)
+{
+	const char *text = given_value(options, setting);
+
+	return text != NULL ? text : settings[setting].standard;
+}
+
+bool
+th_launch_options_export(const struct th_launch_options *options)
+{
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		if (options->given[i] != NULL &&
+			setenv(settings[i].variable, options->given[i], 1) != 0)
+			return false;
+	}
+	return true;
+}

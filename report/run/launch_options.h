@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of `twinheap run`, their variables and their help; all from settings_table.h. */
+#ifndef TH_REPORT_RUN_LAUNCH_OPTIONS_H
+#define TH_REPORT_RUN_LAUNCH_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "unify/shared/settings_table.h"
+
+/* Names the library, for a tool that does not lie beside it. */
+#define TH_LIBRARY_VARIABLE "TWINHEAP_LIBRARY"
+
+struct th_launch_options {
+	const char *given[TH_SETTING_COUNT]; /* by option, not by variable; NULL = not */
+	bool is_quiet;
+	bool wants_help;
+	char **command; /* ends with NULL; empty only when help is wanted */
+};
+
+/* Prints "twinheap: ", the message and a newline on stderr; returns `status`. [offline] */
+int th_launch_say(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Reads the command line of the verb.  0, or an exit status after saying why. [offline] */
+int th_launch_options_parse(struct th_launch_options *options, int argc, char **argv);
+
+/* Checks the value of every setting, given by option or variable.  As above. [offline] */
+int th_launch_options_check(const struct th_launch_options *options);
+
+/* The value of a setting: option, else variable, else default ("" = none). [offline] */
+const char *
+th_launch_options_value(const struct th_launch_options *options, enum th_setting setting);
+
+/* Sets the variables of the options that were given.  False: errno says why. [offline] */
+bool th_launch_options_export(const struct th_launch_options *options);
+
+/* Prints the help on stdout. [offline] */
+void th_launch_options_help(void);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/run/launch_target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#	define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#	define OWN_MACHINE EM_AARCH64
+#else
+#	error "unknown processor"
+#endif
+
+/* What execvp() takes when PATH is not set. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+/* The kernel reads as much of a script's first line (BINPRM_BUF_SIZE). */
+#define FIRST_LINE_MAX 256
+/* No linker writes more segments into a program. */
+#define SEGMENTS_MAX 512
+
+struct check {
+	char *program; /* the ELF file, PATH_MAX bytes */
+	char *reason;
+	size_t reason_bytes;
+};
+
+__attribute__((format(printf, 3, 4))) static int
+refuse(const struct check *check, int status, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(check->reason, check->reason_bytes, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+/* Status for a command that cannot be started, with the text of errno `error`. */
+static int
+refuse_errno(const struct check *check, const char *command, int error)
+{
+	if (error == ENOENT && strchr(command, '/') == NULL)
+		return refuse(check, TH_EXIT_NOT_FOUND, "%s: command not found", command);
+	return refuse(check, error == ENOENT ? TH_EXIT_NOT_FOUND : TH_EXIT_NOT_EXECUTABLE,
+		"%s: %s", command, strerror(error));
+}
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+/* 0 if `path` is a file that may be executed, else an errno. */
+static int
+test_executable(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0)
+		return errno == ENOTDIR ? ENOENT : errno;
+	if (S_ISDIR(status.st_mode))
+		return EISDIR;
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+/* The first executable `command` along PATH, as execvp() has it.  0 or an errno. */
+static int
+search_path(const char *command, char path_ret[PATH_MAX])
+{
+	const char *list = getenv("PATH");
+	int error = ENOENT;
+
+	if (list == NULL)
+		list = DEFAULT_PATH;
+	for (;;) {
+		int length = (int)strcspn(list, ":");
+		int written = snprintf(path_ret, PATH_MAX, "%.*s%s%s", length, list,
+			length > 0 ? "/" : "./", command);
+		int tested = written < PATH_MAX ? test_executable(path_ret) : ENAMETOOLONG;
+
+		if (tested == 0)
+			return 0;
+		if (tested == EACCES)
+			error = EACCES; /* reported only if no later directory has it */
+		if (list[length] == '\0')
+			return error;
+		list += length + 1;
+	}
+}
+
+static int
+find_command(const char *command, char path_ret[PATH_MAX])
+{
+	if (command[0] == '\0')
+		return ENOENT;
+	if (strchr(command, '/') == NULL)
+		return search_path(command, path_ret);
+	if (snprintf(path_ret, PATH_MAX, "%s", command) >= PATH_MAX)
+		return ENAMETOOLONG;
+	return test_executable(path_ret);
+}
+
+/* --- ELF ------------------------------------------------------------------------------------ */
+
+/* The interpreter that an ELF file of our own kind asks for; false if it asks for none. */
+static bool
+read_interpreter(int fd, const Elf64_Ehdr *header, char path_ret[PATH_MAX])
+{
+	for (unsigned i = 0; i < header->e_phnum && i < SEGMENTS_MAX; i++) {
+		off_t offset = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
+		Elf64_Phdr segment;
+		ssize_t length;
+
+		if (pread(fd, &segment, sizeof(segment), offset) != sizeof(segment))
+			return false;
+		if (segment.p_type != PT_INTERP || segment.p_filesz >= PATH_MAX)
+			continue;
+		length = pread(fd, path_ret, segment.p_filesz, (off_t)segment.p_offset);
+		path_ret[length > 0 ? length : 0] = '\0';
+		return length > 0;
+	}
+	return false;
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* The dynamic linker may be run as a program itself, and heeds LD_PRELOAD then. */
+static bool
+is_dynamic_linker(const char *path)
+{
+	const char *name = base_name(path);
+
+	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+}
+
+/* The interpreter of this very program, which is what the library was built for. */
+bool
+th_launch_target_linker(char path_ret[PATH_MAX])
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr header;
+	bool found;
+
+	if (fd < 0)
+		return false;
+	found = pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+		read_interpreter(fd, &header, path_ret);
+	close(fd);
+	return found;
+}
+
+/* A library built for one C library keeps a program of another from starting. */
+static int
+check_interpreter(const struct check *check, const char *path, const char *interpreter)
+{
+	char own[PATH_MAX];
+
+	if (!th_launch_target_linker(own) ||
+		strcmp(base_name(own), base_name(interpreter)) == 0)
+		return 0;
+	return refuse(check, TH_EXIT_USAGE,
+		"%s: uses another C library (%s) than twinheap was built for (%s)", path,
+		base_name(interpreter), base_name(own));
+}
+
+static int
+check_elf(const struct check *check, const char *path, int fd, const Elf64_Ehdr *header)
+{
+	char interpreter[PATH_MAX];
+
+	snprintf(check->program, PATH_MAX, "%s", path);
+	if (header->e_ident[EI_CLASS] == ELFCLASS32)
+		return refuse(check, TH_EXIT_USAGE,
+			"%s: a 32-bit program, which cannot load a 64-bit library", path);
+	if (header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != OWN_MACHINE)
+		return refuse(check, TH_EXIT_USAGE,
+			"%s: a program for another processor, which cannot load this library",
+			path);
+	if (read_interpreter(fd, header, interpreter))
+		return check_interpreter(check, path, interpreter);
+	if (is_dynamic_linker(path))
+		return 0;
+	return refuse(check, TH_EXIT_USAGE,
+		"%s: statically linked, LD_PRELOAD cannot work in it", path);
+}
+
+/* --- privileges ----------------------------------------------------------------------------- */
+
+/* In secure-execution mode, ld.so(8), the dynamic linker ignores LD_PRELOAD. */
+static int
+check_privileges(const struct check *check, const char *path)
+{
+	struct stat status;
+	const char *what = NULL;
+
+	if (stat(path, &status) != 0)
+		return 0;
+	if ((status.st_mode & S_ISUID) && status.st_uid != getuid())
+		what = "set-user-ID";
+	else if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) &&
+		 status.st_gid != getgid())
+		what = "set-group-ID";
+	else if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+		what = "privileged (it has file capabilities)";
+	if (what == NULL)
+		return 0;
+	return refuse(check, TH_EXIT_USAGE, "%s: %s, LD_PRELOAD cannot work in it", path, what);
+}
+
+/* --- scripts -------------------------------------------------------------------------------- */
+
+/* The interpreter in a script's first line, `line` = "#!...": cut out of it in place. */
+static const char *
+script_interpreter(char *line)
+{
+	char *start = line + 2 + strspn(line + 2, " \t");
+
+	start[strcspn(start, " \t\r\n")] = '\0';
+	return start;
+}
+
+static int check_file(const struct check *check, const char *path, bool is_interpreter);
+
+static int
+check_contents(const struct check *check, const char *path, int fd, bool is_interpreter)
+{
+	union {
+		Elf64_Ehdr header;
+		char text[FIRST_LINE_MAX + 1];
+	} head = {.text = ""};
+	ssize_t length = pread(fd, head.text, FIRST_LINE_MAX, 0);
+	int status;
+
+	if (length >= (ssize_t)sizeof(head.header) &&
+		memcmp(head.header.e_ident, ELFMAG, SELFMAG) == 0) {
+		status = check_privileges(check, path);
+		return status != 0 ? status : check_elf(check, path, fd, &head.header);
+	}
+	if (length > 2 && head.text[0] == '#' && head.text[1] == '!' && !is_interpreter)
+		return check_file(check, script_interpreter(head.text), true);
+	return 0; /* execvp() hands it to the shell, or the kernel knows its format */
+}
+
+static int
+check_file(const struct check *check, const char *path, bool is_interpreter)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int status;
+
+	if (fd < 0)
+		return 0;
+	status = check_contents(check, path, fd, is_interpreter);
+	close(fd);
+	return status;
+}
+
+int
+th_launch_target_check(
+	const char *command, char program_ret[PATH_MAX], char *reason_ret, size_t reason_bytes)
+{
+	const struct check check = {program_ret, reason_ret, reason_bytes};
+	char path[PATH_MAX];
+	int error = find_command(command, path);
+
+	*program_ret = '\0';
+	return error != 0 ? refuse_errno(&check, command, error)
+			  : check_file(&check, path, false);
+}

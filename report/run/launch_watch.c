@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process is found by its log, whose header has its id and its start time.
+ */
+#include "report/run/launch_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/run/launch_logs.h"
+#include "unify/shared/clock.h"
+#include "unify/shared/log_format.h"
+#include "unify/base/proc_file.h"
+
+/* As often as the resident set is looked at (account_plan.c). */
+#define TURN_SHARE 16
+#define TURN_LEAST_NS (TH_NS_PER_S / 10)
+/* Reading the directory of the logs takes at most one part in so many of the time. */
+#define SCAN_SPACING 50
+/* A log may get its header, or a directory its new time, shortly after it was read. */
+#define SETTLE_NS TH_NS_PER_S
+
+void
+th_launch_watch_init(struct th_launch_watch *watch, const char *pattern, uint64_t since)
+{
+	*watch = (struct th_launch_watch){
+		.pattern = pattern, .since = since, .begin = th_clock_now()};
+}
+
+/* Finding logs */
+
+static bool
+is_watched(const struct th_launch_watch *watch, const struct th_log_header *header)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		const struct th_launch_watched *watched = &watch->watched[i];
+
+		if (watched->outside.pid == (pid_t)header->pid &&
+			watched->start_realtime == header->start_realtime)
+			return true;
+	}
+	return false;
+}
+
+/* A process id of another namespace may be that of another process here. */
+static bool
+is_running(const struct th_log_header *header)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", header->pid);
+	return header->process_start && th_proc_start_time(path) == header->process_start;
+}
+
+static bool
+is_wanted(const struct th_launch_watch *watch, const struct th_log_header *header)
+{
+	return !memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) &&
+	       header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
+	       is_running(header) && !is_watched(watch, header);
+}
+
+static void
+add(const char *path, void *data)
+{
+	struct th_launch_watch *watch = data;
+	struct th_log_header header;
+	int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	if (descriptor < 0)
+		return;
+	if (watch->count == TH_LAUNCH_WATCHED_MAX ||
+		pread(descriptor, &header, sizeof(header), 0) != sizeof(header) ||
+		!is_wanted(watch, &header)) {
+		close(descriptor);
+		return;
+	}
+	watch->watched[watch->count++] = (struct th_launch_watched){
+		.outside = {.pid = (pid_t)header.pid, .descriptor = descriptor},
+		.start_realtime = header.start_realtime,
+	};
+}
+
+static bool
+has_changed(const struct th_launch_watch *watch)
+{
+	char directory[PATH_MAX];
+	struct stat status;
+
+	th_launch_logs_directory(watch->pattern, directory);
+	if (stat(directory, &status))
+		return false;
+	return (uint64_t)status.st_mtim.tv_sec * TH_NS_PER_S +
+		       (uint64_t)status.st_mtim.tv_nsec + SETTLE_NS >=
+	       watch->scanned;
+}
+
+static void
+scan(struct th_launch_watch *watch)
+{
+	uint64_t begin = th_clock_now();
+
+	if (begin < watch->next_scan || !has_changed(watch))
+		return;
+	watch->scanned = th_clock_read(CLOCK_REALTIME);
+	th_launch_logs_each(watch->pattern, add, watch);
+	watch->next_scan = begin + (th_clock_now() - begin) * SCAN_SPACING;
+}
+
+/* Looking */
+
+/* Processes that have ended free their slots. */
+static void
+forget(struct th_launch_watch *watch, size_t i)
+{
+	close(watch->watched[i].outside.descriptor);
+	watch->watched[i] = watch->watched[--watch->count];
+}
+
+static void
+poll_one(struct th_launch_watch *watch, struct th_launch_watched *watched)
+{
+	watched->status = th_outside_poll(&watched->outside, th_clock_now());
+	if (watched->status == TH_OBSERVED_OK || watched->status == TH_OBSERVED_GONE)
+		return;
+	watch->problem = watched->status;
+	watch->problem_pid = watched->outside.pid;
+}
+
+static void
+look(struct th_launch_watch *watch)
+{
+	for (size_t i = watch->count; i-- > 0;) {
+		struct th_launch_watched *watched = &watch->watched[i];
+
+		if (watched->status == TH_OBSERVED_OK)
+			poll_one(watch, watched);
+		if (watched->status == TH_OBSERVED_GONE ||
+			(kill(watched->outside.pid, 0) && errno == ESRCH))
+			forget(watch, i);
+	}
+}
+
+struct timespec
+th_launch_watch_turn(struct th_launch_watch *watch)
+{
+	uint64_t pause = (th_clock_now() - watch->begin) / TURN_SHARE;
+
+	scan(watch);
+	look(watch);
+	if (pause < TURN_LEAST_NS)
+		pause = TURN_LEAST_NS;
+	return pause < TH_NS_PER_S ? (struct timespec){0, (long)pause}
+				   : (struct timespec){1, 0};
+}
+
+void
+th_launch_watch_deinit(struct th_launch_watch *watch)
+{
+	while (watch->count)
+		forget(watch, watch->count - 1);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exact totals, and sample weights that add up to them.
+ *
+ * The library counts every byte of each thread and writes the count now and then: with each
+ * sample, at the thread's end, once a second.  So the bytes A of a heap are known without
+ * sampling, and every sample's weight is multiplied by a factor that makes the sum of weights
+ * come out at A: for one thread alone where it has enough samples, else for all others at once.
+ *
+ * At a point in time (the end of a log that was cut off, the border of a window) a thread's
+ * count is known as of its last record before.  If that was a THREAD_BYTES record, nothing was
+ * sampled since, and nothing is added.  If it was a sample of s bytes with probability p, the
+ * estimate is the bytes before that block plus s/p.  That is unbiased: write S(n) for the bytes
+ * of the first n blocks and E(n) for the expectation over them.  Then
+ *
+ *     E(n) = p (S(n-1) + s/p) + (1-p) E(n-1),   and E(n-1) = S(n-1) gives E(n) = S(n)
+ *
+ * By the same recursion its variance has the unbiased estimate s^2 (1-p)/p^2, the
+ * Horvitz-Thompson variance of that one sample.  So the unknown end of a heap is the estimate
+ * from the last samples of its threads, and everything before it is exact.
+ */
+#ifndef TH_REPORT_STATISTICS_CALIBRATION_H
+#define TH_REPORT_STATISTICS_CALIBRATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/statistics/estimate.h"
+#include "report/log/recording.h"
+
+/* A span of time: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
+struct th_window {
+	uint64_t from;
+	uint64_t to;
+};
+
+/* All of a recording. */
+#define TH_WINDOW_ALL ((const struct th_window){0, UINT64_MAX})
+
+static inline bool
+th_window_holds(const struct th_window *window, uint64_t time)
+{
+	return time >= window->from && time < window->to;
+}
+
+/* One heap in one window. */
+struct th_calibration {
+	bool is_recorded;   /* this heap was sampled at all */
+	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
+	double *factors;    /* by name index: those of one thread are equal */
+	uint64_t interval;  /* bytes, th_recording_gap() */
+	double gap;         /* where it was sampled thinly, th_gaps_thin() */
+	uint64_t window_samples;
+	/* What estimates are shares of: samples with their factors. */
+	struct th_estimator whole;
+	struct th_estimate bytes;   /* the window's total */
+	struct th_estimate objects; /* never exact, except when every allocation was recorded */
+	double unplaced;            /* bytes of the total that no sample stands for */
+	double total_error; /* relative uncertainty of the bytes the weights add up to */
+	double share_error; /* relative error the VM's own sampler adds to a share */
+};
+
+/*
+ * Calibrates `heap` of the recording for `window`.  Where the window's own borders do not tell
+ * enough, its samples keep the factors of the whole recording. [offline]
+ */
+void
+th_calibration_init(struct th_calibration *calibration, const struct th_recording *recording,
+	enum th_heap heap, const struct th_window *window);
+void th_calibration_deinit(struct th_calibration *calibration);
+
+/*
+ * Adds a sample of a recording; parts of a mapping count as one object.  The others of `keep` and
+ * `factor` as th_estimator_add(). [offline]
+ */
+static inline void
+th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
+	const struct th_sample *sample, double keep, double factor)
+{
+	struct th_sums objects = sum->objects;
+
+	th_estimator_add(sum, sample->size, th_recording_sample_interval(recording, sample),
+		keep, factor);
+	if (sample->is_part)
+		sum->objects = objects;
+}
+
+/* Adds a sample with its thread's factor. [offline] */
+static inline void
+th_calibration_add(const struct th_calibration *calibration,
+	const struct th_recording *recording, const struct th_sample *sample,
+	struct th_estimator *sum)
+{
+	th_sample_add(sum, recording, sample, (double)sample->keep,
+		calibration->factors[sample->name]);
+}
+
+/*
+ * The thin gap where each sample stayed with probability `keep` only.  Of a heap of which every
+ * allocation was recorded it counts blocks, taken to be like those of the heap. [offline]
+ */
+double th_calibration_thinned_gap(const struct th_calibration *calibration, double keep);
+
+/*
+ * What a part of the calibrated samples stands for.  A part that has every sample need not be all
+ * there is: what was never sampled may be somewhere else.  The whole is above. [offline]
+ */
+struct th_estimate
+th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part);
+struct th_estimate th_calibration_objects(
+	const struct th_calibration *calibration, const struct th_estimator *part);
+
+#endif

@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/statistics/lifetimes.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/id_map.h"
+#include "unify/shared/bisect.h"
+
+/*
+ * Pauses of one cycle of a concurrent collector: the VM reports each by itself (Z: start of
+ * marking, end of marking, start of relocation; when Z has generations, up to eight), and what
+ * the last one clears was dead at the first.
+ */
+#define CONCURRENT_PAUSES 3
+#define GENERATIONAL_Z_PAUSES 8
+
+/* A site of which fewer were judged has no ratio of its own. */
+#define JUDGED_AT_LEAST 5
+
+/* Ends */
+
+/* The native bit says the same of mapped samples. */
+static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
+
+bool
+th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample)
+{
+	return heap == TH_HEAP_JAVA || sample->flags & TH_NATIVE_TRACKED;
+}
+
+/* Whether only Java objects with a JAVA_FOLLOWED have a known end. */
+static bool
+follows_few(const struct th_recording *recording)
+{
+	return recording->jvm.features & TH_JVM_FOLLOWS_FEW;
+}
+
+/* What is known before any event of an end. */
+static uint64_t
+first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
+{
+	if (!th_lifetimes_is_tracked(heap, &recording->samples[heap].items[index]) ||
+		(heap == TH_HEAP_JAVA && follows_few(recording)))
+		return TH_END_UNKNOWN;
+	/* Mapped parts have their ends already. */
+	return heap == TH_HEAP_MAPPED ? recording->part_ends[index] : TH_END_NEVER;
+}
+
+void
+th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	size_t *count = &lifetimes->ends_count[heap];
+	size_t samples = recording->samples[heap].items_count;
+
+	while (heap == TH_HEAP_JAVA && follows_few(recording) &&
+		lifetimes->followed_count < samples)
+		th_array_append(lifetimes, followed, 0.0f);
+	for (; *count < samples; (*count)++) {
+		lifetimes->ends[heap] = th_array_grow(lifetimes->ends[heap], *count,
+			&lifetimes->ends_capacity[heap], sizeof(uint64_t));
+		lifetimes->ends[heap][*count] = first_end(recording, heap, *count);
+	}
+}
+
+size_t
+th_lifetimes_end(
+	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+	size_t index = th_samples_find(samples, info->record);
+
+	if (index == SIZE_MAX || lifetimes->ends[heap][index] != TH_END_NEVER)
+		return SIZE_MAX;
+	/* It cannot end before it began, whatever the threads' clocks say. */
+	uint64_t birth = samples->items[index].time;
+	lifetimes->ends[heap][index] = info->time > birth ? info->time : birth;
+	return index;
+}
+
+/* Objects that were followed and are not any more. */
+static void
+forget_lost(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+
+	for (size_t i = 0; i < recording->losses_count; i++) {
+		size_t index = th_samples_find(
+			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record);
+
+		if (index != SIZE_MAX)
+			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;
+	}
+}
+
+/* When the last collection began; 0 = there was none. */
+static uint64_t
+last_start(const struct th_recording *recording)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < recording->collections_count; i++)
+		if (recording->collections[i].start > last)
+			last = recording->collections[i].start;
+	return last;
+}
+
+/* The weight of a sample that is observed with probability `keep`. */
+static double
+bytes_of(const struct th_recording *recording, const struct th_sample *sample, double keep)
+{
+	struct th_estimator sum = {0};
+
+	th_sample_add(&sum, recording, sample, (double)sample->keep * keep, 1);
+	return th_sums_point(&sum.bytes);
+}
+
+/* Enters which objects are followed; those that have grown older unjudged are not. */
+static void
+find_followed(struct th_lifetimes *lifetimes, uint64_t young)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+
+	for (size_t i = 0; i < recording->followed_count; i++) {
+		const struct th_followed_info *info = &recording->followed[i];
+		size_t index = th_samples_find(samples, info->record);
+
+		if (index == SIZE_MAX)
+			continue;
+		bool is_known = info->keep > 0 &&
+				(info->is_judged || samples->items[index].time >= young);
+		lifetimes->followed[index] = is_known ? info->keep : 0;
+		lifetimes->ends[TH_HEAP_JAVA][index] = is_known ? TH_END_NEVER : TH_END_UNKNOWN;
+	}
+}
+
+/* Objects of one site, or of all sites of which too few were judged. */
+struct few_group {
+	double older;  /* bytes of samples from before the last collection */
+	double judged; /* bytes that the judged ones of them represent */
+	uint32_t members;
+};
+
+struct few_groups {
+	struct th_map sites;                /* stack and class -> number - 1 */
+	TH_ARRAY(struct few_group, groups); /* the first is that of the small ones */
+};
+
+static uint32_t
+group_of(struct few_groups *few, const struct th_sample *sample)
+{
+	bool added;
+	uint32_t number = 1 + th_map_intern(&few->sites,
+				      (uint64_t)sample->class << 32 | sample->stack, &added);
+
+	if (added)
+		th_array_append(few, groups, ((struct few_group){0}));
+	return number;
+}
+
+static void
+sum_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
+	double all = 0, themselves = 0;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		double followed = (double)lifetimes->followed[i];
+		double bytes = bytes_of(recording, sample, 1);
+
+		all += bytes;
+		themselves += followed > 0 ? bytes : 0;
+		if (sample->time >= young)
+			continue;
+		uint32_t number = group_of(few, sample); /* may move the groups */
+		struct few_group *group = &few->groups[number];
+		group->older += bytes;
+		group->judged += followed > 0 ? bytes_of(recording, sample, followed) : 0;
+		group->members += followed > 0;
+	}
+	/* Without any it is less than one in all samples. */
+	lifetimes->followed_part = themselves > 0 ? themselves / all
+						  : 1 / (1 + (double)samples->items_count);
+}
+
+static void
+pool_small(struct few_groups *few)
+{
+	struct few_group *pool = &few->groups[0];
+
+	for (size_t i = 1; i < few->groups_count; i++) {
+		const struct few_group *group = &few->groups[i];
+
+		if (group->members >= JUDGED_AT_LEAST)
+			continue;
+		pool->older += group->older;
+		pool->judged += group->judged;
+		pool->members += group->members;
+	}
+}
+
+/* Scales the weights of judged objects to the bytes that there were to judge. */
+static void
+scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[TH_HEAP_JAVA];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (!(lifetimes->followed[i] > 0) || samples->items[i].time >= young)
+			continue;
+		uint32_t number = group_of(few, &samples->items[i]);
+		const struct few_group *group = &few->groups[number];
+		if (group->members < JUDGED_AT_LEAST)
+			group = &few->groups[0];
+		lifetimes->followed[i] *= (float)(group->judged / group->older);
+	}
+}
+
+static void
+find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
+{
+	struct few_groups few = {0};
+
+	th_array_append(&few, groups, ((struct few_group){0}));
+	sum_followed(lifetimes, young, &few);
+	for (size_t i = 0; i < few.groups_count; i++) {
+		lifetimes->older_bytes += few.groups[i].older;
+		lifetimes->judged_bytes += few.groups[i].judged;
+	}
+	pool_small(&few);
+	scale_followed(lifetimes, young, &few);
+	th_map_deinit(&few.sites);
+	free(few.groups);
+}
+
+static void
+find_few(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	uint64_t young = last_start(recording);
+
+	if (!follows_few(recording))
+		return;
+	find_followed(lifetimes, young);
+	find_followed_parts(lifetimes, young);
+}
+
+static void
+find_ends(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_lifetimes_extend(lifetimes, (enum th_heap)heap);
+	find_few(lifetimes);
+	for (size_t i = 0; i < recording->frees_count; i++)
+		th_lifetimes_end(lifetimes, TH_HEAP_NATIVE, &recording->frees[i]);
+	for (size_t i = 0; i < recording->deaths_count; i++)
+		th_lifetimes_end(lifetimes, TH_HEAP_JAVA, &recording->deaths[i]);
+	forget_lost(lifetimes);
+}
+
+static void
+find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	const struct th_samples *samples = &recording->samples[heap];
+	struct th_estimator sums[2] = {0};
+
+	lifetimes->known_part[heap] = 1;
+	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+		return;
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		bool is_known = lifetimes->ends[heap][i] != TH_END_UNKNOWN;
+
+		th_estimator_add(&sums[is_known], sample->size,
+			th_recording_sample_interval(recording, sample), (double)sample->keep,
+			1);
+	}
+	double known = th_sums_point(&sums[1].bytes);
+	double unknown = th_sums_point(&sums[0].bytes);
+	lifetimes->unknown[heap] = sums[0].samples;
+	lifetimes->known_part[heap] = known > 0 ? known / (known + unknown) : 1;
+}
+
+/* Collections */
+
+/* Whether this part of a collection's kind, one collector, leaves old objects alone. */
+static bool
+is_young_collector(const char *name)
+{
+	/* What HotSpot calls them in hsperfdata: CollectorCounters, JDK 11 to 25. */
+	static const char *const words[] = {
+		"young", "minor", "incremental", "Copy", "Scavenge", "ParNew"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strstr(name, words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether one of the collectors that ran is not one of the young generation. */
+static bool
+is_major(const char *kind)
+{
+	char *copy = th_format_new("%s", kind);
+	char *rest = NULL;
+	bool found = false;
+
+	copy[strcspn(copy, "(")] = '\0';
+	for (char *name = strtok_r(copy, "+", &rest); name; name = strtok_r(NULL, "+", &rest)) {
+		if (name[strspn(name, " ")] && !is_young_collector(name))
+			found = true;
+	}
+	free(copy);
+	return found;
+}
+
+/*
+ * Z with generations (21 and later) keeps followed objects alive while they are young; the log has
+ * what it judges (JAVA_JUDGED).
+ */
+static bool
+is_blind(const char *kind)
+{
+	return strstr(kind, "ZGC m") != NULL;
+}
+
+/* Pauses of the cycle that one of this kind belongs to. */
+static size_t
+pauses_of(const char *kind)
+{
+	if (strstr(kind, "ZGC m"))
+		return GENERATIONAL_Z_PAUSES;
+	return strstr(kind, "concurrent") || strstr(kind, "Shenandoah") ? CONCURRENT_PAUSES : 1;
+}
+
+static int
+compare_collections(const void *a, const void *b)
+{
+	const struct th_collection_info *left = a;
+	const struct th_collection_info *right = b;
+
+	return (left->end > right->end) - (left->end < right->end);
+}
+
+static int
+compare_judgements(const void *a, const void *b)
+{
+	const struct th_judgement *left = a;
+	const struct th_judgement *right = b;
+
+	return (left->time > right->time) - (left->time < right->time);
+}
+
+static void
+judge(struct th_lifetimes *lifetimes, const struct th_collection_info *collections,
+	size_t index)
+{
+	char *kind = th_text_clean(collections[index].kind);
+	size_t before = pauses_of(kind) - 1;
+	size_t first = index > before ? index - before : 0;
+	struct th_judgement judgement = {
+		.births = is_blind(kind) ? 0 : collections[first].start,
+		.time = collections[index].end,
+		.is_major = is_major(kind),
+		.is_collection = true,
+	};
+
+	th_array_append(lifetimes, judgements, judgement);
+	free(kind);
+}
+
+static void
+find_judgements(struct th_lifetimes *lifetimes)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	size_t count = recording->collections_count;
+	struct th_collection_info *sorted = th_allocate(count, sizeof(*sorted));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = recording->collections[i];
+	qsort(sorted, count, sizeof(*sorted), compare_collections);
+	for (size_t i = 0; i < count; i++)
+		judge(lifetimes, sorted, i);
+	free(sorted);
+	for (size_t i = 0; i < recording->judged_count; i++) {
+		struct th_judgement judgement = {.births = recording->judged[i].births,
+			.time = recording->judged[i].time,
+			.is_major = true};
+
+		th_array_append(lifetimes, judgements, judgement);
+	}
+	if (recording->judged_count)
+		qsort(lifetimes->judgements, lifetimes->judgements_count,
+			sizeof(*lifetimes->judgements), compare_judgements);
+}
+
+/* Life */
+
+void
+th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording)
+{
+	*lifetimes = (struct th_lifetimes){.recording = recording};
+	find_ends(lifetimes);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		find_known_part(lifetimes, (enum th_heap)heap);
+	find_judgements(lifetimes);
+}
+
+void
+th_lifetimes_deinit(struct th_lifetimes *lifetimes)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		free(lifetimes->ends[heap]);
+	free(lifetimes->judgements);
+	free(lifetimes->followed);
+}
+
+/* Moments */
+
+struct th_moment
+th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	struct th_moment moment = {.time = time};
+
+	for (size_t i = 0; i < recording->levels_count; i++) {
+		const struct th_level_info *level = &recording->levels[i];
+
+		if (level->time <= time && level->level > moment.level)
+			moment.level = level->level < 32 ? level->level : 31;
+	}
+	return moment;
+}
+
+const struct th_judgement *
+th_lifetimes_last(const struct th_lifetimes *lifetimes, uint64_t time, bool major)
+{
+	for (size_t i = lifetimes->judgements_count; i-- > 0;) {
+		const struct th_judgement *judgement = &lifetimes->judgements[i];
+
+		if (judgement->time <= time && judgement->births &&
+			(judgement->is_major || !major))
+			return judgement;
+	}
+	return NULL;
+}
+
+uint64_t
+th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major)
+{
+	const struct th_judgement *last = th_lifetimes_last(lifetimes, time, major);
+
+	return last ? last->births : 0;
+}
+
+/* The first judgement that ended after `time`. */
+static size_t
+first_after(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	return th_bisect(lifetimes->judgements_count, i, lifetimes->judgements[i].time <= time);
+}
+
+uint32_t
+th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to)
+{
+	size_t first = first_after(lifetimes, from);
+	size_t last = first_after(lifetimes, to);
+	uint32_t count = 0;
+
+	/* The one that was running at `from`, or the cycle that was. */
+	while (first < last && lifetimes->judgements[first].births <= from &&
+		lifetimes->judgements[first].births)
+		first++;
+	for (; first < last; first++)
+		count += lifetimes->judgements[first].is_collection;
+	return count;
+}
+
+/* The end of the first collection that judged an object born at `birth`. */
+static uint64_t
+first_judgement(const struct th_lifetimes *lifetimes, uint64_t birth)
+{
+	for (size_t i = first_after(lifetimes, birth); i < lifetimes->judgements_count; i++) {
+		if (lifetimes->judgements[i].births > birth)
+			return i + 1 < lifetimes->judgements_count
+				       ? lifetimes->judgements[i + 1].time
+				       : UINT64_MAX - 1;
+	}
+	return 0;
+}
+
+bool
+th_lifetimes_is_temporary(
+	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within)
+{
+	uint64_t birth = lifetimes->recording->samples[heap].items[index].time;
+	uint64_t end = lifetimes->ends[heap][index];
+
+	if (end == TH_END_NEVER || end == TH_END_UNKNOWN)
+		return false;
+	if (heap != TH_HEAP_JAVA)
+		return end - birth <= within;
+	/* Found dead after the first collection that judged it, before the next one ended. */
+	return end < first_judgement(lifetimes, birth);
+}
+
+/* The peak */
+
+/* Something that changes what is alive, by so much. */
+struct change {
+	uint64_t time;
+	double bytes;
+};
+
+/* Of one heap. */
+struct changes {
+	TH_ARRAY(struct change, births);
+	TH_ARRAY(struct change, ends);
+	size_t begun; /* that were passed by whoever goes through them by time */
+	size_t ended;
+};
+
+static double
+weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
+	enum th_heap heap, size_t index, const struct th_moment *moment)
+{
+	struct th_estimator sum = {0};
+
+	th_lifetimes_add(lifetimes, calibration, heap, index,
+		&lifetimes->recording->samples[heap].items[index],
+		th_lifetimes_keep(lifetimes, heap, moment), &sum);
+	return th_sums_point(&sum.bytes);
+}
+
+/* What happens to one heap while the Java table has one level: in (from, moment->time]. */
+static void
+add_changes(struct changes *changes, const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibration, enum th_heap heap, uint64_t from,
+	const struct th_moment *moment)
+{
+	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t birth = samples->items[i].time;
+		uint64_t end = lifetimes->ends[heap][i];
+
+		if (birth > moment->time || end <= from ||
+			!th_lifetimes_follows(lifetimes, heap, i, moment))
+			continue;
+		double weight = weight_of(lifetimes, calibration, heap, i, moment);
+		struct change begins = {birth > from ? birth : from, weight};
+		struct change ends = {end, weight};
+		th_array_append(changes, births, begins);
+		if (end <= moment->time)
+			th_array_append(changes, ends, ends);
+	}
+}
+
+static int
+compare_changes(const void *a, const void *b)
+{
+	const struct change *left = a;
+	const struct change *right = b;
+
+	return (left->time > right->time) - (left->time < right->time);
+}
+
+/* Samples stand nearly in order as it is, and many logs have them quite so. */
+static void
+sort_changes(struct change *changes, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (changes[i].time < changes[i - 1].time) {
+			qsort(changes, count, sizeof(*changes), compare_changes);
+			return;
+		}
+	}
+}
+
+struct peak {
+	uint64_t time;
+	double bytes;
+};
+
+/* The heap whose next birth is the first; NULL: all are born. */
+static struct changes *
+next_to_begin(struct changes *heaps)
+{
+	struct changes *next = NULL;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct changes *one = &heaps[heap];
+
+		if (one->begun < one->births_count &&
+			(!next ||
+				one->births[one->begun].time < next->births[next->begun].time))
+			next = one;
+	}
+	return next;
+}
+
+/* The same of ends that are not after `time`. */
+static struct changes *
+next_to_end(struct changes *heaps, uint64_t time)
+{
+	struct changes *next = NULL;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct changes *one = &heaps[heap];
+
+		if (one->ended < one->ends_count && one->ends[one->ended].time <= time &&
+			(!next || one->ends[one->ended].time < next->ends[next->ended].time))
+			next = one;
+	}
+	return next;
+}
+
+/* What ends at a time is gone before what begins then. */
+static void
+look_for_peak(struct peak *peak, struct changes *heaps)
+{
+	struct changes *beginning;
+	struct changes *ending;
+	double bytes = 0;
+
+	while ((beginning = next_to_begin(heaps))) {
+		const struct change *birth = &beginning->births[beginning->begun++];
+
+		while ((ending = next_to_end(heaps, birth->time)))
+			bytes -= ending->ends[ending->ended++].bytes;
+		bytes += birth->bytes;
+		if (bytes > peak->bytes)
+			*peak = (struct peak){birth->time, bytes};
+	}
+}
+
+/* The span (from, to] has one level. */
+static void
+look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
+{
+	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
+	struct changes changes[TH_HEAPS] = {0};
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!(heaps & 1u << heap))
+			continue;
+		add_changes(&changes[heap], lifetimes, &calibrations[heap], (enum th_heap)heap,
+			from, &moment);
+		sort_changes(changes[heap].births, changes[heap].births_count);
+		sort_changes(changes[heap].ends, changes[heap].ends_count);
+	}
+	look_for_peak(peak, changes);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		free(changes[heap].births);
+		free(changes[heap].ends);
+	}
+}
+
+struct th_moment
+th_lifetimes_peak(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibrations, unsigned heaps)
+{
+	const struct th_recording *recording = lifetimes->recording;
+	struct peak peak = {.time = recording->start};
+	uint64_t from = 0;
+
+	for (size_t i = 0; i < recording->levels_count; i++) {
+		uint64_t to = recording->levels[i].time - 1;
+
+		if (to > from) {
+			look_into_span(&peak, lifetimes, calibrations, heaps, from, to);
+			from = to;
+		}
+	}
+	look_into_span(&peak, lifetimes, calibrations, heaps, from, recording->end);
+	return th_lifetimes_moment(lifetimes, peak.time);
+}

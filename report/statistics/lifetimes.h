@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long what was sampled lived, put together from the events of its end.
+ *
+ * A native block ends when it is freed, to the nanosecond.  A Java object ends when a collection
+ * is seen to have cleared the reference to it, so it counts as alive until it was looked at: what
+ * was allocated after the last collection has not been judged.  A collection of the young
+ * generation judges only the young: an old object that nobody needs stays alive until a
+ * collection of the old generation, called a major one here, finds it.
+ *
+ * The end of some samples is not known: the table of live blocks was full, or a Java object
+ * could not be followed.  They are left out, and the others stand for them as well: for every
+ * figure about ends, the probability of a sample is multiplied by the known part of its heap's
+ * bytes.  A table of Java objects that was thinned adds its 2^-level.
+ *
+ * Under a collector whose young collections keep alive what is followed (Z with generations), few
+ * Java objects are followed, each with a probability that the log has (JAVA_FOLLOWED).  They give a
+ * ratio estimate (Hajek): weights are scaled so that the judged objects of a site represent all its
+ * objects from before the last collection.
+ */
+#ifndef TH_REPORT_STATISTICS_LIFETIMES_H
+#define TH_REPORT_STATISTICS_LIFETIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/statistics/calibration.h"
+#include "report/log/recording.h"
+
+/* An end that has not come, and one that nobody would have seen. */
+#define TH_END_NEVER UINT64_MAX
+#define TH_END_UNKNOWN 0
+
+/* A collection: which objects it could find dead, and when that was known. */
+struct th_judgement {
+	uint64_t births;    /* objects allocated before this time were judged; 0 = none */
+	uint64_t time;      /* the collection's end */
+	bool is_major;      /* old objects were judged too */
+	bool is_collection; /* false: only what was found by collections before (JAVA_JUDGED) */
+};
+
+/* A point in time; `level` of the table of live Java objects then. */
+struct th_moment {
+	uint64_t time;
+	uint32_t level;
+};
+
+struct th_lifetimes {
+	const struct th_recording *recording;
+	uint64_t *ends[TH_HEAPS]; /* by index of the sample */
+	size_t ends_count[TH_HEAPS];
+	size_t ends_capacity[TH_HEAPS];
+	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
+	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
+	/*
+	 * If few Java objects are followed: the probability with which each sample represents
+	 * others, by index; 0 = not followed.  NULL: all are followed.
+	 */
+	float *followed;
+	size_t followed_count;
+	size_t followed_capacity;
+	double followed_part; /* of the bytes, samples that are followed themselves */
+	double judged_bytes;  /* that followed and judged objects represent */
+	double older_bytes;   /* of samples from before the last collection */
+	TH_ARRAY(struct th_judgement, judgements); /* by time */
+};
+
+/* The recording must outlive the lifetimes. [offline] */
+void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
+void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
+
+/*
+ * For a recording that grows: samples of a heap that are new begin without an end. [offline]
+ */
+void th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap);
+
+/*
+ * A native block was freed or a Java object found dead.  The index of its sample; SIZE_MAX where
+ * there is none, or its end was known or never will be. [offline]
+ */
+size_t th_lifetimes_end(
+	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info);
+
+/* Whether the library would have written the end of a sample, losses aside. [offline] */
+bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
+
+/* The state of affairs at a time, CLOCK_MONOTONIC nanoseconds. [offline] */
+struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);
+
+/*
+ * The moment at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap),
+ * as far as the recording saw; `calibrations` by heap. [offline]
+ */
+struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibrations, unsigned heaps);
+
+/*
+ * The last collection by `time` that judged objects, old ones too if `major` is set; NULL if
+ * there was none. [offline]
+ */
+const struct th_judgement *
+th_lifetimes_last(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
+
+/* Java objects allocated before the returned time had been judged by it; 0 = none. [offline] */
+uint64_t th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
+
+/* Collections that began after `from` and ended by `to`. [offline] */
+uint32_t
+th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to);
+
+/*
+ * Whether a sample died young: a native block that was freed, or memory that was unmapped, within
+ * `within` nanoseconds, a Java
+ * object that the first collection after its allocation found dead. [offline]
+ */
+bool th_lifetimes_is_temporary(
+	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within);
+
+/* The probability that the end of a sample of `heap` is known at a moment. [offline] */
+static inline double
+th_lifetimes_keep(
+	const struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_moment *moment)
+{
+	double part = lifetimes->known_part[heap];
+
+	return heap == TH_HEAP_JAVA ? part / (double)((uint64_t)1 << moment->level) : part;
+}
+
+/* Whether it is known at `moment` if this sample (by index) is alive. [offline] */
+static inline bool
+th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
+	const struct th_moment *moment)
+{
+	const struct th_sample *sample = &lifetimes->recording->samples[heap].items[index];
+
+	return lifetimes->ends[heap][index] != TH_END_UNKNOWN &&
+	       (heap != TH_HEAP_JAVA ||
+		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
+}
+
+/* Whether this sample is known to be alive at `moment`. [offline] */
+static inline bool
+th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
+	const struct th_moment *moment)
+{
+	return lifetimes->recording->samples[heap].items[index].time <= moment->time &&
+	       lifetimes->ends[heap][index] > moment->time &&
+	       th_lifetimes_follows(lifetimes, heap, index, moment);
+}
+
+/*
+ * The calibration of a sum of `samples` samples selected by their ends at `moment`.  If not all
+ * ends are known, samples were thinned once more: the sum is not a share of an exact total, and has
+ * an interval of its own.  If few objects are followed, the weights of a site's followed objects
+ * give the thinning; for a site without any the mean is taken.  The result shares its memory with
+ * `calibration`. [offline]
+ */
+static inline struct th_calibration
+th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
+	const struct th_calibration *calibration, enum th_heap heap,
+	const struct th_moment *moment, uint64_t samples)
+{
+	struct th_calibration result = *calibration;
+
+	double keep = th_lifetimes_keep(lifetimes, heap, moment);
+
+	if (heap == TH_HEAP_JAVA && lifetimes->followed) {
+		result.is_calibrated = false;
+		if (!samples)
+			keep *= lifetimes->followed_part;
+	}
+	if (keep < 1) {
+		result.is_calibrated = false;
+		result.gap = th_calibration_thinned_gap(calibration, keep);
+	}
+	return result;
+}
+
+/* Whether no followed object was judged, although there were objects to judge. */
+static inline bool
+th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap)
+{
+	return heap == TH_HEAP_JAVA && lifetimes->followed && lifetimes->older_bytes > 0 &&
+	       lifetimes->judged_bytes <= 0;
+}
+
+/* How many samples a followed one represents, itself included. [offline] */
+static inline double
+th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
+{
+	return heap == TH_HEAP_JAVA && lifetimes->followed
+		       ? 1 / (double)lifetimes->followed[index]
+		       : 1;
+}
+
+/*
+ * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().  `sample`
+ * may be a part of it. [offline]
+ */
+static inline void
+th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
+	enum th_heap heap, size_t index, const struct th_sample *sample, double keep,
+	struct th_estimator *sum)
+{
+	if (heap == TH_HEAP_JAVA && lifetimes->followed)
+		keep *= (double)lifetimes->followed[index];
+	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
+		calibration->factors[sample->name]);
+}
+
+#endif

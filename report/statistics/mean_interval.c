@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/statistics/mean_interval.h"
+
+#include <math.h>
+
+/* Gaps beyond come from damaged logs. */
+#define LARGEST 0x1p64
+
+void
+th_gaps_add(struct th_gaps *gaps, uint64_t size, uint64_t interval, double keep)
+{
+	double block = fmax((double)size, 1);
+	double kept = keep > 0 && keep < 1 ? keep : 1;
+	double gap, bytes;
+
+	if (interval == 0 && kept == 1)
+		return;
+	gap = fmin((interval > 0 ? (double)interval : block) / kept, LARGEST);
+	/* What it stands for, s/p, within a factor of 1.6. */
+	bytes = fmax(fmin(block / kept, LARGEST), gap);
+	gaps->bytes += bytes;
+	gaps->squares += bytes * gap * gap;
+}
+
+double
+th_gaps_thin(const struct th_gaps *gaps)
+{
+	return gaps->bytes > 0 ? sqrt(gaps->squares / gaps->bytes) : 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/statistics/sampling_changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/heap_names.h"
+
+/* What is sampled at some time. */
+struct state {
+	bool is_paused;
+	uint64_t heaps; /* bits 1 << enum th_heap */
+};
+
+static struct state
+state_at_start(const struct th_recording *recording)
+{
+	return (struct state){.heaps = th_recording_heaps(recording)};
+}
+
+static void
+apply(struct state *state, const struct th_change_info *change)
+{
+	if (th_text_equals(change->name, "paused"))
+		state->is_paused = change->value;
+	else if (th_text_equals(change->name, "heaps"))
+		state->heaps = change->value;
+}
+
+static bool
+samples(const struct state *state, enum th_heap heap)
+{
+	return !state->is_paused && state->heaps >> heap & 1;
+}
+
+static uint64_t
+clamp(uint64_t time, uint64_t from, uint64_t to)
+{
+	if (time < from)
+		return from;
+	return time < to ? time : to;
+}
+
+uint64_t
+th_changes_sampled(
+	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
+{
+	struct state state = state_at_start(recording);
+	uint64_t last = from;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		uint64_t time = clamp(recording->changes[i].time, last, to);
+
+		sum += samples(&state, heap) ? time - last : 0;
+		last = time;
+		apply(&state, &recording->changes[i]);
+	}
+	return sum + (samples(&state, heap) && to > last ? to - last : 0);
+}
+
+void
+th_changes_each_pause(const struct th_recording *recording,
+	void (*each)(void *data, uint64_t from, uint64_t to), void *data)
+{
+	struct state state = {0};
+	uint64_t since = 0;
+
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		const struct th_change_info *change = &recording->changes[i];
+		bool was_paused = state.is_paused;
+
+		apply(&state, change);
+		if (state.is_paused && !was_paused)
+			since = change->time;
+		else if (was_paused && !state.is_paused)
+			each(data, since, change->time);
+	}
+	if (state.is_paused)
+		each(data, since, recording->end);
+}
+
+/* Telling */
+
+struct listener {
+	void (*warn)(void *data, const char *text);
+	void *data;
+};
+
+static void
+tell(const struct listener *listener, char *text)
+{
+	listener->warn(listener->data, text);
+	free(text);
+}
+
+static void
+add_pause(void *data, uint64_t from, uint64_t to)
+{
+	*(uint64_t *)data += to - from;
+}
+
+static void
+tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
+{
+	char names[64] = "";
+	size_t length = 0;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (heaps >> heap & 1)
+			length += (size_t)snprintf(names + length, sizeof(names) - length,
+				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
+	}
+	tell(listener, th_format_new("from second %.4g on sampled: %s", seconds, names));
+}
+
+static void
+tell_of_threads(const struct listener *listener, struct th_text expression, double seconds)
+{
+	char *text;
+
+	if (!expression.length && seconds > 0) {
+		tell(listener, th_format_new("from second %.4g on all threads are sampled and "
+					     "counted",
+				       seconds));
+		return;
+	}
+	if (!expression.length)
+		return;
+	text = th_text_clean(expression);
+	if (seconds > 0)
+		tell(listener, th_format_new("from second %.4g on only threads matching %s are "
+					     "sampled and counted",
+				       seconds, text));
+	else
+		tell(listener, th_format_new("only threads matching %s are sampled and counted",
+				       text));
+	free(text);
+}
+
+static void
+tell_of_change(const struct listener *listener, const struct th_recording *recording,
+	const struct th_change_info *change)
+{
+	double seconds = (double)(change->time - recording->start) / 1e9;
+
+	if (th_text_equals(change->name, "threads"))
+		tell_of_threads(listener, change->text, seconds);
+	if (th_text_equals(change->name, "heaps"))
+		tell_of_heaps(listener, change->value, seconds);
+	if (th_text_equals(change->name, "stop"))
+		tell(listener, th_format_new("the recording was stopped after %.4g s; the "
+					     "process went on",
+				       seconds));
+}
+
+void
+th_changes_tell(const struct th_recording *recording,
+	void (*warn)(void *data, const char *text), void *data)
+{
+	const struct listener listener = {warn, data};
+	uint64_t paused = 0;
+
+	if (!warn)
+		return;
+	th_changes_each_pause(recording, add_pause, &paused);
+	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
+	if (paused)
+		tell(&listener,
+			th_format_new("paused for %s of %s: what was allocated then "
+				      "counts nowhere",
+				th_format_seconds((double)paused / 1e9).text,
+				th_format_seconds(th_recording_duration(recording)).text));
+	for (size_t i = 0; i < recording->changes_count; i++)
+		tell_of_change(&listener, recording, &recording->changes[i]);
+}

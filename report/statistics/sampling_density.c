@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part that is kept of the samples due is K / sum(1/keep) over the K that were kept, each of
+ * which stands for 1/keep.
+ */
+#include "report/statistics/sampling_density.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/statistics/sampling_changes.h"
+
+/* Sums over the samples of a part. */
+struct part_sums {
+	double samples;
+	double due;
+	double intervals;
+};
+
+static uint64_t
+start_of(uint64_t from, uint64_t to, unsigned part)
+{
+	return from + (uint64_t)((double)(to - from) * part / TH_DENSITY_PARTS);
+}
+
+static void
+sum_up(struct part_sums *sums, const struct th_recording *recording, enum th_heap heap,
+	uint64_t from, uint64_t to)
+{
+	const struct th_samples *samples = &recording->samples[heap];
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+
+		if (sample->time < from || sample->time >= to)
+			continue;
+		double place = (double)(sample->time - from) / (double)(to - from);
+		unsigned part = (unsigned)fmin(place * TH_DENSITY_PARTS, TH_DENSITY_PARTS - 1);
+		sums[part].samples++;
+		sums[part].due += sample->keep > 0 ? 1 / (double)sample->keep : 1;
+		sums[part].intervals += (double)th_recording_sample_interval(recording, sample);
+	}
+}
+
+static bool
+is_even(const struct th_density *density)
+{
+	const struct th_density_part *first = &density->parts[0];
+
+	for (unsigned i = 1; i < TH_DENSITY_PARTS; i++) {
+		const struct th_density_part *part = &density->parts[i];
+
+		if (part->sampled != first->sampled || part->interval != first->interval ||
+			part->keep != first->keep)
+			return false;
+	}
+	return true;
+}
+
+/* The first part with samples; 0 if there is none. */
+static unsigned
+first_known(const struct part_sums *sums)
+{
+	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
+		if (sums[i].samples > 0)
+			return i;
+	}
+	return 0;
+}
+
+void
+th_density_init(struct th_density *density, const struct th_recording *recording,
+	enum th_heap heap, uint64_t from, uint64_t to)
+{
+	struct part_sums sums[TH_DENSITY_PARTS];
+
+	memset(sums, 0, sizeof(sums));
+	*density = (struct th_density){.from = from, .to = to};
+	density->is_even = true;
+	if (from >= to)
+		return;
+	sum_up(sums, recording, heap, from, to);
+	unsigned known = first_known(sums);
+	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++) {
+		uint64_t start = start_of(from, to, i);
+		uint64_t end = start_of(from, to, i + 1);
+
+		if (sums[i].samples > 0)
+			known = i;
+		density->parts[i] = (struct th_density_part){.sampled = 1, .keep = 1};
+		if (end > start)
+			density->parts[i].sampled = (double)th_changes_sampled(
+							    recording, heap, start, end) /
+						    (double)(end - start);
+		if (sums[known].samples > 0) {
+			density->parts[i].keep = sums[known].samples / sums[known].due;
+			density->parts[i].interval = sums[known].intervals /
+						     sums[known].samples;
+		}
+	}
+	density->is_even = is_even(density);
+}
+
+/* Samples of a steady allocation that come in a part, up to a factor. */
+static double
+speed(const struct th_density_part *part, double size)
+{
+	double due = part->interval > 0 ? -expm1(-size / part->interval) : 1;
+
+	return part->sampled * part->keep * due;
+}
+
+void
+th_sampling_clock_init(
+	struct th_sampling_clock *clock, const struct th_density *density, double size)
+{
+	double sum = 0;
+
+	*clock = (struct th_sampling_clock){.from = density->from, .to = density->to};
+	for (unsigned i = 0; i < TH_DENSITY_PARTS && !density->is_even; i++) {
+		clock->starts[i] = sum;
+		sum += speed(&density->parts[i], size);
+	}
+	for (unsigned i = 0; i < TH_DENSITY_PARTS; i++)
+		clock->starts[i] = sum > 0 ? clock->starts[i] / sum
+					   : i / (double)TH_DENSITY_PARTS;
+	clock->starts[TH_DENSITY_PARTS] = 1;
+}
+
+/* Where a time lies, in parts; between from and to. */
+static double
+place_of(const struct th_sampling_clock *clock, uint64_t time)
+{
+	return (double)(time - clock->from) / (double)(clock->to - clock->from) *
+	       TH_DENSITY_PARTS;
+}
+
+double
+th_sampling_clock_at(const struct th_sampling_clock *clock, uint64_t time)
+{
+	if (time <= clock->from)
+		return 0;
+	if (time >= clock->to)
+		return 1;
+	double place = place_of(clock, time);
+	unsigned part = (unsigned)fmin(place, TH_DENSITY_PARTS - 1);
+	double start = clock->starts[part];
+
+	return start + (place - part) * (clock->starts[part + 1] - start);
+}
+
+double
+th_sampling_clock_weight(const struct th_sampling_clock *clock, uint64_t time)
+{
+	if (time < clock->from || time > clock->to || clock->from == clock->to)
+		return 1;
+	unsigned part = (unsigned)fmin(place_of(clock, time), TH_DENSITY_PARTS - 1);
+	double share = clock->starts[part + 1] - clock->starts[part];
+
+	return share > 0 ? 1 / (share * TH_DENSITY_PARTS) : 1;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sorted by start, the longer of two ranges with one start first, so that the innermost range
+ * around an address is the last one that covers it.
+ */
+#include "report/symbols/address_index.h"
+
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "unify/shared/bisect.h"
+
+void
+th_address_index_init(struct th_address_index *index)
+{
+	*index = (struct th_address_index){0};
+}
+
+void
+th_address_index_deinit(struct th_address_index *index)
+{
+	free(index->ranges);
+	free(index->reach);
+	th_address_index_init(index);
+}
+
+void
+th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,
+	uint32_t value, uint32_t rank)
+{
+	const struct th_address_range range = {start, end, value, rank};
+
+	th_array_append(index, ranges, range);
+}
+
+static int
+compare(const void *left, const void *right)
+{
+	const struct th_address_range *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->value < b->value ? -1 : a->value > b->value;
+}
+
+void
+th_address_index_sort(struct th_address_index *index)
+{
+	uint64_t highest = 0;
+
+	free(index->reach);
+	index->reach = th_allocate(index->ranges_count, sizeof(*index->reach));
+	if (index->ranges_count > 1)
+		qsort(index->ranges, index->ranges_count, sizeof(*index->ranges), compare);
+	for (size_t i = 0; i < index->ranges_count; i++) {
+		if (index->ranges[i].end > highest)
+			highest = index->ranges[i].end;
+		index->reach[i] = highest;
+	}
+}
+
+void
+th_address_index_extend_labels(
+	struct th_address_index *index, const struct th_address_index *limits)
+{
+	uint64_t next = UINT64_MAX; /* the lowest start above the range at hand */
+
+	for (size_t i = index->ranges_count; i-- > 0;) {
+		struct th_address_range *range = &index->ranges[i];
+		const struct th_address_range *limit;
+
+		if (i + 1 < index->ranges_count && index->ranges[i + 1].start > range->start)
+			next = index->ranges[i + 1].start;
+		if (range->end > range->start || index->reach[i] > range->start)
+			continue;
+		limit = th_address_index_find(limits, range->start);
+		if (limit != NULL)
+			range->end = next < limit->end ? next : limit->end;
+	}
+	th_address_index_sort(index);
+}
+
+/* Number of ranges that start at or below `address`. */
+static size_t
+count_starts(const struct th_address_index *index, uint64_t address)
+{
+	return th_bisect(index->ranges_count, i, index->ranges[i].start <= address);
+}
+
+const struct th_address_range *
+th_address_index_find(const struct th_address_index *index, uint64_t address)
+{
+	size_t i = count_starts(index, address);
+
+	while (i-- > 0 && index->reach[i] > address) {
+		if (index->ranges[i].end > address)
+			return &index->ranges[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranges of addresses, possibly nested, and which of them an address lies in.  Filled, sorted
+ * once, then asked many times.
+ */
+#ifndef TH_REPORT_SYMBOLS_ADDRESS_INDEX_H
+#define TH_REPORT_SYMBOLS_ADDRESS_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct th_address_range {
+	uint64_t start;
+	uint64_t end; /* behind the last address; == start: a label, its extent is not known */
+	uint32_t value; /* the caller's */
+	uint32_t rank;  /* of two ranges with one extent, the higher rank is found */
+};
+
+struct th_address_index {
+	struct th_address_range *ranges;
+	size_t ranges_count;
+	size_t ranges_capacity;
+	uint64_t
+		*reach; /* reach[i]: highest end of ranges[0..i]; bounds the search backwards */
+};
+
+void th_address_index_init(struct th_address_index *index);
+void th_address_index_deinit(struct th_address_index *index);
+
+void th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,
+	uint32_t value, uint32_t rank);
+
+/* Before the first find, and after the last add. */
+void th_address_index_sort(struct th_address_index *index);
+
+/*
+ * Gives each label that no range covers an extent: to the next start, at most to the end of
+ * the range of `limits` that it lies in.  After sort, and sorts again.
+ */
+void th_address_index_extend_labels(
+	struct th_address_index *index, const struct th_address_index *limits);
+
+/* The innermost range around `address`, the one that starts last; NULL if there is none. */
+const struct th_address_range *
+th_address_index_find(const struct th_address_index *index, uint64_t address);
+
+#endif

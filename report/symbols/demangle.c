@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decoding is libiberty's.  Its callback interface is used because it allocates nothing
+ * and because a name of a few hundred bytes can stand for gigabytes of text (each substitution
+ * may double what it refers to): the callback leaves by longjmp when the text is longer than
+ * anybody would read.
+ *
+ * What remains is taste: std::string instead of the instantiation behind it, no inline version
+ * namespaces, no default allocators, and no names that fill the screen.
+ */
+#include "report/symbols/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+/* A longer symbol is shown undecoded.  The longest in libjvm, LLVM and Boost stay below. */
+#define MANGLED_MAX 8192
+/*
+ * libiberty's limit on recursion refuses every name of more than 1024 bytes, of which real
+ * libraries are full.  Without it the worst of nested types, templates and expressions in
+ * MANGLED_MAX bytes took less than 2 MiB of stack.
+ */
+#define DECODE_OPTIONS (DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
+/* Text decoded before abbreviation. */
+#define DECODED_MAX (32 << 10)
+/* What is handed out: a few lines of a terminal. */
+#define DISPLAY_MAX 512
+#define ELLIPSIS "..."
+
+struct decoding {
+	char text[DECODED_MAX + 1];
+	size_t length;
+	jmp_buf full;
+};
+
+static void
+append(const char *text, size_t length, void *data)
+{
+	struct decoding *decoding = data;
+	size_t room = DECODED_MAX - decoding->length;
+	size_t taken = length < room ? length : room;
+
+	if (taken) /* of nothing, `text` may be NULL */
+		memcpy(decoding->text + decoding->length, text, taken);
+	decoding->length += taken;
+	if (taken < length)
+		longjmp(decoding->full, 1);
+}
+
+static bool
+has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool
+is_mangled(const char *name)
+{
+	return has_prefix(name, "_Z") || has_prefix(name, "_R") || has_prefix(name, "___Z") ||
+	       has_prefix(name, "_GLOBAL_");
+}
+
+/* Fills decoding->text, without a terminator; false if `name` is no valid mangled name. */
+static bool
+decode(const char *name, struct decoding *decoding)
+{
+	decoding->length = 0;
+	if (setjmp(decoding->full) != 0)
+		return true; /* more than DECODED_MAX: the start of it will do */
+	if (rust_demangle_callback(name, DECODE_OPTIONS, append, decoding))
+		return true;
+	decoding->length = 0;
+	return cplus_demangle_v3_callback(name, DECODE_OPTIONS, append, decoding) != 0;
+}
+
+/* Takes `length` bytes at `at` out of a string. */
+static void
+cut(char *at, size_t length)
+{
+	memmove(at, at + length, strlen(at + length) + 1);
+}
+
+/*
+ * Bytes at `at` that hold angle brackets without being a template's: the name of an operator
+ * (when "operator" stands before it, from the start of `text`) or an arrow.  0 = none.
+ */
+static size_t
+operator_length(const char *text, const char *at)
+{
+	static const char *const operators[] = {
+		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"};
+	static const char word[] = "operator";
+	const size_t word_length = sizeof(word) - 1;
+
+	if (has_prefix(at, "->"))
+		return 2;
+	if ((size_t)(at - text) < word_length ||
+		memcmp(at - word_length, word, word_length) != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+		if (has_prefix(at, operators[i]))
+			return strlen(operators[i]);
+	}
+	return 0;
+}
+
+/* `at` points at an opening bracket of a template: the byte behind the closing one, or NULL. */
+static char *
+skip_arguments(const char *text, char *at)
+{
+	size_t depth = 0;
+
+	while (*at != '\0') {
+		size_t skip = operator_length(text, at);
+
+		if (skip != 0) {
+			at += skip;
+			continue;
+		}
+		depth += *at == '<';
+		depth -= *at == '>';
+		at++;
+		if (depth == 0)
+			return at;
+	}
+	return NULL;
+}
+
+/* std::__cxx11:: and std::__1:: are versions of one std:: */
+static void
+drop_version_namespaces(char *text)
+{
+	static const char *const versions[] = {"std::__cxx11::", "std::__1::", "std::__ndk1::"};
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		char *at = text;
+
+		while ((at = strstr(at, versions[i])) != NULL)
+			cut(at + strlen("std::"), strlen(versions[i]) - strlen("std::"));
+	}
+}
+
+static void
+name_strings(char *text)
+{
+	static const char pattern[] =
+		"std::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+	static const char name[] = "std::string";
+	char *at = text;
+
+	while ((at = strstr(at, pattern)) != NULL) {
+		memcpy(at, name, sizeof(name) - 1);
+		at += sizeof(name) - 1;
+		cut(at, sizeof(pattern) - sizeof(name));
+		if (has_prefix(at, " >"))
+			cut(at, 1); /* kept two closing brackets apart */
+	}
+}
+
+/* vector<T, std::allocator<T> > is vector<T>: drops such an argument where it is the last. */
+static void
+drop_allocators(char *text)
+{
+	static const char pattern[] = ", std::allocator<";
+	char *at = text;
+
+	while ((at = strstr(at, pattern)) != NULL) {
+		char *end = skip_arguments(text, at + sizeof(pattern) - 2);
+
+		if (end != NULL && (has_prefix(end, " >") || has_prefix(end, ">")))
+			cut(at, (size_t)(end - at) + (*end == ' '));
+		else
+			at += sizeof(pattern) - 1;
+	}
+}
+
+/* "> >" was needed before C++11. */
+static void
+join_brackets(char *text)
+{
+	char *at = text;
+
+	while ((at = strstr(at, "> >")) != NULL) {
+		if (at > text && operator_length(text, at) == 0)
+			cut(at + 1, 1);
+		else
+			at += 2;
+	}
+}
+
+/*
+ * Copies `text` to `output` (or only counts, if NULL), with the arguments of templates nested
+ * `depth_max` deep or deeper replaced by an ellipsis.  Returns the length.
+ */
+static size_t
+elide(const char *text, size_t depth_max, char *output)
+{
+	size_t depth = 0, length = 0;
+	const char *at = text;
+
+	while (*at != '\0') {
+		size_t skip = operator_length(text, at);
+		size_t step = skip != 0 ? skip : 1;
+		bool opens = skip == 0 && *at == '<';
+		bool closes = skip == 0 && *at == '>' && depth > 0;
+
+		depth -= closes;
+		if (depth < depth_max) {
+			if (output != NULL)
+				memcpy(output + length, at, step);
+			length += step;
+		}
+		depth += opens;
+		if (opens && depth == depth_max) {
+			if (output != NULL)
+				memcpy(output + length, ELLIPSIS, strlen(ELLIPSIS));
+			length += strlen(ELLIPSIS);
+		}
+		at += step;
+	}
+	return length;
+}
+
+static size_t
+deepest_nesting(const char *text)
+{
+	size_t depth = 0, deepest = 0;
+
+	for (const char *at = text; *at != '\0'; at++) {
+		size_t skip = operator_length(text, at);
+
+		if (skip != 0) {
+			at += skip - 1;
+			continue;
+		}
+		depth += *at == '<';
+		depth -= *at == '>' && depth > 0;
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest;
+}
+
+/* `text` as a new string of at most DISPLAY_MAX bytes: innermost arguments go first. */
+static char *
+abbreviate(const char *text)
+{
+	size_t length = strlen(text);
+	size_t depth = length > DISPLAY_MAX ? deepest_nesting(text) : 0;
+	char *output;
+
+	if (length <= DISPLAY_MAX)
+		return th_format_new("%s", text);
+	while (depth > 1 && elide(text, depth, NULL) > DISPLAY_MAX)
+		depth--;
+	length = depth > 0 ? elide(text, depth, NULL) : length;
+	output = th_allocate(length + 1, 1);
+	if (depth > 0)
+		elide(text, depth, output);
+	else
+		memcpy(output, text, length);
+	if (length > DISPLAY_MAX)
+		strcpy(output + DISPLAY_MAX - strlen(ELLIPSIS), ELLIPSIS);
+	return output;
+}
+
+/* Length of `name` without symbol version and without what compilers append to clones. */
+static size_t
+stem_length(const char *name)
+{
+	static const char *const suffixes[] = {".constprop.", ".isra.", ".part.", ".cold",
+		".lto_priv.", ".llvm.", ".localalias", ".clone.", ".actor", ".destroy"};
+	size_t length = strcspn(name, "@");
+
+	if (length == 0)
+		return strlen(name);
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		const char *found = strstr(name, suffixes[i]);
+
+		if (found != NULL && found > name && (size_t)(found - name) < length)
+			length = (size_t)(found - name);
+	}
+	return length;
+}
+
+/* Text with templates in it, decoded or as debug information has it. */
+static void
+tidy(char *text)
+{
+	drop_version_namespaces(text);
+	name_strings(text);
+	drop_allocators(text);
+	join_brackets(text);
+}
+
+char *
+th_demangle(const char *name)
+{
+	char stem[MANGLED_MAX + 1];
+	struct decoding decoding;
+	size_t length = stem_length(name);
+
+	if (length > MANGLED_MAX)
+		return abbreviate(name);
+	memcpy(stem, name, length);
+	stem[length] = '\0';
+	if (!is_mangled(stem) || !decode(stem, &decoding)) {
+		tidy(stem);
+		return abbreviate(stem);
+	}
+	decoding.text[decoding.length] = '\0';
+	tidy(decoding.text);
+	return abbreviate(decoding.text);
+}

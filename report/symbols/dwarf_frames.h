@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions and lines at an address, by DWARF, with what the compiler inlined.
+ *
+ * libdw's own way (dwarf_addrdie, dwarf_getscopes) needs .debug_aranges, which clang and rustc
+ * leave out, and walks a whole compilation unit for every address.  Here each unit is read
+ * once, when the first address in it is asked for, and its functions are indexed.
+ */
+#ifndef TH_REPORT_SYMBOLS_DWARF_FRAMES_H
+#define TH_REPORT_SYMBOLS_DWARF_FRAMES_H
+
+#include <elfutils/libdw.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/symbols/address_index.h"
+#include "report/symbols/dwarf_names.h"
+
+struct th_dwarf;
+
+struct th_dwarf_frame {
+	struct th_dwarf_name name;
+	const char *file; /* may be NULL */
+	uint32_t line;    /* 0 = not known */
+};
+
+/* No real inlining goes deeper; of a longer chain the inner end is left out. */
+#define TH_DWARF_FRAMES_MAX 128
+
+/*
+ * Indexes the units of `dwarf`.  `bias` is an address as the caller counts them minus the same
+ * address in `dwarf`.  Only code inside `code` is taken: what a linker threw away is still
+ * described, at addresses around zero.  All three stay the caller's and must outlive the
+ * result. [offline]
+ */
+struct th_dwarf *
+th_dwarf_create(Dwarf *dwarf, uint64_t bias, const struct th_address_index *code);
+
+/* NULL is legal. [offline] */
+void th_dwarf_destroy(struct th_dwarf *dwarf);
+
+/*
+ * Writes the functions at `address`, innermost first, and returns how many; all but the last
+ * are inlined.  0 if no function is described there; *location_ret then still has file and
+ * line when the line table covers the address (assembler).  Strings are those of the Dwarf.
+ * [offline]
+ */
+size_t th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
+	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX], struct th_dwarf_frame *location_ret);
+
+#endif

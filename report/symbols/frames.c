@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A frame word is looked up once and what it stands for is remembered: that of a Java frame with
+ * the method, by entry of its line table, since most bytecode indices share a line with others.
+ */
+#include "report/symbols/frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/symbols/function_starts.h"
+#include "report/symbols/java_names.h"
+#include "report/base/id_map.h"
+#include "unify/shared/bisect.h"
+
+/* A run of numbers in a pool. */
+struct span {
+	uint32_t start;
+	uint32_t count;
+};
+
+/* Where the functions of a module start, read when asked for. */
+struct starts {
+	struct th_function_starts *table;
+	bool is_known; /* it was asked for */
+};
+
+/* What the frames in one Java method have in common. */
+struct known_method {
+	uint32_t function; /* plus one; 0 = not looked up */
+	uint32_t file;
+	struct th_words lines;
+	uint32_t first_spot; /* in `spots`: without a line; those of the lines follow */
+	bool is_sorted;      /* the lines ascend */
+};
+
+struct th_frames {
+	const struct th_recording *recording;
+	struct th_symbols *symbols;
+	TH_ARRAY(struct starts, starts); /* by module index */
+	struct th_strings strings;
+	th_symbols_warn *warn;
+	void *warn_data;
+	bool *is_told;     /* by index of the recording's remarks */
+	size_t told_count; /* remarks at creation: what grows meanwhile is no bundle */
+
+	struct th_map function_ids; /* name << 32 | module << 2 | kind */
+	TH_ARRAY(struct th_function, functions);
+	struct th_map place_ids; /* file << 33 | is inlined << 32 | line */
+	struct th_map frame_ids; /* function << 32 | place */
+	TH_ARRAY(struct th_frame, frames);
+	TH_ARRAY(uint8_t, kinds);               /* enum th_function_kind, by frame */
+	TH_ARRAY(uint32_t, frame_functions);    /* by frame */
+	TH_ARRAY(struct known_method, methods); /* by method index, as far as they were met */
+	TH_ARRAY(uint32_t, spots);              /* frames in known methods, plus one */
+	uint32_t spot;                          /* the one that was asked for last */
+
+	struct th_map word_ids; /* frame word */
+	TH_ARRAY(struct span, words);
+	TH_ARRAY(uint32_t, word_frames); /* innermost first */
+};
+
+/* Numbers */
+
+/* `prefixes` end with NULL. */
+static bool
+has_prefix(const char *name, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++) {
+		if (!strncmp(name, *prefixes, strlen(*prefixes)))
+			return true;
+	}
+	return false;
+}
+
+/* Packages of the Java runtime: their methods are seldom the answer to "who did that". */
+static bool
+is_of_java_runtime(const char *name)
+{
+	static const char *const packages[] = {
+		"java.", "javax.", "jdk.", "sun.", "com.sun.", NULL};
+
+	return has_prefix(name, packages);
+}
+
+/* The same of C++, where each container allocates through a dozen functions of the library. */
+static bool
+is_of_cpp_library(const char *name)
+{
+	static const char *const prefixes[] = {"std::", "__gnu_cxx::", "operator new", NULL};
+
+	return has_prefix(name, prefixes);
+}
+
+static uint32_t
+intern_function(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind)
+{
+	struct th_function function = {
+		.name = th_strings_intern(&frames->strings, name),
+		.module = th_strings_intern(&frames->strings, module),
+		.kind = kind,
+	};
+	bool added;
+	uint32_t number = th_map_intern(&frames->function_ids,
+		(uint64_t)function.name << 32 | (uint64_t)function.module << 2 | kind, &added);
+
+	if (added) {
+		function.is_application = kind == TH_KIND_JAVA && !is_of_java_runtime(name);
+		function.is_plumbing = kind == TH_KIND_NATIVE && is_of_cpp_library(name);
+		th_array_append(frames, functions, function);
+	}
+	return number;
+}
+
+/* The number of a frame; its kind follows from its function. */
+static uint32_t
+intern_frame(struct th_frames *frames, struct th_frame frame)
+{
+	bool added;
+	uint64_t side = (uint64_t)frame.file << 1 | frame.is_inlined;
+	uint32_t place = th_map_intern(&frames->place_ids, side << 32 | frame.line, &added);
+	uint32_t number = th_map_intern(
+		&frames->frame_ids, (uint64_t)frame.function << 32 | place, &added);
+
+	frame.kind = frames->functions[frame.function].kind;
+
+	if (added) {
+		th_array_append(frames, frames, frame);
+		th_array_append(frames, kinds, (uint8_t)frame.kind);
+		th_array_append(frames, frame_functions, frame.function);
+	}
+	return number;
+}
+
+uint32_t
+th_frames_special_function(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind)
+{
+	return intern_function(frames, name, module, kind);
+}
+
+uint32_t
+th_frames_special(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind)
+{
+	return intern_frame(frames,
+		(struct th_frame){.function = intern_function(frames, name, module, kind)});
+}
+
+/* Native frames */
+
+static const struct th_module_info *
+find_module(const struct th_frames *frames, uint32_t id)
+{
+	uint32_t index = id ? th_map_find(&frames->recording->modules_ids, id) : TH_MAP_NONE;
+
+	return index == TH_MAP_NONE ? NULL : &frames->recording->modules[index];
+}
+
+/* The last component of a path. */
+static struct th_text
+base_name(struct th_text name)
+{
+	const char *slash = name.length ? memrchr(name.bytes, '/', name.length) : NULL;
+
+	if (slash) {
+		name.length -= (uint32_t)(slash + 1 - name.bytes);
+		name.bytes = slash + 1;
+	}
+	return name;
+}
+
+/* The last component of the module's path, empty if there is none. */
+static struct th_text
+module_base_name(const struct th_module_info *module)
+{
+	return base_name(module ? module->path : (struct th_text){NULL, 0});
+}
+
+static bool
+is_vm_module(const struct th_module_info *module)
+{
+	return th_text_equals(module_base_name(module), "libjvm.so");
+}
+
+/* The C and C++ runtimes, in which every thread has its first frames. */
+static bool
+is_runtime_name(struct th_text name)
+{
+	static const char *const prefixes[] = {
+		"libc.so",
+		"libc-",
+		"libc.musl",
+		"libpthread",
+		"libstdc++.so",
+		"libgcc_s.so",
+		"libm.so",
+		"libm-",
+		"ld-linux",
+		"ld-musl",
+		"[vdso]",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (name.length >= length && !memcmp(name.bytes, prefixes[i], length))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_runtime_module(const struct th_module_info *module)
+{
+	return is_runtime_name(module_base_name(module));
+}
+
+/*
+ * The name that the log has for the function at a frame word, NULL if it has none: asked for
+ * where the module's file does not tell.
+ */
+static const struct th_text *
+find_recorded_name(
+	struct th_frames *frames, uint64_t word, const char *path, const char *build_id)
+{
+	const struct th_recording *recording = frames->recording;
+	uint32_t module = th_map_find(&recording->modules_ids, th_frame_module(word));
+
+	if (module == TH_MAP_NONE || !recording->symbols_count)
+		return NULL;
+	while (frames->starts_count <= module)
+		th_array_append(frames, starts, (struct starts){0});
+	struct starts *starts = &frames->starts[module];
+	if (!starts->is_known)
+		starts->table = th_function_starts_open(path, build_id);
+	starts->is_known = true;
+	uint64_t start = th_function_starts_find(starts->table, th_frame_offset(word));
+	uint32_t symbol = th_map_find(
+		&recording->symbols_ids, th_frame_native(th_frame_module(word), start));
+	return start == UINT64_MAX || symbol == TH_MAP_NONE ? NULL
+							    : &recording->symbols[symbol];
+}
+
+static void
+add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_frame *named,
+	const char *path, enum th_function_kind kind)
+{
+	char *clean = th_text_clean(named->function);
+	struct th_frame frame = {
+		.function = intern_function(frames, clean, path, kind),
+		.file = th_strings_intern_text(&frames->strings, named->file),
+		.line = named->line,
+		.is_inlined = named->is_inlined,
+		.word = word,
+	};
+	uint32_t number = intern_frame(frames, frame);
+
+	th_array_append(frames, word_frames, number);
+	free(clean);
+}
+
+/* The frames of a word by the files of this machine. */
+static void
+look_up_frames(struct th_frames *frames, uint64_t word, const char *path, const char *build_id,
+	enum th_function_kind kind)
+{
+	const struct th_symbol *symbols;
+	size_t count = th_symbols_lookup(
+		frames->symbols, path, build_id, th_frame_offset(word), &symbols);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct th_text *recorded = symbols[i].is_named
+							 ? NULL
+							 : find_recorded_name(frames, word,
+								   path, build_id);
+		struct th_named_frame named = {
+			.function = recorded ? *recorded : th_text_of(symbols[i].function),
+			.file = th_text_of(symbols[i].file ? symbols[i].file : ""),
+			.line = symbols[i].line,
+			.is_inlined = symbols[i].inlined,
+		};
+
+		add_native_frame(frames, word, &named, path, kind);
+	}
+}
+
+static bool
+is_same_text(struct th_text a, struct th_text b)
+{
+	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
+}
+
+/* Modules that are one file to whoever looks up names, as when it was loaded twice. */
+static bool
+is_same_module(const struct th_module_info *a, const struct th_module_info *b)
+{
+	return a && b && is_same_text(a->path, b->path) &&
+	       is_same_text(a->build_id, b->build_id);
+}
+
+/* Says what the bundle has to say about a module, once. */
+static void
+tell_remarks(struct th_frames *frames, const struct th_module_info *module)
+{
+	const struct th_recording *recording = frames->recording;
+
+	for (size_t i = 0; i < frames->told_count; i++) {
+		const struct th_remark_info *remark = &recording->remarks[i];
+
+		if (frames->is_told[i] ||
+			!is_same_module(find_module(frames, remark->module), module))
+			continue;
+		frames->is_told[i] = true;
+		char *text = th_text_clean(remark->text);
+		if (frames->warn)
+			frames->warn(frames->warn_data, text);
+		free(text);
+	}
+}
+
+/* The frames of a word as the log itself tells them; NULL: it does not. */
+static const struct th_named_word *
+find_named_word(const struct th_frames *frames, uint64_t word)
+{
+	uint32_t index = th_map_find(&frames->recording->named_words_ids, word);
+
+	return index == TH_MAP_NONE || !frames->recording->named_words[index].count
+		       ? NULL
+		       : &frames->recording->named_words[index];
+}
+
+static void
+add_native_frames(struct th_frames *frames, uint64_t word)
+{
+	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	const struct th_named_word *named = find_named_word(frames, word);
+	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
+	struct th_text none = {"", 0};
+	char *path = th_text_clean(module ? module->path : none);
+	char *build_id = th_text_clean(module ? module->build_id : none);
+
+	if (named)
+		tell_remarks(frames, module);
+	else
+		look_up_frames(frames, word, path, build_id, kind);
+	for (uint32_t i = 0; named && i < named->count; i++)
+		add_native_frame(frames, word,
+			&frames->recording->named_frames[named->first + i], path, kind);
+	free(path);
+	free(build_id);
+}
+
+/* Java frames */
+
+static bool
+is_ascending(const struct th_words *words)
+{
+	for (uint32_t i = 1; i < words->count; i++) {
+		if (words->words[i] < words->words[i - 1])
+			return false;
+	}
+	return true;
+}
+
+/* The entry of the last line that starts at or before `bci`, plus one; 0: there is none. */
+static uint32_t
+find_line(const struct known_method *method, uint32_t bci)
+{
+	const struct th_words *lines = &method->lines;
+	uint32_t best = 0;
+
+	if (bci == TH_BCI_UNKNOWN || bci == TH_BCI_NATIVE)
+		return 0;
+	if (method->is_sorted)
+		return (uint32_t)th_bisect(lines->count, i, lines->words[i] >> 32 <= bci);
+	for (uint32_t i = 0; i < lines->count; i++) {
+		if (lines->words[i] >> 32 <= bci &&
+			(!best || lines->words[i] >= lines->words[best - 1]))
+			best = i + 1;
+	}
+	return best;
+}
+
+/* A method has many frames, and its name is put together once. */
+static const struct known_method *
+know_method(struct th_frames *frames, uint32_t index)
+{
+	while (frames->methods_count <= index)
+		th_array_append(frames, methods, (struct known_method){0});
+	struct known_method *known = &frames->methods[index];
+	if (!known->function) {
+		const struct th_method_info *method = &frames->recording->methods[index];
+		char *name = th_java_method_name(method->class_signature, method->name);
+
+		*known = (struct known_method){
+			.function = intern_function(frames, name, "", TH_KIND_JAVA) + 1,
+			.file = th_strings_intern_text(&frames->strings, method->source_file),
+			.lines = method->lines,
+			.first_spot = (uint32_t)frames->spots_count,
+			.is_sorted = is_ascending(&method->lines),
+		};
+		for (uint32_t i = 0; i <= known->lines.count; i++)
+			th_array_append(frames, spots, 0);
+		free(name);
+	}
+	return known;
+}
+
+/* The index of the method in a word, TH_MAP_NONE if the log does not tell about it. */
+static uint32_t
+find_method(const struct th_frames *frames, uint64_t word)
+{
+	const struct th_recording *recording = frames->recording;
+	uint32_t index = th_map_find(&recording->methods_ids, th_frame_method(word));
+
+	return index != TH_MAP_NONE && recording->methods[index].is_known ? index : TH_MAP_NONE;
+}
+
+/* The frame of a word in a method (by index). */
+static uint32_t
+find_spot(struct th_frames *frames, uint64_t word, uint32_t method)
+{
+	const struct known_method *known = know_method(frames, method);
+	uint32_t line = find_line(known, th_frame_bci(word));
+	uint32_t *spot = &frames->spots[known->first_spot + line];
+
+	if (!*spot)
+		*spot = intern_frame(frames,
+				(struct th_frame){
+					.function = known->function - 1,
+					.file = known->file,
+					.line = line ? (uint32_t)known->lines.words[line - 1]
+						     : 0,
+					.word = word,
+				}) +
+			1;
+	return *spot - 1;
+}
+
+static void
+add_unknown_method(struct th_frames *frames, uint64_t word)
+{
+	uint32_t frame = intern_frame(
+		frames, (struct th_frame){
+				.function = intern_function(
+					frames, "[unknown Java method]", "", TH_KIND_JAVA),
+				.word = word,
+			});
+
+	th_array_append(frames, word_frames, frame);
+}
+
+/* All kinds */
+
+static void
+add_marker(struct th_frames *frames, uint64_t word)
+{
+	bool is_virtual = (uint32_t)word == TH_MARKER_VIRTUAL_THREAD;
+	const char *name = is_virtual ? "[virtual thread]" : "[unknown marker]";
+	uint32_t frame = th_frames_special(frames, name, "", TH_KIND_VM);
+
+	th_array_append(frames, word_frames, frame);
+}
+
+static struct span
+expand(struct th_frames *frames, uint64_t word)
+{
+	bool added;
+	uint32_t number = th_map_intern(&frames->word_ids, word, &added);
+	struct span span = {.start = (uint32_t)frames->word_frames_count};
+
+	if (!added)
+		return frames->words[number];
+	if (th_frame_kind(word) == TH_FRAME_NATIVE)
+		add_native_frames(frames, word);
+	else if (th_frame_kind(word) == TH_FRAME_JAVA)
+		add_unknown_method(frames, word);
+	else
+		add_marker(frames, word);
+	span.count = (uint32_t)frames->word_frames_count - span.start;
+	th_array_append(frames, words, span);
+	return span;
+}
+
+uint32_t
+th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
+{
+	uint32_t method = th_frame_kind(word) == TH_FRAME_JAVA ? find_method(frames, word)
+							       : TH_MAP_NONE;
+
+	if (method != TH_MAP_NONE) {
+		frames->spot = find_spot(frames, word, method);
+		*frames_ret = &frames->spot;
+		return 1;
+	}
+	struct span span = expand(frames, word);
+	*frames_ret = &frames->word_frames[span.start];
+	return span.count;
+}
+
+void
+th_frames_expect(const struct th_frames *frames, uint64_t word)
+{
+	uint32_t method;
+
+	if (th_frame_kind(word) != TH_FRAME_JAVA) {
+		th_map_expect(&frames->word_ids, word);
+		return;
+	}
+	method = th_map_find(&frames->recording->methods_ids, th_frame_method(word));
+	if (method < frames->methods_count)
+		__builtin_prefetch(&frames->methods[method]);
+}
+
+/* Traits */
+
+static unsigned
+word_trait(const struct th_frames *frames, uint64_t word)
+{
+	if (th_frame_kind(word) == TH_FRAME_JAVA)
+		return TH_TRAIT_JAVA;
+	if (th_frame_kind(word) != TH_FRAME_NATIVE)
+		return 0;
+	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	if (is_vm_module(module))
+		return TH_TRAIT_VM;
+	return is_runtime_module(module) ? 0 : TH_TRAIT_OTHER;
+}
+
+unsigned
+th_frames_traits(const struct th_frames *frames, uint32_t stack)
+{
+	const struct th_words *words = &frames->recording->stacks[stack].frames;
+	unsigned traits = 0;
+
+	for (uint32_t i = 0; i < words->count; i++)
+		traits |= word_trait(frames, words->words[i]);
+	return traits;
+}
+
+/* Life and questions */
+
+struct th_frames *
+th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data)
+{
+	struct th_frames *frames = th_allocate(1, sizeof(*frames));
+
+	frames->recording = recording;
+	frames->symbols = th_symbols_create(warn, warn_data);
+	frames->warn = warn;
+	frames->warn_data = warn_data;
+	frames->told_count = recording->remarks_count;
+	frames->is_told = th_allocate(frames->told_count, sizeof(bool));
+	th_strings_init(&frames->strings);
+	return frames;
+}
+
+void
+th_frames_destroy(struct th_frames *frames)
+{
+	if (!frames)
+		return;
+	th_symbols_destroy(frames->symbols);
+	for (size_t i = 0; i < frames->starts_count; i++)
+		th_function_starts_close(frames->starts[i].table);
+	free(frames->starts);
+	free(frames->is_told);
+	th_strings_deinit(&frames->strings);
+	th_map_deinit(&frames->function_ids);
+	th_map_deinit(&frames->place_ids);
+	th_map_deinit(&frames->frame_ids);
+	th_map_deinit(&frames->word_ids);
+	free(frames->functions);
+	free(frames->frames);
+	free(frames->kinds);
+	free(frames->frame_functions);
+	free(frames->methods);
+	free(frames->spots);
+	free(frames->words);
+	free(frames->word_frames);
+	free(frames);
+}
+
+const struct th_frame *
+th_frames_get(const struct th_frames *frames, uint32_t frame)
+{
+	return &frames->frames[frame];
+}
+
+enum th_function_kind
+th_frames_kind(const struct th_frames *frames, uint32_t frame)
+{
+	return (enum th_function_kind)frames->kinds[frame];
+}
+
+uint32_t
+th_frames_function_at(const struct th_frames *frames, uint32_t frame)
+{
+	return frames->frame_functions[frame];
+}
+
+const struct th_function *
+th_frames_function(const struct th_frames *frames, uint32_t function)
+{
+	return &frames->functions[function];
+}
+
+const struct th_function *
+th_frames_function_of(const struct th_frames *frames, uint32_t frame)
+{
+	return &frames->functions[frames->frame_functions[frame]];
+}
+
+const char *
+th_frames_string(const struct th_frames *frames, uint32_t string)
+{
+	return th_strings_get(&frames->strings, string);
+}
+
+const char *
+th_frames_function_name(const struct th_frames *frames, uint32_t function)
+{
+	return th_frames_string(frames, frames->functions[function].name);
+}
+
+const char *
+th_frames_library(const struct th_frames *frames, uint32_t function)
+{
+	const struct th_function *item = &frames->functions[function];
+	const char *module = th_frames_string(frames, item->module);
+	const char *slash = strrchr(module, '/');
+
+	return item->kind == TH_KIND_NATIVE ? slash ? slash + 1 : module : "";
+}
+
+bool
+th_frames_is_nameless(const struct th_frames *frames, uint32_t function)
+{
+	const char *name = th_frames_function_name(frames, function);
+	const char *library = th_frames_library(frames, function);
+	size_t length = strlen(library);
+
+	return length && strncmp(name, library, length) == 0 &&
+	       strncmp(name + length, "+0x", 3) == 0;
+}
+
+bool
+th_frames_is_runtime(const struct th_frames *frames, uint32_t function)
+{
+	const char *module = th_frames_string(frames, frames->functions[function].module);
+
+	return is_runtime_name(base_name(th_text_of(module)));
+}
+
+uint32_t
+th_frames_function_count(const struct th_frames *frames)
+{
+	return (uint32_t)frames->functions_count;
+}
+
+uint32_t
+th_frames_intern(struct th_frames *frames, const char *string)
+{
+	return th_strings_intern(&frames->strings, string);
+}
+
+uint32_t
+th_frames_find_string(const struct th_frames *frames, const char *string)
+{
+	return th_strings_find(&frames->strings, string);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a frame word of the log stands for: one frame, or several where functions were inlined.
+ * Functions and frames are numbered, so that equal ones are equal numbers.
+ */
+#ifndef TH_REPORT_SYMBOLS_FRAMES_H
+#define TH_REPORT_SYMBOLS_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/log/recording.h"
+#include "report/symbols/symbols.h"
+
+enum th_function_kind {
+	TH_KIND_JAVA,
+	TH_KIND_NATIVE,
+	TH_KIND_VM,    /* inside libjvm.so, or a place that the report makes up */
+	TH_KIND_GROUP, /* not code: a thread, a group of threads, a heap */
+};
+
+/* What a frame runs; name and module are numbers for th_frames_string(). */
+struct th_function {
+	uint32_t name;
+	uint32_t module; /* path; 0 = none */
+	enum th_function_kind kind;
+	bool is_application; /* a Java method, and not one of the Java runtime */
+	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */
+};
+
+/* A place in a function. */
+struct th_frame {
+	uint32_t function;
+	uint32_t file;              /* 0 = not known */
+	uint32_t line;              /* 0 = not known */
+	enum th_function_kind kind; /* of the function */
+	bool is_inlined;            /* its code is part of the next outer frame's */
+	uint64_t word;              /* of the log, the first that it was met in; 0 = none */
+};
+
+struct th_frames;
+
+/* The recording must outlive the frames; `warn` as in symbols.h. [offline] */
+struct th_frames *
+th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data);
+void th_frames_destroy(struct th_frames *frames);
+
+/*
+ * The numbers of the frames that a word stands for, innermost first; returns how many, at
+ * least 1.  *frames_ret is valid until the next call. [offline]
+ */
+uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
+
+/* Has what is known of a word fetched, for who will soon expand it. [offline] */
+void th_frames_expect(const struct th_frames *frames, uint64_t word);
+
+/* The number of a frame in a function that is not in the log. [offline] */
+uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
+	enum th_function_kind kind);
+
+/* The number of a function that is not in the log. [offline] */
+uint32_t th_frames_special_function(struct th_frames *frames, const char *name,
+	const char *module, enum th_function_kind kind);
+
+/* By number; pointers are valid until something is added. [offline] */
+const struct th_frame *th_frames_get(const struct th_frames *frames, uint32_t frame);
+const struct th_function *th_frames_function(const struct th_frames *frames, uint32_t function);
+/* The kind of a frame's function: asked of every frame of every stack, so it stands apart. [offline] */
+enum th_function_kind th_frames_kind(const struct th_frames *frames, uint32_t frame);
+/* The function that a frame is in: its number, which many ask for, stands apart too. [offline] */
+uint32_t th_frames_function_at(const struct th_frames *frames, uint32_t frame);
+const struct th_function *th_frames_function_of(const struct th_frames *frames, uint32_t frame);
+const char *th_frames_string(const struct th_frames *frames, uint32_t string);
+const char *th_frames_function_name(const struct th_frames *frames, uint32_t function);
+
+/*
+ * The library of a native function, without directories, for who prints it beside the name; ""
+ * where there is none.  A function without a name is called "library.so+0xoffset", and is
+ * nameless: then its name says the library. [offline]
+ */
+const char *th_frames_library(const struct th_frames *frames, uint32_t function);
+bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
+
+/* Whether a function is of the C or C++ runtime, the dynamic linker included. [offline] */
+bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
+
+/* How many functions have numbers. [offline] */
+uint32_t th_frames_function_count(const struct th_frames *frames);
+
+/* The number of a string; TH_NO_STRING if it is asked for and not there. [offline] */
+uint32_t th_frames_intern(struct th_frames *frames, const char *string);
+uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
+
+/* What the raw frames of a stack are. */
+enum th_stack_trait {
+	TH_TRAIT_JAVA = 1,
+	TH_TRAIT_VM = 2,
+	TH_TRAIT_OTHER = 4, /* code that belongs neither to the VM nor to the C runtime */
+};
+
+/* Bits of enum th_stack_trait of a stack (by index), without asking for symbols. [offline] */
+unsigned th_frames_traits(const struct th_frames *frames, uint32_t stack);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where functions start in an ELF file that has no symbols: the search table of its unwind
+ * information, which stripping leaves alone, lists the start of every function.  With the names
+ * that the log has for some addresses (SYMBOL events) it gives these functions their names back,
+ * and no other function a wrong one.
+ */
+#ifndef TH_REPORT_SYMBOLS_FUNCTION_STARTS_H
+#define TH_REPORT_SYMBOLS_FUNCTION_STARTS_H
+
+#include <stdint.h>
+
+struct th_function_starts;
+
+/*
+ * Reads the table of the module that was loaded from `path` with that build id.  NULL when the
+ * file is missing or another one, or has no such table. [offline]
+ */
+struct th_function_starts *th_function_starts_open(const char *path, const char *build_id);
+
+/* NULL is legal. [offline] */
+void th_function_starts_close(struct th_function_starts *starts);
+
+/*
+ * ELF virtual address of the start of the function around `address`; UINT64_MAX if `starts` is
+ * NULL or no function starts before. [offline]
+ */
+uint64_t th_function_starts_find(const struct th_function_starts *starts, uint64_t address);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/symbols/mapped_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+#define VM_PREFIX "[JVM-internal] "
+#define MALLOC_ARENA "arena of malloc"
+#define MALLOC_BUSINESS "[malloc] arenas of the allocator"
+
+/* A function whose name holds `part` maps memory for that; the first that fits counts. */
+struct rule {
+	const char *part;
+	const char *business;
+};
+
+/* Names of HotSpot 11 to 25. */
+static const struct rule vm_rules[] = {
+	{"ReservedHeapSpace", VM_PREFIX "Java heap"},
+	{"Universe::reserve_heap", VM_PREFIX "Java heap"},
+	{"ZPhysicalMemory", VM_PREFIX "Java heap"},
+	{"ZVirtualMemory", VM_PREFIX "Java heap"},
+	{"ompressed_class_space", VM_PREFIX "class space"},
+	{"ompressedClassSpace", VM_PREFIX "class space"},
+	{"FileMapInfo", VM_PREFIX "class archive"},
+	{"MetaspaceShared", VM_PREFIX "class archive"},
+	{"AOTMetaspace", VM_PREFIX "class archive"},
+	{"etaspace", VM_PREFIX "metaspace"},
+	{"VirtualSpaceNode", VM_PREFIX "metaspace"},
+	{"VirtualSpaceList", VM_PREFIX "metaspace"},
+	{"CodeCache", VM_PREFIX "code cache"},
+	{"CodeHeap", VM_PREFIX "code cache"},
+	{"ReservedCodeSpace", VM_PREFIX "code cache"},
+	{"G1", VM_PREFIX "collector"},
+	{"HeapRegion", VM_PREFIX "collector"},
+	{"CardTable", VM_PREFIX "collector"},
+	{"BlockOffset", VM_PREFIX "collector"},
+	{"Bitmap", VM_PREFIX "collector"},
+	{"BitMap", VM_PREFIX "collector"},
+	{"Parallel", VM_PREFIX "collector"},
+	{"ParMark", VM_PREFIX "collector"},
+	{"PS", VM_PREFIX "collector"},
+	{"CollectedHeap", VM_PREFIX "collector"},
+	{"Shenandoah", VM_PREFIX "collector"},
+	{"TaskQueue", VM_PREFIX "collector"},
+	{"initialize_heap", VM_PREFIX "collector"},
+	{"ZHeap", VM_PREFIX "collector"},
+	{"ZMark", VM_PREFIX "collector"},
+	{"", VM_PREFIX "virtual machine"},
+};
+
+/* Functions of allocators that libraries carry inside. */
+static const char *const arena_parts[] = {"je_", "jemalloc", "tcmalloc", "mi_arena", "mi_os_",
+	"mimalloc", "rpmalloc", "snmalloc", "mspace", "PartitionAlloc"};
+
+/* A stack as a row of native functions, leaf first, up to the first of Java. */
+struct walk {
+	struct th_frames *frames;
+	const struct th_words *words;
+};
+
+typedef bool seen(const struct th_function *function, const char *name, const void *data);
+
+/* The first native function of a stack that `is` accepts; NULL: there is none. */
+static const struct th_function *
+find_function(const struct walk *walk, seen *is, const void *data)
+{
+	const uint32_t *numbers;
+
+	for (uint32_t i = 0; i < walk->words->count; i++) {
+		if (th_frame_kind(walk->words->words[i]) != TH_FRAME_NATIVE)
+			return NULL;
+		uint32_t count = th_frames_expand(
+			walk->frames, walk->words->words[i], &numbers);
+
+		for (uint32_t j = 0; j < count; j++) {
+			const struct th_frame *frame = th_frames_get(walk->frames, numbers[j]);
+			const struct th_function *function = th_frames_function(
+				walk->frames, frame->function);
+			const char *name = th_frames_function_name(
+				walk->frames, frame->function);
+
+			if (!th_frames_is_runtime(walk->frames, frame->function) &&
+				is(function, name, data))
+				return function;
+		}
+	}
+	return NULL;
+}
+
+static bool
+is_any(const struct th_function *function, const char *name, const void *data)
+{
+	(void)function, (void)name, (void)data;
+	return true;
+}
+
+static bool
+is_vm_part(const struct th_function *function, const char *name, const void *data)
+{
+	return function->kind == TH_KIND_VM && strstr(name, data);
+}
+
+static bool
+is_arena_function(const struct th_function *function, const char *name, const void *data)
+{
+	(void)function, (void)data;
+	for (size_t i = 0; i < sizeof(arena_parts) / sizeof(arena_parts[0]); i++) {
+		if (strstr(name, arena_parts[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The VM's own */
+
+/* Of a stack whose owner is the VM. */
+static const struct rule *
+find_vm_rule(const struct walk *walk)
+{
+	size_t last = sizeof(vm_rules) / sizeof(vm_rules[0]) - 1;
+
+	for (size_t i = 0; i < last; i++) {
+		if (find_function(walk, is_vm_part, vm_rules[i].part))
+			return &vm_rules[i];
+	}
+	return &vm_rules[last];
+}
+
+/* Who reserved the place knows best what it is for. */
+static const char *
+vm_business(const struct walk *walk, const struct th_recording *recording,
+	const struct th_sample *sample)
+{
+	uint32_t place = sample->class >> TH_MAPPED_PLACE_SHIFT;
+
+	if (place) {
+		const struct th_reservation_info *reservation =
+			&recording->reservations[place - 1];
+		const struct walk reserved = {
+			walk->frames, &recording->stacks[reservation->stack].frames};
+		const struct rule *rule = find_vm_rule(&reserved);
+
+		if (*rule->part)
+			return rule->business;
+	}
+	return find_vm_rule(walk)->business;
+}
+
+/* Labels */
+
+static uint32_t
+intern_arena(struct th_frames *frames, const struct th_function *function)
+{
+	const char *module = th_frames_string(frames, function->module);
+	const char *slash = strrchr(module, '/');
+	char *label = th_format_new("arena of %s", slash ? slash + 1 : module);
+	uint32_t number = th_frames_intern(frames, label);
+
+	free(label);
+	return number;
+}
+
+static const char *
+plain_label(const struct th_sample *sample)
+{
+	if (sample->function == TH_FUNCTION_BRK)
+		return "program break";
+	if (sample->class & TH_MAPPED_FILE)
+		return "file";
+	return sample->class & TH_MAPPED_SHARED ? "shared memory" : "memory";
+}
+
+uint32_t
+th_mapped_names_label(struct th_frames *frames, const struct th_recording *recording,
+	const struct th_sample *sample)
+{
+	const struct walk walk = {frames, &recording->stacks[sample->stack].frames};
+	const struct th_function *owner;
+
+	if (sample->class & TH_MAPPED_ARENA)
+		return th_frames_intern(frames, MALLOC_ARENA);
+	owner = find_function(&walk, is_any, NULL);
+	if (owner && owner->kind == TH_KIND_VM)
+		return th_frames_intern(
+			frames, vm_business(&walk, recording, sample) + strlen(VM_PREFIX));
+	if (!(sample->class & TH_MAPPED_FILE)) {
+		const struct th_function *arena = find_function(&walk, is_arena_function, NULL);
+
+		if (arena)
+			return intern_arena(frames, arena);
+	}
+	return th_frames_intern(frames, plain_label(sample));
+}
+
+const char *
+th_mapped_names_business(const char *label)
+{
+	if (!strcmp(label, MALLOC_ARENA))
+		return MALLOC_BUSINESS;
+	for (size_t i = 0; i < sizeof(vm_rules) / sizeof(vm_rules[0]); i++) {
+		if (!strcmp(label, vm_rules[i].business + strlen(VM_PREFIX)))
+			return vm_rules[i].business;
+	}
+	return NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What mapped memory is for: the label that stands where a Java object has its class.
+ *
+ *   the VM's own     Java heap, metaspace, class space, code cache, class archive, collector,
+ *                    virtual machine: by the functions of libjvm that mapped it, or that reserved
+ *                    the place
+ *   arena of LIB     for blocks that an allocator gives out: the one behind malloc, or one that a
+ *                    library carries inside
+ *   file, shared memory, program break, memory
+ *
+ * The owner of a mapping is the first module of its stack outside the C runtime.
+ */
+#ifndef TH_REPORT_SYMBOLS_MAPPED_NAMES_H
+#define TH_REPORT_SYMBOLS_MAPPED_NAMES_H
+
+#include "report/symbols/frames.h"
+#include "report/log/recording.h"
+
+/* The label of a mapped sample, a string number. [offline] */
+uint32_t th_mapped_names_label(struct th_frames *frames, const struct th_recording *recording,
+	const struct th_sample *sample);
+
+/*
+ * Whose business memory of that label is if it is not the program's: "[JVM-internal] metaspace",
+ * or the arenas of malloc, whose blocks the native heap shows.  NULL: the program's. [offline]
+ */
+const char *th_mapped_names_business(const char *label);
+
+#endif

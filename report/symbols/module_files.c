@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The places are those of GDB's manual, "Debugging Information in Separate Files".  libdwfl
+ * has a search of its own, but that one asks debuginfod servers unbounded, and takes what it finds by
+ * name without a checksum in some cases.
+ */
+#include "report/symbols/module_files.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/symbols/debuginfod.h"
+
+#define SYSTEM_DEBUG_DIRECTORY "/usr/lib/debug"
+/* Bytes read at once for a checksum. */
+#define CHECKSUM_CHUNK (64 << 10)
+
+/* What a candidate must be; the answer is filled in by try_file(). */
+struct wanted {
+	const char *build_id; /* "" = unknown */
+	bool by_checksum;     /* without a build id: `checksum` must be the file's */
+	uint32_t checksum;
+	dev_t not_device; /* this very file is not an answer: the stripped one itself */
+	ino_t not_inode;
+	int fd;
+	char *path;
+};
+
+void
+th_module_search_init(struct th_module_search *search)
+{
+	*search = (struct th_module_search){0};
+}
+
+void
+th_module_search_deinit(struct th_module_search *search)
+{
+	for (size_t i = 0; i < search->directories_count; i++)
+		free(search->directories[i]);
+	free(search->directories);
+	th_module_search_init(search);
+}
+
+void
+th_module_search_add(struct th_module_search *search, const char *directory)
+{
+	th_array_append(search, directories, th_format_new("%s", directory));
+}
+
+bool
+th_build_id_read(int fd, char text_ret[TH_BUILD_ID_TEXT])
+{
+	const void *bytes = NULL;
+	ssize_t count;
+	Elf *elf;
+	bool is_elf;
+
+	elf_version(EV_CURRENT);
+	text_ret[0] = '\0';
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	is_elf = elf != NULL && elf_kind(elf) == ELF_K_ELF;
+	count = is_elf ? dwelf_elf_gnu_build_id(elf, &bytes) : 0;
+	for (ssize_t i = 0; i < count && i < TH_BUILD_ID_BYTES; i++)
+		sprintf(text_ret + 2 * i, "%02x", ((const uint8_t *)bytes)[i]);
+	elf_end(elf);
+	return is_elf;
+}
+
+/* One step of CRC-32 (IEEE 802.3, reflected), the checksum of .gnu_debuglink. */
+static uint32_t
+checksum_byte(uint32_t crc, uint8_t byte)
+{
+	crc ^= byte;
+	for (int bit = 0; bit < 8; bit++)
+		crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	return crc;
+}
+
+static bool
+has_checksum(int fd, uint32_t expected)
+{
+	static uint32_t table[256];
+	uint8_t *chunk = th_allocate(CHECKSUM_CHUNK, 1);
+	uint32_t crc = UINT32_MAX;
+	off_t offset = 0;
+	ssize_t count;
+
+	for (unsigned i = 0; table[255] == 0 && i < 256; i++)
+		table[i] = checksum_byte(0, (uint8_t)i);
+	while ((count = pread(fd, chunk, CHECKSUM_CHUNK, offset)) > 0) {
+		for (ssize_t i = 0; i < count; i++)
+			crc = crc >> 8 ^ table[(crc ^ chunk[i]) & 0xff];
+		offset += count;
+	}
+	free(chunk);
+	return count == 0 && ~crc == expected;
+}
+
+static bool
+is_wanted(int fd, const struct wanted *wanted)
+{
+	char build_id[TH_BUILD_ID_TEXT];
+	struct stat status;
+
+	if (fstat(fd, &status) != 0 ||
+		(status.st_dev == wanted->not_device && status.st_ino == wanted->not_inode))
+		return false;
+	if (!th_build_id_read(fd, build_id))
+		return false;
+	if (wanted->by_checksum)
+		return has_checksum(fd, wanted->checksum);
+	return strcmp(build_id, wanted->build_id) == 0;
+}
+
+/*
+ * Opens a file that a log names, if it is a regular one; -1.  Opening a named pipe would wait for a
+ * writer, and opening some devices has side effects.
+ */
+static int
+open_regular(const char *path)
+{
+	struct stat status;
+	int fd = -1;
+
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Takes over `path` (malloc'ed): true, and the answer filled in, if the file fits. */
+static bool
+try_file(struct wanted *wanted, char *path)
+{
+	int fd = open_regular(path);
+
+	if (fd >= 0 && is_wanted(fd, wanted)) {
+		wanted->fd = fd;
+		wanted->path = path;
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return false;
+}
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Length of the directory part of `path`, without the last slash. */
+static int
+directory_length(const char *path)
+{
+	const char *name = base_name(path);
+
+	return name > path ? (int)(name - path) - 1 : 0;
+}
+
+/* DIRECTORY/.build-id/xx/rest.debug */
+static bool
+try_build_id(struct wanted *wanted, const char *directory)
+{
+	if (strlen(wanted->build_id) < 3)
+		return false;
+	return try_file(wanted, th_format_new("%s/.build-id/%.2s/%s.debug", directory,
+					wanted->build_id, wanted->build_id + 2));
+}
+
+/* A debug file called `name`, in the places relative to the module's directory. */
+static bool
+try_beside(struct wanted *wanted, const char *module_path, const char *name)
+{
+	int length = directory_length(module_path);
+	const char *here = length == 0 && module_path[0] != '/' ? "." : "";
+
+	return try_file(wanted, th_format_new("%.*s%s/%s", length, module_path, here, name)) ||
+	       try_file(wanted,
+		       th_format_new("%.*s%s/.debug/%s", length, module_path, here, name));
+}
+
+/* A debug file called `name` in a directory of debug files. */
+static bool
+try_below(
+	struct wanted *wanted, const char *directory, const char *module_path, const char *name)
+{
+	return try_file(wanted, th_format_new("%s%.*s/%s", directory,
+					directory_length(module_path), module_path, name)) ||
+	       try_file(wanted, th_format_new("%s/%s", directory, name));
+}
+
+static bool
+try_name(const struct th_module_search *search, struct wanted *wanted, const char *module_path,
+	const char *name)
+{
+	for (size_t i = 0; i < search->directories_count; i++) {
+		if (try_below(wanted, search->directories[i], module_path, name))
+			return true;
+	}
+	return try_beside(wanted, module_path, name) ||
+	       try_below(wanted, SYSTEM_DEBUG_DIRECTORY, module_path, name);
+}
+
+static bool
+find_debug_file(const struct th_module_search *search, struct wanted *wanted,
+	const char *module_path, const char *link_name)
+{
+	char *name;
+	bool found;
+
+	for (size_t i = 0; i < search->directories_count; i++) {
+		if (try_build_id(wanted, search->directories[i]))
+			return true;
+	}
+	if (try_build_id(wanted, SYSTEM_DEBUG_DIRECTORY))
+		return true;
+	if (link_name != NULL && try_name(search, wanted, module_path, link_name))
+		return true;
+	name = th_format_new("%s.debug", base_name(module_path));
+	found = try_name(search, wanted, module_path, name);
+	free(name);
+	return found;
+}
+
+int
+th_debug_file_open(const struct th_module_search *search,
+	const struct th_debug_request *request, char **path_ret)
+{
+	struct wanted wanted = {
+		.build_id = request->build_id,
+		.by_checksum = request->build_id[0] == '\0',
+		.checksum = request->link_checksum,
+		.fd = -1,
+	};
+	struct stat status;
+
+	/* Without either there is nothing to check a candidate by. */
+	if (wanted.by_checksum && request->link_name == NULL)
+		return -1;
+	if (stat(request->module_path, &status) == 0) {
+		wanted.not_device = status.st_dev;
+		wanted.not_inode = status.st_ino;
+	}
+	if (!find_debug_file(search, &wanted, request->module_path, request->link_name))
+		return th_debug_server_open(request->module_path, request->build_id, path_ret);
+	*path_ret = wanted.path;
+	return wanted.fd;
+}
+
+/* Why the file at `path` is not the one that was loaded. */
+static void
+explain_mismatch(const char *path, struct th_module_file *ret)
+{
+	int fd = open_regular(path);
+
+	ret->match = TH_MODULE_MISSING;
+	if (fd < 0)
+		return;
+	th_build_id_read(fd, ret->found_id);
+	ret->match = TH_MODULE_CHANGED;
+	close(fd);
+}
+
+static bool
+find_module_file(const struct th_module_search *search, struct wanted *wanted, const char *path)
+{
+	for (size_t i = 0; i < search->directories_count; i++) {
+		const char *directory = search->directories[i];
+
+		if (try_file(wanted, th_format_new("%s/%s", directory, path)) ||
+			try_file(wanted, th_format_new("%s/%s", directory, base_name(path))))
+			return true;
+	}
+	return try_file(wanted, th_format_new("%s", path));
+}
+
+void
+th_module_file_open(const struct th_module_search *search, const char *path,
+	const char *build_id, struct th_module_file *ret)
+{
+	struct wanted wanted = {.build_id = build_id, .fd = -1};
+
+	*ret = (struct th_module_file){.fd = -1, .match = TH_MODULE_FOUND};
+	if (!find_module_file(search, &wanted, path)) {
+		explain_mismatch(path, ret);
+		if (build_id[0] != '\0' && !find_debug_file(search, &wanted, path, NULL))
+			wanted.fd = th_debug_server_open(path, build_id, &wanted.path);
+	}
+	ret->fd = wanted.fd;
+	ret->path = wanted.path;
+}

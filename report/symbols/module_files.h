@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding the files behind a loaded module: the ELF file itself and, when it was stripped, the
+ * debug file that belongs to it.  Every file is checked before it is used, by build id, or by
+ * the checksum of .gnu_debuglink where there is no build id.
+ */
+#ifndef TH_REPORT_SYMBOLS_MODULE_FILES_H
+#define TH_REPORT_SYMBOLS_MODULE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The longest build id that is read, in bytes; linkers write 8, 16 or 20. */
+#define TH_BUILD_ID_BYTES 64
+#define TH_BUILD_ID_TEXT (2 * TH_BUILD_ID_BYTES + 1)
+
+/* Where to look, first to last.  The system's debug directory is always looked at, last. */
+struct th_module_search {
+	char **directories;
+	size_t directories_count;
+	size_t directories_capacity;
+};
+
+void th_module_search_init(struct th_module_search *search);
+void th_module_search_deinit(struct th_module_search *search);
+
+/* Adds a directory, see th_symbols_add_directory(). [offline] */
+void th_module_search_add(struct th_module_search *search, const char *directory);
+
+enum th_module_match {
+	TH_MODULE_FOUND,
+	TH_MODULE_MISSING, /* no file of that name */
+	TH_MODULE_CHANGED, /* there is a file, but it is not the one that was loaded */
+};
+
+struct th_module_file {
+	int fd;     /* -1: none */
+	char *path; /* of what `fd` is open on, malloc'ed; NULL if none */
+	enum th_module_match
+		match; /* of the module's own file, even if a debug file was found */
+	char found_id
+		[TH_BUILD_ID_TEXT]; /* when CHANGED: the build id of the file that is there */
+};
+
+/*
+ * Opens the ELF file that was loaded from `path` with build id `build_id` (lower-case
+ * hexadecimal, "" = it had none), or failing that a debug file with this build id, which names
+ * functions just as well.  The caller owns ret->fd and ret->path. [offline]
+ */
+void th_module_file_open(const struct th_module_search *search, const char *path,
+	const char *build_id, struct th_module_file *ret);
+
+struct th_debug_request {
+	const char *module_path; /* the stripped file */
+	const char *build_id;    /* its build id, "" = none */
+	const char *link_name;   /* its .gnu_debuglink, NULL = none */
+	uint32_t link_checksum;
+};
+
+/* Opens the matching debug file; -1 if there is none.  *path_ret is malloc'ed. [offline] */
+int th_debug_file_open(const struct th_module_search *search,
+	const struct th_debug_request *request, char **path_ret);
+
+/* Writes the build id of an open ELF file, "" if it has none; false if it is no ELF file. */
+bool th_build_id_read(int fd, char text_ret[TH_BUILD_ID_TEXT]);
+
+#endif

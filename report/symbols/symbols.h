@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Native symbols, offline: from an address in an ELF file to the functions and source lines
+ * that it belongs to, inlined ones included.
+ *
+ * The files are those of the machine that reads the log.  A file that is not the one that was
+ * loaded when the log was written (another build id) is never used; a matching debug file is.
+ * The network is touched only where DEBUGINFOD_URLS asks for it (debug_server.h).
+ */
+#ifndef TH_REPORT_SYMBOLS_SYMBOLS_H
+#define TH_REPORT_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct th_symbols;
+
+/* One function at an address.  The strings belong to the th_symbols that returned them. */
+struct th_symbol {
+	const char *function; /* for display: demangled, no parameter list; never NULL */
+	const char *file;     /* source file as the compiler recorded it, or NULL */
+	uint32_t line;        /* 1.., the line of the call or of the pc itself; 0 = not known */
+	bool inlined;         /* its code was inlined into the next symbol of the array */
+	bool is_named;        /* false: `function` is the stand-in "library.so+0xoffset" */
+};
+
+/*
+ * Told once for each module that cannot be symbolised as it should be: `text` is one line
+ * without newline that names the file and the reason.
+ */
+typedef void th_symbols_warn(void *data, const char *text);
+
+/* Creates an empty cache; `warn` may be NULL. [offline] */
+struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
+
+/* Closes every file and releases every string handed out.  NULL is legal. [offline] */
+void th_symbols_destroy(struct th_symbols *symbols);
+
+/*
+ * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root
+ * of a container or of another machine, and DIRECTORY/name) and for debug files
+ * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug).  Before the first lookup. [offline]
+ */
+void th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
+
+/*
+ * The functions at `address` (an ELF virtual address inside the instruction in question, as
+ * in a frame word of the log) of the module loaded from `path`, whose build id was `build_id`
+ * (hexadecimal; NULL or "" if it had none).  Innermost first: an inlined function stands
+ * before the one it was inlined into.  Returns the number of symbols, at least 1; *frames_ret
+ * stays valid until th_symbols_destroy().  `path` NULL or "": no module is known, the answer
+ * is the bare address.  Answers are remembered. [offline]
+ */
+size_t th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *build_id,
+	uint64_t address, const struct th_symbol **frames_ret);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The header is written with a tail behind the new records, then the log up to the end of its
+ * last record, then descriptions of our events (a log of an older library has none), then the
+ * names.  Holes behind the last record are left out; the BUNDLE event counts them.
+ */
+#include "report/views/bundle.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/symbols/frames.h"
+#include "report/base/gzip.h"
+#include "report/base/id_map.h"
+#include "report/base/progress.h"
+
+/* Longer texts (of a template's instance, say) are cut: a record has a largest size. */
+#define LONGEST_TEXT (TH_LOG_RECORD_MAX / 4)
+
+struct bundle {
+	const struct th_recording *recording;
+	struct th_frames *frames;
+	struct th_map words; /* whose names are written */
+	uint32_t module;     /* whose names are looked up */
+	bool without_command;
+	th_symbols_warn *warn;
+	void *warn_data;
+	struct th_bundle_size size;
+	TH_ARRAY(unsigned char, bytes); /* the new records */
+	size_t start;                   /* of the one under construction */
+};
+
+/* Records */
+
+static void
+align(struct bundle *bundle, size_t alignment)
+{
+	while (bundle->bytes_count % alignment)
+		th_array_append(bundle, bytes, 0);
+}
+
+static void
+put(struct bundle *bundle, const void *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		th_array_append(bundle, bytes, ((const unsigned char *)bytes)[i]);
+}
+
+static void
+put_u32(struct bundle *bundle, uint32_t value)
+{
+	align(bundle, sizeof(value));
+	put(bundle, &value, sizeof(value));
+}
+
+static void
+put_u64(struct bundle *bundle, uint64_t value)
+{
+	align(bundle, sizeof(value));
+	put(bundle, &value, sizeof(value));
+}
+
+static void
+put_text(struct bundle *bundle, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length > LONGEST_TEXT)
+		length = LONGEST_TEXT;
+	put_u32(bundle, (uint32_t)length);
+	put(bundle, text, length);
+}
+
+static void
+begin_record(struct bundle *bundle)
+{
+	bundle->start = bundle->bytes_count;
+	put_u64(bundle, 0); /* its header, known at the end */
+}
+
+static void
+end_record(struct bundle *bundle, enum th_event_type type)
+{
+	align(bundle, 8);
+	uint64_t offset = bundle->recording->records_end + bundle->start;
+	struct th_log_record header = {
+		.size = (uint32_t)(bundle->bytes_count - bundle->start),
+		.type = (uint16_t)type,
+	};
+
+	header.check = th_log_check(offset, header.size, header.type);
+	memcpy(bundle->bytes + bundle->start, &header, sizeof(header));
+}
+
+/* Descriptions */
+
+static void
+put_type(struct bundle *bundle, uint32_t type, const char *name, const char *label,
+	const char *description)
+{
+	begin_record(bundle);
+	put_u32(bundle, type);
+	put_text(bundle, name);
+	put_text(bundle, label);
+	put_text(bundle, description);
+	end_record(bundle, TH_EVENT_EVENT_TYPE);
+}
+
+static void
+put_field(struct bundle *bundle, uint32_t type, uint32_t index, enum th_data_type data,
+	enum th_content_type content, const char *name, const char *label)
+{
+	begin_record(bundle);
+	put_u32(bundle, type);
+	put_u32(bundle, index);
+	put_u32(bundle, data);
+	put_u32(bundle, content);
+	put_text(bundle, name);
+	put_text(bundle, label);
+	end_record(bundle, TH_EVENT_EVENT_FIELD);
+}
+
+/* Of the events below, for logs whose library did not know them. */
+static void
+put_descriptions(struct bundle *bundle)
+{
+#define F(data, content, name, label) \
+	put_field(bundle, type, index++, TH_DATA_##data, TH_CONTENT_##content, #name, label);
+#define E(NUMBER, NAME, name, label, description)                            \
+	if (NUMBER >= TH_EVENT_BUNDLE && NUMBER <= TH_EVENT_MODULE_REMARK) { \
+		const uint32_t type = NUMBER;                                \
+		uint32_t index = 0;                                          \
+		put_type(bundle, type, #name, label, description);           \
+		TH_FIELDS_##NAME(F)                                          \
+	}
+	TH_EVENTS(E)
+#undef E
+#undef F
+}
+
+static void
+put_origin(struct bundle *bundle)
+{
+	const struct th_recording *recording = bundle->recording;
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	begin_record(bundle);
+	put_u64(bundle, th_recording_log_bytes(recording));
+	put_u64(bundle, th_recording_missing_bytes(recording));
+	put_u64(bundle, recording->damaged_end);
+	put_text(bundle, TH_VERSION);
+	put_text(bundle, host);
+	end_record(bundle, TH_EVENT_BUNDLE);
+}
+
+/* Names */
+
+static void
+put_frame(struct bundle *bundle, uint64_t word, uint32_t index, uint32_t number)
+{
+	const struct th_frame *frame = th_frames_get(bundle->frames, number);
+
+	begin_record(bundle);
+	put_u64(bundle, th_frame_offset(word));
+	put_u32(bundle, th_frame_module(word));
+	put_u32(bundle, index);
+	put_u32(bundle, frame->line);
+	put_u32(bundle, frame->is_inlined ? TH_NATIVE_FRAME_INLINED : 0);
+	put_text(bundle, th_frames_function_name(bundle->frames, frame->function));
+	put_text(bundle, th_frames_string(bundle->frames, frame->file));
+	end_record(bundle, TH_EVENT_NATIVE_FRAME);
+}
+
+static void
+put_word(struct bundle *bundle, uint64_t word)
+{
+	const uint32_t *numbers;
+
+	bundle->module = th_frame_module(word);
+	uint32_t count = th_frames_expand(bundle->frames, word, &numbers);
+	for (uint32_t i = 0; i < count; i++)
+		put_frame(bundle, word, i, numbers[i]);
+	bundle->size.addresses++;
+}
+
+/* What is said about a module stands in front of its first names. */
+static void
+put_remark(void *data, const char *text)
+{
+	struct bundle *bundle = data;
+
+	begin_record(bundle);
+	put_u32(bundle, bundle->module);
+	put_text(bundle, text);
+	end_record(bundle, TH_EVENT_MODULE_REMARK);
+	if (bundle->warn)
+		bundle->warn(bundle->warn_data, text);
+}
+
+static void
+put_names(struct bundle *bundle)
+{
+	const struct th_recording *recording = bundle->recording;
+
+	for (size_t i = 0; i < recording->stacks_count; i++) {
+		const struct th_words *frames = &recording->stacks[i].frames;
+
+		th_progress("looking up names", i, recording->stacks_count);
+
+		for (uint32_t j = 0; j < frames->count; j++) {
+			uint64_t word = frames->words[j];
+			bool added = false;
+
+			if (th_frame_kind(word) == TH_FRAME_NATIVE)
+				th_map_intern(&bundle->words, word, &added);
+			if (added)
+				put_word(bundle, word);
+		}
+	}
+	th_progress_clear();
+}
+
+/* The file */
+
+static void
+write_bytes(FILE *file, struct th_gzip *gzip, const void *bytes, size_t count)
+{
+	if (gzip)
+		th_gzip_write(gzip, bytes, count);
+	else
+		fwrite(bytes, 1, count, file);
+}
+
+/* Zeros in place of a text of the log; *at is what was written before, and then with it. */
+static void
+write_blanked(FILE *file, struct th_gzip *gzip, const char **at, struct th_text text)
+{
+	char *zeros = th_allocate(text.length, 1);
+
+	write_bytes(file, gzip, *at, (size_t)(text.bytes - *at));
+	write_bytes(file, gzip, zeros, text.length);
+	*at = text.bytes + text.length;
+	free(zeros);
+}
+
+/* The records of the log from `at` on, but for command lines; returns how far it wrote. */
+static const char *
+write_without_commands(
+	const struct bundle *bundle, FILE *file, struct th_gzip *gzip, const char *at)
+{
+	struct th_cursor cursor = th_reader_start(bundle->recording->reader);
+	struct th_record record;
+	union th_decoded event;
+
+	while (th_reader_next(&cursor, &record)) {
+		if (record.type == TH_EVENT_PROCESS &&
+			th_schema_decode(bundle->recording->schema, &record, &event) &&
+			event.process.command.length)
+			write_blanked(file, gzip, &at, event.process.command);
+	}
+	return at;
+}
+
+static void
+write_file(const struct bundle *bundle, FILE *file, struct th_gzip *gzip)
+{
+	const struct th_reader *reader = bundle->recording->reader;
+	const char *contents = th_reader_contents(reader);
+	const char *end = contents + bundle->recording->records_end;
+	const char *at = contents + sizeof(struct th_log_header);
+	struct th_log_header header = *th_reader_header(reader);
+
+	header.tail = header.limit = bundle->size.bytes;
+	write_bytes(file, gzip, &header, sizeof(header));
+	if (bundle->without_command)
+		at = write_without_commands(bundle, file, gzip, at);
+	write_bytes(file, gzip, at, (size_t)(end - at));
+	write_bytes(file, gzip, bundle->bytes, bundle->bytes_count);
+}
+
+void
+th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
+	bool without_command, th_symbols_warn *warn, void *warn_data,
+	struct th_bundle_size *size_ret)
+{
+	struct bundle bundle = {
+		.recording = recording,
+		.without_command = without_command,
+		.warn = warn,
+		.warn_data = warn_data,
+	};
+	struct th_gzip *gzip = compressed ? th_gzip_create(file) : NULL;
+
+	bundle.frames = th_frames_create(recording, put_remark, &bundle);
+	put_descriptions(&bundle);
+	put_origin(&bundle);
+	put_names(&bundle);
+	bundle.size.bytes = recording->records_end + bundle.bytes_count;
+	write_file(&bundle, file, gzip);
+	if (gzip)
+		th_gzip_destroy(gzip);
+	*size_ret = bundle.size;
+	th_frames_destroy(bundle.frames);
+	th_map_deinit(&bundle.words);
+	free(bundle.bytes);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filters of a view in words, so that no figure is taken for one of the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unify/shared/heaps.h"
+#include "report/base/allocate.h"
+#include "report/profile/options.h"
+#include "report/views/view.h"
+
+static void
+each_pattern(const struct th_options *options, th_options_each *each, void *data)
+{
+	const struct {
+		const char *name;
+		const struct th_pattern *pattern;
+	} patterns[] = {
+		{"thread", &options->thread},
+		{"class", &options->class_name},
+		{"include", &options->include},
+		{"exclude", &options->exclude},
+		{"focus", &options->focus},
+		{"hide", &options->hide},
+	};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		if (patterns[i].pattern->is_given)
+			each(data, patterns[i].name, patterns[i].pattern->text);
+	}
+}
+
+static void
+each_time(const struct th_options *options, th_options_each *each, void *data)
+{
+	char seconds[32];
+
+	if (options->from > 0) {
+		snprintf(seconds, sizeof(seconds), "%.9g", options->from);
+		each(data, "from", seconds);
+	}
+	if (isfinite(options->to)) {
+		snprintf(seconds, sizeof(seconds), "%.9g", options->to);
+		each(data, "to", seconds);
+	}
+}
+
+void
+th_options_each_filter(const struct th_options *options, th_options_each *each, void *data)
+{
+	if (options->heaps != TH_HEAPS_ALL)
+		each(data, "heaps", th_heaps_text(options->heaps));
+	each_time(options, each, data);
+	each_pattern(options, each, data);
+	if (options->group_by)
+		each(data, "group-by", th_group_by_name(options->group_by));
+	if (options->all_vm_frames)
+		each(data, "vm-frames", "all");
+}
+
+/* A value that a shell would not take as it is stands in quotes. */
+static void
+add_to_text(void *data, const char *name, const char *value)
+{
+	const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			     "0123456789_-./,:=+@%";
+	char **text = data;
+	const char *quote = value[0] && strspn(value, plain) == strlen(value) ? "" : "'";
+	const char *blank = (*text)[0] ? " " : "";
+	char *longer = strcmp(name, "vm-frames")
+			       ? th_format_new("%s%s--%s %s%s%s", *text, blank, name, quote,
+					 value, quote)
+			       : th_format_new("%s%s--%s", *text, blank, name);
+
+	free(*text);
+	*text = longer;
+}
+
+char *
+th_options_filters_text(const struct th_options *options)
+{
+	char *given = th_format_new("%s", "");
+
+	th_options_each_filter(options, add_to_text, &given);
+	char *text = th_text_clean(th_text_of(given));
+	free(given);
+	return text;
+}
+
+void
+th_view_filters(FILE *file, const struct th_options *options)
+{
+	char *text = th_options_filters_text(options);
+
+	if (text[0])
+		fprintf(file, "only %s\n", text);
+	free(text);
+}

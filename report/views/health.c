@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/views/health.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+
+/* Below this share of native samples with their Java frames, say so as a warning. */
+#define ENOUGH_JAVA_STACKS 0.99
+
+void
+th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	struct th_health_line line = {is_warning, th_format_new_va(format, arguments)};
+	va_end(arguments);
+	th_array_append(health, lines, line);
+}
+
+static bool
+is_among(struct th_text name, const char *const *names)
+{
+	while (*names && !th_text_equals(name, *names))
+		names++;
+	return *names != NULL;
+}
+
+static bool
+is_drop_of_sample(struct th_text name)
+{
+	static const char prefix[] = "dropped_";
+
+	return name.length >= strlen(prefix) && !memcmp(name.bytes, prefix, strlen(prefix)) &&
+	       !th_text_equals(name, "dropped_threads_full");
+}
+
+/* Counters of what a table or the log had no room for: the figures lack it. */
+static bool
+is_drop(struct th_text name)
+{
+	static const char *const names[] = {"dropped_threads_full", "live_table_full",
+		"live_objects_lost", "methods_full", "live_frees_lost", "locks_given_up", NULL};
+
+	return is_drop_of_sample(name) || is_among(name, names);
+}
+
+/* Counters of what could not be had, or was left out on purpose. */
+static bool
+is_remark(struct th_text name)
+{
+	static const char *const names[] = {"rate_thinned", "java_stack_gc",
+		"java_stack_in_java", "java_stack_failed", "java_stack_starting",
+		"seam_guessed", "unwind_stopped", "methods_nameless", NULL};
+
+	return is_among(name, names);
+}
+
+/* What became of the samples that were due (log_format.h says how the counters add up). */
+static void
+add_sum(struct th_health *health, const struct th_recording *recording)
+{
+	static const char *const recorded_names[] = {
+		"native_samples", "java_samples", "mapped_samples", NULL};
+	static const char *const thinned_names[] = {"rate_thinned", "java_thinned", NULL};
+	uint64_t due = th_recording_counter(recording, "samples_due");
+	uint64_t recorded = 0, thinned = 0, lost = 0;
+
+	for (size_t i = 0; i < recording->counters_count; i++) {
+		const struct th_counter_info *counter = &recording->counters[i];
+
+		if (is_among(counter->name, recorded_names))
+			recorded += counter->value;
+		else if (is_among(counter->name, thinned_names))
+			thinned += counter->value;
+		else if (is_drop_of_sample(counter->name))
+			lost += counter->value;
+	}
+	if (!due)
+		return;
+	th_health_add(health, false, "%s samples were due: %s recorded, %s left out, %s lost",
+		th_format_count(due).text, th_format_count(recorded).text,
+		th_format_count(thinned).text, th_format_count(lost).text);
+	if (recording->is_complete && recorded + thinned + lost != due)
+		th_health_add(health, true, "these counters do not add up");
+}
+
+static void
+add_losses(struct th_health *health, const struct th_recording *recording)
+{
+	for (size_t i = 0; i < recording->counters_count; i++) {
+		const struct th_counter_info *counter = &recording->counters[i];
+
+		bool is_warning = is_drop(counter->name);
+
+		if (!counter->value || (!is_warning && !is_remark(counter->name)))
+			continue;
+		char *description = th_text_clean(counter->description);
+		th_health_add(health, is_warning, "%s %s", th_format_count(counter->value).text,
+			description);
+		free(description);
+	}
+}
+
+static void
+add_java_stacks(struct th_health *health, const struct th_recording *recording)
+{
+	double below = (double)th_recording_counter(recording, "java_stack_below");
+	double found = (double)th_recording_counter(recording, "java_stack_found");
+
+	if (below > 0)
+		th_health_add(health, found < ENOUGH_JAVA_STACKS * below,
+			"%s of the native samples taken below Java carry their Java frames",
+			th_format_share(found, below).text);
+}
+
+static void
+add_jvm(struct th_health *health, const struct th_recording *recording)
+{
+	const struct th_jvm_info *jvm = &recording->jvm;
+
+	if (!jvm->is_known)
+		return;
+	if (jvm->features & TH_JVM_SHARES_APPROXIMATE)
+		th_health_add(health, true,
+			"the sampler of this Java VM is biased in a way that cannot be undone: "
+			"Java totals are exact, shares of them approximate");
+	if (jvm->features & TH_JVM_TLAB_CURE)
+		th_health_add(health, false,
+			"the sampler of this Java VM is biased (JDK-8356372); the bias is "
+			"undone, and intervals of Java shares allow for what is left");
+	if (!(jvm->features & TH_JVM_SAMPLED_ALLOC))
+		th_health_add(health, true, "the Java heap was not sampled");
+	if (!(jvm->features & TH_JVM_JAVA_FRAMES))
+		th_health_add(health, true, "native stacks carry no Java frames");
+}
+
+static void
+add_completeness(struct th_health *health, const struct th_recording *recording)
+{
+	uint64_t missing = th_recording_missing_bytes(recording);
+
+	if (recording->is_complete)
+		return;
+	if (missing)
+		th_health_add(health, true,
+			"the log is cut: %s bytes of it are missing at the end",
+			th_format_count(missing).text);
+	else
+		th_health_add(health, false,
+			"the log has no end: the process still runs, was killed, or ended by "
+			"_exit; totals are estimates");
+}
+
+static void
+add_damage(struct th_health *health, const struct th_recording *recording)
+{
+	if (recording->torn)
+		th_health_add(health, false, "%s records were never finished, and are skipped",
+			th_format_count(recording->torn).text);
+	if (recording->damaged)
+		th_health_add(health, true, "%s places of the log are damaged, and are skipped",
+			th_format_count(recording->damaged).text);
+	if (recording->undecodable)
+		th_health_add(health, true, "%s records make no sense, and are skipped",
+			th_format_count(recording->undecodable).text);
+	if (recording->unknown)
+		th_health_add(health, false,
+			"%s records are of types that this version does not know (see dump)",
+			th_format_count(recording->unknown).text);
+}
+
+/* What the recording itself took; nothing in a log without these counters. */
+static void
+add_cost(struct th_health *health, const struct th_recording *recording)
+{
+	double busy = (double)th_recording_counter(recording, "self_capture_ns") +
+		      (double)th_recording_counter(recording, "self_agent_ns");
+	double memory = (double)th_recording_counter(recording, "self_memory_bytes");
+	double log = (double)th_recording_log_bytes(recording);
+
+	if (busy > 0 && recording->end > recording->start)
+		th_health_add(health, false,
+			"recording took %s of CPU time (%s of one processor), %s of memory and "
+			"%s of log",
+			th_format_seconds(busy / 1e9).text,
+			th_format_share(busy, (double)(recording->end - recording->start)).text,
+			th_format_number(memory, TH_UNIT_BYTES).text,
+			th_format_number(log, TH_UNIT_BYTES).text);
+}
+
+static void
+add_notes(struct th_health *health, const struct th_recording *recording)
+{
+	for (size_t i = 0; i < recording->notes_count; i++) {
+		char *text = th_text_clean(recording->notes[i].text);
+
+		th_health_add(health, recording->notes[i].severity > 0, "%s", text);
+		free(text);
+	}
+}
+
+void
+th_health_init(struct th_health *health, const struct th_recording *recording)
+{
+	*health = (struct th_health){0};
+	add_completeness(health, recording);
+	add_damage(health, recording);
+	add_java_stacks(health, recording);
+	add_jvm(health, recording);
+	add_sum(health, recording);
+	add_losses(health, recording);
+	add_cost(health, recording);
+	add_notes(health, recording);
+}
+
+void
+th_health_deinit(struct th_health *health)
+{
+	for (size_t i = 0; i < health->lines_count; i++)
+		free(health->lines[i].text);
+	free(health->lines);
+}

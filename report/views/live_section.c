@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/views/live_section.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/heap_names.h"
+#include "report/statistics/heap_use.h"
+#include "report/profile/mapped_use.h"
+
+/* An event's time stands a little before or after what it tells of. */
+#define ABOUT_NS 1000000
+
+/* Live totals */
+
+static void
+print_unknown(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_estimate bytes = th_profile_live(profile, heap);
+
+	fprintf(file, "%-12s %9s  up to %s: no collection has judged sampled objects yet\n",
+		th_heap_title(heap), "not known",
+		th_format_number(bytes.high, TH_UNIT_BYTES).text);
+}
+
+static void
+print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_estimator *sum = &profile->selected[heap][TH_MEASURE_LIVE];
+
+	if (!th_profile_has_heap(profile, heap))
+		return;
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap)) {
+		print_unknown(file, profile, heap);
+		return;
+	}
+	struct th_estimate bytes = th_profile_live(profile, heap);
+	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
+		th_format_interval(&objects, TH_UNIT_OBJECTS).text,
+		th_format_count(bytes.samples).text);
+}
+
+/* Which samples of a heap are asked about: born in [from, to], alive at `moment`. */
+struct question {
+	uint64_t from;
+	uint64_t to;
+	struct th_moment moment;
+};
+
+/* What is alive of a heap, whatever the view leaves out. */
+static struct th_estimate
+live_bytes(const struct th_profile *profile, enum th_heap heap, const struct question *question)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_samples *samples = &profile->recording->samples[heap];
+	struct th_calibration calibration = profile->heaps[heap];
+	struct th_estimator sum = {0};
+	double keep = th_lifetimes_keep(lifetimes, heap, &question->moment);
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+
+		if (sample->time >= question->from && sample->time <= question->to &&
+			th_lifetimes_is_live(lifetimes, heap, i, &question->moment))
+			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
+	}
+	calibration = th_lifetimes_calibration(
+		lifetimes, &calibration, heap, &question->moment, sum.samples);
+	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
+	return heap != TH_HEAP_JAVA
+		       ? live
+		       : th_heap_use_clamp(
+				 &live, th_heap_use_bound(profile->recording,
+						&profile->heaps[heap], question->moment.time));
+}
+
+/* When most was alive, unless that is the moment at hand. */
+static void
+print_peak(FILE *file, const struct th_profile *profile)
+{
+	unsigned heaps = profile->options->heaps;
+	struct th_moment peak = th_lifetimes_peak(&profile->lifetimes, profile->heaps, heaps);
+	struct question question = {0, UINT64_MAX, peak};
+	const char *before = ": ";
+
+	if (llabs((long long)(peak.time - profile->at.time)) < ABOUT_NS)
+		return;
+	fprintf(file, "most was alive at %.3g s (--at peak)",
+		th_profile_seconds(profile, peak.time));
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (!th_profile_has_heap(profile, (enum th_heap)heap))
+			continue;
+		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &question);
+		fprintf(file, "%s%s %s (%s)", before, th_heap_title((enum th_heap)heap),
+			th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+			th_format_interval(&bytes, TH_UNIT_BYTES).text);
+		before = ", ";
+	}
+	fputc('\n', file);
+}
+
+static void
+print_moment(FILE *file, const struct th_profile *profile)
+{
+	if (profile->options->at == TH_AT_END)
+		fprintf(file, "%-12s %9s", "at the end", "live");
+	else
+		fprintf(file, "at %-9.4g %9s", th_profile_seconds(profile, profile->at.time),
+			"live");
+	fprintf(file, "  %-20s %9s  %-18s %9s\n", "95 % interval", "objects", "95 % interval",
+		"samples");
+}
+
+void
+th_live_section_totals(FILE *file, const struct th_profile *profile)
+{
+	print_moment(file, profile);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, profile, (enum th_heap)heap);
+	th_mapped_use_print(file, profile);
+	if (!th_options_filter_stacks(profile->options))
+		print_peak(file, profile);
+}
+
+/* Collections */
+
+/* The last one that ended by the moment of the view; NULL if there is none. */
+static const struct th_collection_info *
+last_collection(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	const struct th_collection_info *last = NULL;
+
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		const struct th_collection_info *collection = &recording->collections[i];
+
+		if (collection->end <= profile->at.time &&
+			(!last || collection->end > last->end))
+			last = collection;
+	}
+	return last;
+}
+
+static double
+total_pause(const struct th_profile *profile, uint32_t *count_ret)
+{
+	const struct th_recording *recording = profile->recording;
+	double seconds = 0;
+
+	*count_ret = 0;
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		const struct th_collection_info *collection = &recording->collections[i];
+
+		if (collection->end > profile->at.time || collection->end < collection->start)
+			continue;
+		++*count_ret;
+		seconds += (double)(collection->end - collection->start) / 1e9;
+	}
+	return seconds;
+}
+
+/* Deaths that a collection brought about are found up to the next one. */
+static uint64_t
+next_start(const struct th_recording *recording, uint64_t time)
+{
+	uint64_t next = recording->end;
+
+	for (size_t i = 0; i < recording->collections_count; i++) {
+		uint64_t start = recording->collections[i].start;
+
+		if (start > time && start < next)
+			next = start;
+	}
+	return next;
+}
+
+static void
+print_coverage(FILE *file, const struct th_profile *profile, const struct th_heap_use_info *use)
+{
+	struct question question = {
+		.to = use->time,
+		.moment = th_lifetimes_moment(
+			&profile->lifetimes, next_start(profile->recording, use->time)),
+	};
+	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &question);
+	double used = (double)use->used;
+
+	fprintf(file,
+		"  Java heap in use after it: %s of %s; live by samples then: %s (%s), %s of "
+		"it\n",
+		th_format_number(used, TH_UNIT_BYTES).text,
+		th_format_number((double)use->committed, TH_UNIT_BYTES).text,
+		th_format_number(live.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&live, TH_UNIT_BYTES).text,
+		th_format_share(live.estimate, used).text);
+	if (live.high < used)
+		fprintf(file,
+			"  at least %s of it are older than the recording, or garbage that is "
+			"not "
+			"reclaimed yet\n",
+			th_format_number(used - live.high, TH_UNIT_BYTES).text);
+}
+
+/* What counts as alive because no collection has judged it. */
+static void
+print_unjudged(FILE *file, const struct th_profile *profile)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t judged = th_lifetimes_judged(lifetimes, profile->at.time, false);
+	uint64_t judged_old = th_lifetimes_judged(lifetimes, profile->at.time, true);
+	struct question question = {judged, UINT64_MAX, profile->at};
+	struct th_estimate since = live_bytes(profile, TH_HEAP_JAVA, &question);
+
+	if (since.estimate > 0)
+		fprintf(file,
+			"  %s (%s) of what is live was allocated since the last collection, "
+			"and may be garbage\n",
+			th_format_number(since.estimate, TH_UNIT_BYTES).text,
+			th_format_interval(&since, TH_UNIT_BYTES).text);
+	if (!judged_old)
+		fputs("  no collection looked at old objects: those that died old count as "
+		      "live\n",
+			file);
+	else if (judged_old < judged)
+		fprintf(file,
+			"  the last collection that looked at old objects was at %.4g s: "
+			"those that died since count as live\n",
+			th_profile_seconds(profile, judged_old));
+}
+
+void
+th_live_section_doubts(FILE *file, const struct th_profile *profile)
+{
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+		return;
+	if (last_collection(profile))
+		print_unjudged(file, profile);
+	else
+		fputs("  no collection yet: everything that was allocated counts as live\n",
+			file);
+}
+
+void
+th_live_section_collections(FILE *file, const struct th_profile *profile)
+{
+	const struct th_collection_info *last = last_collection(profile);
+	uint32_t count;
+
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+		return;
+	fputs("\nCollections of the Java heap\n", file);
+	if (!last) {
+		th_live_section_doubts(file, profile);
+		return;
+	}
+	double pause = total_pause(profile, &count);
+	double duration = th_profile_seconds(profile, profile->at.time);
+	char *kind = th_text_clean(last->kind);
+	const struct th_heap_use_info *use = th_heap_use_after(profile->recording, last->end);
+	fprintf(file,
+		"  %s, which stopped the program for %.3g s (%s of the time); the last at "
+		"%.4g s: %s\n",
+		th_format_count(count).text, pause, th_format_share(pause, duration).text,
+		th_profile_seconds(profile, last->start), kind[0] ? kind : "[unknown]");
+	free(kind);
+	if (use)
+		print_coverage(file, profile, use);
+	th_live_section_doubts(file, profile);
+}
+
+/* Health */
+
+static void
+add_unknown(struct th_health *health, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+
+	if (lifetimes->unknown[heap])
+		th_health_add(health, true,
+			"%s samples of the %s (%s of its bytes) were not followed to their "
+			"end; "
+			"figures of live memory suppose that they live like the others",
+			th_format_count(lifetimes->unknown[heap]).text, th_heap_title(heap),
+			th_format_share(1 - lifetimes->known_part[heap], 1).text);
+}
+
+/* How few Java objects are followed where following keeps them alive. */
+static void
+add_followed(struct th_health *health, const struct th_profile *profile)
+{
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	uint64_t followed = 0;
+
+	for (size_t i = 0; i < lifetimes->followed_count; i++)
+		followed += lifetimes->followed[i] > 0;
+	if (lifetimes->followed)
+		th_health_add(health, false,
+			"%s of %s sampled Java objects were followed: young collections of "
+			"this "
+			"collector keep alive what is followed",
+			th_format_count(followed).text,
+			th_format_count(lifetimes->followed_count).text);
+}
+
+void
+th_live_section_health(struct th_health *health, const struct th_profile *profile)
+{
+	add_followed(health, profile);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		add_unknown(health, profile, (enum th_heap)heap);
+	if (profile->end.level)
+		th_health_add(health, false,
+			"so many sampled Java objects were alive that in the end one of %u was "
+			"followed",
+			1u << profile->end.level);
+}

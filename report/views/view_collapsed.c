@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The format of flame graph tools: frames separated by semicolons, a blank, a whole number.
+ */
+#include "report/views/view.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+struct stack {
+	uint32_t *functions; /* root first */
+	uint32_t count;
+	enum th_heap heap;
+	double value;
+};
+
+struct collapsed {
+	FILE *file;
+	const struct th_profile *profile;
+	uint32_t *ranks; /* by function: its place among the names; equal names, equal places */
+	TH_ARRAY(struct stack, stacks);
+};
+
+/* Order */
+
+static int
+compare_names(const void *a, const void *b, void *data)
+{
+	const struct th_frames *frames = data;
+
+	return strcmp(th_frames_function_name(frames, *(const uint32_t *)a),
+		th_frames_function_name(frames, *(const uint32_t *)b));
+}
+
+static void
+rank_functions(struct collapsed *collapsed)
+{
+	const struct th_frames *frames = collapsed->profile->frames;
+	uint32_t count = th_frames_function_count(frames);
+	uint32_t *order = th_allocate(count, sizeof(*order));
+
+	collapsed->ranks = th_allocate(count, sizeof(*collapsed->ranks));
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), compare_names, (void *)(uintptr_t)frames);
+	for (uint32_t i = 1; i < count; i++) {
+		bool is_equal = !compare_names(
+			&order[i - 1], &order[i], (void *)(uintptr_t)frames);
+
+		collapsed->ranks[order[i]] = is_equal ? collapsed->ranks[order[i - 1]] : i;
+	}
+	free(order);
+}
+
+/* Stacks that print the same compare equal. */
+static int
+compare_stacks(const void *a, const void *b, void *data)
+{
+	const struct collapsed *collapsed = data;
+	const struct stack *left = a;
+	const struct stack *right = b;
+
+	if (collapsed->profile->options->annotate && left->heap != right->heap)
+		return left->heap < right->heap ? -1 : 1;
+	for (uint32_t i = 0; i < left->count && i < right->count; i++) {
+		uint32_t left_rank = collapsed->ranks[left->functions[i]];
+		uint32_t right_rank = collapsed->ranks[right->functions[i]];
+
+		if (left_rank != right_rank)
+			return left_rank < right_rank ? -1 : 1;
+	}
+	return (left->count > right->count) - (left->count < right->count);
+}
+
+/* Printing */
+
+static const char *
+heap_marker(enum th_heap heap)
+{
+	static const char *const markers[] = {[TH_HEAP_JAVA] = "[java heap];",
+		[TH_HEAP_NATIVE] = "[native heap];",
+		[TH_HEAP_MAPPED] = "[mapped];"};
+
+	return markers[heap];
+}
+
+/* A semicolon in a name would read as two frames. */
+static void
+print_name(FILE *file, const char *name)
+{
+	for (;;) {
+		size_t length = strcspn(name, ";");
+
+		fwrite(name, 1, length, file);
+		if (!name[length])
+			return;
+		fputc(':', file);
+		name += length + 1;
+	}
+}
+
+static void
+print_stack(const struct collapsed *collapsed, const struct stack *stack, double value)
+{
+	uint64_t whole = (uint64_t)fmin(round(value), 0x1p63);
+
+	if (!whole)
+		return;
+	if (collapsed->profile->options->annotate)
+		fputs(heap_marker(stack->heap), collapsed->file);
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (i)
+			fputc(';', collapsed->file);
+		print_name(collapsed->file, th_frames_function_name(collapsed->profile->frames,
+						    stack->functions[i]));
+	}
+	fprintf(collapsed->file, " %" PRIu64 "\n", whole);
+}
+
+/* Stacks that print the same (two classes, both heaps) are one line. */
+static void
+print_stacks(struct collapsed *collapsed)
+{
+	for (size_t i = 0; i < collapsed->stacks_count;) {
+		const struct stack *stack = &collapsed->stacks[i];
+		double value = 0;
+
+		for (; i < collapsed->stacks_count &&
+			!compare_stacks(stack, &collapsed->stacks[i], collapsed);
+			i++)
+			value += collapsed->stacks[i].value;
+		print_stack(collapsed, stack, value);
+	}
+}
+
+static struct stack
+stack_of(const struct th_profile *profile, const struct th_row *row)
+{
+	struct stack stack = {
+		.count = th_profile_functions(profile, row, NULL, 0),
+		.heap = row->heap,
+		.value = th_profile_point(profile, th_profile_sum(profile, row)),
+	};
+
+	stack.functions = th_allocate(stack.count, sizeof(*stack.functions));
+	th_profile_functions(profile, row, stack.functions, stack.count);
+	return stack;
+}
+
+void
+th_view_collapsed(FILE *file, const struct th_profile *profile)
+{
+	struct collapsed collapsed = {.file = file, .profile = profile};
+
+	rank_functions(&collapsed);
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		struct stack stack = stack_of(profile, &profile->rows[i]);
+
+		th_array_append(&collapsed, stacks, stack);
+	}
+	if (collapsed.stacks_count)
+		qsort_r(collapsed.stacks, collapsed.stacks_count, sizeof(struct stack),
+			compare_stacks, &collapsed);
+	print_stacks(&collapsed);
+	for (size_t i = 0; i < collapsed.stacks_count; i++)
+		free(collapsed.stacks[i].functions);
+	free(collapsed.stacks);
+	free(collapsed.ranks);
+}

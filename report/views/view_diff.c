@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/views/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/heap_names.h"
+#include "report/views/json_parts.h"
+#include "report/base/terminal.h"
+
+/* Columns in front of a place, and of a place where a terminal is narrow. */
+#define FIGURE_COLUMNS 64
+#define LEAST_PLACE_COLUMNS 40
+
+static enum th_view_value
+value_of(const struct th_diff *diff)
+{
+	return diff->sides[1].profile->options->value;
+}
+
+static enum th_unit
+unit_of(const struct th_diff *diff)
+{
+	return th_value_counts_objects(value_of(diff)) ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
+}
+
+/* Text */
+
+static void
+print_side(FILE *file, const char *label, const struct th_profile *profile)
+{
+	fprintf(file, "%s  %s at %.4g s\n", label, profile->options->log,
+		th_profile_seconds(profile, profile->at.time));
+}
+
+/* "+1.23 MiB" */
+static struct th_number
+signed_number(double value, enum th_unit unit)
+{
+	struct th_number number = th_format_number(fabs(value), unit);
+	size_t length = strlen(number.text);
+
+	if (length + 1 < sizeof(number.text)) {
+		memmove(number.text + 1, number.text, length + 1);
+		number.text[0] = value < 0 ? '-' : '+';
+	}
+	return number;
+}
+
+static void
+print_figures(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
+{
+	enum th_unit unit = unit_of(diff);
+
+	fprintf(file, "%9s  %9s  %10s  %-22s ",
+		th_format_number(difference->old_value.estimate, unit).text,
+		th_format_number(difference->new_value.estimate, unit).text,
+		signed_number(difference->change.estimate, unit).text,
+		th_format_interval(&difference->change, unit).text);
+}
+
+static void
+print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
+{
+	if (!th_profile_has_heap(diff->sides[0].profile, heap) &&
+		!th_profile_has_heap(diff->sides[1].profile, heap))
+		return;
+	print_figures(file, diff, &diff->totals[heap]);
+	fprintf(file, "%s%s\n", th_heap_title(heap),
+		diff->totals[heap].may_be_chance ? ", may be chance" : "");
+}
+
+static void
+print_function(FILE *file, const struct th_frames *frames, uint32_t number)
+{
+	const char *library = th_frames_library(frames, number);
+
+	fputs(th_frames_function_name(frames, number), file);
+	if (library[0] && !th_frames_is_nameless(frames, number))
+		fprintf(file, " (%s)", library);
+}
+
+/* What allocated, and the line of the application that it was for. */
+static void
+print_place(FILE *file, const struct th_side *side, const struct th_place *place)
+{
+	const struct th_frames *frames = side->profile->frames;
+	uint32_t leaf = side->places->ways.items[place->way].function;
+
+	if (place->class_name)
+		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
+	print_function(file, frames, leaf);
+	if (place->creator && place->creator != place->way) {
+		fputs(" < ", file);
+		print_function(file, frames, side->places->ways.items[place->creator].function);
+	}
+}
+
+/* No wider than a terminal, as far as that leaves something to read. */
+static void
+print_cut_place(FILE *file, const struct th_diff *diff, const struct th_difference *difference,
+	int columns)
+{
+	const struct th_side *side = &diff->sides[difference->side];
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+
+	if (!memory)
+		th_out_of_memory();
+	print_place(memory, side, &side->places->items[difference->place]);
+	if (fclose(memory))
+		th_out_of_memory();
+	if (!th_terminal_columns(file))
+		columns = th_format_columns(text);
+	th_format_cut(
+		file, text, columns > LEAST_PLACE_COLUMNS ? columns : LEAST_PLACE_COLUMNS);
+	free(text);
+}
+
+static void
+print_item(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
+{
+	const char *remark = difference->may_be_chance ? " (may be chance)" : "";
+
+	print_figures(file, diff, difference);
+	fprintf(file, "%-7s", th_change_name(difference->kind));
+	print_cut_place(file, diff, difference,
+		th_terminal_columns(file) - FIGURE_COLUMNS - (int)strlen(remark));
+	fprintf(file, "%s\n", remark);
+}
+
+static void
+print_items(FILE *file, const struct th_diff *diff)
+{
+	uint64_t top = diff->sides[1].profile->options->top;
+	uint64_t certain = 0;
+
+	for (size_t i = 0; i < diff->items_count; i++) {
+		certain += !diff->items[i].may_be_chance;
+		if (i < top)
+			print_item(file, diff, &diff->items[i]);
+	}
+	if (diff->items_count > top)
+		fprintf(file, "and %s more (--top)\n",
+			th_format_count(diff->items_count - top).text);
+	fprintf(file, "\n%s of %s %s changed by more than chance explains\n",
+		th_format_count(certain).text, th_format_count(diff->items_count).text,
+		diff->sides[1].profile->options->group_by ? "groups" : "stacks");
+}
+
+void
+th_view_diff(FILE *file, const struct th_diff *diff)
+{
+	const char *heading = th_value_heading(value_of(diff));
+
+	print_side(file, "old", diff->sides[0].profile);
+	print_side(file, "new", diff->sides[1].profile);
+	th_view_filters(file, diff->sides[1].profile->options);
+	fprintf(file, "\n%9s  %9s  %10s  %-22s %s\n", "old", "new", "change", "95 % interval",
+		heading);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, diff, (enum th_heap)heap);
+	fputc('\n', file);
+	print_items(file, diff);
+}
+
+/* JSON */
+
+static json_t *
+difference_json(const struct th_difference *difference)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:b}", "heap",
+		th_heap_word(difference->heap), "old", th_json_estimate(&difference->old_value),
+		"new", th_json_estimate(&difference->new_value), "change",
+		th_json_estimate(&difference->change), "kind", th_change_name(difference->kind),
+		"may_be_chance", difference->may_be_chance);
+}
+
+/* Root first, without lines: the two sides may differ in them. */
+static json_t *
+frames_json(const struct th_side *side, const struct th_place *place)
+{
+	struct th_way_cursor step = th_ways_last(&side->places->ways, place->way);
+	json_t *list = json_array();
+	uint32_t function;
+
+	while (th_ways_step(&step, &function))
+		json_array_insert_new(
+			list, 0, th_json_function(side->profile->frames, function, "", 0));
+	return list;
+}
+
+static json_t *
+item_json(const struct th_diff *diff, const struct th_difference *difference)
+{
+	const struct th_side *side = &diff->sides[difference->side];
+	const struct th_place *place = &side->places->items[difference->place];
+	json_t *json = difference_json(difference);
+
+	json_object_set_new(json, "class",
+		th_json_text_or_null(
+			th_frames_string(side->profile->frames, place->class_name)));
+	json_object_set_new(json, "frames", frames_json(side, place));
+	return json;
+}
+
+static json_t *
+side_json(const struct th_profile *profile)
+{
+	return json_pack("{s:s, s:f, s:o}", "log", profile->options->log, "at_s",
+		th_profile_seconds(profile, profile->at.time), "recorded",
+		th_json_recorded(profile->recording));
+}
+
+static void
+print_json(FILE *file, const char *before, json_t *json)
+{
+	char *text = th_json_dump(json, 0);
+
+	fprintf(file, "%s%s", before, text);
+	free(text);
+}
+
+void
+th_view_diff_json(FILE *file, const struct th_diff *diff)
+{
+	fprintf(file, "{\"twinheap\": 1,\n \"value\": \"%s\"", th_value_name(value_of(diff)));
+	print_json(file, ",\n \"old\": ", side_json(diff->sides[0].profile));
+	print_json(file, ",\n \"new\": ", side_json(diff->sides[1].profile));
+	print_json(file, ",\n \"filters\": ", th_json_filters(diff->sides[1].profile->options));
+	print_json(file, ",\n \"totals\": ",
+		json_pack("[o, o, o]", difference_json(&diff->totals[TH_HEAP_JAVA]),
+			difference_json(&diff->totals[TH_HEAP_NATIVE]),
+			difference_json(&diff->totals[TH_HEAP_MAPPED])));
+	fputs(",\n \"differences\": [", file);
+	for (size_t i = 0; i < diff->items_count; i++)
+		print_json(file, i ? ",\n  " : "\n  ", item_json(diff, &diff->items[i]));
+	fputs("]}\n", file);
+}

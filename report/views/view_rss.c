@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "report/rss/buffers.h"
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/rss/rss.h"
+#include "report/profile/sites.h"
+#include "report/base/terminal.h"
+#include "report/views/view.h"
+
+/* Lines and parts below this are no news. */
+#define LEAST_SHOWN (16.0 * 1024)
+/* Accounts over time that are listed. */
+#define MOMENTS_SHOWN 12
+
+static struct th_number
+bytes(double value)
+{
+	return th_format_number(value, TH_UNIT_BYTES);
+}
+
+static const char *
+reason_text(uint32_t reason)
+{
+	switch (reason) {
+	case TH_ACCOUNT_END:
+		return "taken at the end";
+	case TH_ACCOUNT_ASKED:
+		return "asked for";
+	case TH_ACCOUNT_GROWTH:
+		return "taken because it had grown";
+	default:
+		return "taken now and then";
+	}
+}
+
+static void
+print_head(FILE *file, const struct th_rss *rss)
+{
+	const struct th_decoded_account *head = rss->account.head;
+	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
+
+	fprintf(file, "%sResident memory at %.4g s: %s%s%s%s, %s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), rss->seconds,
+		bytes((double)head->resident).text, head->swapped ? " and in swap " : "",
+		head->swapped ? bytes((double)head->swapped).text : "",
+		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
+	fprintf(file, "  %s\n", text);
+	free(text);
+	if (!(head->flags & TH_ACCOUNT_HAS_PAGES))
+		fputs("  /proc/self/pagemap could not be read: malloc's memory is not "
+		      "divided\n",
+			file);
+	if (head->flags & TH_ACCOUNT_TRUNCATED)
+		fputs("  the process has more mappings than the account holds\n", file);
+}
+
+/* The table */
+
+/* What stands beside the resident bytes. */
+static void
+print_remark(FILE *file, const struct th_account_line *line)
+{
+	if (line->committed > 0 && line->used <= 0)
+		fprintf(file, "of %s committed, %s reserved", bytes(line->committed).text,
+			bytes(line->limit).text);
+	else if (line->committed > 0)
+		fprintf(file, "%s used of %s committed", bytes(line->used).text,
+			bytes(line->committed).text);
+	else if (line->kind >= TH_ACCOUNT_MALLOC_VM &&
+		 line->kind <= TH_ACCOUNT_MALLOC_APPLICATION)
+		fprintf(file, "of %s live", bytes(line->size).text);
+	else if (line->mappings)
+		fprintf(file, "of %s in %s mapping%s", bytes(line->size).text,
+			th_format_count(line->mappings).text, line->mappings == 1 ? "" : "s");
+}
+
+static void
+print_line(FILE *file, const struct th_rss *rss, const struct th_account_line *line)
+{
+	bool is_estimate = line->resident.high > line->resident.low;
+
+	fprintf(file, "%9s  %6s  %-22s  %-24s", bytes(line->resident.estimate).text,
+		th_format_share(line->resident.estimate, (double)rss->account.head->resident)
+			.text,
+		is_estimate ? th_format_interval(&line->resident, TH_UNIT_BYTES).text : "exact",
+		th_account_label(line->kind));
+	print_remark(file, line);
+	fputc('\n', file);
+}
+
+static void
+print_parts(FILE *file, const struct th_account_line *line, size_t most)
+{
+	size_t shown = line->parts_count < most ? line->parts_count : most;
+
+	if (line->parts_count < 2 && !(shown && line->parts[0].name[0]))
+		return;
+	for (size_t i = 0; i < shown; i++) {
+		const struct th_account_part *part = &line->parts[i];
+
+		if (part->resident < LEAST_SHOWN)
+			break;
+		fprintf(file, "%43s  %9s  %s\n", "", bytes(part->resident).text,
+			part->name[0] ? part->name : "[others]");
+	}
+}
+
+static const char *
+function_name(const struct th_rss *rss, uint32_t function)
+{
+	return th_frames_function_name(rss->profile->frames, function);
+}
+
+/* Who allocated: the innermost function, and the method nearest to it. */
+struct source {
+	uint32_t leaf;
+	uint32_t caller; /* TH_SITE_NO_FUNCTION = none, or the same */
+	double bytes;    /* in memory */
+};
+
+struct sources {
+	struct th_map ids; /* leaf << 32 | caller */
+	TH_ARRAY(struct source, items);
+};
+
+static struct source
+source_of(const struct th_rss *rss, size_t row)
+{
+	const struct th_profile *profile = rss->profile;
+	struct th_path path = th_paths_get(profile->paths, profile->rows[row].path);
+	struct th_site_place place = th_sites_place(profile->frames, &path);
+
+	return (struct source){
+		.leaf = place.function,
+		.caller = place.caller,
+		.bytes = th_account_row_touched(&rss->account, row).estimate,
+	};
+}
+
+/* Stacks of several threads and lines that read the same here are one. */
+static void
+add_source(struct sources *sources, struct source source)
+{
+	bool added;
+	uint32_t number = th_map_intern(
+		&sources->ids, (uint64_t)source.leaf << 32 | source.caller, &added);
+
+	if (added)
+		th_array_append(sources, items, source);
+	else
+		sources->items[number].bytes += source.bytes;
+}
+
+static int
+compare_sources(const void *a, const void *b)
+{
+	const struct source *left = a;
+	const struct source *right = b;
+
+	if (left->bytes != right->bytes)
+		return left->bytes < right->bytes ? 1 : -1;
+	return (left->leaf > right->leaf) - (left->leaf < right->leaf);
+}
+
+static void
+print_source(FILE *file, const struct th_rss *rss, const struct source *source)
+{
+	fprintf(file, "%43s  %9s  %s", "", bytes(source->bytes).text,
+		function_name(rss, source->leaf));
+	if (source->caller != TH_SITE_NO_FUNCTION)
+		fprintf(file, ", from %s", function_name(rss, source->caller));
+	fputc('\n', file);
+}
+
+static void
+print_stacks(FILE *file, const struct th_rss *rss, enum th_account_kind kind, size_t most)
+{
+	size_t capacity = rss->profile->rows_count;
+	size_t *rows = th_allocate(capacity, sizeof(*rows));
+	size_t count = th_rss_rows(rss, kind, rows, capacity);
+	struct sources sources = {0};
+
+	for (size_t i = 0; i < count; i++)
+		add_source(&sources, source_of(rss, rows[i]));
+	if (sources.items_count)
+		qsort(sources.items, sources.items_count, sizeof(*sources.items),
+			compare_sources);
+	for (size_t i = 0; i < sources.items_count && i < most; i++)
+		print_source(file, rss, &sources.items[i]);
+	free(sources.items);
+	th_map_deinit(&sources.ids);
+	free(rows);
+}
+
+static bool
+has_stacks(enum th_account_kind kind)
+{
+	return kind >= TH_ACCOUNT_MALLOC_VM && kind <= TH_ACCOUNT_MALLOC_APPLICATION;
+}
+
+static void
+print_cached(FILE *file, const struct th_estimate *cached)
+{
+	if (cached->estimate >= LEAST_SHOWN)
+		fprintf(file,
+			"%43s  %9s  of which cached per thread for channels and sockets (%s)\n",
+			"", bytes(cached->estimate).text,
+			th_format_interval(cached, TH_UNIT_BYTES).text);
+}
+
+/* A collection finds the buffers that nobody reaches; their Cleaners run right behind it. */
+static void
+print_unjudged(FILE *file, const struct th_account *account)
+{
+	const struct th_estimate *unjudged = &account->unjudged;
+
+	if (unjudged->estimate < LEAST_SHOWN)
+		return;
+	fprintf(file, "%43s  %9s  of which may wait for their Cleaner (%s): ", "",
+		bytes(unjudged->estimate).text,
+		th_format_interval(unjudged, TH_UNIT_BYTES).text);
+	if (account->judgement)
+		fprintf(file, "younger than the last collection of old objects, at %.4g s\n",
+			th_profile_seconds(account->profile, account->judgement->time));
+	else
+		fputs("no collection of old objects so far\n", file);
+}
+
+/* Its addresses are not told from those of the rest of metaspace, but the VM counts it. */
+static void
+print_class_space(FILE *file, const struct th_account *account)
+{
+	const struct th_account_line *line = &account->lines[TH_ACCOUNT_CLASS_SPACE];
+
+	if (line->committed > 0 && line->resident.estimate < LEAST_SHOWN)
+		fprintf(file, "%43s  %9s  used of %s committed: class space\n", "",
+			bytes(line->used).text, bytes(line->committed).text);
+}
+
+static void
+print_waiting(
+	FILE *file, const struct th_account *account, const struct th_decoded_buffers *count)
+{
+	fprintf(file,
+		"%43s  %9s  of which wait for their Cleaner: %s buffers that nobody reaches, "
+		"counted at %.4g s; %s are in use\n",
+		"", bytes((double)count->waiting_bytes).text,
+		th_format_count(count->waiting).text,
+		th_profile_seconds(account->profile, count->time),
+		th_format_count(count->reached).text);
+}
+
+static void
+print_parts_of_buffers(FILE *file, const struct th_account *account)
+{
+	const struct th_decoded_buffers *count = account->counts[TH_BUFFERS_DIRECT];
+
+	print_cached(file, &account->cached);
+	if (count)
+		print_waiting(file, account, count);
+	else
+		print_unjudged(file, account);
+}
+
+static void
+print_table(FILE *file, const struct th_rss *rss)
+{
+	size_t most = (size_t)rss->profile->options->top;
+
+	fprintf(file, "\n%9s  %6s  %-22s  %s\n", "resident", "share", "95 % interval", "what");
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
+		const struct th_account_line *line = &rss->account.lines[kind];
+
+		if (line->resident.estimate < LEAST_SHOWN && kind != TH_ACCOUNT_UNEXPLAINED)
+			continue;
+		print_line(file, rss, line);
+		if (kind == TH_ACCOUNT_METASPACE)
+			print_class_space(file, &rss->account);
+		if (kind == TH_ACCOUNT_MALLOC_DIRECT)
+			print_parts_of_buffers(file, &rss->account);
+		if (has_stacks((enum th_account_kind)kind))
+			print_stacks(file, rss, (enum th_account_kind)kind, most);
+		else
+			print_parts(file, line, most);
+	}
+}
+
+/* Beside the table */
+
+static void
+print_malloc(FILE *file, const struct th_account *account)
+{
+	const struct th_decoded_allocator *allocator = account->allocator;
+
+	if (account->head->flags & TH_ACCOUNT_HAS_PAGES)
+		fprintf(file, "\nmalloc: %s (%s) live, %s (%s) of them in memory\n",
+			bytes(account->live.estimate).text,
+			th_format_interval(&account->live, TH_UNIT_BYTES).text,
+			bytes(account->touched.estimate).text,
+			th_format_interval(&account->touched, TH_UNIT_BYTES).text);
+	if (!allocator)
+		return;
+	bool is_libc = th_text_equals(allocator->name, "libc.so.6");
+	char *name = th_text_clean(allocator->name);
+	fprintf(file, "  %s says: heaps of %s with %s in use and %s free, %s %s\n", name,
+		bytes((double)allocator->heaps).text, bytes((double)allocator->used).text,
+		bytes((double)allocator->free).text, bytes((double)allocator->mapped).text,
+		is_libc ? "in blocks with mappings of their own" : "mapped");
+	free(name);
+}
+
+/* The count of the kind that java.nio keeps this pool of. */
+static const struct th_decoded_buffers *
+count_of_pool(const struct th_account *account, struct th_text name)
+{
+	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++)
+		if (th_text_equals(name, th_account_buffers_name((enum th_buffers_kind)kind)))
+			return account->counts[kind];
+	return NULL;
+}
+
+static void
+print_pool(FILE *file, const struct th_account *account, const struct th_decoded_pool *pool)
+{
+	const struct th_decoded_buffers *count = count_of_pool(account, pool->name);
+	char *name = th_text_clean(pool->name);
+
+	fprintf(file, "buffers (%s): %s, %s", name, th_format_count(pool->count).text,
+		bytes((double)pool->used).text);
+	if (count)
+		fprintf(file, "; %s of them, %s, wait for their Cleaner",
+			th_format_count(count->waiting).text,
+			bytes((double)count->waiting_bytes).text);
+	fputc('\n', file);
+	free(name);
+}
+
+static void
+print_pools(FILE *file, const struct th_rss *rss)
+{
+	const struct th_recording *recording = rss->profile->recording;
+
+	for (size_t i = 0; i < recording->pools_count; i++) {
+		const struct th_decoded_pool *pool = &recording->pools[i];
+
+		if (pool->account == rss->account.head->account &&
+			pool->kind == TH_POOL_BUFFERS && pool->count)
+			print_pool(file, &rss->account, pool);
+	}
+}
+
+/* What the count says beside that. */
+static void
+print_counts(FILE *file, const struct th_account *account)
+{
+	const struct th_decoded_buffers *foreign = account->counts[TH_BUFFERS_FOREIGN];
+	const struct th_decoded_account *last = th_account_of_last_count(account->profile);
+
+	if (foreign && foreign->reached)
+		fprintf(file, "buffers without a Cleaner, over memory of others: %s, %s\n",
+			th_format_count(foreign->reached).text,
+			bytes((double)foreign->reached_bytes).text);
+	if (foreign)
+		fprintf(file, "The count of buffers stopped the VM for %.3g ms.\n",
+			(double)foreign->stopped / 1e6);
+	else if (last)
+		fprintf(file, "Buffers were last counted for the account at %.4g s (--at).\n",
+			th_profile_seconds(account->profile, last->time));
+}
+
+static void
+print_group(FILE *file, const struct th_decoded_cgroup *group)
+{
+	if (!group)
+		return;
+	fprintf(file, "control group (v%u): %s in use, %s of it page cache; %s%s\n",
+		group->version, bytes((double)group->current).text,
+		bytes((double)group->file).text, group->limit ? "limit " : "no limit",
+		group->limit ? bytes((double)group->limit).text : "");
+}
+
+static double
+malloc_live(const struct th_rss_moment *moment)
+{
+	double sum = 0;
+
+	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_OVERHEAD; kind++)
+		sum += moment->lines[kind];
+	return sum;
+}
+
+static void
+print_moments(FILE *file, const struct th_rss *rss)
+{
+	size_t count = rss->moments_count;
+	size_t step = (count + MOMENTS_SHOWN - 1) / MOMENTS_SHOWN;
+
+	if (count < 2)
+		return;
+	fprintf(file, "\n%8s  %9s  %9s  %9s  %9s  %9s  %9s\n", "second", "RSS", "Java heap",
+		"malloc", "retained", "mapped", "files");
+	for (size_t i = (count - 1) % step; i < count; i += step) {
+		const struct th_rss_moment *moment = &rss->moments[i];
+		const double *lines = moment->lines;
+
+		fprintf(file, "%8.4g  %9s  %9s  %9s  %9s  %9s  %9s\n", moment->seconds,
+			bytes(moment->resident).text, bytes(lines[TH_ACCOUNT_JAVA_HEAP]).text,
+			bytes(malloc_live(moment)).text,
+			bytes(lines[TH_ACCOUNT_MALLOC_RETAINED]).text,
+			bytes(lines[TH_ACCOUNT_VM] + lines[TH_ACCOUNT_MAPPED] +
+				lines[TH_ACCOUNT_UNEXPLAINED])
+				.text,
+			bytes(lines[TH_ACCOUNT_FILES] + lines[TH_ACCOUNT_SHARED]).text);
+	}
+}
+
+void
+th_view_rss(FILE *file, const struct th_profile *profile)
+{
+	struct th_rss rss;
+
+	th_rss_init(&rss, profile);
+	print_head(file, &rss);
+	print_table(file, &rss);
+	print_malloc(file, &rss.account);
+	print_pools(file, &rss);
+	print_counts(file, &rss.account);
+	print_group(file, rss.account.group);
+	print_moments(file, &rss);
+	fprintf(file, "\nThis account took %.3g ms of a processor.\n",
+		(double)rss.account.head->cost / 1e6);
+	th_rss_deinit(&rss);
+}

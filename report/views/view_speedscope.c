@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export --format speedscope: the JSON of https://www.speedscope.app/file-format-schema.json.
+ * Each heap and each thing that can be counted is one profile of its own, since speedscope shows
+ * one at a time; all share the frames.  The value of the options comes first.
+ */
+#include "report/views/view.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "report/statistics/sampling_changes.h"
+#include "report/base/heap_names.h"
+#include "report/views/json_parts.h"
+#include "report/profile/row_order.h"
+
+#define SCHEMA "https://www.speedscope.app/file-format-schema.json"
+
+struct speedscope {
+	FILE *file;
+	const struct th_profile *profile;
+	struct th_map frames; /* number of a frame -> its index in the file */
+	uint32_t internal_frame;
+	/* The program shows stacks in the order of the file and puts equal neighbours together. */
+	uint32_t *order; /* of the rows */
+};
+
+struct figure {
+	enum th_view_value value;
+	const char *name;
+};
+
+/* In the order of enum th_view_value. */
+static const struct figure figures[] = {
+	{TH_VALUE_ALLOC_BYTES, "allocated bytes"},
+	{TH_VALUE_ALLOC_OBJECTS, "allocated objects"},
+	{TH_VALUE_LIVE_BYTES, "live bytes"},
+	{TH_VALUE_LIVE_OBJECTS, "live objects"},
+	{TH_VALUE_TEMPORARY_BYTES, "temporary bytes"},
+	{TH_VALUE_TOUCHED_BYTES, "touched bytes"},
+};
+#define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
+
+static void
+print_json(const struct speedscope *speedscope, json_t *json)
+{
+	char *text = th_json_dump(json, JSON_ENCODE_ANY);
+
+	fputs(text, speedscope->file);
+	free(text);
+}
+
+/* Frames */
+
+static json_t *
+frame_json(const struct th_frames *frames, uint32_t number)
+{
+	const struct th_frame *frame = th_frames_get(frames, number);
+	const char *module = th_frames_string(
+		frames, th_frames_function(frames, frame->function)->module);
+	const char *file = th_frames_string(frames, frame->file);
+	json_t *json = json_pack(
+		"{s:s}", "name", th_frames_function_name(frames, frame->function));
+
+	/* The module tells where a function without source comes from. */
+	if (file[0] || module[0])
+		json_object_set_new(json, "file", json_string(file[0] ? file : module));
+	if (frame->line)
+		json_object_set_new(json, "line", json_integer(frame->line));
+	return json;
+}
+
+static void
+print_frame(struct speedscope *speedscope, uint32_t number)
+{
+	bool added;
+	uint32_t index = th_map_intern(&speedscope->frames, number, &added);
+
+	if (!added)
+		return;
+	fputs(index ? ",\n" : "\n", speedscope->file);
+	print_json(speedscope, frame_json(speedscope->profile->frames, number));
+}
+
+/* Those that rows show, in the order of their first. */
+static void
+print_frames(struct speedscope *speedscope)
+{
+	const struct th_profile *profile = speedscope->profile;
+
+	print_frame(speedscope, speedscope->internal_frame);
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		struct th_path path = th_paths_get(profile->paths, profile->rows[i].path);
+
+		for (uint32_t k = 0; k < path.count; k++)
+			print_frame(speedscope, path.frames[k]);
+	}
+}
+
+/* Profiles */
+
+static double
+point(const struct th_row *row, enum th_view_value value)
+{
+	const struct th_estimator *sum = &row->sums[th_value_measure(value)];
+
+	return th_sums_point(th_value_counts_objects(value) ? &sum->objects : &sum->bytes);
+}
+
+static void
+print_stack(const struct speedscope *speedscope, const struct th_row *row)
+{
+	struct th_path path = th_paths_get(speedscope->profile->paths, row->path);
+	const char *before = "";
+
+	fputc('[', speedscope->file);
+	if (row->shows_internal) {
+		fprintf(speedscope->file, "%u",
+			th_map_find(&speedscope->frames, speedscope->internal_frame));
+		before = ",";
+	}
+	for (uint32_t i = 0; i < path.count; i++, before = ",")
+		fprintf(speedscope->file, "%s%u", before,
+			th_map_find(&speedscope->frames, path.frames[i]));
+	fputc(']', speedscope->file);
+}
+
+static bool
+is_shown(const struct th_row *row, enum th_heap heap, enum th_view_value value)
+{
+	return row->heap == heap && point(row, value) > 0;
+}
+
+/* The stacks, or what they weigh; returns the sum of the weights. */
+static double
+print_rows(const struct speedscope *speedscope, enum th_heap heap, enum th_view_value value,
+	bool weights)
+{
+	const char *before = "";
+	double sum = 0;
+
+	for (size_t i = 0; i < speedscope->profile->rows_count; i++) {
+		const struct th_row *row = &speedscope->profile->rows[speedscope->order[i]];
+
+		if (!is_shown(row, heap, value))
+			continue;
+		fputs(before, speedscope->file);
+		before = ",";
+		sum += point(row, value);
+		if (weights)
+			fprintf(speedscope->file, "%.17g", point(row, value));
+		else
+			print_stack(speedscope, row);
+	}
+	return sum;
+}
+
+static void
+print_profile(
+	const struct speedscope *speedscope, enum th_heap heap, const struct figure *figure)
+{
+	bool is_count = th_value_counts_objects(figure->value);
+
+	fprintf(speedscope->file,
+		"{\"type\":\"sampled\",\"name\":\"%s heap: %s\",\"unit\":\"%s\","
+		"\"startValue\":0,\n\"samples\":[",
+		th_heap_adjective(heap), figure->name, is_count ? "none" : "bytes");
+	print_rows(speedscope, heap, figure->value, false);
+	fputs("],\n\"weights\":[", speedscope->file);
+	double sum = print_rows(speedscope, heap, figure->value, true);
+	fprintf(speedscope->file, "],\n\"endValue\":%.17g}", sum);
+}
+
+/* What is known at accounts only is shown to those who ask for it. */
+static bool
+has_profile(const struct th_profile *profile, enum th_heap heap, enum th_view_value value)
+{
+	if (value == TH_VALUE_TOUCHED_BYTES && profile->options->value != value)
+		return false;
+	return th_profile_has_heap(profile, heap);
+}
+
+static void
+print_profiles(const struct speedscope *speedscope)
+{
+	enum th_view_value first = speedscope->profile->options->value;
+	const char *before = "\n";
+
+	for (size_t i = 0; i < FIGURE_COUNT; i++) {
+		const struct figure *figure = &figures[(first + i) % FIGURE_COUNT];
+
+		for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+			if (!has_profile(
+				    speedscope->profile, (enum th_heap)heap, figure->value))
+				continue;
+			fputs(before, speedscope->file);
+			before = ",\n";
+			print_profile(speedscope, (enum th_heap)heap, figure);
+		}
+	}
+}
+
+/* The command, and which part of what it did this is. */
+struct name {
+	char *text;
+	const char *before;
+};
+
+static void
+add_to_name(void *data, const char *text)
+{
+	struct name *name = data;
+	char *longer = th_format_new("%s%s%s", name->text, name->before, text);
+
+	free(name->text);
+	name->text = longer;
+	name->before = "; ";
+}
+
+static char *
+make_name(const struct th_profile *profile)
+{
+	char *filters = th_options_filters_text(profile->options);
+	struct name name = {th_text_clean(profile->recording->process.command), " ("};
+
+	if (filters[0])
+		add_to_name(&name, filters);
+	th_changes_tell(profile->recording, add_to_name, &name);
+	if (name.before[0] == ';') {
+		name.before = "";
+		add_to_name(&name, ")");
+	}
+	free(filters);
+	return name.text;
+}
+
+void
+th_view_speedscope(FILE *file, const struct th_profile *profile)
+{
+	struct speedscope speedscope = {
+		.file = file,
+		.profile = profile,
+		.internal_frame = th_frames_special(profile->frames,
+			th_frames_function_name(profile->frames, profile->internal_group), "",
+			TH_KIND_GROUP),
+		.order = th_row_order_by_path(profile),
+	};
+	char *name = make_name(profile);
+
+	fputs("{\"$schema\":\"" SCHEMA "\",\n\"exporter\":\"twinheap " TH_VERSION
+	      "\",\n\"name\":",
+		file);
+	print_json(&speedscope, json_string(name));
+	fputs(",\n\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", file);
+	print_frames(&speedscope);
+	fputs("]},\n\"profiles\":[", file);
+	print_profiles(&speedscope);
+	fputs("]}\n", file);
+	th_map_deinit(&speedscope.frames);
+	free(speedscope.order);
+	free(name);
+}

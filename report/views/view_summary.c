@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * summary, and the few lines of it that follow a run.
+ */
+#include "report/views/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/heap_names.h"
+#include "report/views/live_section.h"
+#include "report/profile/sites.h"
+#include "report/base/terminal.h"
+
+/* Sites that the brief form names for each heap. */
+#define BRIEF_SITES 2
+/* Warnings that the brief form repeats. */
+#define BRIEF_WARNINGS 2
+/* Part of a heap's total that must not stand at no site without a word. */
+#define NOTABLE_PART 0.01
+/* Columns of a site's figures, and of its place where a terminal is narrow. */
+#define SITE_FIGURE_COLUMNS 43
+#define LEAST_PLACE_COLUMNS 40
+/* Longest command line shown, in columns. */
+#define COMMAND_COLUMNS 100
+
+static enum th_unit
+unit_of(const struct th_profile *profile)
+{
+	return th_value_counts_objects(profile->options->value) ? TH_UNIT_OBJECTS
+								: TH_UNIT_BYTES;
+}
+
+/* What was recorded */
+
+static void
+print_command(FILE *file, const struct th_recording *recording)
+{
+	char *text = th_text_clean(recording->process.command); /* NUL becomes a blank */
+	size_t length = strlen(text);
+
+	if (length && text[length - 1] == ' ')
+		text[length - 1] = '\0';
+	th_format_cut(file, text[0] ? text : "[unknown command]", COMMAND_COLUMNS);
+	free(text);
+}
+
+static void
+print_jvm(FILE *file, const struct th_recording *recording)
+{
+	const struct th_jvm_info *jvm = &recording->jvm;
+
+	if (!jvm->is_known) {
+		fputs("no Java VM", file);
+		return;
+	}
+	char *name = th_text_clean(jvm->name);
+	char *version = th_text_clean(jvm->version);
+	fprintf(file, "%s %s", name, version);
+	free(name);
+	free(version);
+}
+
+static void
+print_interval(FILE *file, const struct th_recording *recording)
+{
+	uint64_t interval = th_recording_interval(recording);
+
+	if (interval)
+		fprintf(file, "one sample per %s",
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	else
+		fputs("every allocation", file);
+}
+
+static void
+print_window(FILE *file, const struct th_profile *profile)
+{
+	const struct th_options *options = profile->options;
+	double duration = th_recording_duration(profile->recording);
+
+	if (options->from > 0 || options->to < duration)
+		fprintf(file, ", seconds %g to %g of it", options->from,
+			options->to < duration ? options->to : duration);
+}
+
+static void
+print_recording(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+
+	print_command(file, recording);
+	fprintf(file, "\npid %u, ", recording->process.pid);
+	print_jvm(file, recording);
+	fprintf(file, "\nrecorded %s, ",
+		th_format_seconds(th_recording_duration(recording)).text);
+	print_interval(file, recording);
+	print_window(file, profile);
+	fputc('\n', file);
+	th_view_filters(file, profile->options);
+	fputc('\n', file);
+}
+
+/* Totals */
+
+static void
+print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_estimator *sum = &profile->selected[heap][TH_MEASURE_ALLOC];
+
+	if (!(profile->options->heaps & 1u << heap))
+		return;
+	if (!profile->heaps[heap].is_recorded) {
+		fprintf(file, "%-12s not recorded\n", th_heap_title(heap));
+		return;
+	}
+	struct th_estimate bytes = th_profile_total(profile, heap);
+	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
+		th_format_interval(&objects, TH_UNIT_OBJECTS).text,
+		th_format_count(bytes.samples).text);
+}
+
+/* Bytes that are counted and stand at no site, when they matter. */
+static void
+print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_calibration *calibration = &profile->heaps[heap];
+	double unplaced = calibration->unplaced;
+
+	if (th_profile_has_heap(profile, heap) &&
+		unplaced > NOTABLE_PART * calibration->bytes.estimate)
+		fprintf(file,
+			"warning: %s of the %s were allocated by threads that the VM "
+			"hardly sampled; they stand at no site\n",
+			th_format_number(unplaced, TH_UNIT_BYTES).text, th_heap_title(heap));
+}
+
+/* What patterns left out of a heap: with the heap's line above, all of it. */
+static void
+print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	const struct th_estimator *sum = &profile->left_out[heap][TH_MEASURE_ALLOC];
+
+	if (!th_profile_has_heap(profile, heap) || !sum->samples)
+		return;
+	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
+	fprintf(file, "left out of the %s: %s (%s)\n", th_heap_title(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text);
+}
+
+static void
+print_totals(FILE *file, const struct th_profile *profile)
+{
+	fprintf(file, "%s%-12s %9s  %-20s %9s  %-18s %9s%s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % interval",
+		"objects", "95 % interval", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_total(file, profile, (enum th_heap)heap);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_left_out(file, profile, (enum th_heap)heap);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_unplaced(file, profile, (enum th_heap)heap);
+}
+
+/* Sites */
+
+static void
+print_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
+{
+	th_sites_print(file, profile->frames, site->class_name,
+		(struct th_site_place){site->function, site->caller});
+}
+
+/* In the colour of the function that allocated, and no wider than a terminal. */
+static void
+print_cut_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
+{
+	int columns = th_terminal_columns(file) - SITE_FIGURE_COLUMNS;
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+
+	if (!memory)
+		th_out_of_memory();
+	print_place(memory, profile, site);
+	fclose(memory);
+	if (th_terminal_columns(file) == 0)
+		columns = th_format_columns(text);
+	else if (columns < LEAST_PLACE_COLUMNS)
+		columns = LEAST_PLACE_COLUMNS;
+	fputs(th_terminal_code(
+		      file, th_terminal_kind(
+				    th_frames_function(profile->frames, site->function)->kind)),
+		file);
+	th_format_cut(file, text, columns);
+	fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
+	free(text);
+}
+
+static void
+print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
+	const struct th_site *site)
+{
+	struct th_estimate value = th_profile_value(profile, heap, &site->sum);
+	struct th_estimate whole = th_profile_value(
+		profile, heap, th_profile_selected(profile, heap));
+	enum th_unit unit = unit_of(profile);
+
+	fprintf(file, "  %7s  %9s  %-20s ",
+		th_format_share(value.estimate, whole.estimate).text,
+		th_format_number(value.estimate, unit).text,
+		th_format_interval(&value, unit).text);
+	print_cut_place(file, profile, site);
+	fputc('\n', file);
+}
+
+static const char *
+ranked_by(enum th_view_value value)
+{
+	switch (value) {
+	case TH_VALUE_ALLOC_OBJECTS:
+		return ", by objects";
+	case TH_VALUE_LIVE_BYTES:
+		return ", by live bytes";
+	case TH_VALUE_LIVE_OBJECTS:
+		return ", by live objects";
+	case TH_VALUE_TEMPORARY_BYTES:
+		return ", by temporary bytes";
+	case TH_VALUE_TOUCHED_BYTES:
+		return ", by touched bytes";
+	default:
+		return "";
+	}
+}
+
+static void
+print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	enum th_group_by group_by = profile->options->group_by;
+	struct th_sites sites;
+
+	th_sites_init(&sites, profile, heap);
+	size_t shown = sites.items_count;
+	if (shown > profile->options->top)
+		shown = profile->options->top;
+	if (shown)
+		fprintf(file, "\n%s%s: %s%s%s%s\n", th_terminal_code(file, TH_STYLE_HEADING),
+			th_heap_title(heap),
+			group_by ? "by " : "what allocated, and who called it",
+			group_by ? th_group_by_name(group_by) : "",
+			ranked_by(profile->options->value),
+			th_terminal_code(file, TH_STYLE_PLAIN));
+	for (size_t i = 0; i < shown; i++)
+		print_site(file, profile, heap, &sites.items[i]);
+	if (shown && shown < sites.items_count)
+		fprintf(file, "  and %s more\n",
+			th_format_count(sites.items_count - shown).text);
+	th_sites_deinit(&sites);
+}
+
+/* Health and what to do next */
+
+static void
+print_health(FILE *file, const struct th_health *health)
+{
+	if (health->lines_count)
+		fputs("\nThe recording\n", file);
+	for (size_t i = 0; i < health->lines_count; i++) {
+		fprintf(file, "  %s", health->lines[i].is_warning ? "warning: " : "");
+		th_format_wrap(file, health->lines[i].text,
+			health->lines[i].is_warning ? 11 : 2, th_terminal_columns(file));
+		fputc('\n', file);
+	}
+}
+
+/* A word quoted for the shell, always printable. */
+static void
+print_quoted(FILE *file, const char *text)
+{
+	char *clean = th_text_clean(th_text_of(text));
+	const char *word = clean;
+	const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			     "0123456789_-./,:=+@%";
+
+	if (word[0] && strspn(word, plain) == strlen(word)) {
+		fputs(word, file);
+		free(clean);
+		return;
+	}
+	fputc('\'', file);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", file);
+		else
+			fputc(*word, file);
+	}
+	fputc('\'', file);
+	free(clean);
+}
+
+static void
+print_next_command(FILE *file, const char *program, const char *verb, const char *log)
+{
+	fputs("  ", file);
+	print_quoted(file, program);
+	fprintf(file, " %s ", verb);
+	print_quoted(file, log);
+	fputc('\n', file);
+}
+
+static bool
+is_empty(const struct th_profile *profile)
+{
+	return !profile->rows_count;
+}
+
+static void
+print_next(FILE *file, const struct th_profile *profile, const char *program)
+{
+	const char *log = profile->options->log;
+
+	if (is_empty(profile)) {
+		fputs("\nNo sample is selected. Everything that was written:\n", file);
+		print_next_command(file, program, "dump", log);
+		return;
+	}
+	fputs("\nNext: the call tree of all heaps; what leaks\n", file);
+	print_next_command(file, program, "tree", log);
+	print_next_command(file, program, "leaks", log);
+}
+
+void
+th_view_summary(FILE *file, const struct th_profile *profile, const struct th_health *health,
+	const char *program)
+{
+	print_recording(file, profile);
+	print_totals(file, profile);
+	th_live_section_totals(file, profile);
+	th_live_section_collections(file, profile);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_sites(file, profile, (enum th_heap)heap);
+	print_health(file, health);
+	print_next(file, profile, program);
+}
+
+/* The brief form */
+
+static void
+print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap)
+{
+	struct th_sites sites;
+
+	if (!th_profile_has_heap(profile, heap))
+		return;
+	struct th_estimate bytes = th_profile_total(profile, heap);
+	struct th_estimate live = th_profile_live(profile, heap);
+	fprintf(file, "%s: %s allocated (%s), %s samples; ", th_heap_title(heap),
+		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
+		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_format_count(bytes.samples).text);
+	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
+		fprintf(file, "up to %s live at the end\n",
+			th_format_number(live.high, TH_UNIT_BYTES).text);
+	else
+		fprintf(file, "%s live at the end (%s)\n",
+			th_format_number(live.estimate, TH_UNIT_BYTES).text,
+			th_format_interval(&live, TH_UNIT_BYTES).text);
+	if (heap == TH_HEAP_JAVA)
+		th_live_section_doubts(file, profile);
+	print_unplaced(file, profile, heap);
+	th_sites_init(&sites, profile, heap);
+	for (size_t i = 0; i < sites.items_count && i < BRIEF_SITES; i++)
+		print_site(file, profile, heap, &sites.items[i]);
+	th_sites_deinit(&sites);
+}
+
+void
+th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
+	const char *program)
+{
+	size_t warnings = 0;
+
+	fprintf(file, "recorded %s, ",
+		th_format_seconds(th_recording_duration(profile->recording)).text);
+	print_interval(file, profile->recording);
+	fputs(", ", file);
+	print_jvm(file, profile->recording);
+	fputc('\n', file);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_brief_heap(file, profile, (enum th_heap)heap);
+	for (size_t i = 0; i < health->lines_count; i++) {
+		if (health->lines[i].is_warning && ++warnings <= BRIEF_WARNINGS)
+			fprintf(file, "warning: %s\n", health->lines[i].text);
+	}
+	if (warnings > BRIEF_WARNINGS)
+		fprintf(file, "and %zu more warnings\n", warnings - BRIEF_WARNINGS);
+	fputs("next:", file);
+	print_next_command(
+		file, program, is_empty(profile) ? "dump" : "summary", profile->options->log);
+}

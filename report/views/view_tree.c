@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call tree for the terminal: one line per function, from the threads down, with the bytes
+ * of both heaps that were allocated in it and below.  A chain of functions of which each calls
+ * one other and nothing else happens stands at one depth.
+ *
+ * What is printed of the tree is small, so no more of it is made: a node is a range of rows that
+ * share their functions so far, and these are put in order by their next function when the
+ * children of the node are asked for.
+ */
+#include "report/views/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/heap_names.h"
+#include "report/base/id_map.h"
+#include "report/base/terminal.h"
+
+/* Columns of one heap's figures, without their intervals, and without shares as well. */
+#define FIGURE_COLUMNS 40
+#define NARROW_FIGURE_COLUMNS 20
+#define BARE_FIGURE_COLUMNS 12
+/* Where paths would have fewer columns of a terminal, intervals give way to them, then shares. */
+#define FAIR_PATH_COLUMNS 40
+/* Paths are cut to the terminal, but not below this. */
+#define LEAST_PATH_COLUMNS 20
+/* Shares in percent from which a figure stands out. */
+#define LARGE_SHARE 10
+/* Deeper levels are all indented alike: the path has to remain readable. */
+#define DEEPEST_INDENT 40
+
+struct node {
+	uint32_t function;
+	uint32_t level; /* functions on the way to it; 0 = all rows */
+	size_t first;   /* of the tree's rows */
+	size_t count;
+	int depth; /* at which it is printed */
+	struct th_estimator sums[TH_HEAPS];
+};
+
+struct nodes {
+	TH_ARRAY(struct node, items);
+};
+
+struct tree {
+	FILE *file;
+	const struct th_profile *profile;
+	uint32_t *rows;    /* that are in the tree, those of a node together */
+	uint32_t *numbers; /* for as many: the child that each belongs to */
+	uint32_t *ordered;
+	struct node root;
+	double whole[TH_HEAPS]; /* what 100 % is */
+	int path_columns;       /* 0 = no limit */
+	bool has_intervals;     /* there is room for them */
+	bool has_shares;        /* and for those */
+	uint64_t cut_count;     /* subtrees left out */
+	struct th_estimator cut[TH_HEAPS];
+};
+
+/* Nodes */
+
+static void
+add_row(const struct tree *tree, struct node *node, const struct th_row *row)
+{
+	node->count++;
+	th_estimator_merge(&node->sums[row->heap], th_profile_sum(tree->profile, row));
+}
+
+static void
+plant(struct tree *tree)
+{
+	size_t count = tree->profile->rows_count;
+
+	tree->rows = th_allocate(count, sizeof(*tree->rows));
+	tree->numbers = th_allocate(count, sizeof(*tree->numbers));
+	tree->ordered = th_allocate(count, sizeof(*tree->ordered));
+	for (size_t i = 0; i < count; i++) {
+		const struct th_row *row = &tree->profile->rows[i];
+
+		if (!th_profile_sum(tree->profile, row)->samples)
+			continue;
+		tree->rows[tree->root.count] = (uint32_t)i;
+		add_row(tree, &tree->root, row);
+	}
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		tree->whole[heap] = th_profile_point(tree->profile, &tree->root.sums[heap]);
+}
+
+/*
+ * The children of a node in the order of their first rows, and the number of the child that each
+ * of its rows belongs to; TH_MAP_NONE: the row ends here.
+ */
+static void
+find_children(struct tree *tree, const struct node *parent, struct nodes *children)
+{
+	struct th_map ids = {0};
+
+	for (size_t i = 0; i < parent->count; i++) {
+		const struct th_row *row = &tree->profile->rows[tree->rows[parent->first + i]];
+		struct node child = {.level = parent->level + 1};
+		uint32_t number = TH_MAP_NONE;
+		bool added = false;
+
+		if (th_profile_function_at(tree->profile, row, parent->level, &child.function))
+			number = th_map_intern(&ids, child.function, &added);
+		if (added)
+			th_array_append(children, items, child);
+		if (number != TH_MAP_NONE)
+			add_row(tree, &children->items[number], row);
+		tree->numbers[i] = number;
+	}
+	th_map_deinit(&ids);
+}
+
+/* Puts the rows of each child together; those that end here come last. */
+static void
+order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < children->items_count; i++) {
+		children->items[i].first = parent->first + next;
+		next += children->items[i].count;
+		children->items[i].count = 0;
+	}
+	for (size_t i = 0; i < parent->count; i++) {
+		uint32_t number = tree->numbers[i];
+		struct node *child = number == TH_MAP_NONE ? NULL : &children->items[number];
+		size_t to = child ? child->first - parent->first + child->count++ : next++;
+
+		tree->ordered[to] = tree->rows[parent->first + i];
+	}
+	memcpy(tree->rows + parent->first, tree->ordered,
+		parent->count * sizeof(*tree->ordered));
+}
+
+/* Choosing */
+
+/* The larger of the node's shares of the two heaps. */
+static double
+share_of(const struct tree *tree, const struct node *node)
+{
+	double largest = 0;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		double value = th_profile_point(tree->profile, &node->sums[heap]);
+
+		if (tree->whole[heap] > 0 && value / tree->whole[heap] > largest)
+			largest = value / tree->whole[heap];
+	}
+	return largest;
+}
+
+static int
+compare(const void *a, const void *b, void *data)
+{
+	const struct node *left = a;
+	const struct node *right = b;
+	double left_share = share_of(data, left);
+	double right_share = share_of(data, right);
+
+	if (left_share != right_share)
+		return left_share < right_share ? 1 : -1;
+	return (left->first > right->first) - (left->first < right->first);
+}
+
+static void
+cut(struct tree *tree, const struct node *node)
+{
+	tree->cut_count++;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		th_estimator_merge(&tree->cut[heap], &node->sums[heap]);
+}
+
+/* Leaves the children that are large enough, largest first. */
+static void
+choose(struct tree *tree, struct nodes *children)
+{
+	size_t count = children->items_count;
+
+	children->items_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct node *child = &children->items[i];
+
+		if (100 * share_of(tree, child) < tree->profile->options->min_share)
+			cut(tree, child);
+		else
+			children->items[children->items_count++] = *child;
+	}
+	if (children->items_count)
+		qsort_r(children->items, children->items_count, sizeof(*children->items),
+			compare, tree);
+}
+
+/* Whether everything in the node happens in its only child. */
+static bool
+is_chain(const struct node *parent, const struct nodes *children)
+{
+	return parent->level && children->items_count == 1 &&
+	       children->items[0].count == parent->count;
+}
+
+/* Printing */
+
+static int
+figure_columns(const struct tree *tree)
+{
+	if (!tree->has_shares)
+		return BARE_FIGURE_COLUMNS;
+	return tree->has_intervals ? FIGURE_COLUMNS : NARROW_FIGURE_COLUMNS;
+}
+
+/* What of them is in front of the figure, and behind it. */
+static int
+share_columns(const struct tree *tree)
+{
+	return tree->has_shares ? 8 : 0;
+}
+
+static int
+interval_columns(const struct tree *tree)
+{
+	return figure_columns(tree) - share_columns(tree) - 11;
+}
+
+static void
+print_figures(const struct tree *tree, enum th_heap heap, const struct node *node)
+{
+	const struct th_estimator *sum = &node->sums[heap];
+	bool by_objects = th_value_counts_objects(tree->profile->options->value);
+	enum th_unit unit = by_objects ? TH_UNIT_OBJECTS : TH_UNIT_BYTES;
+
+	if (!th_profile_has_heap(tree->profile, heap))
+		return;
+	if (!sum->samples) {
+		fprintf(tree->file, "%*s", figure_columns(tree), "");
+		return;
+	}
+	struct th_estimate value = node->level ? th_profile_value(tree->profile, heap, sum)
+					       : th_profile_whole(tree->profile, heap);
+	double point = th_profile_point(tree->profile, sum);
+	bool is_large = 100 * point >= LARGE_SHARE * tree->whole[heap];
+	fputs(th_terminal_code(tree->file, is_large ? TH_STYLE_LARGE : TH_STYLE_PLAIN),
+		tree->file);
+	if (tree->has_shares)
+		fprintf(tree->file, "%7s ", th_format_share(point, tree->whole[heap]).text);
+	fprintf(tree->file, "%9s%s  %-*s", th_format_number(value.estimate, unit).text,
+		th_terminal_code(tree->file, TH_STYLE_PLAIN), interval_columns(tree),
+		tree->has_intervals ? th_format_interval(&value, unit).text : "");
+}
+
+static void
+print_name(const struct tree *tree, const struct node *node, int indent)
+{
+	const struct th_frames *frames = tree->profile->frames;
+	uint32_t function = node->function;
+	const char *name = th_frames_function_name(frames, function);
+	const char *library = th_frames_library(frames, function);
+	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
+	char *text = th_format_new("%*s%s%s%s%s", indent, "", name, has_library ? " (" : "",
+		has_library ? library : "", has_library ? ")" : "");
+
+	fputs(th_terminal_code(
+		      tree->file, th_terminal_kind(th_frames_function(frames, function)->kind)),
+		tree->file);
+	th_format_cut(tree->file, text,
+		tree->path_columns ? tree->path_columns : th_format_columns(text));
+	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);
+	free(text);
+}
+
+static void
+print_node(const struct tree *tree, const struct node *node)
+{
+	int half = tree->path_columns / 2;
+	int deepest = half && half < DEEPEST_INDENT ? half : DEEPEST_INDENT;
+	int indent = 2 * node->depth < deepest ? 2 * node->depth : deepest;
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		print_figures(tree, (enum th_heap)heap, node);
+	if (node->level)
+		print_name(tree, node, indent);
+	else
+		fputs("all", tree->file);
+	fputc('\n', tree->file);
+}
+
+/* Puts off what is to be printed below a node. */
+static void
+add_children(struct tree *tree, const struct node *parent, struct nodes *pending)
+{
+	struct nodes children = {0};
+
+	find_children(tree, parent, &children);
+	order_rows(tree, parent, &children);
+	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
+	choose(tree, &children);
+	for (size_t i = children.items_count; i-- > 0;) {
+		children.items[i].depth = depth;
+		th_array_append(pending, items, children.items[i]);
+	}
+	free(children.items);
+}
+
+/* Without recursion, since stacks may be thousands of frames deep. */
+static void
+print_nodes(struct tree *tree)
+{
+	struct nodes pending = {0};
+
+	th_array_append(&pending, items, tree->root);
+	while (pending.items_count) {
+		struct node node = pending.items[--pending.items_count];
+
+		print_node(tree, &node);
+		add_children(tree, &node, &pending);
+	}
+	free(pending.items);
+}
+
+static void
+print_heading(const struct tree *tree)
+{
+	const char *value = th_value_heading(tree->profile->options->value);
+
+	th_view_filters(tree->file, tree->profile->options);
+	fputs(th_terminal_code(tree->file, TH_STYLE_HEADING), tree->file);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			fprintf(tree->file, "%-*s", figure_columns(tree),
+				th_heap_title((enum th_heap)heap));
+	}
+	fputc('\n', tree->file);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			fprintf(tree->file, "%*s%9s  %-*s", share_columns(tree),
+				tree->has_shares ? "share " : "", value, interval_columns(tree),
+				tree->has_intervals ? "95 % interval" : "");
+	}
+	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
+}
+
+/* "0.4 % of the Java heap, 0.1 % of the native heap" */
+static char *
+cut_text(const struct tree *tree)
+{
+	char *text = th_format_new("%s", "");
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		double value = th_profile_point(tree->profile, &tree->cut[heap]);
+
+		if (!th_profile_has_heap(tree->profile, (enum th_heap)heap))
+			continue;
+		char *longer = th_format_new("%s%s%s of the %s", text, text[0] ? ", " : "",
+			th_format_share(value, tree->whole[heap]).text,
+			th_heap_title((enum th_heap)heap));
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static void
+print_cut(const struct tree *tree)
+{
+	if (!tree->cut_count)
+		return;
+	char *text = cut_text(tree);
+	fprintf(tree->file, "left out: %s branches below %g %%; --min 0 shows all\n  ",
+		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
+	th_format_wrap(tree->file, text, 2, th_terminal_columns(tree->file));
+	fputc('\n', tree->file);
+	free(text);
+}
+
+/* Divides the columns of a terminal; elsewhere there is room for everything. */
+static void
+fit(struct tree *tree)
+{
+	int columns = th_terminal_columns(tree->file);
+	int heaps = 0;
+
+	tree->has_intervals = true;
+	tree->has_shares = true;
+	if (!columns)
+		return;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		heaps += th_profile_has_heap(tree->profile, (enum th_heap)heap);
+	tree->has_intervals = columns - heaps * FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
+	tree->has_shares = columns - heaps * NARROW_FIGURE_COLUMNS >= FAIR_PATH_COLUMNS;
+	columns -= heaps * figure_columns(tree);
+	tree->path_columns = columns > LEAST_PATH_COLUMNS ? columns : LEAST_PATH_COLUMNS;
+}
+
+void
+th_view_tree(FILE *file, const struct th_profile *profile)
+{
+	struct tree tree = {.file = file, .profile = profile};
+
+	fit(&tree);
+	plant(&tree);
+	print_heading(&tree);
+	print_nodes(&tree);
+	print_cut(&tree);
+	free(tree.rows);
+	free(tree.numbers);
+	free(tree.ordered);
+}

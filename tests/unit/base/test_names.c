@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small things that views are made of: Java names, numbers for people, the map, text.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/base/format.h"
+#include "report/symbols/java_names.h"
+#include "report/base/id_map.h"
+#include "report/base/log_text.h"
+
+static void
+expect_class(const char *signature, const char *expected)
+{
+	char *name = th_java_class_name(th_text_of(signature));
+
+	assert_string_equal(name, expected);
+	free(name);
+}
+
+static void
+test_class_names(void **state)
+{
+	(void)state;
+	expect_class("Ljava/lang/String;", "java.lang.String");
+	expect_class("[B", "byte[]");
+	expect_class("[[J", "long[][]");
+	expect_class("[Ljava/lang/Object;", "java.lang.Object[]");
+	expect_class("LMain;", "Main");
+	expect_class("Lapp/Outer$Inner;", "app.Outer$Inner");
+	expect_class("Lapp/Class1;", "app.Class1");
+	/* What is no signature comes back readable, never as a crash. */
+	expect_class("", "");
+	expect_class("[", "[]");
+	expect_class("L;", "");
+	expect_class("nonsense", "nonsense");
+	expect_class("X", "X");
+}
+
+static void
+test_generated_classes(void **state)
+{
+	(void)state;
+	/* JDK 11, 17, 21 and 25 in turn, as GetClassSignature spells them. */
+	expect_class("Lapp/Foo$$Lambda$14/240237500;", "app.Foo$$Lambda");
+	expect_class("Lapp/Foo$$Lambda$14/0x0000000840066840;", "app.Foo$$Lambda");
+	expect_class("Lapp/Foo$$Lambda$14.0x0000000800c03000;", "app.Foo$$Lambda");
+	expect_class("Lapp/Foo$$Lambda.0x000075d4b4001000;", "app.Foo$$Lambda");
+	expect_class("[Lapp/Foo$$Lambda+0x000075d4b4001000;", "app.Foo$$Lambda[]");
+	expect_class("Ljava/lang/invoke/LambdaForm$MH.0x0000000800c03000;",
+		"java.lang.invoke.LambdaForm$MH");
+	expect_class("Ljdk/internal/reflect/GeneratedMethodAccessor12;",
+		"jdk.internal.reflect.GeneratedMethodAccessor");
+	/* Names that only look so. */
+	expect_class("Lapp/face;", "app.face");
+	expect_class("Lapp/Foo$1;", "app.Foo$1");
+	expect_class("Lapp/V2;", "app.V2");
+}
+
+static void
+test_method_name(void **state)
+{
+	char *name = th_java_method_name(th_text_of("Lapp/Main;"), th_text_of("<init>"));
+
+	(void)state;
+	assert_string_equal(name, "app.Main.<init>");
+	free(name);
+}
+
+static void
+expect_number(double value, enum th_unit unit, const char *expected)
+{
+	assert_string_equal(th_format_number(value, unit).text, expected);
+}
+
+static void
+test_numbers(void **state)
+{
+	(void)state;
+	expect_number(0, TH_UNIT_BYTES, "0 B");
+	expect_number(999, TH_UNIT_BYTES, "999 B");
+	expect_number(1000, TH_UNIT_BYTES, "0.98 KiB");
+	expect_number(1024, TH_UNIT_BYTES, "1.00 KiB");
+	expect_number(524288, TH_UNIT_BYTES, "512 KiB");
+	expect_number(1.5 * 1024 * 1024 * 1024, TH_UNIT_BYTES, "1.50 GiB");
+	expect_number(0x1p80, TH_UNIT_BYTES, "1048576 EiB");
+	expect_number(12, TH_UNIT_OBJECTS, "12");
+	expect_number(1.25, TH_UNIT_OBJECTS, "1.25");
+	expect_number(999.7, TH_UNIT_OBJECTS, "1.00 k");
+	expect_number(4560000, TH_UNIT_OBJECTS, "4.56 M");
+	assert_string_equal(th_format_count(0).text, "0");
+	assert_string_equal(th_format_count(1234567).text, "1,234,567");
+	assert_string_equal(th_format_count(123).text, "123");
+	assert_string_equal(th_format_seconds(12.34).text, "12.3 s");
+	assert_string_equal(th_format_seconds(184).text, "3 min 04 s");
+	assert_string_equal(th_format_seconds(3720).text, "1 h 02 min");
+}
+
+static void
+test_shares_and_intervals(void **state)
+{
+	struct th_estimate estimate = {.estimate = 5, .low = 2048, .high = 1024 * 1024};
+
+	(void)state;
+	assert_string_equal(th_format_share(1, 2).text, "50.0 %");
+	assert_string_equal(th_format_share(1, 100).text, "1.00 %");
+	assert_string_equal(th_format_share(1, 1e6).text, "<0.01 %");
+	assert_string_equal(th_format_share(0, 2).text, "0.0 %");
+	assert_string_equal(th_format_share(1, 0).text, "-");
+	assert_string_equal(
+		th_format_interval(&estimate, TH_UNIT_BYTES).text, "0.00 .. 1.00 MiB");
+	estimate.exact = true;
+	assert_string_equal(th_format_interval(&estimate, TH_UNIT_BYTES).text, "exact");
+}
+
+static void
+test_cut(void **state)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	(void)state;
+	th_format_cut(file, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5);
+	th_format_cut(file, "|short", 20);
+	fclose(file);
+	assert_string_equal(text, "\xc3\xa9\xc3\xa9...|short");
+	free(text);
+}
+
+/* The first line begins where something else stands already. */
+static void
+test_wrap(void **state)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	(void)state;
+	th_format_wrap(file, "\xc3\xa9\xc3\xa9\xc3\xa9 of 30 columns, the second here", 4, 34);
+	fputs("|\n", file);
+	th_format_wrap(file, "it fits by a hair, as it stands", 3, 34);
+	fputs("|\n", file);
+	th_format_wrap(file, "not_a_blank_in_the_first_forty_columns here", 0, 30);
+	fputs("|\n", file);
+	th_format_wrap(file, "no terminal, or one that is far too narrow", 4, 0);
+	th_format_wrap(file, "|no terminal, or one that is far too narrow", 4, 33);
+	fclose(file);
+	assert_string_equal(text, "\xc3\xa9\xc3\xa9\xc3\xa9 of 30 columns, the second\n"
+				  "    here|\n"
+				  "it fits by a hair, as it stands|\n"
+				  "not_a_blank_in_the_first_forty_columns\n"
+				  "here|\n"
+				  "no terminal, or one that is far too narrow"
+				  "|no terminal, or one that is far too narrow");
+	free(text);
+}
+
+/* Numbers run from 0 in the order of first sight, through every enlargement. */
+static void
+test_map(void **state)
+{
+	struct th_map map = {0};
+	bool added;
+
+	(void)state;
+	assert_int_equal(th_map_find(&map, 5), TH_MAP_NONE);
+	for (uint64_t word = 0; word < 10000; word++) {
+		assert_int_equal(th_map_intern(&map, word << 48, &added), word);
+		assert_true(added);
+	}
+	for (uint64_t word = 0; word < 10000; word++) {
+		assert_int_equal(th_map_intern(&map, word << 48, &added), word);
+		assert_false(added);
+		assert_int_equal(th_map_find(&map, word << 48), word);
+	}
+	assert_int_equal(th_map_find(&map, 1), TH_MAP_NONE);
+	th_map_deinit(&map);
+}
+
+static void
+test_strings(void **state)
+{
+	struct th_strings strings;
+
+	(void)state;
+	th_strings_init(&strings);
+	assert_int_equal(th_strings_intern(&strings, ""), 0);
+	uint32_t number = th_strings_intern(&strings, "one");
+	assert_int_not_equal(number, th_strings_intern(&strings, "two"));
+	assert_int_equal(number, th_strings_intern_text(&strings, th_text_of("one")));
+	assert_string_equal(th_strings_get(&strings, number), "one");
+	assert_int_equal(th_strings_find(&strings, "one"), number);
+	assert_int_equal(th_strings_find(&strings, "three"), TH_NO_STRING);
+	th_strings_deinit(&strings);
+}
+
+static void
+test_clean_text(void **state)
+{
+	static const struct {
+		const char *dirty;
+		const char *clean;
+	} cases[] = {
+		{"plain", "plain"},
+		{"a\tb\x7f", "a b "},
+		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+			"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+		{"\xc2\x85", "\xef\xbf\xbd"}, /* C1 control */
+		{"\xc0\x80", "\xef\xbf\xbd"}, /* overlong, Java's NUL */
+		{"\xed\xa0\xbd\xed\xb8\x80", "\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogates */
+		{"\xe2\x82", "\xef\xbf\xbd"},                             /* cut off */
+		{"\xff!", "\xef\xbf\xbd!"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *clean = th_text_clean(th_text_of(cases[i].dirty));
+
+		assert_string_equal(clean, cases[i].clean);
+		free(clean);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_class_names),
+		cmocka_unit_test(test_generated_classes),
+		cmocka_unit_test(test_method_name),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_shares_and_intervals),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_clean_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts on the Java heap, where collections have to prove them, and on owners in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/leaks/leaks_fixture.h"
+
+/* Java verdicts */
+
+static void
+java_leak(struct log_builder *log)
+{
+	leaks_add(log,
+		(struct leaks_series){
+			.stack = STACK_JAVA, .class = CLASS_BYTES, .to = END_MS, .every = 100});
+}
+
+static void
+test_java_without_collection(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_NO_COLLECTION);
+	leaks_begin(&log);
+	leaks_collect(&log, 3000, 1, YOUNG);
+	java_leak(&log);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_NO_COLLECTION);
+}
+
+/* A cache that drops its old entries looks the same as long as only the young are collected. */
+static void
+test_java_with_young_collections(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	for (uint32_t i = 1; i < 10; i++)
+		leaks_collect(&log, 1000 * i, i, YOUNG);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
+}
+
+/* Judged up to the full collection at 9 s; growth goes on until the end. */
+static void
+test_java_leak(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	for (uint32_t i = 1; i < 9; i++)
+		leaks_collect(&log, 1000 * i, i, YOUNG);
+	leaks_collect(&log, 9000, 9, FULL);
+	leaks_find(&found, &log);
+	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
+	assert_int_equal(evidence->verdict, TH_VERDICT_LEAK);
+	assert_float_equal(evidence->growth.estimate, 10000, 1e-6);
+	/* Born at 4.5 s: five collections since, that at 9 s included. */
+	assert_int_equal(evidence->collections, 5);
+	leaks_end(&found, &log);
+}
+
+/* A full collection too early proves nothing of what came after. */
+static void
+test_java_proof_is_too_old(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	leaks_collect(&log, 4000, 1, FULL);
+	for (uint32_t i = 5; i < 10; i++)
+		leaks_collect(&log, 1000 * i, i, YOUNG);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
+}
+
+/* Objects cannot be alive that are more than what is in use: 90 of 1000 bytes, 50,000 used. */
+static void
+test_java_more_than_in_use(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	leaks_collect(&log, 9000, 1, FULL);
+	log_heap_use(&log, 9002, 50 * BLOCK, 1);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
+}
+
+/* Garbage of the same method, one line further, that the first collection finds dead. */
+static void
+test_garbage_on_the_next_line(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	for (uint32_t i = 1; i <= 9; i++) {
+		leaks_collect(&log, 1000 * i, i, i == 9 ? FULL : YOUNG);
+		for (uint32_t ms = 1000 * (i - 1); ms < 1000 * i; ms += 50)
+			leaks_add(&log, (struct leaks_series){.stack = STACK_LINE,
+						.class = CLASS_BYTES,
+						.from = ms,
+						.to = ms + 1,
+						.every = 1,
+						.life = 1000 * i + 2 - ms});
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.findings_count, 2);
+	assert_int_equal(found.findings[0].evidence.verdict, TH_VERDICT_LEAK);
+	assert_true(found.findings[0].evidence.survivors == 1);
+	assert_int_equal(found.findings[1].evidence.verdict, TH_VERDICT_CHURN);
+	leaks_end(&found, &log);
+}
+
+/* A map that grows: its nodes, which java.util allocates, and its values are one finding. */
+static void
+test_map_is_one_finding(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	java_leak(&log);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_PUT, .class = CLASS_NODE, .to = END_MS, .every = 200});
+	leaks_collect(&log, 9000, 1, FULL);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leaks_only_finding(&found);
+	assert_int_equal(finding->evidence.verdict, TH_VERDICT_LEAK);
+	assert_int_equal(finding->place_count, 2);
+	const struct th_place *place = &found.leaks.places.items[finding->place];
+	assert_string_equal(
+		th_frames_string(found.shown.profile->frames, place->class_name), "byte[]");
+	leaks_end(&found, &log);
+}
+
+static void
+test_class_loading_is_the_vms(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_LOAD, .class = CLASS_NODE, .to = END_MS, .every = 100});
+	leaks_collect(&log, 9000, 1, FULL);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_INTERNAL);
+}
+
+/* Owners */
+
+static const struct th_finding *
+native_finding(const struct leaks_found *found)
+{
+	for (size_t i = 0; i < found->findings_count; i++) {
+		if (found->findings[i].evidence.heap == TH_HEAP_NATIVE)
+			return &found->findings[i];
+	}
+	fail_msg("no native finding");
+	return NULL;
+}
+
+/* Allocated early, never again: a plateau, were it not that nobody is left to free it. */
+static void
+test_owners_gone(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_peers(&log, 3000);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = native_finding(&found);
+	assert_int_equal(finding->evidence.verdict, TH_VERDICT_LEAK);
+	assert_int_equal(finding->evidence.reason, TH_REASON_OWNERS_GONE);
+	assert_int_equal(finding->owner.samples, 40);
+	assert_int_equal(finding->owner.collected, 40);
+	assert_true(finding->owner.is_collected);
+	leaks_end(&found, &log);
+}
+
+/*
+ * Nearly all owners were collected and freed their blocks; the 3 % that live on may well be
+ * among those of which no sample is: nothing says that the blocks have outlived them.
+ */
+static void
+test_most_owners_free(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_peers(&log, 3000);
+	leaks_add(&log,
+		(struct leaks_series){.stack = STACK_PEER, .to = 9000, .every = 7, .life = 20});
+	leaks_find(&found, &log);
+	const struct th_finding *finding = native_finding(&found);
+	assert_int_equal(finding->owner.collected, finding->owner.samples);
+	assert_false(finding->owner.is_collected);
+	assert_int_not_equal(finding->evidence.reason, TH_REASON_OWNERS_GONE);
+	leaks_end(&found, &log);
+}
+
+static void
+test_owners_alive(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_peers(&log, 0);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = native_finding(&found);
+	assert_int_equal(finding->evidence.verdict, TH_VERDICT_PLATEAU);
+	assert_int_equal(finding->owner.samples, 40);
+	assert_int_equal(finding->owner.collected, 0);
+	assert_false(finding->owner.is_collected);
+	leaks_end(&found, &log);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_java_without_collection),
+		cmocka_unit_test(test_java_with_young_collections),
+		cmocka_unit_test(test_java_leak),
+		cmocka_unit_test(test_java_proof_is_too_old),
+		cmocka_unit_test(test_java_more_than_in_use),
+		cmocka_unit_test(test_garbage_on_the_next_line),
+		cmocka_unit_test(test_map_is_one_finding),
+		cmocka_unit_test(test_class_loading_is_the_vms),
+		cmocka_unit_test(test_owners_gone),
+		cmocka_unit_test(test_most_owners_free),
+		cmocka_unit_test(test_owners_alive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

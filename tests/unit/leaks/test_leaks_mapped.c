@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdicts on an allocator that maps few chunks and fills them later: by their number there is
+ * nothing to tell, by what accounts found of them in memory there is.  The figures are those of
+ * DuckDB, whose result sets were not closed, in ten seconds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/leaks/leaks_fixture.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define INTERVAL (MIB / 2)
+#define ACCOUNTS 10
+
+/* Each twice the last, mapped when that is full. */
+static const struct {
+	uint32_t ms;
+	uint64_t bytes;
+} chunks[] = {{500, 64 * MIB}, {2500, 128 * MIB}, {3500, 256 * MIB}, {7500, 512 * MIB}};
+
+#define CHUNKS (sizeof(chunks) / sizeof(chunks[0]))
+
+static const uint32_t times[ACCOUNTS] = {
+	2263, 2740, 3308, 3986, 4808, 5790, 6990, 8421, 9563, 9897};
+
+static void
+add_chunks(struct log_builder *log, uint64_t *samples)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < CHUNKS; i++) {
+		bytes += chunks[i].bytes;
+		samples[i] = log_mapped(log, (struct log_sample){.ms = chunks[i].ms,
+						     .size = chunks[i].bytes,
+						     .interval = INTERVAL,
+						     .thread_bytes = bytes,
+						     .thread = 1,
+						     .stack = STACK_WORK});
+	}
+}
+
+/* Account `number`: the chunks are filled one after the other, and come to `resident`. */
+static void
+add_account(
+	struct log_builder *log, uint32_t number, const uint64_t *samples, uint64_t resident)
+{
+	uint64_t left = resident;
+
+	for (size_t i = 0; i < CHUNKS && chunks[i].ms < times[number]; i++) {
+		uint64_t part = left < chunks[i].bytes ? left : chunks[i].bytes;
+		const uint64_t words[] = {samples[i], part};
+
+		log_add_fields(log, TH_EVENT_TOUCHED, LOG_U32(number + 1), LOG_WORDS(words, 2));
+		left -= part;
+	}
+	assert_int_equal(left, 0);
+	log_add_fields(log, TH_EVENT_ACCOUNT,
+		LOG_U64(LOG_START + times[number] * UINT64_C(1000000)), LOG_U64(resident),
+		LOG_U64(resident), LOG_U64(0), LOG_U64(1000000), LOG_U32(number + 1),
+		LOG_U32(TH_ACCOUNT_ASKED), LOG_U32(TH_ACCOUNT_HAS_PAGES), LOG_U32(3),
+		LOG_U32(1));
+}
+
+/* A log in which the chunks have so many tenths of a megabyte in memory, account by account. */
+static void
+begin(struct log_builder *log, const uint32_t *tenths)
+{
+	uint64_t samples[CHUNKS];
+
+	leaks_begin_sampled(log, INTERVAL);
+	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
+	add_chunks(log, samples);
+	for (uint32_t i = 0; i < ACCOUNTS; i++)
+		add_account(log, i, samples, tenths[i] * UINT64_C(100000));
+}
+
+/* Its bytes are those in memory at the last account, its growth that since the warm-up. */
+static void
+test_what_fills_its_chunks_leaks(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 1087, 1539, 2252, 2824, 3692, 4524, 5917, 6745, 6900};
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_find(&found, &log);
+	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
+	assert_int_equal(evidence->verdict, TH_VERDICT_LEAK);
+	assert_int_equal(evidence->reason, TH_REASON_RESIDENT);
+	assert_true(evidence->is_resident);
+	assert_float_equal(evidence->live_bytes.estimate, 690e6, 1);
+	assert_float_equal(evidence->growth.estimate, (690e6 - 60.2e6) / 8, 1);
+	leaks_end(&found, &log);
+}
+
+/* The allocator purges 1.9 MB between the last two accounts. */
+static void
+test_a_little_given_back_is_still_leak(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 1087, 1539, 2252, 2824, 3692, 4524, 5917, 6745, 6726};
+	struct log_builder log;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
+}
+
+/* What comes and goes may be as large in the end. */
+static void
+test_what_goes_to_and_fro_is_unclear(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 216, 1539, 2252, 2824, 3692, 185, 1099, 6745, 6900};
+	struct log_builder log;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
+static void
+test_what_stopped_is_no_leak(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 1087, 1539, 2252, 2824, 3692, 4300, 4310, 4320, 4330};
+	struct log_builder log;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
+/* It stood still, and leaps as the program ends. */
+static void
+test_a_leap_at_the_end_is_no_leak(void **state)
+{
+	static const uint32_t tenths[] = {
+		602, 1087, 1539, 2252, 3000, 3010, 3020, 3030, 3040, 4000};
+	struct log_builder log;
+
+	(void)state;
+	begin(&log, tenths);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_fills_its_chunks_leaks),
+		cmocka_unit_test(test_a_little_given_back_is_still_leak),
+		cmocka_unit_test(test_what_goes_to_and_fro_is_unclear),
+		cmocka_unit_test(test_what_stopped_is_no_leak),
+		cmocka_unit_test(test_a_leap_at_the_end_is_no_leak),
+	};
+
+	return cmocka_run_group_tests_name("leaks_mapped", tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Damaged logs in every view: cut off at every byte of their events, every byte of them flipped.
+ * What the reader makes of damage is in test_reader.c; here nothing may crash or hang on what it
+ * lets pass.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/unit/views/every_view.h"
+
+/* Many thousand loads: too long under an emulator or a sanitizer to look at each byte. */
+static size_t
+stride(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return 7;
+#else
+	return getenv("TH_TEST_RUNNER") ? 17 : 1;
+#endif
+}
+
+/* Where the first event of `type` is. */
+static size_t
+find_event(const struct log_builder *log, uint32_t type)
+{
+	size_t at = TH_LOG_HEADER_BYTES;
+
+	while (at < log->length) {
+		const struct th_log_record *record = (const void *)(log->bytes + at);
+
+		if (record->type == type)
+			return at;
+		at += record->size;
+	}
+	fail_msg("no event %u", type);
+	return 0;
+}
+
+/* In three of the views, others in turn: all of them, at every place, would take minutes. */
+static void
+view_bytes(const void *bytes, size_t length, size_t turn)
+{
+	char *path = log_save_bytes(bytes, length);
+
+	for (unsigned i = 0; i < 3; i++)
+		one_view(path, (unsigned)turn + 3 * i);
+	unlink(path);
+	free(path);
+}
+
+/* Without damage there is nothing to refuse, so that the other tests do reach all views. */
+static void
+test_whole_log_is_shown(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	every_event(&log);
+	char *path = log_save(&log);
+	assert_true(every_view(path));
+	unlink(path);
+	free(path);
+	log_deinit(&log);
+}
+
+static void
+test_cut_anywhere(void **state)
+{
+	const size_t step = stride();
+	struct log_builder log;
+
+	(void)state;
+	every_event(&log);
+	for (size_t length = find_event(&log, TH_EVENT_JVM); length <= log.length;
+		length += step)
+		view_bytes(log.bytes, length, length);
+	log_deinit(&log);
+}
+
+/* All bits of a byte, or the lowest in turn: a number far off, one next to the truth. */
+static void
+test_every_byte_flipped(void **state)
+{
+	const size_t step = stride();
+	struct log_builder log;
+
+	(void)state;
+	every_event(&log);
+	for (size_t at = find_event(&log, TH_EVENT_JVM); at < log.length; at += step) {
+		const unsigned char flip = at % 3 ? 0xff : 0x01;
+
+		log.bytes[at] ^= flip;
+		view_bytes(log.bytes, log.length, at);
+		log.bytes[at] ^= flip;
+	}
+	log_deinit(&log);
+}
+
+/* Descriptions of events, a flip in each of their fields; they hold the same few forms. */
+static void
+test_descriptions_flipped(void **state)
+{
+	struct log_builder log;
+	size_t end;
+
+	(void)state;
+	every_event(&log);
+	end = find_event(&log, TH_EVENT_JVM);
+	for (size_t at = TH_LOG_HEADER_BYTES; at < end; at += 37) {
+		log.bytes[at] ^= 0xff;
+		view_bytes(log.bytes, log.length, at);
+		log.bytes[at] ^= 0xff;
+	}
+	log_deinit(&log);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole_log_is_shown),
+		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_every_byte_flipped),
+		cmocka_unit_test(test_descriptions_flipped),
+	};
+
+	return cmocka_run_group_tests_name("damage", tests, NULL, NULL);
+}

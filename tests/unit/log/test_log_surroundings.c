@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer of the log and what else there is: files in its place, what the program does to its
+ * descriptor, processes that are born with the log open.
+ */
+#include "tests/unit/log/log_samples.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LARGE ((uint64_t)64 << 20)
+/* Where the writer keeps its descriptor. */
+#define DESCRIPTOR_LOWEST 512
+
+static void
+write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void
+assert_file_is(const char *path, const char *text)
+{
+	char content[64] = "";
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_int_equal(fread(content, 1, sizeof(content) - 1, file), strlen(text));
+	assert_string_equal(content, text);
+	fclose(file);
+}
+
+/* --- what may stand in the way -------------------------------------------------------------- */
+
+static void
+test_missing_directory(void **state)
+{
+	char *path = log_fixture_new_path();
+	char *inside = NULL;
+
+	(void)state;
+	assert_true(asprintf(&inside, "%s/log.thl", path) > 0);
+	assert_int_equal(log_fixture_create_at(inside, LARGE), TH_LOG_FAILED);
+	assert_int_equal(errno, ENOENT);
+	assert_null(th_log_header());
+	free(inside);
+	free(path);
+}
+
+/* Permissions do not bind root, a read-only file system does. */
+static void
+test_read_only_directory(void **state)
+{
+	char *disk = log_fixture_mount_disk("size=3m,ro");
+	char *path = NULL;
+
+	(void)state;
+	if (!disk)
+		skip();
+	assert_true(asprintf(&path, "%s/log.thl", disk) > 0);
+	mount("none", disk, "tmpfs", MS_REMOUNT | MS_RDONLY, "size=3m");
+	assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_FAILED);
+	assert_int_equal(errno, EROFS);
+	assert_null(th_log_header());
+	umount(disk);
+	free(path);
+	free(disk);
+}
+
+static void
+test_a_file_of_somebody_else_is_left_alone(void **state)
+{
+	char *path = log_fixture_new_path();
+
+	(void)state;
+	write_file(path, "precious");
+	assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_EXISTS);
+	assert_file_is(path, "precious");
+	assert_null(th_log_header());
+	free(path);
+}
+
+static void
+test_a_link_is_not_followed(void **state)
+{
+	char *target = log_fixture_new_path();
+	char *path = log_fixture_new_path();
+
+	(void)state;
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_EXISTS);
+	assert_int_equal(access(target, F_OK), -1);
+	free(path);
+	free(target);
+}
+
+/* Opening one for reading would wait for a writer. */
+static void
+test_a_named_pipe_does_not_block(void **state)
+{
+	char *path = log_fixture_new_path();
+
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_EXISTS);
+	free(path);
+}
+
+/* Leaves a log at a new path as an exec would: with samples, without an end. */
+static char *
+leave_log(void)
+{
+	char *path = log_fixture_new_path();
+
+	log_fixture_open_at(path, LARGE);
+	log_samples_append(0, 0);
+	log_fixture_detach();
+	return path;
+}
+
+static void
+test_an_earlier_image_of_this_process_is_replaced(void **state)
+{
+	char *path = leave_log();
+
+	(void)state;
+	log_fixture_open_at(path, LARGE);
+	log_samples_assert_held(0);
+	free(path);
+}
+
+/* Overwrites the header of the log at `path`. */
+static void
+change_header(const char *path, void (*change)(struct th_log_header *header))
+{
+	struct th_log_header header;
+	int descriptor = open(path, O_RDWR);
+
+	assert_int_equal(pread(descriptor, &header, sizeof(header), 0), sizeof(header));
+	change(&header);
+	assert_int_equal(pwrite(descriptor, &header, sizeof(header), 0), sizeof(header));
+	close(descriptor);
+}
+
+static void
+set_other_start(struct th_log_header *header)
+{
+	header->process_start++;
+}
+
+static void
+set_other_pid(struct th_log_header *header)
+{
+	header->pid++;
+}
+
+static void
+set_other_space(struct th_log_header *header)
+{
+	header->process_space++;
+}
+
+/* The pid was used before by another process; the log is that of a child, or of a container. */
+static void
+test_a_log_of_another_process_is_left_alone(void **state)
+{
+	void (*const changes[])(struct th_log_header *) = {
+		set_other_start, set_other_pid, set_other_space};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char *path = leave_log();
+
+		change_header(path, changes[i]);
+		assert_int_equal(log_fixture_create_at(path, LARGE), TH_LOG_EXISTS);
+		log_samples_assert_held(1);
+		free(path);
+	}
+}
+
+static void
+forget_start(struct th_log_header *header)
+{
+	header->process_start = 0;
+}
+
+static void
+forget_space(struct th_log_header *header)
+{
+	header->process_space = 0;
+}
+
+/* Without /proc nothing is known of either process, and unknown is not the same. */
+static void
+test_a_log_of_an_unknown_process_is_left_alone(void **state)
+{
+	const struct {
+		void (*forget)(struct th_log_header *header);
+		struct th_log_identity identity;
+	} cases[] = {
+		{forget_start, {.process_space = 1}},
+		{forget_space, {.process_start = 1}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char *path = leave_log();
+
+		change_header(path, cases[i].forget);
+		assert_int_equal(th_log_create(path, LARGE, &cases[i].identity), TH_LOG_EXISTS);
+		log_samples_assert_held(1);
+		free(path);
+	}
+}
+
+/* --- what the program may do to the descriptor ---------------------------------------------- */
+
+static void
+test_descriptor_is_out_of_the_way(void **state)
+{
+	int lowest = open("/dev/null", O_RDONLY);
+	int descriptor;
+
+	(void)state;
+	close(lowest);
+	log_fixture_open(LARGE);
+	descriptor = log_fixture_descriptor();
+	assert_true(descriptor >= DESCRIPTOR_LOWEST);
+	assert_int_equal(fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(open("/dev/null", O_RDONLY), lowest);
+	close(lowest);
+}
+
+/* Daemons close every descriptor there is. */
+static void
+test_descriptor_closed_by_the_program(void **state)
+{
+	const uint64_t count = 100000;
+
+	(void)state;
+	log_fixture_open(LARGE);
+	close(log_fixture_descriptor());
+	for (uint64_t i = 0; i < count; i++)
+		assert_int_not_equal(log_samples_append(0, i), 0);
+	assert_true(log_fixture_descriptor() >= DESCRIPTOR_LOWEST);
+	log_samples_assert_held(count);
+	th_log_close();
+	assert_int_equal(log_fixture_descriptor(), -1);
+	assert_int_equal(log_fixture_file_bytes(log_fixture_path()), th_log_header()->tail);
+}
+
+/* ... and the number is then the program's own file, which is neither grown, cut nor closed. */
+static void
+test_descriptor_reused_by_the_program(void **state)
+{
+	char *path = log_fixture_new_path();
+	int number;
+
+	(void)state;
+	write_file(path, "precious");
+	log_fixture_open(LARGE);
+	number = log_fixture_descriptor();
+	int theirs = open(path, O_RDWR);
+	assert_int_equal(dup2(theirs, number), number);
+	close(theirs);
+	for (uint64_t i = 0; i < 100000; i++)
+		assert_int_not_equal(log_samples_append(0, i), 0);
+	th_log_close();
+	assert_file_is(path, "precious");
+	assert_int_equal(log_fixture_file_bytes(path), strlen("precious"));
+	assert_int_equal(fcntl(number, F_GETFD), 0);
+	close(number);
+	log_samples_assert_held(100000);
+	free(path);
+}
+
+/* The file's name is gone, or is another file's: what fits is kept, nothing else is touched. */
+static void
+test_log_out_of_reach(void **state)
+{
+	(void)state;
+	log_fixture_open(LARGE);
+	close(log_fixture_descriptor());
+	assert_int_equal(unlink(log_fixture_path()), 0);
+	write_file(log_fixture_path(), "precious");
+	assert_true(log_samples_fill() > 10000);
+	th_log_close();
+	assert_file_is(log_fixture_path(), "precious");
+}
+
+/* --- other processes ------------------------------------------------------------------------ */
+
+static int
+status_of(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+/* Runs in a child; returns its exit status, which says which step was wrong. */
+static int
+use_log_as_a_child(void)
+{
+	if (log_samples_append(0, 5000))
+		return 1;
+	th_log_close();
+	if (th_log_header()->state != TH_LOG_RECORDING)
+		return 2;
+	th_log_detach();
+	if (th_log_header() || log_samples_append(0, 5000))
+		return 3;
+	th_log_count(TH_COUNTER_NATIVE_SAMPLES, 1);
+	th_log_prepare();
+	return 0;
+}
+
+static void
+test_forked_child_writes_nothing(void **state)
+{
+	(void)state;
+	log_fixture_open(LARGE);
+	log_samples_append(0, 0);
+	uint64_t tail = th_log_header()->tail;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(use_log_as_a_child());
+	assert_int_equal(status_of(child), 0);
+	assert_int_equal(th_log_header()->tail, tail);
+	assert_int_equal(th_log_header()->counters[TH_COUNTER_NATIVE_SAMPLES], 0);
+	log_samples_append(0, 1);
+	log_samples_assert_held(2);
+}
+
+/* A child that has a log of its own: two writers, two files. */
+static void
+test_forked_child_with_its_own_log(void **state)
+{
+	char *theirs = log_fixture_new_path();
+
+	(void)state;
+	log_fixture_open(LARGE);
+	pid_t child = fork();
+	if (child == 0) {
+		th_log_detach();
+		if (log_fixture_create_at(theirs, LARGE) != TH_LOG_OK ||
+			log_samples_fill() < 10000)
+			_exit(1);
+		th_log_close();
+		_exit(0);
+	}
+	for (uint64_t i = 0; i < 50000; i++)
+		log_samples_append(0, i);
+	assert_int_equal(status_of(child), 0);
+	log_samples_assert_held(50000);
+	assert_int_equal(log_fixture_file_bytes(theirs) % 8, 0);
+	free(theirs);
+}
+
+static int
+append_in_shared_memory(void *unused)
+{
+	(void)unused;
+	return log_samples_append(0, 5000) != 0;
+}
+
+/* As vfork: the child runs in the parent's memory. */
+static void
+test_child_in_shared_memory_writes_nothing(void **state)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	(void)state;
+	log_fixture_open(LARGE);
+	log_samples_append(0, 0);
+	pid_t child = clone(append_in_shared_memory, stack + sizeof(stack),
+		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	assert_int_equal(status_of(child), 0);
+	log_samples_assert_held(1);
+}
+
+/* Whatever a test left open is closed before the next. */
+#define CASE(test) cmocka_unit_test_teardown(test, log_fixture_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(test_missing_directory),
+		CASE(test_read_only_directory),
+		CASE(test_a_file_of_somebody_else_is_left_alone),
+		CASE(test_a_link_is_not_followed),
+		CASE(test_a_named_pipe_does_not_block),
+		CASE(test_an_earlier_image_of_this_process_is_replaced),
+		CASE(test_a_log_of_another_process_is_left_alone),
+		CASE(test_a_log_of_an_unknown_process_is_left_alone),
+		CASE(test_descriptor_is_out_of_the_way),
+		CASE(test_descriptor_closed_by_the_program),
+		CASE(test_descriptor_reused_by_the_program),
+		CASE(test_log_out_of_reach),
+		CASE(test_forked_child_writes_nothing),
+		CASE(test_forked_child_with_its_own_log),
+		CASE(test_child_in_shared_memory_writes_nothing),
+	};
+
+	return cmocka_run_group_tests_name("log surroundings", tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges that hide each other: every answer is that of a search through all of them. */
+#include "report/log/reservations.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define RANGES 3000
+#define MANY 200000
+
+static uint64_t
+next(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return *state >> 20;
+}
+
+struct range {
+	uint64_t start;
+	uint64_t bytes;
+};
+
+static uint32_t
+search(const struct range *ranges, uint32_t count, uint64_t address)
+{
+	while (count && address - ranges[count - 1].start >= ranges[count - 1].bytes)
+		count--;
+	return count;
+}
+
+/* All addresses at which an answer can change, after each range of so many and at the end. */
+static void
+check(const struct range *ranges, uint32_t count, uint32_t step)
+{
+	struct th_reservations reservations = {0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		th_reservations_add(&reservations, ranges[i].start, ranges[i].bytes);
+		if ((i + 1) % step && i + 1 < count)
+			continue;
+		for (uint32_t k = 0; k <= i; k++) {
+			const uint64_t edges[] = {
+				ranges[k].start, ranges[k].start + ranges[k].bytes};
+
+			for (uint64_t at = 0; at < 4; at++) {
+				uint64_t address = edges[at / 2] - at % 2;
+
+				assert_int_equal(th_reservations_find(&reservations, address),
+					search(ranges, i + 1, address));
+			}
+		}
+	}
+	th_reservations_deinit(&reservations);
+	assert_int_equal(th_reservations_find(&reservations, ranges[0].start), 0);
+}
+
+static void
+test_against_a_search(void **state)
+{
+	static struct range ranges[RANGES];
+	const uint64_t lengths[] = {1, 10, 1000, 100000};
+	uint64_t random = 1;
+
+	(void)state;
+	for (int round = 0; round < 4; round++) {
+		for (size_t i = 0; i < RANGES; i++)
+			ranges[i] = (struct range){
+				next(&random) % 100000, next(&random) % lengths[round]};
+		check(ranges, 70, 1);
+		check(ranges, RANGES, RANGES / 3);
+	}
+}
+
+static void
+test_edges_of_addresses(void **state)
+{
+	const struct range ranges[] = {{0, UINT64_MAX}, {UINT64_MAX, 1}, {0, 1}, {5, 0},
+		{UINT64_MAX - 9, 5}, {7, 3}, {6, 5}};
+	struct th_reservations past = {0};
+
+	(void)state;
+	check(ranges, 7, 1);
+	/* One that goes past the last address ends there. */
+	th_reservations_add(&past, UINT64_MAX - 1, 100);
+	assert_int_equal(th_reservations_find(&past, UINT64_MAX), 1);
+	assert_int_equal(th_reservations_find(&past, 5), 0);
+	th_reservations_deinit(&past);
+}
+
+/* What a question looks at is a bisection for each bit of the number of ranges, however they lie. */
+static void
+test_size(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (int shape = 0; shape < 3; shape++) {
+		struct th_reservations reservations = {0};
+		size_t pieces = 0;
+		unsigned levels = 0;
+
+		for (uint64_t i = 0; i < MANY; i++) {
+			const struct range ranges[] = {
+				{i * 4096, 8192}, {i, 2 * (MANY - i)}, {next(&random), 8192}};
+
+			th_reservations_add(
+				&reservations, ranges[shape].start, ranges[shape].bytes);
+		}
+		for (unsigned level = 0; level < TH_RESERVATION_LEVELS; level++) {
+			bool is_used = reservations.levels[level].pieces;
+
+			levels += is_used;
+			pieces += is_used ? reservations.levels[level].count : 0;
+			assert_true(!is_used || MANY >> level & 1);
+		}
+		assert_true(levels <= 18);
+		assert_true(pieces < 2 * MANY);
+		th_reservations_deinit(&reservations);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_a_search),
+		cmocka_unit_test(test_edges_of_addresses),
+		cmocka_unit_test(test_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Address ranges against a model that cannot be wrong: an array with one entry for each address
+ * of a small space.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unify/mapped/range_tree.h"
+#include "unify/sample/sampler.h"
+
+#define SPACE 400
+/* One for each address, as many again while ranges move, and the one that is never used. */
+#define NODES ((2 * SPACE + 1 + TH_RANGES_CHUNK - 1) / TH_RANGES_CHUNK * TH_RANGES_CHUNK)
+#define OPERATIONS 1000000
+/* Comparing everything takes as long as fifty operations. */
+#define COMPARE_EVERY 32
+
+/* --- helpers ---------------------------------------------------------------------------------- */
+
+struct cell {
+	uint64_t sample;
+	uint64_t born;
+	uint32_t owner; /* 0 = nothing is there */
+	uint32_t flags;
+};
+
+struct state {
+	struct th_range_node nodes[NODES];
+	size_t provided; /* bytes of them */
+	struct th_ranges ranges;
+	struct cell cells[SPACE];
+	struct th_random random;
+	uint64_t born;
+};
+
+static struct state state;
+
+static void *
+provide(size_t bytes)
+{
+	char *start = (char *)state.nodes + state.provided;
+
+	state.provided += bytes;
+	return state.provided <= sizeof(state.nodes) ? start : NULL;
+}
+
+static void
+start_empty(uint32_t capacity)
+{
+	memset(&state, 0, sizeof(state));
+	th_ranges_init(&state.ranges, provide, capacity);
+	th_random_seed(&state.random, 20260101);
+}
+
+static struct th_range
+range_of(uintptr_t start, uintptr_t end, uint32_t owner)
+{
+	return (struct th_range){.start = start, .end = end, .owner = owner};
+}
+
+static bool
+put(uintptr_t start, uintptr_t end, uint32_t owner)
+{
+	struct th_range range = range_of(start, end, owner);
+
+	return th_ranges_put(&state.ranges, &range, false);
+}
+
+static void
+cut(uintptr_t start, uintptr_t end)
+{
+	th_ranges_release(&state.ranges, th_ranges_cut(&state.ranges, start, end));
+}
+
+static uint64_t
+choose(uint64_t count)
+{
+	return th_random_next(&state.random) % count;
+}
+
+static void
+assert_range(const struct th_range *range, uintptr_t start, uintptr_t end, uint32_t owner)
+{
+	assert_non_null(range);
+	assert_int_equal(range->start, start);
+	assert_int_equal(range->end, end);
+	assert_int_equal(range->owner, owner);
+}
+
+/* --- what it does ----------------------------------------------------------------------------- */
+
+static void
+test_hole_leaves_both_sides(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	assert_true(put(10, 90, 1));
+	struct th_range_list list = th_ranges_cut(&state.ranges, 40, 50);
+
+	assert_range(th_ranges_at(&state.ranges, list.first), 40, 50, 1);
+	assert_int_equal(th_ranges_after(&state.ranges, list.first), 0);
+	assert_range(th_ranges_find(&state.ranges, 0), 10, 40, 1);
+	assert_range(th_ranges_find(&state.ranges, 40), 50, 90, 1);
+	assert_null(th_ranges_find(&state.ranges, 90));
+	assert_int_equal(state.ranges.count, 2);
+}
+
+static void
+test_cut_of_nothing_is_empty(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	assert_true(put(10, 20, 1));
+	assert_int_equal(th_ranges_cut(&state.ranges, 20, 30).first, 0);
+	assert_int_equal(th_ranges_cut(&state.ranges, 0, 10).first, 0);
+	assert_int_equal(state.ranges.count, 1);
+}
+
+static void
+test_list_ascends(void **unused)
+{
+	uintptr_t expected = 0;
+
+	(void)unused;
+	start_empty(NODES);
+	for (uintptr_t i = 0; i < 100; i++)
+		assert_true(put(i * 37 % 100, i * 37 % 100 + 1, 1));
+	struct th_range_list list = th_ranges_cut(&state.ranges, 0, SPACE);
+	for (uint32_t i = list.first; i; i = th_ranges_after(&state.ranges, i), expected++)
+		assert_range(th_ranges_at(&state.ranges, i), expected, expected + 1, 1);
+	assert_int_equal(expected, 100);
+	assert_int_equal(state.ranges.count, 0);
+}
+
+static void
+test_neighbours_join_only_when_alike(void **unused)
+{
+	struct th_range range = range_of(20, 30, 1);
+
+	(void)unused;
+	start_empty(NODES);
+	assert_true(put(10, 20, 1));
+	assert_true(put(40, 50, 2));
+	assert_true(th_ranges_put(&state.ranges, &range, true));
+	assert_range(th_ranges_find(&state.ranges, 0), 10, 30, 1);
+	range = range_of(30, 40, 2);
+	assert_true(th_ranges_put(&state.ranges, &range, true));
+	assert_range(th_ranges_find(&state.ranges, 30), 30, 50, 2);
+	assert_int_equal(state.ranges.count, 2);
+}
+
+static void
+test_full_table_refuses_and_counts(void **unused)
+{
+	(void)unused;
+	start_empty(3); /* two nodes */
+	assert_true(put(10, 20, 1));
+	assert_true(put(30, 60, 2));
+	assert_false(put(70, 80, 3));
+	cut(40, 50);
+	assert_int_equal(state.ranges.lost, 1);
+	assert_range(th_ranges_find(&state.ranges, 30), 30, 40, 2);
+	assert_null(th_ranges_find(&state.ranges, 40));
+	cut(0, SPACE);
+	assert_true(put(10, 20, 1));
+	assert_true(put(30, 40, 1));
+}
+
+static void
+test_sample_goes_to_one_birth(void **unused)
+{
+	struct th_range old = range_of(10, 20, 1);
+	struct th_range new = range_of(20, 50, 1);
+
+	(void)unused;
+	start_empty(NODES);
+	new.born = 7;
+	assert_true(th_ranges_put(&state.ranges, &old, false));
+	assert_true(th_ranges_put(&state.ranges, &new, false));
+	cut(30, 35);
+	assert_int_equal(th_ranges_set_sample(&state.ranges, 10, 50, 7, 99), 25);
+	assert_int_equal(th_ranges_find(&state.ranges, 10)->sample, 0);
+	assert_int_equal(th_ranges_find(&state.ranges, 20)->sample, 99);
+	assert_int_equal(th_ranges_find(&state.ranges, 40)->sample, 99);
+}
+
+static void
+test_younger_stay(void **unused)
+{
+	struct th_range range = range_of(0, 10, 1);
+
+	(void)unused;
+	start_empty(NODES);
+	for (uintptr_t i = 0; i < 6; i++) {
+		range = range_of(10 * i, 10 * i + 10, 1);
+		range.born = i % 2 ? 20 : 5;
+		assert_true(th_ranges_put(&state.ranges, &range, false));
+	}
+	struct th_range_list older = th_ranges_cut(&state.ranges, 0, SPACE);
+	struct th_range_list younger = th_ranges_take_younger(&state.ranges, &older, 10);
+	th_ranges_put_back(&state.ranges, younger, false);
+	th_ranges_release(&state.ranges, older);
+	assert_int_equal(state.ranges.count, 3);
+	assert_range(th_ranges_find(&state.ranges, 0), 10, 20, 1);
+	assert_range(th_ranges_find(&state.ranges, 20), 30, 40, 1);
+	assert_range(th_ranges_find(&state.ranges, 40), 50, 60, 1);
+}
+
+/* --- against the model ------------------------------------------------------------------------ */
+
+static bool
+is_same(const struct cell *cell, const struct th_range *range)
+{
+	return cell->sample == range->sample && cell->owner == range->owner &&
+	       cell->flags == range->flags;
+}
+
+/* The list of a cut is what the model has there, in order; takes it out of the model. */
+static void
+compare_list(struct th_range_list list, uintptr_t start, uintptr_t end)
+{
+	uintptr_t at = start;
+
+	for (uint32_t i = list.first; i; i = th_ranges_after(&state.ranges, i)) {
+		const struct th_range *range = th_ranges_at(&state.ranges, i);
+
+		assert_true(range->start >= at && range->end <= end);
+		for (; at < range->start; at++)
+			assert_int_equal(state.cells[at].owner, 0);
+		for (; at < range->end; at++)
+			assert_true(is_same(&state.cells[at], range));
+	}
+	for (; at < end; at++)
+		assert_int_equal(state.cells[at].owner, 0);
+	memset(state.cells + start, 0, (end - start) * sizeof(*state.cells));
+}
+
+static void
+compare_all(void)
+{
+	const struct th_range *range;
+	uintptr_t at = 0;
+	uint32_t count = 0;
+
+	while ((range = th_ranges_find(&state.ranges, at))) {
+		assert_true(range->start >= at && range->end > range->start);
+		for (; at < range->start; at++)
+			assert_int_equal(state.cells[at].owner, 0);
+		for (; at < range->end; at++)
+			assert_true(is_same(&state.cells[at], range));
+		count++;
+	}
+	for (; at < SPACE; at++)
+		assert_int_equal(state.cells[at].owner, 0);
+	assert_int_equal(count, state.ranges.count);
+}
+
+static void
+remove_some(uintptr_t start, uintptr_t end)
+{
+	struct th_range_list list = th_ranges_cut(&state.ranges, start, end);
+
+	compare_list(list, start, end);
+	th_ranges_release(&state.ranges, list);
+}
+
+static void
+map_some(uintptr_t start, uintptr_t end)
+{
+	struct th_range range = range_of(start, end, 1 + (uint32_t)choose(3));
+
+	range.sample = choose(3);
+	range.flags = (uint32_t)choose(2);
+	range.born = ++state.born;
+	remove_some(start, end);
+	assert_true(th_ranges_put(&state.ranges, &range, choose(2)));
+	for (uintptr_t at = start; at < end; at++)
+		state.cells[at] = (struct cell){
+			range.sample, range.born, range.owner, range.flags};
+}
+
+/* As mremap does: the pieces move, each with what is known of it. */
+static void
+move_some(uintptr_t start, uintptr_t end)
+{
+	uintptr_t to = choose(SPACE - (end - start));
+	struct cell moved[SPACE];
+	struct th_range_list list = th_ranges_cut(&state.ranges, start, end);
+
+	memcpy(moved, state.cells + start, (end - start) * sizeof(*moved));
+	compare_list(list, start, end);
+	remove_some(to, to + (end - start));
+	for (uint32_t i = list.first; i; i = th_ranges_after(&state.ranges, i)) {
+		struct th_range *range = th_ranges_at(&state.ranges, i);
+
+		range->start = range->start - start + to;
+		range->end = range->end - start + to;
+	}
+	th_ranges_put_back(&state.ranges, list, choose(2));
+	memcpy(state.cells + to, moved, (end - start) * sizeof(*moved));
+}
+
+/* A million maps, unmaps and moves; there are nodes for all of them. */
+static void
+test_model(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	for (int i = 0; i < OPERATIONS; i++) {
+		uintptr_t start = choose(SPACE - 1);
+		uintptr_t longest = choose(8) ? 12 : SPACE - start;
+		uintptr_t bytes = 1 + choose(longest < SPACE - start ? longest : SPACE - start);
+		uint64_t what = choose(10);
+
+		if (what < 6)
+			map_some(start, start + bytes);
+		else if (what < 9)
+			remove_some(start, start + bytes);
+		else
+			move_some(start, start + bytes);
+		if (i % COMPARE_EVERY == 0)
+			compare_all();
+	}
+	compare_all();
+	assert_int_equal(state.ranges.lost, 0);
+}
+
+/* --- copies --------------------------------------------------------------------------------- */
+
+static struct th_range_node copied[NODES];
+
+static void
+test_copy_is_the_same(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	for (int i = 0; i < 1000; i++)
+		map_some(choose(SPACE / 2), SPACE / 2 + choose(SPACE / 2));
+	for (int i = 0; i < 100; i++) {
+		uintptr_t start = choose(SPACE - 12);
+
+		map_some(start, start + 1 + choose(12));
+	}
+	memcpy(copied, state.nodes, sizeof(copied));
+	const struct th_ranges from = state.ranges;
+	memset(state.nodes, 0, sizeof(state.nodes));
+	th_ranges_copy(&state.ranges, &from, copied);
+	compare_all();
+}
+
+/* Whatever the nodes are: what comes out is a set of ranges, in order and apart. */
+static void
+test_copy_of_nonsense(void **unused)
+{
+	(void)unused;
+	start_empty(NODES);
+	struct th_ranges from = state.ranges;
+	for (int i = 0; i < 1000; i++) {
+		const struct th_range *range;
+		uintptr_t taken = 0;
+
+		for (uint32_t k = 0; k < NODES; k++)
+			copied[k] = (struct th_range_node){
+				.range = range_of(choose(SPACE), choose(SPACE), 1),
+				.left = (uint32_t)choose(NODES + 100),
+				.right = (uint32_t)choose(NODES + 100),
+			};
+		from.root = 1 + (uint32_t)choose(NODES + 100);
+		from.touched = NODES;
+		th_ranges_copy(&state.ranges, &from, copied);
+		while ((range = th_ranges_find(&state.ranges, taken))) {
+			assert_true(range->start >= taken && range->start < range->end);
+			taken = range->end;
+		}
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hole_leaves_both_sides),
+		cmocka_unit_test(test_cut_of_nothing_is_empty),
+		cmocka_unit_test(test_list_ascends),
+		cmocka_unit_test(test_neighbours_join_only_when_alike),
+		cmocka_unit_test(test_full_table_refuses_and_counts),
+		cmocka_unit_test(test_sample_goes_to_one_birth),
+		cmocka_unit_test(test_younger_stay),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_copy_is_the_same),
+		cmocka_unit_test(test_copy_of_nonsense),
+	};
+
+	return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);
+}

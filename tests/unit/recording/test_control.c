@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library's side of the control page: what is asked for is done once, written to the log and
+ * answered; what makes no sense is refused and changes nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "report/log/recording.h"
+#include "tests/unit/log/log_fixture.h"
+#include "unify/recording/control.h"
+#include "unify/sample/admission.h"
+#include "unify/log/log.h"
+
+#define NOW 1000000000u
+#define INTERVAL 524288
+#define TARGET 300
+
+static struct th_rate rate;
+
+static struct th_log_control *
+page(void)
+{
+	return &th_log_header()->control;
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	log_fixture_open(8 << 20);
+	th_rate_init(&rate, TARGET, INTERVAL);
+	return 0;
+}
+
+static uint32_t
+ask(uint32_t verb, uint64_t value, const char *name)
+{
+	struct th_log_control *control = page();
+	uint32_t number = control->asked + 1;
+
+	control->verb = verb;
+	control->value = value;
+	memset(control->name, 0, sizeof(control->name));
+	memcpy(control->name, name, strlen(name));
+	control->asked = number;
+	th_control_poll(&rate, NOW);
+	assert_int_equal(control->served, number);
+	return control->answer;
+}
+
+static void
+settings_change(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(TH_CONTROL_INTERVAL, 65536, ""), TH_CONTROL_DONE);
+	assert_int_equal(th_rate_interval(&rate), 65536);
+	assert_int_equal(th_log_header()->interval, 65536);
+	assert_int_equal(page()->interval, 65536);
+	assert_int_equal(ask(TH_CONTROL_RATE, 50, ""), TH_CONTROL_DONE);
+	assert_int_equal(rate.target, 50);
+	assert_int_equal(th_log_header()->rate, 50);
+	assert_int_equal(ask(TH_CONTROL_RATE, 0, ""), TH_CONTROL_DONE);
+	assert_true(th_rate_count(&rate, NOW) == 1);
+}
+
+static void
+nonsense_is_refused(void **state)
+{
+	uint64_t tail = th_log_header()->tail;
+
+	(void)state;
+	assert_int_equal(
+		ask(TH_CONTROL_INTERVAL, (uint64_t)INT32_MAX + 1, ""), TH_CONTROL_REFUSED);
+	assert_int_equal(ask(TH_CONTROL_RATE, UINT64_MAX, ""), TH_CONTROL_REFUSED);
+	assert_int_equal(ask(TH_CONTROL_MARK, 0, ""), TH_CONTROL_REFUSED);
+	assert_int_equal(ask(77, 1, "x"), TH_CONTROL_UNKNOWN);
+	assert_int_equal(th_rate_interval(&rate), INTERVAL);
+	assert_int_equal(rate.target, TARGET);
+	assert_int_equal(th_log_header()->tail, tail);
+}
+
+/* Heaps whose functions do not reach the library; what is sampled stays as it was. */
+static void
+unseen_heaps_are_refused(void **state)
+{
+	const uint32_t java = 1u << TH_HEAP_JAVA;
+	uint64_t tail;
+
+	(void)state;
+	th_control_begin(java, NULL);
+	th_control_set_seen(java);
+	tail = th_log_header()->tail;
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_BOTH, ""), TH_CONTROL_UNSEEN);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_MAPPED, ""), TH_CONTROL_UNSEEN);
+	assert_int_equal(th_log_header()->heaps, java);
+	assert_false(th_gate_wants(TH_HEAP_NATIVE));
+	assert_int_equal(th_log_header()->tail, tail);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, java, ""), TH_CONTROL_DONE);
+	th_control_set_seen(TH_HEAPS_ALL);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_ALL, ""), TH_CONTROL_DONE);
+}
+
+/* Done once, however often the page is looked at. */
+static void
+requests_are_done_once(void **state)
+{
+	uint64_t tail;
+
+	(void)state;
+	assert_int_equal(ask(TH_CONTROL_MARK, 0, "deploy"), TH_CONTROL_DONE);
+	tail = th_log_header()->tail;
+	for (int i = 0; i < 5; i++)
+		th_control_poll(&rate, NOW + 1);
+	assert_int_equal(th_log_header()->tail, tail);
+}
+
+/* The tool finds the marks; a name without end is cut. */
+static void
+marks_are_found(void **state)
+{
+	char name[TH_CONTROL_NAME_MAX + 1];
+	struct th_recording *recording;
+	uint64_t time;
+
+	(void)state;
+	assert_int_equal(ask(TH_CONTROL_MARK, 0, "deploy"), TH_CONTROL_DONE);
+	memset(name, 'x', sizeof(name));
+	name[TH_CONTROL_NAME_MAX] = '\0';
+	assert_int_equal(ask(TH_CONTROL_MARK, 0, name), TH_CONTROL_DONE);
+	assert_null(th_recording_load(log_fixture_path(), &recording));
+	assert_true(th_recording_find_mark(recording, "deploy", &time));
+	assert_int_equal(time, NOW);
+	assert_false(th_recording_find_mark(recording, "deplo", &time));
+	assert_false(th_recording_find_mark(recording, name, &time));
+	name[TH_CONTROL_NAME_MAX - 1] = '\0';
+	assert_true(th_recording_find_mark(recording, name, &time));
+	assert_int_equal(recording->unknown, 0);
+	th_recording_destroy(recording);
+}
+
+static unsigned flushes;
+
+static void
+count_flush(void)
+{
+	flushes++;
+}
+
+/* A hook that was added twice is called once for each request. */
+static void
+flush_calls_the_hooks(void **state)
+{
+	(void)state;
+	th_control_reset();
+	assert_true(th_control_on_flush(count_flush));
+	assert_true(th_control_on_flush(count_flush));
+	assert_int_equal(ask(TH_CONTROL_FLUSH, 0, ""), TH_CONTROL_DONE);
+	assert_int_equal(flushes, 1);
+	th_control_reset();
+	assert_int_equal(ask(TH_CONTROL_FLUSH, 0, ""), TH_CONTROL_DONE);
+	assert_int_equal(flushes, 1);
+}
+
+static unsigned counts;
+static enum th_control_answer count_answer;
+
+static enum th_control_answer
+count_buffers(void)
+{
+	/* Who asks sees that it is being done. */
+	assert_int_equal(page()->begun, page()->asked);
+	assert_int_not_equal(page()->served, page()->asked);
+	counts++;
+	return count_answer;
+}
+
+/* A count that was made is followed by an account, and only then. */
+static void
+buffers_are_counted_by_the_agent(void **state)
+{
+	(void)state;
+	flushes = 0;
+	th_control_reset();
+	assert_true(th_control_on_flush(count_flush));
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
+	th_control_set_buffers(count_buffers);
+	count_answer = TH_CONTROL_FAILED;
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_FAILED);
+	assert_int_equal(counts, 1);
+	assert_int_equal(flushes, 0);
+	count_answer = TH_CONTROL_DONE;
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_DONE);
+	assert_int_equal(counts, 2);
+	assert_int_equal(flushes, 1);
+	th_control_set_buffers(NULL);
+	assert_int_equal(ask(TH_CONTROL_BUFFERS, 0, ""), TH_CONTROL_NO_VM);
+	th_control_reset();
+}
+
+/* Without a log there is nothing to look at. */
+static void
+no_log(void **state)
+{
+	(void)state;
+	log_fixture_detach();
+	th_control_poll(&rate, NOW);
+	assert_int_equal(th_rate_interval(&rate), INTERVAL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(settings_change, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			nonsense_is_refused, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			unseen_heaps_are_refused, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			requests_are_done_once, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(marks_are_found, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			flush_calls_the_hooks, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			buffers_are_counted_by_the_agent, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(no_log, set_up, log_fixture_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

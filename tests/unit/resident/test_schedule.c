@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When accounts are due, simulated: a process that grows all the time, with accounts of any cost,
+ * may not pay more for them than docs/rss.md says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unify/resident/schedule.h"
+
+#define MS UINT64_C(1000000)
+#define S (1000 * MS)
+#define MIB (UINT64_C(1) << 20)
+
+struct outcome {
+	uint64_t cost; /* nanoseconds, all of them */
+	unsigned taken;
+	unsigned looks;
+};
+
+/* Polls every millisecond for `seconds`; `rate` is growth in bytes a millisecond. */
+static struct outcome
+simulate(uint64_t seconds, uint64_t cost, uint64_t rate)
+{
+	struct th_account_plan plan;
+	struct outcome outcome = {0, 0, 0};
+	enum th_account_reason reason;
+	uint64_t resident = 100 * MIB;
+	const uint64_t begin = 5 * S;
+
+	th_account_plan_init(&plan, begin);
+	for (uint64_t now = begin; now < begin + seconds * S; now += MS, resident += rate) {
+		if (!th_account_plan_is_look_due(&plan, now))
+			continue;
+		th_account_plan_looked(&plan, now);
+		outcome.looks++;
+		if (!th_account_plan_is_due(&plan, now, resident, &reason))
+			continue;
+		now += cost;
+		th_account_plan_taken(&plan, now, cost, resident);
+		outcome.cost += cost;
+		outcome.taken++;
+	}
+	return outcome;
+}
+
+static void
+test_cost_stays_in_its_bounds(void **state)
+{
+	static const uint64_t costs[] = {MS, 12 * MS, 205 * MS, 2 * S};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
+		for (uint64_t seconds = 10; seconds <= 1000; seconds *= 10) {
+			struct outcome outcome = simulate(seconds, costs[i], MIB);
+
+			/* The credit, the share, and the one that overdraws. */
+			assert_true(outcome.cost <= S / 2 + seconds * S / 500 + costs[i]);
+		}
+	}
+}
+
+static void
+test_short_recordings_have_enough_accounts(void **state)
+{
+	(void)state;
+	assert_true(simulate(12, 12 * MS, MIB).taken >= 8);
+	/* Nothing happens: one each two seconds at first, later 50 for each 2.7-fold. */
+	assert_true(simulate(60, 3 * MS, 0).taken >= 15);
+	assert_true(simulate(1000, 3 * MS, 0).taken <= 50 + 50 * 3);
+}
+
+static void
+test_looks_are_once_a_second_in_the_end(void **state)
+{
+	(void)state;
+	assert_int_equal(simulate(1, MS, 0).looks, 10);
+	/* 16 while the time grows 2.7-fold, from 1.6 s to 16 s, and one a second from there on. */
+	assert_in_range(simulate(100, MS, 0).looks, 130, 145);
+}
+
+static void
+test_none_after_giving_up(void **state)
+{
+	struct th_account_plan plan;
+	enum th_account_reason reason;
+
+	(void)state;
+	th_account_plan_init(&plan, 0);
+	assert_true(th_account_plan_is_due(&plan, 3 * S, 100 * MIB, &reason));
+	th_account_plan_give_up(&plan);
+	assert_false(th_account_plan_is_due(&plan, 900 * S, 900 * MIB, &reason));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cost_stays_in_its_bounds),
+		cmocka_unit_test(test_short_recordings_have_enough_accounts),
+		cmocka_unit_test(test_looks_are_once_a_second_in_the_end),
+		cmocka_unit_test(test_none_after_giving_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

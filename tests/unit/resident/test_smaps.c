@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parser against text as kernels write it, in pieces of every length, and the reader against
+ * the kernel's own sum of this very process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "unify/resident/pagemap.h"
+#include "unify/base/proc_file.h"
+#include "unify/resident/smaps.h"
+
+#define PAGE 4096u
+
+static const char two[] =
+	"55ab48e39000-55ab48e3b000 r--p 00001000 fe:00 247026                     /opt/a b.so\n"
+	"Size:                  8 kB\n"
+	"Rss:                   4 kB\n"
+	"Pss:                   1 kB\n"
+	"Anonymous:             4 kB\n"
+	"Swap:                  0 kB\n"
+	"VmFlags: rd mr mw me \n"
+	"7f0000000000-7f0000100000 ---p 00000000 00:00 0 \n"
+	"Rss:                   0 kB\n"
+	"Swap:                 16 kB\n"
+	"Private_Hugetlb:    2048 kB\n"
+	"VmFlags: mr mw me \n";
+
+struct seen {
+	struct th_smaps_entry entries[8];
+	size_t count;
+	size_t stop_after;
+};
+
+static bool
+keep(const struct th_smaps_entry *entry, void *data)
+{
+	struct seen *seen = data;
+
+	assert_true(seen->count < 8);
+	seen->entries[seen->count++] = *entry;
+	return seen->count != seen->stop_after;
+}
+
+static bool
+parse(struct seen *seen, const char *text, size_t step)
+{
+	struct th_smaps_parser parser;
+	size_t length = strlen(text);
+
+	seen->count = 0;
+	th_smaps_parser_init(&parser, keep, seen);
+	for (size_t at = 0; at < length; at += step)
+		th_smaps_parser_feed(
+			&parser, text + at, step < length - at ? step : length - at);
+	return th_smaps_parser_end(&parser);
+}
+
+static void
+assert_two(const struct seen *seen)
+{
+	const struct th_smaps_entry *file = &seen->entries[0];
+	const struct th_smaps_entry *reserve = &seen->entries[1];
+
+	assert_int_equal(seen->count, 2);
+	assert_int_equal(file->start, 0x55ab48e39000);
+	assert_int_equal(file->end, 0x55ab48e3b000);
+	assert_int_equal(file->offset, 0x1000);
+	assert_int_equal(file->resident, 4096);
+	assert_int_equal(file->anonymous, 4096);
+	assert_true(file->has_file && file->is_readable && file->is_accessible);
+	assert_false(file->is_writable || file->is_shared);
+	assert_string_equal(file->path, "/opt/a b.so");
+	assert_int_equal(reserve->swapped, 16384);
+	assert_int_equal(reserve->huge, 2 << 20);
+	assert_int_equal(reserve->resident, 0);
+	assert_false(reserve->is_accessible || reserve->has_file);
+	assert_string_equal(reserve->path, "");
+}
+
+static void
+test_two_mappings_in_pieces(void **state)
+{
+	struct seen seen = {.stop_after = 0};
+
+	(void)state;
+	for (size_t step = 1; step <= sizeof(two); step++) {
+		assert_true(parse(&seen, two, step));
+		assert_two(&seen);
+	}
+}
+
+static void
+test_a_visitor_may_stop(void **state)
+{
+	struct seen seen = {.stop_after = 1};
+
+	(void)state;
+	assert_true(parse(&seen, two, 7));
+	assert_int_equal(seen.count, 1);
+}
+
+static void
+test_a_long_path_keeps_its_beginning(void **state)
+{
+	char text[2048] = "1000-2000 rw-s 00000000 00:05 7 /";
+	struct seen seen = {.stop_after = 0};
+	size_t length = strlen(text);
+
+	(void)state;
+	memset(text + length, 'x', 1000);
+	strcpy(text + length + 1000, "\nRss: 4 kB\n");
+	assert_true(parse(&seen, text, 100));
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.entries[0].resident, 4096);
+	assert_true(seen.entries[0].is_shared);
+}
+
+static void
+test_text_that_is_no_smaps(void **state)
+{
+	static const char *const texts[] = {
+		"hello\n", "1000-2000\n", "2000-1000 rw-p 00000000 00:00 0 \n",
+		"1000-2000 rw-p 00000000 0000 0 \n",
+		"fffffffffffffffff-2000 rw-p 00000000 00:00 0 \n",
+		"1000-2000 rw-p 00000000 00:00 0 \nRss: 4 kB", /* cut off */
+	};
+	struct seen seen = {.stop_after = 0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_false(parse(&seen, texts[i], 3));
+}
+
+/* The real thing */
+
+struct sum {
+	uintptr_t inside; /* an address of the mapping looked for */
+	uint64_t resident;
+	struct th_smaps_entry found;
+};
+
+static bool
+add(const struct th_smaps_entry *entry, void *data)
+{
+	struct sum *sum = data;
+
+	sum->resident += entry->resident;
+	if (sum->inside >= entry->start && sum->inside < entry->end)
+		sum->found = *entry;
+	return true;
+}
+
+static uint64_t
+rollup(void)
+{
+	char text[4096];
+	uint64_t kib;
+
+	assert_true(th_proc_file_read("/proc/self/smaps_rollup", text, sizeof(text)) > 0);
+	assert_true(th_proc_field(text, "Rss:", &kib));
+	return kib * 1024;
+}
+
+static void
+test_the_sum_is_the_rss_of_the_kernel(void **state)
+{
+	static char buffer[65536];
+	struct sum sum = {0};
+	const uint64_t slack = 64 * PAGE; /* pages first touched in between */
+
+	(void)state;
+	assert_true(th_smaps_read("/proc/self/smaps", buffer, sizeof(buffer), add, &sum));
+	uint64_t kernel = rollup();
+	assert_true(sum.resident + slack > kernel && sum.resident < kernel + slack);
+}
+
+static void
+test_a_file_that_is_not_there(void **state)
+{
+	static char buffer[4096];
+	struct sum sum = {0};
+
+	(void)state;
+	assert_false(th_smaps_read("/proc/self/nothing", buffer, sizeof(buffer), add, &sum));
+}
+
+static void
+test_touched_pages_are_present(void **state)
+{
+	static struct th_page_map map;
+	const size_t pages = 3000;
+	char *memory = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uintptr_t start = (uintptr_t)memory;
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_return_code(madvise(memory, pages * PAGE, MADV_NOHUGEPAGE), 0);
+	if (!th_page_map_open(&map))
+		skip();
+	for (size_t page = 0; page < pages; page += 3)
+		memory[page * PAGE] = 1;
+	struct th_page_use all = th_page_map_use(&map, start, start + pages * PAGE);
+	assert_int_equal(all.resident + all.swapped, 1000 * PAGE);
+	/* Half of a page that is there, a whole one that is not, a byte of the next but one. */
+	map.count = 0;
+	struct th_page_use some = th_page_map_use(&map, start + PAGE / 2, start + 3 * PAGE + 1);
+	assert_int_equal(some.resident + some.swapped, PAGE / 2 + 1);
+	th_page_map_close(&map);
+	some = th_page_map_use(&map, start, start + PAGE);
+	assert_int_equal(some.resident, 0);
+	munmap(memory, pages * PAGE);
+}
+
+static void
+test_fields_of_small_files(void **state)
+{
+	static const char text[] =
+		"cache 12\nanon 4096\nanon_thp 7\nfile 18446744073709551616\n";
+	uint64_t value = 0;
+
+	(void)state;
+	assert_true(th_proc_field(text, "anon ", &value));
+	assert_int_equal(value, 4096);
+	assert_true(th_proc_field(text, "cache ", &value));
+	assert_int_equal(value, 12);
+	assert_false(th_proc_field(text, "kernel ", &value));
+	assert_false(th_proc_field(text, "file ", &value)); /* 2^64 */
+}
+
+static void
+interrupt(int number)
+{
+	(void)number;
+}
+
+/* A timer that is faster than the file: the read comes to an end, as one that failed. */
+static void
+test_a_read_that_is_interrupted_each_time(void **state)
+{
+	struct sigaction action = {.sa_handler = interrupt}, before;
+	const struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+	int ends[2];
+	char text[8];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	assert_int_equal(th_proc_file_chunk(ends[0], text, sizeof(text)), 0);
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_mappings_in_pieces),
+		cmocka_unit_test(test_a_visitor_may_stop),
+		cmocka_unit_test(test_a_long_path_keeps_its_beginning),
+		cmocka_unit_test(test_text_that_is_no_smaps),
+		cmocka_unit_test(test_the_sum_is_the_rss_of_the_kernel),
+		cmocka_unit_test(test_a_file_that_is_not_there),
+		cmocka_unit_test(test_touched_pages_are_present),
+		cmocka_unit_test(test_fields_of_small_files),
+		cmocka_unit_test(test_a_read_that_is_interrupted_each_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report's account from logs that are built here: what adds up, what samples divide, and what
+ * a verdict makes of it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/rss/buffers.h"
+#include "report/rss/rss.h"
+#include "tests/unit/views/view_helper.h"
+
+#define MIB (1u << 20)
+#define LIBRARY 1
+#define STACK 1
+
+/* --- building ---------------------------------------------------------------------------------- */
+
+static void
+begin(struct log_builder *log, uint64_t interval)
+{
+	const uint64_t frames[] = {th_frame_native(LIBRARY, 0x1000)};
+
+	log_init(log, interval);
+	log_thread(log, 1, "main");
+	log_module(log, LIBRARY, "/opt/libapp.so");
+	log_stack(log, STACK, frames, 1);
+}
+
+static void
+add_row(struct log_builder *log, uint32_t account, enum th_memory_category category,
+	uint64_t resident, const char *name)
+{
+	log_add_fields(log, TH_EVENT_ACCOUNT_ROW, LOG_U64(resident), LOG_U64(0),
+		LOG_U64(2 * resident), LOG_U64(resident), LOG_U32(account), LOG_U32(category),
+		LOG_U32(1), LOG_U32(0), LOG_TEXT(name));
+}
+
+static void
+add_account(struct log_builder *log, uint32_t ms, uint32_t account, uint64_t resident)
+{
+	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(LOG_START + ms * UINT64_C(1000000)),
+		LOG_U64(resident), LOG_U64(resident), LOG_U64(0), LOG_U64(1000000),
+		LOG_U32(account), LOG_U32(TH_ACCOUNT_ASKED), LOG_U32(TH_ACCOUNT_HAS_PAGES),
+		LOG_U32(3), LOG_U32(1));
+}
+
+static void
+add_touched(struct log_builder *log, uint32_t account, uint64_t sample, uint64_t word)
+{
+	const uint64_t words[] = {sample, word};
+
+	log_add_fields(log, TH_EVENT_TOUCHED, LOG_U32(account), LOG_WORDS(words, 2));
+}
+
+static uint64_t
+add_block(struct log_builder *log, uint64_t size, uint64_t *bytes)
+{
+	*bytes += size;
+	return log_native(log, (struct log_sample){.ms = 10,
+				       .size = size,
+				       .thread_bytes = *bytes,
+				       .thread = 1,
+				       .stack = STACK});
+}
+
+static double
+resident(const struct th_account *account, enum th_account_kind kind)
+{
+	return account->lines[kind].resident.estimate;
+}
+
+static double
+sum(const struct th_account *account)
+{
+	double all = 0;
+
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+		all += resident(account, (enum th_account_kind)kind);
+	return all;
+}
+
+/* --- accounts ----------------------------------------------------------------------------------- */
+
+/* Every allocation recorded: the division is exact. */
+static void
+test_blocks_divide_the_heaps_of_malloc(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+	struct th_account account;
+	uint64_t bytes = 0;
+
+	(void)state;
+	begin(&log, 0);
+	uint64_t whole = add_block(&log, MIB, &bytes);
+	uint64_t part = add_block(&log, MIB, &bytes);
+	uint64_t mapped = add_block(&log, 4 * MIB, &bytes);
+	add_row(&log, 1, TH_MEMORY_MALLOC, 10 * MIB, "main heap");
+	add_row(&log, 1, TH_MEMORY_MALLOC_MAPPED, 2 * MIB, "");
+	add_row(&log, 1, TH_MEMORY_FILE, 3 * MIB, "/lib/libc.so.6");
+	add_row(&log, 1, TH_MEMORY_UNKNOWN, MIB, "");
+	add_touched(&log, 1, whole, MIB);
+	add_touched(&log, 1, part, MIB / 4);
+	add_touched(&log, 1, mapped, 2 * MIB | TH_TOUCHED_OWN_MAPPING);
+	add_account(&log, 100, 1, 16 * MIB);
+	show(&shown, &log, NULL);
+	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	assert_true(fabs(sum(&account) - 16 * MIB) < 1);
+	assert_true(fabs(resident(&account, TH_ACCOUNT_MALLOC_APPLICATION) - 3.25 * MIB) < 1);
+	assert_true(fabs(resident(&account, TH_ACCOUNT_MALLOC_RETAINED) - 8.75 * MIB) < 1);
+	assert_true(fabs(resident(&account, TH_ACCOUNT_UNEXPLAINED) - MIB) < 1);
+	assert_true(fabs(account.live.estimate - 6 * MIB) < 1);
+	assert_true(fabs(account.touched.estimate - 3.25 * MIB) < 1);
+	th_account_deinit(&account);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* Samples that claim more than there is are cut: the lines add up whatever they say. */
+static void
+test_estimates_above_what_is_there(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+	struct th_account account;
+	uint64_t bytes = 0;
+
+	(void)state;
+	begin(&log, 8 * MIB);
+	uint64_t heap = log_native(&log, (struct log_sample){.ms = 10,
+						 .size = MIB,
+						 .interval = 8 * MIB,
+						 .thread_bytes = bytes += 9 * MIB,
+						 .thread = 1,
+						 .stack = STACK});
+	uint64_t own = log_native(&log, (struct log_sample){.ms = 10,
+						.size = MIB,
+						.interval = 8 * MIB,
+						.thread_bytes = bytes += 9 * MIB,
+						.thread = 1,
+						.stack = STACK});
+	add_row(&log, 1, TH_MEMORY_MALLOC, 2 * MIB, "main heap");
+	add_row(&log, 1, TH_MEMORY_MALLOC_MAPPED, MIB, "");
+	add_row(&log, 1, TH_MEMORY_UNKNOWN, 2 * MIB, "");
+	add_touched(&log, 1, heap, MIB);
+	add_touched(&log, 1, own, MIB | TH_TOUCHED_OWN_MAPPING);
+	add_account(&log, 100, 1, 5 * MIB);
+	show(&shown, &log, NULL);
+	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	assert_true(fabs(sum(&account) - 5 * MIB) < 1);
+	assert_true(fabs(resident(&account, TH_ACCOUNT_MALLOC_RETAINED)) < 1);
+	assert_true(fabs(resident(&account, TH_ACCOUNT_UNEXPLAINED)) < 1);
+	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+		assert_true(resident(&account, (enum th_account_kind)kind) > -1);
+	th_account_deinit(&account);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* What a trim would give back of a heap of 5 MiB in two stretches, with a block at 0x7f0000. */
+static double
+trimmed_with(uint64_t start)
+{
+	const uint64_t heaps[] = {start, 4 * MIB, 4 * MIB, 0x10000000, 4 * MIB, MIB};
+	struct log_builder log;
+	struct shown shown;
+	struct th_account account;
+	uint64_t bytes = 0;
+
+	begin(&log, 0);
+	uint64_t block = add_block(&log, MIB / 16, &bytes);
+	add_row(&log, 1, TH_MEMORY_MALLOC, 5 * MIB, "main heap");
+	add_touched(&log, 1, block, MIB / 16);
+	log_add_fields(&log, TH_EVENT_MALLOC_HEAPS, LOG_U32(1), LOG_WORDS(heaps, 6));
+	add_account(&log, 100, 1, 5 * MIB);
+	show(&shown, &log, NULL);
+	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	double trimmed = account.trimmed.estimate;
+	assert_true(account.trimmed.low <= trimmed && trimmed <= account.trimmed.high);
+	th_account_deinit(&account);
+	show_end(&shown);
+	log_deinit(&log);
+	return trimmed;
+}
+
+/* All but the block and the pages at its ends. */
+static void
+test_a_trim_by_the_place_of_a_block(void **state)
+{
+	(void)state;
+	assert_true(fabs(trimmed_with(0x400000) - (5 * MIB - MIB / 16 - 4096)) < 4096);
+	/* Behind the heap: the bytes that are free in any case. */
+	assert_true(fabs(trimmed_with(0x800000) - (5 * MIB - MIB / 16)) < 1);
+}
+
+static void
+test_the_account_of_a_moment(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+	uint64_t bytes = 0;
+
+	(void)state;
+	begin(&log, 0);
+	add_block(&log, 1, &bytes);
+	add_account(&log, 1000, 1, 10 * MIB);
+	add_account(&log, 2000, 2, 30 * MIB);
+	/* Rows without an account were cut off. */
+	add_row(&log, 3, TH_MEMORY_FILE, MIB, "/x");
+	add_account(&log, 4000, 4, 20 * MIB);
+	show(&shown, &log, NULL);
+	const struct th_recording *recording = shown.recording;
+	assert_int_equal(th_account_chosen(shown.profile)->account, 4);
+	assert_int_equal(th_account_peak(recording)->account, 2);
+	assert_int_equal(th_account_at(recording, LOG_START)->account, 1);
+	assert_int_equal(
+		th_account_at(recording, LOG_START + UINT64_C(3900000000))->account, 2);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* As a value of the other views. */
+static void
+test_touched_bytes_beside_live_bytes(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+	uint64_t bytes = 0;
+
+	(void)state;
+	begin(&log, 0);
+	uint64_t block = add_block(&log, 1000, &bytes);
+	add_block(&log, 500, &bytes); /* nobody looked at it */
+	add_touched(&log, 1, block, 250);
+	add_account(&log, 100, 1, MIB);
+	show(&shown, &log, NULL);
+	json_t *json = show_json(&shown);
+	json_t *row = row_with_frame(json, "libapp.so+0x1000");
+	assert_non_null(row);
+	assert_true(estimate_of(row, "live_bytes") == 1500);
+	assert_true(estimate_of(row, "touched_bytes") == 250);
+	json_decref(json);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+static void
+test_without_accounts_the_column_is_empty(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+	uint64_t bytes = 0;
+
+	(void)state;
+	begin(&log, 0);
+	add_block(&log, 1000, &bytes);
+	show(&shown, &log, NULL);
+	json_t *json = show_json(&shown);
+	json_t *row = row_with_frame(json, "libapp.so+0x1000");
+	assert_true(json_is_null(json_object_get(row, "touched_bytes")));
+	json_decref(json);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* --- verdicts ----------------------------------------------------------------------------------- */
+
+#define POINTS 40
+
+struct story {
+	struct th_rss_point points[POINTS];
+	struct th_rss_facts facts;
+};
+
+/* RSS goes in a line from one value to another, in 40 seconds; both lines as given. */
+static void
+tell(struct story *story, double from, double to)
+{
+	memset(story, 0, sizeof(*story));
+	for (int i = 0; i < POINTS; i++)
+		story->points[i] = (struct th_rss_point){
+			i, from + (to - from) * i / (POINTS - 1)};
+	story->facts.points = story->points;
+	story->facts.point_count = POINTS;
+	story->facts.resident = to;
+	story->facts.has_before = true;
+	story->facts.before_seconds = POINTS / 2;
+	story->facts.now_seconds = POINTS;
+}
+
+static void
+judge(const struct story *story, enum th_rss_course course, enum th_rss_cause cause,
+	const char *words)
+{
+	struct th_rss_verdict verdict = th_rss_judge(&story->facts);
+	char *text = th_rss_verdict_text(&verdict, &story->facts);
+
+	print_message("%s\n", text);
+	assert_string_equal(th_rss_course_name(verdict.course), th_rss_course_name(course));
+	assert_string_equal(th_rss_cause_name(verdict.cause), th_rss_cause_name(cause));
+	assert_non_null(strstr(text, words));
+	free(text);
+}
+
+static void
+test_a_leak_of_malloc(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 100.0 * MIB, 500.0 * MIB);
+	story.facts.before[TH_ACCOUNT_JAVA_HEAP] = 80.0 * MIB;
+	story.facts.now[TH_ACCOUNT_JAVA_HEAP] = 90.0 * MIB;
+	story.facts.before[TH_ACCOUNT_MALLOC_APPLICATION] = 150.0 * MIB;
+	story.facts.now[TH_ACCOUNT_MALLOC_APPLICATION] = 380.0 * MIB;
+	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "malloc: application grew most");
+}
+
+static void
+test_a_plateau_of_the_java_heap(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 600.0 * MIB, 603.0 * MIB);
+	story.facts.now[TH_ACCOUNT_JAVA_HEAP] = 480.0 * MIB;
+	story.facts.now[TH_ACCOUNT_FILES] = 30.0 * MIB;
+	story.facts.java_used = 100.0 * MIB;
+	story.facts.java_committed = 512.0 * MIB;
+	story.facts.java_limit = 1024.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_JAVA_HEAP, "512 MiB committed, 1.00 GiB allowed");
+}
+
+static void
+test_memory_that_the_allocator_keeps(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 300.0 * MIB, 300.0 * MIB);
+	story.points[10].bytes = 600.0 * MIB;
+	story.facts.now[TH_ACCOUNT_MALLOC_RETAINED] = 250.0 * MIB;
+	story.facts.trimmed = 240.0 * MIB;
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "give back about 240 MiB");
+	story.facts.arenas = 200.0 * MIB;
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED,
+		"MALLOC_ARENA_MAX=1 would save up to 200 MiB");
+	story.facts.allocator = "libother.so";
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so keeps, about 240 MiB");
+	story.facts.allocator = "libjemalloc.so.2";
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "dirty_decay_ms:0");
+}
+
+static void
+test_stacks_buffers_and_mappings(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 200.0 * MIB, 200.0 * MIB);
+	story.facts.now[TH_ACCOUNT_STACKS] = 120.0 * MIB;
+	story.facts.threads = 300;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_STACKS, "stacks of 300 threads");
+	story.facts.now[TH_ACCOUNT_STACKS] = 0;
+	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 100.0 * MIB;
+	story.facts.direct_count = 17;
+	story.facts.direct_cached = 40.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
+	story.facts.direct_cached = 60.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
+	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 0;
+	story.facts.now[TH_ACCOUNT_MAPPED] = 90.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "past malloc");
+}
+
+/* What a count says comes before what bounds them, but not before who keeps them. */
+static void
+test_buffers_that_wait_for_their_cleaner(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 200.0 * MIB, 200.0 * MIB);
+	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 100.0 * MIB;
+	story.facts.direct_count = 17;
+	story.facts.direct_all = 100.0 * MIB;
+	story.facts.direct_waiting = 40.0 * MIB;
+	story.facts.direct_waiting_count = 7;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
+	story.facts.direct_waiting = 60.0 * MIB;
+	story.facts.direct_waiting_count = 9;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS,
+		"60.0 MiB in 9 buffers, nobody reaches any more");
+	story.facts.direct_cached = 60.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
+}
+
+static void
+add_count(struct log_builder *log, uint32_t ms, uint32_t kind, uint64_t waiting)
+{
+	log_add_fields(log, TH_EVENT_BUFFERS, LOG_U64(LOG_START + ms * UINT64_C(1000000)),
+		LOG_U64(5000000), LOG_U64(3), LOG_U64(3000), LOG_U64(waiting),
+		LOG_U64(1000 * waiting), LOG_U32(kind));
+}
+
+/* One of ten seconds before, with no collection since, and the last of them. */
+static void
+test_counts_of_buffers_and_their_accounts(void **state)
+{
+	static const struct {
+		uint32_t ms;
+		uint64_t waiting; /* 0: no count holds */
+	} expected[] = {{500, 0}, {1500, 12}, {2500, 13}, {3500, 0}, {4600, 14}, {20000, 0}};
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	begin(&log, 0);
+	add_count(&log, 1000, TH_BUFFERS_DIRECT, 12);
+	add_count(&log, 1000, TH_BUFFERS_MAPPED, 1);
+	add_count(&log, 2000, TH_BUFFERS_DIRECT, 13);
+	log_collection(&log, 3000, 3001, 1, "Copy");
+	add_count(&log, 4500, TH_BUFFERS_DIRECT, 14);
+	add_count(&log, 4500, TH_BUFFERS_KINDS, 99);
+	for (uint32_t i = 0; i < 6; i++)
+		add_account(&log, expected[i].ms, i + 1, 100 * MIB);
+	show(&shown, &log, NULL);
+	for (uint32_t i = 0; i < 6; i++) {
+		const struct th_decoded_buffers *count = th_account_buffers(
+			shown.profile, &shown.recording->accounts[i], TH_BUFFERS_DIRECT);
+
+		assert_int_equal(count ? count->waiting : 0, expected[i].waiting);
+	}
+	assert_ptr_equal(
+		th_account_of_last_count(shown.profile), &shown.recording->accounts[4]);
+	assert_int_equal(shown.recording->undecodable, 1);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* The group is full of page cache: nobody's leak. */
+static void
+test_page_cache_in_the_control_group(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 50.0 * MIB, 50.0 * MIB);
+	story.facts.group_limit = 1000.0 * MIB;
+	story.facts.group_current = 980.0 * MIB;
+	story.facts.group_file = 900.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_PAGE_CACHE, "page cache");
+	story.facts.group_file = 100.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "of its 0.98 GiB in use");
+}
+
+static void
+test_too_short_to_tell(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 10.0 * MIB, 500.0 * MIB);
+	story.facts.point_count = 3;
+	judge(&story, TH_RSS_SHORT, TH_RSS_NOTHING_STANDS_OUT, "500 MiB resident");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blocks_divide_the_heaps_of_malloc),
+		cmocka_unit_test(test_estimates_above_what_is_there),
+		cmocka_unit_test(test_a_trim_by_the_place_of_a_block),
+		cmocka_unit_test(test_the_account_of_a_moment),
+		cmocka_unit_test(test_touched_bytes_beside_live_bytes),
+		cmocka_unit_test(test_without_accounts_the_column_is_empty),
+		cmocka_unit_test(test_a_leak_of_malloc),
+		cmocka_unit_test(test_a_plateau_of_the_java_heap),
+		cmocka_unit_test(test_memory_that_the_allocator_keeps),
+		cmocka_unit_test(test_stacks_buffers_and_mappings),
+		cmocka_unit_test(test_buffers_that_wait_for_their_cleaner),
+		cmocka_unit_test(test_counts_of_buffers_and_their_accounts),
+		cmocka_unit_test(test_page_cache_in_the_control_group),
+		cmocka_unit_test(test_too_short_to_tell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

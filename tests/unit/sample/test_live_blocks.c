@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of live blocks against a model that cannot be wrong, on one thread and on several,
+ * up to full shards.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unify/shared/clock.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/sample/sampler.h"
+
+/* As in live.c: 256 shards, each full at 7/8 of 1,024 entries. */
+#define SHARD_BITS 8
+#define SHARDS (1u << SHARD_BITS)
+#define SHARD_FULL 896
+/* Inverse of the multiplier of th_live_hash() modulo 2^64: makes addresses of chosen hashes. */
+#define INVERSE 0xf1de83e19937733du
+
+/* --- helpers ---------------------------------------------------------------------------------- */
+
+static int
+start_empty(void **state)
+{
+	(void)state;
+	th_live_reset();
+	return 0;
+}
+
+static bool
+may_hold(uintptr_t address)
+{
+	return th_live_may_hold((const void *)address);
+}
+
+static size_t
+filter_bits_set(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(th_live_filter) / sizeof(th_live_filter[0]); i++)
+		count += (size_t)__builtin_popcount(th_live_filter[i]);
+	return count;
+}
+
+static uintptr_t
+address_of_hash(uint64_t hash)
+{
+	return (uintptr_t)(hash * INVERSE);
+}
+
+/* --- one thread ------------------------------------------------------------------------------- */
+
+static void
+test_inverse(void **state)
+{
+	(void)state;
+	for (uint64_t hash = 1; hash; hash <<= 1)
+		assert_int_equal(th_live_hash(address_of_hash(hash)), hash);
+}
+
+static void
+test_insert_and_remove(void **state)
+{
+	(void)state;
+	assert_false(may_hold(4096));
+	assert_true(th_live_insert(4096, 7));
+	assert_true(may_hold(4096));
+	assert_int_equal(th_live_remove(4096), 7);
+	assert_false(may_hold(4096));
+	assert_int_equal(th_live_remove(4096), 0);
+}
+
+/* Its free was missed: the later block counts. */
+static void
+test_insert_replaces(void **state)
+{
+	(void)state;
+	assert_true(th_live_insert(4096, 7));
+	assert_true(th_live_insert(4096, 8));
+	assert_int_equal(th_live_remove(4096), 8);
+	assert_int_equal(th_live_remove(4096), 0);
+	assert_int_equal(filter_bits_set(), 0);
+}
+
+#define MODEL_ADDRESSES 65536
+#define MODEL_OPERATIONS 1000000
+
+struct model {
+	uintptr_t addresses[MODEL_ADDRESSES];
+	uint64_t samples[MODEL_ADDRESSES]; /* 0 = not there */
+	size_t count;
+};
+
+/*
+ * Addresses as allocators give them, 16 bytes apart in clusters, and one in four with a hash
+ * from a narrow range, so that bits, home slots and clusters are shared.
+ */
+static void
+init_model(struct model *model, struct th_random *random)
+{
+	memset(model, 0, sizeof(*model));
+	for (size_t i = 0; i < MODEL_ADDRESSES; i++) {
+		uint64_t bits = th_random_next(random);
+
+		model->addresses[i] = i % 4 ? 0x7f0000000000u + 16 * i
+					    : address_of_hash(((i / 4) % 64) << 58 |
+							      (bits & 0x3ff) << 44 | i);
+	}
+}
+
+static void
+check_operation(struct model *model, size_t i, uint64_t bits)
+{
+	uintptr_t address = model->addresses[i];
+	uint64_t sample = (bits >> 32) + 1;
+
+	if (model->samples[i] && !may_hold(address))
+		fail_msg("the filter denies a block that is there");
+	if (bits & 1) {
+		if (!th_live_insert(address, sample))
+			fail_msg("refused at %zu entries", model->count);
+		model->count += !model->samples[i];
+		model->samples[i] = sample;
+	} else {
+		assert_int_equal(th_live_remove(address), model->samples[i]);
+		model->count -= model->samples[i] != 0;
+		model->samples[i] = 0;
+	}
+}
+
+/* Everything is there that should be, nothing else, and in the end no bit is left over. */
+static void
+test_random_operations(void **state)
+{
+	static struct model model;
+	struct th_random random;
+
+	(void)state;
+	th_random_seed(&random, 20260101);
+	init_model(&model, &random);
+	for (unsigned i = 0; i < MODEL_OPERATIONS; i++) {
+		uint64_t bits = th_random_next(&random);
+
+		check_operation(&model, bits >> 8 & (MODEL_ADDRESSES - 1), bits);
+	}
+	assert_in_range(model.count, MODEL_ADDRESSES / 4, MODEL_ADDRESSES * 3 / 4);
+	for (size_t i = 0; i < MODEL_ADDRESSES; i++) {
+		if (model.samples[i])
+			assert_true(may_hold(model.addresses[i]));
+		assert_int_equal(th_live_remove(model.addresses[i]), model.samples[i]);
+	}
+	assert_int_equal(filter_bits_set(), 0);
+}
+
+/* What it is for: at 10,000 blocks one foreign pointer in a hundred takes the slow path. */
+static void
+test_filter_passes_nearly_everything(void **state)
+{
+	const size_t probes = 1000000;
+	size_t alarms = 0;
+
+	(void)state;
+	for (uintptr_t i = 0; i < 10000; i++)
+		assert_true(th_live_insert(0x7f0000000000u + 48 * i, i + 1));
+	for (uintptr_t i = 0; i < probes; i++)
+		alarms += may_hold(0x550000000000u + 32 * i);
+	/* 10,000 of 2^20 bits are 0.95 %. */
+	assert_in_range(alarms, 1, probes * 15 / 1000);
+}
+
+/* --- full ------------------------------------------------------------------------------------- */
+
+/* Entry `i` of shard `shard`: one home slot in 16 for all, the longest clusters there can be. */
+static uintptr_t
+crowded(uint64_t shard, uint64_t i)
+{
+	return address_of_hash(shard << 56 | (i % 16) << 46 | (i + 1));
+}
+
+static void
+test_shard_full(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < SHARD_FULL; i++)
+		assert_true(th_live_insert(crowded(3, i), i + 1));
+	assert_false(th_live_insert(crowded(3, SHARD_FULL), 1));
+	/* What is there can still be replaced, other shards are not concerned. */
+	assert_true(th_live_insert(crowded(3, 5), 1000));
+	assert_true(th_live_insert(crowded(4, 0), 1));
+	/* Room for one again. */
+	assert_int_equal(th_live_remove(crowded(3, 5)), 1000);
+	assert_true(th_live_insert(crowded(3, SHARD_FULL), 2000));
+	assert_int_equal(th_live_remove(crowded(3, SHARD_FULL)), 2000);
+	for (uint64_t i = 0; i < SHARD_FULL; i++)
+		assert_int_equal(th_live_remove(crowded(3, i)), i == 5 ? 0 : i + 1);
+	assert_int_equal(th_live_remove(crowded(4, 0)), 1);
+	assert_int_equal(filter_bits_set(), 0);
+}
+
+/* Clusters that wrap round the end of a shard, emptied in every order. */
+static void
+test_clusters_wrap(void **state)
+{
+	enum { ENTRIES = 24 };
+	/* Prime to 24, so that each order comes by every entry. */
+	static const unsigned strides[] = {1, 5, 7, 11, 13, 17, 19, 23};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(strides) / sizeof(strides[0]); k++) {
+		for (uint64_t i = 0; i < ENTRIES; i++)
+			assert_true(
+				th_live_insert(address_of_hash((uint64_t)9 << 56 |
+							       (1016 + i % 8) << 46 | (i + 1)),
+					i + 1));
+		for (uint64_t n = 0; n < ENTRIES; n++) {
+			uint64_t i = n * strides[k] % ENTRIES;
+
+			assert_int_equal(
+				th_live_remove(address_of_hash(
+					(uint64_t)9 << 56 | (1016 + i % 8) << 46 | (i + 1))),
+				i + 1);
+		}
+		assert_int_equal(filter_bits_set(), 0);
+	}
+}
+
+/* --- pins and reset --------------------------------------------------------------------------- */
+
+/* A pin keeps its bit whoever comes and goes, and outlives a fork. */
+static void
+test_pins(void **state)
+{
+	const uintptr_t pinned = address_of_hash((uint64_t)200 << 56 | 1);
+	const uintptr_t same_bit = address_of_hash((uint64_t)200 << 56 | 2);
+
+	(void)state;
+	th_live_pin(pinned);
+	assert_true(may_hold(pinned));
+	assert_int_equal(th_live_remove(pinned), 0);
+	assert_true(th_live_insert(same_bit, 5));
+	assert_int_equal(th_live_remove(same_bit), 5);
+	assert_true(may_hold(pinned));
+	th_live_reset();
+	assert_true(may_hold(pinned));
+	assert_int_equal(filter_bits_set(), 1);
+}
+
+/* More pins than there is room for are ignored, without harm.  After all other tests. */
+static void
+test_too_many_pins(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 2 * TH_LIVE_PINS_MAX; i++)
+		th_live_pin(address_of_hash((uint64_t)100 << 56 | i << 44 | 1));
+	assert_int_equal(filter_bits_set(), TH_LIVE_PINS_MAX);
+}
+
+static void
+test_reset_forgets(void **state)
+{
+	(void)state;
+	for (uintptr_t i = 1; i < 5000; i++)
+		assert_true(th_live_insert(16 * i, i));
+	th_live_reset();
+	assert_int_equal(filter_bits_set(), 0);
+	/* What was there is not found, what comes is. */
+	for (uintptr_t i = 1; i < 5000; i++)
+		assert_int_equal(th_live_remove(16 * i), 0);
+	assert_true(th_live_insert(16, 3));
+	assert_int_equal(th_live_remove(16), 3);
+}
+
+/* --- several threads -------------------------------------------------------------------------- */
+
+#define THREADS 4
+#define THREAD_ADDRESSES 4096
+#define THREAD_OPERATIONS 200000
+
+struct worker {
+	pthread_t thread;
+	uint64_t number;
+	uint64_t samples[THREAD_ADDRESSES];
+	unsigned wrong;
+};
+
+/* Neighbours: the threads share bits, home slots and shards, but no address. */
+static uintptr_t
+address_of_worker(const struct worker *worker, size_t i)
+{
+	return address_of_hash(
+		(uint64_t)(i % SHARDS) << 56 | (i / SHARDS) << 46 | (worker->number + 1));
+}
+
+static void *
+work(void *argument)
+{
+	struct worker *worker = argument;
+	struct th_random random;
+
+	th_random_seed(&random, worker->number);
+	for (unsigned n = 0; n < THREAD_OPERATIONS; n++) {
+		uint64_t bits = th_random_next(&random);
+		size_t i = bits >> 8 & (THREAD_ADDRESSES - 1);
+		uintptr_t address = address_of_worker(worker, i);
+
+		worker->wrong += worker->samples[i] && !may_hold(address);
+		if (bits & 1) {
+			worker->samples[i] = (bits >> 32) + 1;
+			worker->wrong += !th_live_insert(address, worker->samples[i]);
+		} else {
+			worker->wrong += th_live_remove(address) != worker->samples[i];
+			worker->samples[i] = 0;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Each thread finds what it left, whatever the others do beside it.  None puts anything aside: on a
+ * busy machine the others may stand still for long.
+ */
+static void
+test_concurrent_threads(void **state)
+{
+	static struct worker workers[THREADS];
+
+	(void)state;
+	th_live_wait(UINT_MAX);
+	for (uint64_t i = 0; i < THREADS; i++) {
+		workers[i].number = i;
+		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(workers[i].wrong, 0);
+		for (size_t k = 0; k < THREAD_ADDRESSES; k++)
+			assert_int_equal(th_live_remove(address_of_worker(&workers[i], k)),
+				workers[i].samples[k]);
+	}
+	assert_int_equal(filter_bits_set(), 0);
+	th_live_wait(0);
+}
+
+/* --- a lock whose holder does not run --------------------------------------------------------- */
+
+#define LATE_MAX 64
+
+static struct {
+	unsigned count;
+	uint64_t samples[LATE_MAX];
+	uint64_t last_time;
+} late;
+
+static void
+note_late(uint64_t sample, uint64_t time, uint32_t thread)
+{
+	(void)thread;
+	assert_true(late.count < LATE_MAX);
+	late.samples[late.count++] = sample;
+	late.last_time = time;
+}
+
+static int
+start_held(void **state)
+{
+	memset(&late, 0, sizeof(late));
+	th_live_on_late_free(note_late);
+	th_live_wait(1);
+	return start_empty(state);
+}
+
+static int
+end_held(void **state)
+{
+	(void)state;
+	th_live_on_late_free(NULL);
+	th_live_wait(0);
+	return 0;
+}
+
+/* The n-th address of one shard. */
+static uintptr_t
+of_one_shard(uint64_t n)
+{
+	return address_of_hash(UINT64_C(5) << 56 | n << 44 | 1);
+}
+
+/* A free, and another block at the same address: they are made in their order, later. */
+static void
+test_changes_are_made_later(void **state)
+{
+	uintptr_t address = of_one_shard(0);
+
+	(void)state;
+	assert_true(th_live_insert(address, 7));
+	th_live_hold(address, true);
+	uint64_t before = th_clock_now();
+	assert_int_equal(th_live_remove(address), 0);
+	uint64_t after = th_clock_now();
+	assert_true(th_live_insert(address, 8));
+	assert_true(may_hold(address));
+	assert_int_equal(late.count, 0);
+	th_live_hold(address, false);
+	assert_int_equal(th_live_remove(address), 8);
+	assert_int_equal(late.count, 1);
+	assert_int_equal(late.samples[0], 7);
+	assert_in_range(late.last_time, before, after);
+	assert_int_equal(filter_bits_set(), 0);
+}
+
+/* Another block of the shard, that shares the bit, does not take it away. */
+static void
+test_block_aside_keeps_its_bit(void **state)
+{
+	uintptr_t address = of_one_shard(0);
+	uintptr_t neighbour = address_of_hash(th_live_hash(address) + 2);
+
+	(void)state;
+	assert_true(th_live_insert(neighbour, 6));
+	th_live_hold(address, true);
+	assert_true(th_live_insert(address, 7));
+	th_live_hold(address, false);
+	assert_int_equal(th_live_remove(neighbour), 6);
+	assert_true(may_hold(address));
+	assert_int_equal(th_live_remove(address), 7);
+	assert_int_equal(filter_bits_set(), 0);
+}
+
+/* There is room for eight; of the others the blocks stay, and that is counted. */
+static void
+test_too_many_changes(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++)
+		assert_true(th_live_insert(of_one_shard(i), i + 1));
+	th_live_hold(of_one_shard(0), true);
+	for (uint64_t i = 0; i < 10; i++)
+		assert_int_equal(th_live_remove(of_one_shard(i)), 0);
+	assert_false(th_live_insert(of_one_shard(11), 12));
+	th_live_hold(of_one_shard(0), false);
+	th_live_settle();
+	assert_int_equal(late.count, 8);
+	for (uint64_t i = 0; i < 8; i++)
+		assert_int_equal(late.samples[i], i + 1);
+	for (uint64_t i = 8; i < 10; i++)
+		assert_int_equal(th_live_remove(of_one_shard(i)), i + 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_inverse, start_empty),
+		cmocka_unit_test_setup(test_insert_and_remove, start_empty),
+		cmocka_unit_test_setup(test_insert_replaces, start_empty),
+		cmocka_unit_test_setup(test_random_operations, start_empty),
+		cmocka_unit_test_setup(test_filter_passes_nearly_everything, start_empty),
+		cmocka_unit_test_setup(test_shard_full, start_empty),
+		cmocka_unit_test_setup(test_clusters_wrap, start_empty),
+		cmocka_unit_test_setup(test_reset_forgets, start_empty),
+		cmocka_unit_test_setup(test_concurrent_threads, start_empty),
+		cmocka_unit_test_setup_teardown(
+			test_changes_are_made_later, start_held, end_held),
+		cmocka_unit_test_setup_teardown(
+			test_block_aside_keeps_its_bit, start_held, end_held),
+		cmocka_unit_test_setup_teardown(test_too_many_changes, start_held, end_held),
+		cmocka_unit_test_setup(test_pins, start_empty),
+		cmocka_unit_test_setup(test_too_many_pins, start_empty),
+	};
+
+	return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/base/memory.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "unify/base/atomic.h"
+
+/* Mappings remembered for th_memory_resident(): parts of tables, and slabs of thread records. */
+#define REGIONS_MAX 1024
+/* Pages asked about at once. */
+#define PAGES_AT_ONCE 1024
+
+struct region {
+	char *start; /* atomic, stored last */
+	size_t bytes;
+};
+
+static struct {
+	struct region regions[REGIONS_MAX];
+	uint32_t count; /* atomic; may exceed the array */
+} memory;
+
+static void
+remember(void *start, size_t bytes)
+{
+	uint32_t at = th_add_relaxed(&memory.count, 1);
+
+	if (at >= REGIONS_MAX)
+		return;
+	memory.regions[at].bytes = bytes;
+	/* Pairs with the acquire in th_memory_resident(): the size is there. */
+	th_store_release(&memory.regions[at].start, start);
+}
+
+/*
+ * Where the host has called mlockall(MCL_FUTURE), what is mapped readable is locked and brought
+ * into memory at once, all of it, and counts against the host's limit.  What is mapped without
+ * access is not brought in, and can be unlocked before it becomes accessible.
+ */
+void *
+th_memory_system_map(void *address, size_t bytes, int flags, int descriptor)
+{
+	long start = syscall(SYS_mmap, address, bytes, PROT_NONE, flags, descriptor, 0L);
+
+	if (start == -1)
+		return MAP_FAILED;
+	syscall(SYS_munlock, start, bytes);
+	if (!syscall(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE))
+		return (void *)start;
+	th_memory_system_unmap((void *)start, bytes);
+	return MAP_FAILED;
+}
+
+void
+th_memory_system_unmap(void *start, size_t bytes)
+{
+	syscall(SYS_munmap, start, bytes);
+}
+
+static void *
+map_zeros(size_t bytes)
+{
+	int saved_errno = errno;
+	/* NORESERVE: most tables stay nearly empty, the bound is not the use. */
+	void *start = th_memory_system_map(
+		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	errno = saved_errno;
+	return start == MAP_FAILED ? NULL : start;
+}
+
+void *
+th_memory_map(size_t bytes)
+{
+	void *start = map_zeros(bytes);
+
+	if (start)
+		remember(start, bytes);
+	return start;
+}
+
+void *
+th_memory_map_once(void *place, size_t bytes)
+{
+	void **pointer = place;
+	void *found = th_load_acquire(pointer);
+	void *start = found ? NULL : map_zeros(bytes);
+
+	if (!start)
+		return found;
+	if (th_cas_acq_rel(pointer, &found, start)) {
+		remember(start, bytes);
+		return start;
+	}
+	th_memory_system_unmap(start, bytes);
+	return found;
+}
+
+static uint64_t
+resident_pages(char *start, size_t pages, size_t page_bytes)
+{
+	unsigned char in_memory[PAGES_AT_ONCE];
+	uint64_t found = 0;
+
+	while (pages) {
+		size_t some = pages < PAGES_AT_ONCE ? pages : PAGES_AT_ONCE;
+
+		if (mincore(start, some * page_bytes, in_memory))
+			return found;
+		for (size_t i = 0; i < some; i++)
+			found += in_memory[i] & 1;
+		start += some * page_bytes;
+		pages -= some;
+	}
+	return found;
+}
+
+uint64_t
+th_memory_resident(void)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t count = th_load_relaxed(&memory.count);
+	int saved_errno = errno;
+	uint64_t pages = 0;
+
+	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
+		char *start = th_load_acquire(&memory.regions[i].start);
+		size_t bytes = memory.regions[i].bytes;
+
+		if (start)
+			pages += resident_pages(
+				start, (bytes + page_bytes - 1) / page_bytes, page_bytes);
+	}
+	errno = saved_errno;
+	return pages * page_bytes;
+}
+
+void
+th_memory_each(void (*visit)(const void *start, size_t bytes, void *data), void *data)
+{
+	uint32_t count = th_load_relaxed(&memory.count);
+
+	for (uint32_t i = 0; i < count && i < REGIONS_MAX; i++) {
+		const char *start = th_load_acquire(&memory.regions[i].start);
+
+		if (start)
+			visit(start, memory.regions[i].bytes, data);
+	}
+}
+
+struct th_observed_part
+th_memory_part(void)
+{
+	return (struct th_observed_part){&memory, sizeof(memory), 0};
+}
+
+bool
+th_memory_observe(const void *part)
+{
+	return th_observed_copy((uintptr_t)part, &memory, sizeof(memory));
+}

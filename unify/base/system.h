@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * System calls that libc wraps as cancellation points (pthreads(7)), made through syscall(2),
+ * which is none.  The library runs inside malloc: a thread that is cancelled there would unwind
+ * out of it and leave the application's locks and ours held.  tests/e2e/test_build.c checks that
+ * the library imports none of libc's wrappers.
+ *
+ * As the wrappers: -1 and errno on failure. [any]
+ */
+#ifndef TH_UNIFY_BASE_SYSTEM_H
+#define TH_UNIFY_BASE_SYSTEM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A call that signals interrupted is begun again this often.  A timer may be faster than a slow
+ * file, so the number is limited: after that the call fails with EINTR.
+ */
+#define TH_SYSTEM_TRIES 16
+
+static inline int
+th_system_open(const char *path, int flags, mode_t mode)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static inline int
+th_system_close(int descriptor)
+{
+	return (int)syscall(SYS_close, descriptor);
+}
+
+static inline ssize_t
+th_system_read(int descriptor, void *buffer, size_t bytes)
+{
+	ssize_t got;
+	int tries = 0;
+
+	do
+		got = syscall(SYS_read, descriptor, buffer, bytes);
+	while (got < 0 && errno == EINTR && ++tries < TH_SYSTEM_TRIES);
+	return got;
+}
+
+static inline ssize_t
+th_system_pread(int descriptor, void *buffer, size_t bytes, off_t from)
+{
+	return syscall(SYS_pread64, descriptor, buffer, bytes, from);
+}
+
+static inline ssize_t
+th_system_pwrite(int descriptor, const void *buffer, size_t bytes, off_t from)
+{
+	return syscall(SYS_pwrite64, descriptor, buffer, bytes, from);
+}
+
+static inline ssize_t
+th_system_write(int descriptor, const void *buffer, size_t bytes)
+{
+	return syscall(SYS_write, descriptor, buffer, bytes);
+}
+
+static inline int
+th_system_allocate(int descriptor, off_t from, off_t bytes)
+{
+	int result;
+	int tries = 0;
+
+	do
+		result = (int)syscall(SYS_fallocate, descriptor, 0, from, bytes);
+	while (result < 0 && errno == EINTR && ++tries < TH_SYSTEM_TRIES);
+	return result;
+}
+
+/* A copy of the descriptor at or above `least`. */
+static inline int
+th_system_duplicate(int descriptor, int least)
+{
+	return (int)syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, least);
+}
+
+/* A signal ends it early. */
+static inline void
+th_system_nap(long ns)
+{
+	const struct timespec nap = {0, ns};
+
+	syscall(SYS_nanosleep, &nap, NULL);
+}
+
+/*
+ * Blocks all signals of this thread, those that libc keeps for itself as well.  Returns those that
+ * were blocked before, for th_system_restore_signals(). [any]
+ */
+static inline uint64_t
+th_system_block_signals(void)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t before = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
+	return before;
+}
+
+static inline void
+th_system_restore_signals(uint64_t before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+}
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread that enters a window increments `users` and then checks `number`; a thread that unmaps
+ * it clears `number` and then checks `users`.  Both are sequentially consistent, so one of the two
+ * sees the other.
+ */
+#include "unify/log/log_window.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "unify/base/atomic.h"
+#include "unify/base/memory.h"
+#include "unify/base/system.h"
+
+/* More than two only while threads that are in the middle of a record do not run. */
+#define WINDOWS 8
+#define MAPPED_BYTES ((size_t)TH_LOG_WINDOW_BYTES + TH_LOG_WINDOW_OVERLAP)
+/* A holder makes a few system calls; a longer wait means that it is stopped. */
+#define LOCK_TURNS (1u << 20)
+
+struct th_log_window {
+	uint64_t number; /* atomic: of the window, from 1 on; 0: no thread may enter */
+	uint32_t users;  /* atomic */
+	char *start;     /* NULL: not mapped; changes only while `number` and `users` are 0 */
+};
+
+static struct {
+	struct th_spinlock changing;
+	struct th_log_window windows[WINDOWS];
+} log_map;
+
+static th_log_window_map *map_file;
+
+static uint64_t
+number_of(uint64_t offset)
+{
+	return offset / TH_LOG_WINDOW_BYTES + 1;
+}
+
+/* Entering */
+
+static void
+leave(struct th_log_window *window)
+{
+	/* Pairs with the look of retire(): what was written is there. */
+	__atomic_fetch_sub(&window->users, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool
+enter(struct th_log_window *window, uint64_t number)
+{
+	if (th_load_acquire(&window->number) != number)
+		return false;
+	__atomic_fetch_add(&window->users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&window->number, __ATOMIC_SEQ_CST) == number)
+		return true;
+	leave(window);
+	return false;
+}
+
+struct th_log_window *
+th_log_window_enter(uint64_t offset)
+{
+	uint64_t number = number_of(offset);
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[(number + i) % WINDOWS];
+
+		if (enter(window, number))
+			return window;
+	}
+	return NULL;
+}
+
+void
+th_log_window_leave(struct th_log_window *window)
+{
+	leave(window);
+}
+
+char *
+th_log_window_at(const struct th_log_window *window, uint64_t offset)
+{
+	return window->start + offset % TH_LOG_WINDOW_BYTES;
+}
+
+/* Mapping; under the lock */
+
+static struct th_log_window *
+newest_window(void)
+{
+	struct th_log_window *newest = NULL;
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[i];
+
+		if (window->number && (!newest || window->number > newest->number))
+			newest = window;
+	}
+	return newest;
+}
+
+/* Unmaps what lies before window `number`; the last one stays, the next is made from it. */
+static void
+retire(uint64_t number)
+{
+	const struct th_log_window *newest = newest_window();
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[i];
+		uint64_t own = window->number;
+
+		if (!own || own >= number || window == newest)
+			continue;
+		__atomic_store_n(&window->number, 0, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&window->users, __ATOMIC_SEQ_CST)) {
+			th_store_release(&window->number, own);
+			continue;
+		}
+		/* A child that is forked in between must not unmap what others map there. */
+		char *start = window->start;
+		th_store_release(&window->start, NULL);
+		th_memory_system_unmap(start, MAPPED_BYTES);
+	}
+}
+
+static struct th_log_window *
+find_free(uint64_t number)
+{
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[(number + i) % WINDOWS];
+
+		if (!window->start && !th_load_relaxed(&window->users))
+			return window;
+	}
+	return NULL;
+}
+
+/*
+ * Maps what follows `previous`: mremap with an old size of 0 makes a second mapping of a shared one
+ * (mremap(2)).  If the host locks its memory, the first mapping is unlocked before; otherwise the
+ * second would be locked too, and count against the host's limit.
+ */
+static void *
+map_behind(const struct th_log_window *previous)
+{
+	syscall(SYS_munlock, previous->start, MAPPED_BYTES);
+	return (void *)syscall(SYS_mremap, previous->start + TH_LOG_WINDOW_BYTES, 0UL,
+		MAPPED_BYTES, MREMAP_MAYMOVE, 0UL);
+}
+
+static enum th_log_window_result
+open_behind(const struct th_log_window *previous, uint64_t number)
+{
+	struct th_log_window *window = find_free(number);
+	void *start = window ? map_behind(previous) : MAP_FAILED;
+
+	if (window && start == MAP_FAILED)
+		start = map_file((number - 1) * TH_LOG_WINDOW_BYTES, MAPPED_BYTES);
+	if (start == MAP_FAILED)
+		return TH_LOG_WINDOW_FAILED;
+	window->start = start;
+	/* Pairs with the acquire in enter(): the start is there. */
+	th_store_release(&window->number, number);
+	return TH_LOG_WINDOW_OPEN;
+}
+
+/*
+ * Opens windows one after the other, since each is made from the previous one: another process may
+ * have moved the tail by more than a window.
+ */
+static enum th_log_window_result
+open_up_to(uint64_t number, uint64_t used)
+{
+	struct th_log_window *newest = newest_window();
+
+	/* In a child that was forked since the tail was read there is none. */
+	if (!newest || newest->number > number)
+		return TH_LOG_WINDOW_STALE;
+	while (newest->number < number) {
+		uint64_t next = newest->number + 1;
+		enum th_log_window_result result = open_behind(newest, next);
+
+		if (result != TH_LOG_WINDOW_OPEN)
+			return result;
+		retire(next < used ? next : used);
+		newest = newest_window();
+	}
+	return TH_LOG_WINDOW_OPEN;
+}
+
+static enum th_log_window_result
+open_locked(uint64_t offset, uint64_t used)
+{
+	enum th_log_window_result result = TH_LOG_WINDOW_OPEN;
+	struct th_log_window *window;
+
+	if (!th_lock_bounded(&log_map.changing, LOCK_TURNS))
+		return TH_LOG_WINDOW_BUSY;
+	window = th_log_window_enter(offset);
+	if (window)
+		leave(window);
+	else
+		result = open_up_to(number_of(offset), number_of(used));
+	if (result == TH_LOG_WINDOW_OPEN)
+		retire(number_of(used));
+	th_unlock(&log_map.changing);
+	return result;
+}
+
+/*
+ * Without signals: a handler that forks here would leave its child, which detaches, to go on in the
+ * middle of a change.
+ */
+enum th_log_window_result
+th_log_window_open(uint64_t offset, uint64_t used)
+{
+	uint64_t signals = th_system_block_signals();
+	enum th_log_window_result result = open_locked(offset, used);
+
+	th_system_restore_signals(signals);
+	return result;
+}
+
+/* Life */
+
+bool
+th_log_windows_init(int descriptor, th_log_window_map *map)
+{
+	void *start = th_memory_system_map(
+		NULL, MAPPED_BYTES, MAP_SHARED | MAP_NORESERVE, descriptor);
+
+	if (start == MAP_FAILED)
+		return false;
+	map_file = map;
+	memset(&log_map, 0, sizeof(log_map));
+	log_map.windows[0].start = start;
+	th_store_release(&log_map.windows[0].number, 1);
+	return true;
+}
+
+void
+th_log_windows_each(void (*visit)(const void *start, size_t bytes, void *data), void *data)
+{
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[i];
+		uint64_t number = th_load_relaxed(&window->number);
+
+		if (!number || !enter(window, number))
+			continue;
+		visit(window->start, MAPPED_BYTES, data);
+		leave(window);
+	}
+}
+
+void
+th_log_windows_detach(void)
+{
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[i];
+
+		if (!window->start)
+			continue;
+		/* If the child may have no more memory, its thread writes what the parent's does. */
+		if (window->users)
+			th_memory_system_map(window->start, MAPPED_BYTES,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
+		else
+			th_memory_system_unmap(window->start, MAPPED_BYTES);
+		window->number = 0;
+	}
+	log_map.changing.held = 0;
+}
+
+/* Of another process */
+
+struct th_observed_part
+th_log_windows_part(void)
+{
+	return (struct th_observed_part){&log_map, sizeof(log_map), 0};
+}
+
+bool
+th_log_windows_observe(const void *part)
+{
+	return th_observed_copy((uintptr_t)part, &log_map, sizeof(log_map));
+}

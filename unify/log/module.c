@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Entries are written by the thread that met the object first and published by one
+ * compare-and-swap in an index hashed by start address.  Nothing waits: of two threads that
+ * register the same object at once one loses, and its entry stays unused.
+ *
+ * What identifies an object is where it lies and its build id (or, without one, its name).  The
+ * pages of an object that is on the caller's own stack cannot go away while it is looked at.
+ */
+#include "unify/log/module.h"
+
+#include "unify/base/atomic.h"
+#include "unify/shared/bisect.h"
+#include "unify/shared/log_format.h"
+#include "unify/base/memory.h"
+#include "unify/log/module_elf.h"
+#include "unify/base/safe_read.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A power of two, at least twice the number of modules. */
+#define INDEX_SIZE 32768u
+/* Bound of a search; more objects than this that came and went at one place are not told apart. */
+#define PROBES_MAX 256u
+/* Paths of all modules: 128 bytes each if the table were full. */
+#define PATHS_CHUNK (64u << 10)
+#define PATHS_CHUNKS 32
+/* Modules of one part of the table, 28 KiB. */
+#define SLOTS_CHUNK 256u
+#define SLOTS_CHUNKS ((TH_MODULE_MAX + SLOTS_CHUNK - 1) / SLOTS_CHUNK)
+/* More objects than this in one process are not seen by a snapshot. */
+#define SNAPSHOT_MAX 2048u
+
+/* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
+struct found_object {
+	uint64_t flags;
+	void *start;
+	void *end;
+	struct link_map *link_map;
+	void *eh_frame_hdr;
+	uint64_t reserved[7];
+};
+
+/* A loaded object as the loader describes it. */
+struct object {
+	uintptr_t start;
+	uintptr_t end;
+	const void *eh_frame_hdr;
+	const char *name;  /* as the loader has it; "" = the executable */
+	struct th_elf elf; /* headers are filled in only for objects not met before */
+};
+
+struct slot {
+	struct th_module module;
+	const uint8_t *build_id; /* in the object's memory, if it lies in its first page */
+	uint64_t name_hash;
+	bool published; /* stored with release when the rest is complete */
+};
+
+static struct slot *slots[SLOTS_CHUNKS]; /* atomic; NULL: not needed yet */
+static uint32_t claimed;                 /* ids given out */
+static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
+static char *paths[PATHS_CHUNKS];        /* atomic; the same */
+static size_t paths_used;                /* atomic */
+
+/*
+ * _dl_find_object, looked up by name: a reference, even a weak one, would make the library need a
+ * libc that has it.
+ */
+static int (*find_object)(void *pc, struct found_object *ret);
+static bool use_snapshot; /* find_object is not there, or a test does without it */
+static uintptr_t self_start;
+static uintptr_t vdso_start;
+static char executable[PATH_MAX];
+
+/* The slot of an id that was given out. */
+static struct slot *
+slot_of(uint32_t id)
+{
+	struct slot *chunk = th_load_acquire(&slots[(id - 1) / SLOTS_CHUNK]);
+
+	return chunk ? &chunk[(id - 1) % SLOTS_CHUNK] : NULL;
+}
+
+/* --- identity ---------------------------------------------------------------------------- */
+
+/* FNV-1a. */
+static uint64_t
+hash_name(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static bool
+is_same(const struct slot *slot, const struct object *object)
+{
+	const struct th_module *module = &slot->module;
+
+	if (module->start != object->start || module->end != object->end ||
+		module->bias != object->elf.bias ||
+		module->eh_frame_hdr != object->eh_frame_hdr)
+		return false;
+	if (slot->build_id)
+		return !memcmp(slot->build_id, module->build_id, module->build_id_bytes);
+	return slot->name_hash == hash_name(object->name);
+}
+
+/* --- new entries ------------------------------------------------------------------------- */
+
+/* Room for a path; what is left of a chunk that is too short for it stays unused.  NULL: none. */
+static char *
+take_room(size_t bytes)
+{
+	size_t at = th_load_relaxed(&paths_used);
+	size_t start;
+
+	do {
+		start = at;
+		if (at / PATHS_CHUNK != (at + bytes - 1) / PATHS_CHUNK)
+			start = (at / PATHS_CHUNK + 1) * PATHS_CHUNK;
+		if (bytes > PATHS_CHUNK || start / PATHS_CHUNK >= PATHS_CHUNKS)
+			return NULL;
+	} while (!th_cas_acq_rel(&paths_used, &at, start + bytes));
+	char *chunk = th_memory_map_once(&paths[start / PATHS_CHUNK], PATHS_CHUNK);
+	return chunk ? chunk + start % PATHS_CHUNK : NULL;
+}
+
+/* Copies `first` and `second`, one after the other; "" when there is no room. */
+static const char *
+store_path(const char *first, const char *second)
+{
+	size_t head = strlen(first);
+	size_t tail = strlen(second) + 1;
+	char *path = take_room(head + tail);
+
+	if (!path)
+		return "";
+	memcpy(path, first, head);
+	memcpy(path + head, second, tail);
+	return path;
+}
+
+/* Relative names count from where the process is now: the loader does not keep more. */
+static const char *
+make_path(const struct object *object)
+{
+	char directory[512];
+	int saved_errno = errno;
+	long bytes;
+
+	if (object->start == vdso_start)
+		return "[vdso]";
+	if (!*object->name)
+		return executable;
+	if (*object->name == '/')
+		return store_path("", object->name);
+	/* The call itself, whose count holds the terminator: the function may allocate. */
+	bytes = syscall(SYS_getcwd, directory, sizeof(directory) - 1);
+	errno = saved_errno;
+	if (bytes <= 0 || *directory != '/')
+		return store_path("", object->name);
+	if (bytes > 2)
+		memcpy(directory + bytes - 1, "/", 2);
+	return store_path(directory, object->name);
+}
+
+static void
+set_build_id(struct slot *slot, const struct th_elf *elf)
+{
+	struct th_module *module = &slot->module;
+	size_t bytes;
+	const uint8_t *build_id = th_elf_build_id(elf, &bytes);
+
+	if (!build_id || bytes > TH_BUILD_ID_MAX)
+		return;
+	memcpy(module->build_id, build_id, bytes);
+	module->build_id_bytes = (uint32_t)bytes;
+	if ((uintptr_t)build_id + bytes - module->start <= TH_READABLE_PAGE)
+		slot->build_id = build_id;
+}
+
+/* A slot filled from `object`, not published; NULL: the table is full. */
+static struct slot *
+create_slot(const struct object *object)
+{
+	struct th_elf elf = object->elf;
+	struct slot *slot;
+	uint32_t id;
+
+	if (th_load_relaxed(&claimed) >= TH_MODULE_MAX)
+		return NULL;
+	id = th_add_relaxed(&claimed, 1) + 1;
+	if (id > TH_MODULE_MAX)
+		return NULL;
+	if (!th_memory_map_once(
+		    &slots[(id - 1) / SLOTS_CHUNK], SLOTS_CHUNK * sizeof(struct slot)))
+		return NULL;
+	slot = slot_of(id);
+	slot->module = (struct th_module){
+		.id = id,
+		.start = object->start,
+		.end = object->end,
+		.bias = elf.bias,
+		.eh_frame_hdr = object->eh_frame_hdr,
+		.path = make_path(object),
+		.is_self = object->start == self_start,
+	};
+	slot->name_hash = hash_name(object->name);
+	if (!elf.headers)
+		elf = th_elf_at(object->start, elf.bias);
+	set_build_id(slot, &elf);
+	return slot;
+}
+
+static uint32_t
+first_probe(uintptr_t start)
+{
+	return (uint32_t)(start / TH_READABLE_PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static struct th_module *
+find_or_register(const struct object *object)
+{
+	uint32_t probe = first_probe(object->start);
+	struct slot *fresh = NULL;
+
+	for (unsigned i = 0; i < PROBES_MAX; i++, probe++) {
+		uint32_t *place = &slot_index[probe % INDEX_SIZE];
+		/* Pairs with the compare-and-swap below: the slot is complete. */
+		uint32_t id = th_load_acquire(place);
+
+		if (!id) {
+			if (!fresh)
+				fresh = create_slot(object);
+			if (!fresh)
+				return NULL;
+			if (th_cas_acq_rel(place, &id, fresh->module.id)) {
+				th_store_release(&fresh->published, true);
+				return &fresh->module;
+			}
+		}
+		if (is_same(slot_of(id), object))
+			return &slot_of(id)->module;
+	}
+	return NULL;
+}
+
+/* --- without _dl_find_object --------------------------------------------------------------- */
+
+/*
+ * The objects found by the last refresh, sorted by address.  Two lists: the one that is not
+ * `current` is rewritten, by one thread at a time, and then becomes current.  A reader that is
+ * overtaken by two refreshes sees the generation of its list change.
+ */
+struct snapshot {
+	uint32_t generation; /* atomic; odd = being written */
+	uint32_t count;
+	struct {
+		uintptr_t start;
+		uintptr_t end;
+		uint32_t id;
+	} objects[SNAPSHOT_MAX];
+};
+
+static struct snapshot snapshots[2];
+static uint32_t current_snapshot;       /* atomic */
+static struct th_spinlock refresh_lock; /* tried, never waited for */
+
+static void
+insert_sorted(struct snapshot *snapshot, const struct th_module *module)
+{
+	uint32_t i = snapshot->count;
+
+	if (i == SNAPSHOT_MAX)
+		return;
+	for (; i && snapshot->objects[i - 1].start > module->start; i--)
+		snapshot->objects[i] = snapshot->objects[i - 1];
+	th_store_relaxed(&snapshot->objects[i].start, module->start);
+	th_store_relaxed(&snapshot->objects[i].end, module->end);
+	th_store_relaxed(&snapshot->objects[i].id, module->id);
+	th_store_relaxed(&snapshot->count, snapshot->count + 1);
+}
+
+static int
+add_object(struct dl_phdr_info *info, size_t bytes, void *closure)
+{
+	struct object object = {
+		.elf = {info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr},
+		.name = info->dlpi_name ? info->dlpi_name : "",
+	};
+	const struct th_module *module;
+
+	(void)bytes;
+	th_elf_range(&object.elf, &object.start, &object.end);
+	object.start &= -(uintptr_t)TH_READABLE_PAGE;
+	object.eh_frame_hdr = th_elf_segment(&object.elf, PT_GNU_EH_FRAME);
+	module = object.start < object.end ? find_or_register(&object) : NULL;
+	if (module)
+		insert_sorted(closure, module);
+	return 0;
+}
+
+static void
+take_snapshot(void)
+{
+	struct snapshot *snapshot;
+	uint32_t next;
+
+	if (!th_trylock(&refresh_lock))
+		return;
+	next = !th_load_relaxed(&current_snapshot);
+	snapshot = &snapshots[next];
+	th_add_acq_rel(&snapshot->generation, 1);
+	/* Pairs with the fence in find_in_snapshot: who sees the list change sees this too. */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	th_store_relaxed(&snapshot->count, 0);
+	dl_iterate_phdr(add_object, snapshot);
+	th_add_acq_rel(&snapshot->generation, 1);
+	/* Pairs with the acquire in find_in_snapshot: the list is complete. */
+	th_store_release(&current_snapshot, next);
+	th_unlock(&refresh_lock);
+}
+
+/* The id of the last object that starts at or before `pc`, if it reaches there; else 0. */
+static uint32_t
+search_snapshot(const struct snapshot *snapshot, uintptr_t pc)
+{
+	size_t begun = th_bisect(th_load_relaxed(&snapshot->count), i,
+		th_load_relaxed(&snapshot->objects[i].start) <= pc);
+
+	if (!begun || pc >= th_load_relaxed(&snapshot->objects[begun - 1].end))
+		return 0;
+	return th_load_relaxed(&snapshot->objects[begun - 1].id);
+}
+
+static struct th_module *
+find_in_snapshot(uintptr_t pc)
+{
+	const struct snapshot *snapshot = &snapshots[th_load_acquire(&current_snapshot)];
+	uint32_t generation = th_load_acquire(&snapshot->generation);
+	uint32_t id = search_snapshot(snapshot, pc);
+	struct th_readable memory = {0};
+	struct th_module *module;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (!id || generation & 1 || th_load_relaxed(&snapshot->generation) != generation)
+		return NULL;
+	module = &slot_of(id)->module;
+	/* The object may have been unloaded since. */
+	return th_is_readable(&memory, module->start, 1) ? module : NULL;
+}
+
+/* --- interface ----------------------------------------------------------------------------- */
+
+struct th_module *
+th_module_find(uintptr_t pc)
+{
+	struct found_object found;
+	struct object object;
+
+	if (use_snapshot)
+		return find_in_snapshot(pc);
+	if (find_object((void *)pc, &found))
+		return NULL;
+	object = (struct object){
+		.start = (uintptr_t)found.start,
+		.end = (uintptr_t)found.end,
+		.eh_frame_hdr = found.eh_frame_hdr,
+		.name = found.link_map->l_name,
+		.elf = {.bias = found.link_map->l_addr},
+	};
+	return find_or_register(&object);
+}
+
+struct th_module *
+th_module_get(uint32_t id)
+{
+	struct slot *slot = id && id <= TH_MODULE_MAX ? slot_of(id) : NULL;
+
+	/* Pairs with the release in find_or_register. */
+	return slot && th_load_acquire(&slot->published) ? &slot->module : NULL;
+}
+
+uint32_t
+th_module_count(void)
+{
+	uint32_t count = th_load_relaxed(&claimed);
+
+	return count < TH_MODULE_MAX ? count : TH_MODULE_MAX;
+}
+
+void
+th_module_refresh(void)
+{
+	if (use_snapshot)
+		take_snapshot();
+}
+
+void
+th_module_reset(void)
+{
+	refresh_lock.held = 0;
+	/* Odd: another thread was writing it.  It is not current, and written anew next time. */
+	for (int i = 0; i < 2; i++)
+		snapshots[i].generation += snapshots[i].generation & 1;
+}
+
+void
+th_module_use_snapshot(bool use)
+{
+	use_snapshot = use || !find_object;
+	th_module_refresh();
+}
+
+static int
+find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
+{
+	struct th_elf elf = {info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr};
+	uintptr_t here = (uintptr_t)closure;
+	uintptr_t start;
+	uintptr_t end;
+
+	(void)bytes;
+	th_elf_range(&elf, &start, &end);
+	if (here < start || here >= end)
+		return 0;
+	self_start = start & -(uintptr_t)TH_READABLE_PAGE;
+	return 1;
+}
+
+/* Without /proc, what exec was given, which is no path from anywhere else unless it is absolute. */
+static void
+find_executable(void)
+{
+	ssize_t bytes = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	const char *given = (const char *)getauxval(AT_EXECFN);
+
+	executable[bytes > 0 ? bytes : 0] = 0;
+	if (bytes <= 0 && given && given[0] == '/' && strlen(given) < sizeof(executable))
+		strcpy(executable, given);
+}
+
+const char *
+th_module_executable(void)
+{
+	return executable;
+}
+
+bool
+th_module_init(void)
+{
+	find_executable();
+	vdso_start = getauxval(AT_SYSINFO_EHDR);
+	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
+	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	/* The host must not find our failure when it asks for its own. */
+	if (!find_object)
+		dlerror();
+	th_module_use_snapshot(false);
+	return th_module_find((uintptr_t)th_module_init) != NULL;
+}
+
+/* --- observed by the tool ----------------------------------------------------------------- */
+
+/* Where the parts of the table lie. */
+static const struct parts {
+	struct slot **slots;
+	uint32_t *claimed;
+	char **paths;
+	char *executable;
+} parts = {slots, &claimed, paths, executable};
+
+struct th_observed_part
+th_module_part(void)
+{
+	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
+}
+
+/* Copies what `theirs`, an array of `count` pointers there, leads to; *addresses: what it holds. */
+static bool
+copy_chunks(
+	uintptr_t theirs, uint32_t count, size_t chunk_bytes, void *ours, uintptr_t *addresses)
+{
+	void **chunks = ours;
+
+	if (!th_observed_copy(theirs, addresses, count * sizeof(*addresses)))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (addresses[i]) {
+			if (!th_memory_map_once(&chunks[i], chunk_bytes) ||
+				!th_observed_copy(addresses[i], chunks[i], chunk_bytes))
+				return false;
+		} else if (chunks[i]) {
+			memset(chunks[i], 0, chunk_bytes);
+		}
+	}
+	return true;
+}
+
+/* A path of theirs in our copy; "" for what is none. */
+static const char *
+path_here(const struct parts *theirs, const uintptr_t *chunks, const char *path)
+{
+	if (path == theirs->executable)
+		return executable;
+	for (uint32_t i = 0; i < PATHS_CHUNKS; i++)
+		if (chunks[i] && (uintptr_t)path - chunks[i] < PATHS_CHUNK)
+			return paths[i] + ((uintptr_t)path - chunks[i]);
+	return "";
+}
+
+static bool
+copy_paths(const struct parts *theirs, uintptr_t chunks[PATHS_CHUNKS])
+{
+	if (!th_observed_copy((uintptr_t)theirs->executable, executable, sizeof(executable)) ||
+		!copy_chunks(
+			(uintptr_t)theirs->paths, PATHS_CHUNKS, PATHS_CHUNK, paths, chunks))
+		return false;
+	executable[sizeof(executable) - 1] = '\0';
+	for (uint32_t i = 0; i < PATHS_CHUNKS; i++)
+		if (chunks[i])
+			paths[i][PATHS_CHUNK - 1] = '\0';
+	return true;
+}
+
+bool
+th_module_observe(const void *part)
+{
+	uintptr_t slot_chunks[SLOTS_CHUNKS], path_chunks[PATHS_CHUNKS];
+	struct parts theirs;
+
+	if (!th_observed_copy((uintptr_t)part, &theirs, sizeof(theirs)) ||
+		!th_observed_copy((uintptr_t)theirs.claimed, &claimed, sizeof(claimed)) ||
+		!copy_chunks((uintptr_t)theirs.slots, SLOTS_CHUNKS,
+			SLOTS_CHUNK * sizeof(struct slot), slots, slot_chunks) ||
+		!copy_paths(&theirs, path_chunks))
+		return false;
+	if (claimed > TH_MODULE_MAX)
+		claimed = TH_MODULE_MAX;
+	for (uint32_t id = 1; id <= SLOTS_CHUNKS * SLOTS_CHUNK; id++)
+		if (slot_of(id))
+			slot_of(id)->module.path = path_here(
+				&theirs, path_chunks, slot_of(id)->module.path);
+	return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The headers and notes are read through proofs: a program may unmap or protect them. */
+#include "unify/log/module_elf.h"
+
+#include "unify/base/safe_read.h"
+
+#include <elf.h>
+#include <string.h>
+
+struct th_elf
+th_elf_at(uintptr_t start, uintptr_t bias)
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
+	struct th_readable memory = {0};
+	struct th_elf elf = {.bias = bias};
+	size_t bytes;
+
+	if (!th_is_readable(&memory, start, sizeof(*header)) ||
+		memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(*elf.headers))
+		return elf;
+	bytes = header->e_phnum * sizeof(*elf.headers);
+	if (header->e_phoff % _Alignof(ElfW(Phdr)) ||
+		!th_is_readable(&memory, start + header->e_phoff, bytes))
+		return elf;
+	elf.headers = (const ElfW(Phdr) *)(start + header->e_phoff);
+	elf.count = header->e_phnum;
+	return elf;
+}
+
+void
+th_elf_range(const struct th_elf *elf, uintptr_t *start_ret, uintptr_t *end_ret)
+{
+	*start_ret = UINTPTR_MAX;
+	*end_ret = 0;
+	for (size_t i = 0; i < elf->count; i++) {
+		uintptr_t start = elf->bias + elf->headers[i].p_vaddr;
+		uintptr_t end = start + elf->headers[i].p_memsz;
+
+		if (elf->headers[i].p_type != PT_LOAD)
+			continue;
+		if (start < *start_ret)
+			*start_ret = start;
+		if (end > *end_ret)
+			*end_ret = end;
+	}
+}
+
+const void *
+th_elf_segment(const struct th_elf *elf, uint32_t type)
+{
+	for (size_t i = 0; i < elf->count; i++)
+		if (elf->headers[i].p_type == type)
+			return (const void *)(elf->bias + elf->headers[i].p_vaddr);
+	return NULL;
+}
+
+static uint64_t
+align_up(uint64_t value, uint64_t alignment)
+{
+	return (value + alignment - 1) & -alignment;
+}
+
+/* The build id among the notes in [at, at + left), whose parts are aligned to `alignment`. */
+static const uint8_t *
+find_build_id(const uint8_t *at, uint64_t left, uint64_t alignment, size_t *bytes_ret)
+{
+	static const char owner[] = "GNU";
+	ElfW(Nhdr) note;
+
+	while (left >= sizeof(note)) {
+		uint64_t name = sizeof(note);
+		uint64_t description;
+		uint64_t next;
+
+		memcpy(&note, at, sizeof(note));
+		description = align_up(name + note.n_namesz, alignment);
+		next = align_up(description + note.n_descsz, alignment);
+		if (description + note.n_descsz > left)
+			return NULL;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&
+			!memcmp(at + name, owner, sizeof(owner))) {
+			*bytes_ret = note.n_descsz;
+			return at + description;
+		}
+		if (next >= left)
+			return NULL;
+		at += next;
+		left -= next;
+	}
+	return NULL;
+}
+
+const uint8_t *
+th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret)
+{
+	*bytes_ret = 0;
+	for (size_t i = 0; i < elf->count; i++) {
+		const ElfW(Phdr) *header = &elf->headers[i];
+		uintptr_t at = elf->bias + header->p_vaddr;
+		uint64_t alignment = header->p_align == 8 ? 8 : 4;
+		struct th_readable memory = {0};
+		const uint8_t *build_id;
+
+		if (header->p_type != PT_NOTE || !th_is_readable(&memory, at, header->p_memsz))
+			continue;
+		build_id = find_build_id(
+			(const uint8_t *)at, header->p_memsz, alignment, bytes_ret);
+		if (build_id)
+			return build_id;
+	}
+	return NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the program headers of a loaded ELF object say about it. */
+#ifndef TH_UNIFY_LOG_MODULE_ELF_H
+#define TH_UNIFY_LOG_MODULE_ELF_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Program headers in memory, and what to add to their addresses. */
+struct th_elf {
+	const ElfW(Phdr) * headers; /* NULL = not known */
+	size_t count;
+	uintptr_t bias;
+};
+
+/* The program headers of the object whose ELF header is at `start`; none if there is none. [in-malloc] */
+struct th_elf th_elf_at(uintptr_t start, uintptr_t bias);
+
+/* The addresses from the first loaded byte to behind the last. [any] */
+void th_elf_range(const struct th_elf *elf, uintptr_t *start_ret, uintptr_t *end_ret);
+
+/* The first segment of `type` in memory, NULL if there is none. [any] */
+const void *th_elf_segment(const struct th_elf *elf, uint32_t type);
+
+/* Where the build id lies and how long it is; NULL if there is none. [in-malloc] */
+const uint8_t *th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret);
+
+#endif

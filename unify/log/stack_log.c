@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/log/stack_log.h"
+
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+#include "unify/log/module.h"
+#include "unify/log/stack_table.h"
+
+static void
+log_module(struct th_module *module)
+{
+	static const char digits[] = "0123456789abcdef";
+	char build_id[2 * TH_BUILD_ID_MAX + 1];
+	struct th_event_module event = {
+		.start = module->start,
+		.end = module->end,
+		.bias = module->bias,
+		.module = module->id,
+	};
+	uint32_t bytes = 0;
+
+	for (; bytes < module->build_id_bytes; bytes++) {
+		build_id[2 * bytes] = digits[module->build_id[bytes] >> 4];
+		build_id[2 * bytes + 1] = digits[module->build_id[bytes] & 15];
+	}
+	build_id[2 * bytes] = '\0';
+	struct th_log_part parts[] = {th_log_text(module->path), th_log_text(build_id)};
+	if (th_log_append(TH_EVENT_MODULE, &event, parts, 2))
+		th_store_relaxed(&module->logged, 1);
+}
+
+void
+th_stack_log_module(uint32_t id)
+{
+	struct th_module *module = th_module_get(id);
+
+	if (module && !th_load_relaxed(&module->logged))
+		log_module(module);
+}
+
+/* Writes a STACK record and the modules that it needs; false: the log is full. */
+static bool
+log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
+{
+	struct th_event_stack event = {.stack = id, .flags = flags};
+	struct th_log_part part = {frames, count};
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (th_frame_kind(frames[i]) == TH_FRAME_NATIVE)
+			th_stack_log_module(th_frame_module(frames[i]));
+	}
+	return th_log_append(TH_EVENT_STACK, &event, &part, 1) != 0;
+}
+
+uint32_t
+th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags)
+{
+	uint32_t *logged;
+	uint32_t id = th_stack_table_intern(frames, count, flags, &logged);
+
+	if (!id) {
+		th_log_count(TH_COUNTER_DROPPED_STACKS_FULL, 1);
+		return 0;
+	}
+	if (th_load_relaxed(logged))
+		return id;
+	if (!log_stack(id, frames, count, flags)) {
+		th_log_count(TH_COUNTER_DROPPED_LOG_FULL, 1);
+		return 0;
+	}
+	th_store_relaxed(logged, 1);
+	return id;
+}
+
+void
+th_stack_log_reset(void)
+{
+	for (uint32_t id = 1; id <= th_module_count(); id++) {
+		struct th_module *module = th_module_get(id);
+
+		if (module)
+			th_store_relaxed(&module->logged, 0);
+	}
+}

@@ -1,0 +1,801 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every change works in three steps: under the lock the table and the sums change, then events
+ * are written without it, then nodes that fell out go back.
+ *
+ * The table changes after the system call, so between the two another thread may already map the
+ * same place, and its range stands in the table when the removal comes.  A number that grows with
+ * each change tells them apart: a removal takes out nothing that is younger than its begin.  While
+ * one is under way nothing is joined, since what is joined has one age.
+ */
+#include "unify/mapped/mapping.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
+#include "unify/sample/admission.h"
+#include "unify/log/log.h"
+#include "unify/base/memory.h"
+#include "unify/log/module.h"
+#include "unify/sample/throttle.h"
+#include "unify/recording/recording.h"
+#include "unify/sample/sampler.h"
+#include "unify/sample/thread.h"
+
+/*
+ * Twice the kernel's usual limit of mappings (vm.max_map_count = 65,530), which joins what lies
+ * side by side where we keep samples apart.
+ */
+#define NODES (TH_RANGES_CHUNK * TH_RANGES_CHUNKS_MAX)
+/* A holder runs some hundred instructions; who waits longer waits for a stopped thread. */
+#define LOCK_TURNS (1u << 20)
+/* The sample of a range whose sample is being written: this and the number of the change. */
+#define SAMPLE_PENDING ((uint64_t)1 << 63)
+#define KIND_FLAGS (TH_MAPPED_RESERVED | TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)
+
+/* Where the next sample is due. */
+struct lane {
+	uint64_t countdown; /* as that of a thread */
+	uint64_t interval;  /* in force when it was drawn */
+	uint64_t total;     /* bytes that went by */
+};
+
+static struct {
+	unsigned char is_on;     /* atomic */
+	unsigned char has_drawn; /* the lanes have their countdowns */
+	void (*begin)(void);     /* atomic: the first piece that is due is to begin; or NULL */
+	uint32_t allocator;      /* module; set before anything is recorded */
+	uint64_t returned;       /* atomic */
+	struct th_spinlock lock; /* of all that follows */
+	struct th_ranges ranges;
+	struct th_random random;
+	struct lane lanes[2]; /* accessible, reserved */
+	struct th_mapping_use use;
+	uint64_t born;     /* number of the last change */
+	uint32_t removing; /* atomic: removals that began and have not ended */
+	/* Of who calls th_mapping_log_use(). */
+	struct th_mapping_use logged;
+} mapping;
+
+/* A piece whose sample is due. */
+struct due {
+	bool is_due;
+	uint64_t born;
+	uintptr_t end;
+	struct th_event_mapped_alloc event;
+};
+
+static bool
+is_pending(uint64_t sample)
+{
+	return sample & SAMPLE_PENDING;
+}
+
+/* Life */
+
+static void
+draw(struct lane *lane, uint64_t interval)
+{
+	lane->interval = interval;
+	lane->countdown = interval ? (uint64_t)th_sampler_draw(&mapping.random, interval) + 1
+				   : 0;
+}
+
+static void
+draw_first(uint64_t seed, uint64_t interval)
+{
+	/* Not the stream of a thread: those start from the same seed. */
+	th_random_seed(&mapping.random, ~seed);
+	for (int i = 0; i < 2; i++)
+		draw(&mapping.lanes[i], interval);
+	mapping.has_drawn = true;
+}
+
+void
+th_mapping_wait(uint64_t seed, uint64_t interval, void (*begin)(void))
+{
+	draw_first(seed, interval);
+	/* Pairs with the acquire in begin_when_due(). */
+	th_store_release(&mapping.begin, begin);
+}
+
+void
+th_mapping_start(uint64_t seed)
+{
+	th_ranges_init(&mapping.ranges, th_memory_map, NODES);
+	if (!mapping.has_drawn)
+		draw_first(seed, th_pace_interval());
+	th_store_release(&mapping.begin, NULL);
+	/* Pairs with the acquire in enter(). */
+	th_store_release(&mapping.is_on, 1);
+}
+
+void
+th_mapping_set_allocator(uint32_t module)
+{
+	mapping.allocator = module;
+}
+
+void
+th_mapping_reset(void)
+{
+	/* The old table stays mapped copy-on-write and untouched. */
+	memset(&mapping, 0, sizeof(mapping));
+}
+
+/* The lock */
+
+static void
+count_lost(uint64_t changes)
+{
+	if (changes)
+		th_log_count(TH_COUNTER_MAPPED_LOST, changes);
+}
+
+/* What cuts have lost since the last time. */
+static void
+count_cuts(void)
+{
+	count_lost(mapping.ranges.lost);
+	mapping.ranges.lost = 0;
+}
+
+static bool
+lock(void)
+{
+	if (th_lock_bounded(&mapping.lock, LOCK_TURNS))
+		return true;
+	count_lost(1);
+	return false;
+}
+
+static void
+unlock(void)
+{
+	count_cuts();
+	th_unlock(&mapping.lock);
+}
+
+/*
+ * Takes guard and lock.  Calls out of the library itself, which holds the guard, are none of the
+ * program's.
+ */
+static bool
+enter(void)
+{
+	if (!th_load_acquire(&mapping.is_on) || th_thread.guard)
+		return false;
+	th_guard_enter();
+	if (lock())
+		return true;
+	th_guard_leave();
+	return false;
+}
+
+/* Sums; under the lock */
+
+static void
+account(const struct th_range *range, bool comes)
+{
+	uint64_t bytes = range->end - range->start;
+
+	if (!comes)
+		bytes = -bytes;
+	if (range->flags & TH_MAPPED_RESERVED) {
+		mapping.use.reserved += bytes;
+		return;
+	}
+	mapping.use.accessible += bytes;
+	if (range->flags & TH_MAPPED_FILE)
+		mapping.use.files += bytes;
+}
+
+static void
+account_list(struct th_range_list list, bool comes)
+{
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i))
+		account(th_ranges_at(&mapping.ranges, i), comes);
+}
+
+/* Ranges; under the lock */
+
+static struct th_range_list
+take_out(uintptr_t start, uintptr_t end)
+{
+	struct th_range_list list = {0, 0};
+
+	if (start < end)
+		list = th_ranges_cut(&mapping.ranges, start, end);
+	account_list(list, false);
+	return list;
+}
+
+static void
+put_back(struct th_range_list list)
+{
+	account_list(list, true);
+	th_ranges_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
+}
+
+/* What was there when a removal began. */
+static struct th_range_list
+take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
+{
+	struct th_range_list list = take_out(start, end);
+
+	if (list.first && mapping.born > begun)
+		put_back(th_ranges_take_younger(&mapping.ranges, &list, begun));
+	return list;
+}
+
+/*
+ * The sample of the reservation in which a range lies: whoever commits memory piece by piece
+ * reserved the place for it in one, which is large and certain to be sampled.
+ */
+static uint64_t
+place_of(const struct th_range *range)
+{
+	if (range->place || !(range->flags & TH_MAPPED_RESERVED) || is_pending(range->sample))
+		return range->place;
+	return range->sample;
+}
+
+static uint64_t
+place_of_first(struct th_range_list list)
+{
+	return list.first ? place_of(th_ranges_at(&mapping.ranges, list.first)) : 0;
+}
+
+/* Whether what the calling thread maps is sampled and counted (gate.h); it is followed anyway. */
+static bool
+counts(void)
+{
+	const struct th_thread_record *record = th_thread.record;
+
+	return th_gate_wants(TH_HEAP_MAPPED) &&
+	       (!th_gate_is_filtered() || (record && !record->is_unwanted));
+}
+
+/* Takes `bytes` off the countdown of their kind. */
+static void
+take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
+{
+	struct lane *lane = &mapping.lanes[!!(flags & TH_MAPPED_RESERVED)];
+
+	due->is_due = false;
+	if (!counts())
+		return;
+	lane->total += bytes;
+	if (!(flags & TH_MAPPED_RESERVED))
+		mapping.use.allocated += bytes;
+	due->is_due = th_countdown_take(&lane->countdown, bytes);
+	if (!due->is_due)
+		return;
+	due->event.interval = lane->interval;
+	due->event.total_bytes = lane->total;
+	draw(lane, th_pace_interval());
+}
+
+/* The whole of a call, or what it adds, where nothing is any more. */
+static void
+put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, struct due *due)
+{
+	struct th_range range = {
+		.start = call->start,
+		.end = call->start + call->bytes,
+		.place = place,
+		.born = ++mapping.born,
+		.owner = owner,
+		.flags = call->flags,
+	};
+
+	take_bytes(call->bytes, call->flags, due);
+	due->event.owner = owner;
+	due->event.flags = call->flags;
+	due->event.function = call->function;
+	due->event.size = call->bytes;
+	due->event.address = call->start;
+	due->end = range.end;
+	due->born = range.born;
+	if (due->is_due)
+		range.sample = SAMPLE_PENDING | range.born;
+	if (!th_ranges_put(&mapping.ranges, &range,
+		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
+		count_lost(1);
+		return;
+	}
+	due->event.flags |= TH_MAPPED_TRACKED;
+	account(&range, true);
+}
+
+/* Events; without the lock */
+
+static void
+log_end(uint64_t sample, uintptr_t address, uint64_t bytes)
+{
+	struct th_event_mapped_end event = {
+		.time = th_clock_now(),
+		.sample = sample,
+		.bytes = bytes,
+		.address = address,
+		.thread = th_thread.record ? th_thread.record->id : 0,
+	};
+
+	th_log_append(TH_EVENT_MAPPED_END, &event, NULL, 0);
+}
+
+static void
+log_ends(struct th_range_list list)
+{
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
+		const struct th_range *range = th_ranges_at(&mapping.ranges, i);
+
+		if (range->sample && !is_pending(range->sample))
+			log_end(range->sample, range->start, range->end - range->start);
+	}
+}
+
+/* Ranges that are no more. */
+static void
+let_go(struct th_range_list list)
+{
+	if (!list.first)
+		return;
+	log_ends(list);
+	if (lock()) {
+		th_ranges_release(&mapping.ranges, list);
+		unlock();
+	}
+}
+
+/* What went while the sample was being written ends with no event of its own but this. */
+static void
+record(struct due *due, uintptr_t caller)
+{
+	uint64_t sample = th_recorder_mapped(&due->event, caller);
+	uint64_t left;
+
+	if (!(due->event.flags & TH_MAPPED_TRACKED) || !lock())
+		return;
+	left = th_ranges_set_sample(
+		&mapping.ranges, due->event.address, due->end, due->born, sample);
+	unlock();
+	if (sample && left < due->event.size)
+		log_end(sample, 0, due->event.size - left);
+}
+
+/* Changes */
+
+static uint32_t
+find_owner(uintptr_t caller)
+{
+	const struct th_module *module = th_module_find(caller);
+
+	return module ? module->id : 0;
+}
+
+/* A call as it is entered into the table. */
+static struct th_mapping_call
+with_arena(const struct th_mapping_call *call, uint32_t owner)
+{
+	struct th_mapping_call with = *call;
+
+	with.flags &= KIND_FLAGS;
+	if (owner && owner == mapping.allocator)
+		with.flags |= TH_MAPPED_ARENA;
+	return with;
+}
+
+/* Takes memory that nothing records yet off its countdown; true: it is due, and was not taken. */
+static bool
+is_first_due(const struct th_mapping_call *call)
+{
+	struct lane *lane = &mapping.lanes[0];
+	bool is_due;
+
+	if (!lock())
+		return false;
+	is_due = lane->countdown <= call->bytes;
+	if (!is_due) {
+		lane->countdown -= call->bytes;
+		lane->total += call->bytes;
+		mapping.use.allocated += call->bytes;
+	}
+	unlock();
+	return is_due;
+}
+
+static void
+begin_when_due(const struct th_mapping_call *call)
+{
+	void (*begin)(void) = th_load_acquire(&mapping.begin);
+
+	if (!begin || th_thread.guard || call->flags & TH_MAPPED_RESERVED)
+		return;
+	th_guard_enter();
+	if (is_first_due(call))
+		begin();
+	th_guard_leave();
+}
+
+void
+th_mapping_mapped(const struct th_mapping_call *call)
+{
+	int saved_errno = errno;
+	struct due due = {.is_due = false};
+	struct th_range_list replaced;
+
+	if (!call->bytes)
+		return;
+	begin_when_due(call);
+	if (!enter())
+		return;
+	uint32_t owner = find_owner(call->caller);
+	struct th_mapping_call with = with_arena(call, owner);
+	replaced = take_out(call->start, call->start + call->bytes);
+	put_new(&with, owner, place_of_first(replaced), &due);
+	unlock();
+	let_go(replaced);
+	if (due.is_due)
+		record(&due, call->caller);
+	th_guard_leave();
+	errno = saved_errno;
+}
+
+uint64_t
+th_mapping_begin(void)
+{
+	uint64_t begun;
+
+	if (!enter())
+		return 0;
+	begun = ++mapping.born;
+	th_add_relaxed(&mapping.removing, 1);
+	unlock();
+	th_guard_leave();
+	return begun;
+}
+
+/* A removal that began has ended, whether the lock was taken or not. */
+static bool
+end_removal(void)
+{
+	th_add_relaxed(&mapping.removing, -1u);
+	return enter();
+}
+
+void
+th_mapping_unmapped(uint64_t begun, const struct th_mapping_call *call)
+{
+	int saved_errno = errno;
+	struct th_range_list removed;
+
+	if (!begun || !end_removal())
+		return;
+	removed = take_out_old(call->start, call->start + call->bytes, begun);
+	unlock();
+	let_go(removed);
+	th_guard_leave();
+	errno = saved_errno;
+}
+
+static void
+shift(struct th_range_list list, uintptr_t from, uintptr_t to)
+{
+	mapping.born++;
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
+		struct th_range *range = th_ranges_at(&mapping.ranges, i);
+
+		range->start += to - from;
+		range->end += to - from;
+		range->born = mapping.born;
+		if (from != to)
+			range->place = 0;
+	}
+}
+
+/* What a mapping grew by is of the kind of its last part, as far as that is known. */
+static uint32_t
+flags_of_last(struct th_range_list list, uint32_t otherwise)
+{
+	return list.first ? th_ranges_at(&mapping.ranges, list.last)->flags & KIND_FLAGS
+			  : otherwise;
+}
+
+void
+th_mapping_moved(
+	uint64_t begun, uintptr_t old, uint64_t old_bytes, const struct th_mapping_call *call)
+{
+	uint64_t kept = old_bytes < call->bytes ? old_bytes : call->bytes;
+	struct due due = {.is_due = false};
+	int saved_errno = errno;
+
+	if (!begun || !end_removal())
+		return;
+	uint32_t owner = find_owner(call->caller);
+	struct th_mapping_call rest = with_arena(call, owner);
+	struct th_range_list moved = take_out_old(old, old + kept, begun);
+	struct th_range_list removed = take_out_old(old + kept, old + old_bytes, begun);
+	struct th_range_list replaced = take_out(call->start, call->start + call->bytes);
+	rest.flags = flags_of_last(moved, rest.flags);
+	rest.start += kept;
+	rest.bytes -= kept;
+	shift(moved, old, call->start);
+	put_back(moved);
+	if (rest.bytes)
+		put_new(&rest, owner, place_of_first(replaced), &due);
+	unlock();
+	let_go(removed);
+	let_go(replaced);
+	if (due.is_due)
+		record(&due, call->caller);
+	th_guard_leave();
+	errno = saved_errno;
+}
+
+/* Protection; under the lock */
+
+/* Whether a range in [start, end) is not yet as it is to be. */
+static bool
+is_change(uintptr_t start, uintptr_t end, uint32_t flags)
+{
+	const struct th_range *range;
+
+	while ((range = th_ranges_find(&mapping.ranges, start)) && range->start < end) {
+		if ((range->flags ^ flags) & TH_MAPPED_RESERVED)
+			return true;
+		start = range->end;
+	}
+	return false;
+}
+
+/* Parts a list into what stays as it is, which goes back, and what is returned. */
+static struct th_range_list
+take_different(uintptr_t start, uintptr_t end, uint32_t flags)
+{
+	struct th_range_list list = take_out(start, end);
+
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
+		struct th_range *range = th_ranges_at(&mapping.ranges, i);
+		bool differs = (range->flags ^ flags) & TH_MAPPED_RESERVED;
+
+		/* The order of numbers parts the list: new ones for what changes. */
+		if (differs)
+			range->born = mapping.born;
+	}
+	struct th_range_list different = th_ranges_take_younger(
+		&mapping.ranges, &list, mapping.born - 1);
+	put_back(list);
+	return different;
+}
+
+static uint64_t
+bytes_of(struct th_range_list list)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i))
+		bytes += th_ranges_at(&mapping.ranges, i)->end -
+			 th_ranges_at(&mapping.ranges, i)->start;
+	return bytes;
+}
+
+/* Nothing can have come to the place of these ranges, unless the program races with itself. */
+static void
+clear_places(struct th_range_list list)
+{
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
+		const struct th_range *range = th_ranges_at(&mapping.ranges, i);
+		struct th_range_list other = take_out(range->start, range->end);
+
+		if (other.first)
+			count_lost(1);
+		th_ranges_release(&mapping.ranges, other);
+	}
+}
+
+/* Enters ranges that were taken out again, as one new piece with the flags of the call. */
+static void
+enter_changed(struct th_range_list list, const struct th_mapping_call *call, struct due *due)
+{
+	due->event.size = bytes_of(list);
+	due->event.address = call->start;
+	due->event.owner = find_owner(call->caller);
+	due->event.function = call->function;
+	due->end = call->start + call->bytes;
+	due->born = th_ranges_at(&mapping.ranges, list.first)->born;
+	take_bytes(due->event.size, call->flags, due);
+	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
+		struct th_range *range = th_ranges_at(&mapping.ranges, i);
+
+		range->place = place_of(range);
+		range->flags ^= TH_MAPPED_RESERVED;
+		range->sample = due->is_due ? SAMPLE_PENDING | due->born : 0;
+		due->event.flags = range->flags | TH_MAPPED_TRACKED;
+	}
+	clear_places(list);
+	put_back(list);
+}
+
+/* Writes the ends of what changes and then enters it as it is now.  Without the lock. */
+static void
+change(struct th_range_list list, const struct th_mapping_call *call)
+{
+	struct due due = {.is_due = false};
+
+	log_ends(list);
+	if (!lock())
+		return;
+	enter_changed(list, call, &due);
+	unlock();
+	if (due.is_due)
+		record(&due, call->caller);
+}
+
+void
+th_mapping_protected(const struct th_mapping_call *call)
+{
+	uintptr_t end = call->start + call->bytes;
+	struct th_range_list list = {0, 0};
+	int saved_errno = errno;
+
+	if (!enter())
+		return;
+	if (is_change(call->start, end, call->flags)) {
+		mapping.born++;
+		list = take_different(call->start, end, call->flags);
+	}
+	unlock();
+	if (list.first)
+		change(list, call);
+	th_guard_leave();
+	errno = saved_errno;
+}
+
+uint64_t
+th_mapping_reach(uintptr_t start, uint64_t bytes)
+{
+	const struct th_range *range;
+	uintptr_t end = start + bytes;
+	uintptr_t at = start;
+	int saved_errno = errno;
+
+	if (!enter())
+		return 0;
+	while (at < end && (range = th_ranges_find(&mapping.ranges, at)) && range->start <= at)
+		at = range->end;
+	unlock();
+	th_guard_leave();
+	errno = saved_errno;
+	return at < end ? at - start : bytes;
+}
+
+void
+th_mapping_returned(uint64_t bytes)
+{
+	if (th_load_relaxed(&mapping.is_on) && !th_thread.guard)
+		th_add_relaxed(&mapping.returned, bytes);
+}
+
+/* Questions */
+
+bool
+th_mapping_next(uintptr_t address, struct th_range *ret)
+{
+	const struct th_range *found;
+
+	th_guard_enter();
+	if (!th_load_acquire(&mapping.is_on) || !lock()) {
+		th_guard_leave();
+		return false;
+	}
+	found = th_ranges_find(&mapping.ranges, address);
+	if (found)
+		*ret = *found;
+	unlock();
+	th_guard_leave();
+	if (found && is_pending(ret->sample))
+		ret->sample = 0;
+	return found != NULL;
+}
+
+struct th_mapping_use
+th_mapping_use(void)
+{
+	struct th_mapping_use use = {0};
+
+	th_guard_enter();
+	if (th_load_acquire(&mapping.is_on) && lock()) {
+		use = mapping.use;
+		unlock();
+		use.returned = th_load_relaxed(&mapping.returned);
+	}
+	th_guard_leave();
+	return use;
+}
+
+void
+th_mapping_log_use(void)
+{
+	struct th_mapping_use use = th_mapping_use();
+	struct th_event_mapped_use event = {
+		.time = th_clock_now(),
+		.allocated = use.allocated,
+		.accessible = use.accessible,
+		.files = use.files,
+		.reserved = use.reserved,
+		.returned = use.returned,
+	};
+
+	if (memcmp(&use, &mapping.logged, sizeof(use)) &&
+		th_log_append(TH_EVENT_MAPPED_USE, &event, NULL, 0))
+		mapping.logged = use;
+}
+
+/* Observed by the tool */
+
+/* How often a copy is made anew that was taken in the middle of a change. */
+#define COPY_TRIES 8
+
+struct th_observed_part
+th_mapping_part(void)
+{
+	return (struct th_observed_part){
+		&mapping, sizeof(mapping), sizeof(struct th_range_node)};
+}
+
+/* A set that was never used may have no memory. */
+static bool
+copy_nodes(const struct th_ranges *from, struct th_range_node *nodes)
+{
+	for (uint32_t at = 0; from->touched > 1 && at < from->touched; at += TH_RANGES_CHUNK)
+		if (!th_observed_copy((uintptr_t)from->chunks[at / TH_RANGES_CHUNK], &nodes[at],
+			    TH_RANGES_CHUNK * sizeof(*nodes)))
+			return false;
+	return true;
+}
+
+/* Copies the table, its nodes to `nodes`; *whole_ret: nothing changed meanwhile. */
+static bool
+copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
+{
+	if (!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+		return false;
+	uint64_t born = mapping.born;
+	bool was_locked = mapping.lock.held;
+
+	uint32_t touched = mapping.ranges.touched;
+
+	if (touched > NODES || !copy_nodes(&mapping.ranges, nodes) ||
+		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
+		return false;
+	/* The others were not copied. */
+	if (mapping.ranges.touched > touched)
+		mapping.ranges.touched = touched;
+	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;
+	return true;
+}
+
+bool
+th_mapping_observe(const void *part)
+{
+	static struct th_range_node *theirs;
+	static struct th_ranges ours;
+	bool is_whole = false;
+
+	if (!theirs)
+		theirs = th_memory_map(NODES * sizeof(*theirs));
+	if (!ours.provide)
+		th_ranges_init(&ours, th_memory_map, NODES);
+	if (!theirs)
+		return false;
+	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
+		if (!copy_ranges(part, theirs, &is_whole))
+			return false;
+	mapping.lock.held = 0;
+	th_ranges_copy(&ours, &mapping.ranges, theirs);
+	mapping.ranges = ours;
+	return true;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Treap: a search tree by `start` and a heap by `priority`, which is a hash of the node's index,
+ * so that the depth is that of a random tree (Seidel and Aragon, Algorithmica 1996).  Splitting
+ * and joining walk down once and mend one link at each step.
+ */
+#include "unify/mapped/range_tree.h"
+
+#include <stddef.h>
+
+void
+th_ranges_init(struct th_ranges *ranges, th_ranges_provide *provide, uint32_t capacity)
+{
+	*ranges = (struct th_ranges){.provide = provide, .capacity = capacity, .touched = 1};
+}
+
+/* Nodes */
+
+static struct th_range_node *
+node_at(const struct th_ranges *ranges, uint32_t index)
+{
+	return &ranges->chunks[index / TH_RANGES_CHUNK][index % TH_RANGES_CHUNK];
+}
+
+/* NULL for index 0, which is none. */
+static struct th_range *
+range_at(const struct th_ranges *ranges, uint32_t index)
+{
+	return index ? &node_at(ranges, index)->range : NULL;
+}
+
+/* The finalizer of MurmurHash3 for 32 bits: a bijection. */
+static uint32_t
+mix(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x85ebca6bu;
+	x = (x ^ x >> 13) * 0xc2b2ae35u;
+	return x ^ x >> 16;
+}
+
+/* Whether there is memory for a node that was never in use. */
+static bool
+has_memory(struct th_ranges *ranges, uint32_t index)
+{
+	struct th_range_node **chunk = &ranges->chunks[index / TH_RANGES_CHUNK];
+
+	if (!*chunk)
+		*chunk = ranges->provide(TH_RANGES_CHUNK * sizeof(**chunk));
+	return *chunk != NULL;
+}
+
+static uint32_t
+take_node(struct th_ranges *ranges)
+{
+	uint32_t index = ranges->unused;
+
+	if (index) {
+		ranges->unused = node_at(ranges, index)->right;
+	} else {
+		if (ranges->touched >= ranges->capacity || !has_memory(ranges, ranges->touched))
+			return 0;
+		index = ranges->touched++;
+	}
+	return index;
+}
+
+/* Tree */
+
+/* Parts a tree into what starts below `address` and what does not. */
+static void
+split(struct th_ranges *ranges, uint32_t root, uintptr_t address, uint32_t *below_ret,
+	uint32_t *rest_ret)
+{
+	while (root) {
+		struct th_range_node *node = node_at(ranges, root);
+
+		if (node->range.start < address) {
+			*below_ret = root;
+			below_ret = &node->right;
+			root = node->right;
+		} else {
+			*rest_ret = root;
+			rest_ret = &node->left;
+			root = node->left;
+		}
+	}
+	*below_ret = 0;
+	*rest_ret = 0;
+}
+
+/* One tree of two; everything in `left` lies below everything in `right`. */
+static uint32_t
+join(struct th_ranges *ranges, uint32_t left, uint32_t right)
+{
+	uint32_t root;
+	uint32_t *link = &root;
+
+	while (left && right) {
+		struct th_range_node *a = node_at(ranges, left);
+		struct th_range_node *b = node_at(ranges, right);
+
+		if (a->priority > b->priority) {
+			*link = left;
+			link = &a->right;
+			left = *link;
+		} else {
+			*link = right;
+			link = &b->left;
+			right = *link;
+		}
+	}
+	*link = left ? left : right;
+	return root;
+}
+
+/* The node of the last range that starts below `address`; 0: there is none. */
+static uint32_t
+find_before(const struct th_ranges *ranges, uintptr_t address)
+{
+	uint32_t found = 0;
+	uint32_t at = ranges->root;
+
+	while (at) {
+		const struct th_range_node *node = node_at(ranges, at);
+
+		if (node->range.start < address)
+			found = at;
+		at = node->range.start < address ? node->right : node->left;
+	}
+	return found;
+}
+
+const struct th_range *
+th_ranges_find(const struct th_ranges *ranges, uintptr_t address)
+{
+	const struct th_range *found = NULL;
+	uint32_t at = ranges->root;
+
+	while (at) {
+		const struct th_range_node *node = node_at(ranges, at);
+
+		if (node->range.end > address)
+			found = &node->range;
+		at = node->range.end > address ? node->left : node->right;
+	}
+	return found;
+}
+
+/* Makes a node that is in no tree part of the set. */
+static void
+link_node(struct th_ranges *ranges, uint32_t index)
+{
+	struct th_range_node *node = node_at(ranges, index);
+	uint32_t below, rest;
+
+	node->left = 0;
+	node->right = 0;
+	split(ranges, ranges->root, node->range.start, &below, &rest);
+	ranges->root = join(ranges, join(ranges, below, index), rest);
+	ranges->count++;
+}
+
+static bool
+insert(struct th_ranges *ranges, const struct th_range *range)
+{
+	uint32_t index = take_node(ranges);
+	struct th_range_node *node = node_at(ranges, index);
+
+	if (!index)
+		return false;
+	node->range = *range;
+	node->priority = mix(index);
+	link_node(ranges, index);
+	return true;
+}
+
+/* Makes `address` a border of ranges. */
+static void
+cut_at(struct th_ranges *ranges, uintptr_t address)
+{
+	uint32_t index = find_before(ranges, address);
+	struct th_range *range = range_at(ranges, index);
+
+	if (!range || range->end <= address)
+		return;
+	struct th_range behind = *range;
+
+	behind.start = address;
+	range->end = address;
+	if (!insert(ranges, &behind))
+		ranges->lost++;
+}
+
+/* Turns a tree into a list (the first half of Stout and Warren, CACM 1986). */
+static struct th_range_list
+flatten(struct th_ranges *ranges, uint32_t root)
+{
+	struct th_range_list list = {root, 0};
+	uint32_t *link = &list.first;
+
+	while (*link) {
+		struct th_range_node *node = node_at(ranges, *link);
+
+		if (node->left) {
+			uint32_t left = node->left;
+
+			node->left = node_at(ranges, left)->right;
+			node_at(ranges, left)->right = *link;
+			*link = left;
+		} else {
+			list.last = *link;
+			link = &node->right;
+			ranges->count--;
+		}
+	}
+	return list;
+}
+
+/* Ranges */
+
+static bool
+are_alike(const struct th_range *a, const struct th_range *b)
+{
+	return a->sample == b->sample && a->place == b->place && a->owner == b->owner &&
+	       a->flags == b->flags;
+}
+
+/* Lets the neighbours of an empty place grow into it; false: none is like that. */
+static bool
+grow_neighbour(struct th_ranges *ranges, const struct th_range *range)
+{
+	uint32_t before = find_before(ranges, range->start);
+	uint32_t behind = find_before(ranges, range->end + 1);
+	struct th_range *low = range_at(ranges, before);
+	struct th_range *high = range_at(ranges, behind);
+
+	if (low && low->end == range->start && are_alike(low, range)) {
+		low->end = range->end;
+		return true;
+	}
+	/* Moving a start within the gap below it leaves the order as it is. */
+	if (high && high->start == range->end && are_alike(high, range)) {
+		high->start = range->start;
+		return true;
+	}
+	return false;
+}
+
+bool
+th_ranges_put(struct th_ranges *ranges, const struct th_range *range, bool joins)
+{
+	return (joins && grow_neighbour(ranges, range)) || insert(ranges, range);
+}
+
+struct th_range_list
+th_ranges_cut(struct th_ranges *ranges, uintptr_t start, uintptr_t end)
+{
+	uint32_t below, inside, above;
+
+	cut_at(ranges, start);
+	cut_at(ranges, end);
+	split(ranges, ranges->root, start, &below, &inside);
+	split(ranges, inside, end, &inside, &above);
+	ranges->root = join(ranges, below, above);
+	return flatten(ranges, inside);
+}
+
+uint64_t
+th_ranges_set_sample(struct th_ranges *ranges, uintptr_t start, uintptr_t end, uint64_t born,
+	uint64_t sample)
+{
+	uint64_t bytes = 0;
+
+	for (;;) {
+		uint32_t index = find_before(ranges, end);
+		struct th_range *range = range_at(ranges, index);
+
+		if (!range || range->start < start)
+			return bytes;
+		if (range->born == born) {
+			range->sample = sample;
+			bytes += range->end - range->start;
+		}
+		end = range->start;
+	}
+}
+
+static void
+append(struct th_ranges *ranges, struct th_range_list *list, uint32_t index)
+{
+	node_at(ranges, index)->right = 0;
+	if (list->first)
+		node_at(ranges, list->last)->right = index;
+	else
+		list->first = index;
+	list->last = index;
+}
+
+struct th_range_list
+th_ranges_take_younger(struct th_ranges *ranges, struct th_range_list *list, uint64_t born)
+{
+	struct th_range_list older = {0, 0};
+	struct th_range_list younger = {0, 0};
+	uint32_t next;
+
+	for (uint32_t i = list->first; i; i = next) {
+		next = th_ranges_after(ranges, i);
+		append(ranges, th_ranges_at(ranges, i)->born > born ? &younger : &older, i);
+	}
+	*list = older;
+	return younger;
+}
+
+void
+th_ranges_put_back(struct th_ranges *ranges, struct th_range_list list, bool joins)
+{
+	uint32_t next;
+
+	for (uint32_t i = list.first; i; i = next) {
+		next = th_ranges_after(ranges, i);
+		if (joins && grow_neighbour(ranges, th_ranges_at(ranges, i)))
+			th_ranges_release(ranges, (struct th_range_list){i, i});
+		else
+			link_node(ranges, i);
+	}
+}
+
+void
+th_ranges_release(struct th_ranges *ranges, struct th_range_list list)
+{
+	if (!list.first)
+		return;
+	node_at(ranges, list.last)->right = ranges->unused;
+	ranges->unused = list.first;
+}
+
+/* Copies of a set that may have changed meanwhile */
+
+/* Trees of as many nodes as there may be, by priorities that are hashes, are a fifth as deep. */
+#define DEPTH_MAX 256
+
+static bool
+is_node(const struct th_ranges *ranges, uint32_t index)
+{
+	return index && index < ranges->touched;
+}
+
+void
+th_ranges_copy(struct th_ranges *ranges, const struct th_ranges *from,
+	const struct th_range_node *nodes)
+{
+	uint32_t stack[DEPTH_MAX];
+	uint32_t depth = 0;
+	uint32_t at = from->root;
+	uintptr_t taken = 0;
+
+	ranges->touched = 1;
+	ranges->unused = 0;
+	ranges->root = 0;
+	ranges->count = 0;
+	ranges->lost = 0;
+	/* Each node is visited twice; more steps mean a cycle. */
+	for (uint32_t steps = 0; (depth || is_node(from, at)) && steps < 2 * from->touched;
+		steps++) {
+		if (is_node(from, at) && depth < DEPTH_MAX) {
+			stack[depth++] = at;
+			at = nodes[at].left;
+			continue;
+		}
+		const struct th_range_node *node = &nodes[stack[--depth]];
+
+		if (node->range.start >= taken && node->range.start < node->range.end) {
+			th_ranges_put(ranges, &node->range, false);
+			taken = node->range.end;
+		}
+		at = node->right;
+	}
+}

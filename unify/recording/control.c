@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page may be written by any process that may write the file, so nothing in it is trusted:
+ * numbers are checked, the name is copied and cut before it is used.
+ */
+#include "unify/recording/control.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "unify/base/atomic.h"
+#include "unify/sample/admission.h"
+#include "unify/log/log.h"
+#include "unify/mapped/mapping.h"
+#include "unify/sample/thread.h"
+
+static struct {
+	struct th_spinlock lock; /* of adding */
+	uint32_t count;          /* atomic */
+	void (*hooks[TH_CONTROL_HOOKS_MAX])(void);
+} flushing;
+
+static struct {
+	bool (*take)(bool is_wanted);                  /* atomic; NULL: no Java VM */
+	enum th_control_answer (*count_buffers)(void); /* the same */
+} java;
+
+static uint32_t seen_heaps = TH_GATE_ALL; /* written before anything is served */
+
+/* Flushing */
+
+static bool
+has_hook(void (*hook)(void))
+{
+	for (uint32_t i = 0; i < flushing.count; i++) {
+		if (flushing.hooks[i] == hook)
+			return true;
+	}
+	return false;
+}
+
+bool
+th_control_on_flush(void (*hook)(void))
+{
+	bool has_room = false;
+
+	if (!th_lock_bounded(&flushing.lock, 1u << 20))
+		return false;
+	if (has_hook(hook)) {
+		has_room = true;
+	} else if (flushing.count < TH_CONTROL_HOOKS_MAX) {
+		flushing.hooks[flushing.count] = hook;
+		/* Pairs with the acquire in bring_up_to_date(): the hook is there. */
+		th_store_release(&flushing.count, flushing.count + 1);
+		has_room = true;
+	}
+	th_unlock(&flushing.lock);
+	return has_room;
+}
+
+/* The counters and exact bytes of threads, then all hooks. */
+static void
+bring_up_to_date(void)
+{
+	uint32_t count = th_load_acquire(&flushing.count);
+
+	th_thread_log_bytes(false);
+	th_mapping_log_use();
+	for (uint32_t i = 0; i < count; i++)
+		flushing.hooks[i]();
+}
+
+void
+th_control_reset(void)
+{
+	flushing.count = 0;
+	flushing.lock.held = 0;
+	java.take = NULL;
+	java.count_buffers = NULL;
+}
+
+/* Requests */
+
+static void
+log_text_change(uint64_t now, const char *setting, uint64_t value, const char *text)
+{
+	struct th_event_control event = {.time = now, .value = value};
+	struct th_log_part parts[] = {th_log_text(setting), th_log_text(text)};
+
+	th_log_append(TH_EVENT_CONTROL, &event, parts, 2);
+}
+
+static void
+log_change(uint64_t now, const char *setting, uint64_t value)
+{
+	log_text_change(now, setting, value, NULL);
+}
+
+/* The rate */
+
+static enum th_control_answer
+set_interval(struct th_rate *rate, uint64_t now, uint64_t interval)
+{
+	if (interval > TH_CONTROL_INTERVAL_MAX)
+		return TH_CONTROL_REFUSED;
+	th_rate_set_interval(rate, interval);
+	th_store_relaxed(&th_log_header()->interval, interval);
+	log_change(now, "interval", interval);
+	return TH_CONTROL_DONE;
+}
+
+static enum th_control_answer
+set_rate(struct th_rate *rate, uint64_t now, uint64_t target)
+{
+	if (target > TH_CONTROL_RATE_MAX)
+		return TH_CONTROL_REFUSED;
+	th_rate_set_target(rate, target);
+	th_store_relaxed(&th_log_header()->rate, target);
+	log_change(now, "rate", target);
+	return TH_CONTROL_DONE;
+}
+
+/* What is sampled */
+
+void
+th_control_set_java(bool (*take)(bool is_wanted))
+{
+	th_store_release(&java.take, take);
+}
+
+void th_control_set_buffers(enum th_control_answer (*count)(void))
+{
+	th_store_release(&java.count_buffers, count);
+}
+
+void
+th_control_show_java(bool is_elsewhere)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (header)
+		th_store_relaxed(&header->java_elsewhere, is_elsewhere);
+}
+
+/* Lets the Java heap's sampler and all accounts follow the settings. */
+static enum th_control_answer
+follow_settings(void)
+{
+	bool (*take)(bool) = th_load_acquire(&java.take);
+	bool is_ours = !take || take(th_gate_wants(TH_HEAP_JAVA));
+
+	th_gate_review();
+	return is_ours ? TH_CONTROL_DONE : TH_CONTROL_NO_JAVA;
+}
+
+static enum th_control_answer
+set_paused(uint64_t now, bool is_paused)
+{
+	th_gate_set_paused(is_paused);
+	enum th_control_answer answer = follow_settings();
+	th_store_relaxed(&th_log_header()->paused, is_paused);
+	log_change(now, "paused", is_paused);
+	return answer;
+}
+
+static enum th_control_answer
+set_heaps(uint64_t now, uint64_t heaps)
+{
+	if (!heaps || heaps & ~(uint64_t)TH_GATE_ALL)
+		return TH_CONTROL_REFUSED;
+	if (heaps & ~(uint64_t)seen_heaps)
+		return TH_CONTROL_UNSEEN;
+	th_gate_set_heaps((uint32_t)heaps);
+	enum th_control_answer answer = follow_settings();
+	th_store_relaxed(&th_log_header()->heaps, (uint32_t)heaps);
+	log_text_change(now, "heaps", heaps, th_heaps_text((unsigned)heaps));
+	return answer;
+}
+
+/* The page's name, cut where it has no end. */
+static void
+copy_name(const struct th_log_control *control, char name[TH_CONTROL_NAME_MAX])
+{
+	memcpy(name, control->name, TH_CONTROL_NAME_MAX);
+	name[TH_CONTROL_NAME_MAX - 1] = '\0';
+}
+
+static enum th_control_answer
+set_threads(uint64_t now, const struct th_log_control *control)
+{
+	char name[TH_CONTROL_NAME_MAX];
+	const char *problem;
+
+	copy_name(control, name);
+	if (!th_gate_set_threads(name, &problem))
+		return TH_CONTROL_REFUSED;
+	enum th_control_answer answer = follow_settings();
+	memcpy(th_log_header()->threads, name, sizeof(name));
+	log_text_change(now, "threads", 0, name);
+	return answer;
+}
+
+void
+th_control_set_seen(uint32_t heaps)
+{
+	seen_heaps = heaps;
+}
+
+void
+th_control_begin(uint32_t heaps, const char *threads)
+{
+	struct th_log_header *header = th_log_header();
+	const char *problem;
+
+	if (!header)
+		return; /* a signal handler has forked meanwhile: this is the child */
+	th_gate_init(heaps);
+	header->heaps = heaps;
+	if (!threads || !threads[0])
+		return;
+	if (!th_gate_set_threads(threads, &problem)) {
+		th_log_note(1, "the expression for names of threads to sample makes no sense: "
+			       "all threads are sampled");
+		return;
+	}
+	strncpy(header->threads, threads, sizeof(header->threads) - 1);
+}
+
+/* The rest */
+
+static enum th_control_answer
+set_mark(uint64_t now, const struct th_log_control *control)
+{
+	struct th_event_mark event = {.time = now};
+	char name[TH_CONTROL_NAME_MAX];
+
+	copy_name(control, name);
+	struct th_log_part part = th_log_text(name);
+	return name[0] && th_log_append(TH_EVENT_MARK, &event, &part, 1) ? TH_CONTROL_DONE
+									 : TH_CONTROL_REFUSED;
+}
+
+static enum th_control_answer
+flush(uint64_t now)
+{
+	bring_up_to_date();
+	log_change(now, "flush", 0);
+	return TH_CONTROL_DONE;
+}
+
+/* The account that follows is one of the same moment. */
+static enum th_control_answer
+count_buffers(uint64_t now)
+{
+	enum th_control_answer (*count)(void) = th_load_acquire(&java.count_buffers);
+	enum th_control_answer answer = count ? count() : TH_CONTROL_NO_VM;
+
+	if (answer == TH_CONTROL_DONE)
+		bring_up_to_date();
+	log_change(now, "buffers", answer == TH_CONTROL_DONE);
+	return answer;
+}
+
+/* What is known is written while everything still runs; the caller does the rest. */
+static enum th_control_answer
+stop(uint64_t now)
+{
+	bring_up_to_date();
+	log_change(now, "stop", 0);
+	return TH_CONTROL_DONE;
+}
+
+static enum th_control_answer
+serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_control *control)
+{
+	switch (verb) {
+	case TH_CONTROL_INTERVAL:
+		return set_interval(rate, now, th_load_relaxed(&control->value));
+	case TH_CONTROL_RATE:
+		return set_rate(rate, now, th_load_relaxed(&control->value));
+	case TH_CONTROL_MARK:
+		return set_mark(now, control);
+	case TH_CONTROL_FLUSH:
+		return flush(now);
+	case TH_CONTROL_PAUSE:
+		return set_paused(now, true);
+	case TH_CONTROL_RESUME:
+		return set_paused(now, false);
+	case TH_CONTROL_HEAPS:
+		return set_heaps(now, th_load_relaxed(&control->value));
+	case TH_CONTROL_THREADS:
+		return set_threads(now, control);
+	case TH_CONTROL_STOP:
+		return stop(now);
+	case TH_CONTROL_BUFFERS:
+		return count_buffers(now);
+	default:
+		return TH_CONTROL_UNKNOWN;
+	}
+}
+
+static void
+show(const struct th_rate *rate, uint64_t now, struct th_log_control *control)
+{
+	th_store_relaxed(&control->interval, th_rate_interval(rate));
+	th_store_relaxed(&control->due, th_load_relaxed(&rate->second_population));
+	th_store_relaxed(&control->kept, th_load_relaxed(&rate->second_kept));
+	th_store_relaxed(&control->looked, now);
+}
+
+bool
+th_control_poll(struct th_rate *rate, uint64_t now)
+{
+	struct th_log_header *header = th_log_header();
+	bool ends = false;
+
+	if (!header)
+		return false;
+	struct th_log_control *control = &header->control;
+	/* Pairs with the order in which the request is written: what it says comes first. */
+	uint32_t asked = th_load_acquire(&control->asked);
+	/*
+	 * A child of vfork() shares this memory and may allocate; the log is not its own, and the
+	 * parent has not returned from vfork() yet.
+	 */
+	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
+		uint32_t verb = th_load_relaxed(&control->verb);
+
+		/* Who asks waits on. */
+		th_store_relaxed(&control->begun, asked);
+		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
+		/* Orders the answer before it; pairs with the reads of who asks. */
+		th_store_release(&control->served, asked);
+		ends = verb == TH_CONTROL_STOP;
+	}
+	show(rate, now, control);
+	return ends;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/recording/recording.h"
+
+#include "unify/resident/snapshot.h"
+#include "unify/base/atomic.h"
+#include "unify/sample/capture.h"
+#include "unify/shared/clock.h"
+#include "unify/recording/control.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/log/log.h"
+#include "unify/mapped/mapping.h"
+#include "unify/base/memory.h"
+#include "unify/log/module.h"
+#include "unify/sample/native.h"
+#include "unify/resident/observed.h"
+#include "unify/sample/throttle.h"
+#include "unify/recording/self_check.h"
+#include "unify/log/stack_log.h"
+#include "unify/log/stack_table.h"
+#include "unify/sample/thread.h"
+#include "unify/unwind/unwind.h"
+
+static struct {
+	struct th_recorder_settings settings;
+	uint32_t has_ended; /* atomic: th_recorder_end() was called */
+} recorder;
+
+const struct th_recorder_settings *
+th_recorder_settings(void)
+{
+	return &recorder.settings;
+}
+
+/* Life */
+
+/* What there is to switch on, now or later; the Java heap may come late. */
+static uint32_t
+seen_heaps(const struct th_recorder_settings *settings)
+{
+	return 1u << TH_HEAP_JAVA | (settings->has_malloc ? 1u << TH_HEAP_NATIVE : 0) |
+	       (settings->has_mmap ? 1u << TH_HEAP_MAPPED : 0);
+}
+
+void
+th_recorder_wait(const struct th_recorder_settings *settings, void (*begin)(void))
+{
+	th_thread_seed(settings->seed);
+	if (settings->native)
+		th_native_wait(settings->interval, begin);
+	if (settings->mapped)
+		th_mapping_wait(settings->seed, settings->interval, begin);
+}
+
+bool
+th_recorder_start(const struct th_recorder_settings *settings)
+{
+	recorder.settings = *settings;
+	th_pace_start(settings);
+	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
+				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |
+				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
+		settings->threads);
+	th_control_set_seen(seen_heaps(settings));
+	if (!th_stack_table_init())
+		return false;
+	th_capture_start(settings->depth);
+	bool tracks = th_self_check_live(&th_self_check_parts);
+	th_native_start(tracks);
+	if (!tracks)
+		th_log_note(1,
+			"the table of live blocks does not work here: no native block is "
+			"followed to its end");
+	th_control_on_flush(th_recorder_refresh);
+	if (settings->has_mmap)
+		th_mapping_start(settings->seed);
+	th_account_start(settings->mapped);
+	th_observed_publish();
+	th_flight_open();
+	/*
+	 * This thread may have allocated before, and is then not due for a long while; unless it
+	 * waited for its first sample, and has a countdown that is drawn.
+	 */
+	if (!th_thread.record || !th_thread.record->has_drawn)
+		th_thread_postpone(0);
+	return true;
+}
+
+void
+th_recorder_stop(void)
+{
+	th_flight_close();
+	th_recorder_refresh();
+}
+
+void
+th_recorder_end(void)
+{
+	uint32_t not_yet = 0;
+
+	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
+		return;
+	th_pace_roll();
+	th_live_settle();
+	th_recorder_stop();
+	th_mapping_log_use();
+	th_thread_log_bytes(true);
+	th_log_close();
+}
+
+void
+th_recorder_refresh(void)
+{
+	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
+	th_log_set_counter(TH_COUNTER_SELF_MEMORY_BYTES, th_memory_resident());
+}
+
+void
+th_recorder_reset(void)
+{
+	th_flight_reset();
+	th_capture_reset();
+	th_pace_reset();
+	recorder.has_ended = 0;
+	th_control_reset();
+	th_account_reset();
+	th_live_reset();
+	th_mapping_reset();
+	th_stack_table_reset();
+	th_stack_log_reset();
+	th_module_reset();
+	th_thread_reset();
+}
+
+/* Mapped memory */
+
+static uint64_t
+append_mapped(struct th_event_mapped_alloc *event)
+{
+	if (!event->stack)
+		return 0;
+	/* It need not be in the stack: a frame may stand for it that is inlined or cut. */
+	th_stack_log_module(event->owner);
+	return th_log_append_sample(TH_EVENT_MAPPED_ALLOC, event, TH_COUNTER_MAPPED_SAMPLES);
+}
+
+static uint64_t
+record_arena(struct th_event_mapped_alloc *event, uintptr_t caller)
+{
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+	event->keep = 1;
+	event->thread = th_thread.record ? th_thread.record->id : 0;
+	event->stack = th_capture_caller(caller);
+	return append_mapped(event);
+}
+
+static uint64_t
+record_mapped(struct th_event_mapped_alloc *event, const struct th_registers *registers)
+{
+	struct th_thread_record *record = th_thread_record();
+
+	if (!record)
+		return 0;
+	th_pace_look(event->time);
+	if (!th_pace_keeps(record, event->time, &event->keep))
+		return 0;
+	event->thread = record->id;
+	event->stack = th_capture_stack(registers, record->id, TH_HEAP_NATIVE);
+	th_thread_log_at(record, event->time);
+	return append_mapped(event);
+}
+
+__attribute__((noinline)) uint64_t
+th_recorder_mapped(struct th_event_mapped_alloc *event, uintptr_t caller)
+{
+	struct th_registers registers;
+	uint64_t sample;
+
+	if (!th_flight_begin()) {
+		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+		return 0;
+	}
+	event->time = th_clock_now();
+	th_registers_here(&registers);
+	sample = event->flags & TH_MAPPED_ARENA ? record_arena(event, caller)
+						: record_mapped(event, &registers);
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
+	th_flight_end();
+	return sample;
+}
+
+/* The Java heap */
+
+static uint64_t
+record_java(struct th_event_java_alloc *event, const struct th_registers *registers)
+{
+	struct th_thread_record *record = th_thread_record();
+	uint64_t sample = 0;
+
+	if (!record)
+		return 0;
+	event->time = th_clock_now();
+	event->thread = record->id;
+	event->stack = th_capture_stack(registers, record->id, TH_HEAP_JAVA);
+	if (event->stack) {
+		th_thread_log_at(record, event->time);
+		sample = th_log_append_sample(
+			TH_EVENT_JAVA_ALLOC, event, TH_COUNTER_JAVA_SAMPLES);
+	}
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
+	return sample;
+}
+
+__attribute__((noinline)) uint64_t
+th_recorder_java(struct th_java_object *object)
+{
+	struct th_event_java_alloc event = {
+		.size = object->size,
+		.interval = object->interval,
+		.keep = object->keep,
+		.thread_bytes = object->thread_bytes,
+		.class = object->class_id,
+		.flags = object->flags,
+	};
+	struct th_registers registers;
+	uint64_t sample = 0;
+
+	th_guard_enter();
+	if (th_flight_begin()) {
+		th_registers_here(&registers);
+		sample = record_java(&event, &registers);
+		object->stack = event.stack;
+		th_flight_end();
+	} else {
+		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+	}
+	th_guard_leave();
+	return sample;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library relies on, tried out when recording starts: a feature whose ground does not
+ * hold is switched off, and the log says so, before it could lead a report astray.
+ */
+#ifndef TH_UNIFY_RECORDING_SELF_CHECK_H
+#define TH_UNIFY_RECORDING_SELF_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unify/unwind/unwind.h"
+
+/* The parts that are tried out, as functions, so that a test can break each of them. */
+struct th_self_check_parts {
+	bool (*take)(uint64_t *countdown, uint64_t size); /* th_countdown_take() */
+	void *(*thread_state)(void); /* the address of the calling thread's th_thread */
+	size_t (*walk)(struct th_registers *registers, const struct th_unwind_limits *limits,
+		uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
+	bool (*insert)(uintptr_t address, uint64_t sample);
+	bool (*may_hold)(const void *block);
+	uint64_t (*remove)(uintptr_t address);
+};
+
+/* The real ones. */
+extern const struct th_self_check_parts th_self_check_parts;
+
+/*
+ * A countdown runs out at the byte it should, and the state of a thread lies where the
+ * initial-exec model puts it, at a fixed distance from the thread pointer. [any]
+ */
+bool th_self_check_countdown(const struct th_self_check_parts *parts);
+
+/*
+ * A walk through three known functions meets the return address of each, and the stack pointer
+ * moves towards the root.  After th_unwind_init(). [any]
+ */
+bool th_self_check_walk(const struct th_self_check_parts *parts);
+
+/*
+ * A block put into the live table is seen by the filter, found once and then gone.  The
+ * guard must be held. [any]
+ */
+bool th_self_check_live(const struct th_self_check_parts *parts);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/address_space.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "unify/shared/bisect.h"
+#include "unify/base/memory.h"
+#include "unify/resident/observed.h"
+
+/* Some 100 objects of 100 bytes are usual; the rest is for programs that map many files. */
+#define PATHS_BYTES (4u << 20)
+#define BUFFER_BYTES (64u << 10)
+#define SEGMENTS_MAX 32
+
+bool
+th_address_space_init(struct th_address_space *space)
+{
+	*space = (struct th_address_space){
+		.entries = th_memory_map(TH_MAPPINGS_MAX * sizeof(*space->entries)),
+		.paths = th_memory_map(PATHS_BYTES),
+		.buffer = th_memory_map(BUFFER_BYTES),
+	};
+	return space->entries && space->paths && space->buffer;
+}
+
+/* Most mappings have the path of the one before, or none (0). */
+static uint32_t
+keep_path(struct th_address_space *space, const char *path)
+{
+	uint32_t last = space->count ? space->entries[space->count - 1].path : 0;
+	size_t bytes = strlen(path) + 1;
+
+	if (bytes == 1)
+		return 0;
+	if (!strcmp(space->paths + last, path))
+		return last;
+	if (bytes > PATHS_BYTES - space->paths_used) {
+		space->is_truncated = true;
+		return 0;
+	}
+	uint32_t at = space->paths_used;
+	memcpy(space->paths + at, path, bytes);
+	space->paths_used += (uint32_t)bytes;
+	return at;
+}
+
+static bool
+add(const struct th_smaps_entry *found, void *data)
+{
+	struct th_address_space *space = data;
+
+	space->resident += found->resident;
+	space->swapped += found->swapped;
+	if (space->count == TH_MAPPINGS_MAX) {
+		space->is_truncated = true;
+		return true;
+	}
+	struct th_address_space_entry entry = {
+		.start = found->start,
+		.end = found->end,
+		.resident = found->resident,
+		.swapped = found->swapped,
+		.path = keep_path(space, found->path),
+		.is_writable = found->is_writable,
+		.is_accessible = found->is_accessible,
+		.is_shared = found->is_shared,
+		.has_file = found->has_file,
+		.is_image = found->has_file && !found->offset && found->is_readable &&
+			    !found->is_shared,
+	};
+	space->entries[space->count++] = entry;
+	return true;
+}
+
+bool
+th_address_space_read(struct th_address_space *space)
+{
+	char path[TH_OBSERVED_PATH_MAX];
+
+	space->count = 0;
+	space->is_truncated = false;
+	space->resident = 0;
+	space->swapped = 0;
+	space->paths[0] = '\0';
+	space->paths_used = 1;
+	return th_smaps_read(
+		th_observed_path("smaps", path), space->buffer, BUFFER_BYTES, add, space);
+}
+
+const struct th_address_space_entry *
+th_address_space_find(const struct th_address_space *space, uintptr_t address)
+{
+	const struct th_address_space_entry *entries = space->entries;
+	size_t first = th_bisect(space->count, i, entries[i].end <= address);
+
+	return first < space->count && entries[first].start <= address ? &entries[first] : NULL;
+}
+
+/* The highest address that a segment to be loaded takes up, relative to the lowest. */
+static uint64_t
+image_bytes(const ElfW(Phdr) * segments, unsigned count)
+{
+	uint64_t low = UINT64_MAX;
+	uint64_t high = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const ElfW(Phdr) *segment = &segments[i];
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (segment->p_vaddr < low)
+			low = segment->p_vaddr;
+		if (segment->p_vaddr + segment->p_memsz > high)
+			high = segment->p_vaddr + segment->p_memsz;
+	}
+	/* The first mapping starts at a page. */
+	return high > low ? high - (low & ~UINT64_C(4095)) : 0;
+}
+
+uintptr_t
+th_address_space_image_end(const struct th_address_space_entry *entry)
+{
+	ElfW(Phdr) segments[SEGMENTS_MAX];
+	ElfW(Ehdr) head;
+	uint64_t bytes;
+
+	if (!entry->is_image || !th_observed_copy(entry->start, &head, sizeof(head)) ||
+		memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+		head.e_phentsize != sizeof(*segments) || !head.e_phnum ||
+		head.e_phnum > SEGMENTS_MAX ||
+		!th_observed_copy(entry->start + head.e_phoff, segments,
+			head.e_phnum * sizeof(*segments)))
+		return entry->end;
+	bytes = (image_bytes(segments, head.e_phnum) + 4095) & ~UINT64_C(4095);
+	return bytes > entry->end - entry->start ? entry->start + bytes : entry->end;
+}

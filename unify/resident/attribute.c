@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/attribute.h"
+
+#include <string.h>
+
+#include "unify/resident/tables.h"
+#include "unify/log/log.h"
+#include "unify/sample/thread.h"
+
+/* Mapped files that have less in memory share a row: 60 libraries of a VM would fill a screen. */
+#define FILE_ROW_LEAST (256u << 10)
+
+/* A heap of malloc that is in memory in part is told of in so many parts, */
+#define STRETCHES_OF_HEAP 64
+/* none of them smaller than this. */
+#define STRETCH_LEAST ((uintptr_t)64 << 10)
+#define PAGE_MASK ((uintptr_t)4095)
+
+/* Names */
+
+/* Heaps of malloc */
+
+/* What is wholly in memory, or not at all, joins a neighbour that is so too. */
+static bool
+joins(const struct th_account_stretch *last, const struct th_account_stretch *next)
+{
+	bool is_full = last->resident == last->bytes && next->resident == next->bytes;
+
+	return last->start + last->bytes == next->start &&
+	       (is_full || (!last->resident && !next->resident));
+}
+
+static void
+add_stretch(struct th_account_tables *tables, uintptr_t start, uintptr_t end, uint64_t resident)
+{
+	const struct th_account_stretch stretch = {start, end - start, resident};
+	struct th_account_stretch *last =
+		tables->stretch_count ? &tables->stretches[tables->stretch_count - 1] : NULL;
+
+	if (last && joins(last, &stretch)) {
+		last->bytes += stretch.bytes;
+		last->resident += resident;
+	} else if (tables->stretch_count < TH_ACCOUNT_STRETCHES_MAX) {
+		tables->stretches[tables->stretch_count++] = stretch;
+	}
+}
+
+/*
+ * Where a heap is in memory only in part, parts of it say where.  They need not come to what smaps
+ * says: who reads them compares blocks with what lies around them.
+ */
+static void
+add_heap(struct th_account_tables *tables, const struct th_account_piece *piece)
+{
+	uintptr_t step = (piece->end - piece->start) / STRETCHES_OF_HEAP & ~PAGE_MASK;
+
+	if (!piece->use.resident)
+		return;
+	if (step < STRETCH_LEAST)
+		step = STRETCH_LEAST;
+	/* Less than a part's worth is missing: not worth reading the page table for. */
+	if (piece->use.resident + step >= piece->end - piece->start) {
+		add_stretch(tables, piece->start, piece->end, piece->use.resident);
+		return;
+	}
+	for (uintptr_t at = piece->start; at < piece->end; at += step) {
+		uintptr_t end = piece->end - at > step ? at + step : piece->end;
+
+		add_stretch(tables, at, end, th_page_map_use(&tables->pages, at, end).resident);
+	}
+}
+
+/* Rows */
+static bool
+ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+static bool
+starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+/* What the kernel's own name of a mapping says; `*name` is made what the row is called. */
+static enum th_memory_category
+category_of(const struct th_account_tables *tables, const struct th_address_space_entry *entry,
+	const char **name)
+{
+	const char *path = *name;
+
+	if (!strcmp(path, "[heap]")) {
+		*name = "main heap";
+		return TH_MEMORY_MALLOC;
+	}
+	if (starts_with(path, "[stack")) {
+		*name = "main";
+		return TH_MEMORY_STACK;
+	}
+	if (starts_with(path, "[anon:"))
+		return TH_MEMORY_MAPPED;
+	if (strstr(path, "java_heap"))
+		return TH_MEMORY_JAVA_HEAP;
+	if (path[0] == '[' && !entry->has_file)
+		return entry->is_shared ? TH_MEMORY_SHARED : TH_MEMORY_KERNEL;
+	if (ends_with(path, ".jsa"))
+		return TH_MEMORY_CLASS_ARCHIVE;
+	if (starts_with(path, "/memfd:") || starts_with(path, "/SYSV") ||
+		starts_with(path, "/dev/shm/") || starts_with(path, "/dev/zero"))
+		return TH_MEMORY_SHARED;
+	if (entry->has_file)
+		return TH_MEMORY_FILE;
+	if (!*path && entry->has_blocks) {
+		*name = tables->allocator;
+		return TH_MEMORY_MALLOC;
+	}
+	return entry->is_shared ? TH_MEMORY_SHARED : TH_MEMORY_UNKNOWN;
+}
+
+/* "pool-1-thread-17" is one of "pool-1-thread-#": threads of a pool share a row. */
+static void
+name_stack(const char *name, char *ret, size_t capacity)
+{
+	size_t length = 0;
+
+	for (; *name && length < capacity - 1; name++) {
+		bool is_digit = *name >= '0' && *name <= '9';
+
+		if (!is_digit)
+			ret[length++] = *name;
+		else if (!length || ret[length - 1] != '#')
+			ret[length++] = '#';
+	}
+	ret[length] = '\0';
+}
+
+/* Rows */
+
+static void
+add_to_row(struct th_account_tables *tables, const struct th_address_space_entry *entry,
+	const struct th_account_piece *piece)
+{
+	struct th_account_amount amount = {
+		.resident = piece->use.resident,
+		.swapped = piece->use.swapped,
+		.size = piece->end - piece->start,
+		.accessible = entry->is_accessible ? piece->end - piece->start : 0,
+		.mappings = 1,
+	};
+	const char *name = piece->claim ? piece->claim->name
+					: th_address_space_path(&tables->space, entry);
+	char stack[TH_THREAD_NAME_MAX];
+	enum th_memory_category category = piece->claim ? piece->claim->category
+							: category_of(tables, entry, &name);
+
+	if (category == TH_MEMORY_MALLOC)
+		add_heap(tables, piece);
+	if (category == TH_MEMORY_STACK) {
+		name_stack(name, stack, sizeof(stack));
+		name = stack;
+	}
+	if (category == TH_MEMORY_FILE && tables->own_path && !strcmp(name, tables->own_path)) {
+		category = TH_MEMORY_OWN;
+		name = "library";
+	}
+	const struct th_account_key key = {
+		category, piece->claim ? piece->claim->stack : 0, name};
+
+	th_account_rows_add(&tables->rows, &key, &amount);
+}
+
+/* Pieces */
+
+/* Adds what of a claim is in memory; it may have pieces in several mappings. */
+static void
+add_to_claim(struct th_claims *claims, const struct th_account_piece *piece)
+{
+	struct th_claim *claim;
+
+	if (!piece->claim || !piece->claim->sample)
+		return;
+	claim = &claims->items[piece->claim - claims->items];
+	claim->resident += piece->use.resident;
+	claim->is_measured = true;
+}
+
+/* Who owns `address`, and up to where.  A file's mapping has no owner but the file. */
+static const struct th_claim *
+claim_at(const struct th_account_tables *tables, const struct th_address_space_entry *entry,
+	uintptr_t address, uintptr_t *next_ret)
+{
+	const struct th_account_claims *claims = &tables->claims;
+	const struct th_claim *claim = th_claims_at(&claims->exact, address, next_ret);
+	uintptr_t next;
+
+	if (claim || entry->has_file || *th_address_space_path(&tables->space, entry))
+		return claim;
+	claim = th_claims_at(&claims->owners, address, &next);
+	if (next < *next_ret)
+		*next_ret = next;
+	return claim;
+}
+
+static uint32_t
+split(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+{
+	uintptr_t at = entry->start;
+	uint32_t count = 0;
+
+	while (at < entry->end) {
+		uintptr_t next;
+		const struct th_claim *claim = claim_at(tables, entry, at, &next);
+
+		if (next > entry->end || count == TH_ACCOUNT_PIECES_MAX - 1)
+			next = entry->end;
+		tables->pieces[count++] = (struct th_account_piece){at, next, claim, {0, 0}};
+		at = next;
+	}
+	return count;
+}
+
+static uint64_t
+scale(uint64_t part, uint64_t whole, uint64_t wanted)
+{
+	return (uint64_t)((unsigned __int128)part * wanted / whole);
+}
+
+/*
+ * Shares out what smaps says of a mapping by the pages of its pieces; without pages by their
+ * sizes.  The last piece takes what rounding leaves.
+ */
+static void
+share_out(struct th_account_tables *tables, const struct th_address_space_entry *entry,
+	uint32_t count)
+{
+	uint64_t left = entry->resident;
+	uint64_t swap_left = entry->swapped;
+	struct th_page_use sum = {0, 0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct th_account_piece *piece = &tables->pieces[i];
+
+		piece->use = th_page_map_use(&tables->pages, piece->start, piece->end);
+		sum.resident += piece->use.resident;
+		sum.swapped += piece->use.swapped;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct th_account_piece *piece = &tables->pieces[i];
+		uint64_t bytes = piece->end - piece->start;
+		uint64_t size = entry->end - entry->start;
+
+		piece->use.resident = sum.resident ? scale(piece->use.resident, sum.resident,
+							     entry->resident)
+						   : scale(bytes, size, entry->resident);
+		piece->use.swapped = sum.swapped ? scale(piece->use.swapped, sum.swapped,
+							   entry->swapped)
+						 : 0;
+		if (i == count - 1)
+			piece->use = (struct th_page_use){left, swap_left};
+		left -= piece->use.resident;
+		swap_left -= piece->use.swapped;
+	}
+}
+
+static void
+add_mapping(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+{
+	uint32_t count = split(tables, entry);
+
+	if (count == 1 || (!entry->resident && !entry->swapped))
+		tables->pieces[0].use = (struct th_page_use){entry->resident, entry->swapped};
+	else
+		share_out(tables, entry, count);
+	for (uint32_t i = 0; i < count; i++) {
+		add_to_row(tables, entry, &tables->pieces[i]);
+		add_to_claim(&tables->claims.owners, &tables->pieces[i]);
+	}
+}
+
+/* The whole */
+
+/* The path of the library's image, to tell it from other files. */
+static void
+find_own_path(struct th_account_tables *tables)
+{
+	const struct th_address_space_entry *entry = th_address_space_find(
+		&tables->space, (uintptr_t)th_log_header()->observed);
+	const char *path = entry ? th_address_space_path(&tables->space, entry) : "";
+
+	tables->own_path = ends_with(path, ".so") ? path : NULL;
+}
+
+void
+th_account_divide(struct th_account_tables *tables)
+{
+	const struct th_address_space *space = &tables->space;
+
+	find_own_path(tables);
+	tables->rows.count = 0;
+	tables->stretch_count = 0;
+	for (uint32_t i = 0; i < space->count; i++)
+		add_mapping(tables, &space->entries[i]);
+	th_account_rows_fold(&tables->rows, TH_MEMORY_FILE, FILE_ROW_LEAST,
+		"[files with less than 256 KiB]");
+}

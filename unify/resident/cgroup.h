@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory control group of the process, version 1 or 2: whoever exceeds its limit is killed,
+ * and what counts there is not RSS alone but also page cache and memory of the kernel.
+ */
+#ifndef TH_UNIFY_RESIDENT_CGROUP_H
+#define TH_UNIFY_RESIDENT_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TH_CGROUP_PATH_MAX 512
+
+struct th_cgroup {
+	unsigned version;              /* 0: there is none that can be read */
+	char path[TH_CGROUP_PATH_MAX]; /* directory of the group with the tightest limit */
+	uint64_t limit;                /* bytes, of that group; 0 = none */
+};
+
+struct th_cgroup_use {
+	uint64_t current;
+	uint64_t anonymous;
+	uint64_t file;
+	uint64_t kernel;
+};
+
+/* Finds the observed process's group, and among its parents the one with the tightest limit. [any] */
+void th_cgroup_find(struct th_cgroup *group);
+
+/* The same below other directories than /proc/self and /sys/fs/cgroup, for tests. */
+void th_cgroup_find_below(struct th_cgroup *group, const char *process, const char *root);
+
+/* Bytes in use, 0 if it cannot be told. [any] */
+uint64_t th_cgroup_current(const struct th_cgroup *group);
+
+/* Room for memory.stat: some 60 lines. */
+#define TH_CGROUP_TEXT_MAX 4096
+
+/* And what they are, read through `text`, TH_CGROUP_TEXT_MAX bytes of the caller's. [any] */
+struct th_cgroup_use th_cgroup_use(const struct th_cgroup *group, char *text);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The heaps of glibc's malloc beside the one at brk: every arena but the main one lives in
+ * regions of 64 MiB at addresses that are multiples of that, which libc maps behind everybody's
+ * back.
+ */
+#ifndef TH_UNIFY_RESIDENT_GLIBC_ARENAS_H
+#define TH_UNIFY_RESIDENT_GLIBC_ARENAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* HEAP_MAX_SIZE of malloc/arena.c on 64-bit machines: twice the largest mmap threshold. */
+#define TH_ARENA_HEAP_BYTES (UINT64_C(64) << 20)
+
+/*
+ * Whether such a region begins at `address`, a multiple of TH_ARENA_HEAP_BYTES, and where the part
+ * of it ends that was ever in use.  Reads the observed process's memory with checks. [any]
+ */
+bool th_arena_heap_at(uintptr_t address, uintptr_t *end_ret);
+
+#endif

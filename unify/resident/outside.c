@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/outside.h"
+
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+
+/* The log is this process's own from here to th_log_observe_end(), if that went well. */
+static enum th_observed_status
+begin(struct th_outside *outside)
+{
+	enum th_observed_status status;
+
+	if (!th_log_observe(outside->descriptor))
+		return TH_OBSERVED_GONE;
+	status = th_observed_begin(outside->pid, th_log_header());
+	if (status != TH_OBSERVED_OK)
+		th_log_observe_end();
+	else if (!outside->subject.plan.start)
+		th_account_begin(&outside->subject);
+	return status;
+}
+
+static bool
+is_own_matter(const struct th_log_header *header)
+{
+	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->knows_vm);
+}
+
+enum th_observed_status
+th_outside_poll(struct th_outside *outside, uint64_t now)
+{
+	enum th_observed_status status = begin(outside);
+
+	if (status != TH_OBSERVED_OK)
+		return status;
+	if (!is_own_matter(th_log_header()))
+		th_account_look(&outside->subject, now, false);
+	th_log_observe_end();
+	return TH_OBSERVED_OK;
+}
+
+enum th_observed_status
+th_outside_take(struct th_outside *outside)
+{
+	enum th_observed_status status = begin(outside);
+
+	if (status != TH_OBSERVED_OK)
+		return status;
+	if (is_own_matter(th_log_header()))
+		status = TH_OBSERVED_VM;
+	else
+		th_account_take(&outside->subject, TH_ACCOUNT_ASKED, false);
+	th_log_observe_end();
+	return status;
+}
+
+const char *
+th_outside_problem(enum th_observed_status status)
+{
+	switch (status) {
+	case TH_OBSERVED_GONE:
+		return "the process has ended, or cannot be seen from here";
+	case TH_OBSERVED_DENIED:
+		return "its memory may not be read by this user (ptrace)";
+	case TH_OBSERVED_UNKNOWN:
+		return "its library is of another version";
+	case TH_OBSERVED_VM:
+		return "it had a Java VM, whose memory only the library knows";
+	default:
+		return "";
+	}
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/owners.h"
+
+#include <string.h>
+
+#include "unify/resident/snapshot.h"
+#include "unify/resident/tables.h"
+#include "unify/resident/glibc_arenas.h"
+#include "unify/base/atomic.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/log/log.h"
+#include "unify/log/log_window.h"
+#include "unify/mapped/mapping.h"
+#include "unify/base/memory.h"
+#include "unify/log/module.h"
+#include "unify/resident/observed.h"
+#include "unify/sample/thread.h"
+
+/*
+ * Below glibc's smallest mmap threshold a block cannot have a mapping of its own
+ * (malloc/malloc.c, DEFAULT_MMAP_THRESHOLD_MIN).
+ */
+#define OWN_MAPPING_LEAST (128u << 10)
+/* struct pthread lies behind the thread's static TLS: 2,304 bytes in glibc 2.36. */
+#define PTHREAD_BYTES 2304u
+/*
+ * Larger mappings (heaps reserved as writable, shadow memory of sanitizers) are no arenas: those
+ * would have to be 16,384, all full and none with a gap behind it.
+ */
+#define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
+
+#define PAGE_MASK ((uintptr_t)4095)
+
+/* The library, loaded objects, arenas, stacks */
+
+/* Our own claims */
+static void
+claim_exact(struct th_account_tables *tables, uintptr_t start, uintptr_t end,
+	enum th_memory_category category, const char *name)
+{
+	const struct th_claim claim = {
+		.start = start, .end = end, .name = name, .category = category};
+
+	th_account_claim(&tables->claims, TH_CLAIM_EXACT, &claim);
+}
+
+static void
+claim_region(const void *start, size_t bytes, void *data)
+{
+	claim_exact(data, (uintptr_t)start, (uintptr_t)start + bytes, TH_MEMORY_OWN, "tables");
+}
+
+static void
+claim_log(const void *start, size_t bytes, void *data)
+{
+	claim_exact(data, (uintptr_t)start, (uintptr_t)start + bytes, TH_MEMORY_OWN, "log");
+}
+
+static void
+claim_own(struct th_account_tables *tables)
+{
+	uintptr_t header = th_observed_list()->log;
+
+	th_memory_each(claim_region, tables);
+	if (header)
+		claim_exact(tables, header, header + TH_LOG_HEADER_BYTES, TH_MEMORY_OWN, "log");
+	th_log_windows_each(claim_log, tables);
+}
+
+/* Data without contents of loaded objects is an anonymous mapping behind their file. */
+static void
+claim_images(struct th_account_tables *tables)
+{
+	const struct th_address_space *space = &tables->space;
+
+	for (uint32_t i = 0; i < space->count; i++) {
+		const struct th_address_space_entry *entry = &space->entries[i];
+
+		if (entry->is_image)
+			claim_exact(tables, entry->start, th_address_space_image_end(entry),
+				TH_MEMORY_FILE, th_address_space_path(space, entry));
+	}
+}
+
+static void
+claim_arenas_in(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+{
+	uintptr_t at = (entry->start + TH_ARENA_HEAP_BYTES - 1) & -TH_ARENA_HEAP_BYTES;
+	uintptr_t end;
+
+	for (; at < entry->end; at += TH_ARENA_HEAP_BYTES)
+		if (th_arena_heap_at(at, &end))
+			claim_exact(tables, at, end, TH_MEMORY_MALLOC, "arenas");
+}
+
+/* Whether it may hold arenas; each multiple of their size in it takes a system call to look at. */
+static bool
+may_hold_arenas(
+	const struct th_address_space *space, const struct th_address_space_entry *entry)
+{
+	return entry->is_writable && !entry->has_file && !entry->is_shared &&
+	       entry->resident + entry->swapped > 0 &&
+	       entry->end - entry->start <= ARENAS_SPAN_MAX &&
+	       !*th_address_space_path(space, entry);
+}
+
+static void
+claim_arenas(struct th_account_tables *tables)
+{
+	const struct th_address_space *space = &tables->space;
+
+	for (uint32_t i = 0; i < space->count; i++) {
+		const struct th_address_space_entry *entry = &space->entries[i];
+
+		if (may_hold_arenas(space, entry))
+			claim_arenas_in(tables, entry);
+	}
+}
+
+/* Where a stack ends that has the thread's TLS at its upper end (nptl/allocatestack.c). */
+static uintptr_t
+stack_end(const struct th_thread *state)
+{
+	/* The same in every thread: from our TLS to the thread pointer. */
+	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_observed_list()->to_thread_pointer;
+	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
+
+	return (last + PTHREAD_BYTES + PAGE_MASK) & ~PAGE_MASK;
+}
+
+static void
+claim_stack(struct th_account_tables *tables, const struct th_thread_record *record)
+{
+	const struct th_thread *state = th_load_acquire(&record->state);
+	const struct th_address_space_entry *entry =
+		state ? th_address_space_find(&tables->space, (uintptr_t)state) : NULL;
+
+	/* The kernel made the main thread's stack, and names it. */
+	if (!entry || entry->has_file || record->tid == th_log_header()->pid)
+		return;
+	uintptr_t end = stack_end(state);
+	claim_exact(tables, entry->start, end < entry->end ? end : entry->end, TH_MEMORY_STACK,
+		record->name);
+	tables->event.threads++;
+}
+
+static void
+claim_stacks(struct th_account_tables *tables)
+{
+	struct th_thread_record *record = th_thread_first();
+
+	for (; record; record = th_thread_next(record))
+		claim_stack(tables, record);
+}
+
+/* What was mapped past malloc */
+
+/* Whether the path of a module is that of the library `name`. */
+static bool
+is_named(const char *path, const char *name)
+{
+	size_t length = strlen(path);
+
+	return length >= strlen(name) && !strcmp(path + length - strlen(name), name);
+}
+
+static const char *
+owner_name(uint32_t module)
+{
+	const struct th_module *found = th_module_get(module);
+
+	return found ? found->path : "";
+}
+
+/* Who mapped a range, or else who reserved the place for it; 0: not known. */
+static uint32_t
+stack_of(const struct th_range *range)
+{
+	const struct th_event_mapped_alloc *alloc = th_log_get(
+		range->sample, TH_EVENT_MAPPED_ALLOC);
+
+	if (!alloc)
+		alloc = th_log_get(range->place, TH_EVENT_MAPPED_ALLOC);
+	return alloc ? alloc->stack : 0;
+}
+
+/* What was mapped past malloc, with the stack that did it where that was sampled. */
+static void
+claim_mapped(struct th_account_tables *tables)
+{
+	struct th_range range = {.end = 0};
+	/* Nothing is in memory of the first, and what is of the others is the file's. */
+	const uint32_t untold = TH_MAPPED_RESERVED | TH_MAPPED_FILE | TH_MAPPED_SHARED;
+
+	while (th_mapping_next(range.end, &range)) {
+		const char *owner = owner_name(range.owner);
+		/* An allocator underneath maps its heaps, for blocks that are told of anyhow. */
+		bool is_heap = tables->allocator && is_named(owner, tables->allocator);
+		const struct th_claim claim = {
+			.start = range.start,
+			.end = range.end,
+			.name = is_heap ? tables->allocator : owner,
+			.category = is_heap ? TH_MEMORY_MALLOC : TH_MEMORY_MAPPED,
+			.stack = stack_of(&range),
+			.sample = range.flags & untold ? 0 : range.sample,
+		};
+
+		if (range.owner)
+			th_account_claim(&tables->claims, TH_CLAIM_OWNER, &claim);
+	}
+}
+
+void
+th_account_owners_claim(struct th_account_tables *tables)
+{
+	tables->claims.exact.count = 0;
+	tables->claims.owners.count = 0;
+	claim_own(tables);
+	claim_images(tables);
+	claim_arenas(tables);
+	claim_stacks(tables);
+	claim_mapped(tables);
+}
+
+/* Blocks */
+
+/* Blocks */
+static bool
+is_malloc(const struct th_claims *claims, uintptr_t address)
+{
+	uintptr_t next;
+	const struct th_claim *claim = th_claims_at(claims, address, &next);
+
+	return claim && claim->category == TH_MEMORY_MALLOC;
+}
+
+bool
+th_account_owners_is_heap(const struct th_account_tables *tables, uintptr_t address)
+{
+	const struct th_address_space_entry *entry = th_address_space_find(
+		&tables->space, address);
+
+	return tables->allocator || is_malloc(&tables->claims.exact, address) ||
+	       (entry && !strcmp(th_address_space_path(&tables->space, entry), "[heap]"));
+}
+
+/*
+ * Where a block of an allocator other than libc's lies.  What somebody was seen to map there is
+ * the allocator's: it maps by another library.  Else it left no trace but its blocks, and has
+ * what nobody else mapped.  The kernel joins mappings that touch, so a mapping may well hold the
+ * memory of others too.
+ */
+static void
+claim_around(struct th_account_tables *tables, uintptr_t address)
+{
+	struct th_claims *owners = &tables->claims.owners;
+	uintptr_t next;
+	const struct th_claim *found = th_claims_at(owners, address, &next);
+	const struct th_address_space_entry *entry = th_address_space_find(
+		&tables->space, address);
+
+	if (found) {
+		struct th_claim *claim = &owners->items[found - owners->items];
+
+		claim->category = TH_MEMORY_MALLOC;
+		claim->name = tables->allocator;
+	}
+	if (entry)
+		tables->space.entries[entry - tables->space.entries].has_blocks = true;
+}
+
+/*
+ * A large block outside the allocator's heaps has a mapping of its own: from its head, two words
+ * before the block, to a border of pages.
+ */
+static void
+claim_block(uintptr_t address, uint64_t sample, void *data)
+{
+	struct th_account_tables *tables = data;
+	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
+	const struct th_address_space_entry *entry;
+
+	if (!alloc || alloc->address != address ||
+		(!tables->allocator && alloc->size < OWN_MAPPING_LEAST))
+		return;
+	if (tables->allocator) {
+		claim_around(tables, address);
+		return;
+	}
+	entry = th_address_space_find(&tables->space, address);
+	if (!entry || entry->has_file || *th_address_space_path(&tables->space, entry) ||
+		is_malloc(&tables->claims.exact, address))
+		return;
+	uintptr_t start = address - 2 * sizeof(void *);
+	uintptr_t end = address + alloc->size;
+
+	claim_exact(tables, start > entry->start ? start : entry->start,
+		end < entry->end ? end : entry->end, TH_MEMORY_MALLOC_MAPPED, "");
+}
+
+void
+th_account_owners_settle(struct th_account_tables *tables)
+{
+	struct th_account_claims *claims = &tables->claims;
+
+	th_claims_sort(&claims->exact);
+	th_claims_sort(&claims->owners);
+	/* These look up what was claimed so far. */
+	uint32_t known = claims->exact.count;
+	th_live_each(claim_block, tables);
+	if (claims->exact.count != known)
+		th_claims_sort(&claims->exact);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/rows.h"
+
+#include <string.h>
+
+/* FNV-1a, 32 bits. */
+static uint32_t
+hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static struct th_account_row *
+find(struct th_account_rows *rows, const struct th_account_key *key, uint32_t hash)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct th_account_row *row = &rows->items[i];
+
+		if (row->hash == hash && row->category == key->category &&
+			row->stack == key->stack && !strcmp(row->name, key->name))
+			return row;
+	}
+	return NULL;
+}
+
+static struct th_account_row *
+make(struct th_account_rows *rows, const struct th_account_key *key, uint32_t hash)
+{
+	struct th_account_row *row = &rows->items[rows->count++];
+
+	*row = (struct th_account_row){
+		.category = key->category, .stack = key->stack, .hash = hash};
+	strcpy(row->name, key->name);
+	return row;
+}
+
+/* The last rows are for amounts that lost their names, one for each category. */
+static struct th_account_row *
+find_or_make(struct th_account_rows *rows, const struct th_account_key *key)
+{
+	const struct th_account_key nameless = {.category = key->category, .name = ""};
+	uint32_t hash = hash_of(key->name);
+	struct th_account_row *row = find(rows, key, hash);
+
+	if (row)
+		return row;
+	if (rows->count < TH_ACCOUNT_ROWS_MAX - TH_MEMORY_CATEGORIES)
+		return make(rows, key, hash);
+	rows->is_full = true;
+	hash = hash_of("");
+	row = find(rows, &nameless, hash);
+	return row ? row : make(rows, &nameless, hash);
+}
+
+static void
+add_amount(struct th_account_amount *sum, const struct th_account_amount *amount)
+{
+	sum->resident += amount->resident;
+	sum->swapped += amount->swapped;
+	sum->size += amount->size;
+	sum->accessible += amount->accessible;
+	sum->mappings += amount->mappings;
+}
+
+void
+th_account_rows_add(struct th_account_rows *rows, const struct th_account_key *key,
+	const struct th_account_amount *amount)
+{
+	char name[TH_SMAPS_PATH_MAX];
+	size_t length = strnlen(key->name, sizeof(name) - 1);
+	const struct th_account_key kept = {key->category, key->stack, name};
+
+	memcpy(name, key->name, length);
+	name[length] = '\0';
+	add_amount(&find_or_make(rows, &kept)->amount, amount);
+}
+
+void
+th_account_rows_fold(struct th_account_rows *rows, enum th_memory_category category,
+	uint64_t least, const char *name)
+{
+	struct th_account_amount sum = {0};
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct th_account_row *row = &rows->items[i];
+
+		if (row->category == category && row->amount.resident < least &&
+			!row->amount.swapped) {
+			add_amount(&sum, &row->amount);
+			continue;
+		}
+		if (kept != i)
+			rows->items[kept] = *row;
+		kept++;
+	}
+	rows->count = kept;
+	if (sum.mappings)
+		th_account_rows_add(rows,
+			&(struct th_account_key){.category = category, .name = name}, &sum);
+}

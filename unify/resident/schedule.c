@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/schedule.h"
+
+#include "unify/shared/clock.h"
+
+#define FIRST_NS (2 * (uint64_t)TH_NS_PER_S)
+/* The log grows with the logarithm of the time: 50 accounts for each 2.7-fold. */
+#define SPACING_SHARE 50
+/* One part in so many of the time may go into accounts, */
+#define COST_SPACING 500
+/*
+ * and so much besides, once: processor time of 25 accounts of a gigabyte.  Recordings of
+ * some seconds could not tell growth that goes on from growth that ended otherwise.
+ */
+#define CREDIT_NS ((int64_t)TH_NS_PER_S / 2)
+/* A process that grows steadily has four accounts in the later half of any recording. */
+#define GROWTH_SPACING_SHARE 8
+/* Even then no more than one part in so many of the time. */
+#define BURST_SPACING 25
+/* The resident set is looked at as often, 16 times while the recording grows 2.7-fold, */
+#define LOOK_SHARE 16
+/* but not more often than this, nor less often than once a second. */
+#define LOOK_LEAST_NS (TH_NS_PER_S / 10)
+/* Growth after which one is taken: 5 % and 16 MiB above all accounts so far. */
+#define GROWTH_SHARE 20
+#define GROWTH_BYTES (16u << 20)
+
+void
+th_account_plan_init(struct th_account_plan *plan, uint64_t now)
+{
+	*plan = (struct th_account_plan){
+		.start = now,
+		.next_look = now,
+		.next_regular = now + FIRST_NS,
+		.credit = CREDIT_NS,
+		.credit_time = now,
+	};
+}
+
+/* Looks */
+
+bool
+th_account_plan_is_look_due(const struct th_account_plan *plan, uint64_t now)
+{
+	return now >= plan->next_look;
+}
+
+static uint64_t
+look_spacing(const struct th_account_plan *plan, uint64_t now)
+{
+	uint64_t spacing = (now - plan->start) / LOOK_SHARE;
+
+	if (spacing < LOOK_LEAST_NS)
+		return LOOK_LEAST_NS;
+	return spacing < TH_NS_PER_S ? spacing : TH_NS_PER_S;
+}
+
+void
+th_account_plan_looked(struct th_account_plan *plan, uint64_t now)
+{
+	plan->next_look = now + look_spacing(plan, now);
+}
+
+/* Accounts */
+
+static bool
+has_grown(const struct th_account_plan *plan, uint64_t resident)
+{
+	return resident > plan->highest + GROWTH_BYTES &&
+	       resident > plan->highest + plan->highest / GROWTH_SHARE;
+}
+
+bool
+th_account_plan_is_due(const struct th_account_plan *plan, uint64_t now, uint64_t resident,
+	enum th_account_reason *reason_ret)
+{
+	if (now >= plan->next_growth && has_grown(plan, resident)) {
+		*reason_ret = TH_ACCOUNT_GROWTH;
+		return true;
+	}
+	*reason_ret = TH_ACCOUNT_REGULAR;
+	return now >= plan->next_regular;
+}
+
+/* Pays for an account; how long it takes until there is credit for another. */
+static uint64_t
+pause_after(struct th_account_plan *plan, uint64_t now, uint64_t cost)
+{
+	uint64_t pause = cost * BURST_SPACING;
+	uint64_t debt;
+
+	plan->credit += (int64_t)((now - plan->credit_time) / COST_SPACING);
+	plan->credit_time = now;
+	if (plan->credit > CREDIT_NS)
+		plan->credit = CREDIT_NS;
+	plan->credit -= (int64_t)cost;
+	debt = plan->credit < 0 ? (uint64_t)-plan->credit * COST_SPACING : 0;
+	return debt > pause ? debt : pause;
+}
+
+void
+th_account_plan_taken(
+	struct th_account_plan *plan, uint64_t now, uint64_t cost, uint64_t resident)
+{
+	uint64_t pause = pause_after(plan, now, cost);
+	uint64_t growth_spacing = (now - plan->start) / GROWTH_SPACING_SHARE;
+	uint64_t spacing = (now - plan->start) / SPACING_SHARE;
+
+	if (spacing < FIRST_NS)
+		spacing = FIRST_NS;
+	plan->next_growth = now + (pause > growth_spacing ? pause : growth_spacing);
+	plan->next_regular = now + (pause > spacing ? pause : spacing);
+	if (resident > plan->highest)
+		plan->highest = resident;
+}
+
+void
+th_account_plan_give_up(struct th_account_plan *plan)
+{
+	plan->next_regular = UINT64_MAX;
+	plan->next_growth = UINT64_MAX;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/resident/write.h"
+
+#include <unistd.h>
+
+#include "unify/resident/owners.h"
+#include "unify/resident/tables.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/log/log.h"
+#include "unify/resident/observed.h"
+#include "unify/base/proc_file.h"
+
+/* Parts of mappings that an account tells of: 64 KiB of the log. */
+#define MAPPED_MAX 4096u
+
+/* Rows */
+
+void
+th_account_log_rows(const struct th_account_tables *tables)
+{
+	const struct th_account_rows *rows = &tables->rows;
+
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const struct th_account_row *row = &rows->items[i];
+		struct th_event_account_row event = {
+			.resident = row->amount.resident,
+			.swapped = row->amount.swapped,
+			.size = row->amount.size,
+			.accessible = row->amount.accessible,
+			.account = tables->event.account,
+			.category = row->category,
+			.mappings = row->amount.mappings,
+			.stack = row->stack,
+		};
+		struct th_log_part name = th_log_text(row->name);
+
+		th_log_append(TH_EVENT_ACCOUNT_ROW, &event, &name, 1);
+	}
+}
+
+/* Blocks and mappings */
+
+static void
+write_touched(struct th_account_tables *tables)
+{
+	struct th_event_touched event = {.account = tables->event.account};
+	struct th_log_part blocks = {tables->touched, 2 * tables->touched_count};
+
+	if (tables->touched_count)
+		th_log_append(TH_EVENT_TOUCHED, &event, &blocks, 1);
+	tables->touched_count = 0;
+}
+
+static void
+add_touched(struct th_account_tables *tables, uint64_t sample, uint64_t word)
+{
+	tables->touched[2 * tables->touched_count] = sample;
+	tables->touched[2 * tables->touched_count + 1] = word;
+	if (++tables->touched_count == TH_ACCOUNT_TOUCHED_MAX)
+		write_touched(tables);
+}
+
+static void
+touch_block(uintptr_t address, uint64_t sample, void *data)
+{
+	struct th_account_tables *tables = data;
+	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
+
+	if (!alloc || alloc->address != address)
+		return;
+	struct th_page_use use = th_page_map_use(
+		&tables->pages, address, address + alloc->size);
+	add_touched(tables, sample,
+		use.resident |
+			(th_account_owners_is_heap(tables, address) ? 0
+								    : TH_TOUCHED_OWN_MAPPING));
+}
+
+static void
+log_touched(struct th_account_tables *tables)
+{
+	/* What was read for the rows is older than the blocks. */
+	tables->pages.count = 0;
+	th_live_each(touch_block, tables);
+	write_touched(tables);
+}
+
+/* Sizes by the power of two below them; 0 by itself. */
+static unsigned
+size_class(uint64_t bytes)
+{
+	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+}
+
+/* The smallest class of which all claims, and all larger ones, come to MAPPED_MAX or less. */
+static unsigned
+least_class(const struct th_claims *claims)
+{
+	uint32_t counts[65] = {0};
+	uint32_t sum = 0;
+	unsigned least = 65;
+
+	for (uint32_t i = 0; i < claims->count; i++)
+		if (claims->items[i].is_measured)
+			counts[size_class(claims->items[i].resident)]++;
+	while (least > 0 && sum + counts[least - 1] <= MAPPED_MAX)
+		sum += counts[--least];
+	return least;
+}
+
+/* What of sampled mappings is in memory, as add_to_row() found it. */
+static void
+log_mapped(struct th_account_tables *tables)
+{
+	const struct th_claims *claims = &tables->claims.owners;
+	unsigned least = least_class(claims);
+
+	for (uint32_t i = 0; i < claims->count; i++) {
+		const struct th_claim *claim = &claims->items[i];
+
+		if (claim->is_measured && size_class(claim->resident) >= least)
+			add_touched(tables, claim->sample, claim->resident);
+	}
+	write_touched(tables);
+}
+
+static void
+log_heaps(const struct th_account_tables *tables)
+{
+	struct th_event_malloc_heaps event = {.account = tables->event.account};
+	struct th_log_part stretches = {tables->stretches, 3 * tables->stretch_count};
+
+	if (tables->stretch_count)
+		th_log_append(TH_EVENT_MALLOC_HEAPS, &event, &stretches, 1);
+}
+
+void
+th_account_log_pages(struct th_account_tables *tables)
+{
+	log_heaps(tables);
+	log_mapped(tables);
+	log_touched(tables);
+}
+
+/* The resident set and the control group */
+
+struct resident {
+	uint64_t all;
+	uint64_t file;
+};
+
+/* /proc/PID/statm: size, resident, shared, in pages. */
+static struct resident
+read_resident(void)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t pages[3] = {0, 0, 0};
+	char path[TH_OBSERVED_PATH_MAX];
+	char text[256];
+	const char *at = text;
+
+	th_proc_file_read(th_observed_path("statm", path), text, sizeof(text));
+	for (int i = 0; i < 3; i++)
+		th_proc_number(&at, &pages[i]);
+	return (struct resident){pages[1] * page_bytes, pages[2] * page_bytes};
+}
+
+uint64_t
+th_account_resident(void)
+{
+	return read_resident().all;
+}
+
+uint64_t
+th_account_log_resident(uint64_t now, const struct th_cgroup *group)
+{
+	struct resident resident = read_resident();
+	struct th_event_resident event = {
+		.time = now,
+		.resident = resident.all,
+		.file = resident.file,
+		.group = th_cgroup_current(group),
+	};
+
+	if (resident.all)
+		th_log_append(TH_EVENT_RESIDENT, &event, NULL, 0);
+	return resident.all;
+}
+
+void
+th_account_log_group(struct th_account_tables *tables, const struct th_cgroup *group)
+{
+	struct th_cgroup_use use = th_cgroup_use(group, tables->text);
+	struct th_event_cgroup event = {
+		.limit = group->limit,
+		.current = use.current,
+		.anonymous = use.anonymous,
+		.file = use.file,
+		.kernel = use.kernel,
+		.account = tables->event.account,
+		.version = group->version,
+	};
+	struct th_log_part path = th_log_text(group->path);
+
+	if (group->version)
+		th_log_append(TH_EVENT_CGROUP, &event, &path, 1);
+}

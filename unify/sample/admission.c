@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accounts change under one lock, which is held for a few dozen instructions at a time and, when a
+ * name is matched, for a few microseconds.
+ */
+#include "unify/sample/admission.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "unify/shared/expression.h"
+#include "unify/log/log.h"
+#include "unify/base/system.h"
+
+/* A holder of the lock that runs is done long before. */
+#define LOCK_TURNS (1u << 16)
+/* A thread that is looked at while it draws is done with that before the last try. */
+#define READ_TRIES 16
+/* The kernel's TASK_COMM_LEN. */
+#define COMM_MAX 16
+#define COMM_PATH_MAX 40
+
+static struct {
+	/* One writer: who serves the control page. */
+	uint32_t wanted;      /* atomic: heaps that the settings ask for */
+	uint32_t is_paused;   /* atomic */
+	uint32_t lacks_java;  /* atomic */
+	uint32_t is_filtered; /* atomic */
+	uint32_t changes;     /* atomic: of any of these */
+	uint32_t reviewed;    /* changes that all accounts follow */
+	bool (*read_java)(struct th_thread_record *, uint64_t *bytes_ret); /* atomic */
+	struct th_spinlock lock;         /* of the accounts and of the expression */
+	struct th_expression expression; /* when is_filtered */
+	struct th_expression next;       /* of who sets it */
+} gate = {.wanted = TH_GATE_ALL};
+
+/* Settings */
+
+static void
+changed(void)
+{
+	/* Pairs with the acquire in th_gate_join(): the setting is there. */
+	th_add_acq_rel(&gate.changes, 1);
+}
+
+void
+th_gate_init(uint32_t heaps)
+{
+	gate.wanted = heaps;
+	gate.is_paused = 0;
+	gate.lacks_java = 1;
+	gate.is_filtered = 0;
+	gate.read_java = NULL;
+	gate.lock.held = 0;
+	changed();
+}
+
+bool
+th_gate_wants(enum th_heap heap)
+{
+	return !th_load_relaxed(&gate.is_paused) && th_load_relaxed(&gate.wanted) >> heap & 1;
+}
+
+void
+th_gate_set_paused(bool is_paused)
+{
+	th_store_relaxed(&gate.is_paused, is_paused);
+	changed();
+}
+
+void
+th_gate_set_heaps(uint32_t heaps)
+{
+	th_store_relaxed(&gate.wanted, heaps);
+	changed();
+}
+
+/* An update that is skipped for lack of the lock is not repeated. */
+static bool
+lock(void)
+{
+	if (th_lock_bounded(&gate.lock, LOCK_TURNS))
+		return true;
+	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return false;
+}
+
+bool
+th_gate_set_threads(const char *expression, const char **problem_ret)
+{
+	if (!th_expression_compile(&gate.next, expression, problem_ret))
+		return false;
+	if (!th_lock_bounded(&gate.lock, LOCK_TURNS)) {
+		*problem_ret = "busy";
+		return false;
+	}
+	gate.expression = gate.next;
+	th_store_relaxed(&gate.is_filtered, *expression != '\0');
+	th_unlock(&gate.lock);
+	changed();
+	return true;
+}
+
+bool
+th_gate_is_filtered(void)
+{
+	return th_load_relaxed(&gate.is_filtered);
+}
+
+void
+th_gate_set_java(bool is_there)
+{
+	th_store_relaxed(&gate.lacks_java, !is_there);
+	changed();
+}
+
+void
+th_gate_read_java_by(bool (*read)(struct th_thread_record *, uint64_t *bytes_ret))
+{
+	th_store_release(&gate.read_java, read);
+}
+
+/* Accounts */
+
+static bool
+is_open(const struct th_thread_record *record, enum th_heap heap)
+{
+	return th_gate_wants(heap) && !record->is_unwanted &&
+	       (heap != TH_HEAP_JAVA || !th_load_relaxed(&gate.lacks_java));
+}
+
+static bool
+read_bytes(struct th_thread_record *record, enum th_heap heap, uint64_t *bytes_ret)
+{
+	bool (*read_java)(struct th_thread_record *, uint64_t *) = th_load_acquire(
+		&gate.read_java);
+
+	*bytes_ret = 0;
+	if (heap == TH_HEAP_JAVA)
+		return !read_java || read_java(record, bytes_ret);
+	if (record != th_thread.record)
+		return th_thread_read_native_bytes(record, bytes_ret);
+	*bytes_ret = th_thread_native_bytes();
+	return true;
+}
+
+/* Under the lock. */
+static void
+set_account(struct th_account *account, bool open, uint64_t bytes)
+{
+	if (open) {
+		th_store_relaxed(&account->skipped, bytes - account->frozen);
+		/* Pairs with the acquire in th_account_count(), as below. */
+		th_store_release(&account->is_closed, 0);
+	} else {
+		th_store_relaxed(&account->frozen, bytes - account->skipped);
+		th_store_release(&account->is_closed, 1);
+	}
+}
+
+/* Under the lock; false: the bytes could not be read. */
+static bool
+follow(struct th_thread_record *record, enum th_heap heap)
+{
+	struct th_account *account = &record->accounts[heap - 1];
+	bool open = is_open(record, heap);
+	uint64_t bytes;
+
+	if (open == !account->is_closed)
+		return true;
+	if (!read_bytes(record, heap, &bytes))
+		return false;
+	set_account(account, open, bytes);
+	return true;
+}
+
+/* Brings the accounts of one thread in line; false: not yet. */
+static bool
+follow_all(struct th_thread_record *record)
+{
+	bool is_done;
+
+	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
+		return false;
+	is_done = follow(record, TH_HEAP_JAVA);
+	is_done = follow(record, TH_HEAP_NATIVE) && is_done;
+	th_unlock(&gate.lock);
+	return is_done;
+}
+
+bool
+th_gate_admits(struct th_thread_record *record, enum th_heap heap)
+{
+	const uint32_t *is_closed = &record->accounts[heap - 1].is_closed;
+	bool was_open = !th_load_relaxed(is_closed);
+
+	/* The review has not come by yet, or the kernel does not let it read our bytes. */
+	if (is_open(record, heap) != was_open)
+		follow_all(record);
+	return was_open && !th_load_relaxed(is_closed);
+}
+
+void
+th_gate_restart(struct th_thread_record *record, enum th_heap heap)
+{
+	struct th_account *account = &record->accounts[heap - 1];
+
+	if (!lock())
+		return;
+	th_store_relaxed(&account->frozen, 0);
+	th_store_relaxed(&account->skipped, 0);
+	th_unlock(&gate.lock);
+}
+
+/* Names */
+
+void
+th_gate_named(struct th_thread_record *record, const char *name)
+{
+	if (!th_gate_is_filtered() && !record->is_unwanted)
+		return;
+	if (!lock())
+		return;
+	record->is_unwanted = th_gate_is_filtered() &&
+			      !th_expression_matches(&gate.expression, name);
+	th_unlock(&gate.lock);
+	follow_all(record);
+}
+
+void
+th_gate_look_at_name(struct th_thread_record *record)
+{
+	char name[COMM_MAX];
+
+	if (!record->java_named && th_gate_is_filtered() && !prctl(PR_GET_NAME, name))
+		th_gate_named(record, name);
+}
+
+/* "/proc/self/task/TID/comm" */
+static void
+comm_path(uint32_t tid, char path[COMM_PATH_MAX])
+{
+	char digits[10];
+	unsigned count = 0;
+	char *end = stpcpy(path, "/proc/self/task/");
+
+	do {
+		digits[count++] = (char)('0' + tid % 10);
+		tid /= 10;
+	} while (tid);
+	while (count)
+		*end++ = digits[--count];
+	strcpy(end, "/comm");
+}
+
+/* The name of another thread; "" when it has ended. */
+static void
+read_comm(uint32_t tid, char name[COMM_MAX])
+{
+	char path[COMM_PATH_MAX];
+	ssize_t length = 0;
+
+	comm_path(tid, path);
+	int file = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (file >= 0) {
+		length = th_system_read(file, name, COMM_MAX);
+		th_system_close(file);
+	}
+	name[length > 0 ? length - 1 : 0] = '\0';
+}
+
+static void
+review_name(struct th_thread_record *record)
+{
+	char name[COMM_MAX];
+
+	if (record->java_named || !th_gate_is_filtered()) {
+		th_gate_named(record, record->name);
+		return;
+	}
+	read_comm(record->tid, name);
+	th_gate_named(record, name);
+}
+
+/* Reviewing */
+
+static bool
+review_thread(struct th_thread_record *record)
+{
+	if (!th_load_acquire(&record->state))
+		return true;
+	review_name(record);
+	for (int i = 0; i < READ_TRIES; i++) {
+		if (follow_all(record))
+			return true;
+		sched_yield();
+	}
+	return !th_load_acquire(&record->state);
+}
+
+static void
+review_all(void)
+{
+	uint32_t changes = th_load_acquire(&gate.changes);
+	bool is_done = true;
+	int saved_errno = errno;
+
+	for (struct th_thread_record *record = th_thread_first(); record;
+		record = th_thread_next(record))
+		is_done &= review_thread(record);
+	if (is_done)
+		gate.reviewed = changes;
+	errno = saved_errno;
+}
+
+void
+th_gate_review(void)
+{
+	if (th_load_relaxed(&gate.changes) != gate.reviewed)
+		review_all();
+}
+
+void
+th_gate_review_names(void)
+{
+	if (th_gate_is_filtered())
+		review_all();
+}
+
+/* Threads that come */
+
+uint32_t
+th_gate_join(struct th_thread_record *record)
+{
+	/* Pairs with the release of changes. */
+	uint32_t changes = th_load_acquire(&gate.changes);
+
+	record->is_unwanted = 0;
+	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
+		struct th_account *account = &record->accounts[heap - 1];
+
+		account->skipped = 0;
+		account->frozen = 0;
+		account->is_closed = !is_open(record, (enum th_heap)heap);
+	}
+	return changes;
+}
+
+void
+th_gate_joined(struct th_thread_record *record, uint32_t seen)
+{
+	th_gate_look_at_name(record);
+	if (th_load_acquire(&gate.changes) != seen)
+		follow_all(record);
+}

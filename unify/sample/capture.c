@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures work in scratch memory from a small pool, not on the caller's stack: a sample may be
+ * due on a 32 KiB thread or on a signal stack.
+ */
+#include "unify/sample/capture.h"
+
+#include <string.h>
+
+#include "unify/base/atomic.h"
+#include "unify/sample/in_flight.h"
+#include "unify/log/log.h"
+#include "unify/base/memory.h"
+#include "unify/log/module.h"
+#include "unify/log/stack_log.h"
+
+/* Captures at the same time; with more threads than this in one at once, samples are dropped. */
+#define SCRATCH_COUNT 64
+
+struct scratch {
+	unsigned char busy; /* atomic */
+	struct th_registers registers;
+	uint64_t *frames; /* capture.depth of them */
+	struct th_java_stack java;
+};
+
+struct stack {
+	uint32_t count;
+	uint32_t flags;
+};
+
+static struct {
+	uint32_t depth;                         /* frames of a stack, at most */
+	struct scratch *scratch[SCRATCH_COUNT]; /* atomic; NULL: not needed yet */
+	const struct th_java_provider *java;    /* atomic */
+} capture;
+
+/* Scratch */
+
+static size_t
+scratch_bytes(void)
+{
+	return sizeof(struct scratch) +
+	       (2 * sizeof(uint64_t) + TH_JAVA_RAW_BYTES) * (size_t)capture.depth;
+}
+
+/* Points a buffer to its parts, which follow it; the same each time. */
+static void
+lay_out(struct scratch *scratch)
+{
+	scratch->frames = (uint64_t *)(void *)(scratch + 1);
+	scratch->java.frames = scratch->frames + capture.depth;
+	scratch->java.raw = scratch->java.frames + capture.depth;
+	scratch->java.capacity = capture.depth;
+}
+
+static struct scratch *
+take_scratch(uint32_t hint)
+{
+	for (unsigned i = 0; capture.depth && i < SCRATCH_COUNT; i++) {
+		/* Read once: a handler that forks here leaves the child without any. */
+		struct scratch *scratch = th_memory_map_once(
+			&capture.scratch[(hint + i) % SCRATCH_COUNT], scratch_bytes());
+
+		if (!scratch || th_load_relaxed(&scratch->busy) ||
+			th_exchange_acquire(&scratch->busy, 1))
+			continue;
+		lay_out(scratch);
+		return scratch;
+	}
+	th_log_count(TH_COUNTER_DROPPED_NO_SCRATCH, 1);
+	return NULL;
+}
+
+static void
+give_scratch(struct scratch *scratch)
+{
+	th_store_release(&scratch->busy, 0);
+}
+
+/* The stack */
+
+/* Walks one native segment and appends it; returns how the walk ended. */
+static enum th_unwind_end
+add_native(struct th_registers *registers, const struct th_unwind_limits *limits,
+	uint64_t *frames, struct stack *stack)
+{
+	enum th_unwind_end end;
+
+	stack->count += (uint32_t)th_unwind(
+		registers, limits, frames + stack->count, capture.depth - stack->count, &end);
+	if (end == TH_UNWIND_FULL)
+		stack->flags |= TH_STACK_TRUNCATED;
+	if (end == TH_UNWIND_STOPPED) {
+		stack->flags |= TH_STACK_NATIVE_CUT;
+		th_log_count(TH_COUNTER_UNWIND_STOPPED, 1);
+	}
+	return end;
+}
+
+static void
+add_java(const struct th_java_stack *java, const struct th_java_segment *segment,
+	uint64_t *frames, struct stack *stack)
+{
+	uint32_t count = segment->end - segment->begin;
+	uint32_t room = capture.depth - stack->count;
+
+	if (count > room) {
+		count = room;
+		stack->flags |= TH_STACK_TRUNCATED;
+	}
+	memcpy(frames + stack->count, java->frames + segment->begin, count * sizeof(*frames));
+	stack->count += count;
+}
+
+/* Joins Java and older native segments to the youngest native one. */
+static void
+add_segments(
+	const struct th_unwind_limits *limits, struct scratch *scratch, struct stack *stack)
+{
+	struct th_java_stack *java = &scratch->java;
+
+	stack->flags |= java->flags;
+	for (uint32_t i = 0; i < java->segment_count; i++) {
+		struct th_java_segment *segment = &java->segments[i];
+
+		add_java(java, segment, scratch->frames, stack);
+		if (stack->flags & TH_STACK_TRUNCATED)
+			return;
+		if (segment->has_native)
+			add_native(&segment->native, limits, scratch->frames, stack);
+	}
+}
+
+static void
+count_java(enum th_java_status status)
+{
+	static const enum th_log_counter counters[] = {
+		[TH_JAVA_GC] = TH_COUNTER_JAVA_STACK_GC,
+		[TH_JAVA_IN_JAVA] = TH_COUNTER_JAVA_STACK_IN_JAVA,
+		[TH_JAVA_FAILED] = TH_COUNTER_JAVA_STACK_FAILED,
+		[TH_JAVA_STARTING] = TH_COUNTER_JAVA_STACK_STARTING,
+		[TH_JAVA_FOUND] = TH_COUNTER_JAVA_STACK_FOUND,
+	};
+
+	if (status != TH_JAVA_STARTING)
+		th_log_count(TH_COUNTER_JAVA_STACK_BELOW, 1);
+	th_log_count(counters[status], 1);
+}
+
+/*
+ * Asks for the Java frames below a native walk that ended at `end`.  Where it met compiled code
+ * there are some; where it could not go on there may be.
+ */
+static void
+add_below(const struct th_java_provider *provider, const struct th_unwind_limits *limits,
+	enum th_unwind_end end, struct scratch *scratch, struct stack *stack)
+{
+	struct th_java_stack *java = &scratch->java;
+	enum th_java_status status;
+
+	java->count = 0;
+	java->flags = 0;
+	java->segment_count = 0;
+	status = provider->walk(java);
+	if (end == TH_UNWIND_CODE && status == TH_JAVA_NONE)
+		status = TH_JAVA_FAILED;
+	if (end != TH_UNWIND_CODE && status == TH_JAVA_STARTING)
+		status = TH_JAVA_NONE;
+	if (status == TH_JAVA_FOUND)
+		add_segments(limits, scratch, stack);
+	else if (status != TH_JAVA_NONE)
+		stack->flags |= TH_STACK_NO_JAVA;
+	if (java->heap == TH_HEAP_NATIVE && status != TH_JAVA_NONE)
+		count_java(status);
+	if (stack->flags & TH_STACK_SEAM_GUESSED)
+		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
+}
+
+/* The whole stack of the calling thread; at the base of a thread there is no Java below. */
+static struct stack
+walk(struct scratch *scratch, enum th_heap heap)
+{
+	const struct th_java_provider *provider = th_load_acquire(&capture.java);
+	struct th_unwind_limits limits = {0, 0};
+	struct stack stack = {0, 0};
+	enum th_unwind_end end;
+
+	if (provider)
+		limits = (struct th_unwind_limits){*provider->code_low, *provider->code_high};
+	end = add_native(&scratch->registers, &limits, scratch->frames, &stack);
+	if (provider && (end == TH_UNWIND_CODE || end == TH_UNWIND_STOPPED)) {
+		scratch->java.heap = heap;
+		add_below(provider, &limits, end, scratch, &stack);
+	}
+	return stack;
+}
+
+uint32_t
+th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap)
+{
+	struct scratch *scratch = take_scratch(thread);
+	uint32_t id;
+
+	if (!scratch)
+		return 0;
+	scratch->registers = *registers;
+	struct stack stack = walk(scratch, heap);
+	id = th_stack_log_id(scratch->frames, stack.count, stack.flags);
+	give_scratch(scratch);
+	return id;
+}
+
+uint32_t
+th_capture_caller(uintptr_t caller)
+{
+	struct th_module *module = th_module_find(caller);
+	uint64_t frame = module ? th_frame_native(module->id, caller - 1 - module->bias)
+				: th_frame_native(0, caller - 1);
+
+	return th_stack_log_id(&frame, 1, 0);
+}
+
+/* Life */
+
+void
+th_capture_start(uint32_t depth)
+{
+	capture.depth = depth;
+}
+
+void
+th_capture_set_java(const struct th_java_provider *provider)
+{
+	__atomic_store_n(&capture.java, provider, __ATOMIC_SEQ_CST);
+	if (!provider)
+		th_flight_drain();
+}
+
+void
+th_capture_reset(void)
+{
+	capture.java = NULL;
+	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
+		capture.scratch[i] = NULL;
+}

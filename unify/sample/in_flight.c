@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/sample/in_flight.h"
+
+#include <sched.h>
+
+#include "unify/base/atomic.h"
+#include "unify/base/system.h"
+
+/*
+ * The longest wait for captures in flight.  Most take microseconds; then naps are counted, for no
+ * nap passes while the whole process is stopped, as the time of a deadline does.
+ */
+#define DRAIN_YIELDS 1000
+#define DRAIN_NAPS 1000
+#define NAP_NS 1000000
+
+struct th_flight th_flight;
+
+void
+th_flight_open(void)
+{
+	th_store_release(&th_flight.state, TH_FLIGHT_OPEN);
+}
+
+void
+th_flight_close(void)
+{
+	__atomic_store_n(&th_flight.state, TH_FLIGHT_OVER, __ATOMIC_SEQ_CST);
+	th_flight_drain();
+}
+
+/* Signed: in a forked child, one that began in the parent may have ended. */
+static bool
+has_captures(void)
+{
+	return (int32_t)__atomic_load_n(&th_flight.captures, __ATOMIC_SEQ_CST) > 0;
+}
+
+void
+th_flight_drain(void)
+{
+	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && has_captures(); i++) {
+		if (i < DRAIN_YIELDS)
+			sched_yield();
+		else
+			th_system_nap(NAP_NS);
+	}
+}
+
+void
+th_flight_reset(void)
+{
+	th_flight = (struct th_flight){0};
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A shard is an open-addressing table with linear probing and backward-shift deletion, so there
+ * are no tombstones to collect.  Home slot = the hash bits below the shard's; entries of one
+ * filter bit have the same home slot, which keeps the question "does another block share this
+ * bit" a scan of one cluster.
+ */
+#include "unify/sample/live_blocks.h"
+
+#include <stddef.h>
+
+#include "unify/base/deferred.h"
+#include "unify/base/atomic.h"
+#include "unify/shared/clock.h"
+#include "unify/log/log.h"
+#include "unify/base/memory.h"
+#include "unify/sample/thread.h"
+
+#define SHARD_BITS 8
+#define SLOT_BITS 10
+#define SHARDS (1u << SHARD_BITS)
+#define SLOTS (1u << SLOT_BITS)
+/* Above this many entries clusters grow long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
+#define SHARD_FULL (SLOTS * 7 / 8)
+/* Copied under one hold of a shard's lock by th_live_each(): 2 KiB of stack. */
+#define SLOTS_AT_ONCE 128
+/*
+ * A holder runs some dozen instructions; a longer wait means that it is stopped, and the change is
+ * put aside.
+ */
+#define LOCK_TURNS (1u << 16)
+
+struct slot {
+	uintptr_t address; /* 0 = empty */
+	uint64_t sample;
+};
+
+struct shard {
+	struct th_spinlock lock;
+	uint32_t count;
+	struct th_aside aside;
+	struct slot slots[SLOTS];
+};
+
+uint32_t th_live_filter[1u << (TH_LIVE_FILTER_BITS - 5)];
+
+/* Blocks that turn out under the lock to have been freed before. */
+struct late {
+	uint32_t count;
+	struct th_aside_item items[TH_ASIDE_MAX];
+};
+
+static struct shard *shards[SHARDS]; /* atomic; NULL: nothing is in it yet */
+static unsigned lock_turns = LOCK_TURNS;
+static th_live_freed *on_late_free;
+static uintptr_t pins[TH_LIVE_PINS_MAX];
+static unsigned pin_count;
+
+static uint32_t
+filter_bit(uintptr_t address)
+{
+	return th_live_hash(address) >> (64 - TH_LIVE_FILTER_BITS);
+}
+
+static struct shard **
+place_of(uintptr_t address)
+{
+	return &shards[th_live_hash(address) >> (64 - SHARD_BITS)];
+}
+
+/* NULL: nothing is in it.  Read once: a handler that forks here leaves the child without one. */
+static struct shard *
+shard_of(uintptr_t address)
+{
+	return th_load_acquire(place_of(address));
+}
+
+static uint32_t
+home_of(uintptr_t address)
+{
+	return th_live_hash(address) >> (64 - SHARD_BITS - SLOT_BITS) & (SLOTS - 1);
+}
+
+static uint32_t
+next_slot(uint32_t slot)
+{
+	return (slot + 1) & (SLOTS - 1);
+}
+
+static void
+set_bit(uint32_t bit)
+{
+	__atomic_fetch_or(&th_live_filter[bit / 32], 1u << bit % 32, __ATOMIC_SEQ_CST);
+}
+
+static bool
+is_pinned(uint32_t bit)
+{
+	for (unsigned i = 0; i < pin_count; i++)
+		if (filter_bit(pins[i]) == bit)
+			return true;
+	return false;
+}
+
+static bool
+has_bit(uintptr_t address, uint32_t bit)
+{
+	return filter_bit(address) == bit;
+}
+
+/* Clears the bit of a block that left, unless another block or a pin shares it. */
+static void
+clear_bit(const struct shard *shard, uintptr_t address)
+{
+	uint32_t bit = filter_bit(address);
+
+	for (uint32_t i = home_of(address); shard->slots[i].address; i = next_slot(i))
+		if (filter_bit(shard->slots[i].address) == bit)
+			return;
+	if (is_pinned(bit))
+		return;
+	__atomic_fetch_and(&th_live_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
+	/* Putting a block aside comes before setting its bit: one of the two sees the other. */
+	if (th_aside_has(&shard->aside, has_bit, bit))
+		set_bit(bit);
+}
+
+/* The slot that holds `address`, or the empty one where it belongs. */
+static uint32_t
+find_slot(const struct shard *shard, uintptr_t address)
+{
+	uint32_t i = home_of(address);
+
+	while (shard->slots[i].address && shard->slots[i].address != address)
+		i = next_slot(i);
+	return i;
+}
+
+/* Empties slot `hole` and closes the gap (Knuth, 6.4 algorithm R). */
+static void
+delete_slot(struct shard *shard, uint32_t hole)
+{
+	uint32_t i = hole;
+
+	for (;;) {
+		i = next_slot(i);
+		if (!shard->slots[i].address)
+			break;
+		uint32_t home = home_of(shard->slots[i].address);
+		/* An entry may move back to the hole unless its home lies cyclically in (hole, i]. */
+		if (((i - home) & (SLOTS - 1)) >= ((i - hole) & (SLOTS - 1))) {
+			shard->slots[hole] = shard->slots[i];
+			hole = i;
+		}
+	}
+	shard->slots[hole].address = 0;
+	th_store_relaxed(&shard->count, shard->count - 1);
+}
+
+/* Under the lock */
+
+static bool
+put(struct shard *shard, uintptr_t address, uint64_t sample)
+{
+	struct slot *slot = &shard->slots[find_slot(shard, address)];
+
+	if (!slot->address && shard->count >= SHARD_FULL)
+		return false;
+	th_store_relaxed(&shard->count, shard->count + !slot->address);
+	*slot = (struct slot){address, sample};
+	set_bit(filter_bit(address));
+	return true;
+}
+
+static uint64_t
+take(struct shard *shard, uintptr_t address)
+{
+	uint32_t slot = find_slot(shard, address);
+	uint64_t sample = 0;
+
+	if (shard->slots[slot].address) {
+		sample = shard->slots[slot].sample;
+		delete_slot(shard, slot);
+		clear_bit(shard, address);
+	}
+	return sample;
+}
+
+/* Makes the changes that were put aside. */
+static void
+catch_up(struct shard *shard, struct late *late)
+{
+	struct th_aside_item item;
+
+	while (late->count < TH_ASIDE_MAX && th_aside_take(&shard->aside, &item)) {
+		if (item.sample) {
+			if (!put(shard, item.address, item.sample))
+				th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
+			continue;
+		}
+		item.sample = take(shard, item.address);
+		if (item.sample)
+			late->items[late->count++] = item;
+	}
+}
+
+/* Entering and leaving a shard */
+
+static bool
+enter(struct shard *shard, struct late *late)
+{
+	late->count = 0;
+	if (!th_lock_bounded(&shard->lock, lock_turns))
+		return false;
+	catch_up(shard, late);
+	return true;
+}
+
+static void
+leave(struct shard *shard, const struct late *late)
+{
+	th_unlock(&shard->lock);
+	for (uint32_t i = 0; i < late->count; i++)
+		if (on_late_free)
+			on_late_free(late->items[i].sample, late->items[i].time,
+				late->items[i].thread);
+}
+
+static bool
+put_aside(struct shard *shard, uintptr_t address, uint64_t sample)
+{
+	const struct th_aside_item item = {
+		.address = address,
+		.sample = sample,
+		.time = th_clock_now(),
+		.thread = th_thread.record ? th_thread.record->id : 0,
+	};
+
+	if (!th_aside_put(&shard->aside, &item))
+		return false;
+	set_bit(filter_bit(address));
+	return true;
+}
+
+bool
+th_live_insert(uintptr_t address, uint64_t sample)
+{
+	struct shard *shard = th_memory_map_once(place_of(address), sizeof(*shard));
+	struct late late;
+	bool entered;
+
+	if (!shard)
+		return false;
+	if (!enter(shard, &late))
+		return put_aside(shard, address, sample);
+	entered = put(shard, address, sample);
+	leave(shard, &late);
+	return entered;
+}
+
+uint64_t
+th_live_remove(uintptr_t address)
+{
+	struct shard *shard = shard_of(address);
+	struct late late;
+	uint64_t sample;
+
+	if (!shard)
+		return 0;
+	if (!enter(shard, &late)) {
+		if (!put_aside(shard, address, 0))
+			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
+		return 0;
+	}
+	sample = take(shard, address);
+	leave(shard, &late);
+	return sample;
+}
+
+void
+th_live_on_late_free(th_live_freed *freed)
+{
+	on_late_free = freed;
+}
+
+void
+th_live_settle(void)
+{
+	struct late late;
+
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = th_load_acquire(&shards[i]);
+
+		if (!shard || !th_load_relaxed(&shard->aside.waiting))
+			continue;
+		if (enter(shard, &late))
+			leave(shard, &late);
+		th_log_count(
+			TH_COUNTER_LIVE_FREES_LOST, th_load_relaxed(&shard->aside.waiting));
+	}
+}
+
+void
+th_live_hold(uintptr_t address, bool is_held)
+{
+	struct shard *shard = shard_of(address);
+
+	th_store_release(&shard->lock.held, is_held);
+}
+
+void
+th_live_wait(unsigned turns)
+{
+	lock_turns = turns ? turns : LOCK_TURNS;
+}
+
+/* A copy of some slots of a shard: the lock is held for no more than a few hundred reads. */
+static uint32_t
+copy_slots(struct shard *shard, uint32_t first, struct slot *copy)
+{
+	struct late late;
+	uint32_t count = 0;
+
+	if (!enter(shard, &late)) {
+		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+		return 0;
+	}
+	for (uint32_t i = first; i < first + SLOTS_AT_ONCE; i++)
+		if (shard->slots[i].address)
+			copy[count++] = shard->slots[i];
+	leave(shard, &late);
+	return count;
+}
+
+void
+th_live_each(th_live_visit *visit, void *data)
+{
+	struct slot copy[SLOTS_AT_ONCE];
+
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = th_load_acquire(&shards[i]);
+
+		if (!shard || !th_load_relaxed(&shard->count))
+			continue;
+		for (uint32_t first = 0; first < SLOTS; first += SLOTS_AT_ONCE) {
+			uint32_t count = copy_slots(shard, first, copy);
+
+			for (uint32_t k = 0; k < count; k++)
+				visit(copy[k].address, copy[k].sample, data);
+		}
+	}
+}
+
+void
+th_live_pin(uintptr_t address)
+{
+	if (pin_count == TH_LIVE_PINS_MAX)
+		return;
+	pins[pin_count++] = address;
+	set_bit(filter_bit(address));
+}
+
+void
+th_live_reset(void)
+{
+	for (size_t i = 0; i < sizeof(th_live_filter) / sizeof(th_live_filter[0]); i++)
+		if (th_live_filter[i])
+			th_live_filter[i] = 0;
+	for (unsigned i = 0; i < pin_count; i++)
+		set_bit(filter_bit(pins[i]));
+	/* The old shards stay mapped copy-on-write and untouched; new ones start empty. */
+	for (unsigned i = 0; i < SHARDS; i++)
+		th_store_relaxed(&shards[i], NULL);
+}
+
+/* Observed by the tool */
+
+struct th_observed_part
+th_live_part(void)
+{
+	return (struct th_observed_part){&shards, sizeof(shards), sizeof(struct shard)};
+}
+
+/* An entry that moves meanwhile may be missed, or met twice. */
+static bool
+copy_shard(struct shard *ours, uintptr_t theirs)
+{
+	if (!theirs) {
+		ours->count = 0;
+		return true;
+	}
+	if (!th_observed_copy(theirs, ours, sizeof(*ours)))
+		return false;
+	ours->lock.held = 0;
+	ours->aside = (struct th_aside){.waiting = 0};
+	return true;
+}
+
+bool
+th_live_observe(const void *part)
+{
+	uintptr_t theirs[SHARDS];
+
+	if (!th_observed_copy((uintptr_t)part, theirs, sizeof(theirs)))
+		return false;
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		if (!theirs[i] && !shards[i])
+			continue;
+		if (!th_memory_map_once(&shards[i], sizeof(*shards[i])) ||
+			!copy_shard(shards[i], theirs[i]))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/sample/native.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "unify/sample/capture.h"
+#include "unify/shared/clock.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/admission.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/log/log.h"
+#include "unify/sample/throttle.h"
+#include "unify/recording/recording.h"
+#include "unify/sample/thread.h"
+
+/*
+ * How far a thread runs before it looks again whether recording has begun: far enough to cost
+ * nothing, near enough that an allocating thread joins within moments.
+ */
+#define IDLE_BYTES (64 << 20)
+/* A live entry whose sample is being written. */
+#define SAMPLE_PENDING 1
+/*
+ * Interval of the draws of a thread that is not sampled, at least.  Such a countdown brings it back
+ * to look whether it is again, at 0.1 us a visit; what is left of it then is that of its first
+ * sample, whatever the interval is.
+ */
+#define CLOSED_INTERVAL (64 << 10)
+
+static bool tracks; /* blocks are followed to their end */
+
+/* Called at the first sample; NULL: not waiting for one. */
+static struct {
+	void (*begin)(void);
+	uint64_t interval;
+	pid_t process;
+} first;
+static void
+log_free(uint64_t sample, uint64_t time, uint32_t thread)
+{
+	const struct th_event_native_free event = {
+		.sample = sample, .time = time, .thread = thread};
+
+	if (sample != SAMPLE_PENDING && th_flight_state() == TH_FLIGHT_OPEN)
+		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
+}
+
+void
+th_native_start(bool has_live_table)
+{
+	tracks = has_live_table;
+	th_live_on_late_free(log_free);
+}
+
+void
+th_native_wait(uint64_t interval, void (*begin)(void))
+{
+	first.interval = interval;
+	first.process = getpid();
+	first.begin = begin;
+	/* This thread may have a countdown that never ends. */
+	th_thread_postpone(0);
+}
+
+static uint64_t
+append_native(struct th_event_native_alloc *event)
+{
+	uintptr_t address = (uintptr_t)event->address;
+	bool tracked = tracks && th_live_insert(address, SAMPLE_PENDING);
+
+	if (tracked)
+		event->flags |= TH_NATIVE_TRACKED;
+	else
+		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
+	uint64_t sample = th_log_append_sample(
+		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
+	if (tracked && sample) {
+		/* Cannot even be put aside: its free will find a sample that is being written. */
+		if (!th_live_insert(address, sample))
+			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
+	} else if (tracked)
+		th_live_remove(address);
+	return sample;
+}
+
+static void
+record_native(struct th_thread_record *record, struct th_event_native_alloc *event,
+	const struct th_registers *registers)
+{
+	event->interval = record->interval;
+	event->thread = record->id;
+	event->stack = th_capture_stack(registers, record->id, TH_HEAP_NATIVE);
+	if (event->stack) {
+		th_thread_log_at(record, event->time);
+		append_native(event);
+	}
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
+}
+
+/* Of the thread's next countdown. */
+static uint64_t
+next_interval(struct th_thread_record *record)
+{
+	uint64_t interval = th_pace_interval();
+
+	if (th_gate_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
+		return interval;
+	return CLOSED_INTERVAL;
+}
+
+/*
+ * A thread's first visit: it had no draw yet, so this block is the first that the process of
+ * sampling sees.  True when the fresh countdown does not outlast it.
+ */
+static bool
+first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
+{
+	th_thread_draw(record, next_interval(record), bytes - size);
+	return th_countdown_take(&th_thread.guarded_countdown, size);
+}
+
+/* `bytes`: of the thread, with this block, whether they count or not. */
+static void
+visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_registers *registers)
+{
+	struct th_thread_record *record = th_thread_record();
+	uint64_t now = th_clock_now();
+
+	if (!record) {
+		th_thread_postpone(INT64_MAX);
+		return;
+	}
+	event->time = now;
+	if (!record->has_drawn && !first_draw(record, bytes, event->size))
+		return;
+	th_pace_look(now);
+	th_gate_look_at_name(record);
+	bool is_admitted = th_gate_admits(record, TH_HEAP_NATIVE);
+	event->thread_bytes = th_account_count(record, TH_HEAP_NATIVE, bytes);
+	/* Fewer: the account was opened after this allocation. */
+	if (is_admitted && event->thread_bytes >= event->size &&
+		th_pace_keeps(record, now, &event->keep))
+		record_native(record, event, registers);
+	th_thread_draw(record, next_interval(record), bytes);
+}
+
+/* Not within a capture. */
+static void
+end_if_asked(void)
+{
+	if (th_pace_is_ending() && !th_pace_has_server())
+		th_recorder_end();
+}
+
+/* Whether this block does not begin the recording, and the countdown goes on. */
+static bool
+goes_on(uint64_t bytes, size_t size)
+{
+	struct th_thread_record *record;
+
+	if (!first.begin || th_flight_state() != TH_FLIGHT_NOT_YET || getpid() != first.process)
+		return false;
+	record = th_thread_record();
+	if (!record)
+		return false;
+	if (!record->has_drawn) {
+		th_thread_draw(record, first.interval, bytes - size);
+		if (!th_countdown_take(&th_thread.guarded_countdown, size))
+			return true;
+	}
+	first.begin();
+	return false;
+}
+
+/*
+ * Nothing is recorded here.  A child that shares our memory without being us (vfork) counts down
+ * for its parent, and leaves it a countdown that is drawn.
+ */
+static void
+pass(uint64_t bytes)
+{
+	enum th_flight_state state = th_flight_state();
+	struct th_thread_record *record = th_thread.record;
+
+	if (state == TH_FLIGHT_NOT_YET && record && record->has_drawn && first.begin) {
+		th_thread_draw(record, first.interval, bytes);
+		return;
+	}
+	if (state == TH_FLIGHT_OPEN && !th_log_is_ours()) {
+		if (record)
+			th_thread_draw(record, next_interval(record), bytes);
+		else
+			th_thread_postpone(0);
+		return;
+	}
+	th_thread_postpone(state == TH_FLIGHT_NOT_YET ? IDLE_BYTES : INT64_MAX);
+}
+
+__attribute__((noinline)) void
+th_native_allocated(void *block, size_t size, enum th_alloc_function function)
+{
+	int saved_errno = errno;
+	struct th_registers registers;
+	uint64_t bytes;
+	struct th_event_native_alloc event = {
+		.size = size, .address = (uintptr_t)block, .function = function};
+
+	if (!block) {
+		th_thread.countdown += size;
+		return;
+	}
+	/*
+	 * Only a signal handler that interrupted the guard's own first lines comes here in it: the
+	 * countdown that it used up is about to be put away, and must not come back below zero.
+	 */
+	if (th_thread.guard) {
+		th_thread.countdown += size;
+		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
+		return;
+	}
+	bytes = th_thread_native_bytes();
+	th_guard_enter();
+	if (goes_on(bytes, size)) {
+		th_guard_leave();
+		errno = saved_errno;
+		return;
+	}
+	if (th_flight_begin()) {
+		th_registers_here(&registers);
+		visit(&event, bytes, &registers);
+		th_flight_end();
+		end_if_asked();
+	} else {
+		pass(bytes);
+	}
+	th_guard_leave();
+	errno = saved_errno;
+}
+
+uint64_t
+th_native_unlink(void *block)
+{
+	uint64_t sample;
+	int saved_errno = errno;
+
+	th_guard_enter();
+	sample = th_live_remove((uintptr_t)block);
+	th_guard_leave();
+	errno = saved_errno;
+	return sample;
+}
+
+void
+th_native_freed(uint64_t sample)
+{
+	if (!sample)
+		return;
+	/* A signal handler that allocates must not wait for the log's growth under it. */
+	th_guard_enter();
+	log_free(sample, th_clock_now(), th_thread.record ? th_thread.record->id : 0);
+	th_guard_leave();
+}
+
+void
+th_native_relink(void *block, uint64_t sample)
+{
+	if (!sample)
+		return;
+	th_guard_enter();
+	if (!th_live_insert((uintptr_t)block, sample))
+		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
+	th_guard_leave();
+}

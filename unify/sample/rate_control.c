@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The forecast is the population of the last second, not an average over windows that decays:
+ * with it bursts that come once a second are thinned evenly, and a step down is forgotten after
+ * exactly one second.  What it cannot know, a step up, shows within a window: from the moment
+ * that a window holds more than the last second explains, its population is taken for one
+ * hundredth of a second's.  While such a window fills, P falls as 1/n, so that it keeps
+ * budget/100 * (1 + ln(n / n0)) samples, a few times its share at most.
+ */
+#include "unify/sample/rate_control.h"
+
+#include <string.h>
+
+#include "unify/base/atomic.h"
+
+/* Thousandths of the target that are aimed at; the rest is for chance. */
+#define AIM 900
+/* Thousandths of the target in a second at which the brake begins, and its step. */
+#define BRAKE_FROM 940
+#define BRAKE_STEP 16
+/* P at full brake: a floor for the sake of arithmetic, never met in practice. */
+#define BRAKE_MAX 40
+/*
+ * A window that holds so many times the largest window of the last second is a surge.  A burst
+ * that two windows shared may come back in one, hence more than 2.
+ */
+#define SURGE_NUMERATOR 5
+#define SURGE_DENOMINATOR 2
+/* And more than this, so that chance alone makes no surge. */
+#define SURGE_LEAST 4
+/* As long as a second's population is below this part of the target, nothing is thinned. */
+#define FREE_PART 5
+/*
+ * The window in which a surge begins may use up this part of what the last second left unused:
+ * it may be all of a burst, or the first of many.
+ */
+#define UNUSED_PART 10
+/* Thousandths of a sample in a second that a surge may keep whatever happened: P is never 0. */
+#define SURGE_BUDGET_LEAST 1000
+/*
+ * The slow loop looks this often, in windows, and lets the interval follow by at most a factor: a
+ * load that it takes for lasting may be over.
+ */
+#define SLOW_WINDOWS 100
+#define SLOW_UP 4
+#define SLOW_DOWN 8
+/* Looks in a row that find a low load before the interval comes down. */
+#define SLOW_CALM 2
+/* Populations between these thousandths of the target leave the interval as it is. */
+#define SLOW_LOW 800
+#define SLOW_HIGH 1200
+/* SetHeapSamplingInterval takes a jint. */
+#define INTERVAL_MAX INT32_MAX
+
+static uint64_t
+max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t
+min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Counters of other threads may be newer than what is taken off them. */
+static uint64_t
+since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void
+th_rate_init(struct th_rate *rate, uint64_t target, uint64_t interval)
+{
+	memset(rate, 0, sizeof(*rate));
+	rate->configured_interval = interval;
+	rate->interval = interval;
+	rate->target = target;
+	rate->budget = target * AIM;
+	rate->surge_above = SURGE_LEAST;
+}
+
+void
+th_rate_set_target(struct th_rate *rate, uint64_t target)
+{
+	th_store_relaxed(&rate->target, target);
+	th_store_relaxed(&rate->budget, target * AIM);
+}
+
+void
+th_rate_set_interval(struct th_rate *rate, uint64_t interval)
+{
+	rate->configured_interval = interval;
+	rate->slow_windows = 0;
+	rate->slow_population = 0;
+	th_store_relaxed(&rate->interval, max(interval, rate->floor));
+}
+
+void
+th_rate_set_credit(struct th_rate *rate, uint64_t samples)
+{
+	rate->credit = samples;
+}
+
+static uint64_t
+least_interval(const struct th_rate *rate)
+{
+	return max(rate->configured_interval, rate->floor);
+}
+
+void
+th_rate_set_floor(struct th_rate *rate, uint64_t floor)
+{
+	uint64_t old = rate->floor;
+
+	rate->floor = floor;
+	/* Without a target nothing else moves the interval; with one the slow loop lowers it. */
+	if (rate->interval < least_interval(rate) || (!rate->target && floor != old))
+		th_store_relaxed(&rate->interval, least_interval(rate));
+}
+
+uint64_t
+th_rate_interval(const struct th_rate *rate)
+{
+	return th_load_relaxed(&rate->interval);
+}
+
+/* Counting */
+
+/* Samples kept in the second up to now; those of its oldest window spread over the window. */
+static uint64_t
+kept_in_second(const struct th_rate *rate, uint64_t now)
+{
+	uint64_t kept = since(
+		th_load_relaxed(&rate->kept), th_load_relaxed(&rate->kept_before));
+	uint64_t left = min(since(th_load_relaxed(&rate->window_end), now), TH_RATE_WINDOW_NS);
+
+	return th_load_relaxed(&rate->second_kept) + kept +
+	       th_load_relaxed(&rate->oldest_kept) * left / TH_RATE_WINDOW_NS;
+}
+
+/* Half for every step by which the last second is past where it begins. */
+static double
+brake(uint64_t target, uint64_t kept)
+{
+	uint64_t excess = since(kept * 1000, target * BRAKE_FROM);
+	uint64_t steps = min(excess / (target * BRAKE_STEP), BRAKE_MAX);
+
+	return 1.0 / (double)(UINT64_C(1) << steps);
+}
+
+/* n: population of the current window so far. */
+static double
+probability(const struct th_rate *rate, uint64_t target, uint64_t n, uint64_t now)
+{
+	uint64_t kept = kept_in_second(rate, now);
+	uint64_t budget = th_load_relaxed(&rate->budget);
+	uint64_t second = th_load_relaxed(&rate->second_population) + n;
+	uint64_t forecast = max(second, th_load_relaxed(&rate->forecast));
+
+	if (second * FREE_PART <= target)
+		return 1;
+	if (n > th_load_relaxed(&rate->surge_above)) {
+		uint64_t unused = since(target * AIM, kept * 1000);
+
+		forecast = max(forecast, n * TH_RATE_SECOND);
+		budget = target * AIM + unused * TH_RATE_SECOND / UNUSED_PART;
+	}
+	double p = (double)budget / ((double)forecast * 1000);
+	return (p < 1 ? p : 1) * brake(target, kept);
+}
+
+double
+th_rate_count(struct th_rate *rate, uint64_t now)
+{
+	uint64_t target = th_load_relaxed(&rate->target);
+	uint64_t population = th_add_relaxed(&rate->population, 1) + 1;
+
+	if (!target || th_load_relaxed(&rate->credit))
+		return 1;
+	return probability(rate, target,
+		since(population, th_load_relaxed(&rate->population_before)), now);
+}
+
+void
+th_rate_keep(struct th_rate *rate)
+{
+	uint64_t credit = th_load_relaxed(&rate->credit);
+
+	/* Two threads may spend the same one; what is free is free. */
+	if (credit)
+		th_store_relaxed(&rate->credit, credit - 1);
+	else
+		th_add_relaxed(&rate->kept, 1);
+}
+
+/* Rolling */
+
+bool
+th_rate_is_due(const struct th_rate *rate, uint64_t now)
+{
+	return now >= th_load_relaxed(&rate->window_end);
+}
+
+static uint64_t
+largest(const uint64_t *values)
+{
+	uint64_t result = 0;
+
+	for (unsigned i = 0; i < TH_RATE_HOLD; i++)
+		result = max(result, values[i]);
+	return result;
+}
+
+static void
+push(uint64_t *values, uint64_t value)
+{
+	memmove(values + 1, values, (TH_RATE_HOLD - 1) * sizeof(*values));
+	values[0] = value;
+}
+
+/* Population of a second that goes on as the surge does; 0 without one. */
+static uint64_t
+surge_forecast(const struct th_rate_surge *surge)
+{
+	if (!surge->is_on)
+		return 0;
+	if (!surge->windows)
+		return surge->first * TH_RATE_SECOND;
+	return surge->population * TH_RATE_SECOND / surge->windows;
+}
+
+/* It ends after a second, which then knows it, or when a window holds far less. */
+static void
+follow_surge(struct th_rate *rate, const struct th_rate_window *window)
+{
+	struct th_rate_surge *surge = &rate->surge;
+	uint64_t share = rate->target * AIM / 1000 / TH_RATE_SECOND;
+
+	if (window->population > rate->surge_above) {
+		*surge = (struct th_rate_surge){.is_on = true, .first = window->population};
+	} else if (surge->is_on) {
+		surge->is_on = (uint64_t)window->population * 4 * TH_RATE_SECOND >=
+				       surge_forecast(surge) &&
+			       ++surge->windows < TH_RATE_SECOND;
+		surge->population += window->population;
+	}
+	surge->spent += since(window->kept, share);
+}
+
+/* The sums of the last second, and the largest of its windows. */
+static void
+look_back(struct th_rate *rate)
+{
+	const struct th_rate_window *oldest = &rate->ring[rate->at];
+	uint64_t population = 0;
+	uint64_t kept = 0;
+	uint64_t peak = 0;
+
+	for (unsigned i = 0; i < TH_RATE_SECOND; i++) {
+		population += rate->ring[i].population;
+		kept += rate->ring[i].kept;
+		peak = max(peak, rate->ring[i].population);
+	}
+	push(rate->seconds, population);
+	push(rate->peaks, peak);
+	/* The current window takes the place of the oldest. */
+	th_store_relaxed(&rate->second_population, population - oldest->population);
+	th_store_relaxed(&rate->second_kept, kept - oldest->kept);
+	th_store_relaxed(&rate->oldest_kept, oldest->kept);
+	th_store_relaxed(&rate->surge_above,
+		largest(rate->peaks) * SURGE_NUMERATOR / SURGE_DENOMINATOR + SURGE_LEAST);
+}
+
+/*
+ * What a surge may keep in a second: less by what it kept beyond its share already, more by part
+ * of what the last second left unused, the less the longer it lasts.
+ */
+static uint64_t
+surge_budget(const struct th_rate *rate)
+{
+	uint64_t aim = rate->target * AIM;
+	uint64_t unused = since(aim, (rate->second_kept + rate->oldest_kept) * 1000);
+
+	return since(aim, rate->surge.spent * 1000) +
+	       unused * TH_RATE_SECOND / UNUSED_PART / (rate->surge.windows + 2);
+}
+
+static void
+plan(struct th_rate *rate)
+{
+	th_store_relaxed(
+		&rate->forecast, max(largest(rate->seconds), surge_forecast(&rate->surge)));
+	th_store_relaxed(&rate->budget, rate->surge.is_on
+						? max(surge_budget(rate), SURGE_BUDGET_LEAST)
+						: rate->target * AIM);
+}
+
+/*
+ * What is remembered of populations, as they would have been at another interval: `factor` times
+ * what they were.  Blocks far above the interval are due at any; where there are many the forecast
+ * is then too low until the next window, a surge, corrects it.
+ */
+static void
+rescale(struct th_rate *rate, double factor)
+{
+	for (unsigned i = 0; i < TH_RATE_SECOND; i++)
+		rate->ring[i].population = (uint32_t)(rate->ring[i].population * factor);
+	for (unsigned i = 0; i < TH_RATE_HOLD; i++) {
+		rate->seconds[i] = (uint64_t)((double)rate->seconds[i] * factor);
+		rate->peaks[i] = (uint64_t)((double)rate->peaks[i] * factor);
+	}
+	rate->surge.first = (uint64_t)((double)rate->surge.first * factor);
+	rate->surge.population = (uint64_t)((double)rate->surge.population * factor);
+}
+
+/*
+ * Whether the load was low for as long as it takes to believe it; the interval then follows the
+ * highest of that time.  A program that only stood still for a moment, as for a collection or a
+ * busy machine, comes back with all of its load: at a small interval that would be a surge, of
+ * which so few samples can be kept that each outweighs all of those before.
+ */
+static bool
+is_calm(struct th_rate *rate, double *factor)
+{
+	if (!rate->calm || rate->calm_factor < *factor)
+		rate->calm_factor = *factor;
+	if (++rate->calm < SLOW_CALM)
+		return false;
+	*factor = rate->calm_factor;
+	rate->calm = 0;
+	return true;
+}
+
+/*
+ * Lets the interval follow the load: population and interval are inversely proportional.  In a
+ * band around the target it stays, since every change costs the VM a call and each of its
+ * threads a sample of the old interval.
+ */
+static void
+adapt_interval(struct th_rate *rate, uint64_t population)
+{
+	uint64_t interval = rate->interval;
+	/* A window too many or too few does not matter here. */
+	double load = (double)population / (SLOW_WINDOWS / (double)TH_RATE_SECOND) * 1000 /
+		      (double)rate->target;
+
+	if (load >= SLOW_LOW)
+		rate->calm = 0;
+	if (!interval || (load > SLOW_LOW && load < SLOW_HIGH))
+		return;
+	double factor = load / 1000;
+	if (factor < 1 && !is_calm(rate, &factor))
+		return;
+	if (factor > SLOW_UP)
+		factor = SLOW_UP;
+	if (factor < 1.0 / SLOW_DOWN)
+		factor = 1.0 / SLOW_DOWN;
+	interval = (uint64_t)((double)interval * factor);
+	interval = max(min(interval, INTERVAL_MAX), least_interval(rate));
+	/* A lower one shows by itself, as a surge. */
+	if (interval > rate->interval)
+		rescale(rate, (double)rate->interval / (double)interval);
+	th_store_relaxed(&rate->interval, interval);
+}
+
+static void
+roll_slow_loop(struct th_rate *rate, const struct th_rate_window *window)
+{
+	rate->slow_population += window->population;
+	if (++rate->slow_windows < SLOW_WINDOWS)
+		return;
+	if (rate->target && !rate->credit)
+		adapt_interval(rate, rate->slow_population);
+	rate->slow_windows = 0;
+	rate->slow_population = 0;
+}
+
+static void
+end_window(struct th_rate *rate, struct th_rate_window window)
+{
+	follow_surge(rate, &window);
+	rate->ring[rate->at] = window;
+	rate->at = (rate->at + 1) % TH_RATE_SECOND;
+	roll_slow_loop(rate, &window);
+	look_back(rate);
+	plan(rate);
+}
+
+void
+th_rate_roll(struct th_rate *rate, uint64_t now)
+{
+	uint64_t end = rate->window_end;
+	uint64_t population = th_load_relaxed(&rate->population);
+	uint64_t kept = th_load_relaxed(&rate->kept);
+	struct th_rate_window window = {(uint32_t)(population - rate->population_before),
+		(uint32_t)(kept - rate->kept_before)};
+
+	if (now < end)
+		return;
+	if (!end)
+		end = now;
+	/* After a long sleep all windows are empty, and a few more change nothing. */
+	uint64_t windows = min(
+		(now - end) / TH_RATE_WINDOW_NS + 1, 2 * (TH_RATE_SECOND + SLOW_WINDOWS));
+	for (uint64_t i = 0; i < windows; i++) {
+		end_window(rate, window);
+		window = (struct th_rate_window){0, 0};
+	}
+	th_store_relaxed(&rate->population_before, population);
+	th_store_relaxed(&rate->kept_before, kept);
+	th_store_relaxed(
+		&rate->window_end, now - (now - end) % TH_RATE_WINDOW_NS + TH_RATE_WINDOW_NS);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * xoshiro256++ and splitmix64 after Blackman and Vigna, "Scrambled linear pseudorandom number
+ * generators", ACM TOMS 2021 (public domain).
+ *
+ * ln and 1 - exp(-x) are series after a reduction by powers of two.  Ours, because the library
+ * may need libc alone and malloc may not call what the host can replace; the error of both is a
+ * few units in the last place, where 1e-12 would do.
+ */
+#include "unify/sample/sampler.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define LN2 0.693147180559945309417
+/* LN2 in two parts; the first has 32 significant bits, so k * LN2_HIGH is exact for small k. */
+#define LN2_HIGH 6.93147180369123816490e-01
+#define LN2_LOW 1.90821492927058770002e-10
+#define SQRT2 1.41421356237309504880
+/* exp(-x) is below half a unit in the last place of 1. */
+#define PROBABILITY_ONE_BEYOND 40.0
+/* The largest double below 2^63. */
+#define COUNTDOWN_MAX 9223372036854774784.0
+
+static uint64_t
+rotate_left(uint64_t x, unsigned bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static uint64_t
+splitmix64(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+void
+th_random_seed(struct th_random *random, uint64_t seed)
+{
+	/* Never all zero: splitmix64 is a bijection, so only one of four words can be 0. */
+	for (size_t i = 0; i < 4; i++)
+		random->state[i] = splitmix64(&seed);
+}
+
+uint64_t
+th_random_next(struct th_random *random)
+{
+	uint64_t *s = random->state;
+	uint64_t result = rotate_left(s[0] + s[3], 23) + s[0];
+	uint64_t t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rotate_left(s[3], 45);
+	return result;
+}
+
+double
+th_random_unit(struct th_random *random)
+{
+	return (double)((th_random_next(random) >> 11) + 1) * 0x1p-53;
+}
+
+/* 2^exponent; both it and the result are in the range of normal numbers. */
+static double
+power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double result;
+
+	memcpy(&result, &bits, sizeof(result));
+	return result;
+}
+
+/* x = m * 2^exponent with m in [sqrt(1/2), sqrt(2)), for a positive normal x. */
+static double
+split_exponent(double x, int *exponent_ret)
+{
+	uint64_t bits;
+	double m;
+
+	memcpy(&bits, &x, sizeof(bits));
+	*exponent_ret = (int)(bits >> 52) - 1023;
+	m = x * power_of_two(-*exponent_ret);
+	if (m >= SQRT2) {
+		m *= 0.5;
+		++*exponent_ret;
+	}
+	return m;
+}
+
+/* ln x = e ln 2 + 2 atanh((m-1)/(m+1)), for x in [2^-1022, 1]. */
+static double
+natural_log(double x)
+{
+	/* f^2 <= 0.0295, so the first term left out is below 1e-17 of the sum. */
+	static const double odd[] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11,
+		1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
+	int exponent;
+	double m = split_exponent(x, &exponent);
+	double f = (m - 1) / (m + 1);
+	double sum = 0;
+
+	for (size_t i = sizeof(odd) / sizeof(odd[0]); i-- > 0;)
+		sum = sum * (f * f) + odd[i];
+	return exponent * LN2 + 2 * f * sum;
+}
+
+/* 1 - exp(-r) for |r| <= ln(2)/2: r (1 - r/2 (1 - r/3 (1 - ...))). */
+static double
+small_one_minus_exp(double r)
+{
+	/* The first term left out is r^15/16! < 1e-20 of the result. */
+	double sum = 1;
+
+	for (int i = 15; i >= 2; i--)
+		sum = 1 - r / i * sum;
+	return r * sum;
+}
+
+/* With x = k ln 2 + r: 1 - exp(-x) = (1 - 2^-k) + 2^-k (1 - exp(-r)). */
+static double
+one_minus_exp(double x)
+{
+	int k;
+	double r, scale;
+
+	if (x >= PROBABILITY_ONE_BEYOND)
+		return 1;
+	k = (int)(x / LN2 + 0.5);
+	r = (x - k * LN2_HIGH) - k * LN2_LOW;
+	scale = power_of_two(-k);
+	return (1 - scale) + scale * small_one_minus_exp(r);
+}
+
+int64_t
+th_sampler_draw(struct th_random *random, uint64_t interval)
+{
+	double bytes = -(double)interval * natural_log(th_random_unit(random));
+
+	return bytes < COUNTDOWN_MAX ? (int64_t)bytes : (int64_t)COUNTDOWN_MAX;
+}
+
+double
+th_sampler_probability(uint64_t size, uint64_t interval)
+{
+	if (interval == 0)
+		return 1;
+	return one_minus_exp((double)size / (double)interval);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TH_UNIFY_SHARED_CLOCK_H
+#define TH_UNIFY_SHARED_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define TH_NS_PER_S 1000000000u
+
+/* What a clock says, in nanoseconds; 0 if it cannot be read. [any] */
+static inline uint64_t
+th_clock_read(clockid_t clock)
+{
+	struct timespec now;
+
+	if (clock_gettime(clock, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC, that of the log; through the vdso, no system call. [any] */
+static inline uint64_t
+th_clock_now(void)
+{
+	return th_clock_read(CLOCK_MONOTONIC);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The aarch64 side of unwind_arch.h. */
+#if defined(__aarch64__)
+#	include "unify/unwind/arch.h"
+
+enum { X19 = 19 };
+
+void
+th_cpu_load(struct th_cpu *cpu, const struct th_registers *registers)
+{
+	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
+		cpu->value[X19 + i] = registers->saved[i];
+	cpu->value[TH_DWARF_SP] = registers->sp;
+	cpu->value[TH_DWARF_PC] = registers->pc;
+	cpu->known = TH_DWARF_PRESERVED;
+	cpu->exact = registers->exact;
+}
+
+void
+th_cpu_store(const struct th_cpu *cpu, struct th_registers *ret)
+{
+	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
+		ret->saved[i] = cpu->value[X19 + i];
+	ret->sp = cpu->value[TH_DWARF_SP];
+	ret->pc = cpu->value[TH_DWARF_PC];
+	ret->exact = cpu->exact;
+}
+
+uintptr_t
+th_cpu_strip(uintptr_t code)
+{
+	register uintptr_t link __asm__("x30") = code;
+
+	/* xpaclri, which processors without pointer authentication take for a nop. */
+	__asm__("hint #7" : "+r"(link));
+	return link;
+}
+
+bool
+th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
+{
+	/* mov x8, #139 (SYS_rt_sigreturn); svc #0 */
+	static const uint32_t expected[] = {0xd2801168, 0xd4000001};
+	uint32_t found[2];
+
+	return th_read_bytes(code, pc, found, sizeof(found)) && found[0] == expected[0] &&
+	       found[1] == expected[1];
+}
+
+bool
+th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
+{
+	/* sp -> siginfo, ucontext; in it uc_mcontext, in that fault_address, x0-x30, sp, pc. */
+	enum { SIGINFO = 128, MACHINE_CONTEXT = 176, REGISTERS = 8, SAVED_COUNT = 33 };
+	uintptr_t context = cpu->value[TH_DWARF_SP] + SIGINFO + MACHINE_CONTEXT;
+	uintptr_t saved[SAVED_COUNT];
+
+	/* Their order is that of the DWARF numbers. */
+	if (!th_read_bytes(memory, context + REGISTERS, saved, sizeof(saved)))
+		return false;
+	for (unsigned i = 0; i < SAVED_COUNT; i++)
+		th_cpu_set(cpu, i, saved[i]);
+	cpu->exact = true;
+	return true;
+}
+
+bool
+th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
+{
+	uint32_t before;
+
+	if (pc % TH_CODE_ALIGNMENT ||
+		!th_read_bytes(code, pc - sizeof(before), &before, sizeof(before)))
+		return false;
+	/* bl; blr and its authenticating forms blraa, blrab, blraaz, blrabz */
+	return (before & 0xfc000000) == 0x94000000 || (before & 0xfffffc1f) == 0xd63f0000 ||
+	       (before & 0xfefff800) == 0xd63f0800;
+}
+
+bool
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code)
+{
+	uintptr_t pc = th_cpu_strip(cpu->value[TH_DWARF_RETURN]);
+
+	(void)memory;
+	if (!th_cpu_knows(cpu, TH_DWARF_RETURN) || !th_cpu_follows_call(pc, code))
+		return false;
+	th_cpu_set(cpu, TH_DWARF_PC, pc);
+	return true;
+}
+
+uintptr_t
+th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp)
+{
+	/*
+	 * The record lies at the low end of a frame, so its own end says nothing; compilers set
+	 * x29 to sp, and the caller's x29 is the best answer there is.
+	 */
+	return caller_fp > fp ? caller_fp : fp + 2 * sizeof(uintptr_t);
+}
+
+#endif

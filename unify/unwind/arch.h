@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What differs between processors when a stack is walked: which registers there are, what a
+ * signal leaves on the stack, what a call looks like.  One .c file for each processor.
+ */
+#ifndef TH_UNIFY_UNWIND_ARCH_H
+#define TH_UNIFY_UNWIND_ARCH_H
+
+#include "unify/base/safe_read.h"
+#include "unify/unwind/unwind.h"
+
+/* Registers by DWARF number; psABI x86-64 figure 3.36, DWARF for AArch64 table 1. */
+#if defined(__x86_64__)
+enum {
+	TH_DWARF_FRAME_POINTER = 6,
+	TH_DWARF_SP = 7,
+	TH_DWARF_RETURN = 16, /* column of the return address */
+	TH_DWARF_PC = 16,
+	TH_DWARF_COUNT = 17,
+	TH_CODE_ALIGNMENT = 1,
+};
+/* rbx rbp rsp r12-r15 and the return address: what a function must bring back. */
+#	define TH_DWARF_PRESERVED 0x1f0c8u
+/* All of these but sp, numbered from 0. */
+#	define TH_PRESERVED_COUNT 7
+static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {3, 6, 12, 13, 14, 15, 16};
+#elif defined(__aarch64__)
+enum {
+	TH_DWARF_FRAME_POINTER = 29,
+	TH_DWARF_SP = 31,
+	TH_DWARF_RETURN = 30,
+	TH_DWARF_PC = 32,
+	TH_DWARF_COUNT = 33,
+	TH_CODE_ALIGNMENT = 4,
+};
+/* x19-x30, sp, pc */
+#	define TH_DWARF_PRESERVED 0x1fff80000u
+/* x19-x30, numbered from 0. */
+#	define TH_PRESERVED_COUNT 12
+static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {
+	19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+#endif
+
+/* The registers of one frame.  A value counts only if its bit in `known` is set. */
+struct th_cpu {
+	uintptr_t value[TH_DWARF_COUNT];
+	uint64_t known;
+	bool exact; /* as in struct th_registers */
+};
+
+static inline bool
+th_cpu_knows(const struct th_cpu *cpu, unsigned dwarf_register)
+{
+	return cpu->known >> dwarf_register & 1;
+}
+
+static inline void
+th_cpu_set(struct th_cpu *cpu, unsigned dwarf_register, uintptr_t value)
+{
+	cpu->value[dwarf_register] = value;
+	cpu->known |= UINT64_C(1) << dwarf_register;
+}
+
+/* Between the form of the public interface and DWARF numbering. [in-malloc] */
+void th_cpu_load(struct th_cpu *cpu, const struct th_registers *registers);
+void th_cpu_store(const struct th_cpu *cpu, struct th_registers *ret);
+
+/* `code` without the signature of pointer authentication; itself where there is none. [in-malloc] */
+uintptr_t th_cpu_strip(uintptr_t code);
+
+/*
+ * Whether the instructions at `pc` are the return from a signal handler, as the C library or
+ * the kernel write them; needed where they carry no unwind information.  `code`: what is proved
+ * of the pages with instructions. [in-malloc]
+ */
+bool th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code);
+
+/*
+ * Fills all registers of the interrupted code from the signal frame that `cpu`, standing at a
+ * signal return, has on its stack; false: memory cannot be read. [in-malloc]
+ */
+bool th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory);
+
+/* Whether the instruction before `pc` is a call: a return address always follows one. [in-malloc] */
+bool th_cpu_follows_call(uintptr_t pc, struct th_readable *code);
+
+/*
+ * Leaves a function that has called nothing and stored nothing yet, a PLT entry for one: the
+ * return address is where the call put it.  Right only if th_cpu_follows_call() says so of the
+ * new pc; false: it does not, or memory cannot be read, and `cpu` is unchanged. [in-malloc]
+ */
+bool
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code);
+
+/* The caller's sp, given a frame record at `fp` that holds `caller_fp`. [in-malloc] */
+uintptr_t th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DWARF expressions (DWARF 5, section 2.5) as far as call frame information uses them: in PLT
+ * entries, signal trampolines, functions that realign their stack.
+ */
+#ifndef TH_UNIFY_UNWIND_DWARF_EXPRESSION_H
+#define TH_UNIFY_UNWIND_DWARF_EXPRESSION_H
+
+#include "unify/base/safe_read.h"
+#include "unify/unwind/arch.h"
+
+/*
+ * Evaluates the `bytes` bytes of expression at `code`, with *initial, if not NULL, on the stack.
+ * False: an unknown operation, a register or memory that cannot be had, too many operations.
+ * [in-malloc]
+ */
+bool th_expression_evaluate(const uint8_t *code, size_t bytes, const uintptr_t *initial,
+	const struct th_cpu *cpu, struct th_readable *memory, uintptr_t *ret);
+
+#endif
