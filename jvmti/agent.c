@@ -29,7 +29,7 @@
 #include "unify/sample/admission.h"
 #include "unify/log/log.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
 /* HotSpot's interval until somebody sets another (threadHeapSampler.cpp). */
@@ -187,7 +187,7 @@ set_interval(uint64_t interval)
 static void
 follow_interval(void)
 {
-	uint64_t interval = th_pace_interval();
+	uint64_t interval = th_throttle_interval();
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
@@ -197,9 +197,10 @@ follow_interval(void)
 static void
 take_sampling(void)
 {
-	if (agent.samples_java || !th_gate_wants(TH_HEAP_JAVA) || !add_capabilities(&sampling))
+	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) ||
+		!add_capabilities(&sampling))
 		return;
-	set_interval(th_pace_interval());
+	set_interval(th_throttle_interval());
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
@@ -210,7 +211,7 @@ give_sampling(void)
 	if (!agent.samples_java)
 		return;
 	agent.samples_java = false;
-	th_gate_set_java(false);
+	th_admission_set_java(false);
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &sampling);
 }
@@ -237,7 +238,7 @@ use_interval_here(JNIEnv *env)
 static void
 find_countdown(JNIEnv *env)
 {
-	uint64_t interval = th_pace_interval();
+	uint64_t interval = th_throttle_interval();
 	bool own_draws = agent.is_hotspot && interval &&
 			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
 
@@ -255,8 +256,8 @@ begin_samples(JNIEnv *env)
 		th_heap_take_over();
 	else
 		find_countdown(env);
-	th_gate_set_java(true);
-	th_gate_review();
+	th_admission_set_java(true);
+	th_admission_review();
 	th_control_show_java(false);
 }
 
@@ -305,7 +306,7 @@ count_buffers(void)
 static void
 retry_sampling(void)
 {
-	if (agent.samples_java || !th_gate_wants(TH_HEAP_JAVA) || !follow_gate(true) ||
+	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) || !follow_gate(true) ||
 		!agent.is_elsewhere)
 		return;
 	agent.is_elsewhere = false;
@@ -318,7 +319,7 @@ start_sampling(JNIEnv *env)
 	take_sampling();
 	if (agent.samples_java)
 		begin_samples(env);
-	else if (th_gate_wants(TH_HEAP_JAVA))
+	else if (th_admission_wants(TH_HEAP_JAVA))
 		tell_of_other_agent();
 }
 
@@ -465,7 +466,7 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
 	th_agent_stop();
-	if (th_agent_thread_stop() && !th_pace_is_ending()) {
+	if (th_agent_thread_stop() && !th_throttle_is_ending()) {
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}

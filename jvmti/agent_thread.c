@@ -14,7 +14,7 @@
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
 #include "unify/recording/control.h"
@@ -24,7 +24,7 @@
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/base/system.h"
 #include "unify/sample/thread.h"
 
@@ -124,17 +124,17 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		reap(env);
 	else
 		th_live_objects_collect(env);
-	if (th_flight_begin()) { /* the log is not closed meanwhile */
+	if (th_in_flight_begin()) { /* the log is not closed meanwhile */
 		th_log_prepare();
-		th_flight_end();
+		th_in_flight_end();
 	}
-	th_pace_roll();
-	th_account_poll(th_clock_now());
-	th_gate_review();
+	th_throttle_roll();
+	th_breakdown_poll(th_clock_now());
+	th_admission_review();
 	/* Between two reads th_agent_renamed() reports nearly all changes. */
-	if (th_gate_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
+	if (th_admission_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
 		th_heap_look_at_names(jvmti, env);
-		th_gate_review_names();
+		th_admission_review_names();
 	}
 	thread.duties->every_turn();
 }
@@ -159,7 +159,7 @@ flush(void)
 	th_collections_flush();
 	log_own_time();
 	if (pthread_equal(thread.self, pthread_self()))
-		th_account_flush();
+		th_breakdown_flush();
 }
 
 static void
@@ -183,13 +183,13 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->follow_gate);
 	th_control_set_buffers(thread.duties->count_buffers);
-	th_pace_set_server(true);
+	th_throttle_set_server(true);
 }
 
 static void
 stop_serving(void)
 {
-	th_pace_set_server(false);
+	th_throttle_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
 }
@@ -205,7 +205,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	thread.self = pthread_self();
 	thread.env = env;
 	start_serving();
-	while (wait_turn() && !th_pace_is_ending()) {
+	while (wait_turn() && !th_throttle_is_ending()) {
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
@@ -217,9 +217,9 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_flush();
 	reap(env);
 	th_batches_flush(th_collections_last_start());
-	th_account_end(true);
+	th_breakdown_end(true);
 	log_own_time();
-	if (th_pace_is_ending())
+	if (th_throttle_is_ending())
 		thread.duties->end_recording(env);
 	th_store_release(&thread.is_alive, 0);
 }

@@ -7,7 +7,7 @@
 #include "jvmti/probation.h"
 #include "unify/shared/clock.h"
 #include "unify/log/log.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 
 /*
  * Young collections after which an object that lives on is in the old generation, whatever the

@@ -13,7 +13,7 @@
 #include "unify/sample/admission.h"
 #include "unify/log/log.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
 /* The first object of a TLAB starts at most this far behind the TLAB's start. */
@@ -54,7 +54,7 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.sampler = sampler;
-	th_gate_read_java_by(heap.hotspot ? read_for_gate : NULL);
+	th_admission_read_java_by(heap.hotspot ? read_for_gate : NULL);
 }
 
 void
@@ -91,7 +91,7 @@ th_heap_set_interval(uint64_t interval)
 static bool
 draw(struct th_thread_record *record, char *thread)
 {
-	uint64_t interval = th_pace_interval();
+	uint64_t interval = th_throttle_interval();
 	uint64_t countdown = 1;
 
 	if (!th_load_acquire(&heap.is_begun) || !heap.draws)
@@ -284,11 +284,11 @@ is_of_another(struct th_thread_record *record)
 static bool
 is_counted(struct th_thread_record *record, struct th_java_object *object)
 {
-	if (!th_gate_admits(record, TH_HEAP_JAVA))
+	if (!th_admission_admits(record, TH_HEAP_JAVA))
 		return false;
 	if (!heap.hotspot)
 		return true;
-	object->thread_bytes = th_account_count(record, TH_HEAP_JAVA, object->thread_bytes);
+	object->thread_bytes = th_counted_bytes(record, TH_HEAP_JAVA, object->thread_bytes);
 	/* Fewer: the account was opened after this allocation. */
 	return object->thread_bytes >= object->size;
 }
@@ -298,8 +298,8 @@ is_in_pace(struct th_thread_record *record, struct th_java_object *object)
 {
 	uint64_t now = th_clock_now();
 
-	th_pace_look(now);
-	return th_pace_keeps(record, now, &object->keep);
+	th_throttle_look(now);
+	return th_throttle_keeps(record, now, &object->keep);
 }
 
 static void
@@ -405,7 +405,7 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 static void
 log_end(struct th_thread_record *record, uint64_t bytes)
 {
-	uint64_t counted = th_account_count(record, TH_HEAP_JAVA, bytes);
+	uint64_t counted = th_counted_bytes(record, TH_HEAP_JAVA, bytes);
 
 	record->java_bytes = record->logged ? bytes : 0;
 	th_store_release(&record->java_thread, NULL);
@@ -414,7 +414,7 @@ log_end(struct th_thread_record *record, uint64_t bytes)
 		return;
 	}
 	th_add_relaxed(&heap.quiet_bytes, counted);
-	th_gate_restart(record, TH_HEAP_JAVA);
+	th_admission_restart(record, TH_HEAP_JAVA);
 }
 
 void
@@ -508,7 +508,7 @@ log_thread(struct th_thread_record *record, bool final)
 		return;
 	if (!read_bytes(record, &bytes))
 		return;
-	bytes = th_account_count(record, TH_HEAP_JAVA, bytes);
+	bytes = th_counted_bytes(record, TH_HEAP_JAVA, bytes);
 	if (bytes == record->java_bytes_logged)
 		return;
 	if (!record->logged)

@@ -13,7 +13,7 @@
 static bool
 read_word_of(const char *thread, int64_t offset, uintptr_t *ret)
 {
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 
 	return th_read_word(&memory, (uintptr_t)(thread + offset), ret);
 }
@@ -21,7 +21,7 @@ read_word_of(const char *thread, int64_t offset, uintptr_t *ret)
 static bool
 is_in_native(const struct th_hotspot *hotspot, const char *thread)
 {
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 	int32_t state;
 
 	return th_read_bytes(&memory, (uintptr_t)(thread + hotspot->thread_state), &state,

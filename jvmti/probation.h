@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 /* Small objects followed at once. */
 #define TH_PROBATION_SMALL 16

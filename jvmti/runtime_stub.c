@@ -15,20 +15,20 @@
 
 /* Reads a word that lies at `offset` of an object of the VM. */
 static bool
-read_field(struct th_readable *memory, uintptr_t object, int64_t offset, uintptr_t *ret)
+read_field(struct th_safe_read *memory, uintptr_t object, int64_t offset, uintptr_t *ret)
 {
 	return th_read_word(memory, object + (uintptr_t)offset, ret);
 }
 
 static bool
-read_int(struct th_readable *memory, uintptr_t object, int64_t offset, int32_t *ret)
+read_int(struct th_safe_read *memory, uintptr_t object, int64_t offset, int32_t *ret)
 {
 	return th_read_bytes(memory, object + (uintptr_t)offset, ret, sizeof(*ret));
 }
 
 /* The CodeHeap around `pc`, and where its memory starts. */
 static bool
-find_heap(const struct th_hotspot *hotspot, struct th_readable *memory, uintptr_t pc,
+find_heap(const struct th_hotspot *hotspot, struct th_safe_read *memory, uintptr_t pc,
 	uintptr_t *heap_ret, uintptr_t *start_ret)
 {
 	uintptr_t array = *hotspot->code_heaps;
@@ -53,8 +53,8 @@ find_heap(const struct th_hotspot *hotspot, struct th_readable *memory, uintptr_
 static bool
 find_blob(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blob_ret)
 {
-	struct th_readable memory = {0};
-	struct th_readable map = {0};
+	struct th_safe_read memory = {0};
+	struct th_safe_read map = {0};
 	uintptr_t heap, start, segments;
 	int32_t log2;
 	uint8_t back;
@@ -81,7 +81,7 @@ find_blob(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blob_ret)
 
 /* Compiled methods and the wrappers of native ones are "nmethod" and "native nmethod". */
 static bool
-is_method(const struct th_hotspot *hotspot, struct th_readable *memory, uintptr_t blob)
+is_method(const struct th_hotspot *hotspot, struct th_safe_read *memory, uintptr_t blob)
 {
 	static const char *const names[] = {"nmethod", "native nmethod"};
 	uintptr_t name;
@@ -99,8 +99,8 @@ bool
 th_runtime_stub_caller(const struct th_hotspot *hotspot, const struct th_java_frame *frame,
 	struct th_java_frame *caller_ret)
 {
-	struct th_readable memory = {0};
-	struct th_readable stack = {0};
+	struct th_safe_read memory = {0};
+	struct th_safe_read stack = {0};
 	uintptr_t blob;
 	int32_t words;
 

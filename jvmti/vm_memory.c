@@ -9,7 +9,7 @@
 
 #include "jvmti/loaded_class.h"
 #include "jvmti/perf_data.h"
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 
@@ -23,7 +23,7 @@ static struct {
 /* Where it lies */
 
 static void
-claim_heap(struct th_account_claims *claims)
+claim_heap(struct th_breakdown_claims *claims)
 {
 	const struct th_hotspot *hotspot = memory.vm.hotspot;
 	struct th_claim claim = {.name = "", .category = TH_MEMORY_JAVA_HEAP};
@@ -36,11 +36,11 @@ claim_heap(struct th_account_claims *claims)
 	claim.end = claim.start +
 		    sizeof(void *) * *(const size_t *)(*hotspot->collected_heap +
 						       (uintptr_t)hotspot->heap_words);
-	th_account_claim(claims, TH_CLAIM_EXACT, &claim);
+	th_breakdown_claim(claims, TH_CLAIM_EXACT, &claim);
 }
 
 static void
-claim_code(struct th_account_claims *claims)
+claim_code(struct th_breakdown_claims *claims)
 {
 	const struct th_hotspot *hotspot = memory.vm.hotspot;
 	struct th_claim claim = {.name = "", .category = TH_MEMORY_CODE_CACHE};
@@ -49,11 +49,11 @@ claim_code(struct th_account_claims *claims)
 		return;
 	claim.start = *hotspot->code_low;
 	claim.end = *hotspot->code_high;
-	th_account_claim(claims, TH_CLAIM_EXACT, &claim);
+	th_breakdown_claim(claims, TH_CLAIM_EXACT, &claim);
 }
 
 static void
-claim(struct th_account_claims *claims)
+claim(struct th_breakdown_claims *claims)
 {
 	claim_heap(claims);
 	claim_code(claims);
@@ -237,11 +237,11 @@ log_figures(uint32_t account, bool on_agent_thread)
 void
 th_vm_memory_start(const struct th_vm_memory_vm *vm)
 {
-	static const struct th_account_source source = {claim, log_figures};
+	static const struct th_breakdown_source source = {claim, log_figures};
 
 	memory.vm = *vm;
 	th_store_release(&memory.is_on, 1);
-	th_account_add_source(&source);
+	th_breakdown_add_source(&source);
 }
 
 void

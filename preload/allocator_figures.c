@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "preload/next.h"
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/log/log.h"
 
 /* Of glibc 2.33 and later; the older one counts in int. */
@@ -109,7 +109,7 @@ module_of(const void *function, const char **path_ret)
 void
 th_allocator_figures_init(void)
 {
-	static const struct th_account_source source = {.log = log_allocator};
+	static const struct th_breakdown_source source = {.log = log_allocator};
 	const void *next;
 	const char *path = "";
 	const char *other;
@@ -126,6 +126,6 @@ th_allocator_figures_init(void)
 	else if (base && module_of(mallctl, &other) == base)
 		memcpy(&allocator.mallctl, &mallctl, sizeof(mallctl));
 	if (!is_libc && base && strncmp(allocator.name, "libc.so", 7) != 0)
-		th_account_set_allocator(allocator.name);
-	th_account_add_source(&source);
+		th_breakdown_set_allocator(allocator.name);
+	th_breakdown_add_source(&source);
 }

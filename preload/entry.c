@@ -109,7 +109,7 @@ free_tracked(void *block)
 EXPORT void
 free(void *block)
 {
-	if (UNLIKELY(th_live_may_hold(block)))
+	if (UNLIKELY(th_live_blocks_may_hold(block)))
 		free_tracked(block);
 	else
 		th_next.free(block);
@@ -184,7 +184,7 @@ realloc_due(void *block, size_t size)
 EXPORT void *
 realloc(void *block, size_t size)
 {
-	if (UNLIKELY(th_live_may_hold(block)))
+	if (UNLIKELY(th_live_blocks_may_hold(block)))
 		return realloc_tracked(block, size);
 	if (th_entry_is_due(size))
 		return realloc_due(block, size);
@@ -206,7 +206,7 @@ reallocarray(void *block, size_t count, size_t size)
 EXPORT size_t
 malloc_usable_size(void *block)
 {
-	if (UNLIKELY(th_live_may_hold(block)) && th_next_is_bootstrap(block))
+	if (UNLIKELY(th_live_blocks_may_hold(block)) && th_next_is_bootstrap(block))
 		return th_next_bootstrap_bytes(block);
 	return th_next.malloc_usable_size(block);
 }

@@ -34,7 +34,7 @@ th_entry_take(void *block, size_t size, enum th_alloc_function function)
 }
 
 /*
- * A block that th_live_may_hold() is about to be freed.  False: no allocator underneath knows it,
+ * A block that th_live_blocks_may_hold() is about to be freed.  False: no allocator underneath knows it,
  * and there is nothing to free. [in-malloc]
  */
 static inline bool

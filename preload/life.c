@@ -24,13 +24,13 @@
 #include "preload/operators.h"
 #include "preload/process.h"
 #include "preload/settings.h"
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/shared/clock.h"
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/recording/self_check.h"
 #include "unify/sample/thread.h"
 #include "unify/unwind/unwind.h"
@@ -258,7 +258,7 @@ th_life_java_comes(void)
 	if (life.state == IDLE &&
 		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE)
 		start_once();
-	return life.state == RECORDING && !th_pace_is_ending();
+	return life.state == RECORDING && !th_throttle_is_ending();
 }
 
 /* Load */
@@ -282,7 +282,7 @@ in_forked_child(void)
 
 	if (life.state == OFF || (life.state == IDLE && !follows_all))
 		return;
-	bool is_ending = th_pace_is_ending();
+	bool is_ending = th_throttle_is_ending();
 
 	pthread_mutex_init(&life.lock, NULL);
 	th_log_detach();
@@ -369,7 +369,7 @@ unload(void)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
-	th_account_end(false);
+	th_breakdown_end(false);
 	th_recorder_end();
 	th_guard_leave();
 }

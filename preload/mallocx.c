@@ -60,7 +60,7 @@ rallocx_due(void *block, size_t size, int flags)
 static void *
 count_rallocx(void *block, size_t size, int flags)
 {
-	if (UNLIKELY(th_live_may_hold(block)))
+	if (UNLIKELY(th_live_blocks_may_hold(block)))
 		return rallocx_tracked(block, size, flags);
 	if (th_entry_is_due(size))
 		return rallocx_due(block, size, flags);
@@ -79,7 +79,7 @@ count_xallocx(void *block, size_t size, size_t extra, int flags)
 
 	if (after == before)
 		return after;
-	if (th_live_may_hold(block))
+	if (th_live_blocks_may_hold(block))
 		th_entry_release(block);
 	th_entry_take(block, size, TH_FUNCTION_MALLOCX);
 	return after;
@@ -88,7 +88,7 @@ count_xallocx(void *block, size_t size, size_t extra, int flags)
 static void
 count_dallocx(void *block, int flags)
 {
-	if (UNLIKELY(th_live_may_hold(block)) && !th_entry_release(block))
+	if (UNLIKELY(th_live_blocks_may_hold(block)) && !th_entry_release(block))
 		return;
 	next.dallocx(block, flags);
 }
@@ -96,7 +96,7 @@ count_dallocx(void *block, int flags)
 static void
 count_sdallocx(void *block, size_t size, int flags)
 {
-	if (UNLIKELY(th_live_may_hold(block)) && !th_entry_release(block))
+	if (UNLIKELY(th_live_blocks_may_hold(block)) && !th_entry_release(block))
 		return;
 	next.sdallocx(block, size, flags);
 }

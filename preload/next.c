@@ -51,7 +51,7 @@ arena_allocate(size_t size)
 	}
 	memcpy(&arena.bytes[at], &size, sizeof(size));
 	void *block = &arena.bytes[at + ARENA_ALIGNMENT];
-	th_live_pin((uintptr_t)block);
+	th_live_blocks_pin((uintptr_t)block);
 	return block;
 }
 

@@ -41,12 +41,12 @@ static struct th_operators next;
 TH_OPERATORS_NEW(N)
 #undef N
 
-#define D(name, symbol, parameters, arguments)                                     \
-	static void count_##name parameters                                        \
-	{                                                                          \
-		if (UNLIKELY(th_live_may_hold(block)) && !th_entry_release(block)) \
-			return;                                                    \
-		next.name arguments;                                               \
+#define D(name, symbol, parameters, arguments)                                            \
+	static void count_##name parameters                                               \
+	{                                                                                 \
+		if (UNLIKELY(th_live_blocks_may_hold(block)) && !th_entry_release(block)) \
+			return;                                                           \
+		next.name arguments;                                                      \
 	}
 TH_OPERATORS_DELETE(D)
 #undef D

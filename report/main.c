@@ -287,7 +287,7 @@ struct side {
 	char *log;
 	struct th_recording *recording;
 	struct th_profile *profile;
-	struct th_places places;
+	struct th_leak_sites places;
 };
 
 static struct th_error *
@@ -314,14 +314,14 @@ side_look(struct side *side)
 {
 	side->profile = th_profile_create(
 		side->recording, &side->options, warn_on_stderr, NULL);
-	th_places_init(&side->places, side->profile);
+	th_leak_sites_init(&side->places, side->profile);
 }
 
 static void
 side_deinit(struct side *side)
 {
 	if (side->profile)
-		th_places_deinit(&side->places);
+		th_leak_sites_deinit(&side->places);
 	th_profile_destroy(side->profile);
 	free(side->log);
 }

@@ -23,7 +23,7 @@
 #include "unify/log/log.h"
 #include "unify/sample/native.h"
 #include "unify/base/safe_read.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 
 /* clang-format off */
 #define PARTS(X)                                                    \
@@ -199,18 +199,18 @@ REAL(size_t, th_unwind, struct th_registers *registers, const struct th_unwind_l
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret)
 TIMED(size_t, PART_WALK, __real_th_unwind(registers, limits, frames, capacity, end_ret))
 
-REAL(bool, th_readable_extend, struct th_readable *readable, uintptr_t address, size_t bytes)
-TIMED(bool, PART_PROBE, __real_th_readable_extend(readable, address, bytes))
+REAL(bool, th_safe_read_extend, struct th_safe_read *readable, uintptr_t address, size_t bytes)
+TIMED(bool, PART_PROBE, __real_th_safe_read_extend(readable, address, bytes))
 
 REAL(uint32_t, th_stack_table_intern, const uint64_t *frames, size_t count, uint32_t flags,
 	uint32_t **logged_ret)
 TIMED(uint32_t, PART_INTERN, __real_th_stack_table_intern(frames, count, flags, logged_ret))
 
-REAL(bool, th_live_insert, uintptr_t address, uint64_t sample)
-TIMED(bool, PART_LIVE, __real_th_live_insert(address, sample))
+REAL(bool, th_live_blocks_insert, uintptr_t address, uint64_t sample)
+TIMED(bool, PART_LIVE, __real_th_live_blocks_insert(address, sample))
 
-REAL(uint64_t, th_live_remove, uintptr_t address)
-TIMED(uint64_t, PART_LIVE, __real_th_live_remove(address))
+REAL(uint64_t, th_live_blocks_remove, uintptr_t address)
+TIMED(uint64_t, PART_LIVE, __real_th_live_blocks_remove(address))
 
 REAL(uint64_t, th_log_append, enum th_event_type type, const void *fixed,
 	const struct th_log_part *parts, unsigned part_count)

@@ -19,14 +19,14 @@
 
 /* Where the search for a word begins. */
 static size_t
-first_slot(const struct th_map *map, uint64_t word)
+first_slot(const struct th_id_map *map, uint64_t word)
 {
 	return th_hash_word(word) & (map->slot_count - 1);
 }
 
 /* The slot with the number of a word, or the free one that it would have. */
 static uint32_t *
-slot_of(const struct th_map *map, uint64_t word)
+slot_of(const struct th_id_map *map, uint64_t word)
 {
 	size_t slot = first_slot(map, word);
 
@@ -37,7 +37,7 @@ slot_of(const struct th_map *map, uint64_t word)
 
 /* Twice as many slots, for the words in front of `count`. */
 static void
-enlarge(struct th_map *map, uint32_t count)
+enlarge(struct th_id_map *map, uint32_t count)
 {
 	map->slot_count = map->slot_count ? 2 * map->slot_count : FIRST_SLOTS;
 	free(map->slots);
@@ -53,7 +53,7 @@ enlarge(struct th_map *map, uint32_t count)
 
 /* Writes the words down that have had no slot so far, all of them small. */
 static void
-list_words(struct th_map *map)
+list_words(struct th_id_map *map)
 {
 	map->words_capacity = (size_t)map->count + FIRST_SLOTS;
 	map->words = th_allocate(map->words_capacity, sizeof(*map->words));
@@ -65,7 +65,7 @@ list_words(struct th_map *map)
 
 /* Makes room for a word in the array, if there are words enough for one that long. */
 static bool
-is_small(struct th_map *map, uint64_t word)
+is_small(struct th_id_map *map, uint64_t word)
 {
 	if (word < map->direct_count)
 		return true;
@@ -83,17 +83,17 @@ is_small(struct th_map *map, uint64_t word)
 }
 
 uint32_t
-th_map_find(const struct th_map *map, uint64_t word)
+th_id_map_find(const struct th_id_map *map, uint64_t word)
 {
 	if (word < map->direct_count && map->direct[word])
 		return map->direct[word] - 1;
 	/* A small word is there as well if it came when there were too few for an array. */
-	return map->slots_used ? *slot_of(map, word) - 1 : TH_MAP_NONE;
+	return map->slots_used ? *slot_of(map, word) - 1 : TH_ID_MAP_NONE;
 }
 
 /* Gives a word the next number. */
 static void
-add(struct th_map *map, uint64_t word)
+add(struct th_id_map *map, uint64_t word)
 {
 	uint32_t number = map->count;
 	bool is_direct = is_small(map, word);
@@ -117,11 +117,11 @@ add(struct th_map *map, uint64_t word)
 }
 
 uint32_t
-th_map_intern(struct th_map *map, uint64_t word, bool *added_ret)
+th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret)
 {
-	uint32_t number = th_map_find(map, word);
+	uint32_t number = th_id_map_find(map, word);
 
-	*added_ret = number == TH_MAP_NONE;
+	*added_ret = number == TH_ID_MAP_NONE;
 	if (!*added_ret)
 		return number;
 	add(map, word);
@@ -129,7 +129,7 @@ th_map_intern(struct th_map *map, uint64_t word, bool *added_ret)
 }
 
 void
-th_map_expect(const struct th_map *map, uint64_t word)
+th_id_map_expect(const struct th_id_map *map, uint64_t word)
 {
 	if (word < map->direct_count)
 		__builtin_prefetch(&map->direct[word]);
@@ -138,10 +138,10 @@ th_map_expect(const struct th_map *map, uint64_t word)
 }
 
 void
-th_map_deinit(struct th_map *map)
+th_id_map_deinit(struct th_id_map *map)
 {
 	free(map->direct);
 	free(map->slots);
 	free(map->words);
-	*map = (struct th_map){0};
+	*map = (struct th_id_map){0};
 }

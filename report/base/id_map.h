@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TH_MAP_NONE UINT32_MAX
+#define TH_ID_MAP_NONE UINT32_MAX
 
-struct th_map {
+struct th_id_map {
 	/* Numbers of small words by word, plus one: ids of a log mostly count up from 0 or 1. */
 	uint32_t *direct;
 	size_t direct_count;
@@ -25,16 +25,16 @@ struct th_map {
 	uint32_t count; /* words numbered so far */
 };
 
-/* The number of `word`, TH_MAP_NONE if it has none. [offline] */
-uint32_t th_map_find(const struct th_map *map, uint64_t word);
+/* The number of `word`, TH_ID_MAP_NONE if it has none. [offline] */
+uint32_t th_id_map_find(const struct th_id_map *map, uint64_t word);
 
 /* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. [offline] */
-uint32_t th_map_intern(struct th_map *map, uint64_t word, bool *added_ret);
+uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
 /* Has the slot of `word` fetched, for who will soon look it up. [offline] */
-void th_map_expect(const struct th_map *map, uint64_t word);
+void th_id_map_expect(const struct th_id_map *map, uint64_t word);
 
 /* Forgets everything. [offline] */
-void th_map_deinit(struct th_map *map);
+void th_id_map_deinit(struct th_id_map *map);
 
 #endif

@@ -127,7 +127,7 @@ th_strings_deinit(struct th_strings *strings)
 	for (size_t i = 0; i < strings->items_count; i++)
 		free(strings->items[i]);
 	free(strings->items);
-	th_map_deinit(&strings->hashes);
+	th_id_map_deinit(&strings->hashes);
 }
 
 uint32_t
@@ -135,7 +135,7 @@ th_strings_intern(struct th_strings *strings, const char *string)
 {
 	for (uint64_t hash = th_hash_text(string);; hash++) {
 		bool added;
-		uint32_t number = th_map_intern(&strings->hashes, hash, &added);
+		uint32_t number = th_id_map_intern(&strings->hashes, hash, &added);
 
 		if (added) {
 			char *copy = th_format_new("%s", string);
@@ -152,9 +152,9 @@ uint32_t
 th_strings_find(const struct th_strings *strings, const char *string)
 {
 	for (uint64_t hash = th_hash_text(string);; hash++) {
-		uint32_t number = th_map_find(&strings->hashes, hash);
+		uint32_t number = th_id_map_find(&strings->hashes, hash);
 
-		if (number == TH_MAP_NONE)
+		if (number == TH_ID_MAP_NONE)
 			return TH_NO_STRING;
 		if (!strcmp(strings->items[number], string))
 			return number;

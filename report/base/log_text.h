@@ -39,7 +39,7 @@ void th_text_print(FILE *file, const char *string);
 
 /* One copy of each string, by number; number 0 is the empty string. */
 struct th_strings {
-	struct th_map hashes; /* hash of the text, stepped on collision -> number */
+	struct th_id_map hashes; /* hash of the text, stepped on collision -> number */
 	char **items;
 	size_t items_count;
 	size_t items_capacity;

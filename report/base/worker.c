@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 void
-th_aside_begin(struct th_aside *aside, void *(*work)(void *data), void *data)
+th_worker_begin(struct th_worker *aside, void *(*work)(void *data), void *data)
 {
 	aside->is_running = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
 			    pthread_create(&aside->thread, NULL, work, data) == 0;
@@ -14,7 +14,7 @@ th_aside_begin(struct th_aside *aside, void *(*work)(void *data), void *data)
 }
 
 void
-th_aside_end(struct th_aside *aside)
+th_worker_end(struct th_worker *aside)
 {
 	if (aside->is_running)
 		pthread_join(aside->thread, NULL);

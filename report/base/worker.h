@@ -9,15 +9,15 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-struct th_aside {
+struct th_worker {
 	pthread_t thread;
 	bool is_running;
 };
 
 /* Begins work(data); without a thread for it, it is done when this returns. [offline] */
-void th_aside_begin(struct th_aside *aside, void *(*work)(void *data), void *data);
+void th_worker_begin(struct th_worker *aside, void *(*work)(void *data), void *data);
 
 /* Waits until it is done. [offline] */
-void th_aside_end(struct th_aside *aside);
+void th_worker_end(struct th_worker *aside);
 
 #endif

@@ -12,7 +12,7 @@
 /* The way to the allocation, in functions as the page numbers them; none for the VM's own. */
 static json_t *
 path_json(const struct th_page_names *names, const struct th_leaks *leaks,
-	const struct th_place *place)
+	const struct th_leak_site *place)
 {
 	struct th_path path = th_leaks_path(leaks, place);
 	json_t *list = json_array();
@@ -30,7 +30,7 @@ path_json(const struct th_page_names *names, const struct th_leaks *leaks,
 /* What the finding goes by: the line of the application, or else the function that allocated. */
 static json_t *
 place_json(const struct th_page_names *names, const struct th_leaks *leaks,
-	const struct th_place *place)
+	const struct th_leak_site *place)
 {
 	struct th_frames *frames = names->profile->frames;
 	struct th_path path = th_paths_get(names->profile->paths, place->path);
@@ -39,9 +39,9 @@ place_json(const struct th_page_names *names, const struct th_leaks *leaks,
 		return th_json_function(frames,
 			th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP),
 			"", 0);
-	return th_json_frame(frames, place->creator
-					     ? th_places_creator_frame(&leaks->places, place)
-					     : path.frames[path.count - 1]);
+	return th_json_frame(
+		frames, place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
+				       : path.frames[path.count - 1]);
 }
 
 static json_t *
@@ -49,7 +49,7 @@ finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	const struct th_finding *finding)
 {
 	const struct th_evidence *evidence = &finding->evidence;
-	const struct th_place *place = &leaks->places.items[finding->place];
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
 	char *why = th_evidence_explain(evidence);
 	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:s}", "verdict",
 		th_verdict_name(evidence->verdict), "heap", (int)place->heap - TH_HEAP_JAVA,
@@ -79,13 +79,13 @@ th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profil
 	if (profile->options->group_by)
 		th_leaks_find(&leaks->leaks);
 	else
-		th_aside_begin(&leaks->aside, find, &leaks->leaks);
+		th_worker_begin(&leaks->aside, find, &leaks->leaks);
 }
 
 void
 th_page_leaks_wait(struct th_page_leaks *leaks)
 {
-	th_aside_end(&leaks->aside);
+	th_worker_end(&leaks->aside);
 }
 
 void

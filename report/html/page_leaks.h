@@ -12,7 +12,7 @@
 /* The findings of a profile, looked for aside while other parts of the page are printed. */
 struct th_page_leaks {
 	struct th_leaks leaks;
-	struct th_aside aside;
+	struct th_worker aside;
 	bool is_asked; /* verdicts are about the end of a recording: not in a view of another moment */
 };
 

@@ -22,9 +22,9 @@ labels(void)
 {
 	json_t *list = json_array();
 
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
 		json_array_append_new(
-			list, json_string(th_account_label((enum th_account_kind)kind)));
+			list, json_string(th_breakdown_label((enum th_breakdown_kind)kind)));
 	return list;
 }
 
@@ -38,7 +38,7 @@ accounts(const struct th_rss *rss)
 		const struct th_rss_moment *moment = &rss->moments[i];
 		json_t *lines = json_array();
 
-		for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+		for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
 			json_array_append_new(lines, json_real(round(moment->lines[kind])));
 		json_array_append_new(list,
 			json_pack("{s:f, s:o}", "seconds", moment->seconds, "lines", lines));

@@ -31,7 +31,7 @@ struct rows {
 	const struct th_moment *peak;
 	struct th_estimator *peaks;                  /* by row */
 	struct th_estimator peak_selected[TH_HEAPS]; /* sums of all rows */
-	struct th_map sum_ids;                       /* hash of a sum, stepped on collision */
+	struct th_id_map sum_ids;                    /* hash of a sum, stepped on collision */
 	TH_ARRAY(struct th_estimator, sums);
 };
 
@@ -97,7 +97,7 @@ intern_sum(struct rows *rows, const struct th_estimator *sum)
 		return 0;
 	for (uint64_t hash = hash_sum(sum);; hash++) {
 		bool added;
-		uint32_t number = th_map_intern(&rows->sum_ids, hash, &added);
+		uint32_t number = th_id_map_intern(&rows->sum_ids, hash, &added);
 
 		if (added)
 			th_array_append(rows, sums, *sum);
@@ -340,7 +340,7 @@ th_page_rows_print(FILE *file, const struct th_page_names *names, const struct t
 	sum_peak(&rows);
 	print_rows(&rows);
 	print_heaps(&rows);
-	th_map_deinit(&rows.sum_ids);
+	th_id_map_deinit(&rows.sum_ids);
 	free(rows.sums);
 	free(rows.peaks);
 }

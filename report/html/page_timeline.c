@@ -12,60 +12,60 @@
 
 /* Columns of cells. */
 
-typedef int64_t cell_integer(const struct th_cell *);
-typedef double cell_number(const struct th_cell *);
+typedef int64_t cell_integer(const struct th_time_slice *);
+typedef double cell_number(const struct th_time_slice *);
 
 static int64_t
-cell_row(const struct th_cell *cell)
+cell_row(const struct th_time_slice *cell)
 {
 	return cell->row;
 }
 
 static int64_t
-cell_birth(const struct th_cell *cell)
+cell_birth(const struct th_time_slice *cell)
 {
 	return cell->birth;
 }
 
 static int64_t
-cell_death(const struct th_cell *cell)
+cell_death(const struct th_time_slice *cell)
 {
-	return cell->death == TH_CELL_NEVER ? -1 : (int64_t)cell->death;
+	return cell->death == TH_TIME_SLICE_NEVER ? -1 : (int64_t)cell->death;
 }
 
 static int64_t
-cell_temporary(const struct th_cell *cell)
+cell_temporary(const struct th_time_slice *cell)
 {
 	return cell->is_temporary;
 }
 
 static double
-cell_bytes(const struct th_cell *cell)
+cell_bytes(const struct th_time_slice *cell)
 {
 	return th_sums_point(&cell->alloc.bytes);
 }
 
 static double
-cell_objects(const struct th_cell *cell)
+cell_objects(const struct th_time_slice *cell)
 {
 	return th_sums_point(&cell->alloc.objects);
 }
 
 static double
-cell_bytes_variance(const struct th_cell *cell)
+cell_bytes_variance(const struct th_time_slice *cell)
 {
 	return cell->alloc.bytes.variance;
 }
 
 static double
-cell_objects_variance(const struct th_cell *cell)
+cell_objects_variance(const struct th_time_slice *cell)
 {
 	return cell->alloc.objects.variance;
 }
 
 static void
-print_integers(FILE *file, const struct th_cells *cells, const char *before, const char *name,
-	cell_integer *value)
+print_integers(FILE *file, const struct th_time_slices *cells, const char *before,
+	const char *name, cell_integer *value)
 {
 	struct th_page_column column;
 
@@ -76,7 +76,8 @@ print_integers(FILE *file, const struct th_cells *cells, const char *before, con
 }
 
 static void
-print_numbers(FILE *file, const struct th_cells *cells, const char *name, cell_number *value)
+print_numbers(
+	FILE *file, const struct th_time_slices *cells, const char *name, cell_number *value)
 {
 	struct th_page_column column;
 
@@ -88,7 +89,7 @@ print_numbers(FILE *file, const struct th_cells *cells, const char *name, cell_n
 
 /* Of cells in which not all samples are followed: what lives does not weigh as much. */
 static void
-print_live_sums(FILE *file, const struct th_cells *cells, const char *name, size_t offset)
+print_live_sums(FILE *file, const struct th_time_slices *cells, const char *name, size_t offset)
 {
 	struct th_page_column column;
 
@@ -100,7 +101,7 @@ print_live_sums(FILE *file, const struct th_cells *cells, const char *name, size
 }
 
 static void
-print_cells(FILE *file, const struct th_cells *cells)
+print_cells(FILE *file, const struct th_time_slices *cells)
 {
 	print_integers(file, cells, ",\n\"cells\":{", "row", cell_row);
 	print_integers(file, cells, ",", "birth", cell_birth);
@@ -210,7 +211,7 @@ make_cells(void *data)
 {
 	struct th_page_timeline *timeline = data;
 
-	th_cells_init(&timeline->cells, timeline->profile, SLICES, CELLS_MAX);
+	th_time_slices_init(&timeline->cells, timeline->profile, SLICES, CELLS_MAX);
 	return NULL;
 }
 
@@ -218,7 +219,7 @@ void
 th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile)
 {
 	timeline->profile = profile;
-	th_aside_begin(&timeline->aside, make_cells, timeline);
+	th_worker_begin(&timeline->aside, make_cells, timeline);
 }
 
 void
@@ -229,7 +230,7 @@ th_page_timeline_end(
 	const struct th_recording *recording = profile->recording;
 	double length = (double)(recording->end - recording->start + 1);
 
-	th_aside_end(&timeline->aside);
+	th_worker_end(&timeline->aside);
 	print_cells(file, &timeline->cells);
 	fprintf(file, ",\n\"timeline\":{\"slices\":%u,\"seconds\":%.9g,\"peak\":%.9g",
 		timeline->cells.slices, length / 1e9, th_profile_seconds(profile, peak->time));
@@ -243,5 +244,5 @@ th_page_timeline_end(
 	print_collections(file, profile);
 	print_marks(file, profile);
 	fputc('}', file);
-	th_cells_deinit(&timeline->cells);
+	th_time_slices_deinit(&timeline->cells);
 }

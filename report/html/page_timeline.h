@@ -12,8 +12,8 @@
 /* The cells of a profile, made aside while other parts of the page are printed. */
 struct th_page_timeline {
 	const struct th_profile *profile;
-	struct th_cells cells;
-	struct th_aside aside;
+	struct th_time_slices cells;
+	struct th_worker aside;
 };
 
 /* The timeline must stay where it is until it is printed. [offline] */

@@ -39,15 +39,17 @@ objects_in(const struct th_estimator *sum)
 
 /* Whether a block was old and alive at a time. */
 static bool
-is_old_at(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint64_t time)
+is_old_at(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
+	uint64_t time)
 {
 	return birth + horizon->old <= time && end > time;
 }
 
 /* Adds to the growth between `from` and the horizon. */
 static void
-add_change(const struct th_horizon *horizon, uint64_t birth, uint64_t end, uint64_t from,
-	const struct th_estimator *one, struct th_estimator *gained, struct th_estimator *lost)
+add_change(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
+	uint64_t from, const struct th_estimator *one, struct th_estimator *gained,
+	struct th_estimator *lost)
 {
 	bool is_now = end == TH_END_NEVER && birth + horizon->old <= horizon->horizon;
 	bool was = is_old_at(horizon, birth, end, from);
@@ -62,7 +64,7 @@ static void
 count_survivor(struct look *look, uint64_t birth, double bytes)
 {
 	struct th_evidence *evidence = look->evidence;
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 
 	evidence->alive++;
 	th_array_append(look->judge, all_births, birth);
@@ -92,7 +94,7 @@ count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool 
 /* Bytes of a live sample that are in memory: all of it where the last account does not say. */
 static double
 resident_now(struct look *look, const struct th_sample *sample,
-	const struct th_residency_point *points, size_t count)
+	const struct th_resident_mappings_point *points, size_t count)
 {
 	uint64_t bytes = sample->size;
 
@@ -116,12 +118,12 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
 	double factor = calibration->factors[sample->name];
 	struct th_estimator weight = {0};
-	const struct th_residency_point *points;
+	const struct th_resident_mappings_point *points;
 	size_t count;
 
 	if (sample->is_part)
 		return;
-	points = th_residency_find(look->judge->residency, sample->record, &count);
+	points = th_resident_mappings_find(look->judge->residency, sample->record, &count);
 	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
 	for (size_t i = 0; i < count; i++)
 		look->judge->resident[points[i].account] += bytes_in(&weight) *
@@ -136,7 +138,7 @@ static void
 look_at(struct look *look, size_t index)
 {
 	struct th_evidence *evidence = look->evidence;
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	const struct th_profile *profile = look->judge->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
@@ -257,11 +259,11 @@ find_ages(struct look *look)
 static double
 seconds_of_growth(const struct th_evidence *evidence, const struct th_profile *profile)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 
 	if (horizon->horizon <= horizon->warm)
 		return 0;
-	return (double)th_changes_sampled(
+	return (double)th_sampling_changes_sampled(
 		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
 	       1e9;
 }
@@ -285,7 +287,8 @@ th_evidence_outline(const struct th_evidence *evidence)
 
 void
 th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
-	const struct th_horizon *horizon, const struct th_residency *residency)
+	const struct th_observation_window *horizon,
+	const struct th_resident_mappings *residency)
 {
 	struct th_estimator none = {0};
 
@@ -293,7 +296,8 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
 				 ? th_estimate_bytes(&none, NULL, profile->heaps[heap].gap)
 				 : th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
-	th_density_init(&judge->density, profile->recording, heap, horizon->warm, horizon->end);
+	th_sampling_density_init(
+		&judge->density, profile->recording, heap, horizon->warm, horizon->end);
 	if (heap == TH_HEAP_MAPPED && residency->points_count) {
 		judge->residency = residency;
 		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));

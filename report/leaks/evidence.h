@@ -48,7 +48,7 @@ enum th_reason {
 
 struct th_evidence {
 	enum th_heap heap;
-	const struct th_horizon *horizon;
+	const struct th_observation_window *horizon;
 
 	/* Figures; points until they are measured */
 	double live; /* bytes alive at the end of the recording */
@@ -110,11 +110,11 @@ struct th_birth {
 struct th_judge {
 	enum th_heap heap;
 	const struct th_profile *profile;
-	const struct th_horizon *horizon;
-	const struct th_residency
-		*residency;         /* of mapped memory alone; NULL: nothing is known */
-	struct th_estimate nothing; /* bytes where there is no sample */
-	struct th_density density;  /* since the warm-up */
+	const struct th_observation_window *horizon;
+	const struct th_resident_mappings
+		*residency;                 /* of mapped memory alone; NULL: nothing is known */
+	struct th_estimate nothing;         /* bytes where there is no sample */
+	struct th_sampling_density density; /* since the warm-up */
 	/* Of the place at hand */
 	double *resident; /* bytes at each account; NULL: nothing is known */
 	TH_ARRAY(struct th_birth,
@@ -124,7 +124,8 @@ struct th_judge {
 
 /* All that is pointed to must outlive the judge. [offline] */
 void th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
-	const struct th_horizon *horizon, const struct th_residency *residency);
+	const struct th_observation_window *horizon,
+	const struct th_resident_mappings *residency);
 void th_judge_deinit(struct th_judge *judge);
 
 /*

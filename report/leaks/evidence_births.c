@@ -90,7 +90,7 @@ static bool
 goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_sampling_clock *clock)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	double length = (double)(horizon->end - horizon->warm);
 	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
 	double pause = length > 0 ? 1 - th_sampling_clock_at(clock, evidence->last_birth) : 1;

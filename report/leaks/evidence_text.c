@@ -47,7 +47,7 @@ describe_old(const struct th_evidence *evidence)
 static char *
 explain_leak(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	char *old = describe_old(evidence);
 	char *text = th_format_new("grew by %s from second %.3g to %.3g and still does, "
 				   "%.0f %% of its objects survive, and %s",
@@ -62,7 +62,7 @@ explain_leak(const struct th_evidence *evidence)
 static char *
 explain_resident(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	const struct th_trend *trend = &evidence->trend;
 
 	return th_format_new(
@@ -106,7 +106,7 @@ explain_few(const struct th_evidence *evidence)
 static char *
 explain_no_collection(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 
 	if (horizon->horizon <= horizon->start)
 		return th_format_new(
@@ -145,7 +145,7 @@ explain_turnover(const struct th_evidence *evidence)
 static char *
 explain_late(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 
 	return th_format_new(
 		"grows by %s, but only since second %.3g of %.3g: record for about "
@@ -159,7 +159,7 @@ explain_late(const struct th_evidence *evidence)
 static char *
 explain_steady(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	char *old, *text;
 
 	if (evidence->growth.low <= 0)
@@ -179,7 +179,7 @@ explain_steady(const struct th_evidence *evidence)
 static char *
 explain_plateau(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	double duration = seconds_between(horizon->start, horizon->end);
 
 	switch (evidence->reason) {

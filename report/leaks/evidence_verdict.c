@@ -34,7 +34,7 @@ is_kept(const struct th_evidence *evidence)
 static bool
 is_spread(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	double length = (double)(horizon->horizon - horizon->start);
 	uint64_t last = horizon->horizon - horizon->old;
 
@@ -67,7 +67,7 @@ may_grow(const struct th_evidence *evidence)
 static bool
 grows_in_memory(const struct th_evidence *evidence)
 {
-	const struct th_horizon *horizon = evidence->horizon;
+	const struct th_observation_window *horizon = evidence->horizon;
 	const struct th_trend *trend = &evidence->trend;
 	double length = (double)(horizon->end - horizon->warm);
 
@@ -104,7 +104,7 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 {
 	double dead = evidence->allocated ? 1 - evidence->survivors : 0;
 
-	if (!th_horizon_is_far(evidence->horizon))
+	if (!th_observation_window_is_far(evidence->horizon))
 		decide(evidence, TH_VERDICT_UNCLEAR,
 			evidence->heap == TH_HEAP_JAVA ? TH_REASON_NO_COLLECTION
 						       : TH_REASON_FEW_SAMPLES);
@@ -129,7 +129,7 @@ th_evidence_judge_residency(
 	struct th_evidence *evidence, const struct th_judge *judge, double seconds)
 {
 	if (!judge->resident || evidence->verdict == TH_VERDICT_LEAK ||
-		!th_horizon_is_far(evidence->horizon))
+		!th_observation_window_is_far(evidence->horizon))
 		return false;
 	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,
 		judge->resident, judge->residency->times_count);

@@ -44,10 +44,10 @@ struct th_leaks_work {
 	struct th_leaks *leaks;
 	struct th_sample_order order; /* by place */
 	struct th_outline *outlines;  /* by place */
-	struct th_residency residency;
+	struct th_resident_mappings residency;
 	struct th_judge judges[TH_HEAPS];
-	uint32_t *class_names;   /* by function: string of a method's class, or NOT_ASKED */
-	struct th_map group_ids; /* heap, creator or place, verdict */
+	uint32_t *class_names;      /* by function: string of a method's class, or NOT_ASKED */
+	struct th_id_map group_ids; /* heap, creator or place, verdict */
 	TH_ARRAY(struct group, groups);
 	TH_ARRAY(uint32_t, gathered); /* samples */
 };
@@ -109,19 +109,19 @@ look_at(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places, s
 /* Groups */
 
 struct th_path
-th_leaks_path(const struct th_leaks *leaks, const struct th_place *place)
+th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	const struct th_profile *profile = leaks->profile;
-	struct th_subject subject = th_places_subject(place);
+	struct th_subject subject = th_leak_sites_subject(place);
 
 	return th_paths_get(profile->paths, th_filter_shape(profile->filter, &subject));
 }
 
 uint32_t
-th_leaks_group(const struct th_leaks *leaks, const struct th_place *place)
+th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	const struct th_profile *profile = leaks->profile;
-	struct th_subject subject = th_places_subject(place);
+	struct th_subject subject = th_leak_sites_subject(place);
 
 	if (!profile->options->group_by)
 		return 0;
@@ -130,7 +130,7 @@ th_leaks_group(const struct th_leaks *leaks, const struct th_place *place)
 
 /* What related places share. */
 static uint64_t
-relation_of(const struct th_leaks *leaks, const struct th_place *place)
+relation_of(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	uint32_t relation = place->creator ? place->creator : place->way;
 
@@ -140,11 +140,12 @@ relation_of(const struct th_leaks *leaks, const struct th_place *place)
 }
 
 static struct group *
-find_group(struct th_leaks_work *work, const struct th_place *place, enum th_verdict verdict)
+find_group(
+	struct th_leaks_work *work, const struct th_leak_site *place, enum th_verdict verdict)
 {
 	struct group group = {.heap = place->heap, .verdict = verdict};
 	bool added;
-	uint32_t index = th_map_intern(&work->group_ids,
+	uint32_t index = th_id_map_intern(&work->group_ids,
 		(uint64_t)verdict << 40 | relation_of(work->leaks, place), &added);
 
 	if (added)
@@ -155,7 +156,7 @@ find_group(struct th_leaks_work *work, const struct th_place *place, enum th_ver
 static void
 join(struct th_leaks_work *work, uint32_t number, enum th_verdict verdict)
 {
-	const struct th_place *place = &work->leaks->places.items[number];
+	const struct th_leak_site *place = &work->leaks->places.items[number];
 	struct group *group = find_group(work, place, verdict);
 
 	th_array_append(group, places, number);
@@ -207,7 +208,7 @@ judge_share(void *data)
 {
 	struct share *share = data;
 	const struct th_leaks_work *work = share->work;
-	const struct th_places *places = &work->leaks->places;
+	const struct th_leak_sites *places = &work->leaks->places;
 
 	for (uint32_t i = share->from; i < share->to; i++) {
 		struct th_evidence evidence;
@@ -229,13 +230,13 @@ judge_places(struct th_leaks_work *work)
 	uint32_t middle = (uint32_t)th_bisect(count, i, starts[i] < starts[count] / 2);
 	struct share shares[] = {
 		{.work = work, .to = middle}, {.work = work, .from = middle, .to = count}};
-	struct th_aside aside;
+	struct th_worker aside;
 
 	judges_init(work, shares[0].judges);
 	judges_init(work, shares[1].judges);
-	th_aside_begin(&aside, judge_share, &shares[1]);
+	th_worker_begin(&aside, judge_share, &shares[1]);
 	judge_share(&shares[0]);
-	th_aside_end(&aside);
+	th_worker_end(&aside);
 	judges_deinit(shares[0].judges);
 	judges_deinit(shares[1].judges);
 	for (uint32_t i = 0; i < count; i++)
@@ -270,7 +271,7 @@ judge_unclear(struct th_leaks_work *work)
 
 		if (group->verdict != TH_VERDICT_UNCLEAR || !group->places_count)
 			continue;
-		const struct th_place *place = &work->leaks->places.items[group->places[0]];
+		const struct th_leak_site *place = &work->leaks->places.items[group->places[0]];
 		struct th_outline outline = work->outlines[group->places[0]];
 		/* One by itself was looked at. */
 		if (group->places_count > 1) {
@@ -282,9 +283,9 @@ judge_unclear(struct th_leaks_work *work)
 		}
 		enum th_verdict verdict = (enum th_verdict)outline.verdict;
 		if (verdict == TH_VERDICT_UNCLEAR && outline.is_alive &&
-			th_map_find(&work->group_ids,
+			th_id_map_find(&work->group_ids,
 				(uint64_t)TH_VERDICT_LEAK << 40 |
-					relation_of(work->leaks, place)) != TH_MAP_NONE)
+					relation_of(work->leaks, place)) != TH_ID_MAP_NONE)
 			verdict = TH_VERDICT_LEAK;
 		if (verdict != TH_VERDICT_UNCLEAR)
 			move_places(work, group, verdict);
@@ -301,11 +302,11 @@ judge_stopped(struct th_leaks_work *work)
 
 		if (group->verdict != TH_VERDICT_PLATEAU || !group->places_count)
 			continue;
-		uint32_t leak = th_map_find(&work->group_ids,
+		uint32_t leak = th_id_map_find(&work->group_ids,
 			(uint64_t)TH_VERDICT_LEAK << 40 |
 				relation_of(work->leaks,
 					&work->leaks->places.items[group->places[0]]));
-		if (leak == TH_MAP_NONE)
+		if (leak == TH_ID_MAP_NONE)
 			continue;
 		size_t related = work->groups[leak].places_count + group->places_count;
 		for (size_t k = 0; k < group->places_count; k++) {
@@ -347,7 +348,7 @@ class_of_method(struct th_leaks_work *work, uint32_t function)
 static struct th_owner
 look_at_owners(struct th_leaks_work *work, uint32_t place)
 {
-	const struct th_place *places = work->leaks->places.items;
+	const struct th_leak_site *places = work->leaks->places.items;
 	struct group group = {.heap = TH_HEAP_JAVA};
 	struct th_evidence evidence;
 
@@ -370,22 +371,23 @@ look_at_owners(struct th_leaks_work *work, uint32_t place)
  * method's caller made: the object that asked for the memory, if it was sampled.
  */
 static struct th_owner
-find_owner(struct th_leaks_work *work, const struct th_place *place)
+find_owner(struct th_leaks_work *work, const struct th_leak_site *place)
 {
-	const struct th_places *places = &work->leaks->places;
+	const struct th_leak_sites *places = &work->leaks->places;
 	const struct th_frames *frames = work->leaks->profile->frames;
 	struct th_owner none = {.place = TH_NO_PLACE};
-	struct th_way_cursor step = th_ways_last(&places->ways, place->way);
+	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, place->way);
 	uint32_t function;
 
-	while (th_ways_step(&step, &function)) {
+	while (th_path_prefixes_step(&step, &function)) {
 		if (th_frames_function(frames, function)->kind != TH_KIND_JAVA)
 			continue;
 		uint32_t class_name = class_of_method(work, function);
-		uint32_t caller = class_name == TH_NO_STRING ? TH_NO_WAY : th_ways_left(&step);
+		uint32_t caller = class_name == TH_NO_STRING ? TH_NO_WAY
+							     : th_path_prefixes_left(&step);
 		if (caller == TH_NO_WAY)
 			continue;
-		uint32_t found = th_places_find(places, TH_HEAP_JAVA, caller, class_name);
+		uint32_t found = th_leak_sites_find(places, TH_HEAP_JAVA, caller, class_name);
 		if (found != TH_NO_PLACE)
 			return look_at_owners(work, found);
 	}
@@ -457,7 +459,7 @@ outlive_owners(double survivors, const struct th_owner *owner)
 
 /* The owner of what a place allocates, of which so much survives. */
 static struct th_owner
-owner_of(struct th_leaks_work *work, const struct th_place *place, double survivors)
+owner_of(struct th_leaks_work *work, const struct th_leak_site *place, double survivors)
 {
 	struct th_owner owner = {.place = TH_NO_PLACE};
 
@@ -476,7 +478,7 @@ judge_group(struct th_leaks_work *work, const struct group *group)
 		.place = largest_place(work, group),
 		.place_count = (uint32_t)group->places_count,
 	};
-	const struct th_place *place = &work->leaks->places.items[finding.place];
+	const struct th_leak_site *place = &work->leaks->places.items[finding.place];
 
 	look_at(work, group->heap, group->places, group->places_count, &finding.evidence,
 		&finding.sums);
@@ -536,10 +538,10 @@ compare_findings(const void *a, const void *b)
 static double
 hidden_growth(const struct th_leaks *leaks, enum th_heap heap)
 {
-	const struct th_horizon *horizon = &leaks->horizons[heap];
+	const struct th_observation_window *horizon = &leaks->horizons[heap];
 	uint64_t sampled = horizon->horizon > horizon->middle
-				   ? th_changes_sampled(leaks->profile->recording, heap,
-					     horizon->middle, horizon->horizon)
+				   ? th_sampling_changes_sampled(leaks->profile->recording,
+					     heap, horizon->middle, horizon->horizon)
 				   : 0;
 	double seconds = (double)sampled / 1e9;
 
@@ -560,7 +562,7 @@ work_create(struct th_leaks *leaks)
 	for (size_t i = 0; i < functions; i++)
 		work->class_names[i] = NOT_ASKED;
 	th_sample_order_init(&work->order, profile, leaks->places.of_row, count);
-	th_residency_init(
+	th_resident_mappings_init(
 		&work->residency, profile->recording, leaks->horizons[TH_HEAP_MAPPED].end);
 	judges_init(work, work->judges);
 	return work;
@@ -573,8 +575,8 @@ work_destroy(struct th_leaks_work *work)
 	for (size_t i = 0; i < work->groups_count; i++)
 		free(work->groups[i].places);
 	th_sample_order_deinit(&work->order);
-	th_residency_deinit(&work->residency);
-	th_map_deinit(&work->group_ids);
+	th_resident_mappings_deinit(&work->residency);
+	th_id_map_deinit(&work->group_ids);
 	free(work->groups);
 	free(work->gathered);
 	free(work->outlines);
@@ -588,9 +590,10 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	*leaks = (struct th_leaks){.profile = profile};
 	if (th_options_shape_stacks(profile->options))
 		leaks->profile = leaks->whole = th_profile_create_whole(profile);
-	th_places_init(&leaks->places, leaks->profile);
+	th_leak_sites_init(&leaks->places, leaks->profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		th_horizon_init(&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
+		th_observation_window_init(
+			&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
 		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
 	}
 	leaks->work = work_create(leaks);
@@ -624,7 +627,7 @@ void
 th_leaks_deinit(struct th_leaks *leaks)
 {
 	work_destroy(leaks->work);
-	th_places_deinit(&leaks->places);
+	th_leak_sites_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);
 	free(leaks->findings);
 }

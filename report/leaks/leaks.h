@@ -46,8 +46,8 @@ struct th_finding {
 struct th_leaks {
 	const struct th_profile *profile; /* with whole stacks */
 	struct th_profile *whole;         /* the same, if it is our own; else NULL */
-	struct th_places places;
-	struct th_horizon horizons[TH_HEAPS];
+	struct th_leak_sites places;
+	struct th_observation_window horizons[TH_HEAPS];
 	TH_ARRAY(struct th_listed, findings); /* worst first */
 	double growth_limit[TH_HEAPS];        /* bytes per second of growth that could hide */
 	struct th_leaks_work *work;           /* what findings are looked up in */
@@ -72,10 +72,10 @@ struct th_finding
 th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed);
 
 /* The path of a place as the options show it. [offline] */
-struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_place *place);
+struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place);
 
 /* The function number of a place's group; 0 without --group-by. [offline] */
-uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_place *place);
+uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
 /* Live bytes of all findings with verdict leak, at the lower end of their intervals. [offline] */
 double th_leaks_bytes(const struct th_leaks *leaks);

@@ -17,7 +17,7 @@
 
 /* Whether a time lies in the part of the time after the warm-up that is meant. */
 static bool
-reaches(const struct th_horizon *horizon, uint64_t time, double part)
+reaches(const struct th_observation_window *horizon, uint64_t time, double part)
 {
 	double length = (double)(horizon->end - horizon->warm);
 
@@ -59,7 +59,7 @@ is_plausible(const struct th_profile *profile, const struct th_judgement *judgem
 }
 
 static void
-set_java_horizon(struct th_horizon *horizon, const struct th_profile *profile)
+set_java_horizon(struct th_observation_window *horizon, const struct th_profile *profile)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	uint64_t end = profile->recording->end;
@@ -92,12 +92,13 @@ part_of(const struct th_profile *profile)
 }
 
 void
-th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap)
+th_observation_window_init(struct th_observation_window *horizon,
+	const struct th_profile *profile, enum th_heap heap)
 {
 	struct th_window part = part_of(profile);
 	double length = (double)(part.to - part.from);
 
-	*horizon = (struct th_horizon){
+	*horizon = (struct th_observation_window){
 		.origin = profile->recording->start,
 		.start = part.from,
 		.warm = part.from + (uint64_t)(WARM_UP_PART * length),
@@ -108,7 +109,8 @@ th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, en
 	};
 	if (heap == TH_HEAP_JAVA)
 		set_java_horizon(horizon, profile);
-	if (heap == TH_HEAP_JAVA && profile->lifetimes.followed && th_horizon_is_far(horizon))
+	if (heap == TH_HEAP_JAVA && profile->lifetimes.followed &&
+		th_observation_window_is_far(horizon))
 		horizon->end = horizon->horizon; /* younger objects are not judged */
 	horizon->middle = horizon->warm;
 	if (horizon->horizon > horizon->warm)
@@ -116,7 +118,7 @@ th_horizon_init(struct th_horizon *horizon, const struct th_profile *profile, en
 }
 
 bool
-th_horizon_is_far(const struct th_horizon *horizon)
+th_observation_window_is_far(const struct th_observation_window *horizon)
 {
 	return reaches(horizon, horizon->horizon, HORIZON_PART);
 }

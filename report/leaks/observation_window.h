@@ -18,7 +18,7 @@
 #include "report/profile/profile.h"
 
 /* The times that matter for one heap, CLOCK_MONOTONIC nanoseconds. */
-struct th_horizon {
+struct th_observation_window {
 	uint64_t origin; /* the recording's start, from which seconds are counted */
 	uint64_t start;
 	uint64_t warm;    /* end of the warm-up */
@@ -30,10 +30,10 @@ struct th_horizon {
 };
 
 /* The horizon of a heap; a Java heap without collections has one at its start. [offline] */
-void th_horizon_init(
-	struct th_horizon *horizon, const struct th_profile *profile, enum th_heap heap);
+void th_observation_window_init(struct th_observation_window *horizon,
+	const struct th_profile *profile, enum th_heap heap);
 
 /* Whether the horizon leaves enough of the time to tell anything. [offline] */
-bool th_horizon_is_far(const struct th_horizon *horizon);
+bool th_observation_window_is_far(const struct th_observation_window *horizon);
 
 #endif

@@ -8,44 +8,44 @@
 
 /* Records of the mapped samples, for look-ups. */
 static void
-find_records(const struct th_recording *recording, struct th_map *records)
+find_records(const struct th_recording *recording, struct th_id_map *records)
 {
 	bool added;
 
 	for (size_t i = 0; i < recording->mappings.items_count; i++)
-		th_map_intern(records, recording->mappings.items[i].record, &added);
+		th_id_map_intern(records, recording->mappings.items[i].record, &added);
 }
 
 /* The accounts that saw pages by `to`, by number of the account; `times` gets theirs. */
 static void
-find_accounts(struct th_residency *residency, const struct th_recording *recording, uint64_t to,
-	struct th_map *accounts)
+find_accounts(struct th_resident_mappings *residency, const struct th_recording *recording,
+	uint64_t to, struct th_id_map *accounts)
 {
 	for (size_t i = 0; i < recording->accounts_count; i++) {
 		const struct th_decoded_account *account = &recording->accounts[i];
 		bool added;
 
-		if (!(account->flags & TH_ACCOUNT_HAS_PAGES) || account->time > to)
+		if (!(account->flags & TH_BREAKDOWN_HAS_PAGES) || account->time > to)
 			continue;
-		th_map_intern(accounts, account->account, &added);
+		th_id_map_intern(accounts, account->account, &added);
 		if (added)
 			th_array_append(residency, times, account->time);
 	}
 }
 
 static void
-add_event(struct th_residency *residency, const struct th_decoded_touched *event,
-	uint32_t account, const struct th_map *records)
+add_event(struct th_resident_mappings *residency, const struct th_decoded_touched *event,
+	uint32_t account, const struct th_id_map *records)
 {
 	for (uint32_t k = 0; k + 1 < event->blocks.count; k += 2) {
 		uint64_t record = event->blocks.words[k] / 8;
-		struct th_residency_point point = {
+		struct th_resident_mappings_point point = {
 			.record = (uint32_t)record,
 			.account = account,
 			.bytes = event->blocks.words[k + 1] & TH_TOUCHED_BYTES,
 		};
 
-		if (record <= UINT32_MAX && th_map_find(records, record) != TH_MAP_NONE)
+		if (record <= UINT32_MAX && th_id_map_find(records, record) != TH_ID_MAP_NONE)
 			th_array_append(residency, points, point);
 	}
 }
@@ -53,8 +53,8 @@ add_event(struct th_residency *residency, const struct th_decoded_touched *event
 static int
 compare_points(const void *a, const void *b)
 {
-	const struct th_residency_point *left = a;
-	const struct th_residency_point *right = b;
+	const struct th_resident_mappings_point *left = a;
+	const struct th_resident_mappings_point *right = b;
 
 	if (left->record != right->record)
 		return left->record < right->record ? -1 : 1;
@@ -63,9 +63,9 @@ compare_points(const void *a, const void *b)
 
 /* A mapping of which a part is gone comes in pieces. */
 static void
-join_pieces(struct th_residency *residency)
+join_pieces(struct th_resident_mappings *residency)
 {
-	struct th_residency_point *points = residency->points;
+	struct th_resident_mappings_point *points = residency->points;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < residency->points_count; i++) {
@@ -78,41 +78,42 @@ join_pieces(struct th_residency *residency)
 }
 
 void
-th_residency_init(
-	struct th_residency *residency, const struct th_recording *recording, uint64_t to)
+th_resident_mappings_init(struct th_resident_mappings *residency,
+	const struct th_recording *recording, uint64_t to)
 {
-	struct th_map records = {0};
-	struct th_map accounts = {0};
+	struct th_id_map records = {0};
+	struct th_id_map accounts = {0};
 
-	*residency = (struct th_residency){0};
+	*residency = (struct th_resident_mappings){0};
 	find_records(recording, &records);
 	find_accounts(residency, recording, to, &accounts);
 	for (size_t i = 0; i < recording->touched_count; i++) {
 		const struct th_decoded_touched *event = &recording->touched[i];
-		uint32_t account = th_map_find(&accounts, event->account);
+		uint32_t account = th_id_map_find(&accounts, event->account);
 
-		if (account != TH_MAP_NONE)
+		if (account != TH_ID_MAP_NONE)
 			add_event(residency, event, account, &records);
 	}
 	if (residency->points_count)
 		qsort(residency->points, residency->points_count, sizeof(*residency->points),
 			compare_points);
 	join_pieces(residency);
-	th_map_deinit(&records);
-	th_map_deinit(&accounts);
+	th_id_map_deinit(&records);
+	th_id_map_deinit(&accounts);
 }
 
 void
-th_residency_deinit(struct th_residency *residency)
+th_resident_mappings_deinit(struct th_resident_mappings *residency)
 {
 	free(residency->times);
 	free(residency->points);
 }
 
-const struct th_residency_point *
-th_residency_find(const struct th_residency *residency, uint32_t record, size_t *count_ret)
+const struct th_resident_mappings_point *
+th_resident_mappings_find(
+	const struct th_resident_mappings *residency, uint32_t record, size_t *count_ret)
 {
-	const struct th_residency_point *points = residency->points;
+	const struct th_resident_mappings_point *points = residency->points;
 	size_t first = th_bisect(residency->points_count, i, points[i].record < record);
 	size_t end = first;
 

@@ -13,24 +13,24 @@
 #include "report/log/recording.h"
 
 /* What an account said of a sample; sorted by record and account. */
-struct th_residency_point {
+struct th_resident_mappings_point {
 	uint32_t record;
 	uint32_t account; /* index into `times` */
 	uint64_t bytes;
 };
 
-struct th_residency {
+struct th_resident_mappings {
 	TH_ARRAY(uint64_t, times); /* of the accounts that looked at mappings, ascending */
-	TH_ARRAY(struct th_residency_point, points);
+	TH_ARRAY(struct th_resident_mappings_point, points);
 };
 
 /* Gathers what the accounts say up to the time `to`. [offline] */
-void th_residency_init(
-	struct th_residency *residency, const struct th_recording *recording, uint64_t to);
-void th_residency_deinit(struct th_residency *residency);
+void th_resident_mappings_init(struct th_resident_mappings *residency,
+	const struct th_recording *recording, uint64_t to);
+void th_resident_mappings_deinit(struct th_resident_mappings *residency);
 
 /* The points of a sample, by account; NULL if there are none. [offline] */
-const struct th_residency_point *
-th_residency_find(const struct th_residency *residency, uint32_t record, size_t *count_ret);
+const struct th_resident_mappings_point *th_resident_mappings_find(
+	const struct th_resident_mappings *residency, uint32_t record, size_t *count_ret);
 
 #endif

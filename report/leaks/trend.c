@@ -103,7 +103,8 @@ is_overtaken(const struct series *series, size_t i)
 
 /* Takes the last measurement before the middle, and all later ones or every so manieth. */
 static uint32_t
-choose_points(const struct series *series, const struct th_horizon *horizon, double *ret)
+choose_points(
+	const struct series *series, const struct th_observation_window *horizon, double *ret)
 {
 	size_t first = 0, points = 0, seen = 0;
 	uint32_t count = 0;
@@ -138,8 +139,8 @@ ascending_pairs(const double *points, uint32_t count, double level)
 }
 
 static void
-test_order(
-	struct th_trend *trend, const struct series *series, const struct th_horizon *horizon)
+test_order(struct th_trend *trend, const struct series *series,
+	const struct th_observation_window *horizon)
 {
 	double points[POINTS_MAX];
 	double level = trend->growth > 0 ? LEVEL_PART * trend->growth : 0;
@@ -150,8 +151,8 @@ test_order(
 }
 
 void
-th_trend_init(struct th_trend *trend, const struct th_horizon *horizon, const uint64_t *times,
-	const double *values, size_t count)
+th_trend_init(struct th_trend *trend, const struct th_observation_window *horizon,
+	const uint64_t *times, const double *values, size_t count)
 {
 	const struct series series = {times, values, count};
 

@@ -31,7 +31,7 @@ struct th_trend {
  * probable; exact up to 60 points, of which no more than that are used.  Pairs that differ by 2 %
  * of the growth or less count one half: an allocator gives a little back at times. [offline]
  */
-void th_trend_init(struct th_trend *trend, const struct th_horizon *horizon,
+void th_trend_init(struct th_trend *trend, const struct th_observation_window *horizon,
 	const uint64_t *times, const double *values, size_t count);
 
 #endif

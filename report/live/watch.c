@@ -104,8 +104,8 @@ forget_places(struct th_watch *watch)
 {
 	struct th_watch_work *work = watch->work;
 
-	th_map_deinit(&work->actor_ids);
-	th_map_deinit(&work->raw_ids);
+	th_id_map_deinit(&work->actor_ids);
+	th_id_map_deinit(&work->raw_ids);
 	work->raw_sites_count = 0;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		work->placed[heap].sites_count = 0;
@@ -386,10 +386,10 @@ deinit_work(struct th_watch_work *work)
 	free(work->remains);
 	free(work->traits);
 	free(work->raw_sites);
-	th_map_deinit(&work->actor_ids);
-	th_map_deinit(&work->raw_ids);
-	th_map_deinit(&work->place_ids);
-	th_map_deinit(&work->site_ids);
+	th_id_map_deinit(&work->actor_ids);
+	th_id_map_deinit(&work->raw_ids);
+	th_id_map_deinit(&work->place_ids);
+	th_id_map_deinit(&work->site_ids);
 	free(work);
 }
 

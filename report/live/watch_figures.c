@@ -130,10 +130,10 @@ compare_stacks(const void *a, const void *b)
 }
 
 static struct th_watch_stack *
-find_stack(struct th_watch_stacks *stacks, struct th_map *ids, uint32_t path)
+find_stack(struct th_watch_stacks *stacks, struct th_id_map *ids, uint32_t path)
 {
 	bool added;
-	uint32_t number = th_map_intern(ids, path, &added);
+	uint32_t number = th_id_map_intern(ids, path, &added);
 	struct th_watch_stack stack = {.path = path};
 
 	if (added)
@@ -147,7 +147,7 @@ th_watch_stacks_init(
 {
 	enum th_heap heap = watch->sites[site].heap;
 	const struct th_watch_placed *placed = &watch->work->placed[heap];
-	struct th_map ids = {0};
+	struct th_id_map ids = {0};
 
 	*stacks = (struct th_watch_stacks){0};
 	for (size_t i = 0; i < placed->sites_count; i++) {
@@ -163,7 +163,7 @@ th_watch_stacks_init(
 		th_estimator_merge(&stack->allocated, &allocated);
 		th_estimator_merge(&stack->live, &live);
 	}
-	th_map_deinit(&ids);
+	th_id_map_deinit(&ids);
 	if (stacks->items_count)
 		qsort(stacks->items, stacks->items_count, sizeof(*stacks->items),
 			compare_stacks);

@@ -86,7 +86,7 @@ th_watch_run(const struct th_options *options)
 	if (error)
 		return error;
 	/* A screen that stands still for a server would help nobody. */
-	th_debug_server_disable();
+	th_debuginfod_disable();
 	error = th_watch_open(path, NULL, &watch);
 	free(path);
 	if (error)

@@ -22,8 +22,9 @@ are_frames_named(const struct th_recording *recording, const struct th_words *fr
 
 		if (th_frame_kind(word) != TH_FRAME_JAVA)
 			continue;
-		uint32_t method = th_map_find(&recording->methods_ids, th_frame_method(word));
-		if (method == TH_MAP_NONE || !recording->methods[method].is_known)
+		uint32_t method = th_id_map_find(
+			&recording->methods_ids, th_frame_method(word));
+		if (method == TH_ID_MAP_NONE || !recording->methods[method].is_known)
 			return false;
 	}
 	return true;
@@ -126,10 +127,11 @@ find_site(struct th_watch *watch, enum th_heap heap, const struct th_sample *sam
 
 	if (!find_business(watch, &site))
 		site.place = find_place(watch, heap, sample);
-	uint64_t place = th_map_intern(&work->place_ids,
+	uint64_t place = th_id_map_intern(&work->place_ids,
 		(uint64_t)site.place.function << 32 | site.place.caller, &added);
 	uint64_t side = place << 2 | heap;
-	uint32_t number = th_map_intern(&work->site_ids, side << 32 | site.class_name, &added);
+	uint32_t number = th_id_map_intern(
+		&work->site_ids, side << 32 | site.class_name, &added);
 
 	if (added)
 		th_array_append(watch, sites, site);
@@ -141,16 +143,16 @@ th_watch_site_of(struct th_watch *watch, enum th_heap heap, const struct th_samp
 {
 	struct th_watch_work *work = watch->work;
 	bool added;
-	uint64_t actor = th_map_intern(
+	uint64_t actor = th_id_map_intern(
 		&work->actor_ids, (uint64_t)sample->name << 32 | sample->class, &added);
 	uint64_t key = actor << 34 | (uint64_t)sample->stack << 2 | heap;
 
-	if (th_map_find(&work->raw_ids, key) == TH_MAP_NONE) {
+	if (th_id_map_find(&work->raw_ids, key) == TH_ID_MAP_NONE) {
 		if (!is_settled(watch, heap, sample))
 			return TH_WATCH_NO_SITE;
 		uint32_t site = find_site(watch, heap, sample);
 
 		th_array_append(work, raw_sites, site);
 	}
-	return work->raw_sites[th_map_intern(&work->raw_ids, key, &added)];
+	return work->raw_sites[th_id_map_intern(&work->raw_ids, key, &added)];
 }

@@ -36,12 +36,12 @@ struct th_watch_work {
 	TH_ARRAY(uint8_t, traits); /* by thread index: bits of enum th_stack_trait */
 	uint32_t internal_group;
 	/* By the sample's numbers: thread << 32 | class, then that << 34 | stack << 2 | heap. */
-	struct th_map actor_ids;
-	struct th_map raw_ids;
+	struct th_id_map actor_ids;
+	struct th_id_map raw_ids;
 	TH_ARRAY(uint32_t, raw_sites);
 	/* By what is shown: function << 32 | caller, then that << 34 | heap << 32 | class. */
-	struct th_map place_ids;
-	struct th_map site_ids;
+	struct th_id_map place_ids;
+	struct th_id_map site_ids;
 };
 
 /*

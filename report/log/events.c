@@ -9,15 +9,15 @@
 #include "report/base/allocate.h"
 
 /* The index of `id` in a table of the recording, which gets an empty entry if it is new. */
-#define intern(recording, table, id)                                                       \
-	({                                                                                 \
-		bool added_;                                                               \
-		uint32_t index_ = th_map_intern(&(recording)->table##_ids, (id), &added_); \
-                                                                                           \
-		if (added_)                                                                \
-			th_array_append(                                                   \
-				(recording), table, (__typeof__(*(recording)->table)){0}); \
-		index_;                                                                    \
+#define intern(recording, table, id)                                                          \
+	({                                                                                    \
+		bool added_;                                                                  \
+		uint32_t index_ = th_id_map_intern(&(recording)->table##_ids, (id), &added_); \
+                                                                                              \
+		if (added_)                                                                   \
+			th_array_append(                                                      \
+				(recording), table, (__typeof__(*(recording)->table)){0});    \
+		index_;                                                                       \
 	})
 
 /* The index of a thread; a new one has a name without text. */
@@ -249,7 +249,7 @@ uint32_t
 th_recording_intern_interval(struct th_recording *recording, uint64_t interval)
 {
 	bool added;
-	uint32_t index = th_map_intern(&recording->interval_ids, interval, &added);
+	uint32_t index = th_id_map_intern(&recording->interval_ids, interval, &added);
 
 	if (added)
 		th_array_append(recording, intervals, interval);
@@ -430,7 +430,7 @@ static struct th_free_info
 end_of_object(uint64_t time, uint64_t sample)
 {
 	return (struct th_free_info){
-		.time = time, .record = (uint32_t)(sample / 8), .thread = TH_MAP_NONE};
+		.time = time, .record = (uint32_t)(sample / 8), .thread = TH_ID_MAP_NONE};
 }
 
 static bool
@@ -645,7 +645,7 @@ on_thread_bytes(struct th_recording *recording, const struct th_record *record,
 	struct th_thread_bytes_info bytes = {
 		.time = event->thread_bytes.time,
 		.bytes = event->thread_bytes.bytes,
-		.thread = thread ? intern_thread(recording, thread) : TH_MAP_NONE,
+		.thread = thread ? intern_thread(recording, thread) : TH_ID_MAP_NONE,
 		.heap = event->thread_bytes.heap,
 	};
 

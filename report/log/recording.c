@@ -138,14 +138,14 @@ th_recording_hide_command(struct th_recording *recording)
 static void
 free_tables(struct th_recording *recording)
 {
-	th_map_deinit(&recording->modules_ids);
-	th_map_deinit(&recording->threads_ids);
-	th_map_deinit(&recording->methods_ids);
-	th_map_deinit(&recording->classes_ids);
-	th_map_deinit(&recording->stacks_ids);
-	th_map_deinit(&recording->interval_ids);
-	th_map_deinit(&recording->symbols_ids);
-	th_map_deinit(&recording->named_words_ids);
+	th_id_map_deinit(&recording->modules_ids);
+	th_id_map_deinit(&recording->threads_ids);
+	th_id_map_deinit(&recording->methods_ids);
+	th_id_map_deinit(&recording->classes_ids);
+	th_id_map_deinit(&recording->stacks_ids);
+	th_id_map_deinit(&recording->interval_ids);
+	th_id_map_deinit(&recording->symbols_ids);
+	th_id_map_deinit(&recording->named_words_ids);
 	free(recording->named_words);
 	free(recording->named_frames);
 	free(recording->remarks);

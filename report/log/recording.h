@@ -213,7 +213,7 @@ struct th_heap_use_info {
 struct th_thread_bytes_info {
 	uint64_t time;
 	uint64_t bytes;
-	uint32_t thread; /* index; TH_MAP_NONE: all threads without an entry of their own */
+	uint32_t thread; /* index; TH_ID_MAP_NONE: all threads without an entry of their own */
 	uint32_t heap;   /* enum th_heap */
 };
 
@@ -254,7 +254,7 @@ struct th_bundle_info {
 /* An array of T whose elements have ids in the log. */
 #define TH_TABLE(type, name)  \
 	TH_ARRAY(type, name); \
-	struct th_map name##_ids
+	struct th_id_map name##_ids
 
 struct th_samples {
 	TH_ARRAY(struct th_sample, items);
@@ -291,7 +291,7 @@ struct th_recording {
 	TH_ARRAY(struct th_remark_info, remarks);
 
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
-	struct th_map interval_ids;
+	struct th_id_map interval_ids;
 	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
 	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
 	TH_ARRAY(uint64_t, addresses);         /* of native samples, by index */

@@ -17,7 +17,7 @@
 #define NO_TARGET (-1)
 
 struct th_schema {
-	struct th_map types; /* type number -> index of `events` */
+	struct th_id_map types; /* type number -> index of `events` */
 	struct th_schema_event *events;
 	size_t events_count;
 	size_t events_capacity;
@@ -247,9 +247,9 @@ bind(struct th_schema_event *event, const struct known_event *known)
 static struct th_schema_event *
 find_event(const struct th_schema *schema, uint32_t type)
 {
-	uint32_t index = th_map_find(&schema->types, type);
+	uint32_t index = th_id_map_find(&schema->types, type);
 
-	return index == TH_MAP_NONE ? NULL : &schema->events[index];
+	return index == TH_ID_MAP_NONE ? NULL : &schema->events[index];
 }
 
 bool
@@ -292,7 +292,7 @@ find_or_add_event(struct th_schema *schema, uint32_t type)
 
 	if (schema->events_count >= EVENTS_MAX)
 		return find_event(schema, type);
-	uint32_t index = th_map_intern(&schema->types, type, &added);
+	uint32_t index = th_id_map_intern(&schema->types, type, &added);
 	if (added)
 		th_array_append(schema, events, event);
 	return &schema->events[index];
@@ -402,6 +402,6 @@ th_schema_destroy(struct th_schema *schema)
 	for (size_t i = 0; i < schema->events_count; i++)
 		free_event(&schema->events[i]);
 	free(schema->events);
-	th_map_deinit(&schema->types);
+	th_id_map_deinit(&schema->types);
 	free(schema);
 }

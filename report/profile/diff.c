@@ -27,7 +27,7 @@ struct work {
 };
 
 const char *
-th_change_name(enum th_change change)
+th_sampling_change_name(enum th_sampling_change change)
 {
 	static const char *const names[] = {
 		[TH_CHANGE_NONE] = "same",
@@ -47,14 +47,14 @@ th_change_name(enum th_change change)
  * are the VM's and its launcher's way of calling it.
  */
 static uint32_t
-count_launching(const struct th_places *places, uint32_t way)
+count_launching(const struct th_leak_sites *places, uint32_t way)
 {
 	const struct th_frames *frames = places->profile->frames;
-	struct th_way_cursor step = th_ways_last(&places->ways, way);
+	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, way);
 	uint32_t count = 0;
 	uint32_t function;
 
-	while (th_ways_step(&step, &function)) {
+	while (th_path_prefixes_step(&step, &function)) {
 		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
 			count = step.length;
 	}
@@ -78,10 +78,10 @@ name_of(struct work *work, uint32_t side, uint32_t function)
 static char *
 key_of(struct work *work, uint32_t side, uint32_t number)
 {
-	const struct th_places *places = work->diff->sides[side].places;
-	const struct th_place *place = &places->items[number];
+	const struct th_leak_sites *places = work->diff->sides[side].places;
+	const struct th_leak_site *place = &places->items[number];
 	const struct th_frames *frames = places->profile->frames;
-	struct th_way_cursor step = th_ways_last(&places->ways, place->way);
+	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, place->way);
 	uint32_t launching = count_launching(places, place->way);
 	uint32_t function;
 	char *text = NULL;
@@ -92,7 +92,7 @@ key_of(struct work *work, uint32_t side, uint32_t number)
 		th_out_of_memory();
 	fprintf(file, "%d\n%s", place->heap, th_frames_string(frames, place->class_name));
 	/* Leaf first: any order will do. */
-	while (step.length > launching && th_ways_step(&step, &function))
+	while (step.length > launching && th_path_prefixes_step(&step, &function))
 		fprintf(file, "\n%x", name_of(work, side, function));
 	if (fclose(file) || !text)
 		th_out_of_memory();
@@ -120,7 +120,7 @@ static void
 find_entries(struct work *work)
 {
 	for (uint32_t side = 0; side < 2; side++) {
-		const struct th_places *places = work->diff->sides[side].places;
+		const struct th_leak_sites *places = work->diff->sides[side].places;
 
 		work->entry_of[side] = th_allocate(places->items_count, sizeof(uint32_t));
 		work->names_of[side] = th_allocate(
@@ -172,7 +172,7 @@ static void
 add(struct work *work, uint32_t side, enum th_heap heap, size_t index, bool is_on_other_side)
 {
 	const struct th_side *of = &work->diff->sides[side];
-	uint32_t place = th_places_of(of->places, heap, index);
+	uint32_t place = th_leak_sites_of(of->places, heap, index);
 
 	if (place == TH_NO_PLACE)
 		return;
@@ -203,7 +203,7 @@ add_heap(struct work *work, uint32_t side, enum th_heap heap)
 
 /* Differences */
 
-static enum th_change
+static enum th_sampling_change
 kind_of(const struct th_difference *difference)
 {
 	if (difference->change.estimate == 0)

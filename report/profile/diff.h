@@ -19,10 +19,10 @@
 /* One of the two moments. */
 struct th_side {
 	const struct th_profile *profile; /* its `at` is the moment */
-	const struct th_places *places;
+	const struct th_leak_sites *places;
 };
 
-enum th_change {
+enum th_sampling_change {
 	TH_CHANGE_NONE,
 	TH_CHANGE_GREW,
 	TH_CHANGE_SHRANK,
@@ -30,7 +30,7 @@ enum th_change {
 	TH_CHANGE_GONE, /* no sample of it any more */
 };
 
-const char *th_change_name(enum th_change change);
+const char *th_sampling_change_name(enum th_sampling_change change);
 
 struct th_difference {
 	enum th_heap heap;
@@ -39,7 +39,7 @@ struct th_difference {
 	struct th_estimate old_value;
 	struct th_estimate new_value;
 	struct th_estimate change;
-	enum th_change kind;
+	enum th_sampling_change kind;
 	bool may_be_chance; /* the interval of the change holds 0 */
 };
 

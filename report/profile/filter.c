@@ -26,7 +26,7 @@ struct th_filter {
 	struct name_pattern exclude;
 	struct name_pattern focus;
 	struct name_pattern hide;
-	struct th_map shaped_ids; /* group << 32 | whole path */
+	struct th_id_map shaped_ids; /* group << 32 | whole path */
 	TH_ARRAY(uint32_t, shaped);
 	TH_ARRAY(uint32_t, stack); /* the path in the making, root first */
 };
@@ -244,7 +244,7 @@ th_filter_shape(struct th_filter *filter, const struct th_subject *subject)
 	if (!th_options_shape_stacks(filter->options))
 		return subject->path;
 	uint32_t group = by ? th_filter_group(filter, by, subject) + 1 : 0;
-	uint32_t number = th_map_intern(
+	uint32_t number = th_id_map_intern(
 		&filter->shaped_ids, (uint64_t)group << 32 | subject->path, &added);
 	if (added) {
 		uint32_t path = shape(filter, subject, group);
@@ -300,7 +300,7 @@ th_filter_destroy(struct th_filter *filter)
 	free(filter->exclude.known);
 	free(filter->focus.known);
 	free(filter->hide.known);
-	th_map_deinit(&filter->shaped_ids);
+	th_id_map_deinit(&filter->shaped_ids);
 	free(filter->shaped);
 	free(filter->stack);
 	free(filter);

@@ -249,12 +249,12 @@ creator_length(const struct th_profile *profile, const struct th_path *path)
 }
 
 static void
-walk(struct th_places *places, const struct th_path *path, struct th_place *place)
+walk(struct th_leak_sites *places, const struct th_path *path, struct th_leak_site *place)
 {
 	const struct th_frames *frames = places->profile->frames;
 	uint32_t creator = creator_length(places->profile, path);
 
-	place->way = th_ways_add(&places->ways, place->path, creator, &place->creator);
+	place->way = th_path_prefixes_add(&places->ways, place->path, creator, &place->creator);
 	if (place->heap == TH_HEAP_NATIVE)
 		place->internal = native_business(places->profile, path);
 	else if (place->heap == TH_HEAP_JAVA)
@@ -266,33 +266,33 @@ walk(struct th_places *places, const struct th_path *path, struct th_place *plac
 
 /* The group that stands at the root of a row's path. */
 static void
-take_group(struct th_places *places, struct th_place *place)
+take_group(struct th_leak_sites *places, struct th_leak_site *place)
 {
 	uint32_t group;
 
-	th_ways_add(&places->ways, place->path, 1, &group);
+	th_path_prefixes_add(&places->ways, place->path, 1, &group);
 	place->class_name = 0;
 	place->way = group;
 }
 
 /* One way for all that is the VM's business of that name. */
 static void
-take_business(struct th_places *places, struct th_place *place)
+take_business(struct th_leak_sites *places, struct th_leak_site *place)
 {
 	const struct th_profile *profile = places->profile;
 	uint32_t frame = th_frames_special(profile->frames, place->internal, "", TH_KIND_GROUP);
 	uint32_t path = th_paths_intern(profile->paths, &frame, 1);
 
-	place->way = th_ways_add(&places->ways, path, 0, &place->creator);
+	place->way = th_path_prefixes_add(&places->ways, path, 0, &place->creator);
 	place->class_name = 0;
 }
 
-static struct th_place
-place_of(struct th_places *places, const struct th_row *row)
+static struct th_leak_site
+place_of(struct th_leak_sites *places, const struct th_row *row)
 {
 	const struct th_profile *profile = places->profile;
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	struct th_place place = {
+	struct th_leak_site place = {
 		.heap = row->heap,
 		.class_name = row->class_name,
 		.path = row->path,
@@ -323,7 +323,7 @@ key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
 
 /* The lines that tell places of one way apart. */
 static uint64_t
-lines_of(const struct th_profile *profile, const struct th_place *place)
+lines_of(const struct th_profile *profile, const struct th_leak_site *place)
 {
 	struct th_path path = th_paths_get(profile->paths, place->path);
 	uint32_t creator = creator_length(profile, &path);
@@ -337,15 +337,15 @@ lines_of(const struct th_profile *profile, const struct th_place *place)
 
 /* Enters a place that may be there already; returns its number. */
 static uint32_t
-add_place(struct th_places *places, struct th_place *place)
+add_place(struct th_leak_sites *places, struct th_leak_site *place)
 {
 	bool is_new;
 	bool is_first;
-	uint32_t lines = th_map_intern(
+	uint32_t lines = th_id_map_intern(
 		&places->line_ids, lines_of(places->profile, place), &is_new);
-	uint32_t what = th_map_intern(&places->what_ids,
+	uint32_t what = th_id_map_intern(&places->what_ids,
 		key_of(place->heap, place->way, place->class_name), &is_first);
-	uint32_t number = th_map_intern(
+	uint32_t number = th_id_map_intern(
 		&places->place_ids, (uint64_t)what << 32 | lines, &is_new);
 
 	if (is_first)
@@ -364,34 +364,34 @@ add_place(struct th_places *places, struct th_place *place)
 }
 
 void
-th_places_init(struct th_places *places, const struct th_profile *profile)
+th_leak_sites_init(struct th_leak_sites *places, const struct th_profile *profile)
 {
-	*places = (struct th_places){
+	*places = (struct th_leak_sites){
 		.profile = profile,
 		.of_row = th_allocate(profile->rows_count, sizeof(uint32_t)),
 	};
-	th_ways_init(&places->ways, profile->frames, profile->paths);
+	th_path_prefixes_init(&places->ways, profile->frames, profile->paths);
 	for (size_t i = 0; i < profile->rows_count; i++) {
-		struct th_place place = place_of(places, &profile->rows[i]);
+		struct th_leak_site place = place_of(places, &profile->rows[i]);
 
 		places->of_row[i] = add_place(places, &place);
 	}
 }
 
 void
-th_places_deinit(struct th_places *places)
+th_leak_sites_deinit(struct th_leak_sites *places)
 {
-	th_ways_deinit(&places->ways);
-	th_map_deinit(&places->line_ids);
-	th_map_deinit(&places->what_ids);
-	th_map_deinit(&places->place_ids);
+	th_path_prefixes_deinit(&places->ways);
+	th_id_map_deinit(&places->line_ids);
+	th_id_map_deinit(&places->what_ids);
+	th_id_map_deinit(&places->place_ids);
 	free(places->first);
 	free(places->items);
 	free(places->of_row);
 }
 
 struct th_subject
-th_places_subject(const struct th_place *place)
+th_leak_sites_subject(const struct th_leak_site *place)
 {
 	return (struct th_subject){
 		.heap = place->heap,
@@ -403,16 +403,17 @@ th_places_subject(const struct th_place *place)
 }
 
 uint32_t
-th_places_find(
-	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name)
+th_leak_sites_find(const struct th_leak_sites *places, enum th_heap heap, uint32_t way,
+	uint32_t class_name)
 {
-	uint32_t what = th_map_find(&places->what_ids, key_of(heap, way, class_name));
+	uint32_t what = th_id_map_find(&places->what_ids, key_of(heap, way, class_name));
 
-	return what == TH_MAP_NONE ? TH_NO_PLACE : places->first[what];
+	return what == TH_ID_MAP_NONE ? TH_NO_PLACE : places->first[what];
 }
 
 uint32_t
-th_places_creator_frame(const struct th_places *places, const struct th_place *place)
+th_leak_sites_creator_frame(
+	const struct th_leak_sites *places, const struct th_leak_site *place)
 {
 	struct th_path path = th_paths_get(places->profile->paths, place->path);
 
@@ -442,7 +443,7 @@ is_same_library(const char *a, const char *b)
 }
 
 uint32_t
-th_places_user_frame(const struct th_places *places, const struct th_place *place)
+th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place)
 {
 	const struct th_profile *profile = places->profile;
 	struct th_path path = th_paths_get(profile->paths, place->path);

@@ -28,7 +28,7 @@
 #define TH_NO_PLACE UINT32_MAX
 #define TH_NO_FRAME UINT32_MAX
 
-struct th_place {
+struct th_leak_site {
 	enum th_heap heap;
 	uint32_t class_name;  /* string number; 0 = none */
 	uint32_t way;         /* to the function that allocated */
@@ -41,27 +41,27 @@ struct th_place {
 	double live;          /* bytes, of that row */
 };
 
-struct th_places {
+struct th_leak_sites {
 	const struct th_profile *profile;
-	struct th_ways ways;
-	struct th_map line_ids;    /* creator's line << 32 | allocation's */
-	struct th_map what_ids;    /* heap, way and class */
-	struct th_map place_ids;   /* what << 32 | lines */
-	TH_ARRAY(uint32_t, first); /* place by number of the what; others by `next` */
-	TH_ARRAY(struct th_place, items);
+	struct th_path_prefixes ways;
+	struct th_id_map line_ids;  /* creator's line << 32 | allocation's */
+	struct th_id_map what_ids;  /* heap, way and class */
+	struct th_id_map place_ids; /* what << 32 | lines */
+	TH_ARRAY(uint32_t, first);  /* place by number of the what; others by `next` */
+	TH_ARRAY(struct th_leak_site, items);
 	uint32_t *of_row; /* by row */
 };
 
 /* The profile must outlive the places. [offline] */
-void th_places_init(struct th_places *places, const struct th_profile *profile);
-void th_places_deinit(struct th_places *places);
+void th_leak_sites_init(struct th_leak_sites *places, const struct th_profile *profile);
+void th_leak_sites_deinit(struct th_leak_sites *places);
 
 /* The place's row, for the profile's filter. [offline] */
-struct th_subject th_places_subject(const struct th_place *place);
+struct th_subject th_leak_sites_subject(const struct th_leak_site *place);
 
 /* The place of a sample (by index), TH_NO_PLACE if the options leave it out. [offline] */
 static inline uint32_t
-th_places_of(const struct th_places *places, enum th_heap heap, size_t index)
+th_leak_sites_of(const struct th_leak_sites *places, enum th_heap heap, size_t index)
 {
 	uint32_t row = places->profile->sample_rows[heap][index];
 
@@ -72,15 +72,17 @@ th_places_of(const struct th_places *places, enum th_heap heap, size_t index)
  * A place of that heap, way and class, from which `next` leads to the others; TH_NO_PLACE if
  * nothing was allocated there. [offline]
  */
-uint32_t th_places_find(
-	const struct th_places *places, enum th_heap heap, uint32_t way, uint32_t class_name);
+uint32_t th_leak_sites_find(const struct th_leak_sites *places, enum th_heap heap, uint32_t way,
+	uint32_t class_name);
 
 /*
  * For a place with a creator: its line, as a frame of the place's path, and the nearest line of
  * the application above it that is in another library (the first two parts of its package
  * differ), TH_NO_FRAME if there is none: who uses the creator's. [offline]
  */
-uint32_t th_places_creator_frame(const struct th_places *places, const struct th_place *place);
-uint32_t th_places_user_frame(const struct th_places *places, const struct th_place *place);
+uint32_t th_leak_sites_creator_frame(
+	const struct th_leak_sites *places, const struct th_leak_site *place);
+uint32_t
+th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place);
 
 #endif

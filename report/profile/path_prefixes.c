@@ -16,14 +16,15 @@
 _Static_assert((uint64_t)BASE *BASE_INVERSE == 1, "each undoes the other");
 
 static uint32_t
-function_at(const struct th_ways *ways, uint32_t path, uint32_t index)
+function_at(const struct th_path_prefixes *ways, uint32_t path, uint32_t index)
 {
 	return th_frames_function_at(
 		ways->frames, th_paths_get(ways->paths, path).frames[index]);
 }
 
 static bool
-is_same(const struct th_ways *ways, const struct th_way *a, const struct th_way *b)
+is_same(const struct th_path_prefixes *ways, const struct th_path_prefix *a,
+	const struct th_path_prefix *b)
 {
 	if (a->hash != b->hash || a->length != b->length)
 		return false;
@@ -35,13 +36,13 @@ is_same(const struct th_ways *ways, const struct th_way *a, const struct th_way 
 }
 
 static uint32_t
-enter(struct th_ways *ways, const struct th_way *way)
+enter(struct th_path_prefixes *ways, const struct th_path_prefix *way)
 {
 	if (!way->length)
 		return 0;
 	for (uint64_t word = way->hash;; word++) {
 		bool added;
-		uint32_t number = th_map_intern(&ways->ids, word, &added) + 1;
+		uint32_t number = th_id_map_intern(&ways->ids, word, &added) + 1;
 
 		if (added)
 			th_array_append(ways, items, *way);
@@ -51,10 +52,11 @@ enter(struct th_ways *ways, const struct th_way *way)
 }
 
 uint32_t
-th_ways_add(struct th_ways *ways, uint32_t path, uint32_t length, uint32_t *prefix_ret)
+th_path_prefixes_add(
+	struct th_path_prefixes *ways, uint32_t path, uint32_t length, uint32_t *prefix_ret)
 {
 	struct th_path frames = th_paths_get(ways->paths, path);
-	struct th_way way = {.path = path};
+	struct th_path_prefix way = {.path = path};
 
 	*prefix_ret = 0;
 	while (way.length < frames.count) {
@@ -67,16 +69,16 @@ th_ways_add(struct th_ways *ways, uint32_t path, uint32_t length, uint32_t *pref
 	return enter(ways, &way);
 }
 
-struct th_way_cursor
-th_ways_last(const struct th_ways *ways, uint32_t way)
+struct th_path_prefix_cursor
+th_path_prefixes_last(const struct th_path_prefixes *ways, uint32_t way)
 {
-	const struct th_way *item = &ways->items[way];
+	const struct th_path_prefix *item = &ways->items[way];
 
-	return (struct th_way_cursor){ways, item->path, item->length, item->hash};
+	return (struct th_path_prefix_cursor){ways, item->path, item->length, item->hash};
 }
 
 bool
-th_ways_step(struct th_way_cursor *cursor, uint32_t *function_ret)
+th_path_prefixes_step(struct th_path_prefix_cursor *cursor, uint32_t *function_ret)
 {
 	if (!cursor->length)
 		return false;
@@ -87,18 +89,18 @@ th_ways_step(struct th_way_cursor *cursor, uint32_t *function_ret)
 }
 
 uint32_t
-th_ways_left(const struct th_way_cursor *cursor)
+th_path_prefixes_left(const struct th_path_prefix_cursor *cursor)
 {
-	const struct th_ways *ways = cursor->ways;
-	const struct th_way way = {
+	const struct th_path_prefixes *ways = cursor->ways;
+	const struct th_path_prefix way = {
 		.path = cursor->path, .length = cursor->length, .hash = cursor->hash};
 
 	if (!way.length)
 		return 0;
 	for (uint64_t word = way.hash;; word++) {
-		uint32_t number = th_map_find(&ways->ids, word);
+		uint32_t number = th_id_map_find(&ways->ids, word);
 
-		if (number == TH_MAP_NONE)
+		if (number == TH_ID_MAP_NONE)
 			return TH_NO_WAY;
 		if (is_same(ways, &ways->items[number + 1], &way))
 			return number + 1;
@@ -106,15 +108,16 @@ th_ways_left(const struct th_way_cursor *cursor)
 }
 
 void
-th_ways_init(struct th_ways *ways, const struct th_frames *frames, const struct th_paths *paths)
+th_path_prefixes_init(struct th_path_prefixes *ways, const struct th_frames *frames,
+	const struct th_paths *paths)
 {
-	*ways = (struct th_ways){.frames = frames, .paths = paths};
-	th_array_append(ways, items, (struct th_way){0});
+	*ways = (struct th_path_prefixes){.frames = frames, .paths = paths};
+	th_array_append(ways, items, (struct th_path_prefix){0});
 }
 
 void
-th_ways_deinit(struct th_ways *ways)
+th_path_prefixes_deinit(struct th_path_prefixes *ways)
 {
-	th_map_deinit(&ways->ids);
+	th_id_map_deinit(&ways->ids);
 	free(ways->items);
 }

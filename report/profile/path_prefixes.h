@@ -15,46 +15,47 @@
 
 #define TH_NO_WAY UINT32_MAX
 
-struct th_way {
+struct th_path_prefix {
 	uint32_t path;     /* one that begins so */
 	uint32_t length;   /* functions of it */
 	uint32_t function; /* the last of them */
 	uint64_t hash;
 };
 
-struct th_ways {
+struct th_path_prefixes {
 	const struct th_frames *frames;
 	const struct th_paths *paths;
-	struct th_map ids; /* by hash, stepped on collision */
-	TH_ARRAY(struct th_way, items);
+	struct th_id_map ids; /* by hash, stepped on collision */
+	TH_ARRAY(struct th_path_prefix, items);
 };
 
 /* No way but number 0, the empty one.  Frames and paths must outlive the ways. [offline] */
-void th_ways_init(
-	struct th_ways *ways, const struct th_frames *frames, const struct th_paths *paths);
-void th_ways_deinit(struct th_ways *ways);
+void th_path_prefixes_init(struct th_path_prefixes *ways, const struct th_frames *frames,
+	const struct th_paths *paths);
+void th_path_prefixes_deinit(struct th_path_prefixes *ways);
 
 /*
  * The number of the way along a whole path; *prefix_ret becomes that of its first `length`
  * functions. [offline]
  */
-uint32_t
-th_ways_add(struct th_ways *ways, uint32_t path, uint32_t length, uint32_t *prefix_ret);
+uint32_t th_path_prefixes_add(
+	struct th_path_prefixes *ways, uint32_t path, uint32_t length, uint32_t *prefix_ret);
 
 /* Goes along a way from its last function to the root. */
-struct th_way_cursor {
-	const struct th_ways *ways;
+struct th_path_prefix_cursor {
+	const struct th_path_prefixes *ways;
 	uint32_t path;
 	uint32_t length; /* of what is left */
 	uint64_t hash;
 };
 
-struct th_way_cursor th_ways_last(const struct th_ways *ways, uint32_t way);
+struct th_path_prefix_cursor
+th_path_prefixes_last(const struct th_path_prefixes *ways, uint32_t way);
 
 /* Takes the last function off what is left; false: nothing is. [offline] */
-bool th_ways_step(struct th_way_cursor *cursor, uint32_t *function_ret);
+bool th_path_prefixes_step(struct th_path_prefix_cursor *cursor, uint32_t *function_ret);
 
 /* The number of what is left; TH_NO_WAY if it has none. [offline] */
-uint32_t th_ways_left(const struct th_way_cursor *cursor);
+uint32_t th_path_prefixes_left(const struct th_path_prefix_cursor *cursor);
 
 #endif

@@ -46,16 +46,16 @@ struct builder {
 	uint32_t *class_names;   /* by class index */
 	uint32_t virtual_label;
 	/* By numbers, for one heap: thread label, is_internal and class, then that and the stack. */
-	struct th_map actor_ids;
-	struct home *homes;    /* by stack */
-	struct th_map raw_ids; /* actor << 32 | stack, of actors away from home */
+	struct th_id_map actor_ids;
+	struct home *homes;       /* by stack */
+	struct th_id_map raw_ids; /* actor << 32 | stack, of actors away from home */
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
-	struct th_map label_ids;
+	struct th_id_map label_ids;
 	TH_ARRAY(struct home, path_homes); /* by path */
-	struct th_map row_ids;             /* of labels away from home */
+	struct th_id_map row_ids;          /* of labels away from home */
 	TH_ARRAY(uint32_t, merged_rows);
-	struct th_touched touched; /* at the account of the profile */
+	struct th_resident_blocks touched; /* at the account of the profile */
 };
 
 /* Threads */
@@ -140,10 +140,10 @@ builder_init(struct builder *builder, struct th_profile *profile)
 static void
 forget_heap(struct builder *builder)
 {
-	th_map_deinit(&builder->actor_ids);
-	th_map_deinit(&builder->raw_ids);
-	th_map_deinit(&builder->label_ids);
-	th_map_deinit(&builder->row_ids);
+	th_id_map_deinit(&builder->actor_ids);
+	th_id_map_deinit(&builder->raw_ids);
+	th_id_map_deinit(&builder->label_ids);
+	th_id_map_deinit(&builder->row_ids);
 	free(builder->homes);
 	builder->homes = NULL;
 	builder->path_homes_count = 0;
@@ -158,7 +158,7 @@ builder_deinit(struct builder *builder)
 	free(builder->thread_labels);
 	free(builder->class_names);
 	forget_heap(builder);
-	th_touched_deinit(&builder->touched);
+	th_resident_blocks_deinit(&builder->touched);
 	free(builder->path_homes);
 	free(builder->raw_rows);
 	free(builder->merged_rows);
@@ -179,7 +179,7 @@ add_row(struct builder *builder, const struct th_row *row)
 {
 	struct th_profile *profile = builder->profile;
 	bool added;
-	uint32_t label = th_map_intern(
+	uint32_t label = th_id_map_intern(
 		&builder->label_ids, (uint64_t)row->thread << 32 | row->class_name, &added);
 
 	while (builder->path_homes_count <= row->path)
@@ -191,7 +191,7 @@ add_row(struct builder *builder, const struct th_row *row)
 		*home = (struct home){label + 1, append_row(profile, row)};
 		return home->row;
 	}
-	uint32_t number = th_map_intern(
+	uint32_t number = th_id_map_intern(
 		&builder->row_ids, (uint64_t)label << 32 | row->path, &added);
 	if (added)
 		th_array_append(builder, merged_rows, append_row(profile, row));
@@ -254,7 +254,7 @@ actor_of(struct builder *builder, const struct th_sample *sample)
 		       is_internal(builder, sample);
 	bool added;
 
-	return th_map_intern(&builder->actor_ids, who << 32 | sample->class, &added);
+	return th_id_map_intern(&builder->actor_ids, who << 32 | sample->class, &added);
 }
 
 static uint32_t
@@ -270,7 +270,7 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 		*home = (struct home){actor + 1, find_row(builder, heap, sample)};
 		return home->row;
 	}
-	uint32_t raw = th_map_intern(
+	uint32_t raw = th_id_map_intern(
 		&builder->raw_ids, (uint64_t)actor << 32 | sample->stack, &added);
 	if (added) {
 		uint32_t row = find_row(builder, heap, sample);
@@ -311,7 +311,7 @@ expect_row(const struct th_row *row)
 /* Adds a sample (by index) to sums by measure. */
 static void
 add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
-	const struct th_touched *touched, struct th_estimator *sums)
+	const struct th_resident_blocks *touched, struct th_estimator *sums)
 {
 	uint64_t word;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
@@ -329,7 +329,7 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
 			th_lifetimes_keep(lifetimes, heap, &profile->end),
 			&sums[TH_MEASURE_TEMPORARY]);
-	if (heap == TH_HEAP_NATIVE && th_touched_find(touched, sample, &word))
+	if (heap == TH_HEAP_NATIVE && th_resident_blocks_find(touched, sample, &word))
 		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
 			sample->size, th_recording_sample_interval(profile->recording, sample),
 			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
@@ -437,8 +437,8 @@ set_lenses(void *data)
 	profile->at = moment_of(profile);
 	profile->java_bound = th_heap_use_bound(
 		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
-	profile->account = th_account_chosen(profile);
-	if (profile->account && !(profile->account->flags & TH_ACCOUNT_HAS_PAGES))
+	profile->account = th_breakdown_chosen(profile);
+	if (profile->account && !(profile->account->flags & TH_BREAKDOWN_HAS_PAGES))
 		profile->account = NULL;
 	return NULL;
 }
@@ -485,22 +485,22 @@ static void
 build(struct th_profile *profile)
 {
 	struct builder builder;
-	struct th_aside aside;
+	struct th_worker aside;
 
 	profile->window = window_of(profile->recording, profile->options);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
-	th_aside_begin(&aside, set_lenses, profile);
+	th_worker_begin(&aside, set_lenses, profile);
 	builder_init(&builder, profile);
 	make_rows(&builder);
-	th_aside_end(&aside);
+	th_worker_end(&aside);
 	if (profile->account)
-		th_touched_init(
+		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);
-	th_aside_begin(&aside, add_outside_java, &builder);
+	th_worker_begin(&aside, add_outside_java, &builder);
 	add_heap(&builder, TH_HEAP_JAVA);
-	th_aside_end(&aside);
+	th_worker_end(&aside);
 	builder_deinit(&builder);
 	sum_rows(profile);
 }
@@ -513,7 +513,7 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 
 	profile->recording = recording;
 	profile->options = options;
-	th_changes_tell(recording, warn, warn_data);
+	th_sampling_changes_tell(recording, warn, warn_data);
 	profile->frames = th_frames_create(recording, warn, warn_data);
 	profile->paths = th_paths_create(recording, profile->frames, options->all_vm_frames);
 	profile->internal_group = th_frames_special_function(

@@ -16,10 +16,10 @@ merge(uint64_t word, uint64_t more)
 }
 
 static void
-add(struct th_touched *touched, uint64_t sample, uint64_t word)
+add(struct th_resident_blocks *touched, uint64_t sample, uint64_t word)
 {
 	bool added;
-	uint32_t index = th_map_intern(&touched->ids, sample / 8, &added);
+	uint32_t index = th_id_map_intern(&touched->ids, sample / 8, &added);
 
 	if (added)
 		th_array_append(touched, words, word);
@@ -28,10 +28,10 @@ add(struct th_touched *touched, uint64_t sample, uint64_t word)
 }
 
 void
-th_touched_init(
-	struct th_touched *touched, const struct th_recording *recording, uint32_t account)
+th_resident_blocks_init(struct th_resident_blocks *touched,
+	const struct th_recording *recording, uint32_t account)
 {
-	*touched = (struct th_touched){0};
+	*touched = (struct th_resident_blocks){0};
 	for (size_t i = 0; i < recording->touched_count; i++) {
 		const struct th_decoded_touched *event = &recording->touched[i];
 
@@ -43,19 +43,19 @@ th_touched_init(
 }
 
 void
-th_touched_deinit(struct th_touched *touched)
+th_resident_blocks_deinit(struct th_resident_blocks *touched)
 {
-	th_map_deinit(&touched->ids);
+	th_id_map_deinit(&touched->ids);
 	free(touched->words);
 }
 
 bool
-th_touched_find(
-	const struct th_touched *touched, const struct th_sample *sample, uint64_t *word_ret)
+th_resident_blocks_find(const struct th_resident_blocks *touched,
+	const struct th_sample *sample, uint64_t *word_ret)
 {
-	uint32_t index = th_map_find(&touched->ids, sample->record);
+	uint32_t index = th_id_map_find(&touched->ids, sample->record);
 
-	if (index == TH_MAP_NONE)
+	if (index == TH_ID_MAP_NONE)
 		return false;
 	*word_ret = touched->words[index];
 	return true;

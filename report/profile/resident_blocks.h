@@ -10,19 +10,19 @@
 
 #include "report/log/recording.h"
 
-struct th_touched {
-	struct th_map ids; /* record of the sample -> index */
+struct th_resident_blocks {
+	struct th_id_map ids; /* record of the sample -> index */
 	TH_ARRAY(uint64_t, words);
 };
 
 /* What the account of that number says. [offline] */
-void th_touched_init(
-	struct th_touched *touched, const struct th_recording *recording, uint32_t account);
-void th_touched_deinit(struct th_touched *touched);
+void th_resident_blocks_init(struct th_resident_blocks *touched,
+	const struct th_recording *recording, uint32_t account);
+void th_resident_blocks_deinit(struct th_resident_blocks *touched);
 
 /* The word of TOUCHED for a sample; false: it was not looked at. [offline] */
-bool th_touched_find(
-	const struct th_touched *touched, const struct th_sample *sample, uint64_t *word_ret);
+bool th_resident_blocks_find(const struct th_resident_blocks *touched,
+	const struct th_sample *sample, uint64_t *word_ret);
 
 /* Bytes of a sample that a word stands for. [offline] */
 static inline double

@@ -117,17 +117,17 @@ site_of(const struct th_profile *profile, const struct th_row *row)
 }
 
 struct site_maps {
-	struct th_map places; /* function << 32 | caller */
-	struct th_map sites;  /* place << 32 | class */
+	struct th_id_map places; /* function << 32 | caller */
+	struct th_id_map sites;  /* place << 32 | class */
 };
 
 static struct th_site *
 find_site(struct th_sites *sites, struct site_maps *maps, const struct th_site *site)
 {
 	bool added;
-	uint32_t place = th_map_intern(
+	uint32_t place = th_id_map_intern(
 		&maps->places, (uint64_t)site->function << 32 | site->caller, &added);
-	uint32_t number = th_map_intern(
+	uint32_t number = th_id_map_intern(
 		&maps->sites, (uint64_t)place << 32 | site->class_name, &added);
 
 	if (added)
@@ -168,8 +168,8 @@ th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_
 	if (sites->items_count)
 		qsort_r(sites->items, sites->items_count, sizeof(*sites->items), compare,
 			(void *)(uintptr_t)profile);
-	th_map_deinit(&maps.places);
-	th_map_deinit(&maps.sites);
+	th_id_map_deinit(&maps.places);
+	th_id_map_deinit(&maps.sites);
 }
 
 void

@@ -18,14 +18,14 @@
 
 struct maker {
 	const struct th_profile *profile;
-	struct th_cells *cells;
+	struct th_time_slices *cells;
 	struct th_sample_order order; /* of the samples, by row */
 	uint32_t *places;             /* place_of() of the samples, in their order */
 	uint32_t *numbers;            /* by place: number of the cell, plus one */
 };
 
 static uint32_t
-slice_of(const struct th_cells *cells, uint64_t time)
+slice_of(const struct th_time_slices *cells, uint64_t time)
 {
 	double slice = time > cells->start ? (double)(time - cells->start) / cells->slice : 0;
 
@@ -36,27 +36,27 @@ slice_of(const struct th_cells *cells, uint64_t time)
 
 /* Of a table of births by deaths, which has one more of these for never, and by early deaths. */
 static uint32_t
-place_at(const struct th_cells *cells, uint32_t birth, uint32_t death, bool is_temporary)
+place_at(const struct th_time_slices *cells, uint32_t birth, uint32_t death, bool is_temporary)
 {
-	uint32_t column = death == TH_CELL_NEVER ? 0 : death + 1;
+	uint32_t column = death == TH_TIME_SLICE_NEVER ? 0 : death + 1;
 
 	return 2 * (birth * (cells->slices + 1) + column) + is_temporary;
 }
 
 static size_t
-count_places(const struct th_cells *cells)
+count_places(const struct th_time_slices *cells)
 {
 	return 2 * (size_t)cells->slices * (cells->slices + 1);
 }
 
-static struct th_cell
-cell_at(const struct th_cells *cells, uint32_t place)
+static struct th_time_slice
+cell_at(const struct th_time_slices *cells, uint32_t place)
 {
 	uint32_t column = place / 2 % (cells->slices + 1);
 
-	return (struct th_cell){
+	return (struct th_time_slice){
 		.birth = place / 2 / (cells->slices + 1),
-		.death = column ? column - 1 : TH_CELL_NEVER,
+		.death = column ? column - 1 : TH_TIME_SLICE_NEVER,
 		.is_temporary = place % 2,
 	};
 }
@@ -72,7 +72,7 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 
 	return place_at(maker->cells,
 		slice_of(maker->cells, profile->recording->samples[heap].items[index].time),
-		has_end ? slice_of(maker->cells, end) : TH_CELL_NEVER,
+		has_end ? slice_of(maker->cells, end) : TH_TIME_SLICE_NEVER,
 		th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
 			th_lifetimes_is_temporary(lifetimes, heap, index, within));
 }
@@ -113,14 +113,15 @@ find_places(struct maker *maker)
 static void
 halve(struct maker *maker)
 {
-	const struct th_cells before = *maker->cells;
+	const struct th_time_slices before = *maker->cells;
 	uint32_t count = maker->order.starts[maker->profile->rows_count];
 
 	maker->cells->slices /= 2;
 	maker->cells->slice *= 2;
 	for (uint32_t i = 0; i < count; i++) {
-		struct th_cell cell = cell_at(&before, maker->places[i]);
-		uint32_t death = cell.death == TH_CELL_NEVER ? TH_CELL_NEVER : cell.death / 2;
+		struct th_time_slice cell = cell_at(&before, maker->places[i]);
+		uint32_t death = cell.death == TH_TIME_SLICE_NEVER ? TH_TIME_SLICE_NEVER
+								   : cell.death / 2;
 
 		maker->places[i] = place_at(
 			maker->cells, cell.birth / 2, death, cell.is_temporary);
@@ -175,7 +176,7 @@ add_sample(const struct maker *maker, uint32_t number, enum th_heap heap, size_t
 static void
 add_row(const struct maker *maker, uint32_t row, uint32_t *count)
 {
-	struct th_cells *cells = maker->cells;
+	struct th_time_slices *cells = maker->cells;
 	enum th_heap heap = maker->profile->rows[row].heap;
 	uint32_t first = *count;
 
@@ -195,7 +196,7 @@ add_row(const struct maker *maker, uint32_t row, uint32_t *count)
 static void
 make_cells(const struct maker *maker, uint32_t count)
 {
-	struct th_cells *cells = maker->cells;
+	struct th_time_slices *cells = maker->cells;
 
 	cells->items = th_allocate(count, sizeof(*cells->items));
 	cells->items_count = count;
@@ -211,14 +212,14 @@ make_cells(const struct maker *maker, uint32_t count)
 }
 
 void
-th_cells_init(
-	struct th_cells *cells, const struct th_profile *profile, uint32_t slices, size_t most)
+th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profile,
+	uint32_t slices, size_t most)
 {
 	const struct th_recording *recording = profile->recording;
 	struct maker maker = {.profile = profile, .cells = cells};
 	uint32_t count;
 
-	*cells = (struct th_cells){
+	*cells = (struct th_time_slices){
 		.slices = slices,
 		.start = recording->start,
 		.slice = (double)(recording->end - recording->start + 1) / slices,
@@ -237,7 +238,7 @@ th_cells_init(
 }
 
 void
-th_cells_deinit(struct th_cells *cells)
+th_time_slices_deinit(struct th_time_slices *cells)
 {
 	free(cells->items);
 	free(cells->live);

@@ -11,21 +11,21 @@
 
 #include "report/profile/profile.h"
 
-#define TH_CELL_NEVER UINT32_MAX
+#define TH_TIME_SLICE_NEVER UINT32_MAX
 
-struct th_cell {
+struct th_time_slice {
 	uint32_t row;
 	uint32_t birth; /* slice */
-	uint32_t death; /* slice; TH_CELL_NEVER: alive at the end, or not known */
+	uint32_t death; /* slice; TH_TIME_SLICE_NEVER: alive at the end, or not known */
 	bool is_temporary;
 	struct th_estimator alloc;
 };
 
-struct th_cells {
+struct th_time_slices {
 	uint32_t slices;
-	uint64_t start;        /* of slice 0, CLOCK_MONOTONIC nanoseconds */
-	double slice;          /* nanoseconds */
-	struct th_cell *items; /* by row, then in the order of their first samples */
+	uint64_t start;              /* of slice 0, CLOCK_MONOTONIC nanoseconds */
+	double slice;                /* nanoseconds */
+	struct th_time_slice *items; /* by row, then in the order of their first samples */
 	size_t items_count;
 	/* Those whose end is known, by cell; NULL: it is of all, and `alloc` says the same. */
 	struct th_estimator *live;
@@ -35,8 +35,8 @@ struct th_cells {
  * Sums up the profile's samples in at most `slices` slices, a power of two; in fewer where that
  * made more than `most` cells, for files that have to stay small. [offline]
  */
-void th_cells_init(
-	struct th_cells *cells, const struct th_profile *profile, uint32_t slices, size_t most);
-void th_cells_deinit(struct th_cells *cells);
+void th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profile,
+	uint32_t slices, size_t most);
+void th_time_slices_deinit(struct th_time_slices *cells);
 
 #endif

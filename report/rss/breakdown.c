@@ -14,37 +14,37 @@ static const struct {
 	const char *label;
 	const char *name;
 	bool is_estimate;
-} kinds[TH_ACCOUNT_KINDS] = {
-	[TH_ACCOUNT_JAVA_HEAP] = {"Java heap", "java_heap", false},
-	[TH_ACCOUNT_METASPACE] = {"metaspace, class space", "metaspace", false},
-	[TH_ACCOUNT_CLASS_SPACE] = {"class space", "class_space", false},
-	[TH_ACCOUNT_CODE_CACHE] = {"code cache", "code_cache", false},
-	[TH_ACCOUNT_CLASS_ARCHIVE] = {"class archive (CDS)", "class_archive", false},
-	[TH_ACCOUNT_VM] = {"mapped by the VM", "vm", false},
-	[TH_ACCOUNT_STACKS] = {"thread stacks", "thread_stacks", false},
-	[TH_ACCOUNT_MALLOC_VM] = {"malloc: the VM", "malloc_vm", true},
-	[TH_ACCOUNT_MALLOC_JDK] = {"malloc: JDK libraries", "malloc_jdk", true},
-	[TH_ACCOUNT_MALLOC_DIRECT] = {"malloc: direct buffers", "malloc_direct", true},
-	[TH_ACCOUNT_MALLOC_APPLICATION] = {"malloc: application", "malloc_application", true},
-	[TH_ACCOUNT_MALLOC_OVERHEAD] = {"malloc: overhead", "malloc_overhead", true},
-	[TH_ACCOUNT_MALLOC_RETAINED] = {"malloc: retained", "malloc_retained", true},
-	[TH_ACCOUNT_MAPPED] = {"mapped by libraries", "mapped", false},
-	[TH_ACCOUNT_FILES] = {"mapped files", "files", false},
-	[TH_ACCOUNT_SHARED] = {"shared memory", "shared", false},
-	[TH_ACCOUNT_OWN] = {"twinheap itself", "twinheap", false},
-	[TH_ACCOUNT_KERNEL] = {"kernel's pages", "kernel", false},
-	[TH_ACCOUNT_UNEXPLAINED] = {"unexplained", "unexplained", false},
+} kinds[TH_BREAKDOWN_KINDS] = {
+	[TH_BREAKDOWN_JAVA_HEAP] = {"Java heap", "java_heap", false},
+	[TH_BREAKDOWN_METASPACE] = {"metaspace, class space", "metaspace", false},
+	[TH_BREAKDOWN_CLASS_SPACE] = {"class space", "class_space", false},
+	[TH_BREAKDOWN_CODE_CACHE] = {"code cache", "code_cache", false},
+	[TH_BREAKDOWN_CLASS_ARCHIVE] = {"class archive (CDS)", "class_archive", false},
+	[TH_BREAKDOWN_VM] = {"mapped by the VM", "vm", false},
+	[TH_BREAKDOWN_STACKS] = {"thread stacks", "thread_stacks", false},
+	[TH_BREAKDOWN_MALLOC_VM] = {"malloc: the VM", "malloc_vm", true},
+	[TH_BREAKDOWN_MALLOC_JDK] = {"malloc: JDK libraries", "malloc_jdk", true},
+	[TH_BREAKDOWN_MALLOC_DIRECT] = {"malloc: direct buffers", "malloc_direct", true},
+	[TH_BREAKDOWN_MALLOC_APPLICATION] = {"malloc: application", "malloc_application", true},
+	[TH_BREAKDOWN_MALLOC_OVERHEAD] = {"malloc: overhead", "malloc_overhead", true},
+	[TH_BREAKDOWN_MALLOC_RETAINED] = {"malloc: retained", "malloc_retained", true},
+	[TH_BREAKDOWN_MAPPED] = {"mapped by libraries", "mapped", false},
+	[TH_BREAKDOWN_FILES] = {"mapped files", "files", false},
+	[TH_BREAKDOWN_SHARED] = {"shared memory", "shared", false},
+	[TH_BREAKDOWN_OWN] = {"twinheap itself", "twinheap", false},
+	[TH_BREAKDOWN_KERNEL] = {"kernel's pages", "kernel", false},
+	[TH_BREAKDOWN_UNEXPLAINED] = {"unexplained", "unexplained", false},
 };
 /* clang-format on */
 
 const char *
-th_account_label(enum th_account_kind kind)
+th_breakdown_label(enum th_breakdown_kind kind)
 {
 	return kinds[kind].label;
 }
 
 const char *
-th_account_name(enum th_account_kind kind)
+th_breakdown_name(enum th_breakdown_kind kind)
 {
 	return kinds[kind].name;
 }
@@ -52,7 +52,7 @@ th_account_name(enum th_account_kind kind)
 /* Which account */
 
 const struct th_decoded_account *
-th_account_at(const struct th_recording *recording, uint64_t time)
+th_breakdown_at(const struct th_recording *recording, uint64_t time)
 {
 	const struct th_decoded_account *found = NULL;
 
@@ -66,7 +66,7 @@ th_account_at(const struct th_recording *recording, uint64_t time)
 }
 
 const struct th_decoded_account *
-th_account_peak(const struct th_recording *recording)
+th_breakdown_peak(const struct th_recording *recording)
 {
 	const struct th_decoded_account *found = NULL;
 
@@ -80,15 +80,15 @@ th_account_peak(const struct th_recording *recording)
 }
 
 const struct th_decoded_account *
-th_account_chosen(const struct th_profile *profile)
+th_breakdown_chosen(const struct th_profile *profile)
 {
 	if (profile->options->at == TH_AT_PEAK)
-		return th_account_peak(profile->recording);
-	return th_account_at(profile->recording, profile->at.time);
+		return th_breakdown_peak(profile->recording);
+	return th_breakdown_at(profile->recording, profile->at.time);
 }
 
 const struct th_decoded_pool *
-th_account_pool(const struct th_recording *recording, uint32_t account, const char *name)
+th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name)
 {
 	for (size_t i = 0; i < recording->pools_count; i++) {
 		const struct th_decoded_pool *pool = &recording->pools[i];
@@ -111,38 +111,38 @@ is_of_vm(struct th_text name)
 	       !memcmp(name.bytes + name.length - length, tail, length);
 }
 
-/* The line of a row; TH_ACCOUNT_KINDS for malloc's own, which samples divide. */
-static enum th_account_kind
+/* The line of a row; TH_BREAKDOWN_KINDS for malloc's own, which samples divide. */
+static enum th_breakdown_kind
 kind_of_row(const struct th_decoded_account_row *row)
 {
-	static const enum th_account_kind by_category[TH_MEMORY_CATEGORIES] = {
-		[TH_MEMORY_JAVA_HEAP] = TH_ACCOUNT_JAVA_HEAP,
-		[TH_MEMORY_METASPACE] = TH_ACCOUNT_METASPACE,
-		[TH_MEMORY_CLASS_SPACE] = TH_ACCOUNT_CLASS_SPACE,
-		[TH_MEMORY_CODE_CACHE] = TH_ACCOUNT_CODE_CACHE,
-		[TH_MEMORY_CLASS_ARCHIVE] = TH_ACCOUNT_CLASS_ARCHIVE,
-		[TH_MEMORY_VM] = TH_ACCOUNT_VM,
-		[TH_MEMORY_STACK] = TH_ACCOUNT_STACKS,
-		[TH_MEMORY_MALLOC] = TH_ACCOUNT_KINDS,
-		[TH_MEMORY_MALLOC_MAPPED] = TH_ACCOUNT_KINDS,
-		[TH_MEMORY_MAPPED] = TH_ACCOUNT_MAPPED,
-		[TH_MEMORY_FILE] = TH_ACCOUNT_FILES,
-		[TH_MEMORY_SHARED] = TH_ACCOUNT_SHARED,
-		[TH_MEMORY_OWN] = TH_ACCOUNT_OWN,
-		[TH_MEMORY_KERNEL] = TH_ACCOUNT_KERNEL,
-		[TH_MEMORY_UNKNOWN] = TH_ACCOUNT_UNEXPLAINED,
+	static const enum th_breakdown_kind by_category[TH_MEMORY_CATEGORIES] = {
+		[TH_MEMORY_JAVA_HEAP] = TH_BREAKDOWN_JAVA_HEAP,
+		[TH_MEMORY_METASPACE] = TH_BREAKDOWN_METASPACE,
+		[TH_MEMORY_CLASS_SPACE] = TH_BREAKDOWN_CLASS_SPACE,
+		[TH_MEMORY_CODE_CACHE] = TH_BREAKDOWN_CODE_CACHE,
+		[TH_MEMORY_CLASS_ARCHIVE] = TH_BREAKDOWN_CLASS_ARCHIVE,
+		[TH_MEMORY_VM] = TH_BREAKDOWN_VM,
+		[TH_MEMORY_STACK] = TH_BREAKDOWN_STACKS,
+		[TH_MEMORY_MALLOC] = TH_BREAKDOWN_KINDS,
+		[TH_MEMORY_MALLOC_MAPPED] = TH_BREAKDOWN_KINDS,
+		[TH_MEMORY_MAPPED] = TH_BREAKDOWN_MAPPED,
+		[TH_MEMORY_FILE] = TH_BREAKDOWN_FILES,
+		[TH_MEMORY_SHARED] = TH_BREAKDOWN_SHARED,
+		[TH_MEMORY_OWN] = TH_BREAKDOWN_OWN,
+		[TH_MEMORY_KERNEL] = TH_BREAKDOWN_KERNEL,
+		[TH_MEMORY_UNKNOWN] = TH_BREAKDOWN_UNEXPLAINED,
 	};
 
 	if (row->category == TH_MEMORY_MAPPED && is_of_vm(row->name))
-		return TH_ACCOUNT_VM;
+		return TH_BREAKDOWN_VM;
 	return by_category[row->category];
 }
 
 /* Adds to the part of that name, which may have been mapped by several stacks; takes the name. */
 static void
-add_part(struct th_account_line *line, const struct th_decoded_account_row *row, char *name)
+add_part(struct th_breakdown_line *line, const struct th_decoded_account_row *row, char *name)
 {
-	struct th_account_part part = {
+	struct th_breakdown_part part = {
 		.name = name,
 		.resident = (double)row->resident,
 		.size = (double)row->size,
@@ -150,7 +150,7 @@ add_part(struct th_account_line *line, const struct th_decoded_account_row *row,
 	};
 
 	for (size_t i = 0; i < line->parts_count; i++) {
-		struct th_account_part *known = &line->parts[i];
+		struct th_breakdown_part *known = &line->parts[i];
 
 		if (strcmp(known->name, name) != 0)
 			continue;
@@ -164,26 +164,26 @@ add_part(struct th_account_line *line, const struct th_decoded_account_row *row,
 }
 
 static void
-add_row(struct th_account *account, const struct th_decoded_account_row *row,
+add_row(struct th_breakdown *account, const struct th_decoded_account_row *row,
 	struct th_malloc_memory *memory)
 {
-	enum th_account_kind kind = kind_of_row(row);
+	enum th_breakdown_kind kind = kind_of_row(row);
 
 	if (row->category == TH_MEMORY_MALLOC) {
 		memory->heaps += (double)row->resident;
-		add_part(&account->lines[TH_ACCOUNT_MALLOC_RETAINED], row,
+		add_part(&account->lines[TH_BREAKDOWN_MALLOC_RETAINED], row,
 			th_text_clean(row->name));
-		account->lines[TH_ACCOUNT_MALLOC_RETAINED].size += (double)row->size;
+		account->lines[TH_BREAKDOWN_MALLOC_RETAINED].size += (double)row->size;
 	} else if (row->category == TH_MEMORY_MALLOC_MAPPED) {
 		memory->mapped += (double)row->resident;
 		memory->mapped_size += (double)row->size;
 	}
-	if (kind == TH_ACCOUNT_KINDS)
+	if (kind == TH_BREAKDOWN_KINDS)
 		return;
 	char *name = NULL;
-	if (kind == TH_ACCOUNT_VM)
-		kind = th_account_vm_kind(account->profile, row->stack, &name);
-	struct th_account_line *line = &account->lines[kind];
+	if (kind == TH_BREAKDOWN_VM)
+		kind = th_breakdown_vm_kind(account->profile, row->stack, &name);
+	struct th_breakdown_line *line = &account->lines[kind];
 	line->resident.estimate += (double)row->resident;
 	line->swapped += (double)row->swapped;
 	line->size += (double)row->size;
@@ -193,7 +193,7 @@ add_row(struct th_account *account, const struct th_decoded_account_row *row,
 }
 
 static void
-add_rows(struct th_account *account, struct th_malloc_memory *memory)
+add_rows(struct th_breakdown *account, struct th_malloc_memory *memory)
 {
 	const struct th_recording *recording = account->profile->recording;
 
@@ -203,11 +203,11 @@ add_rows(struct th_account *account, struct th_malloc_memory *memory)
 }
 
 static void
-add_pool(struct th_account *account, enum th_account_kind kind, const char *name)
+add_pool(struct th_breakdown *account, enum th_breakdown_kind kind, const char *name)
 {
-	const struct th_decoded_pool *pool = th_account_pool(
+	const struct th_decoded_pool *pool = th_breakdown_pool(
 		account->profile->recording, account->head->account, name);
-	struct th_account_line *line = &account->lines[kind];
+	struct th_breakdown_line *line = &account->lines[kind];
 
 	if (!pool)
 		return;
@@ -221,8 +221,8 @@ add_pool(struct th_account *account, enum th_account_kind kind, const char *name
 static int
 by_resident(const void *a, const void *b)
 {
-	const struct th_account_part *first = a;
-	const struct th_account_part *second = b;
+	const struct th_breakdown_part *first = a;
+	const struct th_breakdown_part *second = b;
 
 	if (first->resident != second->resident)
 		return first->resident < second->resident ? 1 : -1;
@@ -230,7 +230,7 @@ by_resident(const void *a, const void *b)
 }
 
 static void
-find_figures(struct th_account *account)
+find_figures(struct th_breakdown *account)
 {
 	const struct th_recording *recording = account->profile->recording;
 	uint32_t number = account->head->account;
@@ -242,68 +242,68 @@ find_figures(struct th_account *account)
 		if (recording->cgroups[i].account == number)
 			account->group = &recording->cgroups[i];
 	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++)
-		account->counts[kind] = th_account_buffers(
+		account->counts[kind] = th_breakdown_buffers(
 			account->profile, account->head, (enum th_buffers_kind)kind);
 }
 
 static void
-finish(struct th_account *account)
+finish(struct th_breakdown *account)
 {
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
-		struct th_account_line *line = &account->lines[kind];
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
+		struct th_breakdown_line *line = &account->lines[kind];
 
 		if (line->parts_count)
 			qsort(line->parts, line->parts_count, sizeof(*line->parts),
 				by_resident);
-		if (!kinds[kind].is_estimate && kind != TH_ACCOUNT_UNEXPLAINED)
+		if (!kinds[kind].is_estimate && kind != TH_BREAKDOWN_UNEXPLAINED)
 			line->resident = th_estimate_exact(line->resident.estimate, 0);
 	}
 }
 
 void
-th_account_init(struct th_account *account, const struct th_profile *profile,
+th_breakdown_init(struct th_breakdown *account, const struct th_profile *profile,
 	const struct th_decoded_account *head)
 {
 	struct th_malloc_memory memory = {0};
 
-	*account = (struct th_account){.profile = profile, .head = head};
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
-		account->lines[kind].kind = (enum th_account_kind)kind;
+	*account = (struct th_breakdown){.profile = profile, .head = head};
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		account->lines[kind].kind = (enum th_breakdown_kind)kind;
 	account->judgement = th_lifetimes_last(&profile->lifetimes, head->time, true);
 	find_figures(account);
 	add_rows(account, &memory);
-	account->lines[TH_ACCOUNT_UNEXPLAINED].resident.high =
-		account->lines[TH_ACCOUNT_UNEXPLAINED].resident.estimate;
-	th_account_divide_malloc(account, &memory);
-	add_pool(account, TH_ACCOUNT_JAVA_HEAP, "Java heap");
-	add_pool(account, TH_ACCOUNT_CODE_CACHE, "Code cache");
-	add_pool(account, TH_ACCOUNT_METASPACE, "Metaspace");
-	add_pool(account, TH_ACCOUNT_CLASS_SPACE, "Compressed class space");
-	add_pool(account, TH_ACCOUNT_MALLOC_DIRECT, "direct");
+	account->lines[TH_BREAKDOWN_UNEXPLAINED].resident.high =
+		account->lines[TH_BREAKDOWN_UNEXPLAINED].resident.estimate;
+	th_breakdown_divide_malloc(account, &memory);
+	add_pool(account, TH_BREAKDOWN_JAVA_HEAP, "Java heap");
+	add_pool(account, TH_BREAKDOWN_CODE_CACHE, "Code cache");
+	add_pool(account, TH_BREAKDOWN_METASPACE, "Metaspace");
+	add_pool(account, TH_BREAKDOWN_CLASS_SPACE, "Compressed class space");
+	add_pool(account, TH_BREAKDOWN_MALLOC_DIRECT, "direct");
 	finish(account);
 }
 
 double
-th_account_unexplained(const struct th_account *account)
+th_breakdown_unexplained(const struct th_breakdown *account)
 {
-	return account->lines[TH_ACCOUNT_UNEXPLAINED].resident.estimate;
+	return account->lines[TH_BREAKDOWN_UNEXPLAINED].resident.estimate;
 }
 
 struct th_estimate
-th_account_row_touched(const struct th_account *account, size_t row)
+th_breakdown_row_touched(const struct th_breakdown *account, size_t row)
 {
 	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_TOUCHED,
 		&account->row_touched[row]);
 }
 
 void
-th_account_deinit(struct th_account *account)
+th_breakdown_deinit(struct th_breakdown *account)
 {
 	free(account->row_kinds);
 	free(account->row_touched);
 	free(account->row_buffers);
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
-		struct th_account_line *line = &account->lines[kind];
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
+		struct th_breakdown_line *line = &account->lines[kind];
 
 		for (size_t i = 0; i < line->parts_count; i++)
 			free(line->parts[i].name);

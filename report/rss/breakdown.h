@@ -17,39 +17,39 @@
 #include "report/profile/profile.h"
 
 /* In the order of the table. */
-enum th_account_kind {
-	TH_ACCOUNT_JAVA_HEAP,
-	TH_ACCOUNT_METASPACE,
-	TH_ACCOUNT_CLASS_SPACE,
-	TH_ACCOUNT_CODE_CACHE,
-	TH_ACCOUNT_CLASS_ARCHIVE,
-	TH_ACCOUNT_VM,
-	TH_ACCOUNT_STACKS,
-	TH_ACCOUNT_MALLOC_VM,          /* live blocks: of the VM itself */
-	TH_ACCOUNT_MALLOC_JDK,         /* of the JDK's libraries */
-	TH_ACCOUNT_MALLOC_DIRECT,      /* direct buffers, Unsafe */
-	TH_ACCOUNT_MALLOC_APPLICATION, /* of everybody else */
-	TH_ACCOUNT_MALLOC_OVERHEAD,    /* heads of live blocks, sizes rounded up */
-	TH_ACCOUNT_MALLOC_RETAINED,    /* free, but in memory */
-	TH_ACCOUNT_MAPPED,
-	TH_ACCOUNT_FILES,
-	TH_ACCOUNT_SHARED,
-	TH_ACCOUNT_OWN,
-	TH_ACCOUNT_KERNEL,
-	TH_ACCOUNT_UNEXPLAINED,
-	TH_ACCOUNT_KINDS,
+enum th_breakdown_kind {
+	TH_BREAKDOWN_JAVA_HEAP,
+	TH_BREAKDOWN_METASPACE,
+	TH_BREAKDOWN_CLASS_SPACE,
+	TH_BREAKDOWN_CODE_CACHE,
+	TH_BREAKDOWN_CLASS_ARCHIVE,
+	TH_BREAKDOWN_VM,
+	TH_BREAKDOWN_STACKS,
+	TH_BREAKDOWN_MALLOC_VM,          /* live blocks: of the VM itself */
+	TH_BREAKDOWN_MALLOC_JDK,         /* of the JDK's libraries */
+	TH_BREAKDOWN_MALLOC_DIRECT,      /* direct buffers, Unsafe */
+	TH_BREAKDOWN_MALLOC_APPLICATION, /* of everybody else */
+	TH_BREAKDOWN_MALLOC_OVERHEAD,    /* heads of live blocks, sizes rounded up */
+	TH_BREAKDOWN_MALLOC_RETAINED,    /* free, but in memory */
+	TH_BREAKDOWN_MAPPED,
+	TH_BREAKDOWN_FILES,
+	TH_BREAKDOWN_SHARED,
+	TH_BREAKDOWN_OWN,
+	TH_BREAKDOWN_KERNEL,
+	TH_BREAKDOWN_UNEXPLAINED,
+	TH_BREAKDOWN_KINDS,
 };
 
 /* A part of a line that has a name: a file, a thread pool, an owner. */
-struct th_account_part {
+struct th_breakdown_part {
 	char *name;
 	double resident;
 	double size;
 	uint32_t mappings;
 };
 
-struct th_account_line {
-	enum th_account_kind kind;
+struct th_breakdown_line {
+	enum th_breakdown_kind kind;
 	struct th_estimate resident;
 	double swapped;
 	double size;       /* address space; live bytes for blocks of malloc */
@@ -59,15 +59,15 @@ struct th_account_line {
 	double used;
 	double committed;
 	double limit;
-	TH_ARRAY(struct th_account_part, parts); /* largest first */
+	TH_ARRAY(struct th_breakdown_part, parts); /* largest first */
 };
 
-struct th_account {
+struct th_breakdown {
 	const struct th_profile *profile;
 	const struct th_decoded_account *head;
 	const struct th_decoded_allocator *allocator; /* NULL: it says nothing */
 	const struct th_decoded_cgroup *group;        /* NULL: none */
-	struct th_account_line lines[TH_ACCOUNT_KINDS];
+	struct th_breakdown_line lines[TH_BREAKDOWN_KINDS];
 	/* By row of the profile: the line of its blocks, and how much of them is in memory. */
 	uint8_t *row_kinds;
 	struct th_estimator *row_touched;
@@ -89,55 +89,55 @@ struct th_account {
 
 /* The last account by `time`, the first if there is none before; NULL without accounts. */
 const struct th_decoded_account *
-th_account_at(const struct th_recording *recording, uint64_t time);
+th_breakdown_at(const struct th_recording *recording, uint64_t time);
 
 /* The one with the most resident bytes; NULL without accounts. */
-const struct th_decoded_account *th_account_peak(const struct th_recording *recording);
+const struct th_decoded_account *th_breakdown_peak(const struct th_recording *recording);
 
 /* The one that the options of a view mean by --at; NULL without accounts. */
-const struct th_decoded_account *th_account_chosen(const struct th_profile *profile);
+const struct th_decoded_account *th_breakdown_chosen(const struct th_profile *profile);
 
 /*
  * Builds an account.  `profile`, which must outlive it, gives the blocks and their stacks; it
  * should leave out none.  `head` is one of its recording's accounts. [offline]
  */
-void th_account_init(struct th_account *account, const struct th_profile *profile,
+void th_breakdown_init(struct th_breakdown *account, const struct th_profile *profile,
 	const struct th_decoded_account *head);
-void th_account_deinit(struct th_account *account);
+void th_breakdown_deinit(struct th_breakdown *account);
 
 /* What a line is called, for people and in JSON. [offline] */
-const char *th_account_label(enum th_account_kind kind);
-const char *th_account_name(enum th_account_kind kind);
+const char *th_breakdown_label(enum th_breakdown_kind kind);
+const char *th_breakdown_name(enum th_breakdown_kind kind);
 
 /* The part of the RSS that no line explains. [offline] */
-double th_account_unexplained(const struct th_account *account);
+double th_breakdown_unexplained(const struct th_breakdown *account);
 
 /* The bytes of a row of the profile that are in memory. [offline] */
-struct th_estimate th_account_row_touched(const struct th_account *account, size_t row);
+struct th_estimate th_breakdown_row_touched(const struct th_breakdown *account, size_t row);
 
 /* Which line the blocks of a row of the profile belong to. [offline] */
-enum th_account_kind
-th_account_kind_of(const struct th_profile *profile, const struct th_row *row);
+enum th_breakdown_kind
+th_breakdown_kind_of(const struct th_profile *profile, const struct th_row *row);
 
 /*
  * Whether the blocks of a row are temporary direct buffers: what a channel or socket copies a
  * buffer of the Java heap to, and then keeps for the thread. [offline]
  */
-bool th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row);
+bool th_breakdown_is_cached_buffer(const struct th_profile *profile, const struct th_row *row);
 
 /* Whether the blocks of a row are freed by the Cleaner of a direct buffer. [offline] */
-bool th_account_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row);
+bool th_breakdown_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row);
 
 /*
  * What the VM mapped memory for, by the stack that did it: its line (metaspace, code cache, else
- * TH_ACCOUNT_VM), and in *name_ret the function that says most, to be freed; NULL if none does.
+ * TH_BREAKDOWN_VM), and in *name_ret the function that says most, to be freed; NULL if none does.
  * `stack` is an id of the log. [offline]
  */
-enum th_account_kind
-th_account_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret);
+enum th_breakdown_kind
+th_breakdown_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret);
 
 /* Figures of a pool at an account, NULL if there are none. [offline] */
 const struct th_decoded_pool *
-th_account_pool(const struct th_recording *recording, uint32_t account, const char *name);
+th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name);
 
 #endif

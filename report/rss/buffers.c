@@ -17,7 +17,7 @@ belongs_to(const struct th_decoded_buffers *count, const struct th_profile *prof
 }
 
 const struct th_decoded_buffers *
-th_account_buffers(const struct th_profile *profile, const struct th_decoded_account *head,
+th_breakdown_buffers(const struct th_profile *profile, const struct th_decoded_account *head,
 	enum th_buffers_kind kind)
 {
 	const struct th_recording *recording = profile->recording;
@@ -33,19 +33,19 @@ th_account_buffers(const struct th_profile *profile, const struct th_decoded_acc
 }
 
 const struct th_decoded_account *
-th_account_of_last_count(const struct th_profile *profile)
+th_breakdown_of_last_count(const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
 	const struct th_decoded_account *found = NULL;
 
 	for (size_t i = 0; i < recording->accounts_count; i++)
-		if (th_account_buffers(profile, &recording->accounts[i], TH_BUFFERS_DIRECT))
+		if (th_breakdown_buffers(profile, &recording->accounts[i], TH_BUFFERS_DIRECT))
 			found = &recording->accounts[i];
 	return found;
 }
 
 const char *
-th_account_buffers_name(enum th_buffers_kind kind)
+th_breakdown_buffers_name(enum th_buffers_kind kind)
 {
 	static const char *const names[TH_BUFFERS_KINDS] = {
 		[TH_BUFFERS_DIRECT] = "direct",

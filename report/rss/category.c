@@ -49,40 +49,40 @@ is_of_jdk(const struct th_recording *recording, const char *module)
 	return length && !strncmp(module, jdk, length);
 }
 
-static enum th_account_kind
+static enum th_breakdown_kind
 kind_of_function(const struct th_profile *profile, uint32_t function)
 {
 	const struct th_function *owner = th_frames_function(profile->frames, function);
 	const char *module = th_frames_string(profile->frames, owner->module);
 
-	return is_of_jdk(profile->recording, module) ? TH_ACCOUNT_MALLOC_JDK
-						     : TH_ACCOUNT_MALLOC_APPLICATION;
+	return is_of_jdk(profile->recording, module) ? TH_BREAKDOWN_MALLOC_JDK
+						     : TH_BREAKDOWN_MALLOC_APPLICATION;
 }
 
 /* What the VM allocates below a method of Unsafe is the caller's; all else is the VM's own. */
-static enum th_account_kind
+static enum th_breakdown_kind
 kind_below(const struct th_profile *profile, const uint32_t *frames, uint32_t count)
 {
 	if (!count)
-		return TH_ACCOUNT_MALLOC_VM;
+		return TH_BREAKDOWN_MALLOC_VM;
 	uint32_t caller = th_frames_get(profile->frames, frames[count - 1])->function;
 	return is_unsafe(th_frames_function_name(profile->frames, caller))
-		       ? TH_ACCOUNT_MALLOC_DIRECT
-		       : TH_ACCOUNT_MALLOC_VM;
+		       ? TH_BREAKDOWN_MALLOC_DIRECT
+		       : TH_BREAKDOWN_MALLOC_VM;
 }
 
-enum th_account_kind
-th_account_kind_of(const struct th_profile *profile, const struct th_row *row)
+enum th_breakdown_kind
+th_breakdown_kind_of(const struct th_profile *profile, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	enum th_account_kind found = profile->recording->jvm.is_known
-					     ? TH_ACCOUNT_MALLOC_VM
-					     : TH_ACCOUNT_MALLOC_APPLICATION;
+	enum th_breakdown_kind found = profile->recording->jvm.is_known
+					       ? TH_BREAKDOWN_MALLOC_VM
+					       : TH_BREAKDOWN_MALLOC_APPLICATION;
 	bool is_found = false;
 	uint32_t at = path.count;
 
 	if (row->is_internal)
-		return TH_ACCOUNT_MALLOC_VM;
+		return TH_BREAKDOWN_MALLOC_VM;
 	while (at-- > 0) {
 		uint32_t number = th_frames_get(profile->frames, path.frames[at])->function;
 
@@ -129,13 +129,13 @@ passes_method(const struct th_profile *profile, const struct th_row *row, const 
 }
 
 bool
-th_account_is_cached_buffer(const struct th_profile *profile, const struct th_row *row)
+th_breakdown_is_cached_buffer(const struct th_profile *profile, const struct th_row *row)
 {
 	return passes_method(profile, row, temporary_methods);
 }
 
 bool
-th_account_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row)
+th_breakdown_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row)
 {
 	return passes_method(profile, row, constructor) &&
 	       !passes_method(profile, row, temporary_methods);
@@ -165,29 +165,29 @@ is_general(const char *name)
 }
 
 /* JDK 11 names the places of metaspace alone, later ones a namespace. */
-static enum th_account_kind
+static enum th_breakdown_kind
 kind_of_name(const char *name)
 {
 	if (strstr(name, "etaspace") || strstr(name, "VirtualSpaceNode::") ||
 		strstr(name, "VirtualSpaceList::"))
-		return TH_ACCOUNT_METASPACE;
+		return TH_BREAKDOWN_METASPACE;
 	if (strstr(name, "CodeCache::") || strstr(name, "CodeHeap::"))
-		return TH_ACCOUNT_CODE_CACHE;
-	return TH_ACCOUNT_VM;
+		return TH_BREAKDOWN_CODE_CACHE;
+	return TH_BREAKDOWN_VM;
 }
 
-enum th_account_kind
-th_account_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret)
+enum th_breakdown_kind
+th_breakdown_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret)
 {
 	const struct th_recording *recording = profile->recording;
-	uint32_t index = th_map_find(&recording->stacks_ids, stack);
-	enum th_account_kind kind = TH_ACCOUNT_VM;
+	uint32_t index = th_id_map_find(&recording->stacks_ids, stack);
+	enum th_breakdown_kind kind = TH_BREAKDOWN_VM;
 
 	*name_ret = NULL;
-	if (!stack || index == TH_MAP_NONE || !recording->stacks[index].is_known)
+	if (!stack || index == TH_ID_MAP_NONE || !recording->stacks[index].is_known)
 		return kind;
 	const struct th_words *words = &recording->stacks[index].frames;
-	for (uint32_t i = 0; i < words->count && kind == TH_ACCOUNT_VM; i++) {
+	for (uint32_t i = 0; i < words->count && kind == TH_BREAKDOWN_VM; i++) {
 		const uint32_t *frames;
 		uint32_t count = th_frames_expand(profile->frames, words->words[i], &frames);
 		const struct th_function *function = th_frames_function_of(

@@ -18,9 +18,9 @@ enum place { IN_HEAP, OWN_MAPPING, PLACES };
 
 /* Sums of live blocks by line and place. */
 struct live_sums {
-	struct th_estimator touched[TH_ACCOUNT_KINDS][PLACES];
+	struct th_estimator touched[TH_BREAKDOWN_KINDS][PLACES];
 	struct th_estimator overhead; /* in the heaps */
-	struct th_estimator live[TH_ACCOUNT_KINDS];
+	struct th_estimator live[TH_BREAKDOWN_KINDS];
 	struct th_estimator unjudged;
 	struct th_estimator all;
 	struct th_estimator all_touched;
@@ -46,13 +46,13 @@ weight_of(const struct th_sample *sample, uint64_t interval, double keep, double
 }
 
 static void
-add_block(struct th_account *account, struct live_sums *sums, size_t index, uint32_t row,
+add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, uint32_t row,
 	uint64_t word)
 {
 	const struct th_profile *profile = account->profile;
 	const struct th_sample *sample =
 		&profile->recording->samples[TH_HEAP_NATIVE].items[index];
-	enum th_account_kind kind = (enum th_account_kind)account->row_kinds[row];
+	enum th_breakdown_kind kind = (enum th_breakdown_kind)account->row_kinds[row];
 	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_NATIVE];
 	double keep = (double)sample->keep *
 		      th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &profile->at);
@@ -83,7 +83,7 @@ add_block(struct th_account *account, struct live_sums *sums, size_t index, uint
 }
 
 static void
-init_rows(struct th_account *account)
+init_rows(struct th_breakdown *account)
 {
 	const struct th_profile *profile = account->profile;
 
@@ -92,50 +92,52 @@ init_rows(struct th_account *account)
 	account->row_touched = th_allocate(
 		profile->rows_count + 1, sizeof(*account->row_touched));
 	for (size_t i = 0; i < profile->rows_count; i++) {
-		account->row_kinds[i] = (uint8_t)th_account_kind_of(profile, &profile->rows[i]);
-		account->row_buffers[i] = account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
-					  th_account_is_cleaned_buffer(
+		account->row_kinds[i] = (uint8_t)th_breakdown_kind_of(
+			profile, &profile->rows[i]);
+		account->row_buffers[i] = account->row_kinds[i] == TH_BREAKDOWN_MALLOC_DIRECT &&
+					  th_breakdown_is_cleaned_buffer(
 						  profile, &profile->rows[i]);
 	}
 }
 
 /* Adds up the blocks that the account looked at. */
 static void
-sum_blocks(struct th_account *account, struct live_sums *sums)
+sum_blocks(struct th_breakdown *account, struct live_sums *sums)
 {
 	const struct th_profile *profile = account->profile;
 	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_NATIVE];
-	struct th_touched touched;
+	struct th_resident_blocks touched;
 	uint64_t word;
 
 	th_trim_init(&sums->trim, profile->recording, account->head->account);
 	init_rows(account);
-	th_touched_init(&touched, profile->recording, account->head->account);
+	th_resident_blocks_init(&touched, profile->recording, account->head->account);
 	for (size_t i = 0; i < samples->items_count; i++) {
 		uint32_t row = profile->sample_rows[TH_HEAP_NATIVE][i];
 
-		if (row != TH_NO_ROW && th_touched_find(&touched, &samples->items[i], &word))
+		if (row != TH_NO_ROW &&
+			th_resident_blocks_find(&touched, &samples->items[i], &word))
 			add_block(account, sums, i, row, word);
 	}
-	th_touched_deinit(&touched);
+	th_resident_blocks_deinit(&touched);
 }
 
 static struct th_estimate
-estimate(const struct th_account *account, const struct th_estimator *sum)
+estimate(const struct th_breakdown *account, const struct th_estimator *sum)
 {
 	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_TOUCHED, sum);
 }
 
 static struct th_estimate
-estimate_live(const struct th_account *account, const struct th_estimator *sum)
+estimate_live(const struct th_breakdown *account, const struct th_estimator *sum)
 {
 	return th_profile_bytes(account->profile, TH_HEAP_NATIVE, TH_MEASURE_LIVE, sum);
 }
 
 static bool
-is_malloc_owner(enum th_account_kind kind)
+is_malloc_owner(enum th_breakdown_kind kind)
 {
-	return kind >= TH_ACCOUNT_MALLOC_VM && kind <= TH_ACCOUNT_MALLOC_APPLICATION;
+	return kind >= TH_BREAKDOWN_MALLOC_VM && kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
 }
 
 static void
@@ -158,9 +160,9 @@ cut(double wanted, double available)
  * that is malloc's as the estimate says, and not more than the allocator does.
  */
 static double
-unseen_mappings(const struct th_account *account, const struct th_malloc_memory *memory)
+unseen_mappings(const struct th_breakdown *account, const struct th_malloc_memory *memory)
 {
-	double unknown = account->lines[TH_ACCOUNT_UNEXPLAINED].resident.estimate;
+	double unknown = account->lines[TH_BREAKDOWN_UNEXPLAINED].resident.estimate;
 
 	if (account->allocator)
 		unknown = fmin(unknown,
@@ -169,18 +171,19 @@ unseen_mappings(const struct th_account *account, const struct th_malloc_memory 
 }
 
 static void
-divide_heaps(struct th_account *account, struct live_sums *sums, double heaps)
+divide_heaps(struct th_breakdown *account, struct live_sums *sums, double heaps)
 {
 	struct th_estimate overhead = estimate(account, &sums->overhead);
-	struct th_estimate *retained = &account->lines[TH_ACCOUNT_MALLOC_RETAINED].resident;
+	struct th_estimate *retained = &account->lines[TH_BREAKDOWN_MALLOC_RETAINED].resident;
 	struct th_estimator all = sums->overhead;
 
 	if (account->allocator && th_text_equals(account->allocator->name, "libc.so.6"))
-		account->lines[TH_ACCOUNT_MALLOC_OVERHEAD].resident = overhead;
+		account->lines[TH_BREAKDOWN_MALLOC_OVERHEAD].resident = overhead;
 	else
 		overhead = (struct th_estimate){0};
 	double wanted = overhead.estimate;
-	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++) {
+	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
+		kind++) {
 		account->lines[kind].resident = estimate(
 			account, &sums->touched[kind][IN_HEAP]);
 		wanted += account->lines[kind].resident.estimate;
@@ -188,7 +191,7 @@ divide_heaps(struct th_account *account, struct live_sums *sums, double heaps)
 	}
 	struct th_estimate total = estimate(account, &all);
 	double factor = cut(wanted, heaps);
-	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_OVERHEAD; kind++)
+	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_OVERHEAD; kind++)
 		scale(&account->lines[kind].resident, factor);
 	*retained = (struct th_estimate){
 		.estimate = heaps - wanted * factor,
@@ -201,28 +204,30 @@ divide_heaps(struct th_account *account, struct live_sums *sums, double heaps)
 }
 
 static void
-divide_mappings(struct th_account *account, const struct live_sums *sums,
+divide_mappings(struct th_breakdown *account, const struct live_sums *sums,
 	const struct th_malloc_memory *memory)
 {
 	double available = memory->mapped + unseen_mappings(account, memory);
-	struct th_estimate parts[TH_ACCOUNT_KINDS];
+	struct th_estimate parts[TH_BREAKDOWN_KINDS];
 	double wanted = 0;
 
-	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++) {
+	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
+		kind++) {
 		parts[kind] = estimate(account, &sums->touched[kind][OWN_MAPPING]);
 		wanted += parts[kind].estimate;
 	}
 	double factor = cut(wanted, available);
-	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_APPLICATION; kind++) {
+	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
+		kind++) {
 		struct th_estimate *resident = &account->lines[kind].resident;
 
 		scale(&parts[kind], factor);
 		*resident = th_estimate_sum(resident, &parts[kind]);
 	}
 	double given = wanted * factor;
-	struct th_account_line *rest =
-		&account->lines[given > memory->mapped ? TH_ACCOUNT_UNEXPLAINED
-						       : TH_ACCOUNT_MALLOC_OVERHEAD];
+	struct th_breakdown_line *rest =
+		&account->lines[given > memory->mapped ? TH_BREAKDOWN_UNEXPLAINED
+						       : TH_BREAKDOWN_MALLOC_OVERHEAD];
 	double left = memory->mapped - given;
 	rest->resident.estimate += left;
 	rest->resident.low = fmax(0, rest->resident.low + left);
@@ -231,10 +236,10 @@ divide_mappings(struct th_account *account, const struct live_sums *sums,
 
 /* Part of a line already divided, so it cannot be more than that. */
 static struct th_estimate
-part_of_buffers(const struct th_account *account, const struct th_estimator *sum)
+part_of_buffers(const struct th_breakdown *account, const struct th_estimator *sum)
 {
 	struct th_estimate part = {0};
-	double line = account->lines[TH_ACCOUNT_MALLOC_DIRECT].resident.estimate;
+	double line = account->lines[TH_BREAKDOWN_MALLOC_DIRECT].resident.estimate;
 
 	if (!sum->samples)
 		return part;
@@ -244,30 +249,30 @@ part_of_buffers(const struct th_account *account, const struct th_estimator *sum
 }
 
 static void
-divide_buffers(struct th_account *account, const struct live_sums *sums)
+divide_buffers(struct th_breakdown *account, const struct live_sums *sums)
 {
 	const struct th_profile *profile = account->profile;
 	struct th_estimator sum = {0};
 
 	for (size_t i = 0; i < profile->rows_count; i++)
-		if (account->row_kinds[i] == TH_ACCOUNT_MALLOC_DIRECT &&
+		if (account->row_kinds[i] == TH_BREAKDOWN_MALLOC_DIRECT &&
 			account->row_touched[i].samples &&
-			th_account_is_cached_buffer(profile, &profile->rows[i]))
+			th_breakdown_is_cached_buffer(profile, &profile->rows[i]))
 			th_estimator_merge(&sum, &account->row_touched[i]);
 	account->cached = part_of_buffers(account, &sum);
 	account->unjudged = part_of_buffers(account, &sums->unjudged);
 }
 
 void
-th_account_divide_malloc(struct th_account *account, const struct th_malloc_memory *memory)
+th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_memory *memory)
 {
 	struct live_sums *sums = th_allocate(1, sizeof(*sums));
 
 	sum_blocks(account, sums);
 	account->live = estimate_live(account, &sums->all);
 	account->touched = estimate(account, &sums->all_touched);
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
-		if (is_malloc_owner((enum th_account_kind)kind))
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		if (is_malloc_owner((enum th_breakdown_kind)kind))
 			account->lines[kind].size =
 				estimate_live(account, &sums->live[kind]).estimate;
 	divide_heaps(account, sums, memory->heaps);

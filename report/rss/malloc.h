@@ -20,6 +20,6 @@ struct th_malloc_memory {
  * what of each row is in memory. [offline]
  */
 void
-th_account_divide_malloc(struct th_account *account, const struct th_malloc_memory *memory);
+th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_memory *memory);
 
 #endif

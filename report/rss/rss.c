@@ -8,11 +8,11 @@
 #include "report/base/allocate.h"
 
 static void
-fill_moment(struct th_rss_moment *moment, const struct th_account *account)
+fill_moment(struct th_rss_moment *moment, const struct th_breakdown *account)
 {
 	moment->seconds = th_profile_seconds(account->profile, account->head->time);
 	moment->resident = (double)account->head->resident;
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
 		moment->lines[kind] = account->lines[kind].resident.estimate;
 }
 
@@ -25,12 +25,12 @@ add_moments(struct th_rss *rss)
 	size_t step = (count + TH_RSS_MOMENTS - 1) / TH_RSS_MOMENTS;
 
 	for (size_t i = (count - 1) % step; i < count; i += step) {
-		struct th_account account;
+		struct th_breakdown account;
 		struct th_rss_moment moment;
 
-		th_account_init(&account, rss->profile, &recording->accounts[i]);
+		th_breakdown_init(&account, rss->profile, &recording->accounts[i]);
 		fill_moment(&moment, &account);
-		th_account_deinit(&account);
+		th_breakdown_deinit(&account);
 		th_array_append(rss, moments, moment);
 	}
 }
@@ -83,10 +83,10 @@ count_points(const struct th_rss *rss)
 
 /* Heaps of glibc's malloc have names of ours; those of another are called as it is. */
 static void
-fill_heaps(struct th_rss_facts *facts, const struct th_account_line *retained)
+fill_heaps(struct th_rss_facts *facts, const struct th_breakdown_line *retained)
 {
 	for (size_t i = 0; i < retained->parts_count; i++) {
-		const struct th_account_part *part = &retained->parts[i];
+		const struct th_breakdown_part *part = &retained->parts[i];
 
 		if (!strcmp(part->name, "arenas"))
 			facts->arenas = part->resident;
@@ -108,27 +108,27 @@ fill_counts(struct th_rss_facts *facts, const struct th_decoded_buffers *count)
 static void
 fill_facts(struct th_rss *rss)
 {
-	const struct th_account *account = &rss->account;
-	const struct th_account_line *lines = account->lines;
-	const struct th_decoded_pool *direct = th_account_pool(
+	const struct th_breakdown *account = &rss->account;
+	const struct th_breakdown_line *lines = account->lines;
+	const struct th_decoded_pool *direct = th_breakdown_pool(
 		rss->profile->recording, account->head->account, "direct");
 	struct th_rss_facts *facts = &rss->facts;
 
 	facts->points = rss->points;
 	facts->point_count = count_points(rss);
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
 		facts->now[kind] = lines[kind].resident.estimate;
 	facts->now_seconds = rss->seconds;
 	facts->resident = (double)account->head->resident;
-	facts->java_used = lines[TH_ACCOUNT_JAVA_HEAP].used;
-	facts->java_committed = lines[TH_ACCOUNT_JAVA_HEAP].committed;
-	facts->java_limit = lines[TH_ACCOUNT_JAVA_HEAP].limit;
+	facts->java_used = lines[TH_BREAKDOWN_JAVA_HEAP].used;
+	facts->java_committed = lines[TH_BREAKDOWN_JAVA_HEAP].committed;
+	facts->java_limit = lines[TH_BREAKDOWN_JAVA_HEAP].limit;
 	facts->direct_count = direct ? (double)direct->count : 0;
 	facts->direct_cached = account->cached.estimate;
 	fill_counts(facts, account->counts[TH_BUFFERS_DIRECT]);
 	facts->trimmed = account->trimmed.estimate;
-	facts->trimmed_most = lines[TH_ACCOUNT_MALLOC_RETAINED].resident.estimate;
-	fill_heaps(facts, &lines[TH_ACCOUNT_MALLOC_RETAINED]);
+	facts->trimmed_most = lines[TH_BREAKDOWN_MALLOC_RETAINED].resident.estimate;
+	fill_heaps(facts, &lines[TH_BREAKDOWN_MALLOC_RETAINED]);
 	facts->threads = account->head->threads;
 	if (account->group) {
 		facts->group_limit = (double)account->group->limit;
@@ -140,10 +140,10 @@ fill_facts(struct th_rss *rss)
 void
 th_rss_init(struct th_rss *rss, const struct th_profile *profile)
 {
-	const struct th_decoded_account *head = th_account_chosen(profile);
+	const struct th_decoded_account *head = th_breakdown_chosen(profile);
 
 	*rss = (struct th_rss){.profile = profile};
-	th_account_init(&rss->account, profile, head);
+	th_breakdown_init(&rss->account, profile, head);
 	rss->seconds = th_profile_seconds(profile, head->time);
 	add_points(rss);
 	add_moments(rss);
@@ -155,7 +155,7 @@ th_rss_init(struct th_rss *rss, const struct th_profile *profile)
 void
 th_rss_deinit(struct th_rss *rss)
 {
-	th_account_deinit(&rss->account);
+	th_breakdown_deinit(&rss->account);
 	free(rss->points);
 	free(rss->moments);
 }
@@ -179,9 +179,10 @@ by_bytes(const void *a, const void *b)
 }
 
 size_t
-th_rss_rows(const struct th_rss *rss, enum th_account_kind kind, size_t *rows, size_t capacity)
+th_rss_rows(
+	const struct th_rss *rss, enum th_breakdown_kind kind, size_t *rows, size_t capacity)
 {
-	const struct th_account *account = &rss->account;
+	const struct th_breakdown *account = &rss->account;
 	size_t row_count = rss->profile->rows_count;
 	struct weighed *found = th_allocate(row_count + 1, sizeof(*found));
 	size_t count = 0;

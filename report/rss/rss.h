@@ -13,13 +13,13 @@
 struct th_rss_moment {
 	double seconds;
 	double resident;
-	double lines[TH_ACCOUNT_KINDS];
+	double lines[TH_BREAKDOWN_KINDS];
 };
 
 struct th_rss {
 	const struct th_profile *profile;
-	struct th_account account; /* of the moment of the view */
-	double seconds;            /* when that was taken */
+	struct th_breakdown account; /* of the moment of the view */
+	double seconds;              /* when that was taken */
 	TH_ARRAY(struct th_rss_point, points);
 	TH_ARRAY(struct th_rss_moment, moments); /* at most TH_RSS_MOMENTS, by time */
 	struct th_rss_facts facts;
@@ -36,7 +36,7 @@ void th_rss_deinit(struct th_rss *rss);
  * The rows of the profile that make up a line of malloc's blocks, those with most in memory first:
  * writes at most `capacity` indices and returns how many there are. [offline]
  */
-size_t
-th_rss_rows(const struct th_rss *rss, enum th_account_kind kind, size_t *rows, size_t capacity);
+size_t th_rss_rows(
+	const struct th_rss *rss, enum th_breakdown_kind kind, size_t *rows, size_t capacity);
 
 #endif

@@ -86,36 +86,36 @@ judge_course(const struct th_rss_facts *facts, double *growth_ret)
 static double
 blocks_of(const double *lines)
 {
-	return lines[TH_ACCOUNT_MALLOC_VM] + lines[TH_ACCOUNT_MALLOC_JDK] +
-	       lines[TH_ACCOUNT_MALLOC_APPLICATION] + lines[TH_ACCOUNT_MALLOC_OVERHEAD];
+	return lines[TH_BREAKDOWN_MALLOC_VM] + lines[TH_BREAKDOWN_MALLOC_JDK] +
+	       lines[TH_BREAKDOWN_MALLOC_APPLICATION] + lines[TH_BREAKDOWN_MALLOC_OVERHEAD];
 }
 
 static enum th_rss_cause
-cause_of_line(enum th_account_kind kind)
+cause_of_line(enum th_breakdown_kind kind)
 {
 	switch (kind) {
-	case TH_ACCOUNT_JAVA_HEAP:
+	case TH_BREAKDOWN_JAVA_HEAP:
 		return TH_RSS_JAVA_HEAP;
-	case TH_ACCOUNT_STACKS:
+	case TH_BREAKDOWN_STACKS:
 		return TH_RSS_STACKS;
-	case TH_ACCOUNT_MALLOC_DIRECT:
+	case TH_BREAKDOWN_MALLOC_DIRECT:
 		return TH_RSS_DIRECT_BUFFERS;
-	case TH_ACCOUNT_MALLOC_VM:
-	case TH_ACCOUNT_MALLOC_JDK:
-	case TH_ACCOUNT_MALLOC_APPLICATION:
-	case TH_ACCOUNT_MALLOC_OVERHEAD:
+	case TH_BREAKDOWN_MALLOC_VM:
+	case TH_BREAKDOWN_MALLOC_JDK:
+	case TH_BREAKDOWN_MALLOC_APPLICATION:
+	case TH_BREAKDOWN_MALLOC_OVERHEAD:
 		return TH_RSS_LEAK_OF_MALLOC;
-	case TH_ACCOUNT_MALLOC_RETAINED:
+	case TH_BREAKDOWN_MALLOC_RETAINED:
 		return TH_RSS_RETAINED;
-	case TH_ACCOUNT_VM:
-	case TH_ACCOUNT_MAPPED:
-	case TH_ACCOUNT_UNEXPLAINED:
+	case TH_BREAKDOWN_VM:
+	case TH_BREAKDOWN_MAPPED:
+	case TH_BREAKDOWN_UNEXPLAINED:
 		return TH_RSS_MAPPED;
-	case TH_ACCOUNT_FILES:
-	case TH_ACCOUNT_SHARED:
+	case TH_BREAKDOWN_FILES:
+	case TH_BREAKDOWN_SHARED:
 		return TH_RSS_FILES;
-	case TH_ACCOUNT_METASPACE:
-	case TH_ACCOUNT_CLASS_SPACE:
+	case TH_BREAKDOWN_METASPACE:
+	case TH_BREAKDOWN_CLASS_SPACE:
 		return TH_RSS_METASPACE;
 	default:
 		return TH_RSS_NOTHING_STANDS_OUT;
@@ -123,24 +123,24 @@ cause_of_line(enum th_account_kind kind)
 }
 
 /* What each line is, or by how much it has grown; malloc's live blocks count together. */
-static enum th_account_kind
+static enum th_breakdown_kind
 largest(const double *lines, double *ret)
 {
-	enum th_account_kind found = TH_ACCOUNT_KINDS;
-	enum th_account_kind owner = TH_ACCOUNT_MALLOC_VM;
+	enum th_breakdown_kind found = TH_BREAKDOWN_KINDS;
+	enum th_breakdown_kind owner = TH_BREAKDOWN_MALLOC_VM;
 
 	*ret = 0;
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
-		bool is_block = kind != TH_ACCOUNT_MALLOC_DIRECT &&
-				kind >= TH_ACCOUNT_MALLOC_VM &&
-				kind <= TH_ACCOUNT_MALLOC_OVERHEAD;
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
+		bool is_block = kind != TH_BREAKDOWN_MALLOC_DIRECT &&
+				kind >= TH_BREAKDOWN_MALLOC_VM &&
+				kind <= TH_BREAKDOWN_MALLOC_OVERHEAD;
 
-		if (is_block && kind != TH_ACCOUNT_MALLOC_OVERHEAD &&
+		if (is_block && kind != TH_BREAKDOWN_MALLOC_OVERHEAD &&
 			lines[kind] > lines[owner])
-			owner = (enum th_account_kind)kind;
+			owner = (enum th_breakdown_kind)kind;
 		if (!is_block && lines[kind] > *ret) {
 			*ret = lines[kind];
-			found = (enum th_account_kind)kind;
+			found = (enum th_breakdown_kind)kind;
 		}
 	}
 	if (blocks_of(lines) > *ret) {
@@ -154,21 +154,21 @@ static enum th_rss_cause
 judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
 {
 	double most;
-	double differences[TH_ACCOUNT_KINDS];
-	enum th_account_kind kind;
+	double differences[TH_BREAKDOWN_KINDS];
+	enum th_breakdown_kind kind;
 
 	if (verdict->course == TH_RSS_GROWING && facts->has_before) {
-		for (int i = 0; i < TH_ACCOUNT_KINDS; i++)
+		for (int i = 0; i < TH_BREAKDOWN_KINDS; i++)
 			differences[i] = facts->now[i] - facts->before[i];
 		verdict->grower = largest(differences, &verdict->grown);
-		if (verdict->grower != TH_ACCOUNT_KINDS && verdict->grown > CHANGE_BYTES)
+		if (verdict->grower != TH_BREAKDOWN_KINDS && verdict->grown > CHANGE_BYTES)
 			return cause_of_line(verdict->grower);
 	}
 	if (facts->group_limit > 0 && facts->group_file > facts->group_current / 2 &&
 		facts->group_current > NEAR_LIMIT * facts->group_limit)
 		return TH_RSS_PAGE_CACHE;
 	kind = largest(facts->now, &most);
-	if (kind == TH_ACCOUNT_KINDS || most < STANDS_OUT_BYTES ||
+	if (kind == TH_BREAKDOWN_KINDS || most < STANDS_OUT_BYTES ||
 		most < STANDS_OUT_SHARE * facts->resident)
 		return TH_RSS_NOTHING_STANDS_OUT;
 	return cause_of_line(kind);
@@ -177,7 +177,7 @@ judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
 struct th_rss_verdict
 th_rss_judge(const struct th_rss_facts *facts)
 {
-	struct th_rss_verdict verdict = {.grower = TH_ACCOUNT_KINDS};
+	struct th_rss_verdict verdict = {.grower = TH_BREAKDOWN_KINDS};
 
 	verdict.course = judge_course(facts, &verdict.growth);
 	verdict.cause = judge_cause(facts, &verdict);
@@ -233,12 +233,12 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
 
 	switch (verdict->course) {
 	case TH_RSS_GROWING:
-		if (verdict->grower == TH_ACCOUNT_KINDS)
+		if (verdict->grower == TH_BREAKDOWN_KINDS)
 			return th_format_new("%s resident, growing by %s/s", size.text,
 				bytes(verdict->growth).text);
 		return th_format_new("%s resident, growing by %s/s; %s grew most, by %s in %s",
 			size.text, bytes(verdict->growth).text,
-			th_account_label(verdict->grower), bytes(verdict->grown).text,
+			th_breakdown_label(verdict->grower), bytes(verdict->grown).text,
 			th_format_seconds(facts->now_seconds - facts->before_seconds).text);
 	case TH_RSS_PLATEAU:
 		return th_format_new("%s resident, a plateau", size.text);
@@ -267,7 +267,7 @@ trimmed_text(const struct th_rss_facts *facts)
 static char *
 retained_text(const struct th_rss_facts *facts)
 {
-	double retained = facts->now[TH_ACCOUNT_MALLOC_RETAINED];
+	double retained = facts->now[TH_BREAKDOWN_MALLOC_RETAINED];
 	double split = fmin(retained, facts->arenas);
 	char *arenas = is_change(split, retained)
 			       ? th_format_new(", and MALLOC_ARENA_MAX=1 would save up to %s, "
@@ -292,7 +292,7 @@ retained_by_other_text(const struct th_rss_facts *facts)
 	char *trimmed = trimmed_text(facts);
 	char *text = th_format_new("%s are free memory that %s keeps, %s of it in pages "
 				   "without a block%s",
-		bytes(facts->now[TH_ACCOUNT_MALLOC_RETAINED]).text, facts->allocator, trimmed,
+		bytes(facts->now[TH_BREAKDOWN_MALLOC_RETAINED]).text, facts->allocator, trimmed,
 		decays ? "; MALLOC_CONF=dirty_decay_ms:0 gives these back at once" : "");
 
 	free(trimmed);
@@ -302,7 +302,7 @@ retained_by_other_text(const struct th_rss_facts *facts)
 static char *
 buffers_text(const struct th_rss_facts *facts)
 {
-	double all = facts->now[TH_ACCOUNT_MALLOC_DIRECT];
+	double all = facts->now[TH_BREAKDOWN_MALLOC_DIRECT];
 
 	if (facts->direct_cached > all / 2)
 		return th_format_new("%s are direct buffers, %s of them kept by threads for "
@@ -335,32 +335,32 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 	case TH_RSS_JAVA_HEAP:
 		if (facts->java_committed <= 0)
 			return th_format_new("%s are the Java heap",
-				bytes(facts->now[TH_ACCOUNT_JAVA_HEAP]).text);
+				bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text);
 		return th_format_new("the Java heap is sized so: %s of it resident, %s in use, "
 				     "%s committed, %s allowed (-Xmx)",
-			bytes(facts->now[TH_ACCOUNT_JAVA_HEAP]).text,
+			bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text,
 			bytes(facts->java_used).text, bytes(facts->java_committed).text,
 			bytes(facts->java_limit).text);
 	case TH_RSS_DIRECT_BUFFERS:
 		return buffers_text(facts);
 	case TH_RSS_STACKS:
 		return th_format_new("%s are stacks of %.0f threads",
-			bytes(facts->now[TH_ACCOUNT_STACKS]).text, facts->threads);
+			bytes(facts->now[TH_BREAKDOWN_STACKS]).text, facts->threads);
 	case TH_RSS_MAPPED:
 		return th_format_new("%s are mappings made past malloc",
-			bytes(facts->now[TH_ACCOUNT_VM] + facts->now[TH_ACCOUNT_MAPPED] +
-				facts->now[TH_ACCOUNT_UNEXPLAINED])
+			bytes(facts->now[TH_BREAKDOWN_VM] + facts->now[TH_BREAKDOWN_MAPPED] +
+				facts->now[TH_BREAKDOWN_UNEXPLAINED])
 				.text);
 	case TH_RSS_FILES:
 		return th_format_new("%s are mapped files and shared memory, which the kernel "
 				     "can take back as far as they are clean",
-			bytes(facts->now[TH_ACCOUNT_FILES] + facts->now[TH_ACCOUNT_SHARED])
+			bytes(facts->now[TH_BREAKDOWN_FILES] + facts->now[TH_BREAKDOWN_SHARED])
 				.text);
 	case TH_RSS_METASPACE:
 		return th_format_new("%s are metaspace, which goes when class loaders go; "
 				     "-XX:MaxMetaspaceSize bounds it",
-			bytes(facts->now[TH_ACCOUNT_METASPACE] +
-				facts->now[TH_ACCOUNT_CLASS_SPACE])
+			bytes(facts->now[TH_BREAKDOWN_METASPACE] +
+				facts->now[TH_BREAKDOWN_CLASS_SPACE])
 				.text);
 	case TH_RSS_PAGE_CACHE:
 		return th_format_new("%s of the %s in the control group are page cache, which "

@@ -20,8 +20,8 @@ struct th_rss_point {
 struct th_rss_facts {
 	const struct th_rss_point *points; /* by time */
 	size_t point_count;
-	double before[TH_ACCOUNT_KINDS]; /* lines of an account about half way */
-	double now[TH_ACCOUNT_KINDS];
+	double before[TH_BREAKDOWN_KINDS]; /* lines of an account about half way */
+	double now[TH_BREAKDOWN_KINDS];
 	double before_seconds;
 	double now_seconds;
 	bool has_before;
@@ -66,9 +66,9 @@ enum th_rss_cause {
 
 struct th_rss_verdict {
 	enum th_rss_course course;
-	double growth;               /* bytes a second over the second half */
-	enum th_account_kind grower; /* the line that grew most, when it grows */
-	double grown;                /* by so much since `before` */
+	double growth;                 /* bytes a second over the second half */
+	enum th_breakdown_kind grower; /* the line that grew most, when it grows */
+	double grown;                  /* by so much since `before` */
 	enum th_rss_cause cause;
 	bool is_near_limit; /* the group's: nine tenths or more */
 };

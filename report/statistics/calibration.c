@@ -122,7 +122,7 @@ learn_from_records(struct work *work)
 
 	for (size_t i = 0; i < recording->thread_bytes_count; i++) {
 		const struct th_thread_bytes_info *record = &recording->thread_bytes[i];
-		bool is_others = record->thread == TH_MAP_NONE;
+		bool is_others = record->thread == TH_ID_MAP_NONE;
 
 		if (record->heap != work->heap)
 			continue;
@@ -352,7 +352,7 @@ thin_gap(
 	const struct th_recording *recording, enum th_heap heap, const struct th_window *window)
 {
 	const struct th_samples *samples = th_recording_allocations(recording, heap);
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < samples->items_count; i++) {
@@ -361,10 +361,10 @@ thin_gap(
 		if (!th_window_holds(window, sample->time))
 			continue;
 		count++;
-		th_gaps_add(&gaps, sample->size,
+		th_mean_interval_add(&gaps, sample->size,
 			th_recording_sample_interval(recording, sample), (double)sample->keep);
 	}
-	return count ? th_gaps_thin(&gaps) : (double)th_recording_gap(recording, heap);
+	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }
 
 static bool

@@ -49,7 +49,7 @@ struct th_calibration {
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
 	double *factors;    /* by name index: those of one thread are equal */
 	uint64_t interval;  /* bytes, th_recording_gap() */
-	double gap;         /* where it was sampled thinly, th_gaps_thin() */
+	double gap;         /* where it was sampled thinly, th_mean_interval_thin() */
 	uint64_t window_samples;
 	/* What estimates are shares of: samples with their factors. */
 	struct th_estimator whole;

@@ -89,7 +89,7 @@ double th_estimator_factor(const struct th_estimator *total, double exact);
 /*
  * Bytes or objects that the samples stand for.  `whole` is the calibrated whole that they are
  * part of, or NULL.  `gap`: mean bytes between samples of small blocks where these were taken
- * thinly, th_gaps_thin(); the interval, if that never changed; 0: everything was recorded.  It
+ * thinly, th_mean_interval_thin(); the interval, if that never changed; 0: everything was recorded.  It
  * tells what a sample may stand for that did not come.  A number of objects supposes that the
  * blocks nobody saw are like those that were seen: a few unseen bytes can be any number of small
  * blocks.  Without samples it supposes blocks of 16 bytes.

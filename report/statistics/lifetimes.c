@@ -147,7 +147,7 @@ struct few_group {
 };
 
 struct few_groups {
-	struct th_map sites;                /* stack and class -> number - 1 */
+	struct th_id_map sites;             /* stack and class -> number - 1 */
 	TH_ARRAY(struct few_group, groups); /* the first is that of the small ones */
 };
 
@@ -155,7 +155,7 @@ static uint32_t
 group_of(struct few_groups *few, const struct th_sample *sample)
 {
 	bool added;
-	uint32_t number = 1 + th_map_intern(&few->sites,
+	uint32_t number = 1 + th_id_map_intern(&few->sites,
 				      (uint64_t)sample->class << 32 | sample->stack, &added);
 
 	if (added)
@@ -236,7 +236,7 @@ find_followed_parts(struct th_lifetimes *lifetimes, uint64_t young)
 	}
 	pool_small(&few);
 	scale_followed(lifetimes, young, &few);
-	th_map_deinit(&few.sites);
+	th_id_map_deinit(&few.sites);
 	free(few.groups);
 }
 

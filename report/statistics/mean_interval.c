@@ -7,7 +7,8 @@
 #define LARGEST 0x1p64
 
 void
-th_gaps_add(struct th_gaps *gaps, uint64_t size, uint64_t interval, double keep)
+th_mean_interval_add(
+	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep)
 {
 	double block = fmax((double)size, 1);
 	double kept = keep > 0 && keep < 1 ? keep : 1;
@@ -23,7 +24,7 @@ th_gaps_add(struct th_gaps *gaps, uint64_t size, uint64_t interval, double keep)
 }
 
 double
-th_gaps_thin(const struct th_gaps *gaps)
+th_mean_interval_thin(const struct th_mean_interval *gaps)
 {
 	return gaps->bytes > 0 ? sqrt(gaps->squares / gaps->bytes) : 0;
 }

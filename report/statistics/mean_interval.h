@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* Sums over the bytes of a heap.  Zeroed: none. */
-struct th_gaps {
+struct th_mean_interval {
 	double bytes;
 	double squares; /* of the gaps */
 };
@@ -23,9 +23,10 @@ struct th_gaps {
  * Adds a sample: `size`, `interval` and `keep` as the log has them.  One that was certain because
  * every allocation was recorded says nothing about gaps and is left out.
  */
-void th_gaps_add(struct th_gaps *gaps, uint64_t size, uint64_t interval, double keep);
+void th_mean_interval_add(
+	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep);
 
 /* The thin gap in bytes; 0 without samples that were not certain. */
-double th_gaps_thin(const struct th_gaps *gaps);
+double th_mean_interval_thin(const struct th_mean_interval *gaps);
 
 #endif

@@ -44,7 +44,7 @@ clamp(uint64_t time, uint64_t from, uint64_t to)
 }
 
 uint64_t
-th_changes_sampled(
+th_sampling_changes_sampled(
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
 {
 	struct state state = state_at_start(recording);
@@ -62,7 +62,7 @@ th_changes_sampled(
 }
 
 void
-th_changes_each_pause(const struct th_recording *recording,
+th_sampling_changes_each_pause(const struct th_recording *recording,
 	void (*each)(void *data, uint64_t from, uint64_t to), void *data)
 {
 	struct state state = {0};
@@ -157,7 +157,7 @@ tell_of_change(const struct listener *listener, const struct th_recording *recor
 }
 
 void
-th_changes_tell(const struct th_recording *recording,
+th_sampling_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data)
 {
 	const struct listener listener = {warn, data};
@@ -165,7 +165,7 @@ th_changes_tell(const struct th_recording *recording,
 
 	if (!warn)
 		return;
-	th_changes_each_pause(recording, add_pause, &paused);
+	th_sampling_changes_each_pause(recording, add_pause, &paused);
 	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
 	if (paused)
 		tell(&listener,

@@ -43,12 +43,12 @@ sum_up(struct part_sums *sums, const struct th_recording *recording, enum th_hea
 }
 
 static bool
-is_even(const struct th_density *density)
+is_even(const struct th_sampling_density *density)
 {
-	const struct th_density_part *first = &density->parts[0];
+	const struct th_sampling_density_part *first = &density->parts[0];
 
 	for (unsigned i = 1; i < TH_DENSITY_PARTS; i++) {
-		const struct th_density_part *part = &density->parts[i];
+		const struct th_sampling_density_part *part = &density->parts[i];
 
 		if (part->sampled != first->sampled || part->interval != first->interval ||
 			part->keep != first->keep)
@@ -69,13 +69,13 @@ first_known(const struct part_sums *sums)
 }
 
 void
-th_density_init(struct th_density *density, const struct th_recording *recording,
-	enum th_heap heap, uint64_t from, uint64_t to)
+th_sampling_density_init(struct th_sampling_density *density,
+	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to)
 {
 	struct part_sums sums[TH_DENSITY_PARTS];
 
 	memset(sums, 0, sizeof(sums));
-	*density = (struct th_density){.from = from, .to = to};
+	*density = (struct th_sampling_density){.from = from, .to = to};
 	density->is_even = true;
 	if (from >= to)
 		return;
@@ -87,9 +87,9 @@ th_density_init(struct th_density *density, const struct th_recording *recording
 
 		if (sums[i].samples > 0)
 			known = i;
-		density->parts[i] = (struct th_density_part){.sampled = 1, .keep = 1};
+		density->parts[i] = (struct th_sampling_density_part){.sampled = 1, .keep = 1};
 		if (end > start)
-			density->parts[i].sampled = (double)th_changes_sampled(
+			density->parts[i].sampled = (double)th_sampling_changes_sampled(
 							    recording, heap, start, end) /
 						    (double)(end - start);
 		if (sums[known].samples > 0) {
@@ -103,7 +103,7 @@ th_density_init(struct th_density *density, const struct th_recording *recording
 
 /* Samples of a steady allocation that come in a part, up to a factor. */
 static double
-speed(const struct th_density_part *part, double size)
+speed(const struct th_sampling_density_part *part, double size)
 {
 	double due = part->interval > 0 ? -expm1(-size / part->interval) : 1;
 
@@ -112,7 +112,7 @@ speed(const struct th_density_part *part, double size)
 
 void
 th_sampling_clock_init(
-	struct th_sampling_clock *clock, const struct th_density *density, double size)
+	struct th_sampling_clock *clock, const struct th_sampling_density *density, double size)
 {
 	double sum = 0;
 

@@ -19,22 +19,22 @@
 #define TH_DENSITY_PARTS 64
 
 /* A part without samples is taken to be like the one before it. */
-struct th_density_part {
+struct th_sampling_density_part {
 	double sampled;  /* part of it in which the heap was sampled */
 	double interval; /* mean bytes between samples; 0: every allocation was due */
 	double keep;     /* part of the samples due that were kept */
 };
 
-struct th_density {
+struct th_sampling_density {
 	uint64_t from;
 	uint64_t to;
 	bool is_even; /* the same in all parts */
-	struct th_density_part parts[TH_DENSITY_PARTS];
+	struct th_sampling_density_part parts[TH_DENSITY_PARTS];
 };
 
 /* How closely a heap was sampled between two times. [offline] */
-void th_density_init(struct th_density *density, const struct th_recording *recording,
-	enum th_heap heap, uint64_t from, uint64_t to);
+void th_sampling_density_init(struct th_sampling_density *density,
+	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
 struct th_sampling_clock {
 	uint64_t from;
@@ -46,8 +46,8 @@ struct th_sampling_clock {
  * For blocks of `size` bytes: large ones are sampled at any interval.  Of a heap that was never
  * sampled the clock goes evenly. [offline]
  */
-void th_sampling_clock_init(
-	struct th_sampling_clock *clock, const struct th_density *density, double size);
+void th_sampling_clock_init(struct th_sampling_clock *clock,
+	const struct th_sampling_density *density, double size);
 
 /* What it shows, 0 at `from` and before, 1 at `to` and after. [offline] */
 double th_sampling_clock_at(const struct th_sampling_clock *clock, uint64_t time);

@@ -24,13 +24,13 @@ struct th_paths {
 	const struct th_recording *recording;
 	struct th_frames *frames;
 	bool all_vm_frames;
-	struct th_map path_ids; /* hash of the frames, stepped on collision */
+	struct th_id_map path_ids; /* hash of the frames, stepped on collision */
 	TH_ARRAY(struct path, paths);
 	TH_ARRAY(uint32_t, path_frames); /* root first */
 	TH_ARRAY(uint32_t, stack);       /* the stack at hand, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
 	size_t resolved_count;           /* stacks that there is room for */
-	struct th_map fold_ids;          /* entry of a run of VM frames */
+	struct th_id_map fold_ids;       /* entry of a run of VM frames */
 	TH_ARRAY(uint32_t, folds);       /* the frame that stands for such a run */
 };
 
@@ -160,7 +160,7 @@ fold(struct th_paths *paths, size_t start, size_t end)
 {
 	uint32_t entry = find_entry(paths, start, end);
 	bool added;
-	uint32_t number = th_map_intern(&paths->fold_ids, entry, &added);
+	uint32_t number = th_id_map_intern(&paths->fold_ids, entry, &added);
 
 	if (added) {
 		uint32_t module = th_frames_function_of(paths->frames, entry)->module;
@@ -267,7 +267,7 @@ intern_path(struct th_paths *paths, bool is_virtual)
 
 	for (uint64_t hash = hash_stack(paths);; hash++) {
 		bool added;
-		uint32_t number = th_map_intern(&paths->path_ids, hash, &added);
+		uint32_t number = th_id_map_intern(&paths->path_ids, hash, &added);
 
 		if (added) {
 			for (size_t i = paths->stack_count; i-- > 0;)
@@ -367,8 +367,8 @@ th_paths_destroy(struct th_paths *paths)
 {
 	if (!paths)
 		return;
-	th_map_deinit(&paths->path_ids);
-	th_map_deinit(&paths->fold_ids);
+	th_id_map_deinit(&paths->path_ids);
+	th_id_map_deinit(&paths->fold_ids);
 	free(paths->folds);
 	free(paths->paths);
 	free(paths->path_frames);

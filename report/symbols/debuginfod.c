@@ -127,7 +127,7 @@ has_server(void)
 }
 
 void
-th_debug_server_disable(void)
+th_debuginfod_disable(void)
 {
 	server.is_known = true;
 	end_client();
@@ -151,13 +151,13 @@ ask(const char *build_id, char **path_ret)
 		fprintf(stderr, "twinheap: %s; names may be missing\n",
 			is_interrupted ? "interrupted, no other file is asked for"
 				       : "no answer in time, no other file is asked for");
-		th_debug_server_disable();
+		th_debuginfod_disable();
 	}
 	return descriptor;
 }
 
 int
-th_debug_server_open(const char *module_path, const char *build_id, char **path_ret)
+th_debuginfod_open(const char *module_path, const char *build_id, char **path_ret)
 {
 	if (strlen(build_id) < 8 || !has_server())
 		return -1;

@@ -12,9 +12,9 @@
  * Ctrl-C gives up this one and asks for no other, and ends the program only when pressed again.
  * `module_path` is for the line.  *path_ret is malloc'ed. [offline]
  */
-int th_debug_server_open(const char *module_path, const char *build_id, char **path_ret);
+int th_debuginfod_open(const char *module_path, const char *build_id, char **path_ret);
 
 /* Asks for nothing from now on, whatever the environment says. [offline] */
-void th_debug_server_disable(void);
+void th_debuginfod_disable(void);
 
 #endif

@@ -45,10 +45,10 @@ struct th_frames {
 	bool *is_told;     /* by index of the recording's remarks */
 	size_t told_count; /* remarks at creation: what grows meanwhile is no bundle */
 
-	struct th_map function_ids; /* name << 32 | module << 2 | kind */
+	struct th_id_map function_ids; /* name << 32 | module << 2 | kind */
 	TH_ARRAY(struct th_function, functions);
-	struct th_map place_ids; /* file << 33 | is inlined << 32 | line */
-	struct th_map frame_ids; /* function << 32 | place */
+	struct th_id_map place_ids; /* file << 33 | is inlined << 32 | line */
+	struct th_id_map frame_ids; /* function << 32 | place */
 	TH_ARRAY(struct th_frame, frames);
 	TH_ARRAY(uint8_t, kinds);               /* enum th_function_kind, by frame */
 	TH_ARRAY(uint32_t, frame_functions);    /* by frame */
@@ -56,7 +56,7 @@ struct th_frames {
 	TH_ARRAY(uint32_t, spots);              /* frames in known methods, plus one */
 	uint32_t spot;                          /* the one that was asked for last */
 
-	struct th_map word_ids; /* frame word */
+	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 };
@@ -103,7 +103,7 @@ intern_function(struct th_frames *frames, const char *name, const char *module,
 		.kind = kind,
 	};
 	bool added;
-	uint32_t number = th_map_intern(&frames->function_ids,
+	uint32_t number = th_id_map_intern(&frames->function_ids,
 		(uint64_t)function.name << 32 | (uint64_t)function.module << 2 | kind, &added);
 
 	if (added) {
@@ -120,8 +120,8 @@ intern_frame(struct th_frames *frames, struct th_frame frame)
 {
 	bool added;
 	uint64_t side = (uint64_t)frame.file << 1 | frame.is_inlined;
-	uint32_t place = th_map_intern(&frames->place_ids, side << 32 | frame.line, &added);
-	uint32_t number = th_map_intern(
+	uint32_t place = th_id_map_intern(&frames->place_ids, side << 32 | frame.line, &added);
+	uint32_t number = th_id_map_intern(
 		&frames->frame_ids, (uint64_t)frame.function << 32 | place, &added);
 
 	frame.kind = frames->functions[frame.function].kind;
@@ -154,9 +154,10 @@ th_frames_special(struct th_frames *frames, const char *name, const char *module
 static const struct th_module_info *
 find_module(const struct th_frames *frames, uint32_t id)
 {
-	uint32_t index = id ? th_map_find(&frames->recording->modules_ids, id) : TH_MAP_NONE;
+	uint32_t index = id ? th_id_map_find(&frames->recording->modules_ids, id)
+			    : TH_ID_MAP_NONE;
 
-	return index == TH_MAP_NONE ? NULL : &frames->recording->modules[index];
+	return index == TH_ID_MAP_NONE ? NULL : &frames->recording->modules[index];
 }
 
 /* The last component of a path. */
@@ -227,9 +228,9 @@ find_recorded_name(
 	struct th_frames *frames, uint64_t word, const char *path, const char *build_id)
 {
 	const struct th_recording *recording = frames->recording;
-	uint32_t module = th_map_find(&recording->modules_ids, th_frame_module(word));
+	uint32_t module = th_id_map_find(&recording->modules_ids, th_frame_module(word));
 
-	if (module == TH_MAP_NONE || !recording->symbols_count)
+	if (module == TH_ID_MAP_NONE || !recording->symbols_count)
 		return NULL;
 	while (frames->starts_count <= module)
 		th_array_append(frames, starts, (struct starts){0});
@@ -238,10 +239,10 @@ find_recorded_name(
 		starts->table = th_function_starts_open(path, build_id);
 	starts->is_known = true;
 	uint64_t start = th_function_starts_find(starts->table, th_frame_offset(word));
-	uint32_t symbol = th_map_find(
+	uint32_t symbol = th_id_map_find(
 		&recording->symbols_ids, th_frame_native(th_frame_module(word), start));
-	return start == UINT64_MAX || symbol == TH_MAP_NONE ? NULL
-							    : &recording->symbols[symbol];
+	return start == UINT64_MAX || symbol == TH_ID_MAP_NONE ? NULL
+							       : &recording->symbols[symbol];
 }
 
 static void
@@ -325,9 +326,9 @@ tell_remarks(struct th_frames *frames, const struct th_module_info *module)
 static const struct th_named_word *
 find_named_word(const struct th_frames *frames, uint64_t word)
 {
-	uint32_t index = th_map_find(&frames->recording->named_words_ids, word);
+	uint32_t index = th_id_map_find(&frames->recording->named_words_ids, word);
 
-	return index == TH_MAP_NONE || !frames->recording->named_words[index].count
+	return index == TH_ID_MAP_NONE || !frames->recording->named_words[index].count
 		       ? NULL
 		       : &frames->recording->named_words[index];
 }
@@ -409,14 +410,15 @@ know_method(struct th_frames *frames, uint32_t index)
 	return known;
 }
 
-/* The index of the method in a word, TH_MAP_NONE if the log does not tell about it. */
+/* The index of the method in a word, TH_ID_MAP_NONE if the log does not tell about it. */
 static uint32_t
 find_method(const struct th_frames *frames, uint64_t word)
 {
 	const struct th_recording *recording = frames->recording;
-	uint32_t index = th_map_find(&recording->methods_ids, th_frame_method(word));
+	uint32_t index = th_id_map_find(&recording->methods_ids, th_frame_method(word));
 
-	return index != TH_MAP_NONE && recording->methods[index].is_known ? index : TH_MAP_NONE;
+	return index != TH_ID_MAP_NONE && recording->methods[index].is_known ? index
+									     : TH_ID_MAP_NONE;
 }
 
 /* The frame of a word in a method (by index). */
@@ -469,7 +471,7 @@ static struct span
 expand(struct th_frames *frames, uint64_t word)
 {
 	bool added;
-	uint32_t number = th_map_intern(&frames->word_ids, word, &added);
+	uint32_t number = th_id_map_intern(&frames->word_ids, word, &added);
 	struct span span = {.start = (uint32_t)frames->word_frames_count};
 
 	if (!added)
@@ -489,9 +491,9 @@ uint32_t
 th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
 {
 	uint32_t method = th_frame_kind(word) == TH_FRAME_JAVA ? find_method(frames, word)
-							       : TH_MAP_NONE;
+							       : TH_ID_MAP_NONE;
 
-	if (method != TH_MAP_NONE) {
+	if (method != TH_ID_MAP_NONE) {
 		frames->spot = find_spot(frames, word, method);
 		*frames_ret = &frames->spot;
 		return 1;
@@ -507,10 +509,10 @@ th_frames_expect(const struct th_frames *frames, uint64_t word)
 	uint32_t method;
 
 	if (th_frame_kind(word) != TH_FRAME_JAVA) {
-		th_map_expect(&frames->word_ids, word);
+		th_id_map_expect(&frames->word_ids, word);
 		return;
 	}
-	method = th_map_find(&frames->recording->methods_ids, th_frame_method(word));
+	method = th_id_map_find(&frames->recording->methods_ids, th_frame_method(word));
 	if (method < frames->methods_count)
 		__builtin_prefetch(&frames->methods[method]);
 }
@@ -569,10 +571,10 @@ th_frames_destroy(struct th_frames *frames)
 	free(frames->starts);
 	free(frames->is_told);
 	th_strings_deinit(&frames->strings);
-	th_map_deinit(&frames->function_ids);
-	th_map_deinit(&frames->place_ids);
-	th_map_deinit(&frames->frame_ids);
-	th_map_deinit(&frames->word_ids);
+	th_id_map_deinit(&frames->function_ids);
+	th_id_map_deinit(&frames->place_ids);
+	th_id_map_deinit(&frames->frame_ids);
+	th_id_map_deinit(&frames->word_ids);
 	free(frames->functions);
 	free(frames->frames);
 	free(frames->kinds);

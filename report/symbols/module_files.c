@@ -256,7 +256,7 @@ th_debug_file_open(const struct th_module_search *search,
 		wanted.not_inode = status.st_ino;
 	}
 	if (!find_debug_file(search, &wanted, request->module_path, request->link_name))
-		return th_debug_server_open(request->module_path, request->build_id, path_ret);
+		return th_debuginfod_open(request->module_path, request->build_id, path_ret);
 	*path_ret = wanted.path;
 	return wanted.fd;
 }
@@ -298,7 +298,7 @@ th_module_file_open(const struct th_module_search *search, const char *path,
 	if (!find_module_file(search, &wanted, path)) {
 		explain_mismatch(path, ret);
 		if (build_id[0] != '\0' && !find_debug_file(search, &wanted, path, NULL))
-			wanted.fd = th_debug_server_open(path, build_id, &wanted.path);
+			wanted.fd = th_debuginfod_open(path, build_id, &wanted.path);
 	}
 	ret->fd = wanted.fd;
 	ret->path = wanted.path;

@@ -22,8 +22,8 @@
 struct bundle {
 	const struct th_recording *recording;
 	struct th_frames *frames;
-	struct th_map words; /* whose names are written */
-	uint32_t module;     /* whose names are looked up */
+	struct th_id_map words; /* whose names are written */
+	uint32_t module;        /* whose names are looked up */
 	bool without_command;
 	th_symbols_warn *warn;
 	void *warn_data;
@@ -215,7 +215,7 @@ put_names(struct bundle *bundle)
 			bool added = false;
 
 			if (th_frame_kind(word) == TH_FRAME_NATIVE)
-				th_map_intern(&bundle->words, word, &added);
+				th_id_map_intern(&bundle->words, word, &added);
 			if (added)
 				put_word(bundle, word);
 		}
@@ -304,6 +304,6 @@ th_bundle_write(FILE *file, const struct th_recording *recording, bool compresse
 		th_gzip_destroy(gzip);
 	*size_ret = bundle.size;
 	th_frames_destroy(bundle.frames);
-	th_map_deinit(&bundle.words);
+	th_id_map_deinit(&bundle.words);
 	free(bundle.bytes);
 }

@@ -133,7 +133,7 @@ pauses_json(const struct th_recording *recording)
 {
 	struct pauses pauses = {recording, json_array()};
 
-	th_changes_each_pause(recording, add_pause, &pauses);
+	th_sampling_changes_each_pause(recording, add_pause, &pauses);
 	return pauses.json;
 }
 
@@ -176,7 +176,7 @@ sampled_json(const struct th_recording *recording)
 	json_t *json = json_object();
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		uint64_t sampled = th_changes_sampled(
+		uint64_t sampled = th_sampling_changes_sampled(
 			recording, (enum th_heap)heap, recording->start, recording->end);
 
 		json_object_set_new(json, th_heap_word((enum th_heap)heap),

@@ -85,7 +85,7 @@ print_function(FILE *file, const struct th_frames *frames, uint32_t number)
 
 /* What allocated, and the line of the application that it was for. */
 static void
-print_place(FILE *file, const struct th_side *side, const struct th_place *place)
+print_place(FILE *file, const struct th_side *side, const struct th_leak_site *place)
 {
 	const struct th_frames *frames = side->profile->frames;
 	uint32_t leaf = side->places->ways.items[place->way].function;
@@ -127,7 +127,7 @@ print_item(FILE *file, const struct th_diff *diff, const struct th_difference *d
 	const char *remark = difference->may_be_chance ? " (may be chance)" : "";
 
 	print_figures(file, diff, difference);
-	fprintf(file, "%-7s", th_change_name(difference->kind));
+	fprintf(file, "%-7s", th_sampling_change_name(difference->kind));
 	print_cut_place(file, diff, difference,
 		th_terminal_columns(file) - FIGURE_COLUMNS - (int)strlen(remark));
 	fprintf(file, "%s\n", remark);
@@ -176,19 +176,21 @@ difference_json(const struct th_difference *difference)
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:b}", "heap",
 		th_heap_word(difference->heap), "old", th_json_estimate(&difference->old_value),
 		"new", th_json_estimate(&difference->new_value), "change",
-		th_json_estimate(&difference->change), "kind", th_change_name(difference->kind),
-		"may_be_chance", difference->may_be_chance);
+		th_json_estimate(&difference->change), "kind",
+		th_sampling_change_name(difference->kind), "may_be_chance",
+		difference->may_be_chance);
 }
 
 /* Root first, without lines: the two sides may differ in them. */
 static json_t *
-frames_json(const struct th_side *side, const struct th_place *place)
+frames_json(const struct th_side *side, const struct th_leak_site *place)
 {
-	struct th_way_cursor step = th_ways_last(&side->places->ways, place->way);
+	struct th_path_prefix_cursor step = th_path_prefixes_last(
+		&side->places->ways, place->way);
 	json_t *list = json_array();
 	uint32_t function;
 
-	while (th_ways_step(&step, &function))
+	while (th_path_prefixes_step(&step, &function))
 		json_array_insert_new(
 			list, 0, th_json_function(side->profile->frames, function, "", 0));
 	return list;
@@ -198,7 +200,7 @@ static json_t *
 item_json(const struct th_diff *diff, const struct th_difference *difference)
 {
 	const struct th_side *side = &diff->sides[difference->side];
-	const struct th_place *place = &side->places->items[difference->place];
+	const struct th_leak_site *place = &side->places->items[difference->place];
 	json_t *json = difference_json(difference);
 
 	json_object_set_new(json, "class",

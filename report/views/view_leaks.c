@@ -35,7 +35,7 @@ print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
 
 /* The line that somebody can change; without one, the function that allocated. */
 static void
-print_place(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
+print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
@@ -50,8 +50,8 @@ print_place(FILE *file, const struct th_leaks *leaks, const struct th_place *pla
 		print_frame(file, frames, path.frames[path.count - 1]);
 		return;
 	}
-	print_frame(file, frames, th_places_creator_frame(&leaks->places, place));
-	uint32_t user = th_places_user_frame(&leaks->places, place);
+	print_frame(file, frames, th_leak_sites_creator_frame(&leaks->places, place));
+	uint32_t user = th_leak_sites_user_frame(&leaks->places, place);
 	if (user == TH_NO_FRAME)
 		return;
 	fputs(" for ", file);
@@ -103,15 +103,16 @@ print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint
  * Without Java below there is none, which is deeper than the whole path.
  */
 static uint32_t
-depth_of_line(const struct th_leaks *leaks, const struct th_place *place, struct th_path path)
+depth_of_line(
+	const struct th_leaks *leaks, const struct th_leak_site *place, struct th_path path)
 {
 	uint32_t line = TH_NO_FRAME;
 	uint32_t depth = 0;
 
 	if (place->creator) {
-		line = th_places_user_frame(&leaks->places, place);
+		line = th_leak_sites_user_frame(&leaks->places, place);
 		if (line == TH_NO_FRAME)
-			line = th_places_creator_frame(&leaks->places, place);
+			line = th_leak_sites_creator_frame(&leaks->places, place);
 	}
 	while (depth < path.count && frame_at(path, depth) != line)
 		depth++;
@@ -120,7 +121,7 @@ depth_of_line(const struct th_leaks *leaks, const struct th_place *place, struct
 
 /* From the allocation towards the root; the line that somebody can change is never left out. */
 static void
-print_stack(FILE *file, const struct th_leaks *leaks, const struct th_place *place)
+print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_leaks_path(leaks, place);
@@ -167,7 +168,7 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 
 	if (owner->place == TH_NO_PLACE)
 		return;
-	const struct th_place *place = &leaks->places.items[owner->place];
+	const struct th_leak_site *place = &leaks->places.items[owner->place];
 	fprintf(file, "         owner  %s, %" PRIu64 " of %" PRIu64 " samples collected: %s\n",
 		th_frames_string(frames, place->class_name), owner->collected, owner->samples,
 		owner->is_collected ? "owners collected, native memory alive"
@@ -178,7 +179,7 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
 {
-	const struct th_place *place = &leaks->places.items[finding->place];
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
 	enum th_verdict verdict = finding->evidence.verdict;
 	char *why = th_evidence_explain(&finding->evidence);
 
@@ -236,7 +237,7 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 static void
 print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 {
-	const struct th_horizon *horizon = &leaks->horizons[heap];
+	const struct th_observation_window *horizon = &leaks->horizons[heap];
 
 	if (!th_profile_has_heap(leaks->profile, heap))
 		return;
@@ -266,7 +267,7 @@ static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
 	size_t count = count_verdict(leaks, TH_VERDICT_LEAK);
-	const struct th_horizon *horizon = &leaks->horizons[TH_HEAP_NATIVE];
+	const struct th_observation_window *horizon = &leaks->horizons[TH_HEAP_NATIVE];
 	double duration = (double)(horizon->end - horizon->start) / 1e9;
 
 	th_view_filters(file, leaks->profile->options);

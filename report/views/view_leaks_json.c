@@ -20,7 +20,7 @@ struct printer {
 
 /* Root first; what the VM does for itself is one frame. */
 static json_t *
-frames_json(const struct th_leaks *leaks, const struct th_place *place)
+frames_json(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_leaks_path(leaks, place);
@@ -43,7 +43,7 @@ owner_json(const struct th_leaks *leaks, const struct th_owner *owner)
 {
 	if (owner->place == TH_NO_PLACE)
 		return json_null();
-	const struct th_place *place = &leaks->places.items[owner->place];
+	const struct th_leak_site *place = &leaks->places.items[owner->place];
 	return json_pack("{s:s, s:o, s:s, s:I, s:I}", "class",
 		th_frames_string(leaks->profile->frames, place->class_name), "frames",
 		frames_json(leaks, place), "state", owner->is_collected ? "collected" : "alive",
@@ -77,7 +77,7 @@ static json_t *
 head_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_frames *frames = leaks->profile->frames;
-	const struct th_place *place = &leaks->places.items[finding->place];
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
 
 	return json_pack("{s:s, s:s, s:o, s:s}", "verdict",
 		th_verdict_name(finding->evidence.verdict), "heap", th_heap_word(place->heap),
@@ -89,7 +89,7 @@ static json_t *
 rest_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_frames *frames = leaks->profile->frames;
-	const struct th_place *place = &leaks->places.items[finding->place];
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
 	json_t *json = json_pack("{s:I, s:o}", "stacks", (json_int_t)finding->place_count,
 		"owner", owner_json(leaks, &finding->owner));
 
@@ -102,7 +102,7 @@ rest_json(const struct th_leaks *leaks, const struct th_finding *finding)
 }
 
 static void
-print_frames(struct printer *printer, const struct th_place *place)
+print_frames(struct printer *printer, const struct th_leak_site *place)
 {
 	struct th_path path = th_leaks_path(printer->leaks, place);
 
@@ -119,8 +119,8 @@ print_frames(struct printer *printer, const struct th_place *place)
 
 /* A frame of the application, null where there is none. */
 static void
-print_line(struct printer *printer, const struct th_place *place, const char *name,
-	uint32_t (*find)(const struct th_places *, const struct th_place *))
+print_line(struct printer *printer, const struct th_leak_site *place, const char *name,
+	uint32_t (*find)(const struct th_leak_sites *, const struct th_leak_site *))
 {
 	uint32_t frame = place->creator ? find(&printer->leaks->places, place) : TH_NO_FRAME;
 
@@ -131,14 +131,14 @@ print_line(struct printer *printer, const struct th_place *place, const char *na
 static void
 print_finding(struct printer *printer, const struct th_finding *finding)
 {
-	const struct th_place *place = &printer->leaks->places.items[finding->place];
+	const struct th_leak_site *place = &printer->leaks->places.items[finding->place];
 	char *head = th_json_dump(head_json(printer->leaks, finding), JSON_EMBED);
 	char *rest = th_json_dump(rest_json(printer->leaks, finding), JSON_EMBED);
 
 	fprintf(printer->file, "{%s", head);
 	print_frames(printer, place);
-	print_line(printer, place, "creator", th_places_creator_frame);
-	print_line(printer, place, "user", th_places_user_frame);
+	print_line(printer, place, "creator", th_leak_sites_creator_frame);
+	print_line(printer, place, "user", th_leak_sites_user_frame);
 	fprintf(printer->file, ",%s}", rest);
 	free(head);
 	free(rest);
@@ -184,7 +184,7 @@ print_findings(struct printer *printer)
 	const struct th_leaks *leaks = printer->leaks;
 	bool is_aside = !th_options_shape_stacks(leaks->profile->options);
 	struct batch *batches = th_allocate(2, sizeof(*batches));
-	struct th_aside aside = {.is_running = false};
+	struct th_worker aside = {.is_running = false};
 
 	batches[0].leaks = batches[1].leaks = leaks;
 	measure(&batches[0]);
@@ -193,9 +193,9 @@ print_findings(struct printer *printer)
 
 		next->first = batches[at].first + batches[at].count;
 		if (is_aside)
-			th_aside_begin(&aside, measure, next);
+			th_worker_begin(&aside, measure, next);
 		print_batch(printer, &batches[at]);
-		th_aside_end(&aside);
+		th_worker_end(&aside);
 		if (!is_aside)
 			measure(next);
 	}

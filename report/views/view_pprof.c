@@ -34,12 +34,12 @@ enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, VALUES };
 struct pprof {
 	struct th_gzip *gzip;
 	const struct th_profile *profile;
-	struct th_map
+	struct th_id_map
 		strings; /* number of a string of the frames -> index in the profile's table */
-	struct th_map functions; /* function << 32 | file -> id - 1 */
-	struct th_map mappings;  /* index of the module, or 1 << 32 | path -> id - 1 */
+	struct th_id_map functions; /* function << 32 | file -> id - 1 */
+	struct th_id_map mappings;  /* index of the module, or 1 << 32 | path -> id - 1 */
 	/* Innermost frame, the one around it ...: number of the first part << 32 | frame. */
-	struct th_map locations;
+	struct th_id_map locations;
 	TH_ARRAY(bool, is_written);    /* by number in `locations`: a location ends there */
 	TH_ARRAY(uint64_t, stack);     /* locations of the sample at hand, leaf first */
 	uint32_t internal_frame;       /* what threads of the VM begin with */
@@ -68,7 +68,7 @@ static int64_t
 string_index(struct pprof *pprof, uint32_t string)
 {
 	bool added;
-	uint32_t index = th_map_intern(&pprof->strings, string, &added);
+	uint32_t index = th_id_map_intern(&pprof->strings, string, &added);
 
 	if (added) {
 		piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -95,7 +95,7 @@ function_id(struct pprof *pprof, const struct th_frame *frame)
 {
 	const struct th_frames *frames = pprof->profile->frames;
 	bool added;
-	uint64_t id = th_map_intern(&pprof->functions,
+	uint64_t id = th_id_map_intern(&pprof->functions,
 			      (uint64_t)frame->function << 32 | frame->file, &added) +
 		      1;
 
@@ -123,8 +123,8 @@ module_of(const struct pprof *pprof, uint64_t word)
 
 	if (!word || th_frame_kind(word) != TH_FRAME_NATIVE || !th_frame_module(word))
 		return NULL;
-	uint32_t index = th_map_find(&recording->modules_ids, th_frame_module(word));
-	return index == TH_MAP_NONE ? NULL : &recording->modules[index];
+	uint32_t index = th_id_map_find(&recording->modules_ids, th_frame_module(word));
+	return index == TH_ID_MAP_NONE ? NULL : &recording->modules[index];
 }
 
 /* `module` is NULL where all that is known is the path. */
@@ -167,7 +167,7 @@ mapping_id(
 		return 0;
 	const struct th_module_info *modules = pprof->profile->recording->modules;
 	uint64_t key = module ? (uint64_t)(module - modules) : (uint64_t)1 << 32 | path;
-	uint64_t id = th_map_intern(&pprof->mappings, key, &added) + 1;
+	uint64_t id = th_id_map_intern(&pprof->mappings, key, &added) + 1;
 	if (added)
 		write_mapping(pprof, id, module, path);
 	return id;
@@ -215,7 +215,8 @@ location_id(struct pprof *pprof, const uint32_t *inner, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		bool added;
 
-		number = th_map_intern(&pprof->locations, number << 32 | *(inner - i), &added) +
+		number = th_id_map_intern(
+				 &pprof->locations, number << 32 | *(inner - i), &added) +
 			 1;
 		if (added)
 			th_array_append(pprof, is_written, false);
@@ -391,7 +392,7 @@ write_comments(struct pprof *pprof)
 	write_comment(pprof, process);
 	if (filters[0])
 		write_comment(pprof, only);
-	th_changes_tell(recording, write_told, pprof);
+	th_sampling_changes_tell(recording, write_told, pprof);
 	if (recording->jvm.is_known)
 		write_comment(pprof, jvm);
 	free(only);
@@ -418,7 +419,7 @@ write_main_mapping(struct pprof *pprof)
 			free(path);
 			continue;
 		}
-		uint32_t id = th_map_intern(&pprof->mappings, i, &added);
+		uint32_t id = th_id_map_intern(&pprof->mappings, i, &added);
 		write_mapping(
 			pprof, id + 1, module, th_frames_intern(pprof->profile->frames, path));
 		free(path);
@@ -463,10 +464,10 @@ th_view_pprof(FILE *file, const struct th_profile *profile)
 	for (size_t i = 0; i < profile->rows_count; i++)
 		write_sample(&pprof, &profile->rows[i]);
 	th_gzip_destroy(pprof.gzip);
-	th_map_deinit(&pprof.strings);
-	th_map_deinit(&pprof.functions);
-	th_map_deinit(&pprof.mappings);
-	th_map_deinit(&pprof.locations);
+	th_id_map_deinit(&pprof.strings);
+	th_id_map_deinit(&pprof.functions);
+	th_id_map_deinit(&pprof.mappings);
+	th_id_map_deinit(&pprof.locations);
 	free(pprof.is_written);
 	free(pprof.stack);
 }

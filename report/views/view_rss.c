@@ -24,11 +24,11 @@ static const char *
 reason_text(uint32_t reason)
 {
 	switch (reason) {
-	case TH_ACCOUNT_END:
+	case TH_BREAKDOWN_END:
 		return "taken at the end";
-	case TH_ACCOUNT_ASKED:
+	case TH_BREAKDOWN_ASKED:
 		return "asked for";
-	case TH_ACCOUNT_GROWTH:
+	case TH_BREAKDOWN_GROWTH:
 		return "taken because it had grown";
 	default:
 		return "taken now and then";
@@ -48,11 +48,11 @@ print_head(FILE *file, const struct th_rss *rss)
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
-	if (!(head->flags & TH_ACCOUNT_HAS_PAGES))
+	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
 		fputs("  /proc/self/pagemap could not be read: malloc's memory is not "
 		      "divided\n",
 			file);
-	if (head->flags & TH_ACCOUNT_TRUNCATED)
+	if (head->flags & TH_BREAKDOWN_TRUNCATED)
 		fputs("  the process has more mappings than the account holds\n", file);
 }
 
@@ -60,7 +60,7 @@ print_head(FILE *file, const struct th_rss *rss)
 
 /* What stands beside the resident bytes. */
 static void
-print_remark(FILE *file, const struct th_account_line *line)
+print_remark(FILE *file, const struct th_breakdown_line *line)
 {
 	if (line->committed > 0 && line->used <= 0)
 		fprintf(file, "of %s committed, %s reserved", bytes(line->committed).text,
@@ -68,8 +68,8 @@ print_remark(FILE *file, const struct th_account_line *line)
 	else if (line->committed > 0)
 		fprintf(file, "%s used of %s committed", bytes(line->used).text,
 			bytes(line->committed).text);
-	else if (line->kind >= TH_ACCOUNT_MALLOC_VM &&
-		 line->kind <= TH_ACCOUNT_MALLOC_APPLICATION)
+	else if (line->kind >= TH_BREAKDOWN_MALLOC_VM &&
+		 line->kind <= TH_BREAKDOWN_MALLOC_APPLICATION)
 		fprintf(file, "of %s live", bytes(line->size).text);
 	else if (line->mappings)
 		fprintf(file, "of %s in %s mapping%s", bytes(line->size).text,
@@ -77,7 +77,7 @@ print_remark(FILE *file, const struct th_account_line *line)
 }
 
 static void
-print_line(FILE *file, const struct th_rss *rss, const struct th_account_line *line)
+print_line(FILE *file, const struct th_rss *rss, const struct th_breakdown_line *line)
 {
 	bool is_estimate = line->resident.high > line->resident.low;
 
@@ -85,20 +85,20 @@ print_line(FILE *file, const struct th_rss *rss, const struct th_account_line *l
 		th_format_share(line->resident.estimate, (double)rss->account.head->resident)
 			.text,
 		is_estimate ? th_format_interval(&line->resident, TH_UNIT_BYTES).text : "exact",
-		th_account_label(line->kind));
+		th_breakdown_label(line->kind));
 	print_remark(file, line);
 	fputc('\n', file);
 }
 
 static void
-print_parts(FILE *file, const struct th_account_line *line, size_t most)
+print_parts(FILE *file, const struct th_breakdown_line *line, size_t most)
 {
 	size_t shown = line->parts_count < most ? line->parts_count : most;
 
 	if (line->parts_count < 2 && !(shown && line->parts[0].name[0]))
 		return;
 	for (size_t i = 0; i < shown; i++) {
-		const struct th_account_part *part = &line->parts[i];
+		const struct th_breakdown_part *part = &line->parts[i];
 
 		if (part->resident < LEAST_SHOWN)
 			break;
@@ -121,7 +121,7 @@ struct source {
 };
 
 struct sources {
-	struct th_map ids; /* leaf << 32 | caller */
+	struct th_id_map ids; /* leaf << 32 | caller */
 	TH_ARRAY(struct source, items);
 };
 
@@ -135,7 +135,7 @@ source_of(const struct th_rss *rss, size_t row)
 	return (struct source){
 		.leaf = place.function,
 		.caller = place.caller,
-		.bytes = th_account_row_touched(&rss->account, row).estimate,
+		.bytes = th_breakdown_row_touched(&rss->account, row).estimate,
 	};
 }
 
@@ -144,7 +144,7 @@ static void
 add_source(struct sources *sources, struct source source)
 {
 	bool added;
-	uint32_t number = th_map_intern(
+	uint32_t number = th_id_map_intern(
 		&sources->ids, (uint64_t)source.leaf << 32 | source.caller, &added);
 
 	if (added)
@@ -175,7 +175,7 @@ print_source(FILE *file, const struct th_rss *rss, const struct source *source)
 }
 
 static void
-print_stacks(FILE *file, const struct th_rss *rss, enum th_account_kind kind, size_t most)
+print_stacks(FILE *file, const struct th_rss *rss, enum th_breakdown_kind kind, size_t most)
 {
 	size_t capacity = rss->profile->rows_count;
 	size_t *rows = th_allocate(capacity, sizeof(*rows));
@@ -190,14 +190,14 @@ print_stacks(FILE *file, const struct th_rss *rss, enum th_account_kind kind, si
 	for (size_t i = 0; i < sources.items_count && i < most; i++)
 		print_source(file, rss, &sources.items[i]);
 	free(sources.items);
-	th_map_deinit(&sources.ids);
+	th_id_map_deinit(&sources.ids);
 	free(rows);
 }
 
 static bool
-has_stacks(enum th_account_kind kind)
+has_stacks(enum th_breakdown_kind kind)
 {
-	return kind >= TH_ACCOUNT_MALLOC_VM && kind <= TH_ACCOUNT_MALLOC_APPLICATION;
+	return kind >= TH_BREAKDOWN_MALLOC_VM && kind <= TH_BREAKDOWN_MALLOC_APPLICATION;
 }
 
 static void
@@ -212,7 +212,7 @@ print_cached(FILE *file, const struct th_estimate *cached)
 
 /* A collection finds the buffers that nobody reaches; their Cleaners run right behind it. */
 static void
-print_unjudged(FILE *file, const struct th_account *account)
+print_unjudged(FILE *file, const struct th_breakdown *account)
 {
 	const struct th_estimate *unjudged = &account->unjudged;
 
@@ -230,9 +230,9 @@ print_unjudged(FILE *file, const struct th_account *account)
 
 /* Its addresses are not told from those of the rest of metaspace, but the VM counts it. */
 static void
-print_class_space(FILE *file, const struct th_account *account)
+print_class_space(FILE *file, const struct th_breakdown *account)
 {
-	const struct th_account_line *line = &account->lines[TH_ACCOUNT_CLASS_SPACE];
+	const struct th_breakdown_line *line = &account->lines[TH_BREAKDOWN_CLASS_SPACE];
 
 	if (line->committed > 0 && line->resident.estimate < LEAST_SHOWN)
 		fprintf(file, "%43s  %9s  used of %s committed: class space\n", "",
@@ -241,7 +241,7 @@ print_class_space(FILE *file, const struct th_account *account)
 
 static void
 print_waiting(
-	FILE *file, const struct th_account *account, const struct th_decoded_buffers *count)
+	FILE *file, const struct th_breakdown *account, const struct th_decoded_buffers *count)
 {
 	fprintf(file,
 		"%43s  %9s  of which wait for their Cleaner: %s buffers that nobody reaches, "
@@ -253,7 +253,7 @@ print_waiting(
 }
 
 static void
-print_parts_of_buffers(FILE *file, const struct th_account *account)
+print_parts_of_buffers(FILE *file, const struct th_breakdown *account)
 {
 	const struct th_decoded_buffers *count = account->counts[TH_BUFFERS_DIRECT];
 
@@ -270,18 +270,18 @@ print_table(FILE *file, const struct th_rss *rss)
 	size_t most = (size_t)rss->profile->options->top;
 
 	fprintf(file, "\n%9s  %6s  %-22s  %s\n", "resident", "share", "95 % interval", "what");
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++) {
-		const struct th_account_line *line = &rss->account.lines[kind];
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
+		const struct th_breakdown_line *line = &rss->account.lines[kind];
 
-		if (line->resident.estimate < LEAST_SHOWN && kind != TH_ACCOUNT_UNEXPLAINED)
+		if (line->resident.estimate < LEAST_SHOWN && kind != TH_BREAKDOWN_UNEXPLAINED)
 			continue;
 		print_line(file, rss, line);
-		if (kind == TH_ACCOUNT_METASPACE)
+		if (kind == TH_BREAKDOWN_METASPACE)
 			print_class_space(file, &rss->account);
-		if (kind == TH_ACCOUNT_MALLOC_DIRECT)
+		if (kind == TH_BREAKDOWN_MALLOC_DIRECT)
 			print_parts_of_buffers(file, &rss->account);
-		if (has_stacks((enum th_account_kind)kind))
-			print_stacks(file, rss, (enum th_account_kind)kind, most);
+		if (has_stacks((enum th_breakdown_kind)kind))
+			print_stacks(file, rss, (enum th_breakdown_kind)kind, most);
 		else
 			print_parts(file, line, most);
 	}
@@ -290,11 +290,11 @@ print_table(FILE *file, const struct th_rss *rss)
 /* Beside the table */
 
 static void
-print_malloc(FILE *file, const struct th_account *account)
+print_malloc(FILE *file, const struct th_breakdown *account)
 {
 	const struct th_decoded_allocator *allocator = account->allocator;
 
-	if (account->head->flags & TH_ACCOUNT_HAS_PAGES)
+	if (account->head->flags & TH_BREAKDOWN_HAS_PAGES)
 		fprintf(file, "\nmalloc: %s (%s) live, %s (%s) of them in memory\n",
 			bytes(account->live.estimate).text,
 			th_format_interval(&account->live, TH_UNIT_BYTES).text,
@@ -313,16 +313,16 @@ print_malloc(FILE *file, const struct th_account *account)
 
 /* The count of the kind that java.nio keeps this pool of. */
 static const struct th_decoded_buffers *
-count_of_pool(const struct th_account *account, struct th_text name)
+count_of_pool(const struct th_breakdown *account, struct th_text name)
 {
 	for (int kind = 1; kind < TH_BUFFERS_KINDS; kind++)
-		if (th_text_equals(name, th_account_buffers_name((enum th_buffers_kind)kind)))
+		if (th_text_equals(name, th_breakdown_buffers_name((enum th_buffers_kind)kind)))
 			return account->counts[kind];
 	return NULL;
 }
 
 static void
-print_pool(FILE *file, const struct th_account *account, const struct th_decoded_pool *pool)
+print_pool(FILE *file, const struct th_breakdown *account, const struct th_decoded_pool *pool)
 {
 	const struct th_decoded_buffers *count = count_of_pool(account, pool->name);
 	char *name = th_text_clean(pool->name);
@@ -353,10 +353,10 @@ print_pools(FILE *file, const struct th_rss *rss)
 
 /* What the count says beside that. */
 static void
-print_counts(FILE *file, const struct th_account *account)
+print_counts(FILE *file, const struct th_breakdown *account)
 {
 	const struct th_decoded_buffers *foreign = account->counts[TH_BUFFERS_FOREIGN];
-	const struct th_decoded_account *last = th_account_of_last_count(account->profile);
+	const struct th_decoded_account *last = th_breakdown_of_last_count(account->profile);
 
 	if (foreign && foreign->reached)
 		fprintf(file, "buffers without a Cleaner, over memory of others: %s, %s\n",
@@ -386,7 +386,7 @@ malloc_live(const struct th_rss_moment *moment)
 {
 	double sum = 0;
 
-	for (int kind = TH_ACCOUNT_MALLOC_VM; kind <= TH_ACCOUNT_MALLOC_OVERHEAD; kind++)
+	for (int kind = TH_BREAKDOWN_MALLOC_VM; kind <= TH_BREAKDOWN_MALLOC_OVERHEAD; kind++)
 		sum += moment->lines[kind];
 	return sum;
 }
@@ -406,13 +406,13 @@ print_moments(FILE *file, const struct th_rss *rss)
 		const double *lines = moment->lines;
 
 		fprintf(file, "%8.4g  %9s  %9s  %9s  %9s  %9s  %9s\n", moment->seconds,
-			bytes(moment->resident).text, bytes(lines[TH_ACCOUNT_JAVA_HEAP]).text,
+			bytes(moment->resident).text, bytes(lines[TH_BREAKDOWN_JAVA_HEAP]).text,
 			bytes(malloc_live(moment)).text,
-			bytes(lines[TH_ACCOUNT_MALLOC_RETAINED]).text,
-			bytes(lines[TH_ACCOUNT_VM] + lines[TH_ACCOUNT_MAPPED] +
-				lines[TH_ACCOUNT_UNEXPLAINED])
+			bytes(lines[TH_BREAKDOWN_MALLOC_RETAINED]).text,
+			bytes(lines[TH_BREAKDOWN_VM] + lines[TH_BREAKDOWN_MAPPED] +
+				lines[TH_BREAKDOWN_UNEXPLAINED])
 				.text,
-			bytes(lines[TH_ACCOUNT_FILES] + lines[TH_ACCOUNT_SHARED]).text);
+			bytes(lines[TH_BREAKDOWN_FILES] + lines[TH_BREAKDOWN_SHARED]).text);
 	}
 }
 

@@ -10,12 +10,12 @@
 #define STACKS_MAX 100
 
 static json_t *
-parts(const struct th_account_line *line)
+parts(const struct th_breakdown_line *line)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < line->parts_count; i++) {
-		const struct th_account_part *part = &line->parts[i];
+		const struct th_breakdown_part *part = &line->parts[i];
 
 		json_array_append_new(
 			list, json_pack("{s:s, s:f, s:f, s:I}", "name", part->name, "resident",
@@ -29,7 +29,7 @@ static json_t *
 stack(const struct th_rss *rss, size_t row)
 {
 	const struct th_profile *profile = rss->profile;
-	struct th_estimate touched = th_account_row_touched(&rss->account, row);
+	struct th_estimate touched = th_breakdown_row_touched(&rss->account, row);
 	struct th_path path = th_paths_get(profile->paths, profile->rows[row].path);
 	json_t *frames = json_array();
 
@@ -41,7 +41,7 @@ stack(const struct th_rss *rss, size_t row)
 }
 
 static json_t *
-stacks(const struct th_rss *rss, enum th_account_kind kind)
+stacks(const struct th_rss *rss, enum th_breakdown_kind kind)
 {
 	size_t rows[STACKS_MAX];
 	size_t count = th_rss_rows(rss, kind, rows, STACKS_MAX);
@@ -53,12 +53,13 @@ stacks(const struct th_rss *rss, enum th_account_kind kind)
 }
 
 static json_t *
-line_json(const struct th_rss *rss, const struct th_account_line *line)
+line_json(const struct th_rss *rss, const struct th_breakdown_line *line)
 {
 	json_t *json = json_pack("{s:s, s:s, s:o, s:f, s:f, s:f, s:I}", "name",
-		th_account_name(line->kind), "label", th_account_label(line->kind), "resident",
-		th_json_estimate(&line->resident), "swapped", line->swapped, "size", line->size,
-		"accessible", line->accessible, "mappings", (json_int_t)line->mappings);
+		th_breakdown_name(line->kind), "label", th_breakdown_label(line->kind),
+		"resident", th_json_estimate(&line->resident), "swapped", line->swapped, "size",
+		line->size, "accessible", line->accessible, "mappings",
+		(json_int_t)line->mappings);
 
 	if (line->committed > 0) {
 		json_object_set_new(
@@ -66,7 +67,7 @@ line_json(const struct th_rss *rss, const struct th_account_line *line)
 		json_object_set_new(json, "committed", json_real(line->committed));
 		json_object_set_new(json, "limit", json_real(line->limit));
 	}
-	if (line->kind == TH_ACCOUNT_MALLOC_DIRECT) {
+	if (line->kind == TH_BREAKDOWN_MALLOC_DIRECT) {
 		json_object_set_new(json, "cached", th_json_estimate(&rss->account.cached));
 		json_object_set_new(json, "unjudged", th_json_estimate(&rss->account.unjudged));
 	}
@@ -80,16 +81,16 @@ lines_json(const struct th_rss *rss)
 {
 	json_t *list = json_array();
 
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
 		json_array_append_new(list, line_json(rss, &rss->account.lines[kind]));
 	return list;
 }
 
 static json_t *
-malloc_json(const struct th_account *account)
+malloc_json(const struct th_breakdown *account)
 {
 	const struct th_decoded_allocator *allocator = account->allocator;
-	bool has_pages = account->head->flags & TH_ACCOUNT_HAS_PAGES;
+	bool has_pages = account->head->flags & TH_BREAKDOWN_HAS_PAGES;
 	json_t *json = json_pack("{s:o, s:o, s:f, s:[f, f]}", "live",
 		has_pages ? th_json_estimate(&account->live) : json_null(), "touched",
 		has_pages ? th_json_estimate(&account->touched) : json_null(), "trimmable",
@@ -132,7 +133,7 @@ pools_json(const struct th_rss *rss)
 
 /* Counts on demand that hold for the account; none: nobody asked. */
 static json_t *
-buffers_json(const struct th_account *account)
+buffers_json(const struct th_breakdown *account)
 {
 	json_t *list = json_array();
 
@@ -143,9 +144,9 @@ buffers_json(const struct th_account *account)
 			continue;
 		json_array_append_new(list,
 			json_pack("{s:s, s:f, s:I, s:I, s:I, s:I, s:I}", "kind",
-				th_account_buffers_name((enum th_buffers_kind)kind), "seconds",
-				th_profile_seconds(account->profile, count->time), "stopped_ns",
-				(json_int_t)count->stopped, "reached",
+				th_breakdown_buffers_name((enum th_buffers_kind)kind),
+				"seconds", th_profile_seconds(account->profile, count->time),
+				"stopped_ns", (json_int_t)count->stopped, "reached",
 				(json_int_t)count->reached, "reached_bytes",
 				(json_int_t)count->reached_bytes, "waiting",
 				(json_int_t)count->waiting, "waiting_bytes",
@@ -186,8 +187,9 @@ moments_json(const struct th_rss *rss)
 		const struct th_rss_moment *moment = &rss->moments[i];
 		json_t *lines = json_object();
 
-		for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
-			json_object_set_new(lines, th_account_name((enum th_account_kind)kind),
+		for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+			json_object_set_new(lines,
+				th_breakdown_name((enum th_breakdown_kind)kind),
 				json_real(moment->lines[kind]));
 		json_array_append_new(
 			list, json_pack("{s:f, s:f, s:o}", "seconds", moment->seconds,
@@ -204,9 +206,9 @@ verdict_json(const struct th_rss *rss)
 	json_t *json = json_pack("{s:s, s:s, s:f, s:o, s:b, s:s}", "course",
 		th_rss_course_name(verdict->course), "cause", th_rss_cause_name(verdict->cause),
 		"growth_bytes_per_s", verdict->growth, "grower",
-		verdict->grower == TH_ACCOUNT_KINDS
+		verdict->grower == TH_BREAKDOWN_KINDS
 			? json_null()
-			: json_string(th_account_name(verdict->grower)),
+			: json_string(th_breakdown_name(verdict->grower)),
 		"near_limit", (int)verdict->is_near_limit, "text", text);
 
 	free(text);
@@ -225,9 +227,9 @@ th_view_rss_json(FILE *file, const struct th_profile *profile)
 		"counted", (json_int_t)head->counted, "swapped", (json_int_t)head->swapped,
 		"mappings", (json_int_t)head->mappings, "threads", (json_int_t)head->threads,
 		"cost_ns", (json_int_t)head->cost, "has_pages",
-		!!(head->flags & TH_ACCOUNT_HAS_PAGES), "has_owners",
-		!!(head->flags & TH_ACCOUNT_HAS_OWNERS), "unexplained",
-		th_account_unexplained(&rss.account));
+		!!(head->flags & TH_BREAKDOWN_HAS_PAGES), "has_owners",
+		!!(head->flags & TH_BREAKDOWN_HAS_OWNERS), "unexplained",
+		th_breakdown_unexplained(&rss.account));
 
 	json_object_set_new(root, "lines", lines_json(&rss));
 	json_object_set_new(root, "malloc", malloc_json(&rss.account));

@@ -20,7 +20,7 @@
 struct speedscope {
 	FILE *file;
 	const struct th_profile *profile;
-	struct th_map frames; /* number of a frame -> its index in the file */
+	struct th_id_map frames; /* number of a frame -> its index in the file */
 	uint32_t internal_frame;
 	/* The program shows stacks in the order of the file and puts equal neighbours together. */
 	uint32_t *order; /* of the rows */
@@ -75,7 +75,7 @@ static void
 print_frame(struct speedscope *speedscope, uint32_t number)
 {
 	bool added;
-	uint32_t index = th_map_intern(&speedscope->frames, number, &added);
+	uint32_t index = th_id_map_intern(&speedscope->frames, number, &added);
 
 	if (!added)
 		return;
@@ -117,12 +117,12 @@ print_stack(const struct speedscope *speedscope, const struct th_row *row)
 	fputc('[', speedscope->file);
 	if (row->shows_internal) {
 		fprintf(speedscope->file, "%u",
-			th_map_find(&speedscope->frames, speedscope->internal_frame));
+			th_id_map_find(&speedscope->frames, speedscope->internal_frame));
 		before = ",";
 	}
 	for (uint32_t i = 0; i < path.count; i++, before = ",")
 		fprintf(speedscope->file, "%s%u", before,
-			th_map_find(&speedscope->frames, path.frames[i]));
+			th_id_map_find(&speedscope->frames, path.frames[i]));
 	fputc(']', speedscope->file);
 }
 
@@ -226,7 +226,7 @@ make_name(const struct th_profile *profile)
 
 	if (filters[0])
 		add_to_name(&name, filters);
-	th_changes_tell(profile->recording, add_to_name, &name);
+	th_sampling_changes_tell(profile->recording, add_to_name, &name);
 	if (name.before[0] == ';') {
 		name.before = "";
 		add_to_name(&name, ")");
@@ -257,7 +257,7 @@ th_view_speedscope(FILE *file, const struct th_profile *profile)
 	fputs("]},\n\"profiles\":[", file);
 	print_profiles(&speedscope);
 	fputs("]}\n", file);
-	th_map_deinit(&speedscope.frames);
+	th_id_map_deinit(&speedscope.frames);
 	free(speedscope.order);
 	free(name);
 }

@@ -91,28 +91,28 @@ plant(struct tree *tree)
 
 /*
  * The children of a node in the order of their first rows, and the number of the child that each
- * of its rows belongs to; TH_MAP_NONE: the row ends here.
+ * of its rows belongs to; TH_ID_MAP_NONE: the row ends here.
  */
 static void
 find_children(struct tree *tree, const struct node *parent, struct nodes *children)
 {
-	struct th_map ids = {0};
+	struct th_id_map ids = {0};
 
 	for (size_t i = 0; i < parent->count; i++) {
 		const struct th_row *row = &tree->profile->rows[tree->rows[parent->first + i]];
 		struct node child = {.level = parent->level + 1};
-		uint32_t number = TH_MAP_NONE;
+		uint32_t number = TH_ID_MAP_NONE;
 		bool added = false;
 
 		if (th_profile_function_at(tree->profile, row, parent->level, &child.function))
-			number = th_map_intern(&ids, child.function, &added);
+			number = th_id_map_intern(&ids, child.function, &added);
 		if (added)
 			th_array_append(children, items, child);
-		if (number != TH_MAP_NONE)
+		if (number != TH_ID_MAP_NONE)
 			add_row(tree, &children->items[number], row);
 		tree->numbers[i] = number;
 	}
-	th_map_deinit(&ids);
+	th_id_map_deinit(&ids);
 }
 
 /* Puts the rows of each child together; those that end here come last. */
@@ -128,7 +128,7 @@ order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
 	}
 	for (size_t i = 0; i < parent->count; i++) {
 		uint32_t number = tree->numbers[i];
-		struct node *child = number == TH_MAP_NONE ? NULL : &children->items[number];
+		struct node *child = number == TH_ID_MAP_NONE ? NULL : &children->items[number];
 		size_t to = child ? child->first - parent->first + child->count++ : next++;
 
 		tree->ordered[to] = tree->rows[parent->first + i];

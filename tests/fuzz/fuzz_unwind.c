@@ -60,7 +60,7 @@ set_registers(struct th_cpu *cpu, unsigned seed)
 static void
 try_row(const struct th_fde *fde, uintptr_t pc, unsigned seed)
 {
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 	struct th_cfi_row row;
 	struct th_cpu cpu;
 
@@ -115,7 +115,7 @@ try_expression(const uint8_t *data, size_t size, uint8_t offset)
 {
 	const uint8_t *at = place(data, size);
 	const uintptr_t initial = (uintptr_t)arena + offset;
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 	struct th_cpu cpu;
 	uintptr_t value;
 

@@ -8,9 +8,9 @@
 enum { FREE, CLAIMED, READY };
 
 bool
-th_aside_put(struct th_aside *aside, const struct th_aside_item *item)
+th_deferred_put(struct th_deferred *aside, const struct th_deferred_item *item)
 {
-	for (unsigned i = 0; i < TH_ASIDE_MAX; i++) {
+	for (unsigned i = 0; i < TH_DEFERRED_MAX; i++) {
 		uint32_t state = FREE;
 
 		if (!th_cas_acq_rel(&aside->cells[i].state, &state, CLAIMED))
@@ -25,21 +25,21 @@ th_aside_put(struct th_aside *aside, const struct th_aside_item *item)
 }
 
 bool
-th_aside_take(struct th_aside *aside, struct th_aside_item *ret)
+th_deferred_take(struct th_deferred *aside, struct th_deferred_item *ret)
 {
-	unsigned oldest = TH_ASIDE_MAX;
+	unsigned oldest = TH_DEFERRED_MAX;
 
 	if (!th_load_acquire(&aside->waiting))
 		return false;
-	for (unsigned i = 0; i < TH_ASIDE_MAX; i++) {
-		/* Pairs with the store in th_aside_put(): the item is there. */
+	for (unsigned i = 0; i < TH_DEFERRED_MAX; i++) {
+		/* Pairs with the store in th_deferred_put(): the item is there. */
 		if (__atomic_load_n(&aside->cells[i].state, __ATOMIC_SEQ_CST) != READY)
 			continue;
-		if (oldest == TH_ASIDE_MAX ||
+		if (oldest == TH_DEFERRED_MAX ||
 			aside->cells[i].ticket < aside->cells[oldest].ticket)
 			oldest = i;
 	}
-	if (oldest == TH_ASIDE_MAX)
+	if (oldest == TH_DEFERRED_MAX)
 		return false;
 	*ret = aside->cells[oldest].item;
 	th_add_acq_rel(&aside->waiting, -1u);
@@ -48,12 +48,12 @@ th_aside_take(struct th_aside *aside, struct th_aside_item *ret)
 }
 
 bool
-th_aside_has(const struct th_aside *aside, bool (*is_meant)(uintptr_t address, uint32_t key),
-	uint32_t key)
+th_deferred_has(const struct th_deferred *aside,
+	bool (*is_meant)(uintptr_t address, uint32_t key), uint32_t key)
 {
 	if (!th_load_acquire(&aside->waiting))
 		return false;
-	for (unsigned i = 0; i < TH_ASIDE_MAX; i++)
+	for (unsigned i = 0; i < TH_DEFERRED_MAX; i++)
 		if (__atomic_load_n(&aside->cells[i].state, __ATOMIC_SEQ_CST) == READY &&
 			is_meant(aside->cells[i].item.address, key))
 			return true;

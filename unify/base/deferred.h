@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 /* Threads that wait for one lock at the same time are few: there are many locks. */
-#define TH_ASIDE_MAX 8
+#define TH_DEFERRED_MAX 8
 
-struct th_aside_item {
+struct th_deferred_item {
 	uintptr_t address;
 	uint64_t sample; /* to be entered; 0: the block was freed */
 	uint64_t time;
@@ -24,24 +24,24 @@ struct th_aside_item {
 };
 
 /* All zero at first. */
-struct th_aside {
+struct th_deferred {
 	uint32_t waiting; /* atomic: cells that are not free */
 	uint64_t tickets; /* atomic */
 	struct {
 		uint32_t state; /* atomic */
 		uint64_t ticket;
-		struct th_aside_item item;
-	} cells[TH_ASIDE_MAX];
+		struct th_deferred_item item;
+	} cells[TH_DEFERRED_MAX];
 };
 
 /* False: there is no room. [in-malloc] */
-bool th_aside_put(struct th_aside *aside, const struct th_aside_item *item);
+bool th_deferred_put(struct th_deferred *aside, const struct th_deferred_item *item);
 
 /* Takes the oldest item out; false: there is none that is complete.  Under the lock. [in-malloc] */
-bool th_aside_take(struct th_aside *aside, struct th_aside_item *ret);
+bool th_deferred_take(struct th_deferred *aside, struct th_deferred_item *ret);
 
 /* Whether an item for which `is_meant` is true is there. [in-malloc] */
-bool th_aside_has(const struct th_aside *aside,
+bool th_deferred_has(const struct th_deferred *aside,
 	bool (*is_meant)(uintptr_t address, uint32_t key), uint32_t key);
 
 #endif

@@ -47,27 +47,27 @@ probe(uintptr_t address)
 
 /* Adds the page at `page` to the proved range, or lets the range begin anew there. */
 static void
-remember(struct th_readable *readable, uintptr_t page)
+remember(struct th_safe_read *readable, uintptr_t page)
 {
 	if (page == readable->high) {
-		readable->high += TH_READABLE_PAGE;
-	} else if (page + TH_READABLE_PAGE == readable->low) {
+		readable->high += TH_SAFE_READ_PAGE;
+	} else if (page + TH_SAFE_READ_PAGE == readable->low) {
 		readable->low = page;
 	} else if (page < readable->low || page >= readable->high) {
 		readable->low = page;
-		readable->high = page + TH_READABLE_PAGE;
+		readable->high = page + TH_SAFE_READ_PAGE;
 	}
 }
 
 bool
-th_readable_extend(struct th_readable *readable, uintptr_t address, size_t bytes)
+th_safe_read_extend(struct th_safe_read *readable, uintptr_t address, size_t bytes)
 {
 	uintptr_t last = address + bytes - 1;
 
 	if (!bytes || last < address)
 		return false;
-	for (uintptr_t page = address & -(uintptr_t)TH_READABLE_PAGE; page <= last;
-		page += TH_READABLE_PAGE) {
+	for (uintptr_t page = address & -(uintptr_t)TH_SAFE_READ_PAGE; page <= last;
+		page += TH_SAFE_READ_PAGE) {
 		if (page >= readable->low && page < readable->high)
 			continue;
 		if (probe(page) != -EINVAL)

@@ -14,33 +14,33 @@
 #include <stdint.h>
 
 /* Granularity of proofs; every supported kernel has pages of this size or a multiple. */
-#define TH_READABLE_PAGE 4096u
+#define TH_SAFE_READ_PAGE 4096u
 
 /* Memory proved readable: [low, high), whole pages. */
-struct th_readable {
+struct th_safe_read {
 	uintptr_t low;
 	uintptr_t high;
 };
 
 /* Nothing proved yet but the page that `inside` lies in; NULL: nothing at all. [any] */
 static inline void
-th_readable_init(struct th_readable *readable, const void *inside)
+th_safe_read_init(struct th_safe_read *readable, const void *inside)
 {
-	readable->low = (uintptr_t)inside & -(uintptr_t)TH_READABLE_PAGE;
-	readable->high = inside ? readable->low + TH_READABLE_PAGE : 0;
+	readable->low = (uintptr_t)inside & -(uintptr_t)TH_SAFE_READ_PAGE;
+	readable->high = inside ? readable->low + TH_SAFE_READ_PAGE : 0;
 }
 
 /* Proves [address, address + bytes) and remembers it; false: not readable. [in-malloc] */
-bool th_readable_extend(struct th_readable *readable, uintptr_t address, size_t bytes);
+bool th_safe_read_extend(struct th_safe_read *readable, uintptr_t address, size_t bytes);
 
 /* Whether [address, address + bytes) can be read. [in-malloc] */
 static inline bool
-th_is_readable(struct th_readable *readable, uintptr_t address, size_t bytes)
+th_is_readable(struct th_safe_read *readable, uintptr_t address, size_t bytes)
 {
 	if (address >= readable->low && address < readable->high &&
 		bytes <= readable->high - address)
 		return true;
-	return th_readable_extend(readable, address, bytes);
+	return th_safe_read_extend(readable, address, bytes);
 }
 
 /*
@@ -51,7 +51,7 @@ th_is_readable(struct th_readable *readable, uintptr_t address, size_t bytes)
 
 /* Reads one aligned word; false: not aligned or not readable. [in-malloc] */
 TH_READS_FOREIGN_MEMORY static inline bool
-th_read_word(struct th_readable *readable, uintptr_t address, uintptr_t *ret)
+th_read_word(struct th_safe_read *readable, uintptr_t address, uintptr_t *ret)
 {
 	if (address % sizeof(uintptr_t) || !th_is_readable(readable, address, sizeof(*ret)))
 		return false;
@@ -61,7 +61,7 @@ th_read_word(struct th_readable *readable, uintptr_t address, uintptr_t *ret)
 
 /* Reads `bytes` bytes at any alignment; false: not readable. [in-malloc] */
 TH_READS_FOREIGN_MEMORY static inline bool
-th_read_bytes(struct th_readable *readable, uintptr_t address, void *ret, size_t bytes)
+th_read_bytes(struct th_safe_read *readable, uintptr_t address, void *ret, size_t bytes)
 {
 	/* Volatile, or compilers make it a memcpy, which checks. */
 	const volatile uint8_t *from = (const volatile uint8_t *)address;

@@ -185,7 +185,7 @@ set_build_id(struct slot *slot, const struct th_elf *elf)
 		return;
 	memcpy(module->build_id, build_id, bytes);
 	module->build_id_bytes = (uint32_t)bytes;
-	if ((uintptr_t)build_id + bytes - module->start <= TH_READABLE_PAGE)
+	if ((uintptr_t)build_id + bytes - module->start <= TH_SAFE_READ_PAGE)
 		slot->build_id = build_id;
 }
 
@@ -225,7 +225,7 @@ create_slot(const struct object *object)
 static uint32_t
 first_probe(uintptr_t start)
 {
-	return (uint32_t)(start / TH_READABLE_PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+	return (uint32_t)(start / TH_SAFE_READ_PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 static struct th_module *
@@ -302,7 +302,7 @@ add_object(struct dl_phdr_info *info, size_t bytes, void *closure)
 
 	(void)bytes;
 	th_elf_range(&object.elf, &object.start, &object.end);
-	object.start &= -(uintptr_t)TH_READABLE_PAGE;
+	object.start &= -(uintptr_t)TH_SAFE_READ_PAGE;
 	object.eh_frame_hdr = th_elf_segment(&object.elf, PT_GNU_EH_FRAME);
 	module = object.start < object.end ? find_or_register(&object) : NULL;
 	if (module)
@@ -349,7 +349,7 @@ find_in_snapshot(uintptr_t pc)
 	const struct snapshot *snapshot = &snapshots[th_load_acquire(&current_snapshot)];
 	uint32_t generation = th_load_acquire(&snapshot->generation);
 	uint32_t id = search_snapshot(snapshot, pc);
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 	struct th_module *module;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -434,7 +434,7 @@ find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
 	th_elf_range(&elf, &start, &end);
 	if (here < start || here >= end)
 		return 0;
-	self_start = start & -(uintptr_t)TH_READABLE_PAGE;
+	self_start = start & -(uintptr_t)TH_SAFE_READ_PAGE;
 	return 1;
 }
 

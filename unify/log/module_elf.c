@@ -11,7 +11,7 @@ struct th_elf
 th_elf_at(uintptr_t start, uintptr_t bias)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 	struct th_elf elf = {.bias = bias};
 	size_t bytes;
 
@@ -99,7 +99,7 @@ th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret)
 		const ElfW(Phdr) *header = &elf->headers[i];
 		uintptr_t at = elf->bias + header->p_vaddr;
 		uint64_t alignment = header->p_align == 8 ? 8 : 4;
-		struct th_readable memory = {0};
+		struct th_safe_read memory = {0};
 		const uint8_t *build_id;
 
 		if (header->p_type != PT_NOTE || !th_is_readable(&memory, at, header->p_memsz))

@@ -20,15 +20,15 @@
 #include "unify/base/memory.h"
 #include "unify/log/module.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recording.h"
-#include "unify/sample/sampler.h"
+#include "unify/recording/recorder.h"
+#include "unify/sample/poisson.h"
 #include "unify/sample/thread.h"
 
 /*
  * Twice the kernel's usual limit of mappings (vm.max_map_count = 65,530), which joins what lies
  * side by side where we keep samples apart.
  */
-#define NODES (TH_RANGES_CHUNK * TH_RANGES_CHUNKS_MAX)
+#define NODES (TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNKS_MAX)
 /* A holder runs some hundred instructions; who waits longer waits for a stopped thread. */
 #define LOCK_TURNS (1u << 20)
 /* The sample of a range whose sample is being written: this and the number of the change. */
@@ -49,7 +49,7 @@ static struct {
 	uint32_t allocator;      /* module; set before anything is recorded */
 	uint64_t returned;       /* atomic */
 	struct th_spinlock lock; /* of all that follows */
-	struct th_ranges ranges;
+	struct th_range_tree ranges;
 	struct th_random random;
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_mapping_use use;
@@ -104,9 +104,9 @@ th_mapping_wait(uint64_t seed, uint64_t interval, void (*begin)(void))
 void
 th_mapping_start(uint64_t seed)
 {
-	th_ranges_init(&mapping.ranges, th_memory_map, NODES);
+	th_range_tree_init(&mapping.ranges, th_memory_map, NODES);
 	if (!mapping.has_drawn)
-		draw_first(seed, th_pace_interval());
+		draw_first(seed, th_throttle_interval());
 	th_store_release(&mapping.begin, NULL);
 	/* Pairs with the acquire in enter(). */
 	th_store_release(&mapping.is_on, 1);
@@ -195,8 +195,8 @@ account(const struct th_range *range, bool comes)
 static void
 account_list(struct th_range_list list, bool comes)
 {
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i))
-		account(th_ranges_at(&mapping.ranges, i), comes);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i))
+		account(th_range_tree_at(&mapping.ranges, i), comes);
 }
 
 /* Ranges; under the lock */
@@ -207,7 +207,7 @@ take_out(uintptr_t start, uintptr_t end)
 	struct th_range_list list = {0, 0};
 
 	if (start < end)
-		list = th_ranges_cut(&mapping.ranges, start, end);
+		list = th_range_tree_cut(&mapping.ranges, start, end);
 	account_list(list, false);
 	return list;
 }
@@ -216,7 +216,7 @@ static void
 put_back(struct th_range_list list)
 {
 	account_list(list, true);
-	th_ranges_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
+	th_range_tree_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
 }
 
 /* What was there when a removal began. */
@@ -226,7 +226,7 @@ take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 	struct th_range_list list = take_out(start, end);
 
 	if (list.first && mapping.born > begun)
-		put_back(th_ranges_take_younger(&mapping.ranges, &list, begun));
+		put_back(th_range_tree_take_younger(&mapping.ranges, &list, begun));
 	return list;
 }
 
@@ -245,7 +245,7 @@ place_of(const struct th_range *range)
 static uint64_t
 place_of_first(struct th_range_list list)
 {
-	return list.first ? place_of(th_ranges_at(&mapping.ranges, list.first)) : 0;
+	return list.first ? place_of(th_range_tree_at(&mapping.ranges, list.first)) : 0;
 }
 
 /* Whether what the calling thread maps is sampled and counted (gate.h); it is followed anyway. */
@@ -254,8 +254,8 @@ counts(void)
 {
 	const struct th_thread_record *record = th_thread.record;
 
-	return th_gate_wants(TH_HEAP_MAPPED) &&
-	       (!th_gate_is_filtered() || (record && !record->is_unwanted));
+	return th_admission_wants(TH_HEAP_MAPPED) &&
+	       (!th_admission_is_filtered() || (record && !record->is_unwanted));
 }
 
 /* Takes `bytes` off the countdown of their kind. */
@@ -275,7 +275,7 @@ take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 		return;
 	due->event.interval = lane->interval;
 	due->event.total_bytes = lane->total;
-	draw(lane, th_pace_interval());
+	draw(lane, th_throttle_interval());
 }
 
 /* The whole of a call, or what it adds, where nothing is any more. */
@@ -301,7 +301,7 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 	due->born = range.born;
 	if (due->is_due)
 		range.sample = SAMPLE_PENDING | range.born;
-	if (!th_ranges_put(&mapping.ranges, &range,
+	if (!th_range_tree_put(&mapping.ranges, &range,
 		    !due->is_due && !th_load_relaxed(&mapping.removing))) {
 		count_lost(1);
 		return;
@@ -329,8 +329,8 @@ log_end(uint64_t sample, uintptr_t address, uint64_t bytes)
 static void
 log_ends(struct th_range_list list)
 {
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
-		const struct th_range *range = th_ranges_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
+		const struct th_range *range = th_range_tree_at(&mapping.ranges, i);
 
 		if (range->sample && !is_pending(range->sample))
 			log_end(range->sample, range->start, range->end - range->start);
@@ -345,7 +345,7 @@ let_go(struct th_range_list list)
 		return;
 	log_ends(list);
 	if (lock()) {
-		th_ranges_release(&mapping.ranges, list);
+		th_range_tree_release(&mapping.ranges, list);
 		unlock();
 	}
 }
@@ -359,7 +359,7 @@ record(struct due *due, uintptr_t caller)
 
 	if (!(due->event.flags & TH_MAPPED_TRACKED) || !lock())
 		return;
-	left = th_ranges_set_sample(
+	left = th_range_tree_set_sample(
 		&mapping.ranges, due->event.address, due->end, due->born, sample);
 	unlock();
 	if (sample && left < due->event.size)
@@ -485,8 +485,8 @@ static void
 shift(struct th_range_list list, uintptr_t from, uintptr_t to)
 {
 	mapping.born++;
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
-		struct th_range *range = th_ranges_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
+		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
 
 		range->start += to - from;
 		range->end += to - from;
@@ -500,7 +500,7 @@ shift(struct th_range_list list, uintptr_t from, uintptr_t to)
 static uint32_t
 flags_of_last(struct th_range_list list, uint32_t otherwise)
 {
-	return list.first ? th_ranges_at(&mapping.ranges, list.last)->flags & KIND_FLAGS
+	return list.first ? th_range_tree_at(&mapping.ranges, list.last)->flags & KIND_FLAGS
 			  : otherwise;
 }
 
@@ -543,7 +543,7 @@ is_change(uintptr_t start, uintptr_t end, uint32_t flags)
 {
 	const struct th_range *range;
 
-	while ((range = th_ranges_find(&mapping.ranges, start)) && range->start < end) {
+	while ((range = th_range_tree_find(&mapping.ranges, start)) && range->start < end) {
 		if ((range->flags ^ flags) & TH_MAPPED_RESERVED)
 			return true;
 		start = range->end;
@@ -557,15 +557,15 @@ take_different(uintptr_t start, uintptr_t end, uint32_t flags)
 {
 	struct th_range_list list = take_out(start, end);
 
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
-		struct th_range *range = th_ranges_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
+		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
 		bool differs = (range->flags ^ flags) & TH_MAPPED_RESERVED;
 
 		/* The order of numbers parts the list: new ones for what changes. */
 		if (differs)
 			range->born = mapping.born;
 	}
-	struct th_range_list different = th_ranges_take_younger(
+	struct th_range_list different = th_range_tree_take_younger(
 		&mapping.ranges, &list, mapping.born - 1);
 	put_back(list);
 	return different;
@@ -576,9 +576,9 @@ bytes_of(struct th_range_list list)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i))
-		bytes += th_ranges_at(&mapping.ranges, i)->end -
-			 th_ranges_at(&mapping.ranges, i)->start;
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i))
+		bytes += th_range_tree_at(&mapping.ranges, i)->end -
+			 th_range_tree_at(&mapping.ranges, i)->start;
 	return bytes;
 }
 
@@ -586,13 +586,13 @@ bytes_of(struct th_range_list list)
 static void
 clear_places(struct th_range_list list)
 {
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
-		const struct th_range *range = th_ranges_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
+		const struct th_range *range = th_range_tree_at(&mapping.ranges, i);
 		struct th_range_list other = take_out(range->start, range->end);
 
 		if (other.first)
 			count_lost(1);
-		th_ranges_release(&mapping.ranges, other);
+		th_range_tree_release(&mapping.ranges, other);
 	}
 }
 
@@ -605,10 +605,10 @@ enter_changed(struct th_range_list list, const struct th_mapping_call *call, str
 	due->event.owner = find_owner(call->caller);
 	due->event.function = call->function;
 	due->end = call->start + call->bytes;
-	due->born = th_ranges_at(&mapping.ranges, list.first)->born;
+	due->born = th_range_tree_at(&mapping.ranges, list.first)->born;
 	take_bytes(due->event.size, call->flags, due);
-	for (uint32_t i = list.first; i; i = th_ranges_after(&mapping.ranges, i)) {
-		struct th_range *range = th_ranges_at(&mapping.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i)) {
+		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
 
 		range->place = place_of(range);
 		range->flags ^= TH_MAPPED_RESERVED;
@@ -664,7 +664,8 @@ th_mapping_reach(uintptr_t start, uint64_t bytes)
 
 	if (!enter())
 		return 0;
-	while (at < end && (range = th_ranges_find(&mapping.ranges, at)) && range->start <= at)
+	while (at < end && (range = th_range_tree_find(&mapping.ranges, at)) &&
+		range->start <= at)
 		at = range->end;
 	unlock();
 	th_guard_leave();
@@ -691,7 +692,7 @@ th_mapping_next(uintptr_t address, struct th_range *ret)
 		th_guard_leave();
 		return false;
 	}
-	found = th_ranges_find(&mapping.ranges, address);
+	found = th_range_tree_find(&mapping.ranges, address);
 	if (found)
 		*ret = *found;
 	unlock();
@@ -748,11 +749,12 @@ th_mapping_part(void)
 
 /* A set that was never used may have no memory. */
 static bool
-copy_nodes(const struct th_ranges *from, struct th_range_node *nodes)
+copy_nodes(const struct th_range_tree *from, struct th_range_node *nodes)
 {
-	for (uint32_t at = 0; from->touched > 1 && at < from->touched; at += TH_RANGES_CHUNK)
-		if (!th_observed_copy((uintptr_t)from->chunks[at / TH_RANGES_CHUNK], &nodes[at],
-			    TH_RANGES_CHUNK * sizeof(*nodes)))
+	for (uint32_t at = 0; from->touched > 1 && at < from->touched;
+		at += TH_RANGE_TREE_CHUNK)
+		if (!th_observed_copy((uintptr_t)from->chunks[at / TH_RANGE_TREE_CHUNK],
+			    &nodes[at], TH_RANGE_TREE_CHUNK * sizeof(*nodes)))
 			return false;
 	return true;
 }
@@ -782,20 +784,20 @@ bool
 th_mapping_observe(const void *part)
 {
 	static struct th_range_node *theirs;
-	static struct th_ranges ours;
+	static struct th_range_tree ours;
 	bool is_whole = false;
 
 	if (!theirs)
 		theirs = th_memory_map(NODES * sizeof(*theirs));
 	if (!ours.provide)
-		th_ranges_init(&ours, th_memory_map, NODES);
+		th_range_tree_init(&ours, th_memory_map, NODES);
 	if (!theirs)
 		return false;
 	for (int i = 0; i < COPY_TRIES && !is_whole; i++)
 		if (!copy_ranges(part, theirs, &is_whole))
 			return false;
 	mapping.lock.held = 0;
-	th_ranges_copy(&ours, &mapping.ranges, theirs);
+	th_range_tree_copy(&ours, &mapping.ranges, theirs);
 	mapping.ranges = ours;
 	return true;
 }

@@ -9,22 +9,24 @@
 #include <stddef.h>
 
 void
-th_ranges_init(struct th_ranges *ranges, th_ranges_provide *provide, uint32_t capacity)
+th_range_tree_init(
+	struct th_range_tree *ranges, th_range_tree_provide *provide, uint32_t capacity)
 {
-	*ranges = (struct th_ranges){.provide = provide, .capacity = capacity, .touched = 1};
+	*ranges = (struct th_range_tree){
+		.provide = provide, .capacity = capacity, .touched = 1};
 }
 
 /* Nodes */
 
 static struct th_range_node *
-node_at(const struct th_ranges *ranges, uint32_t index)
+node_at(const struct th_range_tree *ranges, uint32_t index)
 {
-	return &ranges->chunks[index / TH_RANGES_CHUNK][index % TH_RANGES_CHUNK];
+	return &ranges->chunks[index / TH_RANGE_TREE_CHUNK][index % TH_RANGE_TREE_CHUNK];
 }
 
 /* NULL for index 0, which is none. */
 static struct th_range *
-range_at(const struct th_ranges *ranges, uint32_t index)
+range_at(const struct th_range_tree *ranges, uint32_t index)
 {
 	return index ? &node_at(ranges, index)->range : NULL;
 }
@@ -40,17 +42,17 @@ mix(uint32_t x)
 
 /* Whether there is memory for a node that was never in use. */
 static bool
-has_memory(struct th_ranges *ranges, uint32_t index)
+has_memory(struct th_range_tree *ranges, uint32_t index)
 {
-	struct th_range_node **chunk = &ranges->chunks[index / TH_RANGES_CHUNK];
+	struct th_range_node **chunk = &ranges->chunks[index / TH_RANGE_TREE_CHUNK];
 
 	if (!*chunk)
-		*chunk = ranges->provide(TH_RANGES_CHUNK * sizeof(**chunk));
+		*chunk = ranges->provide(TH_RANGE_TREE_CHUNK * sizeof(**chunk));
 	return *chunk != NULL;
 }
 
 static uint32_t
-take_node(struct th_ranges *ranges)
+take_node(struct th_range_tree *ranges)
 {
 	uint32_t index = ranges->unused;
 
@@ -68,7 +70,7 @@ take_node(struct th_ranges *ranges)
 
 /* Parts a tree into what starts below `address` and what does not. */
 static void
-split(struct th_ranges *ranges, uint32_t root, uintptr_t address, uint32_t *below_ret,
+split(struct th_range_tree *ranges, uint32_t root, uintptr_t address, uint32_t *below_ret,
 	uint32_t *rest_ret)
 {
 	while (root) {
@@ -90,7 +92,7 @@ split(struct th_ranges *ranges, uint32_t root, uintptr_t address, uint32_t *belo
 
 /* One tree of two; everything in `left` lies below everything in `right`. */
 static uint32_t
-join(struct th_ranges *ranges, uint32_t left, uint32_t right)
+join(struct th_range_tree *ranges, uint32_t left, uint32_t right)
 {
 	uint32_t root;
 	uint32_t *link = &root;
@@ -115,7 +117,7 @@ join(struct th_ranges *ranges, uint32_t left, uint32_t right)
 
 /* The node of the last range that starts below `address`; 0: there is none. */
 static uint32_t
-find_before(const struct th_ranges *ranges, uintptr_t address)
+find_before(const struct th_range_tree *ranges, uintptr_t address)
 {
 	uint32_t found = 0;
 	uint32_t at = ranges->root;
@@ -131,7 +133,7 @@ find_before(const struct th_ranges *ranges, uintptr_t address)
 }
 
 const struct th_range *
-th_ranges_find(const struct th_ranges *ranges, uintptr_t address)
+th_range_tree_find(const struct th_range_tree *ranges, uintptr_t address)
 {
 	const struct th_range *found = NULL;
 	uint32_t at = ranges->root;
@@ -148,7 +150,7 @@ th_ranges_find(const struct th_ranges *ranges, uintptr_t address)
 
 /* Makes a node that is in no tree part of the set. */
 static void
-link_node(struct th_ranges *ranges, uint32_t index)
+link_node(struct th_range_tree *ranges, uint32_t index)
 {
 	struct th_range_node *node = node_at(ranges, index);
 	uint32_t below, rest;
@@ -161,7 +163,7 @@ link_node(struct th_ranges *ranges, uint32_t index)
 }
 
 static bool
-insert(struct th_ranges *ranges, const struct th_range *range)
+insert(struct th_range_tree *ranges, const struct th_range *range)
 {
 	uint32_t index = take_node(ranges);
 	struct th_range_node *node = node_at(ranges, index);
@@ -176,7 +178,7 @@ insert(struct th_ranges *ranges, const struct th_range *range)
 
 /* Makes `address` a border of ranges. */
 static void
-cut_at(struct th_ranges *ranges, uintptr_t address)
+cut_at(struct th_range_tree *ranges, uintptr_t address)
 {
 	uint32_t index = find_before(ranges, address);
 	struct th_range *range = range_at(ranges, index);
@@ -193,7 +195,7 @@ cut_at(struct th_ranges *ranges, uintptr_t address)
 
 /* Turns a tree into a list (the first half of Stout and Warren, CACM 1986). */
 static struct th_range_list
-flatten(struct th_ranges *ranges, uint32_t root)
+flatten(struct th_range_tree *ranges, uint32_t root)
 {
 	struct th_range_list list = {root, 0};
 	uint32_t *link = &list.first;
@@ -227,7 +229,7 @@ are_alike(const struct th_range *a, const struct th_range *b)
 
 /* Lets the neighbours of an empty place grow into it; false: none is like that. */
 static bool
-grow_neighbour(struct th_ranges *ranges, const struct th_range *range)
+grow_neighbour(struct th_range_tree *ranges, const struct th_range *range)
 {
 	uint32_t before = find_before(ranges, range->start);
 	uint32_t behind = find_before(ranges, range->end + 1);
@@ -247,13 +249,13 @@ grow_neighbour(struct th_ranges *ranges, const struct th_range *range)
 }
 
 bool
-th_ranges_put(struct th_ranges *ranges, const struct th_range *range, bool joins)
+th_range_tree_put(struct th_range_tree *ranges, const struct th_range *range, bool joins)
 {
 	return (joins && grow_neighbour(ranges, range)) || insert(ranges, range);
 }
 
 struct th_range_list
-th_ranges_cut(struct th_ranges *ranges, uintptr_t start, uintptr_t end)
+th_range_tree_cut(struct th_range_tree *ranges, uintptr_t start, uintptr_t end)
 {
 	uint32_t below, inside, above;
 
@@ -266,8 +268,8 @@ th_ranges_cut(struct th_ranges *ranges, uintptr_t start, uintptr_t end)
 }
 
 uint64_t
-th_ranges_set_sample(struct th_ranges *ranges, uintptr_t start, uintptr_t end, uint64_t born,
-	uint64_t sample)
+th_range_tree_set_sample(struct th_range_tree *ranges, uintptr_t start, uintptr_t end,
+	uint64_t born, uint64_t sample)
 {
 	uint64_t bytes = 0;
 
@@ -286,7 +288,7 @@ th_ranges_set_sample(struct th_ranges *ranges, uintptr_t start, uintptr_t end, u
 }
 
 static void
-append(struct th_ranges *ranges, struct th_range_list *list, uint32_t index)
+append(struct th_range_tree *ranges, struct th_range_list *list, uint32_t index)
 {
 	node_at(ranges, index)->right = 0;
 	if (list->first)
@@ -297,36 +299,37 @@ append(struct th_ranges *ranges, struct th_range_list *list, uint32_t index)
 }
 
 struct th_range_list
-th_ranges_take_younger(struct th_ranges *ranges, struct th_range_list *list, uint64_t born)
+th_range_tree_take_younger(
+	struct th_range_tree *ranges, struct th_range_list *list, uint64_t born)
 {
 	struct th_range_list older = {0, 0};
 	struct th_range_list younger = {0, 0};
 	uint32_t next;
 
 	for (uint32_t i = list->first; i; i = next) {
-		next = th_ranges_after(ranges, i);
-		append(ranges, th_ranges_at(ranges, i)->born > born ? &younger : &older, i);
+		next = th_range_tree_after(ranges, i);
+		append(ranges, th_range_tree_at(ranges, i)->born > born ? &younger : &older, i);
 	}
 	*list = older;
 	return younger;
 }
 
 void
-th_ranges_put_back(struct th_ranges *ranges, struct th_range_list list, bool joins)
+th_range_tree_put_back(struct th_range_tree *ranges, struct th_range_list list, bool joins)
 {
 	uint32_t next;
 
 	for (uint32_t i = list.first; i; i = next) {
-		next = th_ranges_after(ranges, i);
-		if (joins && grow_neighbour(ranges, th_ranges_at(ranges, i)))
-			th_ranges_release(ranges, (struct th_range_list){i, i});
+		next = th_range_tree_after(ranges, i);
+		if (joins && grow_neighbour(ranges, th_range_tree_at(ranges, i)))
+			th_range_tree_release(ranges, (struct th_range_list){i, i});
 		else
 			link_node(ranges, i);
 	}
 }
 
 void
-th_ranges_release(struct th_ranges *ranges, struct th_range_list list)
+th_range_tree_release(struct th_range_tree *ranges, struct th_range_list list)
 {
 	if (!list.first)
 		return;
@@ -340,13 +343,13 @@ th_ranges_release(struct th_ranges *ranges, struct th_range_list list)
 #define DEPTH_MAX 256
 
 static bool
-is_node(const struct th_ranges *ranges, uint32_t index)
+is_node(const struct th_range_tree *ranges, uint32_t index)
 {
 	return index && index < ranges->touched;
 }
 
 void
-th_ranges_copy(struct th_ranges *ranges, const struct th_ranges *from,
+th_range_tree_copy(struct th_range_tree *ranges, const struct th_range_tree *from,
 	const struct th_range_node *nodes)
 {
 	uint32_t stack[DEPTH_MAX];
@@ -370,7 +373,7 @@ th_ranges_copy(struct th_ranges *ranges, const struct th_ranges *from,
 		const struct th_range_node *node = &nodes[stack[--depth]];
 
 		if (node->range.start >= taken && node->range.start < node->range.end) {
-			th_ranges_put(ranges, &node->range, false);
+			th_range_tree_put(ranges, &node->range, false);
 			taken = node->range.end;
 		}
 		at = node->right;

@@ -25,7 +25,7 @@ static struct {
 	enum th_control_answer (*count_buffers)(void); /* the same */
 } java;
 
-static uint32_t seen_heaps = TH_GATE_ALL; /* written before anything is served */
+static uint32_t seen_heaps = TH_ADMISSION_ALL; /* written before anything is served */
 
 /* Flushing */
 
@@ -147,16 +147,16 @@ static enum th_control_answer
 follow_settings(void)
 {
 	bool (*take)(bool) = th_load_acquire(&java.take);
-	bool is_ours = !take || take(th_gate_wants(TH_HEAP_JAVA));
+	bool is_ours = !take || take(th_admission_wants(TH_HEAP_JAVA));
 
-	th_gate_review();
+	th_admission_review();
 	return is_ours ? TH_CONTROL_DONE : TH_CONTROL_NO_JAVA;
 }
 
 static enum th_control_answer
 set_paused(uint64_t now, bool is_paused)
 {
-	th_gate_set_paused(is_paused);
+	th_admission_set_paused(is_paused);
 	enum th_control_answer answer = follow_settings();
 	th_store_relaxed(&th_log_header()->paused, is_paused);
 	log_change(now, "paused", is_paused);
@@ -166,11 +166,11 @@ set_paused(uint64_t now, bool is_paused)
 static enum th_control_answer
 set_heaps(uint64_t now, uint64_t heaps)
 {
-	if (!heaps || heaps & ~(uint64_t)TH_GATE_ALL)
+	if (!heaps || heaps & ~(uint64_t)TH_ADMISSION_ALL)
 		return TH_CONTROL_REFUSED;
 	if (heaps & ~(uint64_t)seen_heaps)
 		return TH_CONTROL_UNSEEN;
-	th_gate_set_heaps((uint32_t)heaps);
+	th_admission_set_heaps((uint32_t)heaps);
 	enum th_control_answer answer = follow_settings();
 	th_store_relaxed(&th_log_header()->heaps, (uint32_t)heaps);
 	log_text_change(now, "heaps", heaps, th_heaps_text((unsigned)heaps));
@@ -192,7 +192,7 @@ set_threads(uint64_t now, const struct th_log_control *control)
 	const char *problem;
 
 	copy_name(control, name);
-	if (!th_gate_set_threads(name, &problem))
+	if (!th_admission_set_threads(name, &problem))
 		return TH_CONTROL_REFUSED;
 	enum th_control_answer answer = follow_settings();
 	memcpy(th_log_header()->threads, name, sizeof(name));
@@ -214,11 +214,11 @@ th_control_begin(uint32_t heaps, const char *threads)
 
 	if (!header)
 		return; /* a signal handler has forked meanwhile: this is the child */
-	th_gate_init(heaps);
+	th_admission_init(heaps);
 	header->heaps = heaps;
 	if (!threads || !threads[0])
 		return;
-	if (!th_gate_set_threads(threads, &problem)) {
+	if (!th_admission_set_threads(threads, &problem)) {
 		th_log_note(1, "the expression for names of threads to sample makes no sense: "
 			       "all threads are sampled");
 		return;

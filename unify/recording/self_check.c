@@ -29,16 +29,16 @@ thread_state(void)
 static bool
 may_hold(const void *block)
 {
-	return th_live_may_hold(block);
+	return th_live_blocks_may_hold(block);
 }
 
 const struct th_self_check_parts th_self_check_parts = {
 	.take = take,
 	.thread_state = thread_state,
 	.walk = th_unwind,
-	.insert = th_live_insert,
+	.insert = th_live_blocks_insert,
 	.may_hold = may_hold,
-	.remove = th_live_remove,
+	.remove = th_live_blocks_remove,
 };
 
 /* --- countdown ----------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 
 /* What is wholly in memory, or not at all, joins a neighbour that is so too. */
 static bool
-joins(const struct th_account_stretch *last, const struct th_account_stretch *next)
+joins(const struct th_breakdown_stretch *last, const struct th_breakdown_stretch *next)
 {
 	bool is_full = last->resident == last->bytes && next->resident == next->bytes;
 
@@ -31,16 +31,17 @@ joins(const struct th_account_stretch *last, const struct th_account_stretch *ne
 }
 
 static void
-add_stretch(struct th_account_tables *tables, uintptr_t start, uintptr_t end, uint64_t resident)
+add_stretch(
+	struct th_breakdown_tables *tables, uintptr_t start, uintptr_t end, uint64_t resident)
 {
-	const struct th_account_stretch stretch = {start, end - start, resident};
-	struct th_account_stretch *last =
+	const struct th_breakdown_stretch stretch = {start, end - start, resident};
+	struct th_breakdown_stretch *last =
 		tables->stretch_count ? &tables->stretches[tables->stretch_count - 1] : NULL;
 
 	if (last && joins(last, &stretch)) {
 		last->bytes += stretch.bytes;
 		last->resident += resident;
-	} else if (tables->stretch_count < TH_ACCOUNT_STRETCHES_MAX) {
+	} else if (tables->stretch_count < TH_BREAKDOWN_STRETCHES_MAX) {
 		tables->stretches[tables->stretch_count++] = stretch;
 	}
 }
@@ -50,7 +51,7 @@ add_stretch(struct th_account_tables *tables, uintptr_t start, uintptr_t end, ui
  * says: who reads them compares blocks with what lies around them.
  */
 static void
-add_heap(struct th_account_tables *tables, const struct th_account_piece *piece)
+add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *piece)
 {
 	uintptr_t step = (piece->end - piece->start) / STRETCHES_OF_HEAP & ~PAGE_MASK;
 
@@ -87,8 +88,8 @@ starts_with(const char *text, const char *start)
 
 /* What the kernel's own name of a mapping says; `*name` is made what the row is called. */
 static enum th_memory_category
-category_of(const struct th_account_tables *tables, const struct th_address_space_entry *entry,
-	const char **name)
+category_of(const struct th_breakdown_tables *tables,
+	const struct th_address_space_entry *entry, const char **name)
 {
 	const char *path = *name;
 
@@ -140,10 +141,10 @@ name_stack(const char *name, char *ret, size_t capacity)
 /* Rows */
 
 static void
-add_to_row(struct th_account_tables *tables, const struct th_address_space_entry *entry,
-	const struct th_account_piece *piece)
+add_to_row(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry,
+	const struct th_breakdown_piece *piece)
 {
-	struct th_account_amount amount = {
+	struct th_breakdown_amount amount = {
 		.resident = piece->use.resident,
 		.swapped = piece->use.swapped,
 		.size = piece->end - piece->start,
@@ -166,17 +167,17 @@ add_to_row(struct th_account_tables *tables, const struct th_address_space_entry
 		category = TH_MEMORY_OWN;
 		name = "library";
 	}
-	const struct th_account_key key = {
+	const struct th_breakdown_key key = {
 		category, piece->claim ? piece->claim->stack : 0, name};
 
-	th_account_rows_add(&tables->rows, &key, &amount);
+	th_breakdown_rows_add(&tables->rows, &key, &amount);
 }
 
 /* Pieces */
 
 /* Adds what of a claim is in memory; it may have pieces in several mappings. */
 static void
-add_to_claim(struct th_claims *claims, const struct th_account_piece *piece)
+add_to_claim(struct th_claims *claims, const struct th_breakdown_piece *piece)
 {
 	struct th_claim *claim;
 
@@ -189,10 +190,10 @@ add_to_claim(struct th_claims *claims, const struct th_account_piece *piece)
 
 /* Who owns `address`, and up to where.  A file's mapping has no owner but the file. */
 static const struct th_claim *
-claim_at(const struct th_account_tables *tables, const struct th_address_space_entry *entry,
+claim_at(const struct th_breakdown_tables *tables, const struct th_address_space_entry *entry,
 	uintptr_t address, uintptr_t *next_ret)
 {
-	const struct th_account_claims *claims = &tables->claims;
+	const struct th_breakdown_claims *claims = &tables->claims;
 	const struct th_claim *claim = th_claims_at(&claims->exact, address, next_ret);
 	uintptr_t next;
 
@@ -205,7 +206,7 @@ claim_at(const struct th_account_tables *tables, const struct th_address_space_e
 }
 
 static uint32_t
-split(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+split(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
 {
 	uintptr_t at = entry->start;
 	uint32_t count = 0;
@@ -214,9 +215,9 @@ split(struct th_account_tables *tables, const struct th_address_space_entry *ent
 		uintptr_t next;
 		const struct th_claim *claim = claim_at(tables, entry, at, &next);
 
-		if (next > entry->end || count == TH_ACCOUNT_PIECES_MAX - 1)
+		if (next > entry->end || count == TH_BREAKDOWN_PIECES_MAX - 1)
 			next = entry->end;
-		tables->pieces[count++] = (struct th_account_piece){at, next, claim, {0, 0}};
+		tables->pieces[count++] = (struct th_breakdown_piece){at, next, claim, {0, 0}};
 		at = next;
 	}
 	return count;
@@ -233,7 +234,7 @@ scale(uint64_t part, uint64_t whole, uint64_t wanted)
  * sizes.  The last piece takes what rounding leaves.
  */
 static void
-share_out(struct th_account_tables *tables, const struct th_address_space_entry *entry,
+share_out(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry,
 	uint32_t count)
 {
 	uint64_t left = entry->resident;
@@ -241,14 +242,14 @@ share_out(struct th_account_tables *tables, const struct th_address_space_entry 
 	struct th_page_use sum = {0, 0};
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct th_account_piece *piece = &tables->pieces[i];
+		struct th_breakdown_piece *piece = &tables->pieces[i];
 
 		piece->use = th_page_map_use(&tables->pages, piece->start, piece->end);
 		sum.resident += piece->use.resident;
 		sum.swapped += piece->use.swapped;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		struct th_account_piece *piece = &tables->pieces[i];
+		struct th_breakdown_piece *piece = &tables->pieces[i];
 		uint64_t bytes = piece->end - piece->start;
 		uint64_t size = entry->end - entry->start;
 
@@ -266,7 +267,7 @@ share_out(struct th_account_tables *tables, const struct th_address_space_entry 
 }
 
 static void
-add_mapping(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
 {
 	uint32_t count = split(tables, entry);
 
@@ -284,7 +285,7 @@ add_mapping(struct th_account_tables *tables, const struct th_address_space_entr
 
 /* The path of the library's image, to tell it from other files. */
 static void
-find_own_path(struct th_account_tables *tables)
+find_own_path(struct th_breakdown_tables *tables)
 {
 	const struct th_address_space_entry *entry = th_address_space_find(
 		&tables->space, (uintptr_t)th_log_header()->observed);
@@ -294,7 +295,7 @@ find_own_path(struct th_account_tables *tables)
 }
 
 void
-th_account_divide(struct th_account_tables *tables)
+th_breakdown_divide(struct th_breakdown_tables *tables)
 {
 	const struct th_address_space *space = &tables->space;
 
@@ -303,6 +304,6 @@ th_account_divide(struct th_account_tables *tables)
 	tables->stretch_count = 0;
 	for (uint32_t i = 0; i < space->count; i++)
 		add_mapping(tables, &space->entries[i]);
-	th_account_rows_fold(&tables->rows, TH_MEMORY_FILE, FILE_ROW_LEAST,
+	th_breakdown_rows_fold(&tables->rows, TH_MEMORY_FILE, FILE_ROW_LEAST,
 		"[files with less than 256 KiB]");
 }

@@ -6,12 +6,12 @@
 #ifndef TH_UNIFY_RESIDENT_ATTRIBUTE_H
 #define TH_UNIFY_RESIDENT_ATTRIBUTE_H
 
-struct th_account_tables;
+struct th_breakdown_tables;
 
 /*
  * Fills tables->rows, and in the claims that stand for samples how much of them is resident.
- * After th_account_owners_settle(). [any]
+ * After th_breakdown_owners_settle(). [any]
  */
-void th_account_divide(struct th_account_tables *tables);
+void th_breakdown_divide(struct th_breakdown_tables *tables);
 
 #endif

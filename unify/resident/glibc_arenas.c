@@ -30,14 +30,14 @@ struct head {
 static bool
 is_aligned(uintptr_t address)
 {
-	return !(address & (TH_ARENA_HEAP_BYTES - 1));
+	return !(address & (TH_GLIBC_ARENA_HEAP_BYTES - 1));
 }
 
 /* The arena is in the head of this region, or of another if there is one before this. */
 static bool
 fits_arena(const struct head *head, uintptr_t address)
 {
-	uintptr_t home = head->arena & -TH_ARENA_HEAP_BYTES;
+	uintptr_t home = head->arena & -TH_GLIBC_ARENA_HEAP_BYTES;
 	uintptr_t behind = head->arena - home;
 
 	if (!behind || behind > HEAD_MAX || behind % sizeof(void *))
@@ -46,7 +46,7 @@ fits_arena(const struct head *head, uintptr_t address)
 }
 
 bool
-th_arena_heap_at(uintptr_t address, uintptr_t *end_ret)
+th_glibc_arena_heap_at(uintptr_t address, uintptr_t *end_ret)
 {
 	struct head head;
 
@@ -54,7 +54,7 @@ th_arena_heap_at(uintptr_t address, uintptr_t *end_ret)
 		!th_observed_copy(address, &head, sizeof(head)) || !fits_arena(&head, address))
 		return false;
 	if (!head.used || head.used > head.accessible ||
-		head.accessible > TH_ARENA_HEAP_BYTES || head.used & PAGE_MASK ||
+		head.accessible > TH_GLIBC_ARENA_HEAP_BYTES || head.used & PAGE_MASK ||
 		head.accessible & PAGE_MASK)
 		return false;
 	*end_ret = address + head.accessible;

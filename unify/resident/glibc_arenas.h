@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 /* HEAP_MAX_SIZE of malloc/arena.c on 64-bit machines: twice the largest mmap threshold. */
-#define TH_ARENA_HEAP_BYTES (UINT64_C(64) << 20)
+#define TH_GLIBC_ARENA_HEAP_BYTES (UINT64_C(64) << 20)
 
 /*
- * Whether such a region begins at `address`, a multiple of TH_ARENA_HEAP_BYTES, and where the part
+ * Whether such a region begins at `address`, a multiple of TH_GLIBC_ARENA_HEAP_BYTES, and where the part
  * of it ends that was ever in use.  Reads the observed process's memory with checks. [any]
  */
-bool th_arena_heap_at(uintptr_t address, uintptr_t *end_ret);
+bool th_glibc_arena_heap_at(uintptr_t address, uintptr_t *end_ret);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/log/log.h"
@@ -39,9 +39,9 @@ fill(struct th_observed_list *ret)
 				[TH_OBSERVED_LOG] = th_log_windows_part(),
 				[TH_OBSERVED_THREADS] = th_thread_part(),
 				[TH_OBSERVED_MAPPING] = th_mapping_part(),
-				[TH_OBSERVED_LIVE] = th_live_part(),
+				[TH_OBSERVED_LIVE] = th_live_blocks_part(),
 				[TH_OBSERVED_MODULES] = th_module_part(),
-				[TH_OBSERVED_ACCOUNT] = th_account_part(),
+				[TH_OBSERVED_ACCOUNT] = th_breakdown_part(),
 			},
 	};
 	memcpy(ret->magic, MAGIC, sizeof(ret->magic));
@@ -156,9 +156,9 @@ th_observed_copy_tables(void)
 	return th_log_windows_observe(list.parts[TH_OBSERVED_LOG].start) &&
 	       th_thread_observe(list.parts[TH_OBSERVED_THREADS].start) &&
 	       th_mapping_observe(list.parts[TH_OBSERVED_MAPPING].start) &&
-	       th_live_observe(list.parts[TH_OBSERVED_LIVE].start) &&
+	       th_live_blocks_observe(list.parts[TH_OBSERVED_LIVE].start) &&
 	       th_module_observe(list.parts[TH_OBSERVED_MODULES].start) &&
-	       th_account_observe(list.parts[TH_OBSERVED_ACCOUNT].start) &&
+	       th_breakdown_observe(list.parts[TH_OBSERVED_ACCOUNT].start) &&
 	       /* Last: the others may have mapped memory of their own. */
 	       th_memory_observe(list.parts[TH_OBSERVED_MEMORY].start);
 }

@@ -16,7 +16,7 @@ begin(struct th_outside *outside)
 	if (status != TH_OBSERVED_OK)
 		th_log_observe_end();
 	else if (!outside->subject.plan.start)
-		th_account_begin(&outside->subject);
+		th_breakdown_begin(&outside->subject);
 	return status;
 }
 
@@ -34,7 +34,7 @@ th_outside_poll(struct th_outside *outside, uint64_t now)
 	if (status != TH_OBSERVED_OK)
 		return status;
 	if (!is_own_matter(th_log_header()))
-		th_account_look(&outside->subject, now, false);
+		th_breakdown_look(&outside->subject, now, false);
 	th_log_observe_end();
 	return TH_OBSERVED_OK;
 }
@@ -49,7 +49,7 @@ th_outside_take(struct th_outside *outside)
 	if (is_own_matter(th_log_header()))
 		status = TH_OBSERVED_VM;
 	else
-		th_account_take(&outside->subject, TH_ACCOUNT_ASKED, false);
+		th_breakdown_take(&outside->subject, TH_BREAKDOWN_ASKED, false);
 	th_log_observe_end();
 	return status;
 }

@@ -10,13 +10,13 @@
 
 #include <sys/types.h>
 
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 
 /* A process that is watched; zero but for the first two. */
 struct th_outside {
 	pid_t pid;
 	int descriptor; /* of its log, for reading and writing; the caller's */
-	struct th_account_subject subject;
+	struct th_breakdown_subject subject;
 };
 
 /*

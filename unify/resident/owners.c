@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/resident/tables.h"
 #include "unify/resident/glibc_arenas.h"
 #include "unify/base/atomic.h"
@@ -35,13 +35,13 @@
 
 /* Our own claims */
 static void
-claim_exact(struct th_account_tables *tables, uintptr_t start, uintptr_t end,
+claim_exact(struct th_breakdown_tables *tables, uintptr_t start, uintptr_t end,
 	enum th_memory_category category, const char *name)
 {
 	const struct th_claim claim = {
 		.start = start, .end = end, .name = name, .category = category};
 
-	th_account_claim(&tables->claims, TH_CLAIM_EXACT, &claim);
+	th_breakdown_claim(&tables->claims, TH_CLAIM_EXACT, &claim);
 }
 
 static void
@@ -57,7 +57,7 @@ claim_log(const void *start, size_t bytes, void *data)
 }
 
 static void
-claim_own(struct th_account_tables *tables)
+claim_own(struct th_breakdown_tables *tables)
 {
 	uintptr_t header = th_observed_list()->log;
 
@@ -69,7 +69,7 @@ claim_own(struct th_account_tables *tables)
 
 /* Data without contents of loaded objects is an anonymous mapping behind their file. */
 static void
-claim_images(struct th_account_tables *tables)
+claim_images(struct th_breakdown_tables *tables)
 {
 	const struct th_address_space *space = &tables->space;
 
@@ -83,13 +83,14 @@ claim_images(struct th_account_tables *tables)
 }
 
 static void
-claim_arenas_in(struct th_account_tables *tables, const struct th_address_space_entry *entry)
+claim_arenas_in(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
 {
-	uintptr_t at = (entry->start + TH_ARENA_HEAP_BYTES - 1) & -TH_ARENA_HEAP_BYTES;
+	uintptr_t at = (entry->start + TH_GLIBC_ARENA_HEAP_BYTES - 1) &
+		       -TH_GLIBC_ARENA_HEAP_BYTES;
 	uintptr_t end;
 
-	for (; at < entry->end; at += TH_ARENA_HEAP_BYTES)
-		if (th_arena_heap_at(at, &end))
+	for (; at < entry->end; at += TH_GLIBC_ARENA_HEAP_BYTES)
+		if (th_glibc_arena_heap_at(at, &end))
 			claim_exact(tables, at, end, TH_MEMORY_MALLOC, "arenas");
 }
 
@@ -105,7 +106,7 @@ may_hold_arenas(
 }
 
 static void
-claim_arenas(struct th_account_tables *tables)
+claim_arenas(struct th_breakdown_tables *tables)
 {
 	const struct th_address_space *space = &tables->space;
 
@@ -129,7 +130,7 @@ stack_end(const struct th_thread *state)
 }
 
 static void
-claim_stack(struct th_account_tables *tables, const struct th_thread_record *record)
+claim_stack(struct th_breakdown_tables *tables, const struct th_thread_record *record)
 {
 	const struct th_thread *state = th_load_acquire(&record->state);
 	const struct th_address_space_entry *entry =
@@ -145,7 +146,7 @@ claim_stack(struct th_account_tables *tables, const struct th_thread_record *rec
 }
 
 static void
-claim_stacks(struct th_account_tables *tables)
+claim_stacks(struct th_breakdown_tables *tables)
 {
 	struct th_thread_record *record = th_thread_first();
 
@@ -186,7 +187,7 @@ stack_of(const struct th_range *range)
 
 /* What was mapped past malloc, with the stack that did it where that was sampled. */
 static void
-claim_mapped(struct th_account_tables *tables)
+claim_mapped(struct th_breakdown_tables *tables)
 {
 	struct th_range range = {.end = 0};
 	/* Nothing is in memory of the first, and what is of the others is the file's. */
@@ -206,12 +207,12 @@ claim_mapped(struct th_account_tables *tables)
 		};
 
 		if (range.owner)
-			th_account_claim(&tables->claims, TH_CLAIM_OWNER, &claim);
+			th_breakdown_claim(&tables->claims, TH_CLAIM_OWNER, &claim);
 	}
 }
 
 void
-th_account_owners_claim(struct th_account_tables *tables)
+th_breakdown_owners_claim(struct th_breakdown_tables *tables)
 {
 	tables->claims.exact.count = 0;
 	tables->claims.owners.count = 0;
@@ -235,7 +236,7 @@ is_malloc(const struct th_claims *claims, uintptr_t address)
 }
 
 bool
-th_account_owners_is_heap(const struct th_account_tables *tables, uintptr_t address)
+th_breakdown_owners_is_heap(const struct th_breakdown_tables *tables, uintptr_t address)
 {
 	const struct th_address_space_entry *entry = th_address_space_find(
 		&tables->space, address);
@@ -251,7 +252,7 @@ th_account_owners_is_heap(const struct th_account_tables *tables, uintptr_t addr
  * memory of others too.
  */
 static void
-claim_around(struct th_account_tables *tables, uintptr_t address)
+claim_around(struct th_breakdown_tables *tables, uintptr_t address)
 {
 	struct th_claims *owners = &tables->claims.owners;
 	uintptr_t next;
@@ -276,7 +277,7 @@ claim_around(struct th_account_tables *tables, uintptr_t address)
 static void
 claim_block(uintptr_t address, uint64_t sample, void *data)
 {
-	struct th_account_tables *tables = data;
+	struct th_breakdown_tables *tables = data;
 	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
 	const struct th_address_space_entry *entry;
 
@@ -299,15 +300,15 @@ claim_block(uintptr_t address, uint64_t sample, void *data)
 }
 
 void
-th_account_owners_settle(struct th_account_tables *tables)
+th_breakdown_owners_settle(struct th_breakdown_tables *tables)
 {
-	struct th_account_claims *claims = &tables->claims;
+	struct th_breakdown_claims *claims = &tables->claims;
 
 	th_claims_sort(&claims->exact);
 	th_claims_sort(&claims->owners);
 	/* These look up what was claimed so far. */
 	uint32_t known = claims->exact.count;
-	th_live_each(claim_block, tables);
+	th_live_blocks_each(claim_block, tables);
 	if (claims->exact.count != known)
 		th_claims_sort(&claims->exact);
 }

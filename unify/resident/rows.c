@@ -14,11 +14,11 @@ hash_of(const char *name)
 	return hash;
 }
 
-static struct th_account_row *
-find(struct th_account_rows *rows, const struct th_account_key *key, uint32_t hash)
+static struct th_breakdown_row *
+find(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_t hash)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
-		struct th_account_row *row = &rows->items[i];
+		struct th_breakdown_row *row = &rows->items[i];
 
 		if (row->hash == hash && row->category == key->category &&
 			row->stack == key->stack && !strcmp(row->name, key->name))
@@ -27,28 +27,28 @@ find(struct th_account_rows *rows, const struct th_account_key *key, uint32_t ha
 	return NULL;
 }
 
-static struct th_account_row *
-make(struct th_account_rows *rows, const struct th_account_key *key, uint32_t hash)
+static struct th_breakdown_row *
+make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_t hash)
 {
-	struct th_account_row *row = &rows->items[rows->count++];
+	struct th_breakdown_row *row = &rows->items[rows->count++];
 
-	*row = (struct th_account_row){
+	*row = (struct th_breakdown_row){
 		.category = key->category, .stack = key->stack, .hash = hash};
 	strcpy(row->name, key->name);
 	return row;
 }
 
 /* The last rows are for amounts that lost their names, one for each category. */
-static struct th_account_row *
-find_or_make(struct th_account_rows *rows, const struct th_account_key *key)
+static struct th_breakdown_row *
+find_or_make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key)
 {
-	const struct th_account_key nameless = {.category = key->category, .name = ""};
+	const struct th_breakdown_key nameless = {.category = key->category, .name = ""};
 	uint32_t hash = hash_of(key->name);
-	struct th_account_row *row = find(rows, key, hash);
+	struct th_breakdown_row *row = find(rows, key, hash);
 
 	if (row)
 		return row;
-	if (rows->count < TH_ACCOUNT_ROWS_MAX - TH_MEMORY_CATEGORIES)
+	if (rows->count < TH_BREAKDOWN_ROWS_MAX - TH_MEMORY_CATEGORIES)
 		return make(rows, key, hash);
 	rows->is_full = true;
 	hash = hash_of("");
@@ -57,7 +57,7 @@ find_or_make(struct th_account_rows *rows, const struct th_account_key *key)
 }
 
 static void
-add_amount(struct th_account_amount *sum, const struct th_account_amount *amount)
+add_amount(struct th_breakdown_amount *sum, const struct th_breakdown_amount *amount)
 {
 	sum->resident += amount->resident;
 	sum->swapped += amount->swapped;
@@ -67,12 +67,12 @@ add_amount(struct th_account_amount *sum, const struct th_account_amount *amount
 }
 
 void
-th_account_rows_add(struct th_account_rows *rows, const struct th_account_key *key,
-	const struct th_account_amount *amount)
+th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
+	const struct th_breakdown_amount *amount)
 {
 	char name[TH_SMAPS_PATH_MAX];
 	size_t length = strnlen(key->name, sizeof(name) - 1);
-	const struct th_account_key kept = {key->category, key->stack, name};
+	const struct th_breakdown_key kept = {key->category, key->stack, name};
 
 	memcpy(name, key->name, length);
 	name[length] = '\0';
@@ -80,14 +80,14 @@ th_account_rows_add(struct th_account_rows *rows, const struct th_account_key *k
 }
 
 void
-th_account_rows_fold(struct th_account_rows *rows, enum th_memory_category category,
+th_breakdown_rows_fold(struct th_breakdown_rows *rows, enum th_memory_category category,
 	uint64_t least, const char *name)
 {
-	struct th_account_amount sum = {0};
+	struct th_breakdown_amount sum = {0};
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < rows->count; i++) {
-		struct th_account_row *row = &rows->items[i];
+		struct th_breakdown_row *row = &rows->items[i];
 
 		if (row->category == category && row->amount.resident < least &&
 			!row->amount.swapped) {
@@ -100,6 +100,6 @@ th_account_rows_fold(struct th_account_rows *rows, enum th_memory_category categ
 	}
 	rows->count = kept;
 	if (sum.mappings)
-		th_account_rows_add(rows,
-			&(struct th_account_key){.category = category, .name = name}, &sum);
+		th_breakdown_rows_add(rows,
+			&(struct th_breakdown_key){.category = category, .name = name}, &sum);
 }

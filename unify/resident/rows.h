@@ -11,9 +11,9 @@
 #include "unify/shared/log_format.h"
 #include "unify/resident/smaps.h"
 
-#define TH_ACCOUNT_ROWS_MAX 1024u
+#define TH_BREAKDOWN_ROWS_MAX 1024u
 
-struct th_account_amount {
+struct th_breakdown_amount {
 	uint64_t resident;
 	uint64_t swapped;
 	uint64_t size;       /* address space */
@@ -21,22 +21,22 @@ struct th_account_amount {
 	uint32_t mappings;
 };
 
-struct th_account_row {
+struct th_breakdown_row {
 	enum th_memory_category category;
 	uint32_t stack;
 	uint32_t hash; /* of the name */
-	struct th_account_amount amount;
+	struct th_breakdown_amount amount;
 	char name[TH_SMAPS_PATH_MAX];
 };
 
-struct th_account_rows {
-	struct th_account_row *items; /* TH_ACCOUNT_ROWS_MAX of the caller's memory */
+struct th_breakdown_rows {
+	struct th_breakdown_row *items; /* TH_BREAKDOWN_ROWS_MAX of the caller's memory */
 	uint32_t count;
 	bool is_full; /* some amounts went to rows without their name */
 };
 
 /* What tells rows apart. */
-struct th_account_key {
+struct th_breakdown_key {
 	enum th_memory_category category;
 	uint32_t stack;   /* that mapped it; 0 = not known */
 	const char *name; /* cut to what fits */
@@ -46,14 +46,14 @@ struct th_account_key {
  * Adds to the row of that key, which is made when it is new; when there is no room for it, to
  * one without name and stack.  [any]
  */
-void th_account_rows_add(struct th_account_rows *rows, const struct th_account_key *key,
-	const struct th_account_amount *amount);
+void th_breakdown_rows_add(struct th_breakdown_rows *rows, const struct th_breakdown_key *key,
+	const struct th_breakdown_amount *amount);
 
 /*
  * Joins the rows of a category with less than `least` resident bytes and none in swap under
  * `name`. [any]
  */
-void th_account_rows_fold(struct th_account_rows *rows, enum th_memory_category category,
+void th_breakdown_rows_fold(struct th_breakdown_rows *rows, enum th_memory_category category,
 	uint64_t least, const char *name);
 
 #endif

@@ -26,9 +26,9 @@
 #define GROWTH_BYTES (16u << 20)
 
 void
-th_account_plan_init(struct th_account_plan *plan, uint64_t now)
+th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now)
 {
-	*plan = (struct th_account_plan){
+	*plan = (struct th_breakdown_plan){
 		.start = now,
 		.next_look = now,
 		.next_regular = now + FIRST_NS,
@@ -40,13 +40,13 @@ th_account_plan_init(struct th_account_plan *plan, uint64_t now)
 /* Looks */
 
 bool
-th_account_plan_is_look_due(const struct th_account_plan *plan, uint64_t now)
+th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now)
 {
 	return now >= plan->next_look;
 }
 
 static uint64_t
-look_spacing(const struct th_account_plan *plan, uint64_t now)
+look_spacing(const struct th_breakdown_plan *plan, uint64_t now)
 {
 	uint64_t spacing = (now - plan->start) / LOOK_SHARE;
 
@@ -56,7 +56,7 @@ look_spacing(const struct th_account_plan *plan, uint64_t now)
 }
 
 void
-th_account_plan_looked(struct th_account_plan *plan, uint64_t now)
+th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now)
 {
 	plan->next_look = now + look_spacing(plan, now);
 }
@@ -64,27 +64,27 @@ th_account_plan_looked(struct th_account_plan *plan, uint64_t now)
 /* Accounts */
 
 static bool
-has_grown(const struct th_account_plan *plan, uint64_t resident)
+has_grown(const struct th_breakdown_plan *plan, uint64_t resident)
 {
 	return resident > plan->highest + GROWTH_BYTES &&
 	       resident > plan->highest + plan->highest / GROWTH_SHARE;
 }
 
 bool
-th_account_plan_is_due(const struct th_account_plan *plan, uint64_t now, uint64_t resident,
-	enum th_account_reason *reason_ret)
+th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now, uint64_t resident,
+	enum th_breakdown_reason *reason_ret)
 {
 	if (now >= plan->next_growth && has_grown(plan, resident)) {
-		*reason_ret = TH_ACCOUNT_GROWTH;
+		*reason_ret = TH_BREAKDOWN_GROWTH;
 		return true;
 	}
-	*reason_ret = TH_ACCOUNT_REGULAR;
+	*reason_ret = TH_BREAKDOWN_REGULAR;
 	return now >= plan->next_regular;
 }
 
 /* Pays for an account; how long it takes until there is credit for another. */
 static uint64_t
-pause_after(struct th_account_plan *plan, uint64_t now, uint64_t cost)
+pause_after(struct th_breakdown_plan *plan, uint64_t now, uint64_t cost)
 {
 	uint64_t pause = cost * BURST_SPACING;
 	uint64_t debt;
@@ -99,8 +99,8 @@ pause_after(struct th_account_plan *plan, uint64_t now, uint64_t cost)
 }
 
 void
-th_account_plan_taken(
-	struct th_account_plan *plan, uint64_t now, uint64_t cost, uint64_t resident)
+th_breakdown_plan_taken(
+	struct th_breakdown_plan *plan, uint64_t now, uint64_t cost, uint64_t resident)
 {
 	uint64_t pause = pause_after(plan, now, cost);
 	uint64_t growth_spacing = (now - plan->start) / GROWTH_SPACING_SHARE;
@@ -115,7 +115,7 @@ th_account_plan_taken(
 }
 
 void
-th_account_plan_give_up(struct th_account_plan *plan)
+th_breakdown_plan_give_up(struct th_breakdown_plan *plan)
 {
 	plan->next_regular = UINT64_MAX;
 	plan->next_growth = UINT64_MAX;

@@ -15,7 +15,7 @@
 #include "unify/shared/log_format.h"
 
 /* Times are nanoseconds; one thread at a time. */
-struct th_account_plan {
+struct th_breakdown_plan {
 	uint64_t start;        /* when the recording began */
 	uint64_t next_look;    /* at the resident set */
 	uint64_t next_regular; /* not before */
@@ -25,21 +25,21 @@ struct th_account_plan {
 	uint64_t highest;     /* resident bytes of all accounts so far */
 };
 
-void th_account_plan_init(struct th_account_plan *plan, uint64_t now);
+void th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now);
 
 /* Whether the resident set is to be looked at; it was, at `now`. [any] */
-bool th_account_plan_is_look_due(const struct th_account_plan *plan, uint64_t now);
-void th_account_plan_looked(struct th_account_plan *plan, uint64_t now);
+bool th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now);
+void th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now);
 
 /* Whether an account is due now that `resident` bytes are in memory, and why. [any] */
-bool th_account_plan_is_due(const struct th_account_plan *plan, uint64_t now, uint64_t resident,
-	enum th_account_reason *reason_ret);
+bool th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now,
+	uint64_t resident, enum th_breakdown_reason *reason_ret);
 
 /* One was taken, took `cost` of a processor and found `resident` bytes. [any] */
-void th_account_plan_taken(
-	struct th_account_plan *plan, uint64_t now, uint64_t cost, uint64_t resident);
+void th_breakdown_plan_taken(
+	struct th_breakdown_plan *plan, uint64_t now, uint64_t cost, uint64_t resident);
 
 /* None can be taken: none is due ever again. [any] */
-void th_account_plan_give_up(struct th_account_plan *plan);
+void th_breakdown_plan_give_up(struct th_breakdown_plan *plan);
 
 #endif

@@ -16,19 +16,19 @@
 #include "unify/resident/pagemap.h"
 
 /* Pieces of one mapping that belong to different owners; the last takes the rest. */
-#define TH_ACCOUNT_PIECES_MAX 8192u
+#define TH_BREAKDOWN_PIECES_MAX 8192u
 /* Stretches of malloc's heaps that an account tells of: 24 KiB of the log. */
-#define TH_ACCOUNT_STRETCHES_MAX 1024u
+#define TH_BREAKDOWN_STRETCHES_MAX 1024u
 /* Blocks in one TOUCHED: 8 KiB of the log. */
-#define TH_ACCOUNT_TOUCHED_MAX 512u
+#define TH_BREAKDOWN_TOUCHED_MAX 512u
 
-struct th_account_claims {
+struct th_breakdown_claims {
 	struct th_claims exact;
 	struct th_claims owners;
 };
 
 /* Part of a mapping that has one owner. */
-struct th_account_piece {
+struct th_breakdown_piece {
 	uintptr_t start;
 	uintptr_t end;
 	const struct th_claim *claim; /* NULL: by what the mapping itself says */
@@ -36,21 +36,21 @@ struct th_account_piece {
 };
 
 /* A stretch of a heap of malloc, as MALLOC_HEAPS has it. */
-struct th_account_stretch {
+struct th_breakdown_stretch {
 	uint64_t start;
 	uint64_t bytes;
 	uint64_t resident;
 };
 
-struct th_account_tables {
+struct th_breakdown_tables {
 	struct th_address_space space;
-	struct th_account_claims claims;
-	struct th_account_rows rows;
+	struct th_breakdown_claims claims;
+	struct th_breakdown_rows rows;
 	struct th_page_map pages;
-	struct th_account_piece pieces[TH_ACCOUNT_PIECES_MAX];
-	struct th_account_stretch stretches[TH_ACCOUNT_STRETCHES_MAX];
+	struct th_breakdown_piece pieces[TH_BREAKDOWN_PIECES_MAX];
+	struct th_breakdown_stretch stretches[TH_BREAKDOWN_STRETCHES_MAX];
 	uint32_t stretch_count;
-	uint64_t touched[2 * TH_ACCOUNT_TOUCHED_MAX];
+	uint64_t touched[2 * TH_BREAKDOWN_TOUCHED_MAX];
 	uint32_t touched_count; /* blocks */
 	struct th_event_account event;
 	const char *own_path;  /* of this library's image */

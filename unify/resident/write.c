@@ -16,12 +16,12 @@
 /* Rows */
 
 void
-th_account_log_rows(const struct th_account_tables *tables)
+th_breakdown_log_rows(const struct th_breakdown_tables *tables)
 {
-	const struct th_account_rows *rows = &tables->rows;
+	const struct th_breakdown_rows *rows = &tables->rows;
 
 	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct th_account_row *row = &rows->items[i];
+		const struct th_breakdown_row *row = &rows->items[i];
 		struct th_event_account_row event = {
 			.resident = row->amount.resident,
 			.swapped = row->amount.swapped,
@@ -41,7 +41,7 @@ th_account_log_rows(const struct th_account_tables *tables)
 /* Blocks and mappings */
 
 static void
-write_touched(struct th_account_tables *tables)
+write_touched(struct th_breakdown_tables *tables)
 {
 	struct th_event_touched event = {.account = tables->event.account};
 	struct th_log_part blocks = {tables->touched, 2 * tables->touched_count};
@@ -52,18 +52,18 @@ write_touched(struct th_account_tables *tables)
 }
 
 static void
-add_touched(struct th_account_tables *tables, uint64_t sample, uint64_t word)
+add_touched(struct th_breakdown_tables *tables, uint64_t sample, uint64_t word)
 {
 	tables->touched[2 * tables->touched_count] = sample;
 	tables->touched[2 * tables->touched_count + 1] = word;
-	if (++tables->touched_count == TH_ACCOUNT_TOUCHED_MAX)
+	if (++tables->touched_count == TH_BREAKDOWN_TOUCHED_MAX)
 		write_touched(tables);
 }
 
 static void
 touch_block(uintptr_t address, uint64_t sample, void *data)
 {
-	struct th_account_tables *tables = data;
+	struct th_breakdown_tables *tables = data;
 	const struct th_event_native_alloc *alloc = th_log_get(sample, TH_EVENT_NATIVE_ALLOC);
 
 	if (!alloc || alloc->address != address)
@@ -71,17 +71,17 @@ touch_block(uintptr_t address, uint64_t sample, void *data)
 	struct th_page_use use = th_page_map_use(
 		&tables->pages, address, address + alloc->size);
 	add_touched(tables, sample,
-		use.resident |
-			(th_account_owners_is_heap(tables, address) ? 0
-								    : TH_TOUCHED_OWN_MAPPING));
+		use.resident | (th_breakdown_owners_is_heap(tables, address)
+					       ? 0
+					       : TH_TOUCHED_OWN_MAPPING));
 }
 
 static void
-log_touched(struct th_account_tables *tables)
+log_touched(struct th_breakdown_tables *tables)
 {
 	/* What was read for the rows is older than the blocks. */
 	tables->pages.count = 0;
-	th_live_each(touch_block, tables);
+	th_live_blocks_each(touch_block, tables);
 	write_touched(tables);
 }
 
@@ -110,7 +110,7 @@ least_class(const struct th_claims *claims)
 
 /* What of sampled mappings is in memory, as add_to_row() found it. */
 static void
-log_mapped(struct th_account_tables *tables)
+log_mapped(struct th_breakdown_tables *tables)
 {
 	const struct th_claims *claims = &tables->claims.owners;
 	unsigned least = least_class(claims);
@@ -125,7 +125,7 @@ log_mapped(struct th_account_tables *tables)
 }
 
 static void
-log_heaps(const struct th_account_tables *tables)
+log_heaps(const struct th_breakdown_tables *tables)
 {
 	struct th_event_malloc_heaps event = {.account = tables->event.account};
 	struct th_log_part stretches = {tables->stretches, 3 * tables->stretch_count};
@@ -135,7 +135,7 @@ log_heaps(const struct th_account_tables *tables)
 }
 
 void
-th_account_log_pages(struct th_account_tables *tables)
+th_breakdown_log_pages(struct th_breakdown_tables *tables)
 {
 	log_heaps(tables);
 	log_mapped(tables);
@@ -166,13 +166,13 @@ read_resident(void)
 }
 
 uint64_t
-th_account_resident(void)
+th_breakdown_resident(void)
 {
 	return read_resident().all;
 }
 
 uint64_t
-th_account_log_resident(uint64_t now, const struct th_cgroup *group)
+th_breakdown_log_resident(uint64_t now, const struct th_cgroup *group)
 {
 	struct resident resident = read_resident();
 	struct th_event_resident event = {
@@ -188,7 +188,7 @@ th_account_log_resident(uint64_t now, const struct th_cgroup *group)
 }
 
 void
-th_account_log_group(struct th_account_tables *tables, const struct th_cgroup *group)
+th_breakdown_log_group(struct th_breakdown_tables *tables, const struct th_cgroup *group)
 {
 	struct th_cgroup_use use = th_cgroup_use(group, tables->text);
 	struct th_event_cgroup event = {

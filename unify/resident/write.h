@@ -10,20 +10,20 @@
 
 #include "unify/resident/cgroup.h"
 
-struct th_account_tables;
+struct th_breakdown_tables;
 
-void th_account_log_rows(const struct th_account_tables *tables); /* [any] */
+void th_breakdown_log_rows(const struct th_breakdown_tables *tables); /* [any] */
 
 /* MALLOC_HEAPS, and TOUCHED of sampled mappings and blocks, while tables->pages is open. [any] */
-void th_account_log_pages(struct th_account_tables *tables);
+void th_breakdown_log_pages(struct th_breakdown_tables *tables);
 
-void th_account_log_group(
-	struct th_account_tables *tables, const struct th_cgroup *group); /* [any] */
+void th_breakdown_log_group(
+	struct th_breakdown_tables *tables, const struct th_cgroup *group); /* [any] */
 
 /* Resident bytes of the process, by its statm; 0: it has ended. [any] */
-uint64_t th_account_resident(void);
+uint64_t th_breakdown_resident(void);
 
 /* Writes a RESIDENT and returns its bytes; 0: the process has ended. [any] */
-uint64_t th_account_log_resident(uint64_t now, const struct th_cgroup *group);
+uint64_t th_breakdown_log_resident(uint64_t now, const struct th_cgroup *group);
 
 #endif

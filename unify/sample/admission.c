@@ -33,19 +33,19 @@ static struct {
 	struct th_spinlock lock;         /* of the accounts and of the expression */
 	struct th_expression expression; /* when is_filtered */
 	struct th_expression next;       /* of who sets it */
-} gate = {.wanted = TH_GATE_ALL};
+} gate = {.wanted = TH_ADMISSION_ALL};
 
 /* Settings */
 
 static void
 changed(void)
 {
-	/* Pairs with the acquire in th_gate_join(): the setting is there. */
+	/* Pairs with the acquire in th_admission_join(): the setting is there. */
 	th_add_acq_rel(&gate.changes, 1);
 }
 
 void
-th_gate_init(uint32_t heaps)
+th_admission_init(uint32_t heaps)
 {
 	gate.wanted = heaps;
 	gate.is_paused = 0;
@@ -57,20 +57,20 @@ th_gate_init(uint32_t heaps)
 }
 
 bool
-th_gate_wants(enum th_heap heap)
+th_admission_wants(enum th_heap heap)
 {
 	return !th_load_relaxed(&gate.is_paused) && th_load_relaxed(&gate.wanted) >> heap & 1;
 }
 
 void
-th_gate_set_paused(bool is_paused)
+th_admission_set_paused(bool is_paused)
 {
 	th_store_relaxed(&gate.is_paused, is_paused);
 	changed();
 }
 
 void
-th_gate_set_heaps(uint32_t heaps)
+th_admission_set_heaps(uint32_t heaps)
 {
 	th_store_relaxed(&gate.wanted, heaps);
 	changed();
@@ -87,7 +87,7 @@ lock(void)
 }
 
 bool
-th_gate_set_threads(const char *expression, const char **problem_ret)
+th_admission_set_threads(const char *expression, const char **problem_ret)
 {
 	if (!th_expression_compile(&gate.next, expression, problem_ret))
 		return false;
@@ -103,20 +103,20 @@ th_gate_set_threads(const char *expression, const char **problem_ret)
 }
 
 bool
-th_gate_is_filtered(void)
+th_admission_is_filtered(void)
 {
 	return th_load_relaxed(&gate.is_filtered);
 }
 
 void
-th_gate_set_java(bool is_there)
+th_admission_set_java(bool is_there)
 {
 	th_store_relaxed(&gate.lacks_java, !is_there);
 	changed();
 }
 
 void
-th_gate_read_java_by(bool (*read)(struct th_thread_record *, uint64_t *bytes_ret))
+th_admission_read_java_by(bool (*read)(struct th_thread_record *, uint64_t *bytes_ret))
 {
 	th_store_release(&gate.read_java, read);
 }
@@ -126,7 +126,7 @@ th_gate_read_java_by(bool (*read)(struct th_thread_record *, uint64_t *bytes_ret
 static bool
 is_open(const struct th_thread_record *record, enum th_heap heap)
 {
-	return th_gate_wants(heap) && !record->is_unwanted &&
+	return th_admission_wants(heap) && !record->is_unwanted &&
 	       (heap != TH_HEAP_JAVA || !th_load_relaxed(&gate.lacks_java));
 }
 
@@ -147,11 +147,11 @@ read_bytes(struct th_thread_record *record, enum th_heap heap, uint64_t *bytes_r
 
 /* Under the lock. */
 static void
-set_account(struct th_account *account, bool open, uint64_t bytes)
+set_account(struct th_byte_count *account, bool open, uint64_t bytes)
 {
 	if (open) {
 		th_store_relaxed(&account->skipped, bytes - account->frozen);
-		/* Pairs with the acquire in th_account_count(), as below. */
+		/* Pairs with the acquire in th_counted_bytes(), as below. */
 		th_store_release(&account->is_closed, 0);
 	} else {
 		th_store_relaxed(&account->frozen, bytes - account->skipped);
@@ -163,7 +163,7 @@ set_account(struct th_account *account, bool open, uint64_t bytes)
 static bool
 follow(struct th_thread_record *record, enum th_heap heap)
 {
-	struct th_account *account = &record->accounts[heap - 1];
+	struct th_byte_count *account = &record->counts[heap - 1];
 	bool open = is_open(record, heap);
 	uint64_t bytes;
 
@@ -190,9 +190,9 @@ follow_all(struct th_thread_record *record)
 }
 
 bool
-th_gate_admits(struct th_thread_record *record, enum th_heap heap)
+th_admission_admits(struct th_thread_record *record, enum th_heap heap)
 {
-	const uint32_t *is_closed = &record->accounts[heap - 1].is_closed;
+	const uint32_t *is_closed = &record->counts[heap - 1].is_closed;
 	bool was_open = !th_load_relaxed(is_closed);
 
 	/* The review has not come by yet, or the kernel does not let it read our bytes. */
@@ -202,9 +202,9 @@ th_gate_admits(struct th_thread_record *record, enum th_heap heap)
 }
 
 void
-th_gate_restart(struct th_thread_record *record, enum th_heap heap)
+th_admission_restart(struct th_thread_record *record, enum th_heap heap)
 {
-	struct th_account *account = &record->accounts[heap - 1];
+	struct th_byte_count *account = &record->counts[heap - 1];
 
 	if (!lock())
 		return;
@@ -216,25 +216,25 @@ th_gate_restart(struct th_thread_record *record, enum th_heap heap)
 /* Names */
 
 void
-th_gate_named(struct th_thread_record *record, const char *name)
+th_admission_named(struct th_thread_record *record, const char *name)
 {
-	if (!th_gate_is_filtered() && !record->is_unwanted)
+	if (!th_admission_is_filtered() && !record->is_unwanted)
 		return;
 	if (!lock())
 		return;
-	record->is_unwanted = th_gate_is_filtered() &&
+	record->is_unwanted = th_admission_is_filtered() &&
 			      !th_expression_matches(&gate.expression, name);
 	th_unlock(&gate.lock);
 	follow_all(record);
 }
 
 void
-th_gate_look_at_name(struct th_thread_record *record)
+th_admission_look_at_name(struct th_thread_record *record)
 {
 	char name[COMM_MAX];
 
-	if (!record->java_named && th_gate_is_filtered() && !prctl(PR_GET_NAME, name))
-		th_gate_named(record, name);
+	if (!record->java_named && th_admission_is_filtered() && !prctl(PR_GET_NAME, name))
+		th_admission_named(record, name);
 }
 
 /* "/proc/self/task/TID/comm" */
@@ -275,12 +275,12 @@ review_name(struct th_thread_record *record)
 {
 	char name[COMM_MAX];
 
-	if (record->java_named || !th_gate_is_filtered()) {
-		th_gate_named(record, record->name);
+	if (record->java_named || !th_admission_is_filtered()) {
+		th_admission_named(record, record->name);
 		return;
 	}
 	read_comm(record->tid, name);
-	th_gate_named(record, name);
+	th_admission_named(record, name);
 }
 
 /* Reviewing */
@@ -315,30 +315,30 @@ review_all(void)
 }
 
 void
-th_gate_review(void)
+th_admission_review(void)
 {
 	if (th_load_relaxed(&gate.changes) != gate.reviewed)
 		review_all();
 }
 
 void
-th_gate_review_names(void)
+th_admission_review_names(void)
 {
-	if (th_gate_is_filtered())
+	if (th_admission_is_filtered())
 		review_all();
 }
 
 /* Threads that come */
 
 uint32_t
-th_gate_join(struct th_thread_record *record)
+th_admission_join(struct th_thread_record *record)
 {
 	/* Pairs with the release of changes. */
 	uint32_t changes = th_load_acquire(&gate.changes);
 
 	record->is_unwanted = 0;
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
-		struct th_account *account = &record->accounts[heap - 1];
+		struct th_byte_count *account = &record->counts[heap - 1];
 
 		account->skipped = 0;
 		account->frozen = 0;
@@ -348,9 +348,9 @@ th_gate_join(struct th_thread_record *record)
 }
 
 void
-th_gate_joined(struct th_thread_record *record, uint32_t seen)
+th_admission_joined(struct th_thread_record *record, uint32_t seen)
 {
-	th_gate_look_at_name(record);
+	th_admission_look_at_name(record);
 	if (th_load_acquire(&gate.changes) != seen)
 		follow_all(record);
 }

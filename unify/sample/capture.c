@@ -234,7 +234,7 @@ th_capture_set_java(const struct th_java_provider *provider)
 {
 	__atomic_store_n(&capture.java, provider, __ATOMIC_SEQ_CST);
 	if (!provider)
-		th_flight_drain();
+		th_in_flight_drain();
 }
 
 void

@@ -14,30 +14,30 @@
 #define DRAIN_NAPS 1000
 #define NAP_NS 1000000
 
-struct th_flight th_flight;
+struct th_in_flight th_in_flight;
 
 void
-th_flight_open(void)
+th_in_flight_open(void)
 {
-	th_store_release(&th_flight.state, TH_FLIGHT_OPEN);
+	th_store_release(&th_in_flight.state, TH_IN_FLIGHT_OPEN);
 }
 
 void
-th_flight_close(void)
+th_in_flight_close(void)
 {
-	__atomic_store_n(&th_flight.state, TH_FLIGHT_OVER, __ATOMIC_SEQ_CST);
-	th_flight_drain();
+	__atomic_store_n(&th_in_flight.state, TH_IN_FLIGHT_OVER, __ATOMIC_SEQ_CST);
+	th_in_flight_drain();
 }
 
 /* Signed: in a forked child, one that began in the parent may have ended. */
 static bool
 has_captures(void)
 {
-	return (int32_t)__atomic_load_n(&th_flight.captures, __ATOMIC_SEQ_CST) > 0;
+	return (int32_t)__atomic_load_n(&th_in_flight.captures, __ATOMIC_SEQ_CST) > 0;
 }
 
 void
-th_flight_drain(void)
+th_in_flight_drain(void)
 {
 	for (int i = 0; i < DRAIN_YIELDS + DRAIN_NAPS && has_captures(); i++) {
 		if (i < DRAIN_YIELDS)
@@ -48,7 +48,7 @@ th_flight_drain(void)
 }
 
 void
-th_flight_reset(void)
+th_in_flight_reset(void)
 {
-	th_flight = (struct th_flight){0};
+	th_in_flight = (struct th_in_flight){0};
 }

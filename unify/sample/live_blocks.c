@@ -22,7 +22,7 @@
 #define SLOTS (1u << SLOT_BITS)
 /* Above this many entries clusters grow long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
 #define SHARD_FULL (SLOTS * 7 / 8)
-/* Copied under one hold of a shard's lock by th_live_each(): 2 KiB of stack. */
+/* Copied under one hold of a shard's lock by th_live_blocks_each(): 2 KiB of stack. */
 #define SLOTS_AT_ONCE 128
 /*
  * A holder runs some dozen instructions; a longer wait means that it is stopped, and the change is
@@ -38,34 +38,34 @@ struct slot {
 struct shard {
 	struct th_spinlock lock;
 	uint32_t count;
-	struct th_aside aside;
+	struct th_deferred aside;
 	struct slot slots[SLOTS];
 };
 
-uint32_t th_live_filter[1u << (TH_LIVE_FILTER_BITS - 5)];
+uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)];
 
 /* Blocks that turn out under the lock to have been freed before. */
 struct late {
 	uint32_t count;
-	struct th_aside_item items[TH_ASIDE_MAX];
+	struct th_deferred_item items[TH_DEFERRED_MAX];
 };
 
 static struct shard *shards[SHARDS]; /* atomic; NULL: nothing is in it yet */
 static unsigned lock_turns = LOCK_TURNS;
-static th_live_freed *on_late_free;
-static uintptr_t pins[TH_LIVE_PINS_MAX];
+static th_live_blocks_freed *on_late_free;
+static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
 static unsigned pin_count;
 
 static uint32_t
 filter_bit(uintptr_t address)
 {
-	return th_live_hash(address) >> (64 - TH_LIVE_FILTER_BITS);
+	return th_live_blocks_hash(address) >> (64 - TH_LIVE_BLOCKS_FILTER_BITS);
 }
 
 static struct shard **
 place_of(uintptr_t address)
 {
-	return &shards[th_live_hash(address) >> (64 - SHARD_BITS)];
+	return &shards[th_live_blocks_hash(address) >> (64 - SHARD_BITS)];
 }
 
 /* NULL: nothing is in it.  Read once: a handler that forks here leaves the child without one. */
@@ -78,7 +78,7 @@ shard_of(uintptr_t address)
 static uint32_t
 home_of(uintptr_t address)
 {
-	return th_live_hash(address) >> (64 - SHARD_BITS - SLOT_BITS) & (SLOTS - 1);
+	return th_live_blocks_hash(address) >> (64 - SHARD_BITS - SLOT_BITS) & (SLOTS - 1);
 }
 
 static uint32_t
@@ -90,7 +90,7 @@ next_slot(uint32_t slot)
 static void
 set_bit(uint32_t bit)
 {
-	__atomic_fetch_or(&th_live_filter[bit / 32], 1u << bit % 32, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&th_live_blocks_filter[bit / 32], 1u << bit % 32, __ATOMIC_SEQ_CST);
 }
 
 static bool
@@ -119,9 +119,10 @@ clear_bit(const struct shard *shard, uintptr_t address)
 			return;
 	if (is_pinned(bit))
 		return;
-	__atomic_fetch_and(&th_live_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(
+		&th_live_blocks_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
 	/* Putting a block aside comes before setting its bit: one of the two sees the other. */
-	if (th_aside_has(&shard->aside, has_bit, bit))
+	if (th_deferred_has(&shard->aside, has_bit, bit))
 		set_bit(bit);
 }
 
@@ -190,9 +191,9 @@ take(struct shard *shard, uintptr_t address)
 static void
 catch_up(struct shard *shard, struct late *late)
 {
-	struct th_aside_item item;
+	struct th_deferred_item item;
 
-	while (late->count < TH_ASIDE_MAX && th_aside_take(&shard->aside, &item)) {
+	while (late->count < TH_DEFERRED_MAX && th_deferred_take(&shard->aside, &item)) {
 		if (item.sample) {
 			if (!put(shard, item.address, item.sample))
 				th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
@@ -229,21 +230,21 @@ leave(struct shard *shard, const struct late *late)
 static bool
 put_aside(struct shard *shard, uintptr_t address, uint64_t sample)
 {
-	const struct th_aside_item item = {
+	const struct th_deferred_item item = {
 		.address = address,
 		.sample = sample,
 		.time = th_clock_now(),
 		.thread = th_thread.record ? th_thread.record->id : 0,
 	};
 
-	if (!th_aside_put(&shard->aside, &item))
+	if (!th_deferred_put(&shard->aside, &item))
 		return false;
 	set_bit(filter_bit(address));
 	return true;
 }
 
 bool
-th_live_insert(uintptr_t address, uint64_t sample)
+th_live_blocks_insert(uintptr_t address, uint64_t sample)
 {
 	struct shard *shard = th_memory_map_once(place_of(address), sizeof(*shard));
 	struct late late;
@@ -259,7 +260,7 @@ th_live_insert(uintptr_t address, uint64_t sample)
 }
 
 uint64_t
-th_live_remove(uintptr_t address)
+th_live_blocks_remove(uintptr_t address)
 {
 	struct shard *shard = shard_of(address);
 	struct late late;
@@ -278,13 +279,13 @@ th_live_remove(uintptr_t address)
 }
 
 void
-th_live_on_late_free(th_live_freed *freed)
+th_live_blocks_on_late_free(th_live_blocks_freed *freed)
 {
 	on_late_free = freed;
 }
 
 void
-th_live_settle(void)
+th_live_blocks_settle(void)
 {
 	struct late late;
 
@@ -301,7 +302,7 @@ th_live_settle(void)
 }
 
 void
-th_live_hold(uintptr_t address, bool is_held)
+th_live_blocks_hold(uintptr_t address, bool is_held)
 {
 	struct shard *shard = shard_of(address);
 
@@ -309,7 +310,7 @@ th_live_hold(uintptr_t address, bool is_held)
 }
 
 void
-th_live_wait(unsigned turns)
+th_live_blocks_wait(unsigned turns)
 {
 	lock_turns = turns ? turns : LOCK_TURNS;
 }
@@ -333,7 +334,7 @@ copy_slots(struct shard *shard, uint32_t first, struct slot *copy)
 }
 
 void
-th_live_each(th_live_visit *visit, void *data)
+th_live_blocks_each(th_live_blocks_visit *visit, void *data)
 {
 	struct slot copy[SLOTS_AT_ONCE];
 
@@ -352,20 +353,21 @@ th_live_each(th_live_visit *visit, void *data)
 }
 
 void
-th_live_pin(uintptr_t address)
+th_live_blocks_pin(uintptr_t address)
 {
-	if (pin_count == TH_LIVE_PINS_MAX)
+	if (pin_count == TH_LIVE_BLOCKS_PINS_MAX)
 		return;
 	pins[pin_count++] = address;
 	set_bit(filter_bit(address));
 }
 
 void
-th_live_reset(void)
+th_live_blocks_reset(void)
 {
-	for (size_t i = 0; i < sizeof(th_live_filter) / sizeof(th_live_filter[0]); i++)
-		if (th_live_filter[i])
-			th_live_filter[i] = 0;
+	for (size_t i = 0; i < sizeof(th_live_blocks_filter) / sizeof(th_live_blocks_filter[0]);
+		i++)
+		if (th_live_blocks_filter[i])
+			th_live_blocks_filter[i] = 0;
 	for (unsigned i = 0; i < pin_count; i++)
 		set_bit(filter_bit(pins[i]));
 	/* The old shards stay mapped copy-on-write and untouched; new ones start empty. */
@@ -376,7 +378,7 @@ th_live_reset(void)
 /* Observed by the tool */
 
 struct th_observed_part
-th_live_part(void)
+th_live_blocks_part(void)
 {
 	return (struct th_observed_part){&shards, sizeof(shards), sizeof(struct shard)};
 }
@@ -392,12 +394,12 @@ copy_shard(struct shard *ours, uintptr_t theirs)
 	if (!th_observed_copy(theirs, ours, sizeof(*ours)))
 		return false;
 	ours->lock.held = 0;
-	ours->aside = (struct th_aside){.waiting = 0};
+	ours->aside = (struct th_deferred){.waiting = 0};
 	return true;
 }
 
 bool
-th_live_observe(const void *part)
+th_live_blocks_observe(const void *part)
 {
 	uintptr_t theirs[SHARDS];
 

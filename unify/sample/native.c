@@ -11,7 +11,7 @@
 #include "unify/sample/live_blocks.h"
 #include "unify/log/log.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
 /*
@@ -42,7 +42,7 @@ log_free(uint64_t sample, uint64_t time, uint32_t thread)
 	const struct th_event_native_free event = {
 		.sample = sample, .time = time, .thread = thread};
 
-	if (sample != SAMPLE_PENDING && th_flight_state() == TH_FLIGHT_OPEN)
+	if (sample != SAMPLE_PENDING && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
 		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 }
 
@@ -50,7 +50,7 @@ void
 th_native_start(bool has_live_table)
 {
 	tracks = has_live_table;
-	th_live_on_late_free(log_free);
+	th_live_blocks_on_late_free(log_free);
 }
 
 void
@@ -67,7 +67,7 @@ static uint64_t
 append_native(struct th_event_native_alloc *event)
 {
 	uintptr_t address = (uintptr_t)event->address;
-	bool tracked = tracks && th_live_insert(address, SAMPLE_PENDING);
+	bool tracked = tracks && th_live_blocks_insert(address, SAMPLE_PENDING);
 
 	if (tracked)
 		event->flags |= TH_NATIVE_TRACKED;
@@ -77,10 +77,10 @@ append_native(struct th_event_native_alloc *event)
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
 	if (tracked && sample) {
 		/* Cannot even be put aside: its free will find a sample that is being written. */
-		if (!th_live_insert(address, sample))
+		if (!th_live_blocks_insert(address, sample))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 	} else if (tracked)
-		th_live_remove(address);
+		th_live_blocks_remove(address);
 	return sample;
 }
 
@@ -102,9 +102,9 @@ record_native(struct th_thread_record *record, struct th_event_native_alloc *eve
 static uint64_t
 next_interval(struct th_thread_record *record)
 {
-	uint64_t interval = th_pace_interval();
+	uint64_t interval = th_throttle_interval();
 
-	if (th_gate_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
+	if (th_admission_admits(record, TH_HEAP_NATIVE) || interval > CLOSED_INTERVAL)
 		return interval;
 	return CLOSED_INTERVAL;
 }
@@ -134,13 +134,13 @@ visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_regis
 	event->time = now;
 	if (!record->has_drawn && !first_draw(record, bytes, event->size))
 		return;
-	th_pace_look(now);
-	th_gate_look_at_name(record);
-	bool is_admitted = th_gate_admits(record, TH_HEAP_NATIVE);
-	event->thread_bytes = th_account_count(record, TH_HEAP_NATIVE, bytes);
+	th_throttle_look(now);
+	th_admission_look_at_name(record);
+	bool is_admitted = th_admission_admits(record, TH_HEAP_NATIVE);
+	event->thread_bytes = th_counted_bytes(record, TH_HEAP_NATIVE, bytes);
 	/* Fewer: the account was opened after this allocation. */
 	if (is_admitted && event->thread_bytes >= event->size &&
-		th_pace_keeps(record, now, &event->keep))
+		th_throttle_keeps(record, now, &event->keep))
 		record_native(record, event, registers);
 	th_thread_draw(record, next_interval(record), bytes);
 }
@@ -149,7 +149,7 @@ visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_regis
 static void
 end_if_asked(void)
 {
-	if (th_pace_is_ending() && !th_pace_has_server())
+	if (th_throttle_is_ending() && !th_throttle_has_server())
 		th_recorder_end();
 }
 
@@ -159,7 +159,8 @@ goes_on(uint64_t bytes, size_t size)
 {
 	struct th_thread_record *record;
 
-	if (!first.begin || th_flight_state() != TH_FLIGHT_NOT_YET || getpid() != first.process)
+	if (!first.begin || th_in_flight_state() != TH_IN_FLIGHT_NOT_YET ||
+		getpid() != first.process)
 		return false;
 	record = th_thread_record();
 	if (!record)
@@ -180,21 +181,21 @@ goes_on(uint64_t bytes, size_t size)
 static void
 pass(uint64_t bytes)
 {
-	enum th_flight_state state = th_flight_state();
+	enum th_in_flight_state state = th_in_flight_state();
 	struct th_thread_record *record = th_thread.record;
 
-	if (state == TH_FLIGHT_NOT_YET && record && record->has_drawn && first.begin) {
+	if (state == TH_IN_FLIGHT_NOT_YET && record && record->has_drawn && first.begin) {
 		th_thread_draw(record, first.interval, bytes);
 		return;
 	}
-	if (state == TH_FLIGHT_OPEN && !th_log_is_ours()) {
+	if (state == TH_IN_FLIGHT_OPEN && !th_log_is_ours()) {
 		if (record)
 			th_thread_draw(record, next_interval(record), bytes);
 		else
 			th_thread_postpone(0);
 		return;
 	}
-	th_thread_postpone(state == TH_FLIGHT_NOT_YET ? IDLE_BYTES : INT64_MAX);
+	th_thread_postpone(state == TH_IN_FLIGHT_NOT_YET ? IDLE_BYTES : INT64_MAX);
 }
 
 __attribute__((noinline)) void
@@ -227,10 +228,10 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		errno = saved_errno;
 		return;
 	}
-	if (th_flight_begin()) {
+	if (th_in_flight_begin()) {
 		th_registers_here(&registers);
 		visit(&event, bytes, &registers);
-		th_flight_end();
+		th_in_flight_end();
 		end_if_asked();
 	} else {
 		pass(bytes);
@@ -246,7 +247,7 @@ th_native_unlink(void *block)
 	int saved_errno = errno;
 
 	th_guard_enter();
-	sample = th_live_remove((uintptr_t)block);
+	sample = th_live_blocks_remove((uintptr_t)block);
 	th_guard_leave();
 	errno = saved_errno;
 	return sample;
@@ -269,7 +270,7 @@ th_native_relink(void *block, uint64_t sample)
 	if (!sample)
 		return;
 	th_guard_enter();
-	if (!th_live_insert((uintptr_t)block, sample))
+	if (!th_live_blocks_insert((uintptr_t)block, sample))
 		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
 	th_guard_leave();
 }

@@ -30,7 +30,7 @@ void th_native_wait(uint64_t interval, void (*begin)(void));
 void th_native_allocated(void *block, size_t size, enum th_alloc_function function);
 
 /*
- * Takes a block that th_live_may_hold() out of the live table, before it is really freed.
+ * Takes a block that th_live_blocks_may_hold() out of the live table, before it is really freed.
  * Returns its sample, 0 if it had none. Preserves errno. [in-malloc]
  */
 uint64_t th_native_unlink(void *block);

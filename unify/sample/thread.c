@@ -224,9 +224,9 @@ th_thread_record(void)
 	record->name[0] = '\0';
 	record->name_seen = 0;
 	th_thread.record = record;
-	uint32_t seen = th_gate_join(record);
+	uint32_t seen = th_admission_join(record);
 	th_store_release(&record->state, &th_thread);
-	th_gate_joined(record, seen);
+	th_admission_joined(record, seen);
 	if (registry.has_key)
 		pthread_setspecific(registry.key, record);
 	return record;
@@ -291,7 +291,7 @@ th_thread_rename(struct th_thread_record *record, const char *name)
 	/* The terminator at the end of the array is never written over. */
 	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
 	record->java_named = true;
-	th_gate_named(record, record->name);
+	th_admission_named(record, record->name);
 	if (record->logged)
 		append_name(record);
 }
@@ -310,7 +310,7 @@ th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes)
 static void
 end_thread(struct th_thread_record *record)
 {
-	uint64_t bytes = th_account_count(record, TH_HEAP_NATIVE, th_thread_native_bytes());
+	uint64_t bytes = th_counted_bytes(record, TH_HEAP_NATIVE, th_thread_native_bytes());
 
 	th_thread_postpone(NEVER);
 	th_guard_enter();
@@ -382,7 +382,7 @@ log_record_bytes(struct th_thread_record *record, bool final)
 		return;
 	if (!th_thread_read_native_bytes(record, &bytes))
 		return;
-	bytes = th_account_count(record, TH_HEAP_NATIVE, bytes);
+	bytes = th_counted_bytes(record, TH_HEAP_NATIVE, bytes);
 	if (bytes == record->native_bytes_logged)
 		return;
 	if (!record->logged)

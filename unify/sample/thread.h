@@ -16,7 +16,7 @@
 
 #include "unify/shared/log_format.h"
 #include "unify/resident/observed.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 /* Longest name kept, with the terminator; Java names may be longer and are cut. */
 #define TH_THREAD_NAME_MAX 64
@@ -28,7 +28,7 @@
  * What of a thread's bytes in one heap counts: not those that it allocates while its account is
  * closed (gate.h).  Written under the gate's lock.
  */
-struct th_account {
+struct th_byte_count {
 	uint64_t skipped;   /* atomic: bytes that do not count, as of the last opening */
 	uint64_t frozen;    /* atomic: what counted when it was closed */
 	uint32_t is_closed; /* atomic */
@@ -47,10 +47,10 @@ struct th_thread_record {
 	char name[TH_THREAD_NAME_MAX];
 	uint64_t name_seen; /* ns: when th_thread_log_at() last looked at the kernel's */
 	/* Any thread, atomic. */
-	struct th_thread *state;       /* NULL once the thread has ended */
-	struct th_thread_record *next; /* all records, newest first; never removed */
-	struct th_account accounts[2]; /* by enum th_heap - 1 */
-	uint32_t is_unwanted;          /* its name is none of those to be sampled */
+	struct th_thread *state;        /* NULL once the thread has ended */
+	struct th_thread_record *next;  /* all records, newest first; never removed */
+	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
+	uint32_t is_unwanted;           /* its name is none of those to be sampled */
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;
 	/* Owner: jvmti/. */
@@ -129,9 +129,9 @@ bool th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *byte
 
 /* Those of a thread's bytes in a heap that count. [any] */
 static inline uint64_t
-th_account_count(const struct th_thread_record *record, enum th_heap heap, uint64_t bytes)
+th_counted_bytes(const struct th_thread_record *record, enum th_heap heap, uint64_t bytes)
 {
-	const struct th_account *account = &record->accounts[heap - 1];
+	const struct th_byte_count *account = &record->counts[heap - 1];
 
 	/* Pairs with the release at closing: what is frozen is there. */
 	if (__atomic_load_n(&account->is_closed, __ATOMIC_ACQUIRE))

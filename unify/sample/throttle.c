@@ -8,7 +8,7 @@
 #include "unify/sample/in_flight.h"
 #include "unify/log/log.h"
 #include "unify/sample/rate_control.h"
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
 static struct {
@@ -23,7 +23,7 @@ static struct {
 } pace;
 
 void
-th_pace_start(const struct th_recorder_settings *settings)
+th_throttle_start(const struct th_recorder_settings *settings)
 {
 	th_rate_init(&pace.rate, settings->rate, settings->interval);
 	th_rate_set_credit(&pace.rate, settings->rate_free);
@@ -32,7 +32,7 @@ th_pace_start(const struct th_recorder_settings *settings)
 }
 
 void
-th_pace_reset(void)
+th_throttle_reset(void)
 {
 	pace.rolling.held = 0;
 	pace.due_logged = 0;
@@ -42,19 +42,19 @@ th_pace_reset(void)
 }
 
 uint64_t
-th_pace_interval(void)
+th_throttle_interval(void)
 {
 	return th_rate_interval(&pace.rate);
 }
 
 bool
-th_pace_is_ending(void)
+th_throttle_is_ending(void)
 {
 	return th_load_relaxed(&pace.is_ending);
 }
 
 void
-th_pace_set_server(bool has_server)
+th_throttle_set_server(bool has_server)
 {
 	struct th_log_header *header = th_log_header();
 
@@ -64,7 +64,7 @@ th_pace_set_server(bool has_server)
 }
 
 bool
-th_pace_has_server(void)
+th_throttle_has_server(void)
 {
 	return th_load_relaxed(&pace.has_server);
 }
@@ -119,7 +119,7 @@ serve(uint64_t now)
 }
 
 void
-th_pace_look(uint64_t now)
+th_throttle_look(uint64_t now)
 {
 	if (!th_rate_is_due(&pace.rate, now) || !th_trylock(&pace.rolling))
 		return;
@@ -132,11 +132,11 @@ th_pace_look(uint64_t now)
 }
 
 void
-th_pace_roll(void)
+th_throttle_roll(void)
 {
 	uint64_t now = th_clock_now();
 
-	if (th_flight_state() != TH_FLIGHT_OPEN ||
+	if (th_in_flight_state() != TH_IN_FLIGHT_OPEN ||
 		!th_lock_bounded(&pace.rolling, TH_LOCK_SPINS * 64))
 		return;
 	th_rate_roll(&pace.rate, now);
@@ -147,7 +147,7 @@ th_pace_roll(void)
 }
 
 bool
-th_pace_keeps(struct th_thread_record *record, uint64_t now, double *keep_ret)
+th_throttle_keeps(struct th_thread_record *record, uint64_t now, double *keep_ret)
 {
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	*keep_ret = th_rate_count(&pace.rate, now);

@@ -471,8 +471,8 @@ enum th_content_type {
 	F(U64, BYTES, swapped, "In swap")                                                      \
 	F(U64, COUNT, cost, "CPU time that the account took, nanoseconds")                              \
 	F(U32, COUNT, account, "Number of the account, from 1")                                \
-	F(U32, NONE, reason, "Reason: enum th_account_reason")                                 \
-	F(U32, FLAGS, flags, "Flags: enum th_account_flag")                                    \
+	F(U32, NONE, reason, "Reason: enum th_breakdown_reason")                                 \
+	F(U32, FLAGS, flags, "Flags: enum th_breakdown_flag")                                    \
 	F(U32, COUNT, mappings, "Mappings")                                                    \
 	F(U32, COUNT, threads, "Threads whose stacks were found")
 #define TH_FIELDS_ACCOUNT_ROW(F)                                                               \
@@ -607,17 +607,17 @@ enum th_memory_category {
 	TH_MEMORY_CATEGORIES,
 };
 
-enum th_account_reason {
-	TH_ACCOUNT_REGULAR = 1,
-	TH_ACCOUNT_GROWTH = 2, /* resident memory has grown since the last one */
-	TH_ACCOUNT_END = 3,
-	TH_ACCOUNT_ASKED = 4,
+enum th_breakdown_reason {
+	TH_BREAKDOWN_REGULAR = 1,
+	TH_BREAKDOWN_GROWTH = 2, /* resident memory has grown since the last one */
+	TH_BREAKDOWN_END = 3,
+	TH_BREAKDOWN_ASKED = 4,
 };
 
-enum th_account_flag {
-	TH_ACCOUNT_HAS_PAGES = 1, /* /proc/self/pagemap could be read */
-	TH_ACCOUNT_TRUNCATED = 2, /* a table was full */
-	TH_ACCOUNT_HAS_OWNERS = 4, /* the owners of anonymous mappings are known */
+enum th_breakdown_flag {
+	TH_BREAKDOWN_HAS_PAGES = 1, /* /proc/self/pagemap could be read */
+	TH_BREAKDOWN_TRUNCATED = 2, /* a table was full */
+	TH_BREAKDOWN_HAS_OWNERS = 4, /* the owners of anonymous mappings are known */
 };
 
 /* A word of TOUCHED: bytes, and whether the block has a mapping of its own. */

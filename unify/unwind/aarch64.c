@@ -37,7 +37,7 @@ th_cpu_strip(uintptr_t code)
 }
 
 bool
-th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
+th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code)
 {
 	/* mov x8, #139 (SYS_rt_sigreturn); svc #0 */
 	static const uint32_t expected[] = {0xd2801168, 0xd4000001};
@@ -48,7 +48,7 @@ th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
 }
 
 bool
-th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
+th_cpu_leave_signal(struct th_cpu *cpu, struct th_safe_read *memory)
 {
 	/* sp -> siginfo, ucontext; in it uc_mcontext, in that fault_address, x0-x30, sp, pc. */
 	enum { SIGINFO = 128, MACHINE_CONTEXT = 176, REGISTERS = 8, SAVED_COUNT = 33 };
@@ -65,7 +65,7 @@ th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
 }
 
 bool
-th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
+th_cpu_follows_call(uintptr_t pc, struct th_safe_read *code)
 {
 	uint32_t before;
 
@@ -78,7 +78,7 @@ th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
 }
 
 bool
-th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code)
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_safe_read *memory, struct th_safe_read *code)
 {
 	uintptr_t pc = th_cpu_strip(cpu->value[TH_DWARF_RETURN]);
 

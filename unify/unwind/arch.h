@@ -73,16 +73,16 @@ uintptr_t th_cpu_strip(uintptr_t code);
  * the kernel write them; needed where they carry no unwind information.  `code`: what is proved
  * of the pages with instructions. [in-malloc]
  */
-bool th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code);
+bool th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code);
 
 /*
  * Fills all registers of the interrupted code from the signal frame that `cpu`, standing at a
  * signal return, has on its stack; false: memory cannot be read. [in-malloc]
  */
-bool th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory);
+bool th_cpu_leave_signal(struct th_cpu *cpu, struct th_safe_read *memory);
 
 /* Whether the instruction before `pc` is a call: a return address always follows one. [in-malloc] */
-bool th_cpu_follows_call(uintptr_t pc, struct th_readable *code);
+bool th_cpu_follows_call(uintptr_t pc, struct th_safe_read *code);
 
 /*
  * Leaves a function that has called nothing and stored nothing yet, a PLT entry for one: the
@@ -90,7 +90,7 @@ bool th_cpu_follows_call(uintptr_t pc, struct th_readable *code);
  * new pc; false: it does not, or memory cannot be read, and `cpu` is unchanged. [in-malloc]
  */
 bool
-th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code);
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_safe_read *memory, struct th_safe_read *code);
 
 /* The caller's sp, given a frame record at `fp` that holds `caller_fp`. [in-malloc] */
 uintptr_t th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp);

@@ -51,7 +51,7 @@ void th_rule_store(uint64_t key, const struct th_rule *rule);
 
 /* As th_cfi_apply(), for a rule of kind FRAME; inline, as it runs for every frame. [in-malloc] */
 static inline enum th_cfi_result
-th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_readable *memory)
+th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_safe_read *memory)
 {
 	uintptr_t cfa = cpu->value[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
 

@@ -341,7 +341,7 @@ th_cfi_row(const struct th_fde *fde, uintptr_t pc, struct th_cfi_row *ret)
 
 static bool
 evaluate(int64_t at, const uintptr_t *initial, const struct th_cpu *cpu,
-	struct th_readable *memory, uintptr_t *ret)
+	struct th_safe_read *memory, uintptr_t *ret)
 {
 	/* The interpreter has seen that the expression lies within its program. */
 	const uint8_t *length = (const uint8_t *)(uintptr_t)at;
@@ -352,7 +352,7 @@ evaluate(int64_t at, const uintptr_t *initial, const struct th_cpu *cpu,
 }
 
 static bool
-find_cfa(const struct th_cfi_row *row, const struct th_cpu *cpu, struct th_readable *memory,
+find_cfa(const struct th_cfi_row *row, const struct th_cpu *cpu, struct th_safe_read *memory,
 	uintptr_t *ret)
 {
 	if (row->cfa_is_expression)
@@ -367,7 +367,7 @@ find_cfa(const struct th_cfi_row *row, const struct th_cpu *cpu, struct th_reada
 /* The caller's value of register `i`, which has a rule other than SAME and UNDEFINED. */
 static bool
 find_value(const struct th_cfi_row *row, unsigned i, uintptr_t cfa, const struct th_cpu *cpu,
-	struct th_readable *memory, uintptr_t *ret)
+	struct th_safe_read *memory, uintptr_t *ret)
 {
 	int64_t value = row->value[i];
 	uintptr_t address;
@@ -394,7 +394,7 @@ find_value(const struct th_cfi_row *row, unsigned i, uintptr_t cfa, const struct
 }
 
 enum th_cfi_result
-th_cfi_apply(const struct th_cfi_row *row, struct th_cpu *cpu, struct th_readable *memory)
+th_cfi_apply(const struct th_cfi_row *row, struct th_cpu *cpu, struct th_safe_read *memory)
 {
 	const struct th_cpu callee = *cpu;
 	uintptr_t cfa;

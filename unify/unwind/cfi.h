@@ -49,6 +49,6 @@ enum th_cfi_result {
  * where the two differ, and `exact` not at all. [in-malloc]
  */
 enum th_cfi_result
-th_cfi_apply(const struct th_cfi_row *row, struct th_cpu *cpu, struct th_readable *memory);
+th_cfi_apply(const struct th_cfi_row *row, struct th_cpu *cpu, struct th_safe_read *memory);
 
 #endif

@@ -67,7 +67,7 @@ struct machine {
 	struct th_cursor code;
 	const uint8_t *start;
 	const struct th_cpu *cpu;
-	struct th_readable *memory;
+	struct th_safe_read *memory;
 	unsigned depth;
 	uintptr_t stack[STACK_MAX];
 };
@@ -346,7 +346,7 @@ run_operation(struct machine *machine)
 
 bool
 th_expression_evaluate(const uint8_t *code, size_t bytes, const uintptr_t *initial,
-	const struct th_cpu *cpu, struct th_readable *memory, uintptr_t *ret)
+	const struct th_cpu *cpu, struct th_safe_read *memory, uintptr_t *ret)
 {
 	struct machine machine = {
 		.code = {.at = code, .end = code + bytes},

@@ -15,6 +15,6 @@
  * [in-malloc]
  */
 bool th_expression_evaluate(const uint8_t *code, size_t bytes, const uintptr_t *initial,
-	const struct th_cpu *cpu, struct th_readable *memory, uintptr_t *ret);
+	const struct th_cpu *cpu, struct th_safe_read *memory, uintptr_t *ret);
 
 #endif

@@ -36,8 +36,8 @@
 
 struct walk {
 	struct th_cpu cpu;
-	struct th_readable memory; /* of stacks */
-	struct th_readable code;
+	struct th_safe_read memory; /* of stacks */
+	struct th_safe_read code;
 	struct th_unwind_limits limits;
 	struct th_module *recent[RECENT_MODULES];
 	unsigned next_recent; /* the entry that is replaced next */
@@ -301,8 +301,8 @@ th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	size_t count;
 
 	th_cpu_load(&walk.cpu, registers);
-	th_readable_init(&walk.memory, __builtin_frame_address(0));
-	th_readable_init(&walk.code, NULL);
+	th_safe_read_init(&walk.memory, __builtin_frame_address(0));
+	th_safe_read_init(&walk.code, NULL);
 	walk.limits = limits ? *limits : (struct th_unwind_limits){0};
 	memset(walk.recent, 0, sizeof(walk.recent));
 	walk.next_recent = 0;

@@ -44,7 +44,7 @@ th_cpu_strip(uintptr_t code)
 }
 
 bool
-th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
+th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code)
 {
 	/* mov $15 (SYS_rt_sigreturn), %rax or %eax; syscall */
 	static const uint8_t wide[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -57,7 +57,7 @@ th_cpu_is_signal_return(uintptr_t pc, struct th_readable *code)
 }
 
 bool
-th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
+th_cpu_leave_signal(struct th_cpu *cpu, struct th_safe_read *memory)
 {
 	/* sp points at the ucontext (the handler's `ret` took the return address). */
 	enum { GENERAL_REGISTERS = 40, SAVED_COUNT = 17 };
@@ -76,7 +76,7 @@ th_cpu_leave_signal(struct th_cpu *cpu, struct th_readable *memory)
 }
 
 bool
-th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
+th_cpu_follows_call(uintptr_t pc, struct th_safe_read *code)
 {
 	enum { LONGEST = 8, REG_FIELD = 7, CALL_INDIRECT = 2 };
 	uint8_t before[LONGEST];
@@ -93,7 +93,7 @@ th_cpu_follows_call(uintptr_t pc, struct th_readable *code)
 }
 
 bool
-th_cpu_leave_leaf(struct th_cpu *cpu, struct th_readable *memory, struct th_readable *code)
+th_cpu_leave_leaf(struct th_cpu *cpu, struct th_safe_read *memory, struct th_safe_read *code)
 {
 	uintptr_t sp = cpu->value[TH_DWARF_SP];
 	uintptr_t pc;

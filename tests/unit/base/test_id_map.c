@@ -20,17 +20,17 @@ static void
 check(uint64_t (*word_at)(uint64_t *state, size_t i))
 {
 	uint64_t *words = calloc(WORDS, sizeof(*words));
-	struct th_map map = {0};
+	struct th_id_map map = {0};
 	uint64_t state = 1;
 	uint32_t count = 0;
 	bool added;
 
 	for (size_t i = 0; i < WORDS; i++) {
 		uint64_t word = word_at(&state, i);
-		uint32_t known = th_map_find(&map, word);
-		uint32_t number = th_map_intern(&map, word, &added);
+		uint32_t known = th_id_map_find(&map, word);
+		uint32_t number = th_id_map_intern(&map, word, &added);
 
-		assert_int_equal(added, known == TH_MAP_NONE);
+		assert_int_equal(added, known == TH_ID_MAP_NONE);
 		assert_int_equal(number, added ? count : known);
 		if (added)
 			words[count++] = word;
@@ -38,9 +38,9 @@ check(uint64_t (*word_at)(uint64_t *state, size_t i))
 	}
 	assert_int_equal(map.count, count);
 	for (uint32_t i = 0; i < count; i++)
-		assert_int_equal(th_map_find(&map, words[i]), i);
-	th_map_deinit(&map);
-	assert_int_equal(th_map_find(&map, 1), TH_MAP_NONE);
+		assert_int_equal(th_id_map_find(&map, words[i]), i);
+	th_id_map_deinit(&map);
+	assert_int_equal(th_id_map_find(&map, 1), TH_ID_MAP_NONE);
 	free(words);
 }
 
@@ -125,7 +125,7 @@ far_apart(uint64_t *state, size_t i)
 }
 
 static size_t
-longest_run(const struct th_map *map)
+longest_run(const struct th_id_map *map)
 {
 	size_t longest = 0;
 	size_t run = 0;
@@ -146,17 +146,17 @@ test_chosen_words_do_not_meet(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		struct th_map map = {0};
+		struct th_id_map map = {0};
 		uint64_t random = 1;
 		bool added;
 
 		for (size_t k = 0; k < CHOSEN; k++) {
-			th_map_intern(&map, words[i](&random, k), &added);
+			th_id_map_intern(&map, words[i](&random, k), &added);
 			if (!(k & (k - 1)))
 				assert_true(longest_run(&map) <= LONGEST_RUN);
 		}
 		assert_true(longest_run(&map) <= LONGEST_RUN);
-		th_map_deinit(&map);
+		th_id_map_deinit(&map);
 	}
 }
 

@@ -168,22 +168,22 @@ test_wrap(void **state)
 static void
 test_map(void **state)
 {
-	struct th_map map = {0};
+	struct th_id_map map = {0};
 	bool added;
 
 	(void)state;
-	assert_int_equal(th_map_find(&map, 5), TH_MAP_NONE);
+	assert_int_equal(th_id_map_find(&map, 5), TH_ID_MAP_NONE);
 	for (uint64_t word = 0; word < 10000; word++) {
-		assert_int_equal(th_map_intern(&map, word << 48, &added), word);
+		assert_int_equal(th_id_map_intern(&map, word << 48, &added), word);
 		assert_true(added);
 	}
 	for (uint64_t word = 0; word < 10000; word++) {
-		assert_int_equal(th_map_intern(&map, word << 48, &added), word);
+		assert_int_equal(th_id_map_intern(&map, word << 48, &added), word);
 		assert_false(added);
-		assert_int_equal(th_map_find(&map, word << 48), word);
+		assert_int_equal(th_id_map_find(&map, word << 48), word);
 	}
-	assert_int_equal(th_map_find(&map, 1), TH_MAP_NONE);
-	th_map_deinit(&map);
+	assert_int_equal(th_id_map_find(&map, 1), TH_ID_MAP_NONE);
+	th_id_map_deinit(&map);
 }
 
 static void

@@ -376,12 +376,12 @@ test_columns(void **state)
 }
 
 static double
-sum_of_cells(const struct th_cells *cells, uint32_t from, uint32_t to)
+sum_of_cells(const struct th_time_slices *cells, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < cells->items_count; i++) {
-		const struct th_cell *cell = &cells->items[i];
+		const struct th_time_slice *cell = &cells->items[i];
 
 		if (cell->birth >= from && cell->birth < to)
 			sum += cell->alloc.bytes.seen + cell->alloc.bytes.unseen;
@@ -396,7 +396,7 @@ test_cells(void **state)
 	const uint64_t frame = th_frame_native(0, 0x10);
 	struct log_builder log;
 	struct shown shown;
-	struct th_cells cells;
+	struct th_time_slices cells;
 
 	(void)state;
 	log_init(&log, 0);
@@ -414,20 +414,20 @@ test_cells(void **state)
 	log_free(&log, 90, freed);
 	log_end(&log, 100);
 	show(&shown, &log, NULL);
-	th_cells_init(&cells, shown.profile, 4, 100);
+	th_time_slices_init(&cells, shown.profile, 4, 100);
 	assert_int_equal(cells.slices, 4);
 	assert_int_equal(cells.items_count, 3);
 	assert_true(sum_of_cells(&cells, 0, 1) == 10);
 	assert_true(sum_of_cells(&cells, 1, 2) == 20);
 	assert_true(sum_of_cells(&cells, 2, 4) == 40);
 	assert_int_equal(cells.items[1].death, 3);
-	assert_int_equal(cells.items[2].death, TH_CELL_NEVER);
-	th_cells_deinit(&cells);
+	assert_int_equal(cells.items[2].death, TH_TIME_SLICE_NEVER);
+	th_time_slices_deinit(&cells);
 	/* No room for three: half as many slices, until there is. */
-	th_cells_init(&cells, shown.profile, 4, 2);
+	th_time_slices_init(&cells, shown.profile, 4, 2);
 	assert_true(cells.slices < 4);
 	assert_true(sum_of_cells(&cells, 0, cells.slices) == 70);
-	th_cells_deinit(&cells);
+	th_time_slices_deinit(&cells);
 	show_end(&shown);
 	log_deinit(&log);
 }

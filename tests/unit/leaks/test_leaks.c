@@ -486,8 +486,8 @@ test_one_line_is_one_finding(void **state)
 	assert_int_equal(finding->evidence.verdict, TH_VERDICT_LEAK);
 	assert_int_equal(finding->place_count, 2);
 	assert_true(finding->evidence.live_bytes.estimate == 200 * BLOCK);
-	const struct th_place *place = &found.leaks.places.items[finding->place];
-	uint32_t frame = th_places_creator_frame(&found.leaks.places, place);
+	const struct th_leak_site *place = &found.leaks.places.items[finding->place];
+	uint32_t frame = th_leak_sites_creator_frame(&found.leaks.places, place);
 	const struct th_frames *frames = found.shown.profile->frames;
 	assert_int_equal(th_frames_get(frames, frame)->line, 10);
 	assert_string_equal(
@@ -507,9 +507,9 @@ test_creator_is_not_native(void **state)
 	leaks_begin(&log);
 	leaks_add_leak(&log, STACK_NATIVE);
 	leaks_find(&found, &log);
-	const struct th_place *place =
+	const struct th_leak_site *place =
 		&found.leaks.places.items[leaks_only_finding(&found)->place];
-	uint32_t frame = th_places_creator_frame(&found.leaks.places, place);
+	uint32_t frame = th_leak_sites_creator_frame(&found.leaks.places, place);
 	const struct th_frames *frames = found.shown.profile->frames;
 	assert_string_equal(
 		th_frames_string(frames, th_frames_function_of(frames, frame)->name),
@@ -716,12 +716,12 @@ test_json(void **state)
 }
 
 /* The place of a stack of the fixture, at which there is one sample. */
-static const struct th_place *
+static const struct th_leak_site *
 place_of(const struct leaks_found *found, enum th_heap heap, size_t index)
 {
-	const struct th_places *places = &found->leaks.places;
+	const struct th_leak_sites *places = &found->leaks.places;
 
-	return &places->items[th_places_of(places, heap, index)];
+	return &places->items[th_leak_sites_of(places, heap, index)];
 }
 
 /* Ways are functions: lines make no difference, and what is left of one is another's. */
@@ -743,23 +743,23 @@ test_ways(void **state)
 	sample.stack = STACK_LINE;
 	log_java(&log, sample);
 	leaks_find(&found, &log);
-	const struct th_ways *ways = &found.leaks.places.ways;
+	const struct th_path_prefixes *ways = &found.leaks.places.ways;
 	uint32_t java = place_of(&found, TH_HEAP_JAVA, 0)->way;
 	assert_ptr_not_equal(
 		place_of(&found, TH_HEAP_JAVA, 0), place_of(&found, TH_HEAP_JAVA, 1));
 	assert_int_equal(java, place_of(&found, TH_HEAP_JAVA, 1)->way);
 	assert_int_equal(java, place_of(&found, TH_HEAP_NATIVE, 0)->creator);
-	struct th_way_cursor step = th_ways_last(
+	struct th_path_prefix_cursor step = th_path_prefixes_last(
 		ways, place_of(&found, TH_HEAP_NATIVE, 0)->way);
-	assert_true(th_ways_step(&step, &function));
-	assert_int_equal(th_ways_left(&step), java);
-	assert_true(th_ways_step(&step, &function));
+	assert_true(th_path_prefixes_step(&step, &function));
+	assert_int_equal(th_path_prefixes_left(&step), java);
+	assert_true(th_path_prefixes_step(&step, &function));
 	assert_int_equal(function, ways->items[java].function);
 	/* Nobody allocated in main alone. */
-	assert_int_equal(th_ways_left(&step), TH_NO_WAY);
-	assert_true(th_ways_step(&step, &function));
-	assert_int_equal(th_ways_left(&step), 0);
-	assert_false(th_ways_step(&step, &function));
+	assert_int_equal(th_path_prefixes_left(&step), TH_NO_WAY);
+	assert_true(th_path_prefixes_step(&step, &function));
+	assert_int_equal(th_path_prefixes_left(&step), 0);
+	assert_false(th_path_prefixes_step(&step, &function));
 	leaks_end(&found, &log);
 }
 

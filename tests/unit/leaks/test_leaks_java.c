@@ -147,7 +147,7 @@ test_map_is_one_finding(void **state)
 	const struct th_finding *finding = leaks_only_finding(&found);
 	assert_int_equal(finding->evidence.verdict, TH_VERDICT_LEAK);
 	assert_int_equal(finding->place_count, 2);
-	const struct th_place *place = &found.leaks.places.items[finding->place];
+	const struct th_leak_site *place = &found.leaks.places.items[finding->place];
 	assert_string_equal(
 		th_frames_string(found.shown.profile->frames, place->class_name), "byte[]");
 	leaks_end(&found, &log);

@@ -14,7 +14,7 @@
 
 #include "report/leaks/trend.h"
 
-static const struct th_horizon horizon = {
+static const struct th_observation_window horizon = {
 	.warm = 2, .middle = 6, .horizon = 10, .end = 10, .old = 1, .is_proven = true};
 
 static struct th_trend
@@ -99,7 +99,7 @@ test_few_points(void **state)
 static void
 test_one_moment_is_one_point(void **state)
 {
-	const struct th_horizon fine = {
+	const struct th_observation_window fine = {
 		.warm = 200, .middle = 600, .horizon = 1000, .end = 1000, .is_proven = true};
 	const double values[] = {1, 2, 3, 4, 5, 6, 6};
 	const uint64_t times[] = {300, 400, 500, 650, 800, 990, 1000};
@@ -111,7 +111,7 @@ test_one_moment_is_one_point(void **state)
 	assert_true(fabs(trend.probability - 1 / 720.0) < 1e-12);
 }
 
-static const struct th_horizon seventeen = {
+static const struct th_observation_window seventeen = {
 	.warm = 348, .middle = 1044, .horizon = 1741, .end = 1741, .is_proven = true};
 
 /* MB of DuckDB's chunks in memory, hundredths of a second: the allocator purges as all ends. */

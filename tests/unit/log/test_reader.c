@@ -16,7 +16,7 @@
 #include "report/log/recording.h"
 #include "report/views/view.h"
 #include "tests/unit/log/log_builder.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define INTERVAL 524288
 
@@ -463,8 +463,8 @@ test_fields_are_found_by_name(void **state)
 	log_describe_field(&log, TH_EVENT_CLASS, 2, TH_DATA_TEXT, TH_CONTENT_NONE, "signature");
 	log_add_fields(&log, TH_EVENT_CLASS, LOG_U32(50), LOG_U32(99), LOG_TEXT("Lapp/New;"));
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
-	uint32_t index = th_map_find(&recording->classes_ids, 50);
-	assert_int_not_equal(index, TH_MAP_NONE);
+	uint32_t index = th_id_map_find(&recording->classes_ids, 50);
+	assert_int_not_equal(index, TH_ID_MAP_NONE);
 	assert_true(th_text_equals(recording->classes[index].signature, "Lapp/New;"));
 	th_recording_destroy(recording);
 	log_deinit(&log);
@@ -482,8 +482,8 @@ test_numbers_that_lack_are_zero(void **state)
 	log_add_fields(&log, TH_EVENT_METHOD, LOG_U32(7), LOG_U32(99), LOG_TEXT("Lapp/Old;"),
 		LOG_TEXT("run"), LOG_TEXT("()V"), LOG_TEXT("Old.java"), LOG_WORDS(NULL, 0));
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
-	uint32_t index = th_map_find(&recording->methods_ids, 7);
-	assert_int_not_equal(index, TH_MAP_NONE);
+	uint32_t index = th_id_map_find(&recording->methods_ids, 7);
+	assert_int_not_equal(index, TH_ID_MAP_NONE);
 	assert_true(th_text_equals(recording->methods[index].name, "run"));
 	assert_int_equal(recording->methods[index].modifiers, 0);
 	th_recording_destroy(recording);

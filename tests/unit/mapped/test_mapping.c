@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "unify/mapped/mapping.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define PAGE 4096
 #define BASE ((uintptr_t)1 << 40)

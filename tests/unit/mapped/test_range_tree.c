@@ -13,11 +13,12 @@
 #include <cmocka.h>
 
 #include "unify/mapped/range_tree.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define SPACE 400
 /* One for each address, as many again while ranges move, and the one that is never used. */
-#define NODES ((2 * SPACE + 1 + TH_RANGES_CHUNK - 1) / TH_RANGES_CHUNK * TH_RANGES_CHUNK)
+#define NODES \
+	((2 * SPACE + 1 + TH_RANGE_TREE_CHUNK - 1) / TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNK)
 #define OPERATIONS 1000000
 /* Comparing everything takes as long as fifty operations. */
 #define COMPARE_EVERY 32
@@ -34,7 +35,7 @@ struct cell {
 struct state {
 	struct th_range_node nodes[NODES];
 	size_t provided; /* bytes of them */
-	struct th_ranges ranges;
+	struct th_range_tree ranges;
 	struct cell cells[SPACE];
 	struct th_random random;
 	uint64_t born;
@@ -55,7 +56,7 @@ static void
 start_empty(uint32_t capacity)
 {
 	memset(&state, 0, sizeof(state));
-	th_ranges_init(&state.ranges, provide, capacity);
+	th_range_tree_init(&state.ranges, provide, capacity);
 	th_random_seed(&state.random, 20260101);
 }
 
@@ -70,13 +71,13 @@ put(uintptr_t start, uintptr_t end, uint32_t owner)
 {
 	struct th_range range = range_of(start, end, owner);
 
-	return th_ranges_put(&state.ranges, &range, false);
+	return th_range_tree_put(&state.ranges, &range, false);
 }
 
 static void
 cut(uintptr_t start, uintptr_t end)
 {
-	th_ranges_release(&state.ranges, th_ranges_cut(&state.ranges, start, end));
+	th_range_tree_release(&state.ranges, th_range_tree_cut(&state.ranges, start, end));
 }
 
 static uint64_t
@@ -102,13 +103,13 @@ test_hole_leaves_both_sides(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	assert_true(put(10, 90, 1));
-	struct th_range_list list = th_ranges_cut(&state.ranges, 40, 50);
+	struct th_range_list list = th_range_tree_cut(&state.ranges, 40, 50);
 
-	assert_range(th_ranges_at(&state.ranges, list.first), 40, 50, 1);
-	assert_int_equal(th_ranges_after(&state.ranges, list.first), 0);
-	assert_range(th_ranges_find(&state.ranges, 0), 10, 40, 1);
-	assert_range(th_ranges_find(&state.ranges, 40), 50, 90, 1);
-	assert_null(th_ranges_find(&state.ranges, 90));
+	assert_range(th_range_tree_at(&state.ranges, list.first), 40, 50, 1);
+	assert_int_equal(th_range_tree_after(&state.ranges, list.first), 0);
+	assert_range(th_range_tree_find(&state.ranges, 0), 10, 40, 1);
+	assert_range(th_range_tree_find(&state.ranges, 40), 50, 90, 1);
+	assert_null(th_range_tree_find(&state.ranges, 90));
 	assert_int_equal(state.ranges.count, 2);
 }
 
@@ -118,8 +119,8 @@ test_cut_of_nothing_is_empty(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	assert_true(put(10, 20, 1));
-	assert_int_equal(th_ranges_cut(&state.ranges, 20, 30).first, 0);
-	assert_int_equal(th_ranges_cut(&state.ranges, 0, 10).first, 0);
+	assert_int_equal(th_range_tree_cut(&state.ranges, 20, 30).first, 0);
+	assert_int_equal(th_range_tree_cut(&state.ranges, 0, 10).first, 0);
 	assert_int_equal(state.ranges.count, 1);
 }
 
@@ -132,9 +133,9 @@ test_list_ascends(void **unused)
 	start_empty(NODES);
 	for (uintptr_t i = 0; i < 100; i++)
 		assert_true(put(i * 37 % 100, i * 37 % 100 + 1, 1));
-	struct th_range_list list = th_ranges_cut(&state.ranges, 0, SPACE);
-	for (uint32_t i = list.first; i; i = th_ranges_after(&state.ranges, i), expected++)
-		assert_range(th_ranges_at(&state.ranges, i), expected, expected + 1, 1);
+	struct th_range_list list = th_range_tree_cut(&state.ranges, 0, SPACE);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&state.ranges, i), expected++)
+		assert_range(th_range_tree_at(&state.ranges, i), expected, expected + 1, 1);
 	assert_int_equal(expected, 100);
 	assert_int_equal(state.ranges.count, 0);
 }
@@ -148,11 +149,11 @@ test_neighbours_join_only_when_alike(void **unused)
 	start_empty(NODES);
 	assert_true(put(10, 20, 1));
 	assert_true(put(40, 50, 2));
-	assert_true(th_ranges_put(&state.ranges, &range, true));
-	assert_range(th_ranges_find(&state.ranges, 0), 10, 30, 1);
+	assert_true(th_range_tree_put(&state.ranges, &range, true));
+	assert_range(th_range_tree_find(&state.ranges, 0), 10, 30, 1);
 	range = range_of(30, 40, 2);
-	assert_true(th_ranges_put(&state.ranges, &range, true));
-	assert_range(th_ranges_find(&state.ranges, 30), 30, 50, 2);
+	assert_true(th_range_tree_put(&state.ranges, &range, true));
+	assert_range(th_range_tree_find(&state.ranges, 30), 30, 50, 2);
 	assert_int_equal(state.ranges.count, 2);
 }
 
@@ -166,8 +167,8 @@ test_full_table_refuses_and_counts(void **unused)
 	assert_false(put(70, 80, 3));
 	cut(40, 50);
 	assert_int_equal(state.ranges.lost, 1);
-	assert_range(th_ranges_find(&state.ranges, 30), 30, 40, 2);
-	assert_null(th_ranges_find(&state.ranges, 40));
+	assert_range(th_range_tree_find(&state.ranges, 30), 30, 40, 2);
+	assert_null(th_range_tree_find(&state.ranges, 40));
 	cut(0, SPACE);
 	assert_true(put(10, 20, 1));
 	assert_true(put(30, 40, 1));
@@ -182,13 +183,13 @@ test_sample_goes_to_one_birth(void **unused)
 	(void)unused;
 	start_empty(NODES);
 	new.born = 7;
-	assert_true(th_ranges_put(&state.ranges, &old, false));
-	assert_true(th_ranges_put(&state.ranges, &new, false));
+	assert_true(th_range_tree_put(&state.ranges, &old, false));
+	assert_true(th_range_tree_put(&state.ranges, &new, false));
 	cut(30, 35);
-	assert_int_equal(th_ranges_set_sample(&state.ranges, 10, 50, 7, 99), 25);
-	assert_int_equal(th_ranges_find(&state.ranges, 10)->sample, 0);
-	assert_int_equal(th_ranges_find(&state.ranges, 20)->sample, 99);
-	assert_int_equal(th_ranges_find(&state.ranges, 40)->sample, 99);
+	assert_int_equal(th_range_tree_set_sample(&state.ranges, 10, 50, 7, 99), 25);
+	assert_int_equal(th_range_tree_find(&state.ranges, 10)->sample, 0);
+	assert_int_equal(th_range_tree_find(&state.ranges, 20)->sample, 99);
+	assert_int_equal(th_range_tree_find(&state.ranges, 40)->sample, 99);
 }
 
 static void
@@ -201,16 +202,16 @@ test_younger_stay(void **unused)
 	for (uintptr_t i = 0; i < 6; i++) {
 		range = range_of(10 * i, 10 * i + 10, 1);
 		range.born = i % 2 ? 20 : 5;
-		assert_true(th_ranges_put(&state.ranges, &range, false));
+		assert_true(th_range_tree_put(&state.ranges, &range, false));
 	}
-	struct th_range_list older = th_ranges_cut(&state.ranges, 0, SPACE);
-	struct th_range_list younger = th_ranges_take_younger(&state.ranges, &older, 10);
-	th_ranges_put_back(&state.ranges, younger, false);
-	th_ranges_release(&state.ranges, older);
+	struct th_range_list older = th_range_tree_cut(&state.ranges, 0, SPACE);
+	struct th_range_list younger = th_range_tree_take_younger(&state.ranges, &older, 10);
+	th_range_tree_put_back(&state.ranges, younger, false);
+	th_range_tree_release(&state.ranges, older);
 	assert_int_equal(state.ranges.count, 3);
-	assert_range(th_ranges_find(&state.ranges, 0), 10, 20, 1);
-	assert_range(th_ranges_find(&state.ranges, 20), 30, 40, 1);
-	assert_range(th_ranges_find(&state.ranges, 40), 50, 60, 1);
+	assert_range(th_range_tree_find(&state.ranges, 0), 10, 20, 1);
+	assert_range(th_range_tree_find(&state.ranges, 20), 30, 40, 1);
+	assert_range(th_range_tree_find(&state.ranges, 40), 50, 60, 1);
 }
 
 /* --- against the model ------------------------------------------------------------------------ */
@@ -228,8 +229,8 @@ compare_list(struct th_range_list list, uintptr_t start, uintptr_t end)
 {
 	uintptr_t at = start;
 
-	for (uint32_t i = list.first; i; i = th_ranges_after(&state.ranges, i)) {
-		const struct th_range *range = th_ranges_at(&state.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&state.ranges, i)) {
+		const struct th_range *range = th_range_tree_at(&state.ranges, i);
 
 		assert_true(range->start >= at && range->end <= end);
 		for (; at < range->start; at++)
@@ -249,7 +250,7 @@ compare_all(void)
 	uintptr_t at = 0;
 	uint32_t count = 0;
 
-	while ((range = th_ranges_find(&state.ranges, at))) {
+	while ((range = th_range_tree_find(&state.ranges, at))) {
 		assert_true(range->start >= at && range->end > range->start);
 		for (; at < range->start; at++)
 			assert_int_equal(state.cells[at].owner, 0);
@@ -265,10 +266,10 @@ compare_all(void)
 static void
 remove_some(uintptr_t start, uintptr_t end)
 {
-	struct th_range_list list = th_ranges_cut(&state.ranges, start, end);
+	struct th_range_list list = th_range_tree_cut(&state.ranges, start, end);
 
 	compare_list(list, start, end);
-	th_ranges_release(&state.ranges, list);
+	th_range_tree_release(&state.ranges, list);
 }
 
 static void
@@ -280,7 +281,7 @@ map_some(uintptr_t start, uintptr_t end)
 	range.flags = (uint32_t)choose(2);
 	range.born = ++state.born;
 	remove_some(start, end);
-	assert_true(th_ranges_put(&state.ranges, &range, choose(2)));
+	assert_true(th_range_tree_put(&state.ranges, &range, choose(2)));
 	for (uintptr_t at = start; at < end; at++)
 		state.cells[at] = (struct cell){
 			range.sample, range.born, range.owner, range.flags};
@@ -292,18 +293,18 @@ move_some(uintptr_t start, uintptr_t end)
 {
 	uintptr_t to = choose(SPACE - (end - start));
 	struct cell moved[SPACE];
-	struct th_range_list list = th_ranges_cut(&state.ranges, start, end);
+	struct th_range_list list = th_range_tree_cut(&state.ranges, start, end);
 
 	memcpy(moved, state.cells + start, (end - start) * sizeof(*moved));
 	compare_list(list, start, end);
 	remove_some(to, to + (end - start));
-	for (uint32_t i = list.first; i; i = th_ranges_after(&state.ranges, i)) {
-		struct th_range *range = th_ranges_at(&state.ranges, i);
+	for (uint32_t i = list.first; i; i = th_range_tree_after(&state.ranges, i)) {
+		struct th_range *range = th_range_tree_at(&state.ranges, i);
 
 		range->start = range->start - start + to;
 		range->end = range->end - start + to;
 	}
-	th_ranges_put_back(&state.ranges, list, choose(2));
+	th_range_tree_put_back(&state.ranges, list, choose(2));
 	memcpy(state.cells + to, moved, (end - start) * sizeof(*moved));
 }
 
@@ -349,9 +350,9 @@ test_copy_is_the_same(void **unused)
 		map_some(start, start + 1 + choose(12));
 	}
 	memcpy(copied, state.nodes, sizeof(copied));
-	const struct th_ranges from = state.ranges;
+	const struct th_range_tree from = state.ranges;
 	memset(state.nodes, 0, sizeof(state.nodes));
-	th_ranges_copy(&state.ranges, &from, copied);
+	th_range_tree_copy(&state.ranges, &from, copied);
 	compare_all();
 }
 
@@ -361,7 +362,7 @@ test_copy_of_nonsense(void **unused)
 {
 	(void)unused;
 	start_empty(NODES);
-	struct th_ranges from = state.ranges;
+	struct th_range_tree from = state.ranges;
 	for (int i = 0; i < 1000; i++) {
 		const struct th_range *range;
 		uintptr_t taken = 0;
@@ -374,8 +375,8 @@ test_copy_of_nonsense(void **unused)
 			};
 		from.root = 1 + (uint32_t)choose(NODES + 100);
 		from.touched = NODES;
-		th_ranges_copy(&state.ranges, &from, copied);
-		while ((range = th_ranges_find(&state.ranges, taken))) {
+		th_range_tree_copy(&state.ranges, &from, copied);
+		while ((range = th_range_tree_find(&state.ranges, taken))) {
 			assert_true(range->start >= taken && range->start < range->end);
 			taken = range->end;
 		}

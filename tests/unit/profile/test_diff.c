@@ -17,7 +17,7 @@
 /* What a test compares; stacks are methods called by app.Main.main. */
 struct compared {
 	struct shown sides[2];
-	struct th_places places[2];
+	struct th_leak_sites places[2];
 	struct th_diff diff;
 };
 
@@ -53,7 +53,7 @@ static void
 compare(struct compared *compared)
 {
 	for (int i = 0; i < 2; i++)
-		th_places_init(&compared->places[i], compared->sides[i].profile);
+		th_leak_sites_init(&compared->places[i], compared->sides[i].profile);
 	th_diff_init(&compared->diff,
 		&(struct th_side){compared->sides[0].profile, &compared->places[0]},
 		&(struct th_side){compared->sides[1].profile, &compared->places[1]});
@@ -86,7 +86,7 @@ compared_end(struct compared *compared)
 {
 	th_diff_deinit(&compared->diff);
 	for (int i = 0; i < 2; i++)
-		th_places_deinit(&compared->places[i]);
+		th_leak_sites_deinit(&compared->places[i]);
 	/* The second profile may be of the first recording. */
 	show_end(&compared->sides[1]);
 	show_end(&compared->sides[0]);
@@ -96,15 +96,15 @@ compared_end(struct compared *compared)
 static const char *
 leaf_of(const struct compared *compared, const struct th_difference *difference)
 {
-	const struct th_places *places = &compared->places[difference->side];
+	const struct th_leak_sites *places = &compared->places[difference->side];
 
 	return th_frames_function_name(places->profile->frames,
 		places->ways.items[places->items[difference->place].way].function);
 }
 
 static void
-require(const struct compared *compared, size_t index, const char *leaf, enum th_change kind,
-	double change)
+require(const struct compared *compared, size_t index, const char *leaf,
+	enum th_sampling_change kind, double change)
 {
 	const struct th_difference *item = &compared->diff.items[index];
 

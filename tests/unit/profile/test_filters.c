@@ -564,21 +564,21 @@ static void
 test_difference_by_group(void **state)
 {
 	struct shown sides[2];
-	struct th_places places[2];
+	struct th_leak_sites places[2];
 	struct th_diff diff;
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		show(&sides[i], &built, "--value", "live-bytes", "--group-by", "library",
 			"--at", i ? "end" : "5.05", NULL);
-		th_places_init(&places[i], sides[i].profile);
+		th_leak_sites_init(&places[i], sides[i].profile);
 	}
 	th_diff_init(&diff, &(struct th_side){sides[0].profile, &places[0]},
 		&(struct th_side){sides[1].profile, &places[1]});
 	/* What grew, what stayed: libwork.so with both of its stacks, Java. */
 	assert_int_equal(diff.items_count, 2);
 	const struct th_difference *first = &diff.items[0];
-	const struct th_place *place = &places[first->side].items[first->place];
+	const struct th_leak_site *place = &places[first->side].items[first->place];
 	assert_string_equal(th_frames_function_name(sides[first->side].profile->frames,
 				    places[first->side].ways.items[place->way].function),
 		"libwork.so");
@@ -586,7 +586,7 @@ test_difference_by_group(void **state)
 	assert_true(first->change.estimate > 0.45 * LEAK);
 	th_diff_deinit(&diff);
 	for (int i = 0; i < 2; i++) {
-		th_places_deinit(&places[i]);
+		th_leak_sites_deinit(&places[i]);
 		show_end(&sides[i]);
 	}
 }

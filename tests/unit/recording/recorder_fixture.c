@@ -83,8 +83,8 @@ recorder_java(const struct th_java_object *object)
 	double keep;
 
 	th_guard_enter();
-	th_pace_look(now);
-	if (th_pace_keeps(th_thread_record(), now, &keep))
+	th_throttle_look(now);
+	if (th_throttle_keeps(th_thread_record(), now, &keep))
 		sample = th_recorder_java(&recorded);
 	th_guard_leave();
 	return sample;
@@ -93,7 +93,7 @@ recorder_java(const struct th_java_object *object)
 void
 recorder_release(void *block)
 {
-	if (th_live_may_hold(block))
+	if (th_live_blocks_may_hold(block))
 		th_native_freed(th_native_unlink(block));
 }
 

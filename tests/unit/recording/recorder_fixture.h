@@ -11,7 +11,7 @@
 
 #include "tests/unit/log/log_fixture.h"
 
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
 #define NOINLINE __attribute__((noinline))

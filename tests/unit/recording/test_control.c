@@ -100,7 +100,7 @@ unseen_heaps_are_refused(void **state)
 	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_BOTH, ""), TH_CONTROL_UNSEEN);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_MAPPED, ""), TH_CONTROL_UNSEEN);
 	assert_int_equal(th_log_header()->heaps, java);
-	assert_false(th_gate_wants(TH_HEAP_NATIVE));
+	assert_false(th_admission_wants(TH_HEAP_NATIVE));
 	assert_int_equal(th_log_header()->tail, tail);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, java, ""), TH_CONTROL_DONE);
 	th_control_set_seen(TH_HEAPS_ALL);

@@ -117,12 +117,12 @@ test_relink(void **state)
 	recorder_allocate(recorder_block(1), 100);
 	uint64_t sample = th_native_unlink(recorder_block(1));
 	assert_int_not_equal(sample, 0);
-	assert_false(th_live_may_hold(recorder_block(1)));
+	assert_false(th_live_blocks_may_hold(recorder_block(1)));
 	th_native_relink(recorder_block(1), sample);
-	assert_true(th_live_may_hold(recorder_block(1)));
+	assert_true(th_live_blocks_may_hold(recorder_block(1)));
 	assert_int_equal(th_native_unlink(recorder_block(1)), sample);
 	th_native_relink(recorder_block(2), 0);
-	assert_false(th_live_may_hold(recorder_block(2)));
+	assert_false(th_live_blocks_may_hold(recorder_block(2)));
 	log_image_open(&image);
 	assert_int_equal(log_image_count(&image, TH_EVENT_NATIVE_FREE), 0);
 	log_image_close(&image);
@@ -240,7 +240,7 @@ test_native_heap_off(void **state)
 	restart(false, true);
 	recorder_allocate(recorder_block(1), 100);
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 0);
-	assert_false(th_live_may_hold(recorder_block(1)));
+	assert_false(th_live_blocks_may_hold(recorder_block(1)));
 }
 
 static void
@@ -321,9 +321,9 @@ test_log_full(void **state)
 	while (!recorder_counter(TH_COUNTER_DROPPED_LOG_FULL))
 		recorder_allocate(recorder_block(i++), 100);
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), i - 1);
-	assert_false(th_live_may_hold(recorder_block(i - 1)) &&
+	assert_false(th_live_blocks_may_hold(recorder_block(i - 1)) &&
 		     th_native_unlink(recorder_block(i - 1)));
-	assert_true(th_live_may_hold(recorder_block(0)));
+	assert_true(th_live_blocks_may_hold(recorder_block(0)));
 	assert_int_equal(th_thread_native_bytes(), 100 * i);
 }
 
@@ -391,7 +391,7 @@ ask_for_rate(uint64_t rate)
 	control->value = rate;
 	control->asked++;
 	th_guard_enter();
-	th_pace_roll();
+	th_throttle_roll();
 	th_guard_leave();
 	assert_int_equal(control->served, control->asked);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
@@ -549,7 +549,7 @@ record_in_child(const char *path)
 
 	th_log_detach();
 	th_recorder_reset();
-	if (th_live_may_hold(recorder_block(1)))
+	if (th_live_blocks_may_hold(recorder_block(1)))
 		return 1;
 	if (th_log_create(path, LARGE, &identity) != TH_LOG_OK || !th_recorder_start(&settings))
 		return 2;

@@ -126,17 +126,17 @@ test_no_claims_and_too_many(void **state)
 /* Rows */
 
 static void
-add(struct th_account_rows *rows, const char *name, uint32_t stack, uint64_t resident)
+add(struct th_breakdown_rows *rows, const char *name, uint32_t stack, uint64_t resident)
 {
-	const struct th_account_key key = {TH_MEMORY_FILE, stack, name};
-	const struct th_account_amount amount = {
+	const struct th_breakdown_key key = {TH_MEMORY_FILE, stack, name};
+	const struct th_breakdown_amount amount = {
 		.resident = resident, .size = 2 * resident, .mappings = 1};
 
-	th_account_rows_add(rows, &key, &amount);
+	th_breakdown_rows_add(rows, &key, &amount);
 }
 
 static uint64_t
-sum(const struct th_account_rows *rows)
+sum(const struct th_breakdown_rows *rows)
 {
 	uint64_t resident = 0;
 
@@ -145,17 +145,17 @@ sum(const struct th_account_rows *rows)
 	return resident;
 }
 
-static struct th_account_rows
+static struct th_breakdown_rows
 new_rows(void)
 {
-	return (struct th_account_rows){
-		.items = calloc(TH_ACCOUNT_ROWS_MAX, sizeof(struct th_account_row))};
+	return (struct th_breakdown_rows){
+		.items = calloc(TH_BREAKDOWN_ROWS_MAX, sizeof(struct th_breakdown_row))};
 }
 
 static void
 test_rows_add_up(void **state)
 {
-	struct th_account_rows rows = new_rows();
+	struct th_breakdown_rows rows = new_rows();
 
 	(void)state;
 	add(&rows, "/a", 0, 100);
@@ -166,7 +166,7 @@ test_rows_add_up(void **state)
 	assert_int_equal(rows.items[0].amount.resident, 101);
 	assert_int_equal(rows.items[0].amount.mappings, 2);
 	assert_int_equal(rows.items[2].stack, 7);
-	th_account_rows_fold(&rows, TH_MEMORY_FILE, 102, "[small]");
+	th_breakdown_rows_fold(&rows, TH_MEMORY_FILE, 102, "[small]");
 	assert_int_equal(rows.count, 2);
 	assert_string_equal(rows.items[1].name, "[small]");
 	assert_int_equal(rows.items[1].amount.resident, 111);
@@ -178,7 +178,7 @@ test_rows_add_up(void **state)
 static void
 test_more_rows_than_fit(void **state)
 {
-	struct th_account_rows rows = new_rows();
+	struct th_breakdown_rows rows = new_rows();
 	char name[32];
 
 	(void)state;
@@ -187,7 +187,7 @@ test_more_rows_than_fit(void **state)
 		add(&rows, name, 0, 3);
 	}
 	assert_true(rows.is_full);
-	assert_true(rows.count <= TH_ACCOUNT_ROWS_MAX);
+	assert_true(rows.count <= TH_BREAKDOWN_ROWS_MAX);
 	assert_int_equal(sum(&rows), 15000);
 	free(rows.items);
 }
@@ -195,7 +195,7 @@ test_more_rows_than_fit(void **state)
 static void
 test_a_name_longer_than_a_row_holds(void **state)
 {
-	struct th_account_rows rows = new_rows();
+	struct th_breakdown_rows rows = new_rows();
 	char name[1000];
 
 	(void)state;
@@ -235,17 +235,17 @@ test_the_heap_of_an_arena(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, allocate_on_thread, NULL), 0);
 	pthread_join(thread, &block);
 	uintptr_t address = (uintptr_t)block;
-	uintptr_t region = address & -TH_ARENA_HEAP_BYTES;
-	assert_true(th_arena_heap_at(region, &end));
-	assert_true(end > address && end - region <= TH_ARENA_HEAP_BYTES);
-	assert_false(th_arena_heap_at(region + 4096, &end));
+	uintptr_t region = address & -TH_GLIBC_ARENA_HEAP_BYTES;
+	assert_true(th_glibc_arena_heap_at(region, &end));
+	assert_true(end > address && end - region <= TH_GLIBC_ARENA_HEAP_BYTES);
+	assert_false(th_glibc_arena_heap_at(region + 4096, &end));
 	free(block);
 }
 
 static void
 test_other_memory_is_no_arena(void **state)
 {
-	size_t bytes = 2 * TH_ARENA_HEAP_BYTES;
+	size_t bytes = 2 * TH_GLIBC_ARENA_HEAP_BYTES;
 	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uintptr_t region;
@@ -254,18 +254,19 @@ test_other_memory_is_no_arena(void **state)
 
 	(void)state;
 	assert_ptr_not_equal(memory, MAP_FAILED);
-	region = ((uintptr_t)memory + TH_ARENA_HEAP_BYTES - 1) & -TH_ARENA_HEAP_BYTES;
-	assert_false(th_arena_heap_at(region, &end));
+	region = ((uintptr_t)memory + TH_GLIBC_ARENA_HEAP_BYTES - 1) &
+		 -TH_GLIBC_ARENA_HEAP_BYTES;
+	assert_false(th_glibc_arena_heap_at(region, &end));
 	for (int round = 0; round < 1000; round++) {
 		uint32_t *words = (uint32_t *)region;
 
 		for (int i = 0; i < 8; i++)
 			words[i] = draw(&seed) << 8;
-		assert_false(th_arena_heap_at(region, &end));
+		assert_false(th_glibc_arena_heap_at(region, &end));
 	}
 	munmap(memory, bytes);
-	assert_false(th_arena_heap_at(region, &end));
-	assert_false(th_arena_heap_at(0, &end));
+	assert_false(th_glibc_arena_heap_at(region, &end));
+	assert_false(th_glibc_arena_heap_at(0, &end));
 }
 
 int

@@ -26,22 +26,22 @@ struct outcome {
 static struct outcome
 simulate(uint64_t seconds, uint64_t cost, uint64_t rate)
 {
-	struct th_account_plan plan;
+	struct th_breakdown_plan plan;
 	struct outcome outcome = {0, 0, 0};
-	enum th_account_reason reason;
+	enum th_breakdown_reason reason;
 	uint64_t resident = 100 * MIB;
 	const uint64_t begin = 5 * S;
 
-	th_account_plan_init(&plan, begin);
+	th_breakdown_plan_init(&plan, begin);
 	for (uint64_t now = begin; now < begin + seconds * S; now += MS, resident += rate) {
-		if (!th_account_plan_is_look_due(&plan, now))
+		if (!th_breakdown_plan_is_look_due(&plan, now))
 			continue;
-		th_account_plan_looked(&plan, now);
+		th_breakdown_plan_looked(&plan, now);
 		outcome.looks++;
-		if (!th_account_plan_is_due(&plan, now, resident, &reason))
+		if (!th_breakdown_plan_is_due(&plan, now, resident, &reason))
 			continue;
 		now += cost;
-		th_account_plan_taken(&plan, now, cost, resident);
+		th_breakdown_plan_taken(&plan, now, cost, resident);
 		outcome.cost += cost;
 		outcome.taken++;
 	}
@@ -86,14 +86,14 @@ test_looks_are_once_a_second_in_the_end(void **state)
 static void
 test_none_after_giving_up(void **state)
 {
-	struct th_account_plan plan;
-	enum th_account_reason reason;
+	struct th_breakdown_plan plan;
+	enum th_breakdown_reason reason;
 
 	(void)state;
-	th_account_plan_init(&plan, 0);
-	assert_true(th_account_plan_is_due(&plan, 3 * S, 100 * MIB, &reason));
-	th_account_plan_give_up(&plan);
-	assert_false(th_account_plan_is_due(&plan, 900 * S, 900 * MIB, &reason));
+	th_breakdown_plan_init(&plan, 0);
+	assert_true(th_breakdown_plan_is_due(&plan, 3 * S, 100 * MIB, &reason));
+	th_breakdown_plan_give_up(&plan);
+	assert_false(th_breakdown_plan_is_due(&plan, 900 * S, 900 * MIB, &reason));
 }
 
 int

@@ -49,7 +49,7 @@ add_account(struct log_builder *log, uint32_t ms, uint32_t account, uint64_t res
 {
 	log_add_fields(log, TH_EVENT_ACCOUNT, LOG_U64(LOG_START + ms * UINT64_C(1000000)),
 		LOG_U64(resident), LOG_U64(resident), LOG_U64(0), LOG_U64(1000000),
-		LOG_U32(account), LOG_U32(TH_ACCOUNT_ASKED), LOG_U32(TH_ACCOUNT_HAS_PAGES),
+		LOG_U32(account), LOG_U32(TH_BREAKDOWN_ASKED), LOG_U32(TH_BREAKDOWN_HAS_PAGES),
 		LOG_U32(3), LOG_U32(1));
 }
 
@@ -73,18 +73,18 @@ add_block(struct log_builder *log, uint64_t size, uint64_t *bytes)
 }
 
 static double
-resident(const struct th_account *account, enum th_account_kind kind)
+resident(const struct th_breakdown *account, enum th_breakdown_kind kind)
 {
 	return account->lines[kind].resident.estimate;
 }
 
 static double
-sum(const struct th_account *account)
+sum(const struct th_breakdown *account)
 {
 	double all = 0;
 
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
-		all += resident(account, (enum th_account_kind)kind);
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		all += resident(account, (enum th_breakdown_kind)kind);
 	return all;
 }
 
@@ -96,7 +96,7 @@ test_blocks_divide_the_heaps_of_malloc(void **state)
 {
 	struct log_builder log;
 	struct shown shown;
-	struct th_account account;
+	struct th_breakdown account;
 	uint64_t bytes = 0;
 
 	(void)state;
@@ -113,14 +113,14 @@ test_blocks_divide_the_heaps_of_malloc(void **state)
 	add_touched(&log, 1, mapped, 2 * MIB | TH_TOUCHED_OWN_MAPPING);
 	add_account(&log, 100, 1, 16 * MIB);
 	show(&shown, &log, NULL);
-	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	th_breakdown_init(&account, shown.profile, th_breakdown_chosen(shown.profile));
 	assert_true(fabs(sum(&account) - 16 * MIB) < 1);
-	assert_true(fabs(resident(&account, TH_ACCOUNT_MALLOC_APPLICATION) - 3.25 * MIB) < 1);
-	assert_true(fabs(resident(&account, TH_ACCOUNT_MALLOC_RETAINED) - 8.75 * MIB) < 1);
-	assert_true(fabs(resident(&account, TH_ACCOUNT_UNEXPLAINED) - MIB) < 1);
+	assert_true(fabs(resident(&account, TH_BREAKDOWN_MALLOC_APPLICATION) - 3.25 * MIB) < 1);
+	assert_true(fabs(resident(&account, TH_BREAKDOWN_MALLOC_RETAINED) - 8.75 * MIB) < 1);
+	assert_true(fabs(resident(&account, TH_BREAKDOWN_UNEXPLAINED) - MIB) < 1);
 	assert_true(fabs(account.live.estimate - 6 * MIB) < 1);
 	assert_true(fabs(account.touched.estimate - 3.25 * MIB) < 1);
-	th_account_deinit(&account);
+	th_breakdown_deinit(&account);
 	show_end(&shown);
 	log_deinit(&log);
 }
@@ -131,7 +131,7 @@ test_estimates_above_what_is_there(void **state)
 {
 	struct log_builder log;
 	struct shown shown;
-	struct th_account account;
+	struct th_breakdown account;
 	uint64_t bytes = 0;
 
 	(void)state;
@@ -155,13 +155,13 @@ test_estimates_above_what_is_there(void **state)
 	add_touched(&log, 1, own, MIB | TH_TOUCHED_OWN_MAPPING);
 	add_account(&log, 100, 1, 5 * MIB);
 	show(&shown, &log, NULL);
-	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	th_breakdown_init(&account, shown.profile, th_breakdown_chosen(shown.profile));
 	assert_true(fabs(sum(&account) - 5 * MIB) < 1);
-	assert_true(fabs(resident(&account, TH_ACCOUNT_MALLOC_RETAINED)) < 1);
-	assert_true(fabs(resident(&account, TH_ACCOUNT_UNEXPLAINED)) < 1);
-	for (int kind = 0; kind < TH_ACCOUNT_KINDS; kind++)
-		assert_true(resident(&account, (enum th_account_kind)kind) > -1);
-	th_account_deinit(&account);
+	assert_true(fabs(resident(&account, TH_BREAKDOWN_MALLOC_RETAINED)) < 1);
+	assert_true(fabs(resident(&account, TH_BREAKDOWN_UNEXPLAINED)) < 1);
+	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++)
+		assert_true(resident(&account, (enum th_breakdown_kind)kind) > -1);
+	th_breakdown_deinit(&account);
 	show_end(&shown);
 	log_deinit(&log);
 }
@@ -173,7 +173,7 @@ trimmed_with(uint64_t start)
 	const uint64_t heaps[] = {start, 4 * MIB, 4 * MIB, 0x10000000, 4 * MIB, MIB};
 	struct log_builder log;
 	struct shown shown;
-	struct th_account account;
+	struct th_breakdown account;
 	uint64_t bytes = 0;
 
 	begin(&log, 0);
@@ -183,10 +183,10 @@ trimmed_with(uint64_t start)
 	log_add_fields(&log, TH_EVENT_MALLOC_HEAPS, LOG_U32(1), LOG_WORDS(heaps, 6));
 	add_account(&log, 100, 1, 5 * MIB);
 	show(&shown, &log, NULL);
-	th_account_init(&account, shown.profile, th_account_chosen(shown.profile));
+	th_breakdown_init(&account, shown.profile, th_breakdown_chosen(shown.profile));
 	double trimmed = account.trimmed.estimate;
 	assert_true(account.trimmed.low <= trimmed && trimmed <= account.trimmed.high);
-	th_account_deinit(&account);
+	th_breakdown_deinit(&account);
 	show_end(&shown);
 	log_deinit(&log);
 	return trimmed;
@@ -219,11 +219,11 @@ test_the_account_of_a_moment(void **state)
 	add_account(&log, 4000, 4, 20 * MIB);
 	show(&shown, &log, NULL);
 	const struct th_recording *recording = shown.recording;
-	assert_int_equal(th_account_chosen(shown.profile)->account, 4);
-	assert_int_equal(th_account_peak(recording)->account, 2);
-	assert_int_equal(th_account_at(recording, LOG_START)->account, 1);
+	assert_int_equal(th_breakdown_chosen(shown.profile)->account, 4);
+	assert_int_equal(th_breakdown_peak(recording)->account, 2);
+	assert_int_equal(th_breakdown_at(recording, LOG_START)->account, 1);
 	assert_int_equal(
-		th_account_at(recording, LOG_START + UINT64_C(3900000000))->account, 2);
+		th_breakdown_at(recording, LOG_START + UINT64_C(3900000000))->account, 2);
 	show_end(&shown);
 	log_deinit(&log);
 }
@@ -318,10 +318,10 @@ test_a_leak_of_malloc(void **state)
 
 	(void)state;
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
-	story.facts.before[TH_ACCOUNT_JAVA_HEAP] = 80.0 * MIB;
-	story.facts.now[TH_ACCOUNT_JAVA_HEAP] = 90.0 * MIB;
-	story.facts.before[TH_ACCOUNT_MALLOC_APPLICATION] = 150.0 * MIB;
-	story.facts.now[TH_ACCOUNT_MALLOC_APPLICATION] = 380.0 * MIB;
+	story.facts.before[TH_BREAKDOWN_JAVA_HEAP] = 80.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 90.0 * MIB;
+	story.facts.before[TH_BREAKDOWN_MALLOC_APPLICATION] = 150.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_MALLOC_APPLICATION] = 380.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "malloc: application grew most");
 }
 
@@ -332,8 +332,8 @@ test_a_plateau_of_the_java_heap(void **state)
 
 	(void)state;
 	tell(&story, 600.0 * MIB, 603.0 * MIB);
-	story.facts.now[TH_ACCOUNT_JAVA_HEAP] = 480.0 * MIB;
-	story.facts.now[TH_ACCOUNT_FILES] = 30.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 480.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_FILES] = 30.0 * MIB;
 	story.facts.java_used = 100.0 * MIB;
 	story.facts.java_committed = 512.0 * MIB;
 	story.facts.java_limit = 1024.0 * MIB;
@@ -348,7 +348,7 @@ test_memory_that_the_allocator_keeps(void **state)
 	(void)state;
 	tell(&story, 300.0 * MIB, 300.0 * MIB);
 	story.points[10].bytes = 600.0 * MIB;
-	story.facts.now[TH_ACCOUNT_MALLOC_RETAINED] = 250.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_MALLOC_RETAINED] = 250.0 * MIB;
 	story.facts.trimmed = 240.0 * MIB;
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "give back about 240 MiB");
 	story.facts.arenas = 200.0 * MIB;
@@ -367,18 +367,18 @@ test_stacks_buffers_and_mappings(void **state)
 
 	(void)state;
 	tell(&story, 200.0 * MIB, 200.0 * MIB);
-	story.facts.now[TH_ACCOUNT_STACKS] = 120.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_STACKS] = 120.0 * MIB;
 	story.facts.threads = 300;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_STACKS, "stacks of 300 threads");
-	story.facts.now[TH_ACCOUNT_STACKS] = 0;
-	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 100.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_STACKS] = 0;
+	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 100.0 * MIB;
 	story.facts.direct_count = 17;
 	story.facts.direct_cached = 40.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "17 buffers");
 	story.facts.direct_cached = 60.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
-	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 0;
-	story.facts.now[TH_ACCOUNT_MAPPED] = 90.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 0;
+	story.facts.now[TH_BREAKDOWN_MAPPED] = 90.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "past malloc");
 }
 
@@ -390,7 +390,7 @@ test_buffers_that_wait_for_their_cleaner(void **state)
 
 	(void)state;
 	tell(&story, 200.0 * MIB, 200.0 * MIB);
-	story.facts.now[TH_ACCOUNT_MALLOC_DIRECT] = 100.0 * MIB;
+	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 100.0 * MIB;
 	story.facts.direct_count = 17;
 	story.facts.direct_all = 100.0 * MIB;
 	story.facts.direct_waiting = 40.0 * MIB;
@@ -435,13 +435,13 @@ test_counts_of_buffers_and_their_accounts(void **state)
 		add_account(&log, expected[i].ms, i + 1, 100 * MIB);
 	show(&shown, &log, NULL);
 	for (uint32_t i = 0; i < 6; i++) {
-		const struct th_decoded_buffers *count = th_account_buffers(
+		const struct th_decoded_buffers *count = th_breakdown_buffers(
 			shown.profile, &shown.recording->accounts[i], TH_BUFFERS_DIRECT);
 
 		assert_int_equal(count ? count->waiting : 0, expected[i].waiting);
 	}
 	assert_ptr_equal(
-		th_account_of_last_count(shown.profile), &shown.recording->accounts[4]);
+		th_breakdown_of_last_count(shown.profile), &shown.recording->accounts[4]);
 	assert_int_equal(shown.recording->undecodable, 1);
 	show_end(&shown);
 	log_deinit(&log);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "report/rss/free_pages.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define PAGE 4096
 #define HEAP (64u << 20)

@@ -16,7 +16,7 @@
 
 #include "report/rss/rss.h"
 #include "tests/unit/views/view_helper.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define POINTS 80
@@ -119,7 +119,7 @@ add_account(struct log_builder *log, uint32_t account, const struct scene *scene
 	log_add_fields(log, TH_EVENT_ACCOUNT,
 		LOG_U64(LOG_START + account * POINTS / 2 * MS_PER_POINT * UINT64_C(1000000)),
 		LOG_U64(resident), LOG_U64(resident), LOG_U64(0), LOG_U64(0), LOG_U32(account),
-		LOG_U32(TH_ACCOUNT_ASKED), LOG_U32(TH_ACCOUNT_HAS_PAGES), LOG_U32(3),
+		LOG_U32(TH_BREAKDOWN_ASKED), LOG_U32(TH_BREAKDOWN_HAS_PAGES), LOG_U32(3),
 		LOG_U32(40));
 	return resident;
 }

@@ -17,7 +17,7 @@
 #include "unify/recording/control.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/throttle.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define INTERVAL 4096
 #define BLOCK 200
@@ -38,7 +38,7 @@ ask(uint32_t verb, uint64_t value, const char *name)
 	strncpy(control->name, name, sizeof(control->name) - 1);
 	control->asked++;
 	th_guard_enter();
-	th_pace_roll();
+	th_throttle_roll();
 	th_guard_leave();
 	assert_int_equal(control->served, control->asked);
 	return control->answer;
@@ -47,7 +47,7 @@ ask(uint32_t verb, uint64_t value, const char *name)
 static uint64_t
 counted(void)
 {
-	return th_account_count(th_thread.record, TH_HEAP_NATIVE, th_thread_native_bytes());
+	return th_counted_bytes(th_thread.record, TH_HEAP_NATIVE, th_thread_native_bytes());
 }
 
 static void
@@ -239,7 +239,7 @@ read_java(struct th_thread_record *record, uint64_t *bytes_ret)
 static uint64_t
 counted_java(void)
 {
-	return th_account_count(th_thread.record, TH_HEAP_JAVA, java_bytes);
+	return th_counted_bytes(th_thread.record, TH_HEAP_JAVA, java_bytes);
 }
 
 static bool java_is_free;
@@ -247,7 +247,7 @@ static bool java_is_free;
 static bool
 take_java(bool is_wanted)
 {
-	th_gate_set_java(is_wanted && java_is_free);
+	th_admission_set_java(is_wanted && java_is_free);
 	return !is_wanted || java_is_free;
 }
 
@@ -260,7 +260,7 @@ one_heap_or_both(void **state)
 	java_is_free = true;
 	recorder_start(INTERVAL, DEPTH, LARGE);
 	allocate(10);
-	th_gate_read_java_by(read_java);
+	th_admission_read_java_by(read_java);
 	th_control_set_java(take_java);
 	assert_int_equal(counted_java(), 0);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 1u << TH_HEAP_JAVA, ""), TH_CONTROL_DONE);
@@ -274,7 +274,7 @@ one_heap_or_both(void **state)
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(counted(), 20 * BLOCK);
 	java_is_free = false;
-	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_GATE_ALL, ""), TH_CONTROL_NO_JAVA);
+	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_ADMISSION_ALL, ""), TH_CONTROL_NO_JAVA);
 	java_bytes += 500;
 	assert_int_equal(counted_java(), 500);
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 0, ""), TH_CONTROL_REFUSED);
@@ -316,7 +316,7 @@ names_change(void **state)
 	allocate(1000);
 	assert_int_equal(counted(), 1000 * BLOCK);
 	prctl(PR_SET_NAME, "late-1");
-	th_gate_review_names();
+	th_admission_review_names();
 	allocate(10000);
 	assert_int_equal(counted(), 11000 * BLOCK);
 	prctl(PR_SET_NAME, COMM);
@@ -344,7 +344,7 @@ stop(void **state)
 	control->verb = TH_CONTROL_STOP;
 	control->asked++;
 	/* Time has to pass: the page is looked at every 10 ms. */
-	while (!th_pace_is_ending())
+	while (!th_throttle_is_ending())
 		allocate(100);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
 	assert_int_equal(th_log_header()->state, TH_LOG_COMPLETE);
@@ -376,7 +376,7 @@ requests_are_the_owners(void **state)
 	control->asked++;
 	pid_t child = vfork();
 	if (!child) {
-		th_pace_roll();
+		th_throttle_roll();
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);

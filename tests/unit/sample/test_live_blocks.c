@@ -16,13 +16,13 @@
 
 #include "unify/shared/clock.h"
 #include "unify/sample/live_blocks.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 /* As in live.c: 256 shards, each full at 7/8 of 1,024 entries. */
 #define SHARD_BITS 8
 #define SHARDS (1u << SHARD_BITS)
 #define SHARD_FULL 896
-/* Inverse of the multiplier of th_live_hash() modulo 2^64: makes addresses of chosen hashes. */
+/* Inverse of the multiplier of th_live_blocks_hash() modulo 2^64: makes addresses of chosen hashes. */
 #define INVERSE 0xf1de83e19937733du
 
 /* --- helpers ---------------------------------------------------------------------------------- */
@@ -31,14 +31,14 @@ static int
 start_empty(void **state)
 {
 	(void)state;
-	th_live_reset();
+	th_live_blocks_reset();
 	return 0;
 }
 
 static bool
 may_hold(uintptr_t address)
 {
-	return th_live_may_hold((const void *)address);
+	return th_live_blocks_may_hold((const void *)address);
 }
 
 static size_t
@@ -46,8 +46,9 @@ filter_bits_set(void)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(th_live_filter) / sizeof(th_live_filter[0]); i++)
-		count += (size_t)__builtin_popcount(th_live_filter[i]);
+	for (size_t i = 0; i < sizeof(th_live_blocks_filter) / sizeof(th_live_blocks_filter[0]);
+		i++)
+		count += (size_t)__builtin_popcount(th_live_blocks_filter[i]);
 	return count;
 }
 
@@ -64,7 +65,7 @@ test_inverse(void **state)
 {
 	(void)state;
 	for (uint64_t hash = 1; hash; hash <<= 1)
-		assert_int_equal(th_live_hash(address_of_hash(hash)), hash);
+		assert_int_equal(th_live_blocks_hash(address_of_hash(hash)), hash);
 }
 
 static void
@@ -72,11 +73,11 @@ test_insert_and_remove(void **state)
 {
 	(void)state;
 	assert_false(may_hold(4096));
-	assert_true(th_live_insert(4096, 7));
+	assert_true(th_live_blocks_insert(4096, 7));
 	assert_true(may_hold(4096));
-	assert_int_equal(th_live_remove(4096), 7);
+	assert_int_equal(th_live_blocks_remove(4096), 7);
 	assert_false(may_hold(4096));
-	assert_int_equal(th_live_remove(4096), 0);
+	assert_int_equal(th_live_blocks_remove(4096), 0);
 }
 
 /* Its free was missed: the later block counts. */
@@ -84,10 +85,10 @@ static void
 test_insert_replaces(void **state)
 {
 	(void)state;
-	assert_true(th_live_insert(4096, 7));
-	assert_true(th_live_insert(4096, 8));
-	assert_int_equal(th_live_remove(4096), 8);
-	assert_int_equal(th_live_remove(4096), 0);
+	assert_true(th_live_blocks_insert(4096, 7));
+	assert_true(th_live_blocks_insert(4096, 8));
+	assert_int_equal(th_live_blocks_remove(4096), 8);
+	assert_int_equal(th_live_blocks_remove(4096), 0);
 	assert_int_equal(filter_bits_set(), 0);
 }
 
@@ -126,12 +127,12 @@ check_operation(struct model *model, size_t i, uint64_t bits)
 	if (model->samples[i] && !may_hold(address))
 		fail_msg("the filter denies a block that is there");
 	if (bits & 1) {
-		if (!th_live_insert(address, sample))
+		if (!th_live_blocks_insert(address, sample))
 			fail_msg("refused at %zu entries", model->count);
 		model->count += !model->samples[i];
 		model->samples[i] = sample;
 	} else {
-		assert_int_equal(th_live_remove(address), model->samples[i]);
+		assert_int_equal(th_live_blocks_remove(address), model->samples[i]);
 		model->count -= model->samples[i] != 0;
 		model->samples[i] = 0;
 	}
@@ -156,7 +157,7 @@ test_random_operations(void **state)
 	for (size_t i = 0; i < MODEL_ADDRESSES; i++) {
 		if (model.samples[i])
 			assert_true(may_hold(model.addresses[i]));
-		assert_int_equal(th_live_remove(model.addresses[i]), model.samples[i]);
+		assert_int_equal(th_live_blocks_remove(model.addresses[i]), model.samples[i]);
 	}
 	assert_int_equal(filter_bits_set(), 0);
 }
@@ -170,7 +171,7 @@ test_filter_passes_nearly_everything(void **state)
 
 	(void)state;
 	for (uintptr_t i = 0; i < 10000; i++)
-		assert_true(th_live_insert(0x7f0000000000u + 48 * i, i + 1));
+		assert_true(th_live_blocks_insert(0x7f0000000000u + 48 * i, i + 1));
 	for (uintptr_t i = 0; i < probes; i++)
 		alarms += may_hold(0x550000000000u + 32 * i);
 	/* 10,000 of 2^20 bits are 0.95 %. */
@@ -191,18 +192,18 @@ test_shard_full(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < SHARD_FULL; i++)
-		assert_true(th_live_insert(crowded(3, i), i + 1));
-	assert_false(th_live_insert(crowded(3, SHARD_FULL), 1));
+		assert_true(th_live_blocks_insert(crowded(3, i), i + 1));
+	assert_false(th_live_blocks_insert(crowded(3, SHARD_FULL), 1));
 	/* What is there can still be replaced, other shards are not concerned. */
-	assert_true(th_live_insert(crowded(3, 5), 1000));
-	assert_true(th_live_insert(crowded(4, 0), 1));
+	assert_true(th_live_blocks_insert(crowded(3, 5), 1000));
+	assert_true(th_live_blocks_insert(crowded(4, 0), 1));
 	/* Room for one again. */
-	assert_int_equal(th_live_remove(crowded(3, 5)), 1000);
-	assert_true(th_live_insert(crowded(3, SHARD_FULL), 2000));
-	assert_int_equal(th_live_remove(crowded(3, SHARD_FULL)), 2000);
+	assert_int_equal(th_live_blocks_remove(crowded(3, 5)), 1000);
+	assert_true(th_live_blocks_insert(crowded(3, SHARD_FULL), 2000));
+	assert_int_equal(th_live_blocks_remove(crowded(3, SHARD_FULL)), 2000);
 	for (uint64_t i = 0; i < SHARD_FULL; i++)
-		assert_int_equal(th_live_remove(crowded(3, i)), i == 5 ? 0 : i + 1);
-	assert_int_equal(th_live_remove(crowded(4, 0)), 1);
+		assert_int_equal(th_live_blocks_remove(crowded(3, i)), i == 5 ? 0 : i + 1);
+	assert_int_equal(th_live_blocks_remove(crowded(4, 0)), 1);
 	assert_int_equal(filter_bits_set(), 0);
 }
 
@@ -217,15 +218,15 @@ test_clusters_wrap(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof(strides) / sizeof(strides[0]); k++) {
 		for (uint64_t i = 0; i < ENTRIES; i++)
-			assert_true(
-				th_live_insert(address_of_hash((uint64_t)9 << 56 |
-							       (1016 + i % 8) << 46 | (i + 1)),
-					i + 1));
+			assert_true(th_live_blocks_insert(
+				address_of_hash(
+					(uint64_t)9 << 56 | (1016 + i % 8) << 46 | (i + 1)),
+				i + 1));
 		for (uint64_t n = 0; n < ENTRIES; n++) {
 			uint64_t i = n * strides[k] % ENTRIES;
 
 			assert_int_equal(
-				th_live_remove(address_of_hash(
+				th_live_blocks_remove(address_of_hash(
 					(uint64_t)9 << 56 | (1016 + i % 8) << 46 | (i + 1))),
 				i + 1);
 		}
@@ -243,13 +244,13 @@ test_pins(void **state)
 	const uintptr_t same_bit = address_of_hash((uint64_t)200 << 56 | 2);
 
 	(void)state;
-	th_live_pin(pinned);
+	th_live_blocks_pin(pinned);
 	assert_true(may_hold(pinned));
-	assert_int_equal(th_live_remove(pinned), 0);
-	assert_true(th_live_insert(same_bit, 5));
-	assert_int_equal(th_live_remove(same_bit), 5);
+	assert_int_equal(th_live_blocks_remove(pinned), 0);
+	assert_true(th_live_blocks_insert(same_bit, 5));
+	assert_int_equal(th_live_blocks_remove(same_bit), 5);
 	assert_true(may_hold(pinned));
-	th_live_reset();
+	th_live_blocks_reset();
 	assert_true(may_hold(pinned));
 	assert_int_equal(filter_bits_set(), 1);
 }
@@ -259,9 +260,9 @@ static void
 test_too_many_pins(void **state)
 {
 	(void)state;
-	for (uint64_t i = 0; i < 2 * TH_LIVE_PINS_MAX; i++)
-		th_live_pin(address_of_hash((uint64_t)100 << 56 | i << 44 | 1));
-	assert_int_equal(filter_bits_set(), TH_LIVE_PINS_MAX);
+	for (uint64_t i = 0; i < 2 * TH_LIVE_BLOCKS_PINS_MAX; i++)
+		th_live_blocks_pin(address_of_hash((uint64_t)100 << 56 | i << 44 | 1));
+	assert_int_equal(filter_bits_set(), TH_LIVE_BLOCKS_PINS_MAX);
 }
 
 static void
@@ -269,14 +270,14 @@ test_reset_forgets(void **state)
 {
 	(void)state;
 	for (uintptr_t i = 1; i < 5000; i++)
-		assert_true(th_live_insert(16 * i, i));
-	th_live_reset();
+		assert_true(th_live_blocks_insert(16 * i, i));
+	th_live_blocks_reset();
 	assert_int_equal(filter_bits_set(), 0);
 	/* What was there is not found, what comes is. */
 	for (uintptr_t i = 1; i < 5000; i++)
-		assert_int_equal(th_live_remove(16 * i), 0);
-	assert_true(th_live_insert(16, 3));
-	assert_int_equal(th_live_remove(16), 3);
+		assert_int_equal(th_live_blocks_remove(16 * i), 0);
+	assert_true(th_live_blocks_insert(16, 3));
+	assert_int_equal(th_live_blocks_remove(16), 3);
 }
 
 /* --- several threads -------------------------------------------------------------------------- */
@@ -315,9 +316,9 @@ work(void *argument)
 		worker->wrong += worker->samples[i] && !may_hold(address);
 		if (bits & 1) {
 			worker->samples[i] = (bits >> 32) + 1;
-			worker->wrong += !th_live_insert(address, worker->samples[i]);
+			worker->wrong += !th_live_blocks_insert(address, worker->samples[i]);
 		} else {
-			worker->wrong += th_live_remove(address) != worker->samples[i];
+			worker->wrong += th_live_blocks_remove(address) != worker->samples[i];
 			worker->samples[i] = 0;
 		}
 	}
@@ -334,7 +335,7 @@ test_concurrent_threads(void **state)
 	static struct worker workers[THREADS];
 
 	(void)state;
-	th_live_wait(UINT_MAX);
+	th_live_blocks_wait(UINT_MAX);
 	for (uint64_t i = 0; i < THREADS; i++) {
 		workers[i].number = i;
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
@@ -344,11 +345,12 @@ test_concurrent_threads(void **state)
 	for (unsigned i = 0; i < THREADS; i++) {
 		assert_int_equal(workers[i].wrong, 0);
 		for (size_t k = 0; k < THREAD_ADDRESSES; k++)
-			assert_int_equal(th_live_remove(address_of_worker(&workers[i], k)),
+			assert_int_equal(
+				th_live_blocks_remove(address_of_worker(&workers[i], k)),
 				workers[i].samples[k]);
 	}
 	assert_int_equal(filter_bits_set(), 0);
-	th_live_wait(0);
+	th_live_blocks_wait(0);
 }
 
 /* --- a lock whose holder does not run --------------------------------------------------------- */
@@ -374,8 +376,8 @@ static int
 start_held(void **state)
 {
 	memset(&late, 0, sizeof(late));
-	th_live_on_late_free(note_late);
-	th_live_wait(1);
+	th_live_blocks_on_late_free(note_late);
+	th_live_blocks_wait(1);
 	return start_empty(state);
 }
 
@@ -383,8 +385,8 @@ static int
 end_held(void **state)
 {
 	(void)state;
-	th_live_on_late_free(NULL);
-	th_live_wait(0);
+	th_live_blocks_on_late_free(NULL);
+	th_live_blocks_wait(0);
 	return 0;
 }
 
@@ -402,16 +404,16 @@ test_changes_are_made_later(void **state)
 	uintptr_t address = of_one_shard(0);
 
 	(void)state;
-	assert_true(th_live_insert(address, 7));
-	th_live_hold(address, true);
+	assert_true(th_live_blocks_insert(address, 7));
+	th_live_blocks_hold(address, true);
 	uint64_t before = th_clock_now();
-	assert_int_equal(th_live_remove(address), 0);
+	assert_int_equal(th_live_blocks_remove(address), 0);
 	uint64_t after = th_clock_now();
-	assert_true(th_live_insert(address, 8));
+	assert_true(th_live_blocks_insert(address, 8));
 	assert_true(may_hold(address));
 	assert_int_equal(late.count, 0);
-	th_live_hold(address, false);
-	assert_int_equal(th_live_remove(address), 8);
+	th_live_blocks_hold(address, false);
+	assert_int_equal(th_live_blocks_remove(address), 8);
 	assert_int_equal(late.count, 1);
 	assert_int_equal(late.samples[0], 7);
 	assert_in_range(late.last_time, before, after);
@@ -423,16 +425,16 @@ static void
 test_block_aside_keeps_its_bit(void **state)
 {
 	uintptr_t address = of_one_shard(0);
-	uintptr_t neighbour = address_of_hash(th_live_hash(address) + 2);
+	uintptr_t neighbour = address_of_hash(th_live_blocks_hash(address) + 2);
 
 	(void)state;
-	assert_true(th_live_insert(neighbour, 6));
-	th_live_hold(address, true);
-	assert_true(th_live_insert(address, 7));
-	th_live_hold(address, false);
-	assert_int_equal(th_live_remove(neighbour), 6);
+	assert_true(th_live_blocks_insert(neighbour, 6));
+	th_live_blocks_hold(address, true);
+	assert_true(th_live_blocks_insert(address, 7));
+	th_live_blocks_hold(address, false);
+	assert_int_equal(th_live_blocks_remove(neighbour), 6);
 	assert_true(may_hold(address));
-	assert_int_equal(th_live_remove(address), 7);
+	assert_int_equal(th_live_blocks_remove(address), 7);
 	assert_int_equal(filter_bits_set(), 0);
 }
 
@@ -442,18 +444,18 @@ test_too_many_changes(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++)
-		assert_true(th_live_insert(of_one_shard(i), i + 1));
-	th_live_hold(of_one_shard(0), true);
+		assert_true(th_live_blocks_insert(of_one_shard(i), i + 1));
+	th_live_blocks_hold(of_one_shard(0), true);
 	for (uint64_t i = 0; i < 10; i++)
-		assert_int_equal(th_live_remove(of_one_shard(i)), 0);
-	assert_false(th_live_insert(of_one_shard(11), 12));
-	th_live_hold(of_one_shard(0), false);
-	th_live_settle();
+		assert_int_equal(th_live_blocks_remove(of_one_shard(i)), 0);
+	assert_false(th_live_blocks_insert(of_one_shard(11), 12));
+	th_live_blocks_hold(of_one_shard(0), false);
+	th_live_blocks_settle();
 	assert_int_equal(late.count, 8);
 	for (uint64_t i = 0; i < 8; i++)
 		assert_int_equal(late.samples[i], i + 1);
 	for (uint64_t i = 8; i < 10; i++)
-		assert_int_equal(th_live_remove(of_one_shard(i)), i + 1);
+		assert_int_equal(th_live_blocks_remove(of_one_shard(i)), i + 1);
 }
 
 int

@@ -24,7 +24,7 @@
 
 #include "report/statistics/estimate.h"
 #include "unify/sample/rate_control.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define TARGET 300
 #define INTERVAL (512u * 1024)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "unify/shared/expression.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define SEED 20261121
 #define EXPRESSIONS 5000

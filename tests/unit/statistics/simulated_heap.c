@@ -72,14 +72,14 @@ simulated_allocate(
 double
 simulated_gap(const struct simulated_heap *heap)
 {
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 
 	for (size_t i = 0; i < heap->sample_count; i++) {
 		const struct simulated_sample *sample = &heap->samples[i];
 
-		th_gaps_add(&gaps, sample->size, sample->interval, sample->keep);
+		th_mean_interval_add(&gaps, sample->size, sample->interval, sample->keep);
 	}
-	return heap->sample_count > 0 ? th_gaps_thin(&gaps) : (double)heap->interval;
+	return heap->sample_count > 0 ? th_mean_interval_thin(&gaps) : (double)heap->interval;
 }
 
 struct th_estimator

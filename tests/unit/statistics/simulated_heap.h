@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "report/statistics/estimate.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define SIMULATED_SITES_MAX 16
 #define SIMULATED_THREADS_MAX 8
@@ -59,7 +59,7 @@ simulated_allocate(struct simulated_heap *heap, unsigned thread, unsigned site, 
 struct th_estimator simulated_sum(const struct simulated_heap *heap, unsigned site,
 	unsigned thread, const double *factors);
 
-/* The thin gap of all samples, th_gaps_thin(); without any the interval. */
+/* The thin gap of all samples, th_mean_interval_thin(); without any the interval. */
 double simulated_gap(const struct simulated_heap *heap);
 
 /* All bytes that were allocated. */

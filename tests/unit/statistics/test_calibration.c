@@ -15,7 +15,7 @@
 
 #include "report/statistics/calibration.h"
 #include "tests/unit/log/log_builder.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define INTERVAL 1000
 

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "report/statistics/estimate.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define KIB 1024u
 #define MIB (1024u * KIB)

@@ -14,10 +14,10 @@
 #define INTERVAL ((uint64_t)512 * 1024)
 
 static void
-add(struct th_gaps *gaps, int count, uint64_t size, uint64_t interval, double keep)
+add(struct th_mean_interval *gaps, int count, uint64_t size, uint64_t interval, double keep)
 {
 	while (count-- > 0)
-		th_gaps_add(gaps, size, interval, keep);
+		th_mean_interval_add(gaps, size, interval, keep);
 }
 
 static void
@@ -27,28 +27,29 @@ test_even_sampling_has_its_interval(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
-		struct th_gaps gaps = {0};
+		struct th_mean_interval gaps = {0};
 
 		add(&gaps, 3, 16, intervals[i], 1);
 		add(&gaps, 1, (uint64_t)1 << 40, intervals[i], 1);
-		assert_true(fabs(th_gaps_thin(&gaps) / (double)intervals[i] - 1) < 1e-12);
+		assert_true(
+			fabs(th_mean_interval_thin(&gaps) / (double)intervals[i] - 1) < 1e-12);
 	}
 }
 
 static void
 test_thinning_widens_the_gap(void **state)
 {
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 
 	(void)state;
 	add(&gaps, 10, 16, INTERVAL, 0.25);
-	assert_true(fabs(th_gaps_thin(&gaps) / (4.0 * (double)INTERVAL) - 1) < 1e-12);
+	assert_true(fabs(th_mean_interval_thin(&gaps) / (4.0 * (double)INTERVAL) - 1) < 1e-12);
 }
 
 static void
-assert_thin(const struct th_gaps *gaps, double square)
+assert_thin(const struct th_mean_interval *gaps, double square)
 {
-	double found = th_gaps_thin(gaps) / (double)INTERVAL;
+	double found = th_mean_interval_thin(gaps) / (double)INTERVAL;
 
 	assert_true(fabs(found * found / square - 1) < 1e-9);
 }
@@ -57,7 +58,7 @@ assert_thin(const struct th_gaps *gaps, double square)
 static void
 test_bytes_count_and_not_samples(void **state)
 {
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 
 	(void)state;
 	add(&gaps, 16, 16, INTERVAL, 1);
@@ -68,7 +69,7 @@ test_bytes_count_and_not_samples(void **state)
 static void
 test_large_blocks_bring_their_bytes(void **state)
 {
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 
 	(void)state;
 	add(&gaps, 64, 16, INTERVAL, 1);
@@ -80,14 +81,14 @@ test_large_blocks_bring_their_bytes(void **state)
 static void
 test_certain_samples_say_nothing(void **state)
 {
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 
 	(void)state;
-	assert_true(th_gaps_thin(&gaps) == 0);
+	assert_true(th_mean_interval_thin(&gaps) == 0);
 	add(&gaps, 1000, 4096, 0, 1);
-	assert_true(th_gaps_thin(&gaps) == 0);
+	assert_true(th_mean_interval_thin(&gaps) == 0);
 	add(&gaps, 1, 1000, 0, 0.5);
-	assert_true(th_gaps_thin(&gaps) == 2000);
+	assert_true(th_mean_interval_thin(&gaps) == 2000);
 }
 
 /* From a damaged log. */
@@ -95,13 +96,14 @@ static void
 test_impossible_probabilities_do_no_harm(void **state)
 {
 	static const double keeps[] = {0, -1, 2, NAN, INFINITY, 1e-320};
-	struct th_gaps gaps = {0};
+	struct th_mean_interval gaps = {0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++)
 		for (size_t k = 0; k < 2; k++)
-			th_gaps_add(&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0, keeps[i]);
-	assert_false(isnan(th_gaps_thin(&gaps)));
+			th_mean_interval_add(
+				&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0, keeps[i]);
+	assert_false(isnan(th_mean_interval_thin(&gaps)));
 }
 
 int

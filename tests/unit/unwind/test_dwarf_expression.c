@@ -16,7 +16,7 @@ static struct th_cpu cpu;
 static bool
 evaluate(const uint8_t *code, size_t bytes, uintptr_t *ret)
 {
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 
 	return th_expression_evaluate(code, bytes, NULL, &cpu, &memory, ret);
 }

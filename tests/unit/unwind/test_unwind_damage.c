@@ -7,7 +7,7 @@
 
 #include "unify/log/module.h"
 #include "unify/base/safe_read.h"
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 #include "unify/unwind/unwind.h"
 
 #include <setjmp.h>
@@ -134,14 +134,14 @@ static __attribute__((noinline)) void
 walk_damaged_copies(volatile uint8_t *above)
 {
 	struct th_registers here;
-	struct th_readable memory;
+	struct th_safe_read memory;
 	uint64_t frames[CAPACITY];
 	enum th_unwind_end end;
 	uintptr_t shift;
 
 	above[0] = 1;
 	th_registers_here(&here);
-	th_readable_init(&memory, NULL);
+	th_safe_read_init(&memory, NULL);
 	assert_true(th_read_bytes(&memory, here.sp, arena, ARENA_PAGES * PAGE));
 	shift = (uintptr_t)arena - here.sp;
 	for (size_t at = 0; at < 2000; at += sizeof(uintptr_t)) {
@@ -236,11 +236,11 @@ test_readable(void **state)
 {
 	uintptr_t start = (uintptr_t)arena;
 	uintptr_t end = start + ARENA_PAGES * PAGE;
-	struct th_readable memory;
+	struct th_safe_read memory;
 	uintptr_t word;
 
 	(void)state;
-	th_readable_init(&memory, NULL);
+	th_safe_read_init(&memory, NULL);
 	assert_false(th_is_readable(&memory, 0, 1));
 	assert_false(th_is_readable(&memory, start - 1, 1));
 	assert_false(th_is_readable(&memory, start - 1, 2));
@@ -275,7 +275,7 @@ blocked_signals(void)
 static void
 test_readable_leaves_the_signal_mask(void **state)
 {
-	struct th_readable memory = {0};
+	struct th_safe_read memory = {0};
 	sigset_t before;
 	sigset_t after;
 

@@ -76,17 +76,17 @@ print_leaks(FILE *file, const struct th_recording *recording, const struct th_pr
 static void
 print_diff(FILE *file, const struct th_recording *recording, const struct th_profile *profile)
 {
-	struct th_places places;
+	struct th_leak_sites places;
 	struct th_side side = {profile, &places};
 	struct th_diff diff;
 
 	(void)recording;
-	th_places_init(&places, profile);
+	th_leak_sites_init(&places, profile);
 	th_diff_init(&diff, &side, &side);
 	th_view_diff(file, &diff);
 	th_view_diff_json(file, &diff);
 	th_diff_deinit(&diff);
-	th_places_deinit(&places);
+	th_leak_sites_deinit(&places);
 }
 
 /* One way to look: options as on the command line, ended by NULL, and what is printed so. */

@@ -7,7 +7,7 @@
  * may need libc alone and malloc may not call what the host can replace; the error of both is a
  * few units in the last place, where 1e-12 would do.
  */
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #include <stddef.h>
 #include <string.h>

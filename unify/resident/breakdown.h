@@ -18,8 +18,8 @@
  * No thread of the application does this: the agent thread does, where there is one; else another
  * process (outside.h).  The account of the end of a process is its own, taken in its exit.
  */
-#ifndef TH_UNIFY_RESIDENT_SNAPSHOT_H
-#define TH_UNIFY_RESIDENT_SNAPSHOT_H
+#ifndef TH_UNIFY_RESIDENT_BREAKDOWN_H
+#define TH_UNIFY_RESIDENT_BREAKDOWN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,15 +29,15 @@
 #include "unify/resident/claims.h"
 #include "unify/resident/observed.h"
 
-struct th_account_claims;
+struct th_breakdown_claims;
 
 /* Somebody who knows of memory, or of figures to be set beside an account. */
-struct th_account_source {
+struct th_breakdown_source {
 	/*
-	 * Calls th_account_claim() for what it owns; NULL: nothing.  Another process cannot call
+	 * Calls th_breakdown_claim() for what it owns; NULL: nothing.  Another process cannot call
 	 * it: once there is one, only the library takes accounts.
 	 */
-	void (*claim)(struct th_account_claims *claims);
+	void (*claim)(struct th_breakdown_claims *claims);
 	/*
 	 * Writes events (POOL, ALLOCATOR) that belong to the account; NULL: none.  On another
 	 * thread than the agent's, which ends the process, no lock may be waited for.
@@ -45,70 +45,71 @@ struct th_account_source {
 	void (*log)(uint32_t account, bool on_agent_thread);
 };
 
-#define TH_ACCOUNT_SOURCES_MAX 8
+#define TH_BREAKDOWN_SOURCES_MAX 8
 
 /*
  * Has a source asked at every account, on whichever thread takes it.  `source` stays the
  * caller's for good.  False: there are too many. [any]
  */
-bool th_account_add_source(const struct th_account_source *source);
+bool th_breakdown_add_source(const struct th_breakdown_source *source);
 
 /* How sure a claim is. */
-enum th_account_claim_rank {
+enum th_breakdown_claim_rank {
 	TH_CLAIM_EXACT, /* these addresses are this and nothing else */
 	TH_CLAIM_OWNER, /* whoever mapped it; exact claims inside come first */
 };
 
 /*
  * claim->start to claim->end, made whole pages, is memory of a kind; the name must outlive the
- * account. [in th_account_source]
+ * account. [in th_breakdown_source]
  */
-void th_account_claim(struct th_account_claims *claims, enum th_account_claim_rank rank,
+void th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_rank rank,
 	const struct th_claim *claim);
 
 /*
  * malloc is not libc's: a mapping with sampled blocks in it is this allocator's. [any]
  */
-void th_account_set_allocator(const char *name);
+void th_breakdown_set_allocator(const char *name);
 
 /*
  * Accounts are taken from now on, unless there is no memory for their tables.  `has_owners`:
  * mappings are recorded, so that their owners are known (mapping.h).  Not from the malloc path.
  */
-void th_account_start(bool has_owners);
+void th_breakdown_start(bool has_owners);
 
 /*
  * Looks at the resident set if it is time for that, and takes an account if one is due.
  * [agent-thread]
  */
-void th_account_poll(uint64_t now);
+void th_breakdown_poll(uint64_t now);
 
 /* Takes an account on demand. [agent-thread] */
-void th_account_flush(void);
+void th_breakdown_flush(void);
 
 /*
  * The Java VM or the process ends: an account, unless there is one of this moment.  Not on the
  * malloc path.
  */
-void th_account_end(bool on_agent_thread);
+void th_breakdown_end(bool on_agent_thread);
 
-/* In a forked child: back to the state before th_account_start. */
-void th_account_reset(void);
+/* In a forked child: back to the state before th_breakdown_start. */
+void th_breakdown_reset(void);
 
 /* The same of any process: the observed one (observed.h). */
-struct th_account_subject {
+struct th_breakdown_subject {
 	struct th_cgroup group;
-	struct th_account_plan plan;
+	struct th_breakdown_plan plan;
 };
 
 /* Once, before the others. [any] */
-void th_account_begin(struct th_account_subject *subject);
-void th_account_look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread);
-void th_account_take(struct th_account_subject *subject, enum th_account_reason reason,
+void th_breakdown_begin(struct th_breakdown_subject *subject);
+void
+th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread);
+void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread);
 
 /* In the tool: copies what the library knows about its process. */
-struct th_observed_part th_account_part(void);
-bool th_account_observe(const void *part);
+struct th_observed_part th_breakdown_part(void);
+bool th_breakdown_observe(const void *part);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unify/recording/recording.h"
+#include "unify/recording/recorder.h"
 
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
 #include "unify/sample/capture.h"
 #include "unify/shared/clock.h"
@@ -56,7 +56,7 @@ bool
 th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
-	th_pace_start(settings);
+	th_throttle_start(settings);
 	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
 				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |
 				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
@@ -74,9 +74,9 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_control_on_flush(th_recorder_refresh);
 	if (settings->has_mmap)
 		th_mapping_start(settings->seed);
-	th_account_start(settings->mapped);
+	th_breakdown_start(settings->mapped);
 	th_observed_publish();
-	th_flight_open();
+	th_in_flight_open();
 	/*
 	 * This thread may have allocated before, and is then not due for a long while; unless it
 	 * waited for its first sample, and has a countdown that is drawn.
@@ -89,7 +89,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 void
 th_recorder_stop(void)
 {
-	th_flight_close();
+	th_in_flight_close();
 	th_recorder_refresh();
 }
 
@@ -100,8 +100,8 @@ th_recorder_end(void)
 
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
-	th_pace_roll();
-	th_live_settle();
+	th_throttle_roll();
+	th_live_blocks_settle();
 	th_recorder_stop();
 	th_mapping_log_use();
 	th_thread_log_bytes(true);
@@ -118,13 +118,13 @@ th_recorder_refresh(void)
 void
 th_recorder_reset(void)
 {
-	th_flight_reset();
+	th_in_flight_reset();
 	th_capture_reset();
-	th_pace_reset();
+	th_throttle_reset();
 	recorder.has_ended = 0;
 	th_control_reset();
-	th_account_reset();
-	th_live_reset();
+	th_breakdown_reset();
+	th_live_blocks_reset();
 	th_mapping_reset();
 	th_stack_table_reset();
 	th_stack_log_reset();
@@ -161,8 +161,8 @@ record_mapped(struct th_event_mapped_alloc *event, const struct th_registers *re
 
 	if (!record)
 		return 0;
-	th_pace_look(event->time);
-	if (!th_pace_keeps(record, event->time, &event->keep))
+	th_throttle_look(event->time);
+	if (!th_throttle_keeps(record, event->time, &event->keep))
 		return 0;
 	event->thread = record->id;
 	event->stack = th_capture_stack(registers, record->id, TH_HEAP_NATIVE);
@@ -176,7 +176,7 @@ th_recorder_mapped(struct th_event_mapped_alloc *event, uintptr_t caller)
 	struct th_registers registers;
 	uint64_t sample;
 
-	if (!th_flight_begin()) {
+	if (!th_in_flight_begin()) {
 		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
 		return 0;
@@ -186,7 +186,7 @@ th_recorder_mapped(struct th_event_mapped_alloc *event, uintptr_t caller)
 	sample = event->flags & TH_MAPPED_ARENA ? record_arena(event, caller)
 						: record_mapped(event, &registers);
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
-	th_flight_end();
+	th_in_flight_end();
 	return sample;
 }
 
@@ -227,11 +227,11 @@ th_recorder_java(struct th_java_object *object)
 	uint64_t sample = 0;
 
 	th_guard_enter();
-	if (th_flight_begin()) {
+	if (th_in_flight_begin()) {
 		th_registers_here(&registers);
 		sample = record_java(&event, &registers);
 		object->stack = event.stack;
-		th_flight_end();
+		th_in_flight_end();
 	} else {
 		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
 	}

@@ -9,7 +9,7 @@
  *   account_divide.c  from mappings and owners to rows
  *   account_log.c     what is written
  */
-#include "unify/resident/snapshot.h"
+#include "unify/resident/breakdown.h"
 
 #include <limits.h>
 #include <string.h>
@@ -39,25 +39,25 @@ struct knowledge {
 };
 
 static struct {
-	uint32_t is_on;                   /* atomic: accounts are taken */
-	struct th_account_tables *tables; /* under `busy`; NULL: none was taken yet */
-	struct th_spinlock busy;          /* held while the tables are in use */
-	struct th_account_subject own;    /* under `busy` like all below */
+	uint32_t is_on;                     /* atomic: accounts are taken */
+	struct th_breakdown_tables *tables; /* under `busy`; NULL: none was taken yet */
+	struct th_spinlock busy;            /* held while the tables are in use */
+	struct th_breakdown_subject own;    /* under `busy` like all below */
 	uint64_t last_end; /* when one was taken because something ends; 0 = never */
 	struct knowledge knowledge;
 	uint32_t source_count; /* atomic */
-	const struct th_account_source *sources[TH_ACCOUNT_SOURCES_MAX];
+	const struct th_breakdown_source *sources[TH_BREAKDOWN_SOURCES_MAX];
 } account;
 
 /* Sources */
 
 bool
-th_account_add_source(const struct th_account_source *source)
+th_breakdown_add_source(const struct th_breakdown_source *source)
 {
 	struct th_log_header *header = th_log_header();
 	uint32_t count = th_load_relaxed(&account.source_count);
 
-	if (count == TH_ACCOUNT_SOURCES_MAX)
+	if (count == TH_BREAKDOWN_SOURCES_MAX)
 		return false;
 	if (source->claim && header)
 		th_store_relaxed(&header->knows_vm, 1);
@@ -74,7 +74,7 @@ source_count(void)
 }
 
 static void
-ask_for_claims(struct th_account_claims *claims)
+ask_for_claims(struct th_breakdown_claims *claims)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
 		if (account.sources[i]->claim)
@@ -90,7 +90,7 @@ ask_for_figures(uint32_t number, bool on_agent_thread)
 }
 
 void
-th_account_claim(struct th_account_claims *claims, enum th_account_claim_rank rank,
+th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_rank rank,
 	const struct th_claim *claim)
 {
 	struct th_claim pages = *claim;
@@ -101,7 +101,7 @@ th_account_claim(struct th_account_claims *claims, enum th_account_claim_rank ra
 }
 
 void
-th_account_set_allocator(const char *name)
+th_breakdown_set_allocator(const char *name)
 {
 	strncpy(account.knowledge.allocator, name, sizeof(account.knowledge.allocator) - 1);
 }
@@ -109,15 +109,15 @@ th_account_set_allocator(const char *name)
 /* An account; under the lock */
 
 static uint32_t
-flags_of(const struct th_account_tables *tables, bool has_pages)
+flags_of(const struct th_breakdown_tables *tables, bool has_pages)
 {
-	uint32_t flags = has_pages ? TH_ACCOUNT_HAS_PAGES : 0;
+	uint32_t flags = has_pages ? TH_BREAKDOWN_HAS_PAGES : 0;
 
 	if (tables->space.is_truncated || tables->claims.exact.is_full ||
 		tables->claims.owners.is_full || tables->rows.is_full)
-		flags |= TH_ACCOUNT_TRUNCATED;
+		flags |= TH_BREAKDOWN_TRUNCATED;
 	if (account.knowledge.has_owners)
-		flags |= TH_ACCOUNT_HAS_OWNERS;
+		flags |= TH_BREAKDOWN_HAS_OWNERS;
 	return flags;
 }
 
@@ -129,48 +129,48 @@ next_number(void)
 }
 
 static void
-fill(struct th_account_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
+fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_agent_thread)
 {
 	struct th_event_account *event = &tables->event;
 	bool has_pages = th_page_map_open(&tables->pages);
 
 	event->account = next_number();
 	tables->allocator = *account.knowledge.allocator ? account.knowledge.allocator : NULL;
-	th_account_owners_claim(tables);
+	th_breakdown_owners_claim(tables);
 	ask_for_claims(&tables->claims);
-	th_account_owners_settle(tables);
-	th_account_divide(tables);
-	event->counted = th_account_resident();
+	th_breakdown_owners_settle(tables);
+	th_breakdown_divide(tables);
+	event->counted = th_breakdown_resident();
 	event->resident = tables->space.resident;
 	event->swapped = tables->space.swapped;
 	event->mappings = tables->space.count;
-	th_account_log_rows(tables);
+	th_breakdown_log_rows(tables);
 	if (has_pages)
-		th_account_log_pages(tables);
+		th_breakdown_log_pages(tables);
 	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
-	th_account_log_group(tables, group);
+	th_breakdown_log_group(tables, group);
 	ask_for_figures(event->account, on_agent_thread);
 }
 
 /* Maps what the tables point to. */
 static bool
-init_tables(struct th_account_tables *tables)
+init_tables(struct th_breakdown_tables *tables)
 {
 	tables->claims.exact.capacity = CLAIMS_MAX;
 	tables->claims.owners.capacity = CLAIMS_MAX;
 	tables->claims.exact.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
 	tables->claims.owners.items = th_memory_map(CLAIMS_MAX * sizeof(struct th_claim));
-	tables->rows.items = th_memory_map(TH_ACCOUNT_ROWS_MAX * sizeof(*tables->rows.items));
+	tables->rows.items = th_memory_map(TH_BREAKDOWN_ROWS_MAX * sizeof(*tables->rows.items));
 	return tables->claims.exact.items && tables->claims.owners.items &&
 	       tables->rows.items && th_address_space_init(&tables->space);
 }
 
 /* Tables that map as much as the largest process needs are there from the first account on. */
-static struct th_account_tables *
+static struct th_breakdown_tables *
 get_tables(void)
 {
-	struct th_account_tables *tables = account.tables;
+	struct th_breakdown_tables *tables = account.tables;
 
 	if (tables)
 		return tables;
@@ -183,10 +183,11 @@ get_tables(void)
 
 /* If the process ends meanwhile the ACCOUNT is not written; readers ignore the other records. */
 static void
-take(struct th_account_subject *subject, enum th_account_reason reason, bool on_agent_thread)
+take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
+	bool on_agent_thread)
 {
 	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	struct th_account_tables *tables = get_tables();
+	struct th_breakdown_tables *tables = get_tables();
 
 	if (!tables) {
 		/* Without memory for it there are none, and no further try. */
@@ -196,29 +197,29 @@ take(struct th_account_subject *subject, enum th_account_reason reason, bool on_
 	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
 	if (!th_observed_copy_tables() || !th_address_space_read(&tables->space)) {
-		th_account_plan_give_up(&subject->plan);
+		th_breakdown_plan_give_up(&subject->plan);
 		return;
 	}
 	fill(tables, &subject->group, on_agent_thread);
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 	if (th_observed_is_there())
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
-	if (reason == TH_ACCOUNT_END)
+	if (reason == TH_BREAKDOWN_END)
 		account.last_end = event->time;
-	th_account_plan_taken(&subject->plan, th_clock_now(), event->cost, event->resident);
+	th_breakdown_plan_taken(&subject->plan, th_clock_now(), event->cost, event->resident);
 }
 
 /* When one is taken */
 
 /* Looks at the resident set, and takes an account if one is due; under the lock. */
 static void
-look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread)
+look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 {
-	uint64_t resident = th_account_log_resident(now, &subject->group);
-	enum th_account_reason reason;
+	uint64_t resident = th_breakdown_log_resident(now, &subject->group);
+	enum th_breakdown_reason reason;
 
-	th_account_plan_looked(&subject->plan, now);
-	if (resident && th_account_plan_is_due(&subject->plan, now, resident, &reason))
+	th_breakdown_plan_looked(&subject->plan, now);
+	if (resident && th_breakdown_plan_is_due(&subject->plan, now, resident, &reason))
 		take(subject, reason, on_agent_thread);
 }
 
@@ -233,22 +234,22 @@ may_begin(void)
 }
 
 void
-th_account_look(struct th_account_subject *subject, uint64_t now, bool on_agent_thread)
+th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 {
 	if (!may_begin())
 		return;
-	if (th_account_plan_is_look_due(&subject->plan, now))
+	if (th_breakdown_plan_is_look_due(&subject->plan, now))
 		look(subject, now, on_agent_thread);
 	th_unlock(&account.busy);
 }
 
 void
-th_account_take(
-	struct th_account_subject *subject, enum th_account_reason reason, bool on_agent_thread)
+th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
+	bool on_agent_thread)
 {
 	if (!may_begin())
 		return;
-	th_account_log_resident(th_clock_now(), &subject->group);
+	th_breakdown_log_resident(th_clock_now(), &subject->group);
 	take(subject, reason, on_agent_thread);
 	th_unlock(&account.busy);
 }
@@ -256,45 +257,45 @@ th_account_take(
 /* Of this process */
 
 void
-th_account_poll(uint64_t now)
+th_breakdown_poll(uint64_t now)
 {
-	th_account_look(&account.own, now, true);
+	th_breakdown_look(&account.own, now, true);
 }
 
 void
-th_account_flush(void)
+th_breakdown_flush(void)
 {
-	th_account_take(&account.own, TH_ACCOUNT_ASKED, true);
+	th_breakdown_take(&account.own, TH_BREAKDOWN_ASKED, true);
 }
 
 void
-th_account_end(bool on_agent_thread)
+th_breakdown_end(bool on_agent_thread)
 {
 	uint64_t now = th_clock_now();
 
 	if (!account.last_end || now - account.last_end > FRESH_NS)
-		th_account_take(&account.own, TH_ACCOUNT_END, on_agent_thread);
+		th_breakdown_take(&account.own, TH_BREAKDOWN_END, on_agent_thread);
 }
 
 /* Life */
 
 void
-th_account_begin(struct th_account_subject *subject)
+th_breakdown_begin(struct th_breakdown_subject *subject)
 {
 	th_cgroup_find(&subject->group);
-	th_account_plan_init(&subject->plan, th_clock_now());
+	th_breakdown_plan_init(&subject->plan, th_clock_now());
 	th_store_release(&account.is_on, 1);
 }
 
 void
-th_account_start(bool has_owners)
+th_breakdown_start(bool has_owners)
 {
 	account.knowledge.has_owners = has_owners;
-	th_account_begin(&account.own);
+	th_breakdown_begin(&account.own);
 }
 
 void
-th_account_reset(void)
+th_breakdown_reset(void)
 {
 	account.is_on = 0;
 	account.tables = NULL;
@@ -305,14 +306,14 @@ th_account_reset(void)
 /* Of another process */
 
 struct th_observed_part
-th_account_part(void)
+th_breakdown_part(void)
 {
 	return (struct th_observed_part){
 		&account.knowledge, sizeof(account.knowledge), sizeof(struct th_range)};
 }
 
 bool
-th_account_observe(const void *part)
+th_breakdown_observe(const void *part)
 {
 	if (!th_observed_copy((uintptr_t)part, &account.knowledge, sizeof(account.knowledge)))
 		return false;

@@ -4,8 +4,8 @@
  * native.h.  For each, one stack is captured (capture.h), if the pace allows it (pace.h), and the
  * sample is appended to the log.
  */
-#ifndef TH_UNIFY_RECORDING_RECORDING_H
-#define TH_UNIFY_RECORDING_RECORDING_H
+#ifndef TH_UNIFY_RECORDING_RECORDER_H
+#define TH_UNIFY_RECORDING_RECORDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ struct th_java_object {
 	uint64_t size;
 	uint64_t interval;
 	uint64_t thread_bytes; /* exact; 0 = unknown */
-	double keep;           /* from th_pace_keeps() */
+	double keep;           /* from th_throttle_keeps() */
 	uint32_t class_id;
 	uint32_t flags; /* enum th_java_alloc_flag */
 	uint32_t stack; /* set by th_recorder_java(): its id in the log */

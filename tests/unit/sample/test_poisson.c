@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "unify/sample/sampler.h"
+#include "unify/sample/poisson.h"
 
 #define INTERVAL (512u * 1024)
 #define DRAWS 200000

@@ -3,8 +3,8 @@
  * The sampling law: allocation is a Poisson process on bytes with mean interval N.  Pure
  * arithmetic, no state but the caller's, so that tests drive exactly what runs in malloc.
  */
-#ifndef TH_UNIFY_SAMPLE_SAMPLER_H
-#define TH_UNIFY_SAMPLE_SAMPLER_H
+#ifndef TH_UNIFY_SAMPLE_POISSON_H
+#define TH_UNIFY_SAMPLE_POISSON_H
 
 #include <stdint.h>
 
