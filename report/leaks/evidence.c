@@ -385,6 +385,8 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	look_init(&look, evidence, judge);
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
+	if (judge->heap == TH_HEAP_JAVA && judge->profile->lifetimes.followed)
+		evidence->enough_old = ENOUGH_FOLLOWED;
 	set_points(&look);
 	find_ages(&look);
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));

@@ -71,6 +71,7 @@ struct th_evidence {
 	uint64_t proven;    /* alive and judged by a collection that looks at old objects */
 	uint64_t unproven;  /* Java: allocated after that, and judged as young */
 	uint64_t unproven_dead;
+	uint64_t enough_old; /* old survivors without which growth is not significant */
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;

@@ -13,6 +13,13 @@
  * what makes the lower limit of growth positive.
  */
 #define ENOUGH_LATE 5
+/*
+ * Where few objects are followed, old survivors that a leak must have in all.  They come in a few
+ * batches, each of objects of about one age, so that a cache that empties in order looks like a
+ * leak until the age of a batch exceeds what it keeps: of 12 that are followed more than a fifth
+ * would be dead with a probability of 95 %.
+ */
+#define ENOUGH_FOLLOWED 12
 /* Old survivors must spread over this much of the time at least. */
 #define SPREAD_PART 0.25
 /* A program may end with a moment of other work, in which a leak pauses. */

@@ -83,6 +83,7 @@ static char *
 explain_few(const struct th_evidence *evidence)
 {
 	double duration = seconds_between(evidence->horizon->start, evidence->horizon->end);
+	double longer;
 
 	if (!evidence->allocated)
 		return th_format_new(
@@ -94,13 +95,15 @@ explain_few(const struct th_evidence *evidence)
 			" %s too few to tell: record longer, or at a smaller interval",
 			evidence->allocated,
 			evidence->allocated == 1 ? "sample is" : "samples are");
+	longer = fmax(7.0 / (double)evidence->born_late, 1.2);
+	if (evidence->alive_old)
+		longer = fmax(longer,
+			1.2 * (double)evidence->enough_old / (double)evidence->alive_old);
 	return th_format_new(
 		"%" PRIu64 " old survivors were sampled in the later half, too few to "
 		"tell growth from chance: at this rate a recording of about %s would, "
 		"or a smaller interval",
-		evidence->born_late,
-		th_format_seconds(duration * fmax(7.0 / (double)evidence->born_late, 1.2))
-			.text);
+		evidence->born_late, th_format_seconds(duration * longer).text);
 }
 
 static char *

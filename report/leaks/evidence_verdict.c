@@ -91,6 +91,8 @@ judge_growth(struct th_evidence *evidence)
 		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 	else if (!is_kept(evidence))
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
+	else if (evidence->alive_old < evidence->enough_old)
+		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (!evidence->horizon->is_proven)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 	else if (!is_spread(evidence))

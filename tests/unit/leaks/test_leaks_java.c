@@ -241,6 +241,41 @@ test_owners_alive(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Java objects every 500 ms that stay, all of them followed and judged up to 9 s. */
+static void
+followed_leak(struct log_builder *log, uint32_t from)
+{
+	leaks_begin_sampled(log, BLOCK);
+	log_jvm(log, 25, TH_JVM_SAMPLED_ALLOC | TH_JVM_JAVA_FRAMES | TH_JVM_FOLLOWS_FEW);
+	for (uint32_t ms = from; ms < END_MS; ms += 500) {
+		uint64_t sample = log_java(log, (struct log_sample){.ms = ms,
+							.size = BLOCK,
+							.interval = BLOCK,
+							.thread = 1,
+							.stack = STACK_JAVA,
+							.class = CLASS_BYTES});
+
+		log_add_fields(log, TH_EVENT_JAVA_FOLLOWED,
+			LOG_U64(LOG_START + UINT64_C(9500000000)), LOG_U64(sample), LOG_F64(1),
+			LOG_U32(1));
+	}
+	log_add_fields(log, TH_EVENT_JAVA_JUDGED, LOG_U64(LOG_START + UINT64_C(9500000000)),
+		LOG_U64(LOG_START + UINT64_C(9000000000)));
+}
+
+/* Z with generations: so few may be of one age, and not yet due to be dropped. */
+static void
+test_java_few_followed(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	followed_leak(&log, 0);
+	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	followed_leak(&log, 3000);
+	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+}
+
 int
 main(void)
 {
@@ -248,6 +283,7 @@ main(void)
 		cmocka_unit_test(test_java_without_collection),
 		cmocka_unit_test(test_java_with_young_collections),
 		cmocka_unit_test(test_java_leak),
+		cmocka_unit_test(test_java_few_followed),
 		cmocka_unit_test(test_java_proof_is_too_old),
 		cmocka_unit_test(test_java_more_than_in_use),
 		cmocka_unit_test(test_garbage_on_the_next_line),
