@@ -25,6 +25,7 @@
 #include "jvmti/vm_memory.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/recording/control.h"
 #include "unify/sample/admission.h"
 #include "unify/log/log.h"
@@ -466,7 +467,7 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
 	th_agent_stop();
-	if (th_agent_thread_stop() && !th_throttle_is_ending()) {
+	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}

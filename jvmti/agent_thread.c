@@ -17,13 +17,13 @@
 #include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/recording/control.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/admission.h"
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
-#include "unify/sample/throttle.h"
 #include "unify/recording/recorder.h"
 #include "unify/base/system.h"
 #include "unify/sample/thread.h"
@@ -128,7 +128,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_log_prepare();
 		th_in_flight_end();
 	}
-	th_throttle_roll();
+	th_housekeeping_run();
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 	/* Between two reads th_agent_renamed() reports nearly all changes. */
@@ -183,13 +183,13 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->follow_gate);
 	th_control_set_buffers(thread.duties->count_buffers);
-	th_throttle_set_server(true);
+	th_housekeeping_set_server(true);
 }
 
 static void
 stop_serving(void)
 {
-	th_throttle_set_server(false);
+	th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
 }
@@ -205,7 +205,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	thread.self = pthread_self();
 	thread.env = env;
 	start_serving();
-	while (wait_turn() && !th_throttle_is_ending()) {
+	while (wait_turn() && !th_housekeeping_is_ending()) {
 		work_every_turn(jvmti, env);
 		if (th_clock_now() < next_second)
 			continue;
@@ -219,7 +219,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_batches_flush(th_collections_last_start());
 	th_breakdown_end(true);
 	log_own_time();
-	if (th_throttle_is_ending())
+	if (th_housekeeping_is_ending())
 		thread.duties->end_recording(env);
 	th_store_release(&thread.is_alive, 0);
 }

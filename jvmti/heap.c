@@ -12,6 +12,8 @@
 #include "unify/shared/clock.h"
 #include "unify/sample/admission.h"
 #include "unify/log/log.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/sample.h"
 #include "unify/sample/throttle.h"
 #include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
@@ -142,8 +144,8 @@ is_first_of_tlab(const char *thread, jobject object)
  * before (the VM missed it, or drew by itself), a draw of now has to.
  */
 static bool
-is_lawful(const struct th_java_object *object, struct th_thread_record *record, uint64_t due,
-	uint64_t bytes)
+is_lawful(const struct th_event_java_alloc *object, struct th_thread_record *record,
+	uint64_t due, uint64_t bytes)
 {
 	if (due > bytes - object->size)
 		return due <= bytes;
@@ -153,7 +155,7 @@ is_lawful(const struct th_java_object *object, struct th_thread_record *record, 
 
 /* False: this sample is one too many. */
 static bool
-undo_bias(struct th_java_object *object, struct th_thread_record *record, uint64_t due,
+undo_bias(struct th_event_java_alloc *object, struct th_thread_record *record, uint64_t due,
 	uint64_t bytes)
 {
 	object->flags |= TH_JAVA_FIRST_OF_TLAB;
@@ -170,7 +172,7 @@ undo_bias(struct th_java_object *object, struct th_thread_record *record, uint64
  * ends, 0 if the VM drew it.
  */
 static bool
-is_kept(struct th_thread_record *record, char *thread, struct th_java_object *object,
+is_kept(struct th_thread_record *record, char *thread, struct th_event_java_alloc *object,
 	jobject reference, uint64_t due)
 {
 	if (draw(record, thread) && object->interval == TH_INTERVAL_UNKNOWN)
@@ -280,9 +282,9 @@ is_of_another(struct th_thread_record *record)
 	return is_first;
 }
 
-/* Whether the thread's account is open; then the bytes of the object are those that count. */
+/* Whether the thread is admitted; then the bytes of the object are those that count. */
 static bool
-is_counted(struct th_thread_record *record, struct th_java_object *object)
+is_counted(struct th_thread_record *record, struct th_event_java_alloc *object)
 {
 	if (!th_admission_admits(record, TH_HEAP_JAVA))
 		return false;
@@ -293,59 +295,98 @@ is_counted(struct th_thread_record *record, struct th_java_object *object)
 	return object->thread_bytes >= object->size;
 }
 
-static bool
-is_in_pace(struct th_thread_record *record, struct th_java_object *object)
-{
-	uint64_t now = th_clock_now();
-
-	th_throttle_look(now);
-	return th_throttle_keeps(record, now, &object->keep);
-}
-
 static void
-follow(JNIEnv *env, jobject reference, const struct th_java_object *object, uint64_t sample)
+follow(JNIEnv *env, jobject reference, const struct th_event_java_alloc *object,
+	uint64_t sample)
 {
 	const struct th_sampled_object sampled = {
 		.reference = reference,
 		.sample = sample,
 		.size = object->size,
-		.site = (uint64_t)object->class_id << 32 | object->stack,
+		.site = (uint64_t)object->class << 32 | object->stack,
 	};
 
 	th_live_objects_follow(env, &sampled);
 }
 
+/* What the VM says of an object that it sampled. */
+struct sampled {
+	jvmtiEnv *jvmti;
+	JNIEnv *env;
+	jthread thread;
+	jobject object;
+	jclass type;
+};
+
 static void
-record_object(jvmtiEnv *jvmti, JNIEnv *env, jthread thread_object, jobject reference,
-	jclass type, jlong size)
+prepare(struct th_sample *sample)
 {
-	struct th_thread_record *record = th_thread_record();
-	struct th_java_object object = {.size = (uint64_t)size};
+	const struct sampled *sampled = sample->data;
+
+	if (heap.asks_names)
+		th_heap_look_at_name(sampled->jvmti, sampled->env, sampled->thread);
+	((struct th_event_java_alloc *)sample->event)->class = class_of(
+		sampled->jvmti, sampled->type);
+}
+
+static uint64_t
+append_java(struct th_sample *sample)
+{
+	return th_log_append_sample(
+		TH_EVENT_JAVA_ALLOC, sample->event, TH_COUNTER_JAVA_SAMPLES);
+}
+
+/* The event of a sample that is due and admitted; false: it is not. */
+static bool
+admit(const struct sampled *sampled, struct th_thread_record *record,
+	struct th_event_java_alloc *event)
+{
 	char *thread = NULL;
 
-	if (!record)
-		return;
 	if (heap.hotspot) {
-		thread = th_hotspot_thread(heap.hotspot, env);
-		object.thread_bytes = bytes_with(jvmti, record, thread, object.size);
+		thread = th_hotspot_thread(heap.hotspot, sampled->env);
+		event->thread_bytes = bytes_with(sampled->jvmti, record, thread, event->size);
 	}
-	object.interval = record->java_interval;
+	event->interval = record->java_interval;
 	uint64_t due = record->java_due;
 	note_draw_of_vm(record);
 	bool is_foreign = is_of_another(record);
-	if (!is_kept(record, thread, &object, reference, due) || is_foreign ||
-		!is_counted(record, &object) || !is_in_pace(record, &object))
+	return is_kept(record, thread, event, sampled->object, due) && !is_foreign &&
+	       is_counted(record, event);
+}
+
+static void
+record_object(struct sampled *sampled, uint64_t size, const struct th_registers *registers)
+{
+	static const struct th_sample_lane lane = {
+		.heap = TH_HEAP_JAVA, .prepare = prepare, .append = append_java};
+	struct th_event_java_alloc event = {.size = size};
+	struct th_sample sample = {.lane = &lane,
+		.record = th_thread_record(),
+		.now = th_clock_now(),
+		.event = (struct th_event_alloc *)&event,
+		.data = sampled};
+	uint64_t id;
+
+	if (!sample.record || !admit(sampled, sample.record, &event))
 		return;
-	if (heap.asks_names)
-		th_heap_look_at_name(jvmti, env, thread_object);
-	object.class_id = class_of(jvmti, type);
-	follow(env, reference, &object, th_recorder_java(&object));
+	if (!th_in_flight_begin()) {
+		th_sample_drop();
+		return;
+	}
+	th_sample_tick(sample.now);
+	id = th_sample_take(&sample, registers);
+	th_in_flight_end();
+	follow(sampled->env, sampled->object, &event, id);
 }
 
 void JNICALL
 th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
 {
+	struct sampled sampled = {jvmti, env, thread, object, type};
+	struct th_registers registers;
+
 	/*
 	 * An object of the library itself (the agent's thread, the agent's start), or of the VM's
 	 * own start: the event is on from OnLoad, and JDK 25 posts it before VMInit.
@@ -356,7 +397,8 @@ th_heap_sampled(
 		return;
 	}
 	th_guard_enter();
-	record_object(jvmti, env, thread, object, type, size);
+	th_registers_here(&registers);
+	record_object(&sampled, (uint64_t)size, &registers);
 	th_guard_leave();
 }
 

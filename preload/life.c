@@ -29,7 +29,7 @@
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
-#include "unify/sample/throttle.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
 #include "unify/recording/self_check.h"
 #include "unify/sample/thread.h"
@@ -258,7 +258,7 @@ th_life_java_comes(void)
 	if (life.state == IDLE &&
 		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE)
 		start_once();
-	return life.state == RECORDING && !th_throttle_is_ending();
+	return life.state == RECORDING && !th_housekeeping_is_ending();
 }
 
 /* Load */
@@ -282,7 +282,7 @@ in_forked_child(void)
 
 	if (life.state == OFF || (life.state == IDLE && !follows_all))
 		return;
-	bool is_ending = th_throttle_is_ending();
+	bool is_ending = th_housekeeping_is_ending();
 
 	pthread_mutex_init(&life.lock, NULL);
 	th_log_detach();

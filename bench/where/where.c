@@ -192,9 +192,6 @@ TIMED(uint64_t, PART_FREED, __real_th_native_unlink(block))
 REAL(void, th_native_freed, uint64_t sample)
 TIMED_VOID(PART_FREED, __real_th_native_freed(sample))
 
-REAL(uint64_t, th_recorder_java, const struct th_java_object *object)
-TIMED(uint64_t, PART_SAMPLED, __real_th_recorder_java(object))
-
 REAL(size_t, th_unwind, struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret)
 TIMED(size_t, PART_WALK, __real_th_unwind(registers, limits, frames, capacity, end_ret))
@@ -419,7 +416,7 @@ write_table(void)
 	};
 	const char *path = getenv("WHERE");
 	/* A Java sample is two calls: the event, and the recorder within. */
-	double samples = (double)(total[PART_ALLOCATED].calls + total[PART_SAMPLED].calls / 2);
+	double samples = (double)(total[PART_ALLOCATED].calls + total[PART_SAMPLED].calls);
 	int file = path && samples > 0 ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
 
 	if (file < 0)

@@ -20,7 +20,9 @@
 #include "unify/base/memory.h"
 #include "unify/log/module.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recorder.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/sample.h"
+#include "unify/log/stack_log.h"
 #include "unify/sample/poisson.h"
 #include "unify/sample/thread.h"
 
@@ -350,11 +352,61 @@ let_go(struct th_range_list list)
 	}
 }
 
+/* The owner need not be in the stack: a frame may stand for it that is inlined or cut. */
+static uint64_t
+append_mapped(struct th_sample *sample)
+{
+	const struct th_event_mapped_alloc *event =
+		(const struct th_event_mapped_alloc *)sample->event;
+
+	th_stack_log_module(event->owner);
+	return th_log_append_sample(TH_EVENT_MAPPED_ALLOC, event, TH_COUNTER_MAPPED_SAMPLES);
+}
+
+/*
+ * An arena of the allocator behind malloc may come while that holds its locks: nothing is called
+ * then that could allocate, and the caller is all of the stack.
+ */
+static uint64_t
+take(struct th_event_mapped_alloc *event, uintptr_t caller,
+	const struct th_registers *registers)
+{
+	static const struct th_sample_lane lane = {
+		.heap = TH_HEAP_MAPPED, .append = append_mapped};
+	struct th_sample sample = {.lane = &lane,
+		.record = th_thread.record,
+		.now = th_clock_now(),
+		.event = (struct th_event_alloc *)event};
+
+	if (event->flags & TH_MAPPED_ARENA)
+		return th_sample_take_caller(&sample, caller);
+	sample.record = th_thread_record();
+	th_sample_tick(sample.now);
+	return sample.record ? th_sample_take(&sample, registers) : 0;
+}
+
+/* `caller`: the return address of the function that mapped it. */
+static __attribute__((noinline)) uint64_t
+record_sample(struct th_event_mapped_alloc *event, uintptr_t caller)
+{
+	struct th_registers registers;
+	uint64_t sample;
+
+	if (!th_in_flight_begin()) {
+		th_sample_drop();
+		return 0;
+	}
+	th_registers_here(&registers);
+	sample = take(event, caller, &registers);
+	th_in_flight_end();
+	return sample;
+}
+
 /* What went while the sample was being written ends with no event of its own but this. */
 static void
 record(struct due *due, uintptr_t caller)
 {
-	uint64_t sample = th_recorder_mapped(&due->event, caller);
+	uint64_t sample = record_sample(&due->event, caller);
 	uint64_t left;
 
 	if (!(due->event.flags & TH_MAPPED_TRACKED) || !lock())

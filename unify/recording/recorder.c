@@ -6,6 +6,7 @@
 #include "unify/sample/capture.h"
 #include "unify/shared/clock.h"
 #include "unify/recording/control.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/log/log.h"
@@ -57,6 +58,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 {
 	recorder.settings = *settings;
 	th_throttle_start(settings);
+	th_housekeeping_start(th_recorder_end);
 	th_control_begin((settings->native ? 1u << TH_HEAP_NATIVE : 0) |
 				 (settings->java ? 1u << TH_HEAP_JAVA : 0) |
 				 (settings->mapped ? 1u << TH_HEAP_MAPPED : 0),
@@ -100,7 +102,7 @@ th_recorder_end(void)
 
 	if (!th_cas_acq_rel(&recorder.has_ended, &not_yet, 1))
 		return;
-	th_throttle_roll();
+	th_housekeeping_run();
 	th_live_blocks_settle();
 	th_recorder_stop();
 	th_mapping_log_use();
@@ -121,6 +123,7 @@ th_recorder_reset(void)
 	th_in_flight_reset();
 	th_capture_reset();
 	th_throttle_reset();
+	th_housekeeping_reset();
 	recorder.has_ended = 0;
 	th_control_reset();
 	th_breakdown_reset();
@@ -130,111 +133,4 @@ th_recorder_reset(void)
 	th_stack_log_reset();
 	th_module_reset();
 	th_thread_reset();
-}
-
-/* Mapped memory */
-
-static uint64_t
-append_mapped(struct th_event_mapped_alloc *event)
-{
-	if (!event->stack)
-		return 0;
-	/* It need not be in the stack: a frame may stand for it that is inlined or cut. */
-	th_stack_log_module(event->owner);
-	return th_log_append_sample(TH_EVENT_MAPPED_ALLOC, event, TH_COUNTER_MAPPED_SAMPLES);
-}
-
-static uint64_t
-record_arena(struct th_event_mapped_alloc *event, uintptr_t caller)
-{
-	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	event->keep = 1;
-	event->thread = th_thread.record ? th_thread.record->id : 0;
-	event->stack = th_capture_caller(caller);
-	return append_mapped(event);
-}
-
-static uint64_t
-record_mapped(struct th_event_mapped_alloc *event, const struct th_registers *registers)
-{
-	struct th_thread_record *record = th_thread_record();
-
-	if (!record)
-		return 0;
-	th_throttle_look(event->time);
-	if (!th_throttle_keeps(record, event->time, &event->keep))
-		return 0;
-	event->thread = record->id;
-	event->stack = th_capture_stack(registers, record->id, TH_HEAP_NATIVE);
-	th_thread_log_at(record, event->time);
-	return append_mapped(event);
-}
-
-__attribute__((noinline)) uint64_t
-th_recorder_mapped(struct th_event_mapped_alloc *event, uintptr_t caller)
-{
-	struct th_registers registers;
-	uint64_t sample;
-
-	if (!th_in_flight_begin()) {
-		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
-		return 0;
-	}
-	event->time = th_clock_now();
-	th_registers_here(&registers);
-	sample = event->flags & TH_MAPPED_ARENA ? record_arena(event, caller)
-						: record_mapped(event, &registers);
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
-	th_in_flight_end();
-	return sample;
-}
-
-/* The Java heap */
-
-static uint64_t
-record_java(struct th_event_java_alloc *event, const struct th_registers *registers)
-{
-	struct th_thread_record *record = th_thread_record();
-	uint64_t sample = 0;
-
-	if (!record)
-		return 0;
-	event->time = th_clock_now();
-	event->thread = record->id;
-	event->stack = th_capture_stack(registers, record->id, TH_HEAP_JAVA);
-	if (event->stack) {
-		th_thread_log_at(record, event->time);
-		sample = th_log_append_sample(
-			TH_EVENT_JAVA_ALLOC, event, TH_COUNTER_JAVA_SAMPLES);
-	}
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
-	return sample;
-}
-
-__attribute__((noinline)) uint64_t
-th_recorder_java(struct th_java_object *object)
-{
-	struct th_event_java_alloc event = {
-		.size = object->size,
-		.interval = object->interval,
-		.keep = object->keep,
-		.thread_bytes = object->thread_bytes,
-		.class = object->class_id,
-		.flags = object->flags,
-	};
-	struct th_registers registers;
-	uint64_t sample = 0;
-
-	th_guard_enter();
-	if (th_in_flight_begin()) {
-		th_registers_here(&registers);
-		sample = record_java(&event, &registers);
-		object->stack = event.stack;
-		th_in_flight_end();
-	} else {
-		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
-	}
-	th_guard_leave();
-	return sample;
 }

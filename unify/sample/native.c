@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "unify/sample/capture.h"
 #include "unify/shared/clock.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/log/log.h"
 #include "unify/sample/throttle.h"
-#include "unify/recording/recorder.h"
+#include "unify/sample/sample.h"
 #include "unify/sample/thread.h"
 
 /*
@@ -36,6 +35,7 @@ static struct {
 	uint64_t interval;
 	pid_t process;
 } first;
+
 static void
 log_free(uint64_t sample, uint64_t time, uint32_t thread)
 {
@@ -63,9 +63,11 @@ th_native_wait(uint64_t interval, void (*begin)(void))
 	th_thread_postpone(0);
 }
 
+/* Under the address a sample that is being written stands in the table before its id is known. */
 static uint64_t
-append_native(struct th_event_native_alloc *event)
+append_native(struct th_sample *sample)
 {
+	struct th_event_native_alloc *event = (struct th_event_native_alloc *)sample->event;
 	uintptr_t address = (uintptr_t)event->address;
 	bool tracked = tracks && th_live_blocks_insert(address, SAMPLE_PENDING);
 
@@ -73,30 +75,18 @@ append_native(struct th_event_native_alloc *event)
 		event->flags |= TH_NATIVE_TRACKED;
 	else
 		th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
-	uint64_t sample = th_log_append_sample(
+	uint64_t id = th_log_append_sample(
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
-	if (tracked && sample) {
+	if (tracked && id) {
 		/* Cannot even be put aside: its free will find a sample that is being written. */
-		if (!th_live_blocks_insert(address, sample))
+		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 	} else if (tracked)
 		th_live_blocks_remove(address);
-	return sample;
+	return id;
 }
 
-static void
-record_native(struct th_thread_record *record, struct th_event_native_alloc *event,
-	const struct th_registers *registers)
-{
-	event->interval = record->interval;
-	event->thread = record->id;
-	event->stack = th_capture_stack(registers, record->id, TH_HEAP_NATIVE);
-	if (event->stack) {
-		th_thread_log_at(record, event->time);
-		append_native(event);
-	}
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - event->time);
-}
+static const struct th_sample_lane lane = {.heap = TH_HEAP_NATIVE, .append = append_native};
 
 /* Of the thread's next countdown. */
 static uint64_t
@@ -125,32 +115,26 @@ static void
 visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_registers *registers)
 {
 	struct th_thread_record *record = th_thread_record();
-	uint64_t now = th_clock_now();
+	struct th_sample sample = {.lane = &lane,
+		.record = record,
+		.now = th_clock_now(),
+		.event = (struct th_event_alloc *)event};
 
 	if (!record) {
 		th_thread_postpone(INT64_MAX);
 		return;
 	}
-	event->time = now;
 	if (!record->has_drawn && !first_draw(record, bytes, event->size))
 		return;
-	th_throttle_look(now);
+	th_sample_tick(sample.now);
 	th_admission_look_at_name(record);
 	bool is_admitted = th_admission_admits(record, TH_HEAP_NATIVE);
+	event->interval = record->interval;
 	event->thread_bytes = th_counted_bytes(record, TH_HEAP_NATIVE, bytes);
-	/* Fewer: the account was opened after this allocation. */
-	if (is_admitted && event->thread_bytes >= event->size &&
-		th_throttle_keeps(record, now, &event->keep))
-		record_native(record, event, registers);
+	/* Fewer: the thread was admitted after this allocation. */
+	if (is_admitted && event->thread_bytes >= event->size)
+		th_sample_take(&sample, registers);
 	th_thread_draw(record, next_interval(record), bytes);
-}
-
-/* Not within a capture. */
-static void
-end_if_asked(void)
-{
-	if (th_throttle_is_ending() && !th_throttle_has_server())
-		th_recorder_end();
 }
 
 /* Whether this block does not begin the recording, and the countdown goes on. */
@@ -232,7 +216,7 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		th_registers_here(&registers);
 		visit(&event, bytes, &registers);
 		th_in_flight_end();
-		end_if_asked();
+		th_sample_tick_end();
 	} else {
 		pass(bytes);
 	}

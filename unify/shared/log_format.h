@@ -380,9 +380,9 @@ enum th_content_type {
 	F(U64, BYTES, interval, "Sampling interval in force")                                  \
 	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
 	F(U64, BYTES, thread_bytes, "Exact native bytes of the thread so far")                 \
-	F(U64, ADDRESS, address, "Address")                                                    \
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, STACK, stack, "Stack")                                                          \
+	F(U64, ADDRESS, address, "Address")                                                    \
 	F(U32, NONE, function, "Function: enum th_alloc_function")                             \
 	F(U32, FLAGS, flags, "Flags: 1 = tracked, a free will be recorded")
 #define TH_FIELDS_NATIVE_FREE(F)                                                               \
@@ -550,9 +550,9 @@ enum th_content_type {
 	F(U64, BYTES, interval, "Sampling interval in force")                                  \
 	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
 	F(U64, BYTES, total_bytes, "Exact bytes of this kind that were mapped so far")         \
-	F(U64, ADDRESS, address, "Address")                                                    \
 	F(U32, THREAD, thread, "Thread; 0 = not known")                                        \
 	F(U32, STACK, stack, "Stack")                                                          \
+	F(U64, ADDRESS, address, "Address")                                                    \
 	F(U32, MODULE, owner, "Module that mapped it; 0 = not known")                          \
 	F(U32, NONE, function, "Function: enum th_alloc_function")                             \
 	F(U32, FLAGS, flags, "Flags: enum th_mapped_flag")

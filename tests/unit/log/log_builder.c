@@ -257,7 +257,7 @@ add_native(struct log_builder *log, struct log_sample sample, uint32_t flags)
 	return log_add_fields(log, TH_EVENT_NATIVE_ALLOC, LOG_U64(time_at(sample.ms)),
 		LOG_U64(sample.size), LOG_U64(sample.interval),
 		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
-		LOG_U64(0x7f0000), LOG_U32(sample.thread), LOG_U32(sample.stack),
+		LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U64(0x7f0000),
 		LOG_U32(TH_FUNCTION_MALLOC), LOG_U32(flags));
 }
 
@@ -289,7 +289,7 @@ log_mapped(struct log_builder *log, struct log_sample sample)
 	return log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(time_at(sample.ms)),
 		LOG_U64(sample.size), LOG_U64(sample.interval),
 		LOG_F64(sample.keep > 0 ? sample.keep : 1), LOG_U64(sample.thread_bytes),
-		LOG_U64(0x7f1000), LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U32(0),
+		LOG_U32(sample.thread), LOG_U32(sample.stack), LOG_U64(0x7f1000), LOG_U32(0),
 		LOG_U32(0), LOG_U32(TH_MAPPED_TRACKED));
 }
 

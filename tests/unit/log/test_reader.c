@@ -444,8 +444,8 @@ test_dump_prints_unknown_events(void **state)
 		"12]\n"));
 	assert_non_null(strstr(text, " type 901, 16 bytes, not described\n"));
 	assert_non_null(strstr(text, " native_alloc time=+0.010000s size=4096 interval=524288 "
-				     "keep=1 thread_bytes=600000 address=0x7f0000 thread=1 "
-				     "stack=3 function=1 flags=0x1\n"));
+				     "keep=1 thread_bytes=600000 thread=1 "
+				     "stack=3 address=0x7f0000 function=1 flags=0x1\n"));
 	assert_non_null(strstr(text, "frames=[native:1+0x1234 java:7@5]\n"));
 	free(text);
 	log_deinit(&log);
@@ -521,7 +521,7 @@ test_impossible_samples_are_left_out(void **state)
 	log_init(&log, INTERVAL);
 	log_native(&log, impossible[0]);
 	log_add_fields(&log, TH_EVENT_NATIVE_ALLOC, LOG_U64(1), LOG_U64(10), LOG_U64(INTERVAL),
-		LOG_F64(-1), LOG_U64(0), LOG_U64(0), LOG_U32(1), LOG_U32(1), LOG_U32(1),
+		LOG_F64(-1), LOG_U64(0), LOG_U32(1), LOG_U32(1), LOG_U64(0), LOG_U32(1),
 		LOG_U32(0));
 	log_native(&log, impossible[2]);
 	/* Interval 0 records everything, blocks of no bytes included. */

@@ -7,6 +7,8 @@
 #include "unify/sample/live_blocks.h"
 #include "unify/log/module.h"
 #include "unify/sample/native.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/sample.h"
 #include "unify/sample/throttle.h"
 #include "unify/unwind/unwind.h"
 
@@ -74,18 +76,43 @@ recorder_allocate(void *block, size_t size)
 	STAY();
 }
 
-uint64_t
-recorder_java(const struct th_java_object *object)
+static uint64_t
+append_java(struct th_sample *sample)
 {
-	struct th_java_object recorded = *object;
-	uint64_t now = th_clock_now();
-	uint64_t sample = 0;
-	double keep;
+	return th_log_append_sample(
+		TH_EVENT_JAVA_ALLOC, sample->event, TH_COUNTER_JAVA_SAMPLES);
+}
+
+static uint64_t
+take_java(const struct th_event_java_alloc *object)
+{
+	static const struct th_sample_lane lane = {.heap = TH_HEAP_JAVA, .append = append_java};
+	struct th_event_java_alloc event = *object;
+	struct th_sample sample = {.lane = &lane,
+		.record = th_thread_record(),
+		.now = th_clock_now(),
+		.event = (struct th_event_alloc *)&event};
+	struct th_registers registers;
+	uint64_t id;
+
+	if (!th_in_flight_begin()) {
+		th_sample_drop();
+		return 0;
+	}
+	th_registers_here(&registers);
+	th_sample_tick(sample.now);
+	id = th_sample_take(&sample, &registers);
+	th_in_flight_end();
+	return id;
+}
+
+NOINLINE uint64_t
+recorder_java(const struct th_event_java_alloc *object)
+{
+	uint64_t sample;
 
 	th_guard_enter();
-	th_throttle_look(now);
-	if (th_throttle_keeps(th_thread_record(), now, &keep))
-		sample = th_recorder_java(&recorded);
+	sample = take_java(object);
 	th_guard_leave();
 	return sample;
 }

@@ -41,7 +41,7 @@ void recorder_allocate(void *block, size_t size);
 void recorder_release(void *block);
 
 /* What the callback of the Java heap does with an object that is due. */
-uint64_t recorder_java(const struct th_java_object *object);
+uint64_t recorder_java(const struct th_event_java_alloc *object);
 
 /* A counter of the log. */
 uint64_t recorder_counter(enum th_log_counter which);

@@ -15,6 +15,7 @@
 
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/native.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/sample/throttle.h"
 
 #define ERRNO_SENTINEL 77
@@ -391,7 +392,7 @@ ask_for_rate(uint64_t rate)
 	control->value = rate;
 	control->asked++;
 	th_guard_enter();
-	th_throttle_roll();
+	th_housekeeping_run();
 	th_guard_leave();
 	assert_int_equal(control->served, control->asked);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
@@ -437,11 +438,10 @@ test_rate_thins(void **state)
 static void
 test_java_sample(void **state)
 {
-	const struct th_java_object object = {.size = 4096,
+	const struct th_event_java_alloc object = {.size = 4096,
 		.interval = 524288,
 		.thread_bytes = 99999,
-		.keep = 0.25,
-		.class_id = 5,
+		.class = 5,
 		.flags = TH_JAVA_FIRST_OF_TLAB};
 	struct log_image image;
 	const uint64_t *frames;
@@ -455,7 +455,7 @@ test_java_sample(void **state)
 	const struct th_event_java_alloc *event = log_image_get(&image, TH_EVENT_JAVA_ALLOC, 0);
 	assert_int_equal(event->size, 4096);
 	assert_int_equal(event->interval, 524288);
-	assert_true(event->keep == 0.25);
+	assert_true(event->keep == 1);
 	assert_int_equal(event->thread_bytes, 99999);
 	assert_int_equal(event->class, 5);
 	assert_int_equal(event->flags, TH_JAVA_FIRST_OF_TLAB);

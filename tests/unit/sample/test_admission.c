@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 
 #include "unify/recording/control.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/throttle.h"
 #include "unify/sample/poisson.h"
@@ -38,7 +39,7 @@ ask(uint32_t verb, uint64_t value, const char *name)
 	strncpy(control->name, name, sizeof(control->name) - 1);
 	control->asked++;
 	th_guard_enter();
-	th_throttle_roll();
+	th_housekeeping_run();
 	th_guard_leave();
 	assert_int_equal(control->served, control->asked);
 	return control->answer;
@@ -344,7 +345,7 @@ stop(void **state)
 	control->verb = TH_CONTROL_STOP;
 	control->asked++;
 	/* Time has to pass: the page is looked at every 10 ms. */
-	while (!th_throttle_is_ending())
+	while (!th_housekeeping_is_ending())
 		allocate(100);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
 	assert_int_equal(th_log_header()->state, TH_LOG_COMPLETE);
@@ -376,7 +377,7 @@ requests_are_the_owners(void **state)
 	control->asked++;
 	pid_t child = vfork();
 	if (!child) {
-		th_throttle_roll();
+		th_housekeeping_run();
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);

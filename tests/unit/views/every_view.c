@@ -255,8 +255,8 @@ add_mapped(struct log_builder *log)
 	const uint64_t touched[] = {block, 4096, 0};
 	const uint64_t heaps[] = {0, UINT64_MAX / 2, 8192};
 	uint64_t mapping = log_add_fields(log, TH_EVENT_MAPPED_ALLOC, LOG_U64(at),
-		LOG_U64(1 << 20), LOG_U64(INTERVAL), LOG_F64(1), LOG_U64(1 << 20),
-		LOG_U64(0x7f1000), LOG_U32(1), LOG_U32(1), LOG_U32(1), LOG_U32(5), LOG_U32(0));
+		LOG_U64(1 << 20), LOG_U64(INTERVAL), LOG_F64(1), LOG_U64(1 << 20), LOG_U32(1),
+		LOG_U32(1), LOG_U64(0x7f1000), LOG_U32(1), LOG_U32(5), LOG_U32(0));
 
 	log_add_fields(log, TH_EVENT_MAPPED_END, LOG_U64(at + 1), LOG_U64(mapping),
 		LOG_U64(4096), LOG_U64(0x7f1000), LOG_U32(1));

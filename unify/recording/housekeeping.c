@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/recording/housekeeping.h"
+
+#include "unify/base/atomic.h"
+#include "unify/log/log.h"
+#include "unify/recording/control.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/sample.h"
+#include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
+
+/*
+ * A server that is this late (its turn is 20 ms) waits for a processor: threads with a sample due
+ * roll the rate windows of 10 ms meanwhile, or a surge would pass.  Requests wait for the server.
+ */
+#define SERVER_LATE_NS 30000000
+
+static struct {
+	struct th_spinlock working; /* one thread at a time: it is the rate's writer */
+	uint32_t has_server;        /* atomic */
+	uint32_t is_ending;         /* atomic */
+	void (*end)(void);
+} housekeeping;
+
+static void
+serve(uint64_t now)
+{
+	if (th_control_poll(th_throttle_rate(), now))
+		th_store_relaxed(&housekeeping.is_ending, 1);
+}
+
+/* For threads with a sample due. */
+static void
+look(uint64_t now)
+{
+	bool has_server = th_load_relaxed(&housekeeping.has_server);
+
+	if (!th_throttle_is_due(has_server ? now - SERVER_LATE_NS : now) ||
+		!th_trylock(&housekeeping.working))
+		return;
+	th_throttle_roll(now);
+	if (!has_server)
+		serve(now);
+	th_unlock(&housekeeping.working);
+}
+
+static void
+end_if_requested(void)
+{
+	if (th_housekeeping_is_ending() && !th_load_relaxed(&housekeeping.has_server))
+		housekeeping.end();
+}
+
+void
+th_housekeeping_start(void (*end)(void))
+{
+	housekeeping.end = end;
+	th_sample_on_tick(look, end_if_requested);
+}
+
+void
+th_housekeeping_run(void)
+{
+	uint64_t now = th_clock_now();
+
+	if (th_in_flight_state() != TH_IN_FLIGHT_OPEN ||
+		!th_lock_bounded(&housekeeping.working, TH_LOCK_SPINS * 64))
+		return;
+	th_throttle_roll(now);
+	serve(now);
+	th_unlock(&housekeeping.working);
+}
+
+void
+th_housekeeping_set_server(bool has_server)
+{
+	struct th_log_header *header = th_log_header();
+
+	th_store_relaxed(&housekeeping.has_server, has_server);
+	if (header)
+		th_store_relaxed(&header->has_server, has_server);
+}
+
+bool
+th_housekeeping_is_ending(void)
+{
+	return th_load_relaxed(&housekeeping.is_ending);
+}
+
+void
+th_housekeeping_reset(void)
+{
+	housekeeping.working.held = 0;
+	housekeeping.has_server = 0;
+	housekeeping.is_ending = 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/sample/sample.h"
+
+#include <stddef.h>
+
+#include "unify/log/log.h"
+#include "unify/sample/capture.h"
+#include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
+
+#define SAME_FIELD(event, field, name)                                                    \
+	_Static_assert(                                                                   \
+		offsetof(struct event, name) == offsetof(struct th_event_alloc, field) && \
+			sizeof(((struct event *)0)->name) ==                              \
+				sizeof(((struct th_event_alloc *)0)->field),              \
+		"the events of all heaps begin alike")
+#define SAME_FIELDS(event, bytes_name)         \
+	SAME_FIELD(event, time, time);         \
+	SAME_FIELD(event, size, size);         \
+	SAME_FIELD(event, interval, interval); \
+	SAME_FIELD(event, keep, keep);         \
+	SAME_FIELD(event, bytes, bytes_name);  \
+	SAME_FIELD(event, thread, thread);     \
+	SAME_FIELD(event, stack, stack)
+SAME_FIELDS(th_event_native_alloc, thread_bytes);
+SAME_FIELDS(th_event_java_alloc, thread_bytes);
+SAME_FIELDS(th_event_mapped_alloc, total_bytes);
+
+static struct {
+	void (*run)(uint64_t now);
+	void (*finish)(void);
+} tick;
+
+void
+th_sample_on_tick(void (*run)(uint64_t now), void (*finish)(void))
+{
+	tick.run = run;
+	tick.finish = finish;
+}
+
+void
+th_sample_tick(uint64_t now)
+{
+	if (tick.run)
+		tick.run(now);
+}
+
+void
+th_sample_tick_end(void)
+{
+	if (tick.finish)
+		tick.finish();
+}
+
+/* The native walk of a mapping ends where the Java frames of a C allocation begin. */
+static enum th_heap
+walked_as(enum th_heap heap)
+{
+	return heap == TH_HEAP_JAVA ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
+}
+
+static uint64_t
+append(struct th_sample *sample)
+{
+	return sample->event->stack ? sample->lane->append(sample) : 0;
+}
+
+uint64_t
+th_sample_take(struct th_sample *sample, const struct th_registers *registers)
+{
+	struct th_event_alloc *event = sample->event;
+	uint64_t id;
+
+	event->time = sample->now;
+	event->thread = sample->record->id;
+	if (!th_throttle_keeps(sample->record, sample->now, &event->keep))
+		return 0;
+	if (sample->lane->prepare)
+		sample->lane->prepare(sample);
+	event->stack = th_capture_stack(
+		registers, sample->record->id, walked_as(sample->lane->heap));
+	if (event->stack)
+		th_thread_log_at(sample->record, sample->now);
+	id = append(sample);
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - sample->now);
+	return id;
+}
+
+uint64_t
+th_sample_take_caller(struct th_sample *sample, uintptr_t caller)
+{
+	struct th_event_alloc *event = sample->event;
+	uint64_t id;
+
+	event->time = sample->now;
+	event->thread = sample->record ? sample->record->id : 0;
+	event->keep = 1;
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+	event->stack = th_capture_caller(caller);
+	id = append(sample);
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - sample->now);
+	return id;
+}
+
+void
+th_sample_drop(void)
+{
+	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
+	th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+}
