@@ -34,7 +34,7 @@ struct entry {
 };
 
 static const void *
-find(const char *start, const char *name, char data_type)
+find(const char *start, const char *name, uint8_t data_type)
 {
 	const struct prologue *prologue = (const void *)start;
 
