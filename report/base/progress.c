@@ -59,6 +59,14 @@ th_progress(const char *what, uint64_t done, uint64_t all)
 }
 
 void
+th_progress_disable(void)
+{
+	th_progress_clear();
+	line.is_known = true;
+	line.is_terminal = false;
+}
+
+void
 th_progress_clear(void)
 {
 	if (line.is_shown)

@@ -17,6 +17,9 @@ void th_progress(const char *what, uint64_t done, uint64_t all);
 /* Clears the line, if there is one: before anything else is printed. [offline] */
 void th_progress_clear(void);
 
+/* Shows nothing from now on. [offline] */
+void th_progress_disable(void);
+
 /* As th_progress() for one call in some thousands. [offline] */
 static inline void
 th_progress_often(const char *what, uint64_t done, uint64_t all)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A recording under way, kept up to date: where every heap stands, site by site, now and over the
- * last minute.  What is new in the log is added to what is known, so that an update costs what
- * happened since the last one, not what happened at all.
+ * last minute.
  *
- * Factors that calibrate samples to exact totals change with every sample.  An update uses those
- * it has; from time to time, as often as a small part of one processor pays for, everything is
- * summed up anew (at once where that is cheap).  Both ways give unbiased figures.
+ * The log is read on and its profile, the same that every other view shows, is summed up anew.
+ * That takes at most a tenth of the time: the larger the log, the older the figures may be.
  *
  * Nothing here draws, and nothing touches the process that is watched.
  */
@@ -16,14 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/statistics/calibration.h"
 #include "report/base/error.h"
-#include "report/statistics/estimate.h"
-#include "report/symbols/frames.h"
-#include "report/statistics/lifetimes.h"
-#include "report/symbols/call_paths.h"
+#include "report/base/id_map.h"
 #include "report/log/recording.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 #include "report/profile/sites.h"
+#include "report/statistics/estimate.h"
 
 /* Seconds that curves go back. */
 #define TH_WATCH_SECONDS 60
@@ -34,7 +31,7 @@ enum th_watch_state {
 	TH_WATCH_GONE,  /* the process is not there any more: killed, or of another machine */
 };
 
-/* Bytes by second of the recording, modulo TH_WATCH_SECONDS. */
+/* Bytes in each second of the recording, up to th_watch.summed. */
 struct th_watch_history {
 	float allocated[TH_WATCH_SECONDS];
 	float change[TH_WATCH_SECONDS]; /* of what is alive */
@@ -59,18 +56,19 @@ struct th_watch_world {
 struct th_watch {
 	const struct th_watch_world *world;
 	struct th_recording *recording;
-	struct th_frames *frames;
-	struct th_paths *paths;
+	struct th_options options; /* none are given */
+	struct th_profile *profile;
 	enum th_watch_state state;
-	uint64_t now;   /* what "at present" means, ns of the recording's clock */
-	int64_t second; /* of the recording, the last of every history */
-	bool is_new;    /* the last update changed something */
-	TH_ARRAY(struct th_watch_site, sites);
+	uint64_t now;   /* ns of the recording's clock */
+	uint64_t as_of; /* what figures and curves are of, likewise */
+	uint64_t due;   /* no sooner is the log read on */
+	int64_t second; /* of the recording at `as_of`, the last of every curve */
+	int64_t summed; /* the second in which it was last summed up */
+	TH_ARRAY(struct th_watch_site, sites); /* those without samples are no more */
+	TH_ARRAY(uint32_t, row_sites);         /* by row of the profile */
 	struct th_watch_site heaps[TH_HEAPS];
-	struct th_calibration calibrations[TH_HEAPS];
-	struct th_lifetimes lifetimes; /* as of the last summing up */
-	struct th_moment moment;       /* likewise */
-	struct th_watch_work *work;    /* see watch.c */
+	struct th_id_map place_ids; /* function << 32 | caller */
+	struct th_id_map site_ids;  /* place << 34 | heap << 32 | class */
 };
 
 /*
@@ -81,24 +79,8 @@ struct th_error *
 th_watch_open(const char *path, const struct th_watch_world *world, struct th_watch *watch);
 void th_watch_close(struct th_watch *watch);
 
-/* Takes in what was written since. [offline] */
+/* Takes in what was written since, unless that was done too recently for what it costs. [offline] */
 void th_watch_update(struct th_watch *watch);
-
-/* Sums everything up anew at the next update, whatever it costs. [offline] */
-void th_watch_renew(struct th_watch *watch);
-
-/* Bytes that samples of a heap stand for: sums of sites, or of all. [offline] */
-struct th_estimate th_watch_allocated(
-	const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum);
-struct th_estimate
-th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum);
-
-/* Bytes allocated in all that is selected; where nothing is filtered, what was counted. [offline] */
-struct th_estimate th_watch_total(const struct th_watch *watch, enum th_heap heap);
-
-/* The two figures without their intervals: cheap enough to sort by. [offline] */
-double th_watch_live_point(const struct th_watch_site *site);
-double th_watch_allocated_point(const struct th_watch_site *site);
 
 /* Bytes a second by which it grew over the last minute, or since the start. [offline] */
 double th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site);

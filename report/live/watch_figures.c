@@ -7,50 +7,10 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/live/watch_work.h"
+#include "report/live/watch.h"
 
 /* Seconds over which the rate of allocation is taken. */
 #define RATE_SECONDS 10
-
-struct th_estimate
-th_watch_allocated(
-	const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum)
-{
-	return th_calibration_bytes(&watch->calibrations[heap], sum);
-}
-
-struct th_estimate
-th_watch_total(const struct th_watch *watch, enum th_heap heap)
-{
-	const struct th_calibration *calibration = &watch->calibrations[heap];
-	const struct th_estimator *all = &watch->heaps[heap].allocated;
-
-	return all->samples == calibration->window_samples
-		       ? calibration->bytes
-		       : th_watch_allocated(watch, heap, all);
-}
-
-struct th_estimate
-th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum)
-{
-	struct th_calibration calibration = th_lifetimes_calibration(&watch->lifetimes,
-		&watch->calibrations[heap], heap, &watch->moment, sum->samples);
-
-	return th_calibration_bytes(&calibration, sum);
-}
-
-double
-th_watch_live_point(const struct th_watch_site *site)
-{
-	/* What was added and taken away again may leave a hair. */
-	return site->live.samples ? fmax(th_sums_point(&site->live.bytes), 0) : 0;
-}
-
-double
-th_watch_allocated_point(const struct th_watch_site *site)
-{
-	return th_sums_point(&site->allocated.bytes);
-}
 
 /* Of a curve: since the recording runs. */
 static int
@@ -59,18 +19,29 @@ known_seconds(const struct th_watch *watch)
 	return watch->second + 1 < TH_WATCH_SECONDS ? (int)watch->second + 1 : TH_WATCH_SECONDS;
 }
 
+/*
+ * Of one of the last seconds, 0 = the last.  Since it was summed up, time may have gone on without
+ * anything new.
+ */
+static double
+slot_at(const struct th_watch *watch, const float slots[TH_WATCH_SECONDS], int back)
+{
+	int64_t slot = TH_WATCH_SECONDS - 1 - back + watch->second - watch->summed;
+
+	return slot < TH_WATCH_SECONDS ? (double)slots[slot] : 0;
+}
+
 void
 th_watch_live_curve(const struct th_watch *watch, const struct th_watch_site *site,
 	double curve_ret[TH_WATCH_SECONDS])
 {
-	double live = th_watch_live_point(site);
+	double live = th_sums_point(&site->live.bytes);
 
 	for (int back = 0; back < TH_WATCH_SECONDS; back++) {
-		int64_t second = watch->second - back;
-
-		curve_ret[TH_WATCH_SECONDS - 1 - back] = second >= 0 ? fmax(live, 0) : 0;
-		if (second >= 0)
-			live -= (double)site->history.change[second % TH_WATCH_SECONDS];
+		curve_ret[TH_WATCH_SECONDS - 1 - back] = back < known_seconds(watch)
+								 ? fmax(live, 0)
+								 : 0;
+		live -= slot_at(watch, site->history.change, back);
 	}
 }
 
@@ -78,13 +49,9 @@ void
 th_watch_allocated_curve(const struct th_watch *watch, const struct th_watch_site *site,
 	double curve_ret[TH_WATCH_SECONDS])
 {
-	for (int back = 0; back < TH_WATCH_SECONDS; back++) {
-		int64_t second = watch->second - back;
-
-		curve_ret[TH_WATCH_SECONDS - 1 - back] =
-			second >= 0 ? (double)site->history.allocated[second % TH_WATCH_SECONDS]
-				    : 0;
-	}
+	for (int back = 0; back < TH_WATCH_SECONDS; back++)
+		curve_ret[TH_WATCH_SECONDS - 1 - back] = slot_at(
+			watch, site->history.allocated, back);
 }
 
 double
@@ -92,8 +59,8 @@ th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site)
 {
 	double change = 0;
 
-	for (int i = 0; i < TH_WATCH_SECONDS; i++)
-		change += (double)site->history.change[i];
+	for (int back = 0; back < TH_WATCH_SECONDS; back++)
+		change += slot_at(watch, site->history.change, back);
 	return change / known_seconds(watch);
 }
 
@@ -145,23 +112,17 @@ void
 th_watch_stacks_init(
 	struct th_watch_stacks *stacks, const struct th_watch *watch, uint32_t site)
 {
-	enum th_heap heap = watch->sites[site].heap;
-	const struct th_watch_placed *placed = &watch->work->placed[heap];
 	struct th_id_map ids = {0};
 
 	*stacks = (struct th_watch_stacks){0};
-	for (size_t i = 0; i < placed->sites_count; i++) {
-		if (placed->sites[i] != site)
-			continue;
-		const struct th_sample *sample =
-			&th_recording_allocations(watch->recording, heap)->items[i];
-		uint32_t path = th_paths_resolve(watch->paths, sample->stack, heap);
-		struct th_watch_stack *stack = find_stack(stacks, &ids, path);
-		struct th_estimator allocated = th_watch_allocation(watch, heap, i);
-		struct th_estimator live = th_watch_rest(watch, heap, i);
+	for (size_t i = 0; i < watch->row_sites_count; i++) {
+		const struct th_row *row = &watch->profile->rows[i];
 
-		th_estimator_merge(&stack->allocated, &allocated);
-		th_estimator_merge(&stack->live, &live);
+		if (watch->row_sites[i] != site)
+			continue;
+		struct th_watch_stack *stack = find_stack(stacks, &ids, row->path);
+		th_estimator_merge(&stack->allocated, &row->sums[TH_MEASURE_ALLOC]);
+		th_estimator_merge(&stack->live, &row->sums[TH_MEASURE_LIVE]);
 	}
 	th_id_map_deinit(&ids);
 	if (stacks->items_count)

@@ -20,6 +20,8 @@
 /* Columns of totals in front of their curves, without the rate and with it. */
 #define TOTAL_COLUMNS 66
 #define RATE_COLUMNS 12
+/* Figures that are older say so. */
+#define OLD_S 2
 
 /* Numbers */
 
@@ -102,9 +104,14 @@ th_watch_line_state(const struct th_watch_view *view)
 {
 	const struct th_watch *watch = view->watch;
 	double seconds = (double)(watch->now - watch->recording->start) / 1e9;
+	double age = (double)(watch->now - watch->as_of) / 1e9;
+	char of[64] = "";
 
-	return th_format_new("%spid %u %s %s", view->is_paused ? "PAUSED  " : "",
-		watch->recording->process.pid, state_name(watch), seconds_text(seconds).text);
+	if (age > OLD_S)
+		snprintf(of, sizeof(of), ", figures %s old", seconds_text(age).text);
+	return th_format_new("%spid %u %s %s%s", view->is_paused ? "PAUSED  " : "",
+		watch->recording->process.pid, state_name(watch), seconds_text(seconds).text,
+		of);
 }
 
 static struct th_number
@@ -127,10 +134,10 @@ interval_text(const struct th_recording *recording)
 static double
 samples_per_second(const struct th_watch *watch)
 {
-	uint64_t from = watch->now > 10 * (uint64_t)TH_NS_PER_S
-				? watch->now - 10 * (uint64_t)TH_NS_PER_S
+	uint64_t from = watch->as_of > 10 * (uint64_t)TH_NS_PER_S
+				? watch->as_of - 10 * (uint64_t)TH_NS_PER_S
 				: 0;
-	double seconds = (double)(watch->now - watch->recording->start) / 1e9;
+	double seconds = (double)(watch->as_of - watch->recording->start) / 1e9;
 	double count = 0;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
@@ -256,10 +263,10 @@ th_watch_line_total(const struct th_watch *watch, enum th_heap heap, int columns
 	const char *name = th_heap_title(heap);
 	double curve[TH_WATCH_SECONDS];
 
-	if (!watch->calibrations[heap].is_recorded)
+	if (!watch->profile->heaps[heap].is_recorded)
 		return th_format_new("%-11s not recorded", name);
-	struct th_estimate live = th_watch_live(watch, heap, &all->live);
-	struct th_estimate allocated = th_watch_total(watch, heap);
+	struct th_estimate live = th_profile_live(watch->profile, heap);
+	struct th_estimate allocated = th_profile_total(watch->profile, heap);
 	th_watch_live_curve(watch, all, curve);
 	int curve_at = TOTAL_COLUMNS + (columns >= WIDE ? RATE_COLUMNS : 0);
 	char *text = curve_text(curve, columns - curve_at, ascii);
@@ -323,8 +330,10 @@ char *
 th_watch_line_figures(const struct th_watch *watch, uint32_t number, int columns, bool ascii)
 {
 	const struct th_watch_site *site = &watch->sites[number];
-	struct th_estimate live = th_watch_live(watch, site->heap, &site->live);
-	struct th_estimate allocated = th_watch_allocated(watch, site->heap, &site->allocated);
+	struct th_estimate live = th_profile_bytes(
+		watch->profile, site->heap, TH_MEASURE_LIVE, &site->live);
+	struct th_estimate allocated = th_profile_bytes(
+		watch->profile, site->heap, TH_MEASURE_ALLOC, &site->allocated);
 	static const char letters[TH_HEAPS] = {
 		[TH_HEAP_JAVA] = 'J', [TH_HEAP_NATIVE] = 'N', [TH_HEAP_MAPPED] = 'M'};
 	double curve[TH_WATCH_SECONDS];
@@ -353,7 +362,8 @@ char *
 th_watch_line_live(const struct th_watch *watch, uint32_t number)
 {
 	const struct th_watch_site *site = &watch->sites[number];
-	struct th_estimate live = th_watch_live(watch, site->heap, &site->live);
+	struct th_estimate live = th_profile_bytes(
+		watch->profile, site->heap, TH_MEASURE_LIVE, &site->live);
 
 	return th_format_new("live       %9s  (%s), %s samples, growth %s",
 		bytes(live.estimate).text, th_format_interval(&live, TH_UNIT_BYTES).text,
@@ -365,7 +375,8 @@ char *
 th_watch_line_allocated(const struct th_watch *watch, uint32_t number)
 {
 	const struct th_watch_site *site = &watch->sites[number];
-	struct th_estimate allocated = th_watch_allocated(watch, site->heap, &site->allocated);
+	struct th_estimate allocated = th_profile_bytes(
+		watch->profile, site->heap, TH_MEASURE_ALLOC, &site->allocated);
 
 	return th_format_new("allocated  %9s  (%s), %s samples, rate %s",
 		bytes(allocated.estimate).text,
@@ -420,8 +431,10 @@ th_watch_line_stack(const struct th_watch_view *view, size_t index)
 	const struct th_watch *watch = view->watch;
 	const struct th_watch_site *site = &watch->sites[view->site];
 	const struct th_watch_stack *stack = &view->stacks.items[index];
-	struct th_estimate live = th_watch_live(watch, site->heap, &stack->live);
-	struct th_estimate allocated = th_watch_allocated(watch, site->heap, &stack->allocated);
+	struct th_estimate live = th_profile_bytes(
+		watch->profile, site->heap, TH_MEASURE_LIVE, &stack->live);
+	struct th_estimate allocated = th_profile_bytes(
+		watch->profile, site->heap, TH_MEASURE_ALLOC, &stack->allocated);
 
 	return th_format_new("stack %zu of %zu: live %s (%s), allocated %s", index + 1,
 		view->stacks.items_count, bytes(live.estimate).text,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Once a second what is new is read; keys are answered at once, from what is known.
+ * Once a second what is new is read; between that, keys are answered from what is known.
  */
 #include "report/live/watch_main.h"
 

@@ -18,6 +18,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/base/progress.h"
 #include "report/live/watch_lines.h"
 
 /* Lines above the list and below it. */
@@ -85,6 +86,7 @@ th_watch_screen_begin(void)
 			"print the same",
 			term ? term : "");
 	atexit(th_watch_screen_end);
+	th_progress_disable();
 	begin_colours();
 	cbreak();
 	noecho();
@@ -265,7 +267,7 @@ draw_row(struct th_watch_view *view, int line, uint32_t site, bool is_selected)
 {
 	const struct th_watch *watch = view->watch;
 	const struct th_function *function = th_frames_function(
-		watch->frames, watch->sites[site].place.function);
+		watch->profile->frames, watch->sites[site].place.function);
 	char *figures = th_watch_line_figures(watch, site, COLS - 2, is_ascii);
 	int columns = th_format_columns(figures);
 	attr_t style = is_selected ? A_REVERSE : 0;
@@ -319,7 +321,7 @@ draw_chart(const struct th_watch_view *view, int line)
 static void
 draw_frames(struct th_watch_view *view, int line, const struct th_path *path)
 {
-	const struct th_frames *frames = view->watch->frames;
+	const struct th_frames *frames = view->watch->profile->frames;
 
 	if (view->scroll >= (long)path->count)
 		view->scroll = (long)path->count - 1;
@@ -351,7 +353,7 @@ draw_stacks(struct th_watch_view *view)
 	if (!view->stacks.items_count)
 		return;
 	const struct th_watch_stack *stack = &view->stacks.items[index];
-	struct th_path path = th_paths_get(watch->paths, stack->path);
+	struct th_path path = th_paths_get(watch->profile->paths, stack->path);
 	take_line(line + 1, th_watch_line_stack(view, index), A_BOLD);
 	draw_frames(view, line + 2, &path);
 }

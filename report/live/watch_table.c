@@ -56,7 +56,7 @@ make_name(const struct th_watch *watch, uint32_t number)
 
 	if (!memory)
 		th_out_of_memory();
-	th_sites_print(memory, watch->frames, site->class_name, site->place);
+	th_sites_print(memory, watch->profile->frames, site->class_name, site->place);
 	if (fclose(memory))
 		th_out_of_memory();
 	return text;
@@ -82,11 +82,11 @@ key_of(const struct th_watch *watch, const struct th_watch_site *site,
 	case TH_WATCH_BY_GROWTH:
 		return th_watch_growth(watch, site);
 	case TH_WATCH_BY_ALLOCATED:
-		return th_watch_allocated_point(site);
+		return th_sums_point(&site->allocated.bytes);
 	case TH_WATCH_BY_RATE:
 		return th_watch_rate(watch, site);
 	default:
-		return th_watch_live_point(site);
+		return th_sums_point(&site->live.bytes);
 	}
 }
 

@@ -140,7 +140,7 @@ next_heaps(struct th_watch_view *view)
 {
 	int heap = single_heap(view->table.heaps) + 1;
 
-	while (heap < TH_HEAPS && !view->watch->calibrations[heap].is_recorded)
+	while (heap < TH_HEAPS && !view->watch->profile->heaps[heap].is_recorded)
 		heap++;
 	view->table.heaps = heap < TH_HEAPS ? 1u << heap : TH_HEAPS_ALL;
 	refresh(view);

@@ -42,9 +42,9 @@ interval_of_piece(struct th_recording *recording, const struct th_sample *whole,
 		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
 }
 
-struct th_sample
-th_mapped_parts_piece(
-	struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
+/* The sample that `bytes` of a mapped sample are by themselves. */
+static struct th_sample
+piece_of(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
 {
 	struct th_sample piece = *whole;
 
@@ -60,7 +60,7 @@ static void
 add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
 	bool is_last)
 {
-	struct th_sample part = th_mapped_parts_piece(splitter->recording, whole, bytes);
+	struct th_sample part = piece_of(splitter->recording, whole, bytes);
 
 	part.is_part = !is_last;
 	th_array_append(&splitter->parts, items, part);

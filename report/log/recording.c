@@ -126,7 +126,11 @@ th_recording_update(struct th_recording *recording)
 	while (th_reader_next_here(&recording->cursor, &record) ||
 		pass_hole(recording, &record))
 		add_record(recording, &record);
-	return recording->records != records;
+	if (recording->records == records)
+		return false;
+	th_reader_release(&recording->cursor);
+	th_mapped_parts_split(recording);
+	return true;
 }
 
 void

@@ -343,8 +343,7 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
 /*
  * As th_recording_load, for a log that is being written: th_recording_update() adds what was
  * written since, and returns whether there was anything.  A record that is not finished yet is
- * waited for until the next update.  Mapped samples are not split: th_mapped_parts_split().
- * [offline]
+ * waited for until the next update. [offline]
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);

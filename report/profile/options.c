@@ -586,16 +586,24 @@ parse_arguments(struct th_options *options, unsigned groups, int argc, char **ar
 	return error;
 }
 
-struct th_error *
-th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv)
+void
+th_options_set_defaults(struct th_options *options)
 {
 	*options = (struct th_options){
 		.heaps = TH_HEAPS_ALL,
 		.to = INFINITY,
 		.min_share = DEFAULT_MIN_SHARE,
-		.top = groups & TH_OPTIONS_RSS ? DEFAULT_PARTS : DEFAULT_TOP,
+		.top = DEFAULT_TOP,
 		.temporary_within = DEFAULT_TEMPORARY_SECONDS,
 	};
+}
+
+struct th_error *
+th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv)
+{
+	th_options_set_defaults(options);
+	if (groups & TH_OPTIONS_RSS)
+		options->top = DEFAULT_PARTS;
 	struct th_error *error = parse_arguments(options, groups, argc, argv);
 
 	if (error || options->help)

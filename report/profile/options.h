@@ -136,6 +136,9 @@ void th_options_deinit(struct th_options *options);
  */
 char *th_options_split_moment(const char *operand, struct th_options *options);
 
+/* As if no option were given. [offline] */
+void th_options_set_defaults(struct th_options *options);
+
 /* Prints the options of `groups`. [offline] */
 void th_options_print_help(FILE *file, unsigned groups);
 

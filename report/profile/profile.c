@@ -545,23 +545,46 @@ th_profile_create_whole(const struct th_profile *profile)
 	return whole;
 }
 
-void
-th_profile_destroy(struct th_profile *profile)
+/* Frees what build() made. */
+static void
+clear(struct th_profile *profile)
 {
-	if (!profile)
-		return;
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		th_calibration_deinit(&profile->heaps[heap]);
 		free(profile->sample_rows[heap]);
 	}
 	th_lifetimes_deinit(&profile->lifetimes);
+	free(profile->rows);
+}
+
+void
+th_profile_destroy(struct th_profile *profile)
+{
+	if (!profile)
+		return;
+	clear(profile);
 	if (!profile->is_whole) {
 		th_filter_destroy(profile->filter);
 		th_paths_destroy(profile->paths);
 		th_frames_destroy(profile->frames);
 	}
-	free(profile->rows);
 	free(profile);
+}
+
+void
+th_profile_renew(struct th_profile *profile)
+{
+	clear(profile);
+	*profile = (struct th_profile){
+		.recording = profile->recording,
+		.options = profile->options,
+		.frames = profile->frames,
+		.paths = profile->paths,
+		.filter = profile->filter,
+		.internal_group = profile->internal_group,
+		.is_whole = profile->is_whole,
+	};
+	build(profile);
 }
 
 bool

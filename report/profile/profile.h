@@ -67,6 +67,12 @@ struct th_profile *th_profile_create(const struct th_recording *recording,
 void th_profile_destroy(struct th_profile *profile);
 
 /*
+ * Sums up anew, after the recording has grown.  Frames, functions, strings and paths keep their
+ * numbers; rows get new ones. [offline]
+ */
+void th_profile_renew(struct th_profile *profile);
+
+/*
  * The same samples with whole stacks, for those who judge by what the options hide.  It shares
  * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
  * paths to show. [offline]

@@ -106,7 +106,8 @@ sums_subtract(struct th_sums *sums, const struct th_sums *part)
 		.missed = sums->missed - part->missed,
 	};
 
-	if (left.unseen <= ROUNDING * sums->unseen ||
+	/* The difference of unseen and missed, by itself, is as exact as what it came from. */
+	if (left.unseen - left.missed <= ROUNDING * sums->unseen ||
 		left.variance <= ROUNDING * sums->variance || left.missed <= 0)
 		left.unseen = left.variance = left.missed = 0;
 	*sums = left;

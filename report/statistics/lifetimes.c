@@ -50,36 +50,29 @@ first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
 	return heap == TH_HEAP_MAPPED ? recording->part_ends[index] : TH_END_NEVER;
 }
 
-void
-th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap)
+static void
+begin_ends(struct th_lifetimes *lifetimes, enum th_heap heap)
 {
 	const struct th_recording *recording = lifetimes->recording;
-	size_t *count = &lifetimes->ends_count[heap];
-	size_t samples = recording->samples[heap].items_count;
+	size_t count = recording->samples[heap].items_count;
 
-	while (heap == TH_HEAP_JAVA && follows_few(recording) &&
-		lifetimes->followed_count < samples)
-		th_array_append(lifetimes, followed, 0.0f);
-	for (; *count < samples; (*count)++) {
-		lifetimes->ends[heap] = th_array_grow(lifetimes->ends[heap], *count,
-			&lifetimes->ends_capacity[heap], sizeof(uint64_t));
-		lifetimes->ends[heap][*count] = first_end(recording, heap, *count);
-	}
+	lifetimes->ends[heap] = th_allocate(count, sizeof(uint64_t));
+	for (size_t i = 0; i < count; i++)
+		lifetimes->ends[heap][i] = first_end(recording, heap, i);
 }
 
-size_t
-th_lifetimes_end(
-	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info)
+/* A native block was freed or a Java object found dead. */
+static void
+end_sample(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info)
 {
 	const struct th_samples *samples = &lifetimes->recording->samples[heap];
 	size_t index = th_samples_find(samples, info->record);
 
 	if (index == SIZE_MAX || lifetimes->ends[heap][index] != TH_END_NEVER)
-		return SIZE_MAX;
+		return;
 	/* It cannot end before it began, whatever the threads' clocks say. */
 	uint64_t birth = samples->items[index].time;
 	lifetimes->ends[heap][index] = info->time > birth ? info->time : birth;
-	return index;
 }
 
 /* Objects that were followed and are not any more. */
@@ -245,9 +238,12 @@ find_few(struct th_lifetimes *lifetimes)
 {
 	const struct th_recording *recording = lifetimes->recording;
 	uint64_t young = last_start(recording);
+	size_t count = recording->samples[TH_HEAP_JAVA].items_count;
 
-	if (!follows_few(recording))
+	if (!follows_few(recording) || !count)
 		return;
+	lifetimes->followed_count = count;
+	lifetimes->followed = th_allocate(count, sizeof(float));
 	find_followed(lifetimes, young);
 	find_followed_parts(lifetimes, young);
 }
@@ -258,12 +254,12 @@ find_ends(struct th_lifetimes *lifetimes)
 	const struct th_recording *recording = lifetimes->recording;
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		th_lifetimes_extend(lifetimes, (enum th_heap)heap);
+		begin_ends(lifetimes, (enum th_heap)heap);
 	find_few(lifetimes);
 	for (size_t i = 0; i < recording->frees_count; i++)
-		th_lifetimes_end(lifetimes, TH_HEAP_NATIVE, &recording->frees[i]);
+		end_sample(lifetimes, TH_HEAP_NATIVE, &recording->frees[i]);
 	for (size_t i = 0; i < recording->deaths_count; i++)
-		th_lifetimes_end(lifetimes, TH_HEAP_JAVA, &recording->deaths[i]);
+		end_sample(lifetimes, TH_HEAP_JAVA, &recording->deaths[i]);
 	forget_lost(lifetimes);
 }
 

@@ -47,9 +47,7 @@ struct th_moment {
 
 struct th_lifetimes {
 	const struct th_recording *recording;
-	uint64_t *ends[TH_HEAPS]; /* by index of the sample */
-	size_t ends_count[TH_HEAPS];
-	size_t ends_capacity[TH_HEAPS];
+	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
 	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
 	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
 	/*
@@ -58,7 +56,6 @@ struct th_lifetimes {
 	 */
 	float *followed;
 	size_t followed_count;
-	size_t followed_capacity;
 	double followed_part; /* of the bytes, samples that are followed themselves */
 	double judged_bytes;  /* that followed and judged objects represent */
 	double older_bytes;   /* of samples from before the last collection */
@@ -68,18 +65,6 @@ struct th_lifetimes {
 /* The recording must outlive the lifetimes. [offline] */
 void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
 void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
-
-/*
- * For a recording that grows: samples of a heap that are new begin without an end. [offline]
- */
-void th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap);
-
-/*
- * A native block was freed or a Java object found dead.  The index of its sample; SIZE_MAX where
- * there is none, or its end was known or never will be. [offline]
- */
-size_t th_lifetimes_end(
-	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info);
 
 /* Whether the library would have written the end of a sample, losses aside. [offline] */
 bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);

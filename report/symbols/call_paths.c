@@ -332,11 +332,17 @@ th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
 	if (stack >= paths->resolved_count)
 		make_room(paths);
-	uint32_t *number = &paths->resolved[heap][stack];
+	uint32_t *resolved = &paths->resolved[heap][stack];
 
-	if (!*number)
-		*number = resolve(paths, stack, heap) + 1;
-	return *number - 1;
+	if (*resolved)
+		return *resolved - 1;
+	uint64_t unnamed = th_frames_unnamed(paths->frames);
+	uint32_t number = resolve(paths, stack, heap);
+	/* In a log that grows, what is missing may come later. */
+	if (paths->recording->stacks[stack].is_known &&
+		th_frames_unnamed(paths->frames) == unnamed)
+		*resolved = number + 1;
+	return number;
 }
 
 uint32_t

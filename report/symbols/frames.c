@@ -59,6 +59,7 @@ struct th_frames {
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
+	uint64_t unnamed;                /* th_frames_unnamed() */
 };
 
 /* Numbers */
@@ -498,9 +499,16 @@ th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frame
 		*frames_ret = &frames->spot;
 		return 1;
 	}
+	frames->unnamed += th_frame_kind(word) == TH_FRAME_JAVA;
 	struct span span = expand(frames, word);
 	*frames_ret = &frames->word_frames[span.start];
 	return span.count;
+}
+
+uint64_t
+th_frames_unnamed(const struct th_frames *frames)
+{
+	return frames->unnamed;
 }
 
 void

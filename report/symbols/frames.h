@@ -52,6 +52,9 @@ void th_frames_destroy(struct th_frames *frames);
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
 
+/* How many of the words expanded so far are of methods that the log does not name yet. [offline] */
+uint64_t th_frames_unnamed(const struct th_frames *frames);
+
 /* Has what is known of a word fetched, for who will soon expand it. [offline] */
 void th_frames_expect(const struct th_frames *frames, uint64_t word);
 

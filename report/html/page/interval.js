@@ -237,7 +237,7 @@ function addSum(to, number) {
 function valuesWithout(all, part) {
 	const left = {seen: Math.max(all.seen - part.seen, 0), unseen: all.unseen - part.unseen,
 		variance: all.variance - part.variance, doubt: all.doubt - part.doubt};
-	if (left.unseen <= ROUNDING * all.unseen || left.variance <= ROUNDING * all.variance
+	if (left.doubt <= ROUNDING * all.unseen || left.variance <= ROUNDING * all.variance
 		|| left.unseen - left.doubt <= 0)
 		left.unseen = left.variance = left.doubt = 0;
 	return left;

@@ -17,9 +17,11 @@
 #include <cmocka.h>
 
 #include "report/live/watch.h"
+#include "report/live/watch_lines.h"
 #include "report/live/watch_table.h"
+#include "report/live/watch_view.h"
 #include "tests/unit/log/log_builder.h"
-#include "tests/unit/views/view_helper.h"
+#include "unify/shared/clock.h"
 
 #define INTERVAL 65536
 #define MODULE 3
@@ -207,6 +209,18 @@ assert_close(double a, double b)
 	assert_true(fabs(a - b) <= 1e-4 * fmax(fabs(a), fabs(b)) + 1);
 }
 
+static double
+allocated_of(const struct th_watch_site *site)
+{
+	return th_sums_point(&site->allocated.bytes);
+}
+
+static double
+live_of(const struct th_watch_site *site)
+{
+	return th_sums_point(&site->live.bytes);
+}
+
 static void
 expect_same_site(const struct th_watch *a, const struct th_watch_site *left,
 	const struct th_watch *b, const struct th_watch_site *right)
@@ -215,8 +229,8 @@ expect_same_site(const struct th_watch *a, const struct th_watch_site *left,
 
 	assert_int_equal(left->allocated.samples, right->allocated.samples);
 	assert_int_equal(left->live.samples, right->live.samples);
-	assert_close(th_watch_allocated_point(left), th_watch_allocated_point(right));
-	assert_close(th_watch_live_point(left), th_watch_live_point(right));
+	assert_close(allocated_of(left), allocated_of(right));
+	assert_close(live_of(left), live_of(right));
 	th_watch_live_curve(a, left, curves[0]);
 	th_watch_live_curve(b, right, curves[1]);
 	for (int i = 0; i < TH_WATCH_SECONDS; i++)
@@ -261,10 +275,6 @@ expect_same(const struct th_watch *a, const struct th_watch *b)
 	th_watch_table_deinit(&right);
 }
 
-/*
- * At interval 0 every figure is exact, so adding piece by piece must come to the same as summing
- * up at once; with sampling too after th_watch_renew().
- */
 static void
 grow_by(size_t step, uint64_t interval)
 {
@@ -282,10 +292,6 @@ grow_by(size_t step, uint64_t interval)
 	write_part(&growing, growing.log.length);
 	th_watch_update(&pieces);
 	th_watch_update(&pieces);
-	if (interval) {
-		th_watch_renew(&pieces);
-		th_watch_update(&pieces);
-	}
 	open_watch(growing.path, &whole);
 	expect_same(&pieces, &whole);
 	th_watch_close(&pieces);
@@ -302,71 +308,102 @@ test_pieces_come_to_the_whole(void **state)
 	grow_by(50, INTERVAL);
 }
 
-/* Between two summings up totals may be a little off, but no sample counts twice or not at all. */
 static void
-test_total_follows(void **state)
+expect_figure(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
+	const struct th_estimator *sum, const struct th_watch *watch,
+	const struct th_estimator *watched)
 {
-	struct growing growing;
-	struct th_watch watch;
+	struct th_estimate expected = th_profile_bytes(profile, heap, measure, sum);
+	struct th_estimate actual = th_profile_bytes(watch->profile, heap, measure, watched);
 
-	(void)state;
-	begin_growing(&growing, INTERVAL);
-	write_part(&growing, growing.cuts[EVENTS / 2]);
-	open_watch(growing.path, &watch);
-	for (size_t i = EVENTS / 2; i < EVENTS; i += 20) {
-		write_part(&growing, growing.cuts[i]);
-		th_watch_update(&watch);
-	}
+	assert_float_equal(actual.estimate, expected.estimate, 1e-9 * expected.estimate);
+	assert_float_equal(actual.low, expected.low, 1e-9 * expected.high);
+	assert_float_equal(actual.high, expected.high, 1e-9 * expected.high);
+	assert_int_equal(actual.samples, expected.samples);
+	assert_int_equal(actual.exact, expected.exact);
+}
+
+static char *
+name_of(const struct th_profile *profile, const struct th_site *site)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+
+	th_sites_print(memory, profile->frames, site->class_name,
+		(struct th_site_place){site->function, site->caller});
+	assert_int_equal(fclose(memory), 0);
+	return text;
+}
+
+/* Every site that summary lists, by the value that its options name. */
+static void
+expect_sites(const struct th_profile *profile, struct th_watch *watch)
+{
+	bool is_live = profile->options->value == TH_VALUE_LIVE_BYTES;
+	enum th_measure measure = is_live ? TH_MEASURE_LIVE : TH_MEASURE_ALLOC;
+	struct th_watch_table table;
+
+	th_watch_table_init(&table);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		const struct th_watch_site *all = &watch.heaps[heap];
-		struct th_estimate total = th_watch_allocated(
-			&watch, (enum th_heap)heap, &all->allocated);
-		struct th_estimate live = th_watch_live(&watch, (enum th_heap)heap, &all->live);
+		struct th_sites sites;
 
-		assert_int_equal(total.samples,
-			th_recording_allocations(watch.recording, (enum th_heap)heap)
-				->items_count);
-		assert_true(total.estimate >= live.estimate);
-		assert_true(live.low <= live.estimate && live.estimate <= live.high);
-		assert_close(live.estimate, th_watch_live_point(all));
+		th_sites_init(&sites, profile, (enum th_heap)heap);
+		assert_int_equal(sites.items_count, SITES);
+		for (size_t i = 0; i < sites.items_count; i++) {
+			char *name = name_of(profile, &sites.items[i]);
+			const struct th_watch_site *site = find_site(
+				watch, &table, (enum th_heap)heap, name);
+
+			expect_figure(profile, (enum th_heap)heap, measure, &sites.items[i].sum,
+				watch, is_live ? &site->live : &site->allocated);
+			free(name);
+		}
+		th_sites_deinit(&sites);
 	}
-	th_watch_close(&watch);
-	end_growing(&growing);
+	th_watch_table_deinit(&table);
+}
+
+/* The log so far, summed up as for summary. */
+static void
+expect_as_in_summary(const struct growing *growing, struct th_watch *watch)
+{
+	struct th_options options;
+	struct th_recording *recording;
+
+	assert_null(th_recording_load(growing->path, &recording));
+	th_options_set_defaults(&options);
+	struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		const struct th_estimator *sums = profile->selected[heap];
+
+		expect_figure(profile, (enum th_heap)heap, TH_MEASURE_ALLOC,
+			&sums[TH_MEASURE_ALLOC], watch, &watch->heaps[heap].allocated);
+		expect_figure(profile, (enum th_heap)heap, TH_MEASURE_LIVE,
+			&sums[TH_MEASURE_LIVE], watch, &watch->heaps[heap].live);
+	}
+	options.value = TH_VALUE_ALLOC_BYTES;
+	expect_sites(profile, watch);
+	options.value = TH_VALUE_LIVE_BYTES;
+	expect_sites(profile, watch);
+	th_profile_destroy(profile);
+	th_recording_destroy(recording);
 }
 
 static void
-expect_as_in_summary(uint64_t interval)
+grow_beside_summary(uint64_t interval)
 {
 	struct growing growing;
 	struct th_watch watch;
-	struct shown shown;
 
 	begin_growing(&growing, interval);
-	write_part(&growing, growing.log.length);
+	write_part(&growing, growing.cuts[EVENTS / 10]);
 	open_watch(growing.path, &watch);
-	show(&shown, &growing.log, NULL);
-	for (int i = TH_HEAP_JAVA; i < TH_HEAPS; i++) {
-		enum th_heap heap = (enum th_heap)i;
-		const struct th_estimator *sums = shown.profile->selected[heap];
-		struct th_estimate allocated = th_profile_bytes(
-			shown.profile, heap, TH_MEASURE_ALLOC, &sums[TH_MEASURE_ALLOC]);
-		struct th_estimate live = th_profile_bytes(
-			shown.profile, heap, TH_MEASURE_LIVE, &sums[TH_MEASURE_LIVE]);
-		struct th_estimate watched = th_watch_live(
-			&watch, heap, &watch.heaps[heap].live);
-
-		assert_close(
-			th_watch_allocated(&watch, heap, &watch.heaps[heap].allocated).estimate,
-			allocated.estimate);
-		assert_close(watched.estimate, live.estimate);
-		/* Parts of a mapping are one sample here, several there. */
-		if (heap == TH_HEAP_MAPPED)
-			continue;
-		assert_close(watched.low, live.low);
-		assert_close(watched.high, live.high);
-		assert_int_equal(watched.samples, live.samples);
+	for (size_t i = EVENTS / 10; i < growing.cut_count; i += EVENTS / 10) {
+		write_part(&growing, growing.cuts[i]);
+		th_watch_update(&watch);
+		expect_as_in_summary(&growing, &watch);
 	}
-	show_end(&shown);
 	th_watch_close(&watch);
 	end_growing(&growing);
 }
@@ -375,8 +412,107 @@ static void
 test_figures_are_those_of_summary(void **state)
 {
 	(void)state;
-	expect_as_in_summary(0);
-	expect_as_in_summary(INTERVAL);
+	grow_beside_summary(0);
+	grow_beside_summary(INTERVAL);
+}
+
+/* A clock that goes on by a second whenever somebody looks. */
+static uint64_t clock_now;
+static bool is_killed;
+
+static uint64_t
+look_at_clock(void)
+{
+	return clock_now += TH_NS_PER_S;
+}
+
+static bool
+is_not_killed(const struct th_log_header *header)
+{
+	(void)header;
+	return !is_killed;
+}
+
+static void
+expect_age(const struct th_watch_view *view, const char *text)
+{
+	char *line = th_watch_line_state(view);
+
+	if (text)
+		assert_non_null(strstr(line, text));
+	else
+		assert_null(strstr(line, "figures"));
+	free(line);
+}
+
+/* What takes long is done seldom, and figures say how old they are. */
+static void
+test_rate_is_bounded(void **state)
+{
+	static const struct th_watch_world slow = {is_not_killed, look_at_clock};
+	struct growing growing;
+	struct th_watch watch;
+	uint64_t records;
+
+	(void)state;
+	clock_now = 0;
+	is_killed = false;
+	begin_growing(&growing, INTERVAL);
+	write_part(&growing, growing.cuts[EVENTS / 2]);
+	assert_null(th_watch_open(growing.path, &slow, &watch));
+	struct th_watch_view view;
+	th_watch_view_init(&view, &watch);
+	records = watch.recording->records;
+	/* Summing up took all but the first look. */
+	assert_int_equal(watch.due, clock_now + 10 * (clock_now - TH_NS_PER_S));
+	write_part(&growing, growing.log.length);
+	clock_now = watch.as_of;
+	watch.due = clock_now + 30 * (uint64_t)TH_NS_PER_S;
+	th_watch_update(&watch);
+	expect_age(&view, NULL);
+	clock_now = watch.as_of + 6 * (uint64_t)TH_NS_PER_S;
+	th_watch_update(&watch);
+	expect_age(&view, ", figures 8 s old");
+	assert_int_equal(watch.recording->records, records);
+	clock_now = watch.due;
+	th_watch_update(&watch);
+	expect_age(&view, NULL);
+	assert_true(watch.recording->records > records);
+	/* The last moment of a process is taken in at once. */
+	watch.due = UINT64_MAX;
+	is_killed = true;
+	th_watch_update(&watch);
+	assert_int_equal(watch.state, TH_WATCH_GONE);
+	assert_int_equal(watch.as_of, watch.recording->end);
+	th_watch_view_deinit(&view);
+	th_watch_close(&watch);
+	end_growing(&growing);
+}
+
+/* Without anything new, curves move on with time. */
+static void
+test_curves_move_on(void **state)
+{
+	struct growing growing;
+	struct th_watch watch;
+	double before[TH_WATCH_SECONDS], after[TH_WATCH_SECONDS];
+
+	(void)state;
+	begin_growing(&growing, 0);
+	write_part(&growing, growing.log.length);
+	open_watch(growing.path, &watch);
+	const struct th_watch_site *all = &watch.heaps[TH_HEAP_NATIVE];
+	th_watch_live_curve(&watch, all, before);
+	watch.second += 10;
+	th_watch_live_curve(&watch, all, after);
+	for (int i = 0; i < TH_WATCH_SECONDS; i++)
+		assert_close(after[i],
+			before[i + 10 < TH_WATCH_SECONDS ? i + 10 : TH_WATCH_SECONDS - 1]);
+	assert_float_equal(th_watch_rate(&watch, all), 0, 0);
+	watch.second += TH_WATCH_SECONDS;
+	assert_float_equal(th_watch_growth(&watch, all), 0, 0);
+	th_watch_close(&watch);
+	end_growing(&growing);
 }
 
 /* A mapping that goes in parts: each takes its bytes at its time, whenever that is read. */
@@ -406,26 +542,25 @@ test_parts_of_a_mapping(void **state)
 	write_part(&growing, growing.cuts[0]);
 	open_watch(growing.path, &watch);
 	const struct th_watch_site *all = &watch.heaps[TH_HEAP_MAPPED];
-	assert_float_equal(th_watch_live_point(all), 10100, 1e-6);
+	assert_float_equal(live_of(all), 10100, 1e-6);
 	for (size_t i = 0; i < 3; i++) {
 		log_mapped_end(&growing.log, parts[i].ms, mapping, parts[i].bytes);
 		write_part(&growing, growing.log.length);
 		th_watch_update(&watch);
-		assert_float_equal(th_watch_live_point(all), parts[i].live + 100, 1e-6);
+		assert_float_equal(live_of(all), parts[i].live + 100, 1e-6);
 		assert_int_equal(all->live.samples, parts[i].live > 0 ? 2 : 1);
 		assert_float_equal(th_watch_growth(&watch, all),
 			(parts[i].live + 100) / (parts[i].ms / 1000 + 1), 0.01);
 		assert_int_equal(watch.sites_count, 1);
-		assert_float_equal(
-			th_watch_live_point(&watch.sites[0]), parts[i].live + 100, 1e-6);
-		struct th_estimate live = th_watch_live(&watch, TH_HEAP_MAPPED, &all->live);
+		assert_float_equal(live_of(&watch.sites[0]), parts[i].live + 100, 1e-6);
+		struct th_estimate live = th_profile_live(watch.profile, TH_HEAP_MAPPED);
 		assert_float_equal(live.estimate, parts[i].live + 100, 1e-6);
 	}
 	th_watch_live_curve(&watch, all, curve);
 	const double last[] = {0, 10100, 9100, 4100, 4100, 100};
 	for (int i = 0; i < 6; i++)
 		assert_float_equal(curve[TH_WATCH_SECONDS - 6 + i], last[i], 0.01);
-	assert_float_equal(th_watch_allocated_point(all), 10100, 1e-6);
+	assert_float_equal(allocated_of(all), 10100, 1e-6);
 	th_watch_close(&watch);
 	end_growing(&growing);
 }
@@ -469,34 +604,47 @@ test_unfinished_record(void **state)
 	end_growing(&growing);
 }
 
-/* The name of a method comes after the sample that needs it. */
+/* What the table shows as its only row. */
+static void
+expect_only_row(const struct th_watch *watch, const char *name)
+{
+	struct th_watch_table table;
+
+	th_watch_table_init(&table);
+	th_watch_table_update(&table, watch);
+	assert_int_equal(table.rows_count, 1);
+	assert_string_equal(th_watch_table_name(&table, watch, table.rows[0].site), name);
+	th_watch_table_deinit(&table);
+}
+
+/* The stack of a sample comes after it, and then the name of its method: it moves. */
 static void
 test_late_names(void **state)
 {
 	const uint64_t frames[] = {th_frame_java(7, 5)};
 	struct growing growing = {.cut_count = 0};
-	struct th_watch_table table;
 	struct th_watch watch;
 
 	(void)state;
 	log_init(&growing.log, 0);
 	log_jvm(&growing.log, 25, TH_JVM_SAMPLED_ALLOC);
 	log_class(&growing.log, 1, "[B");
-	log_stack(&growing.log, 1, frames, 1);
 	log_java(&growing.log,
 		(struct log_sample){.ms = 10, .size = 8, .thread = 1, .stack = 1, .class = 1});
+	cut_here(&growing);
+	log_stack(&growing.log, 1, frames, 1);
 	cut_here(&growing);
 	log_method(&growing.log, 7, "Lapp/Late;", "comer");
 	growing.path = log_save_bytes("x", 1);
 	write_part(&growing, growing.cuts[0]);
 	open_watch(growing.path, &watch);
-	assert_int_equal(watch.sites_count, 0);
+	expect_only_row(&watch, "byte[] in [lost stack]");
+	write_part(&growing, growing.cuts[1]);
+	th_watch_update(&watch);
+	expect_only_row(&watch, "byte[] in [unknown Java method]");
 	write_part(&growing, growing.log.length);
 	th_watch_update(&watch);
-	assert_int_equal(watch.sites_count, 1);
-	th_watch_table_init(&table);
-	assert_string_equal(th_watch_table_name(&table, &watch, 0), "byte[] in app.Late.comer");
-	th_watch_table_deinit(&table);
+	expect_only_row(&watch, "byte[] in app.Late.comer");
 	th_watch_close(&watch);
 	end_growing(&growing);
 }
@@ -566,7 +714,7 @@ test_stacks_add_up(void **state)
 		assert_int_equal(stacks.items_count, 1);
 		for (size_t k = 0; k < stacks.items_count; k++)
 			live += stacks.items[k].live.bytes.seen;
-		assert_close(live, th_watch_live_point(&watch.sites[i]));
+		assert_close(live, live_of(&watch.sites[i]));
 		th_watch_stacks_deinit(&stacks);
 	}
 	th_watch_close(&watch);
@@ -598,8 +746,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces_come_to_the_whole),
-		cmocka_unit_test(test_total_follows),
 		cmocka_unit_test(test_figures_are_those_of_summary),
+		cmocka_unit_test(test_rate_is_bounded),
+		cmocka_unit_test(test_curves_move_on),
 		cmocka_unit_test(test_parts_of_a_mapping),
 		cmocka_unit_test(test_unfinished_record),
 		cmocka_unit_test(test_late_names),

@@ -324,6 +324,23 @@ test_rounding_is_not_a_sample(void **state)
 	assert_near(bytes.estimate - bytes.low, INTERVAL * log(40), 0.05);
 }
 
+/* A rest that is nearly certain: what is left of its uncertainty is rounding, and says nothing. */
+static void
+test_rounding_is_no_uncertainty(void **state)
+{
+	const struct th_estimator share = sum_of(1000, 200, INTERVAL, 1, 1.0 / 3);
+
+	(void)state;
+	for (uint64_t intervals = 12; intervals < 48; intervals++) {
+		struct th_estimator whole = share;
+		struct th_estimator rest = sum_of(1, intervals * INTERVAL, INTERVAL, 1, 1);
+
+		th_estimator_merge(&whole, &rest);
+		struct th_estimate bytes = th_estimate_bytes(&share, &whole, INTERVAL);
+		assert_near(bytes.estimate - bytes.low, INTERVAL * log(40), 0.05);
+	}
+}
+
 /* The factor makes the sum of the weights come out at the exact total. */
 static void
 test_factor_makes_the_whole_exact(void **state)
@@ -463,6 +480,7 @@ main(void)
 		cmocka_unit_test(test_damaged_samples_do_no_harm),
 		cmocka_unit_test(test_merge_adds_and_subtract_takes_away),
 		cmocka_unit_test(test_rounding_is_not_a_sample),
+		cmocka_unit_test(test_rounding_is_no_uncertainty),
 		cmocka_unit_test(test_factor_makes_the_whole_exact),
 		cmocka_unit_test(test_factor_without_information_is_one),
 		cmocka_unit_test(test_share_and_rest_mirror_each_other),
