@@ -7,6 +7,7 @@
 #include "tests/e2e/harness.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +104,36 @@ libunwind_that_cannot_be_loaded(void **state)
 	free(path);
 }
 
+/* Another thread may have held the loader's lock when it was forked. */
+static void
+forked_child_walks_by_itself(void **state)
+{
+	struct th_recording recording;
+	size_t children = 0;
+
+	(void)state;
+	record(TH_WORDS(PROGRAM("process_children"), "fork"), "TWINHEAP_UNWINDER=libunwind",
+		NULL, &recording);
+	assert_true(walked_by(recording.log, "libunwind"));
+	char *pattern = th_format("%s/*.thl", recording.directory);
+	glob_t logs;
+
+	assert_int_equal(glob(pattern, 0, NULL, &logs), 0);
+	for (size_t i = 0; i < logs.gl_pathc; i++) {
+		struct th_recording log = {.log = logs.gl_pathv[i]};
+
+		if (th_recording_site(&log, "native", "child_site", "alloc_objects").estimate ==
+			0)
+			continue;
+		children++;
+		assert_true(walked_by(log.log, "own"));
+	}
+	assert_int_equal(children, 1);
+	globfree(&logs);
+	free(pattern);
+	th_recording_deinit(&recording);
+}
+
 int
 main(void)
 {
@@ -110,12 +141,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_native_stacks),
 		cmocka_unit_test(libunwind_that_cannot_be_loaded),
+		cmocka_unit_test(forked_child_walks_by_itself),
 	};
 
 	return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
 #else
 	(void)same_native_stacks;
 	(void)libunwind_that_cannot_be_loaded;
+	(void)forked_child_walks_by_itself;
 	return 0;
 #endif
 }

@@ -186,9 +186,8 @@ visit(const char *path, const struct stat *status, int type, struct FTW *where)
 static void
 test_links_and_tables(void **state)
 {
-	static const char *const roots[] = {
-		"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "bench", "examples",
-		"tests"};
+	static const char *const roots[] = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+		"docs", "bench", "examples", "tests"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
