@@ -30,19 +30,29 @@
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
 #include "unify/recording/housekeeping.h"
+#include "unify/sample/capture.h"
 #include "unify/recording/recorder.h"
 #include "unify/recording/self_check.h"
 #include "unify/sample/thread.h"
+#include "unify/unwind/libunwind.h"
 #include "unify/unwind/unwind.h"
 
 /* UNREAD: the constructor has not run, the settings are not known. */
+/* Positions among the words of the setting. */
+enum unwinder { OWN_UNWINDER, LIBUNWIND };
+
 enum state { UNREAD, IDLE, RECORDING, OFF };
+
+#define NO_LIBUNWIND                                                          \
+	"libunwind.so.8 is missing or unusable: native stacks are walked by " \
+	"twinheap's own unwinder"
 
 static struct {
 	struct th_settings settings;
 	enum state state;
 	bool has_modules;     /* loaded modules can be found */
 	bool lacks_native;    /* the C heap is wanted, but malloc does not reach us */
+	bool lacks_libunwind; /* it is wanted, but is not there or does not work */
 	bool has_allocator;   /* the underlying malloc is not libc's */
 	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -202,6 +212,10 @@ start(void)
 	if (!life.has_modules)
 		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
 			       "frame pointer only");
+	if (life.lacks_libunwind) {
+		th_message(NO_LIBUNWIND);
+		th_log_note(1, NO_LIBUNWIND);
+	}
 	set_allocator();
 	check_self(&settings);
 	if (settings.native || life.lacks_native)
@@ -263,6 +277,14 @@ th_life_java_comes(void)
 
 /* Load */
 
+/* The log says who walks, not who was asked to. */
+static void
+use_own_unwinder(void)
+{
+	life.settings.number[TH_SETTING_NAME_UNWINDER] = OWN_UNWINDER;
+	life.settings.text[TH_SETTING_NAME_UNWINDER] = "own";
+}
+
 static void
 turn_off(void)
 {
@@ -287,11 +309,28 @@ in_forked_child(void)
 	pthread_mutex_init(&life.lock, NULL);
 	th_log_detach();
 	th_recorder_reset();
+	use_own_unwinder();
 	life.state = IDLE;
 	if (th_thread.guard || is_ending)
 		turn_off();
 	else if (follows_all)
 		start_with_first_sample();
+}
+
+static void
+choose_unwinder(void)
+{
+	struct th_self_check_parts parts = th_self_check_parts;
+
+	if (life.settings.number[TH_SETTING_NAME_UNWINDER] != LIBUNWIND)
+		return;
+	parts.walk = th_libunwind_walk;
+	if (th_libunwind_open(th_real_dlsym) && th_self_check_walk(&parts)) {
+		th_capture_set_unwinder(th_libunwind_walk);
+	} else {
+		life.lacks_libunwind = true;
+		use_own_unwinder();
+	}
 }
 
 /* The log says what is recorded, not what was asked for. */
@@ -350,6 +389,7 @@ load(void)
 		adjust_rate();
 		th_log_path_init();
 		life.has_modules = th_unwind_init();
+		choose_unwinder();
 		th_thread_init(random_seed());
 		life.has_allocator = th_allocator_underneath() != NULL;
 		if (life.has_allocator)

@@ -18,26 +18,26 @@ struct th_error;
 
 /*
  * A new error; the message is one line without a full stop, and printable whatever it quotes.
- * Never NULL. [offline]
+ * Never NULL.
  */
 struct th_error *th_error_create(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* As th_error_create, with ": " and the text of errno behind the message. [offline] */
+/* As th_error_create, with ": " and the text of errno behind the message. */
 struct th_error *th_error_create_errno(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The message, valid until the error is destroyed. [offline] */
+/* The message, valid until the error is destroyed. */
 const char *th_error_message(const struct th_error *error);
 
 enum th_error_code th_error_code(const struct th_error *error);
 
-/* NULL is legal. [offline] */
+/* NULL is legal. */
 void th_error_destroy(struct th_error *error);
 
 /*
  * Prints the error as one line to stderr, destroys it and returns the exit status it stands
- * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests. [offline]
+ * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests.
  */
 int th_error_report(struct th_error *error);
 

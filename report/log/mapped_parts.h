@@ -15,7 +15,7 @@
 
 /*
  * Makes the mapped samples of a recording out of `mappings` and `mapped_ends`, and finds their
- * ends; anew whenever something was read. [offline]
+ * ends; anew whenever something was read.
  */
 void th_mapped_parts_split(struct th_recording *recording);
 

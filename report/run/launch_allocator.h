@@ -12,7 +12,7 @@
 
 /*
  * Finds the library of an allocator: jemalloc, tcmalloc, mimalloc, the name of a file in a
- * directory of libraries, or a path.  False: `reason_ret` says in one line why not. [offline]
+ * directory of libraries, or a path.  False: `reason_ret` says in one line why not.
  */
 bool th_launch_allocator_find(
 	const char *name, char path_ret[PATH_MAX], char *reason_ret, size_t reason_bytes);
@@ -20,7 +20,7 @@ bool th_launch_allocator_find(
 /*
  * What to put into LD_PRELOAD for `program`: `library`, those beside it that the allocator
  * underneath calls for, `allocator` ("" = none) and what was preloaded before ("" = nothing).  To
- * be freed; NULL: no memory. [offline]
+ * be freed; NULL: no memory.
  */
 char *th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before);

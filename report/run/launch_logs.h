@@ -13,22 +13,21 @@
 
 /*
  * `pattern` as an absolute one, in malloc'ed memory; percent signs of the current directory are
- * doubled.  NULL when the current directory cannot be told or memory is short. [offline]
+ * doubled.  NULL when the current directory cannot be told or memory is short.
  */
 char *th_launch_logs_absolute(const char *pattern);
 
 /*
  * Whether a log can be written where the absolute `pattern` says.  False, with the reason as
  * one line: the directory is missing or not writable, or the name holds no %p and is taken.
- * [offline]
  */
 bool th_launch_logs_check(const char *pattern, char *reason_ret, size_t reason_bytes);
 
-/* Calls `visit` with each file that has a name of the absolute `pattern`. [offline] */
+/* Calls `visit` with each file that has a name of the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
 void th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data);
 
-/* The directory of the absolute `pattern`. [offline] */
+/* The directory of the absolute `pattern`. */
 void th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX]);
 
 struct th_launch_log {
@@ -45,7 +44,7 @@ struct th_launch_logs {
 
 /*
  * The logs named by the absolute `pattern` that were begun at or after `since` (CLOCK_REALTIME,
- * nanoseconds): those of Java VMs first, then the larger first. [offline]
+ * nanoseconds): those of Java VMs first, then the larger first.
  */
 void th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret);
 void th_launch_logs_deinit(struct th_launch_logs *logs);

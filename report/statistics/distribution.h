@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The two distributions behind all intervals.  All functions: [offline].
- */
+/* The two distributions behind all intervals. */
 #ifndef TH_REPORT_STATISTICS_DISTRIBUTION_H
 #define TH_REPORT_STATISTICS_DISTRIBUTION_H
 

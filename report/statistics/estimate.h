@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From samples to numbers with error bars.  All functions: [offline], pure, no allocation.
+ * From samples to numbers with error bars.  All functions are pure and allocate nothing.
  *
  * A block of s bytes was sampled with probability p = (1 - exp(-s/N)) * keep and stands for 1/p
  * blocks: for itself, which is certain, and for 1/p - 1 that nobody saw.  Only the second part

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Intervals for what was not seen.  All functions: [offline].
- */
+/* Intervals for what was not seen. */
 #ifndef TH_REPORT_STATISTICS_INTERVAL_H
 #define TH_REPORT_STATISTICS_INTERVAL_H
 

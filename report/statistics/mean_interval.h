@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How thinly a heap was sampled, over a time in which that changed.  All functions: [offline].
+ * How thinly a heap was sampled, over a time in which that changed.
  *
  * The gap of a moment is the mean number of bytes between samples of small blocks, N / keep.
  * Where rate control raises it, a sample of later stands for many of before, and a place of

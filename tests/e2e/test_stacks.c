@@ -26,7 +26,11 @@
 #define COLLECTING_SHARE_MAX 0.5
 #define OPTIONS_MAX 16
 
-static const char *const settings[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
+static const char *const standard_settings[] = {
+	"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
+static const char *const libunwind_settings[] = {
+	"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", "TWINHEAP_UNWINDER=libunwind", NULL};
+static const char *const *settings = standard_settings;
 
 /* From the launcher's call on; in between the VM's own frames are folded into one. */
 #define MAIN_FRAMES                                                                           \
@@ -439,6 +443,24 @@ stripped_vm(const struct th_jdk *jdk)
 	free(stripped.java);
 }
 
+/* --- by libunwind ------------------------------------------------------------------------- */
+
+/* The same stacks.  All other tests here pass too with TWINHEAP_UNWINDER in their environment. */
+static void
+by_libunwind(const struct th_jdk *jdk)
+{
+#if defined(__x86_64__)
+	settings = libunwind_settings;
+	walk_path_under(jdk, TH_WORDS("-Xint"), &collectors[2]);
+	walk_path_under(jdk, TH_WORDS(NULL), &collectors[2]);
+	ways_into_c(jdk);
+	settings = standard_settings;
+#else
+	(void)jdk;
+	skip();
+#endif
+}
+
 int
 main(void)
 {
@@ -453,6 +475,7 @@ main(void)
 		{"deep stacks", deep_stacks, 0},
 		{"cut stacks", cut_stacks, 0},
 		{"stripped VM", stripped_vm, 0},
+		{"by libunwind", by_libunwind, 0},
 		{NULL, NULL, 0},
 	};
 

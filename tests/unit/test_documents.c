@@ -3,7 +3,8 @@
  * What the documents refer to is there: every relative link leads to a file, every anchor to a
  * heading, and every row of a table belongs to one.
  *
- * Read are README.md, CHANGELOG.md, and all *.md below docs, bench, examples and tests.
+ * Read are README.md, CHANGELOG.md, CONTRIBUTING.md, and all *.md below docs, bench, examples and
+ * tests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,8 +186,8 @@ visit(const char *path, const struct stat *status, int type, struct FTW *where)
 static void
 test_links_and_tables(void **state)
 {
-	static const char *const roots[] = {
-		"README.md", "CHANGELOG.md", "docs", "bench", "examples", "tests"};
+	static const char *const roots[] = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+		"docs", "bench", "examples", "tests"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {

@@ -16,8 +16,7 @@
 struct th_self_check_parts {
 	bool (*take)(uint64_t *countdown, uint64_t size); /* th_countdown_take() */
 	void *(*thread_state)(void); /* the address of the calling thread's th_thread */
-	size_t (*walk)(struct th_registers *registers, const struct th_unwind_limits *limits,
-		uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
+	th_unwind_function *walk;
 	bool (*insert)(uintptr_t address, uint64_t sample);
 	bool (*may_hold)(const void *block);
 	uint64_t (*remove)(uintptr_t address);

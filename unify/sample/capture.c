@@ -33,7 +33,8 @@ static struct {
 	uint32_t depth;                         /* frames of a stack, at most */
 	struct scratch *scratch[SCRATCH_COUNT]; /* atomic; NULL: not needed yet */
 	const struct th_java_provider *java;    /* atomic */
-} capture;
+	th_unwind_function *unwinder;           /* written before captures begin */
+} capture = {.unwinder = th_unwind};
 
 /* Scratch */
 
@@ -87,7 +88,7 @@ add_native(struct th_registers *registers, const struct th_unwind_limits *limits
 {
 	enum th_unwind_end end;
 
-	stack->count += (uint32_t)th_unwind(
+	stack->count += (uint32_t)capture.unwinder(
 		registers, limits, frames + stack->count, capture.depth - stack->count, &end);
 	if (end == TH_UNWIND_FULL)
 		stack->flags |= TH_STACK_TRUNCATED;
@@ -230,6 +231,12 @@ th_capture_start(uint32_t depth)
 }
 
 void
+th_capture_set_unwinder(th_unwind_function *unwinder)
+{
+	capture.unwinder = unwinder;
+}
+
+void
 th_capture_set_java(const struct th_java_provider *provider)
 {
 	__atomic_store_n(&capture.java, provider, __ATOMIC_SEQ_CST);
@@ -241,6 +248,7 @@ void
 th_capture_reset(void)
 {
 	capture.java = NULL;
+	capture.unwinder = th_unwind;
 	for (unsigned i = 0; i < SCRATCH_COUNT; i++)
 		capture.scratch[i] = NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * One stack out of native and Java frames, as a number that the log knows.
  *
- * The native frames come from unwind.h.  Where they reach code of the JVM, a provider, which
+ * The native frames come from unwind.h, or libunwind.h on demand.  Where they reach code of the JVM, a provider, which
  * jvmti/ registers, says which Java frames stand there and where the next older native segment
  * begins; here the pieces are only joined.
  */
@@ -56,6 +56,9 @@ struct th_java_provider {
 
 /* Stacks have up to `depth` frames; the root end of deeper ones is cut. */
 void th_capture_start(uint32_t depth);
+
+/* Who walks native frames from now on; th_unwind() does at first, and in a forked child. */
+void th_capture_set_unwinder(th_unwind_function *unwinder);
 
 /*
  * Registers the source of Java frames (`provider` stays the caller's and must outlive its use),

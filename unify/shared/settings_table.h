@@ -84,6 +84,10 @@ enum th_setting_access {
 	S(ALLOCATOR, 0, "allocator", "TWINHEAP_ALLOCATOR", TEXT, OPTION, "NAME", "", 0, 0,     \
 		"allocator to put underneath: jemalloc, tcmalloc,\n"                           \
 		"mimalloc, or the path of one")                                                \
+	S(UNWINDER, 0, "unwinder", "TWINHEAP_UNWINDER", CHOICE, OPTION, "own|libunwind",       \
+		"own", 0, 0,                                                                   \
+		"who walks native stacks; libunwind, slower, is\n"                             \
+		"there to compare with")                                                       \
 	S(MAX_LOG, 0, "", "TWINHEAP_MAX_LOG", SIZE, VARIABLE, "BYTES", "1G", TH_MAX_LOG_MIN,   \
 		INT64_MAX, "size at which a log ends")                                         \
 	S(SEED, 0, "", "TWINHEAP_SEED", NUMBER, VARIABLE, "N", "", 0, UINT64_MAX,              \

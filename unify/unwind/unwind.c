@@ -3,12 +3,10 @@
  * The walk.  A frame is described (which module, by which rule its caller is found), written,
  * and left (the rule is applied, the result looked at with suspicion).
  *
- * libunwind plays no part here, although it is what the tests compare with, frame by frame.  For
- * every pc it has not seen it calls dl_iterate_phdr, which waits for a lock of the loader; a
- * thread can hold that lock while it waits for a lock that the thread in malloc holds, and a
- * fork while another thread holds it leaves it held in the child for ever.  No test made
- * beforehand can exclude that, and there is nothing left that needs it: it would only add what
- * .debug_frame says, which it reads from files.
+ * libunwind is only the oracle of the tests and a choice of the user (libunwind.h).  It calls
+ * dl_iterate_phdr, which waits for a lock of the loader; a thread can hold that lock while it waits
+ * for a lock that the thread in malloc holds, and a fork while another thread holds it leaves it
+ * held in the child for ever.
  */
 #include "unify/unwind/unwind.h"
 

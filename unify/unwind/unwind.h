@@ -115,6 +115,11 @@ th_registers_here(struct th_registers *ret)
 size_t th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
 
+/* What walks as th_unwind() does. */
+typedef size_t
+th_unwind_function(struct th_registers *registers, const struct th_unwind_limits *limits,
+	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
+
 /* Frames of all walks so far that were stepped by frame pointer. [any] */
 uint64_t th_unwind_frame_pointer_steps(void);
 
