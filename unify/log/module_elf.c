@@ -2,10 +2,21 @@
 /* The headers and notes are read through proofs: a program may unmap or protect them. */
 #include "unify/log/module_elf.h"
 
+#include "unify/base/observed.h"
 #include "unify/base/safe_read.h"
 
 #include <elf.h>
 #include <string.h>
+
+/* The bytes of the program headers; 0: it is no ELF header. */
+static size_t
+header_bytes(const ElfW(Ehdr) * header)
+{
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(ElfW(Phdr)))
+		return 0;
+	return header->e_phnum * sizeof(ElfW(Phdr));
+}
 
 struct th_elf
 th_elf_at(uintptr_t start, uintptr_t bias)
@@ -15,16 +26,32 @@ th_elf_at(uintptr_t start, uintptr_t bias)
 	struct th_elf elf = {.bias = bias};
 	size_t bytes;
 
-	if (!th_is_readable(&memory, start, sizeof(*header)) ||
-		memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-		header->e_phentsize != sizeof(*elf.headers))
+	if (!th_is_readable(&memory, start, sizeof(*header)))
 		return elf;
-	bytes = header->e_phnum * sizeof(*elf.headers);
-	if (header->e_phoff % _Alignof(ElfW(Phdr)) ||
+	bytes = header_bytes(header);
+	if (!bytes || header->e_phoff % _Alignof(ElfW(Phdr)) ||
 		!th_is_readable(&memory, start + header->e_phoff, bytes))
 		return elf;
 	elf.headers = (const ElfW(Phdr) *)(start + header->e_phoff);
 	elf.count = header->e_phnum;
+	return elf;
+}
+
+struct th_elf
+th_elf_copy(uintptr_t start, ElfW(Phdr) * headers, size_t max)
+{
+	struct th_elf elf = {0};
+	ElfW(Ehdr) header;
+	size_t bytes;
+
+	if (!th_observed_copy(start, &header, sizeof(header)))
+		return elf;
+	bytes = header_bytes(&header);
+	if (!bytes || bytes > max * sizeof(*headers) ||
+		!th_observed_copy(start + header.e_phoff, headers, bytes))
+		return elf;
+	elf.headers = headers;
+	elf.count = header.e_phnum;
 	return elf;
 }
 

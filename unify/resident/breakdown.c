@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "unify/resident/attribute.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/resident/write.h"
 #include "unify/resident/owners.h"
 #include "unify/resident/schedule.h"
@@ -196,13 +197,13 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	}
 	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
-	if (!th_observed_copy_tables() || !th_address_space_read(&tables->space)) {
+	if (!th_remote_tables_copy() || !th_address_space_read(&tables->space)) {
 		th_breakdown_plan_give_up(&subject->plan);
 		return;
 	}
 	fill(tables, &subject->group, on_agent_thread);
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
-	if (th_observed_is_there())
+	if (th_remote_tables_are_there())
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_BREAKDOWN_END)
 		account.last_end = event->time;

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 
 #define PAGE_MASK 4095u
 /* sizeof(heap_info) in all of these versions is below. */

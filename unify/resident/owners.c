@@ -13,7 +13,7 @@
 #include "unify/mapped/mapping.h"
 #include "unify/base/memory.h"
 #include "unify/log/module.h"
-#include "unify/resident/observed.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/sample/thread.h"
 
 /*
@@ -59,7 +59,7 @@ claim_log(const void *start, size_t bytes, void *data)
 static void
 claim_own(struct th_breakdown_tables *tables)
 {
-	uintptr_t header = th_observed_list()->log;
+	uintptr_t header = th_remote_tables()->log;
 
 	th_memory_each(claim_region, tables);
 	if (header)
@@ -123,7 +123,7 @@ static uintptr_t
 stack_end(const struct th_thread *state)
 {
 	/* The same in every thread: from our TLS to the thread pointer. */
-	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_observed_list()->to_thread_pointer;
+	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
 	return (last + PTHREAD_BYTES + PAGE_MASK) & ~PAGE_MASK;
