@@ -13,6 +13,7 @@
 #include "unify/shared/bisect.h"
 #include "unify/shared/log_format.h"
 #include "unify/base/memory.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/log/module_elf.h"
 #include "unify/base/safe_read.h"
 
@@ -462,7 +463,8 @@ th_module_init(void)
 	find_executable();
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
 	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
-	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	if (th_real_dlsym_find())
+		*(void **)&find_object = th_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
 	/* The host must not find our failure when it asks for its own. */
 	if (!find_object)
 		dlerror();
