@@ -115,7 +115,7 @@ enum th_control_verb {
 	TH_CONTROL_PAUSE = 5,    /* samples nothing, until: */
 	TH_CONTROL_RESUME = 6,
 	TH_CONTROL_HEAPS = 7,    /* samples these heaps: `value`, bits 1 << enum th_heap */
-	TH_CONTROL_THREADS = 8,  /* samples threads whose name matches `name`; "" = all */
+	TH_CONTROL_THREADS = 8,  /* samples threads whose name the globs in `name` match; "" = all */
 	TH_CONTROL_STOP = 9,     /* the recording ends, the process goes on */
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then a flush */
 };
@@ -163,7 +163,7 @@ struct th_log_header {
 	uint32_t counter_count;    /* how many of `counters` this writer knows */
 	uint32_t heaps;            /* atomic: to be sampled, bits 1 << enum th_heap; 0 = not known */
 	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
-	char threads[64];          /* expression for names of threads to sample; "" = all */
+	char threads[64];          /* globs for names of threads to sample; "" = all */
 	uint32_t has_server;       /* atomic: 1 = a thread of the library looks at the control page */
 	uint32_t accounts;         /* atomic: breakdowns of resident memory that have a number */
 	uint64_t observed;         /* atomic: address of the tables for other processes; 0 = none */
