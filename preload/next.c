@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/sample/live_blocks.h"
@@ -188,7 +189,7 @@ whole_pages(size_t size, bool is_rounded)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (is_rounded && size <= SIZE_MAX - page)
-		size = size ? (size + page - 1) & ~(page - 1) : page;
+		size = size ? th_align_up(size, page) : page;
 	return th_next.memalign(page, size);
 }
 

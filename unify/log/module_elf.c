@@ -2,6 +2,7 @@
 /* The headers and notes are read through proofs: a program may unmap or protect them. */
 #include "unify/log/module_elf.h"
 
+#include "unify/base/align.h"
 #include "unify/base/observed.h"
 #include "unify/base/safe_read.h"
 
@@ -82,12 +83,6 @@ th_elf_segment(const struct th_elf *elf, uint32_t type)
 	return NULL;
 }
 
-static uint64_t
-align_up(uint64_t value, uint64_t alignment)
-{
-	return (value + alignment - 1) & -alignment;
-}
-
 /* The build id among the notes in [at, at + left), whose parts are aligned to `alignment`. */
 static const uint8_t *
 find_build_id(const uint8_t *at, uint64_t left, uint64_t alignment, size_t *bytes_ret)
@@ -101,8 +96,8 @@ find_build_id(const uint8_t *at, uint64_t left, uint64_t alignment, size_t *byte
 		uint64_t next;
 
 		memcpy(&note, at, sizeof(note));
-		description = align_up(name + note.n_namesz, alignment);
-		next = align_up(description + note.n_descsz, alignment);
+		description = th_align_up(name + note.n_namesz, alignment);
+		next = th_align_up(description + note.n_descsz, alignment);
 		if (description + note.n_descsz > left)
 			return NULL;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/shared/bisect.h"
 #include "unify/base/memory.h"
 #include "unify/base/observed.h"
@@ -111,6 +112,6 @@ th_address_space_image_end(const struct th_address_space_entry *entry)
 	if (high <= low)
 		return entry->end;
 	/* The first mapping starts at a page. */
-	bytes = (high - (low & ~UINT64_C(4095)) + 4095) & ~UINT64_C(4095);
+	bytes = th_align_up(high - th_align_down(low, TH_PAGE_BYTES), TH_PAGE_BYTES);
 	return bytes > entry->end - entry->start ? entry->start + bytes : entry->end;
 }

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/resident/attribute.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/resident/write.h"
@@ -30,8 +31,6 @@
 #define CLAIMS_MAX 131072u
 /* The VM ends, and right after it the process: one account is enough. */
 #define FRESH_NS (TH_NS_PER_S / 2)
-/* Granularity of claims; every supported kernel has pages of this size or a multiple. */
-#define PAGE_MASK ((uintptr_t)4095)
 
 /* What the library knows of its process. */
 struct knowledge {
@@ -96,8 +95,8 @@ th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_r
 {
 	struct th_claim pages = *claim;
 
-	pages.start &= ~PAGE_MASK;
-	pages.end = (pages.end + PAGE_MASK) & ~PAGE_MASK;
+	pages.start = th_align_down(pages.start, TH_PAGE_BYTES);
+	pages.end = th_align_up(pages.end, TH_PAGE_BYTES);
 	th_claims_add(rank == TH_CLAIM_EXACT ? &claims->exact : &claims->owners, &pages);
 }
 

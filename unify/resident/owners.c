@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/tables.h"
 #include "unify/resident/glibc_arenas.h"
@@ -28,8 +29,6 @@
  * would have to be 16,384, all full and none with a gap behind it.
  */
 #define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
-
-#define PAGE_MASK ((uintptr_t)4095)
 
 /* The library, loaded objects, arenas, stacks */
 
@@ -126,7 +125,7 @@ stack_end(const struct th_thread *state)
 	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
-	return (last + PTHREAD_BYTES + PAGE_MASK) & ~PAGE_MASK;
+	return th_align_up(last + PTHREAD_BYTES, TH_PAGE_BYTES);
 }
 
 static void

@@ -26,6 +26,8 @@
 
 #include <stdint.h>
 
+#include "unify/shared/hash.h"
+
 #define TH_LOG_MAGIC "TWINHEAP"
 #define TH_LOG_VERSION 1
 #define TH_LOG_HEADER_BYTES 4096
@@ -203,11 +205,7 @@ th_log_check(uint64_t offset, uint32_t size, uint16_t type)
 static inline uint64_t
 th_log_process_space(const char *boot_id, uint32_t length, uint64_t inode)
 {
-	uint64_t hash = 0xcbf29ce484222325u ^ inode;
-
-	for (uint32_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)boot_id[i]) * 0x100000001b3u;
-	return hash;
+	return th_hash_bytes(TH_HASH_START ^ inode, boot_id, length);
 }
 
 enum th_data_type {
