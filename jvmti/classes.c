@@ -2,7 +2,9 @@
 #include "jvmti/classes.h"
 
 #include <stddef.h>
+#include <string.h>
 
+#include "unify/shared/hash.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/base/memory.h"
@@ -20,17 +22,12 @@ th_classes_init(void)
 	return slots != NULL;
 }
 
-/* FNV-1a with the finalizer of splitmix64, which spreads it over the high bits. */
 static uint64_t
 hash_text(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	/* Mixed: the high bits count. */
+	uint64_t hash = th_hash_mix(th_hash_bytes(TH_HASH_START, text, strlen(text)));
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
-	hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
-	hash ^= hash >> 31;
 	return hash | !hash;
 }
 

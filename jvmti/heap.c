@@ -492,7 +492,7 @@ read_allocated(char *thread, struct allocated *ret)
 	struct iovec remote[] = {{thread + hotspot->allocated_bytes, 8},
 		{thread + hotspot->tlab_start, 8}, {thread + hotspot->tlab_top, 8}};
 
-	return process_vm_readv(getpid(), local, 3, remote, 3, 0) == 24;
+	return th_observed_copy_pieces(remote, local, 3, 24);
 }
 
 /*

@@ -11,6 +11,7 @@
 
 #include "preload/message.h"
 #include "preload/next.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
 

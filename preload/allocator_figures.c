@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "preload/next.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/resident/breakdown.h"
 #include "unify/log/log.h"
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "preload/java.h"
-#include "preload/next.h"
+#include "unify/base/real_dlsym.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -109,7 +109,7 @@ EXPORT void *
 dlsym(void *restrict handle, const char *restrict name)
 {
 	if (__builtin_expect(!th_real_dlsym, 0))
-		th_next_init();
+		th_real_dlsym_find();
 	if (__builtin_expect(is_create_java_vm(name), 0)) {
 		void *found;
 

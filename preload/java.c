@@ -22,6 +22,7 @@
 #include "preload/life.h"
 #include "preload/message.h"
 #include "preload/next.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/base/atomic.h"
 
 #define EXPORT __attribute__((visibility("default")))

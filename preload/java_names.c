@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "jvmti/agent.h"
-#include "preload/next.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/base/atomic.h"
 
 #define EXPORT __attribute__((visibility("default")))

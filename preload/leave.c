@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/entry.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
 
@@ -35,7 +36,7 @@ th_leave_init(void)
 {
 	void *found;
 
-	if (!th_next_init())
+	if (!th_real_dlsym_find())
 		return;
 #define L(name, parameters, arguments)           \
 	found = th_real_dlsym(RTLD_NEXT, #name); \

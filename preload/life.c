@@ -29,6 +29,7 @@
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
+#include "unify/base/proc_file.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/sample/capture.h"
 #include "unify/recording/recorder.h"
@@ -95,7 +96,8 @@ log_process(void)
 	};
 	static char command[4096]; /* the stack of a thread that allocates may be small */
 	char host[256] = "";
-	size_t command_bytes = th_process_read("/proc/self/cmdline", command, sizeof(command));
+	size_t command_bytes = th_proc_file_read(
+		"/proc/self/cmdline", command, sizeof(command));
 
 	gethostname(host, sizeof(host) - 1);
 	struct th_log_part parts[] = {th_log_text(TH_VERSION),

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "unify/base/align.h"
 #include "preload/entry.h"
 #include "preload/next.h"
 #include "unify/base/atomic.h"
@@ -40,7 +41,7 @@ whole_pages(uint64_t bytes)
 		known = getauxval(AT_PAGESZ);
 		th_store_relaxed(&page, known);
 	}
-	return (bytes + known - 1) & ~(known - 1);
+	return th_align_up(bytes, known);
 }
 
 static uint32_t

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/next.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
 
 /* The kernel's set, whose size it checks: libc's sigset_t is larger. */

@@ -11,20 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/sample/live_blocks.h"
 
 /* glibc 2.36 asks for nothing; older ones for a dlerror buffer of some hundred bytes. */
 #define ARENA_BYTES 65536
 #define ARENA_ALIGNMENT 16
-
-#if defined(__x86_64__)
-#	define DLSYM_OLD_VERSION "GLIBC_2.2.5"
-#elif defined(__aarch64__)
-#	define DLSYM_OLD_VERSION "GLIBC_2.17"
-#endif
-
-void *(*th_real_dlsym)(void *handle, const char *name);
 
 static struct {
 	_Alignas(ARENA_ALIGNMENT) unsigned char bytes[ARENA_BYTES];
@@ -185,15 +179,6 @@ struct th_next th_next = {
 
 /* Resolution */
 
-/* dlsym is exported by us, so the real one has to be asked for by version. */
-static void *
-find_dlsym(void)
-{
-	void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-
-	return found ? found : dlvsym(RTLD_NEXT, "dlsym", DLSYM_OLD_VERSION);
-}
-
 /*
  * valloc and pvalloc are not in every libc, and jemalloc lacks the latter: the one of libc behind
  * it would give a block that jemalloc's free does not know.
@@ -204,7 +189,7 @@ whole_pages(size_t size, bool is_rounded)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (is_rounded && size <= SIZE_MAX - page)
-		size = size ? (size + page - 1) & ~(page - 1) : page;
+		size = size ? th_align_up(size, page) : page;
 	return th_next.memalign(page, size);
 }
 
@@ -269,10 +254,9 @@ static void
 resolve(void)
 {
 	struct th_next next = th_next;
-	void *found = find_dlsym();
+	void *found;
 
-	memcpy(&th_real_dlsym, &found, sizeof(found));
-	if (!th_real_dlsym)
+	if (!th_real_dlsym_find())
 		return;
 	RESOLVE(free);
 	RESOLVE(realloc);

@@ -28,9 +28,6 @@ struct th_next {
 /* Before th_next_init() has run, each function resolves first and then forwards. */
 extern struct th_next th_next __attribute__((visibility("hidden")));
 
-/* The real dlsym; NULL before th_next_init(). */
-extern void *(*th_real_dlsym)(void *handle, const char *name);
-
 /*
  * Resolves all of it.  Whoever comes first, on any thread; later calls do nothing.  False: not
  * done yet, by another thread or by this one further up its stack.

@@ -16,22 +16,6 @@
 /* Longest environment variable looked at; LD_PRELOAD lists are far shorter. */
 #define VARIABLE_MAX 4096
 
-size_t
-th_process_read(const char *path, char *buffer, size_t capacity)
-{
-	int descriptor = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
-	size_t filled = 0;
-	ssize_t got;
-
-	if (descriptor < 0)
-		return 0;
-	while (filled < capacity &&
-		(got = th_system_read(descriptor, buffer + filled, capacity - filled)) > 0)
-		filled += (size_t)got;
-	th_system_close(descriptor);
-	return filled;
-}
-
 uint64_t
 th_process_start_time(void)
 {
@@ -42,7 +26,8 @@ uint64_t
 th_process_space(void)
 {
 	char boot[64];
-	size_t length = th_process_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	size_t length = th_proc_file_read(
+		"/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	struct stat status;
 
 	if (!length || stat("/proc/self/ns/pid", &status))
@@ -65,10 +50,10 @@ has_preload(int descriptor)
 	char variable[VARIABLE_MAX];
 	char chunk[4096];
 	size_t length = 0;
-	ssize_t got;
+	size_t got;
 
-	while ((got = th_system_read(descriptor, chunk, sizeof(chunk))) > 0) {
-		for (ssize_t i = 0; i < got; i++) {
+	while ((got = th_proc_file_chunk(descriptor, chunk, sizeof(chunk))) > 0) {
+		for (size_t i = 0; i < got; i++) {
 			variable[length] = chunk[i];
 			if (!chunk[i] && is_preload_of_ours(variable))
 				return true;

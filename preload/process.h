@@ -4,11 +4,7 @@
 #define TH_PRELOAD_PROCESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-/* Reads at most `capacity` bytes of a file; the number read, 0 on any failure. */
-size_t th_process_read(const char *path, char *buffer, size_t capacity);
 
 /*
  * Start time in clock ticks since boot (field 22 of /proc/self/stat): the same before and after

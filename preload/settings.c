@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unify/shared/glob.h"
 #include "unify/shared/size.h"
 
 struct setting {
@@ -73,6 +74,8 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 		return read_choice(text, setting->argument, number_ret);
 	case TH_SETTING_HEAPS:
 		return read_heaps(text, number_ret);
+	case TH_SETTING_GLOBS:
+		return !th_glob_problem(text);
 	case TH_SETTING_NUMBER:
 		if (!is_decimal(text))
 			return false;

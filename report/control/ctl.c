@@ -14,7 +14,7 @@
 #include "report/control/running.h"
 #include "report/base/log_text.h"
 #include "unify/shared/clock.h"
-#include "unify/shared/expression.h"
+#include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
 
 static const char help[] =
@@ -27,7 +27,7 @@ static const char help[] =
 	"  resume            goes on\n"
 	"  heaps " TH_HEAPS_WORDS "\n"
 	"                    samples these heaps only; java,mapped for several\n"
-	"  threads RE        samples only threads whose name matches; '' = all\n"
+	"  threads GLOB,...  samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
 	"                    every allocation\n"
 	"  rate N            samples a second to stay below, in all heaps together;\n"
@@ -210,11 +210,8 @@ read_heaps(const char *value, struct th_request *request)
 static bool
 read_threads(const char *value, struct th_request *request)
 {
-	struct th_expression expression;
-	const char *problem;
-
 	request->name = value;
-	return th_expression_compile(&expression, value, &problem);
+	return !th_glob_problem(value);
 }
 
 struct command {
@@ -236,7 +233,7 @@ static const struct command commands[] = {
 	{"heaps", TH_CONTROL_HEAPS, read_heaps,
 		"all, both, java, native, mapped, or several with commas"},
 	{"threads", TH_CONTROL_THREADS, read_threads,
-		"an extended regular expression of at most 63 bytes"},
+		"globs, separated by commas, of together at most 63 bytes"},
 	{"stop", TH_CONTROL_STOP, NULL, ""},
 };
 

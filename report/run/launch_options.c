@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
 #include "report/run/launch_target.h"
 #include "unify/shared/size.h"
@@ -249,6 +250,8 @@ find_fault(const struct setting *setting, const char *text)
 		return is_choice(setting->argument, text) ? NULL : "not one of the choices";
 	case TH_SETTING_HEAPS:
 		return th_heaps_parse(text, &heaps) ? NULL : "not one of the choices";
+	case TH_SETTING_GLOBS:
+		return th_glob_problem(text);
 	case TH_SETTING_TEXT:
 		return *text != '\0' ? NULL : "empty";
 	case TH_SETTING_FLAG:

@@ -117,19 +117,19 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 }
 
 static void
-tell_of_threads(const struct listener *listener, struct th_text expression, double seconds)
+tell_of_threads(const struct listener *listener, struct th_text globs, double seconds)
 {
 	char *text;
 
-	if (!expression.length && seconds > 0) {
+	if (!globs.length && seconds > 0) {
 		tell(listener, th_format_new("from second %.4g on all threads are sampled and "
 					     "counted",
 				       seconds));
 		return;
 	}
-	if (!expression.length)
+	if (!globs.length)
 		return;
-	text = th_text_clean(expression);
+	text = th_text_clean(globs);
 	if (seconds > 0)
 		tell(listener, th_format_new("from second %.4g on only threads matching %s are "
 					     "sampled and counted",

@@ -106,11 +106,11 @@ heaps_json(uint64_t heaps)
 	return json;
 }
 
-/* An expression for names; null: all threads. */
+/* Globs for names; null: all threads. */
 static json_t *
-threads_json(struct th_text expression)
+threads_json(struct th_text globs)
 {
-	return expression.length ? th_json_log_text(expression) : json_null();
+	return globs.length ? th_json_log_text(globs) : json_null();
 }
 
 struct pauses {

@@ -101,6 +101,34 @@ needs_libc_alone(void **state)
 	free(text);
 }
 
+/*
+ * By the public name of an interposed function the library would reach its own wrapper: it would
+ * sample itself, or wait for itself.  Only preload/ may know these names.
+ */
+static void
+parts_call_no_interposed_function(void **state)
+{
+	char *text = th_command_output(TH_WORDS("nm", "-A", "--undefined-only",
+		"--format=posix", TH_TEST_BUILD "/libunify.a", TH_TEST_BUILD "/libjvmti.a"));
+	size_t found = 0;
+	char *rest;
+
+	(void)state;
+	for (char *line = strtok_r(text, "\n", &rest); line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		char *name = strstr(line, "]: ");
+
+		assert_non_null(name);
+		name += 3;
+		name[strcspn(name, " @")] = '\0';
+		if (is_in(allowed_exports, name))
+			fail_msg("%s", line);
+		found++;
+	}
+	assert_true(found > 100);
+	free(text);
+}
+
 /* What is a cancellation point in glibc: pthreads(7), and its own beside those. */
 static const char *const cancellation_points[] = {"accept", "accept4", "clock_nanosleep",
 	"close", "connect", "creat", "creat64", "epoll_pwait", "epoll_wait", "fallocate",
@@ -380,6 +408,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exports_exactly_the_allowed_names),
+		cmocka_unit_test(parts_call_no_interposed_function),
 		cmocka_unit_test(needs_libc_alone),
 		cmocka_unit_test(imports_no_cancellation_point),
 		cmocka_unit_test(is_bound_at_load),

@@ -212,7 +212,8 @@ threads_by_name(const struct th_jdk *jdk)
 
 	run_beside(jdk,
 		SCRIPT
-		"ask threads '^a thread with a long name, [0-9]+$'\nlooked\nstill\nask mark "
+		"ask threads 'another one,a thread with a long name[,] "
+		"[0-9]*'\nlooked\nstill\nask mark "
 		"none\n"
 		"sleep 0.3\n"
 		"ask mark end\nsay name a thread with a long name, 7\nask mark renamed\n"

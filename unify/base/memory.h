@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 
 /*
  * `bytes` of zeroed memory in whole pages, touched lazily; NULL when there is none.  Tables that

@@ -50,12 +50,12 @@ static void
 remember(struct th_safe_read *readable, uintptr_t page)
 {
 	if (page == readable->high) {
-		readable->high += TH_SAFE_READ_PAGE;
-	} else if (page + TH_SAFE_READ_PAGE == readable->low) {
+		readable->high += TH_PAGE_BYTES;
+	} else if (page + TH_PAGE_BYTES == readable->low) {
 		readable->low = page;
 	} else if (page < readable->low || page >= readable->high) {
 		readable->low = page;
-		readable->high = page + TH_SAFE_READ_PAGE;
+		readable->high = page + TH_PAGE_BYTES;
 	}
 }
 
@@ -66,8 +66,8 @@ th_safe_read_extend(struct th_safe_read *readable, uintptr_t address, size_t byt
 
 	if (!bytes || last < address)
 		return false;
-	for (uintptr_t page = address & -(uintptr_t)TH_SAFE_READ_PAGE; page <= last;
-		page += TH_SAFE_READ_PAGE) {
+	for (uintptr_t page = th_align_down(address, TH_PAGE_BYTES); page <= last;
+		page += TH_PAGE_BYTES) {
 		if (page >= readable->low && page < readable->high)
 			continue;
 		if (probe(page) != -EINVAL)

@@ -13,8 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Granularity of proofs; every supported kernel has pages of this size or a multiple. */
-#define TH_SAFE_READ_PAGE 4096u
+#include "unify/base/align.h"
 
 /* Memory proved readable: [low, high), whole pages. */
 struct th_safe_read {
@@ -26,8 +25,8 @@ struct th_safe_read {
 static inline void
 th_safe_read_init(struct th_safe_read *readable, const void *inside)
 {
-	readable->low = (uintptr_t)inside & -(uintptr_t)TH_SAFE_READ_PAGE;
-	readable->high = inside ? readable->low + TH_SAFE_READ_PAGE : 0;
+	readable->low = th_align_down((uintptr_t)inside, TH_PAGE_BYTES);
+	readable->high = inside ? readable->low + TH_PAGE_BYTES : 0;
 }
 
 /* Proves [address, address + bytes) and remembers it; false: not readable. [in-malloc] */

@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
 #include "unify/log/log_window.h"
@@ -95,12 +96,6 @@ static struct {
 } log_file = {.descriptor = -1};
 
 static uint32_t
-align_up(uint32_t value, uint32_t alignment)
-{
-	return (value + alignment - 1) & ~(alignment - 1);
-}
-
-static uint32_t
 data_bytes(enum th_data_type data)
 {
 	switch (data) {
@@ -123,7 +118,7 @@ fixed_end(const struct event *event)
 		uint32_t bytes = data_bytes(field->data);
 
 		if (bytes)
-			end = align_up(end, bytes) + bytes;
+			end = (uint32_t)th_align_up(end, bytes) + bytes;
 	}
 	return end;
 }
@@ -498,9 +493,9 @@ memory_of(const struct place *place)
 static uint32_t
 part_end(const struct field *field, const struct th_log_part *part, uint32_t at)
 {
-	at = align_up(at, 4) + 4;
+	at = (uint32_t)th_align_up(at, 4) + 4;
 	if (field->data == TH_DATA_U64_ARRAY)
-		return align_up(at, 8) + 8 * part->length;
+		return (uint32_t)th_align_up(at, 8) + 8 * part->length;
 	return at + part->length;
 }
 
@@ -522,7 +517,7 @@ record_bytes(const struct event *event, const struct th_log_part *parts, unsigne
 		field = next_variable_field(field);
 		end = part_end(field, &parts[i], end);
 	}
-	return align_up(end, 8);
+	return (uint32_t)th_align_up(end, 8);
 }
 
 /* Fresh pages of the file are zero, so padding need not be written. */
@@ -537,11 +532,11 @@ write_parts(char *record, const struct event *event, const struct th_log_part *p
 		uint32_t bytes = parts[i].length;
 
 		field = next_variable_field(field);
-		at = align_up(at, 4);
+		at = (uint32_t)th_align_up(at, 4);
 		memcpy(record + at, &parts[i].length, 4);
 		at += 4;
 		if (field->data == TH_DATA_U64_ARRAY) {
-			at = align_up(at, 8);
+			at = (uint32_t)th_align_up(at, 8);
 			bytes *= 8;
 		}
 		if (bytes)
@@ -666,7 +661,7 @@ th_log_prepare(void)
 	if (end > th_load_relaxed(&log_file.limit))
 		end = th_load_relaxed(&log_file.limit);
 	if (log_file.touched < tail)
-		log_file.touched = tail & ~(uint64_t)4095;
+		log_file.touched = th_align_down(tail, TH_PAGE_BYTES);
 	if (end > tail)
 		th_log_window_open(end - 1, tail);
 	touch(end);

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 
 #define TH_LOG_WINDOW_BYTES (1u << 20)
 /* No record that is written is longer. */

@@ -9,10 +9,13 @@
  */
 #include "unify/log/module.h"
 
+#include "unify/shared/hash.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/log_format.h"
 #include "unify/base/memory.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/log/module_elf.h"
 #include "unify/base/safe_read.h"
 
@@ -90,15 +93,10 @@ slot_of(uint32_t id)
 
 /* --- identity ---------------------------------------------------------------------------- */
 
-/* FNV-1a. */
 static uint64_t
 hash_name(const char *name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-	return hash;
+	return th_hash_bytes(TH_HASH_START, name, strlen(name));
 }
 
 static bool
@@ -185,7 +183,7 @@ set_build_id(struct slot *slot, const struct th_elf *elf)
 		return;
 	memcpy(module->build_id, build_id, bytes);
 	module->build_id_bytes = (uint32_t)bytes;
-	if ((uintptr_t)build_id + bytes - module->start <= TH_SAFE_READ_PAGE)
+	if ((uintptr_t)build_id + bytes - module->start <= TH_PAGE_BYTES)
 		slot->build_id = build_id;
 }
 
@@ -225,7 +223,7 @@ create_slot(const struct object *object)
 static uint32_t
 first_probe(uintptr_t start)
 {
-	return (uint32_t)(start / TH_SAFE_READ_PAGE * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+	return (uint32_t)(start / TH_PAGE_BYTES * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 static struct th_module *
@@ -302,7 +300,7 @@ add_object(struct dl_phdr_info *info, size_t bytes, void *closure)
 
 	(void)bytes;
 	th_elf_range(&object.elf, &object.start, &object.end);
-	object.start &= -(uintptr_t)TH_SAFE_READ_PAGE;
+	object.start = th_align_down(object.start, TH_PAGE_BYTES);
 	object.eh_frame_hdr = th_elf_segment(&object.elf, PT_GNU_EH_FRAME);
 	module = object.start < object.end ? find_or_register(&object) : NULL;
 	if (module)
@@ -434,7 +432,7 @@ find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
 	th_elf_range(&elf, &start, &end);
 	if (here < start || here >= end)
 		return 0;
-	self_start = start & -(uintptr_t)TH_SAFE_READ_PAGE;
+	self_start = th_align_down(start, TH_PAGE_BYTES);
 	return 1;
 }
 
@@ -462,7 +460,8 @@ th_module_init(void)
 	find_executable();
 	vdso_start = getauxval(AT_SYSINFO_EHDR);
 	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
-	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	if (th_real_dlsym_find())
+		*(void **)&find_object = th_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
 	/* The host must not find our failure when it asks for its own. */
 	if (!find_object)
 		dlerror();

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 
 #define TH_BUILD_ID_MAX 32
 

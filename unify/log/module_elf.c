@@ -2,10 +2,22 @@
 /* The headers and notes are read through proofs: a program may unmap or protect them. */
 #include "unify/log/module_elf.h"
 
+#include "unify/base/align.h"
+#include "unify/base/observed.h"
 #include "unify/base/safe_read.h"
 
 #include <elf.h>
 #include <string.h>
+
+/* The bytes of the program headers; 0: it is no ELF header. */
+static size_t
+header_bytes(const ElfW(Ehdr) * header)
+{
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_phentsize != sizeof(ElfW(Phdr)))
+		return 0;
+	return header->e_phnum * sizeof(ElfW(Phdr));
+}
 
 struct th_elf
 th_elf_at(uintptr_t start, uintptr_t bias)
@@ -15,16 +27,32 @@ th_elf_at(uintptr_t start, uintptr_t bias)
 	struct th_elf elf = {.bias = bias};
 	size_t bytes;
 
-	if (!th_is_readable(&memory, start, sizeof(*header)) ||
-		memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-		header->e_phentsize != sizeof(*elf.headers))
+	if (!th_is_readable(&memory, start, sizeof(*header)))
 		return elf;
-	bytes = header->e_phnum * sizeof(*elf.headers);
-	if (header->e_phoff % _Alignof(ElfW(Phdr)) ||
+	bytes = header_bytes(header);
+	if (!bytes || header->e_phoff % _Alignof(ElfW(Phdr)) ||
 		!th_is_readable(&memory, start + header->e_phoff, bytes))
 		return elf;
 	elf.headers = (const ElfW(Phdr) *)(start + header->e_phoff);
 	elf.count = header->e_phnum;
+	return elf;
+}
+
+struct th_elf
+th_elf_copy(uintptr_t start, ElfW(Phdr) * headers, size_t max)
+{
+	struct th_elf elf = {0};
+	ElfW(Ehdr) header;
+	size_t bytes;
+
+	if (!th_observed_copy(start, &header, sizeof(header)))
+		return elf;
+	bytes = header_bytes(&header);
+	if (!bytes || bytes > max * sizeof(*headers) ||
+		!th_observed_copy(start + header.e_phoff, headers, bytes))
+		return elf;
+	elf.headers = headers;
+	elf.count = header.e_phnum;
 	return elf;
 }
 
@@ -55,12 +83,6 @@ th_elf_segment(const struct th_elf *elf, uint32_t type)
 	return NULL;
 }
 
-static uint64_t
-align_up(uint64_t value, uint64_t alignment)
-{
-	return (value + alignment - 1) & -alignment;
-}
-
 /* The build id among the notes in [at, at + left), whose parts are aligned to `alignment`. */
 static const uint8_t *
 find_build_id(const uint8_t *at, uint64_t left, uint64_t alignment, size_t *bytes_ret)
@@ -74,8 +96,8 @@ find_build_id(const uint8_t *at, uint64_t left, uint64_t alignment, size_t *byte
 		uint64_t next;
 
 		memcpy(&note, at, sizeof(note));
-		description = align_up(name + note.n_namesz, alignment);
-		next = align_up(description + note.n_descsz, alignment);
+		description = th_align_up(name + note.n_namesz, alignment);
+		next = th_align_up(description + note.n_descsz, alignment);
 		if (description + note.n_descsz > left)
 			return NULL;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&

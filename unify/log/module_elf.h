@@ -18,6 +18,12 @@ struct th_elf {
 /* The program headers of the object whose ELF header is at `start`; none if there is none. [in-malloc] */
 struct th_elf th_elf_at(uintptr_t start, uintptr_t bias);
 
+/*
+ * The same of an object in the observed process (observed.h), whose headers are copied to `headers`;
+ * none if there are more than `max`.  Addresses count from its own. [any]
+ */
+struct th_elf th_elf_copy(uintptr_t start, ElfW(Phdr) * headers, size_t max);
+
 /* The addresses from the first loaded byte to behind the last. [any] */
 void th_elf_range(const struct th_elf *elf, uintptr_t *start_ret, uintptr_t *end_ret);
 

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "unify/shared/log_format.h"
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 #include "unify/mapped/range_tree.h"
 
 /* A call that succeeded. */

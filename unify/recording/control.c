@@ -219,8 +219,9 @@ th_control_begin(uint32_t heaps, const char *threads)
 	if (!threads || !threads[0])
 		return;
 	if (!th_admission_set_threads(threads, &problem)) {
-		th_log_note(1, "the expression for names of threads to sample makes no sense: "
-			       "all threads are sampled");
+		th_log_note(1,
+			"the names of threads to sample could not be set: all threads are "
+			"sampled");
 		return;
 	}
 	strncpy(header->threads, threads, sizeof(header->threads) - 1);

@@ -14,7 +14,7 @@
 #include "unify/base/memory.h"
 #include "unify/log/module.h"
 #include "unify/sample/native.h"
-#include "unify/resident/observed.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/sample/throttle.h"
 #include "unify/recording/self_check.h"
 #include "unify/log/stack_log.h"
@@ -77,7 +77,7 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	if (settings->has_mmap)
 		th_mapping_start(settings->seed);
 	th_breakdown_start(settings->mapped);
-	th_observed_publish();
+	th_remote_tables_publish();
 	th_in_flight_open();
 	/*
 	 * This thread may have allocated before, and is then not due for a long while; unless it

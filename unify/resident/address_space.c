@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/resident/address_space.h"
 
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/shared/bisect.h"
 #include "unify/base/memory.h"
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
+#include "unify/log/module_elf.h"
 
 /* Some 100 objects of 100 bytes are usual; the rest is for programs that map many files. */
 #define PATHS_BYTES (4u << 20)
@@ -98,41 +98,20 @@ th_address_space_find(const struct th_address_space *space, uintptr_t address)
 	return first < space->count && entries[first].start <= address ? &entries[first] : NULL;
 }
 
-/* The highest address that a segment to be loaded takes up, relative to the lowest. */
-static uint64_t
-image_bytes(const ElfW(Phdr) * segments, unsigned count)
-{
-	uint64_t low = UINT64_MAX;
-	uint64_t high = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		const ElfW(Phdr) *segment = &segments[i];
-
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (segment->p_vaddr < low)
-			low = segment->p_vaddr;
-		if (segment->p_vaddr + segment->p_memsz > high)
-			high = segment->p_vaddr + segment->p_memsz;
-	}
-	/* The first mapping starts at a page. */
-	return high > low ? high - (low & ~UINT64_C(4095)) : 0;
-}
-
 uintptr_t
 th_address_space_image_end(const struct th_address_space_entry *entry)
 {
-	ElfW(Phdr) segments[SEGMENTS_MAX];
-	ElfW(Ehdr) head;
+	ElfW(Phdr) headers[SEGMENTS_MAX];
+	struct th_elf elf = {0};
+	uintptr_t low, high;
 	uint64_t bytes;
 
-	if (!entry->is_image || !th_observed_copy(entry->start, &head, sizeof(head)) ||
-		memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-		head.e_phentsize != sizeof(*segments) || !head.e_phnum ||
-		head.e_phnum > SEGMENTS_MAX ||
-		!th_observed_copy(entry->start + head.e_phoff, segments,
-			head.e_phnum * sizeof(*segments)))
+	if (entry->is_image)
+		elf = th_elf_copy(entry->start, headers, SEGMENTS_MAX);
+	th_elf_range(&elf, &low, &high);
+	if (high <= low)
 		return entry->end;
-	bytes = (image_bytes(segments, head.e_phnum) + 4095) & ~UINT64_C(4095);
+	/* The first mapping starts at a page. */
+	bytes = th_align_up(high - th_align_down(low, TH_PAGE_BYTES), TH_PAGE_BYTES);
 	return bytes > entry->end - entry->start ? entry->start + bytes : entry->end;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/resident/tables.h"
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
@@ -14,7 +15,6 @@
 #define STRETCHES_OF_HEAP 64
 /* none of them smaller than this. */
 #define STRETCH_LEAST ((uintptr_t)64 << 10)
-#define PAGE_MASK ((uintptr_t)4095)
 
 /* Names */
 
@@ -53,7 +53,8 @@ add_stretch(
 static void
 add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *piece)
 {
-	uintptr_t step = (piece->end - piece->start) / STRETCHES_OF_HEAP & ~PAGE_MASK;
+	uintptr_t step = th_align_down(
+		(piece->end - piece->start) / STRETCHES_OF_HEAP, TH_PAGE_BYTES);
 
 	if (!piece->use.resident)
 		return;

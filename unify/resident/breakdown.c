@@ -14,7 +14,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/resident/attribute.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/resident/write.h"
 #include "unify/resident/owners.h"
 #include "unify/resident/schedule.h"
@@ -29,8 +31,6 @@
 #define CLAIMS_MAX 131072u
 /* The VM ends, and right after it the process: one account is enough. */
 #define FRESH_NS (TH_NS_PER_S / 2)
-/* Granularity of claims; every supported kernel has pages of this size or a multiple. */
-#define PAGE_MASK ((uintptr_t)4095)
 
 /* What the library knows of its process. */
 struct knowledge {
@@ -95,8 +95,8 @@ th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_r
 {
 	struct th_claim pages = *claim;
 
-	pages.start &= ~PAGE_MASK;
-	pages.end = (pages.end + PAGE_MASK) & ~PAGE_MASK;
+	pages.start = th_align_down(pages.start, TH_PAGE_BYTES);
+	pages.end = th_align_up(pages.end, TH_PAGE_BYTES);
 	th_claims_add(rank == TH_CLAIM_EXACT ? &claims->exact : &claims->owners, &pages);
 }
 
@@ -196,13 +196,13 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	}
 	struct th_event_account *event = &tables->event;
 	*event = (struct th_event_account){.time = th_clock_now(), .reason = reason};
-	if (!th_observed_copy_tables() || !th_address_space_read(&tables->space)) {
+	if (!th_remote_tables_copy() || !th_address_space_read(&tables->space)) {
 		th_breakdown_plan_give_up(&subject->plan);
 		return;
 	}
 	fill(tables, &subject->group, on_agent_thread);
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
-	if (th_observed_is_there())
+	if (th_remote_tables_are_there())
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_BREAKDOWN_END)
 		account.last_end = event->time;

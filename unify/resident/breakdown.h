@@ -27,7 +27,7 @@
 #include "unify/resident/schedule.h"
 #include "unify/resident/cgroup.h"
 #include "unify/resident/claims.h"
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 
 struct th_breakdown_claims;
 

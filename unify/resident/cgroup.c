@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 
 struct names {

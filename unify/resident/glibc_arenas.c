@@ -14,9 +14,9 @@
 
 #include <stddef.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/align.h"
+#include "unify/base/observed.h"
 
-#define PAGE_MASK 4095u
 /* sizeof(heap_info) in all of these versions is below. */
 #define HEAD_MAX 128
 
@@ -54,8 +54,8 @@ th_glibc_arena_heap_at(uintptr_t address, uintptr_t *end_ret)
 		!th_observed_copy(address, &head, sizeof(head)) || !fits_arena(&head, address))
 		return false;
 	if (!head.used || head.used > head.accessible ||
-		head.accessible > TH_GLIBC_ARENA_HEAP_BYTES || head.used & PAGE_MASK ||
-		head.accessible & PAGE_MASK)
+		head.accessible > TH_GLIBC_ARENA_HEAP_BYTES || head.used % TH_PAGE_BYTES ||
+		head.accessible % TH_PAGE_BYTES)
 		return false;
 	*end_ret = address + head.accessible;
 	return true;

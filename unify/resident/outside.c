@@ -12,7 +12,7 @@ begin(struct th_outside *outside)
 
 	if (!th_log_observe(outside->descriptor))
 		return TH_OBSERVED_GONE;
-	status = th_observed_begin(outside->pid, th_log_header());
+	status = th_remote_tables_begin(outside->pid, th_log_header());
 	if (status != TH_OBSERVED_OK)
 		th_log_observe_end();
 	else if (!outside->subject.plan.start)

@@ -2,7 +2,7 @@
 /*
  * Breakdowns of resident memory that another process takes: of a recorded process that has no
  * thread of the library, hence of one without a Java VM.  The tool reads the files of the process
- * in /proc and the library's tables in its memory (observed.h), and appends to its log by the
+ * in /proc and the library's tables in its memory (remote_tables.h), and appends to its log by the
  * protocol of log.h, as one more producer.  The process itself takes no part in it.
  */
 #ifndef TH_UNIFY_RESIDENT_OUTSIDE_H
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "unify/resident/breakdown.h"
+#include "unify/resident/remote_tables.h"
 
 /* A process that is watched; zero but for the first two. */
 struct th_outside {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "unify/base/align.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/tables.h"
 #include "unify/resident/glibc_arenas.h"
@@ -13,7 +14,7 @@
 #include "unify/mapped/mapping.h"
 #include "unify/base/memory.h"
 #include "unify/log/module.h"
-#include "unify/resident/observed.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/sample/thread.h"
 
 /*
@@ -28,8 +29,6 @@
  * would have to be 16,384, all full and none with a gap behind it.
  */
 #define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
-
-#define PAGE_MASK ((uintptr_t)4095)
 
 /* The library, loaded objects, arenas, stacks */
 
@@ -59,7 +58,7 @@ claim_log(const void *start, size_t bytes, void *data)
 static void
 claim_own(struct th_breakdown_tables *tables)
 {
-	uintptr_t header = th_observed_list()->log;
+	uintptr_t header = th_remote_tables()->log;
 
 	th_memory_each(claim_region, tables);
 	if (header)
@@ -123,10 +122,10 @@ static uintptr_t
 stack_end(const struct th_thread *state)
 {
 	/* The same in every thread: from our TLS to the thread pointer. */
-	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_observed_list()->to_thread_pointer;
+	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
-	return (last + PTHREAD_BYTES + PAGE_MASK) & ~PAGE_MASK;
+	return th_align_up(last + PTHREAD_BYTES, TH_PAGE_BYTES);
 }
 
 static void

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 #include "unify/base/system.h"
 
 #define PRESENT (UINT64_C(1) << 63)

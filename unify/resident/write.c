@@ -7,7 +7,7 @@
 #include "unify/resident/tables.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/log/log.h"
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 
 /* Parts of mappings that an account tells of: 64 KiB of the log. */

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "unify/shared/expression.h"
+#include "unify/shared/glob.h"
 #include "unify/log/log.h"
-#include "unify/base/system.h"
+#include "unify/base/proc_file.h"
 
 /* A holder of the lock that runs is done long before. */
 #define LOCK_TURNS (1u << 16)
@@ -30,9 +30,8 @@ static struct {
 	uint32_t changes;     /* atomic: of any of these */
 	uint32_t reviewed;    /* changes that all accounts follow */
 	bool (*read_java)(struct th_thread_record *, uint64_t *bytes_ret); /* atomic */
-	struct th_spinlock lock;         /* of the accounts and of the expression */
-	struct th_expression expression; /* when is_filtered */
-	struct th_expression next;       /* of who sets it */
+	struct th_spinlock lock;      /* of the accounts and of the globs */
+	char globs[TH_GLOB_TEXT_MAX]; /* when is_filtered */
 } gate = {.wanted = TH_ADMISSION_ALL};
 
 /* Settings */
@@ -87,16 +86,17 @@ lock(void)
 }
 
 bool
-th_admission_set_threads(const char *expression, const char **problem_ret)
+th_admission_set_threads(const char *globs, const char **problem_ret)
 {
-	if (!th_expression_compile(&gate.next, expression, problem_ret))
+	*problem_ret = th_glob_problem(globs);
+	if (*problem_ret)
 		return false;
 	if (!th_lock_bounded(&gate.lock, LOCK_TURNS)) {
 		*problem_ret = "busy";
 		return false;
 	}
-	gate.expression = gate.next;
-	th_store_relaxed(&gate.is_filtered, *expression != '\0');
+	strcpy(gate.globs, globs);
+	th_store_relaxed(&gate.is_filtered, *globs != '\0');
 	th_unlock(&gate.lock);
 	changed();
 	return true;
@@ -222,8 +222,7 @@ th_admission_named(struct th_thread_record *record, const char *name)
 		return;
 	if (!lock())
 		return;
-	record->is_unwanted = th_admission_is_filtered() &&
-			      !th_expression_matches(&gate.expression, name);
+	record->is_unwanted = th_admission_is_filtered() && !th_glob_matches(gate.globs, name);
 	th_unlock(&gate.lock);
 	follow_all(record);
 }
@@ -256,24 +255,20 @@ comm_path(uint32_t tid, char path[COMM_PATH_MAX])
 
 /* The name of another thread; "" when it has ended. */
 static void
-read_comm(uint32_t tid, char name[COMM_MAX])
+read_comm(uint32_t tid, char name[COMM_MAX + 1])
 {
 	char path[COMM_PATH_MAX];
-	ssize_t length = 0;
 
 	comm_path(tid, path);
-	int file = th_system_open(path, O_RDONLY | O_CLOEXEC, 0);
-	if (file >= 0) {
-		length = th_system_read(file, name, COMM_MAX);
-		th_system_close(file);
-	}
-	name[length > 0 ? length - 1 : 0] = '\0';
+	size_t length = th_proc_file_read(path, name, COMM_MAX + 1);
+	if (length)
+		name[length - 1] = '\0'; /* a line feed, behind at most COMM_MAX - 1 bytes */
 }
 
 static void
 review_name(struct th_thread_record *record)
 {
-	char name[COMM_MAX];
+	char name[COMM_MAX + 1];
 
 	if (record->java_named || !th_admission_is_filtered()) {
 		th_admission_named(record, record->name);

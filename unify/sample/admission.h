@@ -36,12 +36,12 @@ void th_admission_set_paused(bool is_paused);
 void th_admission_set_heaps(uint32_t heaps);
 
 /*
- * Only threads whose name matches; "" = all.  False: not an expression (`problem_ret`: why), or
- * no time was found to put it in place; nothing changes.
+ * Only threads whose name one of the globs (glob.h) matches; "" = all.  False: bad globs
+ * (`problem_ret`: why), or no time was found to put them in place; nothing changes.
  */
-bool th_admission_set_threads(const char *expression, const char **problem_ret);
+bool th_admission_set_threads(const char *globs, const char **problem_ret);
 
-/* Whether there is such an expression. [any] */
+/* Whether there are such globs. [any] */
 bool th_admission_is_filtered(void);
 
 /* Whether samples of the Java heap can be had at all: the capability is ours.  As above. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 
 /* 2^20 bits = 128 KiB: stays in the second-level cache, 1 % false alarms at 10,000 blocks. */
 #define TH_LIVE_BLOCKS_FILTER_BITS 20

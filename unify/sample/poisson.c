@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "unify/shared/hash.h"
+
 #define LN2 0.693147180559945309417
 /* LN2 in two parts; the first has 32 significant bits, so k * LN2_HIGH is exact for small k. */
 #define LN2_HIGH 6.93147180369123816490e-01
@@ -31,11 +33,7 @@ rotate_left(uint64_t x, unsigned bits)
 static uint64_t
 splitmix64(uint64_t *state)
 {
-	uint64_t x = *state += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
+	return th_hash_mix(*state += 0x9e3779b97f4a7c15u);
 }
 
 void

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "unify/base/atomic.h"
@@ -346,11 +345,9 @@ th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *bytes_ret
 {
 	struct th_thread copy;
 	struct th_thread *state = th_load_acquire(&record->state);
-	struct iovec local = {&copy, sizeof(copy)};
-	struct iovec remote = {state, sizeof(copy)};
 	uint64_t drawn = th_load_relaxed(&record->drawn);
 
-	if (!state || process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(copy))
+	if (!state || !th_observed_copy((uintptr_t)state, &copy, sizeof(copy)))
 		return false;
 	if (copy.record != record || (copy.guard && state != &th_thread) ||
 		th_load_relaxed(&record->drawn) != drawn)
@@ -365,9 +362,7 @@ th_thread_can_read_others(void)
 	int saved_errno = errno;
 	char from = 0;
 	char to;
-	struct iovec local = {&to, 1};
-	struct iovec remote = {&from, 1};
-	bool can = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
+	bool can = th_observed_copy((uintptr_t)&from, &to, 1);
 
 	errno = saved_errno;
 	return can;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "unify/shared/log_format.h"
-#include "unify/resident/observed.h"
+#include "unify/base/observed.h"
 #include "unify/sample/poisson.h"
 
 /* Longest name kept, with the terminator; Java names may be longer and are cut. */

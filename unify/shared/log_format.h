@@ -26,6 +26,8 @@
 
 #include <stdint.h>
 
+#include "unify/shared/hash.h"
+
 #define TH_LOG_MAGIC "TWINHEAP"
 #define TH_LOG_VERSION 1
 #define TH_LOG_HEADER_BYTES 4096
@@ -115,7 +117,7 @@ enum th_control_verb {
 	TH_CONTROL_PAUSE = 5,    /* samples nothing, until: */
 	TH_CONTROL_RESUME = 6,
 	TH_CONTROL_HEAPS = 7,    /* samples these heaps: `value`, bits 1 << enum th_heap */
-	TH_CONTROL_THREADS = 8,  /* samples threads whose name matches `name`; "" = all */
+	TH_CONTROL_THREADS = 8,  /* samples threads whose name the globs in `name` match; "" = all */
 	TH_CONTROL_STOP = 9,     /* the recording ends, the process goes on */
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then a flush */
 };
@@ -163,7 +165,7 @@ struct th_log_header {
 	uint32_t counter_count;    /* how many of `counters` this writer knows */
 	uint32_t heaps;            /* atomic: to be sampled, bits 1 << enum th_heap; 0 = not known */
 	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
-	char threads[64];          /* expression for names of threads to sample; "" = all */
+	char threads[64];          /* globs for names of threads to sample; "" = all */
 	uint32_t has_server;       /* atomic: 1 = a thread of the library looks at the control page */
 	uint32_t accounts;         /* atomic: breakdowns of resident memory that have a number */
 	uint64_t observed;         /* atomic: address of the tables for other processes; 0 = none */
@@ -203,11 +205,7 @@ th_log_check(uint64_t offset, uint32_t size, uint16_t type)
 static inline uint64_t
 th_log_process_space(const char *boot_id, uint32_t length, uint64_t inode)
 {
-	uint64_t hash = 0xcbf29ce484222325u ^ inode;
-
-	for (uint32_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)boot_id[i]) * 0x100000001b3u;
-	return hash;
+	return th_hash_bytes(TH_HASH_START ^ inode, boot_id, length);
 }
 
 enum th_data_type {

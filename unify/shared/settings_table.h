@@ -20,6 +20,7 @@ enum th_setting_kind {
 	TH_SETTING_PERCENT, /* as th_percent_parse() reads it, in millionths */
 	TH_SETTING_CHOICE, /* one of the words of `argument`, separated by bars */
 	TH_SETTING_HEAPS,  /* as th_heaps_parse() reads it */
+	TH_SETTING_GLOBS,  /* as th_glob_matches() reads it */
 	TH_SETTING_FLAG,   /* on when set to anything but "" and "0" */
 };
 
@@ -71,8 +72,9 @@ enum th_setting_access {
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"which heaps to sample; java,mapped for several,\n"                            \
 		"both for java,native")                                                        \
-	S(THREADS, 0, "threads", "TWINHEAP_THREADS", TEXT, OPTION, "RE", "", 0, 0,             \
-		"sample only threads whose name matches")                                      \
+	S(THREADS, 0, "threads", "TWINHEAP_THREADS", GLOBS, OPTION, "GLOB,...", "", 0, 0,      \
+		"sample only threads whose whole name matches a\n"                              \
+		"glob, as worker-*,main")                                                      \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
 		"frames to keep of a stack, counted from the\n"                                \
 		"allocation")                                                                  \

@@ -3,29 +3,6 @@
 #if defined(__aarch64__)
 #	include "unify/unwind/arch.h"
 
-enum { X19 = 19 };
-
-void
-th_cpu_load(struct th_cpu *cpu, const struct th_registers *registers)
-{
-	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
-		cpu->value[X19 + i] = registers->saved[i];
-	cpu->value[TH_DWARF_SP] = registers->sp;
-	cpu->value[TH_DWARF_PC] = registers->pc;
-	cpu->known = TH_DWARF_PRESERVED;
-	cpu->exact = registers->exact;
-}
-
-void
-th_cpu_store(const struct th_cpu *cpu, struct th_registers *ret)
-{
-	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
-		ret->saved[i] = cpu->value[X19 + i];
-	ret->sp = cpu->value[TH_DWARF_SP];
-	ret->pc = cpu->value[TH_DWARF_PC];
-	ret->exact = cpu->exact;
-}
-
 uintptr_t
 th_cpu_strip(uintptr_t code)
 {

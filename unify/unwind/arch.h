@@ -21,7 +21,7 @@ enum {
 };
 /* rbx rbp rsp r12-r15 and the return address: what a function must bring back. */
 #	define TH_DWARF_PRESERVED 0x1f0c8u
-/* All of these but sp, numbered from 0. */
+/* All of these but sp, numbered from 0; first those of enum th_register, in its order. */
 #	define TH_PRESERVED_COUNT 7
 static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {3, 6, 12, 13, 14, 15, 16};
 #elif defined(__aarch64__)
@@ -35,7 +35,7 @@ enum {
 };
 /* x19-x30, sp, pc */
 #	define TH_DWARF_PRESERVED 0x1fff80000u
-/* x19-x30, numbered from 0. */
+/* x19-x30, numbered from 0, as in enum th_register. */
 #	define TH_PRESERVED_COUNT 12
 static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {
 	19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
@@ -60,10 +60,6 @@ th_cpu_set(struct th_cpu *cpu, unsigned dwarf_register, uintptr_t value)
 	cpu->value[dwarf_register] = value;
 	cpu->known |= UINT64_C(1) << dwarf_register;
 }
-
-/* Between the form of the public interface and DWARF numbering. [in-malloc] */
-void th_cpu_load(struct th_cpu *cpu, const struct th_registers *registers);
-void th_cpu_store(const struct th_cpu *cpu, struct th_registers *ret);
 
 /* `code` without the signature of pointer authentication; itself where there is none. [in-malloc] */
 uintptr_t th_cpu_strip(uintptr_t code);

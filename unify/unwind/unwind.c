@@ -291,6 +291,28 @@ run(struct walk *walk, uint64_t *frames, size_t capacity, size_t *count_ret)
 	return TH_UNWIND_STOPPED;
 }
 
+/* Between the form of the public interface and DWARF numbering. */
+static void
+load(struct th_cpu *cpu, const struct th_registers *registers)
+{
+	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
+		cpu->value[th_preserved_dwarf[i]] = registers->saved[i];
+	cpu->value[TH_DWARF_SP] = registers->sp;
+	cpu->value[TH_DWARF_PC] = registers->pc;
+	cpu->known = TH_DWARF_PRESERVED;
+	cpu->exact = registers->exact;
+}
+
+static void
+store(const struct th_cpu *cpu, struct th_registers *ret)
+{
+	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
+		ret->saved[i] = cpu->value[th_preserved_dwarf[i]];
+	ret->sp = cpu->value[TH_DWARF_SP];
+	ret->pc = cpu->value[TH_DWARF_PC];
+	ret->exact = cpu->exact;
+}
+
 size_t
 th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret)
@@ -298,7 +320,7 @@ th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	struct walk walk;
 	size_t count;
 
-	th_cpu_load(&walk.cpu, registers);
+	load(&walk.cpu, registers);
 	th_safe_read_init(&walk.memory, __builtin_frame_address(0));
 	th_safe_read_init(&walk.code, NULL);
 	walk.limits = limits ? *limits : (struct th_unwind_limits){0};
@@ -306,7 +328,7 @@ th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	walk.next_recent = 0;
 	walk.descents = 0;
 	*end_ret = run(&walk, frames, capacity, &count);
-	th_cpu_store(&walk.cpu, registers);
+	store(&walk.cpu, registers);
 	return count;
 }
 

@@ -5,38 +5,6 @@
 
 #	include <string.h>
 
-enum { RBX = 3, RBP = 6, R12 = 12, R13 = 13, R14 = 14, R15 = 15 };
-
-static const uint8_t dwarf_of_register[TH_REGISTER_COUNT] = {
-	[TH_REGISTER_RBX] = RBX,
-	[TH_REGISTER_RBP] = RBP,
-	[TH_REGISTER_R12] = R12,
-	[TH_REGISTER_R13] = R13,
-	[TH_REGISTER_R14] = R14,
-	[TH_REGISTER_R15] = R15,
-};
-
-void
-th_cpu_load(struct th_cpu *cpu, const struct th_registers *registers)
-{
-	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
-		cpu->value[dwarf_of_register[i]] = registers->saved[i];
-	cpu->value[TH_DWARF_SP] = registers->sp;
-	cpu->value[TH_DWARF_PC] = registers->pc;
-	cpu->known = TH_DWARF_PRESERVED;
-	cpu->exact = registers->exact;
-}
-
-void
-th_cpu_store(const struct th_cpu *cpu, struct th_registers *ret)
-{
-	for (unsigned i = 0; i < TH_REGISTER_COUNT; i++)
-		ret->saved[i] = cpu->value[dwarf_of_register[i]];
-	ret->sp = cpu->value[TH_DWARF_SP];
-	ret->pc = cpu->value[TH_DWARF_PC];
-	ret->exact = cpu->exact;
-}
-
 uintptr_t
 th_cpu_strip(uintptr_t code)
 {

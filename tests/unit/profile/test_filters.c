@@ -410,7 +410,7 @@ build_changing(struct log_builder *log)
 {
 	log_init(log, 0);
 	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_HEAPS"), LOG_TEXT("all"));
-	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_THREADS"), LOG_TEXT("^wo.k"));
+	log_add_fields(log, TH_EVENT_SETTING, LOG_TEXT("TWINHEAP_THREADS"), LOG_TEXT("wor*"));
 	add_names(log);
 	log_native(log, (struct log_sample){
 				.ms = 10, .size = (uint64_t)C, .thread = 2, .stack = STACK_C});
@@ -443,7 +443,7 @@ test_recorded_part_is_said(void **state)
 	show(&shown, &log, "--focus", "work", NULL);
 	json_t *root = show_json(&shown);
 	expect_json(json_object_get(root, "recorded"),
-		"{\"heaps\":[\"java\",\"native\",\"mapped\"],\"threads\":\"^wo.k\","
+		"{\"heaps\":[\"java\",\"native\",\"mapped\"],\"threads\":\"wor*\","
 		"\"pauses\":[{\"from_s\":1.0,\"to_s\":3.0},{\"from_s\":8.0,\"to_s\":10.0}],"
 		"\"changes\":[{\"from_s\":4.0,\"heaps\":[\"java\",\"mapped\"]},"
 		"{\"from_s\":5.0,\"threads\":null}],"
@@ -458,7 +458,7 @@ test_recorded_part_is_said(void **state)
 	json_decref(root);
 	free(text);
 	expect_in(show_text(&shown, th_view_speedscope),
-		"(--focus work; only threads matching ^wo.k are sampled and counted; "
+		"(--focus work; only threads matching wor* are sampled and counted; "
 		"paused for 4.0 s of 10.0 s: what was allocated then counts nowhere; "
 		"from second 4 on sampled: Java heap, mapped; ");
 	show_end(&shown);

@@ -70,7 +70,7 @@ static const char tail[] =
 	"| `interval BYTES` | `--interval` |\n"
 	"| `rate N` | `--rate` |\n"
 	"| `heaps both\\|java\\|native` | `--heaps` |\n"
-	"| `threads RE` | `--threads` |\n"
+	"| `threads GLOB,...` | `--threads` |\n"
 	"| `pause`, `resume` | nothing: samples nothing meanwhile |\n"
 	"| `mark NAME` | nothing: gives the moment a name, for `--from mark:NAME`, `--to`, "
 	"`--at` |\n"

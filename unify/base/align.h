@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TH_UNIFY_BASE_ALIGN_H
+#define TH_UNIFY_BASE_ALIGN_H
+
+#include <stdint.h>
+
+/* Every supported kernel has pages of this size or a multiple. */
+#define TH_PAGE_BYTES 4096u
+
+/* `alignment` is a power of two. [any] */
+static inline uint64_t
+th_align_down(uint64_t value, uint64_t alignment)
+{
+	return value & -alignment;
+}
+
+static inline uint64_t
+th_align_up(uint64_t value, uint64_t alignment)
+{
+	return th_align_down(value + alignment - 1, alignment);
+}
+
+#endif

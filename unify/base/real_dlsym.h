@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libc's dlsym.  The library exports one of its own (preload/dlsym.c), which is what a call by that
+ * name would reach.
+ */
+#ifndef TH_UNIFY_BASE_REAL_DLSYM_H
+#define TH_UNIFY_BASE_REAL_DLSYM_H
+
+#include <stdbool.h>
+
+/* NULL before th_real_dlsym_find(). */
+extern void *(*th_real_dlsym)(void *handle, const char *name);
+
+/* Looks it up, unless it is known already; false: there is none.  Not from the malloc path. */
+bool th_real_dlsym_find(void);
+
+#endif
