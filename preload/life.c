@@ -30,6 +30,7 @@
 #include "unify/mapped/mapping.h"
 #include "unify/log/module.h"
 #include "unify/base/proc_file.h"
+#include "unify/base/real_dlsym.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/sample/capture.h"
 #include "unify/recording/recorder.h"
