@@ -264,7 +264,7 @@ th_watch_line_total(const struct th_watch *watch, enum th_heap heap, int columns
 	int curve_at = TOTAL_COLUMNS + (columns >= WIDE ? RATE_COLUMNS : 0);
 	char *text = curve_text(curve, columns - curve_at, ascii);
 	char *line = th_format_new("%-11s %9s  %-18s %11s  %9s%*s  %s", name,
-		bytes(live.estimate).text, th_format_interval(&live, TH_UNIT_BYTES).text,
+		bytes(live.estimate).text, th_estimate_interval(&live, TH_UNIT_BYTES).text,
 		rate(th_watch_growth(watch, all), true).text, bytes(allocated.estimate).text,
 		columns >= WIDE ? RATE_COLUMNS : 0,
 		columns >= WIDE ? rate(th_watch_rate(watch, all), false).text : "", text);
@@ -333,7 +333,7 @@ th_watch_line_figures(const struct th_watch *watch, uint32_t number, int columns
 
 	if (columns >= WIDE)
 		snprintf(interval, sizeof(interval), " %-19.30s",
-			th_format_interval(&live, TH_UNIT_BYTES).text);
+			th_estimate_interval(&live, TH_UNIT_BYTES).text);
 	if (columns >= WIDER)
 		snprintf(per_second, sizeof(per_second), "%11.20s",
 			rate(th_watch_rate(watch, site), false).text);
@@ -356,7 +356,7 @@ th_watch_line_live(const struct th_watch *watch, uint32_t number)
 	struct th_estimate live = th_watch_live(watch, site->heap, &site->live);
 
 	return th_format_new("live       %9s  (%s), %s samples, growth %s",
-		bytes(live.estimate).text, th_format_interval(&live, TH_UNIT_BYTES).text,
+		bytes(live.estimate).text, th_estimate_interval(&live, TH_UNIT_BYTES).text,
 		th_format_count(live.samples).text,
 		rate(th_watch_growth(watch, site), true).text);
 }
@@ -369,7 +369,7 @@ th_watch_line_allocated(const struct th_watch *watch, uint32_t number)
 
 	return th_format_new("allocated  %9s  (%s), %s samples, rate %s",
 		bytes(allocated.estimate).text,
-		th_format_interval(&allocated, TH_UNIT_BYTES).text,
+		th_estimate_interval(&allocated, TH_UNIT_BYTES).text,
 		th_format_count(allocated.samples).text,
 		rate(th_watch_rate(watch, site), false).text);
 }
@@ -425,7 +425,8 @@ th_watch_line_stack(const struct th_watch_view *view, size_t index)
 
 	return th_format_new("stack %zu of %zu: live %s (%s), allocated %s", index + 1,
 		view->stacks.items_count, bytes(live.estimate).text,
-		th_format_interval(&live, TH_UNIT_BYTES).text, bytes(allocated.estimate).text);
+		th_estimate_interval(&live, TH_UNIT_BYTES).text,
+		bytes(allocated.estimate).text);
 }
 
 char *

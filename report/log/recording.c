@@ -297,6 +297,34 @@ th_recording_find_mark(
 	return false;
 }
 
+const struct th_decoded_account *
+th_recording_account_at(const struct th_recording *recording, uint64_t time)
+{
+	const struct th_decoded_account *found = NULL;
+
+	for (size_t i = 0; i < recording->accounts_count; i++) {
+		const struct th_decoded_account *head = &recording->accounts[i];
+
+		if (!found || head->time <= time)
+			found = head;
+	}
+	return found;
+}
+
+const struct th_decoded_account *
+th_recording_account_peak(const struct th_recording *recording)
+{
+	const struct th_decoded_account *found = NULL;
+
+	for (size_t i = 0; i < recording->accounts_count; i++) {
+		const struct th_decoded_account *head = &recording->accounts[i];
+
+		if (!found || head->resident > found->resident)
+			found = head;
+	}
+	return found;
+}
+
 double
 th_recording_duration(const struct th_recording *recording)
 {

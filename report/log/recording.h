@@ -384,6 +384,15 @@ uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap hea
 bool th_recording_find_mark(
 	const struct th_recording *recording, const char *name, uint64_t *time_ret);
 
+/*
+ * Accounts of resident memory: the last by `time`, the first if there is none before; the one with
+ * the most resident bytes.  NULL without accounts. [offline]
+ */
+const struct th_decoded_account *
+th_recording_account_at(const struct th_recording *recording, uint64_t time);
+const struct th_decoded_account *
+th_recording_account_peak(const struct th_recording *recording);
+
 /* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. [offline] */
 static inline const struct th_samples *
 th_recording_allocations(const struct th_recording *recording, enum th_heap heap)

@@ -61,6 +61,21 @@ struct th_frames {
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 };
 
+enum th_style
+th_frames_style(enum th_function_kind kind)
+{
+	switch (kind) {
+	case TH_KIND_JAVA:
+		return TH_STYLE_JAVA;
+	case TH_KIND_NATIVE:
+		return TH_STYLE_NATIVE;
+	case TH_KIND_VM:
+		return TH_STYLE_VM;
+	default:
+		return TH_STYLE_GROUP;
+	}
+}
+
 /* Numbers */
 
 /* `prefixes` end with NULL. */

@@ -39,9 +39,9 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
 	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
-		th_format_interval(&objects, TH_UNIT_OBJECTS).text,
+		th_estimate_interval(&objects, TH_UNIT_OBJECTS).text,
 		th_format_count(bytes.samples).text);
 }
 
@@ -98,7 +98,7 @@ print_peak(FILE *file, const struct th_profile *profile)
 		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &question);
 		fprintf(file, "%s%s %s (%s)", before, th_heap_title((enum th_heap)heap),
 			th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&bytes, TH_UNIT_BYTES).text);
+			th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
 		before = ", ";
 	}
 	fputc('\n', file);
@@ -196,7 +196,7 @@ print_coverage(FILE *file, const struct th_profile *profile, const struct th_hea
 		th_format_number(used, TH_UNIT_BYTES).text,
 		th_format_number((double)use->committed, TH_UNIT_BYTES).text,
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&live, TH_UNIT_BYTES).text,
+		th_estimate_interval(&live, TH_UNIT_BYTES).text,
 		th_format_share(live.estimate, used).text);
 	if (live.high < used)
 		fprintf(file,
@@ -221,7 +221,7 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 			"  %s (%s) of what is live was allocated since the last collection, "
 			"and may be garbage\n",
 			th_format_number(since.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&since, TH_UNIT_BYTES).text);
+			th_estimate_interval(&since, TH_UNIT_BYTES).text);
 	if (!judged_old)
 		fputs("  no collection looked at old objects: those that died old count as "
 		      "live\n",

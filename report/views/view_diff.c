@@ -59,7 +59,7 @@ print_figures(FILE *file, const struct th_diff *diff, const struct th_difference
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
 		signed_number(difference->change.estimate, unit).text,
-		th_format_interval(&difference->change, unit).text);
+		th_estimate_interval(&difference->change, unit).text);
 }
 
 static void

@@ -116,9 +116,9 @@ test_shares_and_intervals(void **state)
 	assert_string_equal(th_format_share(0, 2).text, "0.0 %");
 	assert_string_equal(th_format_share(1, 0).text, "-");
 	assert_string_equal(
-		th_format_interval(&estimate, TH_UNIT_BYTES).text, "0.00 .. 1.00 MiB");
+		th_estimate_interval(&estimate, TH_UNIT_BYTES).text, "0.00 .. 1.00 MiB");
 	estimate.exact = true;
-	assert_string_equal(th_format_interval(&estimate, TH_UNIT_BYTES).text, "exact");
+	assert_string_equal(th_estimate_interval(&estimate, TH_UNIT_BYTES).text, "exact");
 }
 
 static void
