@@ -122,9 +122,7 @@ warn_on_stderr(void *data, const char *text)
 {
 	(void)data;
 	th_progress_clear();
-	fputs("twinheap: ", stderr);
-	th_text_print(stderr, text);
-	fputc('\n', stderr);
+	th_notice("%s", text);
 }
 
 static void

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "unify/shared/outside.h"
+
 struct th_observed_part {
 	const void *start;
 	uint32_t bytes;       /* of what is there */
@@ -59,14 +61,6 @@ const char *th_observed_path(const char *name, char path[TH_OBSERVED_PATH_MAX]);
 
 /* Copies bytes at an address of the process; false: not all of them can be read. [any] */
 bool th_observed_copy(uintptr_t from, void *ret, uint64_t bytes);
-
-enum th_observed_status {
-	TH_OBSERVED_OK,
-	TH_OBSERVED_GONE,    /* the process has ended, or become another program */
-	TH_OBSERVED_DENIED,  /* its memory may not be read */
-	TH_OBSERVED_UNKNOWN, /* its library is of another version */
-	TH_OBSERVED_VM,      /* it has a Java VM, or had one */
-};
 
 /*
  * In the tool: `pid` is the process that is observed from now on; the log with this header is its

@@ -118,13 +118,14 @@ static bool
 finds(const char *pattern, const char *name)
 {
 	struct th_launch_logs logs;
-	char *absolute = th_launch_logs_absolute(pattern);
+	char *absolute;
 	bool found;
 
+	assert_null(th_launch_logs_absolute(pattern, &absolute));
 	write_log(name, false, 0, 64);
 	th_launch_logs_find(absolute, 0, &logs);
 	unlink(name);
-	found = logs.count == 1;
+	found = logs.logs_count == 1;
 	th_launch_logs_deinit(&logs);
 	free(absolute);
 	return found;
