@@ -453,9 +453,9 @@ bundle(const struct th_options *options)
 
 	if (error)
 		return error;
-	error = recording->bundle.is_bundle ? th_error_create(TH_ERROR_USAGE,
-						      "%s: is a bundle already", options->log)
-					    : write_bundle(options, recording);
+	error = recording->is_bundle ? th_error_create(TH_ERROR_USAGE,
+					       "%s: is a bundle already", options->log)
+				     : write_bundle(options, recording);
 	th_recording_destroy(recording);
 	return error;
 }

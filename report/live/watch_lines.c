@@ -155,8 +155,7 @@ th_watch_line_sampling(const struct th_watch *watch)
 		count += th_recording_allocations(recording, (enum th_heap)heap)->items_count;
 	char *line = th_format_new("%s, %.0f samples/s, %s so far; %s %s",
 		interval_text(recording).text, samples_per_second(watch),
-		th_format_count(count).text, recording->jvm.is_known ? name : "no Java VM",
-		version);
+		th_format_count(count).text, recording->has_jvm ? name : "no Java VM", version);
 
 	free(name);
 	free(version);
@@ -169,16 +168,16 @@ th_watch_line_collections(const struct th_watch *watch)
 	const struct th_recording *recording = watch->recording;
 	size_t count = recording->collections_count;
 
-	if (!recording->jvm.is_known)
+	if (!recording->has_jvm)
 		return th_format_new("%s", "");
 	if (!count)
 		return th_format_new("no collection of the Java heap so far");
-	const struct th_collection_info *last = &recording->collections[count - 1];
+	const struct th_decoded_collection *last = &recording->collections[count - 1];
 	char *kind = clean_copy(last->kind);
 	double ago = watch->now > last->end ? (double)(watch->now - last->end) / 1e9 : 0;
 	char in_use[128] = "";
 	if (recording->heap_uses_count) {
-		const struct th_heap_use_info *use =
+		const struct th_decoded_heap_use *use =
 			&recording->heap_uses[recording->heap_uses_count - 1];
 
 		snprintf(in_use, sizeof(in_use), "%s of %s in use after ",
@@ -198,7 +197,7 @@ th_watch_line_mapped(const struct th_watch *watch)
 
 	if (!count)
 		return th_format_new("%s", "");
-	const struct th_mapped_use_info *use = &recording->mapped_uses[count - 1];
+	const struct th_decoded_mapped_use *use = &recording->mapped_uses[count - 1];
 	return th_format_new("mapped by count: %s accessible, %s of it files; %s reserved",
 		bytes((double)use->accessible).text, bytes((double)use->files).text,
 		bytes((double)use->reserved).text);

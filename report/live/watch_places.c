@@ -24,7 +24,7 @@ are_frames_named(const struct th_recording *recording, const struct th_words *fr
 			continue;
 		uint32_t method = th_id_map_find(
 			&recording->methods_ids, th_frame_method(word));
-		if (method == TH_ID_MAP_NONE || !recording->methods[method].is_known)
+		if (method == TH_ID_MAP_NONE || !recording->methods[method].method)
 			return false;
 	}
 	return true;
@@ -36,7 +36,7 @@ is_place_known(const struct th_recording *recording, const struct th_sample *sam
 {
 	uint32_t place = sample->class >> TH_MAPPED_PLACE_SHIFT;
 
-	return !place || recording->stacks[recording->reservations[place - 1].stack].is_known;
+	return !place || recording->stacks[recording->reservations[place - 1].stack].stack;
 }
 
 /* Whether everything that the log will say about a sample's place is there, or will not come. */
@@ -44,15 +44,15 @@ static bool
 is_settled(const struct th_watch *watch, enum th_heap heap, const struct th_sample *sample)
 {
 	const struct th_recording *recording = watch->recording;
-	const struct th_stack_info *stack = &recording->stacks[sample->stack];
+	const struct th_decoded_stack *stack = &recording->stacks[sample->stack];
 
 	if (watch->state != TH_WATCH_RUNNING || watch->now > sample->time + NAMES_WAIT_NS)
 		return true;
-	if (heap == TH_HEAP_JAVA && !recording->classes[sample->class].is_known)
+	if (heap == TH_HEAP_JAVA && !recording->classes[sample->class].class)
 		return false;
 	if (heap == TH_HEAP_MAPPED && !is_place_known(recording, sample))
 		return false;
-	return stack->is_known && are_frames_named(recording, &stack->frames);
+	return stack->stack && are_frames_named(recording, &stack->frames);
 }
 
 /* The class of an object, what a mapping is for; 0 = none. */
@@ -63,9 +63,9 @@ name_class(struct th_watch *watch, enum th_heap heap, const struct th_sample *sa
 		return th_mapped_names_label(watch->frames, watch->recording, sample);
 	if (heap == TH_HEAP_NATIVE)
 		return 0;
-	const struct th_class_info *class = &watch->recording->classes[sample->class];
+	const struct th_decoded_class *class = &watch->recording->classes[sample->class];
 
-	if (!class->is_known)
+	if (!class->class)
 		return 0;
 	char *name = th_java_class_name(class->signature);
 	uint32_t number = th_frames_intern(watch->frames, name);

@@ -207,8 +207,8 @@ th_recording_destroy(struct th_recording *recording)
 uint64_t
 th_recording_log_bytes(const struct th_recording *recording)
 {
-	return recording->bundle.is_bundle ? recording->bundle.log_bytes
-					   : th_reader_bytes(recording->reader);
+	return recording->is_bundle ? recording->bundle.log_bytes
+				    : th_reader_bytes(recording->reader);
 }
 
 uint64_t

@@ -105,9 +105,9 @@ find_internal_threads(struct builder *builder)
 static uint32_t
 name_class(struct th_profile *profile, uint32_t index)
 {
-	const struct th_class_info *class = &profile->recording->classes[index];
+	const struct th_decoded_class *class = &profile->recording->classes[index];
 
-	if (!class->is_known)
+	if (!class->class)
 		return 0;
 	char *name = th_java_class_name(class->signature);
 	uint32_t number = th_frames_intern(profile->frames, name);

@@ -283,11 +283,11 @@ intern_path(struct th_paths *paths, bool is_virtual)
 static uint32_t
 resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
-	const struct th_stack_info *info = &paths->recording->stacks[stack];
+	const struct th_decoded_stack *info = &paths->recording->stacks[stack];
 	struct th_words words = info->frames;
 
 	paths->stack_count = 0;
-	if (!info->is_known) {
+	if (!info->stack) {
 		push_special(paths, "[lost stack]");
 		return intern_path(paths, false);
 	}

@@ -166,7 +166,7 @@ th_frames_special(struct th_frames *frames, const char *name, const char *module
 
 /* Native frames */
 
-static const struct th_module_info *
+static const struct th_decoded_module *
 find_module(const struct th_frames *frames, uint32_t id)
 {
 	uint32_t index = id ? th_id_map_find(&frames->recording->modules_ids, id)
@@ -190,13 +190,13 @@ base_name(struct th_text name)
 
 /* The last component of the module's path, empty if there is none. */
 static struct th_text
-module_base_name(const struct th_module_info *module)
+module_base_name(const struct th_decoded_module *module)
 {
 	return base_name(module ? module->path : (struct th_text){NULL, 0});
 }
 
 static bool
-is_vm_module(const struct th_module_info *module)
+is_vm_module(const struct th_decoded_module *module)
 {
 	return th_text_equals(module_base_name(module), "libjvm.so");
 }
@@ -229,7 +229,7 @@ is_runtime_name(struct th_text name)
 }
 
 static bool
-is_runtime_module(const struct th_module_info *module)
+is_runtime_module(const struct th_decoded_module *module)
 {
 	return is_runtime_name(module_base_name(module));
 }
@@ -311,7 +311,7 @@ is_same_text(struct th_text a, struct th_text b)
 
 /* Modules that are one file to whoever looks up names, as when it was loaded twice. */
 static bool
-is_same_module(const struct th_module_info *a, const struct th_module_info *b)
+is_same_module(const struct th_decoded_module *a, const struct th_decoded_module *b)
 {
 	return a && b && is_same_text(a->path, b->path) &&
 	       is_same_text(a->build_id, b->build_id);
@@ -319,12 +319,12 @@ is_same_module(const struct th_module_info *a, const struct th_module_info *b)
 
 /* Says what the bundle has to say about a module, once. */
 static void
-tell_remarks(struct th_frames *frames, const struct th_module_info *module)
+tell_remarks(struct th_frames *frames, const struct th_decoded_module *module)
 {
 	const struct th_recording *recording = frames->recording;
 
 	for (size_t i = 0; i < frames->told_count; i++) {
-		const struct th_remark_info *remark = &recording->remarks[i];
+		const struct th_decoded_module_remark *remark = &recording->remarks[i];
 
 		if (frames->is_told[i] ||
 			!is_same_module(find_module(frames, remark->module), module))
@@ -351,7 +351,7 @@ find_named_word(const struct th_frames *frames, uint64_t word)
 static void
 add_native_frames(struct th_frames *frames, uint64_t word)
 {
-	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	const struct th_named_word *named = find_named_word(frames, word);
 	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
 	struct th_text none = {"", 0};
@@ -408,7 +408,7 @@ know_method(struct th_frames *frames, uint32_t index)
 		th_array_append(frames, methods, (struct known_method){0});
 	struct known_method *known = &frames->methods[index];
 	if (!known->function) {
-		const struct th_method_info *method = &frames->recording->methods[index];
+		const struct th_decoded_method *method = &frames->recording->methods[index];
 		char *name = th_java_method_name(method->class_signature, method->name);
 
 		*known = (struct known_method){
@@ -432,8 +432,8 @@ find_method(const struct th_frames *frames, uint64_t word)
 	const struct th_recording *recording = frames->recording;
 	uint32_t index = th_id_map_find(&recording->methods_ids, th_frame_method(word));
 
-	return index != TH_ID_MAP_NONE && recording->methods[index].is_known ? index
-									     : TH_ID_MAP_NONE;
+	return index != TH_ID_MAP_NONE && recording->methods[index].method ? index
+									   : TH_ID_MAP_NONE;
 }
 
 /* The frame of a word in a method (by index). */
@@ -541,7 +541,7 @@ word_trait(const struct th_frames *frames, uint64_t word)
 		return TH_TRAIT_JAVA;
 	if (th_frame_kind(word) != TH_FRAME_NATIVE)
 		return 0;
-	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	if (is_vm_module(module))
 		return TH_TRAIT_VM;
 	return is_runtime_module(module) ? 0 : TH_TRAIT_OTHER;

@@ -130,14 +130,14 @@ th_live_section_totals(FILE *file, const struct th_profile *profile)
 /* Collections */
 
 /* The last one that ended by the moment of the view; NULL if there is none. */
-static const struct th_collection_info *
+static const struct th_decoded_collection *
 last_collection(const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
-	const struct th_collection_info *last = NULL;
+	const struct th_decoded_collection *last = NULL;
 
 	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_collection_info *collection = &recording->collections[i];
+		const struct th_decoded_collection *collection = &recording->collections[i];
 
 		if (collection->end <= profile->at.time &&
 			(!last || collection->end > last->end))
@@ -154,7 +154,7 @@ total_pause(const struct th_profile *profile, uint32_t *count_ret)
 
 	*count_ret = 0;
 	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_collection_info *collection = &recording->collections[i];
+		const struct th_decoded_collection *collection = &recording->collections[i];
 
 		if (collection->end > profile->at.time || collection->end < collection->start)
 			continue;
@@ -180,7 +180,8 @@ next_start(const struct th_recording *recording, uint64_t time)
 }
 
 static void
-print_coverage(FILE *file, const struct th_profile *profile, const struct th_heap_use_info *use)
+print_coverage(
+	FILE *file, const struct th_profile *profile, const struct th_decoded_heap_use *use)
 {
 	struct question question = {
 		.to = use->time,
@@ -236,7 +237,7 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 void
 th_live_section_doubts(FILE *file, const struct th_profile *profile)
 {
-	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
 		return;
 	if (last_collection(profile))
 		print_unjudged(file, profile);
@@ -248,10 +249,10 @@ th_live_section_doubts(FILE *file, const struct th_profile *profile)
 void
 th_live_section_collections(FILE *file, const struct th_profile *profile)
 {
-	const struct th_collection_info *last = last_collection(profile);
+	const struct th_decoded_collection *last = last_collection(profile);
 	uint32_t count;
 
-	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
 		return;
 	fputs("\nCollections of the Java heap\n", file);
 	if (!last) {
@@ -261,7 +262,8 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	double pause = total_pause(profile, &count);
 	double duration = th_profile_seconds(profile, profile->at.time);
 	char *kind = th_text_clean(last->kind);
-	const struct th_heap_use_info *use = th_heap_use_after(profile->recording, last->end);
+	const struct th_decoded_heap_use *use = th_heap_use_after(
+		profile->recording, last->end);
 	fprintf(file,
 		"  %s, which stopped the program for %.3g s (%s of the time); the last at "
 		"%.4g s: %s\n",

@@ -50,9 +50,9 @@ print_command(FILE *file, const struct th_recording *recording)
 static void
 print_jvm(FILE *file, const struct th_recording *recording)
 {
-	const struct th_jvm_info *jvm = &recording->jvm;
+	const struct th_decoded_jvm *jvm = &recording->jvm;
 
-	if (!jvm->is_known) {
+	if (!recording->has_jvm) {
 		fputs("no Java VM", file);
 		return;
 	}
