@@ -112,6 +112,13 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 	return true;
 }
 
+/* Of a sample from an event of any heap. */
+#define COMMON_MEMBERS(recording, alloc, offset)                           \
+	.time = (alloc)->time, .size = (alloc)->size, .record = (offset),  \
+	.stack = th_recording_intern((recording), stacks, (alloc)->stack), \
+	.name = th_recording_thread_name((recording), (alloc)->thread),    \
+	.keep = (float)(alloc)->keep, .flags = (alloc)->flags & 15
+
 static bool
 on_native_alloc(struct th_recording *recording, const struct th_decoded_native_alloc *alloc,
 	uint32_t record)
@@ -119,15 +126,9 @@ on_native_alloc(struct th_recording *recording, const struct th_decoded_native_a
 	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
 		return false;
 	struct th_sample sample = {
-		.time = alloc->time,
-		.size = alloc->size,
+		COMMON_MEMBERS(recording, alloc, record),
 		.thread_bytes = alloc->thread_bytes,
-		.record = record,
-		.stack = th_recording_intern(recording, stacks, alloc->stack),
-		.name = th_recording_thread_name(recording, alloc->thread),
-		.keep = (float)alloc->keep,
 		.function = alloc->function & 15,
-		.flags = alloc->flags & 15,
 	};
 	if (!add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval))
 		return false;
@@ -142,15 +143,9 @@ on_java_alloc(struct th_recording *recording, const struct th_decoded_java_alloc
 	if (!is_possible(alloc->size, alloc->interval, alloc->keep))
 		return false;
 	struct th_sample sample = {
-		.time = alloc->time,
-		.size = alloc->size,
+		COMMON_MEMBERS(recording, alloc, record),
 		.thread_bytes = alloc->thread_bytes,
-		.record = record,
-		.stack = th_recording_intern(recording, stacks, alloc->stack),
-		.name = th_recording_thread_name(recording, alloc->thread),
 		.class = th_recording_intern(recording, classes, alloc->class),
-		.keep = (float)alloc->keep,
-		.flags = alloc->flags & 15,
 	};
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
 }
@@ -180,19 +175,13 @@ on_mapped_alloc(struct th_recording *recording, const struct th_decoded_mapped_a
 	if (alloc->flags & TH_MAPPED_RESERVED)
 		return add_reservation(recording, alloc);
 	struct th_sample sample = {
-		.time = alloc->time,
-		.size = alloc->size,
+		COMMON_MEMBERS(recording, alloc, record),
 		.thread_bytes = alloc->total_bytes,
-		.record = record,
-		.stack = th_recording_intern(recording, stacks, alloc->stack),
-		.name = th_recording_thread_name(recording, alloc->thread),
 		.class = (alloc->flags &
 				 (TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)) |
 			 th_reservations_find(&recording->reserved, alloc->address)
 				 << TH_MAPPED_PLACE_SHIFT,
-		.keep = (float)alloc->keep,
 		.function = alloc->function & 15,
-		.flags = alloc->flags & 15,
 	};
 	return add_sample(recording, TH_HEAP_MAPPED, sample, alloc->interval);
 }

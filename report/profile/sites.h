@@ -54,6 +54,9 @@ struct th_site_place {
 /* Where the end of a path is; not for the VM's own threads. [offline] */
 struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);
 
+/* "FUNCTION" or "FUNCTION (LIBRARY)". [offline] */
+void th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number);
+
 /* "CLASS in FUNCTION < CALLER". [offline] */
 void th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
 	struct th_site_place place);

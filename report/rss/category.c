@@ -122,7 +122,7 @@ passes_method(const struct th_profile *profile, const struct th_row *row, const 
 			profile->frames, path.frames[i]);
 		const char *name = th_frames_string(profile->frames, function->name);
 
-		if (function->kind == TH_KIND_JAVA && !strncmp(name, start, strlen(start)))
+		if (function->kind == TH_KIND_JAVA && th_text_begins(name, start))
 			return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/base/log_text.h"
 #include "report/base/allocate.h"
 #include "report/run/launch_objects.h"
 
@@ -85,20 +86,6 @@ th_launch_allocator_find(const char *name, char path_ret[PATH_MAX])
 enum symbol { MALLOC, OPERATOR_NEW, MALLOCX, SYMBOLS };
 static const char *const symbols[SYMBOLS] = {"malloc", "_Znwm", "mallocx"};
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
-static bool
-begins_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* Whether a list of preloads, separated by blanks or colons, names a file, by whatever path. */
 static bool
 is_named(const char *list, const char *file)
@@ -109,7 +96,8 @@ is_named(const char *list, const char *file)
 
 		for (size_t i = 0; i < length; i++)
 			entry = list[i] == '/' ? list + i + 1 : entry;
-		if ((size_t)(list + length - entry) == strlen(file) && begins_with(entry, file))
+		if ((size_t)(list + length - entry) == strlen(file) &&
+			th_text_begins(entry, file))
 			return true;
 		list += length + (list[length] != '\0');
 	}
@@ -124,11 +112,11 @@ static const char *
 find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOLS])
 {
 	for (size_t i = 0; i < objects->paths_count; i++) {
-		const char *name = base_name(objects->paths[i]);
+		const char *name = th_text_base_name(objects->paths[i]);
 
-		if (begins_with(name, "libtwinheap"))
+		if (th_text_begins(name, "libtwinheap"))
 			continue;
-		if (begins_with(name, "libc.so.") || begins_with(name, "ld-linux"))
+		if (th_text_begins(name, "libc.so.") || th_text_begins(name, "ld-linux"))
 			continue;
 		th_launch_objects_define(objects->paths[i], symbols, SYMBOLS, defined_ret);
 		if (defined_ret[MALLOC])
@@ -142,7 +130,7 @@ find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOL
 static char *
 add_beside(char *list, const char *library, const char *name)
 {
-	int directory = (int)(base_name(library) - library);
+	int directory = (int)(th_text_base_name(library) - library);
 	char *path = th_format_new("%.*s%s", directory, library, name);
 
 	if (access(path, R_OK) == 0) {
@@ -177,7 +165,7 @@ th_launch_allocator_preload(
 	if (defined[OPERATOR_NEW])
 		list = add_beside(list, library, FORWARD_NEW);
 	/* Children have it too, where it would stand for an allocator that only this program has. */
-	if (defined[MALLOCX] && underneath && is_named(further, base_name(underneath)))
+	if (defined[MALLOCX] && underneath && is_named(further, th_text_base_name(underneath)))
 		list = add_beside(list, library, FORWARD_MALLOCX);
 	char *value = th_format_new("%s%s%s", list, *further ? ":" : "", further);
 	th_launch_objects_deinit(&objects);

@@ -13,6 +13,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "report/base/log_text.h"
+
 #if defined(__x86_64__)
 #	define OWN_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -112,21 +114,13 @@ read_interpreter(int fd, const Elf64_Ehdr *header, char path_ret[PATH_MAX])
 	return false;
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* The dynamic linker may be run as a program itself, and heeds LD_PRELOAD then. */
 static bool
 is_dynamic_linker(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = th_text_base_name(path);
 
-	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+	return th_text_begins(name, "ld-") || th_text_begins(name, "ld.so");
 }
 
 /* The interpreter of this very program, which is what the library was built for. */
@@ -152,11 +146,11 @@ check_interpreter(const char *path, const char *interpreter)
 	char own[PATH_MAX];
 
 	if (!th_launch_target_linker(own) ||
-		strcmp(base_name(own), base_name(interpreter)) == 0)
+		strcmp(th_text_base_name(own), th_text_base_name(interpreter)) == 0)
 		return NULL;
 	return th_error_create(TH_ERROR_USAGE,
 		"%s: uses another C library (%s) than twinheap was built for (%s)", path,
-		base_name(interpreter), base_name(own));
+		th_text_base_name(interpreter), th_text_base_name(own));
 }
 
 static struct th_error *

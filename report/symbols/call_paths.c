@@ -88,7 +88,7 @@ is_jni_function(const struct th_paths *paths, uint32_t frame)
 	if (!is_kind(paths, frame, TH_KIND_VM))
 		return false;
 	const char *name = name_of(paths, frame);
-	return !strncmp(name, "jni_", 4) || !strncmp(name, "JNI_", 4);
+	return th_text_begins(name, "jni_") || th_text_begins(name, "JNI_");
 }
 
 /* Frames from `start` on that belong to the VM. */

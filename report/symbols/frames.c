@@ -83,7 +83,7 @@ static bool
 has_prefix(const char *name, const char *const *prefixes)
 {
 	for (; *prefixes; prefixes++) {
-		if (!strncmp(name, *prefixes, strlen(*prefixes)))
+		if (th_text_begins(name, *prefixes))
 			return true;
 	}
 	return false;
@@ -648,9 +648,8 @@ th_frames_library(const struct th_frames *frames, uint32_t function)
 {
 	const struct th_function *item = &frames->functions[function];
 	const char *module = th_frames_string(frames, item->module);
-	const char *slash = strrchr(module, '/');
 
-	return item->kind == TH_KIND_NATIVE ? slash ? slash + 1 : module : "";
+	return item->kind == TH_KIND_NATIVE ? th_text_base_name(module) : "";
 }
 
 bool
@@ -661,7 +660,7 @@ th_frames_is_nameless(const struct th_frames *frames, uint32_t function)
 	size_t length = strlen(library);
 
 	return length && strncmp(name, library, length) == 0 &&
-	       strncmp(name + length, "+0x", 3) == 0;
+	       th_text_begins(name + length, "+0x");
 }
 
 bool

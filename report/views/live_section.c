@@ -8,6 +8,7 @@
 #include "report/base/heap_names.h"
 #include "report/statistics/heap_use.h"
 #include "report/profile/mapped_use.h"
+#include "report/views/view.h"
 
 /* An event's time stands a little before or after what it tells of. */
 #define ABOUT_NS 1000000
@@ -37,12 +38,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	}
 	struct th_estimate bytes = th_profile_live(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
-		th_estimate_interval(&objects, TH_UNIT_OBJECTS).text,
-		th_format_count(bytes.samples).text);
+	th_view_total(file, heap, &bytes, &objects);
 }
 
 /* Which samples of a heap are asked about: born in [from, to], alive at `moment`. */

@@ -105,6 +105,18 @@ print_recording(FILE *file, const struct th_profile *profile)
 
 /* Totals */
 
+void
+th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
+	const struct th_estimate *objects)
+{
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
+		th_format_number(bytes->estimate, TH_UNIT_BYTES).text,
+		th_estimate_interval(bytes, TH_UNIT_BYTES).text,
+		th_format_number(objects->estimate, TH_UNIT_OBJECTS).text,
+		th_estimate_interval(objects, TH_UNIT_OBJECTS).text,
+		th_format_count(bytes->samples).text);
+}
+
 static void
 print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
@@ -118,12 +130,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	}
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
-		th_estimate_interval(&objects, TH_UNIT_OBJECTS).text,
-		th_format_count(bytes.samples).text);
+	th_view_total(file, heap, &bytes, &objects);
 }
 
 /* Bytes that are counted and stand at no site, when they matter. */
