@@ -28,12 +28,6 @@
 #include "report/run/launch_watch.h"
 #include "unify/shared/clock.h"
 
-#if defined(__x86_64__)
-#	define MULTIARCH "x86_64-linux-gnu"
-#elif defined(__aarch64__)
-#	define MULTIARCH "aarch64-linux-gnu"
-#endif
-
 #define LIBRARY "libtwinheap.so"
 /* Logs that are named after a run; more would push the summary off the screen. */
 #define LOGS_NAMED 8
@@ -72,8 +66,8 @@ is_readable(const char *path)
 static bool
 find_beside_tool(char path_ret[PATH_MAX])
 {
-	static const char *const places[] = {
-		"", "../lib/twinheap/", "../lib/" MULTIARCH "/", "../lib/", "../lib64/"};
+	static const char *const places[] = {"", "../lib/twinheap/",
+		"../lib/" TH_LAUNCH_MULTIARCH "/", "../lib/", "../lib64/"};
 	char tool[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", tool, sizeof(tool) - 1);
 

@@ -9,12 +9,7 @@
 #include "report/base/log_text.h"
 #include "report/base/allocate.h"
 #include "report/run/launch_objects.h"
-
-#if defined(__x86_64__)
-#	define MULTIARCH "x86_64-linux-gnu"
-#elif defined(__aarch64__)
-#	define MULTIARCH "aarch64-linux-gnu"
-#endif
+#include "report/run/launch_target.h"
 
 #define FORWARD_NEW "libtwinheap-new.so"
 #define FORWARD_MALLOCX "libtwinheap-mallocx.so"
@@ -31,8 +26,9 @@ static const struct known known_allocators[] = {
 	{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so", "libmimalloc.so.1"}},
 };
 
-static const char *const directories[] = {"/usr/local/lib/" MULTIARCH, "/usr/local/lib",
-	"/usr/lib/" MULTIARCH, "/lib/" MULTIARCH, "/usr/lib64", "/lib64", "/usr/lib", "/lib"};
+static const char *const directories[] = {"/usr/local/lib/" TH_LAUNCH_MULTIARCH,
+	"/usr/local/lib", "/usr/lib/" TH_LAUNCH_MULTIARCH, "/lib/" TH_LAUNCH_MULTIARCH,
+	"/usr/lib64", "/lib64", "/usr/lib", "/lib"};
 
 /* --- the one that was asked for ------------------------------------------------------------- */
 

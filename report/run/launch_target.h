@@ -11,6 +11,13 @@
 
 #include "report/base/error.h"
 
+/* Directory of the libraries of this processor, as Debian has it. */
+#if defined(__x86_64__)
+#	define TH_LAUNCH_MULTIARCH "x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#	define TH_LAUNCH_MULTIARCH "aarch64-linux-gnu"
+#endif
+
 /* The dynamic linker of this very tool, and of what it can run.  False: it has none. [offline] */
 bool th_launch_target_linker(char path_ret[PATH_MAX]);
 
