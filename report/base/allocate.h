@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Says so on stderr and ends the program. [offline] */
+/* Says so on stderr and ends the program. */
 void th_out_of_memory(void) __attribute__((noreturn));
 
 /* `count` zeroed elements of `bytes` each; the product may overflow, which ends the program. */
@@ -17,7 +17,7 @@ void *th_allocate(size_t count, size_t bytes) __attribute__((malloc));
 
 /*
  * Makes room for element number `count` in an array: returns `array`, or its larger copy, with
- * *capacity > count.  New elements are not initialised. [offline]
+ * *capacity > count.  New elements are not initialised.
  */
 void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
 
@@ -30,7 +30,7 @@ void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_
 		(owner)->items[(owner)->items##_count++] = (value);                            \
 	} while (0)
 
-/* A printed string in memory of its own. [offline] */
+/* A printed string in memory of its own. */
 char *th_format_new(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *
 th_format_new_va(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

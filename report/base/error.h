@@ -21,32 +21,32 @@ struct th_error;
 
 /*
  * A new error; the message is one line without a full stop, and printable whatever it quotes.
- * Never NULL. [offline]
+ * Never NULL.
  */
 struct th_error *th_error_create(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* As th_error_create, with ": " and the text of errno behind the message. [offline] */
+/* As th_error_create, with ": " and the text of errno behind the message. */
 struct th_error *th_error_create_errno(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The message, valid until the error is destroyed. [offline] */
+/* The message, valid until the error is destroyed. */
 const char *th_error_message(const struct th_error *error);
 
 enum th_error_code th_error_code(const struct th_error *error);
 
-/* NULL is legal. [offline] */
+/* NULL is legal. */
 void th_error_destroy(struct th_error *error);
 
 /*
  * Prints the error as one line to stderr, destroys it and returns the exit status it stands
  * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests, 126 and
- * 127 for a command that cannot be executed or is not found. [offline]
+ * 127 for a command that cannot be executed or is not found.
  */
 int th_error_report(struct th_error *error);
 
 /*
- * Prints one line to stderr that is no error; printable whatever it quotes. [offline]
+ * Prints one line to stderr that is no error; printable whatever it quotes.
  */
 void th_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -20,31 +20,31 @@ enum th_unit {
 	TH_UNIT_OBJECTS,
 };
 
-/* "1.23 GiB", "512 B", "4.56 M", "12". [offline] */
+/* "1.23 GiB", "512 B", "4.56 M", "12". */
 struct th_number th_format_number(double value, enum th_unit unit);
 
-/* An interval in the unit of its larger end: "1.19 .. 1.27 GiB". [offline] */
+/* An interval in the unit of its larger end: "1.19 .. 1.27 GiB". */
 struct th_number th_format_interval(double low, double high, enum th_unit unit);
 
-/* "12.3 %", "0.04 %", "<0.01 %"; "-" when there is no whole. [offline] */
+/* "12.3 %", "0.04 %", "<0.01 %"; "-" when there is no whole. */
 struct th_number th_format_share(double part, double whole);
 
-/* "1 h 02 min", "3 min 04 s", "12.3 s". [offline] */
+/* "1 h 02 min", "3 min 04 s", "12.3 s". */
 struct th_number th_format_seconds(double seconds);
 
-/* An integer with thousands set off by commas. [offline] */
+/* An integer with thousands set off by commas. */
 struct th_number th_format_count(uint64_t count);
 
-/* Columns that a UTF-8 string takes on a terminal, every character counted as one. [offline] */
+/* Columns that a UTF-8 string takes on a terminal, every character counted as one. */
 int th_format_columns(const char *text);
 
 /*
  * Prints `text`, a sentence that begins in column `indent`, broken between words where it would be
- * wider than `columns`; 0, or too few for that: in one line. [offline]
+ * wider than `columns`; 0, or too few for that: in one line.
  */
 void th_format_wrap(FILE *file, const char *text, int indent, int columns);
 
-/* Prints `text` cut to `columns` columns, the cut shown by "...". [offline] */
+/* Prints `text` cut to `columns` columns, the cut shown by "...". */
 void th_format_cut(FILE *file, const char *text, int columns);
 
 #endif

@@ -12,7 +12,7 @@
 /* Set before main(). */
 extern uint64_t th_hash_key[2];
 
-/* The exclusive or of the halves of a product of 128 bits. [offline] */
+/* The exclusive or of the halves of a product of 128 bits. */
 static inline uint64_t
 th_hash_fold(uint64_t a, uint64_t b)
 {
@@ -21,21 +21,21 @@ th_hash_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* A hash that is as good in its low bits as in its high ones. [offline] */
+/* A hash that is as good in its low bits as in its high ones. */
 static inline uint64_t
 th_hash_word(uint64_t word)
 {
 	return th_hash_fold(word ^ th_hash_key[0], th_hash_key[1]);
 }
 
-/* Of several words one after the other, from any start. [offline] */
+/* Of several words one after the other, from any start. */
 static inline uint64_t
 th_hash_next(uint64_t hash, uint64_t word)
 {
 	return th_hash_word(hash ^ th_hash_word(word));
 }
 
-/* Of a string without its NUL. [offline] */
+/* Of a string without its NUL. */
 uint64_t th_hash_text(const char *text);
 
 #endif

@@ -5,13 +5,13 @@
 
 #include "unify/shared/log_format.h"
 
-/* In data for programs, and on the command line: "java", "native", "mapped". [offline] */
+/* In data for programs, and on the command line: "java", "native", "mapped". */
 const char *th_heap_word(enum th_heap heap);
 
-/* For people: "Java heap", "native heap", "mapped"; 12 columns at most. [offline] */
+/* For people: "Java heap", "native heap", "mapped"; 12 columns at most. */
 const char *th_heap_title(enum th_heap heap);
 
-/* Before other words: "Java", "native", "mapped". [offline] */
+/* Before other words: "Java", "native", "mapped". */
 const char *th_heap_adjective(enum th_heap heap);
 
 #endif

@@ -25,16 +25,16 @@ struct th_id_map {
 	uint32_t count; /* words numbered so far */
 };
 
-/* The number of `word`, TH_ID_MAP_NONE if it has none. [offline] */
+/* The number of `word`, TH_ID_MAP_NONE if it has none. */
 uint32_t th_id_map_find(const struct th_id_map *map, uint64_t word);
 
-/* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. [offline] */
+/* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
-/* Has the slot of `word` fetched, for who will soon look it up. [offline] */
+/* Has the slot of `word` fetched, for who will soon look it up. */
 void th_id_map_expect(const struct th_id_map *map, uint64_t word);
 
-/* Forgets everything. [offline] */
+/* Forgets everything. */
 void th_id_map_deinit(struct th_id_map *map);
 
 #endif

@@ -26,19 +26,19 @@ struct th_text th_text_of(const char *string);
 bool th_text_equals(struct th_text text, const char *string);
 bool th_text_same(struct th_text a, struct th_text b);
 
-/* Whether a string begins with another. [offline] */
+/* Whether a string begins with another. */
 bool th_text_begins(const char *string, const char *start);
 
-/* The last component of a path, in place. [offline] */
+/* The last component of a path, in place. */
 const char *th_text_base_name(const char *path);
 
 /*
  * A copy in printable UTF-8: control characters become blanks, what is not UTF-8 (Java's
- * modified form of surrogates included) becomes U+FFFD.  The caller frees it. [offline]
+ * modified form of surrogates included) becomes U+FFFD.  The caller frees it.
  */
 char *th_text_clean(struct th_text text);
 
-/* Prints a string so, as a path, which may hold any byte but NUL. [offline] */
+/* Prints a string so, as a path, which may hold any byte but NUL. */
 void th_text_print(FILE *file, const char *string);
 
 #define TH_NO_STRING UINT32_MAX
@@ -54,16 +54,16 @@ struct th_strings {
 void th_strings_init(struct th_strings *strings);
 void th_strings_deinit(struct th_strings *strings);
 
-/* The number of a string, of which a copy is kept. [offline] */
+/* The number of a string, of which a copy is kept. */
 uint32_t th_strings_intern(struct th_strings *strings, const char *string);
 
-/* Its number if it is there already, else TH_NO_STRING. [offline] */
+/* Its number if it is there already, else TH_NO_STRING. */
 uint32_t th_strings_find(const struct th_strings *strings, const char *string);
 
-/* As th_strings_intern for text from a log, cleaned. [offline] */
+/* As th_strings_intern for text from a log, cleaned. */
 uint32_t th_strings_intern_text(struct th_strings *strings, struct th_text text);
 
-/* The string with that number. [offline] */
+/* The string with that number. */
 const char *th_strings_get(const struct th_strings *strings, uint32_t number);
 
 #endif

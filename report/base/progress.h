@@ -10,14 +10,14 @@
 
 /*
  * `done` of `all` of what is done now ("reading the log").  Looks at the clock: not for every
- * item, see th_progress_often(). [offline]
+ * item, see th_progress_often().
  */
 void th_progress(const char *what, uint64_t done, uint64_t all);
 
-/* Clears the line, if there is one: before anything else is printed. [offline] */
+/* Clears the line, if there is one: before anything else is printed. */
 void th_progress_clear(void);
 
-/* As th_progress() for one call in some thousands. [offline] */
+/* As th_progress() for one call in some thousands. */
 static inline void
 th_progress_often(const char *what, uint64_t done, uint64_t all)
 {

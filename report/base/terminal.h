@@ -19,10 +19,10 @@ enum th_style {
 	TH_STYLE_GROUP,
 };
 
-/* What to print before text of a style, "" where there are no colours. [offline] */
+/* What to print before text of a style, "" where there are no colours. */
 const char *th_terminal_code(FILE *file, enum th_style style);
 
-/* Columns of the terminal, 0 = it is none, or does not say. [offline] */
+/* Columns of the terminal, 0 = it is none, or does not say. */
 int th_terminal_columns(FILE *file);
 
 #endif

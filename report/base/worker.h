@@ -14,10 +14,10 @@ struct th_worker {
 	bool is_running;
 };
 
-/* Begins work(data); without a thread for it, it is done when this returns. [offline] */
+/* Begins work(data); without a thread for it, it is done when this returns. */
 void th_worker_begin(struct th_worker *aside, void *(*work)(void *data), void *data);
 
-/* Waits until it is done. [offline] */
+/* Waits until it is done. */
 void th_worker_end(struct th_worker *aside);
 
 #endif

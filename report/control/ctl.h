@@ -6,7 +6,7 @@
 #ifndef TH_REPORT_CONTROL_CTL_H
 #define TH_REPORT_CONTROL_CTL_H
 
-/* argv[0] is the name of the verb.  Returns the exit status. [offline] */
+/* argv[0] is the name of the verb.  Returns the exit status. */
 int th_control_main(int argc, char **argv);
 int th_list_main(int argc, char **argv);
 

@@ -6,7 +6,7 @@
  * Long columns are strings in base64, which the page reads several times as fast as numbers in
  * decimal, and which are half as long.  In them stand either 32-bit floats, lowest byte first, or
  * integers, each as its difference to the one before, with the sign in the lowest bit, seven bits
- * to a byte, the lowest first, and the eighth set where more follow.  [offline]
+ * to a byte, the lowest first, and the eighth set where more follow.
  */
 #ifndef TH_REPORT_HTML_PAGE_COLUMNS_H
 #define TH_REPORT_HTML_PAGE_COLUMNS_H

@@ -38,7 +38,7 @@
 
 #include "report/profile/profile.h"
 
-/* Prints the object, so that it can stand in a script element. [offline] */
+/* Prints the object, so that it can stand in a script element. */
 void th_page_data_print(FILE *file, const struct th_profile *profile);
 
 #endif

@@ -16,13 +16,13 @@ struct th_page_leaks {
 	bool is_asked; /* verdicts are about the end of a recording: not in a view of another moment */
 };
 
-/* Nothing may be added to frames and paths of the profile meanwhile. [offline] */
+/* Nothing may be added to frames and paths of the profile meanwhile. */
 void th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile);
 
-/* Waits until they are found. [offline] */
+/* Waits until they are found. */
 void th_page_leaks_wait(struct th_page_leaks *leaks);
 
-/* Prints the members "leaks", null where they are not asked for, and "leaks_left_out". [offline] */
+/* Prints the members "leaks", null where they are not asked for, and "leaks_left_out". */
 void th_page_leaks_print(
 	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
 

@@ -9,7 +9,7 @@
 
 /*
  * Prints the member "memory": null where the log holds no account, or where the options leave out
- * blocks, which no account can do without. [offline]
+ * blocks, which no account can do without.
  */
 void th_page_memory_print(FILE *file, const struct th_profile *profile);
 

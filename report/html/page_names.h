@@ -30,14 +30,14 @@ struct th_page_names {
 	uint32_t *row_libraries;
 };
 
-/* Numbers what the rows of a profile refer to; it must outlive the names. [offline] */
+/* Numbers what the rows of a profile refer to; it must outlive the names. */
 void th_page_names_init(struct th_page_names *names, const struct th_profile *profile);
 void th_page_names_deinit(struct th_page_names *names);
 
-/* Prints the members "strings", "functions", "frames" and "nodes". [offline] */
+/* Prints the members "strings", "functions", "frames" and "nodes". */
 void th_page_names_print(FILE *file, const struct th_page_names *names);
 
-/* The index of a string or a function by its number of the frames. [offline] */
+/* The index of a string or a function by its number of the frames. */
 uint32_t th_page_names_string(const struct th_page_names *names, uint32_t string);
 uint32_t th_page_names_function(const struct th_page_names *names, uint32_t function);
 

@@ -7,7 +7,7 @@
 
 #include "report/html/page_names.h"
 
-/* Prints the members "rows", "sums" and "heaps"; `peak` is when most bytes were alive. [offline] */
+/* Prints the members "rows", "sums" and "heaps"; `peak` is when most bytes were alive. */
 void
 th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak);
 

@@ -16,13 +16,13 @@ struct th_page_timeline {
 	struct th_worker aside;
 };
 
-/* The timeline must stay where it is until it is printed. [offline] */
+/* The timeline must stay where it is until it is printed. */
 void
 th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile);
 
 /*
  * Prints the members "cells" and "timeline", which is over then; `peak` is when most bytes were
- * alive. [offline]
+ * alive.
  */
 void th_page_timeline_end(
 	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak);

@@ -122,7 +122,7 @@ struct th_judge {
 	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
 };
 
-/* All that is pointed to must outlive the judge. [offline] */
+/* All that is pointed to must outlive the judge. */
 void th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
 	const struct th_observation_window *horizon,
 	const struct th_resident_mappings *residency);
@@ -131,16 +131,16 @@ void th_judge_deinit(struct th_judge *judge);
 /*
  * Looks at the samples of the judge's heap with these indices, which must ascend.  live_bytes,
  * live_objects and growth are points; `sums_ret`, unless NULL, is what th_evidence_measure()
- * needs. [offline]
+ * needs.
  */
 void th_evidence_init(struct th_evidence *evidence, struct th_judge *judge,
 	const uint32_t *samples, size_t count, struct th_evidence_sums *sums_ret);
 
-/* Gives live_bytes, live_objects and growth their intervals, which takes long. [offline] */
+/* Gives live_bytes, live_objects and growth their intervals, which takes long. */
 void th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_evidence_sums *sums);
 
-/* What live_bytes would be then. [offline] */
+/* What live_bytes would be then. */
 struct th_estimate th_evidence_live(const struct th_evidence *evidence,
 	const struct th_judge *judge, const struct th_evidence_sums *sums);
 
@@ -165,14 +165,14 @@ void th_evidence_set_internal(struct th_evidence *evidence);
 
 /*
  * Whether a place that seems to have stopped may pause by chance, being one of so many that leak
- * together: each was tested by itself. [offline]
+ * together: each was tested by itself.
  */
 bool th_outline_may_pause(const struct th_outline *outline, size_t places);
 
 /* The owners of the blocks were collected. */
 void th_evidence_set_owners_gone(struct th_evidence *evidence);
 
-/* One sentence with the numbers behind the verdict; the caller frees it. [offline] */
+/* One sentence with the numbers behind the verdict; the caller frees it. */
 char *th_evidence_explain(const struct th_evidence *evidence);
 
 #endif

@@ -38,22 +38,22 @@
 /* A place that frees this part of its objects, and does not grow, churns. */
 #define CHURN_FREES 0.5
 
-/* Samples stand in the order of the log, which is nearly that of time. [offline] */
+/* Samples stand in the order of the log, which is nearly that of time. */
 void th_times_sort(uint64_t *times, size_t count);
 
 /*
  * Whether what survives of the place at hand still comes, or ever more slowly: born_since,
  * last_birth, is_growing, is_slowing and what they rest on.  `size`: mean bytes of survivors, by
- * which they were sampled. [offline]
+ * which they were sampled.
  */
 void th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size);
 
-/* The verdict by all other figures. [offline] */
+/* The verdict by all other figures. */
 void th_evidence_find_verdict(struct th_evidence *evidence);
 
 /*
  * The same by what is in memory, where mappings by themselves do not make a leak: true if that
- * does, over so many seconds of growth. [offline]
+ * does, over so many seconds of growth.
  */
 bool th_evidence_judge_residency(
 	struct th_evidence *evidence, const struct th_judge *judge, double seconds);

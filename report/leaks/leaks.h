@@ -53,12 +53,12 @@ struct th_leaks {
 	struct th_leaks_work *work;           /* what findings are looked up in */
 };
 
-/* The profile must be of the end of its recording, and outlive the leaks. [offline] */
+/* The profile must be of the end of its recording, and outlive the leaks. */
 void th_leaks_init(struct th_leaks *leaks, const struct th_profile *profile);
 
 /*
  * The same in two steps: what th_leaks_find() looks at does not change, so that others may look at
- * the profile meanwhile, unless there is --group-by. [offline]
+ * the profile meanwhile, unless there is --group-by.
  */
 void th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile);
 void th_leaks_find(struct th_leaks *leaks);
@@ -66,18 +66,18 @@ void th_leaks_deinit(struct th_leaks *leaks);
 
 /*
  * A finding with all that is known of it: its intervals take long, and a heap may have tens of
- * thousands of findings that nobody reads. [offline]
+ * thousands of findings that nobody reads.
  */
 struct th_finding
 th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed);
 
-/* The path of a place as the options show it. [offline] */
+/* The path of a place as the options show it. */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place);
 
-/* The function number of a place's group; 0 without --group-by. [offline] */
+/* The function number of a place's group; 0 without --group-by. */
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
-/* Live bytes of all findings with verdict leak, at the lower end of their intervals. [offline] */
+/* Live bytes of all findings with verdict leak, at the lower end of their intervals. */
 double th_leaks_bytes(const struct th_leaks *leaks);
 bool th_leaks_has_leak(const struct th_leaks *leaks);
 

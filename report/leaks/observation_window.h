@@ -29,11 +29,11 @@ struct th_observation_window {
 	bool is_proven;   /* of old blocks too */
 };
 
-/* The horizon of a heap; a Java heap without collections has one at its start. [offline] */
+/* The horizon of a heap; a Java heap without collections has one at its start. */
 void th_observation_window_init(struct th_observation_window *horizon,
 	const struct th_profile *profile, enum th_heap heap);
 
-/* Whether the horizon leaves enough of the time to tell anything. [offline] */
+/* Whether the horizon leaves enough of the time to tell anything. */
 bool th_observation_window_is_far(const struct th_observation_window *horizon);
 
 #endif

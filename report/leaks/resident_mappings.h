@@ -24,12 +24,12 @@ struct th_resident_mappings {
 	TH_ARRAY(struct th_resident_mappings_point, points);
 };
 
-/* Gathers what the accounts say up to the time `to`. [offline] */
+/* Gathers what the accounts say up to the time `to`. */
 void th_resident_mappings_init(struct th_resident_mappings *residency,
 	const struct th_recording *recording, uint64_t to);
 void th_resident_mappings_deinit(struct th_resident_mappings *residency);
 
-/* The points of a sample, by account; NULL if there are none. [offline] */
+/* The points of a sample, by account; NULL if there are none. */
 const struct th_resident_mappings_point *th_resident_mappings_find(
 	const struct th_resident_mappings *residency, uint32_t record, size_t *count_ret);
 

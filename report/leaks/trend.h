@@ -29,7 +29,7 @@ struct th_trend {
  * The probability is that of the test of Mann (Econometrica 1945) and Kendall against no trend,
  * one-sided: of so many pairs in ascending order among n values of which all orders are equally
  * probable; exact up to 60 points, of which no more than that are used.  Pairs that differ by 2 %
- * of the growth or less count one half: an allocator gives a little back at times. [offline]
+ * of the growth or less count one half: an allocator gives a little back at times.
  */
 void th_trend_init(struct th_trend *trend, const struct th_observation_window *horizon,
 	const uint64_t *times, const double *values, size_t count);

@@ -75,38 +75,38 @@ struct th_watch {
 
 /*
  * Reads the log at `path` so far.  A log whose process has ended is watched at its last moment.
- * `world` NULL: the real one. [offline]
+ * `world` NULL: the real one.
  */
 struct th_error *
 th_watch_open(const char *path, const struct th_watch_world *world, struct th_watch *watch);
 void th_watch_close(struct th_watch *watch);
 
-/* Takes in what was written since. [offline] */
+/* Takes in what was written since. */
 void th_watch_update(struct th_watch *watch);
 
-/* Sums everything up anew at the next update, whatever it costs. [offline] */
+/* Sums everything up anew at the next update, whatever it costs. */
 void th_watch_renew(struct th_watch *watch);
 
-/* Bytes that samples of a heap stand for: sums of sites, or of all. [offline] */
+/* Bytes that samples of a heap stand for: sums of sites, or of all. */
 struct th_estimate th_watch_allocated(
 	const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum);
 struct th_estimate
 th_watch_live(const struct th_watch *watch, enum th_heap heap, const struct th_estimator *sum);
 
-/* Bytes allocated in all that is selected; where nothing is filtered, what was counted. [offline] */
+/* Bytes allocated in all that is selected; where nothing is filtered, what was counted. */
 struct th_estimate th_watch_total(const struct th_watch *watch, enum th_heap heap);
 
-/* The two figures without their intervals: cheap enough to sort by. [offline] */
+/* The two figures without their intervals: cheap enough to sort by. */
 double th_watch_live_point(const struct th_watch_site *site);
 double th_watch_allocated_point(const struct th_watch_site *site);
 
-/* Bytes a second by which it grew over the last minute, or since the start. [offline] */
+/* Bytes a second by which it grew over the last minute, or since the start. */
 double th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site);
 
-/* Bytes a second allocated over the last ten seconds. [offline] */
+/* Bytes a second allocated over the last ten seconds. */
 double th_watch_rate(const struct th_watch *watch, const struct th_watch_site *site);
 
-/* Bytes at the end of each of the last seconds, oldest first: alive, and allocated in it. [offline] */
+/* Bytes at the end of each of the last seconds, oldest first: alive, and allocated in it. */
 void th_watch_live_curve(const struct th_watch *watch, const struct th_watch_site *site,
 	double curve_ret[TH_WATCH_SECONDS]);
 void th_watch_allocated_curve(const struct th_watch *watch, const struct th_watch_site *site,
@@ -123,7 +123,7 @@ struct th_watch_stacks {
 	TH_ARRAY(struct th_watch_stack, items); /* most bytes alive first, then allocated */
 };
 
-/* The stacks of a site (by index).  th_watch_stacks_deinit() afterwards. [offline] */
+/* The stacks of a site (by index).  th_watch_stacks_deinit() afterwards. */
 void th_watch_stacks_init(
 	struct th_watch_stacks *stacks, const struct th_watch *watch, uint32_t site);
 void th_watch_stacks_deinit(struct th_watch_stacks *stacks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The lines of the view of a watched recording, as text.  Each is in memory that the caller
- * frees. [offline]
+ * frees.
  */
 #ifndef TH_REPORT_LIVE_WATCH_LINES_H
 #define TH_REPORT_LIVE_WATCH_LINES_H

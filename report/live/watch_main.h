@@ -6,7 +6,7 @@
 #include "report/base/error.h"
 #include "report/profile/options.h"
 
-/* Watches the log or process of the options until somebody leaves. [offline] */
+/* Watches the log or process of the options until somebody leaves. */
 struct th_error *th_watch_run(const struct th_options *options);
 
 #endif

@@ -39,28 +39,28 @@ struct th_watch_table {
 void th_watch_table_init(struct th_watch_table *table);
 void th_watch_table_deinit(struct th_watch_table *table);
 
-/* Shows sites whose name matches, without regard to case; "" or NULL: all.  False: it is none. [offline] */
+/* Shows sites whose name matches, without regard to case; "" or NULL: all.  False: it is none. */
 bool th_watch_table_filter(struct th_watch_table *table, const char *expression);
 
-/* Sorts anew; the selection stays with its site. [offline] */
+/* Sorts anew; the selection stays with its site. */
 void th_watch_table_update(struct th_watch_table *table, const struct th_watch *watch);
 
-/* Moves the selection, as far as there are rows. [offline] */
+/* Moves the selection, as far as there are rows. */
 void th_watch_table_move(struct th_watch_table *table, long rows);
 
-/* The row of the selection; 0 where it is not shown. [offline] */
+/* The row of the selection; 0 where it is not shown. */
 size_t th_watch_table_position(const struct th_watch_table *table);
 
-/* "byte[] in app.Codec.decode < ...", the table's. [offline] */
+/* "byte[] in app.Codec.decode < ...", the table's. */
 const char *
 th_watch_table_name(struct th_watch_table *table, const struct th_watch *watch, uint32_t site);
 
-/* What sites are sorted by: "live", "growth"... [offline] */
+/* What sites are sorted by: "live", "growth"... */
 const char *th_watch_order_name(enum th_watch_order order);
 
 /*
  * A curve in `columns` characters, oldest first, from 0 to its largest value: in eighths of a
- * character, or in ASCII.  `ret` has room for 3 bytes a column and a NUL. [offline]
+ * character, or in ASCII.  `ret` has room for 3 bytes a column and a NUL.
  */
 void th_watch_sparkline(const double *values, int count, int columns, bool ascii, char *ret);
 

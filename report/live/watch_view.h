@@ -53,13 +53,13 @@ struct th_watch_view {
 void th_watch_view_init(struct th_watch_view *view, struct th_watch *watch);
 void th_watch_view_deinit(struct th_watch_view *view);
 
-/* Takes in what was written since, unless paused, and what keys changed. [offline] */
+/* Takes in what was written since, unless paused, and what keys changed. */
 void th_watch_view_update(struct th_watch_view *view);
 
-/* Takes a key: a character or an enum th_watch_key. [offline] */
+/* Takes a key: a character or an enum th_watch_key. */
 void th_watch_view_key(struct th_watch_view *view, int key);
 
-/* Index of the stack that is shown; 0 where there is none. [offline] */
+/* Index of the stack that is shown; 0 where there is none. */
 size_t th_watch_view_stack(const struct th_watch_view *view);
 
 #endif

@@ -46,30 +46,30 @@ struct th_watch_work {
 
 /*
  * The site of a sample, a new one perhaps; TH_WATCH_NO_SITE: names that belong to it are still on
- * their way. [offline]
+ * their way.
  */
 uint32_t
 th_watch_site_of(struct th_watch *watch, enum th_heap heap, const struct th_sample *sample);
 
 /*
  * What a sample (by index in th_recording_allocations()) adds by itself to what was allocated, and
- * to what is alive: nothing where it ended, or nobody would know. [offline]
+ * to what is alive: nothing where it ended, or nobody would know.
  */
 struct th_estimator
 th_watch_allocation(const struct th_watch *watch, enum th_heap heap, size_t index);
 struct th_estimator
 th_watch_rest(const struct th_watch *watch, enum th_heap heap, size_t index);
 
-/* Samples that were read but not known here begin whole. [offline] */
+/* Samples that were read but not known here begin whole. */
 void th_watch_extend(struct th_watch *watch);
 
-/* Adds a sample that was just placed to its site and its heap, and its end if that has come. [offline] */
+/* Adds a sample that was just placed to its site and its heap, and its end if that has come. */
 void th_watch_add(struct th_watch *watch, enum th_heap heap, size_t index);
 
-/* Takes in ends that were read since the last time. [offline] */
+/* Takes in ends that were read since the last time. */
 void th_watch_add_ends(struct th_watch *watch);
 
-/* Second of the recording. [offline] */
+/* Second of the recording. */
 int64_t th_watch_second_of(const struct th_watch *watch, uint64_t time);
 
 #endif

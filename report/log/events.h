@@ -7,11 +7,11 @@
 
 /*
  * Adds one record, in the order of the log.  What cannot be decoded or makes no sense is
- * counted and left out. [offline]
+ * counted and left out.
  */
 void th_recording_add_event(struct th_recording *recording, const struct th_record *record);
 
-/* The index of an interval in `intervals`. [offline] */
+/* The index of an interval in `intervals`. */
 uint32_t th_recording_intern_interval(struct th_recording *recording, uint64_t interval);
 
 #endif

@@ -13,13 +13,13 @@
 
 #include "report/log/recording.h"
 
-/* The sample that `bytes` of a mapped sample are by themselves. [offline] */
+/* The sample that `bytes` of a mapped sample are by themselves. */
 struct th_sample th_mapped_parts_piece(
 	struct th_recording *recording, const struct th_sample *whole, uint64_t bytes);
 
 /*
  * Makes the mapped samples of a recording out of `mappings` and `mapped_ends`, and finds their
- * ends; anew whenever something was read. [offline]
+ * ends; anew whenever something was read.
  */
 void th_mapped_parts_split(struct th_recording *recording);
 

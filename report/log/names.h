@@ -18,13 +18,13 @@
 		index_;                                                                       \
 	})
 
-/* The index of a thread; a new one has a name without text. [offline] */
+/* The index of a thread; a new one has a name without text. */
 uint32_t th_recording_intern_thread(struct th_recording *recording, uint32_t id);
 
-/* The index of the name that a thread has at this offset of the log. [offline] */
+/* The index of the name that a thread has at this offset of the log. */
 uint32_t th_recording_thread_name(struct th_recording *recording, uint32_t id);
 
-/* What these events say. [offline] */
+/* What these events say. */
 void
 th_recording_add_module(struct th_recording *recording, const struct th_decoded_module *event);
 void
@@ -34,7 +34,7 @@ th_recording_add_symbol(struct th_recording *recording, const struct th_decoded_
 
 /*
  * The frames of an address stand one after the other; false: this one is out of turn, which is
- * damage. [offline]
+ * damage.
  */
 bool th_recording_add_native_frame(
 	struct th_recording *recording, const struct th_decoded_native_frame *frame);

@@ -213,63 +213,62 @@ struct th_recording {
 	uint64_t unknown;     /* events of a type that this tool does not know */
 };
 
-/* Reads the log at `path`.  Damage inside is counted, not an error. [offline] */
+/* Reads the log at `path`.  Damage inside is counted, not an error. */
 struct th_error *th_recording_load(const char *path, struct th_recording **recording_ret);
 
 /*
  * As th_recording_load, for a log that is being written: th_recording_update() adds what was
  * written since, and returns whether there was anything.  A record that is not finished yet is
  * waited for until the next update.  Mapped samples are not split: th_mapped_parts_split().
- * [offline]
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
 
 /*
  * Replaces the command line by the path of the executable, as in a log whose process could not read
- * it. [offline]
+ * it.
  */
 void th_recording_hide_command(struct th_recording *recording);
 
-/* NULL is legal. [offline] */
+/* NULL is legal. */
 void th_recording_destroy(struct th_recording *recording);
 
-/* Bytes of the log that are in use, and those cut off at its end; not those of a bundle. [offline] */
+/* Bytes of the log that are in use, and those cut off at its end; not those of a bundle. */
 uint64_t th_recording_log_bytes(const struct th_recording *recording);
 uint64_t th_recording_missing_bytes(const struct th_recording *recording);
 
-/* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. [offline] */
+/* Value of the counter of that name (lower case, as in TH_LOG_COUNTERS), 0 if unknown. */
 uint64_t th_recording_counter(const struct th_recording *recording, const char *name);
 
-/* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. [offline] */
+/* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. */
 struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
 
-/* Heaps that it was asked to sample when it began: bits 1 << enum th_heap. [offline] */
+/* Heaps that it was asked to sample when it began: bits 1 << enum th_heap. */
 unsigned th_recording_heaps(const struct th_recording *recording);
 
-/* Mean bytes between samples that the recording was set to; 0 = every allocation. [offline] */
+/* Mean bytes between samples that the recording was set to; 0 = every allocation. */
 uint64_t th_recording_interval(const struct th_recording *recording);
 
 /*
  * Mean bytes between the samples of a heap as the recording came out, with what the rate control
- * did to it: the mean of interval / keep.  Without samples the interval it was set to. [offline]
+ * did to it: the mean of interval / keep.  Without samples the interval it was set to.
  */
 uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap heap);
 
-/* The time of the last mark of that name; false: there is none. [offline] */
+/* The time of the last mark of that name; false: there is none. */
 bool th_recording_find_mark(
 	const struct th_recording *recording, const char *name, uint64_t *time_ret);
 
 /*
  * Accounts of resident memory: the last by `time`, the first if there is none before; the one with
- * the most resident bytes.  NULL without accounts. [offline]
+ * the most resident bytes.  NULL without accounts.
  */
 const struct th_decoded_account *
 th_recording_account_at(const struct th_recording *recording, uint64_t time);
 const struct th_decoded_account *
 th_recording_account_peak(const struct th_recording *recording);
 
-/* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. [offline] */
+/* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. */
 static inline const struct th_samples *
 th_recording_allocations(const struct th_recording *recording, enum th_heap heap)
 {
@@ -278,18 +277,17 @@ th_recording_allocations(const struct th_recording *recording, enum th_heap heap
 
 /*
  * The index of the sample with this record, SIZE_MAX without: the first of several mapped parts.
- * [offline]
  */
 size_t th_samples_find(const struct th_samples *samples, uint32_t record);
 
-/* The index of the thread that a sample was taken on. [offline] */
+/* The index of the thread that a sample was taken on. */
 static inline uint32_t
 th_recording_thread(const struct th_recording *recording, const struct th_sample *sample)
 {
 	return recording->thread_names[sample->name].thread;
 }
 
-/* Bytes between samples when this sample was drawn. [offline] */
+/* Bytes between samples when this sample was drawn. */
 static inline uint64_t
 th_recording_sample_interval(
 	const struct th_recording *recording, const struct th_sample *sample)
@@ -297,7 +295,7 @@ th_recording_sample_interval(
 	return recording->intervals[sample->interval];
 }
 
-/* Seconds from the start of the recording to its last event. [offline] */
+/* Seconds from the start of the recording to its last event. */
 double th_recording_duration(const struct th_recording *recording);
 
 #endif

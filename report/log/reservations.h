@@ -32,10 +32,10 @@ struct th_reservations {
 	uint32_t count; /* of ranges */
 };
 
-/* Adds a range, which gets the next number, from 1; one of 0 bytes holds nothing. [offline] */
+/* Adds a range, which gets the next number, from 1; one of 0 bytes holds nothing. */
 void th_reservations_add(struct th_reservations *reservations, uint64_t start, uint64_t bytes);
 
-/* The number of the latest range that holds an address, 0 = none. [offline] */
+/* The number of the latest range that holds an address, 0 = none. */
 uint32_t th_reservations_find(const struct th_reservations *reservations, uint64_t address);
 
 void th_reservations_deinit(struct th_reservations *reservations);

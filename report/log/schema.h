@@ -60,10 +60,10 @@ struct th_schema;
 struct th_schema *th_schema_create(void);
 void th_schema_destroy(struct th_schema *schema);
 
-/* Learns from a record if it is a description (EVENT_TYPE, EVENT_FIELD). [offline] */
+/* Learns from a record if it is a description (EVENT_TYPE, EVENT_FIELD). */
 void th_schema_learn(struct th_schema *schema, const struct th_record *record);
 
-/* The description of a type, NULL if the log has none. [offline] */
+/* The description of a type, NULL if the log has none. */
 const struct th_schema_event *th_schema_find(const struct th_schema *schema, uint32_t type);
 
 /* A sequence of words in the mapping of the log. */
@@ -84,7 +84,7 @@ struct th_value {
 
 /*
  * Reads the value of type `data_type` that stands at or after offset *at of the record and
- * moves *at behind it.  False when it does not fit the record or the type is unknown. [offline]
+ * moves *at behind it.  False when it does not fit the record or the type is unknown.
  */
 bool th_schema_read_value(
 	const struct th_record *record, uint32_t data_type, uint32_t *at, struct th_value *ret);
@@ -112,7 +112,7 @@ union th_decoded {
 
 /*
  * Decodes a record of a known type into the member of its type.  False when the log does not
- * describe the type as it is known here, or the record is too short for it. [offline]
+ * describe the type as it is known here, or the record is too short for it.
  */
 bool th_schema_decode(
 	struct th_schema *schema, const struct th_record *record, union th_decoded *ret);

@@ -52,7 +52,7 @@ struct th_diff {
 
 /*
  * Compares two sides by the value of their profiles' options, which must be the same.  Two
- * moments of one recording have profiles of the same struct th_recording. [offline]
+ * moments of one recording have profiles of the same struct th_recording.
  */
 void th_diff_init(
 	struct th_diff *diff, const struct th_side *old_side, const struct th_side *new_side);

@@ -35,19 +35,19 @@ struct th_filter;
 /*
  * `internal` is the function number of the group of the VM's own threads, whose name --include,
  * --exclude, --focus and --hide match as that of a frame.  All arguments must outlive the
- * filter. [offline]
+ * filter.
  */
 struct th_filter *th_filter_create(const struct th_options *options, struct th_frames *frames,
 	struct th_paths *paths, uint32_t internal);
 void th_filter_destroy(struct th_filter *filter);
 
-/* Whether the options show this subject. [offline] */
+/* Whether the options show this subject. */
 bool th_filter_selects(struct th_filter *filter, const struct th_subject *subject);
 
-/* The number of the path that a selected subject is shown with. [offline] */
+/* The number of the path that a selected subject is shown with. */
 uint32_t th_filter_shape(struct th_filter *filter, const struct th_subject *subject);
 
-/* Whether a view begins the subject's stack with its thread, and with the VM's group. [offline] */
+/* Whether a view begins the subject's stack with its thread, and with the VM's group. */
 bool th_filter_shows_thread(const struct th_filter *filter, const struct th_subject *subject);
 bool th_filter_shows_internal(struct th_filter *filter, const struct th_subject *subject);
 

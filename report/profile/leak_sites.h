@@ -52,14 +52,14 @@ struct th_leak_sites {
 	uint32_t *of_row; /* by row */
 };
 
-/* The profile must outlive the places. [offline] */
+/* The profile must outlive the places. */
 void th_leak_sites_init(struct th_leak_sites *places, const struct th_profile *profile);
 void th_leak_sites_deinit(struct th_leak_sites *places);
 
-/* The place's row, for the profile's filter. [offline] */
+/* The place's row, for the profile's filter. */
 struct th_subject th_leak_sites_subject(const struct th_leak_site *place);
 
-/* The place of a sample (by index), TH_NO_PLACE if the options leave it out. [offline] */
+/* The place of a sample (by index), TH_NO_PLACE if the options leave it out. */
 static inline uint32_t
 th_leak_sites_of(const struct th_leak_sites *places, enum th_heap heap, size_t index)
 {
@@ -70,7 +70,7 @@ th_leak_sites_of(const struct th_leak_sites *places, enum th_heap heap, size_t i
 
 /*
  * A place of that heap, way and class, from which `next` leads to the others; TH_NO_PLACE if
- * nothing was allocated there. [offline]
+ * nothing was allocated there.
  */
 uint32_t th_leak_sites_find(const struct th_leak_sites *places, enum th_heap heap, uint32_t way,
 	uint32_t class_name);
@@ -78,7 +78,7 @@ uint32_t th_leak_sites_find(const struct th_leak_sites *places, enum th_heap hea
 /*
  * For a place with a creator: its line, as a frame of the place's path, and the nearest line of
  * the application above it that is in another library (the first two parts of its package
- * differ), TH_NO_FRAME if there is none: who uses the creator's. [offline]
+ * differ), TH_NO_FRAME if there is none: who uses the creator's.
  */
 uint32_t th_leak_sites_creator_frame(
 	const struct th_leak_sites *places, const struct th_leak_site *place);

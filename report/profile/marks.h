@@ -8,7 +8,7 @@
 
 /*
  * Puts the times of the marks that the options name in their place, from the log that they name.
- * Where a name was given more than once the last one counts. [offline]
+ * Where a name was given more than once the last one counts.
  */
 struct th_error *th_marks_resolve(struct th_options *options);
 

@@ -124,7 +124,7 @@ enum th_option_group {
 /*
  * Reads the arguments of a verb, argv[0] being its name: options of `groups` and one log, or
  * two.
- * After an error or a success th_options_deinit() is due. [offline]
+ * After an error or a success th_options_deinit() is due.
  */
 struct th_error *
 th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);
@@ -132,30 +132,30 @@ void th_options_deinit(struct th_options *options);
 
 /*
  * Splits "LOG@end", "LOG@peak" or "LOG@12.5s" into the log, in memory that the caller frees, and
- * the moment, which goes into `options`; without such an end all of it is the log. [offline]
+ * the moment, which goes into `options`; without such an end all of it is the log.
  */
 char *th_options_split_moment(const char *operand, struct th_options *options);
 
-/* Prints the options of `groups`. [offline] */
+/* Prints the options of `groups`. */
 void th_options_print_help(FILE *file, unsigned groups);
 
-/* The two sides of a value: what is summed up, and whether it is objects or bytes. [offline] */
+/* The two sides of a value: what is summed up, and whether it is objects or bytes. */
 enum th_measure th_value_measure(enum th_view_value value);
 bool th_value_counts_objects(enum th_view_value value);
 
-/* Its name on the command line. [offline] */
+/* Its name on the command line. */
 const char *th_value_name(enum th_view_value value);
 
-/* What stands above a column of it, 9 characters at most. [offline] */
+/* What stands above a column of it, 9 characters at most. */
 const char *th_value_heading(enum th_view_value value);
 
-/* Whether the options leave out stacks, and whether they show them otherwise. [offline] */
+/* Whether the options leave out stacks, and whether they show them otherwise. */
 bool th_options_filter_stacks(const struct th_options *options);
 bool th_options_shape_stacks(const struct th_options *options);
 
 /*
  * The options that choose among the stacks, by time or heap, or shape them, each as a name of
- * the command line and its value: passed to `each` in the order of the help. [offline]
+ * the command line and its value: passed to `each` in the order of the help.
  */
 typedef void th_options_each(void *data, const char *name, const char *value);
 void
@@ -163,14 +163,14 @@ th_options_each_filter(const struct th_options *options, th_options_each *each, 
 
 /*
  * The same as on a command line, "--class byte --focus decode", in printable UTF-8; the caller
- * frees it. [offline]
+ * frees it.
  */
 char *th_options_filters_text(const struct th_options *options);
 
-/* The name of a grouping on the command line. [offline] */
+/* The name of a grouping on the command line. */
 const char *th_group_by_name(enum th_group_by group_by);
 
-/* Whether no pattern is given or it matches. [offline] */
+/* Whether no pattern is given or it matches. */
 bool th_pattern_matches(const struct th_pattern *pattern, const char *text);
 
 #endif

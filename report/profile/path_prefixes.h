@@ -29,14 +29,14 @@ struct th_path_prefixes {
 	TH_ARRAY(struct th_path_prefix, items);
 };
 
-/* No way but number 0, the empty one.  Frames and paths must outlive the ways. [offline] */
+/* No way but number 0, the empty one.  Frames and paths must outlive the ways. */
 void th_path_prefixes_init(struct th_path_prefixes *ways, const struct th_frames *frames,
 	const struct th_paths *paths);
 void th_path_prefixes_deinit(struct th_path_prefixes *ways);
 
 /*
  * The number of the way along a whole path; *prefix_ret becomes that of its first `length`
- * functions. [offline]
+ * functions.
  */
 uint32_t th_path_prefixes_add(
 	struct th_path_prefixes *ways, uint32_t path, uint32_t length, uint32_t *prefix_ret);
@@ -52,10 +52,10 @@ struct th_path_prefix_cursor {
 struct th_path_prefix_cursor
 th_path_prefixes_last(const struct th_path_prefixes *ways, uint32_t way);
 
-/* Takes the last function off what is left; false: nothing is. [offline] */
+/* Takes the last function off what is left; false: nothing is. */
 bool th_path_prefixes_step(struct th_path_prefix_cursor *cursor, uint32_t *function_ret);
 
-/* The number of what is left; TH_NO_WAY if it has none. [offline] */
+/* The number of what is left; TH_NO_WAY if it has none. */
 uint32_t th_path_prefixes_left(const struct th_path_prefix_cursor *cursor);
 
 #endif

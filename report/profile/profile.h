@@ -60,7 +60,6 @@ struct th_profile {
 /*
  * Sums up the samples that the options select.  Recording and options must outlive the profile;
  * `warn` is told what the recording leaves out, and about modules without symbols, once each.
- * [offline]
  */
 struct th_profile *th_profile_create(const struct th_recording *recording,
 	const struct th_options *options, th_symbols_warn *warn, void *warn_data);
@@ -69,22 +68,22 @@ void th_profile_destroy(struct th_profile *profile);
 /*
  * The same samples with whole stacks, for those who judge by what the options hide.  It shares
  * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
- * paths to show. [offline]
+ * paths to show.
  */
 struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
-/* The account of resident memory that the options mean by --at; NULL without accounts. [offline] */
+/* The account of resident memory that the options mean by --at; NULL without accounts. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);
 
-/* Whether the options select this heap and it was recorded. [offline] */
+/* Whether the options select this heap and it was recorded. */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
 
-/* Whether it is known what of the live blocks of this heap is in memory. [offline] */
+/* Whether it is known what of the live blocks of this heap is in memory. */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 
 /*
  * Bytes and objects of some rows of a heap.  Rows that have every sample need not be all there is:
- * for that see th_profile_whole(). [offline]
+ * for that see th_profile_whole().
  */
 struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
@@ -93,43 +92,42 @@ struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_
 
 /*
  * Bytes that were allocated in all that is selected; where nothing is filtered, what was counted.
- * [offline]
  */
 struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);
 
 /*
  * Bytes that are alive in all that is selected, at the moment of the view; counted where that is
- * known. [offline]
+ * known.
  */
 struct th_estimate th_profile_live(const struct th_profile *profile, enum th_heap heap);
 
-/* The one of them that the view is about. [offline] */
+/* The one of them that the view is about. */
 struct th_estimate th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
 
-/* The same of all that is selected, counted where that is known. [offline] */
+/* The same of all that is selected, counted where that is known. */
 struct th_estimate th_profile_whole(const struct th_profile *profile, enum th_heap heap);
 
-/* As th_profile_value without the interval: cheap enough to sort by. [offline] */
+/* As th_profile_value without the interval: cheap enough to sort by. */
 double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);
 
-/* The sum of a row, or of all rows of a heap, that the view is about. [offline] */
+/* The sum of a row, or of all rows of a heap, that the view is about. */
 const struct th_estimator *
 th_profile_sum(const struct th_profile *profile, const struct th_row *row);
 const struct th_estimator *
 th_profile_selected(const struct th_profile *profile, enum th_heap heap);
 
-/* Seconds of a time since the start of the recording. [offline] */
+/* Seconds of a time since the start of the recording. */
 double th_profile_seconds(const struct th_profile *profile, uint64_t time);
 
 /*
  * The functions of a row from its root: group of threads, thread, frames.  Writes at most
- * `capacity` numbers and returns how many there are, whatever the capacity. [offline]
+ * `capacity` numbers and returns how many there are, whatever the capacity.
  */
 uint32_t th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 	uint32_t *functions, uint32_t capacity);
 
-/* The one of them with this index; false where there are fewer. [offline] */
+/* The one of them with this index; false where there are fewer. */
 bool th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
 	uint32_t index, uint32_t *function_ret);
 

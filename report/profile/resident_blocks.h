@@ -15,16 +15,16 @@ struct th_resident_blocks {
 	TH_ARRAY(uint64_t, words);
 };
 
-/* What the account of that number says. [offline] */
+/* What the account of that number says. */
 void th_resident_blocks_init(struct th_resident_blocks *touched,
 	const struct th_recording *recording, uint32_t account);
 void th_resident_blocks_deinit(struct th_resident_blocks *touched);
 
-/* The word of TOUCHED for a sample; false: it was not looked at. [offline] */
+/* The word of TOUCHED for a sample; false: it was not looked at. */
 bool th_resident_blocks_find(const struct th_resident_blocks *touched,
 	const struct th_sample *sample, uint64_t *word_ret);
 
-/* Bytes of a sample that a word stands for. [offline] */
+/* Bytes of a sample that a word stands for. */
 static inline double
 th_touched_bytes(const struct th_sample *sample, uint64_t word)
 {

@@ -11,7 +11,7 @@
 
 /*
  * The indices of all rows by their paths, frame by frame from the root; those below the group of
- * the VM's own threads are last.  The array is the caller's, to be freed. [offline]
+ * the VM's own threads are last.  The array is the caller's, to be freed.
  */
 uint32_t *th_row_order_by_path(const struct th_profile *profile);
 

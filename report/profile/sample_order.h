@@ -18,7 +18,7 @@ struct th_sample_order {
 
 /*
  * Groups the samples of all rows: `groups`, by row, has numbers below `count`, and rows of one
- * group are of one heap; NULL: each row is a group. [offline]
+ * group are of one heap; NULL: each row is a group.
  */
 void th_sample_order_init(struct th_sample_order *order, const struct th_profile *profile,
 	const uint32_t *groups, size_t count);

@@ -30,18 +30,18 @@ struct th_sites {
 	TH_ARRAY(struct th_site, items); /* largest first, by the value of the view */
 };
 
-/* Whether a function is a Java method, and not one of the Java runtime. [offline] */
+/* Whether a function is a Java method, and not one of the Java runtime. */
 bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
 
 /*
  * Where the C++ library allocates: frames of the path up to and including the nearest to the
- * allocation that is not the library's own.  0 if there is none or the library did not. [offline]
+ * allocation that is not the library's own.  0 if there is none or the library did not.
  */
 uint32_t th_sites_client_length(const struct th_frames *frames, const struct th_path *path);
 
 /*
  * The method nearest to the allocation that is the application's, or of the Java runtime where
- * there is none; TH_SITE_NO_FUNCTION without Java. [offline]
+ * there is none; TH_SITE_NO_FUNCTION without Java.
  */
 uint32_t th_sites_find_caller(const struct th_frames *frames, const struct th_path *path);
 
@@ -51,17 +51,17 @@ struct th_site_place {
 	uint32_t caller;   /* of the application; TH_SITE_NO_FUNCTION = none */
 };
 
-/* Where the end of a path is; not for the VM's own threads. [offline] */
+/* Where the end of a path is; not for the VM's own threads. */
 struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);
 
-/* "FUNCTION" or "FUNCTION (LIBRARY)". [offline] */
+/* "FUNCTION" or "FUNCTION (LIBRARY)". */
 void th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number);
 
-/* "CLASS in FUNCTION < CALLER". [offline] */
+/* "CLASS in FUNCTION < CALLER". */
 void th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
 	struct th_site_place place);
 
-/* The sites of one heap; with --group-by, the groups. [offline] */
+/* The sites of one heap; with --group-by, the groups. */
 void th_sites_init(struct th_sites *sites, const struct th_profile *profile, enum th_heap heap);
 void th_sites_deinit(struct th_sites *sites);
 

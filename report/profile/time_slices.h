@@ -33,7 +33,7 @@ struct th_time_slices {
 
 /*
  * Sums up the profile's samples in at most `slices` slices, a power of two; in fewer where that
- * made more than `most` cells, for files that have to stay small. [offline]
+ * made more than `most` cells, for files that have to stay small.
  */
 void th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profile,
 	uint32_t slices, size_t most);

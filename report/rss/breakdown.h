@@ -89,44 +89,44 @@ struct th_breakdown {
 
 /*
  * Builds an account.  `profile`, which must outlive it, gives the blocks and their stacks; it
- * should leave out none.  `head` is one of its recording's accounts. [offline]
+ * should leave out none.  `head` is one of its recording's accounts.
  */
 void th_breakdown_init(struct th_breakdown *account, const struct th_profile *profile,
 	const struct th_decoded_account *head);
 void th_breakdown_deinit(struct th_breakdown *account);
 
-/* What a line is called, for people and in JSON. [offline] */
+/* What a line is called, for people and in JSON. */
 const char *th_breakdown_label(enum th_breakdown_kind kind);
 const char *th_breakdown_name(enum th_breakdown_kind kind);
 
-/* The part of the RSS that no line explains. [offline] */
+/* The part of the RSS that no line explains. */
 double th_breakdown_unexplained(const struct th_breakdown *account);
 
-/* The bytes of a row of the profile that are in memory. [offline] */
+/* The bytes of a row of the profile that are in memory. */
 struct th_estimate th_breakdown_row_touched(const struct th_breakdown *account, size_t row);
 
-/* Which line the blocks of a row of the profile belong to. [offline] */
+/* Which line the blocks of a row of the profile belong to. */
 enum th_breakdown_kind
 th_breakdown_kind_of(const struct th_profile *profile, const struct th_row *row);
 
 /*
  * Whether the blocks of a row are temporary direct buffers: what a channel or socket copies a
- * buffer of the Java heap to, and then keeps for the thread. [offline]
+ * buffer of the Java heap to, and then keeps for the thread.
  */
 bool th_breakdown_is_cached_buffer(const struct th_profile *profile, const struct th_row *row);
 
-/* Whether the blocks of a row are freed by the Cleaner of a direct buffer. [offline] */
+/* Whether the blocks of a row are freed by the Cleaner of a direct buffer. */
 bool th_breakdown_is_cleaned_buffer(const struct th_profile *profile, const struct th_row *row);
 
 /*
  * What the VM mapped memory for, by the stack that did it: its line (metaspace, code cache, else
  * TH_BREAKDOWN_VM), and in *name_ret the function that says most, to be freed; NULL if none does.
- * `stack` is an id of the log. [offline]
+ * `stack` is an id of the log.
  */
 enum th_breakdown_kind
 th_breakdown_vm_kind(const struct th_profile *profile, uint32_t stack, char **name_ret);
 
-/* Figures of a pool at an account, NULL if there are none. [offline] */
+/* Figures of a pool at an account, NULL if there are none. */
 const struct th_decoded_pool *
 th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name);
 

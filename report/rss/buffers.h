@@ -7,15 +7,15 @@
 
 /*
  * The count of a kind that holds for an account: made at most ten seconds before it, with no
- * collection in between; NULL when there is none. [offline]
+ * collection in between; NULL when there is none.
  */
 const struct th_decoded_buffers *th_breakdown_buffers(const struct th_profile *profile,
 	const struct th_decoded_account *head, enum th_buffers_kind kind);
 
-/* The last account for which a count holds; NULL when there is none. [offline] */
+/* The last account for which a count holds; NULL when there is none. */
 const struct th_decoded_account *th_breakdown_of_last_count(const struct th_profile *profile);
 
-/* What java.nio calls its pool of them, "foreign" for those without. [offline] */
+/* What java.nio calls its pool of them, "foreign" for those without. */
 const char *th_breakdown_buffers_name(enum th_buffers_kind kind);
 
 #endif

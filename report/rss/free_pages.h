@@ -33,7 +33,7 @@ struct th_free_pages {
 	double error; /* half the width of a 95 % interval */
 };
 
-/* `heap` bytes in pages of `page` bytes.  Sorts the blocks.  Without any: all of it. [offline] */
+/* `heap` bytes in pages of `page` bytes.  Sorts the blocks.  Without any: all of it. */
 struct th_free_pages
 th_free_pages_estimate(struct th_placed_block *blocks, size_t count, double heap, double page);
 

@@ -17,7 +17,7 @@ struct th_malloc_memory {
 
 /*
  * Fills the lines of malloc, what of them are buffers, what malloc_trim(0) would give back, and
- * what of each row is in memory. [offline]
+ * what of each row is in memory.
  */
 void
 th_breakdown_divide_malloc(struct th_breakdown *account, const struct th_malloc_memory *memory);

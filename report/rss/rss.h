@@ -28,13 +28,13 @@ struct th_rss {
 
 #define TH_RSS_MOMENTS 64
 
-/* The profile must outlive it and its recording hold an account. [offline] */
+/* The profile must outlive it and its recording hold an account. */
 void th_rss_init(struct th_rss *rss, const struct th_profile *profile);
 void th_rss_deinit(struct th_rss *rss);
 
 /*
  * The rows of the profile that make up a line of malloc's blocks, those with most in memory first:
- * writes at most `capacity` indices and returns how many there are. [offline]
+ * writes at most `capacity` indices and returns how many there are.
  */
 size_t th_rss_rows(
 	const struct th_rss *rss, enum th_breakdown_kind kind, size_t *rows, size_t capacity);

@@ -25,20 +25,20 @@ struct th_trim {
 	double resident; /* of all stretches */
 };
 
-/* The heaps as the account of that number has them. [offline] */
+/* The heaps as the account of that number has them. */
 void th_trim_init(struct th_trim *trim, const struct th_recording *recording, uint32_t account);
 void th_trim_deinit(struct th_trim *trim);
 
 /*
  * Adds a sampled live block of which `bytes` are in memory and which stands for `weight` blocks.
- * One outside the heaps says nothing. [offline]
+ * One outside the heaps says nothing.
  */
 void th_trim_add(struct th_trim *trim, uint64_t address, double bytes, double weight);
 
 /*
  * Of `heaps` resident bytes, `retained` of which are free: the estimate supposes that blocks lie
  * evenly over some distances of sampled ones, `high` that they stand as close together as can be.
- * Where the account does not say where the heaps lie, evenly over all of them. [offline]
+ * Where the account does not say where the heaps lie, evenly over all of them.
  */
 struct th_estimate th_trim_estimate(
 	struct th_trim *trim, double heaps, const struct th_estimate *retained, double page);

@@ -73,14 +73,13 @@ struct th_rss_verdict {
 	bool is_near_limit; /* the group's: nine tenths or more */
 };
 
-/* [offline] */
 struct th_rss_verdict th_rss_judge(const struct th_rss_facts *facts);
 
-/* One or two sentences with the numbers; the caller frees it. [offline] */
+/* One or two sentences with the numbers; the caller frees it. */
 char *
 th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts);
 
-/* "growing", "plateau", ...; "leak-of-malloc", "retained", ... [offline] */
+/* "growing", "plateau", ...; "leak-of-malloc", "retained", ... */
 const char *th_rss_course_name(enum th_rss_course course);
 const char *th_rss_cause_name(enum th_rss_cause cause);
 

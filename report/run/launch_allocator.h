@@ -12,14 +12,14 @@
 
 /*
  * Finds the library of an allocator: jemalloc, tcmalloc, mimalloc, the name of a file in a
- * directory of libraries, or a path. [offline]
+ * directory of libraries, or a path.
  */
 struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_MAX]);
 
 /*
  * What to put into LD_PRELOAD for `program`: `library`, those beside it that the allocator
  * underneath calls for, `allocator` ("" = none) and what was preloaded before ("" = nothing).  To
- * be freed. [offline]
+ * be freed.
  */
 char *th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before);

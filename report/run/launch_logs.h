@@ -15,21 +15,20 @@
 
 /*
  * `pattern` as an absolute one, to be freed; percent signs of the current directory are doubled.
- * [offline]
  */
 struct th_error *th_launch_logs_absolute(const char *pattern, char **absolute_ret);
 
 /*
  * Whether a log can be written where the absolute `pattern` says: not if the directory is missing
- * or not writable, or the name holds no %p and is taken. [offline]
+ * or not writable, or the name holds no %p and is taken.
  */
 struct th_error *th_launch_logs_check(const char *pattern);
 
-/* Calls `visit` with each file that has a name of the absolute `pattern`. [offline] */
+/* Calls `visit` with each file that has a name of the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
 void th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data);
 
-/* The directory of the absolute `pattern`. [offline] */
+/* The directory of the absolute `pattern`. */
 void th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX]);
 
 struct th_launch_log {
@@ -47,7 +46,7 @@ struct th_launch_logs {
 
 /*
  * The logs named by the absolute `pattern` that were begun at or after `since` (CLOCK_REALTIME,
- * nanoseconds): those of Java VMs first, then the larger first. [offline]
+ * nanoseconds): those of Java VMs first, then the larger first.
  */
 void th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret);
 void th_launch_logs_deinit(struct th_launch_logs *logs);

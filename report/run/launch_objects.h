@@ -16,7 +16,6 @@ struct th_launch_objects {
 /*
  * Asks the dynamic linker what it would load for `program` under LD_PRELOAD=`preload`; nothing of
  * the program runs.  Where it does not tell, only the program is in the list.  `deinit` afterwards.
- * [offline]
  */
 void
 th_launch_objects_list(const char *program, const char *preload, struct th_launch_objects *ret);
@@ -24,7 +23,7 @@ void th_launch_objects_deinit(struct th_launch_objects *objects);
 
 /*
  * Whether an object defines each of `count` dynamic symbols, in `defined_ret`.  What cannot be
- * read defines nothing. [offline]
+ * read defines nothing.
  */
 void th_launch_objects_define(
 	const char *path, const char *const *symbols, size_t count, bool *defined_ret);

@@ -18,21 +18,21 @@ struct th_launch_options {
 	char **command; /* ends with NULL; empty only when help is wanted */
 };
 
-/* Reads the command line of the verb. [offline] */
+/* Reads the command line of the verb. */
 struct th_error *
 th_launch_options_parse(struct th_launch_options *options, int argc, char **argv);
 
-/* Checks the value of every setting, given by option or variable. [offline] */
+/* Checks the value of every setting, given by option or variable. */
 struct th_error *th_launch_options_check(const struct th_launch_options *options);
 
-/* The value of a setting: option, else variable, else default ("" = none). [offline] */
+/* The value of a setting: option, else variable, else default ("" = none). */
 const char *
 th_launch_options_value(const struct th_launch_options *options, enum th_setting setting);
 
-/* Sets the variables of the options that were given.  False: errno says why. [offline] */
+/* Sets the variables of the options that were given.  False: errno says why. */
 bool th_launch_options_export(const struct th_launch_options *options);
 
-/* Prints the help on stdout. [offline] */
+/* Prints the help on stdout. */
 void th_launch_options_help(void);
 
 #endif

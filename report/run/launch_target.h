@@ -18,13 +18,13 @@
 #	define TH_LAUNCH_MULTIARCH "aarch64-linux-gnu"
 #endif
 
-/* The dynamic linker of this very tool, and of what it can run.  False: it has none. [offline] */
+/* The dynamic linker of this very tool, and of what it can run.  False: it has none. */
 bool th_launch_target_linker(char path_ret[PATH_MAX]);
 
 /*
  * Looks at the file that execvp() would run for `command`, and at the interpreter of a script.
  * NULL when it can be profiled, or cannot be read to tell.  `program_ret` is the ELF file that will
- * run, "" where that is not known. [offline]
+ * run, "" where that is not known.
  */
 struct th_error *th_launch_target_check(const char *command, char program_ret[PATH_MAX]);
 

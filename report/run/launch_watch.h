@@ -36,12 +36,12 @@ struct th_launch_watch {
 	pid_t problem_pid;
 };
 
-void th_launch_watch_init(
-	struct th_launch_watch *watch, const char *pattern, uint64_t since); /* [offline] */
+void
+th_launch_watch_init(struct th_launch_watch *watch, const char *pattern, uint64_t since); /* */
 
-/* Looks at all processes; returns after how long it is to be called again. [offline] */
+/* Looks at all processes; returns after how long it is to be called again. */
 struct timespec th_launch_watch_turn(struct th_launch_watch *watch);
 
-void th_launch_watch_deinit(struct th_launch_watch *watch); /* [offline] */
+void th_launch_watch_deinit(struct th_launch_watch *watch); /* */
 
 #endif

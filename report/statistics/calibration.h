@@ -62,7 +62,7 @@ struct th_calibration {
 
 /*
  * Calibrates `heap` of the recording for `window`.  Where the window's own borders do not tell
- * enough, its samples keep the factors of the whole recording. [offline]
+ * enough, its samples keep the factors of the whole recording.
  */
 void
 th_calibration_init(struct th_calibration *calibration, const struct th_recording *recording,
@@ -71,7 +71,7 @@ void th_calibration_deinit(struct th_calibration *calibration);
 
 /*
  * Adds a sample of a recording; parts of a mapping count as one object.  The others of `keep` and
- * `factor` as th_estimator_add(). [offline]
+ * `factor` as th_estimator_add().
  */
 static inline void
 th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
@@ -85,7 +85,7 @@ th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
 		sum->objects = objects;
 }
 
-/* Adds a sample with its thread's factor. [offline] */
+/* Adds a sample with its thread's factor. */
 static inline void
 th_calibration_add(const struct th_calibration *calibration,
 	const struct th_recording *recording, const struct th_sample *sample,
@@ -97,13 +97,13 @@ th_calibration_add(const struct th_calibration *calibration,
 
 /*
  * The thin gap where each sample stayed with probability `keep` only.  Of a heap of which every
- * allocation was recorded it counts blocks, taken to be like those of the heap. [offline]
+ * allocation was recorded it counts blocks, taken to be like those of the heap.
  */
 double th_calibration_thinned_gap(const struct th_calibration *calibration, double keep);
 
 /*
  * What a part of the calibrated samples stands for.  A part that has every sample need not be all
- * there is: what was never sampled may be somewhere else.  The whole is above. [offline]
+ * there is: what was never sampled may be somewhere else.  The whole is above.
  */
 struct th_estimate
 th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part);

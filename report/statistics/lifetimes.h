@@ -65,58 +65,58 @@ struct th_lifetimes {
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
 };
 
-/* The recording must outlive the lifetimes. [offline] */
+/* The recording must outlive the lifetimes. */
 void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
 void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
 
 /*
- * For a recording that grows: samples of a heap that are new begin without an end. [offline]
+ * For a recording that grows: samples of a heap that are new begin without an end.
  */
 void th_lifetimes_extend(struct th_lifetimes *lifetimes, enum th_heap heap);
 
 /*
  * A native block was freed or a Java object found dead.  The index of its sample; SIZE_MAX where
- * there is none, or its end was known or never will be. [offline]
+ * there is none, or its end was known or never will be.
  */
 size_t th_lifetimes_end(
 	struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info);
 
-/* Whether the library would have written the end of a sample, losses aside. [offline] */
+/* Whether the library would have written the end of a sample, losses aside. */
 bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
 
-/* The state of affairs at a time, CLOCK_MONOTONIC nanoseconds. [offline] */
+/* The state of affairs at a time, CLOCK_MONOTONIC nanoseconds. */
 struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);
 
 /*
  * The moment at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap),
- * as far as the recording saw; `calibrations` by heap. [offline]
+ * as far as the recording saw; `calibrations` by heap.
  */
 struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);
 
 /*
  * The last collection by `time` that judged objects, old ones too if `major` is set; NULL if
- * there was none. [offline]
+ * there was none.
  */
 const struct th_judgement *
 th_lifetimes_last(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
 
-/* Java objects allocated before the returned time had been judged by it; 0 = none. [offline] */
+/* Java objects allocated before the returned time had been judged by it; 0 = none. */
 uint64_t th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
 
-/* Collections that began after `from` and ended by `to`. [offline] */
+/* Collections that began after `from` and ended by `to`. */
 uint32_t
 th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to);
 
 /*
  * Whether a sample died young: a native block that was freed, or memory that was unmapped, within
  * `within` nanoseconds, a Java
- * object that the first collection after its allocation found dead. [offline]
+ * object that the first collection after its allocation found dead.
  */
 bool th_lifetimes_is_temporary(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within);
 
-/* The probability that the end of a sample of `heap` is known at a moment. [offline] */
+/* The probability that the end of a sample of `heap` is known at a moment. */
 static inline double
 th_lifetimes_keep(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_moment *moment)
@@ -126,7 +126,7 @@ th_lifetimes_keep(
 	return heap == TH_HEAP_JAVA ? part / (double)((uint64_t)1 << moment->level) : part;
 }
 
-/* Whether it is known at `moment` if this sample (by index) is alive. [offline] */
+/* Whether it is known at `moment` if this sample (by index) is alive. */
 static inline bool
 th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
 	const struct th_moment *moment)
@@ -138,7 +138,7 @@ th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
 }
 
-/* Whether this sample is known to be alive at `moment`. [offline] */
+/* Whether this sample is known to be alive at `moment`. */
 static inline bool
 th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
 	const struct th_moment *moment)
@@ -153,7 +153,7 @@ th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, si
  * ends are known, samples were thinned once more: the sum is not a share of an exact total, and has
  * an interval of its own.  If few objects are followed, the weights of a site's followed objects
  * give the thinning; for a site without any the mean is taken.  The result shares its memory with
- * `calibration`. [offline]
+ * `calibration`.
  */
 static inline struct th_calibration
 th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
@@ -184,7 +184,7 @@ th_lifetimes_is_unjudged(const struct th_lifetimes *lifetimes, enum th_heap heap
 	       lifetimes->judged_bytes <= 0;
 }
 
-/* How many samples a followed one represents, itself included. [offline] */
+/* How many samples a followed one represents, itself included. */
 static inline double
 th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index)
 {
@@ -195,7 +195,7 @@ th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, siz
 
 /*
  * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().  `sample`
- * may be a part of it. [offline]
+ * may be a part of it.
  */
 static inline void
 th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,

@@ -9,15 +9,15 @@
 
 #include "report/log/recording.h"
 
-/* Nanoseconds between `from` and `to` in which a heap was sampled. [offline] */
+/* Nanoseconds between `from` and `to` in which a heap was sampled. */
 uint64_t th_sampling_changes_sampled(
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
-/* Times between which nothing was sampled, in order; the last may reach to the end. [offline] */
+/* Times between which nothing was sampled, in order; the last may reach to the end. */
 void th_sampling_changes_each_pause(const struct th_recording *recording,
 	void (*each)(void *data, uint64_t from, uint64_t to), void *data);
 
-/* Says in a line each what was left out, and that the recording was ended; nothing else. [offline] */
+/* Says in a line each what was left out, and that the recording was ended; nothing else. */
 void th_sampling_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data);
 

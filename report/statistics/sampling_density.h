@@ -32,7 +32,7 @@ struct th_sampling_density {
 	struct th_sampling_density_part parts[TH_DENSITY_PARTS];
 };
 
-/* How closely a heap was sampled between two times. [offline] */
+/* How closely a heap was sampled between two times. */
 void th_sampling_density_init(struct th_sampling_density *density,
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
@@ -44,15 +44,15 @@ struct th_sampling_clock {
 
 /*
  * For blocks of `size` bytes: large ones are sampled at any interval.  Of a heap that was never
- * sampled the clock goes evenly. [offline]
+ * sampled the clock goes evenly.
  */
 void th_sampling_clock_init(struct th_sampling_clock *clock,
 	const struct th_sampling_density *density, double size);
 
-/* What it shows, 0 at `from` and before, 1 at `to` and after. [offline] */
+/* What it shows, 0 at `from` and before, 1 at `to` and after. */
 double th_sampling_clock_at(const struct th_sampling_clock *clock, uint64_t time);
 
-/* What an allocation at `time` that was sampled stands for: 1 of all in the mean. [offline] */
+/* What an allocation at `time` that was sampled stands for: 1 of all in the mean. */
 double th_sampling_clock_weight(const struct th_sampling_clock *clock, uint64_t time);
 
 #endif

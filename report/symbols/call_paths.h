@@ -27,18 +27,18 @@ struct th_path {
 
 struct th_paths;
 
-/* Recording and frames must outlive the paths. [offline] */
+/* Recording and frames must outlive the paths. */
 struct th_paths *th_paths_create(
 	const struct th_recording *recording, struct th_frames *frames, bool all_vm_frames);
 void th_paths_destroy(struct th_paths *paths);
 
-/* The number of the path of a stack (by index) as a sample of `heap` shows it. [offline] */
+/* The number of the path of a stack (by index) as a sample of `heap` shows it. */
 uint32_t th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap);
 
-/* The number of the path with these frames, root first. [offline] */
+/* The number of the path with these frames, root first. */
 uint32_t th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count);
 
-/* By number; valid until the next path is numbered. [offline] */
+/* By number; valid until the next path is numbered. */
 struct th_path th_paths_get(const struct th_paths *paths, uint32_t path);
 
 #endif

@@ -10,11 +10,11 @@
  * Asks for the debug file with a build id (hexadecimal); an open descriptor, or -1.  Says in one
  * line on stderr what it waits for.  A file is given up after TWINHEAP_DEBUGINFOD_SECONDS (30);
  * Ctrl-C gives up this one and asks for no other, and ends the program only when pressed again.
- * `module_path` is for the line.  *path_ret is malloc'ed. [offline]
+ * `module_path` is for the line.  *path_ret is malloc'ed.
  */
 int th_debuginfod_open(const char *module_path, const char *build_id, char **path_ret);
 
-/* Asks for nothing from now on, whatever the environment says. [offline] */
+/* Asks for nothing from now on, whatever the environment says. */
 void th_debuginfod_disable(void);
 
 #endif

@@ -10,7 +10,7 @@
  * name that is not mangled, or is damaged, comes back as it is.  Both the input and the output
  * are bounded: a longer name is abbreviated ("outer<...>::f") or cut.
  *
- * Returns a string for free(), never NULL. [offline]
+ * Returns a string for free(), never NULL.
  */
 char *th_demangle(const char *name);
 

@@ -31,19 +31,18 @@ struct th_dwarf_frame {
  * Indexes the units of `dwarf`.  `bias` is an address as the caller counts them minus the same
  * address in `dwarf`.  Only code inside `code` is taken: what a linker threw away is still
  * described, at addresses around zero.  All three stay the caller's and must outlive the
- * result. [offline]
+ * result.
  */
 struct th_dwarf *
 th_dwarf_create(Dwarf *dwarf, uint64_t bias, const struct th_address_index *code);
 
-/* NULL is legal. [offline] */
+/* NULL is legal. */
 void th_dwarf_destroy(struct th_dwarf *dwarf);
 
 /*
  * Writes the functions at `address`, innermost first, and returns how many; all but the last
  * are inlined.  0 if no function is described there; *location_ret then still has file and
  * line when the line table covers the address (assembler).  Strings are those of the Dwarf.
- * [offline]
  */
 size_t th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX], struct th_dwarf_frame *location_ret);

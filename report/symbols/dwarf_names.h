@@ -43,11 +43,11 @@ void th_dwarf_names_deinit(struct th_dwarf_names *names);
 /* Whether functions inside such an entry are named after it. */
 bool th_dwarf_is_scope(int tag);
 
-/* Takes note of a function entry.  In the order of a walk from first to last. [offline] */
+/* Takes note of a function entry.  In the order of a walk from first to last. */
 void th_dwarf_names_add(
 	struct th_dwarf_names *names, Dwarf_Die *function, const struct th_dwarf_scope *scope);
 
-/* The name of a function or of an inlined instance of one; strings live with `names`. [offline] */
+/* The name of a function or of an inlined instance of one; strings live with `names`. */
 struct th_dwarf_name
 th_dwarf_names_find(const struct th_dwarf_names *names, Dwarf_Die *function);
 

@@ -21,7 +21,7 @@ enum th_function_kind {
 	TH_KIND_GROUP, /* not code: a thread, a group of threads, a heap */
 };
 
-/* The style of the name of a function of this kind. [offline] */
+/* The style of the name of a function of this kind. */
 enum th_style th_frames_style(enum th_function_kind kind);
 
 /* What a frame runs; name and module are numbers for th_frames_string(). */
@@ -45,34 +45,34 @@ struct th_frame {
 
 struct th_frames;
 
-/* The recording must outlive the frames; `warn` as in symbols.h. [offline] */
+/* The recording must outlive the frames; `warn` as in symbols.h. */
 struct th_frames *
 th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data);
 void th_frames_destroy(struct th_frames *frames);
 
 /*
  * The numbers of the frames that a word stands for, innermost first; returns how many, at
- * least 1.  *frames_ret is valid until the next call. [offline]
+ * least 1.  *frames_ret is valid until the next call.
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
 
-/* Has what is known of a word fetched, for who will soon expand it. [offline] */
+/* Has what is known of a word fetched, for who will soon expand it. */
 void th_frames_expect(const struct th_frames *frames, uint64_t word);
 
-/* The number of a frame in a function that is not in the log. [offline] */
+/* The number of a frame in a function that is not in the log. */
 uint32_t th_frames_special(struct th_frames *frames, const char *name, const char *module,
 	enum th_function_kind kind);
 
-/* The number of a function that is not in the log. [offline] */
+/* The number of a function that is not in the log. */
 uint32_t th_frames_special_function(struct th_frames *frames, const char *name,
 	const char *module, enum th_function_kind kind);
 
-/* By number; pointers are valid until something is added. [offline] */
+/* By number; pointers are valid until something is added. */
 const struct th_frame *th_frames_get(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function(const struct th_frames *frames, uint32_t function);
-/* The kind of a frame's function: asked of every frame of every stack, so it stands apart. [offline] */
+/* The kind of a frame's function: asked of every frame of every stack, so it stands apart. */
 enum th_function_kind th_frames_kind(const struct th_frames *frames, uint32_t frame);
-/* The function that a frame is in: its number, which many ask for, stands apart too. [offline] */
+/* The function that a frame is in: its number, which many ask for, stands apart too. */
 uint32_t th_frames_function_at(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function_of(const struct th_frames *frames, uint32_t frame);
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);
@@ -81,18 +81,18 @@ const char *th_frames_function_name(const struct th_frames *frames, uint32_t fun
 /*
  * The library of a native function, without directories, for who prints it beside the name; ""
  * where there is none.  A function without a name is called "library.so+0xoffset", and is
- * nameless: then its name says the library. [offline]
+ * nameless: then its name says the library.
  */
 const char *th_frames_library(const struct th_frames *frames, uint32_t function);
 bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 
-/* Whether a function is of the C or C++ runtime, the dynamic linker included. [offline] */
+/* Whether a function is of the C or C++ runtime, the dynamic linker included. */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
-/* How many functions have numbers. [offline] */
+/* How many functions have numbers. */
 uint32_t th_frames_function_count(const struct th_frames *frames);
 
-/* The number of a string; TH_NO_STRING if it is asked for and not there. [offline] */
+/* The number of a string; TH_NO_STRING if it is asked for and not there. */
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);
 uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
 
@@ -103,7 +103,7 @@ enum th_stack_trait {
 	TH_TRAIT_OTHER = 4, /* code that belongs neither to the VM nor to the C runtime */
 };
 
-/* Bits of enum th_stack_trait of a stack (by index), without asking for symbols. [offline] */
+/* Bits of enum th_stack_trait of a stack (by index), without asking for symbols. */
 unsigned th_frames_traits(const struct th_frames *frames, uint32_t stack);
 
 #endif

@@ -14,16 +14,16 @@ struct th_function_starts;
 
 /*
  * Reads the table of the module that was loaded from `path` with that build id.  NULL when the
- * file is missing or another one, or has no such table. [offline]
+ * file is missing or another one, or has no such table.
  */
 struct th_function_starts *th_function_starts_open(const char *path, const char *build_id);
 
-/* NULL is legal. [offline] */
+/* NULL is legal. */
 void th_function_starts_close(struct th_function_starts *starts);
 
 /*
  * ELF virtual address of the start of the function around `address`; UINT64_MAX if `starts` is
- * NULL or no function starts before. [offline]
+ * NULL or no function starts before.
  */
 uint64_t th_function_starts_find(const struct th_function_starts *starts, uint64_t address);
 

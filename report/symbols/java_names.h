@@ -13,11 +13,11 @@
 
 /*
  * The class with that JVM signature: `[B` is "byte[]", `Ljava/lang/String;` is
- * "java.lang.String".  What is no signature comes back as it is.  The caller frees it. [offline]
+ * "java.lang.String".  What is no signature comes back as it is.  The caller frees it.
  */
 char *th_java_class_name(struct th_text signature);
 
-/* "pkg.Class.method" for free(). [offline] */
+/* "pkg.Class.method" for free(). */
 char *th_java_method_name(struct th_text class_signature, struct th_text name);
 
 #endif

@@ -17,13 +17,13 @@
 #include "report/symbols/frames.h"
 #include "report/log/recording.h"
 
-/* The label of a mapped sample, a string number. [offline] */
+/* The label of a mapped sample, a string number. */
 uint32_t th_mapped_names_label(struct th_frames *frames, const struct th_recording *recording,
 	const struct th_sample *sample);
 
 /*
  * Whose business memory of that label is if it is not the program's: "[JVM-internal] metaspace",
- * or the arenas of malloc, whose blocks the native heap shows.  NULL: the program's. [offline]
+ * or the arenas of malloc, whose blocks the native heap shows.  NULL: the program's.
  */
 const char *th_mapped_names_business(const char *label);
 

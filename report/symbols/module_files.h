@@ -25,7 +25,7 @@ struct th_module_search {
 void th_module_search_init(struct th_module_search *search);
 void th_module_search_deinit(struct th_module_search *search);
 
-/* Adds a directory, see th_symbols_add_directory(). [offline] */
+/* Adds a directory, see th_symbols_add_directory(). */
 void th_module_search_add(struct th_module_search *search, const char *directory);
 
 enum th_module_match {
@@ -46,7 +46,7 @@ struct th_module_file {
 /*
  * Opens the ELF file that was loaded from `path` with build id `build_id` (lower-case
  * hexadecimal, "" = it had none), or failing that a debug file with this build id, which names
- * functions just as well.  The caller owns ret->fd and ret->path. [offline]
+ * functions just as well.  The caller owns ret->fd and ret->path.
  */
 void th_module_file_open(const struct th_module_search *search, const char *path,
 	const char *build_id, struct th_module_file *ret);
@@ -58,7 +58,7 @@ struct th_debug_request {
 	uint32_t link_checksum;
 };
 
-/* Opens the matching debug file; -1 if there is none.  *path_ret is malloc'ed. [offline] */
+/* Opens the matching debug file; -1 if there is none.  *path_ret is malloc'ed. */
 int th_debug_file_open(const struct th_module_search *search,
 	const struct th_debug_request *request, char **path_ret);
 

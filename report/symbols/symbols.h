@@ -31,16 +31,16 @@ struct th_symbol {
  */
 typedef void th_symbols_warn(void *data, const char *text);
 
-/* Creates an empty cache; `warn` may be NULL. [offline] */
+/* Creates an empty cache; `warn` may be NULL. */
 struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
 
-/* Closes every file and releases every string handed out.  NULL is legal. [offline] */
+/* Closes every file and releases every string handed out.  NULL is legal. */
 void th_symbols_destroy(struct th_symbols *symbols);
 
 /*
  * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root
  * of a container or of another machine, and DIRECTORY/name) and for debug files
- * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug).  Before the first lookup. [offline]
+ * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug).  Before the first lookup.
  */
 void th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
 
@@ -50,7 +50,7 @@ void th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
  * (hexadecimal; NULL or "" if it had none).  Innermost first: an inlined function stands
  * before the one it was inlined into.  Returns the number of symbols, at least 1; *frames_ret
  * stays valid until th_symbols_destroy().  `path` NULL or "": no module is known, the answer
- * is the bare address.  Answers are remembered. [offline]
+ * is the bare address.  Answers are remembered.
  */
 size_t th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *build_id,
 	uint64_t address, const struct th_symbol **frames_ret);

@@ -24,7 +24,7 @@ struct th_bundle_size {
 /*
  * Writes the bundle of `recording`, which is not a bundle itself, compressed by gzip on demand,
  * with zeros in place of the command line on demand.  `warn` is called for modules without names.
- * The caller checks `file` for errors. [offline]
+ * The caller checks `file` for errors.
  */
 void th_bundle_write(FILE *file, const struct th_recording *recording, bool compressed,
 	bool without_command, th_symbols_warn *warn, void *warn_data,

@@ -16,14 +16,14 @@ struct th_frame_texts {
 	TH_ARRAY(char *, items); /* by number of the frame; NULL: not asked for yet */
 };
 
-/* The frames must outlive their texts. [offline] */
+/* The frames must outlive their texts. */
 void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
 void th_frame_texts_deinit(struct th_frame_texts *texts);
 
-/* What th_json_frame() says. [offline] */
+/* What th_json_frame() says. */
 const char *th_frame_texts_get(struct th_frame_texts *texts, uint32_t frame);
 
-/* Prints the frames of a path, commas between them. [offline] */
+/* Prints the frames of a path, commas between them. */
 void th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path);
 
 #endif

@@ -19,11 +19,11 @@ struct th_health {
 	TH_ARRAY(struct th_health_line, lines);
 };
 
-/* Looks the recording over. [offline] */
+/* Looks the recording over. */
 void th_health_init(struct th_health *health, const struct th_recording *recording);
 void th_health_deinit(struct th_health *health);
 
-/* Adds a line. [offline] */
+/* Adds a line. */
 void th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces that all JSON outputs share.  Each function returns a new reference. [offline]
+ * Pieces that all JSON outputs share.  Each function returns a new reference.
  */
 #ifndef TH_REPORT_VIEWS_JSON_PARTS_H
 #define TH_REPORT_VIEWS_JSON_PARTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The views: each prints a profile in its way.  Nothing here computes a number.  Errors of the
- * stream are the caller's to check. [offline]
+ * stream are the caller's to check.
  */
 #ifndef TH_REPORT_VIEWS_VIEW_H
 #define TH_REPORT_VIEWS_VIEW_H
