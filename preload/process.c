@@ -10,6 +10,7 @@
 #include "unify/shared/log_format.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/system.h"
+#include "unify/shared/settings_table.h"
 
 /* By any path: libtwinheap.so, libtwinheap.so.1 */
 #define LIBRARY "libtwinheap"
@@ -76,7 +77,7 @@ is_other_than(const char *root)
 bool
 th_process_is_followed_child(void)
 {
-	const char *root = getenv(TH_PROCESS_ROOT_VARIABLE);
+	const char *root = getenv(TH_ROOT_VARIABLE);
 	char path[64];
 	int descriptor;
 	bool found;

@@ -18,11 +18,8 @@ uint64_t th_process_start_time(void);
  */
 uint64_t th_process_space(void);
 
-/* Set by `twinheap run` to the process id of the command that it starts. */
-#define TH_PROCESS_ROOT_VARIABLE "TWINHEAP_ROOT"
-
 /*
- * Whether this process is not the one that the user started: by TH_PROCESS_ROOT_VARIABLE, and
+ * Whether this process is not the one that the user started: by TH_ROOT_VARIABLE, and
  * where that is not set, whether its parent was itself started with this library preloaded.  False
  * without /proc, or when the parent belongs to somebody else.
  */

@@ -122,9 +122,7 @@ warn_on_stderr(void *data, const char *text)
 {
 	(void)data;
 	th_progress_clear();
-	fputs("twinheap: ", stderr);
-	th_text_print(stderr, text);
-	fputc('\n', stderr);
+	th_notice("%s", text);
 }
 
 static void
@@ -455,9 +453,9 @@ bundle(const struct th_options *options)
 
 	if (error)
 		return error;
-	error = recording->bundle.is_bundle ? th_error_create(TH_ERROR_USAGE,
-						      "%s: is a bundle already", options->log)
-					    : write_bundle(options, recording);
+	error = recording->is_bundle ? th_error_create(TH_ERROR_USAGE,
+					       "%s: is a bundle already", options->log)
+				     : write_bundle(options, recording);
 	th_recording_destroy(recording);
 	return error;
 }

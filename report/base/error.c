@@ -86,6 +86,8 @@ th_error_report(struct th_error *error)
 		[TH_ERROR_UNREADABLE] = 3,
 		[TH_ERROR_OUTPUT] = 2,
 		[TH_ERROR_REFUSED] = 4,
+		[TH_ERROR_NOT_EXECUTABLE] = 126,
+		[TH_ERROR_NOT_FOUND] = 127,
 	};
 	int status = statuses[error->code];
 
@@ -93,4 +95,18 @@ th_error_report(struct th_error *error)
 	fprintf(stderr, "twinheap: %s\n", error->message);
 	th_error_destroy(error);
 	return status;
+}
+
+void
+th_notice(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	char *message = th_format_new_va(format, arguments);
+	va_end(arguments);
+	fputs("twinheap: ", stderr);
+	th_text_print(stderr, message);
+	fputc('\n', stderr);
+	free(message);
 }

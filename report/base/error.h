@@ -12,6 +12,9 @@ enum th_error_code {
 	TH_ERROR_UNREADABLE, /* the input cannot be read */
 	TH_ERROR_OUTPUT,     /* the result cannot be written where it should go */
 	TH_ERROR_REFUSED,    /* the process that was asked for something cannot do it */
+	/* Of the command that `run` is to start, as shells and env(1) have them. */
+	TH_ERROR_NOT_EXECUTABLE,
+	TH_ERROR_NOT_FOUND,
 };
 
 struct th_error;
@@ -37,8 +40,12 @@ void th_error_destroy(struct th_error *error);
 
 /*
  * Prints the error as one line to stderr, destroys it and returns the exit status it stands
- * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests.
+ * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests, 126 and
+ * 127 for a command that cannot be executed or is not found.
  */
 int th_error_report(struct th_error *error);
+
+/* Prints one line to stderr that is no error; printable whatever it quotes. */
+void th_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

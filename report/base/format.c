@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct scale {
@@ -61,20 +62,18 @@ th_format_number(double value, enum th_unit unit)
 }
 
 struct th_number
-th_format_interval(const struct th_estimate *estimate, enum th_unit unit)
+th_format_interval(double low, double high, enum th_unit unit)
 {
 	const struct scale *scale = &scales[unit];
-	int chosen = choose_unit(fmax(fabs(estimate->low), fabs(estimate->high)), scale);
+	int chosen = choose_unit(fmax(fabs(low), fabs(high)), scale);
 	struct th_number number;
-	char low[20];
-	char high[20];
+	char from[20];
+	char to[20];
 
-	if (estimate->exact)
-		return (struct th_number){"exact"};
-	print_digits(low, sizeof(low), in_unit(estimate->low, scale, chosen), chosen);
-	print_digits(high, sizeof(high), in_unit(estimate->high, scale, chosen), chosen);
-	snprintf(number.text, sizeof(number.text), "%s .. %s%s", low, high,
-		scale->units[chosen]);
+	print_digits(from, sizeof(from), in_unit(low, scale, chosen), chosen);
+	print_digits(to, sizeof(to), in_unit(high, scale, chosen), chosen);
+	snprintf(
+		number.text, sizeof(number.text), "%s .. %s%s", from, to, scale->units[chosen]);
 	return number;
 }
 

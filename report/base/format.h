@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "report/statistics/estimate.h"
-
 /* Room for any number or interval below. */
 struct th_number {
 	char text[48];
@@ -25,8 +23,8 @@ enum th_unit {
 /* "1.23 GiB", "512 B", "4.56 M", "12". */
 struct th_number th_format_number(double value, enum th_unit unit);
 
-/* The interval in the unit of its larger end: "1.19 .. 1.27 GiB"; "exact". */
-struct th_number th_format_interval(const struct th_estimate *estimate, enum th_unit unit);
+/* An interval in the unit of its larger end: "1.19 .. 1.27 GiB". */
+struct th_number th_format_interval(double low, double high, enum th_unit unit);
 
 /* "12.3 %", "0.04 %", "<0.01 %"; "-" when there is no whole. */
 struct th_number th_format_share(double part, double whole);

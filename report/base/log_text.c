@@ -28,6 +28,20 @@ th_text_same(struct th_text a, struct th_text b)
 	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
 }
 
+bool
+th_text_begins(const char *string, const char *start)
+{
+	return !strncmp(string, start, strlen(start));
+}
+
+const char *
+th_text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* Length a lead byte promises, 0 if it cannot lead, and the least code point of that length. */
 static unsigned
 sequence_length(unsigned char lead, uint32_t *least_ret)

@@ -26,6 +26,12 @@ struct th_text th_text_of(const char *string);
 bool th_text_equals(struct th_text text, const char *string);
 bool th_text_same(struct th_text a, struct th_text b);
 
+/* Whether a string begins with another. */
+bool th_text_begins(const char *string, const char *start);
+
+/* The last component of a path, in place. */
+const char *th_text_base_name(const char *path);
+
 /*
  * A copy in printable UTF-8: control characters become blanks, what is not UTF-8 (Java's
  * modified form of surrogates included) becomes U+FFFD.  The caller frees it.

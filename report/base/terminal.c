@@ -50,21 +50,6 @@ th_terminal_code(FILE *file, enum th_style style)
 	return is_coloured ? codes[style] : "";
 }
 
-enum th_style
-th_terminal_kind(enum th_function_kind kind)
-{
-	switch (kind) {
-	case TH_KIND_JAVA:
-		return TH_STYLE_JAVA;
-	case TH_KIND_NATIVE:
-		return TH_STYLE_NATIVE;
-	case TH_KIND_VM:
-		return TH_STYLE_VM;
-	default:
-		return TH_STYLE_GROUP;
-	}
-}
-
 int
 th_terminal_columns(FILE *file)
 {

@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-#include "report/symbols/frames.h"
-
 enum th_style {
 	TH_STYLE_PLAIN, /* ends any other */
 	TH_STYLE_HEADING,
@@ -23,9 +21,6 @@ enum th_style {
 
 /* What to print before text of a style, "" where there are no colours. */
 const char *th_terminal_code(FILE *file, enum th_style style);
-
-/* The style of a function's name. */
-enum th_style th_terminal_kind(enum th_function_kind kind);
 
 /* Columns of the terminal, 0 = it is none, or does not say. */
 int th_terminal_columns(FILE *file);

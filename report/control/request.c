@@ -16,8 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/base/allocate.h"
 #include "report/control/running.h"
-#include "unify/resident/outside.h"
+#include "unify/shared/outside.h"
 
 /* The answer is waited for this long, in steps; longer where it is certain to come. */
 #define WAIT_MS 1000
@@ -184,15 +185,15 @@ explain_backlog(const struct th_target *target, const struct th_request *request
 static void
 take_breakdown(const struct th_target *target)
 {
-	struct th_outside outside = {.pid = target->pid, .descriptor = target->descriptor};
-	enum th_observed_status status;
-
 	if (target->header.has_server)
 		return;
-	status = th_outside_take(&outside);
+	struct th_outside *outside = th_outside_create(target->pid, target->descriptor);
+	if (!outside)
+		th_out_of_memory();
+	enum th_observed_status status = th_outside_take(outside);
+	th_outside_destroy(outside);
 	if (status != TH_OBSERVED_OK)
-		fprintf(stderr,
-			"twinheap: process %d: no new breakdown of its resident memory: %s\n",
+		th_notice("process %d: no new breakdown of its resident memory: %s",
 			(int)target->pid, th_outside_problem(status));
 }
 

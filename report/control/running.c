@@ -117,9 +117,8 @@ process_space(pid_t pid)
 	return th_log_process_space(boot, (uint32_t)length, status.st_ino);
 }
 
-/* Whether process `pid`, as numbered here, is the one that the log is of. */
-static bool
-is_writer(const struct th_log_header *header, pid_t pid)
+bool
+th_running_is_writer(const struct th_log_header *header, pid_t pid)
 {
 	if (!header->process_start || start_time(pid) != header->process_start ||
 		pid_inside(pid) != header->pid)
@@ -165,12 +164,12 @@ th_running_writer(const struct th_log_header *header)
 
 	if (!header->process_start)
 		return 0;
-	if (is_writer(header, (pid_t)header->pid))
+	if (th_running_is_writer(header, (pid_t)header->pid))
 		return (pid_t)header->pid;
 	/* It may have another number here. */
 	th_running_find_pids(&all);
 	for (size_t i = 0; i < all.pids_count && !found; i++) {
-		if (is_writer(header, all.pids[i]))
+		if (th_running_is_writer(header, all.pids[i]))
 			found = all.pids[i];
 	}
 	free(all.pids);
@@ -234,7 +233,7 @@ is_mapped_log(
 		      th_running_read(descriptor, &header) && header.state == TH_LOG_RECORDING;
 	close(descriptor);
 	if (!is_log || header.process_start)
-		return is_log && is_writer(&header, pid);
+		return is_log && th_running_is_writer(&header, pid);
 	return major(status_ret->st_dev) == mapping->major &&
 	       minor(status_ret->st_dev) == mapping->minor &&
 	       status_ret->st_ino == mapping->inode;

@@ -50,6 +50,9 @@ bool th_running_read(int descriptor, struct th_log_header *header_ret);
  */
 pid_t th_running_writer(const struct th_log_header *header);
 
+/* Whether process `pid`, by its number here, is the one that the log is of. */
+bool th_running_is_writer(const struct th_log_header *header, pid_t pid);
+
 /* Whether it is recorded and that process is still there. */
 bool th_running_is_alive(const struct th_log_header *header);
 

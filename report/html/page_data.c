@@ -24,7 +24,7 @@ print_process(FILE *file, const struct th_profile *profile)
 		file, json_pack("{s:I, s:o, s:o, s:b, s:f, s:I}", "pid",
 			      (json_int_t)recording->process.pid, "command",
 			      th_json_log_text(recording->process.command), "jvm",
-			      recording->jvm.is_known ? th_json_log_text(version) : json_null(),
+			      recording->has_jvm ? th_json_log_text(version) : json_null(),
 			      "complete", recording->is_complete, "seconds",
 			      th_recording_duration(recording), "interval",
 			      (json_int_t)th_recording_interval(recording)));

@@ -128,7 +128,7 @@ print_collections(FILE *file, const struct th_profile *profile)
 	json_t *uses = json_array();
 
 	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_collection_info *collection = &recording->collections[i];
+		const struct th_decoded_collection *collection = &recording->collections[i];
 
 		json_array_append_new(collections,
 			json_pack("{s:f, s:f, s:o}", "start",
@@ -137,7 +137,7 @@ print_collections(FILE *file, const struct th_profile *profile)
 				th_json_log_text(collection->kind)));
 	}
 	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_heap_use_info *use = &recording->heap_uses[i];
+		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
 
 		json_array_append_new(
 			uses, json_pack("[f, I, I]", th_profile_seconds(profile, use->time),
@@ -196,7 +196,7 @@ print_marks(FILE *file, const struct th_profile *profile)
 	json_t *marks = json_array();
 
 	for (size_t i = 0; i < recording->marks_count; i++) {
-		const struct th_mark_info *mark = &recording->marks[i];
+		const struct th_decoded_mark *mark = &recording->marks[i];
 
 		json_array_append_new(marks, json_pack("{s:f, s:o}", "seconds",
 						     th_profile_seconds(profile, mark->time),

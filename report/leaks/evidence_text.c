@@ -29,7 +29,7 @@ format_growth(const struct th_evidence *evidence)
 
 	snprintf(rate.text, sizeof(rate.text), "%s/s (%s%s)",
 		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&evidence->growth, TH_UNIT_BYTES).text,
+		th_estimate_interval(&evidence->growth, TH_UNIT_BYTES).text,
 		evidence->growth.exact ? "" : "/s");
 	return rate;
 }

@@ -52,7 +52,7 @@ least_alive(const struct th_profile *profile, uint64_t births)
 static bool
 is_plausible(const struct th_profile *profile, const struct th_judgement *judgement)
 {
-	const struct th_heap_use_info *use = th_heap_use_after(
+	const struct th_decoded_heap_use *use = th_heap_use_after(
 		profile->recording, judgement->time);
 
 	return !use || least_alive(profile, judgement->births) <= (double)use->used;

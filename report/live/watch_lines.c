@@ -162,8 +162,7 @@ th_watch_line_sampling(const struct th_watch *watch)
 		count += th_recording_allocations(recording, (enum th_heap)heap)->items_count;
 	char *line = th_format_new("%s, %.0f samples/s, %s so far; %s %s",
 		interval_text(recording).text, samples_per_second(watch),
-		th_format_count(count).text, recording->jvm.is_known ? name : "no Java VM",
-		version);
+		th_format_count(count).text, recording->has_jvm ? name : "no Java VM", version);
 
 	free(name);
 	free(version);
@@ -176,16 +175,16 @@ th_watch_line_collections(const struct th_watch *watch)
 	const struct th_recording *recording = watch->recording;
 	size_t count = recording->collections_count;
 
-	if (!recording->jvm.is_known)
+	if (!recording->has_jvm)
 		return th_format_new("%s", "");
 	if (!count)
 		return th_format_new("no collection of the Java heap so far");
-	const struct th_collection_info *last = &recording->collections[count - 1];
+	const struct th_decoded_collection *last = &recording->collections[count - 1];
 	char *kind = clean_copy(last->kind);
 	double ago = watch->now > last->end ? (double)(watch->now - last->end) / 1e9 : 0;
 	char in_use[128] = "";
 	if (recording->heap_uses_count) {
-		const struct th_heap_use_info *use =
+		const struct th_decoded_heap_use *use =
 			&recording->heap_uses[recording->heap_uses_count - 1];
 
 		snprintf(in_use, sizeof(in_use), "%s of %s in use after ",
@@ -205,7 +204,7 @@ th_watch_line_mapped(const struct th_watch *watch)
 
 	if (!count)
 		return th_format_new("%s", "");
-	const struct th_mapped_use_info *use = &recording->mapped_uses[count - 1];
+	const struct th_decoded_mapped_use *use = &recording->mapped_uses[count - 1];
 	return th_format_new("mapped by count: %s accessible, %s of it files; %s reserved",
 		bytes((double)use->accessible).text, bytes((double)use->files).text,
 		bytes((double)use->reserved).text);
@@ -271,7 +270,7 @@ th_watch_line_total(const struct th_watch *watch, enum th_heap heap, int columns
 	int curve_at = TOTAL_COLUMNS + (columns >= WIDE ? RATE_COLUMNS : 0);
 	char *text = curve_text(curve, columns - curve_at, ascii);
 	char *line = th_format_new("%-11s %9s  %-18s %11s  %9s%*s  %s", name,
-		bytes(live.estimate).text, th_format_interval(&live, TH_UNIT_BYTES).text,
+		bytes(live.estimate).text, th_estimate_interval(&live, TH_UNIT_BYTES).text,
 		rate(th_watch_growth(watch, all), true).text, bytes(allocated.estimate).text,
 		columns >= WIDE ? RATE_COLUMNS : 0,
 		columns >= WIDE ? rate(th_watch_rate(watch, all), false).text : "", text);
@@ -342,7 +341,7 @@ th_watch_line_figures(const struct th_watch *watch, uint32_t number, int columns
 
 	if (columns >= WIDE)
 		snprintf(interval, sizeof(interval), " %-19.30s",
-			th_format_interval(&live, TH_UNIT_BYTES).text);
+			th_estimate_interval(&live, TH_UNIT_BYTES).text);
 	if (columns >= WIDER)
 		snprintf(per_second, sizeof(per_second), "%11.20s",
 			rate(th_watch_rate(watch, site), false).text);
@@ -366,7 +365,7 @@ th_watch_line_live(const struct th_watch *watch, uint32_t number)
 		watch->profile, site->heap, TH_MEASURE_LIVE, &site->live);
 
 	return th_format_new("live       %9s  (%s), %s samples, growth %s",
-		bytes(live.estimate).text, th_format_interval(&live, TH_UNIT_BYTES).text,
+		bytes(live.estimate).text, th_estimate_interval(&live, TH_UNIT_BYTES).text,
 		th_format_count(live.samples).text,
 		rate(th_watch_growth(watch, site), true).text);
 }
@@ -380,7 +379,7 @@ th_watch_line_allocated(const struct th_watch *watch, uint32_t number)
 
 	return th_format_new("allocated  %9s  (%s), %s samples, rate %s",
 		bytes(allocated.estimate).text,
-		th_format_interval(&allocated, TH_UNIT_BYTES).text,
+		th_estimate_interval(&allocated, TH_UNIT_BYTES).text,
 		th_format_count(allocated.samples).text,
 		rate(th_watch_rate(watch, site), false).text);
 }
@@ -438,7 +437,8 @@ th_watch_line_stack(const struct th_watch_view *view, size_t index)
 
 	return th_format_new("stack %zu of %zu: live %s (%s), allocated %s", index + 1,
 		view->stacks.items_count, bytes(live.estimate).text,
-		th_format_interval(&live, TH_UNIT_BYTES).text, bytes(allocated.estimate).text);
+		th_estimate_interval(&live, TH_UNIT_BYTES).text,
+		bytes(allocated.estimate).text);
 }
 
 char *

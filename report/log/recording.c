@@ -211,8 +211,8 @@ th_recording_destroy(struct th_recording *recording)
 uint64_t
 th_recording_log_bytes(const struct th_recording *recording)
 {
-	return recording->bundle.is_bundle ? recording->bundle.log_bytes
-					   : th_reader_bytes(recording->reader);
+	return recording->is_bundle ? recording->bundle.log_bytes
+				    : th_reader_bytes(recording->reader);
 }
 
 uint64_t
@@ -299,6 +299,34 @@ th_recording_find_mark(
 		}
 	}
 	return false;
+}
+
+const struct th_decoded_account *
+th_recording_account_at(const struct th_recording *recording, uint64_t time)
+{
+	const struct th_decoded_account *found = NULL;
+
+	for (size_t i = 0; i < recording->accounts_count; i++) {
+		const struct th_decoded_account *head = &recording->accounts[i];
+
+		if (!found || head->time <= time)
+			found = head;
+	}
+	return found;
+}
+
+const struct th_decoded_account *
+th_recording_account_peak(const struct th_recording *recording)
+{
+	const struct th_decoded_account *found = NULL;
+
+	for (size_t i = 0; i < recording->accounts_count; i++) {
+		const struct th_decoded_account *head = &recording->accounts[i];
+
+		if (!found || head->resident > found->resident)
+			found = head;
+	}
+	return found;
 }
 
 double

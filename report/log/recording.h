@@ -3,8 +3,8 @@
  * A recording: everything a log says, in memory, before any question is asked of it.
  *
  * What the log numbers (threads, stacks, classes, methods, modules) stands in arrays.  A sample
- * may come before the definition of its stack: whoever mentions an id first makes the entry,
- * and `is_known` says whether its definition was found.  Texts and frame words stay in the
+ * may come before the definition of its stack: whoever mentions an id first makes the entry, which
+ * is zero until its definition is found.  Then it has its id, and no id is 0.  Texts and frame words stay in the
  * mapping of the log, so they live as long as the recording.
  */
 #ifndef TH_REPORT_LOG_RECORDING_H
@@ -24,50 +24,10 @@
 /* Arrays by heap are indexed by enum th_heap; index 0 is unused. */
 #define TH_HEAPS 4
 
-struct th_process_info {
-	uint32_t pid;
-	uint32_t parent_pid;
-	uint32_t page_bytes;
-	uint32_t cpus;
-	struct th_text library_version;
-	struct th_text executable;
-	struct th_text command; /* arguments separated by NUL */
-	struct th_text host;
-};
-
-struct th_jvm_info {
-	bool is_known;
-	uint32_t feature_release;
-	uint32_t features; /* enum th_jvm_feature */
-	struct th_text version;
-	struct th_text name;
-	struct th_text vendor;
-};
-
-struct th_setting_info {
-	struct th_text name;
-	struct th_text value;
-};
-
-struct th_note_info {
-	uint64_t time;
-	uint32_t severity;
-	struct th_text text;
-};
-
 struct th_counter_info {
 	struct th_text name; /* empty: the log does not name it */
 	struct th_text description;
 	uint64_t value;
-};
-
-struct th_module_info {
-	bool is_known;
-	uint64_t start;
-	uint64_t end;
-	uint64_t bias;
-	struct th_text path;
-	struct th_text build_id; /* hexadecimal; empty: none, or something else */
 };
 
 struct th_thread_info {
@@ -81,27 +41,6 @@ struct th_thread_name {
 	struct th_text text;
 	uint32_t thread; /* index */
 	bool is_of_java;
-};
-
-struct th_method_info {
-	bool is_known;
-	uint32_t modifiers;
-	struct th_text class_signature;
-	struct th_text name;
-	struct th_text signature;
-	struct th_text source_file;
-	struct th_words lines;
-};
-
-struct th_class_info {
-	bool is_known;
-	struct th_text signature;
-};
-
-struct th_stack_info {
-	bool is_known;
-	uint32_t flags;         /* enum th_stack_flag */
-	struct th_words frames; /* leaf first */
 };
 
 /* One sampled allocation of either heap: 48 bytes, since there may be ten million. */
@@ -151,62 +90,11 @@ struct th_mapped_end_info {
 	uint32_t record; /* file offset / 8 of the allocation */
 };
 
-/* Exact bytes of all mappings: MAPPED_USE. */
-struct th_mapped_use_info {
-	uint64_t time;
-	uint64_t allocated;
-	uint64_t accessible;
-	uint64_t files;
-	uint64_t reserved;
-	uint64_t returned;
-};
-
 /* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
 struct th_followed_info {
 	uint32_t record; /* file offset / 8 of the allocation */
 	float keep;      /* probability of being followed; 0 = it is not any more */
 	bool is_judged;  /* a collection has found it dead or alive; else it is young */
-};
-
-/* All objects born by `births` that are followed were judged by `time`. */
-struct th_judged_info {
-	uint64_t time;
-	uint64_t births;
-};
-
-/* From `time` on one of 2^level sampled Java objects is followed. */
-struct th_level_info {
-	uint64_t time;
-	uint32_t level;
-};
-
-/* A collection, and what it left in use. */
-struct th_collection_info {
-	uint64_t start;
-	uint64_t end;
-	uint32_t number;
-	struct th_text kind;
-};
-
-/* A moment that was given a name. */
-struct th_mark_info {
-	uint64_t time;
-	struct th_text name;
-};
-
-/* Something that was asked for while it ran; see TH_EVENT_CONTROL. */
-struct th_change_info {
-	uint64_t time;
-	uint64_t value;
-	struct th_text name;
-	struct th_text text;
-};
-
-struct th_heap_use_info {
-	uint64_t time;
-	uint64_t used;
-	uint64_t committed;
-	uint32_t collections; /* so far */
 };
 
 /* Exact bytes of a thread at a point in time. */
@@ -229,20 +117,6 @@ struct th_named_frame {
 struct th_named_word {
 	uint32_t first;
 	uint32_t count;
-};
-
-/* What a bundle has to say about the names of a module. */
-struct th_remark_info {
-	uint32_t module; /* id in the log */
-	struct th_text text;
-};
-
-/* How the log was that a bundle holds. */
-struct th_bundle_info {
-	bool is_bundle;
-	uint64_t log_bytes;
-	uint64_t missing_bytes;
-	uint64_t damaged; /* places behind the last record */
 };
 
 /* An array of T that grows. */
@@ -268,27 +142,29 @@ struct th_recording {
 	uint64_t start;   /* CLOCK_MONOTONIC, ns */
 	uint64_t end;     /* of the last event */
 
-	struct th_process_info process;
-	struct th_jvm_info jvm;
-	TH_ARRAY(struct th_setting_info, settings);
-	TH_ARRAY(struct th_note_info, notes);
+	struct th_decoded_process process;
+	bool has_jvm; /* `jvm` is known */
+	struct th_decoded_jvm jvm;
+	TH_ARRAY(struct th_decoded_setting, settings);
+	TH_ARRAY(struct th_decoded_note, notes);
 	TH_ARRAY(struct th_counter_info, counters); /* by index in the log's header */
 
-	TH_TABLE(struct th_module_info, modules);
+	TH_TABLE(struct th_decoded_module, modules);
 	TH_TABLE(struct th_thread_info, threads);
 	TH_ARRAY(struct th_thread_name, thread_names);
-	TH_TABLE(struct th_method_info, methods);
-	TH_TABLE(struct th_class_info, classes);
-	TH_TABLE(struct th_stack_info, stacks);
+	TH_TABLE(struct th_decoded_method, methods);
+	TH_TABLE(struct th_decoded_class, classes);
+	TH_TABLE(struct th_decoded_stack, stacks);
 
 	/* Names of functions that modules may not tell; ids are th_frame_native() of the start. */
 	TH_TABLE(struct th_text, symbols);
 
 	/* Of a bundle: frames by native frame word, so that no file of a module is needed. */
-	struct th_bundle_info bundle;
+	bool is_bundle;
+	struct th_decoded_bundle bundle; /* how the log was that it holds */
 	TH_TABLE(struct th_named_word, named_words);
 	TH_ARRAY(struct th_named_frame, named_frames);
-	TH_ARRAY(struct th_remark_info, remarks);
+	TH_ARRAY(struct th_decoded_module_remark, remarks);
 
 	TH_ARRAY(uint64_t, intervals); /* that occur in samples, bytes */
 	struct th_id_map interval_ids;
@@ -301,18 +177,18 @@ struct th_recording {
 	TH_ARRAY(struct th_reservation_info, reservations);
 	struct th_reservations reserved;                  /* their ranges */
 	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
-	TH_ARRAY(struct th_mapped_use_info, mapped_uses);
+	TH_ARRAY(struct th_decoded_mapped_use, mapped_uses);
 	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
 	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
 	TH_ARRAY(struct th_followed_info,
 		followed); /* in order: the last one of an object counts */
-	TH_ARRAY(struct th_judged_info, judged);
-	TH_ARRAY(struct th_level_info, levels);
-	TH_ARRAY(struct th_collection_info, collections);
-	TH_ARRAY(struct th_heap_use_info, heap_uses);
+	TH_ARRAY(struct th_decoded_java_judged, judged);
+	TH_ARRAY(struct th_decoded_java_level, levels);
+	TH_ARRAY(struct th_decoded_collection, collections);
+	TH_ARRAY(struct th_decoded_heap_use, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
-	TH_ARRAY(struct th_mark_info, marks);
-	TH_ARRAY(struct th_change_info, changes); /* in order */
+	TH_ARRAY(struct th_decoded_mark, marks);
+	TH_ARRAY(struct th_decoded_control, changes); /* in order */
 
 	/* Resident memory; rows and figures belong to the account whose number they hold. */
 	TH_ARRAY(struct th_decoded_resident, residents);
@@ -382,6 +258,15 @@ uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap hea
 /* The time of the last mark of that name; false: there is none. */
 bool th_recording_find_mark(
 	const struct th_recording *recording, const char *name, uint64_t *time_ret);
+
+/*
+ * Accounts of resident memory: the last by `time`, the first if there is none before; the one with
+ * the most resident bytes.  NULL without accounts.
+ */
+const struct th_decoded_account *
+th_recording_account_at(const struct th_recording *recording, uint64_t time);
+const struct th_decoded_account *
+th_recording_account_peak(const struct th_recording *recording);
 
 /* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. */
 static inline const struct th_samples *

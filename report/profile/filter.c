@@ -122,8 +122,7 @@ library_of(struct th_filter *filter, const struct th_path *path)
 	}
 	if (!module)
 		return group_named(filter, "(unknown)");
-	const char *slash = strrchr(module, '/');
-	return group_named(filter, slash ? slash + 1 : module);
+	return group_named(filter, th_text_base_name(module));
 }
 
 /* Of "a.b.Class.method", "a.b"; the caller frees it. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/log_text.h"
 #include "report/base/allocate.h"
 #include "report/symbols/mapped_names.h"
 #include "report/profile/sites.h"
@@ -82,12 +83,6 @@ static const char *const linking_functions[] = {"FindClass", "DefineClass", "Get
 	"UnregisterNatives", "FromReflected", "ToReflected", "AllocObject", "NewObject", "Call",
 	"Throw", "AttachCurrentThread", "DestroyJavaVM"};
 
-static bool
-has_prefix(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
 static const char *
 business_of(const char *text)
 {
@@ -105,14 +100,15 @@ business_of(const char *text)
 static bool
 is_service(const char *name)
 {
-	if (has_prefix(name, "Unsafe_AllocateMemory") ||
-		has_prefix(name, "Unsafe_ReallocateMemory"))
+	if (th_text_begins(name, "Unsafe_AllocateMemory") ||
+		th_text_begins(name, "Unsafe_ReallocateMemory"))
 		return true;
-	if (!has_prefix(name, "jni_"))
+	if (!th_text_begins(name, "jni_"))
 		return false;
 	name += strlen("jni_");
 	for (size_t i = 0; i < sizeof(linking_functions) / sizeof(linking_functions[0]); i++) {
-		if (has_prefix(name, linking_functions[i]) && strcmp(name, "NewObjectArray"))
+		if (th_text_begins(name, linking_functions[i]) &&
+			strcmp(name, "NewObjectArray"))
 			return false;
 	}
 	return true;
@@ -135,7 +131,7 @@ vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_
 	/* Places that the report makes up have no module. */
 	if (function->kind != TH_KIND_VM || !function->module)
 		return NULL;
-	return has_prefix(name, mark) ? name + strlen(mark) : name;
+	return th_text_begins(name, mark) ? name + strlen(mark) : name;
 }
 
 /* Index of the leaf-most frame that is Java, or the path's length if none is. */
@@ -156,10 +152,10 @@ last_java(const struct th_profile *profile, const struct th_path *path)
 static bool
 is_request(const char *method)
 {
-	return has_prefix(method, "jdk.internal.misc.Unsafe.allocateMemory") ||
-	       has_prefix(method, "jdk.internal.misc.Unsafe.reallocateMemory") ||
-	       has_prefix(method, "sun.misc.Unsafe.allocateMemory") ||
-	       has_prefix(method, "sun.misc.Unsafe.reallocateMemory");
+	return th_text_begins(method, "jdk.internal.misc.Unsafe.allocateMemory") ||
+	       th_text_begins(method, "jdk.internal.misc.Unsafe.reallocateMemory") ||
+	       th_text_begins(method, "sun.misc.Unsafe.allocateMemory") ||
+	       th_text_begins(method, "sun.misc.Unsafe.reallocateMemory");
 }
 
 /*
@@ -211,7 +207,7 @@ java_business(const struct th_profile *profile, const struct th_path *path, uint
 			profile->frames, function_at(profile, path, i)->name);
 
 		for (size_t k = 0; k < sizeof(class_loading) / sizeof(class_loading[0]); k++) {
-			if (has_prefix(name, class_loading[k]))
+			if (th_text_begins(name, class_loading[k]))
 				return CLASS_LOADING;
 		}
 	}

@@ -6,14 +6,14 @@
 /* Sums older than this at the moment of the view are given with their time. */
 #define RECENT_S 0.01
 
-const struct th_mapped_use_info *
+const struct th_decoded_mapped_use *
 th_mapped_use_at(const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
-	const struct th_mapped_use_info *found = NULL;
+	const struct th_decoded_mapped_use *found = NULL;
 
 	for (size_t i = 0; i < recording->mapped_uses_count; i++) {
-		const struct th_mapped_use_info *use = &recording->mapped_uses[i];
+		const struct th_decoded_mapped_use *use = &recording->mapped_uses[i];
 
 		if (use->time <= profile->at.time && (!found || use->time >= found->time))
 			found = use;
@@ -34,7 +34,7 @@ bool
 th_mapped_use_live(const struct th_profile *profile, struct th_estimate *ret)
 {
 	const struct th_recording *recording = profile->recording;
-	const struct th_mapped_use_info *use = th_mapped_use_at(profile);
+	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
 	size_t count = recording->mapped_uses_count;
 
 	if (!use || use != &recording->mapped_uses[count - 1] || !recording->is_complete ||
@@ -56,7 +56,7 @@ bytes(uint64_t value)
 void
 th_mapped_use_print(FILE *file, const struct th_profile *profile)
 {
-	const struct th_mapped_use_info *use = th_mapped_use_at(profile);
+	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
 
 	if (!use || !th_profile_has_heap(profile, TH_HEAP_MAPPED))
 		return;

@@ -13,7 +13,7 @@
 #include "report/profile/profile.h"
 
 /* The sums at the moment of the view, as of the last time they were written; NULL: none. */
-const struct th_mapped_use_info *th_mapped_use_at(const struct th_profile *profile);
+const struct th_decoded_mapped_use *th_mapped_use_at(const struct th_profile *profile);
 
 /*
  * The accessible bytes at the moment of the view.  False where an estimate must do: the view

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/rss/breakdown.h"
 #include "report/base/allocate.h"
 #include "report/base/worker.h"
 #include "report/statistics/sampling_changes.h"
@@ -106,9 +105,9 @@ find_internal_threads(struct builder *builder)
 static uint32_t
 name_class(struct th_profile *profile, uint32_t index)
 {
-	const struct th_class_info *class = &profile->recording->classes[index];
+	const struct th_decoded_class *class = &profile->recording->classes[index];
 
-	if (!class->is_known)
+	if (!class->class)
 		return 0;
 	char *name = th_java_class_name(class->signature);
 	uint32_t number = th_frames_intern(profile->frames, name);
@@ -422,6 +421,14 @@ moment_of(const struct th_profile *profile)
 	return th_lifetimes_moment(&profile->lifetimes, recording->end);
 }
 
+const struct th_decoded_account *
+th_profile_chosen_account(const struct th_profile *profile)
+{
+	if (profile->options->at == TH_AT_PEAK)
+		return th_recording_account_peak(profile->recording);
+	return th_recording_account_at(profile->recording, profile->at.time);
+}
+
 /* What every sample is seen through, whatever its stack. */
 static void *
 set_lenses(void *data)
@@ -437,7 +444,7 @@ set_lenses(void *data)
 	profile->at = moment_of(profile);
 	profile->java_bound = th_heap_use_bound(
 		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
-	profile->account = th_breakdown_chosen(profile);
+	profile->account = th_profile_chosen_account(profile);
 	if (profile->account && !(profile->account->flags & TH_BREAKDOWN_HAS_PAGES))
 		profile->account = NULL;
 	return NULL;

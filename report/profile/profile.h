@@ -78,6 +78,9 @@ void th_profile_renew(struct th_profile *profile);
  */
 struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
+/* The account of resident memory that the options mean by --at; NULL without accounts. */
+const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);
+
 /* Whether the options select this heap and it was recorded. */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
 

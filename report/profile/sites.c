@@ -77,9 +77,8 @@ th_sites_place(const struct th_frames *frames, const struct th_path *path)
 	return place;
 }
 
-/* The library a native function is in, without directories. */
-static void
-print_function(FILE *file, const struct th_frames *frames, uint32_t number)
+void
+th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number)
 {
 	const char *library = th_frames_library(frames, number);
 
@@ -94,10 +93,10 @@ th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
 {
 	if (class_name)
 		fprintf(file, "%s in ", th_frames_string(frames, class_name));
-	print_function(file, frames, place.function);
+	th_sites_print_function(file, frames, place.function);
 	if (place.caller != TH_SITE_NO_FUNCTION) {
 		fputs(" < ", file);
-		print_function(file, frames, place.caller);
+		th_sites_print_function(file, frames, place.caller);
 	}
 }
 

@@ -58,6 +58,9 @@ struct th_site_place th_sites_place(const struct th_frames *frames, const struct
 struct th_site_place
 th_sites_of_row(const struct th_profile *profile, const struct th_row *row);
 
+/* "FUNCTION" or "FUNCTION (LIBRARY)". */
+void th_sites_print_function(FILE *file, const struct th_frames *frames, uint32_t number);
+
 /* "CLASS in FUNCTION < CALLER". */
 void th_sites_print(FILE *file, const struct th_frames *frames, uint32_t class_name,
 	struct th_site_place place);

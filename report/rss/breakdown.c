@@ -49,44 +49,6 @@ th_breakdown_name(enum th_breakdown_kind kind)
 	return kinds[kind].name;
 }
 
-/* Which account */
-
-const struct th_decoded_account *
-th_breakdown_at(const struct th_recording *recording, uint64_t time)
-{
-	const struct th_decoded_account *found = NULL;
-
-	for (size_t i = 0; i < recording->accounts_count; i++) {
-		const struct th_decoded_account *head = &recording->accounts[i];
-
-		if (!found || head->time <= time)
-			found = head;
-	}
-	return found;
-}
-
-const struct th_decoded_account *
-th_breakdown_peak(const struct th_recording *recording)
-{
-	const struct th_decoded_account *found = NULL;
-
-	for (size_t i = 0; i < recording->accounts_count; i++) {
-		const struct th_decoded_account *head = &recording->accounts[i];
-
-		if (!found || head->resident > found->resident)
-			found = head;
-	}
-	return found;
-}
-
-const struct th_decoded_account *
-th_breakdown_chosen(const struct th_profile *profile)
-{
-	if (profile->options->at == TH_AT_PEAK)
-		return th_breakdown_peak(profile->recording);
-	return th_breakdown_at(profile->recording, profile->at.time);
-}
-
 const struct th_decoded_pool *
 th_breakdown_pool(const struct th_recording *recording, uint32_t account, const char *name)
 {

@@ -87,16 +87,6 @@ struct th_breakdown {
 	struct th_estimate trimmed; /* of what is retained, in pages without a block */
 };
 
-/* The last account by `time`, the first if there is none before; NULL without accounts. */
-const struct th_decoded_account *
-th_breakdown_at(const struct th_recording *recording, uint64_t time);
-
-/* The one with the most resident bytes; NULL without accounts. */
-const struct th_decoded_account *th_breakdown_peak(const struct th_recording *recording);
-
-/* The one that the options of a view mean by --at; NULL without accounts. */
-const struct th_decoded_account *th_breakdown_chosen(const struct th_profile *profile);
-
 /*
  * Builds an account.  `profile`, which must outlive it, gives the blocks and their stacks; it
  * should leave out none.  `head` is one of its recording's accounts.

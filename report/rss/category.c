@@ -75,7 +75,7 @@ enum th_breakdown_kind
 th_breakdown_kind_of(const struct th_profile *profile, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(profile->paths, row->path);
-	enum th_breakdown_kind found = profile->recording->jvm.is_known
+	enum th_breakdown_kind found = profile->recording->has_jvm
 					       ? TH_BREAKDOWN_MALLOC_VM
 					       : TH_BREAKDOWN_MALLOC_APPLICATION;
 	bool is_found = false;
@@ -122,7 +122,7 @@ passes_method(const struct th_profile *profile, const struct th_row *row, const 
 			profile->frames, path.frames[i]);
 		const char *name = th_frames_string(profile->frames, function->name);
 
-		if (function->kind == TH_KIND_JAVA && !strncmp(name, start, strlen(start)))
+		if (function->kind == TH_KIND_JAVA && th_text_begins(name, start))
 			return true;
 	}
 	return false;
@@ -184,7 +184,7 @@ th_breakdown_vm_kind(const struct th_profile *profile, uint32_t stack, char **na
 	enum th_breakdown_kind kind = TH_BREAKDOWN_VM;
 
 	*name_ret = NULL;
-	if (!stack || index == TH_ID_MAP_NONE || !recording->stacks[index].is_known)
+	if (!stack || index == TH_ID_MAP_NONE || !recording->stacks[index].stack)
 		return kind;
 	const struct th_words *words = &recording->stacks[index].frames;
 	for (uint32_t i = 0; i < words->count && kind == TH_BREAKDOWN_VM; i++) {

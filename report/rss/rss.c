@@ -140,7 +140,7 @@ fill_facts(struct th_rss *rss)
 void
 th_rss_init(struct th_rss *rss, const struct th_profile *profile)
 {
-	const struct th_decoded_account *head = th_breakdown_chosen(profile);
+	const struct th_decoded_account *head = th_profile_chosen_account(profile);
 
 	*rss = (struct th_rss){.profile = profile};
 	th_breakdown_init(&rss->account, profile, head);

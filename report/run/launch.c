@@ -19,24 +19,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/base/allocate.h"
+#include "report/base/error.h"
 #include "report/run/launch_allocator.h"
 #include "report/run/launch_logs.h"
 #include "report/run/launch_options.h"
 #include "report/run/launch_target.h"
 #include "report/run/launch_watch.h"
-#include "preload/process.h"
 #include "unify/shared/clock.h"
 
-#if defined(__x86_64__)
-#	define MULTIARCH "x86_64-linux-gnu"
-#elif defined(__aarch64__)
-#	define MULTIARCH "aarch64-linux-gnu"
-#endif
-
 #define LIBRARY "libtwinheap.so"
-#define OUTPUT_VARIABLE "TWINHEAP_OUTPUT"
-/* Room for a path and a reason. */
-#define REASON_BYTES (PATH_MAX + 256)
 /* Logs that are named after a run; more would push the summary off the screen. */
 #define LOGS_NAMED 8
 
@@ -50,18 +42,16 @@ struct launch {
 	uint64_t start_realtime;  /* nanoseconds */
 };
 
-static int
+static struct th_error *
 prepare_output(struct launch *launch)
 {
 	const char *pattern = th_launch_options_value(&launch->options, TH_SETTING_NAME_OUTPUT);
-	char reason[REASON_BYTES];
+	struct th_error *error = th_launch_logs_absolute(pattern, &launch->pattern);
 
-	launch->pattern = th_launch_logs_absolute(pattern);
-	if (launch->pattern == NULL)
-		return th_launch_say(TH_EXIT_USAGE, "%s: %s", pattern, strerror(errno));
-	if (!th_launch_logs_check(launch->pattern, reason, sizeof(reason)))
-		return th_launch_say(TH_EXIT_USAGE, "%s", reason);
-	return 0;
+	if (error)
+		return error;
+	launch->options.given[TH_SETTING_NAME_OUTPUT] = launch->pattern;
+	return th_launch_logs_check(launch->pattern);
 }
 
 /* --- the library ---------------------------------------------------------------------------- */
@@ -76,8 +66,8 @@ is_readable(const char *path)
 static bool
 find_beside_tool(char path_ret[PATH_MAX])
 {
-	static const char *const places[] = {
-		"", "../lib/twinheap/", "../lib/" MULTIARCH "/", "../lib/", "../lib64/"};
+	static const char *const places[] = {"", "../lib/twinheap/",
+		"../lib/" TH_LAUNCH_MULTIARCH "/", "../lib/", "../lib64/"};
 	char tool[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", tool, sizeof(tool) - 1);
 
@@ -95,75 +85,62 @@ find_beside_tool(char path_ret[PATH_MAX])
 	return false;
 }
 
-static int
+static struct th_error *
 check_preloadable(const char *path)
 {
 	if (path[strcspn(path, " :")] == '\0')
-		return 0;
-	return th_launch_say(TH_EXIT_USAGE,
+		return NULL;
+	return th_error_create(TH_ERROR_USAGE,
 		"%s: LD_PRELOAD cannot name a path with a blank or a colon", path);
 }
 
-static int
+static struct th_error *
 prepare_library(struct launch *launch)
 {
 	const char *named = getenv(TH_LIBRARY_VARIABLE);
 
-	if (named != NULL && *named != '\0') {
-		if (!is_readable(named) || realpath(named, launch->library) == NULL)
-			return th_launch_say(TH_EXIT_USAGE, TH_LIBRARY_VARIABLE "=%s: %s",
-				named, strerror(errno));
+	if (named && *named) {
+		if (!is_readable(named) || !realpath(named, launch->library))
+			return th_error_create_errno(
+				TH_ERROR_USAGE, TH_LIBRARY_VARIABLE "=%s", named);
 	} else if (!find_beside_tool(launch->library)) {
-		return th_launch_say(TH_EXIT_USAGE,
+		return th_error_create(TH_ERROR_USAGE,
 			LIBRARY " is neither beside the tool nor in ../lib from "
 				"there; " TH_LIBRARY_VARIABLE " can name it");
 	}
 	return check_preloadable(launch->library);
 }
 
-static int
+static struct th_error *
 prepare_allocator(struct launch *launch)
 {
 	const char *name = th_launch_options_value(&launch->options, TH_SETTING_NAME_ALLOCATOR);
-	char reason[REASON_BYTES];
 
-	if (*name == '\0')
-		return 0;
-	if (!th_launch_allocator_find(name, launch->allocator, reason, sizeof(reason)))
-		return th_launch_say(TH_EXIT_USAGE, "%s", reason);
-	return check_preloadable(launch->allocator);
+	if (!*name)
+		return NULL;
+	struct th_error *error = th_launch_allocator_find(name, launch->allocator);
+	return error ? error : check_preloadable(launch->allocator);
 }
 
-/* The program is known by now. */
-static int
-prepare_preload(struct launch *launch)
-{
-	const char *before = getenv("LD_PRELOAD");
-
-	launch->preload = th_launch_allocator_preload(launch->program, launch->library,
-		launch->allocator, before != NULL ? before : "");
-	if (launch->preload == NULL)
-		return th_launch_say(TH_EXIT_USAGE, "%s", strerror(errno));
-	return 0;
-}
-
-static int
+static struct th_error *
 prepare(struct launch *launch)
 {
-	char reason[REASON_BYTES];
-	int status = th_launch_options_check(&launch->options);
+	struct th_error *error = th_launch_options_check(&launch->options);
 
-	if (status == 0)
-		status = prepare_output(launch);
-	if (status == 0)
-		status = prepare_library(launch);
-	if (status == 0)
-		status = prepare_allocator(launch);
-	if (status != 0)
-		return status;
-	status = th_launch_target_check(
-		launch->options.command[0], launch->program, reason, sizeof(reason));
-	return status != 0 ? th_launch_say(status, "%s", reason) : prepare_preload(launch);
+	if (!error)
+		error = prepare_output(launch);
+	if (!error)
+		error = prepare_library(launch);
+	if (!error)
+		error = prepare_allocator(launch);
+	if (!error)
+		error = th_launch_target_check(launch->options.command[0], launch->program);
+	if (error)
+		return error;
+	const char *before = getenv("LD_PRELOAD");
+	launch->preload = th_launch_allocator_preload(
+		launch->program, launch->library, launch->allocator, before ? before : "");
+	return NULL;
 }
 
 /* --- the child ------------------------------------------------------------------------------ */
@@ -172,19 +149,16 @@ prepare(struct launch *launch)
  * A program built with AddressSanitizer ends at once when any library stands in front of its own;
  * told not to look, it works with ours over it.
  */
-static int
+static bool
 set_sanitizer_options(void)
 {
 	const char *before = getenv("ASAN_OPTIONS");
-	char *value;
-	int result;
+	char *value = th_format_new("%s%sverify_asan_link_order=0", before ? before : "",
+		before && *before ? ":" : "");
+	bool is_set = setenv("ASAN_OPTIONS", value, 1) == 0;
 
-	if (asprintf(&value, "%s%sverify_asan_link_order=0", before != NULL ? before : "",
-		    before != NULL && *before != '\0' ? ":" : "") < 0)
-		return -1;
-	result = setenv("ASAN_OPTIONS", value, 1);
 	free(value);
-	return result;
+	return is_set;
 }
 
 /* The process id stays the same from here to the command and whatever it becomes by exec. */
@@ -194,16 +168,15 @@ set_root(void)
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", (int)getpid());
-	return setenv(TH_PROCESS_ROOT_VARIABLE, number, 1) == 0;
+	return setenv(TH_ROOT_VARIABLE, number, 1) == 0;
 }
 
 static bool
 set_environment(const struct launch *launch)
 {
 	return th_launch_options_export(&launch->options) &&
-	       setenv(OUTPUT_VARIABLE, launch->pattern, 1) == 0 &&
 	       setenv("LD_PRELOAD", launch->preload, 1) == 0 && set_root() &&
-	       set_sanitizer_options() == 0;
+	       set_sanitizer_options();
 }
 
 /* What the parent changes for itself and the child puts back. */
@@ -228,7 +201,7 @@ run_child(const struct launch *launch, const struct signals *signals, int report
 	error = errno;
 	written = write(report, &error, sizeof(error));
 	(void)written;
-	_exit(TH_EXIT_NOT_FOUND);
+	_exit(EXIT_FAILURE);
 }
 
 /* --- the parent ----------------------------------------------------------------------------- */
@@ -329,7 +302,7 @@ print_summary(char *path)
 	if (child == 0) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		execv("/proc/self/exe", arguments);
-		_exit(TH_EXIT_NOT_FOUND);
+		_exit(EXIT_FAILURE);
 	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		continue;
@@ -341,22 +314,21 @@ print_logs(const struct launch *launch)
 	struct th_launch_logs logs;
 
 	th_launch_logs_find(launch->pattern, launch->start_realtime, &logs);
-	for (size_t i = 0; i < logs.count && i < LOGS_NAMED; i++) {
+	for (size_t i = 0; i < logs.logs_count && i < LOGS_NAMED; i++) {
 		const struct th_launch_log *log = &logs.logs[i];
 
-		th_launch_say(0, "process %u%s recorded in %s", log->pid,
+		th_notice("process %u%s recorded in %s", log->pid,
 			log->has_jvm ? " (Java)" : "", short_path(log->path));
 	}
-	if (logs.count > LOGS_NAMED)
-		th_launch_say(0, "and %zu more logs beside", logs.count - LOGS_NAMED);
-	if (logs.count > 0)
+	if (logs.logs_count > LOGS_NAMED)
+		th_notice("and %zu more logs beside", logs.logs_count - LOGS_NAMED);
+	if (logs.logs_count > 0)
 		print_summary((char *)short_path(logs.logs[0].path));
 	else
-		th_launch_say(0,
+		th_notice(
 			"no log was written: the library said why, or the command ended before "
 			"it allocated anything, or it cleared LD_PRELOAD, or left the work to "
-			"a "
-			"process that ran already");
+			"a process that ran already");
 	th_launch_logs_deinit(&logs);
 }
 
@@ -364,18 +336,19 @@ static int
 finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
-		th_launch_say(0, "%s was ended by signal %d (%s)", launch->options.command[0],
+		th_notice("%s was ended by signal %d (%s)", launch->options.command[0],
 			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
 	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
-		th_launch_say(0, "process %d: no breakdown of its resident memory: %s",
+		th_notice("process %d: no breakdown of its resident memory: %s",
 			(int)watch->problem_pid, th_outside_problem(watch->problem));
 	if (!launch->options.is_quiet)
 		print_logs(launch);
 	return exit_status(wait_status);
 }
 
-static int
-run(struct launch *launch)
+/* Starts the command and waits for it. */
+static struct th_error *
+run(struct launch *launch, int *status_ret)
 {
 	struct th_launch_watch watch;
 	struct signals signals;
@@ -384,8 +357,7 @@ run(struct launch *launch)
 	pid_t child;
 
 	if (pipe2(report, O_CLOEXEC) != 0)
-		return th_launch_say(
-			TH_EXIT_USAGE, "cannot start a process: %s", strerror(errno));
+		return th_error_create_errno(TH_ERROR_USAGE, "cannot start a process");
 	fflush(NULL);
 	launch->start_realtime = th_clock_read(CLOCK_REALTIME);
 	th_launch_watch_init(&watch, launch->pattern, launch->start_realtime);
@@ -402,29 +374,30 @@ run(struct launch *launch)
 	}
 	close(report[0]);
 	give_signals_back(&signals);
-	if (error != 0)
-		return th_launch_say(
-			error == ENOENT ? TH_EXIT_NOT_FOUND : TH_EXIT_NOT_EXECUTABLE, "%s: %s",
-			launch->options.command[0], strerror(error));
-	return finish(launch, &watch, status);
+	if (error)
+		return th_error_create(
+			error == ENOENT ? TH_ERROR_NOT_FOUND : TH_ERROR_NOT_EXECUTABLE,
+			"%s: %s", launch->options.command[0], strerror(error));
+	*status_ret = finish(launch, &watch, status);
+	return NULL;
 }
 
 int
 th_launch_main(int argc, char **argv)
 {
 	struct launch launch = {0};
-	int status = th_launch_options_parse(&launch.options, argc, argv);
+	int status = 0;
+	struct th_error *error = th_launch_options_parse(&launch.options, argc, argv);
 
-	if (status != 0)
-		return status;
-	if (launch.options.wants_help) {
+	if (!error && launch.options.wants_help) {
 		th_launch_options_help();
 		return 0;
 	}
-	status = prepare(&launch);
-	if (status == 0)
-		status = run(&launch);
+	if (!error)
+		error = prepare(&launch);
+	if (!error)
+		error = run(&launch, &status);
 	free(launch.preload);
 	free(launch.pattern);
-	return status;
+	return error ? th_error_report(error) : status;
 }

@@ -6,14 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/base/log_text.h"
+#include "report/base/allocate.h"
 #include "report/run/launch_objects.h"
-#include "report/run/launch_options.h"
-
-#if defined(__x86_64__)
-#	define MULTIARCH "x86_64-linux-gnu"
-#elif defined(__aarch64__)
-#	define MULTIARCH "aarch64-linux-gnu"
-#endif
+#include "report/run/launch_target.h"
 
 #define FORWARD_NEW "libtwinheap-new.so"
 #define FORWARD_MALLOCX "libtwinheap-mallocx.so"
@@ -30,8 +26,9 @@ static const struct known known_allocators[] = {
 	{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so", "libmimalloc.so.1"}},
 };
 
-static const char *const directories[] = {"/usr/local/lib/" MULTIARCH, "/usr/local/lib",
-	"/usr/lib/" MULTIARCH, "/lib/" MULTIARCH, "/usr/lib64", "/lib64", "/usr/lib", "/lib"};
+static const char *const directories[] = {"/usr/local/lib/" TH_LAUNCH_MULTIARCH,
+	"/usr/local/lib", "/usr/lib/" TH_LAUNCH_MULTIARCH, "/lib/" TH_LAUNCH_MULTIARCH,
+	"/usr/lib64", "/lib64", "/usr/lib", "/lib"};
 
 /* --- the one that was asked for ------------------------------------------------------------- */
 
@@ -57,51 +54,33 @@ find_known(const struct known *known, char path_ret[PATH_MAX])
 	return false;
 }
 
-bool
-th_launch_allocator_find(
-	const char *name, char path_ret[PATH_MAX], char *reason_ret, size_t reason_bytes)
+struct th_error *
+th_launch_allocator_find(const char *name, char path_ret[PATH_MAX])
 {
 	for (size_t i = 0; i < sizeof(known_allocators) / sizeof(*known_allocators); i++) {
 		const struct known *known = &known_allocators[i];
 
 		if (strcmp(name, known->name) != 0)
 			continue;
-		if (find_known(known, path_ret))
-			return true;
-		snprintf(reason_ret, reason_bytes,
-			"--allocator %s: it is not installed (there is no %s)", name,
-			known->files[0]);
-		return false;
+		return find_known(known, path_ret)
+			       ? NULL
+			       : th_error_create(TH_ERROR_USAGE,
+					 "--allocator %s: it is not installed (there is no %s)",
+					 name, known->files[0]);
 	}
-	if (strchr(name, '/') != NULL ? access(name, R_OK) == 0 && realpath(name, path_ret)
-				      : find_file(name, path_ret))
-		return true;
-	snprintf(reason_ret, reason_bytes,
+	if (strchr(name, '/') ? access(name, R_OK) == 0 && realpath(name, path_ret)
+			      : find_file(name, path_ret))
+		return NULL;
+	return th_error_create(TH_ERROR_USAGE,
 		"--allocator %s: neither jemalloc, tcmalloc, mimalloc nor a library that can "
-		"be "
-		"read",
+		"be read",
 		name);
-	return false;
 }
 
 /* --- the one that is underneath ------------------------------------------------------------- */
 
 enum symbol { MALLOC, OPERATOR_NEW, MALLOCX, SYMBOLS };
 static const char *const symbols[SYMBOLS] = {"malloc", "_Znwm", "mallocx"};
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
-static bool
-begins_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
 
 /* Whether a list of preloads, separated by blanks or colons, names a file, by whatever path. */
 static bool
@@ -113,7 +92,8 @@ is_named(const char *list, const char *file)
 
 		for (size_t i = 0; i < length; i++)
 			entry = list[i] == '/' ? list + i + 1 : entry;
-		if ((size_t)(list + length - entry) == strlen(file) && begins_with(entry, file))
+		if ((size_t)(list + length - entry) == strlen(file) &&
+			th_text_begins(entry, file))
 			return true;
 		list += length + (list[length] != '\0');
 	}
@@ -127,12 +107,12 @@ is_named(const char *list, const char *file)
 static const char *
 find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOLS])
 {
-	for (size_t i = 0; i < objects->count; i++) {
-		const char *name = base_name(objects->paths[i]);
+	for (size_t i = 0; i < objects->paths_count; i++) {
+		const char *name = th_text_base_name(objects->paths[i]);
 
-		if (begins_with(name, "libtwinheap"))
+		if (th_text_begins(name, "libtwinheap"))
 			continue;
-		if (begins_with(name, "libc.so.") || begins_with(name, "ld-linux"))
+		if (th_text_begins(name, "libc.so.") || th_text_begins(name, "ld-linux"))
 			continue;
 		th_launch_objects_define(objects->paths[i], symbols, SYMBOLS, defined_ret);
 		if (defined_ret[MALLOC])
@@ -142,62 +122,50 @@ find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOL
 	return NULL;
 }
 
-/* Appends ":DIRECTORY/NAME", the directory being that of `library`. */
-static void
-add_beside(FILE *file, const char *library, const char *name)
+/* Appends ":DIRECTORY/NAME" to a list, the directory being that of `library`. */
+static char *
+add_beside(char *list, const char *library, const char *name)
 {
-	char path[PATH_MAX];
-	int directory = (int)(base_name(library) - library);
+	int directory = (int)(th_text_base_name(library) - library);
+	char *path = th_format_new("%.*s%s", directory, library, name);
 
-	if (snprintf(path, sizeof(path), "%.*s%s", directory, library, name) >= PATH_MAX)
-		return;
-	if (access(path, R_OK) == 0)
-		fprintf(file, ":%s", path);
-	else
-		th_launch_say(0, "there is no %s: a part of the C heap goes unseen", path);
-}
+	if (access(path, R_OK) == 0) {
+		char *longer = th_format_new("%s:%s", list, path);
 
-static void
-write_preload(FILE *file, const char *library, const char *further, const bool *defined,
-	bool is_inherited)
-{
-	fputs(library, file);
-	if (defined[OPERATOR_NEW])
-		add_beside(file, library, FORWARD_NEW);
-	/* Children have it too, where it would stand for an allocator that only this program has. */
-	if (defined[MALLOCX] && is_inherited)
-		add_beside(file, library, FORWARD_MALLOCX);
-	if (*further != '\0')
-		fprintf(file, ":%s", further);
+		free(list);
+		list = longer;
+	} else {
+		th_notice("there is no %s: a part of the C heap goes unseen", path);
+	}
+	free(path);
+	return list;
 }
 
 char *
 th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before)
 {
-	bool has_both = *allocator != '\0' && *before != '\0';
 	bool defined[SYMBOLS];
 	struct th_launch_objects objects;
-	char *further, *value = NULL;
-	size_t bytes;
-	FILE *file;
+	char *further = th_format_new(
+		"%s%s%s", allocator, *allocator && *before ? ":" : "", before);
+	char *list = th_format_new("%s", library);
 
-	if (asprintf(&further, "%s%s%s", allocator, has_both ? ":" : "", before) < 0)
-		return NULL;
 	th_launch_objects_list(program, further, &objects);
 	const char *underneath = find_underneath(&objects, defined);
-	if (underneath == NULL && *allocator != '\0') {
+	if (!underneath && *allocator) {
 		/* The linker did not tell; it will load this one at least. */
 		th_launch_objects_define(allocator, symbols, SYMBOLS, defined);
 		underneath = allocator;
 	}
-	bool is_inherited = underneath != NULL && is_named(further, base_name(underneath));
-	file = open_memstream(&value, &bytes);
-	if (file != NULL) {
-		write_preload(file, library, further, defined, is_inherited);
-		fclose(file);
-	}
+	if (defined[OPERATOR_NEW])
+		list = add_beside(list, library, FORWARD_NEW);
+	/* Children have it too, where it would stand for an allocator that only this program has. */
+	if (defined[MALLOCX] && underneath && is_named(further, th_text_base_name(underneath)))
+		list = add_beside(list, library, FORWARD_MALLOCX);
+	char *value = th_format_new("%s%s%s", list, *further ? ":" : "", further);
 	th_launch_objects_deinit(&objects);
 	free(further);
+	free(list);
 	return value;
 }

@@ -7,20 +7,19 @@
 #define TH_REPORT_RUN_LAUNCH_ALLOCATOR_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
+
+#include "report/base/error.h"
 
 /*
  * Finds the library of an allocator: jemalloc, tcmalloc, mimalloc, the name of a file in a
- * directory of libraries, or a path.  False: `reason_ret` says in one line why not.
+ * directory of libraries, or a path.
  */
-bool th_launch_allocator_find(
-	const char *name, char path_ret[PATH_MAX], char *reason_ret, size_t reason_bytes);
+struct th_error *th_launch_allocator_find(const char *name, char path_ret[PATH_MAX]);
 
 /*
  * What to put into LD_PRELOAD for `program`: `library`, those beside it that the allocator
  * underneath calls for, `allocator` ("" = none) and what was preloaded before ("" = nothing).  To
- * be freed; NULL: no memory.
+ * be freed.
  */
 char *th_launch_allocator_preload(
 	const char *program, const char *library, const char *allocator, const char *before);

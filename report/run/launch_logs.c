@@ -12,116 +12,59 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unify/shared/log_format.h"
+#include "report/base/allocate.h"
+#include "report/control/running.h"
+#include "report/log/reader.h"
+#include "unify/shared/log_name.h"
 
 /* A VM is written down when it starts, and only a process that has one has many records. */
 #define JVM_RECORDS_SEARCHED 100000
 
 /* --- patterns ------------------------------------------------------------------------------- */
 
-struct text {
-	char *bytes; /* PATH_MAX of them */
-	size_t length;
-	bool is_full;
-};
-
-static void
-append(struct text *text, char c)
-{
-	if (text->length + 1 >= PATH_MAX) {
-		text->is_full = true;
-		return;
-	}
-	text->bytes[text->length++] = c;
-	text->bytes[text->length] = '\0';
-}
-
-char *
-th_launch_logs_absolute(const char *pattern)
+struct th_error *
+th_launch_logs_absolute(const char *pattern, char **absolute_ret)
 {
 	char directory[PATH_MAX];
-	struct text text = {.bytes = malloc(PATH_MAX)};
+	char escaped[2 * PATH_MAX];
+	char *end = escaped;
 
-	if (text.bytes == NULL || (pattern[0] != '/' && getcwd(directory, PATH_MAX) == NULL)) {
-		free(text.bytes);
-		return NULL;
-	}
-	for (const char *c = directory; pattern[0] != '/' && *c != '\0'; c++) {
-		append(&text, *c);
+	if (pattern[0] != '/' && !getcwd(directory, sizeof(directory)))
+		return th_error_create_errno(TH_ERROR_USAGE, "%s", pattern);
+	for (const char *c = directory; pattern[0] != '/' && *c; c++) {
+		*end++ = *c;
 		if (*c == '%')
-			append(&text, '%');
+			*end++ = '%';
 	}
-	if (pattern[0] != '/' && text.length > 1)
-		append(&text, '/');
-	for (const char *c = pattern; *c != '\0'; c++)
-		append(&text, *c);
-	if (text.is_full) {
-		free(text.bytes);
+	/* The root directory ends in a slash already. */
+	if (end > escaped + 1)
+		*end++ = '/';
+	*end = '\0';
+	if ((size_t)(end - escaped) + strlen(pattern) >= PATH_MAX) {
 		errno = ENAMETOOLONG;
-		return NULL;
+		return th_error_create_errno(TH_ERROR_USAGE, "%s", pattern);
 	}
-	return text.bytes;
+	*absolute_ret = th_format_new("%s%s", escaped, pattern);
+	return NULL;
 }
 
-/* Copies the host name, percent signs doubled if the result is still a pattern. */
+/* What `pattern`, in which %p is no process id yet, stands for. */
 static void
-append_host(struct text *text, bool is_pattern)
+expand(const char *pattern, char ret[PATH_MAX])
 {
-	char host[HOST_NAME_MAX + 1] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	for (const char *c = host; *c != '\0'; c++) {
-		append(text, *c);
-		if (*c == '%' && is_pattern)
-			append(text, '%');
-	}
+	*ret = '\0';
+	th_log_name_expand(pattern, "%p", ret, PATH_MAX);
 }
 
 /* `pattern` with the host name in it; %p and %% stay. */
 static void
 expand_host(const char *pattern, char ret[PATH_MAX])
 {
-	struct text text = {.bytes = ret};
-
-	ret[0] = '\0';
-	for (const char *c = pattern; *c != '\0'; c++) {
-		if (c[0] == '%' && c[1] == 'h') {
-			append_host(&text, true);
-			c++;
-			continue;
-		}
-		append(&text, *c);
-		if (c[0] == '%' && c[1] != '\0')
-			append(&text, *++c);
-	}
-}
-
-/* What `pattern`, of which %p is no part, stands for. */
-static void
-expand_percent(const char *pattern, char ret[PATH_MAX])
-{
-	struct text text = {.bytes = ret};
-
-	ret[0] = '\0';
-	for (const char *c = pattern; *c != '\0'; c++) {
-		append(&text, *c);
-		c += c[0] == '%' && c[1] == '%';
-	}
-}
-
-static bool
-has_pid(const char *pattern)
-{
-	for (const char *c = pattern; *c != '\0'; c++) {
-		if (c[0] == '%' && c[1] == 'p')
-			return true;
-		c += c[0] == '%' && c[1] == '%';
-	}
-	return false;
+	*ret = '\0';
+	th_log_name_expand(pattern, NULL, ret, PATH_MAX);
 }
 
 /* Splits an absolute pattern without %h at its last slash; the directory is expanded. */
@@ -132,7 +75,7 @@ split(const char *pattern, char directory_ret[PATH_MAX])
 	char directory[PATH_MAX];
 
 	snprintf(directory, sizeof(directory), "%.*s", (int)(name - pattern), pattern);
-	expand_percent(directory, directory_ret);
+	expand(directory, directory_ret);
 	return name;
 }
 
@@ -162,18 +105,8 @@ matches(const char *pattern, const char *name)
 	return *name == '\0';
 }
 
-/* `pattern` with one number more before the extension: what is tried when a name is taken. */
-static void
-add_number(const char *pattern, char ret[PATH_MAX])
-{
-	const char *dot = strrchr(pattern, '.');
-	int stem = dot != NULL ? (int)(dot - pattern) : (int)strlen(pattern);
-
-	snprintf(ret, PATH_MAX, "%.*s.%%p%s", stem, pattern, pattern + stem);
-}
-
-bool
-th_launch_logs_check(const char *pattern, char *reason_ret, size_t reason_bytes)
+struct th_error *
+th_launch_logs_check(const char *pattern)
 {
 	char expanded[PATH_MAX], directory[PATH_MAX], path[PATH_MAX];
 	const char *problem = NULL;
@@ -182,7 +115,7 @@ th_launch_logs_check(const char *pattern, char *reason_ret, size_t reason_bytes)
 
 	expand_host(pattern, expanded);
 	name = split(expanded, directory);
-	expand_percent(expanded, path);
+	expand(expanded, path);
 	if (stat(directory, &status) != 0)
 		problem = errno == ENOENT ? "the directory of the log does not exist"
 					  : strerror(errno);
@@ -194,80 +127,59 @@ th_launch_logs_check(const char *pattern, char *reason_ret, size_t reason_bytes)
 				  : "the directory of the log is not writable";
 	else if (*name == '\0' || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
 		problem = "a directory, not a name for a log";
-	else if (!has_pid(name) && lstat(path, &status) == 0)
+	else if (!th_log_name_has_pid(name) && lstat(path, &status) == 0)
 		problem = "exists already, and a recording overwrites nothing";
-	if (problem != NULL)
-		snprintf(reason_ret, reason_bytes, "%s: %s", path, problem);
-	return problem == NULL;
+	return problem ? th_error_create(TH_ERROR_USAGE, "%s: %s", path, problem) : NULL;
 }
 
 /* --- logs ----------------------------------------------------------------------------------- */
 
-/* Walks the records up to the first that is not whole. */
 static bool
-find_jvm(const char *bytes, uint64_t end, uint64_t offset)
+has_jvm(const struct th_reader *reader)
 {
-	for (unsigned i = 0; i < JVM_RECORDS_SEARCHED; i++) {
-		struct th_log_record record;
+	struct th_cursor cursor = th_reader_start(reader);
+	struct th_record record;
 
-		if (offset > end || end - offset < sizeof(record))
-			return false;
-		memcpy(&record, bytes + offset, sizeof(record));
-		if (record.type == 0 || record.size < sizeof(record) || record.size % 8 != 0 ||
-			record.check != th_log_check(offset, record.size, record.type))
-			return false;
+	for (unsigned i = 0; i < JVM_RECORDS_SEARCHED && th_reader_next(&cursor, &record);
+		i++) {
 		if (record.type == TH_EVENT_JVM)
 			return true;
-		offset += record.size;
 	}
 	return false;
 }
 
-/* Fills everything but the path; false if the file is no log begun since then. */
+/* Whether the file at `path` is a log begun since then. */
 static bool
-read_log(int fd, uint64_t since, struct th_launch_log *ret)
+is_of_run(const char *path, uint64_t since)
 {
-	struct stat status;
-	const struct th_log_header *header;
-	bool is_ours;
+	struct th_log_header header;
+	int descriptor;
+	struct th_error *error = th_running_open(path, false, &descriptor, &header);
 
-	if (fstat(fd, &status) != 0 || status.st_size < TH_LOG_HEADER_BYTES)
-		return false;
-	header = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (header == MAP_FAILED)
-		return false;
-	is_ours = memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) == 0 &&
-		  header->start_realtime >= since;
-	if (is_ours) {
-		uint64_t size = (uint64_t)status.st_size;
-
-		ret->bytes = header->tail < size ? header->tail : size;
-		ret->pid = header->pid;
-		ret->has_jvm = find_jvm((const char *)header, ret->bytes, header->header_bytes);
-	}
-	munmap((void *)header, (size_t)status.st_size);
-	return is_ours;
+	if (!error)
+		close(descriptor);
+	th_error_destroy(error);
+	return !error && header.start_realtime >= since;
 }
 
 static void
-add_log(struct th_launch_logs *logs, const char *path, uint64_t since)
+add_log(struct th_launch_logs *logs, const char *path)
 {
-	struct th_launch_log log = {0};
-	struct th_launch_log *grown;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct th_reader *reader;
+	struct th_error *error = th_reader_open(path, &reader);
 
-	if (fd < 0)
-		return;
-	if (read_log(fd, since, &log) && (log.path = strdup(path)) != NULL) {
-		grown = reallocarray(logs->logs, logs->count + 1, sizeof(*grown));
-		if (grown != NULL) {
-			logs->logs = grown;
-			grown[logs->count++] = log;
-		} else {
-			free(log.path);
-		}
+	if (!error) {
+		struct th_launch_log log = {
+			.path = th_format_new("%s", path),
+			.bytes = th_reader_bytes(reader),
+			.pid = th_reader_header(reader)->pid,
+			.has_jvm = has_jvm(reader),
+		};
+
+		th_array_append(logs, logs, log);
+		th_reader_close(reader);
 	}
-	close(fd);
+	th_error_destroy(error);
 }
 
 static int
@@ -294,23 +206,26 @@ th_launch_logs_directory(const char *pattern, char directory_ret[PATH_MAX])
 void
 th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data)
 {
-	char expanded[PATH_MAX], directory[PATH_MAX], second[PATH_MAX], third[PATH_MAX];
+	char expanded[PATH_MAX], directory[PATH_MAX], numbered[2][PATH_MAX];
 	const char *name;
 	struct dirent *entry;
 	DIR *stream;
 
 	expand_host(pattern, expanded);
 	name = split(expanded, directory);
-	add_number(name, second);
-	add_number(second, third);
+	/* What is tried when a name is taken. */
+	snprintf(numbered[0], PATH_MAX, "%s", name);
+	th_log_name_insert(numbered[0], PATH_MAX, "%p");
+	snprintf(numbered[1], PATH_MAX, "%s", numbered[0]);
+	th_log_name_insert(numbered[1], PATH_MAX, "%p");
 	stream = opendir(directory);
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
 		char path[2 * PATH_MAX];
 
-		if (!matches(name, entry->d_name) && !matches(second, entry->d_name) &&
-			!matches(third, entry->d_name))
+		if (!matches(name, entry->d_name) && !matches(numbered[0], entry->d_name) &&
+			!matches(numbered[1], entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s%s", directory, entry->d_name);
 		visit(path, data);
@@ -328,7 +243,8 @@ find_log(const char *path, void *data)
 {
 	struct finding *finding = data;
 
-	add_log(finding->logs, path, finding->since);
+	if (is_of_run(path, finding->since))
+		add_log(finding->logs, path);
 }
 
 void
@@ -338,14 +254,14 @@ th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *
 
 	*ret = (struct th_launch_logs){0};
 	th_launch_logs_each(pattern, find_log, &finding);
-	if (ret->count > 1)
-		qsort(ret->logs, ret->count, sizeof(*ret->logs), compare);
+	if (ret->logs_count > 1)
+		qsort(ret->logs, ret->logs_count, sizeof(*ret->logs), compare);
 }
 
 void
 th_launch_logs_deinit(struct th_launch_logs *logs)
 {
-	for (size_t i = 0; i < logs->count; i++)
+	for (size_t i = 0; i < logs->logs_count; i++)
 		free(logs->logs[i].path);
 	free(logs->logs);
 }

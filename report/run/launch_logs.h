@@ -11,17 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * `pattern` as an absolute one, in malloc'ed memory; percent signs of the current directory are
- * doubled.  NULL when the current directory cannot be told or memory is short.
- */
-char *th_launch_logs_absolute(const char *pattern);
+#include "report/base/error.h"
 
 /*
- * Whether a log can be written where the absolute `pattern` says.  False, with the reason as
- * one line: the directory is missing or not writable, or the name holds no %p and is taken.
+ * `pattern` as an absolute one, to be freed; percent signs of the current directory are doubled.
  */
-bool th_launch_logs_check(const char *pattern, char *reason_ret, size_t reason_bytes);
+struct th_error *th_launch_logs_absolute(const char *pattern, char **absolute_ret);
+
+/*
+ * Whether a log can be written where the absolute `pattern` says: not if the directory is missing
+ * or not writable, or the name holds no %p and is taken.
+ */
+struct th_error *th_launch_logs_check(const char *pattern);
 
 /* Calls `visit` with each file that has a name of the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
@@ -39,7 +40,8 @@ struct th_launch_log {
 
 struct th_launch_logs {
 	struct th_launch_log *logs;
-	size_t count;
+	size_t logs_count;
+	size_t logs_capacity;
 };
 
 /*

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "report/base/allocate.h"
 #include "report/run/launch_target.h"
 
 /* --- what is loaded ------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ become_linker(const char *linker, const char *program, const char *preload, int 
 	dup2(nowhere, STDERR_FILENO);
 	setenv("LD_PRELOAD", preload, 1);
 	execl(linker, linker, "--list", program, (char *)NULL);
-	_exit(TH_EXIT_NOT_FOUND);
+	_exit(EXIT_FAILURE);
 }
 
 /* All that comes out of a descriptor; NULL: nothing. */
@@ -87,17 +88,6 @@ path_in(char *line)
 	return path;
 }
 
-static void
-add(struct th_launch_objects *objects, char *path)
-{
-	char **paths = reallocarray(objects->paths, objects->count + 1, sizeof(*paths));
-
-	if (paths == NULL)
-		return;
-	objects->paths = paths;
-	objects->paths[objects->count++] = path;
-}
-
 void
 th_launch_objects_list(const char *program, const char *preload, struct th_launch_objects *ret)
 {
@@ -105,7 +95,7 @@ th_launch_objects_list(const char *program, const char *preload, struct th_launc
 	char *rest;
 
 	*ret = (struct th_launch_objects){0};
-	add(ret, (char *)program);
+	th_array_append(ret, paths, (char *)program);
 	if (!th_launch_target_linker(linker))
 		return;
 	ret->text = ask_linker(linker, program, preload);
@@ -116,7 +106,7 @@ th_launch_objects_list(const char *program, const char *preload, struct th_launc
 		char *path = path_in(line);
 
 		if (path != NULL)
-			add(ret, path);
+			th_array_append(ret, paths, path);
 	}
 }
 

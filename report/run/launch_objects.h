@@ -9,7 +9,8 @@
 struct th_launch_objects {
 	char *text;   /* what the dynamic linker printed, cut into paths */
 	char **paths; /* in the order of lookup, the program first */
-	size_t count;
+	size_t paths_count;
+	size_t paths_capacity;
 };
 
 /*

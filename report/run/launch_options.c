@@ -2,14 +2,12 @@
 #include "report/run/launch_options.h"
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
-#include "report/run/launch_target.h"
 #include "unify/shared/size.h"
 
 /* Values that getopt_long() returns for the options of the table. */
@@ -34,19 +32,6 @@ static const struct setting settings[TH_SETTING_COUNT] = {
 	TH_SETTINGS(S)
 #undef S
 };
-
-int
-th_launch_say(int status, const char *format, ...)
-{
-	va_list arguments;
-
-	fputs("twinheap: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
-	return status;
-}
 
 /* --- help ----------------------------------------------------------------------------------- */
 
@@ -168,22 +153,22 @@ find_setting(int value)
 }
 
 /* What getopt_long() did not like, in words.  `value` is ':' or '?'. */
-static int
+static struct th_error *
 fail_option(int value, char **argv)
 {
 	int setting = find_setting(optopt);
 
 	if (value == ':')
-		return th_launch_say(TH_EXIT_USAGE, "run: %s needs a value: %s",
+		return th_error_create(TH_ERROR_USAGE, "run: %s needs a value: %s",
 			argv[optind - 1], setting >= 0 ? settings[setting].argument : "");
 	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
-		return th_launch_say(TH_EXIT_USAGE,
+		return th_error_create(TH_ERROR_USAGE,
 			"run: unknown option -%c (see twinheap run --help)", optopt);
-	return th_launch_say(TH_EXIT_USAGE, "run: unknown option %s (see twinheap run --help)",
-		argv[optind - 1]);
+	return th_error_create(TH_ERROR_USAGE,
+		"run: unknown option %s (see twinheap run --help)", argv[optind - 1]);
 }
 
-int
+struct th_error *
 th_launch_options_parse(struct th_launch_options *options, int argc, char **argv)
 {
 	struct parser parser;
@@ -204,9 +189,9 @@ th_launch_options_parse(struct th_launch_options *options, int argc, char **argv
 	}
 	options->command = argv + optind;
 	if (optind == argc && !options->wants_help)
-		return th_launch_say(
-			TH_EXIT_USAGE, "run: no command given (see twinheap run --help)");
-	return 0;
+		return th_error_create(
+			TH_ERROR_USAGE, "run: no command given (see twinheap run --help)");
+	return NULL;
 }
 
 /* --- values --------------------------------------------------------------------------------- */
@@ -303,7 +288,7 @@ describe_range(const struct setting *setting, char *text, size_t bytes)
 		snprintf(text, bytes, ", expected %s to %s", minimum, maximum);
 }
 
-static int
+static struct th_error *
 fail_value(const struct th_launch_options *options, const struct setting *setting,
 	const char *text, const char *fault)
 {
@@ -314,12 +299,12 @@ fail_value(const struct th_launch_options *options, const struct setting *settin
 		describe_range(setting, expected, sizeof(expected));
 	else if (setting->kind == TH_SETTING_CHOICE || setting->kind == TH_SETTING_HEAPS)
 		snprintf(expected, sizeof(expected), ", expected %s", setting->argument);
-	return th_launch_say(TH_EXIT_USAGE, "%s%s%s%s: %s%s", is_option ? "--" : "",
+	return th_error_create(TH_ERROR_USAGE, "%s%s%s%s: %s%s", is_option ? "--" : "",
 		is_option ? setting->option : setting->variable, is_option ? " " : "=", text,
 		fault, expected);
 }
 
-int
+struct th_error *
 th_launch_options_check(const struct th_launch_options *options)
 {
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
@@ -329,7 +314,7 @@ th_launch_options_check(const struct th_launch_options *options)
 		if (fault != NULL)
 			return fail_value(options, &settings[i], text, fault);
 	}
-	return 0;
+	return NULL;
 }
 
 const char *

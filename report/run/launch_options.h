@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "report/base/error.h"
 #include "unify/shared/settings_table.h"
 
 /* Names the library, for a tool that does not lie beside it. */
@@ -17,14 +18,12 @@ struct th_launch_options {
 	char **command; /* ends with NULL; empty only when help is wanted */
 };
 
-/* Prints "twinheap: ", the message and a newline on stderr; returns `status`. */
-int th_launch_say(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reads the command line of the verb. */
+struct th_error *
+th_launch_options_parse(struct th_launch_options *options, int argc, char **argv);
 
-/* Reads the command line of the verb.  0, or an exit status after saying why. */
-int th_launch_options_parse(struct th_launch_options *options, int argc, char **argv);
-
-/* Checks the value of every setting, given by option or variable.  As above. */
-int th_launch_options_check(const struct th_launch_options *options);
+/* Checks the value of every setting, given by option or variable. */
+struct th_error *th_launch_options_check(const struct th_launch_options *options);
 
 /* The value of a setting: option, else variable, else default ("" = none). */
 const char *

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "report/base/log_text.h"
 
 #if defined(__x86_64__)
 #	define OWN_MACHINE EM_X86_64
@@ -29,30 +30,13 @@
 /* No linker writes more segments into a program. */
 #define SEGMENTS_MAX 512
 
-struct check {
-	char *program; /* the ELF file, PATH_MAX bytes */
-	char *reason;
-	size_t reason_bytes;
-};
-
-__attribute__((format(printf, 3, 4))) static int
-refuse(const struct check *check, int status, const char *format, ...)
+/* The error of a command that cannot be started, by errno `error`. */
+static struct th_error *
+refuse(const char *command, int error)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(check->reason, check->reason_bytes, format, arguments);
-	va_end(arguments);
-	return status;
-}
-
-/* Status for a command that cannot be started, with the text of errno `error`. */
-static int
-refuse_errno(const struct check *check, const char *command, int error)
-{
-	if (error == ENOENT && strchr(command, '/') == NULL)
-		return refuse(check, TH_EXIT_NOT_FOUND, "%s: command not found", command);
-	return refuse(check, error == ENOENT ? TH_EXIT_NOT_FOUND : TH_EXIT_NOT_EXECUTABLE,
+	if (error == ENOENT && !strchr(command, '/'))
+		return th_error_create(TH_ERROR_NOT_FOUND, "%s: command not found", command);
+	return th_error_create(error == ENOENT ? TH_ERROR_NOT_FOUND : TH_ERROR_NOT_EXECUTABLE,
 		"%s: %s", command, strerror(error));
 }
 
@@ -130,21 +114,13 @@ read_interpreter(int fd, const Elf64_Ehdr *header, char path_ret[PATH_MAX])
 	return false;
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* The dynamic linker may be run as a program itself, and heeds LD_PRELOAD then. */
 static bool
 is_dynamic_linker(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = th_text_base_name(path);
 
-	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+	return th_text_begins(name, "ld-") || th_text_begins(name, "ld.so");
 }
 
 /* The interpreter of this very program, which is what the library was built for. */
@@ -164,51 +140,51 @@ th_launch_target_linker(char path_ret[PATH_MAX])
 }
 
 /* A library built for one C library keeps a program of another from starting. */
-static int
-check_interpreter(const struct check *check, const char *path, const char *interpreter)
+static struct th_error *
+check_interpreter(const char *path, const char *interpreter)
 {
 	char own[PATH_MAX];
 
 	if (!th_launch_target_linker(own) ||
-		strcmp(base_name(own), base_name(interpreter)) == 0)
-		return 0;
-	return refuse(check, TH_EXIT_USAGE,
+		strcmp(th_text_base_name(own), th_text_base_name(interpreter)) == 0)
+		return NULL;
+	return th_error_create(TH_ERROR_USAGE,
 		"%s: uses another C library (%s) than twinheap was built for (%s)", path,
-		base_name(interpreter), base_name(own));
+		th_text_base_name(interpreter), th_text_base_name(own));
 }
 
-static int
-check_elf(const struct check *check, const char *path, int fd, const Elf64_Ehdr *header)
+static struct th_error *
+check_elf(const char *path, int fd, const Elf64_Ehdr *header, char *program_ret)
 {
 	char interpreter[PATH_MAX];
 
-	snprintf(check->program, PATH_MAX, "%s", path);
+	snprintf(program_ret, PATH_MAX, "%s", path);
 	if (header->e_ident[EI_CLASS] == ELFCLASS32)
-		return refuse(check, TH_EXIT_USAGE,
+		return th_error_create(TH_ERROR_USAGE,
 			"%s: a 32-bit program, which cannot load a 64-bit library", path);
 	if (header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != OWN_MACHINE)
-		return refuse(check, TH_EXIT_USAGE,
+		return th_error_create(TH_ERROR_USAGE,
 			"%s: a program for another processor, which cannot load this library",
 			path);
 	if (read_interpreter(fd, header, interpreter))
-		return check_interpreter(check, path, interpreter);
+		return check_interpreter(path, interpreter);
 	if (is_dynamic_linker(path))
-		return 0;
-	return refuse(check, TH_EXIT_USAGE,
-		"%s: statically linked, LD_PRELOAD cannot work in it", path);
+		return NULL;
+	return th_error_create(
+		TH_ERROR_USAGE, "%s: statically linked, LD_PRELOAD cannot work in it", path);
 }
 
 /* --- privileges ----------------------------------------------------------------------------- */
 
 /* In secure-execution mode, ld.so(8), the dynamic linker ignores LD_PRELOAD. */
-static int
-check_privileges(const struct check *check, const char *path)
+static struct th_error *
+check_privileges(const char *path)
 {
 	struct stat status;
 	const char *what = NULL;
 
 	if (stat(path, &status) != 0)
-		return 0;
+		return NULL;
 	if ((status.st_mode & S_ISUID) && status.st_uid != getuid())
 		what = "set-user-ID";
 	else if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) &&
@@ -217,8 +193,9 @@ check_privileges(const struct check *check, const char *path)
 	else if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
 		what = "privileged (it has file capabilities)";
 	if (what == NULL)
-		return 0;
-	return refuse(check, TH_EXIT_USAGE, "%s: %s, LD_PRELOAD cannot work in it", path, what);
+		return NULL;
+	return th_error_create(
+		TH_ERROR_USAGE, "%s: %s, LD_PRELOAD cannot work in it", path, what);
 }
 
 /* --- scripts -------------------------------------------------------------------------------- */
@@ -233,50 +210,46 @@ script_interpreter(char *line)
 	return start;
 }
 
-static int check_file(const struct check *check, const char *path, bool is_interpreter);
+static struct th_error *check_file(const char *path, bool is_interpreter, char *program_ret);
 
-static int
-check_contents(const struct check *check, const char *path, int fd, bool is_interpreter)
+static struct th_error *
+check_contents(const char *path, int fd, bool is_interpreter, char *program_ret)
 {
 	union {
 		Elf64_Ehdr header;
 		char text[FIRST_LINE_MAX + 1];
 	} head = {.text = ""};
 	ssize_t length = pread(fd, head.text, FIRST_LINE_MAX, 0);
-	int status;
 
 	if (length >= (ssize_t)sizeof(head.header) &&
 		memcmp(head.header.e_ident, ELFMAG, SELFMAG) == 0) {
-		status = check_privileges(check, path);
-		return status != 0 ? status : check_elf(check, path, fd, &head.header);
+		struct th_error *error = check_privileges(path);
+
+		return error ? error : check_elf(path, fd, &head.header, program_ret);
 	}
 	if (length > 2 && head.text[0] == '#' && head.text[1] == '!' && !is_interpreter)
-		return check_file(check, script_interpreter(head.text), true);
-	return 0; /* execvp() hands it to the shell, or the kernel knows its format */
+		return check_file(script_interpreter(head.text), true, program_ret);
+	return NULL; /* execvp() hands it to the shell, or the kernel knows its format */
 }
 
-static int
-check_file(const struct check *check, const char *path, bool is_interpreter)
+static struct th_error *
+check_file(const char *path, bool is_interpreter, char *program_ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int status;
 
 	if (fd < 0)
-		return 0;
-	status = check_contents(check, path, fd, is_interpreter);
+		return NULL;
+	struct th_error *error = check_contents(path, fd, is_interpreter, program_ret);
 	close(fd);
-	return status;
+	return error;
 }
 
-int
-th_launch_target_check(
-	const char *command, char program_ret[PATH_MAX], char *reason_ret, size_t reason_bytes)
+struct th_error *
+th_launch_target_check(const char *command, char program_ret[PATH_MAX])
 {
-	const struct check check = {program_ret, reason_ret, reason_bytes};
 	char path[PATH_MAX];
 	int error = find_command(command, path);
 
 	*program_ret = '\0';
-	return error != 0 ? refuse_errno(&check, command, error)
-			  : check_file(&check, path, false);
+	return error ? refuse(command, error) : check_file(path, false, program_ret);
 }

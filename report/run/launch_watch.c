@@ -9,15 +9,14 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/allocate.h"
+#include "report/control/running.h"
 #include "report/run/launch_logs.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/log_format.h"
-#include "unify/base/proc_file.h"
 
 /* As often as the resident set is looked at (account_plan.c). */
 #define TURN_SHARE 16
@@ -42,29 +41,19 @@ is_watched(const struct th_launch_watch *watch, const struct th_log_header *head
 	for (size_t i = 0; i < watch->count; i++) {
 		const struct th_launch_watched *watched = &watch->watched[i];
 
-		if (watched->outside.pid == (pid_t)header->pid &&
+		if (watched->pid == (pid_t)header->pid &&
 			watched->start_realtime == header->start_realtime)
 			return true;
 	}
 	return false;
 }
 
-/* A process id of another namespace may be that of another process here. */
-static bool
-is_running(const struct th_log_header *header)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", header->pid);
-	return header->process_start && th_proc_start_time(path) == header->process_start;
-}
-
 static bool
 is_wanted(const struct th_launch_watch *watch, const struct th_log_header *header)
 {
-	return !memcmp(header->magic, TH_LOG_MAGIC, sizeof(header->magic)) &&
-	       header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
-	       is_running(header) && !is_watched(watch, header);
+	/* A process id of another namespace may be that of another process here. */
+	return header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
+	       !is_watched(watch, header) && th_running_is_writer(header, (pid_t)header->pid);
 }
 
 static void
@@ -76,14 +65,18 @@ add(const char *path, void *data)
 
 	if (descriptor < 0)
 		return;
-	if (watch->count == TH_LAUNCH_WATCHED_MAX ||
-		pread(descriptor, &header, sizeof(header), 0) != sizeof(header) ||
+	if (watch->count == TH_LAUNCH_WATCHED_MAX || !th_running_read(descriptor, &header) ||
 		!is_wanted(watch, &header)) {
 		close(descriptor);
 		return;
 	}
+	struct th_outside *outside = th_outside_create((pid_t)header.pid, descriptor);
+	if (!outside)
+		th_out_of_memory();
 	watch->watched[watch->count++] = (struct th_launch_watched){
-		.outside = {.pid = (pid_t)header.pid, .descriptor = descriptor},
+		.pid = (pid_t)header.pid,
+		.descriptor = descriptor,
+		.outside = outside,
 		.start_realtime = header.start_realtime,
 	};
 }
@@ -120,18 +113,19 @@ scan(struct th_launch_watch *watch)
 static void
 forget(struct th_launch_watch *watch, size_t i)
 {
-	close(watch->watched[i].outside.descriptor);
+	th_outside_destroy(watch->watched[i].outside);
+	close(watch->watched[i].descriptor);
 	watch->watched[i] = watch->watched[--watch->count];
 }
 
 static void
 poll_one(struct th_launch_watch *watch, struct th_launch_watched *watched)
 {
-	watched->status = th_outside_poll(&watched->outside, th_clock_now());
+	watched->status = th_outside_poll(watched->outside, th_clock_now());
 	if (watched->status == TH_OBSERVED_OK || watched->status == TH_OBSERVED_GONE)
 		return;
 	watch->problem = watched->status;
-	watch->problem_pid = watched->outside.pid;
+	watch->problem_pid = watched->pid;
 }
 
 static void
@@ -143,7 +137,7 @@ look(struct th_launch_watch *watch)
 		if (watched->status == TH_OBSERVED_OK)
 			poll_one(watch, watched);
 		if (watched->status == TH_OBSERVED_GONE ||
-			(kill(watched->outside.pid, 0) && errno == ESRCH))
+			(kill(watched->pid, 0) && errno == ESRCH))
 			forget(watch, i);
 	}
 }

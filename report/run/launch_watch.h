@@ -10,13 +10,15 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "unify/resident/outside.h"
+#include "unify/shared/outside.h"
 
 /* Processes at a time; more are not watched. */
 #define TH_LAUNCH_WATCHED_MAX 64
 
 struct th_launch_watched {
-	struct th_outside outside;
+	pid_t pid;
+	int descriptor; /* of its log */
+	struct th_outside *outside;
 	enum th_observed_status status; /* not TH_OBSERVED_OK: it is not tried again */
 	uint64_t start_realtime;        /* of its log */
 };

@@ -305,3 +305,10 @@ th_estimate_widen(const struct th_estimate *estimate, double relative)
 	result.exact = estimate->exact && error == 0;
 	return result;
 }
+
+struct th_number
+th_estimate_interval(const struct th_estimate *estimate, enum th_unit unit)
+{
+	return estimate->exact ? (struct th_number){"exact"}
+			       : th_format_interval(estimate->low, estimate->high, unit);
+}

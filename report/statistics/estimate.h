@@ -27,6 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/base/format.h"
+
 /* A number and its 95 % interval: low <= estimate <= high, all finite. */
 struct th_estimate {
 	double estimate;
@@ -115,5 +117,8 @@ th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b)
  * be negative stays so.
  */
 struct th_estimate th_estimate_widen(const struct th_estimate *estimate, double relative);
+
+/* The interval as th_format_interval() has it; "exact" for a number that was counted. */
+struct th_number th_estimate_interval(const struct th_estimate *estimate, enum th_unit unit);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-const struct th_heap_use_info *
+const struct th_decoded_heap_use *
 th_heap_use_after(const struct th_recording *recording, uint64_t time)
 {
-	const struct th_heap_use_info *found = NULL;
+	const struct th_decoded_heap_use *found = NULL;
 
 	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_heap_use_info *use = &recording->heap_uses[i];
+		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
 
 		if (use->time >= time && (!found || use->time < found->time))
 			found = use;
@@ -17,13 +17,13 @@ th_heap_use_after(const struct th_recording *recording, uint64_t time)
 	return found;
 }
 
-static const struct th_heap_use_info *
+static const struct th_decoded_heap_use *
 use_before(const struct th_recording *recording, uint64_t time)
 {
-	const struct th_heap_use_info *found = NULL;
+	const struct th_decoded_heap_use *found = NULL;
 
 	for (size_t i = 0; i < recording->heap_uses_count; i++) {
-		const struct th_heap_use_info *use = &recording->heap_uses[i];
+		const struct th_decoded_heap_use *use = &recording->heap_uses[i];
 
 		if (use->time <= time && (!found || use->time > found->time))
 			found = use;
@@ -36,7 +36,7 @@ th_heap_use_bound(const struct th_recording *recording,
 	const struct th_calibration *calibration, uint64_t time)
 {
 	const struct th_samples *samples = &recording->samples[TH_HEAP_JAVA];
-	const struct th_heap_use_info *use = use_before(recording, time);
+	const struct th_decoded_heap_use *use = use_before(recording, time);
 	struct th_estimator since = {0};
 
 	if (!use)

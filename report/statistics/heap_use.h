@@ -7,7 +7,7 @@
 #include "report/log/recording.h"
 
 /* The first measurement of the heap in use from `time` on; NULL if there is none. */
-const struct th_heap_use_info *
+const struct th_decoded_heap_use *
 th_heap_use_after(const struct th_recording *recording, uint64_t time);
 
 /*

@@ -343,8 +343,8 @@ pauses_of(const char *kind)
 static int
 compare_collections(const void *a, const void *b)
 {
-	const struct th_collection_info *left = a;
-	const struct th_collection_info *right = b;
+	const struct th_decoded_collection *left = a;
+	const struct th_decoded_collection *right = b;
 
 	return (left->end > right->end) - (left->end < right->end);
 }
@@ -359,7 +359,7 @@ compare_judgements(const void *a, const void *b)
 }
 
 static void
-judge(struct th_lifetimes *lifetimes, const struct th_collection_info *collections,
+judge(struct th_lifetimes *lifetimes, const struct th_decoded_collection *collections,
 	size_t index)
 {
 	char *kind = th_text_clean(collections[index].kind);
@@ -381,7 +381,7 @@ find_judgements(struct th_lifetimes *lifetimes)
 {
 	const struct th_recording *recording = lifetimes->recording;
 	size_t count = recording->collections_count;
-	struct th_collection_info *sorted = th_allocate(count, sizeof(*sorted));
+	struct th_decoded_collection *sorted = th_allocate(count, sizeof(*sorted));
 
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = recording->collections[i];
@@ -431,7 +431,7 @@ th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 	struct th_moment moment = {.time = time};
 
 	for (size_t i = 0; i < recording->levels_count; i++) {
-		const struct th_level_info *level = &recording->levels[i];
+		const struct th_decoded_java_level *level = &recording->levels[i];
 
 		if (level->time <= time && level->level > moment.level)
 			moment.level = level->level < 32 ? level->level : 31;

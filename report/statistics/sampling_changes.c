@@ -21,7 +21,7 @@ state_at_start(const struct th_recording *recording)
 }
 
 static void
-apply(struct state *state, const struct th_change_info *change)
+apply(struct state *state, const struct th_decoded_control *change)
 {
 	if (th_text_equals(change->name, "paused"))
 		state->is_paused = change->value;
@@ -69,7 +69,7 @@ th_sampling_changes_each_pause(const struct th_recording *recording,
 	uint64_t since = 0;
 
 	for (size_t i = 0; i < recording->changes_count; i++) {
-		const struct th_change_info *change = &recording->changes[i];
+		const struct th_decoded_control *change = &recording->changes[i];
 		bool was_paused = state.is_paused;
 
 		apply(&state, change);
@@ -142,7 +142,7 @@ tell_of_threads(const struct listener *listener, struct th_text globs, double se
 
 static void
 tell_of_change(const struct listener *listener, const struct th_recording *recording,
-	const struct th_change_info *change)
+	const struct th_decoded_control *change)
 {
 	double seconds = (double)(change->time - recording->start) / 1e9;
 

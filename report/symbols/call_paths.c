@@ -88,7 +88,7 @@ is_jni_function(const struct th_paths *paths, uint32_t frame)
 	if (!is_kind(paths, frame, TH_KIND_VM))
 		return false;
 	const char *name = name_of(paths, frame);
-	return !strncmp(name, "jni_", 4) || !strncmp(name, "JNI_", 4);
+	return th_text_begins(name, "jni_") || th_text_begins(name, "JNI_");
 }
 
 /* Frames from `start` on that belong to the VM. */
@@ -283,11 +283,11 @@ intern_path(struct th_paths *paths, bool is_virtual)
 static uint32_t
 resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
-	const struct th_stack_info *info = &paths->recording->stacks[stack];
+	const struct th_decoded_stack *info = &paths->recording->stacks[stack];
 	struct th_words words = info->frames;
 
 	paths->stack_count = 0;
-	if (!info->is_known) {
+	if (!info->stack) {
 		push_special(paths, "[lost stack]");
 		return intern_path(paths, false);
 	}
@@ -339,7 +339,7 @@ th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	uint64_t unnamed = th_frames_unnamed(paths->frames);
 	uint32_t number = resolve(paths, stack, heap);
 	/* In a log that grows, what is missing may come later. */
-	if (paths->recording->stacks[stack].is_known &&
+	if (paths->recording->stacks[stack].stack &&
 		th_frames_unnamed(paths->frames) == unnamed)
 		*resolved = number + 1;
 	return number;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/error.h"
 #include "report/base/progress.h"
 #include "unify/shared/clock.h"
 
@@ -65,9 +66,8 @@ wait_on(struct client *client, long done, long all)
 	if (!server.is_told)
 		th_progress_clear();
 	if (!server.is_told)
-		fprintf(stderr,
-			"twinheap: asking $DEBUGINFOD_URLS for debug information of %s "
-			"(Ctrl-C: go on without)\n",
+		th_notice("asking $DEBUGINFOD_URLS for debug information of %s "
+			  "(Ctrl-C: go on without)",
 			server.module_path);
 	server.is_told = true;
 	return is_interrupted || th_clock_now() > server.deadline;
@@ -114,8 +114,7 @@ has_server(void)
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library || !find_functions(library)) {
 		th_progress_clear();
-		fputs("twinheap: DEBUGINFOD_URLS is set, but libdebuginfod is not installed\n",
-			stderr);
+		th_notice("DEBUGINFOD_URLS is set, but libdebuginfod is not installed");
 		return false;
 	}
 	server.client = server.begin();
@@ -148,7 +147,7 @@ ask(const char *build_id, char **path_ret)
 		server.client, (const unsigned char *)build_id, 0, path_ret);
 	sigaction(SIGINT, &before, NULL);
 	if (descriptor < 0 && (is_interrupted || th_clock_now() > server.deadline)) {
-		fprintf(stderr, "twinheap: %s; names may be missing\n",
+		th_notice("%s; names may be missing",
 			is_interrupted ? "interrupted, no other file is asked for"
 				       : "no answer in time, no other file is asked for");
 		th_debuginfod_disable();

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/base/log_text.h"
 #include "report/base/allocate.h"
 
 /* A longer symbol is shown undecoded.  The longest in libjvm, LLVM and Boost stay below. */
@@ -52,16 +53,10 @@ append(const char *text, size_t length, void *data)
 }
 
 static bool
-has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool
 is_mangled(const char *name)
 {
-	return has_prefix(name, "_Z") || has_prefix(name, "_R") || has_prefix(name, "___Z") ||
-	       has_prefix(name, "_GLOBAL_");
+	return th_text_begins(name, "_Z") || th_text_begins(name, "_R") ||
+	       th_text_begins(name, "___Z") || th_text_begins(name, "_GLOBAL_");
 }
 
 /* Fills decoding->text, without a terminator; false if `name` is no valid mangled name. */
@@ -96,13 +91,13 @@ operator_length(const char *text, const char *at)
 	static const char word[] = "operator";
 	const size_t word_length = sizeof(word) - 1;
 
-	if (has_prefix(at, "->"))
+	if (th_text_begins(at, "->"))
 		return 2;
 	if ((size_t)(at - text) < word_length ||
 		memcmp(at - word_length, word, word_length) != 0)
 		return 0;
 	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
-		if (has_prefix(at, operators[i]))
+		if (th_text_begins(at, operators[i]))
 			return strlen(operators[i]);
 	}
 	return 0;
@@ -156,7 +151,7 @@ name_strings(char *text)
 		memcpy(at, name, sizeof(name) - 1);
 		at += sizeof(name) - 1;
 		cut(at, sizeof(pattern) - sizeof(name));
-		if (has_prefix(at, " >"))
+		if (th_text_begins(at, " >"))
 			cut(at, 1); /* kept two closing brackets apart */
 	}
 }
@@ -171,7 +166,7 @@ drop_allocators(char *text)
 	while ((at = strstr(at, pattern)) != NULL) {
 		char *end = skip_arguments(text, at + sizeof(pattern) - 2);
 
-		if (end != NULL && (has_prefix(end, " >") || has_prefix(end, ">")))
+		if (end != NULL && (th_text_begins(end, " >") || th_text_begins(end, ">")))
 			cut(at, (size_t)(end - at) + (*end == ' '));
 		else
 			at += sizeof(pattern) - 1;

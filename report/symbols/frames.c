@@ -62,6 +62,21 @@ struct th_frames {
 	uint64_t unnamed;                /* th_frames_unnamed() */
 };
 
+enum th_style
+th_frames_style(enum th_function_kind kind)
+{
+	switch (kind) {
+	case TH_KIND_JAVA:
+		return TH_STYLE_JAVA;
+	case TH_KIND_NATIVE:
+		return TH_STYLE_NATIVE;
+	case TH_KIND_VM:
+		return TH_STYLE_VM;
+	default:
+		return TH_STYLE_GROUP;
+	}
+}
+
 /* Numbers */
 
 /* `prefixes` end with NULL. */
@@ -69,7 +84,7 @@ static bool
 has_prefix(const char *name, const char *const *prefixes)
 {
 	for (; *prefixes; prefixes++) {
-		if (!strncmp(name, *prefixes, strlen(*prefixes)))
+		if (th_text_begins(name, *prefixes))
 			return true;
 	}
 	return false;
@@ -152,7 +167,7 @@ th_frames_special(struct th_frames *frames, const char *name, const char *module
 
 /* Native frames */
 
-static const struct th_module_info *
+static const struct th_decoded_module *
 find_module(const struct th_frames *frames, uint32_t id)
 {
 	uint32_t index = id ? th_id_map_find(&frames->recording->modules_ids, id)
@@ -176,13 +191,13 @@ base_name(struct th_text name)
 
 /* The last component of the module's path, empty if there is none. */
 static struct th_text
-module_base_name(const struct th_module_info *module)
+module_base_name(const struct th_decoded_module *module)
 {
 	return base_name(module ? module->path : (struct th_text){NULL, 0});
 }
 
 static bool
-is_vm_module(const struct th_module_info *module)
+is_vm_module(const struct th_decoded_module *module)
 {
 	return th_text_equals(module_base_name(module), "libjvm.so");
 }
@@ -215,7 +230,7 @@ is_runtime_name(struct th_text name)
 }
 
 static bool
-is_runtime_module(const struct th_module_info *module)
+is_runtime_module(const struct th_decoded_module *module)
 {
 	return is_runtime_name(module_base_name(module));
 }
@@ -297,7 +312,7 @@ is_same_text(struct th_text a, struct th_text b)
 
 /* Modules that are one file to whoever looks up names, as when it was loaded twice. */
 static bool
-is_same_module(const struct th_module_info *a, const struct th_module_info *b)
+is_same_module(const struct th_decoded_module *a, const struct th_decoded_module *b)
 {
 	return a && b && is_same_text(a->path, b->path) &&
 	       is_same_text(a->build_id, b->build_id);
@@ -305,12 +320,12 @@ is_same_module(const struct th_module_info *a, const struct th_module_info *b)
 
 /* Says what the bundle has to say about a module, once. */
 static void
-tell_remarks(struct th_frames *frames, const struct th_module_info *module)
+tell_remarks(struct th_frames *frames, const struct th_decoded_module *module)
 {
 	const struct th_recording *recording = frames->recording;
 
 	for (size_t i = 0; i < frames->told_count; i++) {
-		const struct th_remark_info *remark = &recording->remarks[i];
+		const struct th_decoded_module_remark *remark = &recording->remarks[i];
 
 		if (frames->is_told[i] ||
 			!is_same_module(find_module(frames, remark->module), module))
@@ -337,7 +352,7 @@ find_named_word(const struct th_frames *frames, uint64_t word)
 static void
 add_native_frames(struct th_frames *frames, uint64_t word)
 {
-	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	const struct th_named_word *named = find_named_word(frames, word);
 	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
 	struct th_text none = {"", 0};
@@ -394,7 +409,7 @@ know_method(struct th_frames *frames, uint32_t index)
 		th_array_append(frames, methods, (struct known_method){0});
 	struct known_method *known = &frames->methods[index];
 	if (!known->function) {
-		const struct th_method_info *method = &frames->recording->methods[index];
+		const struct th_decoded_method *method = &frames->recording->methods[index];
 		char *name = th_java_method_name(method->class_signature, method->name);
 
 		*known = (struct known_method){
@@ -418,8 +433,8 @@ find_method(const struct th_frames *frames, uint64_t word)
 	const struct th_recording *recording = frames->recording;
 	uint32_t index = th_id_map_find(&recording->methods_ids, th_frame_method(word));
 
-	return index != TH_ID_MAP_NONE && recording->methods[index].is_known ? index
-									     : TH_ID_MAP_NONE;
+	return index != TH_ID_MAP_NONE && recording->methods[index].method ? index
+									   : TH_ID_MAP_NONE;
 }
 
 /* The frame of a word in a method (by index). */
@@ -534,7 +549,7 @@ word_trait(const struct th_frames *frames, uint64_t word)
 		return TH_TRAIT_JAVA;
 	if (th_frame_kind(word) != TH_FRAME_NATIVE)
 		return 0;
-	const struct th_module_info *module = find_module(frames, th_frame_module(word));
+	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	if (is_vm_module(module))
 		return TH_TRAIT_VM;
 	return is_runtime_module(module) ? 0 : TH_TRAIT_OTHER;
@@ -641,9 +656,8 @@ th_frames_library(const struct th_frames *frames, uint32_t function)
 {
 	const struct th_function *item = &frames->functions[function];
 	const char *module = th_frames_string(frames, item->module);
-	const char *slash = strrchr(module, '/');
 
-	return item->kind == TH_KIND_NATIVE ? slash ? slash + 1 : module : "";
+	return item->kind == TH_KIND_NATIVE ? th_text_base_name(module) : "";
 }
 
 bool
@@ -654,7 +668,7 @@ th_frames_is_nameless(const struct th_frames *frames, uint32_t function)
 	size_t length = strlen(library);
 
 	return length && strncmp(name, library, length) == 0 &&
-	       strncmp(name + length, "+0x", 3) == 0;
+	       th_text_begins(name + length, "+0x");
 }
 
 bool

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/base/terminal.h"
 #include "report/log/recording.h"
 #include "report/symbols/symbols.h"
 
@@ -19,6 +20,9 @@ enum th_function_kind {
 	TH_KIND_VM,    /* inside libjvm.so, or a place that the report makes up */
 	TH_KIND_GROUP, /* not code: a thread, a group of threads, a heap */
 };
+
+/* The style of the name of a function of this kind. */
+enum th_style th_frames_style(enum th_function_kind kind);
 
 /* What a frame runs; name and module are numbers for th_frames_string(). */
 struct th_function {

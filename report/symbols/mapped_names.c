@@ -155,8 +155,7 @@ static uint32_t
 intern_arena(struct th_frames *frames, const struct th_function *function)
 {
 	const char *module = th_frames_string(frames, function->module);
-	const char *slash = strrchr(module, '/');
-	char *label = th_format_new("arena of %s", slash ? slash + 1 : module);
+	char *label = th_format_new("arena of %s", th_text_base_name(module));
 	uint32_t number = th_frames_intern(frames, label);
 
 	free(label);

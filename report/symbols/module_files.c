@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/log_text.h"
 #include "report/base/allocate.h"
 #include "report/symbols/debuginfod.h"
 
@@ -154,19 +155,11 @@ try_file(struct wanted *wanted, char *path)
 	return false;
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Length of the directory part of `path`, without the last slash. */
 static int
 directory_length(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = th_text_base_name(path);
 
 	return name > path ? (int)(name - path) - 1 : 0;
 }
@@ -230,7 +223,7 @@ find_debug_file(const struct th_module_search *search, struct wanted *wanted,
 		return true;
 	if (link_name != NULL && try_name(search, wanted, module_path, link_name))
 		return true;
-	name = th_format_new("%s.debug", base_name(module_path));
+	name = th_format_new("%s.debug", th_text_base_name(module_path));
 	found = try_name(search, wanted, module_path, name);
 	free(name);
 	return found;
@@ -282,7 +275,8 @@ find_module_file(const struct th_module_search *search, struct wanted *wanted, c
 		const char *directory = search->directories[i];
 
 		if (try_file(wanted, th_format_new("%s/%s", directory, path)) ||
-			try_file(wanted, th_format_new("%s/%s", directory, base_name(path))))
+			try_file(wanted,
+				th_format_new("%s/%s", directory, th_text_base_name(path))))
 			return true;
 	}
 	return try_file(wanted, th_format_new("%s", path));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/log_text.h"
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
 #include "report/symbols/demangle.h"
@@ -111,20 +112,12 @@ th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
 
 /* --- modules -------------------------------------------------------------------------------- */
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* The kernel's own object, and mappings without a file, go by names like "[vdso]". */
 static bool
 has_file(const char *path)
 {
-	return path[0] != '\0' && path[0] != '[' && strncmp(path, "linux-vdso.", 11) != 0 &&
-	       strncmp(path, "linux-gate.", 11) != 0;
+	return path[0] != '\0' && path[0] != '[' && !th_text_begins(path, "linux-vdso.") &&
+	       !th_text_begins(path, "linux-gate.");
 }
 
 static void
@@ -272,7 +265,7 @@ format_stand_in(const char *path, uint64_t address)
 		return th_format_new("0x%" PRIx64, address);
 	if (!has_file(path))
 		return th_format_new("%s", path[0] == '[' ? path : "[vdso]");
-	return th_format_new("%s+0x%" PRIx64, base_name(path), address);
+	return th_format_new("%s+0x%" PRIx64, th_text_base_name(path), address);
 }
 
 static struct th_symbol

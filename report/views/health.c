@@ -121,9 +121,9 @@ add_java_stacks(struct th_health *health, const struct th_recording *recording)
 static void
 add_jvm(struct th_health *health, const struct th_recording *recording)
 {
-	const struct th_jvm_info *jvm = &recording->jvm;
+	const struct th_decoded_jvm *jvm = &recording->jvm;
 
-	if (!jvm->is_known)
+	if (!recording->has_jvm)
 		return;
 	if (jvm->features & TH_JVM_SHARES_APPROXIMATE)
 		th_health_add(health, true,

@@ -144,7 +144,7 @@ changes_json(const struct th_recording *recording)
 	json_t *json = json_array();
 
 	for (size_t i = 0; i < recording->changes_count; i++) {
-		const struct th_change_info *change = &recording->changes[i];
+		const struct th_decoded_control *change = &recording->changes[i];
 		double at = seconds_at(recording, change->time);
 
 		if (th_text_equals(change->name, "heaps"))

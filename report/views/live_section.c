@@ -8,6 +8,7 @@
 #include "report/base/heap_names.h"
 #include "report/statistics/heap_use.h"
 #include "report/profile/mapped_use.h"
+#include "report/views/view.h"
 
 /* An event's time stands a little before or after what it tells of. */
 #define ABOUT_NS 1000000
@@ -37,12 +38,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	}
 	struct th_estimate bytes = th_profile_live(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_LIVE, sum);
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
-		th_format_interval(&objects, TH_UNIT_OBJECTS).text,
-		th_format_count(bytes.samples).text);
+	th_view_total(file, heap, &bytes, &objects);
 }
 
 /* Which samples of a heap are asked about: born in [from, to], alive at `moment`. */
@@ -98,7 +94,7 @@ print_peak(FILE *file, const struct th_profile *profile)
 		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &question);
 		fprintf(file, "%s%s %s (%s)", before, th_heap_title((enum th_heap)heap),
 			th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&bytes, TH_UNIT_BYTES).text);
+			th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
 		before = ", ";
 	}
 	fputc('\n', file);
@@ -130,14 +126,14 @@ th_live_section_totals(FILE *file, const struct th_profile *profile)
 /* Collections */
 
 /* The last one that ended by the moment of the view; NULL if there is none. */
-static const struct th_collection_info *
+static const struct th_decoded_collection *
 last_collection(const struct th_profile *profile)
 {
 	const struct th_recording *recording = profile->recording;
-	const struct th_collection_info *last = NULL;
+	const struct th_decoded_collection *last = NULL;
 
 	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_collection_info *collection = &recording->collections[i];
+		const struct th_decoded_collection *collection = &recording->collections[i];
 
 		if (collection->end <= profile->at.time &&
 			(!last || collection->end > last->end))
@@ -154,7 +150,7 @@ total_pause(const struct th_profile *profile, uint32_t *count_ret)
 
 	*count_ret = 0;
 	for (size_t i = 0; i < recording->collections_count; i++) {
-		const struct th_collection_info *collection = &recording->collections[i];
+		const struct th_decoded_collection *collection = &recording->collections[i];
 
 		if (collection->end > profile->at.time || collection->end < collection->start)
 			continue;
@@ -180,7 +176,8 @@ next_start(const struct th_recording *recording, uint64_t time)
 }
 
 static void
-print_coverage(FILE *file, const struct th_profile *profile, const struct th_heap_use_info *use)
+print_coverage(
+	FILE *file, const struct th_profile *profile, const struct th_decoded_heap_use *use)
 {
 	struct question question = {
 		.to = use->time,
@@ -196,7 +193,7 @@ print_coverage(FILE *file, const struct th_profile *profile, const struct th_hea
 		th_format_number(used, TH_UNIT_BYTES).text,
 		th_format_number((double)use->committed, TH_UNIT_BYTES).text,
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&live, TH_UNIT_BYTES).text,
+		th_estimate_interval(&live, TH_UNIT_BYTES).text,
 		th_format_share(live.estimate, used).text);
 	if (live.high < used)
 		fprintf(file,
@@ -221,7 +218,7 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 			"  %s (%s) of what is live was allocated since the last collection, "
 			"and may be garbage\n",
 			th_format_number(since.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&since, TH_UNIT_BYTES).text);
+			th_estimate_interval(&since, TH_UNIT_BYTES).text);
 	if (!judged_old)
 		fputs("  no collection looked at old objects: those that died old count as "
 		      "live\n",
@@ -236,7 +233,7 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 void
 th_live_section_doubts(FILE *file, const struct th_profile *profile)
 {
-	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
 		return;
 	if (last_collection(profile))
 		print_unjudged(file, profile);
@@ -248,10 +245,10 @@ th_live_section_doubts(FILE *file, const struct th_profile *profile)
 void
 th_live_section_collections(FILE *file, const struct th_profile *profile)
 {
-	const struct th_collection_info *last = last_collection(profile);
+	const struct th_decoded_collection *last = last_collection(profile);
 	uint32_t count;
 
-	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->jvm.is_known)
+	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
 		return;
 	fputs("\nCollections of the Java heap\n", file);
 	if (!last) {
@@ -261,7 +258,8 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	double pause = total_pause(profile, &count);
 	double duration = th_profile_seconds(profile, profile->at.time);
 	char *kind = th_text_clean(last->kind);
-	const struct th_heap_use_info *use = th_heap_use_after(profile->recording, last->end);
+	const struct th_decoded_heap_use *use = th_heap_use_after(
+		profile->recording, last->end);
 	fprintf(file,
 		"  %s, which stopped the program for %.3g s (%s of the time); the last at "
 		"%.4g s: %s\n",

@@ -16,6 +16,10 @@
 /* A line that says which stacks were chosen and how they are shown; nothing without filters. */
 void th_view_filters(FILE *file, const struct th_options *options);
 
+/* A row of a table of heaps: bytes, objects and their intervals. */
+void th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
+	const struct th_estimate *objects);
+
 /* Totals, top sites, health, what to do next; `program` is how to call this tool again. */
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);

@@ -7,6 +7,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/profile/sites.h"
 #include "report/base/heap_names.h"
 #include "report/views/json_parts.h"
 #include "report/base/terminal.h"
@@ -59,7 +60,7 @@ print_figures(FILE *file, const struct th_diff *diff, const struct th_difference
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
 		signed_number(difference->change.estimate, unit).text,
-		th_format_interval(&difference->change, unit).text);
+		th_estimate_interval(&difference->change, unit).text);
 }
 
 static void
@@ -73,16 +74,6 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 		diff->totals[heap].may_be_chance ? ", may be chance" : "");
 }
 
-static void
-print_function(FILE *file, const struct th_frames *frames, uint32_t number)
-{
-	const char *library = th_frames_library(frames, number);
-
-	fputs(th_frames_function_name(frames, number), file);
-	if (library[0] && !th_frames_is_nameless(frames, number))
-		fprintf(file, " (%s)", library);
-}
-
 /* What allocated, and the line of the application that it was for. */
 static void
 print_place(FILE *file, const struct th_side *side, const struct th_leak_site *place)
@@ -92,10 +83,11 @@ print_place(FILE *file, const struct th_side *side, const struct th_leak_site *p
 
 	if (place->class_name)
 		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
-	print_function(file, frames, leaf);
+	th_sites_print_function(file, frames, leaf);
 	if (place->creator && place->creator != place->way) {
 		fputs(" < ", file);
-		print_function(file, frames, side->places->ways.items[place->creator].function);
+		th_sites_print_function(
+			file, frames, side->places->ways.items[place->creator].function);
 	}
 }
 

@@ -112,11 +112,11 @@ command_json(struct th_text command)
 static json_t *
 process_json(const struct th_recording *recording)
 {
-	const struct th_jvm_info *jvm = &recording->jvm;
+	const struct th_decoded_jvm *jvm = &recording->jvm;
 
 	return json_pack("{s:I, s:o, s:o, s:b, s:f}", "pid", (json_int_t)recording->process.pid,
 		"command", command_json(recording->process.command), "jvm",
-		jvm->is_known ? th_json_log_text(jvm->version) : json_null(), "complete",
+		recording->has_jvm ? th_json_log_text(jvm->version) : json_null(), "complete",
 		recording->is_complete, "duration_s", th_recording_duration(recording));
 }
 
@@ -186,7 +186,7 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
 static void
 set_mapped_use(const struct th_profile *profile, json_t *total)
 {
-	const struct th_mapped_use_info *use = th_mapped_use_at(profile);
+	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
 
 	if (!use)
 		return;

@@ -148,7 +148,7 @@ print_figures(FILE *file, const struct th_evidence *evidence)
 {
 	fprintf(file, "%s (%s) %s",
 		th_format_number(evidence->live_bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&evidence->live_bytes, TH_UNIT_BYTES).text,
+		th_estimate_interval(&evidence->live_bytes, TH_UNIT_BYTES).text,
 		evidence->is_resident ? "in memory of " : "live");
 	if (evidence->is_resident)
 		fprintf(file, "%s mapped",

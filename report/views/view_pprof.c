@@ -116,7 +116,7 @@ function_id(struct pprof *pprof, const struct th_frame *frame)
 }
 
 /* The module that a frame word of the log lies in, NULL if there is none. */
-static const struct th_module_info *
+static const struct th_decoded_module *
 module_of(const struct pprof *pprof, uint64_t word)
 {
 	const struct th_recording *recording = pprof->profile->recording;
@@ -130,7 +130,7 @@ module_of(const struct pprof *pprof, uint64_t word)
 /* `module` is NULL where all that is known is the path. */
 static void
 write_mapping(
-	struct pprof *pprof, uint64_t id, const struct th_module_info *module, uint32_t path)
+	struct pprof *pprof, uint64_t id, const struct th_decoded_module *module, uint32_t path)
 {
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
@@ -157,15 +157,15 @@ write_mapping(
 
 /* 0 for a frame that is in no file. */
 static uint64_t
-mapping_id(
-	struct pprof *pprof, const struct th_frame *frame, const struct th_module_info *module)
+mapping_id(struct pprof *pprof, const struct th_frame *frame,
+	const struct th_decoded_module *module)
 {
 	uint32_t path = th_frames_function(pprof->profile->frames, frame->function)->module;
 	bool added;
 
 	if (!path)
 		return 0;
-	const struct th_module_info *modules = pprof->profile->recording->modules;
+	const struct th_decoded_module *modules = pprof->profile->recording->modules;
 	uint64_t key = module ? (uint64_t)(module - modules) : (uint64_t)1 << 32 | path;
 	uint64_t id = th_id_map_intern(&pprof->mappings, key, &added) + 1;
 	if (added)
@@ -179,7 +179,7 @@ write_location(struct pprof *pprof, uint64_t id, const uint32_t *inner, size_t c
 {
 	const struct th_frames *frames = pprof->profile->frames;
 	const struct th_frame *first = th_frames_get(frames, *inner);
-	const struct th_module_info *module = module_of(pprof, first->word);
+	const struct th_decoded_module *module = module_of(pprof, first->word);
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
 	Perftools__Profiles__Line *lines = th_allocate(count, sizeof(*lines));
@@ -393,7 +393,7 @@ write_comments(struct pprof *pprof)
 	if (filters[0])
 		write_comment(pprof, only);
 	th_sampling_changes_tell(recording, write_told, pprof);
-	if (recording->jvm.is_known)
+	if (recording->has_jvm)
 		write_comment(pprof, jvm);
 	free(only);
 	free(filters);
@@ -412,7 +412,7 @@ write_main_mapping(struct pprof *pprof)
 	bool added;
 
 	for (size_t i = 0; i < recording->modules_count; i++) {
-		const struct th_module_info *module = &recording->modules[i];
+		const struct th_decoded_module *module = &recording->modules[i];
 
 		char *path = th_text_clean(module->path);
 		if (strcmp(path, executable) != 0) {

@@ -84,7 +84,8 @@ print_line(FILE *file, const struct th_rss *rss, const struct th_breakdown_line 
 	fprintf(file, "%9s  %6s  %-22s  %-24s", bytes(line->resident.estimate).text,
 		th_format_share(line->resident.estimate, (double)rss->account.head->resident)
 			.text,
-		is_estimate ? th_format_interval(&line->resident, TH_UNIT_BYTES).text : "exact",
+		is_estimate ? th_estimate_interval(&line->resident, TH_UNIT_BYTES).text
+			    : "exact",
 		th_breakdown_label(line->kind));
 	print_remark(file, line);
 	fputc('\n', file);
@@ -207,7 +208,7 @@ print_cached(FILE *file, const struct th_estimate *cached)
 		fprintf(file,
 			"%43s  %9s  of which cached per thread for channels and sockets (%s)\n",
 			"", bytes(cached->estimate).text,
-			th_format_interval(cached, TH_UNIT_BYTES).text);
+			th_estimate_interval(cached, TH_UNIT_BYTES).text);
 }
 
 /* A collection finds the buffers that nobody reaches; their Cleaners run right behind it. */
@@ -220,7 +221,7 @@ print_unjudged(FILE *file, const struct th_breakdown *account)
 		return;
 	fprintf(file, "%43s  %9s  of which may wait for their Cleaner (%s): ", "",
 		bytes(unjudged->estimate).text,
-		th_format_interval(unjudged, TH_UNIT_BYTES).text);
+		th_estimate_interval(unjudged, TH_UNIT_BYTES).text);
 	if (account->judgement)
 		fprintf(file, "younger than the last collection of old objects, at %.4g s\n",
 			th_profile_seconds(account->profile, account->judgement->time));
@@ -297,9 +298,9 @@ print_malloc(FILE *file, const struct th_breakdown *account)
 	if (account->head->flags & TH_BREAKDOWN_HAS_PAGES)
 		fprintf(file, "\nmalloc: %s (%s) live, %s (%s) of them in memory\n",
 			bytes(account->live.estimate).text,
-			th_format_interval(&account->live, TH_UNIT_BYTES).text,
+			th_estimate_interval(&account->live, TH_UNIT_BYTES).text,
 			bytes(account->touched.estimate).text,
-			th_format_interval(&account->touched, TH_UNIT_BYTES).text);
+			th_estimate_interval(&account->touched, TH_UNIT_BYTES).text);
 	if (!allocator)
 		return;
 	bool is_libc = th_text_equals(allocator->name, "libc.so.6");

@@ -50,9 +50,9 @@ print_command(FILE *file, const struct th_recording *recording)
 static void
 print_jvm(FILE *file, const struct th_recording *recording)
 {
-	const struct th_jvm_info *jvm = &recording->jvm;
+	const struct th_decoded_jvm *jvm = &recording->jvm;
 
-	if (!jvm->is_known) {
+	if (!recording->has_jvm) {
 		fputs("no Java VM", file);
 		return;
 	}
@@ -105,6 +105,18 @@ print_recording(FILE *file, const struct th_profile *profile)
 
 /* Totals */
 
+void
+th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
+	const struct th_estimate *objects)
+{
+	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
+		th_format_number(bytes->estimate, TH_UNIT_BYTES).text,
+		th_estimate_interval(bytes, TH_UNIT_BYTES).text,
+		th_format_number(objects->estimate, TH_UNIT_OBJECTS).text,
+		th_estimate_interval(objects, TH_UNIT_OBJECTS).text,
+		th_format_count(bytes->samples).text);
+}
+
 static void
 print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
@@ -118,12 +130,7 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	}
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate objects = th_profile_objects(profile, heap, TH_MEASURE_ALLOC, sum);
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
-		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&bytes, TH_UNIT_BYTES).text,
-		th_format_number(objects.estimate, TH_UNIT_OBJECTS).text,
-		th_format_interval(&objects, TH_UNIT_OBJECTS).text,
-		th_format_count(bytes.samples).text);
+	th_view_total(file, heap, &bytes, &objects);
 }
 
 /* Bytes that are counted and stand at no site, when they matter. */
@@ -152,7 +159,7 @@ print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
 	fprintf(file, "left out of the %s: %s (%s)\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&bytes, TH_UNIT_BYTES).text);
+		th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
 }
 
 static void
@@ -196,7 +203,7 @@ print_cut_place(FILE *file, const struct th_profile *profile, const struct th_si
 	else if (columns < LEAST_PLACE_COLUMNS)
 		columns = LEAST_PLACE_COLUMNS;
 	fputs(th_terminal_code(
-		      file, th_terminal_kind(
+		      file, th_frames_style(
 				    th_frames_function(profile->frames, site->function)->kind)),
 		file);
 	th_format_cut(file, text, columns);
@@ -216,7 +223,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 	fprintf(file, "  %7s  %9s  %-20s ",
 		th_format_share(value.estimate, whole.estimate).text,
 		th_format_number(value.estimate, unit).text,
-		th_format_interval(&value, unit).text);
+		th_estimate_interval(&value, unit).text);
 	print_cut_place(file, profile, site);
 	fputc('\n', file);
 }
@@ -363,7 +370,7 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 	struct th_estimate live = th_profile_live(profile, heap);
 	fprintf(file, "%s: %s allocated (%s), %s samples; ", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
-		th_format_interval(&bytes, TH_UNIT_BYTES).text,
+		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_count(bytes.samples).text);
 	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
 		fprintf(file, "up to %s live at the end\n",
@@ -371,7 +378,7 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 	else
 		fprintf(file, "%s live at the end (%s)\n",
 			th_format_number(live.estimate, TH_UNIT_BYTES).text,
-			th_format_interval(&live, TH_UNIT_BYTES).text);
+			th_estimate_interval(&live, TH_UNIT_BYTES).text);
 	if (heap == TH_HEAP_JAVA)
 		th_live_section_doubts(file, profile);
 	print_unplaced(file, profile, heap);

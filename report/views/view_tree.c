@@ -249,7 +249,7 @@ print_figures(const struct tree *tree, enum th_heap heap, const struct node *nod
 		fprintf(tree->file, "%7s ", th_format_share(point, tree->whole[heap]).text);
 	fprintf(tree->file, "%9s%s  %-*s", th_format_number(value.estimate, unit).text,
 		th_terminal_code(tree->file, TH_STYLE_PLAIN), interval_columns(tree),
-		tree->has_intervals ? th_format_interval(&value, unit).text : "");
+		tree->has_intervals ? th_estimate_interval(&value, unit).text : "");
 }
 
 static void
@@ -264,7 +264,7 @@ print_name(const struct tree *tree, const struct node *node, int indent)
 		has_library ? library : "", has_library ? ")" : "");
 
 	fputs(th_terminal_code(
-		      tree->file, th_terminal_kind(th_frames_function(frames, function)->kind)),
+		      tree->file, th_frames_style(th_frames_function(frames, function)->kind)),
 		tree->file);
 	th_format_cut(tree->file, text,
 		tree->path_columns ? tree->path_columns : th_format_columns(text));

@@ -65,8 +65,11 @@ try_run(struct words *words)
 {
 	struct th_launch_options options = {0};
 
-	if (!th_launch_options_parse(&options, words->count, words->at))
-		th_launch_options_check(&options);
+	struct th_error *error = th_launch_options_parse(&options, words->count, words->at);
+
+	if (!error)
+		error = th_launch_options_check(&options);
+	th_error_destroy(error);
 }
 
 int

@@ -1,8 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unify/resident/outside.h"
+#include "unify/shared/outside.h"
+
+#include <stdlib.h>
 
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
+#include "unify/resident/breakdown.h"
+#include "unify/resident/remote_tables.h"
+
+struct th_outside {
+	pid_t pid;
+	int descriptor;
+	struct th_breakdown_subject subject;
+};
+
+struct th_outside *
+th_outside_create(pid_t pid, int descriptor)
+{
+	struct th_outside *outside = calloc(1, sizeof(*outside));
+
+	if (!outside)
+		return NULL;
+	outside->pid = pid;
+	outside->descriptor = descriptor;
+	return outside;
+}
+
+void
+th_outside_destroy(struct th_outside *outside)
+{
+	free(outside);
+}
 
 /* The log is this process's own from here to th_log_observe_end(), if that went well. */
 static enum th_observed_status

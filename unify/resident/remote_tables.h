@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "unify/shared/outside.h"
 #include "unify/base/observed.h"
 
 enum th_remote_table {
@@ -46,14 +47,6 @@ void th_remote_tables_publish(void);
 
 /* Data about the observed process besides tables. [any] */
 const struct th_remote_tables *th_remote_tables(void);
-
-enum th_observed_status {
-	TH_OBSERVED_OK,
-	TH_OBSERVED_GONE,    /* the process has ended, or become another program */
-	TH_OBSERVED_DENIED,  /* its memory may not be read */
-	TH_OBSERVED_UNKNOWN, /* its library is of another version */
-	TH_OBSERVED_VM,      /* it has a Java VM, or had one */
-};
 
 /*
  * In the tool: `pid` is the process that is observed from now on; the log with this header is its

@@ -31,6 +31,9 @@ enum th_setting_access {
 	TH_SETTING_RESERVED, /* recorded in the log, has no effect yet: no option, no help */
 };
 
+/* No setting: set by `twinheap run` to the process id of the command that it starts. */
+#define TH_ROOT_VARIABLE "TWINHEAP_ROOT"
+
 /* Mean bytes between samples; HotSpot takes this as a jint. */
 #define TH_INTERVAL_DEFAULT 524288
 #define TH_INTERVAL_MAX INT32_MAX
@@ -50,8 +53,7 @@ enum th_setting_access {
  *   maximum, "help")
  * The default is text as a user would type it, "" for none.  Help wraps at newlines.
  *
- * OUTPUT: %p is the process id, %h the host name, %% a percent sign.  If the name is taken:
- * log_path.h.
+ * OUTPUT: a pattern as in log_name.h.  If the name is taken: log_path.h.
  */
 #define TH_SETTINGS(S)                                                                         \
 	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG", "twinheap.%p.thl", 0, \

@@ -106,12 +106,12 @@ test_whole_log(void **state)
 	assert_int_equal(native->function, TH_FUNCTION_MALLOC);
 	assert_int_equal(java->size, 1024);
 	assert_true(java->keep == 0.5f);
-	assert_true(recording->classes[java->class].is_known);
+	assert_true(recording->classes[java->class].class);
 	assert_true(th_text_equals(recording->classes[java->class].signature, "[B"));
 
-	const struct th_stack_info *stack = &recording->stacks[native->stack];
+	const struct th_decoded_stack *stack = &recording->stacks[native->stack];
 	assert_int_equal(native->stack, java->stack);
-	assert_true(stack->is_known);
+	assert_true(stack->stack);
 	assert_int_equal(stack->frames.count, 2);
 	assert_int_equal(stack->frames.words[1], th_frame_java(7, 5));
 	assert_true(th_text_equals(recording->thread_names[native->name].text, "main"));

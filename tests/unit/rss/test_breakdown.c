@@ -113,7 +113,7 @@ test_blocks_divide_the_heaps_of_malloc(void **state)
 	add_touched(&log, 1, mapped, 2 * MIB | TH_TOUCHED_OWN_MAPPING);
 	add_account(&log, 100, 1, 16 * MIB);
 	show(&shown, &log, NULL);
-	th_breakdown_init(&account, shown.profile, th_breakdown_chosen(shown.profile));
+	th_breakdown_init(&account, shown.profile, th_profile_chosen_account(shown.profile));
 	assert_true(fabs(sum(&account) - 16 * MIB) < 1);
 	assert_true(fabs(resident(&account, TH_BREAKDOWN_MALLOC_APPLICATION) - 3.25 * MIB) < 1);
 	assert_true(fabs(resident(&account, TH_BREAKDOWN_MALLOC_RETAINED) - 8.75 * MIB) < 1);
@@ -155,7 +155,7 @@ test_estimates_above_what_is_there(void **state)
 	add_touched(&log, 1, own, MIB | TH_TOUCHED_OWN_MAPPING);
 	add_account(&log, 100, 1, 5 * MIB);
 	show(&shown, &log, NULL);
-	th_breakdown_init(&account, shown.profile, th_breakdown_chosen(shown.profile));
+	th_breakdown_init(&account, shown.profile, th_profile_chosen_account(shown.profile));
 	assert_true(fabs(sum(&account) - 5 * MIB) < 1);
 	assert_true(fabs(resident(&account, TH_BREAKDOWN_MALLOC_RETAINED)) < 1);
 	assert_true(fabs(resident(&account, TH_BREAKDOWN_UNEXPLAINED)) < 1);
@@ -183,7 +183,7 @@ trimmed_with(uint64_t start)
 	log_add_fields(&log, TH_EVENT_MALLOC_HEAPS, LOG_U32(1), LOG_WORDS(heaps, 6));
 	add_account(&log, 100, 1, 5 * MIB);
 	show(&shown, &log, NULL);
-	th_breakdown_init(&account, shown.profile, th_breakdown_chosen(shown.profile));
+	th_breakdown_init(&account, shown.profile, th_profile_chosen_account(shown.profile));
 	double trimmed = account.trimmed.estimate;
 	assert_true(account.trimmed.low <= trimmed && trimmed <= account.trimmed.high);
 	th_breakdown_deinit(&account);
@@ -219,11 +219,12 @@ test_the_account_of_a_moment(void **state)
 	add_account(&log, 4000, 4, 20 * MIB);
 	show(&shown, &log, NULL);
 	const struct th_recording *recording = shown.recording;
-	assert_int_equal(th_breakdown_chosen(shown.profile)->account, 4);
-	assert_int_equal(th_breakdown_peak(recording)->account, 2);
-	assert_int_equal(th_breakdown_at(recording, LOG_START)->account, 1);
+	assert_int_equal(th_profile_chosen_account(shown.profile)->account, 4);
+	assert_int_equal(th_recording_account_peak(recording)->account, 2);
+	assert_int_equal(th_recording_account_at(recording, LOG_START)->account, 1);
 	assert_int_equal(
-		th_breakdown_at(recording, LOG_START + UINT64_C(3900000000))->account, 2);
+		th_recording_account_at(recording, LOG_START + UINT64_C(3900000000))->account,
+		2);
 	show_end(&shown);
 	log_deinit(&log);
 }

@@ -101,9 +101,11 @@ bool
 launch_can_start_commands(void)
 {
 	char program[PATH_MAX];
-	char reason[PATH_MAX];
+	struct th_error *error = th_launch_target_check("sh", program);
+	bool can_start = !error;
 
-	return th_launch_target_check("sh", program, reason, sizeof(reason)) == 0;
+	th_error_destroy(error);
+	return can_start;
 }
 
 int

@@ -32,6 +32,7 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding)
 
 	memset(&log, 0, sizeof(log));
 	memcpy(log.header.magic, TH_LOG_MAGIC, 8);
+	log.header.version = TH_LOG_VERSION;
 	log.header.header_bytes = TH_LOG_HEADER_BYTES;
 	log.header.pid = (uint32_t)getpid();
 	log.header.start_realtime = th_clock_read(CLOCK_REALTIME) - (uint64_t)age * TH_NS_PER_S;
@@ -118,13 +119,14 @@ static bool
 finds(const char *pattern, const char *name)
 {
 	struct th_launch_logs logs;
-	char *absolute = th_launch_logs_absolute(pattern);
+	char *absolute;
 	bool found;
 
+	assert_null(th_launch_logs_absolute(pattern, &absolute));
 	write_log(name, false, 0, 64);
 	th_launch_logs_find(absolute, 0, &logs);
 	unlink(name);
-	found = logs.count == 1;
+	found = logs.logs_count == 1;
 	th_launch_logs_deinit(&logs);
 	free(absolute);
 	return found;

@@ -465,6 +465,18 @@ test_sum_difference_and_widening(void **state)
 	assert_false(th_estimate_widen(&counted, 0.1).exact);
 }
 
+static void
+test_interval_as_text(void **state)
+{
+	struct th_estimate estimate = {.estimate = 5000, .low = 2048, .high = 1024 * 1024};
+
+	(void)state;
+	assert_string_equal(
+		th_estimate_interval(&estimate, TH_UNIT_BYTES).text, "0.00 .. 1.00 MiB");
+	estimate.exact = true;
+	assert_string_equal(th_estimate_interval(&estimate, TH_UNIT_BYTES).text, "exact");
+}
+
 int
 main(void)
 {
@@ -487,6 +499,7 @@ main(void)
 		cmocka_unit_test(test_large_share_is_narrower_than_alone),
 		cmocka_unit_test(test_share_with_all_samples),
 		cmocka_unit_test(test_sum_difference_and_widening),
+		cmocka_unit_test(test_interval_as_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ check_bundle(const void *bytes, size_t length)
 	void *made = bundle(original, false, warnings, &bundle_length);
 	struct th_recording *bundled = load(made, bundle_length);
 
-	assert_true(bundled->bundle.is_bundle);
+	assert_true(bundled->is_bundle);
 	expect_same(original, bundled);
 	th_recording_destroy(bundled);
 	th_recording_destroy(original);
