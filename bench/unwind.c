@@ -33,7 +33,7 @@ now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* --- walkers: each walks the stack of its caller and returns the number of frames ---------- */
+/* Walkers: each walks the stack of its caller and returns the number of frames */
 
 static size_t
 walk_twinheap(void)
@@ -104,7 +104,7 @@ open_libunwind(void)
 }
 #endif
 
-/* --- warm ---------------------------------------------------------------------------------- */
+/* Warm */
 
 struct measurement {
 	const char *name;
@@ -173,7 +173,7 @@ descend(int depth)
 	return block[0];
 }
 
-/* --- cold ---------------------------------------------------------------------------------- */
+/* Cold */
 
 /* What a pc that was not seen before costs: search, interpretation, store. */
 static void

@@ -86,7 +86,7 @@ is_in_program(const void *address)
 	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) && !*object->l_name;
 }
 
-/* --- malloc --------------------------------------------------------------------------------- */
+/* Malloc */
 
 static const void *
 next_malloc(void)
@@ -179,7 +179,7 @@ th_allocator_underneath(void)
 	return facts.underneath;
 }
 
-/* --- what goes unseen ----------------------------------------------------------------------- */
+/* What goes unseen */
 
 __attribute__((format(printf, 2, 3))) static void
 note(unsigned severity, const char *format, ...)

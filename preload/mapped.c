@@ -107,7 +107,7 @@ munmap(void *start, size_t bytes)
 	return result;
 }
 
-/* --- mremap --- */
+/* Mremap */
 
 /* A second mapping of shared pages, or one whose pages went while the place stays mapped. */
 static bool

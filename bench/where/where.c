@@ -159,7 +159,7 @@ end(struct call *call)
 	}
 }
 
-/* --- the parts ----------------------------------------------------------------------------- */
+/* The parts */
 
 #define REAL(type, name, ...)            \
 	type __real_##name(__VA_ARGS__); \
@@ -244,7 +244,7 @@ __wrap_prctl(int option, ...)
 	TIMED(int, PART_NAME, __real_prctl(option, argument));
 }
 
-/* --- functions that are reached through pointers ------------------------------------------- */
+/* Functions that are reached through pointers */
 
 static const struct th_java_provider *provider;
 static struct th_java_provider timed_provider;
@@ -346,7 +346,7 @@ __wrap_th_heap_sampled(
 	end(&call);
 }
 
-/* --- the table ----------------------------------------------------------------------------- */
+/* The table */
 
 /* An empty part within an empty part, on this machine: one round. */
 static void

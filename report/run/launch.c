@@ -54,7 +54,7 @@ prepare_output(struct launch *launch)
 	return th_launch_logs_check(launch->pattern);
 }
 
-/* --- the library ---------------------------------------------------------------------------- */
+/* The library */
 
 static bool
 is_readable(const char *path)
@@ -143,7 +143,7 @@ prepare(struct launch *launch)
 	return NULL;
 }
 
-/* --- the child ------------------------------------------------------------------------------ */
+/* The child */
 
 /*
  * A program built with AddressSanitizer ends at once when any library stands in front of its own;
@@ -204,7 +204,7 @@ run_child(const struct launch *launch, const struct signals *signals, int report
 	_exit(EXIT_FAILURE);
 }
 
-/* --- the parent ----------------------------------------------------------------------------- */
+/* The parent */
 
 /*
  * Signals are taken with sigtimedwait(), so there is no handler and no race between a signal and
@@ -273,7 +273,7 @@ exit_status(int wait_status)
 					: WEXITSTATUS(wait_status);
 }
 
-/* --- afterwards ----------------------------------------------------------------------------- */
+/* Afterwards */
 
 /* `path` as one would type it here. */
 static const char *

@@ -30,7 +30,7 @@ static const char *const directories[] = {"/usr/local/lib/" TH_LAUNCH_MULTIARCH,
 	"/usr/local/lib", "/usr/lib/" TH_LAUNCH_MULTIARCH, "/lib/" TH_LAUNCH_MULTIARCH,
 	"/usr/lib64", "/lib64", "/usr/lib", "/lib"};
 
-/* --- the one that was asked for ------------------------------------------------------------- */
+/* The one that was asked for */
 
 static bool
 find_file(const char *file, char path_ret[PATH_MAX])
@@ -77,7 +77,7 @@ th_launch_allocator_find(const char *name, char path_ret[PATH_MAX])
 		name);
 }
 
-/* --- the one that is underneath ------------------------------------------------------------- */
+/* The one that is underneath */
 
 enum symbol { MALLOC, OPERATOR_NEW, MALLOCX, SYMBOLS };
 static const char *const symbols[SYMBOLS] = {"malloc", "_Znwm", "mallocx"};

@@ -23,7 +23,7 @@
 /* A VM is written down when it starts, and only a process that has one has many records. */
 #define JVM_RECORDS_SEARCHED 100000
 
-/* --- patterns ------------------------------------------------------------------------------- */
+/* Patterns */
 
 struct th_error *
 th_launch_logs_absolute(const char *pattern, char **absolute_ret)
@@ -132,7 +132,7 @@ th_launch_logs_check(const char *pattern)
 	return problem ? th_error_create(TH_ERROR_USAGE, "%s: %s", path, problem) : NULL;
 }
 
-/* --- logs ----------------------------------------------------------------------------------- */
+/* Logs */
 
 static bool
 has_jvm(const struct th_reader *reader)
@@ -219,7 +219,7 @@ th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data
 	snprintf(numbered[1], PATH_MAX, "%s", numbered[0]);
 	th_log_name_insert(numbered[1], PATH_MAX, "%p");
 	stream = opendir(directory);
-	if (stream == NULL)
+	if (!stream)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
 		char path[2 * PATH_MAX];

@@ -20,7 +20,7 @@
 #include "report/base/allocate.h"
 #include "report/run/launch_target.h"
 
-/* --- what is loaded ------------------------------------------------------------------------- */
+/* What is loaded */
 
 __attribute__((noreturn)) static void
 become_linker(const char *linker, const char *program, const char *preload, int output)
@@ -43,7 +43,7 @@ read_all(int descriptor)
 	char *text = NULL;
 	size_t capacity = 0;
 
-	if (file == NULL) {
+	if (!file) {
 		close(descriptor);
 		return NULL;
 	}
@@ -82,7 +82,7 @@ path_in(char *line)
 	char *path = arrow != NULL ? arrow + 4 : line + strspn(line, "\t ");
 	char *end = strrchr(path, '(');
 
-	if (*path != '/' || end == NULL || end == path)
+	if (*path != '/' || !end || end == path)
 		return NULL;
 	end[-1] = '\0';
 	return path;
@@ -99,13 +99,13 @@ th_launch_objects_list(const char *program, const char *preload, struct th_launc
 	if (!th_launch_target_linker(linker))
 		return;
 	ret->text = ask_linker(linker, program, preload);
-	if (ret->text == NULL)
+	if (!ret->text)
 		return;
 	for (char *line = strtok_r(ret->text, "\n", &rest); line != NULL;
 		line = strtok_r(NULL, "\n", &rest)) {
 		char *path = path_in(line);
 
-		if (path != NULL)
+		if (path)
 			th_array_append(ret, paths, path);
 	}
 }
@@ -117,7 +117,7 @@ th_launch_objects_deinit(struct th_launch_objects *objects)
 	free(objects->text);
 }
 
-/* --- what they define ----------------------------------------------------------------------- */
+/* What they define */
 
 static void
 look_at_symbol(Elf *elf, const GElf_Shdr *section, const GElf_Sym *symbol,
@@ -158,7 +158,7 @@ th_launch_objects_define(
 	memset(defined_ret, 0, count * sizeof(*defined_ret));
 	elf_version(EV_CURRENT);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	if (elf != NULL) {
+	if (elf) {
 		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) != NULL;)
 			look_at_section(elf, scn, symbols, count, defined_ret);
 		elf_end(elf);

@@ -33,7 +33,7 @@ static const struct setting settings[TH_SETTING_COUNT] = {
 #undef S
 };
 
-/* --- help ----------------------------------------------------------------------------------- */
+/* Help */
 
 #define HEAD_COLUMNS 29
 
@@ -110,7 +110,7 @@ th_launch_options_help(void)
 	     "found.");
 }
 
-/* --- options -------------------------------------------------------------------------------- */
+/* Options */
 
 struct parser {
 	char letters[2 * TH_SETTING_COUNT + 8];
@@ -194,7 +194,7 @@ th_launch_options_parse(struct th_launch_options *options, int argc, char **argv
 	return NULL;
 }
 
-/* --- values --------------------------------------------------------------------------------- */
+/* Values */
 
 static bool
 is_choice(const char *choices, const char *text)
@@ -252,7 +252,7 @@ given_value(const struct th_launch_options *options, int setting)
 {
 	const char *variable = getenv(settings[setting].variable);
 
-	if (options->given[setting] != NULL)
+	if (options->given[setting])
 		return options->given[setting];
 	return variable != NULL && *variable != '\0' ? variable : NULL;
 }
@@ -311,7 +311,7 @@ th_launch_options_check(const struct th_launch_options *options)
 		const char *text = given_value(options, i);
 		const char *fault = text != NULL ? find_fault(&settings[i], text) : NULL;
 
-		if (fault != NULL)
+		if (fault)
 			return fail_value(options, &settings[i], text, fault);
 	}
 	return NULL;
@@ -329,7 +329,7 @@ bool
 th_launch_options_export(const struct th_launch_options *options)
 {
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
-		if (options->given[i] != NULL &&
+		if (options->given[i] &&
 			setenv(settings[i].variable, options->given[i], 1) != 0)
 			return false;
 	}

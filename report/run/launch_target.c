@@ -40,7 +40,7 @@ refuse(const char *command, int error)
 		"%s: %s", command, strerror(error));
 }
 
-/* --- the file ------------------------------------------------------------------------------- */
+/* The file */
 
 /* 0 if `path` is a file that may be executed, else an errno. */
 static int
@@ -62,7 +62,7 @@ search_path(const char *command, char path_ret[PATH_MAX])
 	const char *list = getenv("PATH");
 	int error = ENOENT;
 
-	if (list == NULL)
+	if (!list)
 		list = DEFAULT_PATH;
 	for (;;) {
 		int length = (int)strcspn(list, ":");
@@ -92,7 +92,7 @@ find_command(const char *command, char path_ret[PATH_MAX])
 	return test_executable(path_ret);
 }
 
-/* --- ELF ------------------------------------------------------------------------------------ */
+/* ELF */
 
 /* The interpreter that an ELF file of our own kind asks for; false if it asks for none. */
 static bool
@@ -174,7 +174,7 @@ check_elf(const char *path, int fd, const Elf64_Ehdr *header, char *program_ret)
 		TH_ERROR_USAGE, "%s: statically linked, LD_PRELOAD cannot work in it", path);
 }
 
-/* --- privileges ----------------------------------------------------------------------------- */
+/* Privileges */
 
 /* In secure-execution mode, ld.so(8), the dynamic linker ignores LD_PRELOAD. */
 static struct th_error *
@@ -192,13 +192,13 @@ check_privileges(const char *path)
 		what = "set-group-ID";
 	else if (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
 		what = "privileged (it has file capabilities)";
-	if (what == NULL)
+	if (!what)
 		return NULL;
 	return th_error_create(
 		TH_ERROR_USAGE, "%s: %s, LD_PRELOAD cannot work in it", path, what);
 }
 
-/* --- scripts -------------------------------------------------------------------------------- */
+/* Scripts */
 
 /* The interpreter in a script's first line, `line` = "#!...": cut out of it in place. */
 static const char *

@@ -206,7 +206,7 @@ th_estimate_bytes(
 {
 	if (gap <= 0)
 		return th_estimate_exact(estimator->bytes.seen, estimator->samples);
-	if (whole == NULL || whole->bytes.unseen <= 0)
+	if (!whole || whole->bytes.unseen <= 0)
 		return estimate_alone(&estimator->bytes, gap, estimator->samples);
 	return estimate_share(estimator, whole, gap);
 }
@@ -255,7 +255,7 @@ th_estimate_objects(
 	if (gap <= 0)
 		return th_estimate_exact(objects->seen, estimator->samples);
 	alone = estimate_alone(objects, gap / size, estimator->samples);
-	if (whole == NULL || whole->bytes.unseen <= 0)
+	if (!whole || whole->bytes.unseen <= 0)
 		return alone;
 	bytes = estimate_share(estimator, whole, gap);
 	if (estimator->bytes.unseen > 0 && objects->variance > 0)

@@ -105,7 +105,7 @@ score_at(const struct test *test, double value, enum side side)
 {
 	double score = test->share_weight * score_of(test->share, value, side);
 
-	if (test->rest != NULL)
+	if (test->rest)
 		score -= test->rest_weight *
 			 score_of(test->rest, test->total - value, side == LOW ? HIGH : LOW);
 	return score;

@@ -78,7 +78,7 @@ th_address_index_extend_labels(
 		if (range->end > range->start || index->reach[i] > range->start)
 			continue;
 		limit = th_address_index_find(limits, range->start);
-		if (limit != NULL)
+		if (limit)
 			range->end = next < limit->end ? next : limit->end;
 	}
 	th_address_index_sort(index);

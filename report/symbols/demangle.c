@@ -166,7 +166,7 @@ drop_allocators(char *text)
 	while ((at = strstr(at, pattern)) != NULL) {
 		char *end = skip_arguments(text, at + sizeof(pattern) - 2);
 
-		if (end != NULL && (th_text_begins(end, " >") || th_text_begins(end, ">")))
+		if (end && (th_text_begins(end, " >") || th_text_begins(end, ">")))
 			cut(at, (size_t)(end - at) + (*end == ' '));
 		else
 			at += sizeof(pattern) - 1;
@@ -205,13 +205,13 @@ elide(const char *text, size_t depth_max, char *output)
 
 		depth -= closes;
 		if (depth < depth_max) {
-			if (output != NULL)
+			if (output)
 				memcpy(output + length, at, step);
 			length += step;
 		}
 		depth += opens;
 		if (opens && depth == depth_max) {
-			if (output != NULL)
+			if (output)
 				memcpy(output + length, ELLIPSIS, strlen(ELLIPSIS));
 			length += strlen(ELLIPSIS);
 		}
@@ -275,7 +275,7 @@ stem_length(const char *name)
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
 		const char *found = strstr(name, suffixes[i]);
 
-		if (found != NULL && found > name && (size_t)(found - name) < length)
+		if (found && found > name && (size_t)(found - name) < length)
 			length = (size_t)(found - name);
 	}
 	return length;

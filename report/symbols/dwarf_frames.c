@@ -35,7 +35,7 @@ struct th_dwarf {
 	size_t units_capacity;
 };
 
-/* --- filling the indexes -------------------------------------------------------------------- */
+/* Filling the indexes */
 
 /* Adds the ranges of `die` that hold code; returns whether there are any. */
 static bool
@@ -146,7 +146,7 @@ th_dwarf_create(Dwarf *dwarf, uint64_t bias, const struct th_address_index *code
 void
 th_dwarf_destroy(struct th_dwarf *dwarf)
 {
-	if (dwarf == NULL)
+	if (!dwarf)
 		return;
 	for (size_t i = 0; i < dwarf->units_count; i++) {
 		struct unit *unit = &dwarf->units[i];
@@ -160,7 +160,7 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 	free(dwarf);
 }
 
-/* --- looking up ----------------------------------------------------------------------------- */
+/* Looking up */
 
 /*
  * The child of `parent` around `address`, an inlined function or a block, or false.  An entry
@@ -241,7 +241,7 @@ locate_address(struct unit *unit, Dwarf_Addr address, struct th_dwarf_frame *fra
 
 	frame->line = 0;
 	frame->file = NULL;
-	if (line == NULL)
+	if (!line)
 		return;
 	frame->file = dwarf_linesrc(line, NULL, NULL);
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
@@ -259,13 +259,13 @@ th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	size_t count;
 
 	*location_ret = (struct th_dwarf_frame){0};
-	if (range == NULL)
+	if (!range)
 		return 0;
 	unit = &dwarf->units[range->value];
 	locate_address(unit, address - dwarf->bias, location_ret);
 	read_unit(dwarf, unit);
 	range = th_address_index_find(&unit->functions, address);
-	if (range == NULL)
+	if (!range)
 		return 0;
 	count = find_chain(&unit->function_dies[range->value], address - dwarf->bias, chain);
 	for (size_t i = 0; i < count; i++) {

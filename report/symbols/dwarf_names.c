@@ -86,9 +86,9 @@ th_dwarf_names_find(const struct th_dwarf_names *names, Dwarf_Die *function)
 	struct th_dwarf_name name = {
 		.linkage = integrated_string(function, DW_AT_linkage_name)};
 
-	if (name.linkage == NULL)
+	if (!name.linkage)
 		name.plain = find_scoped(names, function);
-	if (name.linkage == NULL && name.plain == NULL)
+	if (!name.linkage && !name.plain)
 		name.plain = integrated_string(function, DW_AT_name);
 	return name;
 }
@@ -150,7 +150,7 @@ th_dwarf_names_add(
 	const char *name = dwarf_diename(function);
 	struct th_dwarf_scoped_name scoped;
 
-	if (scope == NULL || name == NULL || dwarf_hasattr(function, DW_AT_linkage_name) ||
+	if (!scope || !name || dwarf_hasattr(function, DW_AT_linkage_name) ||
 		dwarf_hasattr(function, DW_AT_abstract_origin) ||
 		dwarf_hasattr(function, DW_AT_specification))
 		return;

@@ -221,7 +221,7 @@ find_debug_file(const struct th_module_search *search, struct wanted *wanted,
 	}
 	if (try_build_id(wanted, SYSTEM_DEBUG_DIRECTORY))
 		return true;
-	if (link_name != NULL && try_name(search, wanted, module_path, link_name))
+	if (link_name && try_name(search, wanted, module_path, link_name))
 		return true;
 	name = th_format_new("%s.debug", th_text_base_name(module_path));
 	found = try_name(search, wanted, module_path, name);
@@ -242,7 +242,7 @@ th_debug_file_open(const struct th_module_search *search,
 	struct stat status;
 
 	/* Without either there is nothing to check a candidate by. */
-	if (wanted.by_checksum && request->link_name == NULL)
+	if (wanted.by_checksum && !request->link_name)
 		return -1;
 	if (stat(request->module_path, &status) == 0) {
 		wanted.not_device = status.st_dev;

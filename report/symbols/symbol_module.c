@@ -27,7 +27,7 @@ struct th_symbol_module {
 	struct th_dwarf *dwarf; /* NULL: none */
 };
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* Opening */
 
 /* Text of the build id that libdwfl read from the main file, "" if it has none. */
 static void
@@ -81,15 +81,15 @@ open_session(struct th_symbol_module *module, const char *path, int fd)
 	void **data;
 
 	module->dwfl = dwfl_begin(&callbacks);
-	if (module->dwfl == NULL) {
+	if (!module->dwfl) {
 		close(fd);
 		return false;
 	}
 	dwfl_report_begin(module->dwfl);
 	module->dwfl_module = dwfl_report_elf(module->dwfl, path, path, fd, 0, true);
-	if (module->dwfl_module == NULL)
+	if (!module->dwfl_module)
 		close(fd);
-	if (dwfl_report_end(module->dwfl, NULL, NULL) != 0 || module->dwfl_module == NULL)
+	if (dwfl_report_end(module->dwfl, NULL, NULL) != 0 || !module->dwfl_module)
 		return false;
 	dwfl_module_info(module->dwfl_module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*data = module;
@@ -103,7 +103,7 @@ index_code(struct th_symbol_module *module)
 	Elf *elf = dwfl_module_getelf(module->dwfl_module, &bias);
 	size_t count = 0;
 
-	if (elf == NULL || elf_getphdrnum(elf, &count) != 0)
+	if (!elf || elf_getphdrnum(elf, &count) != 0)
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr segment;
@@ -166,7 +166,7 @@ index_symbols(struct th_symbol_module *module)
 		const char *name = dwfl_module_getsym_info(
 			module->dwfl_module, i, &symbol, &start, &section, NULL, NULL);
 
-		if (name == NULL || section == SHN_UNDEF || !names_code(&symbol, name) ||
+		if (!name || section == SHN_UNDEF || !names_code(&symbol, name) ||
 			th_address_index_find(&module->code, start) == NULL)
 			continue;
 		th_address_index_add(&module->symbols, start, start + symbol.st_size,
@@ -187,7 +187,7 @@ read_files(struct th_symbol_module *module, const struct th_module_file *file)
 		return false;
 	index_symbols(module);
 	dwarf = dwfl_module_getdwarf(module->dwfl_module, &bias);
-	if (dwarf != NULL)
+	if (dwarf)
 		module->dwarf = th_dwarf_create(dwarf, bias, &module->code);
 	return true;
 }
@@ -199,7 +199,7 @@ forget_files(struct th_symbol_module *module)
 	th_dwarf_destroy(module->dwarf);
 	th_address_index_deinit(&module->symbols);
 	th_address_index_deinit(&module->code);
-	if (module->dwfl != NULL)
+	if (module->dwfl)
 		dwfl_end(module->dwfl);
 	module->dwarf = NULL;
 	module->dwfl = NULL;
@@ -232,13 +232,13 @@ th_symbol_module_is_usable(const struct th_symbol_module *module)
 void
 th_symbol_module_close(struct th_symbol_module *module)
 {
-	if (module == NULL)
+	if (!module)
 		return;
 	forget_files(module);
 	free(module);
 }
 
-/* --- looking up ----------------------------------------------------------------------------- */
+/* Looking up */
 
 /* The name in the symbol table for `address`, NULL if there is none. */
 static const char *
@@ -247,7 +247,7 @@ find_symbol(struct th_symbol_module *module, uint64_t address)
 	const struct th_address_range *range = th_address_index_find(&module->symbols, address);
 	GElf_Sym symbol;
 
-	if (range == NULL)
+	if (!range)
 		return NULL;
 	return dwfl_module_getsym(module->dwfl_module, (int)range->value, &symbol, NULL);
 }
@@ -266,9 +266,9 @@ is_mangled(const char *name)
 static bool
 is_better(const char *symbol, const struct th_dwarf_name *name)
 {
-	if (name->linkage != NULL)
+	if (name->linkage)
 		return false;
-	return name->plain == NULL || is_mangled(symbol) ||
+	return !name->plain || is_mangled(symbol) ||
 	       (name->plain[0] == '_' && symbol[0] != '_');
 }
 
@@ -277,7 +277,7 @@ static void
 fill_names(struct th_dwarf_frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (frames[i].name.linkage == NULL && frames[i].name.plain == NULL)
+		if (!frames[i].name.linkage && !frames[i].name.plain)
 			frames[i].name.plain = "(unnamed)";
 	}
 }
@@ -291,16 +291,16 @@ th_symbol_module_lookup(struct th_symbol_module *module, uint64_t address,
 	const char *symbol;
 
 	frames[0] = location;
-	if (module->dwfl == NULL)
+	if (!module->dwfl)
 		return 0;
 	symbol = find_symbol(module, address);
-	if (module->dwarf != NULL)
+	if (module->dwarf)
 		count = th_dwarf_lookup(module->dwarf, address, frames, &location);
 	if (count == 0) {
 		frames[0] = location;
 		count = symbol != NULL;
 	}
-	if (count != 0 && symbol != NULL && is_better(symbol, &frames[count - 1].name))
+	if (count != 0 && symbol && is_better(symbol, &frames[count - 1].name))
 		frames[count - 1].name.linkage = symbol;
 	fill_names(frames, count);
 	return count;

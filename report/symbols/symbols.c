@@ -86,7 +86,7 @@ free_answer(struct answer *answer)
 void
 th_symbols_destroy(struct th_symbols *symbols)
 {
-	if (symbols == NULL)
+	if (!symbols)
 		return;
 	for (size_t i = 0; i < symbols->answer_slots; i++)
 		free_answer(&symbols->answers[i]);
@@ -110,7 +110,7 @@ th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
 	th_module_search_add(&symbols->search, directory);
 }
 
-/* --- modules -------------------------------------------------------------------------------- */
+/* Modules */
 
 /* The kernel's own object, and mappings without a file, go by names like "[vdso]". */
 static bool
@@ -126,7 +126,7 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 {
 	char text[1024];
 
-	if (symbols->warn == NULL || match == TH_MODULE_FOUND)
+	if (!symbols->warn || match == TH_MODULE_FOUND)
 		return;
 	if (match == TH_MODULE_MISSING)
 		snprintf(text, sizeof(text), "%s: not found, its functions stay without names",
@@ -185,14 +185,14 @@ find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 	return symbols->last_module = symbols->modules_count - 1;
 }
 
-/* --- display names -------------------------------------------------------------------------- */
+/* Display names */
 
 static struct name *
 find_name(struct name *names, size_t slots, const char *symbol)
 {
 	size_t slot = th_hash_text(symbol) & (slots - 1);
 
-	while (names[slot].symbol != NULL && strcmp(names[slot].symbol, symbol) != 0)
+	while (names[slot].symbol && strcmp(names[slot].symbol, symbol) != 0)
 		slot = (slot + 1) & (slots - 1);
 	return &names[slot];
 }
@@ -204,7 +204,7 @@ grow_names(struct th_symbols *symbols)
 	struct name *grown = th_allocate(slots, sizeof(*grown));
 
 	for (size_t i = 0; i < symbols->name_slots; i++) {
-		if (symbols->names[i].symbol != NULL)
+		if (symbols->names[i].symbol)
 			*find_name(grown, slots, symbols->names[i].symbol) = symbols->names[i];
 	}
 	free(symbols->names);
@@ -220,14 +220,14 @@ display_name(struct th_symbols *symbols, const char *symbol)
 	if (is_crowded(symbols->name_count, symbols->name_slots))
 		grow_names(symbols);
 	name = find_name(symbols->names, symbols->name_slots, symbol);
-	if (name->symbol == NULL) {
+	if (!name->symbol) {
 		*name = (struct name){symbol, th_demangle(symbol)};
 		symbols->name_count++;
 	}
 	return name->display;
 }
 
-/* --- answers -------------------------------------------------------------------------------- */
+/* Answers */
 
 static struct answer *
 find_answer(struct answer *answers, size_t slots, uint32_t module, uint64_t address)
@@ -291,7 +291,7 @@ fill_answer(struct th_symbols *symbols, struct answer *answer)
 	size_t count = 0;
 
 	found[0] = (struct th_dwarf_frame){0};
-	if (module->module != NULL)
+	if (module->module)
 		count = th_symbol_module_lookup(module->module, answer->address, found);
 	answer->count = count > 0 ? (uint32_t)count : 1;
 	answer->frames = th_allocate(answer->count, sizeof(*answer->frames));

@@ -62,7 +62,7 @@ sees_mallocx(const struct th_recording *recording)
 	return json_is_true(json_object_get(json_array_get(recording->truth, 0), "mallocx"));
 }
 
-/* --- underneath ------------------------------------------------------------------------------- */
+/* Underneath */
 
 /* All that the program says it asked for, and nothing twice; what it kept is what is alive. */
 static void
@@ -236,7 +236,7 @@ nobody_is_taken_for_jemalloc(void **state)
 	free(path);
 }
 
-/* --- in front --------------------------------------------------------------------------------- */
+/* In front */
 
 /* Nothing is seen, nothing breaks, and who stands in front is named, on stderr and in the log. */
 static void
@@ -258,7 +258,7 @@ in_front_of_us(void **state)
 	free(path);
 }
 
-/* --- processes and threads -------------------------------------------------------------------- */
+/* Processes and threads */
 
 /* Children by fork while others allocate; the heap of the child works. */
 static void

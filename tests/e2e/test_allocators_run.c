@@ -57,7 +57,7 @@ path_or_line(const struct th_allocator *allocator)
 	return path;
 }
 
-/* --- asked for, or there already --------------------------------------------------------------- */
+/* Asked for, or there already */
 
 static void
 by_option(void **state)
@@ -160,7 +160,7 @@ libc_needs_nothing(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* --- programs that have their own ------------------------------------------------------------- */
+/* Programs that have their own */
 
 static void
 program_that_defines_malloc(void **state)
@@ -223,7 +223,7 @@ plugin_that_prefers_its_own(void **state)
 	th_recording_deinit(&all);
 }
 
-/* --- tools that are allocators ---------------------------------------------------------------- */
+/* Tools that are allocators */
 
 /* Builds a program with AddressSanitizer, or skips. */
 static char *

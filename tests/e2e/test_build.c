@@ -342,7 +342,7 @@ forwarding_is_a_jump(void **state)
 	assert_true(is_final_jump(&function, function.code[1].text));
 }
 
-/* --- who includes what ------------------------------------------------------------------- */
+/* Who includes what */
 
 #define ARCHITECTURE TH_TEST_SOURCE "/docs/architecture.md"
 #define ROOMS_MAX 64

@@ -29,7 +29,7 @@ struct command {
 	size_t count;
 };
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static void
 add(struct command *command, const char *word)
@@ -158,7 +158,7 @@ check_under(const struct th_jdk *jdk, const char *const *options)
 	free(log);
 }
 
-/* --- moments ---------------------------------------------------------------------------------- */
+/* Moments */
 
 /*
  * Exceptions through JNI, recursion up to StackOverflowError, classes that come, go and change,
@@ -240,7 +240,7 @@ exception_that_escapes(const struct th_jdk *jdk)
 	check_crash(jdk, "escape", NULL);
 }
 
-/* --- options of the VM ------------------------------------------------------------------------ */
+/* Options of the VM */
 
 /*
  * Without TLABs every allocation is one of the slow path (not with Serial or Parallel, which up to
@@ -284,7 +284,7 @@ checked_jni(const struct th_jdk *jdk)
 	check_under(jdk, TH_WORDS("-Xcheck:jni", "-XX:+UseParallelGC", "-XX:+UseLargePages"));
 }
 
-/* --- late ------------------------------------------------------------------------------------- */
+/* Late */
 
 #define LATE_BLOCKS "20000"
 

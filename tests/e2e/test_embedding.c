@@ -92,7 +92,7 @@ check_both_heaps(const struct th_jdk *jdk, const struct th_recording *recording)
 	}
 }
 
-/* --- as an agent -------------------------------------------------------------------------- */
+/* As an agent */
 
 /* Without preload only the Java heap can be seen, and one line says so. */
 static void
@@ -159,7 +159,7 @@ beside_a_sampling_agent(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- under the eyes of the VM ------------------------------------------------------------- */
+/* Under the eyes of the VM */
 
 /* -Xcheck:jni finds nothing that it would not find without us. */
 static void
@@ -208,7 +208,7 @@ flight_recorder(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- ways to leave ------------------------------------------------------------------------ */
+/* Ways to leave */
 
 #define LEAVE_STATUS 7
 #define LEAVE_COUNT "4000"
@@ -258,7 +258,7 @@ leaving(const struct th_jdk *jdk)
 	check_leaving(jdk, "throw", 1);
 }
 
-/* --- a VM inside of another program ------------------------------------------------------- */
+/* A VM inside of another program */
 
 /* A C program that is linked with -ljvm; LD_LIBRARY_PATH says whose. */
 static void

@@ -175,7 +175,7 @@ knows_what_an_interval_covers(void **state)
 	assert_false(th_figure_covers(&figure, 1605, 2));
 }
 
-/* --- scripts/run-tests ------------------------------------------------------------------- */
+/* Scripts/run-tests */
 
 /* A stand-in for a test program: a shell script of this text, in a directory of its own. */
 static char *

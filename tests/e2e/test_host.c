@@ -41,7 +41,7 @@ run_host(const char *const *arguments, const char *const *settings, struct th_ou
 			ret->errors);
 }
 
-/* --- a line on stderr ------------------------------------------------------------------------- */
+/* A line on stderr */
 
 /* The interval is invalid, which the library reports on stderr. */
 static void
@@ -83,7 +83,7 @@ stderr_has_reached_its_limit(void **state)
 	check_stderr("full", "true", NULL);
 }
 
-/* --- fork ------------------------------------------------------------------------------------- */
+/* Fork */
 
 /* The second of two settings of one name holds. */
 static void
@@ -113,7 +113,7 @@ fork_while_others_hold_locks_of_the_loader(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* --- the log ---------------------------------------------------------------------------------- */
+/* The log */
 
 /* A process that may write to the log may write anything. */
 static void
@@ -198,7 +198,7 @@ daemon_that_closes_all_as_another_user(void **state)
 	free(log);
 }
 
-/* --- locked memory ---------------------------------------------------------------------------- */
+/* Locked memory */
 
 /* What "native_host lock" says to be locked, in KiB; -1: mlockall() failed. */
 static long

@@ -18,7 +18,7 @@
 
 static const char *const intervals[] = {"0", "512k"};
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 /* Returns how many samples found no place in the log. */
 static double
@@ -99,7 +99,7 @@ exact_bytes(const struct th_recording *recording)
 	return total.estimate;
 }
 
-/* --- moments ---------------------------------------------------------------------------------- */
+/* Moments */
 
 /*
  * The library takes leave of a thread in the last of the four rounds of destructors: what others
@@ -142,7 +142,7 @@ total_without_a_sample(void **state)
 	th_recording_deinit(&none);
 }
 
-/* --- programs -------------------------------------------------------------------------------- */
+/* Programs */
 
 /* Everybody who looks malloc up finds an entry of the program, which leads to ours. */
 static void
@@ -152,7 +152,7 @@ program_with_an_entry_for_malloc(void **state)
 	check(TH_WORDS(PROGRAM("native_nopie")));
 }
 
-/* --- signals ---------------------------------------------------------------------------------- */
+/* Signals */
 
 static double
 truth_of(const struct th_recording *recording, const char *site, const char *value)
@@ -212,7 +212,7 @@ signal_handlers(void **state)
 	}
 }
 
-/* --- stacks ----------------------------------------------------------------------------------- */
+/* Stacks */
 
 static void
 small_and_foreign_stacks(void **state)
@@ -221,7 +221,7 @@ small_and_foreign_stacks(void **state)
 	check(TH_WORDS(PROGRAM("native_stacks")));
 }
 
-/* --- libraries that come and go --------------------------------------------------------------- */
+/* Libraries that come and go */
 
 /* The figures of what each copy allocates are those of a library of one name, or of none. */
 static void

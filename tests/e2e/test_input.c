@@ -23,7 +23,7 @@
 #define PROGRAM TH_WORDS("sh", "-c", "echo unharmed; exit 9")
 #define NOBODY "65534"
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 /* Exactly one line, of the form "twinheap: ...", in which `part` occurs. */
 static void
@@ -62,7 +62,7 @@ write_file(const char *name, const void *bytes, size_t count)
 	return path;
 }
 
-/* --- logs that are none ----------------------------------------------------------------------- */
+/* Logs that are none */
 
 /* Every verb that reads a log refuses `path`, in one line that names it and says `reason`. */
 static void
@@ -172,7 +172,7 @@ log_of_a_newer_version(void **state)
 	free(path);
 }
 
-/* --- command lines ---------------------------------------------------------------------------- */
+/* Command lines */
 
 static void
 check_usage(const char *const *command, const char *part)
@@ -260,7 +260,7 @@ outputs_that_cannot_be_written(void **state)
 	free(log);
 }
 
-/* --- settings of the library ------------------------------------------------------------------ */
+/* Settings of the library */
 
 /* Runs the program under these settings; it has to end as it does without the library. */
 static void
@@ -375,7 +375,7 @@ disabled(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* --- places where no log can be --------------------------------------------------------------- */
+/* Places where no log can be */
 
 static void
 check_no_log(const char *output, const char *reason)
@@ -499,7 +499,7 @@ name_that_is_taken(void **state)
 	free(taken);
 }
 
-/* --- limits ----------------------------------------------------------------------------------- */
+/* Limits */
 
 /* Runs native_sites at interval 0 by a shell that sets a limit first; returns its log. */
 static char *

@@ -123,7 +123,7 @@ check_clean(const char *program, const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- the corpus -------------------------------------------------------------------------- */
+/* The corpus */
 
 /* A test's initial state: the program. */
 static void
@@ -141,7 +141,7 @@ clean(void **state)
 	check_clean(*state, jdk ? jdk : th_jdk_newest());
 }
 
-/* --- dead owners ------------------------------------------------------------------------- */
+/* Dead owners */
 
 static bool
 has_dead_owner(const json_t *finding, const char *class)
@@ -196,7 +196,7 @@ owners_are_collected(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* --- every allocation -------------------------------------------------------------------- */
+/* Every allocation */
 
 /*
  * Nothing is estimated here: of 36,000 blocks of 200 KB, allocated and freed by four threads, the

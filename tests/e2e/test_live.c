@@ -99,7 +99,7 @@ record(const struct th_jdk *jdk, const char *program, struct th_recording *ret)
 		ret);
 }
 
-/* --- programs without a VM ---------------------------------------------------------------- */
+/* Programs without a VM */
 
 static void
 check_native(const char *program, const char *const *arguments, const char *const *settings)
@@ -157,7 +157,7 @@ lives_across_threads_and_pauses(void **state)
 	check_native("lifetimes", TH_WORDS("log.thl"), TH_WORDS("TWINHEAP_INTERVAL=0"));
 }
 
-/* --- both heaps ---------------------------------------------------------------------------- */
+/* Both heaps */
 
 static void
 steps_in_both_heaps(const struct th_jdk *jdk)
@@ -192,7 +192,7 @@ finalizers(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- 200,000 arrays ------------------------------------------------------------------------ */
+/* 200,000 arrays */
 
 /*
  * 208 MB in 200,000 live objects: a profiler that keeps a thousand of them without a weight sees

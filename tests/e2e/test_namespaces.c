@@ -64,7 +64,7 @@ assert_complete(const char *directory, const char *name)
 	free(path);
 }
 
-/* --- names of logs ---------------------------------------------------------------------------- */
+/* Names of logs */
 
 #define WITH_PROC "mount -t proc proc /proc"
 #define WITHOUT_PROC "mount -t tmpfs none /proc"
@@ -120,7 +120,7 @@ images_of_one_start_have_one_log(void **state)
 	assert_complete(directory, "log.1.4.thl");
 }
 
-/* --- requests to what runs in another one ----------------------------------------------------- */
+/* Requests to what runs in another one */
 
 /*
  * Three recordings at the path /mnt/log.thl: $here, $inside a container, and $below another root

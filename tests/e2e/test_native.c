@@ -17,7 +17,7 @@
 #define SEED "TWINHEAP_SEED=20260101"
 #define MIB (1 << 20)
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static void
 record(const char *const *command, const char *interval, struct th_recording *ret)
@@ -92,7 +92,7 @@ check_exact_total(const char *const *command, const char *const *without)
 	}
 }
 
-/* --- exact totals ----------------------------------------------------------------------------- */
+/* Exact totals */
 
 static void
 entry_points_keep_their_promises(void **state)
@@ -135,7 +135,7 @@ short_threads_are_exact(void **state)
 		TH_WORDS(PROGRAM("native_threads"), "2000", "8", "0"));
 }
 
-/* --- every allocation ------------------------------------------------------------------------- */
+/* Every allocation */
 
 #define FUNCTIONS 5
 
@@ -247,7 +247,7 @@ threads_are_exact_at_interval_0(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* --- sampled ---------------------------------------------------------------------------------- */
+/* Sampled */
 
 /*
  * The half width that an interval should have: 1.96 standard deviations of a sum of n blocks of
@@ -378,7 +378,7 @@ native_heap_switched_off(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* --- programs of others ----------------------------------------------------------------------- */
+/* Programs of others */
 
 /* Runs a command by itself and recorded: the same output, and a report of the C heap. */
 static void
@@ -480,7 +480,7 @@ verbose_says_where_the_log_is(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* --- mapped memory ---------------------------------------------------------------------------- */
+/* Mapped memory */
 
 static double
 field_of(const char *event, const char *name)

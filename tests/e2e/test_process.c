@@ -23,7 +23,7 @@ struct run {
 	char *logs[LOGS_MAX]; /* sorted by name */
 };
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static int
 compare(const void *a, const void *b)
@@ -150,7 +150,7 @@ is_log_of_sites(const char *log)
 	return is_it;
 }
 
-/* --- fork ------------------------------------------------------------------------------------- */
+/* Fork */
 
 static void
 forked_child_leaves_nothing(void **state)
@@ -250,7 +250,7 @@ fork_storm_with_logs(void **state)
 	run_deinit(&result);
 }
 
-/* --- children without a sample ----------------------------------------------------------------- */
+/* Children without a sample */
 
 /* However they end.  At this interval a child has a sample once in a million. */
 static void
@@ -313,7 +313,7 @@ a_child_that_only_maps_has_its_log(void **state)
 	run_deinit(&result);
 }
 
-/* --- past the handlers of fork ---------------------------------------------------------------- */
+/* Past the handlers of fork */
 
 /* The exact bytes of process_children, which has no other child than that. */
 static double
@@ -375,7 +375,7 @@ child_in_the_parent_s_memory(void **state)
 	}
 }
 
-/* --- other programs --------------------------------------------------------------------------- */
+/* Other programs */
 
 static void
 other_programs_leave_nothing(void **state)
@@ -521,7 +521,7 @@ pipeline_of_a_shell(void **state)
 	run_deinit(&result);
 }
 
-/* --- daemons ---------------------------------------------------------------------------------- */
+/* Daemons */
 
 /* The original ends by _exit(), so its log has no end; the daemon is another process. */
 static void
@@ -556,7 +556,7 @@ daemon_has_its_log_when_all_are_followed(void **state)
 	run_deinit(&result);
 }
 
-/* --- what the program sees of us -------------------------------------------------------------- */
+/* What the program sees of us */
 
 /* What `command` prints, recorded or not, always in one directory; to be freed. */
 static char *

@@ -24,7 +24,7 @@
 #define LEAVE_STATUS 7
 #define MEMORY_LIMIT (96 * MIB)
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static void
 assert_one_line(const char *errors, const char *part)
@@ -91,7 +91,7 @@ check_log_is_cut(const char *log)
 	free(summary);
 }
 
-/* --- disk ------------------------------------------------------------------------------------- */
+/* Disk */
 
 /* A file system of so many bytes, on which the log lies and is copied from afterwards. */
 static void
@@ -233,7 +233,7 @@ read_only_file_system(void **state)
 	free(plain);
 }
 
-/* --- what is usually there -------------------------------------------------------------------- */
+/* What is usually there */
 
 /*
  * Records native_sites in a place that `prepare` makes, from a copy of what it needs on /mnt, and
@@ -289,7 +289,7 @@ as_any_user(void **state)
 		"setpriv --reuid=4242424 --regid=4242424 --clear-groups --bounding-set=-all");
 }
 
-/* --- limits ----------------------------------------------------------------------------------- */
+/* Limits */
 
 /* All at once: files of 2 MiB, few descriptors, little address space. */
 static void

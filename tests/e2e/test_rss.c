@@ -29,7 +29,7 @@ struct account {
 	double resident;
 };
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static json_t *
 rss_json(const char *log, const char *at)
@@ -204,7 +204,7 @@ assert_near(double value, double wanted, double slack)
 		fail_msg("%.0f, not %.0f within %.0f", value, wanted, slack);
 }
 
-/* --- programs without a VM ------------------------------------------------------------------- */
+/* Programs without a VM */
 
 /* A gigabyte in small blocks, of which one in a hundred is left. */
 static void
@@ -484,7 +484,7 @@ neighbours_of_blocks(void **state)
 	}
 }
 
-/* --- by another process ------------------------------------------------------------------------ */
+/* By another process */
 
 /* Runs a shell script in a directory of its own; returns what it prints. */
 static char *
@@ -593,7 +593,7 @@ nobody_may_take_one(void **state)
 	free(text);
 }
 
-/* --- with a VM -------------------------------------------------------------------------------- */
+/* With a VM */
 
 /* So much is committed as is resident, or more, and no more than is reserved. */
 static void

@@ -54,7 +54,7 @@ number_of(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-/* --- every kind of object ----------------------------------------------------------------- */
+/* Every kind of object */
 
 static bool
 is_named(const json_t *frame, const char *name)
@@ -184,7 +184,7 @@ by_the_server_compiler(const struct th_jdk *jdk)
 		jdk, TH_WORDS(COMPILED, "-XX:-TieredCompilation", "-XX:+UseParallelGC"));
 }
 
-/* --- threads ------------------------------------------------------------------------------ */
+/* Threads */
 
 #define THREADS 16
 
@@ -261,7 +261,7 @@ switched_under_threads(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- how many samples --------------------------------------------------------------------- */
+/* How many samples */
 
 /* Before, HotSpot carries what an object overshoots over to the next draw. */
 #define FIRST_WITH_FAIR_SAMPLER 17

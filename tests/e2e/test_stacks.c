@@ -104,7 +104,7 @@ record(const struct th_jdk *jdk, const char *const *options, const char *const *
 	th_recording_load(ret);
 }
 
-/* --- ways to run Java code, times ways to collect garbage -------------------------------- */
+/* Ways to run Java code, times ways to collect garbage */
 
 /* The last feature release that took the option, for those that came to an end. */
 #define NEVER_ENDED 1000
@@ -181,7 +181,7 @@ path_compiled(const struct th_jdk *jdk)
 			       "-XX:CompileCommand=compileonly,mixed.*::*"));
 }
 
-/* --- other ways into C, and back ---------------------------------------------------------- */
+/* Other ways into C, and back */
 
 /* What JNI and Unsafe allocate for their callers, and C called by a class initialiser. */
 static void
@@ -195,7 +195,7 @@ ways_into_c(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- how many native samples carry their Java frames ------------------------------------- */
+/* How many native samples carry their Java frames */
 
 /*
  * All native samples of a program in a steady state, not only those of known sites.  The VM
@@ -228,7 +228,7 @@ native_samples_carry_java_frames(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- allocations that compiled code leaves to the VM -------------------------------------- */
+/* Allocations that compiled code leaves to the VM */
 
 /*
  * What the VM allocates in C for a Java allocation, below a stub of the compiler.  The thread is
@@ -283,7 +283,7 @@ slow_paths(const struct th_jdk *jdk)
 		"-XX:Tier3InvocationThreshold=20");
 }
 
-/* --- depth -------------------------------------------------------------------------------- */
+/* Depth */
 
 /* Frames of the recursion: 400 levels and the one that allocates. */
 #define DEEP_FRAMES 401
@@ -388,7 +388,7 @@ cut_stacks(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* --- a VM without a symbol table ---------------------------------------------------------- */
+/* A VM without a symbol table */
 
 static void
 run(const char *const *arguments)
@@ -443,7 +443,7 @@ stripped_vm(const struct th_jdk *jdk)
 	free(stripped.java);
 }
 
-/* --- by libunwind ------------------------------------------------------------------------- */
+/* By libunwind */
 
 /* The same stacks.  All other tests here pass too with TWINHEAP_UNWINDER in their environment. */
 static void

@@ -159,7 +159,7 @@ test_helps_fit(void **state)
 	}
 }
 
-/* --- progress --------------------------------------------------------------------------------- */
+/* Progress */
 
 /* The tool looks at the clock once for 65,536 records, and once for 4,096 samples. */
 #define MANY_BLOCKS "100000"
@@ -312,7 +312,7 @@ test_no_progress(void **state)
 	}
 }
 
-/* --- manual and completion -------------------------------------------------------------------- */
+/* Manual and completion */
 
 /* Sentences break between words, and the rest stands below them. */
 static void

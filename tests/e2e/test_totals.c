@@ -152,7 +152,7 @@ virtual_threads(const struct th_jdk *jdk)
 	check(jdk, TH_WORDS("--volume", "32M", "virtual"));
 }
 
-/* --- exact totals ------------------------------------------------------------------------- */
+/* Exact totals */
 
 static double
 sum_of_sites(const struct th_recording *recording, const char *heap)
@@ -203,7 +203,7 @@ exact_totals(const struct th_jdk *jdk)
 	}
 }
 
-/* --- all of them together ----------------------------------------------------------------- */
+/* All of them together */
 
 /*
  * The smallest number of hits among `count` that honest intervals fall below with probability

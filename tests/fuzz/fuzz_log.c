@@ -25,7 +25,7 @@ struct layout {
 	size_t at[RECORDS_MAX + 1]; /* of each record, and the end of the last */
 };
 
-/* --- the target ---------------------------------------------------------------------------- */
+/* The target */
 
 /* Chooses the view: the same for the same input, and any one for a changed input. */
 static unsigned
@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* --- mutations ----------------------------------------------------------------------------- */
+/* Mutations */
 
 static struct th_log_record
 record_at(const uint8_t *data, size_t at)

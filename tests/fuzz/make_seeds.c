@@ -111,7 +111,7 @@ write_texts(void)
 		write_text("text", i, lines[i].kind, lines[i].text);
 }
 
-/* --- unwind information -------------------------------------------------------------------- */
+/* Unwind information */
 
 /* A table with one function of 128 bytes at the module's start, its FDE and its CIE. */
 struct tables {

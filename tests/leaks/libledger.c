@@ -164,7 +164,7 @@ strike(void *block, size_t *bytes_ret)
 	return was_there;
 }
 
-/* --- malloc --------------------------------------------------------------------------------- */
+/* Malloc */
 
 EXPORT void *
 malloc(size_t bytes)
@@ -249,7 +249,7 @@ posix_memalign(void **block_ret, size_t alignment, size_t bytes)
 	return 0;
 }
 
-/* --- leaks.Ledger --------------------------------------------------------------------------- */
+/* Leaks.Ledger */
 
 JNIEXPORT void JNICALL
 Java_leaks_Ledger_open(JNIEnv *env, jclass class)

@@ -86,7 +86,7 @@ failed(void *block, int expected, const char *what)
 	errno = SENTINEL;
 }
 
-/* --- success --------------------------------------------------------------------------------- */
+/* Success */
 
 static void
 allocate_plain(size_t bytes)
@@ -166,7 +166,7 @@ allocate_nothing(void)
 	check(malloc_usable_size(NULL) == 0, "malloc_usable_size(NULL)");
 }
 
-/* --- failure --------------------------------------------------------------------------------- */
+/* Failure */
 
 static void
 fail_for_memory(size_t bytes)

@@ -44,7 +44,7 @@
 
 static volatile sig_atomic_t failures;
 
-/* --- allocating ------------------------------------------------------------------------------- */
+/* Allocating */
 
 static __attribute__((noinline)) void
 host_site(int count)
@@ -56,7 +56,7 @@ host_site(int count)
 	}
 }
 
-/* --- stderr ----------------------------------------------------------------------------------- */
+/* Stderr */
 
 static int
 preload_and_run(const char *library, char **command)
@@ -113,7 +113,7 @@ is_pending_alone(void)
 	return 0;
 }
 
-/* --- fork ------------------------------------------------------------------------------------- */
+/* Fork */
 
 static bool
 succeeds(pid_t child)
@@ -210,7 +210,7 @@ fork_beside_the_loader(void)
 	return failures != 0;
 }
 
-/* --- locked memory ---------------------------------------------------------------------------- */
+/* Locked memory */
 
 static long
 locked_kib(void)
@@ -245,7 +245,7 @@ lock(bool is_limited)
 	return 0;
 }
 
-/* --- leaving ---------------------------------------------------------------------------------- */
+/* Leaving */
 
 static void
 close_all(void)
@@ -286,7 +286,7 @@ leave(const char *what)
 	return result;
 }
 
-/* --- a header that others write to ------------------------------------------------------------ */
+/* A header that others write to */
 
 static int
 scribble(const char *log)

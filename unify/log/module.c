@@ -91,7 +91,7 @@ slot_of(uint32_t id)
 	return chunk ? &chunk[(id - 1) % SLOTS_CHUNK] : NULL;
 }
 
-/* --- identity ---------------------------------------------------------------------------- */
+/* Identity */
 
 static uint64_t
 hash_name(const char *name)
@@ -113,7 +113,7 @@ is_same(const struct slot *slot, const struct object *object)
 	return slot->name_hash == hash_name(object->name);
 }
 
-/* --- new entries ------------------------------------------------------------------------- */
+/* New entries */
 
 /* Room for a path; what is left of a chunk that is too short for it stays unused.  NULL: none. */
 static char *
@@ -253,7 +253,7 @@ find_or_register(const struct object *object)
 	return NULL;
 }
 
-/* --- without _dl_find_object --------------------------------------------------------------- */
+/* Without _dl_find_object */
 
 /*
  * The objects found by the last refresh, sorted by address.  Two lists: the one that is not
@@ -358,7 +358,7 @@ find_in_snapshot(uintptr_t pc)
 	return th_is_readable(&memory, module->start, 1) ? module : NULL;
 }
 
-/* --- interface ----------------------------------------------------------------------------- */
+/* Interface */
 
 struct th_module *
 th_module_find(uintptr_t pc)
@@ -469,7 +469,7 @@ th_module_init(void)
 	return th_module_find((uintptr_t)th_module_init) != NULL;
 }
 
-/* --- observed by the tool ----------------------------------------------------------------- */
+/* Observed by the tool */
 
 /* Where the parts of the table lie. */
 static const struct parts {

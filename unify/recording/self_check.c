@@ -12,7 +12,7 @@
 #define FUNCTIONS 3
 #define FRAMES_MAX 32
 
-/* --- the real parts ------------------------------------------------------------------------ */
+/* The real parts */
 
 static bool
 take(uint64_t *countdown, uint64_t size)
@@ -41,7 +41,7 @@ const struct th_self_check_parts th_self_check_parts = {
 	.remove = th_live_blocks_remove,
 };
 
-/* --- countdown ----------------------------------------------------------------------------- */
+/* Countdown */
 
 static bool
 counts_down(const struct th_self_check_parts *parts)
@@ -69,7 +69,7 @@ th_self_check_countdown(const struct th_self_check_parts *parts)
 	return counts_down(parts) && is_static_tls(parts);
 }
 
-/* --- walk ---------------------------------------------------------------------------------- */
+/* Walk */
 
 struct known_stack {
 	const struct th_self_check_parts *parts;
@@ -135,7 +135,7 @@ th_self_check_walk(const struct th_self_check_parts *parts)
 	return stack.is_good;
 }
 
-/* --- live table ---------------------------------------------------------------------------- */
+/* Live table */
 
 bool
 th_self_check_live(const struct th_self_check_parts *parts)

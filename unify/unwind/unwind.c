@@ -60,7 +60,7 @@ enum step {
 static uint64_t frame_pointer_steps; /* atomic */
 static bool ignores_rules; /* atomic: unwind information has been found not to be trusted */
 
-/* --- describing a frame -------------------------------------------------------------------- */
+/* Describing a frame */
 
 /* A module on this very stack stays loaded, so what was found once holds for the whole walk. */
 static struct th_module *
@@ -146,7 +146,7 @@ frame_word(const struct frame *frame)
 	return th_frame_native(frame->module->id, address - frame->module->bias);
 }
 
-/* --- leaving a frame ----------------------------------------------------------------------- */
+/* Leaving a frame */
 
 static enum step
 step_by_frame_pointer(struct walk *walk)
@@ -258,7 +258,7 @@ leave(struct walk *walk, const struct frame *frame)
 	return step;
 }
 
-/* --- interface ----------------------------------------------------------------------------- */
+/* Interface */
 
 static enum th_unwind_end
 run(struct walk *walk, uint64_t *frames, size_t capacity, size_t *count_ret)

@@ -81,7 +81,7 @@ test_against_a_list(void **state)
 	check(greatest);
 }
 
-/* --- chosen words ------------------------------------------------------------------------------ */
+/* Chosen words */
 
 #define CHOSEN 60000
 /*

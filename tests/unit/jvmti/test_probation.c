@@ -22,7 +22,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define INTERVAL (512 * 1024)
 
-/* --- the choice ---------------------------------------------------------------------------- */
+/* The choice */
 
 #define BYTES_MAX (4 * MIB)
 #define OFFERS 600
@@ -134,7 +134,7 @@ test_rare_sites_stay(void **state)
 	assert_int_equal(kept, 8); /* half of the members, of ten */
 }
 
-/* --- what a report makes of it -------------------------------------------------------------- */
+/* What a report makes of it */
 
 #define PERIODS 6
 #define PROGRAMS 150

@@ -30,7 +30,7 @@
 #define NOTE_TEXT (offsetof(struct th_event_note, severity) + 4)
 #define COUNTER_TEXT (offsetof(struct th_event_counter_name, index) + 4)
 
-/* --- what a log opens with ------------------------------------------------------------------ */
+/* What a log opens with */
 
 static void
 test_header(void **state)
@@ -142,7 +142,7 @@ test_names_every_counter(void **state)
 	log_image_close(&image);
 }
 
-/* --- appending ------------------------------------------------------------------------------ */
+/* Appending */
 
 /* Texts and arrays of every length modulo 8, decoded by the log's own description. */
 static void
@@ -288,7 +288,7 @@ test_concurrent_producers(void **state)
 	log_image_close(&image);
 }
 
-/* --- two processes ---------------------------------------------------------------------------- */
+/* Two processes */
 
 /*
  * Another process, as the tool, that appends samples of thread 1 to this one's log until it has
@@ -440,7 +440,7 @@ test_a_log_that_makes_no_sense_is_not_observed(void **state)
 	assert_int_equal(wait_for(start_other_writer(1)), 0);
 }
 
-/* --- space ---------------------------------------------------------------------------------- */
+/* Space */
 
 static void
 test_grows_beyond_the_first_chunk(void **state)
@@ -668,7 +668,7 @@ test_prepare_at_the_greatest_size(void **state)
 	log_samples_assert_held(count);
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
+/* The end */
 
 static void
 test_close_marks_and_cuts(void **state)

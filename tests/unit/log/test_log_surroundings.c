@@ -43,7 +43,7 @@ assert_file_is(const char *path, const char *text)
 	fclose(file);
 }
 
-/* --- what may stand in the way -------------------------------------------------------------- */
+/* What may stand in the way */
 
 static void
 test_missing_directory(void **state)
@@ -226,7 +226,7 @@ test_a_log_of_an_unknown_process_is_left_alone(void **state)
 	}
 }
 
-/* --- what the program may do to the descriptor ---------------------------------------------- */
+/* What the program may do to the descriptor */
 
 static void
 test_descriptor_is_out_of_the_way(void **state)
@@ -301,7 +301,7 @@ test_log_out_of_reach(void **state)
 	assert_file_is(log_fixture_path(), "precious");
 }
 
-/* --- other processes ------------------------------------------------------------------------ */
+/* Other processes */
 
 static int
 status_of(pid_t child)

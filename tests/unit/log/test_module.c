@@ -229,7 +229,7 @@ test_relative_path(void **state)
 	dlclose(handle);
 }
 
-/* --- without _dl_find_object --------------------------------------------------------------- */
+/* Without _dl_find_object */
 
 static void
 test_snapshot(void **state)
@@ -275,7 +275,7 @@ test_walk_with_snapshot(void **state)
 	assert_int_equal(counts.differences, 0);
 }
 
-/* --- many threads -------------------------------------------------------------------------- */
+/* Many threads */
 
 #define ROUNDS 300
 

@@ -18,7 +18,7 @@
 #define PAGES 600
 #define OPERATIONS 20000
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static struct th_mapping_call
 call_of(uintptr_t page, uint64_t pages, uint32_t flags)
@@ -152,7 +152,7 @@ assert_log_agrees(void)
 	assert_int_equal((uint64_t)estimate_left(TH_MAPPED_RESERVED), use.reserved);
 }
 
-/* --- single calls; interval 0 samples everything ------------------------------------------------ */
+/* Single calls; interval 0 samples everything */
 
 static void
 test_map_and_unmap_a_part(void **state)
@@ -392,7 +392,7 @@ test_use_is_logged_when_it_changed(void **state)
 	log_image_close(&image);
 }
 
-/* --- against a model ---------------------------------------------------------------------------- */
+/* Against a model */
 
 struct model {
 	struct th_random random;

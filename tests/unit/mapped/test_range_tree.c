@@ -23,7 +23,7 @@
 /* Comparing everything takes as long as fifty operations. */
 #define COMPARE_EVERY 32
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 struct cell {
 	uint64_t sample;
@@ -95,7 +95,7 @@ assert_range(const struct th_range *range, uintptr_t start, uintptr_t end, uint3
 	assert_int_equal(range->owner, owner);
 }
 
-/* --- what it does ----------------------------------------------------------------------------- */
+/* What it does */
 
 static void
 test_hole_leaves_both_sides(void **unused)
@@ -214,7 +214,7 @@ test_younger_stay(void **unused)
 	assert_range(th_range_tree_find(&state.ranges, 40), 50, 60, 1);
 }
 
-/* --- against the model ------------------------------------------------------------------------ */
+/* Against the model */
 
 static bool
 is_same(const struct cell *cell, const struct th_range *range)
@@ -333,7 +333,7 @@ test_model(void **unused)
 	assert_int_equal(state.ranges.lost, 0);
 }
 
-/* --- copies --------------------------------------------------------------------------------- */
+/* Copies */
 
 static struct th_range_node copied[NODES];
 

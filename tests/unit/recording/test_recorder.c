@@ -20,7 +20,7 @@
 
 #define ERRNO_SENTINEL 77
 
-/* --- samples of the C heap -------------------------------------------------------------------- */
+/* Samples of the C heap */
 
 static void
 test_sample(void **state)
@@ -258,7 +258,7 @@ test_stopped(void **state)
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
-/* --- depth ------------------------------------------------------------------------------------ */
+/* Depth */
 
 static NOINLINE void
 recurse(unsigned depth)
@@ -309,7 +309,7 @@ test_deep_stacks_are_cut(void **state)
 	log_image_close(&image);
 }
 
-/* --- limits ----------------------------------------------------------------------------------- */
+/* Limits */
 
 /* A block whose sample found no room is not tracked. */
 static void
@@ -381,7 +381,7 @@ test_live_table_full(void **state)
 	log_image_close(&image);
 }
 
-/* --- the rate, asked for through the control page --------------------------------------------- */
+/* The rate, asked for through the control page */
 
 static void
 ask_for_rate(uint64_t rate)
@@ -433,7 +433,7 @@ test_rate_thins(void **state)
 	log_image_close(&image);
 }
 
-/* --- the Java heap ---------------------------------------------------------------------------- */
+/* The Java heap */
 
 static void
 test_java_sample(void **state)
@@ -470,7 +470,7 @@ test_java_sample(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_DROPPED_STOPPED), 1);
 }
 
-/* --- several threads -------------------------------------------------------------------------- */
+/* Several threads */
 
 #define THREADS 4
 #define BLOCKS 20000
@@ -537,7 +537,7 @@ test_concurrent_threads(void **state)
 	log_image_close(&image);
 }
 
-/* --- fork ------------------------------------------------------------------------------------- */
+/* Fork */
 
 /* In the child: a log of its own, with everything in it that its samples refer to. */
 static int

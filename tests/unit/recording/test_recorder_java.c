@@ -178,7 +178,7 @@ test_depth_cuts_java_frames(void **state)
 	}
 }
 
-/* --- captures in flight ----------------------------------------------------------------------- */
+/* Captures in flight */
 
 #define CAPTURES 66
 #define STOP_US 1200000

@@ -22,7 +22,7 @@
 #define LIBRARY 1
 #define STACK 1
 
-/* --- building ---------------------------------------------------------------------------------- */
+/* Building */
 
 static void
 begin(struct log_builder *log, uint64_t interval)
@@ -88,7 +88,7 @@ sum(const struct th_breakdown *account)
 	return all;
 }
 
-/* --- accounts ----------------------------------------------------------------------------------- */
+/* Accounts */
 
 /* Every allocation recorded: the division is exact. */
 static void
@@ -273,7 +273,7 @@ test_without_accounts_the_column_is_empty(void **state)
 	log_deinit(&log);
 }
 
-/* --- verdicts ----------------------------------------------------------------------------------- */
+/* Verdicts */
 
 #define POINTS 40
 

@@ -83,7 +83,7 @@ simulate(struct heap heap)
 	return sum;
 }
 
-/* --- patterns ----------------------------------------------------------------------------------- */
+/* Patterns */
 
 static bool
 one_in_hundred(uint32_t index, uint32_t count, struct th_random *random)
@@ -135,7 +135,7 @@ all(uint32_t index, uint32_t count, struct th_random *random)
 	return true;
 }
 
-/* --- tests -------------------------------------------------------------------------------------- */
+/* Tests */
 
 /*
  * Blocks anywhere with equal chance: the mean of 40 estimates, whose standard deviation is at most

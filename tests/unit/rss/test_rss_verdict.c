@@ -44,7 +44,7 @@ struct scene {
 	double noise; /* part by which every figure is off, either way */
 };
 
-/* --- building ----------------------------------------------------------------------------------- */
+/* Building */
 
 static double
 shaken(double mebibytes, const struct scene *scene, struct th_random *random)
@@ -181,7 +181,7 @@ assert_verdict(const struct scene *scene, uint64_t seed)
 	assert_string_equal(th_rss_cause_name(verdict.cause), th_rss_cause_name(scene->cause));
 }
 
-/* --- scenes ------------------------------------------------------------------------------------- */
+/* Scenes */
 
 #define BASE                                                \
 	{                                                   \
@@ -265,7 +265,7 @@ static const struct scene scenes[] = {
 };
 #define SCENES (sizeof(scenes) / sizeof(scenes[0]))
 
-/* --- tests -------------------------------------------------------------------------------------- */
+/* Tests */
 
 static void
 test_each_verdict(void **state)

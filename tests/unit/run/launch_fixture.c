@@ -30,7 +30,7 @@ read_text(const char *path, char text_ret[LAUNCH_TEXT_MAX])
 	size_t length = file != NULL ? fread(text_ret, 1, LAUNCH_TEXT_MAX - 1, file) : 0;
 
 	text_ret[length] = '\0';
-	if (file != NULL)
+	if (file)
 		fclose(file);
 }
 
@@ -41,7 +41,7 @@ launch_start(char **arguments)
 	int argc = 0;
 	pid_t child;
 
-	while (arguments[argc] != NULL)
+	while (arguments[argc])
 		argc++;
 	fflush(NULL);
 	child = fork();

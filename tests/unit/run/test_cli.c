@@ -416,7 +416,7 @@ test_output_file(void **state)
 	assert_int_equal(before.st_size, after.st_size);
 }
 
-/* --- what others have named ------------------------------------------------------------------ */
+/* What others have named */
 
 static void
 assert_printable(const char *text)
@@ -496,7 +496,7 @@ test_module_that_is_a_pipe(void **state)
 	free(path);
 }
 
-/* --- what others may see -------------------------------------------------------------------- */
+/* What others may see */
 
 /* Whether `text` occurs in a file of any bytes, compressed or not. */
 static bool

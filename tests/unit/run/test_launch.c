@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- exit status ---------------------------------------------------------------------------- */
+/* Exit status */
 
 static void
 test_exit_status_is_the_command_s(void **state)
@@ -75,7 +75,7 @@ test_script_without_interpreter_line(void **state)
 	assert_int_equal(launched.status, 3);
 }
 
-/* --- options -------------------------------------------------------------------------------- */
+/* Options */
 
 static void
 test_help(void **state)
@@ -162,7 +162,7 @@ test_variables_are_checked_too(void **state)
 	unsetenv("TWINHEAP_INTERVAL");
 }
 
-/* --- environment ---------------------------------------------------------------------------- */
+/* Environment */
 
 static void
 test_environment_of_the_command(void **state)
@@ -235,7 +235,7 @@ test_library_that_is_missing(void **state)
 	setenv("TWINHEAP_LIBRARY", launch_library, 1);
 }
 
-/* --- the name of the log --------------------------------------------------------------------- */
+/* The name of the log */
 
 static void
 test_outputs_that_are_refused(void **state)
@@ -267,7 +267,7 @@ test_directory_that_is_not_writable(void **state)
 	assert_launch_refused(2, "not writable");
 }
 
-/* --- signals -------------------------------------------------------------------------------- */
+/* Signals */
 
 static void
 await_file(const char *path)

@@ -96,7 +96,7 @@ samples(void)
 	return recorder_counter(TH_COUNTER_NATIVE_SAMPLES);
 }
 
-/* --- pauses ----------------------------------------------------------------------------------- */
+/* Pauses */
 
 static void
 what_a_pause_leaves_out(void **state)
@@ -225,7 +225,7 @@ threads_of_a_pause(void **state)
 	assert_true(samples() > before);
 }
 
-/* --- heaps ------------------------------------------------------------------------------------ */
+/* Heaps */
 
 static uint64_t java_bytes;
 
@@ -282,7 +282,7 @@ one_heap_or_both(void **state)
 	assert_int_equal(ask(TH_CONTROL_HEAPS, 16, ""), TH_CONTROL_REFUSED);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* Names */
 
 static void
 threads_by_name(void **state)
@@ -329,7 +329,7 @@ names_change(void **state)
 	assert_estimate((double)counted());
 }
 
-/* --- the end ---------------------------------------------------------------------------------- */
+/* The end */
 
 /* Without an agent thread the next sample ends the recording; what follows leaves no trace. */
 static void

@@ -25,7 +25,7 @@
 /* Inverse of the multiplier of th_live_blocks_hash() modulo 2^64: makes addresses of chosen hashes. */
 #define INVERSE 0xf1de83e19937733du
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static int
 start_empty(void **state)
@@ -58,7 +58,7 @@ address_of_hash(uint64_t hash)
 	return (uintptr_t)(hash * INVERSE);
 }
 
-/* --- one thread ------------------------------------------------------------------------------- */
+/* One thread */
 
 static void
 test_inverse(void **state)
@@ -178,7 +178,7 @@ test_filter_passes_nearly_everything(void **state)
 	assert_in_range(alarms, 1, probes * 15 / 1000);
 }
 
-/* --- full ------------------------------------------------------------------------------------- */
+/* Full */
 
 /* Entry `i` of shard `shard`: one home slot in 16 for all, the longest clusters there can be. */
 static uintptr_t
@@ -234,7 +234,7 @@ test_clusters_wrap(void **state)
 	}
 }
 
-/* --- pins and reset --------------------------------------------------------------------------- */
+/* Pins and reset */
 
 /* A pin keeps its bit whoever comes and goes, and outlives a fork. */
 static void
@@ -280,7 +280,7 @@ test_reset_forgets(void **state)
 	assert_int_equal(th_live_blocks_remove(16), 3);
 }
 
-/* --- several threads -------------------------------------------------------------------------- */
+/* Several threads */
 
 #define THREADS 4
 #define THREAD_ADDRESSES 4096
@@ -353,7 +353,7 @@ test_concurrent_threads(void **state)
 	th_live_blocks_wait(0);
 }
 
-/* --- a lock whose holder does not run --------------------------------------------------------- */
+/* A lock whose holder does not run */
 
 #define LATE_MAX 64
 

@@ -538,7 +538,7 @@ estimates_are_unbiased(void **state)
 	check_coverage("unequal lanes", unequal_lanes, 4);
 }
 
-/* --- credit, and a floor from elsewhere ------------------------------------------------------- */
+/* Credit, and a floor from elsewhere */
 
 #define CREDIT 5000
 #define CREDIT_LOAD 2000 /* a second */

@@ -24,7 +24,7 @@
 /* Where the fixed part of THREAD ends and its name begins. */
 #define THREAD_NAME (offsetof(struct th_event_thread, flags) + 4)
 
-/* --- helpers ---------------------------------------------------------------------------------- */
+/* Helpers */
 
 static int
 open_log(void **state)
@@ -98,7 +98,7 @@ count_records(void)
 	return count;
 }
 
-/* --- exact bytes ------------------------------------------------------------------------------ */
+/* Exact bytes */
 
 /* Allocations, draws at other intervals, postponements and guards, in random order. */
 static void *
@@ -201,7 +201,7 @@ test_interval_0(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* Records */
 
 static void *
 take_id(void *id_ret)
@@ -310,7 +310,7 @@ test_threads_draw_differently(void **state)
 		assert_int_not_equal(first[i], second[i]);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* Names */
 
 static void *
 log_under_two_names(void *id_ret)
@@ -416,7 +416,7 @@ test_java_names(void **state)
 	log_image_close(&image);
 }
 
-/* --- the end of a thread ---------------------------------------------------------------------- */
+/* The end of a thread */
 
 #define END_BYTES 12345
 
@@ -492,7 +492,7 @@ test_destructors_of_others_are_seen(void **state)
 	pthread_key_delete(late_key);
 }
 
-/* --- bytes of living threads ------------------------------------------------------------------ */
+/* Bytes of living threads */
 
 struct living {
 	pthread_t thread;
@@ -609,7 +609,7 @@ test_bytes_of_a_living_quiet_thread(void **state)
 	end_living(&living);
 }
 
-/* --- fork ------------------------------------------------------------------------------------- */
+/* Fork */
 
 /* Runs in a child; returns its exit status, which says which step was wrong. */
 static int

@@ -35,7 +35,7 @@ append_sample(struct simulated_heap *heap)
 		heap->sample_capacity = heap->sample_capacity * 2 + 256;
 		heap->samples = realloc(
 			heap->samples, heap->sample_capacity * sizeof(*heap->samples));
-		if (heap->samples == NULL)
+		if (!heap->samples)
 			abort();
 	}
 	return &heap->samples[heap->sample_count++];

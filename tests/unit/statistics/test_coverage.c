@@ -239,7 +239,7 @@ count_calibrated(struct program_tallies *tallies, struct program_tallies *object
 
 		count_site(tallies, i, &estimate, (double)heap->sites[i].bytes);
 		estimate = th_estimate_objects(&sum, &whole, simulated_gap(heap));
-		if (objects != NULL && sum.samples > 0)
+		if (objects && sum.samples > 0)
 			count_site(objects, i, &estimate, (double)heap->sites[i].objects);
 	}
 }

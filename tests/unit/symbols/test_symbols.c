@@ -47,7 +47,7 @@ static struct {
 	bool has_objcopy;
 } fixture;
 
-/* --- set-up --------------------------------------------------------------------------------- */
+/* Set-up */
 
 __attribute__((format(printf, 1, 2))) static int
 shell(const char *format, ...)
@@ -152,7 +152,7 @@ look_up(const char *path, const char *build_id, uint64_t address, size_t *count_
 	return frames;
 }
 
-/* --- with debug information ------------------------------------------------------------------ */
+/* With debug information */
 
 static void
 assert_ends_with(const char *text, const char *end)
@@ -254,7 +254,7 @@ test_upper_case_build_id(void **state)
 	assert_int_equal(warnings, 0);
 }
 
-/* --- stripped copies ------------------------------------------------------------------------ */
+/* Stripped copies */
 
 static void
 test_dynamic_symbols_when_stripped(void **state)
@@ -422,7 +422,7 @@ test_debug_link_checksum(void **state)
 	assert_int_equal(frames[0].line, 0);
 }
 
-/* --- changed and missing files --------------------------------------------------------------- */
+/* Changed and missing files */
 
 #define OTHER_BUILD_ID "00112233445566778899aabbccddeeff00112233"
 
@@ -562,7 +562,7 @@ test_damaged_files(void **state)
 	}
 }
 
-/* --- ranges --------------------------------------------------------------------------------- */
+/* Ranges */
 
 static int64_t
 find_value(const struct th_address_index *index, uint64_t address)
@@ -624,7 +624,7 @@ test_labels_reach_to_the_next_start(void **state)
 	th_address_index_deinit(&limits);
 }
 
-/* --- names ---------------------------------------------------------------------------------- */
+/* Names */
 
 static void
 test_display_names(void **state)

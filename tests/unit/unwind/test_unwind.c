@@ -36,7 +36,7 @@ assert_agreed(size_t frames)
 	assert_true(counts.deepest >= frames);
 }
 
-/* --- shapes of frames ---------------------------------------------------------------------- */
+/* Shapes of frames */
 
 static NOINLINE int
 recurse(int depth)
@@ -181,7 +181,7 @@ test_frame_shapes(void **state)
 	assert_agreed(10);
 }
 
-/* --- callbacks out of libraries ------------------------------------------------------------ */
+/* Callbacks out of libraries */
 
 static int
 compare_and_check(const void *left, const void *right)
@@ -236,7 +236,7 @@ test_callbacks(void **state)
 	assert_agreed(5);
 }
 
-/* --- roots --------------------------------------------------------------------------------- */
+/* Roots */
 
 static void *
 check_in_thread(void *argument)
@@ -346,7 +346,7 @@ test_fibers(void **state)
 	assert_agreed(32);
 }
 
-/* --- exceptions ---------------------------------------------------------------------------- */
+/* Exceptions */
 
 static void
 check_in_exception(void)

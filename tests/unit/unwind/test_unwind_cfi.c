@@ -26,7 +26,7 @@
 
 #define DIFFERENCES_MAX 20
 
-/* --- libdw --------------------------------------------------------------------------------- */
+/* Libdw */
 
 struct library {
 	const struct th_module *module;

@@ -122,7 +122,7 @@ test_nested_handlers(void **state)
 	assert_agreed(1);
 }
 
-/* --- functions worth interrupting ---------------------------------------------------------- */
+/* Functions worth interrupting */
 
 static NOINLINE int
 leaf(int a, int b)
@@ -190,7 +190,7 @@ work(void)
 	return sum;
 }
 
-/* --- at moments that nobody chose ---------------------------------------------------------- */
+/* At moments that nobody chose */
 
 static void
 test_timer(void **state)
@@ -211,7 +211,7 @@ test_timer(void **state)
 }
 
 #if defined(__x86_64__)
-/* --- at every single instruction ----------------------------------------------------------- */
+/* At every single instruction */
 
 #	define TRAP_FLAG 0x100
 

@@ -17,7 +17,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* --- the interface ------------------------------------------------------------------------- */
+/* The interface */
 
 static NOINLINE size_t
 walk_here(uint64_t *frames, size_t capacity, const struct th_unwind_limits *limits,
@@ -110,7 +110,7 @@ test_frames_of_the_library_are_left_out(void **state)
 		assert_int_not_equal(th_frame_module(frames[i]), program->id);
 }
 
-/* --- code that has no unwind information --------------------------------------------------- */
+/* Code that has no unwind information */
 
 void call_without_information(void (*callback)(void));
 
@@ -187,7 +187,7 @@ test_frame_pointer_is_followed(void **state)
 	assert_true(th_unwind_frame_pointer_steps() > before);
 }
 
-/* --- registers put together by hand -------------------------------------------------------- */
+/* Registers put together by hand */
 
 /* Code, for all a walk can see: in this program, with no FDE. */
 static const uint8_t no_information[64] __attribute__((aligned(16)));

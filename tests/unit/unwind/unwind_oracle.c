@@ -36,7 +36,7 @@ struct raw_frames {
 
 static struct oracle_counts counts;
 
-/* --- the three walks ----------------------------------------------------------------------- */
+/* The three walks */
 
 static void
 walk_ours(struct th_registers *registers, struct frames *ret)
@@ -156,7 +156,7 @@ open_libunwind(void)
 }
 #endif
 
-/* --- comparison ---------------------------------------------------------------------------- */
+/* Comparison */
 
 static void
 print_frame(const struct frames *frames, size_t i)
@@ -258,7 +258,7 @@ oracle_take_counts(void)
 	return taken;
 }
 
-/* --- preparation --------------------------------------------------------------------------- */
+/* Preparation */
 
 void
 oracle_init(void)

@@ -14,7 +14,7 @@
 #define ARGUMENTS_MAX 16
 #define INTERVAL 4096
 
-/* --- views --------------------------------------------------------------------------------- */
+/* Views */
 
 typedef void print_profile(
 	FILE *file, const struct th_recording *recording, const struct th_profile *profile);
@@ -187,7 +187,7 @@ every_view(const char *path)
 	return is_shown;
 }
 
-/* --- the log ------------------------------------------------------------------------------- */
+/* The log */
 
 static void
 add_definitions(struct log_builder *log)
