@@ -21,11 +21,16 @@ th_hash_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* A hash that is as good in its low bits as in its high ones. */
+/*
+ * A hash whose low bits are as good as its high ones.  Two rounds: with one, words in arithmetic
+ * progression cluster under some keys.
+ */
 static inline uint64_t
 th_hash_word(uint64_t word)
 {
-	return th_hash_fold(word ^ th_hash_key[0], th_hash_key[1]);
+	uint64_t mixed = th_hash_fold(word ^ th_hash_key[0], th_hash_key[1]);
+
+	return th_hash_fold(mixed ^ th_hash_key[0], 0xa0761d6478bd642fu);
 }
 
 /* Of several words one after the other, from any start. */
