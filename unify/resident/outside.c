@@ -32,7 +32,7 @@ th_outside_destroy(struct th_outside *outside)
 	free(outside);
 }
 
-/* The log is this process's own from here to th_log_observe_end(), if that went well. */
+/* On success the log is treated as this process's own until th_log_observe_end(). */
 static enum th_observed_status
 begin(struct th_outside *outside)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pipeline of a due sample (sample.h).  Each step that drops the sample has counted it when
+ * th_sample_take() returns 0.
+ */
 #include "unify/sample/sample.h"
 
 #include <stddef.h>
@@ -53,7 +57,9 @@ th_sample_tick_end(void)
 		tick.finish();
 }
 
-/* The native walk of a mapping ends where the Java frames of a C allocation begin. */
+/*
+ * The native walk of a mapping ends at Java frames in the same way as that of a C allocation.
+ */
 static enum th_heap
 walked_as(enum th_heap heap)
 {
