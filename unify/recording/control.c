@@ -50,7 +50,7 @@ th_control_on_flush(void (*hook)(void))
 		has_room = true;
 	} else if (flushing.count < TH_CONTROL_HOOKS_MAX) {
 		flushing.hooks[flushing.count] = hook;
-		/* Pairs with the acquire in bring_up_to_date(): the hook is stored. */
+		/* Pairs with the acquire in flush_all(): the hook is stored. */
 		th_store_release(&flushing.count, flushing.count + 1);
 		has_room = true;
 	}
@@ -60,7 +60,7 @@ th_control_on_flush(void (*hook)(void))
 
 /* Writes the counters and exact bytes of threads, then runs all hooks. */
 static void
-bring_up_to_date(void)
+flush_all(void)
 {
 	uint32_t count = th_load_acquire(&flushing.count);
 
@@ -219,9 +219,8 @@ th_control_begin(uint32_t heaps, const char *threads)
 	if (!threads || !threads[0])
 		return;
 	if (!th_admission_set_threads(threads, &problem)) {
-		th_log_note(1,
-			"the names of threads to sample could not be set: all threads are "
-			"sampled");
+		th_log_note(1, "the filter of thread names could not be set: all threads are "
+			       "sampled");
 		return;
 	}
 	strncpy(header->threads, threads, sizeof(header->threads) - 1);
@@ -244,7 +243,7 @@ set_mark(uint64_t now, const struct th_log_control *control)
 static enum th_control_answer
 flush(uint64_t now)
 {
-	bring_up_to_date();
+	flush_all();
 	log_change(now, "flush", 0);
 	return TH_CONTROL_DONE;
 }
@@ -257,7 +256,7 @@ count_buffers(uint64_t now)
 	enum th_control_answer answer = count ? count() : TH_CONTROL_NO_VM;
 
 	if (answer == TH_CONTROL_DONE)
-		bring_up_to_date();
+		flush_all();
 	log_change(now, "buffers", answer == TH_CONTROL_DONE);
 	return answer;
 }
@@ -266,7 +265,7 @@ count_buffers(uint64_t now)
 static enum th_control_answer
 stop(uint64_t now)
 {
-	bring_up_to_date();
+	flush_all();
 	log_change(now, "stop", 0);
 	return TH_CONTROL_DONE;
 }

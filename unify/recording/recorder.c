@@ -75,8 +75,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_native_start(tracks);
 	if (!tracks)
 		th_log_note(1,
-			"the table of live blocks does not work here: no native block is "
-			"followed to its end");
+			"the self-check of the live block table failed: frees of native blocks "
+			"are not tracked");
 	th_control_on_flush(th_recorder_refresh);
 	if (settings->has_mmap)
 		th_mapping_start(settings->seed);

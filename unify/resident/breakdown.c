@@ -74,7 +74,7 @@ source_count(void)
 }
 
 static void
-ask_for_claims(struct th_breakdown_claims *claims)
+collect_claims(struct th_breakdown_claims *claims)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
 		if (breakdown.sources[i]->claim)
@@ -82,7 +82,7 @@ ask_for_claims(struct th_breakdown_claims *claims)
 }
 
 static void
-call_sources(uint32_t number, bool on_agent_thread)
+log_sources(uint32_t number, bool on_agent_thread)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
 		if (breakdown.sources[i]->log)
@@ -138,7 +138,7 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	tables->allocator = *breakdown.knowledge.allocator ? breakdown.knowledge.allocator
 							   : NULL;
 	th_breakdown_owners_claim(tables);
-	ask_for_claims(&tables->claims);
+	collect_claims(&tables->claims);
 	th_breakdown_owners_settle(tables);
 	th_breakdown_divide(tables);
 	event->counted = th_breakdown_resident();
@@ -151,7 +151,7 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
 	th_breakdown_log_group(tables, group);
-	call_sources(event->account, on_agent_thread);
+	log_sources(event->account, on_agent_thread);
 }
 
 /* Maps the memory of the tables. */

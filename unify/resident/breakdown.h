@@ -41,7 +41,7 @@ struct th_breakdown_source {
 	 * Writes events (POOL, ALLOCATOR) that belong to the breakdown; NULL: none.  On the
 	 * thread that ends the process, which is not the agent's, it must not wait for a lock.
 	 */
-	void (*log)(uint32_t account, bool on_agent_thread);
+	void (*log)(uint32_t breakdown, bool on_agent_thread);
 };
 
 #define TH_BREAKDOWN_SOURCES_MAX 8

@@ -189,7 +189,7 @@ take(struct shard *shard, uintptr_t address)
 
 /* Applies the deferred changes. */
 static void
-catch_up(struct shard *shard, struct late *late)
+apply_deferred(struct shard *shard, struct late *late)
 {
 	struct th_deferred_item item;
 
@@ -213,7 +213,7 @@ enter(struct shard *shard, struct late *late)
 	late->count = 0;
 	if (!th_lock_bounded(&shard->lock, lock_turns))
 		return false;
-	catch_up(shard, late);
+	apply_deferred(shard, late);
 	return true;
 }
 
@@ -228,7 +228,7 @@ leave(struct shard *shard, const struct late *late)
 }
 
 static bool
-put_aside(struct shard *shard, uintptr_t address, uint64_t sample)
+defer(struct shard *shard, uintptr_t address, uint64_t sample)
 {
 	const struct th_deferred_item item = {
 		.address = address,
@@ -253,7 +253,7 @@ th_live_blocks_insert(uintptr_t address, uint64_t sample)
 	if (!shard)
 		return false;
 	if (!enter(shard, &late))
-		return put_aside(shard, address, sample);
+		return defer(shard, address, sample);
 	entered = put(shard, address, sample);
 	leave(shard, &late);
 	return entered;
@@ -269,7 +269,7 @@ th_live_blocks_remove(uintptr_t address)
 	if (!shard)
 		return 0;
 	if (!enter(shard, &late)) {
-		if (!put_aside(shard, address, 0))
+		if (!defer(shard, address, 0))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 		return 0;
 	}

@@ -150,7 +150,7 @@ visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_regis
 
 /* Whether this block does not start the recording, and the countdown continues. */
 static bool
-goes_on(uint64_t bytes, size_t size)
+continues_countdown(uint64_t bytes, size_t size)
 {
 	struct th_thread_record *record;
 
@@ -218,7 +218,7 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 	}
 	bytes = th_thread_native_bytes();
 	th_guard_enter();
-	if (goes_on(bytes, size)) {
+	if (continues_countdown(bytes, size)) {
 		th_guard_leave();
 		errno = saved_errno;
 		return;

@@ -37,7 +37,7 @@
 
 enum th_log_state {
 	TH_LOG_RECORDING = 0,
-	TH_LOG_COMPLETE = 1, /* the trailer was written: the process exited normally */
+	TH_LOG_COMPLETE = 1, /* the trailer was written: the recording ended normally */
 };
 
 /*
@@ -260,11 +260,11 @@ enum th_content_type {
 	E(15, JAVA_ALLOC, java_alloc, "Java allocation", "A sampled Java object")              \
 	E(16, THREAD_BYTES, thread_bytes, "Thread bytes",                                      \
 		"Exact bytes that a thread has allocated in one heap since it started")        \
-	E(17, END, end, "End", "The process exited normally; last record of the log")          \
+	E(17, END, end, "End", "The recording ended normally; last event")          \
 	E(18, COLLECTION, collection, "Garbage collection", "A pause of the Java garbage collector") \
 	E(19, HEAP_USE, heap_use, "Heap use", "Java heap in use, read right after a collection") \
 	E(20, JAVA_DEATH, java_death, "Java death", "A sampled Java object was found collected") \
-	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is no longer followed") \
+	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is not followed") \
 	E(22, JAVA_LEVEL, java_level, "Java level",                                            \
 		"From here on, one of 2^level sampled Java objects is followed")               \
 	E(23, SYMBOL, symbol, "Symbol", "Name of a function, which its module may lack")       \
