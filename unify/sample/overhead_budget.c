@@ -59,7 +59,7 @@ follow(struct th_budget *budget, double share)
 	budget->is_settling = share > 1;
 	if (share > 1 || share * 100 < LOW)
 		budget->floor = scale(budget->floor, factor);
-	/* If it was 0, the lowest floor is equivalent to none. */
+	/* If `configured` is 0, the lowest floor is equivalent to none. */
 	if (budget->floor < budget->configured ||
 		(!budget->configured && budget->floor < FIRST_FLOOR))
 		budget->floor = budget->configured;

@@ -64,7 +64,7 @@ enum th_setting_access {
 		"mean bytes between two samples, in each heap;\n"                              \
 		"0 samples every allocation")                                                  \
 	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "300", 0, 1000000,       \
-		"maximum samples per second of all heaps together;\n"                          \
+		"maximum samples per second, in all heaps;\n"                                  \
 		"0 = none; if not given, applies after the first\n"                            \
 		"10,000 samples, and not with --interval")                                     \
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
