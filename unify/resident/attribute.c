@@ -79,7 +79,7 @@ add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *pi
 	}
 }
 
-/* Rows */
+/* Categories */
 static bool
 ends_with(const char *text, const char *end)
 {
