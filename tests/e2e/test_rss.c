@@ -583,13 +583,13 @@ nobody_may_take_one(void **state)
 		directory, HOLD FORBID " " TH_TOOL " rss $pid 2>&1; [ $? = 3 ]; kill -9 $pid");
 
 	(void)state;
-	assert_non_null(strstr(text, "no new breakdown of its resident memory: its memory may "
-				     "not be read by this user"));
+	assert_non_null(strstr(text, "no new breakdown of its resident memory: this user may "
+				     "not read its memory"));
 	free(text);
 	text = run_script(directory, FORBID " " TH_TOOL " run -o run.thl -- " NATIVE
 					    " neighbours 134217728 hold 1 2>&1 | cat");
-	assert_non_null(strstr(text, "no breakdown of its resident memory: its memory may "
-				     "not be read by this user"));
+	assert_non_null(strstr(text, "no breakdown of its resident memory: this user may "
+				     "not read its memory"));
 	free(text);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Every supported kernel has pages of this size or a multiple. */
+/* The page size of every supported kernel is a multiple of this. */
 #define TH_PAGE_BYTES 4096u
 
 /* `alignment` is a power of two. [any] */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Atomic operations whose names carry their memory order.  They work on plain fields, so that
+ * Atomic operations whose names state their memory order.  They work on plain fields, so that
  * structures shared with the tool or with assembly need no _Atomic in their declarations.
  */
 #ifndef TH_UNIFY_BASE_ATOMIC_H
@@ -18,12 +18,12 @@
 #define th_or_relaxed(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define th_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 #define th_exchange_acquire(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQUIRE)
-/* On failure *expected holds the value found, read with acquire order. */
+/* On failure *expected is set to the value found, read with acquire order. */
 #define th_cas_acq_rel(p, expected, v) \
 	__atomic_compare_exchange_n(   \
 		(p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
-/* Tells the processor that this is a spin loop. */
+/* The processor's hint for spin loops. */
 static inline void
 th_relax(void)
 {
@@ -35,7 +35,7 @@ th_relax(void)
 }
 
 /*
- * A spin lock for sections of a few dozen instructions that call nothing.  The acquire of
+ * A spin lock for critical sections of a few dozen instructions without calls.  The acquire of
  * th_lock pairs with the release of th_unlock.
  */
 struct th_spinlock {
@@ -48,12 +48,12 @@ th_trylock(struct th_spinlock *lock)
 	return !th_exchange_acquire(&lock->held, 1);
 }
 
-/* Spins that pass before the holder must be waiting for a processor itself. */
+/* After this many spins the holder is assumed to wait for a processor itself. */
 #define TH_LOCK_SPINS 64
 
 /*
- * Tries at most `turns` times; false: not taken.  A holder that was preempted needs a processor
- * more than we do: without the yield one wait in 100,000 was in vain on two busy processors.
+ * Tries at most `turns` times; false: not taken.  Yields to a preempted holder: without the
+ * yield one wait in 100,000 failed on two busy processors.
  */
 static inline bool
 th_lock_bounded(struct th_spinlock *lock, unsigned turns)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of a table that could not be made, because the thread that held its lock did not run.
- * Any thread queues them here, without a lock; the next holder of the lock makes them before its
- * own.
+ * Table changes that were deferred because the holder of the table's lock was not running.  Any
+ * thread queues them here without a lock; the next holder of the lock applies them before its
+ * own change.
  *
- * They come out in the order in which they were put aside, as far as one was done before the next
- * began: that is so for all changes of one block.
+ * They are applied in the order of queueing if one call returned before the next began, which
+ * holds for all changes of one block.
  */
 #ifndef TH_UNIFY_BASE_DEFERRED_H
 #define TH_UNIFY_BASE_DEFERRED_H
@@ -13,19 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Threads that wait for one lock at the same time are few: there are many locks. */
+/* Few threads wait for one lock at the same time: there are many locks. */
 #define TH_DEFERRED_MAX 8
 
 struct th_deferred_item {
 	uintptr_t address;
-	uint64_t sample; /* to be entered; 0: the block was freed */
+	uint64_t sample; /* sample to insert; 0: the block was freed */
 	uint64_t time;
 	uint32_t thread;
 };
 
-/* All zero at first. */
+/* All zero initially. */
 struct th_deferred {
-	uint32_t waiting; /* atomic: cells that are not free */
+	uint32_t waiting; /* atomic: number of cells in use */
 	uint64_t tickets; /* atomic */
 	struct {
 		uint32_t state; /* atomic */
@@ -34,14 +34,14 @@ struct th_deferred {
 	} cells[TH_DEFERRED_MAX];
 };
 
-/* False: there is no room. [in-malloc] */
-bool th_deferred_put(struct th_deferred *aside, const struct th_deferred_item *item);
+/* False: the queue is full. [in-malloc] */
+bool th_deferred_put(struct th_deferred *deferred, const struct th_deferred_item *item);
 
-/* Takes the oldest item out; false: there is none that is complete.  Under the lock. [in-malloc] */
-bool th_deferred_take(struct th_deferred *aside, struct th_deferred_item *ret);
+/* Removes the oldest complete item; false: there is none.  Under the lock. [in-malloc] */
+bool th_deferred_take(struct th_deferred *deferred, struct th_deferred_item *ret);
 
-/* Whether an item for which `is_meant` is true is there. [in-malloc] */
-bool th_deferred_has(const struct th_deferred *aside,
+/* Whether the queue holds an item for which `is_meant` is true. [in-malloc] */
+bool th_deferred_has(const struct th_deferred *deferred,
 	bool (*is_meant)(uintptr_t address, uint32_t key), uint32_t key);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mappings are kept in one lock-free list, which only grows: th_memory_resident() counts
+ * their resident pages, th_memory_each() claims them in breakdowns of resident memory.
+ */
 #include "unify/base/memory.h"
 
 #include <errno.h>
@@ -8,9 +12,9 @@
 
 #include "unify/base/atomic.h"
 
-/* Mappings remembered for th_memory_resident(): parts of tables, and slabs of thread records. */
+/* Maximum number of listed mappings: parts of tables, and slabs of thread records. */
 #define REGIONS_MAX 1024
-/* Pages asked about at once. */
+/* Pages per mincore() call. */
 #define PAGES_AT_ONCE 1024
 
 struct region {
@@ -20,7 +24,7 @@ struct region {
 
 static struct {
 	struct region regions[REGIONS_MAX];
-	uint32_t count; /* atomic; may exceed the array */
+	uint32_t count; /* atomic; may exceed the array size */
 } memory;
 
 static void
@@ -31,14 +35,14 @@ remember(void *start, size_t bytes)
 	if (at >= REGIONS_MAX)
 		return;
 	memory.regions[at].bytes = bytes;
-	/* Pairs with the acquire in th_memory_resident(): the size is there. */
+	/* Pairs with the acquire in th_memory_resident(): the size is set. */
 	th_store_release(&memory.regions[at].start, start);
 }
 
 /*
- * Where the host has called mlockall(MCL_FUTURE), what is mapped readable is locked and brought
- * into memory at once, all of it, and counts against the host's limit.  What is mapped without
- * access is not brought in, and can be unlocked before it becomes accessible.
+ * After mlockall(MCL_FUTURE) by the host, a readable mapping is locked and made resident at
+ * once, completely, and counts against the host's limit.  A mapping without access is not made
+ * resident, and can be unlocked before it becomes accessible.
  */
 void *
 th_memory_system_map(void *address, size_t bytes, int flags, int descriptor)
@@ -64,7 +68,7 @@ static void *
 map_zeros(size_t bytes)
 {
 	int saved_errno = errno;
-	/* NORESERVE: most tables stay nearly empty, the bound is not the use. */
+	/* NORESERVE: most tables stay nearly empty, far below their bound. */
 	void *start = th_memory_system_map(
 		NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 

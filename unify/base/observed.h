@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that a breakdown of resident memory is of.  In the library that is the process
- * itself.  In the tool it may be another one, whose memory is read with process_vm_readv(2):
+ * The process of a breakdown of resident memory.  In the library this is the process itself.
+ * In the tool it may be another one, whose memory is read with process_vm_readv(2):
  * remote_tables.h.
  */
 #ifndef TH_UNIFY_BASE_OBSERVED_H
@@ -12,14 +12,14 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* What a module has the tool copy of its tables. */
+/* The part of a module's tables that the tool copies. */
 struct th_observed_part {
 	const void *start;
-	uint32_t bytes;       /* of what is there */
-	uint32_t entry_bytes; /* of an entry of the table that it leads to; 0 = none */
+	uint32_t bytes;       /* size of the object at `start` */
+	uint32_t entry_bytes; /* entry size of the table that it points to; 0 = none */
 };
 
-/* `pid` is observed from now on; 0: this process, as at the start. [any] */
+/* Sets the observed process; 0: this process, as initially. [any] */
 void th_observed_set(pid_t pid);
 
 /* Whether another process is observed. [any] */
@@ -30,12 +30,13 @@ bool th_observed_is_other(void);
 const char *th_observed_path(const char *name, char path[TH_OBSERVED_PATH_MAX]);
 
 /*
- * Copies bytes at an address of the process; false, with errno: not all of them can be read.  What
- * is there may be unmapped at any moment: this fails where a plain read would fault. [any]
+ * Copies bytes at an address of the observed process; false, with errno: not all of them can be
+ * read.  The memory may be unmapped at any time; this call then fails, where a plain read would
+ * fault. [any]
  */
 bool th_observed_copy(uintptr_t from, void *ret, uint64_t bytes);
 
-/* The same for `count` pieces of together `bytes` bytes, one after the other, in one call. [any] */
+/* The same for `count` consecutive pieces with a total of `bytes` bytes, in one call. [any] */
 bool th_observed_copy_pieces(
 	const struct iovec *from, const struct iovec *to, unsigned count, uint64_t bytes);
 

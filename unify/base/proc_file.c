@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All calls go directly to the kernel, and the text is parsed without libc's locale-dependent
+ * functions: the callers run in the host's threads, some of them inside malloc.
+ */
 #include "unify/base/proc_file.h"
 
 #include <errno.h>
@@ -97,7 +101,7 @@ th_proc_start_time(const char *path)
 	char text[1024];
 
 	th_proc_file_read(path, text, sizeof(text));
-	/* Field 2, the name in parentheses, may hold anything: count from its end. */
+	/* Field 2, the name in parentheses, may contain anything: count from its end. */
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');

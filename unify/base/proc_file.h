@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small files of the kernel, read by system calls alone: no stdio, no memory of the application.
+ * Small files of the kernel, read by system calls only: no stdio, no memory of the application.
  */
 #ifndef TH_UNIFY_BASE_PROC_FILE_H
 #define TH_UNIFY_BASE_PROC_FILE_H
@@ -10,19 +10,19 @@
 #include <stdint.h>
 
 /*
- * Reads a file from its start into `buffer`, at most `capacity` - 1 bytes, and ends them with
- * NUL.  Returns how many, 0 when it cannot be read.  Preserves errno. [any]
+ * Reads a file from its start into `buffer`, at most `capacity` - 1 bytes, and terminates them
+ * with NUL.  Returns the number of bytes, 0 if the file cannot be read.  Preserves errno. [any]
  */
 size_t th_proc_file_read(const char *path, char *buffer, size_t capacity);
 
 /*
- * One read(2), begun again when signals interrupt it, but not without end; 0 at the end or on
- * failure. [any]
+ * One read(2), retried a limited number of times when interrupted by signals; 0 at the end or
+ * on failure. [any]
  */
 size_t th_proc_file_chunk(int descriptor, char *buffer, size_t capacity);
 
 /*
- * The decimal number at *text, blanks before it skipped; *text is behind it afterwards.  False:
+ * Parses the decimal number at *text, after leading blanks, and advances *text past it.  False:
  * there is none, or it does not fit. [any]
  */
 bool th_proc_number(const char **text, uint64_t *ret);
@@ -31,12 +31,12 @@ bool th_proc_number(const char **text, uint64_t *ret);
 bool th_proc_hexadecimal(const char **text, uint64_t *ret);
 
 /*
- * The number behind the first line of `text` that begins with `key`, as in "anon 4096" or
- * "VmHWM:  12 kB". [any]
+ * The number in the first line of `text` that starts with `key`, as in "anon 4096" or "VmHWM:
+ * 12 kB". [any]
  */
 bool th_proc_field(const char *text, const char *key, uint64_t *ret);
 
-/* Field 22 of /proc/PID/stat, which is at `path`; 0 when it cannot be read. [any] */
+/* Field 22 of the /proc/PID/stat file at `path`; 0 if it cannot be read. [any] */
 uint64_t th_proc_start_time(const char *path);
 
 #endif

@@ -14,7 +14,7 @@
 
 void *(*th_real_dlsym)(void *handle, const char *name);
 
-/* By version: dlvsym is not interposed. */
+/* By version, with dlvsym, which is not interposed. */
 bool
 th_real_dlsym_find(void)
 {
@@ -25,7 +25,7 @@ th_real_dlsym_find(void)
 	found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
 	if (!found)
 		found = dlvsym(RTLD_NEXT, "dlsym", OLD_VERSION);
-	/* Threads that come at the same time find the same. */
+	/* Concurrent callers find the same function. */
 	th_store_relaxed((void **)&th_real_dlsym, found);
 	return found != NULL;
 }

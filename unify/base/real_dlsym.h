@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libc's dlsym.  The library exports one of its own (preload/dlsym.c), which is what a call by that
- * name would reach.
+ * libc's dlsym.  The library exports its own (preload/dlsym.c), which a call by name would
+ * reach.
  */
 #ifndef TH_UNIFY_BASE_REAL_DLSYM_H
 #define TH_UNIFY_BASE_REAL_DLSYM_H
@@ -11,7 +11,7 @@
 /* NULL before th_real_dlsym_find(). */
 extern void *(*th_real_dlsym)(void *handle, const char *name);
 
-/* Looks it up, unless it is known already; false: there is none.  Not from the malloc path. */
+/* Looks it up on the first call; false: not found.  Not from the malloc path. */
 bool th_real_dlsym_find(void);
 
 #endif

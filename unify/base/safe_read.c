@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The probe is rt_sigprocmask with an impossible `how`: the kernel copies the set from user
- * memory first (EFAULT if it cannot) and refuses `how` afterwards (EINVAL), so nothing changes
- * (kernel/signal.c).  It needs no file descriptor, no filter of system calls forbids it, and it
- * cannot race with a signal.  Issued by hand: errno stays as it is.
+ * The probe is rt_sigprocmask with an invalid `how`: the kernel first copies the set from user
+ * memory (EFAULT if it cannot) and then rejects `how` (EINVAL), so nothing changes
+ * (kernel/signal.c).  It needs no file descriptor, seccomp filters do not forbid it, and it
+ * cannot race with a signal.  The system call is made in assembly, so errno does not change.
  */
 #include "unify/base/safe_read.h"
 
@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-/* What the kernel calls sizeof(sigset_t): 64 signals. */
+/* The kernel's sizeof(sigset_t): 64 signals. */
 #define KERNEL_SIGSET_BYTES 8
 #define IMPOSSIBLE_HOW (-1)
 
@@ -45,7 +45,7 @@ probe(uintptr_t address)
 #endif
 }
 
-/* Adds the page at `page` to the proved range, or lets the range begin anew there. */
+/* Adds the page at `page` to the readable range, or restarts the range there. */
 static void
 remember(struct th_safe_read *readable, uintptr_t page)
 {

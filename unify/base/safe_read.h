@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checked reads of memory that may not be there: stacks whose shape is only guessed.
+ * Checked reads of memory that may not be mapped: stacks of uncertain layout.
  *
- * A page is proved by a system call that reads it without any other effect, 110 ns, and the
- * proof is kept as one range of addresses for the duration of a walk: a walk climbs through few
- * pages.  Proofs must not be kept longer than the stack they were made on is in use.
+ * A page is checked by a system call that reads it without any other effect, 110 ns.  The
+ * result is kept as one range of addresses for the duration of a walk, which touches few pages.
+ * It must not be kept longer than the checked stack is in use.
  */
 #ifndef TH_UNIFY_BASE_SAFE_READ_H
 #define TH_UNIFY_BASE_SAFE_READ_H
@@ -15,13 +15,13 @@
 
 #include "unify/base/align.h"
 
-/* Memory proved readable: [low, high), whole pages. */
+/* Memory known to be readable: [low, high), whole pages. */
 struct th_safe_read {
 	uintptr_t low;
 	uintptr_t high;
 };
 
-/* Nothing proved yet but the page that `inside` lies in; NULL: nothing at all. [any] */
+/* Only the page that contains `inside` is known to be readable; NULL: nothing is. [any] */
 static inline void
 th_safe_read_init(struct th_safe_read *readable, const void *inside)
 {
@@ -29,7 +29,9 @@ th_safe_read_init(struct th_safe_read *readable, const void *inside)
 	readable->high = inside ? readable->low + TH_PAGE_BYTES : 0;
 }
 
-/* Proves [address, address + bytes) and remembers it; false: not readable. [in-malloc] */
+/*
+ * Checks [address, address + bytes) and remembers the result; false: not readable. [in-malloc]
+ */
 bool th_safe_read_extend(struct th_safe_read *readable, uintptr_t address, size_t bytes);
 
 /* Whether [address, address + bytes) can be read. [in-malloc] */
@@ -43,8 +45,8 @@ th_is_readable(struct th_safe_read *readable, uintptr_t address, size_t bytes)
 }
 
 /*
- * What lies on other functions' stacks is read as the machine sees it: in instrumented builds
- * parts of it are marked as out of bounds.
+ * Stacks of other functions are read as plain memory: sanitizers mark parts of them as out of
+ * bounds.
  */
 #define TH_READS_FOREIGN_MEMORY __attribute__((no_sanitize_address))
 
@@ -62,7 +64,7 @@ th_read_word(struct th_safe_read *readable, uintptr_t address, uintptr_t *ret)
 TH_READS_FOREIGN_MEMORY static inline bool
 th_read_bytes(struct th_safe_read *readable, uintptr_t address, void *ret, size_t bytes)
 {
-	/* Volatile, or compilers make it a memcpy, which checks. */
+	/* Volatile, or compilers turn it into memcpy, which sanitizers check. */
 	const volatile uint8_t *from = (const volatile uint8_t *)address;
 	uint8_t *to = ret;
 

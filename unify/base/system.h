@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls that libc wraps as cancellation points (pthreads(7)), made through syscall(2),
- * which is none.  The library runs inside malloc: a thread that is cancelled there would unwind
- * out of it and leave the application's locks and ours held.  tests/e2e/test_build.c checks that
- * the library imports none of libc's wrappers.
+ * which is not a cancellation point.  The library runs inside malloc: cancelling a thread there
+ * would unwind it and leave locks of the application and the library held.
+ * tests/e2e/test_build.c checks that the library imports none of libc's wrappers.
  *
  * As the wrappers: -1 and errno on failure. [any]
  */
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 /*
- * A call that signals interrupted is begun again this often.  A timer may be faster than a slow
+ * Maximum retries of a call that is interrupted by signals.  A timer may be faster than a slow
  * file, so the number is limited: after that the call fails with EINTR.
  */
 #define TH_SYSTEM_TRIES 16
@@ -79,14 +79,14 @@ th_system_allocate(int descriptor, off_t from, off_t bytes)
 	return result;
 }
 
-/* A copy of the descriptor at or above `least`. */
+/* Duplicates the descriptor to a number of at least `least`. */
 static inline int
 th_system_duplicate(int descriptor, int least)
 {
 	return (int)syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, least);
 }
 
-/* A signal ends it early. */
+/* Sleeps; a signal ends it early. */
 static inline void
 th_system_nap(long ns)
 {
@@ -96,8 +96,8 @@ th_system_nap(long ns)
 }
 
 /*
- * Blocks all signals of this thread, those that libc keeps for itself as well.  Returns those that
- * were blocked before, for th_system_restore_signals(). [any]
+ * Blocks all signals of this thread, including those that libc reserves.  Returns the previous
+ * mask for th_system_restore_signals(). [any]
  */
 static inline uint64_t
 th_system_block_signals(void)

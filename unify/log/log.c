@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header is mapped for good, the records in windows (log_window.h).  Pages beyond `limit` are
- * never touched, so they need no file behind them.  Growing is fallocate and one release store of
- * the new limit.
+ * The header stays mapped, the records are mapped in windows (log_window.h).  Pages beyond
+ * `limit` are never touched, so the file need not have space for them.  The file grows by
+ * fallocate and a release store of the new limit.
  *
- * Others may write to the file, and the tool appends to it (th_log_observe()).  Nothing is read
- * from the header but the control page and the tail, and where a record is written does not depend
- * on either: it lies below a limit that is kept here, in a window.  An invalid tail is restored.
+ * Other processes may write to the file, and the tool appends to it (th_log_observe()).
+ * Nothing is read from the header but the control page and the tail, and a record's position is
+ * validated against state kept here: it must lie below the limit in this struct, in a window.
+ * An invalid tail is restored.
  */
 #include "unify/log/log.h"
 
@@ -28,26 +29,31 @@
 #include "unify/base/memory.h"
 #include "unify/base/system.h"
 
-/* First allocation: a short-lived process should not cost more disk than this. */
+/* First allocation: limits the disk space of a short-lived process. */
 #define FIRST_CHUNK (1u << 20)
 /* Later allocations: at 72 bytes a sample, 50,000 samples. */
 #define CHUNK (4u << 20)
-/* What is asked for instead when the disk is nearly full. */
+/* Allocation size when the disk is nearly full. */
 #define LAST_CHUNK (64u << 10)
-/* On a full disk every attempt may cost a millisecond, and every sample would make one. */
+/*
+ * Minimum time between attempts on a full disk: each may cost a millisecond, and every sample
+ * would make one.
+ */
 #define RETRY_NS (TH_NS_PER_S / 10)
-/* The agent thread keeps this much ready ahead of the tail. */
+/* Bytes that the agent thread keeps ready ahead of the tail. */
 #define AHEAD (1u << 20)
-/* Kept out of the way of programs that expect small descriptors. */
+/* Minimum number of the descriptor, to avoid programs that expect small ones. */
 #define DESCRIPTOR_BASE 512
-/* Four texts of a record and its other fields have room in it; names in class files are shorter. */
+/* Four texts and the other fields fit into a record; names in class files are shorter. */
 #define TEXT_MAX 65535
-/* A holder may wait for the disk; a longer wait means that it is stopped. */
+/* A holder may wait for the disk; after a longer wait it is considered stopped. */
 #define LOCK_TURNS (1u << 20)
-/* Of writers that race for the tail one succeeds each time: more turns mean foreign writes. */
+/*
+ * Of writers that compete for the tail one succeeds each time: more turns mean foreign writes.
+ */
 #define TAIL_TURNS (1u << 16)
 #define FIELDS_MAX 16
-/* Above the fixed part of every event. */
+/* Upper bound of the fixed part of every event. */
 #define RECORD_FIXED_MAX 256
 
 struct field {
@@ -65,7 +71,7 @@ struct event {
 	struct field fields[FIELDS_MAX];
 };
 
-/* By number; numbers may have gaps. */
+/* Indexed by number; numbers may have gaps. */
 static const struct event events[TH_EVENT_NUMBERS] = {
 #define F(data, content, name, label) {TH_DATA_##data, TH_CONTENT_##content, #name, label},
 #define E(NUMBER, NAME, name, label, description) \
@@ -76,20 +82,20 @@ static const struct event events[TH_EVENT_NUMBERS] = {
 };
 
 static struct {
-	struct th_log_header *header; /* mapped for good; NULL: no log */
-	char *whole;                  /* of another process: mapped up to the maximum size */
-	uint64_t seen;                /* atomic: the last valid tail */
+	struct th_log_header *header; /* mapped permanently; NULL: no log */
+	char *whole;                  /* other process's log: mapped up to the maximum size */
+	uint64_t seen;                /* atomic: the last valid tail seen */
 	uint64_t limit;               /* atomic: end of the space that this process allocated */
-	uint64_t max_bytes;           /* atomic: the log does not grow beyond */
-	uint64_t touched;             /* agent thread: pages below are touched */
+	uint64_t max_bytes;           /* atomic: maximum size of the log */
+	uint64_t touched;             /* agent thread: end of the touched pages */
 	uint32_t is_complete;         /* atomic */
-	uint32_t refusal; /* atomic: enum th_log_counter, why the last append failed */
+	uint32_t refusal; /* atomic: enum th_log_counter, reason of the last failed append */
 	int descriptor;   /* under `growing` */
-	dev_t device;     /* to recognise the descriptor after the program closed it */
+	dev_t device;     /* identify the descriptor if the program closed it */
 	ino_t inode;
 	pid_t owner;
 	struct th_spinlock growing;
-	uint64_t next_try; /* atomic: after growing failed, not before that time */
+	uint64_t next_try; /* atomic: earliest time of the next attempt after growing failed */
 	/* End of the fixed part of each event, by type number. */
 	uint32_t fixed_bytes[TH_EVENT_NUMBERS];
 	char path[PATH_MAX];
@@ -153,7 +159,7 @@ open_file(const char *path, int flags)
 	return th_system_open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* The descriptor under a number that is out of the way, if one can be had. */
+/* The descriptor under a high number, if possible. */
 static int
 move_high(int descriptor)
 {
@@ -175,7 +181,7 @@ is_our_file(int descriptor)
 }
 
 /*
- * The descriptor, reopened when the program closed ours; -1 when the file is out of reach.  Under
+ * The descriptor, reopened if the program closed it; -1 if the file is out of reach.  Under
  * `growing`.
  */
 static int
@@ -221,7 +227,7 @@ file_size_allowed(uint64_t bytes)
 	return limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
-/* For file systems without fallocate: writing zeros takes the space as well. */
+/* For file systems without fallocate: writing zeros also allocates the space. */
 static bool
 write_zeros(int descriptor, uint64_t from, uint64_t to)
 {
@@ -248,7 +254,10 @@ allocate(int descriptor, uint64_t from, uint64_t to)
 		return false;
 	if (!th_system_allocate(descriptor, (off_t)from, (off_t)(to - from)))
 		return true;
-	/* Zeros from another process could come after what the log's own has written there. */
+	/*
+	 * Not from another process: its zeros could overwrite newer records of the log's own
+	 * process.
+	 */
 	return (errno == EOPNOTSUPP || errno == ENOSYS) && !log_file.whole &&
 	       write_zeros(descriptor, from, to);
 }
@@ -260,9 +269,9 @@ is_recording(const struct th_log_header *header)
 }
 
 /*
- * The header has the greatest limit of all appending processes.  False: the log was closed.
- * Closing changes the state before the limit, so a process that moves the limit afterwards sees the
- * state.
+ * Raises the limit in the header, which is the greatest of all appending processes.  False: the
+ * log was closed.  Closing changes the state before the limit, so a process that raises the
+ * limit afterwards sees the state.
  */
 static bool
 show_limit(struct th_log_header *header, uint64_t limit)
@@ -275,7 +284,7 @@ show_limit(struct th_log_header *header, uint64_t limit)
 	return true;
 }
 
-/* Moves the limit to `needed` and, within the log's greatest size, `more`. */
+/* Raises the limit to `needed` and, within the maximum size, by `more`. */
 static bool
 grow_by(int descriptor, uint64_t needed, uint64_t more)
 {
@@ -289,7 +298,7 @@ grow_by(int descriptor, uint64_t needed, uint64_t more)
 		return false;
 	if (!show_limit(header, target) && log_file.whole)
 		return false;
-	/* Pairs with the acquire load in reserve(): the blocks are there. */
+	/* Pairs with the acquire load in reserve(): the blocks are allocated. */
 	th_store_release(&log_file.limit, target);
 	return true;
 }
@@ -321,8 +330,8 @@ grow_file(uint64_t needed)
 }
 
 /*
- * Moves the limit to at least `needed`.  Several producers may arrive at once: one allocates,
- * the others wait for it, bounded, since it may have been stopped in the middle.
+ * Raises the limit to at least `needed`.  Of several producers one allocates, and the others
+ * wait for it for a bounded time, since it may have been stopped in the middle.
  */
 static bool
 grow(uint64_t needed)
@@ -332,7 +341,7 @@ grow(uint64_t needed)
 	if (needed > th_load_relaxed(&log_file.max_bytes) ||
 		th_load_acquire(&log_file.is_complete))
 		return refuse(TH_COUNTER_DROPPED_LOG_FULL);
-	/* Until then the reason is that of the last time. */
+	/* Until then the reason is the previous one. */
 	if (th_clock_now() < th_load_relaxed(&log_file.next_try))
 		return false;
 	if (!th_lock_bounded(&log_file.growing, LOCK_TURNS))
@@ -380,14 +389,14 @@ look_for(uint64_t tail)
 }
 
 /*
- * The tail of the header; if that is invalid, it is replaced by the last valid one that this
- * process saw.  0: not known.
+ * The tail in the header; if it is invalid, it is replaced by the last valid one that this
+ * process saw.  0: unknown.
  */
 static uint64_t
 sound_tail(struct th_log_header *header)
 {
 	for (unsigned i = 0; i < TAIL_TURNS; i++) {
-		/* In this order: `seen` is never greater than the tail. */
+		/* In this order, `seen` cannot be greater than the tail. */
 		uint64_t seen = th_load_acquire(&log_file.seen);
 		uint64_t tail = __atomic_load_n(&header->tail, __ATOMIC_SEQ_CST);
 		bool can_be = tail >= seen && tail % 8 == 0;
@@ -408,15 +417,15 @@ sound_tail(struct th_log_header *header)
 
 /* Appending */
 
-/* Where a record goes: reserved space, in a window that was entered. */
+/* The position of a record: reserved space, in a window that was entered. */
 struct place {
-	struct th_log_window *window; /* NULL in the log of another process */
+	struct th_log_window *window; /* NULL for the log of another process */
 	uint64_t offset;
 };
 
 /*
- * False: the window cannot be mapped.  True as well if the tail has moved on meanwhile: then
- * another is needed.
+ * False: the window cannot be mapped.  True also if the tail has moved on meanwhile, and
+ * another window is needed.
  */
 static bool
 open_window(struct th_log_header *header, uint64_t tail)
@@ -430,9 +439,10 @@ open_window(struct th_log_header *header, uint64_t tail)
 }
 
 /*
- * Closing a log sets the state, moves the limit to the tail, reads the tail again and cuts the file
- * there.  So space that was reserved while the limit was above it stays in the file; another process
- * has the header's limit for that.  Pairs with the stores in th_log_close().
+ * Closing a log sets the state, moves the limit to the tail, reads the tail again and truncates
+ * the file there.  Space that was reserved while the limit was above it therefore stays in the
+ * file.  Another process uses the limit in the header for this check.  Pairs with the stores in
+ * th_log_close().
  */
 static bool
 is_ours_to_fill(const struct th_log_header *header, uint64_t end)
@@ -442,16 +452,19 @@ is_ours_to_fill(const struct th_log_header *header, uint64_t end)
 	return end <= __atomic_load_n(limit, __ATOMIC_SEQ_CST);
 }
 
-/* Reserves `bytes` from `tail` on, if it is still there; true: it is done, or has failed. */
+/*
+ * Reserves `bytes` from `tail` on, if that is still the tail.  False: try again.  True:
+ * place->offset is the position, or 0 on failure.
+ */
 static bool
 reserve_at(struct th_log_header *header, uint64_t tail, uint32_t bytes, struct place *place)
 {
-	/* Entered before space is reserved: a window without users may be unmapped. */
+	/* Entered before the reservation: a window without users may be unmapped. */
 	place->window = log_file.whole ? NULL : th_log_window_enter(tail);
 	place->offset = 0;
 	if (!place->window && !log_file.whole)
 		return !open_window(header, tail);
-	/* Sequentially consistent: before the limit is read again. */
+	/* Sequentially consistent: ordered before the second read of the limit. */
 	if (__atomic_compare_exchange_n(&header->tail, &tail, tail + bytes, false,
 		    __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) {
 		raise_seen(tail + bytes);
@@ -520,7 +533,7 @@ record_bytes(const struct event *event, const struct th_log_part *parts, unsigne
 	return (uint32_t)th_align_up(end, 8);
 }
 
-/* Fresh pages of the file are zero, so padding need not be written. */
+/* New pages of the file are zero, so padding need not be written. */
 static void
 write_parts(char *record, const struct event *event, const struct th_log_part *parts,
 	unsigned part_count)
@@ -631,7 +644,7 @@ th_log_note(unsigned severity, const char *text)
 	th_log_append(TH_EVENT_NOTE, &note, &part, 1);
 }
 
-/* An or with 0 makes the page writable without changing what a producer may write. */
+/* OR with 0 makes the page writable without changing a producer's data. */
 static void
 touch(uint64_t end)
 {
@@ -717,8 +730,9 @@ write_metadata(void)
 }
 
 /*
- * Whether the file at `path` is the log of this process before an exec.  Containers that share a
- * directory start with the same pid, and may do so in the same clock tick.
+ * Whether the file at `path` is the log of this process before an exec.  The pid and start time
+ * are not enough: containers that share a directory start with the same pid, and possibly in
+ * the same clock tick.
  */
 static bool
 is_earlier_image(const char *path, const struct th_log_identity *identity)
@@ -756,7 +770,10 @@ create_file(const char *path, const struct th_log_identity *identity)
 	return move_high(descriptor);
 }
 
-/* The program may close the descriptor at any time and open another file under its number. */
+/*
+ * The program may close the descriptor at any time and open another file under its number:
+ * checks the file before and after mapping.
+ */
 static void *
 map_part(uint64_t offset, size_t bytes)
 {
@@ -815,7 +832,7 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 	return status;
 }
 
-/* The parts of the state that say where the log is; the header is not published yet. */
+/* Initializes the location of the log; the header is not published yet. */
 static bool
 init_file(const char *path, uint64_t max_bytes, int descriptor)
 {
@@ -930,7 +947,7 @@ th_log_observe_end(void)
 
 /* Closing */
 
-/* Cuts off what was allocated ahead; on failure zeros stay at the end, which readers skip. */
+/* Releases space allocated ahead; on failure zeros remain at the end, which readers skip. */
 static void
 cut_file(uint64_t bytes)
 {
@@ -959,18 +976,22 @@ th_log_close(void)
 	th_store_relaxed(&log_file.is_complete, 1);
 	th_store_release(&header->state, TH_LOG_COMPLETE);
 	/*
-	 * The mappings stay: a capture that was cut off by the end of the process may still hold
-	 * a reservation below the tail.  Nothing reserves beyond it once the limit is the tail.
+	 * The mappings stay: a capture interrupted by the end of the process may still hold a
+	 * reservation below the tail.  Nothing is reserved beyond the tail once the limit
+	 * equals it.
 	 */
 	uint64_t tail = sound_tail(header);
 	if (!tail)
 		return;
-	/* Not while another thread moves it: grow_by() sees that the log is complete. */
+	/* Not while another thread raises it: grow_by() sees that the log is complete. */
 	bool is_held = th_lock_bounded(&log_file.growing, LOCK_TURNS);
 	__atomic_store_n(&log_file.limit, tail, __ATOMIC_SEQ_CST);
 	if (is_held)
 		th_unlock(&log_file.growing);
-	/* Pairs with is_ours_to_fill(): a process that misses this store moved the tail before. */
+	/*
+	 * Pairs with is_ours_to_fill(): a process that does not see this store moved the tail
+	 * before.
+	 */
 	__atomic_store_n(&header->limit, tail, __ATOMIC_SEQ_CST);
 	tail = sound_tail(header);
 	if (tail)
@@ -978,8 +999,8 @@ th_log_close(void)
 }
 
 /*
- * Code that the fork came upon may still write to the header; in the child it is private, or stays
- * what it is if the child may have no more memory.
+ * Code that the fork interrupted may still write to the header: makes it private in the child.
+ * It stays shared if the child cannot map memory.
  */
 static void
 detach_header(struct th_log_header *header)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that enters a window increments `users` and then checks `number`; a thread that unmaps
- * it clears `number` and then checks `users`.  Both are sequentially consistent, so one of the two
- * sees the other.
+ * Windows of the log file.  A thread that enters a window increments `users` and then checks
+ * `number`; a thread that unmaps it clears `number` and then checks `users`.  Both are
+ * sequentially consistent, so at least one of the two sees the other.
  */
 #include "unify/log/log_window.h"
 
@@ -15,14 +15,14 @@
 #include "unify/base/memory.h"
 #include "unify/base/system.h"
 
-/* More than two only while threads that are in the middle of a record do not run. */
+/* More than two are mapped only while threads are stopped in the middle of a record. */
 #define WINDOWS 8
 #define MAPPED_BYTES ((size_t)TH_LOG_WINDOW_BYTES + TH_LOG_WINDOW_OVERLAP)
-/* A holder makes a few system calls; a longer wait means that it is stopped. */
+/* A holder makes a few system calls; after a longer wait it is considered stopped. */
 #define LOCK_TURNS (1u << 20)
 
 struct th_log_window {
-	uint64_t number; /* atomic: of the window, from 1 on; 0: no thread may enter */
+	uint64_t number; /* atomic: number of the window, from 1; 0: no thread may enter */
 	uint32_t users;  /* atomic */
 	char *start;     /* NULL: not mapped; changes only while `number` and `users` are 0 */
 };
@@ -45,7 +45,7 @@ number_of(uint64_t offset)
 static void
 leave(struct th_log_window *window)
 {
-	/* Pairs with the look of retire(): what was written is there. */
+	/* Pairs with the check in retire(): writes to the window are complete. */
 	__atomic_fetch_sub(&window->users, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -103,7 +103,7 @@ newest_window(void)
 	return newest;
 }
 
-/* Unmaps what lies before window `number`; the last one stays, the next is made from it. */
+/* Unmaps windows before window `number`, but not the last one, from which the next is made. */
 static void
 retire(uint64_t number)
 {
@@ -120,7 +120,10 @@ retire(uint64_t number)
 			th_store_release(&window->number, own);
 			continue;
 		}
-		/* A child that is forked in between must not unmap what others map there. */
+		/*
+		 * Cleared first: a child forked in between must not unmap a new mapping at that
+		 * address.
+		 */
 		char *start = window->start;
 		th_store_release(&window->start, NULL);
 		th_memory_system_unmap(start, MAPPED_BYTES);
@@ -140,9 +143,9 @@ find_free(uint64_t number)
 }
 
 /*
- * Maps what follows `previous`: mremap with an old size of 0 makes a second mapping of a shared one
- * (mremap(2)).  If the host locks its memory, the first mapping is unlocked before; otherwise the
- * second would be locked too, and count against the host's limit.
+ * Maps the window after `previous`: mremap with an old size of 0 creates a second mapping of a
+ * shared one (mremap(2)).  If the host locks its memory, the first mapping must be unlocked
+ * before; otherwise the second would also be locked, and count against the host's limit.
  */
 static void *
 map_behind(const struct th_log_window *previous)
@@ -163,21 +166,21 @@ open_behind(const struct th_log_window *previous, uint64_t number)
 	if (start == MAP_FAILED)
 		return TH_LOG_WINDOW_FAILED;
 	window->start = start;
-	/* Pairs with the acquire in enter(): the start is there. */
+	/* Pairs with the acquire in enter(): the start is set. */
 	th_store_release(&window->number, number);
 	return TH_LOG_WINDOW_OPEN;
 }
 
 /*
- * Opens windows one after the other, since each is made from the previous one: another process may
- * have moved the tail by more than a window.
+ * Opens windows in sequence, since each is made from the previous one: another process may have
+ * moved the tail by more than a window.
  */
 static enum th_log_window_result
 open_up_to(uint64_t number, uint64_t used)
 {
 	struct th_log_window *newest = newest_window();
 
-	/* In a child that was forked since the tail was read there is none. */
+	/* A child that was forked after the tail was read has none. */
 	if (!newest || newest->number > number)
 		return TH_LOG_WINDOW_STALE;
 	while (newest->number < number) {
@@ -212,7 +215,7 @@ open_locked(uint64_t offset, uint64_t used)
 }
 
 /*
- * Without signals: a handler that forks here would leave its child, which detaches, to go on in the
+ * Blocks signals: if a handler forked here, its child, which detaches, would continue in the
  * middle of a change.
  */
 enum th_log_window_result
@@ -225,7 +228,7 @@ th_log_window_open(uint64_t offset, uint64_t used)
 	return result;
 }
 
-/* Life */
+/* Start and reset */
 
 bool
 th_log_windows_init(int descriptor, th_log_window_map *map)
@@ -264,7 +267,10 @@ th_log_windows_detach(void)
 
 		if (!window->start)
 			continue;
-		/* If the child may have no more memory, its thread writes what the parent's does. */
+		/*
+		 * If the child cannot map memory, its thread writes the same data as the
+		 * parent's.
+		 */
 		if (window->users)
 			th_memory_system_map(window->start, MAPPED_BYTES,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);

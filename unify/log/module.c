@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries are written by the thread that met the object first and published by one
- * compare-and-swap in an index hashed by start address.  Nothing waits: of two threads that
+ * Entries are written by the thread that finds the object first, and published by one
+ * compare-and-swap in an index hashed by start address.  No thread waits: of two threads that
  * register the same object at once one loses, and its entry stays unused.
  *
- * What identifies an object is where it lies and its build id (or, without one, its name).  The
- * pages of an object that is on the caller's own stack cannot go away while it is looked at.
+ * An object is identified by its address and its build id (or, without one, its name).  The
+ * pages of an object on the caller's own stack stay mapped while it is examined.
  */
 #include "unify/log/module.h"
 
@@ -29,15 +29,18 @@
 
 /* A power of two, at least twice the number of modules. */
 #define INDEX_SIZE 32768u
-/* Bound of a search; more objects than this that came and went at one place are not told apart. */
+/*
+ * Maximum search length; beyond this many objects at one address, one after another, new ones
+ * are not distinguished.
+ */
 #define PROBES_MAX 256u
-/* Paths of all modules: 128 bytes each if the table were full. */
+/* Paths of all modules: 128 bytes each if the table is full. */
 #define PATHS_CHUNK (64u << 10)
 #define PATHS_CHUNKS 32
-/* Modules of one part of the table, 28 KiB. */
+/* Modules per chunk of the table, 28 KiB. */
 #define SLOTS_CHUNK 256u
 #define SLOTS_CHUNKS ((TH_MODULE_MAX + SLOTS_CHUNK - 1) / SLOTS_CHUNK)
-/* More objects than this in one process are not seen by a snapshot. */
+/* Maximum number of objects in a snapshot; further ones are not found. */
 #define SNAPSHOT_MAX 2048u
 
 /* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
@@ -55,34 +58,34 @@ struct object {
 	uintptr_t start;
 	uintptr_t end;
 	const void *eh_frame_hdr;
-	const char *name;  /* as the loader has it; "" = the executable */
-	struct th_elf elf; /* headers are filled in only for objects not met before */
+	const char *name;  /* as in the loader; "" = the executable */
+	struct th_elf elf; /* headers are set only for objects not seen before */
 };
 
 struct slot {
 	struct th_module module;
 	const uint8_t *build_id; /* in the object's memory, if it lies in its first page */
 	uint64_t name_hash;
-	bool published; /* stored with release when the rest is complete */
+	bool published; /* stored with release when the other fields are complete */
 };
 
-static struct slot *slots[SLOTS_CHUNKS]; /* atomic; NULL: not needed yet */
-static uint32_t claimed;                 /* ids given out */
+static struct slot *slots[SLOTS_CHUNKS]; /* atomic; NULL: not allocated yet */
+static uint32_t claimed;                 /* number of ids assigned */
 static uint32_t slot_index[INDEX_SIZE];  /* atomic: ids; 0 = free */
-static char *paths[PATHS_CHUNKS];        /* atomic; the same */
+static char *paths[PATHS_CHUNKS];        /* atomic; NULL: not allocated yet */
 static size_t paths_used;                /* atomic */
 
 /*
- * _dl_find_object, looked up by name: a reference, even a weak one, would make the library need a
+ * _dl_find_object, looked up by name: a reference, even a weak one, would bind the library to a
  * libc that has it.
  */
 static int (*find_object)(void *pc, struct found_object *ret);
-static bool use_snapshot; /* find_object is not there, or a test does without it */
+static bool use_snapshot; /* find_object is missing, or a test disables it */
 static uintptr_t self_start;
 static uintptr_t vdso_start;
 static char executable[PATH_MAX];
 
-/* The slot of an id that was given out. */
+/* The slot of an assigned id. */
 static struct slot *
 slot_of(uint32_t id)
 {
@@ -115,7 +118,7 @@ is_same(const struct slot *slot, const struct object *object)
 
 /* New entries */
 
-/* Room for a path; what is left of a chunk that is too short for it stays unused.  NULL: none. */
+/* Space for a path; the rest of a chunk that is too short stays unused.  NULL: none. */
 static char *
 take_room(size_t bytes)
 {
@@ -133,7 +136,7 @@ take_room(size_t bytes)
 	return chunk ? chunk + start % PATHS_CHUNK : NULL;
 }
 
-/* Copies `first` and `second`, one after the other; "" when there is no room. */
+/* Copies the concatenation of `first` and `second`; "" if there is no space. */
 static const char *
 store_path(const char *first, const char *second)
 {
@@ -148,7 +151,7 @@ store_path(const char *first, const char *second)
 	return path;
 }
 
-/* Relative names count from where the process is now: the loader does not keep more. */
+/* Relative names are resolved against the current directory: the loader keeps no other. */
 static const char *
 make_path(const struct object *object)
 {
@@ -162,7 +165,7 @@ make_path(const struct object *object)
 		return executable;
 	if (*object->name == '/')
 		return store_path("", object->name);
-	/* The call itself, whose count holds the terminator: the function may allocate. */
+	/* The system call, which counts the terminator: the libc function may allocate. */
 	bytes = syscall(SYS_getcwd, directory, sizeof(directory) - 1);
 	errno = saved_errno;
 	if (bytes <= 0 || *directory != '/')
@@ -256,9 +259,9 @@ find_or_register(const struct object *object)
 /* Without _dl_find_object */
 
 /*
- * The objects found by the last refresh, sorted by address.  Two lists: the one that is not
+ * The objects found by the last refresh, sorted by address, in two lists.  The one that is not
  * `current` is rewritten, by one thread at a time, and then becomes current.  A reader that is
- * overtaken by two refreshes sees the generation of its list change.
+ * overtaken by two refreshes sees a change of its list's generation.
  */
 struct snapshot {
 	uint32_t generation; /* atomic; odd = being written */
@@ -272,7 +275,7 @@ struct snapshot {
 
 static struct snapshot snapshots[2];
 static uint32_t current_snapshot;       /* atomic */
-static struct th_spinlock refresh_lock; /* tried, never waited for */
+static struct th_spinlock refresh_lock; /* only tried, never waited for */
 
 static void
 insert_sorted(struct snapshot *snapshot, const struct th_module *module)
@@ -319,7 +322,10 @@ take_snapshot(void)
 	next = !th_load_relaxed(&current_snapshot);
 	snapshot = &snapshots[next];
 	th_add_acq_rel(&snapshot->generation, 1);
-	/* Pairs with the fence in find_in_snapshot: who sees the list change sees this too. */
+	/*
+	 * Pairs with the fence in find_in_snapshot: a reader that sees changes of the list also
+	 * sees the odd generation.
+	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	th_store_relaxed(&snapshot->count, 0);
 	dl_iterate_phdr(add_object, snapshot);
@@ -329,7 +335,7 @@ take_snapshot(void)
 	th_unlock(&refresh_lock);
 }
 
-/* The id of the last object that starts at or before `pc`, if it reaches there; else 0. */
+/* The id of the last object that starts at or before `pc`, if it contains `pc`; else 0. */
 static uint32_t
 search_snapshot(const struct snapshot *snapshot, uintptr_t pc)
 {
@@ -408,7 +414,10 @@ void
 th_module_reset(void)
 {
 	refresh_lock.held = 0;
-	/* Odd: another thread was writing it.  It is not current, and written anew next time. */
+	/*
+	 * Odd: another thread was writing it.  It is not current, and the next refresh rewrites
+	 * it.
+	 */
 	for (int i = 0; i < 2; i++)
 		snapshots[i].generation += snapshots[i].generation & 1;
 }
@@ -436,7 +445,10 @@ find_self(struct dl_phdr_info *info, size_t bytes, void *closure)
 	return 1;
 }
 
-/* Without /proc, what exec was given, which is no path from anywhere else unless it is absolute. */
+/*
+ * Without /proc: the path passed to exec, which is not usable from other directories unless it
+ * is absolute.
+ */
 static void
 find_executable(void)
 {
@@ -462,7 +474,7 @@ th_module_init(void)
 	dl_iterate_phdr(find_self, (void *)(uintptr_t)th_module_init);
 	if (th_real_dlsym_find())
 		*(void **)&find_object = th_real_dlsym(RTLD_DEFAULT, "_dl_find_object");
-	/* The host must not find our failure when it asks for its own. */
+	/* Clears dlerror for the host. */
 	if (!find_object)
 		dlerror();
 	th_module_use_snapshot(false);
@@ -471,7 +483,7 @@ th_module_init(void)
 
 /* Observed by the tool */
 
-/* Where the parts of the table lie. */
+/* Addresses of the parts of the table. */
 static const struct parts {
 	struct slot **slots;
 	uint32_t *claimed;
@@ -485,7 +497,10 @@ th_module_part(void)
 	return (struct th_observed_part){&parts, sizeof(parts), sizeof(struct slot)};
 }
 
-/* Copies what `theirs`, an array of `count` pointers there, leads to; *addresses: what it holds. */
+/*
+ * Copies the chunks that `theirs`, an array of `count` pointers there, points to; *addresses:
+ * the pointers.
+ */
 static bool
 copy_chunks(
 	uintptr_t theirs, uint32_t count, size_t chunk_bytes, void *ours, uintptr_t *addresses)
@@ -506,7 +521,7 @@ copy_chunks(
 	return true;
 }
 
-/* A path of theirs in our copy; "" for what is none. */
+/* The address in our copy of one of their paths; "" for an invalid one. */
 static const char *
 path_here(const struct parts *theirs, const uintptr_t *chunks, const char *path)
 {

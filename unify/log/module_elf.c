@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The headers and notes are read through proofs: a program may unmap or protect them. */
+/* Headers and notes are read with checks: a program may unmap or protect them. */
 #include "unify/log/module_elf.h"
 
 #include "unify/base/align.h"
@@ -9,7 +9,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* The bytes of the program headers; 0: it is no ELF header. */
+/* Bytes of the program headers; 0: not an ELF header. */
 static size_t
 header_bytes(const ElfW(Ehdr) * header)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program headers of a loaded ELF object say about it. */
+/* Information in the program headers of a loaded ELF object. */
 #ifndef TH_UNIFY_LOG_MODULE_ELF_H
 #define TH_UNIFY_LOG_MODULE_ELF_H
 
@@ -8,29 +8,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Program headers in memory, and what to add to their addresses. */
+/* Program headers in memory, and the value to add to their addresses. */
 struct th_elf {
-	const ElfW(Phdr) * headers; /* NULL = not known */
+	const ElfW(Phdr) * headers; /* NULL = unknown */
 	size_t count;
 	uintptr_t bias;
 };
 
-/* The program headers of the object whose ELF header is at `start`; none if there is none. [in-malloc] */
+/*
+ * The program headers of the object whose ELF header is at `start`; headers = NULL if there are
+ * none. [in-malloc]
+ */
 struct th_elf th_elf_at(uintptr_t start, uintptr_t bias);
 
 /*
- * The same of an object in the observed process (observed.h), whose headers are copied to `headers`;
- * none if there are more than `max`.  Addresses count from its own. [any]
+ * The same for an object in the observed process (observed.h), whose headers are copied to
+ * `headers`; none if there are more than `max`.  Addresses are those of the observed process.
+ * [any]
  */
 struct th_elf th_elf_copy(uintptr_t start, ElfW(Phdr) * headers, size_t max);
 
-/* The addresses from the first loaded byte to behind the last. [any] */
+/* The addresses from the first loaded byte to the end of the last, exclusive. [any] */
 void th_elf_range(const struct th_elf *elf, uintptr_t *start_ret, uintptr_t *end_ret);
 
 /* The first segment of `type` in memory, NULL if there is none. [any] */
 const void *th_elf_segment(const struct th_elf *elf, uint32_t type);
 
-/* Where the build id lies and how long it is; NULL if there is none. [in-malloc] */
+/* Address and length of the build id; NULL if there is none. [in-malloc] */
 const uint8_t *th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret);
 
 #endif

@@ -38,7 +38,7 @@ th_stack_log_module(uint32_t id)
 		log_module(module);
 }
 
-/* Writes a STACK record and the modules that it needs; false: the log is full. */
+/* Writes a STACK record and the modules of its frames; false: the log is full. */
 static bool
 log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
 {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Stacks and modules in the log: each is written once, when it is new.
- */
+/* Writes stacks and modules to the log, each once, on first occurrence. */
 #ifndef TH_UNIFY_LOG_STACK_LOG_H
 #define TH_UNIFY_LOG_STACK_LOG_H
 
 #include <stdint.h>
 
 /*
- * The id of a stack, leaf first, that the log now holds, with its modules; `flags` are of enum
- * th_stack_flag.  0: the table or the log is full, which is counted. [in-malloc]
+ * The id of a stack, leaf first, after ensuring that the log has the stack and its modules.
+ * `flags` are of enum th_stack_flag.  0: the table or the log is full, which is counted.
+ * [in-malloc]
  */
 uint32_t th_stack_log_id(const uint64_t *frames, uint32_t count, uint32_t flags);
 
-/* Has the log hold a module, by its id; written twice does no harm. [in-malloc] */
+/* Ensures that the log has a module, by its id; a duplicate record is harmless. [in-malloc] */
 void th_stack_log_module(uint32_t id);
 
-/* In a forked child: the next log is to hold the modules again. */
+/* In a forked child: the modules must be written again to the next log. */
 void th_stack_log_reset(void);
 
 #endif

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table of 128-bit hashes without locks.  A slot is claimed by a compare-and-swap on
+ * `low` and complete once `high` is stored with release order.  Entries are never removed.
+ */
 #include "unify/log/stack_table.h"
 
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 
 /*
- * The table grows by levels, each twice the one before, when half of the slots of all are taken:
- * 12 MiB at the bound, 96 KiB for most programs.
+ * The table grows by levels, each twice the size of the previous one, when half of all slots
+ * are taken: 12 MiB at the maximum, 96 KiB for most programs.
  */
 #define FIRST_SLOTS 4096u
 #define LEVELS 8
-/* Probes before a level counts as full: at the bound, half the slots are taken. */
+/* Probes before a level counts as full: at the maximum, half the slots are taken. */
 #define PROBES 256
-/* Turns to wait for the other half of an entry: a claim takes some 100 ns, a turn 10 to 40. */
+/* Turns of waiting for `high` of an entry: a claim takes some 100 ns, a turn 10 to 40. */
 #define HALF_TURNS 64
 
 struct hash {
@@ -28,15 +32,15 @@ struct slot {
 };
 
 static struct level {
-	struct slot *slots; /* atomic; NULL: not needed yet */
+	struct slot *slots; /* atomic; NULL: not allocated yet */
 	uint32_t taken;     /* atomic */
 } levels[LEVELS];
-static uint32_t stack_count; /* atomic: the last id given */
+static uint32_t stack_count; /* atomic: the last assigned id */
 
 /*
- * Both halves of the 128-bit product: each bit of the result depends on all of x, in five cycles.
- * The primes of splitmix64 (Steele, Lea, Flood 2014) serve as well as any odd numbers with as many
- * ones as zeros.
+ * Both halves of the 128-bit product: each bit of the result depends on all of x, in five
+ * cycles.  The primes are those of splitmix64 (Steele, Lea, Flood 2014); any odd numbers with
+ * as many ones as zeros would do.
  */
 static uint64_t
 fold(uint64_t x, uint64_t factor)
@@ -55,13 +59,13 @@ hash_frames(const uint64_t *frames, size_t count, uint32_t flags)
 		hash.low = fold(hash.low ^ frames[i], 0xbf58476d1ce4e5b9u);
 		hash.high = fold(hash.high + frames[i], 0x94d049bb133111ebu);
 	}
-	/* 0 means empty or not yet stored. */
+	/* 0 means empty, or not stored yet. */
 	hash.low |= !hash.low;
 	hash.high |= !hash.high;
 	return hash;
 }
 
-/* NULL: there is no memory for it. */
+/* NULL: out of memory. */
 static struct slot *
 slots_of(unsigned level)
 {
@@ -88,7 +92,7 @@ claim(struct level *level, struct slot *slot, const struct hash *hash)
 	return id;
 }
 
-/* The second half of a slot that somebody has claimed; 0: not there in time. */
+/* `high` of a claimed slot; 0: not stored in time. */
 static uint64_t
 await_high(const struct slot *slot)
 {
@@ -102,8 +106,8 @@ await_high(const struct slot *slot)
 }
 
 /*
- * The id of a stack in one level, entered there if there is room; 0: it is not there.  `table` was
- * read once: a handler that forks here leaves the child without one.
+ * The id of a stack in one level, inserted there if there is space; 0: not in this level.
+ * `table` was read once: a handler that forks here leaves the child without one.
  */
 static uint32_t
 intern_in(unsigned number, struct slot *table, const struct hash *hash, uint32_t **logged_ret)

@@ -3,9 +3,9 @@
  * Interning of stacks: equal stacks get one id and are written to the log once.
  *
  * The table holds 128-bit hashes, not frames: two of 262,144 stacks collide with probability
- * 2^-93.  Insertion takes no lock.  A thread that meets a half-inserted entry waits for about a
- * microsecond, then inserts the stack again under a second id, which the report merges: nobody
- * depends on a thread that was preempted in between.
+ * 2^-93.  Insertion takes no lock.  A thread that finds a half-inserted entry waits for about a
+ * microsecond, then inserts the stack again under a second id, which the report merges: no
+ * thread depends on one that was preempted in between.
  */
 #ifndef TH_UNIFY_LOG_STACK_TABLE_H
 #define TH_UNIFY_LOG_STACK_TABLE_H
@@ -14,16 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Distinct stacks; beyond, samples are dropped and counted. */
+/* Maximum number of distinct stacks; samples of further stacks are dropped and counted. */
 #define TH_STACKS_MAX (1u << 18)
 
-/* Maps the table; false: no memory.  Once. */
+/* Maps the table; false: out of memory.  Once. */
 bool th_stack_table_init(void);
 
 /*
  * The id (1..) of a stack of `count` frame words, leaf first, under `flags` (enum
- * th_stack_flag); 0 when the table is full.  **logged_ret, atomic, is 0 until a caller has written
- * the stack's STACK record and sets it; twice does no harm. [in-malloc]
+ * th_stack_flag); 0 if the table is full.  **logged_ret, atomic, is 0 until a caller has
+ * written the STACK record and sets it; writing the record twice is harmless. [in-malloc]
  */
 uint32_t th_stack_table_intern(
 	const uint64_t *frames, size_t count, uint32_t flags, uint32_t **logged_ret);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every change works in three steps: under the lock the table and the sums change, then events
- * are written without it, then nodes that fell out go back.
+ * Every change has three steps: the table and the sums change under the lock, then events are
+ * written without it, then removed nodes are released.
  *
- * The table changes after the system call, so between the two another thread may already map the
- * same place, and its range stands in the table when the removal comes.  A number that grows with
- * each change tells them apart: a removal takes out nothing that is younger than its begin.  While
- * one is under way nothing is joined, since what is joined has one age.
+ * The table changes after the system call.  Before it does, another thread may already map the
+ * same addresses, and its range is in the table when the removal is applied.  A number that
+ * increases with each change distinguishes the two: a removal does not remove ranges that are
+ * younger than its start.  During a removal no ranges are joined, since a joined range has only
+ * one age.
  */
 #include "unify/mapped/mapping.h"
 
@@ -27,41 +28,43 @@
 #include "unify/sample/thread.h"
 
 /*
- * Twice the kernel's usual limit of mappings (vm.max_map_count = 65,530), which joins what lies
- * side by side where we keep samples apart.
+ * Twice the kernel's default limit of mappings (vm.max_map_count = 65,530): the kernel joins
+ * neighbours that this table keeps separate for their samples.
  */
 #define NODES (TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNKS_MAX)
-/* A holder runs some hundred instructions; who waits longer waits for a stopped thread. */
+/* A holder runs some hundred instructions; after a longer wait it is considered stopped. */
 #define LOCK_TURNS (1u << 20)
-/* The sample of a range whose sample is being written: this and the number of the change. */
+/*
+ * The sample of a range whose sample is being written: this bit and the number of the change.
+ */
 #define SAMPLE_PENDING ((uint64_t)1 << 63)
 #define KIND_FLAGS (TH_MAPPED_RESERVED | TH_MAPPED_SHARED | TH_MAPPED_FILE | TH_MAPPED_ARENA)
 
-/* Where the next sample is due. */
+/* The sampling state of one kind. */
 struct lane {
-	uint64_t countdown; /* as that of a thread */
-	uint64_t interval;  /* in force when it was drawn */
-	uint64_t total;     /* bytes that went by */
+	uint64_t countdown; /* as in struct th_thread */
+	uint64_t interval;  /* in effect when the countdown was drawn */
+	uint64_t total;     /* total bytes */
 };
 
 static struct {
 	unsigned char is_on;     /* atomic */
-	unsigned char has_drawn; /* the lanes have their countdowns */
-	void (*begin)(void);     /* atomic: the first piece that is due is to begin; or NULL */
-	uint32_t allocator;      /* module; set before anything is recorded */
+	unsigned char has_drawn; /* the lanes have countdowns */
+	void (*begin)(void);     /* atomic: called for the first piece that is due; or NULL */
+	uint32_t allocator;      /* module; set before recording begins */
 	uint64_t returned;       /* atomic */
-	struct th_spinlock lock; /* of all that follows */
+	struct th_spinlock lock; /* protects the fields below */
 	struct th_range_tree ranges;
 	struct th_random random;
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_mapping_use use;
 	uint64_t born;     /* number of the last change */
-	uint32_t removing; /* atomic: removals that began and have not ended */
-	/* Of who calls th_mapping_log_use(). */
+	uint32_t removing; /* atomic: removals in progress */
+	/* Private to the caller of th_mapping_log_use(). */
 	struct th_mapping_use logged;
 } mapping;
 
-/* A piece whose sample is due. */
+/* A piece whose sample may be due. */
 struct due {
 	bool is_due;
 	uint64_t born;
@@ -75,7 +78,7 @@ is_pending(uint64_t sample)
 	return sample & SAMPLE_PENDING;
 }
 
-/* Life */
+/* Start and reset */
 
 static void
 draw(struct lane *lane, uint64_t interval)
@@ -88,7 +91,7 @@ draw(struct lane *lane, uint64_t interval)
 static void
 draw_first(uint64_t seed, uint64_t interval)
 {
-	/* Not the stream of a thread: those start from the same seed. */
+	/* Differs from the streams of threads, which start from the same seed. */
 	th_random_seed(&mapping.random, ~seed);
 	for (int i = 0; i < 2; i++)
 		draw(&mapping.lanes[i], interval);
@@ -136,7 +139,7 @@ count_lost(uint64_t changes)
 		th_log_count(TH_COUNTER_MAPPED_LOST, changes);
 }
 
-/* What cuts have lost since the last time. */
+/* Counts the losses of cuts since the last call. */
 static void
 count_cuts(void)
 {
@@ -161,8 +164,8 @@ unlock(void)
 }
 
 /*
- * Takes guard and lock.  Calls out of the library itself, which holds the guard, are none of the
- * program's.
+ * Takes guard and lock.  False for calls by the library itself, which holds the guard: they are
+ * not recorded.
  */
 static bool
 enter(void)
@@ -179,11 +182,11 @@ enter(void)
 /* Sums; under the lock */
 
 static void
-account(const struct th_range *range, bool comes)
+add_to_use(const struct th_range *range, bool is_added)
 {
 	uint64_t bytes = range->end - range->start;
 
-	if (!comes)
+	if (!is_added)
 		bytes = -bytes;
 	if (range->flags & TH_MAPPED_RESERVED) {
 		mapping.use.reserved += bytes;
@@ -195,10 +198,10 @@ account(const struct th_range *range, bool comes)
 }
 
 static void
-account_list(struct th_range_list list, bool comes)
+add_list_to_use(struct th_range_list list, bool is_added)
 {
 	for (uint32_t i = list.first; i; i = th_range_tree_after(&mapping.ranges, i))
-		account(th_range_tree_at(&mapping.ranges, i), comes);
+		add_to_use(th_range_tree_at(&mapping.ranges, i), is_added);
 }
 
 /* Ranges; under the lock */
@@ -210,18 +213,18 @@ take_out(uintptr_t start, uintptr_t end)
 
 	if (start < end)
 		list = th_range_tree_cut(&mapping.ranges, start, end);
-	account_list(list, false);
+	add_list_to_use(list, false);
 	return list;
 }
 
 static void
 put_back(struct th_range_list list)
 {
-	account_list(list, true);
+	add_list_to_use(list, true);
 	th_range_tree_put_back(&mapping.ranges, list, !th_load_relaxed(&mapping.removing));
 }
 
-/* What was there when a removal began. */
+/* Removes the ranges that existed when a removal began. */
 static struct th_range_list
 take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 {
@@ -233,8 +236,8 @@ take_out_old(uintptr_t start, uintptr_t end, uint64_t begun)
 }
 
 /*
- * The sample of the reservation in which a range lies: whoever commits memory piece by piece
- * reserved the place for it in one, which is large and certain to be sampled.
+ * The sample of the reservation that contains a range: memory that is committed in pieces is
+ * reserved in one piece, which is large and certain to be sampled.
  */
 static uint64_t
 place_of(const struct th_range *range)
@@ -250,7 +253,10 @@ place_of_first(struct th_range_list list)
 	return list.first ? place_of(th_range_tree_at(&mapping.ranges, list.first)) : 0;
 }
 
-/* Whether what the calling thread maps is sampled and counted (gate.h); it is followed anyway. */
+/*
+ * Whether mappings of the calling thread are sampled and counted (admission.h); they are
+ * followed in any case.
+ */
 static bool
 counts(void)
 {
@@ -260,7 +266,7 @@ counts(void)
 	       (!th_admission_is_filtered() || (record && !record->is_unwanted));
 }
 
-/* Takes `bytes` off the countdown of their kind. */
+/* Subtracts `bytes` from the countdown of their kind. */
 static void
 take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 {
@@ -280,7 +286,7 @@ take_bytes(uint64_t bytes, uint32_t flags, struct due *due)
 	draw(lane, th_throttle_interval());
 }
 
-/* The whole of a call, or what it adds, where nothing is any more. */
+/* Inserts the range of a call, or the part that it adds, into a gap. */
 static void
 put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, struct due *due)
 {
@@ -309,7 +315,7 @@ put_new(const struct th_mapping_call *call, uint32_t owner, uint64_t place, stru
 		return;
 	}
 	due->event.flags |= TH_MAPPED_TRACKED;
-	account(&range, true);
+	add_to_use(&range, true);
 }
 
 /* Events; without the lock */
@@ -339,9 +345,9 @@ log_ends(struct th_range_list list)
 	}
 }
 
-/* Ranges that are no more. */
+/* Ranges that no longer exist. */
 static void
-let_go(struct th_range_list list)
+release(struct th_range_list list)
 {
 	if (!list.first)
 		return;
@@ -352,7 +358,7 @@ let_go(struct th_range_list list)
 	}
 }
 
-/* The owner need not be in the stack: a frame may stand for it that is inlined or cut. */
+/* The owner may not be in the stack: its frame may be inlined or cut. */
 static uint64_t
 append_mapped(struct th_sample *sample)
 {
@@ -364,8 +370,8 @@ append_mapped(struct th_sample *sample)
 }
 
 /*
- * An arena of the allocator behind malloc may come while that holds its locks: nothing is called
- * then that could allocate, and the caller is all of the stack.
+ * The allocator behind malloc may hold its locks when it maps an arena: nothing that could
+ * allocate is called then, and the caller is the whole stack.
  */
 static uint64_t
 take(struct th_event_mapped_alloc *event, uintptr_t caller,
@@ -402,7 +408,7 @@ record_sample(struct th_event_mapped_alloc *event, uintptr_t caller)
 	return sample;
 }
 
-/* What went while the sample was being written ends with no event of its own but this. */
+/* Takes the sample.  Bytes unmapped while it was being written get their MAPPED_END here. */
 static void
 record(struct due *due, uintptr_t caller)
 {
@@ -428,7 +434,7 @@ find_owner(uintptr_t caller)
 	return module ? module->id : 0;
 }
 
-/* A call as it is entered into the table. */
+/* A call in the form in which it is entered into the table. */
 static struct th_mapping_call
 with_arena(const struct th_mapping_call *call, uint32_t owner)
 {
@@ -440,7 +446,10 @@ with_arena(const struct th_mapping_call *call, uint32_t owner)
 	return with;
 }
 
-/* Takes memory that nothing records yet off its countdown; true: it is due, and was not taken. */
+/*
+ * Subtracts memory from the countdown before recording; true: it is due, and was not
+ * subtracted.
+ */
 static bool
 is_first_due(const struct th_mapping_call *call)
 {
@@ -489,7 +498,7 @@ th_mapping_mapped(const struct th_mapping_call *call)
 	replaced = take_out(call->start, call->start + call->bytes);
 	put_new(&with, owner, place_of_first(replaced), &due);
 	unlock();
-	let_go(replaced);
+	release(replaced);
 	if (due.is_due)
 		record(&due, call->caller);
 	th_guard_leave();
@@ -510,7 +519,7 @@ th_mapping_begin(void)
 	return begun;
 }
 
-/* A removal that began has ended, whether the lock was taken or not. */
+/* Ends a removal, whether the lock was taken or not. */
 static bool
 end_removal(void)
 {
@@ -528,7 +537,7 @@ th_mapping_unmapped(uint64_t begun, const struct th_mapping_call *call)
 		return;
 	removed = take_out_old(call->start, call->start + call->bytes, begun);
 	unlock();
-	let_go(removed);
+	release(removed);
 	th_guard_leave();
 	errno = saved_errno;
 }
@@ -548,7 +557,7 @@ shift(struct th_range_list list, uintptr_t from, uintptr_t to)
 	}
 }
 
-/* What a mapping grew by is of the kind of its last part, as far as that is known. */
+/* The flags for the growth of a mapping: those of its last part, if known. */
 static uint32_t
 flags_of_last(struct th_range_list list, uint32_t otherwise)
 {
@@ -579,8 +588,8 @@ th_mapping_moved(
 	if (rest.bytes)
 		put_new(&rest, owner, place_of_first(replaced), &due);
 	unlock();
-	let_go(removed);
-	let_go(replaced);
+	release(removed);
+	release(replaced);
 	if (due.is_due)
 		record(&due, call->caller);
 	th_guard_leave();
@@ -589,7 +598,7 @@ th_mapping_moved(
 
 /* Protection; under the lock */
 
-/* Whether a range in [start, end) is not yet as it is to be. */
+/* Whether a range in [start, end) does not have the new protection yet. */
 static bool
 is_change(uintptr_t start, uintptr_t end, uint32_t flags)
 {
@@ -603,7 +612,7 @@ is_change(uintptr_t start, uintptr_t end, uint32_t flags)
 	return false;
 }
 
-/* Parts a list into what stays as it is, which goes back, and what is returned. */
+/* Removes the ranges that change from the table, and returns them; the others stay. */
 static struct th_range_list
 take_different(uintptr_t start, uintptr_t end, uint32_t flags)
 {
@@ -613,7 +622,7 @@ take_different(uintptr_t start, uintptr_t end, uint32_t flags)
 		struct th_range *range = th_range_tree_at(&mapping.ranges, i);
 		bool differs = (range->flags ^ flags) & TH_MAPPED_RESERVED;
 
-		/* The order of numbers parts the list: new ones for what changes. */
+		/* Selects the ranges that change: they get the newest number. */
 		if (differs)
 			range->born = mapping.born;
 	}
@@ -634,7 +643,7 @@ bytes_of(struct th_range_list list)
 	return bytes;
 }
 
-/* Nothing can have come to the place of these ranges, unless the program races with itself. */
+/* Removes ranges that were inserted meanwhile, which only a race in the program can cause. */
 static void
 clear_places(struct th_range_list list)
 {
@@ -648,7 +657,7 @@ clear_places(struct th_range_list list)
 	}
 }
 
-/* Enters ranges that were taken out again, as one new piece with the flags of the call. */
+/* Inserts the removed ranges again, as one new piece with the flags of the call. */
 static void
 enter_changed(struct th_range_list list, const struct th_mapping_call *call, struct due *due)
 {
@@ -671,7 +680,10 @@ enter_changed(struct th_range_list list, const struct th_mapping_call *call, str
 	put_back(list);
 }
 
-/* Writes the ends of what changes and then enters it as it is now.  Without the lock. */
+/*
+ * Writes the ends of ranges that change and then inserts them in their new state.  Without the
+ * lock.
+ */
 static void
 change(struct th_range_list list, const struct th_mapping_call *call)
 {
@@ -789,7 +801,7 @@ th_mapping_log_use(void)
 
 /* Observed by the tool */
 
-/* How often a copy is made anew that was taken in the middle of a change. */
+/* Maximum retries of a copy taken in the middle of a change. */
 #define COPY_TRIES 8
 
 struct th_observed_part
@@ -825,7 +837,7 @@ copy_ranges(const void *part, struct th_range_node *nodes, bool *whole_ret)
 	if (touched > NODES || !copy_nodes(&mapping.ranges, nodes) ||
 		!th_observed_copy((uintptr_t)part, &mapping, sizeof(mapping)))
 		return false;
-	/* The others were not copied. */
+	/* Further nodes were not copied. */
 	if (mapping.ranges.touched > touched)
 		mapping.ranges.touched = touched;
 	*whole_ret = !was_locked && !mapping.lock.held && mapping.born == born;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Treap: a search tree by `start` and a heap by `priority`, which is a hash of the node's index,
- * so that the depth is that of a random tree (Seidel and Aragon, Algorithmica 1996).  Splitting
- * and joining walk down once and mend one link at each step.
+ * Treap: a search tree by `start` and a heap by `priority`, which is a hash of the node's
+ * index, so that the depth is that of a random tree (Seidel and Aragon, Algorithmica 1996).
+ * Splitting and joining descend once and fix one link at each step.
  */
 #include "unify/mapped/range_tree.h"
 
@@ -24,7 +24,7 @@ node_at(const struct th_range_tree *ranges, uint32_t index)
 	return &ranges->chunks[index / TH_RANGE_TREE_CHUNK][index % TH_RANGE_TREE_CHUNK];
 }
 
-/* NULL for index 0, which is none. */
+/* NULL for index 0, the null node. */
 static struct th_range *
 range_at(const struct th_range_tree *ranges, uint32_t index)
 {
@@ -40,7 +40,7 @@ mix(uint32_t x)
 	return x ^ x >> 16;
 }
 
-/* Whether there is memory for a node that was never in use. */
+/* Whether there is memory for a node that was never used. */
 static bool
 has_memory(struct th_range_tree *ranges, uint32_t index)
 {
@@ -68,7 +68,7 @@ take_node(struct th_range_tree *ranges)
 
 /* Tree */
 
-/* Parts a tree into what starts below `address` and what does not. */
+/* Splits a tree into the ranges that start below `address` and the rest. */
 static void
 split(struct th_range_tree *ranges, uint32_t root, uintptr_t address, uint32_t *below_ret,
 	uint32_t *rest_ret)
@@ -90,7 +90,7 @@ split(struct th_range_tree *ranges, uint32_t root, uintptr_t address, uint32_t *
 	*rest_ret = 0;
 }
 
-/* One tree of two; everything in `left` lies below everything in `right`. */
+/* Joins two trees; all ranges in `left` are below those in `right`. */
 static uint32_t
 join(struct th_range_tree *ranges, uint32_t left, uint32_t right)
 {
@@ -148,7 +148,7 @@ th_range_tree_find(const struct th_range_tree *ranges, uintptr_t address)
 	return found;
 }
 
-/* Makes a node that is in no tree part of the set. */
+/* Links a node that is in no tree into the set. */
 static void
 link_node(struct th_range_tree *ranges, uint32_t index)
 {
@@ -227,7 +227,7 @@ are_alike(const struct th_range *a, const struct th_range *b)
 	       a->flags == b->flags;
 }
 
-/* Lets the neighbours of an empty place grow into it; false: none is like that. */
+/* Extends a neighbour of a gap into it; false: there is no matching neighbour. */
 static bool
 grow_neighbour(struct th_range_tree *ranges, const struct th_range *range)
 {
@@ -240,7 +240,7 @@ grow_neighbour(struct th_range_tree *ranges, const struct th_range *range)
 		low->end = range->end;
 		return true;
 	}
-	/* Moving a start within the gap below it leaves the order as it is. */
+	/* Moving a start within the gap below it does not change the order. */
 	if (high && high->start == range->end && are_alike(high, range)) {
 		high->start = range->start;
 		return true;
@@ -339,7 +339,7 @@ th_range_tree_release(struct th_range_tree *ranges, struct th_range_list list)
 
 /* Copies of a set that may have changed meanwhile */
 
-/* Trees of as many nodes as there may be, by priorities that are hashes, are a fifth as deep. */
+/* Trees with the maximum number of nodes and hashes as priorities are a fifth as deep. */
 #define DEPTH_MAX 256
 
 static bool

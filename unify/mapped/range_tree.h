@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of disjoint address ranges, each with what is known of it: a treap over a bounded pool of
- * nodes.  Ranges are cut at any address, taken out in lists and put back elsewhere.
+ * A set of disjoint address ranges with attributes: a treap over a bounded pool of nodes.
+ * Ranges can be cut at any address, removed in lists and inserted elsewhere.
  *
- * No locks, no recursion, no system calls except in `provide`; every operation takes O(log n) and
- * what it returns.
+ * No locks, no recursion, no system calls except in `provide`; every operation takes O(log n)
+ * plus the size of its result.
  */
 #ifndef TH_UNIFY_MAPPED_RANGE_TREE_H
 #define TH_UNIFY_MAPPED_RANGE_TREE_H
@@ -16,7 +16,7 @@
 struct th_range {
 	uintptr_t start;
 	uintptr_t end; /* > start */
-	/* 0 = none; the meaning is the caller's, as is that of the following. */
+	/* 0 = none; the caller defines this and the following fields. */
 	uint64_t sample;
 	uint64_t place;
 	uint64_t born;
@@ -31,66 +31,65 @@ struct th_range_node {
 	uint32_t priority;
 };
 
-/* Nodes come so many at a time, 68 KiB. */
+/* Nodes are allocated in chunks of this many, 68 KiB. */
 #define TH_RANGE_TREE_CHUNK 1024u
 #define TH_RANGE_TREE_CHUNKS_MAX 128u
 
-/* Provides `bytes` of zeros for good; NULL: there are none. */
+/* Provides `bytes` of zeros permanently; NULL: out of memory. */
 typedef void *th_range_tree_provide(size_t bytes);
 
 struct th_range_tree {
 	th_range_tree_provide *provide;
-	struct th_range_node
-		*chunks[TH_RANGE_TREE_CHUNKS_MAX]; /* the first node is never used */
-	uint32_t capacity;                         /* of nodes */
-	uint32_t touched; /* nodes that were ever in use, and the first */
-	uint32_t unused;  /* list by `right` */
+	struct th_range_node *chunks[TH_RANGE_TREE_CHUNKS_MAX]; /* node 0 is never used */
+	uint32_t capacity;                                      /* maximum number of nodes */
+	uint32_t touched; /* nodes ever used, including node 0 */
+	uint32_t unused;  /* free list, linked by `right` */
 	uint32_t root;
 	uint32_t count;
-	uint64_t lost; /* pieces that a cut would have left, had there been a node for them */
+	uint64_t lost; /* pieces lost because no node was left for them */
 };
 
-/* Ranges that were taken out, in ascending order; they keep their nodes. */
+/* Removed ranges in ascending order; they keep their nodes. */
 struct th_range_list {
 	uint32_t first;
 	uint32_t last;
 };
 
 /*
- * An empty set of at most `capacity` nodes, the unused first one among them, up to
- * TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNKS_MAX.  `provide` is called as nodes are needed, and may be
- * called in any function that enters or cuts ranges. [any]
+ * An empty set of at most `capacity` nodes, including the unused node 0, up to
+ * TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNKS_MAX.  `provide` is called when nodes are needed,
+ * by any function that inserts or cuts ranges. [any]
  */
 void th_range_tree_init(
 	struct th_range_tree *ranges, th_range_tree_provide *provide, uint32_t capacity);
 
-/* The first range that ends behind `address`; NULL: there is none. [in-malloc] */
+/* The first range that ends after `address`; NULL: there is none. [in-malloc] */
 const struct th_range *
 th_range_tree_find(const struct th_range_tree *ranges, uintptr_t address);
 
 /*
- * Enters a range where there is none, and grows a neighbour instead if `joins` is set and they
- * differ in nothing but their bounds and `born`.  False: no node is left. [in-malloc]
+ * Inserts a range into a gap.  With `joins`, extends a neighbour instead if they differ only in
+ * bounds and `born`.  False: no node is left. [in-malloc]
  */
 bool th_range_tree_put(struct th_range_tree *ranges, const struct th_range *range, bool joins);
 
 /*
- * Takes out all that lies in [start, end).  A range that reaches beyond is cut; when no node is
- * left for the part behind, that part is lost and counted. [in-malloc]
+ * Removes all of [start, end).  A range that extends beyond is cut; if no node is left for the
+ * part after `end`, that part is lost and counted. [in-malloc]
  */
 struct th_range_list
 th_range_tree_cut(struct th_range_tree *ranges, uintptr_t start, uintptr_t end);
 
 /*
- * Gives all that lies in [start, end) and has that `born` a sample; returns how many bytes that
- * are. [in-malloc]
+ * Sets the sample of all ranges in [start, end) with this `born`; returns their bytes.
+ * [in-malloc]
  */
 uint64_t th_range_tree_set_sample(struct th_range_tree *ranges, uintptr_t start, uintptr_t end,
 	uint64_t born, uint64_t sample);
 
 /*
- * The ranges of a list: for (i = list.first; i; i = th_range_tree_after(ranges, i)).  The caller's
- * own until the list is released: needs no lock. [in-malloc]
+ * The ranges of a list: for (i = list.first; i; i = th_range_tree_after(ranges, i)).  Owned by
+ * the caller until the list is released: needs no lock. [in-malloc]
  */
 static inline struct th_range *
 th_range_tree_at(const struct th_range_tree *ranges, uint32_t node)
@@ -104,24 +103,24 @@ th_range_tree_after(const struct th_range_tree *ranges, uint32_t node)
 	return ranges->chunks[node / TH_RANGE_TREE_CHUNK][node % TH_RANGE_TREE_CHUNK].right;
 }
 
-/* Parts off what was born after `born`: returns it, *list keeps the rest. [in-malloc] */
+/* Splits off the ranges born after `born`: returns them, *list keeps the rest. [in-malloc] */
 struct th_range_list th_range_tree_take_younger(
 	struct th_range_tree *ranges, struct th_range_list *list, uint64_t born);
 
 /*
- * Enters the ranges of a list where there is nothing, as they now are: the caller may have changed
- * them. `joins` as above.  Needs no node. [in-malloc]
+ * Inserts the ranges of a list into gaps, in their current state: the caller may have changed
+ * them.  `joins` as above.  Needs no node. [in-malloc]
  */
 void
 th_range_tree_put_back(struct th_range_tree *ranges, struct th_range_list list, bool joins);
 
-/* Gives the nodes of a list back. [in-malloc] */
+/* Releases the nodes of a list. [in-malloc] */
 void th_range_tree_release(struct th_range_tree *ranges, struct th_range_list list);
 
 /*
  * *from was copied from another process, and its nodes to `nodes`, perhaps in the middle of a
- * change: `ranges`, which was initialised, becomes a set of what can be read of that, and keeps its
- * memory. [offline]
+ * change.  `ranges`, which was initialised, becomes a set of all readable ranges of *from, and
+ * keeps its memory. [offline]
  */
 void th_range_tree_copy(struct th_range_tree *ranges, const struct th_range_tree *from,
 	const struct th_range_node *nodes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page may be written by any process that may write the file, so nothing in it is trusted:
+ * Any process with write access to the file can write the page, so nothing in it is trusted:
  * numbers are checked, the name is copied and cut before it is used.
  */
 #include "unify/recording/control.h"
@@ -15,7 +15,7 @@
 #include "unify/sample/thread.h"
 
 static struct {
-	struct th_spinlock lock; /* of adding */
+	struct th_spinlock lock; /* protects registration */
 	uint32_t count;          /* atomic */
 	void (*hooks[TH_CONTROL_HOOKS_MAX])(void);
 } flushing;
@@ -25,7 +25,7 @@ static struct {
 	enum th_control_answer (*count_buffers)(void); /* the same */
 } java;
 
-static uint32_t seen_heaps = TH_ADMISSION_ALL; /* written before anything is served */
+static uint32_t seen_heaps = TH_ADMISSION_ALL; /* set before requests are served */
 
 /* Flushing */
 
@@ -50,7 +50,7 @@ th_control_on_flush(void (*hook)(void))
 		has_room = true;
 	} else if (flushing.count < TH_CONTROL_HOOKS_MAX) {
 		flushing.hooks[flushing.count] = hook;
-		/* Pairs with the acquire in bring_up_to_date(): the hook is there. */
+		/* Pairs with the acquire in flush_all(): the hook is stored. */
 		th_store_release(&flushing.count, flushing.count + 1);
 		has_room = true;
 	}
@@ -58,9 +58,9 @@ th_control_on_flush(void (*hook)(void))
 	return has_room;
 }
 
-/* The counters and exact bytes of threads, then all hooks. */
+/* Writes the counters and exact bytes of threads, then runs all hooks. */
 static void
-bring_up_to_date(void)
+flush_all(void)
 {
 	uint32_t count = th_load_acquire(&flushing.count);
 
@@ -142,7 +142,7 @@ th_control_show_java(bool is_elsewhere)
 		th_store_relaxed(&header->java_elsewhere, is_elsewhere);
 }
 
-/* Lets the Java heap's sampler and all accounts follow the settings. */
+/* Applies the settings to the Java heap's sampler and all byte counts. */
 static enum th_control_answer
 follow_settings(void)
 {
@@ -177,7 +177,7 @@ set_heaps(uint64_t now, uint64_t heaps)
 	return answer;
 }
 
-/* The page's name, cut where it has no end. */
+/* The name in the page, cut if it has no terminator. */
 static void
 copy_name(const struct th_log_control *control, char name[TH_CONTROL_NAME_MAX])
 {
@@ -219,9 +219,8 @@ th_control_begin(uint32_t heaps, const char *threads)
 	if (!threads || !threads[0])
 		return;
 	if (!th_admission_set_threads(threads, &problem)) {
-		th_log_note(1,
-			"the names of threads to sample could not be set: all threads are "
-			"sampled");
+		th_log_note(1, "the filter of thread names could not be set: all threads are "
+			       "sampled");
 		return;
 	}
 	strncpy(header->threads, threads, sizeof(header->threads) - 1);
@@ -244,12 +243,12 @@ set_mark(uint64_t now, const struct th_log_control *control)
 static enum th_control_answer
 flush(uint64_t now)
 {
-	bring_up_to_date();
+	flush_all();
 	log_change(now, "flush", 0);
 	return TH_CONTROL_DONE;
 }
 
-/* The account that follows is one of the same moment. */
+/* The breakdown of the following flush has about the same time. */
 static enum th_control_answer
 count_buffers(uint64_t now)
 {
@@ -257,16 +256,16 @@ count_buffers(uint64_t now)
 	enum th_control_answer answer = count ? count() : TH_CONTROL_NO_VM;
 
 	if (answer == TH_CONTROL_DONE)
-		bring_up_to_date();
+		flush_all();
 	log_change(now, "buffers", answer == TH_CONTROL_DONE);
 	return answer;
 }
 
-/* What is known is written while everything still runs; the caller does the rest. */
+/* Writes everything known while the library still works; the caller does the rest. */
 static enum th_control_answer
 stop(uint64_t now)
 {
-	bring_up_to_date();
+	flush_all();
 	log_change(now, "stop", 0);
 	return TH_CONTROL_DONE;
 }
@@ -318,19 +317,19 @@ th_control_poll(struct th_rate *rate, uint64_t now)
 	if (!header)
 		return false;
 	struct th_log_control *control = &header->control;
-	/* Pairs with the order in which the request is written: what it says comes first. */
+	/* Pairs with the order in which a request is written: its data first. */
 	uint32_t asked = th_load_acquire(&control->asked);
 	/*
-	 * A child of vfork() shares this memory and may allocate; the log is not its own, and the
-	 * parent has not returned from vfork() yet.
+	 * A child of vfork() shares this memory and may allocate; it does not own the log, and
+	 * its parent has not returned from vfork() yet.
 	 */
 	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
 		uint32_t verb = th_load_relaxed(&control->verb);
 
-		/* Who asks waits on. */
+		/* Lets the requester continue to wait. */
 		th_store_relaxed(&control->begun, asked);
 		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
-		/* Orders the answer before it; pairs with the reads of who asks. */
+		/* Orders the answer before it; pairs with the reads of the requester. */
 		th_store_release(&control->served, asked);
 		ends = verb == TH_CONTROL_STOP;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library's side of the control page (struct th_log_control in the log's header): takes up
- * what somebody asks for while the process runs, and shows what the rate control does.  No
- * socket, no signal: whoever may write the log's file may ask.
+ * The library's side of the control page (struct th_log_control in the log's header): serves
+ * requests to the running process, and shows the state of the rate control.  No socket, no
+ * signal: any process with write access to the log file can submit a request.
  */
 #ifndef TH_UNIFY_RECORDING_CONTROL_H
 #define TH_UNIFY_RECORDING_CONTROL_H
@@ -13,50 +13,54 @@
 #include "unify/shared/log_format.h"
 #include "unify/sample/rate_control.h"
 
-/* SetHeapSamplingInterval takes a jint. */
+/* The parameter of SetHeapSamplingInterval is a jint. */
 #define TH_CONTROL_INTERVAL_MAX INT32_MAX
 #define TH_CONTROL_RATE_MAX 1000000
 
 /*
- * A recording begins that samples these heaps (bits 1 << enum th_heap) of threads whose name
- * matches; NULL or "": of all.  The log is there. [any]
+ * Notifies that a recording begins that samples these heaps (bits 1 << enum th_heap) of threads
+ * with matching names; NULL or "": of all.  The log must exist. [any]
  */
 void th_control_begin(uint32_t heaps, const char *threads);
 
-/* Heaps that this process can sample: a request for others is refused.  All, until said. [any] */
+/*
+ * Sets the heaps that this process can sample: requests for others are refused.  Initially all.
+ * [any]
+ */
 void th_control_set_seen(uint32_t heaps);
 
 /*
- * Does what was asked for since the last call, and writes to the log that it did.  The caller is
- * the rate's one writer.  True: the recording is to end. [in-malloc]
+ * Serves the requests since the last call and logs them.  The caller must be the rate's only
+ * writer.  True: the recording is to end. [in-malloc]
  */
 bool th_control_poll(struct th_rate *rate, uint64_t now);
 
 /*
- * How the Java heap's sampler is taken (`is_wanted`) or given back, where requests are served;
- * false: another agent holds it.  NULL: there is none. [any]
+ * Sets the function that takes the Java heap's sampler (`is_wanted`) or gives it back, on the
+ * thread that serves requests; it returns false if another agent holds the sampler.  NULL:
+ * there is none. [any]
  */
 void th_control_set_java(bool (*take)(bool is_wanted));
 
 /*
- * How buffers outside the Java heap are counted and written to the log, on the thread that serves
- * requests; NULL: there is nobody to ask. [any]
+ * Sets the function that counts buffers outside the Java heap and logs them, on the thread that
+ * serves requests; NULL: there is none. [any]
  */
 void th_control_set_buffers(enum th_control_answer (*count)(void));
 
-/* Says in the log's header whether another agent holds it. [any] */
+/* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);
 
 /*
- * Has `hook` called when somebody asks for a flush, and before the recording ends: it writes to
- * the log what is otherwise written now and then.  It runs where requests are served: on the
- * agent thread where there is one, else inside malloc, under the guard.  Twice is once; false:
- * there are TH_CONTROL_HOOKS_MAX already. [any]
+ * Registers a `hook` for flush requests and for the end of the recording: it logs what is
+ * otherwise logged periodically.  It runs on the thread that serves requests: the agent thread,
+ * or without one any thread inside malloc, under the guard.  A repeated registration has no
+ * effect; false: there are TH_CONTROL_HOOKS_MAX already. [any]
  */
 #define TH_CONTROL_HOOKS_MAX 8
 bool th_control_on_flush(void (*hook)(void));
 
-/* In a forked child: forgets the hooks. */
+/* In a forked child: removes the hooks. */
 void th_control_reset(void);
 
 #endif

@@ -10,13 +10,14 @@
 #include "unify/shared/clock.h"
 
 /*
- * A server that is this late (its turn is 20 ms) waits for a processor: threads with a sample due
- * roll the rate windows of 10 ms meanwhile, or a surge would pass.  Requests wait for the server.
+ * A server that is this late (its period is 20 ms) is waiting for a processor: meanwhile
+ * threads with a sample due roll the rate windows of 10 ms, or a surge would pass.  Requests
+ * wait for the server.
  */
 #define SERVER_LATE_NS 30000000
 
 static struct {
-	struct th_spinlock working; /* one thread at a time: it is the rate's writer */
+	struct th_spinlock working; /* held by one thread at a time: the rate's writer */
 	uint32_t has_server;        /* atomic */
 	uint32_t is_ending;         /* atomic */
 	void (*end)(void);
@@ -29,7 +30,7 @@ serve(uint64_t now)
 		th_store_relaxed(&housekeeping.is_ending, 1);
 }
 
-/* For threads with a sample due. */
+/* Called by threads with a sample due. */
 static void
 look(uint64_t now)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts and ends a recording: initializes the modules below in order, and closes the log after
+ * all captures have ended.
+ */
 #include "unify/recording/recorder.h"
 
 #include "unify/resident/breakdown.h"
@@ -33,9 +37,9 @@ th_recorder_settings(void)
 	return &recorder.settings;
 }
 
-/* Life */
+/* Start and reset */
 
-/* What there is to switch on, now or later; the Java heap may come late. */
+/* Heaps that can be switched on, now or later; the Java heap may appear late. */
 static uint32_t
 seen_heaps(const struct th_recorder_settings *settings)
 {
@@ -71,8 +75,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_native_start(tracks);
 	if (!tracks)
 		th_log_note(1,
-			"the table of live blocks does not work here: no native block is "
-			"followed to its end");
+			"the self-check of the live block table failed: frees of native blocks "
+			"are not tracked");
 	th_control_on_flush(th_recorder_refresh);
 	if (settings->has_mmap)
 		th_mapping_start(settings->seed);
@@ -80,8 +84,8 @@ th_recorder_start(const struct th_recorder_settings *settings)
 	th_remote_tables_publish();
 	th_in_flight_open();
 	/*
-	 * This thread may have allocated before, and is then not due for a long while; unless it
-	 * waited for its first sample, and has a countdown that is drawn.
+	 * This thread may have allocated before, and then has no sample due for a long time.
+	 * Not if it waited for its first sample, and has a countdown that was drawn.
 	 */
 	if (!th_thread.record || !th_thread.record->has_drawn)
 		th_thread_postpone(0);

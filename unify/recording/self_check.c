@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each check calls the functions in th_self_check_parts with inputs of known result.  The walk
+ * runs through a chain of three functions that record their own return addresses.
+ */
 #include "unify/recording/self_check.h"
 
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
 
 #define NOINLINE __attribute__((noinline))
-/* Keeps the caller's frame: the call is not its last act. */
+/* Prevents a tail call, so that the caller's frame stays. */
 #define STAY() __asm__ volatile("" ::: "memory")
-/* Static TLS of all objects loaded at start; glibc's surplus for later ones is 1,664 bytes. */
+/*
+ * Upper bound for the static TLS of all objects loaded at start; glibc's surplus for later ones
+ * is 1,664 bytes.
+ */
 #define STATIC_TLS_MAX (64u << 20)
 #define FUNCTIONS 3
 #define FRAMES_MAX 32
@@ -53,7 +60,7 @@ counts_down(const struct th_self_check_parts *parts)
 	       parts->take(&countdown, 16);
 }
 
-/* Within the static block, which lies around the thread pointer on every supported processor. */
+/* Static TLS lies near the thread pointer on every supported processor. */
 static bool
 is_static_tls(const struct th_self_check_parts *parts)
 {
@@ -77,7 +84,7 @@ struct known_stack {
 	bool is_good;
 };
 
-/* Walks until it meets `wanted`; the frame there is the caller of a known function. */
+/* Walks until it finds `wanted`; the frame there is the caller of a known function. */
 static bool
 walks_to(const struct th_self_check_parts *parts, const struct th_registers *from,
 	uintptr_t wanted, uintptr_t *sp_ret)
@@ -140,7 +147,7 @@ th_self_check_walk(const struct th_self_check_parts *parts)
 bool
 th_self_check_live(const struct th_self_check_parts *parts)
 {
-	static char block; /* no allocator hands this address out */
+	static char block; /* no allocator returns this address */
 	const uint64_t sample = 8;
 	uintptr_t address = (uintptr_t)&block;
 

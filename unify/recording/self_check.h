@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the library relies on, tried out when recording starts: a feature whose ground does not
- * hold is switched off, and the log says so, before it could lead a report astray.
+ * Tests the assumptions of the library when recording starts: a feature whose assumption does
+ * not hold is switched off, with a note in the log, before it can make a report wrong.
  */
 #ifndef TH_UNIFY_RECORDING_SELF_CHECK_H
 #define TH_UNIFY_RECORDING_SELF_CHECK_H
@@ -12,7 +12,7 @@
 
 #include "unify/unwind/unwind.h"
 
-/* The parts that are tried out, as functions, so that a test can break each of them. */
+/* The functions under test, so that a test can break each of them. */
 struct th_self_check_parts {
 	bool (*take)(uint64_t *countdown, uint64_t size); /* th_countdown_take() */
 	void *(*thread_state)(void); /* the address of the calling thread's th_thread */
@@ -22,23 +22,23 @@ struct th_self_check_parts {
 	uint64_t (*remove)(uintptr_t address);
 };
 
-/* The real ones. */
+/* The real functions. */
 extern const struct th_self_check_parts th_self_check_parts;
 
 /*
- * A countdown runs out at the byte it should, and the state of a thread lies where the
- * initial-exec model puts it, at a fixed distance from the thread pointer. [any]
+ * A countdown expires at the right byte, and the state of a thread is where the initial-exec
+ * model puts it, at a fixed distance from the thread pointer. [any]
  */
 bool th_self_check_countdown(const struct th_self_check_parts *parts);
 
 /*
- * A walk through three known functions meets the return address of each, and the stack pointer
+ * A walk through three known functions finds the return address of each, and the stack pointer
  * moves towards the root.  After th_unwind_init(). [any]
  */
 bool th_self_check_walk(const struct th_self_check_parts *parts);
 
 /*
- * A block put into the live table is seen by the filter, found once and then gone.  The
+ * A block inserted into the live table passes the filter, is found once and then removed.  The
  * guard must be held. [any]
  */
 bool th_self_check_live(const struct th_self_check_parts *parts);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads smaps into one entry per mapping, in ascending order.  Paths are stored once for
+ * consecutive mappings, in one buffer of bounded size.
+ */
 #include "unify/resident/address_space.h"
 
 #include <string.h>
@@ -9,7 +13,10 @@
 #include "unify/base/observed.h"
 #include "unify/log/module_elf.h"
 
-/* Some 100 objects of 100 bytes are usual; the rest is for programs that map many files. */
+/*
+ * Some 100 objects with paths of 100 bytes are usual; the rest is for programs that map many
+ * files.
+ */
 #define PATHS_BYTES (4u << 20)
 #define BUFFER_BYTES (64u << 10)
 #define SEGMENTS_MAX 32
@@ -25,7 +32,7 @@ th_address_space_init(struct th_address_space *space)
 	return space->entries && space->paths && space->buffer;
 }
 
-/* Most mappings have the path of the one before, or none (0). */
+/* Most mappings have the path of the previous one, or none (0). */
 static uint32_t
 keep_path(struct th_address_space *space, const char *path)
 {
@@ -111,7 +118,7 @@ th_address_space_image_end(const struct th_address_space_entry *entry)
 	th_elf_range(&elf, &low, &high);
 	if (high <= low)
 		return entry->end;
-	/* The first mapping starts at a page. */
+	/* The first mapping starts at a page boundary. */
 	bytes = th_align_up(high - th_align_down(low, TH_PAGE_BYTES), TH_PAGE_BYTES);
 	return bytes > entry->end - entry->start ? entry->start + bytes : entry->end;
 }

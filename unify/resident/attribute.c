@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Splits each mapping into pieces with one owner each, divides the resident bytes of the
+ * mapping among them by the present bits of their pages, and adds each piece to its row.  The
+ * pieces of a mapping add up to its smaps values exactly.
+ */
 #include "unify/resident/attribute.h"
 
 #include <string.h>
@@ -8,19 +13,21 @@
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
 
-/* Mapped files that have less in memory share a row: 60 libraries of a VM would fill a screen. */
+/*
+ * Mapped files with fewer resident bytes share a row: 60 libraries of a VM would fill a screen.
+ */
 #define FILE_ROW_LEAST (256u << 10)
 
-/* A heap of malloc that is in memory in part is told of in so many parts, */
+/* Maximum number of ranges into which a partly resident malloc heap is divided. */
 #define STRETCHES_OF_HEAP 64
-/* none of them smaller than this. */
+/* Minimum size of these ranges. */
 #define STRETCH_LEAST ((uintptr_t)64 << 10)
 
 /* Names */
 
 /* Heaps of malloc */
 
-/* What is wholly in memory, or not at all, joins a neighbour that is so too. */
+/* Fully resident neighbours are joined, and so are fully absent ones. */
 static bool
 joins(const struct th_breakdown_stretch *last, const struct th_breakdown_stretch *next)
 {
@@ -47,8 +54,8 @@ add_stretch(
 }
 
 /*
- * Where a heap is in memory only in part, parts of it say where.  They need not come to what smaps
- * says: who reads them compares blocks with what lies around them.
+ * Divides a partly resident heap into ranges.  They need not add up to the smaps value: the
+ * reader compares blocks with the memory around them.
  */
 static void
 add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *piece)
@@ -60,7 +67,7 @@ add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *pi
 		return;
 	if (step < STRETCH_LEAST)
 		step = STRETCH_LEAST;
-	/* Less than a part's worth is missing: not worth reading the page table for. */
+	/* Less than one range is missing: not worth reading the page table. */
 	if (piece->use.resident + step >= piece->end - piece->start) {
 		add_stretch(tables, piece->start, piece->end, piece->use.resident);
 		return;
@@ -72,7 +79,7 @@ add_heap(struct th_breakdown_tables *tables, const struct th_breakdown_piece *pi
 	}
 }
 
-/* Rows */
+/* Categories */
 static bool
 ends_with(const char *text, const char *end)
 {
@@ -87,7 +94,7 @@ starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
-/* What the kernel's own name of a mapping says; `*name` is made what the row is called. */
+/* The category by the kernel's name of a mapping; `*name` is set to the name of the row. */
 static enum th_memory_category
 category_of(const struct th_breakdown_tables *tables,
 	const struct th_address_space_entry *entry, const char **name)
@@ -122,7 +129,7 @@ category_of(const struct th_breakdown_tables *tables,
 	return entry->is_shared ? TH_MEMORY_SHARED : TH_MEMORY_UNKNOWN;
 }
 
-/* "pool-1-thread-17" is one of "pool-1-thread-#": threads of a pool share a row. */
+/* Replaces digits, "pool-1-thread-17" by "pool-#-thread-#": threads of a pool share a row. */
 static void
 name_stack(const char *name, char *ret, size_t capacity)
 {
@@ -176,7 +183,7 @@ add_to_row(struct th_breakdown_tables *tables, const struct th_address_space_ent
 
 /* Pieces */
 
-/* Adds what of a claim is in memory; it may have pieces in several mappings. */
+/* Adds to the resident bytes of a claim, which may have pieces in several mappings. */
 static void
 add_to_claim(struct th_claims *claims, const struct th_breakdown_piece *piece)
 {
@@ -189,7 +196,7 @@ add_to_claim(struct th_claims *claims, const struct th_breakdown_piece *piece)
 	claim->is_measured = true;
 }
 
-/* Who owns `address`, and up to where.  A file's mapping has no owner but the file. */
+/* The owner of `address`, and the end of that.  A file mapping has no owner but the file. */
 static const struct th_claim *
 claim_at(const struct th_breakdown_tables *tables, const struct th_address_space_entry *entry,
 	uintptr_t address, uintptr_t *next_ret)
@@ -231,8 +238,8 @@ scale(uint64_t part, uint64_t whole, uint64_t wanted)
 }
 
 /*
- * Shares out what smaps says of a mapping by the pages of its pieces; without pages by their
- * sizes.  The last piece takes what rounding leaves.
+ * Divides the smaps values of a mapping by the resident pages of its pieces, or without pages
+ * by their sizes.  The last piece takes the rounding error.
  */
 static void
 share_out(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry,
@@ -282,9 +289,9 @@ add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_en
 	}
 }
 
-/* The whole */
+/* All mappings */
 
-/* The path of the library's image, to tell it from other files. */
+/* Finds the path of the library's image, which has a row of its own. */
 static void
 find_own_path(struct th_breakdown_tables *tables)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From mappings and their owners to rows.  What the kernel calls one mapping may belong to
- * several: the present bits of its pages say how its resident bytes are shared out.
+ * Computes rows from mappings and their owners.  One mapping of the kernel may belong to
+ * several owners: its resident bytes are then divided by the present bits of its pages.
  */
 #ifndef TH_UNIFY_RESIDENT_ATTRIBUTE_H
 #define TH_UNIFY_RESIDENT_ATTRIBUTE_H
@@ -9,8 +9,8 @@
 struct th_breakdown_tables;
 
 /*
- * Fills tables->rows, and in the claims that stand for samples how much of them is resident.
- * After th_breakdown_owners_settle(). [any]
+ * Fills tables->rows, and the resident bytes of claims with a sample.  After
+ * th_breakdown_owners_settle(). [any]
  */
 void th_breakdown_divide(struct th_breakdown_tables *tables);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything an account needs lies in tables of our own: one may be taken while the process ends,
- * on whichever stack that happens.  One thread at a time takes an account: a thread that finds the
- * lock held skips it.
+ * Takes breakdowns.  All memory for them is in the library's own tables: one may be taken while
+ * the process ends, on any stack.  One thread at a time takes a breakdown; a thread that finds
+ * the lock held skips it.
  *
- *   account_plan.c    when one is due
- *   account_owners.c  who owns which addresses
- *   account_divide.c  from mappings and owners to rows
- *   account_log.c     what is written
+ *   schedule.c    when one is due
+ *   owners.c      owners of addresses
+ *   attribute.c   from mappings and owners to rows
+ *   write.c       the events
  */
 #include "unify/resident/breakdown.h"
 
@@ -27,27 +27,27 @@
 #include "unify/base/memory.h"
 #include "unify/mapped/range_tree.h"
 
-/* Claims of either rank: a stack for each of 65,536 threads, or a mapping for each block. */
+/* Claims per rank: a stack for each of 65,536 threads, or a mapping for each block. */
 #define CLAIMS_MAX 131072u
-/* The VM ends, and right after it the process: one account is enough. */
+/* Maximum age of a fresh breakdown: the VM ends, and right after it the process. */
 #define FRESH_NS (TH_NS_PER_S / 2)
 
-/* What the library knows of its process. */
+/* The library's knowledge about its process. */
 struct knowledge {
 	bool has_owners;
-	char allocator[NAME_MAX + 1]; /* name of malloc's library; "" if it is libc's */
+	char allocator[NAME_MAX + 1]; /* name of malloc's library; "" for libc */
 };
 
 static struct {
-	uint32_t is_on;                     /* atomic: accounts are taken */
+	uint32_t is_on;                     /* atomic: breakdowns are taken */
 	struct th_breakdown_tables *tables; /* under `busy`; NULL: none was taken yet */
 	struct th_spinlock busy;            /* held while the tables are in use */
-	struct th_breakdown_subject own;    /* under `busy` like all below */
-	uint64_t last_end; /* when one was taken because something ends; 0 = never */
+	struct th_breakdown_subject own;    /* under `busy`, like all fields below */
+	uint64_t last_end; /* time of the last breakdown for an end; 0 = none */
 	struct knowledge knowledge;
 	uint32_t source_count; /* atomic */
 	const struct th_breakdown_source *sources[TH_BREAKDOWN_SOURCES_MAX];
-} account;
+} breakdown;
 
 /* Sources */
 
@@ -55,38 +55,38 @@ bool
 th_breakdown_add_source(const struct th_breakdown_source *source)
 {
 	struct th_log_header *header = th_log_header();
-	uint32_t count = th_load_relaxed(&account.source_count);
+	uint32_t count = th_load_relaxed(&breakdown.source_count);
 
 	if (count == TH_BREAKDOWN_SOURCES_MAX)
 		return false;
 	if (source->claim && header)
 		th_store_relaxed(&header->knows_vm, 1);
-	account.sources[count] = source;
-	/* Pairs with the acquire in source_count(): the source is there. */
-	th_store_release(&account.source_count, count + 1);
+	breakdown.sources[count] = source;
+	/* Pairs with the acquire in source_count(): the source is stored. */
+	th_store_release(&breakdown.source_count, count + 1);
 	return true;
 }
 
 static uint32_t
 source_count(void)
 {
-	return th_load_acquire(&account.source_count);
+	return th_load_acquire(&breakdown.source_count);
 }
 
 static void
-ask_for_claims(struct th_breakdown_claims *claims)
+collect_claims(struct th_breakdown_claims *claims)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
-		if (account.sources[i]->claim)
-			account.sources[i]->claim(claims);
+		if (breakdown.sources[i]->claim)
+			breakdown.sources[i]->claim(claims);
 }
 
 static void
-ask_for_figures(uint32_t number, bool on_agent_thread)
+log_sources(uint32_t number, bool on_agent_thread)
 {
 	for (uint32_t i = 0; i < source_count(); i++)
-		if (account.sources[i]->log)
-			account.sources[i]->log(number, on_agent_thread);
+		if (breakdown.sources[i]->log)
+			breakdown.sources[i]->log(number, on_agent_thread);
 }
 
 void
@@ -103,10 +103,10 @@ th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_r
 void
 th_breakdown_set_allocator(const char *name)
 {
-	strncpy(account.knowledge.allocator, name, sizeof(account.knowledge.allocator) - 1);
+	strncpy(breakdown.knowledge.allocator, name, sizeof(breakdown.knowledge.allocator) - 1);
 }
 
-/* An account; under the lock */
+/* One breakdown; under the lock */
 
 static uint32_t
 flags_of(const struct th_breakdown_tables *tables, bool has_pages)
@@ -116,12 +116,12 @@ flags_of(const struct th_breakdown_tables *tables, bool has_pages)
 	if (tables->space.is_truncated || tables->claims.exact.is_full ||
 		tables->claims.owners.is_full || tables->rows.is_full)
 		flags |= TH_BREAKDOWN_TRUNCATED;
-	if (account.knowledge.has_owners)
+	if (breakdown.knowledge.has_owners)
 		flags |= TH_BREAKDOWN_HAS_OWNERS;
 	return flags;
 }
 
-/* Other processes take numbers as well. */
+/* Other processes assign numbers as well. */
 static uint32_t
 next_number(void)
 {
@@ -135,9 +135,10 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	bool has_pages = th_page_map_open(&tables->pages);
 
 	event->account = next_number();
-	tables->allocator = *account.knowledge.allocator ? account.knowledge.allocator : NULL;
+	tables->allocator = *breakdown.knowledge.allocator ? breakdown.knowledge.allocator
+							   : NULL;
 	th_breakdown_owners_claim(tables);
-	ask_for_claims(&tables->claims);
+	collect_claims(&tables->claims);
 	th_breakdown_owners_settle(tables);
 	th_breakdown_divide(tables);
 	event->counted = th_breakdown_resident();
@@ -150,10 +151,10 @@ fill(struct th_breakdown_tables *tables, const struct th_cgroup *group, bool on_
 	th_page_map_close(&tables->pages);
 	event->flags = flags_of(tables, has_pages);
 	th_breakdown_log_group(tables, group);
-	ask_for_figures(event->account, on_agent_thread);
+	log_sources(event->account, on_agent_thread);
 }
 
-/* Maps what the tables point to. */
+/* Maps the memory of the tables. */
 static bool
 init_tables(struct th_breakdown_tables *tables)
 {
@@ -166,22 +167,24 @@ init_tables(struct th_breakdown_tables *tables)
 	       tables->rows.items && th_address_space_init(&tables->space);
 }
 
-/* Tables that map as much as the largest process needs are there from the first account on. */
+/* Maps the tables at the first breakdown, in the size that the largest process needs. */
 static struct th_breakdown_tables *
 get_tables(void)
 {
-	struct th_breakdown_tables *tables = account.tables;
+	struct th_breakdown_tables *tables = breakdown.tables;
 
 	if (tables)
 		return tables;
 	tables = th_memory_map(sizeof(*tables));
 	if (!tables || !init_tables(tables))
 		return NULL;
-	account.tables = tables;
+	breakdown.tables = tables;
 	return tables;
 }
 
-/* If the process ends meanwhile the ACCOUNT is not written; readers ignore the other records. */
+/*
+ * If the process ends meanwhile, no ACCOUNT is written; readers then ignore the other records.
+ */
 static void
 take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread)
@@ -190,8 +193,8 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	struct th_breakdown_tables *tables = get_tables();
 
 	if (!tables) {
-		/* Without memory for it there are none, and no further try. */
-		th_store_relaxed(&account.is_on, 0);
+		/* Out of memory: no breakdowns, and no further attempt. */
+		th_store_relaxed(&breakdown.is_on, 0);
 		return;
 	}
 	struct th_event_account *event = &tables->event;
@@ -205,13 +208,13 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	if (th_remote_tables_are_there())
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_BREAKDOWN_END)
-		account.last_end = event->time;
+		breakdown.last_end = event->time;
 	th_breakdown_plan_taken(&subject->plan, th_clock_now(), event->cost, event->resident);
 }
 
-/* When one is taken */
+/* Triggers */
 
-/* Looks at the resident set, and takes an account if one is due; under the lock. */
+/* Reads the resident size, and takes a breakdown if one is due; under the lock. */
 static void
 look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 {
@@ -223,14 +226,15 @@ look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 		take(subject, reason, on_agent_thread);
 }
 
-/* No account is taken of a recording that has ended, nor while another is being taken. */
+/* False if the recording has ended, or another breakdown is being taken. */
 static bool
 may_begin(void)
 {
 	const struct th_log_header *header = th_log_header();
 
-	return th_load_acquire(&account.is_on) && header &&
-	       th_load_relaxed(&header->state) == TH_LOG_RECORDING && th_trylock(&account.busy);
+	return th_load_acquire(&breakdown.is_on) && header &&
+	       th_load_relaxed(&header->state) == TH_LOG_RECORDING &&
+	       th_trylock(&breakdown.busy);
 }
 
 void
@@ -240,7 +244,7 @@ th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_ag
 		return;
 	if (th_breakdown_plan_is_look_due(&subject->plan, now))
 		look(subject, now, on_agent_thread);
-	th_unlock(&account.busy);
+	th_unlock(&breakdown.busy);
 }
 
 void
@@ -251,21 +255,21 @@ th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason
 		return;
 	th_breakdown_log_resident(th_clock_now(), &subject->group);
 	take(subject, reason, on_agent_thread);
-	th_unlock(&account.busy);
+	th_unlock(&breakdown.busy);
 }
 
-/* Of this process */
+/* For this process */
 
 void
 th_breakdown_poll(uint64_t now)
 {
-	th_breakdown_look(&account.own, now, true);
+	th_breakdown_look(&breakdown.own, now, true);
 }
 
 void
 th_breakdown_flush(void)
 {
-	th_breakdown_take(&account.own, TH_BREAKDOWN_ASKED, true);
+	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_ASKED, true);
 }
 
 void
@@ -273,50 +277,51 @@ th_breakdown_end(bool on_agent_thread)
 {
 	uint64_t now = th_clock_now();
 
-	if (!account.last_end || now - account.last_end > FRESH_NS)
-		th_breakdown_take(&account.own, TH_BREAKDOWN_END, on_agent_thread);
+	if (!breakdown.last_end || now - breakdown.last_end > FRESH_NS)
+		th_breakdown_take(&breakdown.own, TH_BREAKDOWN_END, on_agent_thread);
 }
 
-/* Life */
+/* Start and reset */
 
 void
 th_breakdown_begin(struct th_breakdown_subject *subject)
 {
 	th_cgroup_find(&subject->group);
 	th_breakdown_plan_init(&subject->plan, th_clock_now());
-	th_store_release(&account.is_on, 1);
+	th_store_release(&breakdown.is_on, 1);
 }
 
 void
 th_breakdown_start(bool has_owners)
 {
-	account.knowledge.has_owners = has_owners;
-	th_breakdown_begin(&account.own);
+	breakdown.knowledge.has_owners = has_owners;
+	th_breakdown_begin(&breakdown.own);
 }
 
 void
 th_breakdown_reset(void)
 {
-	account.is_on = 0;
-	account.tables = NULL;
-	account.busy.held = 0;
-	account.last_end = 0;
+	breakdown.is_on = 0;
+	breakdown.tables = NULL;
+	breakdown.busy.held = 0;
+	breakdown.last_end = 0;
 }
 
-/* Of another process */
+/* For another process */
 
 struct th_observed_part
 th_breakdown_part(void)
 {
 	return (struct th_observed_part){
-		&account.knowledge, sizeof(account.knowledge), sizeof(struct th_range)};
+		&breakdown.knowledge, sizeof(breakdown.knowledge), sizeof(struct th_range)};
 }
 
 bool
 th_breakdown_observe(const void *part)
 {
-	if (!th_observed_copy((uintptr_t)part, &account.knowledge, sizeof(account.knowledge)))
+	if (!th_observed_copy(
+		    (uintptr_t)part, &breakdown.knowledge, sizeof(breakdown.knowledge)))
 		return false;
-	account.knowledge.allocator[sizeof(account.knowledge.allocator) - 1] = '\0';
+	breakdown.knowledge.allocator[sizeof(breakdown.knowledge.allocator) - 1] = '\0';
 	return true;
 }

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The account of resident memory: a table whose rows add up to the RSS.
+ * Breakdowns of resident memory: tables whose rows add up to the RSS.
  *
- *   mappings (smaps)  ->  claims: who owns which addresses  ->  rows by category and name
+ *   mappings (smaps)  ->  claims: the owners of addresses  ->  rows by category and name
  *
- * What the kernel calls a mapping may belong to several owners: then the present bits of its
- * pages say how its resident bytes are shared out.  Beside the rows the log gets, for every
- * sampled block or mapping that is alive, how much of it is resident; the report turns both into
- * the table that people read.
+ * One mapping of the kernel may belong to several owners: its resident bytes are then divided
+ * by the present bits of its pages.  Besides the rows the log gets the resident bytes of every
+ * live sampled block or mapping; the report makes the final table from both.
  *
- * The resident set as a whole is looked at once a second, in the first 16 more often.  A full
- * account makes the kernel walk the page tables of the process; it is taken at the end, when
- * somebody asks, when the process has grown, and now and then, so seldom that it takes no more
- * than one part in 500 of the time and, once, 0.5 s of processor time beyond, which short
- * recordings use up (account_plan.h).
+ * The total resident size is read once a second, and more often in the first 16 seconds.  A
+ * breakdown makes the kernel walk the page tables of the process.  It is taken at the end, on
+ * demand, when the process has grown, and at increasing intervals; together these take at most
+ * 1/500 of the time plus, once, 0.5 s of CPU time, which short recordings use up (schedule.h).
  *
- * No thread of the application does this: the agent thread does, where there is one; else another
- * process (outside.h).  The account of the end of a process is its own, taken in its exit.
+ * No thread of the application takes breakdowns: the agent thread does, or without one another
+ * process (outside.h).  The exception is the breakdown at the end of a process, taken in its
+ * exit.
  */
 #ifndef TH_UNIFY_RESIDENT_BREAKDOWN_H
 #define TH_UNIFY_RESIDENT_BREAKDOWN_H
@@ -31,71 +30,71 @@
 
 struct th_breakdown_claims;
 
-/* Somebody who knows of memory, or of figures to be set beside an account. */
+/* A source of owners, or of additional values for a breakdown. */
 struct th_breakdown_source {
 	/*
-	 * Calls th_breakdown_claim() for what it owns; NULL: nothing.  Another process cannot call
-	 * it: once there is one, only the library takes accounts.
+	 * Calls th_breakdown_claim() for the memory that it owns; NULL: none.  Another process
+	 * cannot call it: with such a source only the library takes breakdowns.
 	 */
 	void (*claim)(struct th_breakdown_claims *claims);
 	/*
-	 * Writes events (POOL, ALLOCATOR) that belong to the account; NULL: none.  On another
-	 * thread than the agent's, which ends the process, no lock may be waited for.
+	 * Writes events (POOL, ALLOCATOR) that belong to the breakdown; NULL: none.  On the
+	 * thread that ends the process, which is not the agent's, it must not wait for a lock.
 	 */
-	void (*log)(uint32_t account, bool on_agent_thread);
+	void (*log)(uint32_t breakdown, bool on_agent_thread);
 };
 
 #define TH_BREAKDOWN_SOURCES_MAX 8
 
 /*
- * Has a source asked at every account, on whichever thread takes it.  `source` stays the
- * caller's for good.  False: there are too many. [any]
+ * Registers a source for every breakdown; it is called on the thread that takes it.  `source`
+ * remains the caller's and must stay valid.  False: there are too many. [any]
  */
 bool th_breakdown_add_source(const struct th_breakdown_source *source);
 
-/* How sure a claim is. */
+/* Priority of a claim. */
 enum th_breakdown_claim_rank {
-	TH_CLAIM_EXACT, /* these addresses are this and nothing else */
-	TH_CLAIM_OWNER, /* whoever mapped it; exact claims inside come first */
+	TH_CLAIM_EXACT, /* the exact addresses of one kind of memory */
+	TH_CLAIM_OWNER, /* the mapping's owner; exact claims inside take precedence */
 };
 
 /*
- * claim->start to claim->end, made whole pages, is memory of a kind; the name must outlive the
- * account. [in th_breakdown_source]
+ * Claims claim->start to claim->end, extended to whole pages, as memory of a kind; the name
+ * must outlive the breakdown. [in th_breakdown_source]
  */
 void th_breakdown_claim(struct th_breakdown_claims *claims, enum th_breakdown_claim_rank rank,
 	const struct th_claim *claim);
 
 /*
- * malloc is not libc's: a mapping with sampled blocks in it is this allocator's. [any]
+ * Sets the name of a malloc other than libc's: mappings that contain sampled blocks are
+ * attributed to it. [any]
  */
 void th_breakdown_set_allocator(const char *name);
 
 /*
- * Accounts are taken from now on, unless there is no memory for their tables.  `has_owners`:
- * mappings are recorded, so that their owners are known (mapping.h).  Not from the malloc path.
+ * Enables breakdowns, unless there is no memory for their tables.  `has_owners`: mappings are
+ * recorded, so that their owners are known (mapping.h).  Not from the malloc path.
  */
 void th_breakdown_start(bool has_owners);
 
 /*
- * Looks at the resident set if it is time for that, and takes an account if one is due.
- * [agent-thread]
+ * Periodically records the resident size, and takes a breakdown when one is due. [agent-thread]
  */
 void th_breakdown_poll(uint64_t now);
 
-/* Takes an account on demand. [agent-thread] */
+/* Takes a breakdown on demand. [agent-thread] */
 void th_breakdown_flush(void);
 
 /*
- * The Java VM or the process ends: an account, unless there is one of this moment.  Not on the
+ * The Java VM or the process ends: takes a breakdown, unless there is a fresh one.  Not on the
  * malloc path.
  */
 void th_breakdown_end(bool on_agent_thread);
 
-/* In a forked child: back to the state before th_breakdown_start. */
+/* In a forked child: restores the state before th_breakdown_start(). */
 void th_breakdown_reset(void);
 
-/* The same of any process: the observed one (observed.h). */
+/* The same for any process: the observed one (observed.h). */
 struct th_breakdown_subject {
 	struct th_cgroup group;
 	struct th_breakdown_plan plan;
@@ -108,7 +107,7 @@ th_breakdown_look(struct th_breakdown_subject *subject, uint64_t now, bool on_ag
 void th_breakdown_take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	bool on_agent_thread);
 
-/* In the tool: copies what the library knows about its process. */
+/* In the tool: copies the library's knowledge about its process. */
 struct th_observed_part th_breakdown_part(void);
 bool th_breakdown_observe(const void *part);
 

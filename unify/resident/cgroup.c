@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /proc/self/cgroup has a line "0::PATH" for version 2 and "N:memory,...:PATH" for version 1.
- * Inside a container PATH may name a directory that only the host can see; then the root of what
- * is mounted is the group.
+ * Inside a container PATH may name a directory that only the host can see; then the group is
+ * the root of the mounted hierarchy.
  */
 #include "unify/resident/cgroup.h"
 
@@ -41,7 +41,7 @@ read_number(const char *directory, const char *name, uint64_t *ret)
 	return th_proc_file_read(path, text, sizeof(text)) && th_proc_number(&at, ret);
 }
 
-/* A text that is no number ("max") is no limit. */
+/* Text that is not a number ("max") means no limit. */
 static uint64_t
 read_limit(const char *directory, const struct names *names)
 {
@@ -87,7 +87,7 @@ find_line(const char *text, char *path_ret, size_t capacity)
 	return found;
 }
 
-/* Towards the root; the group itself counts where several are equally tight. */
+/* Ascends to the root; of equally tight limits that of the group itself is used. */
 static void
 find_tightest(struct th_cgroup *group, size_t root_length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory control group of the process, version 1 or 2: whoever exceeds its limit is killed,
- * and what counts there is not RSS alone but also page cache and memory of the kernel.
+ * The memory control group of the process, version 1 or 2.  A process that exceeds its limit is
+ * killed; besides RSS the limit covers page cache and kernel memory.
  */
 #ifndef TH_UNIFY_RESIDENT_CGROUP_H
 #define TH_UNIFY_RESIDENT_CGROUP_H
@@ -12,9 +12,9 @@
 #define TH_CGROUP_PATH_MAX 512
 
 struct th_cgroup {
-	unsigned version;              /* 0: there is none that can be read */
+	unsigned version;              /* 0: no readable group */
 	char path[TH_CGROUP_PATH_MAX]; /* directory of the group with the tightest limit */
-	uint64_t limit;                /* bytes, of that group; 0 = none */
+	uint64_t limit;                /* bytes; 0 = none */
 };
 
 struct th_cgroup_use {
@@ -24,19 +24,22 @@ struct th_cgroup_use {
 	uint64_t kernel;
 };
 
-/* Finds the observed process's group, and among its parents the one with the tightest limit. [any] */
+/*
+ * Finds the observed process's group, and among its ancestors the one with the tightest limit.
+ * [any]
+ */
 void th_cgroup_find(struct th_cgroup *group);
 
-/* The same below other directories than /proc/self and /sys/fs/cgroup, for tests. */
+/* The same with other directories than /proc/self and /sys/fs/cgroup, for tests. */
 void th_cgroup_find_below(struct th_cgroup *group, const char *process, const char *root);
 
-/* Bytes in use, 0 if it cannot be told. [any] */
+/* Bytes in use, 0 if unknown. [any] */
 uint64_t th_cgroup_current(const struct th_cgroup *group);
 
-/* Room for memory.stat: some 60 lines. */
+/* Size for memory.stat: about 60 lines. */
 #define TH_CGROUP_TEXT_MAX 4096
 
-/* And what they are, read through `text`, TH_CGROUP_TEXT_MAX bytes of the caller's. [any] */
+/* Bytes in use by kind, read through `text`, a buffer of TH_CGROUP_TEXT_MAX bytes. [any] */
 struct th_cgroup_use th_cgroup_use(const struct th_cgroup *group, char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heapsort: libc's qsort() takes memory from malloc. */
+/* Heapsort: libc's qsort() may allocate with malloc. */
 #include "unify/resident/claims.h"
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ swap(struct th_claim *a, struct th_claim *b)
 	*b = kept;
 }
 
-/* Restores the order of a heap of `count` items below `root`: no child comes after its parent. */
+/* Restores the order of a heap of `count` items below `root`: no child is after its parent. */
 static void
 sift_down(struct th_claim *items, uint32_t root, uint32_t count)
 {
@@ -61,7 +61,7 @@ void
 th_claims_sort(struct th_claims *claims)
 {
 	uint32_t kept = 0;
-	uintptr_t taken = 0; /* everything below has an owner, or never had one */
+	uintptr_t taken = 0; /* addresses below have been assigned */
 
 	heapsort(claims->items, claims->count);
 	for (uint32_t i = 0; i < claims->count; i++) {
@@ -80,7 +80,7 @@ th_claims_sort(struct th_claims *claims)
 const struct th_claim *
 th_claims_at(const struct th_claims *claims, uintptr_t address, uintptr_t *next_ret)
 {
-	/* The first that ends above. */
+	/* The first claim that ends above `address`. */
 	size_t first = th_bisect(claims->count, i, claims->items[i].end <= address);
 
 	if (first == claims->count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who owns which addresses: ranges that parts of the library know of.  The kernel joins
- * neighbouring mappings into one, so the border of an owner's memory may lie inside a mapping.
+ * Owners of address ranges, as known to parts of the library.  The kernel joins neighbouring
+ * mappings, so the border of an owner's memory may lie inside a mapping.
  */
 #ifndef TH_UNIFY_RESIDENT_CLAIMS_H
 #define TH_UNIFY_RESIDENT_CLAIMS_H
@@ -14,33 +14,33 @@
 struct th_claim {
 	uintptr_t start;
 	uintptr_t end;
-	const char *name; /* stays the claimer's for as long as the claims are in use */
+	const char *name; /* must stay valid while the claims are in use */
 	enum th_memory_category category;
-	uint32_t stack;    /* id of the stack that mapped it; 0 = not known */
-	uint64_t sample;   /* that stands for it; 0 = none */
-	uint64_t resident; /* bytes, if they were found out */
-	bool is_measured;  /* they were */
+	uint32_t stack;    /* id of the stack that mapped it; 0 = unknown */
+	uint64_t sample;   /* that represents it; 0 = none */
+	uint64_t resident; /* bytes, if measured */
+	bool is_measured;  /* `resident` is set */
 };
 
 struct th_claims {
-	struct th_claim *items; /* the caller's memory */
+	struct th_claim *items; /* owned by the caller */
 	uint32_t capacity;
 	uint32_t count;
-	bool is_full; /* one was dropped */
+	bool is_full; /* a claim was dropped */
 };
 
-/* Adds a range; an empty one says nothing. [any] */
+/* Adds a range; an empty one is ignored. [any] */
 void th_claims_add(struct th_claims *claims, const struct th_claim *claim);
 
 /*
- * Sorts by address and settles disputes: of two that overlap, the one that starts first keeps
- * what both want; of two that start together, the shorter. [any]
+ * Sorts by address and resolves overlaps: the claim that starts first keeps the overlap; of two
+ * that start together, the shorter one. [any]
  */
 void th_claims_sort(struct th_claims *claims);
 
 /*
- * The claim on `address`, NULL if there is none; *next_ret: the first address above at which
- * the answer may be another.  After th_claims_sort(). [any]
+ * The claim on `address`, NULL if there is none.  *next_ret: the next higher address at which
+ * the result may change.  After th_claims_sort(). [any]
  */
 const struct th_claim *
 th_claims_at(const struct th_claims *claims, uintptr_t address, uintptr_t *next_ret);

@@ -2,13 +2,14 @@
 /*
  * malloc/arena.c, glibc 2.17 to 2.41: a region starts with
  *
- *   struct malloc_state *ar_ptr    its arena, which lies right behind this head in the arena's
+ *   struct malloc_state *ar_ptr    its arena, located right after this header in the arena's
  *                                  first region
- *   heap_info *prev                the arena's region before this one, NULL in the first
+ *   heap_info *prev                the arena's previous region, NULL in the first
  *   size_t size                    bytes in use
- *   size_t mprotect_size           bytes that were made accessible
+ *   size_t mprotect_size           bytes made accessible
  *
- * Five relations must hold between the four words, so other memory does not pass for one.
+ * Five relations must hold between the four words, so that other memory is not mistaken for
+ * one.
  */
 #include "unify/resident/glibc_arenas.h"
 
@@ -17,7 +18,7 @@
 #include "unify/base/align.h"
 #include "unify/base/observed.h"
 
-/* sizeof(heap_info) in all of these versions is below. */
+/* Upper bound of sizeof(heap_info) in all of these versions. */
 #define HEAD_MAX 128
 
 struct head {
@@ -33,7 +34,9 @@ is_aligned(uintptr_t address)
 	return !(address & (TH_GLIBC_ARENA_HEAP_BYTES - 1));
 }
 
-/* The arena is in the head of this region, or of another if there is one before this. */
+/*
+ * The arena is in the header of this region, or of another one if there is a previous region.
+ */
 static bool
 fits_arena(const struct head *head, uintptr_t address)
 {

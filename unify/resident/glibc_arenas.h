@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heaps of glibc's malloc beside the one at brk: every arena but the main one lives in
- * regions of 64 MiB at addresses that are multiples of that, which libc maps behind everybody's
- * back.
+ * The heaps of glibc's malloc besides the one at brk: every arena but the main one consists of
+ * regions of 64 MiB, aligned to their size, which libc maps without a call that can be
+ * intercepted.
  */
 #ifndef TH_UNIFY_RESIDENT_GLIBC_ARENAS_H
 #define TH_UNIFY_RESIDENT_GLIBC_ARENAS_H
@@ -14,8 +14,8 @@
 #define TH_GLIBC_ARENA_HEAP_BYTES (UINT64_C(64) << 20)
 
 /*
- * Whether such a region begins at `address`, a multiple of TH_GLIBC_ARENA_HEAP_BYTES, and where the part
- * of it ends that was ever in use.  Reads the observed process's memory with checks. [any]
+ * Whether such a region begins at `address`, a multiple of TH_GLIBC_ARENA_HEAP_BYTES, and the
+ * end of its used part.  Reads the observed process's memory with checks. [any]
  */
 bool th_glibc_arena_heap_at(uintptr_t address, uintptr_t *end_ret);
 

@@ -32,7 +32,7 @@ th_outside_destroy(struct th_outside *outside)
 	free(outside);
 }
 
-/* The log is this process's own from here to th_log_observe_end(), if that went well. */
+/* On success the log is treated as this process's own until th_log_observe_end(). */
 static enum th_observed_status
 begin(struct th_outside *outside)
 {
@@ -49,7 +49,7 @@ begin(struct th_outside *outside)
 }
 
 static bool
-is_own_matter(const struct th_log_header *header)
+is_library_responsible(const struct th_log_header *header)
 {
 	return th_load_relaxed(&header->has_server) || th_load_relaxed(&header->knows_vm);
 }
@@ -61,7 +61,7 @@ th_outside_poll(struct th_outside *outside, uint64_t now)
 
 	if (status != TH_OBSERVED_OK)
 		return status;
-	if (!is_own_matter(th_log_header()))
+	if (!is_library_responsible(th_log_header()))
 		th_breakdown_look(&outside->subject, now, false);
 	th_log_observe_end();
 	return TH_OBSERVED_OK;
@@ -74,7 +74,7 @@ th_outside_take(struct th_outside *outside)
 
 	if (status != TH_OBSERVED_OK)
 		return status;
-	if (is_own_matter(th_log_header()))
+	if (is_library_responsible(th_log_header()))
 		status = TH_OBSERVED_VM;
 	else
 		th_breakdown_take(&outside->subject, TH_BREAKDOWN_ASKED, false);
@@ -87,13 +87,13 @@ th_outside_problem(enum th_observed_status status)
 {
 	switch (status) {
 	case TH_OBSERVED_GONE:
-		return "the process has ended, or cannot be seen from here";
+		return "the process has ended, or is not visible from here";
 	case TH_OBSERVED_DENIED:
-		return "its memory may not be read by this user (ptrace)";
+		return "this user may not read its memory (ptrace)";
 	case TH_OBSERVED_UNKNOWN:
-		return "its library is of another version";
+		return "its library has a different version";
 	case TH_OBSERVED_VM:
-		return "it had a Java VM, whose memory only the library knows";
+		return "it had a Java VM, whose memory only its own library can attribute";
 	default:
 		return "";
 	}

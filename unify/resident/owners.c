@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collects claims of two ranks.  Exact ones are the library's tables, images, arenas, stacks
+ * and large blocks; owners are the modules that mapped memory directly.  Claims on sampled
+ * blocks come last, since they look up the earlier ones.
+ */
 #include "unify/resident/owners.h"
 
 #include <string.h>
@@ -22,17 +27,17 @@
  * (malloc/malloc.c, DEFAULT_MMAP_THRESHOLD_MIN).
  */
 #define OWN_MAPPING_LEAST (128u << 10)
-/* struct pthread lies behind the thread's static TLS: 2,304 bytes in glibc 2.36. */
+/* struct pthread follows the thread's static TLS: 2,304 bytes in glibc 2.36. */
 #define PTHREAD_BYTES 2304u
 /*
- * Larger mappings (heaps reserved as writable, shadow memory of sanitizers) are no arenas: those
- * would have to be 16,384, all full and none with a gap behind it.
+ * Larger mappings (writable heap reservations, shadow memory of sanitizers) are not arenas:
+ * they would have to be 16,384 arenas, all full and without gaps.
  */
 #define ARENAS_SPAN_MAX (UINT64_C(1) << 40)
 
 /* The library, loaded objects, arenas, stacks */
 
-/* Our own claims */
+/* The library's own claims */
 static void
 claim_exact(struct th_breakdown_tables *tables, uintptr_t start, uintptr_t end,
 	enum th_memory_category category, const char *name)
@@ -66,7 +71,7 @@ claim_own(struct th_breakdown_tables *tables)
 	th_log_windows_each(claim_log, tables);
 }
 
-/* Data without contents of loaded objects is an anonymous mapping behind their file. */
+/* Uninitialised data of loaded objects is an anonymous mapping after their file. */
 static void
 claim_images(struct th_breakdown_tables *tables)
 {
@@ -93,7 +98,10 @@ claim_arenas_in(struct th_breakdown_tables *tables, const struct th_address_spac
 			claim_exact(tables, at, end, TH_MEMORY_MALLOC, "arenas");
 }
 
-/* Whether it may hold arenas; each multiple of their size in it takes a system call to look at. */
+/*
+ * Whether a mapping may hold arenas; each multiple of their size in it costs a system call to
+ * check.
+ */
 static bool
 may_hold_arenas(
 	const struct th_address_space *space, const struct th_address_space_entry *entry)
@@ -117,11 +125,11 @@ claim_arenas(struct th_breakdown_tables *tables)
 	}
 }
 
-/* Where a stack ends that has the thread's TLS at its upper end (nptl/allocatestack.c). */
+/* The end of a stack with the thread's TLS at its upper end (nptl/allocatestack.c). */
 static uintptr_t
 stack_end(const struct th_thread *state)
 {
-	/* The same in every thread: from our TLS to the thread pointer. */
+	/* The same in every thread: the distance from th_thread to the thread pointer. */
 	uintptr_t pointer = (uintptr_t)state + (uintptr_t)th_remote_tables()->to_thread_pointer;
 	uintptr_t last = pointer > (uintptr_t)state ? pointer : (uintptr_t)state;
 
@@ -135,7 +143,7 @@ claim_stack(struct th_breakdown_tables *tables, const struct th_thread_record *r
 	const struct th_address_space_entry *entry =
 		state ? th_address_space_find(&tables->space, (uintptr_t)state) : NULL;
 
-	/* The kernel made the main thread's stack, and names it. */
+	/* The kernel created the main thread's stack, and names it. */
 	if (!entry || entry->has_file || record->tid == th_log_header()->pid)
 		return;
 	uintptr_t end = stack_end(state);
@@ -153,7 +161,7 @@ claim_stacks(struct th_breakdown_tables *tables)
 		claim_stack(tables, record);
 }
 
-/* What was mapped past malloc */
+/* Direct mappings */
 
 /* Whether the path of a module is that of the library `name`. */
 static bool
@@ -172,7 +180,7 @@ owner_name(uint32_t module)
 	return found ? found->path : "";
 }
 
-/* Who mapped a range, or else who reserved the place for it; 0: not known. */
+/* The stack that mapped a range, or else the one that reserved its addresses; 0: unknown. */
 static uint32_t
 stack_of(const struct th_range *range)
 {
@@ -184,17 +192,20 @@ stack_of(const struct th_range *range)
 	return alloc ? alloc->stack : 0;
 }
 
-/* What was mapped past malloc, with the stack that did it where that was sampled. */
+/* Claims directly mapped memory, with the stack if it was sampled. */
 static void
 claim_mapped(struct th_breakdown_tables *tables)
 {
 	struct th_range range = {.end = 0};
-	/* Nothing is in memory of the first, and what is of the others is the file's. */
-	const uint32_t untold = TH_MAPPED_RESERVED | TH_MAPPED_FILE | TH_MAPPED_SHARED;
+	/* The first has no resident bytes, those of the others belong to the file. */
+	const uint32_t excluded = TH_MAPPED_RESERVED | TH_MAPPED_FILE | TH_MAPPED_SHARED;
 
 	while (th_mapping_next(range.end, &range)) {
 		const char *owner = owner_name(range.owner);
-		/* An allocator underneath maps its heaps, for blocks that are told of anyhow. */
+		/*
+		 * Mappings of an underlying allocator are its heaps; their blocks are recorded
+		 * themselves.
+		 */
 		bool is_heap = tables->allocator && is_named(owner, tables->allocator);
 		const struct th_claim claim = {
 			.start = range.start,
@@ -202,7 +213,7 @@ claim_mapped(struct th_breakdown_tables *tables)
 			.name = is_heap ? tables->allocator : owner,
 			.category = is_heap ? TH_MEMORY_MALLOC : TH_MEMORY_MAPPED,
 			.stack = stack_of(&range),
-			.sample = range.flags & untold ? 0 : range.sample,
+			.sample = range.flags & excluded ? 0 : range.sample,
 		};
 
 		if (range.owner)
@@ -224,7 +235,6 @@ th_breakdown_owners_claim(struct th_breakdown_tables *tables)
 
 /* Blocks */
 
-/* Blocks */
 static bool
 is_malloc(const struct th_claims *claims, uintptr_t address)
 {
@@ -245,10 +255,10 @@ th_breakdown_owners_is_heap(const struct th_breakdown_tables *tables, uintptr_t 
 }
 
 /*
- * Where a block of an allocator other than libc's lies.  What somebody was seen to map there is
- * the allocator's: it maps by another library.  Else it left no trace but its blocks, and has
- * what nobody else mapped.  The kernel joins mappings that touch, so a mapping may well hold the
- * memory of others too.
+ * Attributes the mapping around a block to the allocator, which is not libc's.  A recorded
+ * mapping there is the allocator's, made through another library.  Otherwise the allocator owns
+ * all memory there without another owner.  The kernel joins adjacent mappings, so a mapping may also
+ * hold memory of other owners.
  */
 static void
 claim_around(struct th_breakdown_tables *tables, uintptr_t address)
@@ -270,8 +280,8 @@ claim_around(struct th_breakdown_tables *tables, uintptr_t address)
 }
 
 /*
- * A large block outside the allocator's heaps has a mapping of its own: from its head, two words
- * before the block, to a border of pages.
+ * A large block outside the allocator's heaps has a mapping of its own: from its header, two
+ * words before the block, to a page boundary.
  */
 static void
 claim_block(uintptr_t address, uint64_t sample, void *data)
@@ -305,7 +315,7 @@ th_breakdown_owners_settle(struct th_breakdown_tables *tables)
 
 	th_claims_sort(&claims->exact);
 	th_claims_sort(&claims->owners);
-	/* These look up what was claimed so far. */
+	/* These look up the claims made so far. */
 	uint32_t known = claims->exact.count;
 	th_live_blocks_each(claim_block, tables);
 	if (claims->exact.count != known)

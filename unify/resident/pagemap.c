@@ -33,7 +33,7 @@ th_page_map_close(struct th_page_map *map)
 	map->descriptor = -1;
 }
 
-/* Makes the entry of `page` one of those at hand; at most `wanted` pages are read. */
+/* Loads the entry of `page` into the cache; at most `wanted` pages are read. */
 static bool
 load(struct th_page_map *map, uintptr_t page, uintptr_t wanted)
 {

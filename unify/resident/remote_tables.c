@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nothing that is read from another process is trusted: it may be changing, and its user may not
- * be the reader's.  Each module checks what it copies and bounds what it follows.
+ * Data read from another process is not trusted: it may be changing, and may belong to another
+ * user.  Each module checks what it copies and bounds what it follows.
  */
 #include "unify/resident/remote_tables.h"
 
@@ -21,9 +21,9 @@
 #define MAGIC "THTABLES"
 
 static struct th_remote_tables list; /* in the tool: a copy of the observed process's */
-static uintptr_t address;            /* of the observed process's list */
+static uintptr_t address;            /* of the list in the observed process */
 
-/* Of this build: the list of a process must match it. */
+/* Describes this build: the list of a process must match it. */
 static void
 fill(struct th_remote_tables *ret)
 {
@@ -48,7 +48,7 @@ to_thread_pointer(void)
 {
 	const char *own = (const char *)&th_thread;
 
-	/* Or gcc folds both into an instruction that the linker cannot relax. */
+	/* Prevents gcc from folding both into an instruction that the linker cannot relax. */
 	__asm__("" : "+r"(own));
 	return (char *)__builtin_thread_pointer() - own;
 }
@@ -64,7 +64,7 @@ th_remote_tables_publish(void)
 	list.start_monotonic = header->start_monotonic;
 	list.log = (uintptr_t)header;
 	list.to_thread_pointer = to_thread_pointer();
-	/* Pairs with the acquire in th_remote_tables_begin(): the list is there. */
+	/* Pairs with the acquire in th_remote_tables_begin(): the list is complete. */
 	th_store_release(&header->observed, (uintptr_t)&list);
 }
 
@@ -74,7 +74,7 @@ th_remote_tables(void)
 	return &list;
 }
 
-/* Whether the tables are those that this build knows. */
+/* Whether this build can read the tables. */
 static bool
 is_known(const struct th_remote_tables *found)
 {

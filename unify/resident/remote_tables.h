@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of the library in another process.  `twinheap run` and `twinheap rss PID` take the
- * breakdowns of a process without a Java VM, which has no thread of the library to take them.  The
- * tool copies the tables of the library into its own of the same kind, with process_vm_readv(2),
- * and then works on them as the library would.
+ * breakdowns of a process without a Java VM, which has no library thread for this.  With
+ * process_vm_readv(2) the tool copies the tables of that library into its own tables of the
+ * same kind, and then uses them as the library does.
  *
- * Each of the modules that has such tables gives the place and the sizes of what is to be copied
- * (a part).  The header of the log has the address of the list of parts in the process.
+ * Each module with such tables provides the address and sizes of the data to copy (a part).
+ * The log's header has the address of the list of parts in the process.
  */
 #ifndef TH_UNIFY_RESIDENT_REMOTE_TABLES_H
 #define TH_UNIFY_RESIDENT_REMOTE_TABLES_H
@@ -29,37 +29,40 @@ enum th_remote_table {
 	TH_REMOTE_TABLES,
 };
 
-/* The list of parts, as it lies in the observed process. */
+/* The list of parts in the observed process. */
 struct th_remote_tables {
 	char magic[8];
 	char version[24];          /* of the library */
-	uint64_t start_monotonic;  /* as the header of its log has it */
-	uint64_t log;              /* where its header is mapped */
+	uint64_t start_monotonic;  /* as in the header of its log */
+	uint64_t log;              /* address of the header's mapping */
 	int64_t to_thread_pointer; /* from a thread's struct th_thread */
 	struct th_observed_part parts[TH_REMOTE_TABLES];
 };
 
 /*
- * In the library: fills the list and puts its address into the log's header, which is there; all
- * tables have been started.  Not from the malloc path.
+ * In the library: fills the list and stores its address in the log's header, which must exist;
+ * all tables must be initialized.  Not from the malloc path.
  */
 void th_remote_tables_publish(void);
 
-/* Data about the observed process besides tables. [any] */
+/* Data about the observed process besides the tables. [any] */
 const struct th_remote_tables *th_remote_tables(void);
 
 /*
- * In the tool: `pid` is the process that is observed from now on; the log with this header is its
- * own.  Copies nothing yet but the list.
+ * In the tool: sets the observed process; the log with this header must be its own.  Copies
+ * only the list.
  */
 struct th_log_header;
 enum th_observed_status th_remote_tables_begin(pid_t pid, const struct th_log_header *header);
 
-/* Whether the process is still the one of th_remote_tables_begin(); in the library always. [any] */
+/*
+ * Whether the process is still that of th_remote_tables_begin(); in the library always true.
+ * [any]
+ */
 bool th_remote_tables_are_there(void);
 
 /*
- * Brings the copies of all tables of another process up to date; false: it cannot be read, or no
+ * Refreshes the copies of all tables of another process; false: it cannot be read, or out of
  * memory.  In the library it does nothing. [any]
  */
 bool th_remote_tables_copy(void);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A table of rows with linear search by hash.  Its last rows are reserved for amounts that no
+ * longer fit under their name, one row for each category, so that the sum is always complete.
+ */
 #include "unify/resident/rows.h"
 
 #include <string.h>
@@ -38,7 +42,7 @@ make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key, uint32_
 	return row;
 }
 
-/* The last rows are for amounts that lost their names, one for each category. */
+/* The last rows hold amounts without names, one for each category. */
 static struct th_breakdown_row *
 find_or_make(struct th_breakdown_rows *rows, const struct th_breakdown_key *key)
 {

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regular breakdowns are spaced in proportion to the age of the recording, growth brings them
+ * forward, and a budget of CPU time delays both.
+ */
 #include "unify/resident/schedule.h"
 
 #include "unify/shared/clock.h"
 
 #define FIRST_NS (2 * (uint64_t)TH_NS_PER_S)
-/* The log grows with the logarithm of the time: 50 accounts for each 2.7-fold. */
+/*
+ * Regular spacing as a share of the age: 50 breakdowns each time the recording grows 2.7-fold.
+ */
 #define SPACING_SHARE 50
-/* One part in so many of the time may go into accounts, */
+/* Breakdowns may take 1/COST_SPACING of the time, */
 #define COST_SPACING 500
 /*
- * and so much besides, once: processor time of 25 accounts of a gigabyte.  Recordings of
- * some seconds could not tell growth that goes on from growth that ended otherwise.
+ * and once this much more: CPU time of 25 breakdowns of a gigabyte.  Without it, recordings of
+ * some seconds could not distinguish lasting growth from growth that ended.
  */
 #define CREDIT_NS ((int64_t)TH_NS_PER_S / 2)
-/* A process that grows steadily has four accounts in the later half of any recording. */
+/* A process that grows steadily has four breakdowns in the later half of any recording. */
 #define GROWTH_SPACING_SHARE 8
-/* Even then no more than one part in so many of the time. */
+/* Upper bound even then: 1/BURST_SPACING of the time. */
 #define BURST_SPACING 25
-/* The resident set is looked at as often, 16 times while the recording grows 2.7-fold, */
+/* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
-/* but not more often than this, nor less often than once a second. */
+/* but at most this often, and at least once a second. */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
-/* Growth after which one is taken: 5 % and 16 MiB above all accounts so far. */
+/* Growth that triggers a breakdown: 5 % and 16 MiB above all breakdowns so far. */
 #define GROWTH_SHARE 20
 #define GROWTH_BYTES (16u << 20)
 
@@ -37,7 +43,7 @@ th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now)
 	};
 }
 
-/* Looks */
+/* Reads of the resident size */
 
 bool
 th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now)
@@ -61,7 +67,7 @@ th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now)
 	plan->next_look = now + look_spacing(plan, now);
 }
 
-/* Accounts */
+/* Breakdowns */
 
 static bool
 has_grown(const struct th_breakdown_plan *plan, uint64_t resident)
@@ -82,7 +88,7 @@ th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now, uin
 	return now >= plan->next_regular;
 }
 
-/* Pays for an account; how long it takes until there is credit for another. */
+/* Charges a breakdown to the credit; returns the time until the next may be taken. */
 static uint64_t
 pause_after(struct th_breakdown_plan *plan, uint64_t now, uint64_t cost)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mapping is a head line as in /proc/PID/maps and lines "Key:  N kB", of which a few matter.
+ * A mapping is a head line as in /proc/PID/maps and lines "Key:  N kB", some of which are used.
  * Keys begin with a capital letter, head lines with a hexadecimal digit in lower case.
  */
 #include "unify/resident/smaps.h"

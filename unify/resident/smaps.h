@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's own account of this process: /proc/self/smaps, mapping by mapping.
+ * Parser of /proc/PID/smaps, the kernel's list of mappings with their resident bytes.
  *
- * The sum of `resident` over all mappings is the RSS: the kernel counts page table entries, so a
- * page that is mapped twice counts twice in both.
+ * The sum of `resident` over all mappings is the RSS: the kernel counts page table entries, so
+ * a page that is mapped twice counts twice in both.
  */
 #ifndef TH_UNIFY_RESIDENT_SMAPS_H
 #define TH_UNIFY_RESIDENT_SMAPS_H
@@ -12,7 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Longest path kept, with the terminator, of a line of the kernel up to 512 bytes. */
+/*
+ * Maximum length of a stored path, with the terminator; lines of the kernel have up to 512
+ * bytes.
+ */
 #define TH_SMAPS_PATH_MAX 256
 
 struct th_smaps_entry {
@@ -21,39 +24,39 @@ struct th_smaps_entry {
 	uint64_t offset;    /* in the file */
 	uint64_t resident;  /* bytes with a page table entry */
 	uint64_t swapped;   /* bytes in swap */
-	uint64_t anonymous; /* of `resident`: not the file's own pages */
-	uint64_t huge;      /* bytes of hugetlbfs, which RSS does not count */
+	uint64_t anonymous; /* part of `resident` that is not file pages */
+	uint64_t huge;      /* bytes in hugetlbfs, which RSS does not include */
 	bool is_readable;
 	bool is_writable;
 	bool is_accessible; /* any of read, write, execute */
 	bool is_shared;
 	bool has_file;
-	char path[TH_SMAPS_PATH_MAX]; /* as the kernel names it: "/lib/x.so", "[heap]", "" */
+	char path[TH_SMAPS_PATH_MAX]; /* as in the kernel's line: "/lib/x.so", "[heap]", "" */
 };
 
-/* Called with each mapping, in the order of addresses; false: that is enough. */
+/* Called for each mapping in ascending order of addresses; false ends the parsing. */
 typedef bool th_smaps_visit(const struct th_smaps_entry *entry, void *data);
 
-/* Text is fed in pieces of any length. */
+/* An incremental parser: text is fed in pieces of any length. */
 struct th_smaps_parser {
 	th_smaps_visit *visit;
 	void *data;
 	bool has_entry;
 	bool is_stopped;
-	bool is_malformed; /* a line was not understood; what follows is ignored */
+	bool is_malformed; /* a malformed line was found; the rest is ignored */
 	struct th_smaps_entry entry;
 	size_t line_length;
-	char line[512]; /* of longer ones the beginning is kept */
+	char line[512]; /* of longer lines only the beginning */
 };
 
 void th_smaps_parser_init(struct th_smaps_parser *parser, th_smaps_visit *visit, void *data);
 void th_smaps_parser_feed(struct th_smaps_parser *parser, const char *text, size_t length);
-/* The last mapping is complete.  False: the text was no smaps. */
+/* Completes the last mapping.  False: the text is not smaps. */
 bool th_smaps_parser_end(struct th_smaps_parser *parser);
 
 /*
- * Reads /proc/self/smaps, or the file `path`, through `buffer`.  The kernel walks the page
- * tables of the whole process for it.  False: it cannot be read or understood. [any]
+ * Reads the smaps file at `path` (/proc/PID/smaps) through `buffer`.  The kernel walks the page
+ * tables of the whole process for it.  False: the file cannot be read or parsed. [any]
  */
 bool th_smaps_read(
 	const char *path, char *buffer, size_t capacity, th_smaps_visit *visit, void *data);

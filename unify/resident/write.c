@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the events of a breakdown.  Arrays are split over several records of bounded size,
+ * built in the tables, since a breakdown may run on a small stack.
+ */
 #include "unify/resident/write.h"
 
 #include <unistd.h>
@@ -10,7 +14,7 @@
 #include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 
-/* Parts of mappings that an account tells of: 64 KiB of the log. */
+/* Maximum number of mapping samples in a breakdown: 64 KiB of the log. */
 #define MAPPED_MAX 4096u
 
 /* Rows */
@@ -79,20 +83,23 @@ touch_block(uintptr_t address, uint64_t sample, void *data)
 static void
 log_touched(struct th_breakdown_tables *tables)
 {
-	/* What was read for the rows is older than the blocks. */
+	/* The pages cached for the rows are older than the blocks. */
 	tables->pages.count = 0;
 	th_live_blocks_each(touch_block, tables);
 	write_touched(tables);
 }
 
-/* Sizes by the power of two below them; 0 by itself. */
+/* Size classes: powers of two; 0 is a class by itself. */
 static unsigned
 size_class(uint64_t bytes)
 {
 	return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
 }
 
-/* The smallest class of which all claims, and all larger ones, come to MAPPED_MAX or less. */
+/*
+ * The smallest class such that the claims in it and in all larger ones number at most
+ * MAPPED_MAX.
+ */
 static unsigned
 least_class(const struct th_claims *claims)
 {
@@ -108,7 +115,7 @@ least_class(const struct th_claims *claims)
 	return least;
 }
 
-/* What of sampled mappings is in memory, as add_to_row() found it. */
+/* Writes the resident bytes of sampled mappings, as found by add_to_claim(). */
 static void
 log_mapped(struct th_breakdown_tables *tables)
 {
@@ -142,7 +149,7 @@ th_breakdown_log_pages(struct th_breakdown_tables *tables)
 	log_touched(tables);
 }
 
-/* The resident set and the control group */
+/* The resident size and the control group */
 
 struct resident {
 	uint64_t all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accounts change under one lock, which is held for a few dozen instructions at a time and, when a
- * name is matched, for a few microseconds.
+ * Byte counts change under one lock, which is held for a few dozen instructions at a time and,
+ * when a name is matched, for a few microseconds.
  */
 #include "unify/sample/admission.h"
 
@@ -13,73 +13,74 @@
 #include "unify/log/log.h"
 #include "unify/base/proc_file.h"
 
-/* A holder of the lock that runs is done long before. */
+/* A running holder releases the lock long before. */
 #define LOCK_TURNS (1u << 16)
-/* A thread that is looked at while it draws is done with that before the last try. */
+/* Reads of a thread that is drawing: it has finished before the last try. */
 #define READ_TRIES 16
 /* The kernel's TASK_COMM_LEN. */
 #define COMM_MAX 16
 #define COMM_PATH_MAX 40
 
 static struct {
-	/* One writer: who serves the control page. */
-	uint32_t wanted;      /* atomic: heaps that the settings ask for */
+	/* One writer: the thread that serves the control page. */
+	uint32_t wanted;      /* atomic: heaps selected by the settings */
 	uint32_t is_paused;   /* atomic */
 	uint32_t lacks_java;  /* atomic */
 	uint32_t is_filtered; /* atomic */
-	uint32_t changes;     /* atomic: of any of these */
-	uint32_t reviewed;    /* changes that all accounts follow */
+	uint32_t changes;     /* atomic: number of changes of these */
+	uint32_t reviewed;    /* number of changes that all byte counts follow */
 	bool (*read_java)(struct th_thread_record *, uint64_t *bytes_ret); /* atomic */
-	struct th_spinlock lock;      /* of the accounts and of the globs */
-	char globs[TH_GLOB_TEXT_MAX]; /* when is_filtered */
-} gate = {.wanted = TH_ADMISSION_ALL};
+	struct th_spinlock lock;      /* protects the byte counts and the globs */
+	char globs[TH_GLOB_TEXT_MAX]; /* valid if is_filtered */
+} admission = {.wanted = TH_ADMISSION_ALL};
 
 /* Settings */
 
 static void
 changed(void)
 {
-	/* Pairs with the acquire in th_admission_join(): the setting is there. */
-	th_add_acq_rel(&gate.changes, 1);
+	/* Pairs with the acquire in th_admission_join(): the setting is stored. */
+	th_add_acq_rel(&admission.changes, 1);
 }
 
 void
 th_admission_init(uint32_t heaps)
 {
-	gate.wanted = heaps;
-	gate.is_paused = 0;
-	gate.lacks_java = 1;
-	gate.is_filtered = 0;
-	gate.read_java = NULL;
-	gate.lock.held = 0;
+	admission.wanted = heaps;
+	admission.is_paused = 0;
+	admission.lacks_java = 1;
+	admission.is_filtered = 0;
+	admission.read_java = NULL;
+	admission.lock.held = 0;
 	changed();
 }
 
 bool
 th_admission_wants(enum th_heap heap)
 {
-	return !th_load_relaxed(&gate.is_paused) && th_load_relaxed(&gate.wanted) >> heap & 1;
+	return !th_load_relaxed(&admission.is_paused) &&
+	       th_load_relaxed(&admission.wanted) >> heap & 1;
 }
 
 void
 th_admission_set_paused(bool is_paused)
 {
-	th_store_relaxed(&gate.is_paused, is_paused);
+	th_store_relaxed(&admission.is_paused, is_paused);
 	changed();
 }
 
 void
 th_admission_set_heaps(uint32_t heaps)
 {
-	th_store_relaxed(&gate.wanted, heaps);
+	th_store_relaxed(&admission.wanted, heaps);
 	changed();
 }
 
-/* An update that is skipped for lack of the lock is not repeated. */
+/* If false, the update is skipped and not repeated. */
 static bool
 lock(void)
 {
-	if (th_lock_bounded(&gate.lock, LOCK_TURNS))
+	if (th_lock_bounded(&admission.lock, LOCK_TURNS))
 		return true;
 	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
 	return false;
@@ -91,13 +92,13 @@ th_admission_set_threads(const char *globs, const char **problem_ret)
 	*problem_ret = th_glob_problem(globs);
 	if (*problem_ret)
 		return false;
-	if (!th_lock_bounded(&gate.lock, LOCK_TURNS)) {
+	if (!th_lock_bounded(&admission.lock, LOCK_TURNS)) {
 		*problem_ret = "busy";
 		return false;
 	}
-	strcpy(gate.globs, globs);
-	th_store_relaxed(&gate.is_filtered, *globs != '\0');
-	th_unlock(&gate.lock);
+	strcpy(admission.globs, globs);
+	th_store_relaxed(&admission.is_filtered, *globs != '\0');
+	th_unlock(&admission.lock);
 	changed();
 	return true;
 }
@@ -105,36 +106,36 @@ th_admission_set_threads(const char *globs, const char **problem_ret)
 bool
 th_admission_is_filtered(void)
 {
-	return th_load_relaxed(&gate.is_filtered);
+	return th_load_relaxed(&admission.is_filtered);
 }
 
 void
 th_admission_set_java(bool is_there)
 {
-	th_store_relaxed(&gate.lacks_java, !is_there);
+	th_store_relaxed(&admission.lacks_java, !is_there);
 	changed();
 }
 
 void
 th_admission_read_java_by(bool (*read)(struct th_thread_record *, uint64_t *bytes_ret))
 {
-	th_store_release(&gate.read_java, read);
+	th_store_release(&admission.read_java, read);
 }
 
-/* Accounts */
+/* Byte counts */
 
 static bool
 is_open(const struct th_thread_record *record, enum th_heap heap)
 {
 	return th_admission_wants(heap) && !record->is_unwanted &&
-	       (heap != TH_HEAP_JAVA || !th_load_relaxed(&gate.lacks_java));
+	       (heap != TH_HEAP_JAVA || !th_load_relaxed(&admission.lacks_java));
 }
 
 static bool
 read_bytes(struct th_thread_record *record, enum th_heap heap, uint64_t *bytes_ret)
 {
 	bool (*read_java)(struct th_thread_record *, uint64_t *) = th_load_acquire(
-		&gate.read_java);
+		&admission.read_java);
 
 	*bytes_ret = 0;
 	if (heap == TH_HEAP_JAVA)
@@ -147,15 +148,15 @@ read_bytes(struct th_thread_record *record, enum th_heap heap, uint64_t *bytes_r
 
 /* Under the lock. */
 static void
-set_account(struct th_byte_count *account, bool open, uint64_t bytes)
+set_count(struct th_byte_count *count, bool open, uint64_t bytes)
 {
 	if (open) {
-		th_store_relaxed(&account->skipped, bytes - account->frozen);
+		th_store_relaxed(&count->skipped, bytes - count->frozen);
 		/* Pairs with the acquire in th_counted_bytes(), as below. */
-		th_store_release(&account->is_closed, 0);
+		th_store_release(&count->is_closed, 0);
 	} else {
-		th_store_relaxed(&account->frozen, bytes - account->skipped);
-		th_store_release(&account->is_closed, 1);
+		th_store_relaxed(&count->frozen, bytes - count->skipped);
+		th_store_release(&count->is_closed, 1);
 	}
 }
 
@@ -163,29 +164,29 @@ set_account(struct th_byte_count *account, bool open, uint64_t bytes)
 static bool
 follow(struct th_thread_record *record, enum th_heap heap)
 {
-	struct th_byte_count *account = &record->counts[heap - 1];
+	struct th_byte_count *count = &record->counts[heap - 1];
 	bool open = is_open(record, heap);
 	uint64_t bytes;
 
-	if (open == !account->is_closed)
+	if (open == !count->is_closed)
 		return true;
 	if (!read_bytes(record, heap, &bytes))
 		return false;
-	set_account(account, open, bytes);
+	set_count(count, open, bytes);
 	return true;
 }
 
-/* Brings the accounts of one thread in line; false: not yet. */
+/* Brings the byte counts of one thread in line; false: not all of them yet. */
 static bool
 follow_all(struct th_thread_record *record)
 {
 	bool is_done;
 
-	if (!th_lock_bounded(&gate.lock, LOCK_TURNS))
+	if (!th_lock_bounded(&admission.lock, LOCK_TURNS))
 		return false;
 	is_done = follow(record, TH_HEAP_JAVA);
 	is_done = follow(record, TH_HEAP_NATIVE) && is_done;
-	th_unlock(&gate.lock);
+	th_unlock(&admission.lock);
 	return is_done;
 }
 
@@ -195,7 +196,10 @@ th_admission_admits(struct th_thread_record *record, enum th_heap heap)
 	const uint32_t *is_closed = &record->counts[heap - 1].is_closed;
 	bool was_open = !th_load_relaxed(is_closed);
 
-	/* The review has not come by yet, or the kernel does not let it read our bytes. */
+	/*
+	 * The review has not reached this thread yet, or the kernel prevents it from reading
+	 * our bytes.
+	 */
 	if (is_open(record, heap) != was_open)
 		follow_all(record);
 	return was_open && !th_load_relaxed(is_closed);
@@ -204,13 +208,13 @@ th_admission_admits(struct th_thread_record *record, enum th_heap heap)
 void
 th_admission_restart(struct th_thread_record *record, enum th_heap heap)
 {
-	struct th_byte_count *account = &record->counts[heap - 1];
+	struct th_byte_count *count = &record->counts[heap - 1];
 
 	if (!lock())
 		return;
-	th_store_relaxed(&account->frozen, 0);
-	th_store_relaxed(&account->skipped, 0);
-	th_unlock(&gate.lock);
+	th_store_relaxed(&count->frozen, 0);
+	th_store_relaxed(&count->skipped, 0);
+	th_unlock(&admission.lock);
 }
 
 /* Names */
@@ -222,8 +226,9 @@ th_admission_named(struct th_thread_record *record, const char *name)
 		return;
 	if (!lock())
 		return;
-	record->is_unwanted = th_admission_is_filtered() && !th_glob_matches(gate.globs, name);
-	th_unlock(&gate.lock);
+	record->is_unwanted = th_admission_is_filtered() &&
+			      !th_glob_matches(admission.globs, name);
+	th_unlock(&admission.lock);
 	follow_all(record);
 }
 
@@ -253,7 +258,7 @@ comm_path(uint32_t tid, char path[COMM_PATH_MAX])
 	strcpy(end, "/comm");
 }
 
-/* The name of another thread; "" when it has ended. */
+/* The name of another thread; "" if it has ended. */
 static void
 read_comm(uint32_t tid, char name[COMM_MAX + 1])
 {
@@ -262,7 +267,7 @@ read_comm(uint32_t tid, char name[COMM_MAX + 1])
 	comm_path(tid, path);
 	size_t length = th_proc_file_read(path, name, COMM_MAX + 1);
 	if (length)
-		name[length - 1] = '\0'; /* a line feed, behind at most COMM_MAX - 1 bytes */
+		name[length - 1] = '\0'; /* a line feed, after at most COMM_MAX - 1 bytes */
 }
 
 static void
@@ -297,7 +302,7 @@ review_thread(struct th_thread_record *record)
 static void
 review_all(void)
 {
-	uint32_t changes = th_load_acquire(&gate.changes);
+	uint32_t changes = th_load_acquire(&admission.changes);
 	bool is_done = true;
 	int saved_errno = errno;
 
@@ -305,14 +310,14 @@ review_all(void)
 		record = th_thread_next(record))
 		is_done &= review_thread(record);
 	if (is_done)
-		gate.reviewed = changes;
+		admission.reviewed = changes;
 	errno = saved_errno;
 }
 
 void
 th_admission_review(void)
 {
-	if (th_load_relaxed(&gate.changes) != gate.reviewed)
+	if (th_load_relaxed(&admission.changes) != admission.reviewed)
 		review_all();
 }
 
@@ -323,21 +328,21 @@ th_admission_review_names(void)
 		review_all();
 }
 
-/* Threads that come */
+/* New threads */
 
 uint32_t
 th_admission_join(struct th_thread_record *record)
 {
 	/* Pairs with the release of changes. */
-	uint32_t changes = th_load_acquire(&gate.changes);
+	uint32_t changes = th_load_acquire(&admission.changes);
 
 	record->is_unwanted = 0;
 	for (int heap = TH_HEAP_JAVA; heap <= TH_HEAP_NATIVE; heap++) {
-		struct th_byte_count *account = &record->counts[heap - 1];
+		struct th_byte_count *count = &record->counts[heap - 1];
 
-		account->skipped = 0;
-		account->frozen = 0;
-		account->is_closed = !is_open(record, (enum th_heap)heap);
+		count->skipped = 0;
+		count->frozen = 0;
+		count->is_closed = !is_open(record, (enum th_heap)heap);
 	}
 	return changes;
 }
@@ -346,6 +351,6 @@ void
 th_admission_joined(struct th_thread_record *record, uint32_t seen)
 {
 	th_admission_look_at_name(record);
-	if (th_load_acquire(&gate.changes) != seen)
+	if (th_load_acquire(&admission.changes) != seen)
 		follow_all(record);
 }

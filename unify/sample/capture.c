@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures work in scratch memory from a small pool, not on the caller's stack: a sample may be
- * due on a 32 KiB thread or on a signal stack.
+ * due on a 32 KiB stack or on a signal stack.
  */
 #include "unify/sample/capture.h"
 
@@ -14,7 +14,7 @@
 #include "unify/log/module.h"
 #include "unify/log/stack_log.h"
 
-/* Captures at the same time; with more threads than this in one at once, samples are dropped. */
+/* Maximum number of concurrent captures; samples of further threads are dropped. */
 #define SCRATCH_COUNT 64
 
 struct scratch {
@@ -30,8 +30,8 @@ struct stack {
 };
 
 static struct {
-	uint32_t depth;                         /* frames of a stack, at most */
-	struct scratch *scratch[SCRATCH_COUNT]; /* atomic; NULL: not needed yet */
+	uint32_t depth;                         /* maximum frames of a stack */
+	struct scratch *scratch[SCRATCH_COUNT]; /* atomic; NULL: not allocated yet */
 	const struct th_java_provider *java;    /* atomic */
 	th_unwind_function *unwinder;           /* written before captures begin */
 } capture = {.unwinder = th_unwind};
@@ -45,7 +45,7 @@ scratch_bytes(void)
 	       (2 * sizeof(uint64_t) + TH_JAVA_RAW_BYTES) * (size_t)capture.depth;
 }
 
-/* Points a buffer to its parts, which follow it; the same each time. */
+/* Sets the pointers of a buffer to its parts, which follow it; the same values each time. */
 static void
 lay_out(struct scratch *scratch)
 {
@@ -81,7 +81,7 @@ give_scratch(struct scratch *scratch)
 
 /* The stack */
 
-/* Walks one native segment and appends it; returns how the walk ended. */
+/* Walks one native segment and appends it; returns the end of the walk. */
 static enum th_unwind_end
 add_native(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, struct stack *stack)
@@ -114,7 +114,7 @@ add_java(const struct th_java_stack *java, const struct th_java_segment *segment
 	stack->count += count;
 }
 
-/* Joins Java and older native segments to the youngest native one. */
+/* Appends Java and older native segments to the youngest native one. */
 static void
 add_segments(
 	const struct th_unwind_limits *limits, struct scratch *scratch, struct stack *stack)
@@ -150,8 +150,8 @@ count_java(enum th_java_status status)
 }
 
 /*
- * Asks for the Java frames below a native walk that ended at `end`.  Where it met compiled code
- * there are some; where it could not go on there may be.
+ * Appends the Java frames below a native walk that ended at `end`.  If it reached compiled code
+ * there are some; if it stopped early there may be some.
  */
 static void
 add_below(const struct th_java_provider *provider, const struct th_unwind_limits *limits,
@@ -178,7 +178,9 @@ add_below(const struct th_java_provider *provider, const struct th_unwind_limits
 		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
 }
 
-/* The whole stack of the calling thread; at the base of a thread there is no Java below. */
+/*
+ * The whole stack of the calling thread; a walk that reached the base has no Java frames below.
+ */
 static struct stack
 walk(struct scratch *scratch, enum th_heap heap)
 {
@@ -222,7 +224,7 @@ th_capture_caller(uintptr_t caller)
 	return th_stack_log_id(&frame, 1, 0);
 }
 
-/* Life */
+/* Start and reset */
 
 void
 th_capture_start(uint32_t depth)

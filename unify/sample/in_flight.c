@@ -7,8 +7,8 @@
 #include "unify/base/system.h"
 
 /*
- * The longest wait for captures in flight.  Most take microseconds; then naps are counted, for no
- * nap passes while the whole process is stopped, as the time of a deadline does.
+ * The longest wait for captures in flight.  Most take microseconds.  The wait then counts naps
+ * instead of comparing with a deadline: naps do not elapse while the whole process is stopped.
  */
 #define DRAIN_YIELDS 1000
 #define DRAIN_NAPS 1000
@@ -29,7 +29,7 @@ th_in_flight_close(void)
 	th_in_flight_drain();
 }
 
-/* Signed: in a forked child, one that began in the parent may have ended. */
+/* Signed: in a forked child, a capture that began in the parent may end. */
 static bool
 has_captures(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures in flight.  Each stands between th_in_flight_begin() and th_in_flight_end(); recording ends,
- * and what captures use is taken away, when none is left.
+ * Counts captures in flight, those between th_in_flight_begin() and th_in_flight_end().
+ * Recording ends, and resources of captures are removed, only when none is left.
  *
- * Sequentially consistent on both sides: either the capture sees that recording is over (or that
- * what it would use is gone) or whoever waits sees the capture.
+ * Sequentially consistent on both sides: either the capture sees that recording has ended (or
+ * that a resource is gone), or the waiting thread sees the capture.
  */
 #ifndef TH_UNIFY_SAMPLE_IN_FLIGHT_H
 #define TH_UNIFY_SAMPLE_IN_FLIGHT_H
@@ -18,7 +18,7 @@ enum th_in_flight_state { TH_IN_FLIGHT_NOT_YET, TH_IN_FLIGHT_OPEN, TH_IN_FLIGHT_
 
 extern struct th_in_flight {
 	uint32_t state;    /* atomic, enum th_in_flight_state */
-	uint32_t captures; /* atomic: under way */
+	uint32_t captures; /* atomic: captures in flight */
 } th_in_flight;
 
 /* Whether the calling thread may capture; if so, th_in_flight_end() must follow. [in-malloc] */
@@ -39,23 +39,23 @@ th_in_flight_end(void)
 	__atomic_fetch_sub(&th_in_flight.captures, 1, __ATOMIC_SEQ_CST);
 }
 
-/* As of a moment ago. [in-malloc] */
+/* May be outdated when it returns. [in-malloc] */
 static inline enum th_in_flight_state
 th_in_flight_state(void)
 {
 	return (enum th_in_flight_state)__atomic_load_n(&th_in_flight.state, __ATOMIC_RELAXED);
 }
 
-/* From now on captures may begin, with all that was made ready before. [any] */
+/* Lets captures begin; publishes all preceding initialization to them. [any] */
 void th_in_flight_open(void);
 
-/* From now on none may; those under way are waited for, about a second at most. [any] */
+/* Stops new captures and waits for those in flight, for about a second at most. [any] */
 void th_in_flight_close(void);
 
-/* Waits for those under way, about a second at most; others may begin. [any] */
+/* Waits for captures in flight, for about a second at most; new ones may begin. [any] */
 void th_in_flight_drain(void);
 
-/* In a forked child: as at the beginning. */
+/* In a forked child: restores the initial state. */
 void th_in_flight_reset(void);
 
 #endif

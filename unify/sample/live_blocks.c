@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A shard is an open-addressing table with linear probing and backward-shift deletion, so there
- * are no tombstones to collect.  Home slot = the hash bits below the shard's; entries of one
- * filter bit have the same home slot, which keeps the question "does another block share this
- * bit" a scan of one cluster.
+ * are no tombstones.  Home slot = the hash bits below the shard's.  Entries of one filter bit
+ * have the same home slot, so testing whether another block shares a bit is a scan of one
+ * cluster.
  */
 #include "unify/sample/live_blocks.h"
 
@@ -20,13 +20,13 @@
 #define SLOT_BITS 10
 #define SHARDS (1u << SHARD_BITS)
 #define SLOTS (1u << SLOT_BITS)
-/* Above this many entries clusters grow long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
+/* Above this many entries clusters become long (Knuth: 5.5 probes for a miss at 7/8 x 90 %). */
 #define SHARD_FULL (SLOTS * 7 / 8)
-/* Copied under one hold of a shard's lock by th_live_blocks_each(): 2 KiB of stack. */
+/* Slots that th_live_blocks_each() copies under one hold of a shard's lock: 2 KiB of stack. */
 #define SLOTS_AT_ONCE 128
 /*
- * A holder runs some dozen instructions; a longer wait means that it is stopped, and the change is
- * put aside.
+ * A holder runs some dozen instructions; after a longer wait it is considered stopped, and the
+ * change is deferred.
  */
 #define LOCK_TURNS (1u << 16)
 
@@ -38,19 +38,19 @@ struct slot {
 struct shard {
 	struct th_spinlock lock;
 	uint32_t count;
-	struct th_deferred aside;
+	struct th_deferred deferred;
 	struct slot slots[SLOTS];
 };
 
 uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)];
 
-/* Blocks that turn out under the lock to have been freed before. */
+/* Blocks whose deferred removal was applied under the lock. */
 struct late {
 	uint32_t count;
 	struct th_deferred_item items[TH_DEFERRED_MAX];
 };
 
-static struct shard *shards[SHARDS]; /* atomic; NULL: nothing is in it yet */
+static struct shard *shards[SHARDS]; /* atomic; NULL: no entries yet */
 static unsigned lock_turns = LOCK_TURNS;
 static th_live_blocks_freed *on_late_free;
 static uintptr_t pins[TH_LIVE_BLOCKS_PINS_MAX];
@@ -68,7 +68,7 @@ place_of(uintptr_t address)
 	return &shards[th_live_blocks_hash(address) >> (64 - SHARD_BITS)];
 }
 
-/* NULL: nothing is in it.  Read once: a handler that forks here leaves the child without one. */
+/* NULL: no entries.  Read once: a handler that forks here leaves the child without one. */
 static struct shard *
 shard_of(uintptr_t address)
 {
@@ -108,7 +108,7 @@ has_bit(uintptr_t address, uint32_t bit)
 	return filter_bit(address) == bit;
 }
 
-/* Clears the bit of a block that left, unless another block or a pin shares it. */
+/* Clears the bit of a removed block, unless another block or a pin shares it. */
 static void
 clear_bit(const struct shard *shard, uintptr_t address)
 {
@@ -121,12 +121,12 @@ clear_bit(const struct shard *shard, uintptr_t address)
 		return;
 	__atomic_fetch_and(
 		&th_live_blocks_filter[bit / 32], ~(1u << bit % 32), __ATOMIC_SEQ_CST);
-	/* Putting a block aside comes before setting its bit: one of the two sees the other. */
-	if (th_deferred_has(&shard->aside, has_bit, bit))
+	/* Deferring a block precedes setting its bit: one of the two threads sees the other. */
+	if (th_deferred_has(&shard->deferred, has_bit, bit))
 		set_bit(bit);
 }
 
-/* The slot that holds `address`, or the empty one where it belongs. */
+/* The slot of `address`, or the empty slot where it belongs. */
 static uint32_t
 find_slot(const struct shard *shard, uintptr_t address)
 {
@@ -148,7 +148,7 @@ delete_slot(struct shard *shard, uint32_t hole)
 		if (!shard->slots[i].address)
 			break;
 		uint32_t home = home_of(shard->slots[i].address);
-		/* An entry may move back to the hole unless its home lies cyclically in (hole, i]. */
+		/* An entry may move to the hole unless its home is cyclically in (hole, i]. */
 		if (((i - home) & (SLOTS - 1)) >= ((i - hole) & (SLOTS - 1))) {
 			shard->slots[hole] = shard->slots[i];
 			hole = i;
@@ -187,13 +187,13 @@ take(struct shard *shard, uintptr_t address)
 	return sample;
 }
 
-/* Makes the changes that were put aside. */
+/* Applies the deferred changes. */
 static void
-catch_up(struct shard *shard, struct late *late)
+apply_deferred(struct shard *shard, struct late *late)
 {
 	struct th_deferred_item item;
 
-	while (late->count < TH_DEFERRED_MAX && th_deferred_take(&shard->aside, &item)) {
+	while (late->count < TH_DEFERRED_MAX && th_deferred_take(&shard->deferred, &item)) {
 		if (item.sample) {
 			if (!put(shard, item.address, item.sample))
 				th_log_count(TH_COUNTER_LIVE_TABLE_FULL, 1);
@@ -213,7 +213,7 @@ enter(struct shard *shard, struct late *late)
 	late->count = 0;
 	if (!th_lock_bounded(&shard->lock, lock_turns))
 		return false;
-	catch_up(shard, late);
+	apply_deferred(shard, late);
 	return true;
 }
 
@@ -228,7 +228,7 @@ leave(struct shard *shard, const struct late *late)
 }
 
 static bool
-put_aside(struct shard *shard, uintptr_t address, uint64_t sample)
+defer(struct shard *shard, uintptr_t address, uint64_t sample)
 {
 	const struct th_deferred_item item = {
 		.address = address,
@@ -237,7 +237,7 @@ put_aside(struct shard *shard, uintptr_t address, uint64_t sample)
 		.thread = th_thread.record ? th_thread.record->id : 0,
 	};
 
-	if (!th_deferred_put(&shard->aside, &item))
+	if (!th_deferred_put(&shard->deferred, &item))
 		return false;
 	set_bit(filter_bit(address));
 	return true;
@@ -253,7 +253,7 @@ th_live_blocks_insert(uintptr_t address, uint64_t sample)
 	if (!shard)
 		return false;
 	if (!enter(shard, &late))
-		return put_aside(shard, address, sample);
+		return defer(shard, address, sample);
 	entered = put(shard, address, sample);
 	leave(shard, &late);
 	return entered;
@@ -269,7 +269,7 @@ th_live_blocks_remove(uintptr_t address)
 	if (!shard)
 		return 0;
 	if (!enter(shard, &late)) {
-		if (!put_aside(shard, address, 0))
+		if (!defer(shard, address, 0))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 		return 0;
 	}
@@ -292,12 +292,12 @@ th_live_blocks_settle(void)
 	for (uint32_t i = 0; i < SHARDS; i++) {
 		struct shard *shard = th_load_acquire(&shards[i]);
 
-		if (!shard || !th_load_relaxed(&shard->aside.waiting))
+		if (!shard || !th_load_relaxed(&shard->deferred.waiting))
 			continue;
 		if (enter(shard, &late))
 			leave(shard, &late);
 		th_log_count(
-			TH_COUNTER_LIVE_FREES_LOST, th_load_relaxed(&shard->aside.waiting));
+			TH_COUNTER_LIVE_FREES_LOST, th_load_relaxed(&shard->deferred.waiting));
 	}
 }
 
@@ -315,7 +315,7 @@ th_live_blocks_wait(unsigned turns)
 	lock_turns = turns ? turns : LOCK_TURNS;
 }
 
-/* A copy of some slots of a shard: the lock is held for no more than a few hundred reads. */
+/* Copies some slots of a shard: the lock is held for no more than a few hundred reads. */
 static uint32_t
 copy_slots(struct shard *shard, uint32_t first, struct slot *copy)
 {
@@ -383,7 +383,7 @@ th_live_blocks_part(void)
 	return (struct th_observed_part){&shards, sizeof(shards), sizeof(struct shard)};
 }
 
-/* An entry that moves meanwhile may be missed, or met twice. */
+/* An entry that moves meanwhile may be missed, or occur twice. */
 static bool
 copy_shard(struct shard *ours, uintptr_t theirs)
 {
@@ -394,7 +394,7 @@ copy_shard(struct shard *ours, uintptr_t theirs)
 	if (!th_observed_copy(theirs, ours, sizeof(*ours)))
 		return false;
 	ours->lock.held = 0;
-	ours->aside = (struct th_deferred){.waiting = 0};
+	ours->deferred = (struct th_deferred){.waiting = 0};
 	return true;
 }
 

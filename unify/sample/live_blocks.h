@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampled native blocks that are alive: an exact table from address to sample, and in front
- * of it a bitmap that lets free() pass blocks that were not sampled after one test.
+ * of it a bitmap with which free() skips blocks that were not sampled after one test.
  *
- * Both are indexed by one hash of the address: the top TH_LIVE_BLOCKS_FILTER_BITS bits are the bit, the
- * top bits of those the shard, so all blocks that share a bit share a shard and its lock.
+ * Both are indexed by one hash of the address: its top TH_LIVE_BLOCKS_FILTER_BITS bits select
+ * the bit, the top bits of those the shard, so all blocks that share a bit share a shard and
+ * its lock.
  */
 #ifndef TH_UNIFY_SAMPLE_LIVE_BLOCKS_H
 #define TH_UNIFY_SAMPLE_LIVE_BLOCKS_H
@@ -14,7 +15,9 @@
 
 #include "unify/base/observed.h"
 
-/* 2^20 bits = 128 KiB: stays in the second-level cache, 1 % false alarms at 10,000 blocks. */
+/*
+ * 2^20 bits = 128 KiB: fits into the second-level cache, 1 % false positives at 10,000 blocks.
+ */
 #define TH_LIVE_BLOCKS_FILTER_BITS 20
 
 extern uint32_t th_live_blocks_filter[1u << (TH_LIVE_BLOCKS_FILTER_BITS - 5)]
@@ -39,56 +42,63 @@ th_live_blocks_may_hold(const void *block)
 }
 
 /*
- * Enters a block.  An entry already there under the address (its free was missed) is replaced.
- * False when the shard is full or cannot be mapped; the block is then not tracked.  The guard must
- * be held.
+ * Inserts a block.  An existing entry for the address (its free was missed) is replaced.  False
+ * if the shard is full or cannot be mapped; the block is then not tracked.  The guard must be
+ * held.
  *
- * If the holder of the shard's lock is not running, this and th_live_blocks_remove() put their change
- * aside, for the next holder of the lock. [in-malloc]
+ * If the holder of the shard's lock is not running, this and th_live_blocks_remove() defer
+ * their change; the next holder of the lock applies it. [in-malloc]
  */
 bool th_live_blocks_insert(uintptr_t address, uint64_t sample);
 
 /*
- * Takes a block out, before it is really freed: afterwards another thread may get the same
- * address.  Returns its sample; 0 if it was not there, or that was put aside.  What cannot even be
- * put aside is counted as LIVE_FREES_LOST.  The guard must be held. [in-malloc]
+ * Removes a block, before it is actually freed: afterwards another thread may get the same
+ * address.  Returns its sample; 0 if there was none, or the removal was deferred.  A removal
+ * that cannot be deferred either is counted as LIVE_FREES_LOST.  The guard must be held.
+ * [in-malloc]
  */
 uint64_t th_live_blocks_remove(uintptr_t address);
 
 /*
- * Called when the removal of a block that was put aside is made: it was freed at `time`, by
- * `thread`.  It may run in any call of this table. [in-malloc]
+ * Called when a deferred removal is applied: the block was freed at `time`, by `thread`.  It
+ * may run in any call of this table. [in-malloc]
  */
 typedef void th_live_blocks_freed(uint64_t sample, uint64_t time, uint32_t thread);
 void th_live_blocks_on_late_free(th_live_blocks_freed *freed);
 
-/* Makes all changes put aside; those that still cannot be made are counted.  At the end. [any] */
+/*
+ * Applies all deferred changes; those that still cannot be applied are counted.  At the end.
+ * [any]
+ */
 void th_live_blocks_settle(void);
 
 /*
- * Calls `visit` with every block in the table.  Blocks come and go meanwhile: those that were
- * there all the time are visited. [agent-thread]
+ * Calls `visit` for every block in the table.  Blocks that are in the table during the whole
+ * call are visited, others may be. [agent-thread]
  */
 typedef void th_live_blocks_visit(uintptr_t address, uint64_t sample, void *data);
 void th_live_blocks_each(th_live_blocks_visit *visit, void *data);
 
 /*
- * Makes free() take the slow path for `address` for ever; at most TH_LIVE_BLOCKS_PINS_MAX. Not
+ * Makes free() take the slow path for `address` forever; at most TH_LIVE_BLOCKS_PINS_MAX.  Not
  * concurrently with anything.
  */
 #define TH_LIVE_BLOCKS_PINS_MAX 64
 void th_live_blocks_pin(uintptr_t address);
 
-/* In a forked child: forgets everything but the pins. */
+/* In a forked child: removes everything but the pins. */
 void th_live_blocks_reset(void);
 
 /* In the tool: the table becomes a copy of the observed process's. */
 struct th_observed_part th_live_blocks_part(void);
 bool th_live_blocks_observe(const void *part);
-/* For tests: holds the lock of a block's shard as a thread that does not run, or lets it go. */
+/*
+ * For tests: holds the lock of a block's shard like a thread that is not running, or releases
+ * it.
+ */
 void th_live_blocks_hold(uintptr_t address, bool is_held);
 
-/* For tests: turns to wait for a lock; 0: as usual. */
+/* For tests: maximum turns of waiting for a lock; 0: the default. */
 void th_live_blocks_wait(unsigned turns);
 
 #endif

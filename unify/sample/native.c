@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slow path of malloc and free for sampled blocks.  A countdown that expires enters here,
+ * under the guard; each visit either takes a sample and draws anew, or postpones the next
+ * visit.  The live entry of a sample exists before its record is written, so that a concurrent
+ * free finds it.
+ */
 #include "unify/sample/native.h"
 
 #include <errno.h>
@@ -14,20 +20,20 @@
 #include "unify/sample/thread.h"
 
 /*
- * How far a thread runs before it looks again whether recording has begun: far enough to cost
- * nothing, near enough that an allocating thread joins within moments.
+ * Bytes between checks whether recording has begun: large enough to cost nothing, small enough
+ * that an allocating thread joins soon.
  */
 #define IDLE_BYTES (64 << 20)
 /* A live entry whose sample is being written. */
 #define SAMPLE_PENDING 1
 /*
- * Interval of the draws of a thread that is not sampled, at least.  Such a countdown brings it back
- * to look whether it is again, at 0.1 us a visit; what is left of it then is that of its first
- * sample, whatever the interval is.
+ * Minimum interval of the draws of a thread that is not sampled.  Its countdown expires to
+ * check whether the thread is sampled again, at 0.1 us a visit; the rest of the countdown then
+ * serves for its first sample, whatever the interval is.
  */
 #define CLOSED_INTERVAL (64 << 10)
 
-static bool tracks; /* blocks are followed to their end */
+static bool tracks; /* blocks are followed to their free */
 
 /* Called at the first sample; NULL: not waiting for one. */
 static struct {
@@ -63,7 +69,9 @@ th_native_wait(uint64_t interval, void (*begin)(void))
 	th_thread_postpone(0);
 }
 
-/* Under the address a sample that is being written stands in the table before its id is known. */
+/*
+ * The address is in the live table, with SAMPLE_PENDING, before the id of the sample is known.
+ */
 static uint64_t
 append_native(struct th_sample *sample)
 {
@@ -78,7 +86,10 @@ append_native(struct th_sample *sample)
 	uint64_t id = th_log_append_sample(
 		TH_EVENT_NATIVE_ALLOC, event, TH_COUNTER_NATIVE_SAMPLES);
 	if (tracked && id) {
-		/* Cannot even be put aside: its free will find a sample that is being written. */
+		/*
+		 * Cannot be deferred either: the block's free will find a sample that is being
+		 * written.
+		 */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 	} else if (tracked)
@@ -88,7 +99,7 @@ append_native(struct th_sample *sample)
 
 static const struct th_sample_lane lane = {.heap = TH_HEAP_NATIVE, .append = append_native};
 
-/* Of the thread's next countdown. */
+/* For the thread's next countdown. */
 static uint64_t
 next_interval(struct th_thread_record *record)
 {
@@ -100,8 +111,8 @@ next_interval(struct th_thread_record *record)
 }
 
 /*
- * A thread's first visit: it had no draw yet, so this block is the first that the process of
- * sampling sees.  True when the fresh countdown does not outlast it.
+ * A thread's first visit: it had no draw yet, so this block is the first that counts.  True if
+ * the fresh countdown expires within it.
  */
 static bool
 first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
@@ -110,7 +121,7 @@ first_draw(struct th_thread_record *record, uint64_t bytes, size_t size)
 	return th_countdown_take(&th_thread.guarded_countdown, size);
 }
 
-/* `bytes`: of the thread, with this block, whether they count or not. */
+/* `bytes`: total of the thread, including this block, counted or not. */
 static void
 visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_registers *registers)
 {
@@ -137,9 +148,9 @@ visit(struct th_event_native_alloc *event, uint64_t bytes, const struct th_regis
 	th_thread_draw(record, next_interval(record), bytes);
 }
 
-/* Whether this block does not begin the recording, and the countdown goes on. */
+/* Whether this block does not start the recording, and the countdown continues. */
 static bool
-goes_on(uint64_t bytes, size_t size)
+continues_countdown(uint64_t bytes, size_t size)
 {
 	struct th_thread_record *record;
 
@@ -159,8 +170,8 @@ goes_on(uint64_t bytes, size_t size)
 }
 
 /*
- * Nothing is recorded here.  A child that shares our memory without being us (vfork) counts down
- * for its parent, and leaves it a countdown that is drawn.
+ * A visit that records nothing.  A child that shares our memory (vfork) counts down for its
+ * parent, and leaves it a countdown that was drawn.
  */
 static void
 pass(uint64_t bytes)
@@ -196,8 +207,8 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		return;
 	}
 	/*
-	 * Only a signal handler that interrupted the guard's own first lines comes here in it: the
-	 * countdown that it used up is about to be put away, and must not come back below zero.
+	 * Only a signal handler that interrupted the first lines of the guard gets here: the
+	 * exhausted countdown is about to be saved, and must not be restored below zero.
 	 */
 	if (th_thread.guard) {
 		th_thread.countdown += size;
@@ -207,7 +218,7 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 	}
 	bytes = th_thread_native_bytes();
 	th_guard_enter();
-	if (goes_on(bytes, size)) {
+	if (continues_countdown(bytes, size)) {
 		th_guard_leave();
 		errno = saved_errno;
 		return;
@@ -242,7 +253,10 @@ th_native_freed(uint64_t sample)
 {
 	if (!sample)
 		return;
-	/* A signal handler that allocates must not wait for the log's growth under it. */
+	/*
+	 * A signal handler that allocates must not wait for the log to grow in the interrupted
+	 * code.
+	 */
 	th_guard_enter();
 	log_free(sample, th_clock_now(), th_thread.record ? th_thread.record->id : 0);
 	th_guard_leave();

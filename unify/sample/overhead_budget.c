@@ -4,18 +4,18 @@
 #include "unify/shared/clock.h"
 
 #define MILLION 1000000
-/* A process that does less in a second is as good as idle: nothing of it is worth saving. */
+/* CPU time in a second below which a process is idle: the budget is not enforced. */
 #define IDLE_NS 20000000
-/* Where every allocation is recorded, raising begins here. */
+/* The first floor if every allocation is recorded. */
 #define FIRST_FLOOR 1024
-/* SetHeapSamplingInterval takes a jint. */
+/* The parameter of SetHeapSamplingInterval is a jint. */
 #define FLOOR_MAX INT32_MAX
-/* At most by these factors in a second; captures of one second say little of the next. */
+/* Maximum factors per second: captures of one second predict the next only roughly. */
 #define UP_MAX 64
 #define DOWN_MAX 4
-/* Aimed at, in hundredths of the budget, so that chance alone does not pass it. */
+/* Target, in hundredths of the budget, so that random variation does not exceed it. */
 #define AIM 80
-/* The floor comes down when the cost is below this, in hundredths. */
+/* The floor is lowered when the cost is below this, in hundredths. */
 #define LOW 50
 
 void
@@ -30,7 +30,7 @@ th_budget_is_due(const struct th_budget *budget, uint64_t now)
 	return budget->limit && now >= budget->next;
 }
 
-/* What captures may take of so much processor time. */
+/* The share of captures in this much CPU time. */
 static double
 allowance(const struct th_budget *budget, double process, double agent)
 {
@@ -59,7 +59,7 @@ follow(struct th_budget *budget, double share)
 	budget->is_settling = share > 1;
 	if (share > 1 || share * 100 < LOW)
 		budget->floor = scale(budget->floor, factor);
-	/* Where it was 0, the lowest floor is as good as none. */
+	/* If `configured` is 0, the lowest floor is equivalent to none. */
 	if (budget->floor < budget->configured ||
 		(!budget->configured && budget->floor < FIRST_FLOOR))
 		budget->floor = budget->configured;

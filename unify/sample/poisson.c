@@ -3,9 +3,9 @@
  * xoshiro256++ and splitmix64 after Blackman and Vigna, "Scrambled linear pseudorandom number
  * generators", ACM TOMS 2021 (public domain).
  *
- * ln and 1 - exp(-x) are series after a reduction by powers of two.  Ours, because the library
- * may need libc alone and malloc may not call what the host can replace; the error of both is a
- * few units in the last place, where 1e-12 would do.
+ * ln and 1 - exp(-x) are series after a reduction by powers of two.  The library implements
+ * them because it may depend on libc alone, and malloc may not call functions that the host can
+ * replace; their error is a few units in the last place, where 1e-12 would be sufficient.
  */
 #include "unify/sample/poisson.h"
 
@@ -98,7 +98,7 @@ split_exponent(double x, int *exponent_ret)
 static double
 natural_log(double x)
 {
-	/* f^2 <= 0.0295, so the first term left out is below 1e-17 of the sum. */
+	/* f^2 <= 0.0295, so the first omitted term is below 1e-17 of the sum. */
 	static const double odd[] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11,
 		1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
 	int exponent;
@@ -115,7 +115,7 @@ natural_log(double x)
 static double
 small_one_minus_exp(double r)
 {
-	/* The first term left out is r^15/16! < 1e-20 of the result. */
+	/* The first omitted term is r^15/16! < 1e-20 of the result. */
 	double sum = 1;
 
 	for (int i = 15; i >= 2; i--)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampling law: allocation is a Poisson process on bytes with mean interval N.  Pure
- * arithmetic, no state but the caller's, so that tests drive exactly what runs in malloc.
+ * The sampling method: a Poisson process over allocated bytes with mean interval N.  Pure
+ * arithmetic on the caller's state, so that tests run exactly the code that runs in malloc.
  */
 #ifndef TH_UNIFY_SAMPLE_POISSON_H
 #define TH_UNIFY_SAMPLE_POISSON_H
@@ -22,16 +22,17 @@ uint64_t th_random_next(struct th_random *random);
 double th_random_unit(struct th_random *random);
 
 /*
- * A thread's next countdown: the whole bytes of -N ln(U), N = `interval` > 0 bytes, at least 0.
- * Each block takes its size off; the one that takes it below zero is sampled.  Whole bytes lose
- * nothing: a size is greater than -N ln(U) exactly when it is greater than its integer part.
- * Needs no libm; ln is ours, accurate to 1e-12 relative. [in-malloc]
+ * Draws a thread's next countdown: the whole bytes of -N ln(U), N = `interval` > 0 bytes, at
+ * least 0.  Each block subtracts its size; the block that takes the countdown below zero is
+ * sampled.  Whole bytes are exact: a size is greater than -N ln(U) if and only if it is greater
+ * than its integer part.  Does not use libm; its own ln has a relative error below 1e-12.
+ * [in-malloc]
  */
 int64_t th_sampler_draw(struct th_random *random, uint64_t interval);
 
 /*
- * Probability that a block of `size` bytes is sampled: 1 - exp(-size/interval); 1 if interval is
- * 0.  Accurate for small ratios (expm1). [in-malloc]
+ * Probability that a block of `size` bytes is sampled: 1 - exp(-size/interval); 1 if interval
+ * is 0.  Accurate for small ratios (expm1). [in-malloc]
  */
 double th_sampler_probability(uint64_t size, uint64_t interval);
 

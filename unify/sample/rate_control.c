@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The forecast is the population of the last second, not an average over windows that decays:
- * with it bursts that come once a second are thinned evenly, and a step down is forgotten after
- * exactly one second.  What it cannot know, a step up, shows within a window: from the moment
- * that a window holds more than the last second explains, its population is taken for one
- * hundredth of a second's.  While such a window fills, P falls as 1/n, so that it keeps
- * budget/100 * (1 + ln(n / n0)) samples, a few times its share at most.
+ * The forecast is the population of the last second, not a decaying average over windows:
+ * bursts that come once a second are then thinned evenly, and a step down is forgotten after
+ * exactly one second.  A step up, which it cannot predict, shows within a window: from the
+ * point where a window holds more than the last second explains, its population is extrapolated
+ * to a second.  While such a window fills, P falls as 1/n, so that it keeps budget/100 * (1 +
+ * ln(n / n0)) samples, at most a few times its share.
  */
 #include "unify/sample/rate_control.h"
 
@@ -13,43 +13,43 @@
 
 #include "unify/base/atomic.h"
 
-/* Thousandths of the target that are aimed at; the rest is for chance. */
+/* Target population in thousandths of the target; the rest is a margin for random variation. */
 #define AIM 900
-/* Thousandths of the target in a second at which the brake begins, and its step. */
+/* Thousandths of the target, kept in a second, at which the brake begins, and its step. */
 #define BRAKE_FROM 940
 #define BRAKE_STEP 16
-/* P at full brake: a floor for the sake of arithmetic, never met in practice. */
+/* Maximum number of halvings of P by the brake: only a bound for the arithmetic. */
 #define BRAKE_MAX 40
 /*
- * A window that holds so many times the largest window of the last second is a surge.  A burst
- * that two windows shared may come back in one, hence more than 2.
+ * A window of more than this multiple of the largest window of the last second is a surge.  A
+ * burst that was split over two windows may next fall into one, hence more than 2.
  */
 #define SURGE_NUMERATOR 5
 #define SURGE_DENOMINATOR 2
-/* And more than this, so that chance alone makes no surge. */
+/* Minimum population of a surge, so that random variation alone makes none. */
 #define SURGE_LEAST 4
-/* As long as a second's population is below this part of the target, nothing is thinned. */
+/* While a second's population is below this part of the target, nothing is thinned. */
 #define FREE_PART 5
 /*
- * The window in which a surge begins may use up this part of what the last second left unused:
- * it may be all of a burst, or the first of many.
+ * The window in which a surge begins may use up this part of the last second's unused budget:
+ * it may be a whole burst, or the first of many.
  */
 #define UNUSED_PART 10
-/* Thousandths of a sample in a second that a surge may keep whatever happened: P is never 0. */
+/* Minimum budget of a surge in thousandths of a sample per second, so that P is never 0. */
 #define SURGE_BUDGET_LEAST 1000
 /*
- * The slow loop looks this often, in windows, and lets the interval follow by at most a factor: a
- * load that it takes for lasting may be over.
+ * Period of the slow loop, in windows, and the maximum factors of its changes: a seemingly
+ * lasting load may end.
  */
 #define SLOW_WINDOWS 100
 #define SLOW_UP 4
 #define SLOW_DOWN 8
-/* Looks in a row that find a low load before the interval comes down. */
+/* Consecutive iterations with a low load before the interval is lowered. */
 #define SLOW_CALM 2
-/* Populations between these thousandths of the target leave the interval as it is. */
+/* Populations between these thousandths of the target do not change the interval. */
 #define SLOW_LOW 800
 #define SLOW_HIGH 1200
-/* SetHeapSamplingInterval takes a jint. */
+/* The parameter of SetHeapSamplingInterval is a jint. */
 #define INTERVAL_MAX INT32_MAX
 
 static uint64_t
@@ -64,7 +64,7 @@ min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Counters of other threads may be newer than what is taken off them. */
+/* Counters of other threads may be newer than the value that is subtracted. */
 static uint64_t
 since(uint64_t now, uint64_t before)
 {
@@ -116,7 +116,9 @@ th_rate_set_floor(struct th_rate *rate, uint64_t floor)
 	uint64_t old = rate->floor;
 
 	rate->floor = floor;
-	/* Without a target nothing else moves the interval; with one the slow loop lowers it. */
+	/*
+	 * Without a target nothing else moves the interval; with one the slow loop lowers it.
+	 */
 	if (rate->interval < least_interval(rate) || (!rate->target && floor != old))
 		th_store_relaxed(&rate->interval, least_interval(rate));
 }
@@ -129,7 +131,7 @@ th_rate_interval(const struct th_rate *rate)
 
 /* Counting */
 
-/* Samples kept in the second up to now; those of its oldest window spread over the window. */
+/* Samples kept in the last second, with a proportional part of its oldest window. */
 static uint64_t
 kept_in_second(const struct th_rate *rate, uint64_t now)
 {
@@ -141,7 +143,7 @@ kept_in_second(const struct th_rate *rate, uint64_t now)
 	       th_load_relaxed(&rate->oldest_kept) * left / TH_RATE_WINDOW_NS;
 }
 
-/* Half for every step by which the last second is past where it begins. */
+/* Halved for every step by which the last second exceeds the start of the brake. */
 static double
 brake(uint64_t target, uint64_t kept)
 {
@@ -189,7 +191,7 @@ th_rate_keep(struct th_rate *rate)
 {
 	uint64_t credit = th_load_relaxed(&rate->credit);
 
-	/* Two threads may spend the same one; what is free is free. */
+	/* Two threads may use the same credit; the error is harmless. */
 	if (credit)
 		th_store_relaxed(&rate->credit, credit - 1);
 	else
@@ -221,7 +223,7 @@ push(uint64_t *values, uint64_t value)
 	values[0] = value;
 }
 
-/* Population of a second that goes on as the surge does; 0 without one. */
+/* Population of a second that continues like the surge; 0 without one. */
 static uint64_t
 surge_forecast(const struct th_rate_surge *surge)
 {
@@ -232,7 +234,7 @@ surge_forecast(const struct th_rate_surge *surge)
 	return surge->population * TH_RATE_SECOND / surge->windows;
 }
 
-/* It ends after a second, which then knows it, or when a window holds far less. */
+/* A surge ends after a second, which then includes it, or when a window holds far less. */
 static void
 follow_surge(struct th_rate *rate, const struct th_rate_window *window)
 {
@@ -250,7 +252,7 @@ follow_surge(struct th_rate *rate, const struct th_rate_window *window)
 	surge->spent += since(window->kept, share);
 }
 
-/* The sums of the last second, and the largest of its windows. */
+/* The sums of the last second, and its largest window. */
 static void
 look_back(struct th_rate *rate)
 {
@@ -266,7 +268,7 @@ look_back(struct th_rate *rate)
 	}
 	push(rate->seconds, population);
 	push(rate->peaks, peak);
-	/* The current window takes the place of the oldest. */
+	/* The current window replaces the oldest. */
 	th_store_relaxed(&rate->second_population, population - oldest->population);
 	th_store_relaxed(&rate->second_kept, kept - oldest->kept);
 	th_store_relaxed(&rate->oldest_kept, oldest->kept);
@@ -275,8 +277,8 @@ look_back(struct th_rate *rate)
 }
 
 /*
- * What a surge may keep in a second: less by what it kept beyond its share already, more by part
- * of what the last second left unused, the less the longer it lasts.
+ * The samples that a surge may keep in a second: reduced by those it kept beyond its share,
+ * increased by part of the last second's unused budget, which decreases with its duration.
  */
 static uint64_t
 surge_budget(const struct th_rate *rate)
@@ -299,9 +301,9 @@ plan(struct th_rate *rate)
 }
 
 /*
- * What is remembered of populations, as they would have been at another interval: `factor` times
- * what they were.  Blocks far above the interval are due at any; where there are many the forecast
- * is then too low until the next window, a surge, corrects it.
+ * Scales the stored populations by `factor`, to those expected at another interval.  Blocks far
+ * above the interval are due at any interval; with many of them the forecast is too low until
+ * the next window, a surge, corrects it.
  */
 static void
 rescale(struct th_rate *rate, double factor)
@@ -317,10 +319,10 @@ rescale(struct th_rate *rate, double factor)
 }
 
 /*
- * Whether the load was low for as long as it takes to believe it; the interval then follows the
- * highest of that time.  A program that only stood still for a moment, as for a collection or a
- * busy machine, comes back with all of its load: at a small interval that would be a surge, of
- * which so few samples can be kept that each outweighs all of those before.
+ * Whether the load was low for long enough; the interval then follows the highest load of that
+ * time.  A program that only paused, for a collection or on a busy machine, resumes with its
+ * full load: at a small interval that would be a surge, of which few samples can be kept, each
+ * with more weight than all earlier ones.
  */
 static bool
 is_calm(struct th_rate *rate, double *factor)
@@ -335,15 +337,15 @@ is_calm(struct th_rate *rate, double *factor)
 }
 
 /*
- * Lets the interval follow the load: population and interval are inversely proportional.  In a
- * band around the target it stays, since every change costs the VM a call and each of its
- * threads a sample of the old interval.
+ * Adjusts the interval to the load: population and interval are inversely proportional.  It
+ * does not change within a band around the target, since every change costs the VM a call and
+ * each of its threads a sample of the old interval.
  */
 static void
 adapt_interval(struct th_rate *rate, uint64_t population)
 {
 	uint64_t interval = rate->interval;
-	/* A window too many or too few does not matter here. */
+	/* One window more or less does not matter here. */
 	double load = (double)population / (SLOW_WINDOWS / (double)TH_RATE_SECOND) * 1000 /
 		      (double)rate->target;
 
@@ -360,7 +362,7 @@ adapt_interval(struct th_rate *rate, uint64_t population)
 		factor = 1.0 / SLOW_DOWN;
 	interval = (uint64_t)((double)interval * factor);
 	interval = max(min(interval, INTERVAL_MAX), least_interval(rate));
-	/* A lower one shows by itself, as a surge. */
+	/* A decrease appears as a surge. */
 	if (interval > rate->interval)
 		rescale(rate, (double)rate->interval / (double)interval);
 	th_store_relaxed(&rate->interval, interval);
@@ -402,7 +404,7 @@ th_rate_roll(struct th_rate *rate, uint64_t now)
 		return;
 	if (!end)
 		end = now;
-	/* After a long sleep all windows are empty, and a few more change nothing. */
+	/* After a long sleep all windows are empty, and further ones change nothing. */
 	uint64_t windows = min(
 		(now - end) / TH_RATE_WINDOW_NS + 1, 2 * (TH_RATE_SECOND + SLOW_WINDOWS));
 	for (uint64_t i = 0; i < windows; i++) {

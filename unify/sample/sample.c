@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pipeline of a due sample (sample.h).  Each step that drops the sample has counted it when
+ * th_sample_take() returns 0.
+ */
 #include "unify/sample/sample.h"
 
 #include <stddef.h>
@@ -53,9 +57,11 @@ th_sample_tick_end(void)
 		tick.finish();
 }
 
-/* The native walk of a mapping ends where the Java frames of a C allocation begin. */
+/*
+ * The native walk of a mapping ends at Java frames in the same way as that of a C allocation.
+ */
 static enum th_heap
-walked_as(enum th_heap heap)
+walk_heap(enum th_heap heap)
 {
 	return heap == TH_HEAP_JAVA ? TH_HEAP_JAVA : TH_HEAP_NATIVE;
 }
@@ -79,7 +85,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
 	event->stack = th_capture_stack(
-		registers, sample->record->id, walked_as(sample->lane->heap));
+		registers, sample->record->id, walk_heap(sample->lane->heap));
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);

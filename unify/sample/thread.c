@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records come from mapped slabs and are handed on to later threads under a new id, so the
+ * Records come from mapped slabs and are reused by later threads under a new id, so their
  * memory is bounded by the number of threads alive at once.
  */
 #include "unify/sample/thread.h"
@@ -18,12 +18,13 @@
 #include "unify/log/log.h"
 #include "unify/base/memory.h"
 
-/* Threads alive at once; more are not seen, and counted. */
+/* Maximum number of threads alive at once; further ones are not sampled, and counted. */
 #define RECORDS_MAX 65536
 #define SLAB_RECORDS 256
 /*
  * glibc and musl run TLS destructors up to four times (PTHREAD_DESTRUCTOR_ITERATIONS).  The
- * thread sanitizer takes the state of a thread away in the last, before our turn comes.
+ * thread sanitizer destroys its thread state in the last round, before this library's
+ * destructor runs.
  */
 #ifdef __SANITIZE_THREAD__
 #	define DESTRUCTOR_ROUNDS 3
@@ -35,17 +36,17 @@
  * sample, too much for each sample of a thread that has many.
  */
 #define NAME_NS (TH_NS_PER_S / 10000)
-/* Where a thread that is not to be seen has its countdown: no program allocates that much. */
+/* The countdown of a thread that is not sampled: no program allocates that much. */
 #define NEVER INT64_MAX
 
 __thread struct th_thread th_thread __attribute__((tls_model("initial-exec")));
 
 static struct {
-	struct th_spinlock lock;       /* of what follows */
-	struct th_thread_record *slab; /* next unused records */
+	struct th_spinlock lock;       /* protects the fields below */
+	struct th_thread_record *slab; /* next unused record */
 	uint32_t slab_left;
 	uint32_t record_count;
-	struct th_thread_record *unused; /* of ended threads, linked by `unused_next` */
+	struct th_thread_record *unused; /* records of ended threads, linked by `unused_next` */
 	struct th_thread_record *all;    /* read without the lock, acquire */
 	uint32_t last_id;
 	uint64_t seed;
@@ -101,8 +102,8 @@ void
 th_thread_draw(struct th_thread_record *record, uint64_t interval, uint64_t bytes)
 {
 	/*
-	 * The draw says how many bytes go by unseen; the one behind them is sampled.  Interval 0:
-	 * used up for good, every allocation takes the slow path.
+	 * The draw is the number of bytes that are not sampled; the byte after them is.
+	 * Interval 0: always exhausted, every allocation takes the slow path.
 	 */
 	uint64_t countdown = interval ? (uint64_t)th_sampler_draw(&record->random, interval) + 1
 				      : 0;
@@ -154,13 +155,16 @@ stream_seed(uint32_t id)
 	return th_random_next(&random) ^ (uint64_t)id * 0x9e3779b97f4a7c15u;
 }
 
-/* A record under a new id, linked into the list of all; NULL when there is none. */
+/* A record under a new id, linked into the list of all; NULL if there is none. */
 static struct th_thread_record *
 take_record(void)
 {
 	struct th_thread_record *record;
 
-	/* The holder runs a few dozen instructions; a wait this long means it was stopped. */
+	/*
+	 * A holder runs a few dozen instructions; after a wait this long it is considered
+	 * stopped.
+	 */
 	if (!th_lock_bounded(&registry.lock, 1u << 20))
 		return NULL;
 	record = registry.unused;
@@ -287,7 +291,7 @@ th_thread_rename(struct th_thread_record *record, const char *name)
 {
 	if (record->java_named && !strncmp(name, record->name, TH_THREAD_NAME_MAX - 1))
 		return;
-	/* The terminator at the end of the array is never written over. */
+	/* The terminator at the end of the array is never overwritten. */
 	strncpy(record->name, name, TH_THREAD_NAME_MAX - 1);
 	record->java_named = true;
 	th_admission_named(record, record->name);
@@ -323,8 +327,8 @@ end_thread(struct th_thread_record *record)
 }
 
 /*
- * Comes back in every round of destructors but the last, so that what other libraries allocate
- * in theirs is still seen.
+ * Re-registers in every round of destructors but the last, so that allocations in destructors
+ * of other libraries are still seen.
  */
 static void
 thread_exits(void *value)
@@ -336,9 +340,9 @@ thread_exits(void *value)
 }
 
 /*
- * The exact bytes of a thread, read from outside.  The thread may end at any moment and its TLS
- * with it, hence the copy through the kernel, which fails where a plain read would fault.  False
- * when the thread ended or was in the middle of a change.
+ * Reads the exact bytes of another thread.  The thread may end at any time and its TLS with it,
+ * hence the copy through the kernel, which fails where a plain read would fault.  False if the
+ * thread has ended or was in the middle of a change.
  */
 bool
 th_thread_read_native_bytes(struct th_thread_record *record, uint64_t *bytes_ret)

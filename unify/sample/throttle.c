@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rate control and overhead budget of the recording in this process.  Producers only count;
+ * windows, budget and RATE events belong to the rate's writer.
+ */
 #include "unify/sample/throttle.h"
 
 #include "unify/base/atomic.h"
@@ -11,9 +15,9 @@
 
 static struct {
 	struct th_rate rate;
-	struct th_budget budget; /* of the rate's writer */
-	uint64_t rate_logged;    /* when a RATE was written; of the rate's writer */
-	uint64_t due_logged;     /* the rate's counts then */
+	struct th_budget budget; /* private to the rate's writer */
+	uint64_t rate_logged;    /* time of the last RATE; private to the rate's writer */
+	uint64_t due_logged;     /* the rate's counts at that time */
 	uint64_t kept_logged;
 } throttle;
 
@@ -45,7 +49,7 @@ th_throttle_rate(void)
 	return &throttle.rate;
 }
 
-/* Once a second, when anything was due.  Of the rate's writer. */
+/* Once a second, if samples were due.  By the rate's writer. */
 static void
 log_rate(uint64_t now)
 {
@@ -68,13 +72,13 @@ log_rate(uint64_t now)
 	throttle.kept_logged = kept;
 }
 
-/* Lets the interval keep to the overhead budget, once a second. */
+/* Once a second, keeps the interval within the overhead budget. */
 static void
 keep_budget(uint64_t now)
 {
 	const struct th_log_header *header = th_log_header();
 
-	/* The interval may have been set anew. */
+	/* The interval may have been changed. */
 	throttle.budget.configured = throttle.rate.configured_interval;
 	if (!th_budget_is_due(&throttle.budget, now) || !header)
 		return;

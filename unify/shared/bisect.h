@@ -5,10 +5,11 @@
 #include <stddef.h>
 
 /*
- * Binary search: how many of `count` items meet the condition, when those that do all stand in
- * front of those that do not.  `i` is what the condition calls the number of an item. [any]
+ * Binary search: the number of items, out of `count`, that meet the condition.  Items that meet
+ * it must precede those that do not.  `i` is the name that the condition uses for the index of
+ * an item. [any]
  *
- *	size_t first = th_bisect(count, i, items[i].time < time);
+ *   size_t first = th_bisect(count, i, items[i].time < time);
  */
 #define th_bisect(count, i, condition)                                          \
 	__extension__({                                                         \

@@ -7,7 +7,7 @@
 
 #define TH_NS_PER_S 1000000000u
 
-/* What a clock says, in nanoseconds; 0 if it cannot be read. [any] */
+/* The time of a clock in nanoseconds; 0 if it cannot be read. [any] */
 static inline uint64_t
 th_clock_read(clockid_t clock)
 {
@@ -18,7 +18,7 @@ th_clock_read(clockid_t clock)
 	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC, that of the log; through the vdso, no system call. [any] */
+/* CLOCK_MONOTONIC, the clock of the log; through the vdso, without a system call. [any] */
 static inline uint64_t
 th_clock_now(void)
 {

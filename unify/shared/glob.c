@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a glob does not match, only its last star can take one byte more: what an earlier one could
- * take, the last one can take as well.
+ * Matching without recursion: on a mismatch only the last star needs to take one more byte,
+ * since it can take all that an earlier star could.
  */
 #include "unify/shared/glob.h"
 
@@ -14,7 +14,7 @@ is_end(char c)
 	return c == '\0' || c == ',';
 }
 
-/* The byte at *at, or the one behind a backslash there; '\0': the text ends. */
+/* The byte at *at, or after a backslash there; '\0' at the end of the text. */
 static unsigned char
 take_byte(const char **at)
 {
@@ -22,7 +22,7 @@ take_byte(const char **at)
 	return **at ? (unsigned char)*(*at)++ : '\0';
 }
 
-/* The bracket expression whose inside is at `at`; as match_one(). */
+/* Matches the bracket expression whose inside starts at `at`; returns as match_one(). */
 static const char *
 match_bracket(const char *at, unsigned char byte, bool *ret)
 {
@@ -47,8 +47,8 @@ match_bracket(const char *at, unsigned char byte, bool *ret)
 }
 
 /*
- * Whether the part of a glob at `at`, which is no star, matches a byte.  Returns what is behind the
- * part; NULL: it has no end.
+ * Whether the part of a glob at `at`, which is not a star, matches a byte.  Returns the
+ * position after the part; NULL: the part has no end.
  */
 static const char *
 match_one(const char *at, unsigned char byte, bool *ret)
@@ -61,7 +61,7 @@ match_one(const char *at, unsigned char byte, bool *ret)
 	return wanted ? at : NULL;
 }
 
-/* The end of the glob at `at`; NULL: a part of it has none. */
+/* The end of the glob at `at`; NULL: one of its parts has no end. */
 static const char *
 find_end(const char *at)
 {
@@ -85,8 +85,8 @@ th_glob_problem(const char *globs)
 static bool
 matches_glob(const char *glob, const char *name)
 {
-	const char *star = NULL; /* behind the last star */
-	const char *rest = NULL; /* of the name, behind what that star takes */
+	const char *star = NULL; /* after the last star */
+	const char *rest = NULL; /* of the name, after the bytes that the star takes */
 
 	while (*name || *glob == '*') {
 		const char *next = NULL;

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a hash of bytes begins with. */
+/* Initial value of th_hash_bytes(). */
 #define TH_HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* FNV-1a of `bytes` bytes, after what is hashed already. [any] */
+/* FNV-1a of `bytes` bytes; `hash` is the hash of the preceding data. [any] */
 static inline uint64_t
 th_hash_bytes(uint64_t hash, const void *data, size_t bytes)
 {
@@ -19,7 +19,10 @@ th_hash_bytes(uint64_t hash, const void *data, size_t bytes)
 	return hash;
 }
 
-/* The finalizer of splitmix64: a bijection that spreads every bit over all. [any] */
+/*
+ * The finalizer of splitmix64: a bijection in which each input bit affects all output bits.
+ * [any]
+ */
 static inline uint64_t
 th_hash_mix(uint64_t x)
 {

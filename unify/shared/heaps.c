@@ -48,7 +48,7 @@ th_heaps_parse(const char *text, unsigned *heaps_ret)
 const char *
 th_heaps_text(unsigned heaps)
 {
-	/* By the bits of java, native and mapped. */
+	/* Indexed by the bits of java, native and mapped. */
 	static const char *const texts[] = {
 		"", "java", "native", "both", "mapped", "java,mapped", "native,mapped", "all"};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that choose heaps, in settings and in options of the tool alike. */
+/* The words that select heaps, in settings and in options of the tool. */
 #ifndef TH_UNIFY_SHARED_HEAPS_H
 #define TH_UNIFY_SHARED_HEAPS_H
 
@@ -10,16 +10,16 @@
 #define TH_HEAPS_BOTH (1u << TH_HEAP_JAVA | 1u << TH_HEAP_NATIVE)
 #define TH_HEAPS_ALL (TH_HEAPS_BOTH | 1u << TH_HEAP_MAPPED)
 
-/* For helps and messages. */
+/* For help texts and messages. */
 #define TH_HEAPS_WORDS "all|both|java|native|mapped"
 
 /*
- * Reads words separated by commas: java, native, mapped, both (the first two), all.  Bits
- * 1 << enum th_heap; false: something else stands there. [any]
+ * Parses comma-separated words: java, native, mapped, both (the first two), all.  Returns bits
+ * 1 << enum th_heap; false if the text contains anything else. [any]
  */
 bool th_heaps_parse(const char *text, unsigned *heaps_ret);
 
-/* The shortest words for heaps, "" for none. [any] */
+/* The shortest text that selects `heaps`, "" for none. [any] */
 const char *th_heaps_text(unsigned heaps);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event log: the one thing that the library and the tool have in common.
+ * The event log, which the library writes and the tool reads.
  *
  *   offset 0                      struct th_log_header, TH_LOG_HEADER_BYTES long: identity,
  *                                 counters and the control page
- *   offset TH_LOG_HEADER_BYTES    records, one after the other, each a multiple of 8 bytes
+ *   offset TH_LOG_HEADER_BYTES    consecutive records, each a multiple of 8 bytes
  *
- * Every record opens with a struct th_log_record.  Its three fields are one aligned 64-bit
- * word that is stored last, with release order, so a record is either whole or not there: a
- * word of zero is space that was reserved but never committed (its writer was killed).  The
- * `check` field depends on the offset, which lets a reader find the next record behind a hole.
+ * Every record starts with a struct th_log_record.  Its three fields are one aligned 64-bit
+ * word that is stored last, with release order, so a record is either complete or absent: a
+ * zero word is space that was reserved but never committed (its writer was killed).  The
+ * `check` field depends on the offset, so a reader can find the next record after a hole.
  *
- * The body of a record is described in the log itself by EVENT_TYPE and EVENT_FIELD records,
- * written first, generated from the tables below.  Fields lie in table order, each aligned to
- * the size of its data type, counted from the start of the record.  TEXT is a u32 byte count
- * and the bytes, no terminator.  U64_ARRAY is a u32 element count, padding to 8, the elements.
- * Fields of fixed size always come first, so they can be read through struct th_event_NAME.
+ * The log describes the bodies of its records in EVENT_TYPE and EVENT_FIELD records, which come
+ * first and are generated from the tables below.  Fields are stored in table order, each
+ * aligned to the size of its data type, counted from the start of the record.  TEXT is a u32
+ * byte count and the bytes, without terminator.  U64_ARRAY is a u32 element count, padding to
+ * 8, and the elements. Fields of fixed size always come first, so they can be read through
+ * struct th_event_NAME.
  *
  * Integers are in the byte order of the machine that wrote them (every supported one is
  * little-endian).  Times are CLOCK_MONOTONIC nanoseconds.
@@ -31,38 +32,39 @@
 #define TH_LOG_MAGIC "TWINHEAP"
 #define TH_LOG_VERSION 1
 #define TH_LOG_HEADER_BYTES 4096
-/* No record is longer; a reader that meets a larger size has met damage. */
+/* Maximum record size; a greater size in a log means damage. */
 #define TH_LOG_RECORD_MAX (1u << 20)
 
 enum th_log_state {
 	TH_LOG_RECORDING = 0,
-	TH_LOG_COMPLETE = 1, /* the trailer was written; the process ended by itself */
+	TH_LOG_COMPLETE = 1, /* the trailer was written: the recording ended normally */
 };
 
 /*
- * Live counters, in the header so that they survive any death of the process.  Written with
- * relaxed atomic adds by whichever thread it happens to.  X(NAME, name, description)
+ * Live counters, in the header so that they survive any kind of death of the process.  Any
+ * thread updates them with relaxed atomic adds.  X(NAME, name, description)
  *
- * They add up, whatever happens: SAMPLES_DUE = recorded (..._SAMPLES) + left out (..._THINNED)
- * + lost (DROPPED_..., but for _THREADS_FULL: what is not seen is never due).  A sample is counted
- * as due first, so the right side lacks those under way when a process was killed.
+ * Invariant: SAMPLES_DUE = recorded (..._SAMPLES) + thinned out (..._THINNED) + lost
+ * (DROPPED_... except DROPPED_THREADS_FULL, whose samples never become due).  A sample is first
+ * counted as due, so the right side lacks samples that were being taken when a process was
+ * killed.
  */
 #define TH_LOG_COUNTERS(X)                                                                     \
 	X(NATIVE_SAMPLES, native_samples, "native samples recorded")                           \
 	X(JAVA_SAMPLES, java_samples, "Java samples recorded")                                 \
 	X(NATIVE_BYTES_QUIET, native_bytes_quiet,                                              \
-		"exact native bytes of ended threads that left no record of their own")        \
+		"exact native bytes of ended threads without a record of their own")           \
 	X(JAVA_THINNED, java_thinned,                                                          \
-		"Java samples left out to undo HotSpot's bias towards the first object of a TLAB") \
+		"Java samples thinned out to correct HotSpot's bias towards the first object of a TLAB") \
 	X(DROPPED_LOG_FULL, dropped_log_full, "samples lost: the log reached its limit")       \
 	X(DROPPED_STACKS_FULL, dropped_stacks_full, "samples lost: the stack table is full")   \
-	X(DROPPED_THREADS_FULL, dropped_threads_full, "threads unseen: the thread table is full") \
-	X(DROPPED_NO_SCRATCH, dropped_no_scratch, "samples lost: no capture buffer was free")  \
+	X(DROPPED_THREADS_FULL, dropped_threads_full, "threads not sampled: the thread table is full") \
+	X(DROPPED_NO_SCRATCH, dropped_no_scratch, "samples lost: no free capture buffer")      \
 	X(DROPPED_REENTERED, dropped_reentered,                                                \
-		"samples lost: the allocation happened inside another capture")                \
-	X(LIVE_TABLE_FULL, live_table_full, "sampled blocks whose free will not be seen")      \
+		"samples lost: allocated during another capture")                              \
+	X(LIVE_TABLE_FULL, live_table_full, "sampled blocks whose free is not tracked")        \
 	X(LIVE_OBJECTS_LOST, live_objects_lost,                                                \
-		"sampled Java objects whose death will not be seen")                           \
+		"sampled Java objects whose death is not tracked")                             \
 	X(METHODS_FULL, methods_full, "Java frames without a name: the method table is full")  \
 	X(JAVA_STACK_GC, java_stack_gc, "native samples without Java frames: a collection ran") \
 	X(JAVA_STACK_IN_JAVA, java_stack_in_java,                                              \
@@ -71,30 +73,30 @@ enum th_log_state {
 		"native samples without Java frames: the VM could not walk the stack")         \
 	X(JAVA_STACK_STARTING, java_stack_starting,                                            \
 		"native samples without Java frames: the VM was starting")                     \
-	X(JAVA_STACK_BELOW, java_stack_below, "native samples taken below a Java frame")       \
-	X(JAVA_STACK_FOUND, java_stack_found, "native samples that carry their Java frames")   \
-	X(SEAM_GUESSED, seam_guessed, "stacks in which the place of a native segment is not certain") \
+	X(JAVA_STACK_BELOW, java_stack_below, "native samples called from Java frames")        \
+	X(JAVA_STACK_FOUND, java_stack_found, "native samples with their Java frames")         \
+	X(SEAM_GUESSED, seam_guessed, "stacks in which the position of a native segment is uncertain") \
 	X(UNWIND_FRAME_POINTER, unwind_frame_pointer, "native frames stepped by frame pointer") \
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
 	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
-	X(SELF_MEMORY_BYTES, self_memory_bytes, "tables of the library in memory, bytes")      \
-	X(RATE_THINNED, rate_thinned, "samples left out to stay below the rate; others weigh more") \
-	X(SAMPLES_DUE, samples_due, "samples that were due: countdowns that ran out, of all heaps") \
-	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending") \
-	X(MAPPED_SAMPLES, mapped_samples, "samples of mapped memory recorded")                 \
-	X(MAPPED_LOST, mapped_lost, "changes of mapped memory that were not seen whole")       \
+	X(SELF_MEMORY_BYTES, self_memory_bytes, "resident tables of the library, bytes")       \
+	X(RATE_THINNED, rate_thinned, "samples thinned out to limit the rate; the others weigh more") \
+	X(SAMPLES_DUE, samples_due, "samples due: expired countdowns of all heaps")            \
+	X(DROPPED_STOPPED, dropped_stopped, "samples lost: the recording was ending")          \
+	X(MAPPED_SAMPLES, mapped_samples, "mapped memory samples recorded")                    \
+	X(MAPPED_LOST, mapped_lost, "changes of mapped memory seen only in part")              \
 	X(METHODS_NAMELESS, methods_nameless,                                                  \
-		"Java frames without a name: their classes may be unloaded, and have no method ids") \
+		"Java frames without a name: no method id, the class may be unloaded")         \
 	X(DROPPED_NO_SPACE, dropped_no_space,                                                  \
-		"samples lost: no space for the log on disk, by quota or by file size limit")  \
+		"samples lost: no space for the log (disk, quota or file size limit)")         \
 	X(DROPPED_LOG_UNREACHABLE, dropped_log_unreachable,                                    \
-		"samples lost: the log's file was closed by the program and could not be opened again") \
-	X(DROPPED_BUSY, dropped_busy, "samples lost: a thread that held a lock did not run")   \
+		"samples lost: the program closed the log file and it could not be reopened")  \
+	X(DROPPED_BUSY, dropped_busy, "samples lost: the holder of a lock was not running")    \
 	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
-		"sampled blocks that may look alive although they were freed")                 \
+		"sampled blocks that were freed but may look alive")                           \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
-		"updates of tables given up: a thread that held a lock did not run")
+		"table updates abandoned: the holder of a lock was not running")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -105,47 +107,48 @@ enum th_log_counter {
 #define TH_LOG_COUNTER_SLOTS 128
 
 /*
- * The control page.  Somebody who may write the file asks for something: holds flock(LOCK_EX) on
- * it, writes verb, value and name, and then counts `asked` up.  The library does it, writes the
- * answer and sets `served` to the number of the request.
+ * The control page.  Any process with write access to the file submits a request: it holds
+ * flock(LOCK_EX) on the file, writes verb, value and name, and then increments `asked`.  The
+ * library executes the request, writes the answer and sets `served` to the number of the
+ * request.
  */
 enum th_control_verb {
 	TH_CONTROL_INTERVAL = 1, /* mean bytes between samples: `value` */
 	TH_CONTROL_RATE = 2,     /* samples a second: `value` */
-	TH_CONTROL_MARK = 3,     /* this moment is called `name` */
-	TH_CONTROL_FLUSH = 4,    /* what is written now and then is written now */
-	TH_CONTROL_PAUSE = 5,    /* samples nothing, until: */
+	TH_CONTROL_MARK = 3,     /* records a mark named `name` */
+	TH_CONTROL_FLUSH = 4,    /* writes at once what is otherwise written periodically */
+	TH_CONTROL_PAUSE = 5,    /* stops sampling until RESUME */
 	TH_CONTROL_RESUME = 6,
 	TH_CONTROL_HEAPS = 7,    /* samples these heaps: `value`, bits 1 << enum th_heap */
-	TH_CONTROL_THREADS = 8,  /* samples threads whose name the globs in `name` match; "" = all */
-	TH_CONTROL_STOP = 9,     /* the recording ends, the process goes on */
-	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then a flush */
+	TH_CONTROL_THREADS = 8,  /* samples threads that match the globs in `name`; "" = all */
+	TH_CONTROL_STOP = 9,     /* ends the recording; the process continues */
+	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then flushes */
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
 	TH_CONTROL_REFUSED = 1,
 	TH_CONTROL_UNKNOWN = 2,
 	TH_CONTROL_NO_JAVA = 3, /* done, but another agent samples the Java heap */
-	TH_CONTROL_UNSEEN = 4,  /* refused: functions of such a heap do not reach the library */
-	TH_CONTROL_NO_VM = 5,   /* there is no Java VM, or none that may be asked now */
-	TH_CONTROL_FAILED = 6,  /* it was tried; a note says more */
+	TH_CONTROL_UNSEEN = 4,  /* refused: this heap's functions are not intercepted */
+	TH_CONTROL_NO_VM = 5,   /* there is no Java VM, or it cannot be queried now */
+	TH_CONTROL_FAILED = 6,  /* the request failed; a note gives the reason */
 };
 #define TH_CONTROL_NAME_MAX 64
 
 struct th_log_control {
-	/* Written by who asks. */
-	uint32_t asked; /* atomic: requests so far */
+	/* Written by the requester. */
+	uint32_t asked; /* atomic: number of requests so far */
 	uint32_t verb;  /* enum th_control_verb */
 	uint64_t value;
 	char name[TH_CONTROL_NAME_MAX]; /* NUL-terminated */
 	/* Written by the library, atomic. */
-	uint32_t served;   /* the last request that was taken up */
-	uint32_t answer;   /* enum th_control_answer, to it */
-	uint64_t interval; /* in force: the rate control may have raised it */
+	uint32_t served;   /* number of the last completed request */
+	uint32_t answer;   /* enum th_control_answer, of that request */
+	uint64_t interval; /* in effect: the rate control may have raised it */
 	uint64_t due;      /* samples due in the last second */
-	uint64_t kept;     /* and kept */
+	uint64_t kept;     /* of those, samples kept */
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
-	uint32_t begun;    /* the last request that was looked at; it may take a while */
+	uint32_t begun;    /* number of the last request started; it may take a while */
 };
 
 struct th_log_header {
@@ -154,39 +157,40 @@ struct th_log_header {
 	uint32_t header_bytes;     /* TH_LOG_HEADER_BYTES: where the first record starts */
 	uint32_t pid;              /* in the process's own pid namespace */
 	uint32_t state;            /* enum th_log_state */
-	uint64_t process_start;    /* field 22 of /proc/PID/stat: survives exec, tells pids apart */
+	uint64_t process_start;    /* field 22 of /proc/PID/stat; the same after exec */
 	uint64_t start_realtime;   /* CLOCK_REALTIME at creation, nanoseconds */
 	uint64_t start_monotonic;  /* CLOCK_MONOTONIC at creation, nanoseconds */
-	uint64_t tail;             /* atomic: file offset at which the next record is reserved */
-	uint64_t limit;            /* atomic: file offset up to which space is allocated */
-	uint64_t interval;         /* atomic: mean bytes between samples as set; 0 = all */
-	uint64_t rate;             /* atomic: samples a second as set; 0 = no cap */
+	uint64_t tail;             /* atomic: file offset of the next record */
+	uint64_t limit;            /* atomic: end of the allocated space, a file offset */
+	uint64_t interval;         /* atomic: configured interval, mean bytes; 0 = every allocation */
+	uint64_t rate;             /* atomic: configured maximum samples per second; 0 = none */
 	uint32_t paused;           /* atomic: 1 = nothing is sampled */
-	uint32_t counter_count;    /* how many of `counters` this writer knows */
-	uint32_t heaps;            /* atomic: to be sampled, bits 1 << enum th_heap; 0 = not known */
+	uint32_t counter_count;    /* number of `counters` that this writer knows */
+	uint32_t heaps;            /* atomic: sampled heaps, 1 << enum th_heap; 0 = unknown */
 	uint32_t java_elsewhere;   /* atomic: 1 = another agent samples the Java heap */
-	char threads[64];          /* globs for names of threads to sample; "" = all */
-	uint32_t has_server;       /* atomic: 1 = a thread of the library looks at the control page */
-	uint32_t accounts;         /* atomic: breakdowns of resident memory that have a number */
-	uint64_t observed;         /* atomic: address of the tables for other processes; 0 = none */
-	uint64_t most_bytes;       /* the file may grow to this */
+	char threads[64];          /* globs for names of sampled threads; "" = all */
+	uint32_t has_server;       /* atomic: 1 = a library thread polls the control page */
+	uint32_t accounts;         /* atomic: number of breakdowns of resident memory so far */
+	uint64_t observed;         /* atomic: address of the tables for the tool; 0 = none */
+	uint64_t most_bytes;       /* maximum size of the file */
 	uint32_t knows_vm;         /* atomic: 1 = only the library knows the memory of its VM */
 	uint32_t unused;
-	uint64_t process_space;    /* in which pid and start mean one process; 0 = not known */
+	uint64_t process_space;    /* where pid and start time are unique; 0 = unknown */
 	uint64_t reserved[4];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
 
 struct th_log_record {
-	uint32_t size;  /* bytes with this header, a multiple of 8 */
+	uint32_t size;  /* in bytes with this header, a multiple of 8 */
 	uint16_t type;  /* enum th_event_type; 0 = never committed */
 	uint16_t check; /* th_log_check() of the other two and the record's offset */
 };
 
 /*
  * Checksum of a record header at file offset `offset`: a 64-bit mix (the finalizer of
- * MurmurHash3) folded to 16 bits, so a stray word passes for a header once in 65,536. [any]
+ * MurmurHash3) folded to 16 bits.  A random word passes as a header with probability 1/65,536.
+ * [any]
  */
 static inline uint16_t
 th_log_check(uint64_t offset, uint32_t size, uint16_t type)
@@ -199,8 +203,8 @@ th_log_check(uint64_t offset, uint32_t size, uint16_t type)
 }
 
 /*
- * The `process_space` of a process, by the text of /proc/sys/kernel/random/boot_id and the inode of
- * its pid namespace, which is unique for as long as the namespace is there: FNV-1a. [any]
+ * The `process_space` of a process: FNV-1a over the text of /proc/sys/kernel/random/boot_id and
+ * the inode of its pid namespace, which is unique while the namespace exists. [any]
  */
 static inline uint64_t
 th_log_process_space(const char *boot_id, uint32_t length, uint64_t inode)
@@ -229,7 +233,7 @@ enum th_content_type {
 	TH_CONTENT_METHOD = 9,
 	TH_CONTENT_MODULE = 10,
 	TH_CONTENT_SAMPLE = 11, /* file offset of the sample's record */
-	TH_CONTENT_FRAMES = 12, /* frame words, leaf first, see below */
+	TH_CONTENT_FRAMES = 12, /* frame words, leaf first; format below */
 	TH_CONTENT_LINES = 13,  /* bytecode index << 32 | line number */
 	TH_CONTENT_FLAGS = 14,
 };
@@ -242,12 +246,12 @@ enum th_content_type {
 	E(1, EVENT_TYPE, event_type, "Event type", "A type of event that this log may hold")   \
 	E(2, EVENT_FIELD, event_field, "Event field", "One field of an event type")            \
 	E(3, PROCESS, process, "Process", "The profiled process")                              \
-	E(4, SETTING, setting, "Setting", "A setting in force when the log was opened")        \
+	E(4, SETTING, setting, "Setting", "A setting in effect when the log was opened")       \
 	E(5, COUNTER_NAME, counter_name, "Counter name", "Meaning of one counter of the header") \
-	E(6, NOTE, note, "Note", "Something the reader of the report should know")             \
+	E(6, NOTE, note, "Note", "A message for the reader of the report")                     \
 	E(7, JVM, jvm, "Java VM", "The Java VM of the process")                                \
 	E(8, MODULE, module, "Module", "A loaded ELF object")                                  \
-	E(9, THREAD, thread, "Thread", "A thread and its name, for the samples that follow")    \
+	E(9, THREAD, thread, "Thread", "A thread and its name for the following samples")      \
 	E(10, METHOD, method, "Method", "A Java method that occurs in stacks")                 \
 	E(11, CLASS, class, "Class", "A Java class of sampled objects")                        \
 	E(12, STACK, stack, "Stack", "A unified call stack")                                   \
@@ -255,44 +259,44 @@ enum th_content_type {
 	E(14, NATIVE_FREE, native_free, "Native free", "A sampled native block was freed")     \
 	E(15, JAVA_ALLOC, java_alloc, "Java allocation", "A sampled Java object")              \
 	E(16, THREAD_BYTES, thread_bytes, "Thread bytes",                                      \
-		"Exact bytes a thread has allocated in one heap since it started")             \
-	E(17, END, end, "End", "The process ended by itself; nothing follows")               \
-	E(18, COLLECTION, collection, "Garbage collection", "A pause of the Java heap's collector") \
-	E(19, HEAP_USE, heap_use, "Heap use", "Java heap in use, looked up right after a collection") \
+		"Exact bytes that a thread has allocated in one heap since it started")        \
+	E(17, END, end, "End", "The recording ended normally; last event")          \
+	E(18, COLLECTION, collection, "Garbage collection", "A pause of the Java garbage collector") \
+	E(19, HEAP_USE, heap_use, "Heap use", "Java heap in use, read right after a collection") \
 	E(20, JAVA_DEATH, java_death, "Java death", "A sampled Java object was found collected") \
-	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is not followed")      \
+	E(21, JAVA_LOST, java_lost, "Java lost", "A sampled Java object is not followed") \
 	E(22, JAVA_LEVEL, java_level, "Java level",                                            \
-		"From now on only one of 2^level sampled Java objects is followed")            \
-	E(23, SYMBOL, symbol, "Symbol", "Name of a function that its module may not tell")     \
-	E(24, RATE, rate, "Rate", "What the last second or more of the rate control came to")  \
+		"From here on, one of 2^level sampled Java objects is followed")               \
+	E(23, SYMBOL, symbol, "Symbol", "Name of a function, which its module may lack")       \
+	E(24, RATE, rate, "Rate", "Result of the rate control over the last second or more")   \
 	E(25, CONTROL, control, "Control", "A setting was changed while the process ran")      \
-	E(26, MARK, mark, "Mark", "A moment that somebody gave a name")                        \
+	E(26, MARK, mark, "Mark", "A named point in time")                                     \
 	E(27, MAPPED_ALLOC, mapped_alloc, "Mapped allocation",                                 \
 		"A sampled piece of address space that was mapped, or made accessible")        \
 	E(28, MAPPED_END, mapped_end, "Mapped end",                                            \
-		"Some bytes of a sampled piece are mapped no more, or not accessible")         \
-	E(29, MAPPED_USE, mapped_use, "Mapped use", "Exact bytes of all mappings that were seen") \
-	E(30, RESIDENT, resident, "Resident memory", "What the process has in memory, once a second") \
-	E(31, ACCOUNT, account, "Account", "An account of resident memory is complete")        \
-	E(32, ACCOUNT_ROW, account_row, "Account row", "One row of an account")                \
-	E(33, TOUCHED, touched, "Touched", "How much of sampled live blocks is resident")      \
-	E(34, POOL, pool, "Pool", "A memory pool or buffer pool by the Java VM's own figures") \
-	E(35, ALLOCATOR, allocator, "Allocator", "What the C allocator says of itself")        \
-	E(36, CGROUP, cgroup, "Control group", "Limit and use of the memory control group") \
+		"Bytes of a sampled piece are no longer mapped or accessible")                 \
+	E(29, MAPPED_USE, mapped_use, "Mapped use", "Exact bytes of all intercepted mappings") \
+	E(30, RESIDENT, resident, "Resident memory", "Resident memory of the process, once a second") \
+	E(31, ACCOUNT, account, "Breakdown", "A breakdown of resident memory is complete")     \
+	E(32, ACCOUNT_ROW, account_row, "Breakdown row", "One row of a breakdown")             \
+	E(33, TOUCHED, touched, "Touched", "Resident bytes of sampled live blocks")            \
+	E(34, POOL, pool, "Pool", "A memory pool or buffer pool as reported by the Java VM")   \
+	E(35, ALLOCATOR, allocator, "Allocator", "Statistics reported by the C allocator")     \
+	E(36, CGROUP, cgroup, "Control group", "Limit and usage of the memory control group")  \
 	E(40, BUNDLE, bundle, "Bundle",                                                        \
-		"The log ends here; what follows was added to read it on other machines")      \
+		"End of the log; what follows was added for reading it on other machines")     \
 	E(41, NATIVE_FRAME, native_frame, "Native frame",                                      \
-		"A function at a native address, innermost first where some are inlined")      \
+		"A function at a native address; inlined functions innermost first")           \
 	E(42, MODULE_REMARK, module_remark, "Module remark",                                   \
-		"What there is to say about the names of a module")                            \
+		"A remark on the symbol names of a module")                                    \
 	E(43, BUFFERS, buffers, "Buffers",                                                     \
-		"Buffers outside the Java heap, counted because somebody asked")                            \
+		"Buffers outside the Java heap, counted on demand")                            \
 	E(44, MALLOC_HEAPS, malloc_heaps, "Heaps of malloc",                                   \
-		"Where the allocator's heaps lie, and what of them is resident")               \
+		"Address ranges of the allocator's heaps, and their resident bytes")           \
 	E(45, JAVA_FOLLOWED, java_followed, "Java followed",                                   \
-		"A sampled Java object of a VM that follows few of them; the last one written counts") \
+		"A followed Java object of a VM that follows few; the last record of an object counts") \
 	E(46, JAVA_JUDGED, java_judged, "Java judged",                                         \
-		"A collection judged all followed Java objects up to some time of birth")
+		"A collection judged all followed Java objects born up to a time")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -336,15 +340,16 @@ enum th_content_type {
 	F(TEXT, NONE, vendor, "Vendor (java.vm.vendor)")
 #define TH_FIELDS_MODULE(F)                                                                    \
 	F(U64, ADDRESS, start, "First address")                                                \
-	F(U64, ADDRESS, end, "Address behind the last")                                        \
+	F(U64, ADDRESS, end, "End address (exclusive)")                                        \
 	F(U64, ADDRESS, bias, "Load bias: address minus ELF virtual address")                  \
 	F(U32, MODULE, module, "Module")                                                       \
 	F(TEXT, NONE, path, "Path")                                                            \
 	F(TEXT, NONE, build_id, "Build id, hexadecimal")
 /*
- * A name holds for the samples of the thread that follow it in the log, up to its next name.  The
- * first name also holds for samples before it; so does the first one that the Java VM gave, since a
- * Java thread is named before it runs and has the kernel's name of its creator until then.
+ * A name applies to the samples of the thread that follow it in the log, up to the next name of
+ * the thread.  The first name also applies to earlier samples; so does the first name from the
+ * Java VM, since a Java thread is named before it runs and has the kernel name of its creator
+ * until then.
  */
 #define TH_FIELDS_THREAD(F)                                                                    \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
@@ -369,14 +374,14 @@ enum th_content_type {
 	F(U64_ARRAY, FRAMES, frames, "Frames, leaf first")
 /*
  * weight of a sample = 1 / (p * keep), p = 1 - exp(-size / interval); interval 0: p = 1.
- * `thread_bytes` counts this block.  `size` is what the caller asked for (native) or the
- * object's size in the heap (Java).
+ * `thread_bytes` includes this block.  `size` is the requested size (native) or the size of the
+ * object in the heap (Java).
  */
 #define TH_FIELDS_NATIVE_ALLOC(F)                                                              \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, size, "Size")                                                            \
-	F(U64, BYTES, interval, "Sampling interval in force")                                  \
-	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
+	F(U64, BYTES, interval, "Sampling interval in effect")                                 \
+	F(F64, PROBABILITY, keep, "Probability of being kept")                                 \
 	F(U64, BYTES, thread_bytes, "Exact native bytes of the thread so far")                 \
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, STACK, stack, "Stack")                                                          \
@@ -386,12 +391,12 @@ enum th_content_type {
 #define TH_FIELDS_NATIVE_FREE(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, SAMPLE, sample, "The allocation")                                               \
-	F(U32, THREAD, thread, "Thread that freed")
+	F(U32, THREAD, thread, "Thread that freed it")
 #define TH_FIELDS_JAVA_ALLOC(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, size, "Size")                                                            \
-	F(U64, BYTES, interval, "Sampling interval in force")                                  \
-	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
+	F(U64, BYTES, interval, "Sampling interval in effect")                                 \
+	F(F64, PROBABILITY, keep, "Probability of being kept")                                 \
 	F(U64, BYTES, thread_bytes, "Exact Java bytes of the thread so far; 0 = not known")    \
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, STACK, stack, "Stack")                                                          \
@@ -400,7 +405,7 @@ enum th_content_type {
 #define TH_FIELDS_THREAD_BYTES(F)                                                              \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, bytes, "Exact bytes")                                                    \
-	F(U32, THREAD, thread, "Thread; 0 = all threads that have no entry of their own")      \
+	F(U32, THREAD, thread, "Thread; 0 = all threads without a record of their own")        \
 	F(U32, NONE, heap, "Heap: enum th_heap")
 #define TH_FIELDS_COLLECTION(F)                                                                \
 	F(U64, NANOSECONDS, start, "Start")                                                    \
@@ -412,7 +417,7 @@ enum th_content_type {
 	F(U64, BYTES, used, "Bytes in use")                                                    \
 	F(U64, BYTES, committed, "Bytes committed")                                            \
 	F(U32, COUNT, collections, "Collections so far")                                       \
-	F(TEXT, NONE, source, "Where the figures come from")
+	F(TEXT, NONE, source, "Source of the values")
 #define TH_FIELDS_JAVA_DEATH(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, SAMPLE, sample, "The allocation")
@@ -423,9 +428,9 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, NONE, level, "Level")
 /*
- * `keep`: the probability that the object was followed, given that it was sampled; 0 = it is not
- * followed any more.  `judged`: a collection that would have found it dead has found it alive, or
- * dead (JAVA_DEATH); else it is younger than the last collection.
+ * `keep`: the probability that the object was followed, given that it was sampled; 0 = it is no
+ * longer followed.  `judged`: a collection that would have found the object dead has found it
+ * alive, or dead (JAVA_DEATH); otherwise the object is younger than the last collection.
  */
 #define TH_FIELDS_JAVA_FOLLOWED(F)                                                             \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
@@ -434,120 +439,120 @@ enum th_content_type {
 	F(U32, NONE, judged, "1 = a collection judged it")
 #define TH_FIELDS_JAVA_JUDGED(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, NANOSECONDS, births, "Time of birth of the youngest")
+	F(U64, NANOSECONDS, births, "Time of birth of the youngest object")
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, interval, "Sampling interval from now on")                               \
-	F(U64, COUNT, target, "Samples a second to stay below; 0 = no cap")                    \
-	F(U64, COUNT, due, "Samples that were due since the last such event")                  \
-	F(U64, COUNT, kept, "Samples that were kept of them")
+	F(U64, BYTES, interval, "Sampling interval from here on")                              \
+	F(U64, COUNT, target, "Maximum samples per second; 0 = none")                          \
+	F(U64, COUNT, due, "Samples due since the last RATE event")                            \
+	F(U64, COUNT, kept, "Samples kept of these")
 #define TH_FIELDS_CONTROL(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NONE, value, "New value")                                                       \
 	F(TEXT, NONE, name, "Setting")                                                         \
-	F(TEXT, NONE, text, "New value of a setting that is no number")
+	F(TEXT, NONE, text, "New value of a setting that is not a number")
 #define TH_FIELDS_MARK(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RESIDENT(F)                                                                  \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, resident, "Resident")                                                    \
-	F(U64, BYTES, file, "Of it files and shared memory")                                   \
+	F(U64, BYTES, file, "Files and shared memory in it")                                   \
 	F(U64, BYTES, group, "In use in the control group; 0 = not known")
 /*
- * Rows come first and name their account; ACCOUNT is written last, so an account without one was
- * cut off.
+ * Rows come first and carry the number of their breakdown.  ACCOUNT is written last: rows
+ * without an ACCOUNT belong to a breakdown that was cut off.
  */
 #define TH_FIELDS_ACCOUNT(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, resident, "Resident, by smaps")                                          \
-	F(U64, BYTES, counted, "Resident, by statm right afterwards")                          \
+	F(U64, BYTES, resident, "Resident, from smaps")                                        \
+	F(U64, BYTES, counted, "Resident, from statm right afterwards")                        \
 	F(U64, BYTES, swapped, "In swap")                                                      \
-	F(U64, COUNT, cost, "CPU time that the account took, nanoseconds")                              \
-	F(U32, COUNT, account, "Number of the account, from 1")                                \
-	F(U32, NONE, reason, "Reason: enum th_breakdown_reason")                                 \
-	F(U32, FLAGS, flags, "Flags: enum th_breakdown_flag")                                    \
+	F(U64, COUNT, cost, "CPU time of the breakdown, nanoseconds")                          \
+	F(U32, COUNT, account, "Number of the breakdown, from 1")                              \
+	F(U32, NONE, reason, "Reason: enum th_breakdown_reason")                               \
+	F(U32, FLAGS, flags, "Flags: enum th_breakdown_flag")                                  \
 	F(U32, COUNT, mappings, "Mappings")                                                    \
 	F(U32, COUNT, threads, "Threads whose stacks were found")
 #define TH_FIELDS_ACCOUNT_ROW(F)                                                               \
 	F(U64, BYTES, resident, "Resident")                                                    \
 	F(U64, BYTES, swapped, "In swap")                                                      \
 	F(U64, BYTES, size, "Address space")                                                   \
-	F(U64, BYTES, accessible, "Of it accessible")                                          \
-	F(U32, COUNT, account, "Account")                                                      \
+	F(U64, BYTES, accessible, "Accessible part")                                           \
+	F(U32, COUNT, account, "Breakdown")                                                    \
 	F(U32, NONE, category, "Category: enum th_memory_category")                            \
 	F(U32, COUNT, mappings, "Mappings")                                                    \
 	F(U32, STACK, stack, "Stack that mapped it; 0 = not known")                            \
 	F(TEXT, NONE, name, "Name")
-/* Native and mapped samples that were alive and stand in no TOUCHED of an account were not looked at. */
+/* Live native and mapped samples that no TOUCHED of a breakdown lists were not measured. */
 #define TH_FIELDS_TOUCHED(F)                                                                   \
-	F(U32, COUNT, account, "Account")                                                      \
-	F(U64_ARRAY, NONE, blocks, "In turn: sample, resident bytes and flags: TH_TOUCHED_...")
+	F(U32, COUNT, account, "Breakdown")                                                    \
+	F(U64_ARRAY, NONE, blocks, "Pairs: sample; resident bytes and flags (TH_TOUCHED_...)")
 /*
- * The address of a block says where in these it lies; what of a stretch is resident is spread
- * evenly over it, as far as this tells.
+ * The address of a block determines its range.  The resident bytes of a range are assumed to be
+ * spread evenly over it.
  */
 #define TH_FIELDS_MALLOC_HEAPS(F)                                                              \
-	F(U32, COUNT, account, "Account")                                                      \
-	F(U64_ARRAY, NONE, stretches, "In turn: address, bytes, resident bytes; by address")
+	F(U32, COUNT, account, "Breakdown")                                                    \
+	F(U64_ARRAY, NONE, stretches, "Sorted triples: address, bytes, resident bytes")
 #define TH_FIELDS_POOL(F)                                                                      \
 	F(U64, BYTES, used, "In use; 0 = not known")                                           \
-	F(U64, BYTES, committed, "Committed; of buffers: their capacity")                      \
+	F(U64, BYTES, committed, "Committed; for buffers: capacity")                           \
 	F(U64, BYTES, limit, "Limit; 0 = none")                                                \
 	F(U64, COUNT, count, "Buffers")                                                        \
-	F(U32, COUNT, account, "Account")                                                      \
+	F(U32, COUNT, account, "Breakdown")                                                    \
 	F(U32, NONE, kind, "Kind: enum th_pool_kind")                                          \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_ALLOCATOR(F)                                                                 \
 	F(U64, BYTES, heaps, "Bytes of its heaps (arenas)")                                    \
 	F(U64, BYTES, mapped, "Bytes of blocks with a mapping of their own")                   \
-	F(U64, BYTES, used, "Of the heaps: in use")                                            \
-	F(U64, BYTES, free, "Of the heaps: free")                                              \
-	F(U64, BYTES, top, "Free at the end of the main heap, to be given back by a trim")     \
-	F(U32, COUNT, account, "Account")                                                      \
-	F(U32, COUNT, arenas, "Arenas that were found")                                        \
+	F(U64, BYTES, used, "Bytes in use in the heaps")                                       \
+	F(U64, BYTES, free, "Free bytes in the heaps")                                         \
+	F(U64, BYTES, top, "Free bytes at the end of the main heap, which a trim can release") \
+	F(U32, COUNT, account, "Breakdown")                                                    \
+	F(U32, COUNT, arenas, "Arenas found")                                                  \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_CGROUP(F)                                                                    \
 	F(U64, BYTES, limit, "Tightest limit; 0 = none")                                       \
 	F(U64, BYTES, current, "In use")                                                       \
-	F(U64, BYTES, anonymous, "Of it anonymous memory")                                     \
-	F(U64, BYTES, file, "Of it page cache")                                                \
-	F(U64, BYTES, kernel, "Of it memory of the kernel")                                    \
-	F(U32, COUNT, account, "Account")                                                      \
+	F(U64, BYTES, anonymous, "Anonymous memory in it")                                     \
+	F(U64, BYTES, file, "Page cache in it")                                                \
+	F(U64, BYTES, kernel, "Kernel memory in it")                                           \
+	F(U32, COUNT, account, "Breakdown")                                                    \
 	F(U32, NONE, version, "Version of the control groups")                                 \
 	F(TEXT, NONE, path, "Path")
-/* Of the log as it was, without what was left out behind its last record. */
+/* Refers to the original log, without anything omitted after its last record. */
 #define TH_FIELDS_BUNDLE(F)                                                                    \
-	F(U64, BYTES, log_bytes, "Bytes of the log that were in use")                          \
-	F(U64, BYTES, missing_bytes, "Bytes that were cut off at its end")                     \
-	F(U64, COUNT, damaged, "Damaged places behind its last record")                        \
+	F(U64, BYTES, log_bytes, "Bytes in use in the log")                                    \
+	F(U64, BYTES, missing_bytes, "Bytes cut off at its end")                               \
+	F(U64, COUNT, damaged, "Damaged regions after its last record")                        \
 	F(TEXT, NONE, tool_version, "Version of the tool")                                     \
-	F(TEXT, NONE, host, "Host on which the names were looked up")
+	F(TEXT, NONE, host, "Host on which symbol names were resolved")
 #define TH_FIELDS_NATIVE_FRAME(F)                                                              \
 	F(U64, ADDRESS, offset, "An ELF virtual address, as in stacks")                        \
 	F(U32, MODULE, module, "Module")                                                       \
 	F(U32, COUNT, index, "Position: 0 = innermost")                                        \
 	F(U32, NONE, line, "Line; 0 = not known")                                              \
-	F(U32, FLAGS, flags, "Flags: 1 = inlined into the next")                               \
+	F(U32, FLAGS, flags, "Flags: 1 = inlined into the next frame")                         \
 	F(TEXT, NONE, function, "Function")                                                    \
 	F(TEXT, NONE, file, "Source file")
 #define TH_FIELDS_MODULE_REMARK(F)                                                             \
 	F(U32, MODULE, module, "Module")                                                       \
 	F(TEXT, NONE, text, "Text")
 /*
- * As NATIVE_ALLOC.  `size` is in whole pages.  Accessible pieces and reserved ones (PROT_NONE) are
- * sampled each by themselves; `total_bytes` are those of the process, of the piece's own kind.
+ * As NATIVE_ALLOC.  `size` is in whole pages.  Accessible and reserved (PROT_NONE) pieces are
+ * sampled separately; `total_bytes` are those of the process, of the kind of this piece.
  */
 #define TH_FIELDS_MAPPED_ALLOC(F)                                                              \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, size, "Size")                                                            \
-	F(U64, BYTES, interval, "Sampling interval in force")                                  \
-	F(F64, PROBABILITY, keep, "Probability of having been kept")                           \
-	F(U64, BYTES, total_bytes, "Exact bytes of this kind that were mapped so far")         \
+	F(U64, BYTES, interval, "Sampling interval in effect")                                 \
+	F(F64, PROBABILITY, keep, "Probability of being kept")                                 \
+	F(U64, BYTES, total_bytes, "Exact bytes of this kind mapped so far")                   \
 	F(U32, THREAD, thread, "Thread; 0 = not known")                                        \
 	F(U32, STACK, stack, "Stack")                                                          \
 	F(U64, ADDRESS, address, "Address")                                                    \
@@ -557,23 +562,23 @@ enum th_content_type {
 #define TH_FIELDS_MAPPED_END(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, SAMPLE, sample, "The allocation")                                               \
-	F(U64, BYTES, bytes, "Bytes that went")                                                \
-	F(U64, ADDRESS, address, "Address of the first of them; 0 = not known")                \
+	F(U64, BYTES, bytes, "Bytes unmapped or made inaccessible")                            \
+	F(U64, ADDRESS, address, "Start address of these bytes; 0 = not known")                \
 	F(U32, THREAD, thread, "Thread; 0 = not known")
 #define TH_FIELDS_MAPPED_USE(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, allocated, "Accessible bytes that were mapped so far")                   \
+	F(U64, BYTES, allocated, "Accessible bytes mapped so far")                             \
 	F(U64, BYTES, accessible, "Accessible bytes now")                                      \
-	F(U64, BYTES, files, "Those of them that map a file")                                  \
+	F(U64, BYTES, files, "Accessible bytes that map a file")                               \
 	F(U64, BYTES, reserved, "Reserved bytes now")                                          \
-	F(U64, BYTES, returned, "Bytes whose contents were given back by madvise so far")
-/* The times of all kinds of a count are one. */
+	F(U64, BYTES, returned, "Bytes whose contents madvise discarded so far")
+/* All kinds of one count have the same time. */
 #define TH_FIELDS_BUFFERS(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, COUNT, stopped, "How long the VM stood still for all kinds, nanoseconds")       \
+	F(U64, COUNT, stopped, "Pause of the VM for the count of all kinds, nanoseconds")      \
 	F(U64, COUNT, reached, "Buffers in use")                                               \
 	F(U64, BYTES, reached_bytes, "Their memory")                                           \
-	F(U64, COUNT, waiting, "Buffers that wait for their Cleaner")                          \
+	F(U64, COUNT, waiting, "Buffers waiting for their Cleaner")                            \
 	F(U64, BYTES, waiting_bytes, "Their memory")                                           \
 	F(U32, NONE, kind, "Kind: enum th_buffers_kind")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
@@ -585,29 +590,29 @@ enum th_event_type {
 	TH_EVENT_NUMBERS, /* one more than the highest */
 };
 
-/* What memory is for: the rows of an account, in the order in which reports show them. */
+/* Purposes of memory: the categories of the rows of a breakdown, in the order of reports. */
 enum th_memory_category {
 	TH_MEMORY_JAVA_HEAP = 1,
 	TH_MEMORY_METASPACE = 2,
 	TH_MEMORY_CLASS_SPACE = 3,
 	TH_MEMORY_CODE_CACHE = 4,
 	TH_MEMORY_CLASS_ARCHIVE = 5, /* class data sharing */
-	TH_MEMORY_VM = 6,            /* the VM's own: the collector's tables, the compilers */
-	TH_MEMORY_STACK = 7,         /* stacks of threads */
+	TH_MEMORY_VM = 6,            /* the VM's own: tables of the collector, compilers */
+	TH_MEMORY_STACK = 7,         /* thread stacks */
 	TH_MEMORY_MALLOC = 8,        /* the allocator's heaps */
-	TH_MEMORY_MALLOC_MAPPED = 9, /* sampled blocks that have a mapping of their own */
-	TH_MEMORY_MAPPED = 10,       /* anonymous mappings whose owner is known: the name */
+	TH_MEMORY_MALLOC_MAPPED = 9, /* sampled blocks with a mapping of their own */
+	TH_MEMORY_MAPPED = 10,       /* anonymous mappings with a known owner: the name */
 	TH_MEMORY_FILE = 11,         /* mapped files: the name */
 	TH_MEMORY_SHARED = 12,       /* shared memory: System V, memfd, /dev/shm */
 	TH_MEMORY_OWN = 13,          /* this library's tables and log */
 	TH_MEMORY_KERNEL = 14,       /* vdso and the like */
-	TH_MEMORY_UNKNOWN = 15,      /* anonymous mappings that nobody claims */
+	TH_MEMORY_UNKNOWN = 15,      /* anonymous mappings without a known owner */
 	TH_MEMORY_CATEGORIES,
 };
 
 enum th_breakdown_reason {
 	TH_BREAKDOWN_REGULAR = 1,
-	TH_BREAKDOWN_GROWTH = 2, /* resident memory has grown since the last one */
+	TH_BREAKDOWN_GROWTH = 2, /* resident memory has grown since the last breakdown */
 	TH_BREAKDOWN_END = 3,
 	TH_BREAKDOWN_ASKED = 4,
 };
@@ -618,7 +623,7 @@ enum th_breakdown_flag {
 	TH_BREAKDOWN_HAS_OWNERS = 4, /* the owners of anonymous mappings are known */
 };
 
-/* A word of TOUCHED: bytes, and whether the block has a mapping of its own. */
+/* A word of TOUCHED: resident bytes, and whether the block has a mapping of its own. */
 #define TH_TOUCHED_OWN_MAPPING (UINT64_C(1) << 63)
 #define TH_TOUCHED_BYTES (TH_TOUCHED_OWN_MAPPING - 1)
 
@@ -627,7 +632,7 @@ enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
 enum th_buffers_kind {
 	TH_BUFFERS_DIRECT = 1,  /* ByteBuffer.allocateDirect() */
 	TH_BUFFERS_MAPPED = 2,  /* FileChannel.map() */
-	TH_BUFFERS_FOREIGN = 3, /* over memory of others, who free it: NewDirectByteBuffer() */
+	TH_BUFFERS_FOREIGN = 3, /* native code's memory: NewDirectByteBuffer() */
 	TH_BUFFERS_KINDS,
 };
 
@@ -638,11 +643,11 @@ enum th_alloc_function {
 	TH_FUNCTION_CALLOC = 2,
 	TH_FUNCTION_REALLOC = 3,
 	TH_FUNCTION_ALIGNED = 4, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
-	TH_FUNCTION_NEW = 5,     /* operator new of an allocator underneath */
+	TH_FUNCTION_NEW = 5,     /* operator new of the underlying allocator */
 	TH_FUNCTION_MALLOCX = 6, /* mallocx, rallocx, xallocx */
 	TH_FUNCTION_MMAP = 7,
-	TH_FUNCTION_MREMAP = 8,   /* what a mapping grew by */
-	TH_FUNCTION_MPROTECT = 9, /* reserved before */
+	TH_FUNCTION_MREMAP = 8,   /* the bytes by which a mapping grew */
+	TH_FUNCTION_MPROTECT = 9, /* the memory was reserved before */
 	TH_FUNCTION_BRK = 10,     /* brk, sbrk */
 };
 
@@ -653,7 +658,7 @@ enum th_mapped_flag {
 	TH_MAPPED_RESERVED = 2, /* PROT_NONE: address space, no memory */
 	TH_MAPPED_SHARED = 4,
 	TH_MAPPED_FILE = 8,
-	TH_MAPPED_ARENA = 16, /* by the allocator behind malloc, for blocks that malloc gives out */
+	TH_MAPPED_ARENA = 16, /* by the allocator behind malloc, for its blocks */
 };
 
 enum th_thread_flag { TH_THREAD_JAVA_NAME = 1 };
@@ -666,8 +671,8 @@ enum th_java_alloc_flag {
 enum th_native_frame_flag { TH_NATIVE_FRAME_INLINED = 1 };
 
 /*
- * Whether the Java object of a sample is followed at a level: one of 2^level is, chosen by a mix
- * of the id alone, and who is kept at one level is kept at every lower one.
+ * Whether the Java object of a sample is followed at a level: one of 2^level is, chosen by a
+ * hash of the id only.  A sample kept at one level is kept at every lower one.
  */
 static inline int
 th_live_keeps(uint64_t sample, uint32_t level)
@@ -683,15 +688,15 @@ enum th_jvm_feature {
 	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
 	TH_JVM_SEAMS = 4,           /* older native segments are found */
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
-	TH_JVM_TLAB_CURE = 16,      /* the sampler of this VM is biased and the bias is undone */
-	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased in a way that cannot be undone */
+	TH_JVM_TLAB_CURE = 16,      /* the sampler is biased; the bias is corrected */
+	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased, not correctable */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
 };
 
 enum th_stack_flag {
 	TH_STACK_TRUNCATED = 1,    /* deeper than the limit: the root end is missing */
-	TH_STACK_NO_JAVA = 2,      /* a Java thread, but its Java frames could not be had */
-	TH_STACK_SEAM_GUESSED = 4, /* the place of a native segment is not certain */
+	TH_STACK_NO_JAVA = 2,      /* a Java thread whose Java frames could not be read */
+	TH_STACK_SEAM_GUESSED = 4, /* the position of a native segment is uncertain */
 	TH_STACK_NATIVE_CUT = 8,   /* a native segment ends early: no unwind information */
 };
 
@@ -699,7 +704,7 @@ enum th_stack_flag {
  * Frame words.  The two top bits are the kind.
  *   native: module id (14 bits) << 48 | offset in ELF virtual addresses; module 0: an absolute
  *           address in no known module.  The offset lies inside the calling instruction (return
- *           addresses are stored minus one), so it can be looked up as it is.
+ *           addresses are stored minus one), so it can be looked up unchanged.
  *   java:   bytecode index (18 bits, or one of the two special values) << 32 | method id
  *   marker: enum th_marker
  */

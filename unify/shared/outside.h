@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Breakdowns of resident memory that another process takes: of a recorded process that has no
- * thread of the library, hence of one without a Java VM.  The tool reads the files of the process
- * in /proc and the library's tables in its memory (observed.h), and appends to its log by the
- * protocol of log.h, as one more producer.  The process itself takes no part in it.
+ * Breakdowns of resident memory that the tool takes of a recorded process without a library
+ * thread, hence without a Java VM.  The tool reads the /proc files of the process and the
+ * library's tables in its memory (observed.h), and appends to its log by the protocol of log.h,
+ * as an additional producer.  The process itself is not involved.
  *
- * The only code of the library that the tool runs; it is not in the library.
+ * This is the only code of the library that the tool runs; the library does not contain it.
  */
 #ifndef TH_UNIFY_SHARED_OUTSIDE_H
 #define TH_UNIFY_SHARED_OUTSIDE_H
@@ -13,21 +13,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How an attempt to look at another process came out. */
+/* Result of an attempt to inspect another process. */
 enum th_observed_status {
 	TH_OBSERVED_OK,
-	TH_OBSERVED_GONE,    /* the process has ended, or become another program */
-	TH_OBSERVED_DENIED,  /* its memory may not be read */
-	TH_OBSERVED_UNKNOWN, /* its library is of another version */
-	TH_OBSERVED_VM,      /* it has a Java VM, or had one */
+	TH_OBSERVED_GONE,    /* the process has ended, or has executed another program */
+	TH_OBSERVED_DENIED,  /* its memory cannot be read: permission denied */
+	TH_OBSERVED_UNKNOWN, /* its library has a different version */
+	TH_OBSERVED_VM,      /* it has or had a Java VM */
 };
 
-/* A process that is watched. */
+/* An observed process. */
 struct th_outside;
 
 /*
- * `descriptor` is that of the log of `pid`, for reading and writing, and stays the caller's.  NULL:
- * no memory. [offline]
+ * `descriptor` is the log of `pid`, open for reading and writing, and remains the caller's.
+ * NULL: out of memory. [offline]
  */
 struct th_outside *th_outside_create(pid_t pid, int descriptor);
 
@@ -35,15 +35,15 @@ struct th_outside *th_outside_create(pid_t pid, int descriptor);
 void th_outside_destroy(struct th_outside *outside);
 
 /*
- * Writes how much of the process is resident if it is time for that, and takes a breakdown if one
- * is due.  Does nothing while a thread of the library does it. [offline]
+ * Periodically records the resident size of the process, and takes a breakdown when one is due.
+ * Does nothing while a thread of the library does this. [offline]
  */
 enum th_observed_status th_outside_poll(struct th_outside *outside, uint64_t now);
 
 /* Takes a breakdown now. [offline] */
 enum th_observed_status th_outside_take(struct th_outside *outside);
 
-/* Why a breakdown could not be taken, as part of a message. [offline] */
+/* The reason why a breakdown could not be taken, as part of a message. [offline] */
 const char *th_outside_problem(enum th_observed_status status);
 
 #endif

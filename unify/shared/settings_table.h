@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every setting of a recording, once: the option of `twinheap run`, the environment variable
- * that carries it into the process, how its value reads, and the text of the help.  The
- * launcher (options, checks, help) and the library (variables) are both generated from it.
+ * All settings of a recording: the option of `twinheap run`, the environment variable that
+ * passes it to the process, the format of its value, and its help text.  The launcher (options,
+ * checks, help) and the library (variables) are generated from this table.
  */
 /* clang-format off */
 #ifndef TH_UNIFY_SHARED_SETTINGS_TABLE_H
@@ -12,95 +12,95 @@
 
 #include "unify/shared/heaps.h"
 
-/* How the value reads.  Minimum and maximum of the table hold for sizes and numbers. */
+/* Format of the value.  Minimum and maximum in the table apply to sizes and numbers. */
 enum th_setting_kind {
 	TH_SETTING_TEXT,
-	TH_SETTING_SIZE,   /* as th_size_parse() reads it */
+	TH_SETTING_SIZE,   /* th_size_parse() */
 	TH_SETTING_NUMBER, /* decimal digits */
-	TH_SETTING_PERCENT, /* as th_percent_parse() reads it, in millionths */
-	TH_SETTING_CHOICE, /* one of the words of `argument`, separated by bars */
-	TH_SETTING_HEAPS,  /* as th_heaps_parse() reads it */
-	TH_SETTING_GLOBS,  /* as th_glob_matches() reads it */
-	TH_SETTING_FLAG,   /* on when set to anything but "" and "0" */
+	TH_SETTING_PERCENT, /* th_percent_parse(), in millionths */
+	TH_SETTING_CHOICE, /* one of the words in `argument`, separated by bars */
+	TH_SETTING_HEAPS,  /* th_heaps_parse() */
+	TH_SETTING_GLOBS,  /* th_glob_matches() */
+	TH_SETTING_FLAG,   /* on if set to anything but "" and "0" */
 };
 
-/* Where the setting can be given. */
+/* How the setting can be given. */
 enum th_setting_access {
-	TH_SETTING_OPTION,   /* option and variable */
-	TH_SETTING_VARIABLE, /* variable only */
-	TH_SETTING_RESERVED, /* recorded in the log, has no effect yet: no option, no help */
+	TH_SETTING_OPTION,   /* by option and variable */
+	TH_SETTING_VARIABLE, /* by variable only */
+	TH_SETTING_RESERVED, /* recorded in the log, without effect: no option, no help */
 };
 
-/* No setting: set by `twinheap run` to the process id of the command that it starts. */
+/* Not a setting: `twinheap run` sets it to the process id of the command that it starts. */
 #define TH_ROOT_VARIABLE "TWINHEAP_ROOT"
 
-/* Mean bytes between samples; HotSpot takes this as a jint. */
+/* Mean bytes between samples; HotSpot's parameter is a jint. */
 #define TH_INTERVAL_DEFAULT 524288
 #define TH_INTERVAL_MAX INT32_MAX
 #define TH_DEPTH_DEFAULT 256
 /*
- * Samples that the standard rate leaves alone, once in a recording: short runs need every one of
- * theirs to tell what leaks.  Some 10 us each: 0.1 s of CPU time.
+ * Initial samples of a recording that the default rate does not thin out: short runs need all
+ * of their samples to find leaks.  About 10 us each: 0.1 s of CPU time.
  */
 #define TH_RATE_FREE 10000
 #define TH_DEPTH_MAX 2048
-/* Room for the first pages and a metadata block; less would hold no sample at all. */
+/* Space for the first pages and a metadata block; a smaller log would hold no samples. */
 #define TH_MAX_LOG_MIN (1 << 20)
 #define TH_MAX_LOG_DEFAULT (1 << 30)
 
 /*
  * S(NAME, letter or 0, "option", "VARIABLE", KIND, ACCESS, "argument", "default", minimum,
  *   maximum, "help")
- * The default is text as a user would type it, "" for none.  Help wraps at newlines.
+ * The default is text in the syntax of the user, "" for none.  Help wraps at newlines.
  *
  * OUTPUT: a pattern as in log_name.h.  If the name is taken: log_path.h.
  */
 #define TH_SETTINGS(S)                                                                         \
 	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG", "twinheap.%p.thl", 0, \
-		0, "name of the log; %p is the process id,\n"                                        \
-		"%h the host name")                  \
+		0, "name of the log; %p is the process id,\n"                                  \
+		"%h the host name")                                                            \
 	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "512k", 0,    \
 		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap;\n"                              \
 		"0 samples every allocation")                                                  \
 	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "300", 0, 1000000,       \
-		"samples a second to stay below, in all heaps\n"                               \
-		"together; 0 = no cap; not given: after the first\n"                           \
-		"10,000 samples, and none with --interval")                                    \
+		"maximum samples per second, in all heaps;\n"                                  \
+		"0 = none; if not given, applies after the first\n"                            \
+		"10,000 samples, and not with --interval")                                     \
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
 		"PERCENT", "", 1, 1000000,                                                     \
-		"of the process's CPU time that recording may\n"                               \
-		"take, as 1%; beyond it the interval goes up")                                 \
+		"maximum share of the process's CPU time for\n"                                \
+		"recording, e.g. 1%; above it the interval grows")                             \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
-		"which heaps to sample; java,mapped for several,\n"                            \
+		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \
 	S(THREADS, 0, "threads", "TWINHEAP_THREADS", GLOBS, OPTION, "GLOB,...", "", 0, 0,      \
-		"sample only threads whose whole name matches a\n"                              \
-		"glob, as worker-*,main")                                                      \
+		"sample only threads whose whole name matches a\n"                             \
+		"glob, e.g. worker-*,main")                                                    \
 	S(DEPTH, 0, "depth", "TWINHEAP_DEPTH", NUMBER, OPTION, "N", "256", 1, TH_DEPTH_MAX,    \
-		"frames to keep of a stack, counted from the\n"                                \
+		"frames to keep per stack, counted from the\n"                                 \
 		"allocation")                                                                  \
 	S(FOLLOW, 0, "follow", "TWINHEAP_FOLLOW", CHOICE, OPTION, "java|all|none", "java", 0,  \
 		0,                                                                             \
-		"which processes to record: those that load a\n"                              \
+		"processes to record: those that load a\n"                                     \
 		"Java VM, all of them, or only the command\n"                                  \
 		"itself")                                                                      \
 	S(ALLOCATOR, 0, "allocator", "TWINHEAP_ALLOCATOR", TEXT, OPTION, "NAME", "", 0, 0,     \
-		"allocator to put underneath: jemalloc, tcmalloc,\n"                           \
+		"underlying allocator: jemalloc, tcmalloc,\n"                                  \
 		"mimalloc, or the path of one")                                                \
 	S(UNWINDER, 0, "unwinder", "TWINHEAP_UNWINDER", CHOICE, OPTION, "own|libunwind",       \
 		"own", 0, 0,                                                                   \
-		"who walks native stacks; libunwind, slower, is\n"                             \
-		"there to compare with")                                                       \
+		"unwinder of native stacks; libunwind is slower,\n"                            \
+		"for comparison")                                                              \
 	S(MAX_LOG, 0, "", "TWINHEAP_MAX_LOG", SIZE, VARIABLE, "BYTES", "1G", TH_MAX_LOG_MIN,   \
-		INT64_MAX, "size at which a log ends")                                         \
+		INT64_MAX, "maximum size of a log")                                            \
 	S(SEED, 0, "", "TWINHEAP_SEED", NUMBER, VARIABLE, "N", "", 0, UINT64_MAX,              \
-		"seed of the samplers, for recordings that can\n"                              \
-		"be repeated")                                                                 \
+		"seed of the samplers, for reproducible\n"                                     \
+		"recordings")                                                                  \
 	S(DISABLE, 0, "", "TWINHEAP_DISABLE", FLAG, VARIABLE, "1", "", 0, 0,                   \
 		"load the library, record nothing")                                            \
 	S(VERBOSE, 0, "", "TWINHEAP_VERBOSE", FLAG, VARIABLE, "1", "", 0, 0,                   \
-		"say on stderr what the library does")
+		"report on stderr what the library does")
 
 enum th_setting {
 #define S(NAME, ...) TH_SETTING_NAME_##NAME,

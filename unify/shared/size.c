@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs in the constructor of the library as well as in the tool, so it uses nothing of libc:
- * strtoull() reads the locale and sets errno, both of which belong to the host there.
+ * Runs in the constructor of the library as well as in the tool, and therefore uses nothing of
+ * libc: strtoull() reads the locale and sets errno, which belong to the host there.
  */
 #include "unify/shared/size.h"
 
@@ -11,14 +11,14 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Lower case of an ASCII letter; anything else as it is. */
+/* Lower case of an ASCII letter; other characters unchanged. */
 static char
 lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Moves *text behind the digits that it points at; false if there are none or too many. */
+/* Advances *text past the digits; false if there are none or the number is too large. */
 static bool
 parse_digits(const char **text, uint64_t *value_ret)
 {
@@ -35,7 +35,7 @@ parse_digits(const char **text, uint64_t *value_ret)
 	return true;
 }
 
-/* Moves *text behind the unit prefix, if there is one; returns its power of two. */
+/* Advances *text past the unit prefix, if there is one; returns its power of two. */
 static unsigned
 parse_prefix(const char **text)
 {
@@ -61,7 +61,10 @@ parse_prefix(const char **text)
 	return shift;
 }
 
-/* What may follow a prefix: nothing, "B" or "iB"; what may follow a bare number: "B". */
+/*
+ * Whether the rest of a unit is valid: nothing, "B" or "iB" after a prefix, else nothing or
+ * "B".
+ */
 static bool
 is_unit_end(const char *text, bool has_prefix)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The aarch64 side of unwind_arch.h. */
+/* The aarch64 part of arch.h. */
 #if defined(__aarch64__)
 #	include "unify/unwind/arch.h"
 
@@ -8,7 +8,7 @@ th_cpu_strip(uintptr_t code)
 {
 	register uintptr_t link __asm__("x30") = code;
 
-	/* xpaclri, which processors without pointer authentication take for a nop. */
+	/* xpaclri, a nop on processors without pointer authentication. */
 	__asm__("hint #7" : "+r"(link));
 	return link;
 }
@@ -27,12 +27,12 @@ th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code)
 bool
 th_cpu_leave_signal(struct th_cpu *cpu, struct th_safe_read *memory)
 {
-	/* sp -> siginfo, ucontext; in it uc_mcontext, in that fault_address, x0-x30, sp, pc. */
+	/* sp -> siginfo, ucontext; in it uc_mcontext with fault_address, x0-x30, sp, pc. */
 	enum { SIGINFO = 128, MACHINE_CONTEXT = 176, REGISTERS = 8, SAVED_COUNT = 33 };
 	uintptr_t context = cpu->value[TH_DWARF_SP] + SIGINFO + MACHINE_CONTEXT;
 	uintptr_t saved[SAVED_COUNT];
 
-	/* Their order is that of the DWARF numbers. */
+	/* In the order of the DWARF numbers. */
 	if (!th_read_bytes(memory, context + REGISTERS, saved, sizeof(saved)))
 		return false;
 	for (unsigned i = 0; i < SAVED_COUNT; i++)
@@ -70,8 +70,8 @@ uintptr_t
 th_cpu_sp_of_caller(uintptr_t fp, uintptr_t caller_fp)
 {
 	/*
-	 * The record lies at the low end of a frame, so its own end says nothing; compilers set
-	 * x29 to sp, and the caller's x29 is the best answer there is.
+	 * The record is at the low end of a frame, so its own end is no indication; compilers
+	 * set x29 to sp, and the caller's x29 is the best estimate.
 	 */
 	return caller_fp > fp ? caller_fp : fp + 2 * sizeof(uintptr_t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What differs between processors when a stack is walked: which registers there are, what a
- * signal leaves on the stack, what a call looks like.  One .c file for each processor.
+ * The processor-specific parts of stack walking: the registers, the signal frame, the encoding
+ * of calls.  One .c file for each processor.
  */
 #ifndef TH_UNIFY_UNWIND_ARCH_H
 #define TH_UNIFY_UNWIND_ARCH_H
@@ -19,9 +19,9 @@ enum {
 	TH_DWARF_COUNT = 17,
 	TH_CODE_ALIGNMENT = 1,
 };
-/* rbx rbp rsp r12-r15 and the return address: what a function must bring back. */
+/* rbx rbp rsp r12-r15 and the return address: preserved across calls. */
 #	define TH_DWARF_PRESERVED 0x1f0c8u
-/* All of these but sp, numbered from 0; first those of enum th_register, in its order. */
+/* All of these but sp, numbered from 0; first those of enum th_register, in that order. */
 #	define TH_PRESERVED_COUNT 7
 static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {3, 6, 12, 13, 14, 15, 16};
 #elif defined(__aarch64__)
@@ -41,7 +41,7 @@ static const uint8_t th_preserved_dwarf[TH_PRESERVED_COUNT] = {
 	19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
 #endif
 
-/* The registers of one frame.  A value counts only if its bit in `known` is set. */
+/* The registers of one frame.  A value is valid only if its bit in `known` is set. */
 struct th_cpu {
 	uintptr_t value[TH_DWARF_COUNT];
 	uint64_t known;
@@ -61,29 +61,32 @@ th_cpu_set(struct th_cpu *cpu, unsigned dwarf_register, uintptr_t value)
 	cpu->known |= UINT64_C(1) << dwarf_register;
 }
 
-/* `code` without the signature of pointer authentication; itself where there is none. [in-malloc] */
+/* `code` without the pointer authentication code, if it has one. [in-malloc] */
 uintptr_t th_cpu_strip(uintptr_t code);
 
 /*
- * Whether the instructions at `pc` are the return from a signal handler, as the C library or
- * the kernel write them; needed where they carry no unwind information.  `code`: what is proved
- * of the pages with instructions. [in-malloc]
+ * Whether the instructions at `pc` are the return from a signal handler, in the encoding of the
+ * C library or the kernel; needed if they have no unwind information.  `code`: the checked
+ * range of instructions. [in-malloc]
  */
 bool th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code);
 
 /*
- * Fills all registers of the interrupted code from the signal frame that `cpu`, standing at a
- * signal return, has on its stack; false: memory cannot be read. [in-malloc]
+ * Restores all registers of the interrupted code from the signal frame on the stack of `cpu`,
+ * which is at a signal return; false: memory cannot be read. [in-malloc]
  */
 bool th_cpu_leave_signal(struct th_cpu *cpu, struct th_safe_read *memory);
 
-/* Whether the instruction before `pc` is a call: a return address always follows one. [in-malloc] */
+/*
+ * Whether the instruction before `pc` is a call, as it is before every return address.
+ * [in-malloc]
+ */
 bool th_cpu_follows_call(uintptr_t pc, struct th_safe_read *code);
 
 /*
- * Leaves a function that has called nothing and stored nothing yet, a PLT entry for one: the
- * return address is where the call put it.  Right only if th_cpu_follows_call() says so of the
- * new pc; false: it does not, or memory cannot be read, and `cpu` is unchanged. [in-malloc]
+ * Leaves a function that has called and stored nothing yet, such as a PLT entry: the return
+ * address is where the call put it.  Correct only if th_cpu_follows_call() is true for the new
+ * pc; false: it is not, or memory cannot be read, and `cpu` is unchanged. [in-malloc]
  */
 bool
 th_cpu_leave_leaf(struct th_cpu *cpu, struct th_safe_read *memory, struct th_safe_read *code);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A two-way set-associative table.  Each entry is a sequence lock without waiting: odd means
- * being written, and a reader believes what it copied if the number was even and has not moved.
- * A process that forks while another thread writes leaves one dead entry in the child.
+ * being written; a copy is valid if the number was even and has not changed.  A process that
+ * forks while another thread writes leaves one unusable entry in the child.
  */
 #include "unify/unwind/cache.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /*
- * 4096 entries, 256 KiB, touched as needed: a JVM process under load showed some 2,000 distinct
+ * 4096 entries, 256 KiB, touched as needed: a JVM process under load had about 2,000 distinct
  * return addresses below its allocations.
  */
 #define SET_BITS 11
@@ -39,15 +39,15 @@ set_of(uint64_t key)
 static inline bool
 read_entry(const struct entry *entry, uint64_t key, struct th_rule *ret)
 {
-	/* Pairs with the release at the end of write_entry: the whole entry is there. */
+	/* Pairs with the release at the end of write_entry: the whole entry is stored. */
 	uint64_t sequence = th_load_acquire(&entry->sequence);
 	uint64_t a, b, c, d;
 
 	if (sequence & 1 || th_load_relaxed(&entry->key) != key)
 		return false;
 	/*
-	 * Each pairs with the release store of the same word: who sees a word of a later
-	 * writer sees its odd number below.
+	 * Each pairs with the release store of the same word: a reader that sees a word of a
+	 * later writer sees its odd number below.
 	 */
 	a = th_load_acquire(&entry->words[0]);
 	b = th_load_acquire(&entry->words[1]);
@@ -92,7 +92,7 @@ th_rule_store(uint64_t key, const struct th_rule *rule)
 	write_entry(&set[second], key, rule);
 }
 
-/* The offset in words, if it can be said in 16 bits. */
+/* The offset in words, if it fits into 16 bits. */
 static bool
 to_slot(int64_t offset, int16_t *ret)
 {
@@ -103,8 +103,8 @@ to_slot(int64_t offset, int16_t *ret)
 }
 
 /*
- * Only preserved registers count: the others are not known in a caller.  Rules for sp are left
- * to the full form.
+ * Only preserved registers matter: others are unknown in a caller.  Rules for sp are left to
+ * the full form.
  */
 static bool
 compact(const struct th_cfi_row *row, struct th_rule *ret)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The step cache: what a pc's call frame information amounts to, in one cache line.
+ * The step cache: the unwind rule of a pc, compiled from its call frame information, in one
+ * cache line.
  *
- * Readers never wait and never see half of an entry; a writer that finds another one at work
- * gives up.  So it may be used at any place, in a signal handler that interrupted it too.
+ * Readers never wait and never see a partial entry; a writer that finds another one active
+ * gives up.  So the cache can be used anywhere, also in a signal handler that interrupted it.
  */
 #ifndef TH_UNIFY_UNWIND_CACHE_H
 #define TH_UNIFY_UNWIND_CACHE_H
@@ -14,19 +15,21 @@
 #include <stdint.h>
 
 enum th_rule_kind {
-	TH_RULE_FRAME = 1, /* the fields below say it all */
+	TH_RULE_FRAME = 1, /* the fields below are complete */
 	TH_RULE_BASE,      /* there is no caller */
 	TH_RULE_SIGNAL,    /* a signal trampoline */
 	TH_RULE_NONE,      /* no information about this pc */
-	TH_RULE_ROW,       /* too odd to be compact: ask the call frame information each time */
+	TH_RULE_ROW,       /* no compact form: use the call frame information each time */
 };
 
-/* At least the preserved registers of every processor, the return address among them. */
+/*
+ * At least the number of preserved registers, including the return address, of every processor.
+ */
 #define TH_RULE_SAVED_MAX 12
 
 /*
- * CFA = register + offset, and the caller's sp is the CFA.  Bit i of `saved`: preserved register
- * i (unwind_arch.h) lies at CFA + 8 slot[k], for the k-th bit that is set.
+ * CFA = register + offset, and the caller's sp is the CFA.  Bit i of `saved`: preserved
+ * register i (arch.h) is at CFA + 8 slot[k], where it is the k-th bit that is set.
  */
 struct th_rule {
 	int32_t cfa_offset; /* bytes */
@@ -37,19 +40,21 @@ struct th_rule {
 	int16_t slot[TH_RULE_SAVED_MAX];
 };
 
-/* The compact form of `row`; TH_RULE_ROW if it has none. [in-malloc] */
+/* The compact form of `row`; TH_RULE_ROW if there is none. [in-malloc] */
 void th_rule_from_row(const struct th_cfi_row *row, struct th_rule *ret);
 
 /*
- * The rule stored under `key`, which names a pc in a module for all time (module ids are not
- * used twice), so nothing ever has to be invalidated; 0 is no key. [in-malloc]
+ * The rule stored for `key`, which permanently identifies a pc in a module (module ids are not
+ * reused), so entries never have to be invalidated; 0 is not a key. [in-malloc]
  */
 bool th_rule_find(uint64_t key, struct th_rule *ret);
 
-/* Stores, if nobody else is storing at the same place. [in-malloc] */
+/* Stores a rule, unless another thread is storing at the same index. [in-malloc] */
 void th_rule_store(uint64_t key, const struct th_rule *rule);
 
-/* As th_cfi_apply(), for a rule of kind FRAME; inline, as it runs for every frame. [in-malloc] */
+/*
+ * As th_cfi_apply(), for a rule of kind FRAME.  Inline, as it runs for every frame. [in-malloc]
+ */
 static inline enum th_cfi_result
 th_rule_apply(const struct th_rule *rule, struct th_cpu *cpu, struct th_safe_read *memory)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter works on one row and keeps two kinds of copies: the row that the CIE's
- * instructions leave (DW_CFA_restore goes back to it) and remembered rows.  Columns that are not
- * registers of struct th_cpu, vector registers for one, are read and ignored.
+ * The interpreter works on one row and keeps two kinds of copies: the row after the CIE's
+ * instructions (for DW_CFA_restore) and remembered rows.  Columns without a register in struct
+ * th_cpu, such as vector registers, are parsed and ignored.
  */
 #include "unify/unwind/cfi.h"
 
@@ -54,8 +54,8 @@ enum {
 struct interpreter {
 	struct th_cursor code;
 	const struct th_fde *fde;
-	uintptr_t location; /* the row holds from here on */
-	uintptr_t pc;       /* the row that holds here is wanted */
+	uintptr_t location; /* start of the range in which the row is valid */
+	uintptr_t pc;       /* the pc whose row is wanted */
 	struct th_cfi_row row;
 	struct th_cfi_row initial;
 	unsigned remembered_count;
@@ -109,7 +109,7 @@ factored_signed(struct interpreter *interpreter)
 			 (uint64_t)interpreter->fde->data_factor);
 }
 
-/* Steps over an expression; returns the address of its length. */
+/* Skips an expression; returns the address of its length. */
 static int64_t
 take_expression(struct interpreter *interpreter)
 {
@@ -303,7 +303,7 @@ run_instruction(struct interpreter *interpreter)
 		interpreter->code.failed = true;
 }
 
-/* Runs [from, to) until it has advanced beyond the wanted pc. */
+/* Executes [from, to) until it has advanced beyond the wanted pc. */
 static bool
 run(struct interpreter *interpreter, const uint8_t *from, const uint8_t *to)
 {
@@ -343,7 +343,7 @@ static bool
 evaluate(int64_t at, const uintptr_t *initial, const struct th_cpu *cpu,
 	struct th_safe_read *memory, uintptr_t *ret)
 {
-	/* The interpreter has seen that the expression lies within its program. */
+	/* The interpreter has checked that the expression lies within its program. */
 	const uint8_t *length = (const uint8_t *)(uintptr_t)at;
 	struct th_cursor cursor = {.at = length, .end = length + 10};
 	uint64_t bytes = th_cursor_uleb(&cursor);
@@ -401,7 +401,10 @@ th_cfi_apply(const struct th_cfi_row *row, struct th_cpu *cpu, struct th_safe_re
 
 	if (row->kind[TH_DWARF_RETURN] == TH_CFI_UNDEFINED)
 		return TH_CFI_BASE;
-	/* Where the column is pc itself, an unchanged one would be a function calling itself. */
+	/*
+	 * Where the column is pc itself, an unchanged pc would be a function that called
+	 * itself.
+	 */
 	if (TH_DWARF_RETURN == TH_DWARF_PC && row->kind[TH_DWARF_RETURN] == TH_CFI_SAME)
 		return TH_CFI_FAILED;
 	if (!find_cfa(row, &callee, memory, &cfa))

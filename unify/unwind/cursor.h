@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading DWARF data: a cursor that never passes its end.  Beyond it every read gives 0 and
- * sets `failed`, so a decoder checks once, when it is done.  All functions [in-malloc].
+ * Reading DWARF data: a cursor that never passes its end.  Reads beyond it return 0 and set
+ * `failed`, so a decoder checks once, at the end.  All functions [in-malloc].
  */
 #ifndef TH_UNIFY_UNWIND_CURSOR_H
 #define TH_UNIFY_UNWIND_CURSOR_H
@@ -48,7 +48,7 @@ th_cursor_is_done(const struct th_cursor *cursor)
 	return cursor->failed || cursor->at >= cursor->end;
 }
 
-/* Moves on by `bytes`; returns where it was, NULL if there are fewer. */
+/* Advances by `bytes`; returns the previous position, NULL if fewer bytes are left. */
 static inline const uint8_t *
 th_cursor_take(struct th_cursor *cursor, uint64_t bytes)
 {
@@ -111,7 +111,7 @@ th_cursor_sleb(struct th_cursor *cursor)
 	return (int64_t)value;
 }
 
-/* A value in one of the formats, before anything is added to it; unknown ones fail. */
+/* A value in one of the formats, without any base; unknown formats fail. */
 static inline uint64_t
 th_cursor_formatted(struct th_cursor *cursor, uint8_t encoding)
 {
@@ -139,8 +139,8 @@ th_cursor_formatted(struct th_cursor *cursor, uint8_t encoding)
 }
 
 /*
- * An encoded pointer; `data` is what DW_EH_PE_datarel counts from.  Indirect ones fail: nothing
- * that the unwinder follows is stored so.
+ * An encoded pointer; `data` is the base of DW_EH_PE_datarel.  Indirect pointers fail: the
+ * unwinder needs none.
  */
 static inline uintptr_t
 th_cursor_pointer(struct th_cursor *cursor, uint8_t encoding, uintptr_t data)

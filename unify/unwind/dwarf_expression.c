@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack machine.  Errors set `code.failed` and let the operation finish on zeros, so only the
- * loop has to look.
+ * A stack machine.  Errors set `code.failed` and let the operation finish with zeros, so only
+ * the loop has to check.
  */
 #include "unify/unwind/dwarf_expression.h"
 
 #include "unify/unwind/cursor.h"
 
-/* A loop is legal in an expression; none that compilers write has one. */
+/* A loop is legal in an expression, but compilers do not write any. */
 #define OPERATIONS_MAX 256
 /* A PLT entry needs four. */
 #define STACK_MAX 16
@@ -91,7 +91,7 @@ pop(struct machine *machine)
 	return machine->stack[--machine->depth];
 }
 
-/* The value `below` places under the top. */
+/* The value `below` positions under the top. */
 static uintptr_t
 peek(struct machine *machine, unsigned below)
 {
@@ -261,7 +261,7 @@ shift_right_signed(uintptr_t value, uintptr_t bits)
 	return (uintptr_t)((intptr_t)value >> (bits < 64 ? bits : 63));
 }
 
-/* a op b; a division by zero, or one that overflows, fails. */
+/* a op b; fails on a division by zero or an overflow. */
 static uintptr_t
 divide(struct machine *machine, uint8_t operation, uintptr_t a, uintptr_t b)
 {

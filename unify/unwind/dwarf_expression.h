@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DWARF expressions (DWARF 5, section 2.5) as far as call frame information uses them: in PLT
+ * DWARF expressions (DWARF 5, section 2.5), the subset used in call frame information: PLT
  * entries, signal trampolines, functions that realign their stack.
  */
 #ifndef TH_UNIFY_UNWIND_DWARF_EXPRESSION_H
@@ -10,9 +10,9 @@
 #include "unify/unwind/arch.h"
 
 /*
- * Evaluates the `bytes` bytes of expression at `code`, with *initial, if not NULL, on the stack.
- * False: an unknown operation, a register or memory that cannot be had, too many operations.
- * [in-malloc]
+ * Evaluates the `bytes` bytes of expression at `code`, with *initial, if not NULL, on the
+ * stack.  False: an unknown operation, an unavailable register or memory, or too many
+ * operations. [in-malloc]
  */
 bool th_expression_evaluate(const uint8_t *code, size_t bytes, const uintptr_t *initial,
 	const struct th_cpu *cpu, struct th_safe_read *memory, uintptr_t *ret);

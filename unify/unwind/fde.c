@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * .eh_frame_hdr: version, three encodings, the address of .eh_frame, the count, and pairs
- * (function, FDE) sorted by function; LSB 5.0, chapter "Exception Frames".  Each read stays
+ * (function, FDE) sorted by function; LSB 5.0, chapter "Exception Frames".  Every read stays
  * inside the module's mapped range.
  */
 #include "unify/unwind/fde.h"
@@ -10,9 +10,9 @@
 #include "unify/unwind/arch.h"
 #include "unify/unwind/cursor.h"
 
-/* What every linker writes: 32-bit distances from the header. */
+/* The encoding of every linker: 32-bit offsets from the header. */
 #define TABLE_ENCODING (TH_PE_DATAREL | TH_PE_SDATA4)
-/* Bound of a search without a table: entries looked at, some 10 ns each. */
+/* Maximum entries visited in a search without a table, some 10 ns each. */
 #define LINEAR_MAX 65536
 
 struct table_entry {
@@ -22,7 +22,7 @@ struct table_entry {
 
 struct header {
 	uintptr_t address;
-	uintptr_t eh_frame;              /* 0 = not known */
+	uintptr_t eh_frame;              /* 0 = unknown */
 	const struct table_entry *table; /* NULL = none that can be searched */
 	size_t count;
 };
@@ -75,20 +75,20 @@ search_table(const struct header *header, uintptr_t pc)
 	return header->address + (uintptr_t)(intptr_t)header->table[begun - 1].fde;
 }
 
-/* Narrows `cursor`, at the start of an entry, to the entry's body; false: the end, or damage. */
+/* Narrows `cursor`, at the start of an entry, to the entry's body; false: end or malformed. */
 static bool
 open_entry(struct th_cursor *cursor)
 {
 	uint32_t length = th_cursor_u32(cursor);
 
-	/* The escape to 64-bit lengths, all ones, fails here too: nothing writes it. */
+	/* The escape to 64-bit lengths, all ones, also fails here: no tool writes it. */
 	if (cursor->failed || !length || length > th_cursor_left(cursor))
 		return false;
 	cursor->end = cursor->at + length;
 	return true;
 }
 
-/* Reads the letters of a CIE's augmentation behind 'z'; unknown ones end what can be read. */
+/* Parses the letters of a CIE's augmentation after 'z'; fails on unknown ones. */
 static bool
 read_augmentation(struct th_cursor *cursor, const char *letters, struct th_fde *ret)
 {
@@ -184,7 +184,7 @@ covers(const struct th_fde *fde, uintptr_t pc)
 	return pc >= fde->start && pc < fde->end;
 }
 
-/* Entry by entry, for a module without a table. */
+/* Searches entry by entry, for a module without a table. */
 static bool
 search_linear(
 	const struct th_module *module, uintptr_t eh_frame, uintptr_t pc, struct th_fde *ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding the unwind information of a pc in a module's own .eh_frame: through the sorted table
- * of PT_GNU_EH_FRAME, or, where a linker wrote none, entry by entry.
+ * Finds the unwind information of a pc in a module's own .eh_frame: through the sorted table of
+ * PT_GNU_EH_FRAME, or, without one, entry by entry.
  */
 #ifndef TH_UNIFY_UNWIND_FDE_H
 #define TH_UNIFY_UNWIND_FDE_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A frame description entry and what its CIE says, decoded; pointers into the module. */
+/* A frame description entry with the decoded values of its CIE; pointers into the module. */
 struct th_fde {
 	uintptr_t start; /* the code described: [start, end) */
 	uintptr_t end;
@@ -22,14 +22,14 @@ struct th_fde {
 	uint64_t code_factor;
 	int64_t data_factor;
 	uint8_t pointer_encoding;
-	bool is_augmented; /* the entry holds a block of data before its instructions */
+	bool is_augmented; /* the entry has a block of data before its instructions */
 	bool is_signal;    /* a signal trampoline: the caller's pc is exact */
 };
 
 /*
- * The entry that covers `pc`, an address inside `module`; false: none, or one in a form that is
- * not understood.  The module must stay loaded meanwhile, as the one of a pc that is on the
- * caller's own stack does. [in-malloc]
+ * The entry that covers `pc`, an address inside `module`; false: none, or an unsupported form.
+ * The module must stay loaded meanwhile, as is the case for a pc on the caller's own stack.
+ * [in-malloc]
  */
 bool th_fde_find(const struct th_module *module, uintptr_t pc, struct th_fde *ret);
 

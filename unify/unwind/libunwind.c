@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of libunwind's ABI that is used is declared here, so that building the library does not
- * need its headers: on x86-64 its context is the ucontext_t of libc, and its cursor 127 words.  A
- * unit test compares both with <libunwind.h>.
+ * Declares the used part of libunwind's ABI, so that building the library does not need its
+ * headers: on x86-64 its context is the ucontext_t of libc, and its cursor 127 words.  A unit
+ * test compares both with <libunwind.h>.
  */
 #include "unify/unwind/libunwind.h"
 
@@ -17,7 +17,9 @@
 #	include "unify/log/module.h"
 #	include "unify/shared/log_format.h"
 
-/* Frames visited in one walk: those of this library are visited and not written. */
+/*
+ * Maximum frames visited in one walk, including those of this library, which are not written.
+ */
 #	define STEPS_MAX 65536u
 /* unw_init_local2(): pc is the next instruction itself. */
 #	define INIT_SIGNAL_FRAME 1
@@ -54,7 +56,7 @@ struct walk {
 	ucontext_t context; /* the cursor refers to it */
 	struct th_safe_read memory;
 	struct th_safe_read code;
-	struct th_registers registers; /* of the frame at hand */
+	struct th_registers registers; /* of the current frame */
 };
 
 static uint64_t
@@ -82,7 +84,7 @@ begin(struct walk *walk, const struct th_registers *registers)
 		       registers->exact ? INIT_SIGNAL_FRAME : 0) >= 0;
 }
 
-/* Leaves the frame; returns what unw_step() does: 0 at the base, negative on failure. */
+/* Leaves the frame; returns the result of unw_step(): 0 at the base, negative on failure. */
 static int
 leave(struct walk *walk)
 {
@@ -135,7 +137,9 @@ run(struct walk *walk, const struct th_unwind_limits *limits, uint64_t *frames, 
 		result = leave(walk);
 		if (result <= 0)
 			return result ? TH_UNWIND_STOPPED : TH_UNWIND_BASE;
-		/* It was a trampoline, which the kernel enters at its start: nothing called it. */
+		/*
+		 * It was a trampoline, which the kernel enters at its start: nothing called it.
+		 */
 		if (is_written && at->exact)
 			frames[*count_ret - 1]++;
 	}
@@ -189,7 +193,7 @@ th_libunwind_open(void *(*lookup)(void *library, const char *name))
 		memcpy(symbols[i].pointer_ret, &address, sizeof(address));
 	}
 	libunwind.set_caching_policy(*libunwind.local_space, CACHE_NONE);
-	/* The first walk fills its tables. */
+	/* The first walk fills libunwind's tables. */
 	th_registers_here(&registers);
 	th_libunwind_walk(&registers, NULL, NULL, 0, &end);
 	return true;

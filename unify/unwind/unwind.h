@@ -2,9 +2,9 @@
 /*
  * Walking native frames.
  *
- * One step asks, in this order: the step cache (keyed by pc), the module's own .eh_frame
- * through its PT_GNU_EH_FRAME search table, what a signal leaves on the stack, the frame
- * pointer.  No step takes a lock, allocates, or reads stack memory that was not proved readable.
+ * One step tries, in this order: the step cache (keyed by pc), the module's own .eh_frame
+ * through its PT_GNU_EH_FRAME search table, the signal frame, the frame pointer.  No step takes
+ * a lock, allocates, or reads stack memory without checking that it is readable.
  */
 #ifndef TH_UNIFY_UNWIND_UNWIND_H
 #define TH_UNIFY_UNWIND_UNWIND_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Registers that a caller may need to go on: pc, sp, and what the ABI calls callee-saved. */
+/* Registers needed to continue a walk in the caller: pc, sp, and the callee-saved ones. */
 #if defined(__x86_64__)
 enum th_register {
 	TH_REGISTER_RBX,
@@ -41,10 +41,10 @@ struct th_registers {
 	uintptr_t pc;
 	uintptr_t sp;
 	uintptr_t saved[TH_REGISTER_COUNT];
-	bool exact; /* pc is the next instruction itself (a signal frame), not a return address */
+	bool exact; /* pc is the next instruction (a signal frame), not a return address */
 };
 
-/* Where a walk stops before its natural end. */
+/* Additional end conditions of a walk. */
 struct th_unwind_limits {
 	uintptr_t code_low; /* stop at a pc in [code_low, code_high): the JVM's code cache */
 	uintptr_t code_high;
@@ -53,22 +53,22 @@ struct th_unwind_limits {
 enum th_unwind_end {
 	TH_UNWIND_BASE,    /* reached the first frame of the thread */
 	TH_UNWIND_CODE,    /* reached the code cache; *registers is the frame in it */
-	TH_UNWIND_FULL,    /* `capacity` frames were written and there are more */
-	TH_UNWIND_STOPPED, /* no unwind information, or memory that cannot be read */
+	TH_UNWIND_FULL,    /* `capacity` frames were written; there are more */
+	TH_UNWIND_STOPPED, /* no unwind information, or unreadable memory */
 };
 
 /*
- * Prepares the unwinder and the module table.  Call once, outside the malloc path.  False: the
- * modules of this process cannot be found, so that only frame pointers will be walked.
+ * Prepares the unwinder and the module table.  Once, outside the malloc path.  False: the
+ * modules of this process cannot be found, so that only frame pointers are walked.
  */
 bool th_unwind_init(void);
 
-/* False: unwind information is not used, only frame pointers are walked from now on. [any] */
+/* Sets whether unwind information is used; false: only frame pointers are walked. [any] */
 void th_unwind_use_rules(bool use);
 
 /*
- * The registers of the calling function at this place, exact = false.  Inline, so it has no
- * frame of its own; they are good for a walk while that function has not returned. [any]
+ * The registers of the calling function at this point, exact = false.  Inline, so it has no
+ * frame of its own; they are valid for a walk until that function returns. [any]
  */
 static inline __attribute__((always_inline)) void
 th_registers_here(struct th_registers *ret)
@@ -105,22 +105,21 @@ th_registers_here(struct th_registers *ret)
 
 /*
  * Walks from `registers` to the root and writes one frame word (log_format.h) per native frame,
- * leaf first; frames of this library itself are left out.  `registers` is advanced to the frame
- * at which the walk ended, which was not written if the end is CODE or FULL.  Returns the number
- * of frames written, at most `capacity`.  Modules met for the first time are registered with
- * module.h; a pc in none is written as module 0.  Registers may be put together by hand, and any
- * garbage in them or on the stack ends the walk early and does nothing else.  Preserves errno.
- * `limits` may be NULL. [in-malloc]
+ * leaf first, without frames of this library.  `registers` is advanced to the frame at which
+ * the walk ended, which was not written if the end is CODE or FULL.  Returns the number of
+ * frames written, at most `capacity`.  New modules are registered with module.h; a pc in none
+ * is written as module 0.  Registers may be constructed by the caller; garbage in them or on
+ * the stack only ends the walk early.  Preserves errno.  `limits` may be NULL. [in-malloc]
  */
 size_t th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
 
-/* What walks as th_unwind() does. */
+/* A function with the interface of th_unwind(). */
 typedef size_t
 th_unwind_function(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret);
 
-/* Frames of all walks so far that were stepped by frame pointer. [any] */
+/* Total number of frames stepped by frame pointer in all walks. [any] */
 uint64_t th_unwind_frame_pointer_steps(void);
 
 #endif

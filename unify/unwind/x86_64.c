@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The x86-64 side of unwind_arch.h. */
+/* The x86-64 part of arch.h. */
 #if defined(__x86_64__)
 #	include "unify/unwind/arch.h"
 
@@ -27,7 +27,7 @@ th_cpu_is_signal_return(uintptr_t pc, struct th_safe_read *code)
 bool
 th_cpu_leave_signal(struct th_cpu *cpu, struct th_safe_read *memory)
 {
-	/* sp points at the ucontext (the handler's `ret` took the return address). */
+	/* sp points at the ucontext (the handler's `ret` has popped the return address). */
 	enum { GENERAL_REGISTERS = 40, SAVED_COUNT = 17 };
 	/* The order of struct sigcontext: r8-r15 rdi rsi rbp rbx rdx rax rcx rsp rip. */
 	static const uint8_t order[SAVED_COUNT] = {
@@ -53,7 +53,7 @@ th_cpu_follows_call(uintptr_t pc, struct th_safe_read *code)
 		return false;
 	if (before[LONGEST - 5] == 0xe8)
 		return true;
-	/* ff /2 with its addressing bytes: two to seven bytes long, eight with a REX prefix. */
+	/* ff /2 with its addressing bytes: two to seven bytes, eight with a REX prefix. */
 	for (unsigned i = 1; i <= LONGEST - 2; i++)
 		if (before[i] == 0xff && (before[i + 1] >> 3 & REG_FIELD) == CALL_INDIRECT)
 			return true;

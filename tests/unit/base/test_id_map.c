@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The map from words to consecutive numbers: sparse and dense words, and words chosen to
+ * collide.
+ */
 #include "report/base/id_map.h"
 
 #include <setjmp.h>
@@ -15,7 +19,7 @@ next(uint64_t *state)
 	return *state >> 20;
 }
 
-/* What a list would say: numbers count up with the words that are new. */
+/* Numbers match those from a list: new words get consecutive numbers. */
 static void
 check(uint64_t (*word_at)(uint64_t *state, size_t i))
 {
@@ -58,7 +62,7 @@ scattered(uint64_t *state, size_t i)
 	return next(state) << 20;
 }
 
-/* Too large for an array at first; when the array has grown past them, they are found still. */
+/* Too large for the array at first; still found when the array has grown past them. */
 static uint64_t
 from_above(uint64_t *state, size_t i)
 {
@@ -85,24 +89,24 @@ test_against_a_list(void **state)
 
 #define CHOSEN 60000
 /*
- * Of slots that are at most half full by chance, a run of k used ones begins somewhere with a
- * probability below CHOSEN * exp(-0.193 k): 1e-12 for this.
+ * If slots are used at random and at most half full, the probability that any run of k used
+ * ones exists is below CHOSEN * exp(-0.193 k): 1e-12 for this.
  */
 #define LONGEST_RUN 200
 
-/* The word that a product with a known factor takes to `product`. */
+/* The word whose product with a known factor is `product`. */
 static uint64_t
 divide(uint64_t product, uint64_t factor)
 {
 	uint64_t inverse = factor;
 
-	/* Each step doubles the bits that are right, 3 at first. */
+	/* Each step doubles the number of correct bits, initially 3. */
 	for (int i = 0; i < 5; i++)
 		inverse *= 2 - factor * inverse;
 	return product * inverse;
 }
 
-/* Both halves alike, so that one over the other is 0; the factor is that of Fibonacci hashing. */
+/* Equal halves, whose XOR is 0; the factor is that of Fibonacci hashing. */
 static uint64_t
 meeting_in_one_slot(uint64_t *state, size_t i)
 {
@@ -137,7 +141,7 @@ longest_run(const struct th_id_map *map)
 	return longest;
 }
 
-/* A search reads no more slots than stand in a row. */
+/* A search reads no more slots than the longest run. */
 static void
 test_chosen_words_do_not_meet(void **state)
 {

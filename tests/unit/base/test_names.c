@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Small things that views are made of: Java names, numbers for people, the map, text.
- */
+/* Building blocks of views: Java names, formatted numbers, the map, text. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +35,7 @@ test_class_names(void **state)
 	expect_class("LMain;", "Main");
 	expect_class("Lapp/Outer$Inner;", "app.Outer$Inner");
 	expect_class("Lapp/Class1;", "app.Class1");
-	/* What is no signature comes back readable, never as a crash. */
+	/* Invalid signatures are returned readable, without a crash. */
 	expect_class("", "");
 	expect_class("[", "[]");
 	expect_class("L;", "");
@@ -59,7 +57,7 @@ test_generated_classes(void **state)
 		"java.lang.invoke.LambdaForm$MH");
 	expect_class("Ljdk/internal/reflect/GeneratedMethodAccessor12;",
 		"jdk.internal.reflect.GeneratedMethodAccessor");
-	/* Names that only look so. */
+	/* Names that only look like these. */
 	expect_class("Lapp/face;", "app.face");
 	expect_class("Lapp/Foo$1;", "app.Foo$1");
 	expect_class("Lapp/V2;", "app.V2");
@@ -132,7 +130,7 @@ test_cut(void **state)
 	free(text);
 }
 
-/* The first line begins where something else stands already. */
+/* The first line continues existing text. */
 static void
 test_wrap(void **state)
 {
@@ -160,7 +158,7 @@ test_wrap(void **state)
 	free(text);
 }
 
-/* Numbers run from 0 in the order of first sight, through every enlargement. */
+/* Numbers are assigned from 0 in the order of first occurrence, across all enlargements. */
 static void
 test_map(void **state)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log in memory grows with each record; headers, checks and field layout are computed here
+ * from the format's definition (log_builder.h).
+ */
 #include "tests/unit/log/log_builder.h"
 
 #include <stdio.h>

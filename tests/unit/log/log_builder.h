@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds logs byte by byte for tests, by the words of unify/log_format.h and with nothing of
- * the library's writer or the tool's reader, so that a test does not agree with itself.
+ * Builds logs byte by byte for tests, from the definitions in unify/log_format.h, without the
+ * library's writer and the tool's reader, so that tests check these independently.
  */
 #ifndef TH_TESTS_LOG_BUILDER_H
 #define TH_TESTS_LOG_BUILDER_H
@@ -19,11 +19,11 @@ struct log_builder {
 
 #define LOG_START 1000000000u /* CLOCK_MONOTONIC at which the logs of tests begin */
 
-/* Header, descriptions of all events, names of all counters; interval in bytes. */
+/* Writes the header, descriptions of all events, names of all counters; interval in bytes. */
 void log_init(struct log_builder *log, uint64_t interval);
 void log_deinit(struct log_builder *log);
 
-/* The words of the command end with NUL, as in /proc/PID/cmdline. */
+/* The arguments of the command are terminated by NUL, as in /proc/PID/cmdline. */
 #define log_process(log, executable, command) \
 	log_process_text((log), (executable), (command), sizeof(command))
 void log_process_text(struct log_builder *log, const char *executable, const char *command,
@@ -31,7 +31,7 @@ void log_process_text(struct log_builder *log, const char *executable, const cha
 
 struct th_log_header *log_header(struct log_builder *log);
 
-/* One value of a record: text if `text` is set, words if `words` is, else `integer`. */
+/* One value of a record: text if `text` is set, an array if `words` is, else `integer`. */
 struct log_field {
 	enum th_data_type type;
 	uint64_t integer;
@@ -82,7 +82,7 @@ log_describe_type(struct log_builder *log, uint32_t type, const char *name, cons
 void log_describe_field(struct log_builder *log, uint32_t type, uint32_t index,
 	enum th_data_type data_type, enum th_content_type content, const char *name);
 
-/* The events most tests want. Times in milliseconds after LOG_START. */
+/* The events that most tests need.  Times in milliseconds after LOG_START. */
 void log_thread(struct log_builder *log, uint32_t thread, const char *name);
 void log_thread_by(struct log_builder *log, uint32_t thread, uint32_t flags, const char *name);
 void log_module(struct log_builder *log, uint32_t module, const char *path);
@@ -105,9 +105,12 @@ struct log_sample {
 uint64_t log_native(struct log_builder *log, struct log_sample sample);
 uint64_t log_java(struct log_builder *log, struct log_sample sample);
 void log_free(struct log_builder *log, uint32_t ms, uint64_t sample);
-/* As log_native(), but nobody will see the end of the block. */
+/* As log_native(), but the free of the block is not tracked. */
 uint64_t log_native_untracked(struct log_builder *log, struct log_sample sample);
-/* Memory that was mapped, its `thread_bytes` being those of the process; some bytes of it went. */
+/*
+ * Mapped memory, with the `thread_bytes` of the process; and the unmapping of some of its
+ * bytes.
+ */
 uint64_t log_mapped(struct log_builder *log, struct log_sample sample);
 void log_mapped_end(struct log_builder *log, uint32_t ms, uint64_t sample, uint64_t bytes);
 void log_java_death(struct log_builder *log, uint32_t ms, uint64_t sample);
@@ -120,7 +123,7 @@ void log_thread_bytes(struct log_builder *log, uint32_t ms, enum th_heap heap, u
 	uint64_t bytes);
 void log_end(struct log_builder *log, uint32_t ms);
 
-/* Writes the log, or its first `length` bytes, to a new file; the caller frees the name. */
+/* Writes the log, or `length` bytes, to a new file; the caller frees the name. */
 char *log_save(const struct log_builder *log);
 char *log_save_bytes(const void *bytes, size_t length);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One temporary directory per test program, removed at exit by the process that created it, so
+ * that forked children leave it alone.
+ */
 #include "tests/unit/log/log_fixture.h"
 
 #include <dirent.h>
@@ -14,7 +18,7 @@
 #include <unistd.h>
 
 static char directory[] = "/tmp/twinheap-unit-XXXXXX";
-static pid_t directory_owner; /* 0: there is none */
+static pid_t directory_owner; /* 0: there is no directory */
 static char *current_path;
 
 static int

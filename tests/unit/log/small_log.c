@@ -5,7 +5,7 @@
 
 #include "report/log/recording.h"
 
-/* What each thread has allocated so far in the log at hand. */
+/* Total bytes of each thread in the current log. */
 static uint64_t thread_bytes[TH_HEAPS][SMALL_LOG_THREADS + 1];
 
 void

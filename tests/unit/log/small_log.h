@@ -10,7 +10,7 @@
 
 enum { MODULE_WORK = 1, MODULE_JVM = 2 };
 
-/* Frames of modules that are not there read as "libwork.so+0x10". */
+/* Frames of modules whose files do not exist, shown as "libwork.so+0x10". */
 #define WORK_FRAME(offset) th_frame_native(MODULE_WORK, (offset))
 #define JVM_FRAME(offset) th_frame_native(MODULE_JVM, (offset))
 /* Of methods 1 to 3: app.Main.main, app.Codec.decode, java.util.Arrays.copyOf. */
@@ -19,12 +19,12 @@ enum { MODULE_WORK = 1, MODULE_JVM = 2 };
 /* A log with all this and no sample; classes 1 and 2 are byte[] and String. */
 void small_log_begin(struct log_builder *log);
 
-/* Gives a stack the frames that follow, leaf first. */
+/* Defines a stack with these frames, leaf first. */
 #define add_stack(log, stack, ...)                           \
 	log_stack((log), (stack), (uint64_t[]){__VA_ARGS__}, \
 		sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* Threads are 1 ("main"), 2 ("worker-1") and what a test adds, up to this. */
+/* Threads are 1 ("main"), 2 ("worker-1") and those that a test adds, up to this number. */
 #define SMALL_LOG_THREADS 3
 
 /* Samples at 10 ms and at 20 ms. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damaged logs in every view: cut off at every byte of their events, every byte of them flipped.
- * What the reader makes of damage is in test_reader.c; here nothing may crash or hang on what it
- * lets pass.
+ * Damaged logs in every view: truncated at every byte of their events, and with every byte of
+ * them flipped.  test_reader.c tests the reader's handling of damage; here no view may crash or
+ * hang on the data that the reader accepts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #include "tests/unit/views/every_view.h"
 
-/* Many thousand loads: too long under an emulator or a sanitizer to look at each byte. */
+/* Many thousand loads: under an emulator or a sanitizer there is no time for every byte. */
 static size_t
 stride(void)
 {
@@ -27,7 +27,7 @@ stride(void)
 #endif
 }
 
-/* Where the first event of `type` is. */
+/* Offset of the first event of `type`. */
 static size_t
 find_event(const struct log_builder *log, uint32_t type)
 {
@@ -44,7 +44,7 @@ find_event(const struct log_builder *log, uint32_t type)
 	return 0;
 }
 
-/* In three of the views, others in turn: all of them, at every place, would take minutes. */
+/* In three of the views, alternating: all views for every byte would take minutes. */
 static void
 view_bytes(const void *bytes, size_t length, size_t turn)
 {
@@ -56,7 +56,7 @@ view_bytes(const void *bytes, size_t length, size_t turn)
 	free(path);
 }
 
-/* Without damage there is nothing to refuse, so that the other tests do reach all views. */
+/* The undamaged log is accepted, so the other tests reach all views. */
 static void
 test_whole_log_is_shown(void **state)
 {
@@ -85,7 +85,7 @@ test_cut_anywhere(void **state)
 	log_deinit(&log);
 }
 
-/* All bits of a byte, or the lowest in turn: a number far off, one next to the truth. */
+/* All bits of a byte, or the lowest, alternating: a number far off, or an adjacent one. */
 static void
 test_every_byte_flipped(void **state)
 {
@@ -104,7 +104,7 @@ test_every_byte_flipped(void **state)
 	log_deinit(&log);
 }
 
-/* Descriptions of events, a flip in each of their fields; they hold the same few forms. */
+/* Event descriptions, a flip in each of their fields; they have the same few formats. */
 static void
 test_descriptions_flipped(void **state)
 {

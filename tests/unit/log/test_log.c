@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of the log against an independent reader: every record that was acknowledged is
- * there, whole and once, whatever the disk does.
+ * The writer of the log against an independent reader: every acknowledged record is complete
+ * and occurs once, under all disk conditions.
  */
 #include "tests/unit/log/log_samples.h"
 
@@ -23,14 +23,14 @@
 
 #define MIB ((uint64_t)1 << 20)
 #define LARGE (64 * MIB)
-/* A value that no function sets: whoever finds another one did not preserve it. */
+/* A value that no function sets: a different value means that errno was not preserved. */
 #define ERRNO_SENTINEL 77
 
-/* Where the fixed part of an event ends and its first text begins. */
+/* End of the fixed part of an event, where its first text begins. */
 #define NOTE_TEXT (offsetof(struct th_event_note, severity) + 4)
 #define COUNTER_TEXT (offsetof(struct th_event_counter_name, index) + 4)
 
-/* What a log opens with */
+/* Start of a log */
 
 static void
 test_header(void **state)
@@ -144,7 +144,7 @@ test_names_every_counter(void **state)
 
 /* Appending */
 
-/* Texts and arrays of every length modulo 8, decoded by the log's own description. */
+/* Texts and arrays of every length modulo 8, decoded according to the log's own description. */
 static void
 test_fields_of_variable_size(void **state)
 {
@@ -202,7 +202,7 @@ test_note(void **state)
 	log_image_close(&image);
 }
 
-/* A record that no reader would take is not written either. */
+/* A record that no reader would accept is not written. */
 static void
 test_too_long_a_record_is_refused(void **state)
 {
@@ -228,7 +228,7 @@ struct producer {
 	pthread_t thread;
 	uint32_t number;
 	uint64_t wrong_errno;
-	uint64_t *offsets; /* SAMPLES_PER_PRODUCER of them */
+	uint64_t *offsets; /* SAMPLES_PER_PRODUCER elements */
 };
 
 static void *
@@ -245,8 +245,8 @@ produce(void *argument)
 }
 
 /*
- * Every offset that append returned is that of the very record, and there are no others: all are
- * in the log exactly once.  11 MiB, so that the producers meet at growth twice.
+ * Every offset returned by append is that of its record, and there are no others: all are in
+ * the log exactly once.  11 MiB, so that the producers grow the log concurrently twice.
  */
 static void
 test_concurrent_producers(void **state)
@@ -291,8 +291,8 @@ test_concurrent_producers(void **state)
 /* Two processes */
 
 /*
- * Another process, as the tool, that appends samples of thread 1 to this one's log until it has
- * `count` or is refused.  Exits with 0 for the former.
+ * Starts another process, in the role of the tool, that appends samples of thread 1 to this
+ * process's log until it has `count` or is refused.  Exits with 0 in the first case.
  */
 static pid_t
 start_other_writer(uint64_t count)
@@ -321,7 +321,10 @@ wait_for(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The samples of both, in the order of each; returns those of the other. */
+/*
+ * Checks the samples of both processes, in the order of each; returns the number of the
+ * other's.
+ */
 static uint64_t
 check_samples_of_two(uint64_t own)
 {
@@ -345,7 +348,7 @@ check_samples_of_two(uint64_t own)
 	return next[1];
 }
 
-/* Each grows the log under the other's eyes; nothing is lost. */
+/* Each process grows the log while the other appends; nothing is lost. */
 static void
 test_two_processes_append(void **state)
 {
@@ -359,7 +362,10 @@ test_two_processes_append(void **state)
 	assert_true(th_log_header()->limit <= log_fixture_file_bytes(log_fixture_path()));
 }
 
-/* The other is refused from then on; what it had appended is there, and nothing behind the end. */
+/*
+ * The other is refused from then on; its earlier records are present, and nothing follows the
+ * end.
+ */
 static void
 test_a_log_is_closed_while_another_process_appends(void **state)
 {
@@ -377,7 +383,7 @@ test_a_log_is_closed_while_another_process_appends(void **state)
 	}
 }
 
-/* So much that the next window is none of those that are mapped, nor the one after them. */
+/* Enough data that the next window is neither mapped nor adjacent to a mapped one. */
 static void
 test_another_process_appends_while_this_one_is_idle(void **state)
 {
@@ -457,7 +463,10 @@ test_grows_beyond_the_first_chunk(void **state)
 	log_samples_assert_held(count);
 }
 
-/* At its greatest size the log refuses, for ever, and what it holds stays as it was. */
+/*
+ * At its maximum size the log refuses further records permanently, and its content is
+ * unchanged.
+ */
 static void
 test_stops_at_its_greatest_size(void **state)
 {
@@ -477,7 +486,7 @@ test_stops_at_its_greatest_size(void **state)
 	log_samples_assert_held(count);
 }
 
-/* A smaller bound than the first chunk would leave no room for a sample. */
+/* With a bound below the first chunk there would be no space for a sample. */
 static void
 test_smallest_bound_still_takes_samples(void **state)
 {
@@ -487,7 +496,7 @@ test_smallest_bound_still_takes_samples(void **state)
 	assert_true(log_fixture_file_bytes(log_fixture_path()) <= MIB);
 }
 
-/* A log that could not grow asks again some moments later. */
+/* A log that could not grow retries after a delay. */
 static void
 append_again(uint64_t number)
 {
@@ -503,7 +512,7 @@ restore_file_size_limit(const struct rlimit *limit)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, limit), 0);
 }
 
-/* SIGXFSZ is at its default here: if growing raised it, this program would be dead. */
+/* SIGXFSZ has its default action here: it would terminate this program. */
 static void
 test_file_size_limit(void **state)
 {
@@ -518,7 +527,7 @@ test_file_size_limit(void **state)
 	assert_true(log_fixture_file_bytes(log_fixture_path()) <= 6 * MIB);
 	assert_true(count * sizeof(struct th_event_native_alloc) > MIB / 2);
 	log_samples_assert_held(count);
-	/* The limit is gone: recording goes on. */
+	/* The limit is removed: recording continues. */
 	append_again(count);
 	log_samples_assert_held(count + 1);
 }
@@ -540,7 +549,7 @@ test_no_room_for_the_first_chunk(void **state)
 	free(path);
 }
 
-/* A file that takes all the space that the disk has left. */
+/* A file that takes all free space of the disk. */
 static void
 fill_disk(const char *path)
 {
@@ -570,7 +579,7 @@ test_disk_full(void **state)
 	uint64_t count = log_samples_fill();
 	assert_in_range(count, 1, MIB / sizeof(struct th_event_native_alloc));
 	log_samples_assert_held(count);
-	/* Space comes back, and so does recording. */
+	/* Space becomes available, and recording continues. */
 	assert_int_equal(unlink(other), 0);
 	append_again(count);
 	th_log_close();
@@ -581,7 +590,7 @@ test_disk_full(void **state)
 	free(disk);
 }
 
-/* Less than a chunk is left, and is used. */
+/* The last free space, less than a chunk, is used. */
 static void
 test_uses_the_last_of_a_disk(void **state)
 {
@@ -594,7 +603,7 @@ test_uses_the_last_of_a_disk(void **state)
 	assert_true(asprintf(&path, "%s/log.thl", disk) > 0);
 	log_fixture_open_at(path, LARGE);
 	uint64_t count = log_samples_fill();
-	/* 3 MiB without a page or two that tmpfs keeps for itself. */
+	/* 3 MiB without a page or two that tmpfs uses itself. */
 	assert_true(count * sizeof(struct th_event_native_alloc) > 5 * MIB / 2);
 	log_samples_assert_held(count);
 	umount(disk);
@@ -617,7 +626,7 @@ test_prepare_allocates_ahead_and_changes_nothing(void **state)
 	log_samples_assert_held(10000);
 }
 
-/* What is mapped of the log's file. */
+/* Mapped bytes of the log file. */
 struct use {
 	uint64_t bytes;
 	uint64_t resident;
@@ -636,8 +645,8 @@ add_use(const struct th_smaps_entry *entry, void *data)
 }
 
 /*
- * What was written long ago is no memory of the process any more, though the log holds it: what is
- * resident would be locked by mlockall(), and what is mapped counts for it.
+ * Pages written long ago are neither resident nor mapped: mlockall() would lock resident pages,
+ * and counts mapped ones.
  */
 static void
 test_pages_behind_are_given_back(void **state)
@@ -656,7 +665,7 @@ test_pages_behind_are_given_back(void **state)
 	log_samples_assert_held(count);
 }
 
-/* Near the end there is nothing ahead to prepare. */
+/* Near the end there is no space ahead to prepare. */
 static void
 test_prepare_at_the_greatest_size(void **state)
 {
@@ -718,7 +727,7 @@ test_without_a_log_nothing_happens(void **state)
 	th_log_detach();
 }
 
-/* Whatever a test left open is closed before the next. */
+/* Closes a log left open by a test before the next one. */
 #define CASE(test) cmocka_unit_test_teardown(test, log_fixture_teardown)
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of the log and what else there is: files in its place, what the program does to its
- * descriptor, processes that are born with the log open.
+ * The writer of the log and its environment: existing files at its path, a program that changes
+ * its descriptor, processes that inherit the open log.
  */
 #include "tests/unit/log/log_samples.h"
 
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define LARGE ((uint64_t)64 << 20)
-/* Where the writer keeps its descriptor. */
+/* Minimum number of the writer's descriptor. */
 #define DESCRIPTOR_LOWEST 512
 
 static void
@@ -43,7 +43,7 @@ assert_file_is(const char *path, const char *text)
 	fclose(file);
 }
 
-/* What may stand in the way */
+/* Existing files and directories */
 
 static void
 test_missing_directory(void **state)
@@ -60,7 +60,7 @@ test_missing_directory(void **state)
 	free(path);
 }
 
-/* Permissions do not bind root, a read-only file system does. */
+/* Permissions do not restrict root, a read-only file system does. */
 static void
 test_read_only_directory(void **state)
 {
@@ -107,7 +107,7 @@ test_a_link_is_not_followed(void **state)
 	free(target);
 }
 
-/* Opening one for reading would wait for a writer. */
+/* Opening it for reading would wait for a writer. */
 static void
 test_a_named_pipe_does_not_block(void **state)
 {
@@ -173,7 +173,7 @@ set_other_space(struct th_log_header *header)
 	header->process_space++;
 }
 
-/* The pid was used before by another process; the log is that of a child, or of a container. */
+/* The pid was used by another process before; the log is that of a child, or of a container. */
 static void
 test_a_log_of_another_process_is_left_alone(void **state)
 {
@@ -203,7 +203,7 @@ forget_space(struct th_log_header *header)
 	header->process_space = 0;
 }
 
-/* Without /proc nothing is known of either process, and unknown is not the same. */
+/* Without /proc neither process is identified, and unknown processes are not equal. */
 static void
 test_a_log_of_an_unknown_process_is_left_alone(void **state)
 {
@@ -226,7 +226,7 @@ test_a_log_of_an_unknown_process_is_left_alone(void **state)
 	}
 }
 
-/* What the program may do to the descriptor */
+/* Changes of the descriptor by the program */
 
 static void
 test_descriptor_is_out_of_the_way(void **state)
@@ -244,7 +244,7 @@ test_descriptor_is_out_of_the_way(void **state)
 	close(lowest);
 }
 
-/* Daemons close every descriptor there is. */
+/* Daemons close all descriptors. */
 static void
 test_descriptor_closed_by_the_program(void **state)
 {
@@ -262,7 +262,7 @@ test_descriptor_closed_by_the_program(void **state)
 	assert_int_equal(log_fixture_file_bytes(log_fixture_path()), th_log_header()->tail);
 }
 
-/* ... and the number is then the program's own file, which is neither grown, cut nor closed. */
+/* The number is reused for the program's own file, which is neither grown, cut nor closed. */
 static void
 test_descriptor_reused_by_the_program(void **state)
 {
@@ -287,7 +287,10 @@ test_descriptor_reused_by_the_program(void **state)
 	free(path);
 }
 
-/* The file's name is gone, or is another file's: what fits is kept, nothing else is touched. */
+/*
+ * The file was unlinked, or its name is another file: records that fit are kept, and no other
+ * file is changed.
+ */
 static void
 test_log_out_of_reach(void **state)
 {
@@ -312,7 +315,7 @@ status_of(pid_t child)
 	return status;
 }
 
-/* Runs in a child; returns its exit status, which says which step was wrong. */
+/* Runs in a child; returns its exit status, the number of the failed step. */
 static int
 use_log_as_a_child(void)
 {
@@ -346,7 +349,7 @@ test_forked_child_writes_nothing(void **state)
 	log_samples_assert_held(2);
 }
 
-/* A child that has a log of its own: two writers, two files. */
+/* A child with its own log: two writers, two files. */
 static void
 test_forked_child_with_its_own_log(void **state)
 {
@@ -393,7 +396,7 @@ test_child_in_shared_memory_writes_nothing(void **state)
 	log_samples_assert_held(1);
 }
 
-/* Whatever a test left open is closed before the next. */
+/* Closes a log left open by a test before the next one. */
 #define CASE(test) cmocka_unit_test_teardown(test, log_fixture_teardown)
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module table says the truth about what is loaded, also when that changes. */
+/* The module table matches the loaded objects, also when they change. */
 #include "tests/unit/unwind/unwind_oracle.h"
 
 #include "unify/base/atomic.h"
@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
 #define PROGRAMS TH_TEST_BUILD "/tests/programs/"
@@ -52,7 +52,7 @@ assert_same_file(const char *left, const char *right)
 	assert_int_equal(left_status.st_ino, right_status.st_ino);
 }
 
-/* As libdw reads it from the file. */
+/* As read from the file by libdw. */
 static void
 assert_build_id_of_file(const struct th_module *module)
 {
@@ -71,7 +71,7 @@ assert_build_id_of_file(const struct th_module *module)
 	close(file);
 }
 
-/* The module of a function, compared with what the loader says of it. */
+/* The module of a function, compared with the loader's information. */
 static struct th_module *
 assert_described(void *function)
 {
@@ -112,7 +112,7 @@ test_library(void **state)
 	assert_same_file(module->path, info.dli_fname);
 }
 
-/* Emulators have no vdso, and their own ideas of where libraries go. */
+/* Emulators have no vdso, and place libraries differently. */
 static bool
 is_emulated(void)
 {
@@ -155,7 +155,7 @@ check_from_library(void)
 	return 0;
 }
 
-/* Loads `path`, walks a stack that runs through it, unloads it; its id and where it was. */
+/* Loads `path`, walks a stack through it, unloads it; returns its id and start address. */
 static uint32_t
 use_once(const char *path, uintptr_t *start_ret)
 {
@@ -172,7 +172,7 @@ use_once(const char *path, uintptr_t *start_ret)
 	return module->id;
 }
 
-/* What was learned of one library must not be applied to another that comes to lie there. */
+/* Information about one library must not be used for another one loaded at the same address. */
 static void
 test_libraries_that_take_turns_at_one_place(void **state)
 {
@@ -188,7 +188,7 @@ test_libraries_that_take_turns_at_one_place(void **state)
 	assert_int_equal(counts.differences, 0);
 	if (is_emulated())
 		skip();
-	/* Else this test shows nothing. */
+	/* Otherwise this test checks nothing. */
 	assert_int_equal(small_start, large_start);
 	assert_int_not_equal(small, large);
 	for (unsigned i = 0; i < 10; i++) {
@@ -252,7 +252,7 @@ test_snapshot(void **state)
 	th_module_refresh();
 	assert_same_file(assert_described((void *)pc)->path, SMALL);
 	dlclose(handle);
-	/* Still listed, but gone. */
+	/* Still listed, but unloaded. */
 	assert_null(th_module_find(pc));
 	th_module_refresh();
 	assert_null(th_module_find(pc));
@@ -280,13 +280,13 @@ test_walk_with_snapshot(void **state)
 #define ROUNDS 300
 
 static struct {
-	unsigned round;  /* atomic: the main thread opens a round by raising it */
-	unsigned answer; /* atomic: the round that the other thread has answered */
+	unsigned round;  /* atomic: the main thread increments it to start a round */
+	unsigned answer; /* atomic: the last round that the other thread has answered */
 	uintptr_t pc;
 	uint32_t id; /* its answer */
 } search;
 
-/* Spins, so that both begin within a few nanoseconds. */
+/* Spins, so that both threads start within a few nanoseconds. */
 static void *
 find_in_rounds(void *argument)
 {
@@ -299,7 +299,7 @@ find_in_rounds(void *argument)
 	return argument;
 }
 
-/* One round: two threads meet a library at once that none has met before. */
+/* One round: two threads find a new library at the same time. */
 static void
 find_together(unsigned round, const char *path)
 {
@@ -316,7 +316,7 @@ find_together(unsigned round, const char *path)
 	dlclose(handle);
 }
 
-/* A library no run has seen: a copy of `from` whose build id says `number`. */
+/* Creates a new library: a copy of `from` with the build id `number`. */
 static void
 write_variant(const char *from, const char *to, unsigned number)
 {
@@ -365,14 +365,14 @@ test_threads_agree_on_new_modules(void **state)
 	close(mkstemp(path));
 	assert_int_equal(pthread_create(&thread, NULL, find_in_rounds, NULL), 0);
 	for (unsigned round = 1; round <= ROUNDS; round++) {
-		/* At one place there can be so many; a file in use is not written to. */
+		/* At one address there is a limit; a file in use must not be written. */
 		unlink(path);
 		write_variant(SMALL, path, round % 200);
 		find_together(round, path);
 	}
 	pthread_join(thread, NULL);
 	unlink(path);
-	/* With those of losers, which are not shown. */
+	/* Including unused entries of losers, which are not visible. */
 	assert_in_range(th_module_count() - before, 200, 2 * ROUNDS);
 	assert_all_different();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading logs: whole, torn, damaged everywhere, cut everywhere, unknown events, bad inputs.
+ * Reading logs: intact, torn, with every byte damaged, truncated at every byte, with unknown
+ * events, invalid inputs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@
 
 #define INTERVAL 524288
 
-/* A small log with something of everything. */
+/* A small log with all kinds of events. */
 static void
 build(struct log_builder *log)
 {
@@ -35,7 +36,7 @@ build(struct log_builder *log)
 						  .thread_bytes = 600000,
 						  .thread = 1,
 						  .stack = 3});
-	/* Definitions after their use, which the format allows. */
+	/* Definitions after their use, which the format permits. */
 	log_module(log, 1, "/lib/libwork.so");
 	log_method(log, 7, "Lapp/Main;", "work");
 	log_class(log, 2, "[B");
@@ -131,7 +132,7 @@ add_sample(struct log_builder *log, uint32_t thread)
 		log, (struct log_sample){.ms = 10, .size = 64, .thread = thread, .stack = 3});
 }
 
-/* Samples have the name that precedes them in the log, whatever their thread does later. */
+/* Samples have the name that precedes them in the log, regardless of later names. */
 static void
 test_names_of_then(void **state)
 {
@@ -145,7 +146,7 @@ test_names_of_then(void **state)
 
 	(void)state;
 	log_init(&log, 0);
-	/* Nothing is known of a thread before its first name, and after it more is. */
+	/* Before its first name a thread has samples; later names do not apply to them. */
 	add_sample(&log, 1);
 	log_thread(&log, 1, "early");
 	log_thread(&log, 1, "early");
@@ -160,7 +161,9 @@ test_names_of_then(void **state)
 	add_sample(&log, 1);
 	log_thread(&log, 1, "idle");
 	add_sample(&log, 3);
-	/* A Java thread has its name before it runs; the kernel's is that of who created it. */
+	/*
+	 * A Java thread has its name before it runs; the kernel's name is that of its creator.
+	 */
 	log_thread(&log, 4, "main");
 	add_sample(&log, 4);
 	log_thread_by(&log, 4, TH_THREAD_JAVA_NAME, "worker");
@@ -199,7 +202,7 @@ test_counters_are_found_by_name(void **state)
 	log_deinit(&log);
 }
 
-/* A hole between committed records is one torn record; zeros at the end are not used yet. */
+/* A hole between committed records is one torn record; zeros at the end are unused space. */
 static void
 test_torn_records(void **state)
 {
@@ -220,7 +223,7 @@ test_torn_records(void **state)
 	log_deinit(&log);
 }
 
-/* The writer was killed between the body and the header: the body is no record either. */
+/* The writer was killed between the body and the header: the body is not a record either. */
 static void
 test_body_without_header(void **state)
 {
@@ -260,7 +263,9 @@ test_preallocated_space_is_no_damage(void **state)
 	log_deinit(&log);
 }
 
-/* Every prefix: an error while the header is not whole, afterwards never more than is there. */
+/*
+ * Every prefix: an error while the header is incomplete, afterwards no more than was written.
+ */
 static void
 test_truncated_at_every_byte(void **state)
 {
@@ -294,8 +299,8 @@ test_truncated_at_every_byte(void **state)
 }
 
 /*
- * Every byte of header and records flipped, one at a time: no crash, and what one flipped byte
- * can cost is bounded: one record, or one type of event when it hits a description.
+ * Every byte of header and records flipped, one at a time: no crash, and the loss from one
+ * flipped byte is bounded: one record, or one type of event if a description is hit.
  */
 static void
 test_every_byte_flipped(void **state)
@@ -320,7 +325,7 @@ test_every_byte_flipped(void **state)
 		th_recording_destroy(recording);
 		log.bytes[at] ^= 0xff;
 	}
-	/* A flip in a record's header, eight bytes of each, costs that record. */
+	/* A flip in a record's header, eight bytes of each, loses that record. */
 	assert_int_equal(harmed, 8 * records);
 	log_deinit(&log);
 }
@@ -348,7 +353,7 @@ test_header_flipped(void **state)
 	log_deinit(&log);
 }
 
-/* Many flips at once, also of lengths inside records: no crash, and nothing made up. */
+/* Many flips at once, also of lengths inside records: no crash, and no invented records. */
 static void
 test_random_damage(void **state)
 {
@@ -402,7 +407,7 @@ test_garbage_after_the_header(void **state)
 	log_deinit(&log);
 }
 
-/* What dump prints; the caller frees it. */
+/* The output of dump; the caller frees it. */
 static char *
 dump(const struct log_builder *log)
 {
@@ -470,7 +475,7 @@ test_fields_are_found_by_name(void **state)
 	log_deinit(&log);
 }
 
-/* An earlier version wrote fewer: a number that it did not write is 0. */
+/* An earlier version wrote fewer fields: a missing number is 0. */
 static void
 test_numbers_that_lack_are_zero(void **state)
 {
@@ -524,7 +529,7 @@ test_impossible_samples_are_left_out(void **state)
 		LOG_F64(-1), LOG_U64(0), LOG_U32(1), LOG_U32(1), LOG_U64(0), LOG_U32(1),
 		LOG_U32(0));
 	log_native(&log, impossible[2]);
-	/* Interval 0 records everything, blocks of no bytes included. */
+	/* Interval 0 records everything, including blocks of 0 bytes. */
 	log_native(&log, (struct log_sample){.size = 0, .interval = 0});
 	struct th_recording *recording = load_bytes(log.bytes, log.length);
 	assert_int_equal(recording->samples[TH_HEAP_NATIVE].items_count, 1);

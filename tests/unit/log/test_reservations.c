@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges that hide each other: every answer is that of a search through all of them. */
+/* Overlapping ranges: every result equals that of a search through all of them. */
 #include "report/log/reservations.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ search(const struct range *ranges, uint32_t count, uint64_t address)
 	return count;
 }
 
-/* All addresses at which an answer can change, after each range of so many and at the end. */
+/* All addresses at which a result can change, after every `step` ranges and at the end. */
 static void
 check(const struct range *ranges, uint32_t count, uint32_t step)
 {
@@ -83,14 +83,14 @@ test_edges_of_addresses(void **state)
 
 	(void)state;
 	check(ranges, 7, 1);
-	/* One that goes past the last address ends there. */
+	/* A range that extends past the last address ends there. */
 	th_reservations_add(&past, UINT64_MAX - 1, 100);
 	assert_int_equal(th_reservations_find(&past, UINT64_MAX), 1);
 	assert_int_equal(th_reservations_find(&past, 5), 0);
 	th_reservations_deinit(&past);
 }
 
-/* What a question looks at is a bisection for each bit of the number of ranges, however they lie. */
+/* A query takes one bisection per bit of the number of ranges, for any layout. */
 static void
 test_size(void **state)
 {

@@ -48,7 +48,7 @@ test_equal_stacks_have_one_id(void **state)
 	assert_int_equal(intern(copy, 3, 0), 1);
 }
 
-/* Everything about a stack counts: frames, their order and number, flags. */
+/* All properties of a stack count: frames, their order and number, flags. */
 static void
 test_different_stacks_have_different_ids(void **state)
 {
@@ -91,7 +91,7 @@ test_every_bit_counts(void **state)
 	assert_int_equal(intern(frames, 8, 0), 1);
 }
 
-/* Nor does a change of one frame undo that of the frame before it. */
+/* A change of one frame does not cancel that of the previous one. */
 static void
 test_changes_do_not_cancel(void **state)
 {
@@ -109,7 +109,10 @@ test_changes_do_not_cancel(void **state)
 	}
 }
 
-/* The flag stays with the stack, so a record that did not fit into the log is tried again. */
+/*
+ * The flag is stored with the stack, so a record that did not fit into the log is written
+ * later.
+ */
 static void
 test_logged_is_remembered(void **state)
 {
@@ -128,7 +131,7 @@ test_logged_is_remembered(void **state)
 	assert_int_equal(*first, 0);
 }
 
-/* At the bound new stacks are refused, old ones still found. */
+/* At the limit new stacks are refused, old ones still found. */
 static void
 test_full(void **state)
 {
@@ -164,7 +167,7 @@ struct worker {
 	uint32_t ids[STACKS];
 };
 
-/* All intern the same stacks, in the same order and at the same time. */
+/* All threads intern the same stacks, in the same order and at the same time. */
 static void *
 work(void *argument)
 {
@@ -189,7 +192,7 @@ compare_ids(const void *a, const void *b)
 	return *left < *right ? -1 : *left > *right;
 }
 
-/* Id and stack of every answer; sorted, equal ids stand together and must be one stack. */
+/* Id and stack of every result; sorted, equal ids are adjacent and must have one stack. */
 static size_t
 count_ids(const struct worker *workers, uint64_t *pairs)
 {
@@ -212,8 +215,8 @@ count_ids(const struct worker *workers, uint64_t *pairs)
 }
 
 /*
- * No id is given to two stacks.  A stack may get two ids, when two threads meet it in the very
- * same moment and one of them is preempted in it; that settles: afterwards there is one answer.
+ * No id is assigned to two stacks.  A stack may get two ids, if two threads insert it at the
+ * same time and one of them is preempted; afterwards it has one result.
  */
 static void
 test_concurrent(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mapped memory: what the table, the sums and the events of the log say after calls of every
- * kind, against a model with one entry for each page.  No memory is really mapped here.
+ * Mapped memory: the table, the sums and the events of the log after calls of every kind,
+ * against a model with one entry per page.  No memory is actually mapped here.
  */
 #include "tests/unit/recording/recorder_fixture.h"
 
@@ -86,7 +86,7 @@ assert_next(uintptr_t page, uintptr_t start, uintptr_t end)
 	assert_int_equal((range.end - BASE) / PAGE, end);
 }
 
-/* Bytes of each sample that the log has not ended; the caller frees. */
+/* Bytes of each sample that the log has not ended; freed by the caller. */
 struct left {
 	uint64_t offset;
 	uint64_t bytes;
@@ -126,7 +126,7 @@ read_left(size_t *count_ret)
 	return left;
 }
 
-/* What the samples of a kind stand for, by their weights. */
+/* The estimate from the samples of a kind, by their weights. */
 static double
 estimate_left(uint32_t kind)
 {
@@ -213,7 +213,7 @@ test_commit_and_decommit_in_a_reservation(void **state)
 	assert_log_agrees();
 }
 
-/* The place of the first range behind a page. */
+/* The `place` of the first range after a page. */
 static uint64_t
 place_at(uintptr_t page)
 {
@@ -224,8 +224,8 @@ place_at(uintptr_t page)
 }
 
 /*
- * Pieces far below the interval are hardly ever sampled; the reservation is, and whatever is mapped
- * or made accessible inside keeps it, and loses it when it moves.
+ * Pieces far below the interval are almost never sampled; the reservation is.  Memory mapped or
+ * made accessible inside it refers to its sample, until it moves.
  */
 static void
 test_pieces_know_their_reservation(void **state)
@@ -241,7 +241,7 @@ test_pieces_know_their_reservation(void **state)
 	protect(20, 1, 0);
 	assert_int_equal(place_at(10), reservation.sample);
 	assert_int_equal(place_at(20), reservation.sample);
-	/* Given up and taken again, both ways. */
+	/* Released and taken again, both ways. */
 	map(10, 1, TH_MAPPED_RESERVED);
 	map(10, 1, 0);
 	protect(20, 1, TH_MAPPED_RESERVED);
@@ -255,7 +255,7 @@ test_pieces_know_their_reservation(void **state)
 	assert_int_equal(place_at(10), 0);
 }
 
-/* Protecting what is accessible already is no allocation. */
+/* Protecting accessible memory is not an allocation. */
 static void
 test_protect_without_change(void **state)
 {
@@ -298,12 +298,12 @@ test_remap(void **state)
 	move(50, 25, 105, 5); /* shrinks, over another */
 	assert_use(10, 0, 0);
 	assert_log_agrees();
-	move(300, 10, 300, 20); /* of what was never seen */
+	move(300, 10, 300, 20); /* of an unknown mapping */
 	assert_use(20, 0, 0);
 	assert_log_agrees();
 }
 
-/* Another thread got the place between the system call and our removal. */
+/* Another thread mapped the addresses between the system call and the removal. */
 static void
 test_younger_mapping_stays(void **state)
 {
@@ -335,7 +335,7 @@ test_failed_unmap_changes_nothing(void **state)
 	assert_use(10, 0, 0);
 }
 
-/* Nothing that could allocate is called when the allocator behind malloc maps. */
+/* No function that could allocate is called when the allocator behind malloc maps memory. */
 static void
 test_arena_has_its_caller_for_a_stack(void **state)
 {
@@ -430,7 +430,7 @@ model_protect(struct model *model, uintptr_t page, uint64_t pages)
 	}
 }
 
-/* Moves within places of whole ranges, as mremap demands. */
+/* Moves within whole ranges, as mremap requires. */
 static void
 model_move(struct model *model, uintptr_t page, uint64_t pages)
 {
@@ -503,7 +503,7 @@ test_model_with_every_sample(void **state)
 	assert_log_agrees();
 }
 
-/* Sums are exact whatever is sampled; samples stand for what they should. */
+/* Sums are exact regardless of sampling; estimates match. */
 static void
 test_model_with_few_samples(void **state)
 {
@@ -525,7 +525,7 @@ test_model_with_few_samples(void **state)
 		variance += (double)alloc->size * (double)alloc->size * (1 - p) / (p * p);
 	}
 	log_image_close(&image);
-	/* A fixed seed: within three standard deviations once is always. */
+	/* Fixed seed: a result within three standard deviations is reproducible. */
 	assert_true(fabs(sum - (double)model.allocated * PAGE) < 3 * sqrt(variance));
 	assert_true(3 * sqrt(variance) < 0.1 * sum);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Address ranges against a model that cannot be wrong: an array with one entry for each address
- * of a small space.
+ * Address ranges against a trivially correct model: an array with one entry for each address of
+ * a small space.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,11 +16,11 @@
 #include "unify/sample/poisson.h"
 
 #define SPACE 400
-/* One for each address, as many again while ranges move, and the one that is never used. */
+/* One per address, as many again while ranges move, and the unused first node. */
 #define NODES \
 	((2 * SPACE + 1 + TH_RANGE_TREE_CHUNK - 1) / TH_RANGE_TREE_CHUNK * TH_RANGE_TREE_CHUNK)
 #define OPERATIONS 1000000
-/* Comparing everything takes as long as fifty operations. */
+/* A full comparison takes as long as fifty operations. */
 #define COMPARE_EVERY 32
 
 /* Helpers */
@@ -28,13 +28,13 @@
 struct cell {
 	uint64_t sample;
 	uint64_t born;
-	uint32_t owner; /* 0 = nothing is there */
+	uint32_t owner; /* 0 = empty */
 	uint32_t flags;
 };
 
 struct state {
 	struct th_range_node nodes[NODES];
-	size_t provided; /* bytes of them */
+	size_t provided; /* bytes of nodes */
 	struct th_range_tree ranges;
 	struct cell cells[SPACE];
 	struct th_random random;
@@ -95,7 +95,7 @@ assert_range(const struct th_range *range, uintptr_t start, uintptr_t end, uint3
 	assert_int_equal(range->owner, owner);
 }
 
-/* What it does */
+/* Single operations */
 
 static void
 test_hole_leaves_both_sides(void **unused)
@@ -223,7 +223,7 @@ is_same(const struct cell *cell, const struct th_range *range)
 	       cell->flags == range->flags;
 }
 
-/* The list of a cut is what the model has there, in order; takes it out of the model. */
+/* The list of a cut matches the model, in order; removes it from the model. */
 static void
 compare_list(struct th_range_list list, uintptr_t start, uintptr_t end)
 {
@@ -287,7 +287,7 @@ map_some(uintptr_t start, uintptr_t end)
 			range.sample, range.born, range.owner, range.flags};
 }
 
-/* As mremap does: the pieces move, each with what is known of it. */
+/* As mremap: the pieces move with their attributes. */
 static void
 move_some(uintptr_t start, uintptr_t end)
 {
@@ -308,7 +308,7 @@ move_some(uintptr_t start, uintptr_t end)
 	memcpy(state.cells + to, moved, (end - start) * sizeof(*moved));
 }
 
-/* A million maps, unmaps and moves; there are nodes for all of them. */
+/* A million maps, unmaps and moves, with enough nodes. */
 static void
 test_model(void **unused)
 {
@@ -356,7 +356,7 @@ test_copy_is_the_same(void **unused)
 	compare_all();
 }
 
-/* Whatever the nodes are: what comes out is a set of ranges, in order and apart. */
+/* For any node contents the result is a set of ordered, disjoint ranges. */
 static void
 test_copy_of_nonsense(void **unused)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Drives the recorder without malloc (recorder_fixture.h), and finds STACK and MODULE records
+ * in the log for assertions on frames.
+ */
 #include "tests/unit/recording/recorder_fixture.h"
 
 #include <string.h>
@@ -142,7 +146,7 @@ recorder_frames(const struct log_image *image, uint32_t id, const uint64_t **fra
 		if (image->records[i].type != TH_EVENT_STACK || stack->stack != id)
 			continue;
 		memcpy(&count, image->records[i].bytes + count_at, sizeof(count));
-		/* The elements are aligned to 8 behind the count. */
+		/* The elements are aligned to 8 after the count. */
 		*frames_ret = (const uint64_t *)(const void *)(image->records[i].bytes +
 							       ((count_at + 4 + 7) & ~7u));
 		*flags_ret = stack->flags;
@@ -152,7 +156,7 @@ recorder_frames(const struct log_image *image, uint32_t id, const uint64_t **fra
 	return 0;
 }
 
-/* Where a module was loaded, by its MODULE record. */
+/* Load bias of a module, from its MODULE record. */
 static uint64_t
 bias_of(const struct log_image *image, uint32_t module)
 {

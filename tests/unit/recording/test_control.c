@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library's side of the control page: what is asked for is done once, written to the log and
- * answered; what makes no sense is refused and changes nothing.
+ * The library's side of the control page: valid requests are executed once, logged and
+ * answered; invalid ones are refused and change nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ nonsense_is_refused(void **state)
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
-/* Heaps whose functions do not reach the library; what is sampled stays as it was. */
+/* Heaps whose functions are not intercepted; the sampled heaps do not change. */
 static void
 unseen_heaps_are_refused(void **state)
 {
@@ -107,7 +107,7 @@ unseen_heaps_are_refused(void **state)
 	assert_int_equal(ask(TH_CONTROL_HEAPS, TH_HEAPS_ALL, ""), TH_CONTROL_DONE);
 }
 
-/* Done once, however often the page is looked at. */
+/* Executed once, however often the page is polled. */
 static void
 requests_are_done_once(void **state)
 {
@@ -121,7 +121,7 @@ requests_are_done_once(void **state)
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
-/* The tool finds the marks; a name without end is cut. */
+/* The tool finds the marks; a name without terminator is cut. */
 static void
 marks_are_found(void **state)
 {
@@ -153,7 +153,7 @@ count_flush(void)
 	flushes++;
 }
 
-/* A hook that was added twice is called once for each request. */
+/* A hook that was added twice is called once per request. */
 static void
 flush_calls_the_hooks(void **state)
 {
@@ -174,14 +174,14 @@ static enum th_control_answer count_answer;
 static enum th_control_answer
 count_buffers(void)
 {
-	/* Who asks sees that it is being done. */
+	/* The requester can see that its request is being served. */
 	assert_int_equal(page()->begun, page()->asked);
 	assert_int_not_equal(page()->served, page()->asked);
 	counts++;
 	return count_answer;
 }
 
-/* A count that was made is followed by an account, and only then. */
+/* A successful count is followed by a breakdown, a failed one is not. */
 static void
 buffers_are_counted_by_the_agent(void **state)
 {
@@ -204,7 +204,7 @@ buffers_are_counted_by_the_agent(void **state)
 	th_control_reset();
 }
 
-/* Without a log there is nothing to look at. */
+/* Without a log there is nothing to poll. */
 static void
 no_log(void **state)
 {

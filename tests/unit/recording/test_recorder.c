@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the recorder writes for each sample of either heap, what it does at its limits, on
- * several threads and in a forked child.  Java frames are in test_recorder_java.c.
+ * The recorder's events for each sample of either heap, its behaviour at limits, on several
+ * threads and in a forked child.  Java frames are in test_recorder_java.c.
  */
 #include "tests/unit/recording/recorder_fixture.h"
 
@@ -56,13 +56,13 @@ test_sample(void **state)
 	log_image_close(&image);
 }
 
-/* What a sample refers to stands before it in the log, once. */
+/* The records that a sample refers to precede it in the log, once each. */
 static void
 test_order_of_records(void **state)
 {
 	static const uint32_t wanted[] = {
 		TH_EVENT_MODULE, TH_EVENT_STACK, TH_EVENT_THREAD, TH_EVENT_NATIVE_ALLOC};
-	/* Not known to the compiler: unrolled, the loop would be ten stacks. */
+	/* Volatile, or the compiler may unroll the loop, which makes ten stacks. */
 	volatile uintptr_t count = 10;
 	struct log_image image;
 	size_t next = 0;
@@ -107,7 +107,7 @@ test_freed_block(void **state)
 	log_image_close(&image);
 }
 
-/* A realloc that failed: the block is what it was. */
+/* A failed realloc: the block is unchanged. */
 static void
 test_relink(void **state)
 {
@@ -129,7 +129,7 @@ test_relink(void **state)
 	log_image_close(&image);
 }
 
-/* A request that failed leaves no trace, not even in the exact bytes. */
+/* A failed request leaves no trace, not even in the exact bytes. */
 static void
 test_failed_allocation(void **state)
 {
@@ -159,7 +159,7 @@ test_errno_is_preserved(void **state)
 	assert_int_equal(errno, ERRNO_SENTINEL);
 }
 
-/* A signal handler that allocates in the very first moment of a visit is dropped and counted. */
+/* A signal handler that allocates at the very start of a visit is dropped and counted. */
 static void
 test_allocation_inside_a_visit(void **state)
 {
@@ -173,8 +173,8 @@ test_allocation_inside_a_visit(void **state)
 }
 
 /*
- * At an interval of 64 KiB a million blocks of 200 bytes give 3,056 samples, each for 328.2
- * blocks: 1,000,000 +- 18,090.  The bound is five of these.
+ * At an interval of 64 KiB a million blocks of 200 bytes give 3,056 samples, each with a weight
+ * of 328.2 blocks: 1,000,000 +- 18,090.  The bound is five of these.
  */
 static void
 test_weights_add_up(void **state)
@@ -197,7 +197,7 @@ test_weights_add_up(void **state)
 		if (image.records[i].type != TH_EVENT_NATIVE_ALLOC)
 			continue;
 		assert_int_equal(event->interval, 65536);
-		/* This block is counted, and every one before. */
+		/* This block is counted, and every earlier one. */
 		assert_int_equal(event->thread_bytes % 200, 0);
 		assert_true(event->thread_bytes > previous);
 		previous = event->thread_bytes;
@@ -208,7 +208,7 @@ test_weights_add_up(void **state)
 	log_image_close(&image);
 }
 
-/* A thread that allocated before recording began joins when it begins. */
+/* A thread that allocated before recording began is sampled from its start. */
 static void
 test_starting_thread_joins_at_once(void **state)
 {
@@ -311,7 +311,7 @@ test_deep_stacks_are_cut(void **state)
 
 /* Limits */
 
-/* A block whose sample found no room is not tracked. */
+/* A block whose sample did not fit is not tracked. */
 static void
 test_log_full(void **state)
 {
@@ -328,7 +328,10 @@ test_log_full(void **state)
 	assert_int_equal(th_thread_native_bytes(), 100 * i);
 }
 
-/* Space comes back: stacks that were first seen without it are written when next seen. */
+/*
+ * Space becomes available: stacks that could not be written are written at their next
+ * occurrence.
+ */
 static void
 test_stacks_of_a_full_log_are_written_later(void **state)
 {
@@ -346,7 +349,7 @@ test_stacks_of_a_full_log_are_written_later(void **state)
 	for (volatile int turn = 0; turn < 2; turn++) {
 		recurse(3);
 		setrlimit(RLIMIT_FSIZE, &old);
-		usleep(150000); /* a log that could not grow asks again in a tenth of a second */
+		usleep(150000); /* a log that could not grow retries after a tenth of a second */
 	}
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), samples + 1);
 	log_image_open(&image);
@@ -361,7 +364,7 @@ test_stacks_of_a_full_log_are_written_later(void **state)
 	log_image_close(&image);
 }
 
-/* Blocks beyond the table are samples all the same; their free goes unseen, and that is said. */
+/* Blocks beyond the table are sampled, but their frees are not tracked, which is counted. */
 static void
 test_live_table_full(void **state)
 {
@@ -381,7 +384,7 @@ test_live_table_full(void **state)
 	log_image_close(&image);
 }
 
-/* The rate, asked for through the control page */
+/* The rate, set through the control page */
 
 static void
 ask_for_rate(uint64_t rate)
@@ -398,7 +401,7 @@ ask_for_rate(uint64_t rate)
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
 }
 
-/* What is due is either recorded, with the probability of that, or counted as left out. */
+/* Each due sample is recorded with its probability, or counted as thinned out. */
 static void
 test_rate_thins(void **state)
 {
@@ -414,7 +417,10 @@ test_rate_thins(void **state)
 	kept = recorder_counter(TH_COUNTER_NATIVE_SAMPLES);
 	assert_int_equal(kept + recorder_counter(TH_COUNTER_RATE_THINNED), count);
 	assert_int_equal(recorder_counter(TH_COUNTER_SAMPLES_DUE), count);
-	/* The first fifth of the target is free, and a second takes no more than 1.1 of it. */
+	/*
+	 * The first fifth of the target is not thinned, and a second has at most 1.1 times the
+	 * target.
+	 */
 	assert_in_range(kept, 20, count / 50);
 	log_image_open(&image);
 	assert_int_equal(log_image_count(&image, TH_EVENT_CONTROL), 1);
@@ -424,7 +430,7 @@ test_rate_thins(void **state)
 			&image, TH_EVENT_NATIVE_ALLOC, i);
 
 		assert_true(event->keep > 0 && event->keep <= 1);
-		/* Bytes of those left out are counted like any other. */
+		/* Bytes of thinned-out samples are counted like all others. */
 		assert_int_equal(
 			event->thread_bytes, 100 * (event->address - 0x10000 + 16) / 16);
 		thinned += event->keep < 1;
@@ -493,7 +499,7 @@ work(void *first)
 	return NULL;
 }
 
-/* Which sample each free is of: marks it, and fails if it is marked already. */
+/* Marks the sample of each free; fails if it is marked already. */
 static void
 check_frees(const struct log_image *image)
 {
@@ -539,7 +545,7 @@ test_concurrent_threads(void **state)
 
 /* Fork */
 
-/* In the child: a log of its own, with everything in it that its samples refer to. */
+/* In the child: its own log, with everything that its samples refer to. */
 static int
 record_in_child(const char *path)
 {

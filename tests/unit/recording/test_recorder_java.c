@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the recorder joins Java frames to native ones, and how captures end that are in the middle
- * of it.  The Java VM is played by a provider whose "compiled code" is a function of this program.
+ * Joining Java frames to native ones, and the end of captures in progress.  The Java VM is
+ * simulated by a provider whose "compiled code" is a function of this program.
  *
  * java_caller() calls compiled_code(), which calls java_callee(), which allocates.  The native
- * walk stops in compiled_code(); the provider says which Java frames stand there, and that the
- * native frames go on in java_caller().
+ * walk stops in compiled_code(); the provider returns the Java frames there, and that the
+ * native frames continue in java_caller().
  */
 #include "tests/unit/recording/recorder_fixture.h"
 
@@ -29,7 +29,7 @@ java_callee(void)
 	STAY();
 }
 
-/* Its call is in its first 16 bytes, so nothing may be put in front. */
+/* Its call must be in its first 16 bytes, without instrumentation before it. */
 static NOINLINE __attribute__((no_sanitize("thread"))) void
 compiled_code(void)
 {
@@ -49,7 +49,7 @@ static enum th_java_status
 walk(struct th_java_stack *stack)
 {
 	__atomic_fetch_add(&walks, 1, __ATOMIC_RELAXED);
-	/* What the VM allocates while it walks is not the program's. */
+	/* Allocations of the VM during the walk are not the program's. */
 	recorder_allocate(recorder_block(8), 1 << 20);
 	if (java_answer != TH_JAVA_FOUND)
 		return java_answer;
@@ -115,7 +115,7 @@ test_java_frames_between_native_ones(void **state)
 	log_image_close(&image);
 }
 
-/* A stack without Java below it never asks. */
+/* A stack without Java frames never calls the provider. */
 static void
 test_no_java_below(void **state)
 {
@@ -127,7 +127,7 @@ test_no_java_below(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), 1);
 }
 
-/* Each answer has its counter, and the stack says that its Java frames are missing. */
+/* Each status has its counter, and the stack has a flag that its Java frames are missing. */
 static void
 test_java_frames_that_cannot_be_had(void **state)
 {
@@ -158,7 +158,7 @@ test_java_frames_that_cannot_be_had(void **state)
 	}
 }
 
-/* The depth bounds the whole, wherever the cut falls. */
+/* The depth limits the whole stack, wherever the cut is. */
 static void
 test_depth_cuts_java_frames(void **state)
 {
@@ -182,11 +182,11 @@ test_depth_cuts_java_frames(void **state)
 
 #define CAPTURES 66
 #define STOP_US 1200000
-/* As in recorder.c: captures at the same time. */
+/* As in capture.c: maximum concurrent captures. */
 #define SCRATCH_COUNT 64
 
 static struct {
-	uint32_t inside; /* atomic: captures that wait */
+	uint32_t inside; /* atomic: number of waiting captures */
 	uint32_t go;     /* atomic */
 } gate;
 
@@ -233,7 +233,7 @@ open_gate_soon(void *unused)
 	return NULL;
 }
 
-/* With more captures at once than there are buffers, the rest are dropped and counted. */
+/* With more concurrent captures than buffers, the rest are dropped and counted. */
 static void
 test_no_scratch(void **state)
 {
@@ -258,7 +258,7 @@ test_no_scratch(void **state)
 	assert_int_equal(recorder_counter(TH_COUNTER_NATIVE_SAMPLES), SCRATCH_COUNT);
 }
 
-/* The process stands still for longer than anybody waits, by the clock; and then the same. */
+/* The process is stopped for longer than the maximum wait, by the clock, and then continued. */
 static void *
 open_gate_after_a_stop(void *unused)
 {
@@ -320,7 +320,7 @@ test_provider_is_not_used_once_taken_back(void **state)
 	check_waits(take_provider_back, open_gate_soon);
 }
 
-/* Whatever a test left is taken back before the next. */
+/* Resets the provider after each test. */
 #define CASE(test) cmocka_unit_test_teardown(test, tear_down_java)
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-check passes what works and tells each part that does not. */
+/* The self-check accepts working parts and detects each broken one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ test_what_works_passes(void **state)
 	recorder_tear_down(state);
 }
 
-/* As a signed comparison would: due only below zero. */
+/* A wrong, signed comparison: due only below zero. */
 static bool
 take_late(uint64_t *countdown, uint64_t size)
 {
@@ -80,7 +80,7 @@ walk_nowhere(struct th_registers *registers, const struct th_unwind_limits *limi
 	return 0;
 }
 
-/* Claims to be where it should, but with the stack pointer that it came with. */
+/* Reports the right end, but with an unchanged stack pointer. */
 static size_t
 walk_in_place(struct th_registers *registers, const struct th_unwind_limits *limits,
 	uint64_t *frames, size_t capacity, enum th_unwind_end *end_ret)
@@ -132,7 +132,7 @@ test_broken_live_tables(void **state)
 	recorder_tear_down(state);
 }
 
-/* Without unwind information frames are found by frame pointer, where there are some. */
+/* Without unwind information frames are found by frame pointer, where present. */
 static void
 test_walk_without_rules(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups of both versions, below directories that are laid out as the kernel's. */
+/* Control groups of both versions, in directories with the kernel's layout. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 static char root[64];
 static char text[TH_CGROUP_TEXT_MAX];
 
-/* Writes a file below the root, and the directories that lead to it. */
+/* Writes a file below the root, and creates its directories. */
 static void
 put(const char *path, const char *contents)
 {
@@ -79,7 +79,7 @@ test_version_2(void **state)
 	put("cgroup/service/memory.stat", "anon 1\nfile 2\nkernel 3\n");
 	struct th_cgroup group = find();
 	struct th_cgroup_use use = th_cgroup_use(&group, text);
-	/* The parent's limit is what kills. */
+	/* The parent's limit is the tighter one. */
 	assert_int_equal(group.version, 2);
 	assert_int_equal(group.limit, 9000);
 	assert_int_equal(use.current, 7000);
@@ -107,7 +107,7 @@ test_version_1(void **state)
 	assert_int_equal(use.file, 10);
 }
 
-/* In a container the path is the host's; what is mounted is the group itself. */
+/* In a container the path is the host's; the mounted root is the group itself. */
 static void
 test_a_path_that_is_not_there(void **state)
 {

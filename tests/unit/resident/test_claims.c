@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claims against a table that says for every address who wanted it first; rows; the regions of
- * glibc's arenas.
+ * Claims against a table with the first claimant of every address; rows; the regions of glibc's
+ * arenas.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ draw(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* Who starts first keeps what both want; of two that start together, the shorter. */
+/* The claim that starts first has precedence; of two that start together, the shorter one. */
 static bool
 has_precedence(const struct th_claim *a, const struct th_claim *b)
 {
@@ -86,7 +86,7 @@ test_claims_that_overlap(void **state)
 		for (uint32_t i = 0; i < CLAIMS; i++) {
 			uintptr_t start = draw(&seed) % SPACE;
 
-			/* Equal claims cannot be told apart. */
+			/* Equal claims cannot be distinguished. */
 			wanted[i] = (struct th_claim){
 				.start = start,
 				.end = start + 1 + draw(&seed) % 40 * CLAIMS + i,
@@ -174,7 +174,7 @@ test_rows_add_up(void **state)
 	free(rows.items);
 }
 
-/* More names than rows: nothing is lost but names. */
+/* More names than rows: only names are lost. */
 static void
 test_more_rows_than_fit(void **state)
 {
@@ -217,7 +217,7 @@ allocate_on_thread(void *argument)
 	return malloc(1000);
 }
 
-/* A thread of its own has an arena of its own. */
+/* A new thread has its own arena. */
 static void
 test_the_heap_of_an_arena(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When accounts are due, simulated: a process that grows all the time, with accounts of any cost,
- * may not pay more for them than docs/rss.md says.
+ * The schedule of breakdowns, simulated: a process that grows all the time, with breakdowns of
+ * any cost, must not spend more on them than docs/rss.md states.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define MIB (UINT64_C(1) << 20)
 
 struct outcome {
-	uint64_t cost; /* nanoseconds, all of them */
+	uint64_t cost; /* nanoseconds, total */
 	unsigned taken;
 	unsigned looks;
 };
@@ -58,7 +58,7 @@ test_cost_stays_in_its_bounds(void **state)
 		for (uint64_t seconds = 10; seconds <= 1000; seconds *= 10) {
 			struct outcome outcome = simulate(seconds, costs[i], MIB);
 
-			/* The credit, the share, and the one that overdraws. */
+			/* The credit, the share, and the one that exceeds the credit. */
 			assert_true(outcome.cost <= S / 2 + seconds * S / 500 + costs[i]);
 		}
 	}
@@ -69,7 +69,9 @@ test_short_recordings_have_enough_accounts(void **state)
 {
 	(void)state;
 	assert_true(simulate(12, 12 * MS, MIB).taken >= 8);
-	/* Nothing happens: one each two seconds at first, later 50 for each 2.7-fold. */
+	/*
+	 * No growth: one every two seconds at first, later 50 each time the age grows 2.7-fold.
+	 */
 	assert_true(simulate(60, 3 * MS, 0).taken >= 15);
 	assert_true(simulate(1000, 3 * MS, 0).taken <= 50 + 50 * 3);
 }
@@ -79,7 +81,10 @@ test_looks_are_once_a_second_in_the_end(void **state)
 {
 	(void)state;
 	assert_int_equal(simulate(1, MS, 0).looks, 10);
-	/* 16 while the time grows 2.7-fold, from 1.6 s to 16 s, and one a second from there on. */
+	/*
+	 * 16 while the time grows 2.7-fold, from 1.6 s to 16 s, and one per second from there
+	 * on.
+	 */
 	assert_in_range(simulate(100, MS, 0).looks, 130, 145);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser against text as kernels write it, in pieces of every length, and the reader against
- * the kernel's own sum of this very process.
+ * The parser against text in the kernel's format, in pieces of every length, and the reader
+ * against the kernel's own sum for this process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +143,7 @@ test_text_that_is_no_smaps(void **state)
 		assert_false(parse(&seen, texts[i], 3));
 }
 
-/* The real thing */
+/* The real file */
 
 struct sum {
 	uintptr_t inside; /* an address of the mapping looked for */
@@ -214,7 +214,7 @@ test_touched_pages_are_present(void **state)
 		memory[page * PAGE] = 1;
 	struct th_page_use all = th_page_map_use(&map, start, start + pages * PAGE);
 	assert_int_equal(all.resident + all.swapped, 1000 * PAGE);
-	/* Half of a page that is there, a whole one that is not, a byte of the next but one. */
+	/* Half of a resident page, a whole absent one, a byte of the next but one. */
 	map.count = 0;
 	struct th_page_use some = th_page_map_use(&map, start + PAGE / 2, start + 3 * PAGE + 1);
 	assert_int_equal(some.resident + some.swapped, PAGE / 2 + 1);
@@ -246,7 +246,7 @@ interrupt(int number)
 	(void)number;
 }
 
-/* A timer that is faster than the file: the read comes to an end, as one that failed. */
+/* A timer that is faster than the file: the read ends with a failure. */
 static void
 test_a_read_that_is_interrupted_each_time(void **state)
 {

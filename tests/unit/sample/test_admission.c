@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses, heaps and names of threads: what is left out is neither sampled nor counted, to the
- * byte, and what is not left out is estimated without bias, however often that changes.  Requests
- * come over the control page, as from the tool.
+ * Pauses, heaps and names of threads: excluded allocations are neither sampled nor counted, to
+ * the byte, and the others are estimated without bias, however often the settings change.
+ * Requests come through the control page, as from the tool.
  */
 #include "tests/unit/recording/recorder_fixture.h"
 
@@ -24,7 +24,7 @@
 #define BLOCK 200
 /* Five standard deviations. */
 #define SIGMAS 5
-/* That threads draw with in pauses, too. */
+/* Also the interval of draws in pauses. */
 #define LONG_INTERVAL 65536
 #define TOGGLES 20000
 #define COMM "gate-test"
@@ -58,7 +58,7 @@ allocate(unsigned blocks)
 		recorder_allocate(recorder_block(i), BLOCK);
 }
 
-/* What the samples stand for, and the variance of that. */
+/* The estimate from the samples, and its variance. */
 static double
 estimate(double *variance_ret)
 {
@@ -117,7 +117,7 @@ what_a_pause_leaves_out(void **state)
 	allocate(30000);
 	assert_true(samples() > before);
 	assert_int_equal(counted(), 40000 * BLOCK);
-	/* All of it, and no more, stands in the log. */
+	/* The log has all of it, and no more. */
 	th_thread_log_bytes(false);
 	struct log_image image;
 	log_image_open(&image);
@@ -131,7 +131,7 @@ what_a_pause_leaves_out(void **state)
 	log_image_close(&image);
 }
 
-/* Asked twice is once. */
+/* Pausing twice is the same as once. */
 static void
 pauses_do_not_nest(void **state)
 {
@@ -149,8 +149,8 @@ pauses_do_not_nest(void **state)
 }
 
 /*
- * Each phase is shorter than the mean gap between samples: whoever began each with a fresh draw, or
- * sampled at once, would be far off.
+ * Each phase is shorter than the mean gap between samples: a fresh draw at the start of each
+ * phase, or a sample at once, would bias the estimate strongly.
  */
 static void
 many_pauses_do_not_bias(void **state)
@@ -169,7 +169,7 @@ many_pauses_do_not_bias(void **state)
 	assert_estimate(TOGGLES * 15 * BLOCK);
 }
 
-/* What was sampled before is followed through a pause. */
+/* Blocks sampled before a pause are followed through it. */
 static void
 frees_are_seen_in_pauses(void **state)
 {
@@ -208,7 +208,7 @@ run_thread(const char *name)
 	th_guard_leave();
 }
 
-/* Threads that come and go in a pause leave no byte. */
+/* Threads that start and end in a pause contribute no bytes. */
 static void
 threads_of_a_pause(void **state)
 {
@@ -252,7 +252,10 @@ take_java(bool is_wanted)
 	return !is_wanted || java_is_free;
 }
 
-/* Each heap has its own account; the Java heap counts while the VM's sampler is ours. */
+/*
+ * Each heap has its own byte count; the Java heap is counted while the library holds the VM's
+ * sampler.
+ */
 static void
 one_heap_or_both(void **state)
 {
@@ -305,7 +308,7 @@ threads_by_name(void **state)
 	assert_int_equal(counted(), 2000 * BLOCK);
 }
 
-/* A thread that takes another name joins, and leaves, by its next sample at the latest. */
+/* A thread with a new name is included or excluded at its next sample at the latest. */
 static void
 names_change(void **state)
 {
@@ -321,7 +324,7 @@ names_change(void **state)
 	allocate(10000);
 	assert_int_equal(counted(), 11000 * BLOCK);
 	prctl(PR_SET_NAME, COMM);
-	/* Nobody looks but the thread itself, by a sample of this heap. */
+	/* Only the thread itself reads its name, at a sample of this heap. */
 	size_t before = samples();
 	allocate(10000);
 	assert_true(samples() <= before);
@@ -331,7 +334,9 @@ names_change(void **state)
 
 /* The end */
 
-/* Without an agent thread the next sample ends the recording; what follows leaves no trace. */
+/*
+ * Without an agent thread the next sample ends the recording; later allocations leave no trace.
+ */
 static void
 stop(void **state)
 {
@@ -344,7 +349,7 @@ stop(void **state)
 	allocate(1000);
 	control->verb = TH_CONTROL_STOP;
 	control->asked++;
-	/* Time has to pass: the page is looked at every 10 ms. */
+	/* Time has to pass: the page is polled every 10 ms. */
 	while (!th_housekeeping_is_ending())
 		allocate(100);
 	assert_int_equal(control->answer, TH_CONTROL_DONE);
@@ -364,7 +369,7 @@ stop(void **state)
 	assert_int_equal(th_log_header()->tail, th_log_header()->limit);
 }
 
-/* A child of vfork() shares the page, and answers nothing in the parent's name. */
+/* A child of vfork() shares the page, and must not serve requests of the parent. */
 static void
 requests_are_the_owners(void **state)
 {

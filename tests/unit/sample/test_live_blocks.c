@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of live blocks against a model that cannot be wrong, on one thread and on several,
- * up to full shards.
+ * The table of live blocks against a trivially correct model, on one thread and on several, up
+ * to full shards.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -18,11 +18,14 @@
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/poisson.h"
 
-/* As in live.c: 256 shards, each full at 7/8 of 1,024 entries. */
+/* As in live_blocks.c: 256 shards, each full at 7/8 of 1,024 entries. */
 #define SHARD_BITS 8
 #define SHARDS (1u << SHARD_BITS)
 #define SHARD_FULL 896
-/* Inverse of the multiplier of th_live_blocks_hash() modulo 2^64: makes addresses of chosen hashes. */
+/*
+ * Inverse of the multiplier of th_live_blocks_hash() modulo 2^64: computes addresses of chosen
+ * hashes.
+ */
 #define INVERSE 0xf1de83e19937733du
 
 /* Helpers */
@@ -80,7 +83,7 @@ test_insert_and_remove(void **state)
 	assert_int_equal(th_live_blocks_remove(4096), 0);
 }
 
-/* Its free was missed: the later block counts. */
+/* Its free was missed: the later block is valid. */
 static void
 test_insert_replaces(void **state)
 {
@@ -97,13 +100,13 @@ test_insert_replaces(void **state)
 
 struct model {
 	uintptr_t addresses[MODEL_ADDRESSES];
-	uint64_t samples[MODEL_ADDRESSES]; /* 0 = not there */
+	uint64_t samples[MODEL_ADDRESSES]; /* 0 = not in the table */
 	size_t count;
 };
 
 /*
- * Addresses as allocators give them, 16 bytes apart in clusters, and one in four with a hash
- * from a narrow range, so that bits, home slots and clusters are shared.
+ * Typical addresses of allocators, 16 bytes apart in clusters, and one in four with a hash from
+ * a narrow range, so that bits, home slots and clusters are shared.
  */
 static void
 init_model(struct model *model, struct th_random *random)
@@ -138,7 +141,7 @@ check_operation(struct model *model, size_t i, uint64_t bits)
 	}
 }
 
-/* Everything is there that should be, nothing else, and in the end no bit is left over. */
+/* The table has exactly the blocks of the model, and in the end no bit is left over. */
 static void
 test_random_operations(void **state)
 {
@@ -162,7 +165,10 @@ test_random_operations(void **state)
 	assert_int_equal(filter_bits_set(), 0);
 }
 
-/* What it is for: at 10,000 blocks one foreign pointer in a hundred takes the slow path. */
+/*
+ * The purpose of the filter: at 10,000 blocks one foreign pointer in a hundred takes the slow
+ * path.
+ */
 static void
 test_filter_passes_nearly_everything(void **state)
 {
@@ -180,7 +186,7 @@ test_filter_passes_nearly_everything(void **state)
 
 /* Full */
 
-/* Entry `i` of shard `shard`: one home slot in 16 for all, the longest clusters there can be. */
+/* Entry `i` of shard `shard`: one home slot in 16 for all, which makes the longest clusters. */
 static uintptr_t
 crowded(uint64_t shard, uint64_t i)
 {
@@ -194,10 +200,10 @@ test_shard_full(void **state)
 	for (uint64_t i = 0; i < SHARD_FULL; i++)
 		assert_true(th_live_blocks_insert(crowded(3, i), i + 1));
 	assert_false(th_live_blocks_insert(crowded(3, SHARD_FULL), 1));
-	/* What is there can still be replaced, other shards are not concerned. */
+	/* Existing entries can still be replaced, other shards are not affected. */
 	assert_true(th_live_blocks_insert(crowded(3, 5), 1000));
 	assert_true(th_live_blocks_insert(crowded(4, 0), 1));
-	/* Room for one again. */
+	/* Space for one again. */
 	assert_int_equal(th_live_blocks_remove(crowded(3, 5)), 1000);
 	assert_true(th_live_blocks_insert(crowded(3, SHARD_FULL), 2000));
 	assert_int_equal(th_live_blocks_remove(crowded(3, SHARD_FULL)), 2000);
@@ -207,12 +213,12 @@ test_shard_full(void **state)
 	assert_int_equal(filter_bits_set(), 0);
 }
 
-/* Clusters that wrap round the end of a shard, emptied in every order. */
+/* Clusters that wrap around the end of a shard, emptied in every order. */
 static void
 test_clusters_wrap(void **state)
 {
 	enum { ENTRIES = 24 };
-	/* Prime to 24, so that each order comes by every entry. */
+	/* Coprime to 24, so that each order includes every entry. */
 	static const unsigned strides[] = {1, 5, 7, 11, 13, 17, 19, 23};
 
 	(void)state;
@@ -236,7 +242,7 @@ test_clusters_wrap(void **state)
 
 /* Pins and reset */
 
-/* A pin keeps its bit whoever comes and goes, and outlives a fork. */
+/* A pin keeps its bit regardless of other blocks, and survives a fork. */
 static void
 test_pins(void **state)
 {
@@ -255,7 +261,7 @@ test_pins(void **state)
 	assert_int_equal(filter_bits_set(), 1);
 }
 
-/* More pins than there is room for are ignored, without harm.  After all other tests. */
+/* Pins beyond the maximum are ignored.  After all other tests. */
 static void
 test_too_many_pins(void **state)
 {
@@ -273,7 +279,7 @@ test_reset_forgets(void **state)
 		assert_true(th_live_blocks_insert(16 * i, i));
 	th_live_blocks_reset();
 	assert_int_equal(filter_bits_set(), 0);
-	/* What was there is not found, what comes is. */
+	/* Old blocks are not found, new ones are. */
 	for (uintptr_t i = 1; i < 5000; i++)
 		assert_int_equal(th_live_blocks_remove(16 * i), 0);
 	assert_true(th_live_blocks_insert(16, 3));
@@ -326,8 +332,8 @@ work(void *argument)
 }
 
 /*
- * Each thread finds what it left, whatever the others do beside it.  None puts anything aside: on a
- * busy machine the others may stand still for long.
+ * Each thread finds its own blocks, despite concurrent changes.  No change is deferred here: on
+ * a busy machine the other threads may be preempted for long.
  */
 static void
 test_concurrent_threads(void **state)
@@ -353,7 +359,7 @@ test_concurrent_threads(void **state)
 	th_live_blocks_wait(0);
 }
 
-/* A lock whose holder does not run */
+/* A lock whose holder is not running */
 
 #define LATE_MAX 64
 
@@ -397,7 +403,7 @@ of_one_shard(uint64_t n)
 	return address_of_hash(UINT64_C(5) << 56 | n << 44 | 1);
 }
 
-/* A free, and another block at the same address: they are made in their order, later. */
+/* A free, and another block at the same address: they are applied in order, later. */
 static void
 test_changes_are_made_later(void **state)
 {
@@ -420,7 +426,7 @@ test_changes_are_made_later(void **state)
 	assert_int_equal(filter_bits_set(), 0);
 }
 
-/* Another block of the shard, that shares the bit, does not take it away. */
+/* Removing another block of the shard that shares the bit does not clear it. */
 static void
 test_block_aside_keeps_its_bit(void **state)
 {
@@ -438,7 +444,7 @@ test_block_aside_keeps_its_bit(void **state)
 	assert_int_equal(filter_bits_set(), 0);
 }
 
-/* There is room for eight; of the others the blocks stay, and that is counted. */
+/* Eight changes can be deferred; beyond that blocks stay in the table, which is counted. */
 static void
 test_too_many_changes(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The overhead budget on simulated processes: a load of so many bytes a second, whose samples cost
- * so much each, beside a process that uses so much processor time.
+ * The overhead budget on simulated processes: a load in bytes per second, with a cost per
+ * sample, in a process with a given CPU usage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ struct run {
 	struct th_budget_times times;
 	uint64_t now;
 	uint64_t interval;
-	double share; /* of the last second */
+	double share; /* in the last second */
 };
 
 static void
@@ -67,7 +67,7 @@ pass(struct run *run, const struct process *process, unsigned seconds)
 static const struct process heavy = {20e9, SAMPLE_NS, 1, 0};
 static const struct process light = {100e6, SAMPLE_NS, 1, 0};
 
-/* One second over it, then within; the interval is no higher than it has to be. */
+/* One second over the budget, then within it; the interval is not higher than necessary. */
 static void
 a_heavy_load(void **state)
 {
@@ -98,7 +98,7 @@ a_light_load(void **state)
 	}
 }
 
-/* Back at a light load the interval comes back to what was asked for, and no lower. */
+/* After a return to a light load the interval returns to the configured one, and not below. */
 static void
 up_and_back(void **state)
 {
@@ -112,7 +112,7 @@ up_and_back(void **state)
 	assert_int_equal(run.interval, INTERVAL);
 }
 
-/* Without a budget nothing is ever looked at. */
+/* Without a budget there are no checks. */
 static void
 no_budget(void **state)
 {
@@ -125,9 +125,9 @@ no_budget(void **state)
 	assert_false(th_budget_is_due(&run.budget, UINT64_MAX));
 }
 
-/* What the agent thread takes by itself must not drive the interval up for ever. */
+/* The fixed cost of the agent thread must not raise the interval forever. */
 static void
-an_agent_that_is_too_dear(void **state)
+an_agent_that_is_too_expensive(void **state)
 {
 	const struct process process = {10e6, SAMPLE_NS, 0.05, 0.02 * SECOND};
 	struct run run;
@@ -138,7 +138,7 @@ an_agent_that_is_too_dear(void **state)
 	assert_true(run.interval < 4 * INTERVAL);
 }
 
-/* Where every allocation is recorded the budget leaves that, and returns to it. */
+/* If every allocation is recorded, the budget raises the interval, and later returns to 0. */
 static void
 every_allocation(void **state)
 {
@@ -153,7 +153,7 @@ every_allocation(void **state)
 	assert_int_equal(run.interval, 0);
 }
 
-/* An idle process is left alone, whatever the ratio of two small numbers says. */
+/* An idle process is not throttled, whatever the ratio of two small numbers. */
 static void
 an_idle_process(void **state)
 {
@@ -174,7 +174,7 @@ main(void)
 		cmocka_unit_test(a_light_load),
 		cmocka_unit_test(up_and_back),
 		cmocka_unit_test(no_budget),
-		cmocka_unit_test(an_agent_that_is_too_dear),
+		cmocka_unit_test(an_agent_that_is_too_expensive),
 		cmocka_unit_test(every_allocation),
 		cmocka_unit_test(an_idle_process),
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampling law, against published vectors, libm and the mathematics.  Seeds are fixed, so
- * a run is the same everywhere; bounds are such that a right sampler with another seed would
- * fail less than once in 1000 runs.
+ * The sampling method against published vectors, libm and the mathematics.  Seeds are fixed, so
+ * a run is the same everywhere; a correct sampler with another seed would exceed the bounds in
+ * less than one of 1000 runs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,10 @@ test_unit_excludes_zero_and_reaches_one(void **state)
 	assert_true(th_random_unit(&ones) == 1);
 }
 
-/* The draw is -N ln(U) of the next uniform: at N = 2^57 the integer part hides less than 1e-12. */
+/*
+ * The draw is -N ln(U) of the next uniform: at N = 2^57 rounding to integers loses less than
+ * 1e-12.
+ */
 static void
 test_draw_agrees_with_libm(void **state)
 {
@@ -88,9 +91,9 @@ test_draw_saturates(void **state)
 }
 
 /*
- * Whole parts of an exponential variable of mean N have mean 1/(e^(1/N) - 1) = N - 1/2 + ... and
- * standard deviation N, up to 1/N^2; the mean of n lies within 4 N/sqrt(n) of it, but for one
- * seed in 16,000.
+ * Whole parts of an exponential variable of mean N have mean 1/(e^(1/N) - 1) = N - 1/2 + ...
+ * and standard deviation N, up to 1/N^2; the mean of n is within 4 N/sqrt(n) of it, except for
+ * one seed in 16,000.
  */
 static void
 test_draws_have_the_right_mean(void **state)
@@ -154,7 +157,7 @@ test_draws_are_exponential(void **state)
 	free(draws);
 }
 
-/* Threads take consecutive seeds; a short-lived one makes its first draw and no other. */
+/* Threads take consecutive seeds; a short-lived one makes only its first draw. */
 static void
 test_first_draws_of_consecutive_seeds_are_exponential(void **state)
 {
@@ -215,7 +218,7 @@ test_probability_at_the_ends(void **state)
 	assert_true(th_sampler_probability(UINT64_MAX, 1) == 1);
 }
 
-/* Hits among `blocks` of one size, counted as malloc counts. */
+/* Hits among `blocks` of one size, counted as in malloc. */
 static int
 count_hits(struct th_random *random, uint64_t size, uint64_t interval, int blocks)
 {
@@ -233,9 +236,9 @@ count_hits(struct th_random *random, uint64_t size, uint64_t interval, int block
 }
 
 /*
- * Hits are binomial (n, p): within 4 standard deviations, but for one case in 16,000.  Small
- * intervals are here because countdowns are whole bytes, and a size of 1 is where that would
- * show.
+ * Hits are binomial (n, p): within 4 standard deviations, except for one case in 16,000.  Small
+ * intervals are included because countdowns are whole bytes, and an error of that would show at
+ * a size of 1.
  */
 static void
 test_blocks_are_hit_with_their_probability(void **state)

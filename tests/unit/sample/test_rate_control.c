@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate controller in simulated time, at a target of 300 a second: what it keeps in any second
- * of several loads, how much of the target it uses, how soon it settles, and whether estimates
- * made of what it kept hold the truth.
+ * The rate control in simulated time, at a target of 300 samples per second: the number kept in
+ * any second of several loads, the use of the target, the time to settle, and the coverage of
+ * estimates from the kept samples.
  *
- * A load is so many samples due per second.  Where estimates are checked, blocks are allocated at
- * the pace that makes so many due, each is sampled by the law, and the truth is their sum.
+ * A load is a number of samples due per second.  Where estimates are checked, blocks are
+ * allocated at the corresponding rate, each is sampled by the common method, and the true value
+ * is their sum.
  *
- *     test_rate         prints a line for each load, too
+ *     test_rate_control also prints a line for each load
  *
  * Seeds are fixed.
  */
@@ -29,14 +30,14 @@
 #define TARGET 300
 #define INTERVAL (512u * 1024)
 #define SECOND UINT64_C(1000000000)
-/* A step of the simulation: far less than a window, so that a load changes within one. */
+/* A step of the simulation: much shorter than a window, so that a load changes within one. */
 #define TICK UINT64_C(250000)
 /* 95 % of 400 runs: 93 and 97 % are 1.8 standard deviations away. */
 #define RUNS 400
 #define COVERED_LOW 0.93
 #define COVERED_HIGH 0.97
 
-/* Samples due per second at time t, in seconds, of a lane. */
+/* Samples due per second of a lane at time t, in seconds. */
 typedef double load(double t, int lane);
 
 static const uint64_t sizes[] = {64 * 1024, 200 * 1024, 1024 * 1024};
@@ -48,17 +49,17 @@ struct run {
 	struct th_estimator estimator;
 	double truth; /* bytes */
 	double owed[2];
-	double blocks_per_sample; /* allocated for each sample that the load makes due */
-	uint64_t probed_interval; /* what `probability` was computed for */
+	double blocks_per_sample; /* allocated per sample that the load makes due */
+	uint64_t probed_interval; /* interval for which `probability` was computed */
 	double probability[SIZES];
-	uint64_t *kept; /* times */
+	uint64_t *kept; /* times of kept samples */
 	size_t kept_count;
 	size_t kept_room;
 	uint64_t due;
-	uint64_t most; /* kept in any second */
-	double gaps;   /* of kept samples, interval / keep: sum, and of squares */
+	uint64_t most; /* maximum kept in any second */
+	double gaps;   /* of kept samples, interval / keep: sum, and sum of squares */
 	double squares;
-	size_t first; /* of the last second, in `kept` */
+	size_t first; /* first of the last second, in `kept` */
 };
 
 static double
@@ -97,7 +98,7 @@ note_kept(struct run *run, uint64_t now)
 	run->kept[run->kept_count++] = now;
 	while (run->kept[run->first] + SECOND <= now)
 		run->first++;
-	/* The first window is free. */
+	/* The first window does not count. */
 	while (run->kept[run->first] < TH_RATE_WINDOW_NS && run->first + 1 < run->kept_count)
 		run->first++;
 	if (run->kept_count - run->first > run->most)
@@ -124,7 +125,7 @@ sample(struct run *run, uint64_t now, uint64_t size, uint64_t interval)
 	th_estimator_add(&run->estimator, size, interval, keep, 1);
 }
 
-/* Of a block of sizes[which]; computed anew when the interval has changed. */
+/* Of a block of sizes[which]; recomputed when the interval has changed. */
 static double
 probability(struct run *run, size_t which, uint64_t interval)
 {
@@ -146,7 +147,7 @@ mean_size(void)
 	return sum / SIZES;
 }
 
-/* One tick of a lane: blocks of all sizes in turn, as many as the load makes due. */
+/* One tick of a lane: blocks of all sizes in turn, as many as the load requires. */
 static void
 tick(struct run *run, uint64_t now, double due, int lane)
 {
@@ -168,7 +169,7 @@ simulate(struct run *run, load *of, double from, double to)
 		now += TICK) {
 		double t = (double)now / SECOND;
 
-		/* As the agent thread does; without load nobody else would. */
+		/* As the agent thread does; without load no other thread would. */
 		if (now % (20 * TH_RATE_WINDOW_NS) < TICK)
 			th_rate_roll(&run->rate, now + 1);
 		for (int lane = 0; lane < 2; lane++)
@@ -231,7 +232,7 @@ steps_from_far_below(double t, int lane)
 	return lane ? step(t, TARGET / 60.0) : 0;
 }
 
-/* 10 ms every second, not in step with the windows: 40 times the target in each. */
+/* 10 ms every second, not aligned with the windows: 40 times the target in each. */
 static double
 bursts(double t, int lane)
 {
@@ -264,7 +265,7 @@ unequal_lanes(double t, int lane)
 	return ((int)(t * 2) & 1) == lane ? (lane ? 50 : 2) * TARGET : 0;
 }
 
-/* From nothing to 50 times the target in an hour. */
+/* From 0 to 50 times the target in an hour. */
 static double
 ramp(double t, int lane)
 {
@@ -277,7 +278,7 @@ struct scenario {
 	const char *name;
 	load *of;
 	double seconds;
-	double used_from; /* between these the load allows the target to be used */
+	double used_from; /* between these times the load permits full use of the target */
 	double used_to;
 };
 
@@ -342,7 +343,7 @@ two_lanes(void **state)
 	check_scenario(&(struct scenario){"unequal lanes", unequal_lanes, 30, 1, 30});
 }
 
-/* What takes seconds here takes many minutes under an emulator of another processor. */
+/* Seconds here are many minutes under an emulator of another processor. */
 static void
 skip_if_emulated(void)
 {
@@ -358,7 +359,7 @@ slow_ramp(void **state)
 	check_scenario(&(struct scenario){"ramp over an hour", ramp, 3600, 200, 3600});
 }
 
-/* Share of what was due that is kept from `from` on, a second after `of` changed. */
+/* Fraction of due samples kept from `from` on, a second after `of` changed. */
 static double
 kept_part(struct run *run, load *of, double from, double to)
 {
@@ -370,8 +371,8 @@ kept_part(struct run *run, load *of, double from, double to)
 }
 
 /*
- * One second after a step up the target is used; one second after a step down all is kept again,
- * up to the windows by which a second is remembered longer.
+ * One second after a step up the target is used; one second after a step down all samples are
+ * kept again, except for the additional windows for which a second is remembered.
  */
 static void
 settles_within_a_second(void **state)
@@ -393,7 +394,7 @@ settles_within_a_second(void **state)
 	}
 }
 
-/* The interval goes up while the load is high, and no further down than it was set. */
+/* The interval is raised under high load, and never lowered below the configured one. */
 static void
 interval_follows_the_load(void **state)
 {
@@ -413,7 +414,7 @@ interval_follows_the_load(void **state)
 	deinit(&run);
 }
 
-/* A load far above the target is not far above it for long: what is due costs time as well. */
+/* A load far above the target is soon reduced by the interval: due samples also cost time. */
 static void
 interval_follows_soon(void **state)
 {
@@ -425,12 +426,12 @@ interval_follows_soon(void **state)
 	uint64_t due = run.due;
 	simulate(&run, constant_far_above, 4, 5);
 	assert_true((double)(run.due - due) < 1.5 * TARGET);
-	/* And what was due before does not thin what is due now. */
+	/* Samples that were due before do not thin current ones. */
 	assert_true(kept_rate(&run, 1, 5) >= 0.85 * TARGET);
 	deinit(&run);
 }
 
-/* A program that stands still for a moment, for a collection or on a busy machine. */
+/* A program that pauses briefly, for a collection or on a busy machine. */
 static double
 stalls(double t, int lane)
 {
@@ -438,8 +439,9 @@ stalls(double t, int lane)
 }
 
 /*
- * Samples of unlike weight tell less than their number: as (sum w)^2 / sum w^2 of like weight
- * (Kish).  231 a second that were kept told as much as 73 when each stall lowered the interval.
+ * Samples of different weight have less information than their number: that of (sum w)^2 / sum
+ * w^2 samples of equal weight (Kish).  231 kept samples per second were equivalent to 73 when
+ * each stall lowered the interval.
  */
 static void
 a_stall_costs_no_precision(void **state)
@@ -471,7 +473,7 @@ no_cap_keeps_everything(void **state)
 	assert_int_equal(th_rate_interval(&rate), INTERVAL);
 }
 
-/* After a sleep of hours the last second is empty, and rolling takes no longer. */
+/* After a sleep of hours the last second is empty, and rolling is not slower. */
 static void
 long_sleep(void **state)
 {
@@ -538,12 +540,12 @@ estimates_are_unbiased(void **state)
 	check_coverage("unequal lanes", unequal_lanes, 4);
 }
 
-/* Credit, and a floor from elsewhere */
+/* Credit, and a floor set by the overhead budget */
 
 #define CREDIT 5000
-#define CREDIT_LOAD 2000 /* a second */
+#define CREDIT_LOAD 2000 /* per second */
 
-/* The rate for the second that begins at `from`: so many a second are due all the time. */
+/* The samples kept in the second that begins at `from`, under a constant load. */
 static unsigned
 keep_second(struct th_rate *rate, struct th_random *random, uint64_t from)
 {
@@ -563,8 +565,8 @@ keep_second(struct th_rate *rate, struct th_random *random, uint64_t from)
 }
 
 /*
- * The credit is kept whole, at the interval that was asked for.  What comes after it keeps to the
- * target from the first second on, and is no hole: the credit is not held against it.
+ * The credit is used fully, at the configured interval.  Later samples meet the target from the
+ * first second on, without a gap: the credit is not counted against them.
  */
 static void
 a_credit_is_free_once(void **state)
@@ -587,7 +589,10 @@ a_credit_is_free_once(void **state)
 			TARGET * 11 / 10);
 }
 
-/* The overhead budget's floor holds with and without a target, and lets the interval come back. */
+/*
+ * The overhead budget's floor is effective with and without a target, and the interval returns
+ * to normal after it.
+ */
 static void
 a_floor_from_elsewhere(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of threads: exact bytes whatever is drawn, postponed or guarded in between; ids that
- * are never given twice; what is left of a thread in the log when it ends.
+ * Records of threads: exact bytes under draws, postponements and guards; ids that are never
+ * reused; the records that a thread leaves in the log when it ends.
  */
 #include "tests/unit/log/log_fixture.h"
 
@@ -21,7 +21,7 @@
 #define LARGE ((uint64_t)64 << 20)
 #define INTERVAL 4096
 #define ERRNO_SENTINEL 77
-/* Where the fixed part of THREAD ends and its name begins. */
+/* End of the fixed part of THREAD, where its name begins. */
 #define THREAD_NAME (offsetof(struct th_event_thread, flags) + 4)
 
 /* Helpers */
@@ -45,7 +45,9 @@ own_record(void)
 	return record;
 }
 
-/* What an allocation does to the calling thread; a due one draws anew, as the recorder would. */
+/*
+ * The effect of an allocation on the calling thread; a due one draws anew, like the recorder.
+ */
 static void
 allocate(uint64_t size)
 {
@@ -60,7 +62,7 @@ allocate(uint64_t size)
 	th_guard_leave();
 }
 
-/* Runs `body` on a thread of its own, to its end. */
+/* Runs `body` on a new thread, to its end. */
 static void
 run_thread(void *(*body)(void *), void *argument)
 {
@@ -125,7 +127,7 @@ allocate_at_random(void *wrong)
 			allocate(size);
 			sum += size;
 		}
-		/* Bytes from before the first record are not the thread's. */
+		/* Bytes from before the first record do not count for the thread. */
 		if (!th_thread.record)
 			sum = th_thread_native_bytes();
 		*(unsigned *)wrong += th_thread_native_bytes() != sum;
@@ -143,7 +145,7 @@ test_bytes_are_exact(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* A request of more than 2^63 bytes is due, and can be given back to the byte. */
+/* A request of more than 2^63 bytes is due, and can be returned exactly. */
 static void *
 allocate_too_much(void *wrong)
 {
@@ -171,7 +173,7 @@ test_sizes_beyond_half_of_all(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* A fresh thread is due at once; at interval 0 it stays so, blocks of no bytes too. */
+/* A new thread is due at once; at interval 0 always, also for blocks of 0 bytes. */
 static void *
 take_at_interval_0(void *wrong)
 {
@@ -210,7 +212,7 @@ take_id(void *id_ret)
 	return NULL;
 }
 
-/* The memory of a thread that ended serves the next, under an id of its own. */
+/* The memory of an ended thread is used for the next one, under a new id. */
 static void
 test_records_are_reused_ids_are_not(void **state)
 {
@@ -260,7 +262,7 @@ meet(void *argument)
 	return NULL;
 }
 
-/* Many register in the same moment: as many ids, without a gap. */
+/* Many threads register at the same time: as many ids, without a gap. */
 static void
 test_threads_register_together(void **state)
 {
@@ -297,7 +299,7 @@ first_draws(void *argument)
 	return NULL;
 }
 
-/* A new thread does not repeat the random numbers of the one whose record it has. */
+/* A new thread does not repeat the random numbers of the thread whose record it reuses. */
 static void
 test_threads_draw_differently(void **state)
 {
@@ -326,7 +328,7 @@ log_under_two_names(void *id_ret)
 	return NULL;
 }
 
-/* Once when new, and again when the name changed. */
+/* Logged when new, and again when the name changed. */
 static void
 test_kernel_names(void **state)
 {
@@ -365,7 +367,7 @@ rename_between_samples(void *unused)
 	return NULL;
 }
 
-/* Samples look at the name every 0.1 ms; one that no sample was taken under is not logged. */
+/* Samples read the name every 0.1 ms; a name without a sample is not logged. */
 static void
 test_names_of_samples(void **state)
 {
@@ -399,7 +401,7 @@ log_under_a_java_name(void *unused)
 	return NULL;
 }
 
-/* Java's name counts more than the kernel's, which is cut at 15 characters. */
+/* Java's name has precedence over the kernel's, which is cut at 15 characters. */
 static void
 test_java_names(void **state)
 {
@@ -434,7 +436,7 @@ allocate_and_end(void *id_ret)
 	return NULL;
 }
 
-/* A thread that is in the log leaves its exact bytes there ... */
+/* A thread that is in the log gets a record of its exact bytes. */
 static void
 test_end_of_a_logged_thread(void **state)
 {
@@ -449,7 +451,7 @@ test_end_of_a_logged_thread(void **state)
 	log_image_close(&image);
 }
 
-/* ... others leave theirs in one counter. */
+/* Those of other threads are added to one counter. */
 static void
 test_end_of_quiet_threads(void **state)
 {
@@ -480,7 +482,7 @@ end_with_a_destructor(void *unused)
 	return NULL;
 }
 
-/* What other libraries allocate in their destructors, which run after ours, counts. */
+/* Allocations in destructors of other libraries, which run after ours, are counted. */
 static void
 test_destructors_of_others_are_seen(void **state)
 {
@@ -536,7 +538,7 @@ go_on(struct living *living)
 	pthread_barrier_wait(&living->barrier);
 }
 
-/* Emulators of foreign processors lack the system call by which one thread reads another's. */
+/* Emulators of foreign processors lack the system call that reads another thread's memory. */
 static bool
 can_read_other_threads(void)
 {
@@ -555,7 +557,7 @@ end_living(struct living *living)
 	pthread_barrier_destroy(&living->barrier);
 }
 
-/* Read from outside, while the thread lives; written when they changed, and only then. */
+/* Read from outside, while the thread lives; written only if they changed. */
 static void
 test_bytes_of_a_living_thread(void **state)
 {
@@ -585,7 +587,7 @@ test_bytes_of_a_living_thread(void **state)
 	end_living(&living);
 }
 
-/* At the end of all, threads without a record in the log count as well. */
+/* At the end, threads without a record in the log are also included. */
 static void
 test_bytes_of_a_living_quiet_thread(void **state)
 {
@@ -611,14 +613,14 @@ test_bytes_of_a_living_quiet_thread(void **state)
 
 /* Fork */
 
-/* Runs in a child; returns its exit status, which says which step was wrong. */
+/* Runs in a child; returns its exit status, the number of the failed step. */
 static int
-start_afresh(uint32_t parent_id)
+start_anew(uint32_t parent_id)
 {
 	th_guard_enter();
 	th_log_detach();
 	th_thread_reset();
-	/* The guard is that of who forks: a handler may have come upon a capture. */
+	/* The guard is that of the forking thread: a handler may have interrupted a capture. */
 	th_guard_leave();
 	if (th_thread.record || th_thread.guard || th_thread.countdown)
 		return 1;
@@ -645,7 +647,7 @@ test_reset_in_a_forked_child(void **state)
 	(void)state;
 	pid_t child = fork();
 	if (child == 0)
-		_exit(start_afresh(id));
+		_exit(start_anew(id));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_int_equal(own_record()->id, id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docs/configuration.md says what the table of settings says: this program generates it.
+ * Generates docs/configuration.md from the table of settings, and checks that it is current.
  *
- *     test_configuration             fails if the document is not what the table gives
+ *     test_configuration             fails if the document differs from the table
  *     TH_TEST_UPDATE=1 ...           writes it
  */
 #include <setjmp.h>

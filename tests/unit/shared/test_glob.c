@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our globs against fnmatch(3): for many globs, made by hand and at random, and many names both say
- * the same.  A glob with a comma matches where one of its parts does.
+ * The library's globs against fnmatch(3): for many globs, hand-written and random, and many
+ * names both agree.  A glob with a comma matches where one of its parts does.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,10 +61,10 @@ several_globs(void **state)
 	assert_false(ours("main,worker-*", "main,worker-1"));
 	assert_false(ours("main,worker-*", "mainworker-1"));
 	assert_false(ours("*x,*y", "z"));
-	/* One that is empty matches the empty name. */
+	/* An empty glob matches the empty name. */
 	assert_true(ours("main,", ""));
 	assert_false(ours("main,", "x"));
-	/* Commas of names. */
+	/* Commas in names. */
 	assert_true(ours("a\\,b", "a,b"));
 	assert_true(ours("a[,]b", "a,b"));
 	assert_false(ours("a\\,b", "a"));
@@ -95,7 +95,7 @@ random_globs(void **state)
 		char glob[16];
 
 		random_text(&random, "ab***?[[]]!^-\\c", sizeof(glob), glob);
-		/* What fnmatch() takes for plain text. */
+		/* Plain text for fnmatch(). */
 		if (th_glob_problem(glob))
 			continue;
 		for (int j = 0; j < NAMES; j++) {
@@ -110,7 +110,7 @@ random_globs(void **state)
 			matched += is_match;
 		}
 	}
-	/* Neither always the one answer nor always the other. */
+	/* Neither result is rare. */
 	assert_in_range(matched, compared / 50, compared / 2);
 	assert_true(compared > GLOBS * NAMES / 4);
 }
@@ -128,7 +128,9 @@ bad_globs_are_refused(void **state)
 			fail_msg("\"%s\"", cases[i]);
 }
 
-/* Any bytes give an answer, those of refused globs too: another process may have written them. */
+/*
+ * Any bytes, also those of refused globs, give a result: another process may have written them.
+ */
 static void
 any_bytes(void **state)
 {

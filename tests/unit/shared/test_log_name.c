@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of logs, as the library and `twinheap run` both make them out of a pattern. */
+/* Names of logs, as expanded from a pattern by the library and by `twinheap run`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ test_patterns(void **state)
 	assert_string_equal(expand("%h-%p", "12"), expected);
 }
 
-/* Without a process id a pattern remains, which stands for the same names. */
+/* Without a process id the result is a pattern with the same expansions. */
 static void
 test_patterns_that_remain(void **state)
 {
@@ -51,7 +51,7 @@ test_patterns_that_remain(void **state)
 		assert_string_equal(expand("%h", NULL), host);
 }
 
-/* Room for exactly 5 bytes and the NUL, and for one less. */
+/* Space for exactly 5 bytes and the NUL, and for one less. */
 static void
 test_what_does_not_fit_is_cut(void **state)
 {

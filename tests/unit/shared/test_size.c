@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing of sizes and percentages: valid forms, limits of 64 bits, and rejected text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
 static struct th_cpu cpu;
@@ -117,7 +117,7 @@ test_jumps(void **state)
 	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_skip, 1, 0, DW_OP_lit2);
 	ASSERT_EVALUATES(1, DW_OP_lit1, DW_OP_lit1, DW_OP_bra, 1, 0, DW_OP_lit2);
 	ASSERT_EVALUATES(2, DW_OP_lit1, DW_OP_lit0, DW_OP_bra, 1, 0, DW_OP_lit2);
-	/* For ever, and out of the expression. */
+	/* Forever, and out of the expression. */
 	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xfd, 0xff);
 	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 1, 0);
 	ASSERT_FAILS(DW_OP_lit1, DW_OP_skip, 0xf0, 0xff);
@@ -158,7 +158,7 @@ test_malformed_expressions(void **state)
 	assert_false(evaluate(deep, 17, &found));
 }
 
-/* What the GNU linker writes for .plt: 16-byte entries, the push at byte 11. */
+/* The GNU linker's expression for .plt: 16-byte entries, the push at byte 11. */
 static void
 test_plt_expression(void **state)
 {

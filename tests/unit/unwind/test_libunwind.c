@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk by libunwind returns what our own does, and its ABI is as it is declared there. */
+/* The walk by libunwind returns the same as th_unwind(), and its ABI is as declared. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 #define FRAMES_MAX 64
 #define NOINLINE __attribute__((noinline))
-/* Keeps the caller's frame: the call is not its last act. */
+/* Prevents a tail call, so that the caller's frame stays. */
 #define STAY() __asm__ volatile("" ::: "memory")
 
 #if defined(__x86_64__)
@@ -106,7 +106,7 @@ test_no_room(void **state)
 	assert_int_equal(walk.count, 7);
 }
 
-/* As at the code cache of a VM: the registers at the end are good to walk on from. */
+/* As at the code cache of a VM: a walk can continue from the registers at the end. */
 static void
 test_stops_at_code(void **state)
 {
@@ -143,7 +143,7 @@ test_through_a_signal(void **state)
 	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
-/* Addresses that are no code and no stack end the walk. */
+/* Addresses that are neither code nor stack end the walk. */
 static void
 test_garbage(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks over real stacks of every shape are the same, frame by frame, as other unwinders'. */
+/* Walks over real stacks of many shapes match those of other unwinders, frame by frame. */
 #include "tests/unit/unwind/unwind_oracle.h"
 
 #include "unify/unwind/unwind.h"
@@ -14,18 +14,18 @@
 #include <string.h>
 #include <ucontext.h>
 
-/* cmocka wants the four above first. */
+/* cmocka.h must follow the four headers above. */
 #include <cmocka.h>
 
 #define NOINLINE __attribute__((noinline))
-/* Keeps a call from becoming a jump. */
+/* Prevents a tail call. */
 #define RETURN_AFTER_CALL(value)                   \
 	do {                                       \
 		__asm__ volatile("" ::: "memory"); \
 		return value;                      \
 	} while (0)
 
-/* Every check so far agreed, and there was at least one, `frames` deep. */
+/* All checks so far agreed, and there was at least one, `frames` deep. */
 static void
 assert_agreed(size_t frames)
 {
@@ -88,7 +88,9 @@ with_vla(int count, int depth)
 	RETURN_AFTER_CALL(result + values[count / 2]);
 }
 
-/* Larger than the compact rule's 16-bit slots can say, with registers saved at its far end. */
+/*
+ * Larger than the compact rule's 16-bit slots can express, with registers saved at its far end.
+ */
 static NOINLINE int
 with_large_frame(int depth)
 {
@@ -118,7 +120,7 @@ with_aligned_frame(int depth)
 	RETURN_AFTER_CALL(result + block[0]);
 }
 
-/* Realigned and of variable size: everything is found by expressions. */
+/* Realigned and of variable size: all rules are expressions. */
 static NOINLINE int
 with_aligned_alloca(size_t bytes, int depth)
 {
@@ -268,7 +270,7 @@ take_thread_end(void *argument)
 	return NULL;
 }
 
-/* Threads and the process begin at a place that says so, which is not a failure. */
+/* Threads and the process start at a marked base, which is not a failure. */
 static void
 test_base_is_reached(void **state)
 {
@@ -306,7 +308,7 @@ run_leaving(void *argument)
 	return NULL;
 }
 
-/* The unwinder of the host is on the stack, in the middle of an unwind of its own. */
+/* The unwinder of the host is on the stack, in the middle of its own unwind. */
 static void
 test_inside_forced_unwind(void **state)
 {
@@ -354,7 +356,7 @@ check_in_exception(void)
 	oracle_check_libgcc("C++ exception");
 }
 
-/* Called by destructors while an exception passes, and by the handler that catches it. */
+/* Called by destructors while an exception propagates, and by the handler that catches it. */
 static void
 test_exceptions(void **state)
 {

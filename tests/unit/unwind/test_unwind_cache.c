@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The step cache: what is found is what was stored under that key, whoever else is writing. */
+/* The step cache: the rule found under a key is the one stored, despite concurrent writers. */
 #include "unify/unwind/cache.h"
 
 #include <pthread.h>
@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
-/* More keys than entries, so that threads evict each other's all the time. */
+/* More keys than entries, so that threads constantly evict each other's. */
 #define KEYS 20000u
 #define THREADS 4
 #define ROUNDS 400000u
@@ -57,7 +57,7 @@ test_store_and_find(void **state)
 		assert_true(is_rule_of(&rule, key));
 		found++;
 	}
-	/* 1000 keys in 4096 places, two to a set: few sets get three. */
+	/* 1000 keys in 4096 entries, two per set: few sets get three. */
 	assert_in_range(found, 900, 1000);
 	assert_false(th_rule_find(1001, &rule));
 }
@@ -107,12 +107,12 @@ test_concurrent_use(void **state)
 	for (unsigned i = 0; i < THREADS; i++) {
 		pthread_join(workers[i].thread, NULL);
 		assert_int_equal(workers[i].wrong, 0);
-		/* 4096 of 20,000 keys are there at a time. */
+		/* 4096 of 20,000 keys are stored at a time. */
 		assert_in_range(workers[i].found, ROUNDS / 10, ROUNDS / 2);
 	}
 }
 
-/* What cannot be said in the compact form is not said wrongly. */
+/* Rows without a compact form are not converted wrongly. */
 static void
 test_rows_that_are_not_compact(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of the call frame information of whole libraries reads the same as by libdw. */
+/* Every row of the call frame information of whole libraries equals that from libdw. */
 #include "tests/unit/unwind/unwind_oracle.h"
 
 #include "unify/log/module.h"
@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
 #define DIFFERENCES_MAX 20
@@ -36,7 +36,7 @@ struct library {
 	unsigned functions;
 	unsigned rows;
 	unsigned compact;
-	unsigned foreign; /* FDEs in a form that is not supported */
+	unsigned foreign; /* FDEs in an unsupported form */
 	unsigned differences;
 };
 
@@ -70,7 +70,7 @@ complain(struct library *library, uintptr_t pc, const char *what, unsigned colum
 			pc - library->module->bias, what, column);
 }
 
-/* libdw gives one breg for register and offset, else the operations of the expression. */
+/* libdw returns one breg for register and offset, else the operations of the expression. */
 static bool
 is_same_cfa(const struct th_cfi_row *row, const Dwarf_Op *ops, size_t count)
 {
@@ -85,7 +85,7 @@ is_same_cfa(const struct th_cfi_row *row, const Dwarf_Op *ops, size_t count)
 	       row->cfa_offset == (int64_t)ops->number;
 }
 
-/* What libdw says of a register, in our terms; expressions only by their kind. */
+/* Converts libdw's description of a register; expressions only by their kind. */
 static enum th_cfi_kind
 kind_of(const Dwarf_Op *ops, size_t count, const Dwarf_Op *memory, int64_t *value_ret)
 {
@@ -120,7 +120,7 @@ is_same_rule(const struct th_cfi_row *row, unsigned column, Dwarf_Frame *frame)
 
 	assert_int_equal(dwarf_frame_register(frame, (int)column, memory, &ops, &count), 0);
 	kind = kind_of(ops, count, memory, &value);
-	/* What libdw makes of silence: sp is the CFA, others are unchanged or undefined. */
+	/* libdw's defaults: sp is the CFA, others are unchanged or undefined. */
 	if (column == TH_DWARF_SP && row->kind[column] == TH_CFI_SAME)
 		return kind == TH_CFI_IS_OFFSET && value == 0;
 	if (row->kind[column] == TH_CFI_SAME)
@@ -128,7 +128,7 @@ is_same_rule(const struct th_cfi_row *row, unsigned column, Dwarf_Frame *frame)
 	return kind == row->kind[column] && (has_expression || value == row->value[column]);
 }
 
-/* On aarch64 pc is ours alone: the ABI has no column for it. */
+/* On aarch64 only this unwinder has a column for pc: the ABI defines none. */
 static bool
 has_rule(unsigned column)
 {
@@ -185,7 +185,7 @@ compare_function(struct library *library, const struct th_fde *fde)
 	library->functions++;
 }
 
-/* Every function that the search table lists. */
+/* Every function listed in the search table. */
 static void
 compare_library(struct library *library, const void *inside)
 {
@@ -223,7 +223,7 @@ test_c_library(void **state)
 	assert_in_range(library.functions, 1000, UINT32_MAX);
 	/* On aarch64 one function keeps its return address in x15. */
 	assert_in_range(library.foreign, 0, 1);
-	/* The rest is what the step cache cannot hold. */
+	/* The rest does not fit into the step cache. */
 	assert_true(library.compact > library.rows * 0.999);
 }
 
@@ -248,7 +248,7 @@ test_compiler_runtime(void **state)
 	assert_int_equal(library.differences + library.foreign, 0);
 }
 
-/* TH_TEST_LIBRARY names one more, say libjvm.so. */
+/* TH_TEST_LIBRARY names an additional one, for example libjvm.so. */
 static void
 test_given_library(void **state)
 {

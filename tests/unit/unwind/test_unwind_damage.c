@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks over garbage end, early, and do nothing else: registers and stack contents are drawn at
- * random from what could mislead a walk.  Fixed seed.
+ * Walks over garbage end early, without other effects: registers and stack contents are random
+ * values that could mislead a walk.  Fixed seed.
  */
 #include "tests/unit/unwind/unwind_oracle.h"
 
@@ -18,14 +18,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
 #define PAGE 4096u
 #define WALKS 100000
 #define CAPACITY 64
 
-/* Three pages that can be read, between two that cannot. */
+/* Three readable pages between two unreadable ones. */
 #define ARENA_PAGES 3u
 
 static uint8_t *arena;
@@ -124,7 +124,7 @@ test_random_stacks(void **state)
 		if (count > longest)
 			longest = count;
 	}
-	/* The garbage is good enough to be followed for a while, and bad enough to be seen through. */
+	/* The garbage can be followed for some frames, and is then recognized. */
 	assert_in_range(longest, 4, CAPACITY);
 	assert_true(ends[TH_UNWIND_STOPPED] > WALKS / 2);
 	assert_int_equal(ends[TH_UNWIND_CODE], 0);
@@ -161,11 +161,13 @@ walk_damaged_copies(volatile uint8_t *above)
 	}
 }
 
-/* A good stack whose words are overwritten with garbage, one at a time, at growing distance. */
+/*
+ * A valid stack whose words are overwritten with garbage, one at a time, at growing distance.
+ */
 static void
 test_damaged_stack(void **state)
 {
-	/* So much can be copied without passing the end of the stack. */
+	/* The number of bytes that can be copied without passing the end of the stack. */
 	volatile uint8_t above[ARENA_PAGES * PAGE];
 
 	(void)state;
@@ -173,7 +175,7 @@ test_damaged_stack(void **state)
 	assert_int_equal(above[0], 1);
 }
 
-/* A frame record that points at itself must not be followed for ever. */
+/* A frame record that points at itself must not be followed forever. */
 static void
 test_circle(void **state)
 {
@@ -188,14 +190,14 @@ test_circle(void **state)
 		words[i] = (uintptr_t)arena;
 		words[i + 1] = after_call;
 	}
-	/* In no module, so that only the frame pointer is left. */
+	/* In no module, so that only the frame pointer can be used. */
 	registers.pc = (uintptr_t)arena + 8;
 	registers.saved[TH_REGISTER_FRAME_POINTER] = (uintptr_t)arena;
 	assert_in_range(th_unwind(&registers, NULL, frames, CAPACITY, &end), 1, CAPACITY);
 	assert_int_not_equal(end, TH_UNWIND_CODE);
 }
 
-/* What a signal handler returns to, as data: it is recognized, never run. */
+/* The return from a signal handler, as data: it is recognized, never executed. */
 #if defined(__x86_64__)
 static const uint8_t signal_return[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 #	define SIGNAL_FRAME_PC 168
@@ -204,7 +206,9 @@ static const uint32_t signal_return[] = {0xd2801168, 0xd4000001};
 #	define SIGNAL_FRAME_PC 568
 #endif
 
-/* A signal frame may lie anywhere, so the interrupted code may be the same signal frame again. */
+/*
+ * A signal frame may be anywhere, so the interrupted code may be the same signal frame again.
+ */
 static void
 test_circle_of_signal_frames(void **state)
 {
@@ -218,7 +222,10 @@ test_circle_of_signal_frames(void **state)
 	struct th_registers behind = registers;
 
 	(void)state;
-	/* A return address just behind its start is looked up at the same place, and is no such. */
+	/*
+	 * A return address just after its start is looked up at the same address, and is not a
+	 * trampoline.
+	 */
 	behind.pc++;
 	th_unwind(&behind, NULL, frames, CAPACITY, &end);
 	registers.exact = true;
@@ -227,7 +234,7 @@ test_circle_of_signal_frames(void **state)
 	words[SIGNAL_FRAME_PC / sizeof(*words)] = (uintptr_t)signal_return;
 	count = th_unwind(&registers, NULL, frames, CAPACITY, &end);
 	assert_int_equal(end, TH_UNWIND_STOPPED);
-	/* It was followed, for a while. */
+	/* It was followed for some frames. */
 	assert_in_range(count, 2, CAPACITY / 2);
 }
 
@@ -256,7 +263,7 @@ test_readable(void **state)
 	assert_false(th_read_word(&memory, end - 4, &word));
 	assert_false(th_read_word(&memory, start + 1, &word));
 	assert_true(th_read_bytes(&memory, start + 1, &word, sizeof(word)));
-	/* A range that does not touch the one before replaces it. */
+	/* A range that is not adjacent to the previous one replaces it. */
 	assert_true(th_is_readable(&memory, (uintptr_t)&memory, sizeof(memory)));
 	assert_true(memory.low <= (uintptr_t)&memory && (uintptr_t)&memory < memory.high);
 	assert_true(th_is_readable(&memory, start, 1));
@@ -271,7 +278,7 @@ blocked_signals(void)
 	return blocked;
 }
 
-/* The probe passes through sigprocmask. */
+/* The probe calls sigprocmask. */
 static void
 test_readable_leaves_the_signal_mask(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks that start in a signal handler and pass through the interrupted code, which may stand at
+ * Walks that start in a signal handler and pass through the interrupted code, which may be at
  * any instruction: in a prologue, in a PLT entry, in the dynamic linker.
  */
 #include "tests/unit/unwind/unwind_oracle.h"
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -77,7 +77,7 @@ raise_on_alternate_stack(void *memory)
 	return NULL;
 }
 
-/* The interrupted stack lies above the handler's in one case, below in the other. */
+/* The interrupted stack is above the handler's in one case, below in the other. */
 static void
 test_alternate_stack(void **state)
 {
@@ -122,7 +122,7 @@ test_nested_handlers(void **state)
 	assert_agreed(1);
 }
 
-/* Functions worth interrupting */
+/* Functions to interrupt */
 
 static NOINLINE int
 leaf(int a, int b)
@@ -171,9 +171,9 @@ compare(const void *left, const void *right)
 }
 
 /*
- * Runs through all kinds of code; returns something that depends on all of it.  No printing of
- * floating point: glibc's multiplication in assembly pushes registers without saying so, and
- * libgcc crashes there.
+ * Runs through many kinds of code; returns a value that depends on all of it.  No printing of
+ * floating point: glibc's multiplication in assembly pushes registers without unwind
+ * information, and libgcc crashes there.
  */
 static NOINLINE int
 work(void)
@@ -190,7 +190,7 @@ work(void)
 	return sum;
 }
 
-/* At moments that nobody chose */
+/* At random times */
 
 static void
 test_timer(void **state)
@@ -215,7 +215,10 @@ test_timer(void **state)
 
 #	define TRAP_FLAG 0x100
 
-/* With the flag set the processor traps after each instruction; the kernel clears it in handlers. */
+/*
+ * With the flag set the processor traps after each instruction; the kernel clears it in
+ * handlers.
+ */
 static inline void
 start_stepping(void)
 {
@@ -259,7 +262,7 @@ test_every_instruction(void **state)
 	assert_agreed(1000);
 }
 
-/* The first call through each PLT entry goes by the dynamic linker's resolver. */
+/* The first call through each PLT entry goes through the dynamic linker's resolver. */
 static void
 test_every_instruction_of_lazy_binding(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What th_unwind promises besides the right frames: ends, registers, limits, fallbacks. */
+/* Properties of th_unwind other than the frames: ends, registers, limits, fallbacks. */
 #include "tests/unit/unwind/unwind_oracle.h"
 
 #include "unify/shared/log_format.h"
@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-/* cmocka wants the headers above first. */
+/* cmocka.h must follow the headers above. */
 #include <cmocka.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -27,7 +27,7 @@ walk_here(uint64_t *frames, size_t capacity, const struct th_unwind_limits *limi
 	return th_unwind(registers, limits, frames, capacity, end);
 }
 
-/* A walk that was cut short goes on where it ended, from the registers it left. */
+/* A walk that was cut short can continue from the registers that it returned. */
 static void
 test_walk_resumes(void **state)
 {
@@ -46,11 +46,11 @@ test_walk_resumes(void **state)
 		found += th_unwind(&registers, NULL, parts + found, 1, &end);
 	assert_int_equal(end, TH_UNWIND_BASE);
 	assert_int_equal(found, count);
-	/* The two began at two places of this function. */
+	/* The two started at different instructions of this function. */
 	assert_memory_equal(parts + 2, whole + 2, (count - 2) * sizeof(*whole));
 }
 
-/* The frame in the code range is not written, and the registers are its. */
+/* The frame in the code range is not written, and the registers are those of this frame. */
 static void
 test_walk_stops_in_code_range(void **state)
 {
@@ -149,7 +149,7 @@ take(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Has a frame pointer, as code that calls such a function must, because its size varies. */
+/* Has a frame pointer, as the caller of that function must have, because its size varies. */
 static NOINLINE void
 call_by_frame_pointer(size_t bytes)
 {
@@ -187,9 +187,9 @@ test_frame_pointer_is_followed(void **state)
 	assert_true(th_unwind_frame_pointer_steps() > before);
 }
 
-/* Registers put together by hand */
+/* Registers constructed by the test */
 
-/* Code, for all a walk can see: in this program, with no FDE. */
+/* Looks like code to a walk: in this program, without an FDE. */
 static const uint8_t no_information[64] __attribute__((aligned(16)));
 
 static uint64_t
@@ -200,7 +200,7 @@ word_of(uintptr_t address)
 	return th_frame_native(module->id, address - module->bias);
 }
 
-/* A frame record is believed if its return address follows a call. */
+/* A frame record is accepted if its return address follows a call. */
 static void
 test_frame_record(void **state)
 {
@@ -224,7 +224,7 @@ test_frame_record(void **state)
 	assert_int_equal(end, TH_UNWIND_STOPPED);
 }
 
-/* A stub that was interrupted has no frame: the return address is where the call put it. */
+/* An interrupted stub has no frame: the return address is where the call put it. */
 static void
 test_interrupted_stub(void **state)
 {

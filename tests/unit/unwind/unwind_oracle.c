@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compares walks.  Each unwinder's frames are converted to addresses inside the instruction
+ * that the frame is executing, so that return addresses and interrupted instructions are
+ * comparable.
+ */
 #include "tests/unit/unwind/unwind_oracle.h"
 
 #include "unify/shared/log_format.h"
@@ -18,7 +23,7 @@
 #endif
 
 #define FRAMES_MAX 1024
-/* Printed per run of a test: one cause differs in a thousand places. */
+/* Maximum differences printed per run: one cause often shows in a thousand places. */
 #define REPORTS_MAX 20
 
 /* Addresses inside the instruction that each frame is executing, leaf first. */
@@ -27,7 +32,7 @@ struct frames {
 	uintptr_t address[FRAMES_MAX];
 };
 
-/* A frame as the other two describe it. */
+/* A frame in the format of the other two unwinders. */
 struct raw_frames {
 	size_t count;
 	uintptr_t pc[FRAMES_MAX];
@@ -52,7 +57,7 @@ walk_ours(struct th_registers *registers, struct frames *ret)
 	}
 }
 
-/* Return addresses count minus one; a trampoline, which precedes an exact frame, as it is. */
+/* Return addresses minus one; a trampoline, which precedes an exact frame, unchanged. */
 static void
 to_addresses(const struct raw_frames *raw, struct frames *ret)
 {
@@ -74,7 +79,7 @@ add_frame(struct _Unwind_Context *context, void *closure)
 		return _URC_END_OF_STACK;
 	raw->pc[raw->count] = _Unwind_GetIPInfo(context, &exact);
 	raw->exact[raw->count] = exact;
-	/* The frame behind the first one on aarch64, where there is nothing to undefine. */
+	/* The frame after the first one on aarch64, where no register is undefined. */
 	if (raw->pc[raw->count])
 		raw->count++;
 	return _URC_NO_REASON;
@@ -188,7 +193,7 @@ report(const char *what, const struct frames *ours, const struct frames *theirs,
 	}
 }
 
-/* Without it libgcc ends its walk; ours has guesses left. */
+/* Without it libgcc ends its walk; th_unwind() uses heuristics. */
 static bool
 has_information(uintptr_t address)
 {
@@ -198,7 +203,7 @@ has_information(uintptr_t address)
 	return module && th_fde_find(module, address, &fde);
 }
 
-/* Frame 0 of `ours` is oracle_check, as is frame 1 of `theirs`, at another place in it. */
+/* Frame 0 of `ours` is oracle_check, as is frame 1 of `theirs`, at another pc in it. */
 static void
 compare(const char *what, const struct frames *ours, const struct frames *theirs,
 	const char *oracle)

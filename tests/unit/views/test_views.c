@@ -184,7 +184,7 @@ test_summary(void **state)
 		text, "  6,000 samples were due: 4,000 recorded, 766 left out, 1,234 lost\n");
 	assert_null(strstr(text, "do not add up"));
 	expect_text(text, "warning: 1,234 samples lost: the stack table is full\n");
-	expect_text(text, "warning: 5 threads unseen");
+	expect_text(text, "warning: 5 threads not sampled");
 	expect_text(text, "warning: 50.0 % of the native samples taken below Java");
 	expect_text(text, "warning: mind\n");
 	expect_text(text, "  twinheap tree ");
