@@ -529,8 +529,9 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 		options, profile->frames, profile->paths, profile->internal_group);
 	build(profile);
 	if (options->value == TH_VALUE_TOUCHED_BYTES && !profile->account && warn)
-		warn(warn_data, "the log does not say what is in memory: it holds no account, "
-				"or /proc/self/pagemap could not be read");
+		warn(warn_data,
+			"resident bytes of blocks are unknown: the log has no resident-memory "
+			"snapshot, or /proc/self/pagemap could not be read");
 	return profile;
 }
 

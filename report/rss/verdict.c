@@ -275,8 +275,8 @@ retained_text(const struct th_rss_facts *facts)
 					 bytes(split).text)
 			       : th_format_new("%s", "");
 	char *trimmed = trimmed_text(facts);
-	char *text = th_format_new("%s are free memory that the allocator keeps; "
-				   "malloc_trim(0) would give back %s%s",
+	char *text = th_format_new("%s are free memory that the allocator retains; "
+				   "malloc_trim(0) would release %s%s",
 		bytes(retained).text, trimmed, arenas);
 
 	free(arenas);
@@ -290,10 +290,10 @@ retained_by_other_text(const struct th_rss_facts *facts)
 {
 	bool decays = strstr(facts->allocator, "jemalloc");
 	char *trimmed = trimmed_text(facts);
-	char *text = th_format_new("%s are free memory that %s keeps, %s of it in pages "
+	char *text = th_format_new("%s are free memory that %s retains, %s of it in pages "
 				   "without a block%s",
 		bytes(facts->now[TH_BREAKDOWN_MALLOC_RETAINED]).text, facts->allocator, trimmed,
-		decays ? "; MALLOC_CONF=dirty_decay_ms:0 gives these back at once" : "");
+		decays ? "; MALLOC_CONF=dirty_decay_ms:0 releases these at once" : "");
 
 	free(trimmed);
 	return text;
@@ -305,19 +305,19 @@ buffers_text(const struct th_rss_facts *facts)
 	double all = facts->now[TH_BREAKDOWN_MALLOC_DIRECT];
 
 	if (facts->direct_cached > all / 2)
-		return th_format_new("%s are direct buffers, %s of them kept by threads for "
-				     "channels and sockets that read and write buffers of the "
-				     "Java heap; -Djdk.nio.maxCachedBufferSize bounds each",
+		return th_format_new("%s are direct buffers, %s of them cached by threads for "
+				     "I/O of channels and sockets with heap buffers; "
+				     "-Djdk.nio.maxCachedBufferSize limits the size of each",
 			bytes(all).text, bytes(facts->direct_cached).text);
 	if (facts->direct_waiting > facts->direct_all / 2)
-		return th_format_new("%s are direct buffers and memory of Unsafe; most, %s in "
-				     "%.0f buffers, nobody reaches any more: a collection "
-				     "gives that back (System.gc()), which a lower "
-				     "-XX:MaxDirectMemorySize makes the VM do by itself",
+		return th_format_new("%s are direct buffers and Unsafe memory; most, %s in "
+				     "%.0f buffers, is unreachable: a GC (System.gc()) frees "
+				     "it, and with a lower -XX:MaxDirectMemorySize the VM "
+				     "starts one itself",
 			bytes(all).text, bytes(facts->direct_waiting).text,
 			facts->direct_waiting_count);
-	return th_format_new("%s are direct buffers and memory of Unsafe (%.0f buffers); "
-			     "-XX:MaxDirectMemorySize bounds them",
+	return th_format_new("%s are direct buffers and Unsafe memory (%.0f buffers); "
+			     "-XX:MaxDirectMemorySize limits them",
 		bytes(all).text, facts->direct_count);
 }
 
@@ -326,17 +326,18 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 {
 	switch (verdict->cause) {
 	case TH_RSS_LEAK_OF_MALLOC:
-		return th_format_new("%s are blocks of malloc in use%s",
+		return th_format_new("%s are malloc blocks in use%s",
 			bytes(blocks_of(facts->now)).text,
-			verdict->course == TH_RSS_GROWING ? ", a leak: `leaks` names the line"
-							  : "");
+			verdict->course == TH_RSS_GROWING
+				? ", a leak: `twinheap leaks` lists its sites"
+				: "");
 	case TH_RSS_RETAINED:
 		return facts->allocator ? retained_by_other_text(facts) : retained_text(facts);
 	case TH_RSS_JAVA_HEAP:
 		if (facts->java_committed <= 0)
 			return th_format_new("%s are the Java heap",
 				bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text);
-		return th_format_new("the Java heap is sized so: %s of it resident, %s in use, "
+		return th_format_new("most is the Java heap: %s of it resident, %s in use, "
 				     "%s committed, %s allowed (-Xmx)",
 			bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text,
 			bytes(facts->java_used).text, bytes(facts->java_committed).text,
@@ -347,27 +348,27 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 		return th_format_new("%s are stacks of %.0f threads",
 			bytes(facts->now[TH_BREAKDOWN_STACKS]).text, facts->threads);
 	case TH_RSS_MAPPED:
-		return th_format_new("%s are mappings made past malloc",
+		return th_format_new("%s are mappings made without malloc",
 			bytes(facts->now[TH_BREAKDOWN_VM] + facts->now[TH_BREAKDOWN_MAPPED] +
 				facts->now[TH_BREAKDOWN_UNEXPLAINED])
 				.text);
 	case TH_RSS_FILES:
-		return th_format_new("%s are mapped files and shared memory, which the kernel "
-				     "can take back as far as they are clean",
+		return th_format_new("%s are mapped files and shared memory, whose clean pages "
+				     "the kernel can reclaim",
 			bytes(facts->now[TH_BREAKDOWN_FILES] + facts->now[TH_BREAKDOWN_SHARED])
 				.text);
 	case TH_RSS_METASPACE:
-		return th_format_new("%s are metaspace, which goes when class loaders go; "
-				     "-XX:MaxMetaspaceSize bounds it",
+		return th_format_new("%s are metaspace, which is freed when class loaders are "
+				     "unloaded; -XX:MaxMetaspaceSize limits it",
 			bytes(facts->now[TH_BREAKDOWN_METASPACE] +
 				facts->now[TH_BREAKDOWN_CLASS_SPACE])
 				.text);
 	case TH_RSS_PAGE_CACHE:
 		return th_format_new("%s of the %s in the control group are page cache, which "
-				     "the kernel drops when it needs room",
+				     "the kernel reclaims when it needs memory",
 			bytes(facts->group_file).text, bytes(facts->group_current).text);
 	default:
-		return th_format_new("no part stands out");
+		return th_format_new("no part dominates");
 	}
 }
 
@@ -377,7 +378,7 @@ th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_fa
 	char *course = course_text(verdict, facts);
 	char *cause = cause_text(verdict, facts);
 	char *limit = verdict->is_near_limit
-			      ? th_format_new("; the control group has %s of its %s in use",
+			      ? th_format_new("; the control group uses %s of its limit of %s",
 					bytes(facts->group_current).text,
 					bytes(facts->group_limit).text)
 			      : th_format_new("%s", "");

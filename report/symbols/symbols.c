@@ -129,7 +129,7 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 	if (!symbols->warn || match == TH_MODULE_FOUND)
 		return;
 	if (match == TH_MODULE_MISSING)
-		snprintf(text, sizeof(text), "%s: not found, its functions stay without names",
+		snprintf(text, sizeof(text), "%s: not found, so its functions have no names",
 			module->path);
 	else
 		snprintf(text, sizeof(text),

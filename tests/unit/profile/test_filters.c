@@ -459,8 +459,8 @@ test_recorded_part_is_said(void **state)
 	free(text);
 	expect_in(show_text(&shown, th_view_speedscope),
 		"(--focus work; only threads matching wor* are sampled and counted; "
-		"paused for 4.0 s of 10.0 s: what was allocated then counts nowhere; "
-		"from second 4 on sampled: Java heap, mapped; ");
+		"paused for 4.0 s of 10.0 s: allocations in that time are not counted; "
+		"sampled from 4 s on: Java heap, mapped; ");
 	show_end(&shown);
 	log_deinit(&log);
 	/* All of it, from the start to the end. */
@@ -546,7 +546,7 @@ test_leaks_of_a_part(void **state)
 	assert_true(estimate_of(finding, "live_bytes") == LEAK / 2);
 	/* Seconds are those of the recording: the warm-up is a fifth of what is looked at. */
 	assert_non_null(strstr(json_string_value(json_object_get(finding, "why")),
-		"from second 6 to 10 and still does"));
+		"from 6 s to 10 s and is still growing"));
 	json_decref(root);
 	finding = first_finding((struct option){"--to", "5"}, &root);
 	assert_string_equal(json_string_value(json_object_get(finding, "verdict")), "leak");

@@ -90,9 +90,8 @@ test_live_bytes_are_counted(void **state)
 	assert_true(is_counted(&log, NULL, NULL));
 	show(&shown, &log, NULL);
 	char *text = show_summary(&shown, false);
-	assert_non_null(
-		strstr(text, "mapped in all: 50.0 MiB accessible, 1.00 MiB of it files; "
-			     "400 MiB more reserved; contents of 7.00 MiB given back"));
+	assert_non_null(strstr(text, "total mapped: 50.0 MiB accessible, 1.00 MiB of it files; "
+				     "400 MiB more reserved; 7.00 MiB released"));
 	free(text);
 	json_t *json = show_json(&shown);
 	json_t *use = json_object_get(
@@ -157,7 +156,7 @@ test_sums_of_an_earlier_moment(void **state)
 	log_end(&log, 2001);
 	show(&shown, &log, "--at", "1.2", NULL);
 	char *text = show_summary(&shown, false);
-	assert_non_null(strstr(text, "mapped in all: 20.0 MiB accessible"));
+	assert_non_null(strstr(text, "total mapped: 20.0 MiB accessible"));
 	assert_non_null(strstr(text, "so far (at 1 s)\n"));
 	free(text);
 	show_end(&shown);

@@ -351,12 +351,12 @@ test_memory_that_the_allocator_keeps(void **state)
 	story.points[10].bytes = 600.0 * MIB;
 	story.facts.now[TH_BREAKDOWN_MALLOC_RETAINED] = 250.0 * MIB;
 	story.facts.trimmed = 240.0 * MIB;
-	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "give back about 240 MiB");
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "release about 240 MiB");
 	story.facts.arenas = 200.0 * MIB;
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED,
 		"MALLOC_ARENA_MAX=1 would save up to 200 MiB");
 	story.facts.allocator = "libother.so";
-	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so keeps, about 240 MiB");
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so retains, about 240 MiB");
 	story.facts.allocator = "libjemalloc.so.2";
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "dirty_decay_ms:0");
 }
@@ -380,7 +380,7 @@ test_stacks_buffers_and_mappings(void **state)
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
 	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 0;
 	story.facts.now[TH_BREAKDOWN_MAPPED] = 90.0 * MIB;
-	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "past malloc");
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "without malloc");
 }
 
 /* What a count says comes before what bounds them, but not before who keeps them. */
@@ -400,7 +400,7 @@ test_buffers_that_wait_for_their_cleaner(void **state)
 	story.facts.direct_waiting = 60.0 * MIB;
 	story.facts.direct_waiting_count = 9;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS,
-		"60.0 MiB in 9 buffers, nobody reaches any more");
+		"60.0 MiB in 9 buffers, is unreachable");
 	story.facts.direct_cached = 60.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
 }
@@ -461,7 +461,7 @@ test_page_cache_in_the_control_group(void **state)
 	story.facts.group_file = 900.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_PAGE_CACHE, "page cache");
 	story.facts.group_file = 100.0 * MIB;
-	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "of its 0.98 GiB in use");
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "of its limit of 0.98 GiB");
 }
 
 static void
