@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course comes from the RSS of every second: its median over the last quarter against that
- * over the quarter before the middle.  The cause is the line that grew where something grows,
- * else the largest one that is a cause at all.
+ * The trend of the RSS is the median of its values (one a second) over the last quarter against
+ * that over the quarter before the middle. The cause is the line that grew most if the RSS
+ * grows, else the largest line that is a possible cause.
  */
 #include "report/rss/verdict.h"
 
@@ -13,12 +13,12 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 
-/* Fewer points than this say nothing of a course. */
+/* Minimum number of points for a trend. */
 #define POINTS_LEAST 6
-/* Less than this is noise: a JVM breathes by so much. */
+/* Smaller changes are noise: the RSS of a JVM fluctuates by this much. */
 #define CHANGE_SHARE 0.05
 #define CHANGE_BYTES (8.0 * 1024 * 1024)
-/* A line stands out when it is this part of the RSS, and so many bytes. */
+/* A line dominates when it has this part of the RSS, and this many bytes. */
 #define STANDS_OUT_SHARE 0.25
 #define STANDS_OUT_BYTES (16.0 * 1024 * 1024)
 #define NEAR_LIMIT 0.9
@@ -122,7 +122,7 @@ cause_of_line(enum th_breakdown_kind kind)
 	}
 }
 
-/* What each line is, or by how much it has grown; malloc's live blocks count together. */
+/* Finds the largest line, or the line that grew most; malloc's live blocks count together. */
 static enum th_breakdown_kind
 largest(const double *lines, double *ret)
 {
@@ -251,10 +251,9 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
 }
 
 /*
- * Free memory of one arena serves no other thread's requests.  With a single arena it would, as
- * far as the threads did not need it at the same time.
+ * Memory in pages without a block; a range if it depends on the position of blocks within
+ * pages.
  */
-/* What lies in pages without a block; a range where that depends on how blocks lie within them. */
 static char *
 trimmed_text(const struct th_rss_facts *facts)
 {
@@ -284,7 +283,7 @@ retained_text(const struct th_rss_facts *facts)
 	return text;
 }
 
-/* What malloc_trim() is to glibc, the decay of dirty pages is to jemalloc. */
+/* The decay of dirty pages is jemalloc's equivalent of malloc_trim(). */
 static char *
 retained_by_other_text(const struct th_rss_facts *facts)
 {
