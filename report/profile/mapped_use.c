@@ -3,7 +3,7 @@
 
 #include "report/base/format.h"
 
-/* Sums older than this at the moment of the view are given with their time. */
+/* Older sums are printed with their time. */
 #define RECENT_S 0.01
 
 const struct th_decoded_mapped_use *
@@ -21,7 +21,7 @@ th_mapped_use_at(const struct th_profile *profile)
 	return found;
 }
 
-/* Pauses, and names of threads: what was mapped meanwhile is in the sums, but in no sample. */
+/* Pauses and thread filters: mappings made in that time are in the sums, but in no sample. */
 static bool
 has_gaps(const struct th_recording *recording)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replays the control events of a recording in order of time: the sampled time of a heap, the
+ * pauses, and the notices about what was left out.
+ */
 #include "report/statistics/sampling_changes.h"
 
 #include <stdio.h>
@@ -8,7 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 
-/* What is sampled at some time. */
+/* The sampling state at a time. */
 struct state {
 	bool is_paused;
 	uint64_t heaps; /* bits 1 << enum th_heap */
@@ -82,7 +86,7 @@ th_sampling_changes_each_pause(const struct th_recording *recording,
 		each(data, since, recording->end);
 }
 
-/* Telling */
+/* Notices */
 
 struct listener {
 	void (*warn)(void *data, const char *text);
