@@ -11,9 +11,10 @@
 
 struct th_address_range {
 	uint64_t start;
-	uint64_t end; /* one past the last address; == start: a label of unknown extent */
+	uint64_t end;   /* one past the last address; == start: a label of unknown extent */
 	uint32_t value; /* the caller's */
-	uint32_t rank;  /* of two ranges with one extent, the one with the higher rank is found */
+	uint32_t
+		rank; /* of two ranges with one extent, the one with the higher rank is found */
 };
 
 struct th_address_index {

@@ -31,8 +31,9 @@ struct known_method {
 	uint32_t function; /* plus one; 0 = not looked up */
 	uint32_t file;
 	struct th_words lines;
-	uint32_t first_spot; /* in `spots`: the frame without a line; those of the lines follow */
-	bool is_sorted;      /* the lines ascend */
+	uint32_t
+		first_spot; /* in `spots`: the frame without a line; those of the lines follow */
+	bool is_sorted;     /* the lines ascend */
 };
 
 struct th_frames {
@@ -50,11 +51,12 @@ struct th_frames {
 	struct th_id_map place_ids; /* file << 33 | is inlined << 32 | line */
 	struct th_id_map frame_ids; /* function << 32 | place */
 	TH_ARRAY(struct th_frame, frames);
-	TH_ARRAY(uint8_t, kinds);               /* enum th_function_kind, by frame */
-	TH_ARRAY(uint32_t, frame_functions);    /* by frame */
-	TH_ARRAY(struct known_method, methods); /* by method index, up to the highest one used */
-	TH_ARRAY(uint32_t, spots);              /* frames in known methods, plus one */
-	uint32_t spot;                          /* the one looked up last */
+	TH_ARRAY(uint8_t, kinds);            /* enum th_function_kind, by frame */
+	TH_ARRAY(uint32_t, frame_functions); /* by frame */
+	TH_ARRAY(
+		struct known_method, methods); /* by method index, up to the highest one used */
+	TH_ARRAY(uint32_t, spots);             /* frames in known methods, plus one */
+	uint32_t spot;                         /* the one looked up last */
 
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);

@@ -39,8 +39,7 @@ struct th_module_file {
 	char *path; /* path of `fd`, malloc'ed; NULL if none */
 	enum th_module_match
 		match; /* of the module's own file, even if a debug file was found */
-	char found_id
-		[TH_BUILD_ID_TEXT]; /* when CHANGED: the build id of the existing file */
+	char found_id[TH_BUILD_ID_TEXT]; /* when CHANGED: the build id of the existing file */
 };
 
 /*
