@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Error objects and the messages of the tool on stderr. Quoted text (paths, words of the
+ * Error objects (a code and one heap-allocated message) and the messages of the tool on stderr. Quoted text (paths, words of the
  * command line) is made printable when a message is created.
- */
-/*
- * An error is its code and one heap-allocated message.
  */
 #include "report/base/error.h"
 

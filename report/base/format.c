@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Numbers and paragraphs for people (format.h). Results are returned by value, so no function
- * here allocates memory.
- */
+/* Numbers and paragraphs for people (format.h). Formatted numbers are returned by value. */
 #include "report/base/format.h"
 
 #include <inttypes.h>

@@ -15,9 +15,9 @@ struct th_worker {
 };
 
 /* Starts work(data); if no thread can be created it runs before this function returns. */
-void th_worker_begin(struct th_worker *aside, void *(*work)(void *data), void *data);
+void th_worker_begin(struct th_worker *worker, void *(*work)(void *data), void *data);
 
 /* Waits until it is done. */
-void th_worker_end(struct th_worker *aside);
+void th_worker_end(struct th_worker *worker);
 
 #endif

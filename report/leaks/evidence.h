@@ -31,8 +31,8 @@ const char *th_verdict_name(enum th_verdict verdict);
 
 /* Reason for a verdict. */
 enum th_reason {
-	TH_REASON_GROWS,    /* leak: sustained growth */
-	TH_REASON_RESIDENT, /* leak: sustained growth of its resident memory over the snapshots */
+	TH_REASON_GROWS,       /* leak: sustained growth */
+	TH_REASON_RESIDENT,    /* leak: sustained growth of resident memory */
 	TH_REASON_OWNERS_GONE, /* leak: the owners were collected, the blocks were not freed */
 	TH_REASON_FEW_SAMPLES, /* unclear: nothing significant yet */
 	TH_REASON_LATE,        /* unclear: grows only in the last part of the recording */
@@ -79,7 +79,7 @@ struct th_evidence {
 	double whole_low; /* if late_low is not above 0: the lower limit since the warm-up */
 	uint64_t first_birth;     /* of old survivors, time; UINT64_MAX if there is none */
 	uint64_t last_birth;      /* of survivors, time */
-	double pause_probability; /* of no survivor since last_birth under unchanged allocation */
+	double pause_probability; /* of no survivor since last_birth, if growth continues */
 	bool is_slowing;
 	double kept_bytes;     /* of blocks that were old and are alive */
 	double released_bytes; /* of blocks that were old and died */
@@ -97,7 +97,7 @@ struct th_evidence_sums {
 	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
 	struct th_estimator resident; /* mapped: resident bytes of `live` */
 	double samples;               /* number evaluated */
-	double followed; /* samples that they represent; more if only some objects are followed */
+	double followed; /* samples represented; more if only some objects are followed */
 	bool is_trend;   /* growth is the slope of a trend, not an estimate from these sums */
 };
 

@@ -234,13 +234,13 @@ judge_places(struct th_leaks_work *work)
 	uint32_t middle = (uint32_t)th_bisect(count, i, starts[i] < starts[count] / 2);
 	struct share shares[] = {
 		{.work = work, .to = middle}, {.work = work, .from = middle, .to = count}};
-	struct th_worker aside;
+	struct th_worker worker;
 
 	judges_init(work, shares[0].judges);
 	judges_init(work, shares[1].judges);
-	th_worker_begin(&aside, judge_share, &shares[1]);
+	th_worker_begin(&worker, judge_share, &shares[1]);
 	judge_share(&shares[0]);
-	th_worker_end(&aside);
+	th_worker_end(&worker);
 	judges_deinit(shares[0].judges);
 	judges_deinit(shares[1].judges);
 	for (uint32_t i = 0; i < count; i++)

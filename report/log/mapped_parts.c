@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Splits mapped samples by their ends (mapped_parts.h): the ends are sorted by sample and time,
- * and each sample is replaced by the pieces between them.
+ * and each sample is replaced by one piece per end and one for the rest.
  */
 #include "report/log/mapped_parts.h"
 

@@ -102,7 +102,7 @@ struct th_followed_info {
 struct th_thread_bytes_info {
 	uint64_t time;
 	uint64_t bytes;
-	uint32_t thread; /* index; TH_ID_MAP_NONE: all threads without a separate entry */
+	uint32_t thread; /* index; TH_ID_MAP_NONE: all other threads */
 	uint32_t heap;   /* enum th_heap */
 };
 

@@ -500,22 +500,22 @@ static void
 build(struct th_profile *profile)
 {
 	struct builder builder;
-	struct th_worker aside;
+	struct th_worker worker;
 
 	profile->window = window_of(profile->recording, profile->options);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
-	th_worker_begin(&aside, init_estimators, profile);
+	th_worker_begin(&worker, init_estimators, profile);
 	builder_init(&builder, profile);
 	make_rows(&builder);
-	th_worker_end(&aside);
+	th_worker_end(&worker);
 	if (profile->account)
 		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);
-	th_worker_begin(&aside, add_outside_java, &builder);
+	th_worker_begin(&worker, add_outside_java, &builder);
 	add_heap(&builder, TH_HEAP_JAVA);
-	th_worker_end(&aside);
+	th_worker_end(&worker);
 	builder_deinit(&builder);
 	sum_rows(profile);
 }

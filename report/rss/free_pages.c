@@ -113,8 +113,7 @@ sweep(const struct border *borders, size_t count, double heap, double *alone)
 	double at = 0;
 	double uncovered = 0;
 	size_t covering = 0;
-	size_t sum =
-		0; /* of the indices of the covering blocks: the index itself when there is only one */
+	size_t sum = 0; /* of the indices of the covering blocks */
 
 	for (size_t i = 0; i < count; i++) {
 		const struct border *border = &borders[i];

@@ -12,7 +12,7 @@ struct th_unseen {
 	double hits; /* need not be an integer */
 	double hit;  /* p, in (0, 1) */
 	double miss; /* 1 - p */
-	double next; /* possible weight of a hit that did not occur; if not above `weight`: the same as that */
+	double next; /* possible weight of one more hit; at most `weight`: same as that */
 };
 
 /* The 95 % limits of the unseen value; 0 <= low <= high. */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lifetimes of samples (lifetimes.h): the events of a recording give an end per sample, the reports
+ * of collections give the judgements, and the peak is found by passing births and ends in order of
+ * time.
+ */
 #include "report/statistics/lifetimes.h"
 
 #include <assert.h>

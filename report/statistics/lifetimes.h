@@ -101,7 +101,7 @@ th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, ui
 bool th_lifetimes_is_temporary(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within);
 
-/* The probability that the end of a sample of `heap` is known at a moment. */
+/* The probability that the end of a sample of `heap` is known at `moment`. */
 static inline double
 th_lifetimes_keep(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_moment *moment)

@@ -31,9 +31,8 @@ struct known_method {
 	uint32_t function; /* plus one; 0 = not looked up */
 	uint32_t file;
 	struct th_words lines;
-	uint32_t
-		first_spot; /* in `spots`: the frame without a line; those of the lines follow */
-	bool is_sorted;     /* the lines ascend */
+	uint32_t first_spot; /* in `spots`: frame without a line; lines follow */
+	bool is_sorted;      /* the lines ascend */
 };
 
 struct th_frames {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decodes class signatures and removes the parts of generated names that differ between runs
- * (java_names.h). All helpers work on a prefix of the name: they return its new length.
+ * (java_names.h). The without_ functions return the length of the part of a name to keep.
  */
 #include "report/symbols/java_names.h"
 

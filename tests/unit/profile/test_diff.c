@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Differences between logs small enough to count by hand.
- */
+/* Differences between logs small enough to count by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -30,7 +30,7 @@ struct heap {
 struct outcome {
 	double truth; /* means over the runs, parts of the heap */
 	double said;
-	double covered; /* fraction of the runs with the truth in estimate - error .. estimate + error */
+	double covered; /* fraction of the runs within estimate +- error */
 };
 
 /* Marks the pages that a live block has bytes in. */

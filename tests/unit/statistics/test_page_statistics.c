@@ -37,8 +37,7 @@
 /* Results of the C code. */
 struct expected {
 	double values[VALUES_MAX];
-	double widths
-		[VALUES_MAX]; /* width of the interval that a value belongs to; 0: it is not a limit */
+	double widths[VALUES_MAX]; /* width of the interval of a limit; 0: not a limit */
 	int count;
 };
 
