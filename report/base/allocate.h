@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the tool.  There is no report to salvage when it runs out, so these functions end
- * the program with one line and status 3 instead of returning NULL.
+ * Memory of the tool. Running out of it is fatal, because no partial report is useful: these
+ * functions end the program with one line and status 3 instead of returning NULL.
  */
 #ifndef TH_REPORT_BASE_ALLOCATE_H
 #define TH_REPORT_BASE_ALLOCATE_H
@@ -9,15 +9,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Says so on stderr and ends the program. */
+/* Prints a message on stderr and ends the program. */
 void th_out_of_memory(void) __attribute__((noreturn));
 
-/* `count` zeroed elements of `bytes` each; the product may overflow, which ends the program. */
+/* `count` zeroed elements of `bytes` each; an overflow of the product ends the program. */
 void *th_allocate(size_t count, size_t bytes) __attribute__((malloc));
 
 /*
  * Makes room for element number `count` in an array: returns `array`, or its larger copy, with
- * *capacity > count.  New elements are not initialised.
+ * *capacity > count. New elements are not initialized.
  */
 void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_bytes);
 
@@ -30,7 +30,7 @@ void *th_array_grow(void *array, size_t count, size_t *capacity, size_t element_
 		(owner)->items[(owner)->items##_count++] = (value);                            \
 	} while (0)
 
-/* A printed string in memory of its own. */
+/* A printed string, which the caller frees. */
 char *th_format_new(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *
 th_format_new_va(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error is its code and one heap-allocated message.
+ * Error objects (a code and one heap-allocated message) and the messages of the tool on stderr. Quoted text (paths, words of the
+ * command line) is made printable when a message is created.
  */
 #include "report/base/error.h"
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors of the tool.  A function that can fail returns NULL on success or an error that its
- * caller owns: hands on, or prints and destroys.
+ * Errors of the tool. A function that can fail returns NULL on success or an error that its
+ * caller owns: it either returns the error in turn, or prints and destroys it.
  */
 #ifndef TH_REPORT_BASE_ERROR_H
 #define TH_REPORT_BASE_ERROR_H
 
-/* What went wrong, as far as the exit status tells. */
+/* Kind of error; determines the exit status. */
 enum th_error_code {
-	TH_ERROR_USAGE,      /* the command line asks for what there is not */
+	TH_ERROR_USAGE,      /* invalid command line */
 	TH_ERROR_UNREADABLE, /* the input cannot be read */
-	TH_ERROR_OUTPUT,     /* the result cannot be written where it should go */
-	TH_ERROR_REFUSED,    /* the process that was asked for something cannot do it */
-	/* Of the command that `run` is to start, as shells and env(1) have them. */
+	TH_ERROR_OUTPUT,     /* the result cannot be written to its destination */
+	TH_ERROR_REFUSED,    /* the process cannot fulfill a request */
+	/* For the command that `run` starts, as in shells and env(1). */
 	TH_ERROR_NOT_EXECUTABLE,
 	TH_ERROR_NOT_FOUND,
 };
@@ -26,7 +26,7 @@ struct th_error;
 struct th_error *th_error_create(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* As th_error_create, with ": " and the text of errno behind the message. */
+/* As th_error_create, with ": " and the text of errno appended to the message. */
 struct th_error *th_error_create_errno(enum th_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -39,13 +39,13 @@ enum th_error_code th_error_code(const struct th_error *error);
 void th_error_destroy(struct th_error *error);
 
 /*
- * Prints the error as one line to stderr, destroys it and returns the exit status it stands
- * for: 0 for NULL, 2 for usage and output, 3 for unreadable input, 4 for refused requests, 126 and
- * 127 for a command that cannot be executed or is not found.
+ * Prints the error as one line to stderr, destroys it and returns its exit status: 0 for NULL,
+ * 2 for usage and output, 3 for unreadable input, 4 for refused requests, 126 and 127 for a
+ * command that cannot be executed or is not found.
  */
 int th_error_report(struct th_error *error);
 
-/* Prints one line to stderr that is no error; printable whatever it quotes. */
+/* Prints one line to stderr that is not an error; printable whatever it quotes. */
 void th_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

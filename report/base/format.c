@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and paragraphs for people (format.h). Formatted numbers are returned by value. */
 #include "report/base/format.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ choose_unit(double value, const struct scale *scale)
 	return unit;
 }
 
-/* Three significant digits; whole numbers below a thousand stay whole. */
+/* Three significant digits; integers below a thousand are printed without decimals. */
 static int
 print_digits(char *text, size_t bytes, double value, int unit)
 {
@@ -142,7 +143,7 @@ th_format_columns(const char *text)
 	return columns;
 }
 
-/* Narrower paragraphs are no easier to read than what a terminal breaks itself. */
+/* Narrower paragraphs are no easier to read than lines broken by the terminal. */
 #define LEAST_WRAPPED 30
 
 void

@@ -14,7 +14,7 @@ struct th_number {
 	char text[48];
 };
 
-/* What is counted. */
+/* The counted unit. */
 enum th_unit {
 	TH_UNIT_BYTES,
 	TH_UNIT_OBJECTS,
@@ -26,25 +26,25 @@ struct th_number th_format_number(double value, enum th_unit unit);
 /* An interval in the unit of its larger end: "1.19 .. 1.27 GiB". */
 struct th_number th_format_interval(double low, double high, enum th_unit unit);
 
-/* "12.3 %", "0.04 %", "<0.01 %"; "-" when there is no whole. */
+/* "12.3 %", "0.04 %", "<0.01 %"; "-" if `whole` is 0. */
 struct th_number th_format_share(double part, double whole);
 
 /* "1 h 02 min", "3 min 04 s", "12.3 s". */
 struct th_number th_format_seconds(double seconds);
 
-/* An integer with thousands set off by commas. */
+/* An integer with commas between thousands. */
 struct th_number th_format_count(uint64_t count);
 
-/* Columns that a UTF-8 string takes on a terminal, every character counted as one. */
+/* Columns of a UTF-8 string on a terminal, with one column per character. */
 int th_format_columns(const char *text);
 
 /*
- * Prints `text`, a sentence that begins in column `indent`, broken between words where it would be
- * wider than `columns`; 0, or too few for that: in one line.
+ * Prints `text`, a sentence that begins in column `indent`, wrapped between words at `columns`;
+ * on one line if `columns` is 0 or too small.
  */
 void th_format_wrap(FILE *file, const char *text, int indent, int columns);
 
-/* Prints `text` cut to `columns` columns, the cut shown by "...". */
+/* Prints `text` cut to `columns` columns; a cut is marked by "...". */
 void th_format_cut(FILE *file, const char *text, int columns);
 
 #endif

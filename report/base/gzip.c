@@ -8,7 +8,7 @@
 
 #include "report/base/allocate.h"
 
-/* zlib's window of 32 KiB, and 16 for a gzip wrapper in place of its own. */
+/* zlib's window of 32 KiB; 16 selects a gzip wrapper instead of zlib's. */
 #define GZIP_WINDOW_BITS (15 + 16)
 #define MEMORY_LEVEL 8 /* zlib's default */
 
@@ -30,7 +30,10 @@ th_gzip_create(FILE *file)
 	return gzip;
 }
 
-/* Compresses the input of the stream until none is left, or with Z_FINISH no output either. */
+/*
+ * Compresses the input of the stream until none is left; with Z_FINISH until all output is
+ * written.
+ */
 static void
 compress_input(struct th_gzip *gzip, int flush)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream compressed by gzip on its way to a file. */
+/* A gzip-compressed stream that is written to a file. */
 #ifndef TH_REPORT_BASE_GZIP_H
 #define TH_REPORT_BASE_GZIP_H
 
@@ -9,14 +9,14 @@
 struct th_gzip;
 
 /*
- * Begins a gzip member without name and time, so that equal contents are equal bytes.  Errors of
- * `file` are the caller's to check, by ferror().
+ * Begins a gzip member without name and time, so that equal contents give equal bytes. The
+ * caller checks `file` for errors with ferror().
  */
 struct th_gzip *th_gzip_create(FILE *file);
 
 void th_gzip_write(struct th_gzip *gzip, const void *bytes, size_t length);
 
-/* Writes what is left and the trailer; the file stays open. */
+/* Writes the remaining data and the trailer; the file stays open. */
 void th_gzip_destroy(struct th_gzip *gzip);
 
 #endif

@@ -8,7 +8,7 @@
 
 uint64_t th_hash_key[2];
 
-/* If the kernel has no randomness yet: the author of a log cannot know this time. */
+/* Used if the kernel has no randomness yet: the author of a log cannot know this time. */
 __attribute__((constructor)) static void
 make_key(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes of what a log holds, keyed by random words of this process: the author of a log cannot
- * choose ids or names that collide in a table.  No result of the tool depends on them.
+ * Hashes of data from a log, keyed by random words of this process: the author of a log cannot
+ * choose ids or names that collide in a table. No result of the tool depends on them.
  */
 #ifndef TH_REPORT_BASE_HASH_H
 #define TH_REPORT_BASE_HASH_H
@@ -12,7 +12,7 @@
 /* Set before main(). */
 extern uint64_t th_hash_key[2];
 
-/* The exclusive or of the halves of a product of 128 bits. */
+/* The exclusive or of the two halves of a 128-bit product. */
 static inline uint64_t
 th_hash_fold(uint64_t a, uint64_t b)
 {
@@ -33,14 +33,14 @@ th_hash_word(uint64_t word)
 	return th_hash_fold(mixed ^ th_hash_key[0], 0xa0761d6478bd642fu);
 }
 
-/* Of several words one after the other, from any start. */
+/* Adds one word to the hash of a sequence, which starts at any value. */
 static inline uint64_t
 th_hash_next(uint64_t hash, uint64_t word)
 {
 	return th_hash_word(hash ^ th_hash_word(word));
 }
 
-/* Of a string without its NUL. */
+/* Hash of a string without its NUL. */
 uint64_t th_hash_text(const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small words have their numbers in an array.  The others: open addressing with linear probing, at
- * most half full.  A slot is a number and no more; the words stand by number, where they take no
- * room for what is not there and where they are read in order when the slots are made anew.
+ * Small words have their numbers in an array. All others: open addressing with linear probing,
+ * at most half full. A slot holds only a number; the words are stored by number, so free slots
+ * take no room for them, and rehashing reads them in order.
  */
 #include "report/base/id_map.h"
 
@@ -13,18 +13,18 @@
 #include "report/base/hash.h"
 
 #define FIRST_SLOTS 64
-/* As sparse as this the array takes no more memory than slots would. */
+/* At this density the array takes no more memory than slots would. */
 #define DIRECT_PER_WORD 8
 #define DIRECT_LEAST 256
 
-/* Where the search for a word begins. */
+/* Index at which the search for a word begins. */
 static size_t
 first_slot(const struct th_id_map *map, uint64_t word)
 {
 	return th_hash_word(word) & (map->slot_count - 1);
 }
 
-/* The slot with the number of a word, or the free one that it would have. */
+/* The slot with the number of a word, or the free one for it. */
 static uint32_t *
 slot_of(const struct th_id_map *map, uint64_t word)
 {
@@ -35,7 +35,7 @@ slot_of(const struct th_id_map *map, uint64_t word)
 	return &map->slots[slot];
 }
 
-/* Twice as many slots, for the words in front of `count`. */
+/* Doubles the number of slots and reinserts the words below `count`. */
 static void
 enlarge(struct th_id_map *map, uint32_t count)
 {
@@ -51,7 +51,7 @@ enlarge(struct th_id_map *map, uint32_t count)
 	}
 }
 
-/* Writes the words down that have had no slot so far, all of them small. */
+/* Records the words that have had no slot so far, all of them small. */
 static void
 list_words(struct th_id_map *map)
 {
@@ -63,7 +63,7 @@ list_words(struct th_id_map *map)
 	}
 }
 
-/* Makes room for a word in the array, if there are words enough for one that long. */
+/* Makes room for a word in the array, if there are enough words for an array of that length. */
 static bool
 is_small(struct th_id_map *map, uint64_t word)
 {
@@ -87,7 +87,9 @@ th_id_map_find(const struct th_id_map *map, uint64_t word)
 {
 	if (word < map->direct_count && map->direct[word])
 		return map->direct[word] - 1;
-	/* A small word is there as well if it came when there were too few for an array. */
+	/*
+	 * A small word may be in a slot if it was added when there were too few for an array.
+	 */
 	return map->slots_used ? *slot_of(map, word) - 1 : TH_ID_MAP_NONE;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers words: the first word that is asked for gets 0, the next new one 1, and so on, so
- * that what is known about word k stands at index k of an array.  Ids from a log need no more:
- * whoever mentions an id first, its definition or a sample, makes the entry.
+ * Numbers words in the order of first use, from 0, so that the data of word k is at index k of
+ * an array. Definitions and samples may use an id of the log in any order: the first use
+ * creates the entry.
  */
 #ifndef TH_REPORT_BASE_ID_MAP_H
 #define TH_REPORT_BASE_ID_MAP_H
@@ -14,7 +14,9 @@
 #define TH_ID_MAP_NONE UINT32_MAX
 
 struct th_id_map {
-	/* Numbers of small words by word, plus one: ids of a log mostly count up from 0 or 1. */
+	/*
+	 * Numbers of small words by word, plus one: ids of a log mostly count up from 0 or 1.
+	 */
 	uint32_t *direct;
 	size_t direct_count;
 	uint32_t *slots;   /* numbers of all others, plus one; 0 = free */
@@ -28,13 +30,13 @@ struct th_id_map {
 /* The number of `word`, TH_ID_MAP_NONE if it has none. */
 uint32_t th_id_map_find(const struct th_id_map *map, uint64_t word);
 
-/* The number of `word`; *added_ret says whether it is new. A zeroed map is empty. */
+/* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);
 
-/* Has the slot of `word` fetched, for who will soon look it up. */
+/* Prefetches the slot of `word` for a lookup that follows soon. */
 void th_id_map_expect(const struct th_id_map *map, uint64_t word);
 
-/* Forgets everything. */
+/* Frees the memory; the map is empty afterwards. */
 void th_id_map_deinit(struct th_id_map *map);
 
 #endif

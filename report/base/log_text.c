@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cleaning of foreign text (log_text.h), one character at a time, and the table of strings,
+ * which finds a string by its hash and verifies it by comparison.
+ */
 #include "report/base/log_text.h"
 
 #include <stdlib.h>
@@ -42,7 +46,10 @@ th_text_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Length a lead byte promises, 0 if it cannot lead, and the least code point of that length. */
+/*
+ * The length that a lead byte announces, 0 if it is not a lead byte, and the least code point
+ * of that length.
+ */
 static unsigned
 sequence_length(unsigned char lead, uint32_t *least_ret)
 {
@@ -61,7 +68,7 @@ sequence_length(unsigned char lead, uint32_t *least_ret)
 	return 0;
 }
 
-/* Bytes of the well-formed, printable character at `bytes`; 0 if there is none. */
+/* Length of the well-formed, printable character at `bytes`; 0 if there is none. */
 static unsigned
 character_length(const unsigned char *bytes, size_t available)
 {
@@ -83,7 +90,9 @@ character_length(const unsigned char *bytes, size_t available)
 	return length;
 }
 
-/* Appends the cleaned form of what stands at `bytes`; returns how much of it was used. */
+/*
+ * Appends the cleaned form of the character at `bytes`; returns the number of bytes consumed.
+ */
 static size_t
 clean_character(const unsigned char *bytes, size_t available, char **end)
 {

@@ -2,9 +2,9 @@
 /*
  * Text from a log, and a table that keeps one copy of each string.
  *
- * Names come from foreign processes in whatever bytes these had: every name is made printable
- * UTF-8 before anything shows it, so that a thread's name cannot move the cursor of a terminal
- * and JSON stays valid.
+ * Names come from foreign processes in arbitrary bytes: every name is converted to printable
+ * UTF-8 before it is shown, so that a thread's name cannot move the cursor of a terminal and
+ * JSON stays valid.
  */
 #ifndef TH_REPORT_BASE_LOG_TEXT_H
 #define TH_REPORT_BASE_LOG_TEXT_H
@@ -16,7 +16,7 @@
 
 #include "report/base/id_map.h"
 
-/* A piece of text without terminator; the bytes belong to someone else. */
+/* A piece of text without terminator. Does not own the bytes. */
 struct th_text {
 	const char *bytes;
 	uint32_t length;
@@ -33,12 +33,14 @@ bool th_text_begins(const char *string, const char *start);
 const char *th_text_base_name(const char *path);
 
 /*
- * A copy in printable UTF-8: control characters become blanks, what is not UTF-8 (Java's
- * modified form of surrogates included) becomes U+FFFD.  The caller frees it.
+ * A copy in printable UTF-8: control characters become blanks, invalid UTF-8 (Java's modified
+ * form of surrogates included) becomes U+FFFD. The caller frees it.
  */
 char *th_text_clean(struct th_text text);
 
-/* Prints a string so, as a path, which may hold any byte but NUL. */
+/*
+ * Prints a string, for example a path, cleaned in the same way; it may hold any byte but NUL.
+ */
 void th_text_print(FILE *file, const char *string);
 
 #define TH_NO_STRING UINT32_MAX
@@ -54,10 +56,10 @@ struct th_strings {
 void th_strings_init(struct th_strings *strings);
 void th_strings_deinit(struct th_strings *strings);
 
-/* The number of a string, of which a copy is kept. */
+/* The number of a string, which is copied if new. */
 uint32_t th_strings_intern(struct th_strings *strings, const char *string);
 
-/* Its number if it is there already, else TH_NO_STRING. */
+/* Its number if it exists, else TH_NO_STRING. */
 uint32_t th_strings_find(const struct th_strings *strings, const char *string);
 
 /* As th_strings_intern for text from a log, cleaned. */

@@ -9,20 +9,23 @@
 #include "report/base/terminal.h"
 #include "unify/shared/clock.h"
 
-/* Nobody wants to see a bar that is gone before it is read. */
+/* Shorter operations show no progress. */
 #define FIRST_NS TH_NS_PER_S
 #define STEP_NS (TH_NS_PER_S / 10)
 #define BAR_COLUMNS 30
-/* Of a line with a bar and without one: it must not reach the last column, or it would wrap. */
+/*
+ * Widths of a line with and without a bar: a line must not reach the last column, or it would
+ * wrap.
+ */
 #define LINE_COLUMNS (24 + 2 + BAR_COLUMNS + 2 + 5)
 #define NUMBER_COLUMNS (24 + 1 + 5)
 
 static struct {
-	bool is_known;    /* whether there is a terminal */
-	bool is_terminal; /* on stderr, that can clear a line and has room for one */
-	bool has_bar;     /* room for that too */
+	bool is_known;    /* whether the terminal has been checked */
+	bool is_terminal; /* on stderr, can clear a line and is wide enough for one */
+	bool has_bar;     /* wide enough for the bar */
 	bool is_shown;
-	uint64_t next; /* CLOCK_MONOTONIC ns: not before */
+	uint64_t next; /* CLOCK_MONOTONIC ns: time of the next update */
 } line;
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the tool has come, for people who wait at a terminal: one line on stderr from the
- * second second on, gone when something else is printed.  Nothing elsewhere.
+ * Progress of the tool on a terminal: one line on stderr from the second second on, cleared
+ * when something else is printed. Nothing if stderr is not a terminal.
  */
 #ifndef TH_REPORT_BASE_PROGRESS_H
 #define TH_REPORT_BASE_PROGRESS_H
@@ -9,18 +9,18 @@
 #include <stdint.h>
 
 /*
- * `done` of `all` of what is done now ("reading the log").  Looks at the clock: not for every
- * item, see th_progress_often().
+ * `done` of `all` units of the current work ("reading the log"). Reads the clock: for calls per
+ * item use th_progress_often().
  */
 void th_progress(const char *what, uint64_t done, uint64_t all);
 
-/* Clears the line, if there is one: before anything else is printed. */
+/* Clears the line, if there is one; call before anything else is printed. */
 void th_progress_clear(void);
 
-/* Shows nothing from now on. */
+/* Disables progress from now on. */
 void th_progress_disable(void);
 
-/* As th_progress() for one call in some thousands. */
+/* As th_progress(), but only one call in some thousands has an effect. */
 static inline void
 th_progress_often(const char *what, uint64_t done, uint64_t all)
 {

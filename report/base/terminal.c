@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Colours of the terminal's own palette, which its user has made readable. */
+/* Colors of the terminal's own palette, which the user can make readable. */
 static const char *const codes[] = {
 	[TH_STYLE_PLAIN] = "\033[0m",
 	[TH_STYLE_HEADING] = "\033[1m",
@@ -40,7 +40,7 @@ has_colours(FILE *file)
 const char *
 th_terminal_code(FILE *file, enum th_style style)
 {
-	/* Asking costs a system call, and views print one stream. */
+	/* Cached: the check costs a system call, and views print one stream. */
 	static FILE *known;
 	static bool is_coloured;
 

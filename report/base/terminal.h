@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stream can show: colours on a terminal, unless the variable NO_COLOR holds something or
- * TERM says dumb; nothing but text in a file or a pipe.
+ * Capabilities of an output stream: colors on a terminal, unless the variable NO_COLOR is not
+ * empty or TERM is "dumb"; plain text in a file or a pipe.
  */
 #ifndef TH_REPORT_BASE_TERMINAL_H
 #define TH_REPORT_BASE_TERMINAL_H
@@ -11,7 +11,7 @@
 enum th_style {
 	TH_STYLE_PLAIN, /* ends any other */
 	TH_STYLE_HEADING,
-	TH_STYLE_LARGE, /* a figure that matters */
+	TH_STYLE_LARGE, /* an important figure */
 	TH_STYLE_WARNING,
 	TH_STYLE_JAVA,
 	TH_STYLE_NATIVE,
@@ -19,10 +19,10 @@ enum th_style {
 	TH_STYLE_GROUP,
 };
 
-/* What to print before text of a style, "" where there are no colours. */
+/* The escape sequence that starts a style, "" without colors. */
 const char *th_terminal_code(FILE *file, enum th_style style);
 
-/* Columns of the terminal, 0 = it is none, or does not say. */
+/* Columns of the terminal; 0 = not a terminal, or unknown. */
 int th_terminal_columns(FILE *file);
 
 #endif

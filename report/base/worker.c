@@ -5,18 +5,18 @@
 #include <unistd.h>
 
 void
-th_worker_begin(struct th_worker *aside, void *(*work)(void *data), void *data)
+th_worker_begin(struct th_worker *worker, void *(*work)(void *data), void *data)
 {
-	aside->is_running = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
-			    pthread_create(&aside->thread, NULL, work, data) == 0;
-	if (!aside->is_running)
+	worker->is_running = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+			     pthread_create(&worker->thread, NULL, work, data) == 0;
+	if (!worker->is_running)
 		work(data);
 }
 
 void
-th_worker_end(struct th_worker *aside)
+th_worker_end(struct th_worker *worker)
 {
-	if (aside->is_running)
-		pthread_join(aside->thread, NULL);
-	aside->is_running = false;
+	if (worker->is_running)
+		pthread_join(worker->thread, NULL);
+	worker->is_running = false;
 }

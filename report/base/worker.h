@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that is done aside: by a second thread, where there is a processor for it.  The two must
- * not change what the other looks at.
+ * Runs a function on a second thread, if there is a processor for it. The two threads must not
+ * modify what the other reads.
  */
 #ifndef TH_REPORT_BASE_WORKER_H
 #define TH_REPORT_BASE_WORKER_H
@@ -14,10 +14,10 @@ struct th_worker {
 	bool is_running;
 };
 
-/* Begins work(data); without a thread for it, it is done when this returns. */
-void th_worker_begin(struct th_worker *aside, void *(*work)(void *data), void *data);
+/* Starts work(data); if no thread can be created it runs before this function returns. */
+void th_worker_begin(struct th_worker *worker, void *(*work)(void *data), void *data);
 
 /* Waits until it is done. */
-void th_worker_end(struct th_worker *aside);
+void th_worker_end(struct th_worker *worker);
 
 #endif

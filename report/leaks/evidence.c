@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Figures of a site (evidence.h), computed from its samples in one pass: counts, sums for the
+ * estimates, and birth times. The tests of birth times and the verdict are in evidence_births.c
+ * and evidence_verdict.c.
+ */
 #include "report/leaks/evidence_rules.h"
 
 #include <math.h>
@@ -10,12 +15,12 @@
 
 /* Figures */
 
-/* Sums over the samples of a place. */
+/* Sums over the samples of a site. */
 struct sums {
 	struct th_evidence_sums kept;
 	double allocated;                /* objects, up to the horizon */
 	double alive;                    /* of these */
-	struct th_estimator gained_late; /* as `gained` and `lost`, from the middle on */
+	struct th_estimator gained_late; /* as `gained` and `lost`, since the middle */
 	struct th_estimator lost_late;
 };
 
@@ -37,7 +42,7 @@ objects_in(const struct th_estimator *sum)
 	return th_sums_point(&sum->objects);
 }
 
-/* Whether a block was old and alive at a time. */
+/* Whether a block was old and alive at a given time. */
 static bool
 is_old_at(const struct th_observation_window *horizon, uint64_t birth, uint64_t end,
 	uint64_t time)
@@ -78,7 +83,7 @@ count_survivor(struct look *look, uint64_t birth, double bytes)
 	}
 }
 
-/* `young`: it never saw a second collection, or was freed soon. */
+/* `young`: died before its second GC, or was freed soon. */
 static void
 count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool is_young)
 {
@@ -91,7 +96,7 @@ count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool 
 	}
 }
 
-/* Bytes of a live sample that are in memory: all of it where the last account does not say. */
+/* Resident bytes of a live sample; its full size if the last snapshot has no data on it. */
 static double
 resident_now(struct look *look, const struct th_sample *sample,
 	const struct th_resident_mappings_point *points, size_t count)
@@ -106,7 +111,7 @@ resident_now(struct look *look, const struct th_sample *sample,
 	return (double)bytes;
 }
 
-/* Adds what accounts say of a mapping, which counts once however many parts it has. */
+/* Adds the snapshots' data on a mapping, which counts once, however many parts it has. */
 static void
 look_at_residency(struct look *look, const struct th_sample *sample, bool is_live)
 {
@@ -182,7 +187,7 @@ look_at(struct look *look, size_t index)
 }
 
 /*
- * At many sites nothing was lost.  The interval of that is the same for all, unless few objects are
+ * Many sites lost nothing. Their interval is the same for all, unless only some objects are
  * followed: then it is wider by the number of samples that each followed sample represents.
  */
 static struct th_estimate
@@ -208,7 +213,7 @@ difference(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	return th_estimate_difference(&gained, &lost);
 }
 
-/* Intervals take long: of what has not grown at all the limit is not asked. */
+/* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
 static double
 growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	const struct th_estimator *gained, const struct th_estimator *lost)
@@ -229,7 +234,7 @@ per_second(struct th_estimate estimate, double seconds)
 	return estimate;
 }
 
-/* The mean size of survivors, by which they were sampled. */
+/* Mean size of survivors, which determines their sampling probability. */
 static double
 size_of_survivors(const struct look *look)
 {
@@ -255,7 +260,7 @@ find_ages(struct look *look)
 		&judge->profile->lifetimes, birth, evidence->horizon->end);
 }
 
-/* Of the time in which the heap was sampled. */
+/* Counts only time in which the heap was sampled. */
 static double
 seconds_of_growth(const struct th_evidence *evidence, const struct th_profile *profile)
 {
@@ -312,7 +317,7 @@ th_judge_deinit(struct th_judge *judge)
 	free(judge->all_births);
 }
 
-/* The judge forgets the place before. */
+/* Resets the judge's state of the previous site. */
 static void
 look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judge)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of the times at which survivors were allocated: for a steady leak these are uniform by a
- * clock that counts out how closely was sampled.
+ * Tests of the times at which survivors were allocated. For a steady leak these are uniform on
+ * a clock that compensates for changes of the sampling density.
  */
 #include "report/leaks/evidence_rules.h"
 
@@ -48,7 +48,7 @@ sort_births(struct th_birth *births, size_t count)
 	}
 }
 
-/* As lgamma(), which leaves the sign in a variable of all threads. */
+/* lgamma() would write the sign to a global variable. */
 static double
 log_factorial(uint64_t n)
 {
@@ -69,7 +69,7 @@ binomial(uint64_t k, uint64_t n, double p)
 	return sum;
 }
 
-/* The longest time between survivors by the clock, from the warm-up to the last of them. */
+/* The longest time between survivors on the clock, from the warm-up to the last survivor. */
 static double
 longest_pause(const struct th_judge *judge, const struct th_sampling_clock *clock)
 {
@@ -85,7 +85,7 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
-/* A pause at the end that neither chance nor habit explains means that growth ended. */
+/* A final pause that neither chance nor earlier pauses explain means that growth ended. */
 static bool
 goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_sampling_clock *clock)
@@ -101,8 +101,8 @@ goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 }
 
 /*
- * Whether the last quarter of the time has less than half of its due of survivors, and so few
- * samples of them as chance does not explain.
+ * Whether the last quarter of the time has less than half of the survivors expected in it, and
+ * so few samples of them that chance does not explain it.
  */
 static bool
 slows_down(struct th_evidence *evidence, const struct th_judge *judge,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the parts of evidence: figures (evidence.c), tests of births (evidence_births.c) and
- * verdicts (evidence_verdict.c).  Every threshold stands here, with its reason.
+ * Shared by the parts of evidence: figures (evidence.c), tests of birth times
+ * (evidence_births.c) and verdicts (evidence_verdict.c). Every threshold is defined here, with
+ * its reason.
  */
 #ifndef TH_REPORT_LEAKS_EVIDENCE_RULES_H
 #define TH_REPORT_LEAKS_EVIDENCE_RULES_H
@@ -9,58 +10,61 @@
 #include "report/leaks/evidence.h"
 
 /*
- * Old survivors out of the later half that growth must rest on.  Five without a death are also
- * what makes the lower limit of growth positive.
+ * Minimum number of old survivors from the later half for growth. Five without a death also
+ * make the lower limit of growth positive.
  */
 #define ENOUGH_LATE 5
 /*
- * Where few objects are followed, old survivors that a leak must have in all.  They come in a few
- * batches, each of objects of about one age, so that a cache that empties in order looks like a
- * leak until the age of a batch exceeds what it keeps: of 12 that are followed more than a fifth
- * would be dead with a probability of 95 %.
+ * Minimum number of old survivors of a leak when only some objects are followed. They come in a
+ * few batches, each of objects of about one age, so that a cache that evicts in order looks
+ * like a leak until the age of a batch exceeds what it keeps: of 12 that are followed more than
+ * a fifth would be dead with a probability of 95 %.
  */
 #define ENOUGH_FOLLOWED 12
-/* Old survivors must spread over this much of the time at least. */
+/* Minimum fraction of the time over which old survivors must spread. */
 #define SPREAD_PART 0.25
-/* A program may end with a moment of other work, in which a leak pauses. */
+/* A program may end with a short phase of other work, in which a leak pauses. */
 #define PAUSE_PART 0.2
-/* A pause that a steady leak makes with less probability than this is an end. */
+/* A pause less probable than this in a steady leak is the end of its growth. */
 #define UNLIKELY_PAUSE 0.05
-/* Leaks that come in bursts pause between them; the last pause may be so much longer. */
+/* Leaks that come in bursts pause between them; the last pause may be longer by this factor. */
 #define LONGER_PAUSE 1.5
-/* So few survivors in the last quarter, by the same reasoning, are a slowing down. */
+/* A number of survivors in the last quarter less probable than this is a slowdown. */
 #define UNLIKELY_QUARTER 0.02
-/* Of what grew old, a leak frees no more than this part: some other use of the same place. */
+/* Maximum fraction of old memory that a leak frees: other uses of the same site. */
 #define LEAK_FREES 0.1
-/* So many accounts are in ascending order by chance at 1 : 120. */
+/* Snapshots are in ascending order by chance with probability 1 : 120. */
 #define ENOUGH_ACCOUNTS 5
-/* Of that order; accounts that go to and fro come to more. */
+/* Maximum p of that order; snapshots that fluctuate have a higher one. */
 #define UNLIKELY_TREND 0.02
-/* Sampling intervals that are in memory more than at the middle: as much as other growth takes. */
+/*
+ * Minimum growth of resident memory since the middle, in sampling intervals: as much as growth
+ * by samples needs.
+ */
 #define LEAST_GROWTH_INTERVALS 7
-/* The last quarter of the time must have half of its due of that growth. */
+/* The last quarter of the time must have half of its expected share of that growth. */
 #define LEAST_QUARTER 0.125
-/* Verdicts out of fewer samples would be guesses. */
+/* Minimum for a verdict; with fewer samples it would be a guess. */
 #define ENOUGH_SAMPLES 5
-/* A place that frees this part of its objects, and does not grow, churns. */
+/* A site that frees this fraction of its objects, and does not grow, churns. */
 #define CHURN_FREES 0.5
 
-/* Samples stand in the order of the log, which is nearly that of time. */
+/* Samples are in the order of the log, which is nearly that of time. */
 void th_times_sort(uint64_t *times, size_t count);
 
 /*
- * Whether what survives of the place at hand still comes, or ever more slowly: born_since,
- * last_birth, is_growing, is_slowing and what they rest on.  `size`: mean bytes of survivors, by
- * which they were sampled.
+ * Whether the current site still gains survivors, and whether ever more slowly: sets
+ * born_since, last_birth, is_growing, is_slowing and the figures behind them. `size`: mean
+ * bytes of survivors, which determines their sampling probability.
  */
 void th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size);
 
-/* The verdict by all other figures. */
+/* Determines the verdict from all other figures. */
 void th_evidence_find_verdict(struct th_evidence *evidence);
 
 /*
- * The same by what is in memory, where mappings by themselves do not make a leak: true if that
- * does, over so many seconds of growth.
+ * Judges by resident memory where the samples of mappings alone do not show a leak. True if it
+ * is a leak by that, over this many seconds of growth.
  */
 bool th_evidence_judge_residency(
 	struct th_evidence *evidence, const struct th_judge *judge, double seconds);

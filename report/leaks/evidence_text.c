@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The sentence behind a verdict.
- */
+/* The sentence that explains a verdict, with its numbers. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +32,7 @@ format_growth(const struct th_evidence *evidence)
 	return rate;
 }
 
-/* "3 of 120 samples that were older than 1.2 s" */
+/* "3 of the 120 samples that lived longer than 1.2 s were freed" */
 static char *
 describe_old(const struct th_evidence *evidence)
 {
@@ -49,7 +47,7 @@ explain_leak(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 	char *old = describe_old(evidence);
-	char *text = th_format_new("grew by %s from second %.3g to %.3g and still does, "
+	char *text = th_format_new("grew by %s from %.3g s to %.3g s and is still growing, "
 				   "%.0f %% of its objects survive, and %s",
 		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
 		seconds_between(horizon->origin, horizon->horizon), 100 * evidence->survivors,
@@ -66,19 +64,17 @@ explain_resident(const struct th_evidence *evidence)
 	const struct th_trend *trend = &evidence->trend;
 
 	return th_format_new(
-		"what is in memory of it grew by %s/s from second %.3g to %.3g and "
-		"still does, by %" PRIu32
-		" accounts (in such order by chance with p = %.2g), and %s of "
-		"that was given back",
+		"its resident memory grew by %s/s from %.3g s to %.3g s and is still "
+		"growing, over %" PRIu32
+		" snapshots (trend test: p = %.2g), and %s of it was released",
 		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
 		seconds_between(horizon->origin, horizon->warm),
 		seconds_between(horizon->origin, horizon->horizon), trend->points,
 		trend->probability,
-		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text
-				: "nothing");
+		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text : "none");
 }
 
-/* How long a recording would have to be for growth at this rate to be significant. */
+/* Includes the duration at which growth at this rate would be significant. */
 static char *
 explain_few(const struct th_evidence *evidence)
 {
@@ -87,12 +83,12 @@ explain_few(const struct th_evidence *evidence)
 
 	if (!evidence->allocated)
 		return th_format_new(
-			"all of it was allocated after the last collection that can "
-			"tell what died");
+			"all of it was allocated after the last GC that shows which objects "
+			"died");
 	if (!evidence->born_late)
-		return th_format_new(
-			"%" PRIu64
-			" %s too few to tell: record longer, or at a smaller interval",
+		return th_format_new("%" PRIu64
+				     " %s too few for a verdict: record longer, or at a "
+				     "smaller sampling interval",
 			evidence->allocated,
 			evidence->allocated == 1 ? "sample is" : "samples are");
 	longer = fmax(7.0 / (double)evidence->born_late, 1.2);
@@ -100,9 +96,9 @@ explain_few(const struct th_evidence *evidence)
 		longer = fmax(longer,
 			1.2 * (double)evidence->enough_old / (double)evidence->alive_old);
 	return th_format_new(
-		"%" PRIu64 " old survivors were sampled in the later half, too few to "
-		"tell growth from chance: at this rate a recording of about %s would, "
-		"or a smaller interval",
+		"%" PRIu64 " old survivors were sampled in the later half, too few for "
+		"significant growth: at this rate a recording of about %s would be "
+		"enough, or a smaller sampling interval",
 		evidence->born_late, th_format_seconds(duration * longer).text);
 }
 
@@ -113,11 +109,10 @@ explain_no_collection(const struct th_evidence *evidence)
 
 	if (horizon->horizon <= horizon->start)
 		return th_format_new(
-			"no collection has told which objects died: record longer, "
-			"or run jcmd PID GC.run");
-	return th_format_new(
-		"the last collection was at %.3g of %.3g s, and nobody knows which "
-		"younger objects are needed: record longer, or run jcmd PID GC.run",
+			"no GC has shown which objects died: record longer, or run "
+			"jcmd PID GC.run");
+	return th_format_new("the last GC was at %.3g of %.3g s, and reachability of younger "
+			     "objects is unknown: record longer, or run jcmd PID GC.run",
 		seconds_between(horizon->origin, horizon->horizon),
 		seconds_between(horizon->origin, horizon->end));
 }
@@ -125,8 +120,8 @@ explain_no_collection(const struct th_evidence *evidence)
 static char *
 explain_unproven(const struct th_evidence *evidence)
 {
-	return th_format_new("grows by %s, but no collection has looked at old objects "
-			     "lately, so they may be garbage: record longer, or run jcmd PID "
+	return th_format_new("grows by %s, but there was no recent old-generation GC, so "
+			     "its old objects may be garbage: record longer, or run jcmd PID "
 			     "GC.run",
 		format_growth(evidence).text);
 }
@@ -136,9 +131,9 @@ explain_turnover(const struct th_evidence *evidence)
 {
 	char *old = describe_old(evidence);
 	char *text = th_format_new(
-		"grows by %s, but %s: a structure that is still filled, or "
-		"one that is emptied now and then; a recording of several times "
-		"the length would tell",
+		"grows by %s, but %s: a structure that is still being filled, or "
+		"one that is emptied from time to time; a recording several times "
+		"as long would show which",
 		format_growth(evidence).text, old);
 
 	free(old);
@@ -150,9 +145,8 @@ explain_late(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 
-	return th_format_new(
-		"grows by %s, but only since second %.3g of %.3g: record for about "
-		"%s to see whether it ends",
+	return th_format_new("grows by %s, but only since %.3g s of %.3g s: record for about "
+			     "%s to see whether it stops",
 		format_growth(evidence).text,
 		seconds_between(horizon->origin, evidence->first_birth),
 		seconds_between(horizon->origin, horizon->end),
@@ -166,13 +160,12 @@ explain_steady(const struct th_evidence *evidence)
 	char *old, *text;
 
 	if (evidence->growth.low <= 0)
-		return th_format_new("holds its size: what is old changes by %s, which may "
-				     "be nothing",
+		return th_format_new("does not grow significantly: its old blocks change by %s",
 			format_growth(evidence).text);
 	old = describe_old(evidence);
 	text = th_format_new(
-		"grew by %s from second %.3g to %.3g, but in the later half of that no more "
-		"than may be chance, and %s",
+		"grew by %s from %.3g s to %.3g s, but not significantly in the later half "
+		"of that time, and %s",
 		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
 		seconds_between(horizon->origin, horizon->horizon), old);
 	free(old);
@@ -189,36 +182,34 @@ explain_plateau(const struct th_evidence *evidence)
 	case TH_REASON_STOPPED:
 		if (!evidence->born_since)
 			return th_format_new(
-				"nothing that survives was allocated after the first "
-				"%.3g s of %.3g",
+				"no survivor was allocated after the first %.3g s of "
+				"%.3g s",
 				seconds_between(horizon->start, horizon->warm), duration);
-		return th_format_new(
-			"nothing that survives was allocated after second %.3g of %.3g",
+		return th_format_new("the last survivor was allocated at %.3g s of %.3g s",
 			seconds_between(horizon->origin, evidence->last_birth),
 			seconds_between(horizon->origin, horizon->end));
 	case TH_REASON_SLOWED:
-		return th_format_new("growth comes to an end: %" PRIu64 " of %" PRIu64
-				     " survivors fall into the last quarter of the time",
+		return th_format_new("growth is ending: %" PRIu64 " of %" PRIu64
+				     " survivors were allocated in the last quarter of the "
+				     "time",
 			evidence->born_last_quarter, evidence->born_since);
 	default:
 		return explain_steady(evidence);
 	}
 }
 
-/* Few samples can hide growth: how much of it they allow for is said where they point that way. */
+/* Few samples can hide growth: its upper limit is printed if the estimate is positive. */
 static char *
 explain_churn(const struct th_evidence *evidence)
 {
 	char *freed = th_format_new("%.0f %% of its objects were freed, %" PRIu64 " of %" PRIu64
-				    " samples, and what is old ",
+				    " samples, and its old blocks ",
 		100 * (1 - evidence->survivors), evidence->dead, evidence->allocated);
 	char *text =
 		evidence->growth.estimate > 0
-			? th_format_new("%sgrows by no more than chance explains, at most "
-					"%s/s",
-				  freed,
+			? th_format_new("%sdo not grow significantly, by at most %s/s", freed,
 				  th_format_number(evidence->growth.high, TH_UNIT_BYTES).text)
-			: th_format_new("%sdoes not grow", freed);
+			: th_format_new("%sdo not grow", freed);
 
 	free(freed);
 	return text;
@@ -234,7 +225,7 @@ th_evidence_explain(const struct th_evidence *evidence)
 		return explain_resident(evidence);
 	case TH_REASON_OWNERS_GONE:
 		return th_format_new(
-			"the Java objects that own these blocks were collected and the "
+			"the Java objects that own these blocks were collected, but the "
 			"blocks were not freed: %.0f %% of them survive",
 			100 * evidence->survivors);
 	case TH_REASON_FEW_SAMPLES:
@@ -248,8 +239,9 @@ th_evidence_explain(const struct th_evidence *evidence)
 	case TH_REASON_NO_COLLECTION:
 		return explain_no_collection(evidence);
 	case TH_REASON_INTERNAL:
-		return th_format_new("grows by %s, by the Java VM's own work and not by the "
-				     "application's allocations",
+		return th_format_new(
+			"grows by %s, but is allocated by the Java VM for itself and "
+			"not for the application",
 			format_growth(evidence).text);
 	case TH_REASON_FREED:
 		return explain_churn(evidence);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verdict of a site by its figures: the rules of docs/leaks.md in order, each a function of
+ * struct th_evidence. No samples are read here.
+ */
 #include "report/leaks/evidence_rules.h"
 
 const char *
@@ -49,8 +53,8 @@ has_grown(const struct th_evidence *evidence)
 }
 
 /*
- * Whether it has grown since the warm-up and nothing says that this is over, though chance left
- * too little of it to the later half.  However much else the place frees, it is no churn.
+ * Whether it has grown since the warm-up without evidence that growth ended, although growth in
+ * the later half is not significant. Such a site is not churn, whatever else it frees.
  */
 static bool
 may_grow(const struct th_evidence *evidence)
@@ -60,9 +64,9 @@ may_grow(const struct th_evidence *evidence)
 }
 
 /*
- * Whether what is in memory grows as a leak does.  Mappings are few and large, so that chunks
- * which an allocator maps and then fills are no evidence by their number; but what they hold is
- * measured at each account, not sampled.
+ * Whether resident memory grows as a leak does. Mappings are few and large, so the number of
+ * chunks that an allocator maps and then fills is no evidence; but their resident bytes are
+ * measured at each snapshot, not sampled.
  */
 static bool
 grows_in_memory(const struct th_evidence *evidence)
@@ -81,7 +85,7 @@ grows_in_memory(const struct th_evidence *evidence)
 		       LEAK_FREES * (evidence->released_bytes + evidence->kept_bytes);
 }
 
-/* A place that has grown significantly in the later half. */
+/* For a site that has grown significantly in the later half. */
 static void
 judge_growth(struct th_evidence *evidence)
 {

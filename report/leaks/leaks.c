@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples are put in order by place once; whoever looks at places gathers their samples from
- * there.  Of a place no more is kept than an outline: the evidence on a finding is gathered again
- * when somebody asks for it.
+ * Samples are sorted by site once; every evaluation gathers its samples from that order. Only
+ * an outline of each site is kept: the evidence of a finding is gathered again on demand.
  */
 #include "report/leaks/leaks.h"
 
@@ -15,25 +14,30 @@
 #include "report/profile/sample_order.h"
 #include "unify/shared/bisect.h"
 
-/* What holds less than this part of a heap's live bytes, and has few samples, is not listed. */
+/* Sites with a smaller fraction of a heap's live bytes and fewer samples are not listed. */
 #define LEAST_PART 0.005
 #define LEAST_SAMPLES 3
-/* Churn is listed when it makes up this part of what a heap allocated. */
+/* Churn is listed when it makes up this fraction of a heap's allocated bytes. */
 #define LEAST_CHURN_PART 0.02
-/* Owners that were sampled before anything is said of them, and how many must be gone. */
+/*
+ * Minimum number of sampled owners for a statement about them, and the fraction that must be
+ * collected.
+ */
 #define ENOUGH_OWNERS 3
 #define OWNERS_GONE 0.8
-/* Owners that may be alive although no sample is, at 95 %: the rule of three, for few samples. */
+/*
+ * Owners that may be alive although no sample is, at 95 %: the rule of three, for few samples.
+ */
 #define UNSEEN_OWNERS 3
-/* Sampling intervals of growth in the later half that become significant: see evidence.c. */
+/* Growth in the later half that becomes significant, in sampling intervals: see evidence.c. */
 #define HIDDEN_INTERVALS 7
-/* Of a name of a class. */
+/* Of a class name. */
 #define NOT_ASKED (UINT32_MAX - 1)
-/* Places whose samples are fetched while others are looked at, and of each so many. */
+/* Sites prefetched ahead, and samples prefetched of each. */
 #define EXPECTED_PLACES 4
 #define EXPECTED_SAMPLES 16
 
-/* A finding in the making: places that are judged together. */
+/* A finding under construction: sites that are judged together. */
 struct group {
 	TH_ARRAY(uint32_t, places);
 	enum th_heap heap;
@@ -42,17 +46,17 @@ struct group {
 
 struct th_leaks_work {
 	struct th_leaks *leaks;
-	struct th_sample_order order; /* by place */
-	struct th_outline *outlines;  /* by place */
+	struct th_sample_order order; /* by site */
+	struct th_outline *outlines;  /* by site */
 	struct th_resident_mappings residency;
 	struct th_judge judges[TH_HEAPS];
 	uint32_t *class_names;      /* by function: string of a method's class, or NOT_ASKED */
-	struct th_id_map group_ids; /* heap, creator or place, verdict */
+	struct th_id_map group_ids; /* heap, creator or site, verdict */
 	TH_ARRAY(struct group, groups);
 	TH_ARRAY(uint32_t, gathered); /* samples */
 };
 
-/* Samples by place */
+/* Samples by site */
 
 static int
 compare_numbers(const void *a, const void *b)
@@ -63,7 +67,7 @@ compare_numbers(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The samples of some places, in the order of the log. */
+/* Gathers the samples of some sites, in the order of the log. */
 static void
 gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 {
@@ -78,7 +82,7 @@ gather(struct th_leaks_work *work, const uint32_t *places, size_t count)
 	qsort(work->gathered, work->gathered_count, sizeof(uint32_t), compare_numbers);
 }
 
-/* Looks at one place. */
+/* Evaluates one site. */
 static void
 look_at_place(const struct th_leaks_work *work, struct th_judge *judge, uint32_t place,
 	struct th_evidence *ret, struct th_evidence_sums *sums_ret)
@@ -91,7 +95,7 @@ look_at_place(const struct th_leaks_work *work, struct th_judge *judge, uint32_t
 		th_evidence_set_internal(ret);
 }
 
-/* Looks at places of one heap together. */
+/* Evaluates sites of one heap together. */
 static void
 look_at(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places, size_t count,
 	struct th_evidence *ret, struct th_evidence_sums *sums_ret)
@@ -128,7 +132,7 @@ th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place)
 	return th_filter_group(profile->filter, profile->options->group_by, &subject);
 }
 
-/* What related places share. */
+/* Key that related sites share. */
 static uint64_t
 relation_of(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
@@ -177,7 +181,7 @@ judges_deinit(struct th_judge *judges)
 		th_judge_deinit(&judges[heap]);
 }
 
-/* Has the samples of a place fetched: they lie all over the memory. */
+/* Prefetches the samples of a site, which are scattered in memory. */
 static void
 expect_place(const struct th_leaks_work *work, uint32_t place)
 {
@@ -195,7 +199,7 @@ expect_place(const struct th_leaks_work *work, uint32_t place)
 	}
 }
 
-/* A part of all places, for one thread. */
+/* The sites that one thread evaluates. */
 struct share {
 	const struct th_leaks_work *work;
 	struct th_judge judges[TH_HEAPS];
@@ -221,7 +225,7 @@ judge_share(void *data)
 	return NULL;
 }
 
-/* Half of the places, by their samples, are looked at aside. */
+/* A worker thread evaluates half of the sites, by number of samples. */
 static void
 judge_places(struct th_leaks_work *work)
 {
@@ -230,13 +234,13 @@ judge_places(struct th_leaks_work *work)
 	uint32_t middle = (uint32_t)th_bisect(count, i, starts[i] < starts[count] / 2);
 	struct share shares[] = {
 		{.work = work, .to = middle}, {.work = work, .from = middle, .to = count}};
-	struct th_worker aside;
+	struct th_worker worker;
 
 	judges_init(work, shares[0].judges);
 	judges_init(work, shares[1].judges);
-	th_worker_begin(&aside, judge_share, &shares[1]);
+	th_worker_begin(&worker, judge_share, &shares[1]);
 	judge_share(&shares[0]);
-	th_worker_end(&aside);
+	th_worker_end(&worker);
 	judges_deinit(shares[0].judges);
 	judges_deinit(shares[1].judges);
 	for (uint32_t i = 0; i < count; i++)
@@ -257,8 +261,8 @@ move_places(struct th_leaks_work *work, struct group *from, enum th_verdict verd
 }
 
 /*
- * Related places that are unclear one by one may be clear together.  Beside a leak of their line
- * they are taken for a part of it, if anything of them is alive.
+ * Related sites that are unclear one by one may have a clear verdict together. Beside a leak of
+ * the same line they are considered part of it if any of their samples is alive.
  */
 static void
 judge_unclear(struct th_leaks_work *work)
@@ -273,7 +277,7 @@ judge_unclear(struct th_leaks_work *work)
 			continue;
 		const struct th_leak_site *place = &work->leaks->places.items[group->places[0]];
 		struct th_outline outline = work->outlines[group->places[0]];
-		/* One by itself was looked at. */
+		/* A group of one site has already been evaluated. */
 		if (group->places_count > 1) {
 			look_at(work, group->heap, group->places, group->places_count,
 				&evidence, NULL);
@@ -292,7 +296,9 @@ judge_unclear(struct th_leaks_work *work)
 	}
 }
 
-/* Of the many places of a leak some seem to have stopped by chance: they are a part of it. */
+/*
+ * Of the many sites of a leak some seem to have stopped by chance; they are part of the leak.
+ */
 static void
 judge_stopped(struct th_leaks_work *work)
 {
@@ -324,8 +330,8 @@ judge_stopped(struct th_leaks_work *work)
 /* Owners */
 
 /*
- * The string number of the class in "pkg.Class.method", which a function is; TH_NO_STRING if
- * nothing else is called so.
+ * The string number of the class in "pkg.Class.method", the name of `function`; TH_NO_STRING if
+ * no such string exists.
  */
 static uint32_t
 class_of_method(struct th_leaks_work *work, uint32_t function)
@@ -344,7 +350,7 @@ class_of_method(struct th_leaks_work *work, uint32_t function)
 	return *known;
 }
 
-/* What became of the Java objects of a class and a way, as far as collections told. */
+/* State of the Java objects of one class and path, as far as GCs determined it. */
 static struct th_owner
 look_at_owners(struct th_leaks_work *work, uint32_t place)
 {
@@ -367,8 +373,8 @@ look_at_owners(struct th_leaks_work *work, uint32_t place)
 }
 
 /*
- * Looks along a native place's way for a method whose class is that of objects which the
- * method's caller made: the object that asked for the memory, if it was sampled.
+ * Searches the path of a native site for a method whose class is that of objects that the
+ * method's caller allocated: the object that requested the memory, if it was sampled.
  */
 static struct th_owner
 find_owner(struct th_leaks_work *work, const struct th_leak_site *place)
@@ -410,7 +416,7 @@ largest_place(const struct th_leaks_work *work, const struct group *group)
 	return largest;
 }
 
-/* Whether a finding is worth a line. */
+/* Whether a finding is worth listing. */
 static bool
 is_notable(
 	const struct th_leaks_work *work, enum th_heap heap, const struct th_outline *outline)
@@ -427,7 +433,7 @@ is_notable(
 	       (outline->live_samples && outline->live >= LEAST_PART * live);
 }
 
-/* The places were judged one by one; the figures of all must not overrule that. */
+/* The sites were judged separately; the figures of the group must not overrule that. */
 static void
 set_verdict(const struct th_leaks_work *work, const struct group *group,
 	struct th_evidence *evidence)
@@ -445,8 +451,8 @@ set_verdict(const struct th_leaks_work *work, const struct group *group,
 }
 
 /*
- * Whether more blocks survive than owners can.  Where most owners free their blocks and a few
- * do neither that nor die, nearly all owners are collected too.
+ * Whether more blocks survive than owners can. Where most owners free their blocks and a few
+ * neither free them nor die, nearly all owners are collected too.
  */
 static bool
 outlive_owners(double survivors, const struct th_owner *owner)
@@ -457,7 +463,7 @@ outlive_owners(double survivors, const struct th_owner *owner)
 	return survivors > alive;
 }
 
-/* The owner of what a place allocates, of which so much survives. */
+/* The owner of the allocations of a site with this fraction of survivors. */
 static struct th_owner
 owner_of(struct th_leaks_work *work, const struct th_leak_site *place, double survivors)
 {
@@ -470,7 +476,7 @@ owner_of(struct th_leaks_work *work, const struct th_leak_site *place, double su
 	return owner;
 }
 
-/* The verdict of a group's finding, and its owner. */
+/* The verdict and the owner of a group's finding. */
 static struct th_finding
 judge_group(struct th_leaks_work *work, const struct group *group)
 {
@@ -491,7 +497,7 @@ judge_group(struct th_leaks_work *work, const struct group *group)
 	return finding;
 }
 
-/* What judge_group() would come to: of one place without owners it is known. */
+/* Result of judge_group() in short; for a single site without owners it is already known. */
 static struct th_outline
 outline_group(struct th_leaks_work *work, const struct group *group)
 {

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The times by which leaks of a heap are judged: warm-up, middle, horizon
+ * (observation_window.h). For the Java heap the horizon is the time of a GC that is late enough
+ * and plausible.
+ */
 #include "report/leaks/observation_window.h"
 
 #include "report/statistics/heap_use.h"
 
-/* What a program builds up while it starts is no leak. */
+/* Memory that a program builds up during start-up is not a leak. */
 #define WARM_UP_PART 0.2
-/* Blocks that live less are in use, not forgotten. */
+/* Blocks with a shorter life are in use, not forgotten. */
 #define OLD_PART 0.1
 /*
- * How far into the time after the warm-up collections must reach to tell anything, and how far
- * those that look at old objects must to tell a leak: a cache that was filled before and drops
- * old entries since then shows by those that died.
+ * Minimum horizon, as a fraction of the time after the warm-up, for any verdict, and for a
+ * verdict of leak (by old-generation GCs): a cache that was filled earlier and has evicted old
+ * entries since then is recognized by its dead objects.
  */
 #define HORIZON_PART (1.0 / 3)
 #define PROVEN_PART 0.5
 
-/* Whether a time lies in the part of the time after the warm-up that is meant. */
+/* Whether a time is past this fraction of the time after the warm-up. */
 static bool
 reaches(const struct th_observation_window *horizon, uint64_t time, double part)
 {
@@ -24,7 +29,7 @@ reaches(const struct th_observation_window *horizon, uint64_t time, double part)
 	return time > horizon->warm && (double)(time - horizon->warm) >= part * length;
 }
 
-/* Bytes at least of objects from before a time that nobody found dead. */
+/* Lower limit of the bytes of objects from before `births` that no GC found dead. */
 static double
 least_alive(const struct th_profile *profile, uint64_t births)
 {
@@ -46,8 +51,8 @@ least_alive(const struct th_profile *profile, uint64_t births)
 }
 
 /*
- * Whether what looks alive could be: not when it is more than the whole heap in use, as under a
- * collector that does not clear references to all that died.
+ * Whether the objects counted as alive can be: not if they exceed the whole heap in use, as
+ * under a collector that does not clear the references to all dead objects.
  */
 static bool
 is_plausible(const struct th_profile *profile, const struct th_judgement *judgement)
@@ -75,7 +80,7 @@ set_java_horizon(struct th_observation_window *horizon, const struct th_profile 
 		horizon->horizon = horizon->end;
 }
 
-/* The part of the recording that the options choose; empty where they choose none of it. */
+/* The part of the recording that the options choose; empty if they choose none of it. */
 static struct th_window
 part_of(const struct th_profile *profile)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far a recording can tell what leaks.
+ * The part of a recording over which leaks can be judged.
  *
- * It is looked at from its start to a horizon, up to which it is known what died: its end for
- * the native heap; for the Java heap the last collection that looked at old objects, or, if that
- * is too long ago, the last one at all, which proves nothing about old objects.
+ * It reaches from the start of the recording to a horizon, up to which deaths are known: the
+ * end of the recording for the native heap; for the Java heap the last GC of the old
+ * generation, or, if that is too long ago, the last GC of any kind, which does not prove
+ * anything about old objects.
  *
- * With --from and --to only what was allocated between them is looked at, as though the
- * recording had begun and ended there; whether it died is known from all of it.
+ * With --from and --to only allocations between them are evaluated, as though the recording had
+ * begun and ended there; their deaths are known from all of it.
  */
 #ifndef TH_REPORT_LEAKS_OBSERVATION_WINDOW_H
 #define TH_REPORT_LEAKS_OBSERVATION_WINDOW_H
@@ -19,21 +20,21 @@
 
 /* The times that matter for one heap, CLOCK_MONOTONIC nanoseconds. */
 struct th_observation_window {
-	uint64_t origin; /* the recording's start, from which seconds are counted */
+	uint64_t origin; /* start of the recording, from which seconds are counted */
 	uint64_t start;
 	uint64_t warm;    /* end of the warm-up */
 	uint64_t middle;  /* between that and the horizon */
-	uint64_t horizon; /* until here it is known what died */
-	uint64_t end;     /* of the recording, or of the part that is looked at */
-	uint64_t old;     /* nanoseconds that an old block has lived at least */
-	bool is_proven;   /* of old blocks too */
+	uint64_t horizon; /* deaths are known up to here */
+	uint64_t end;     /* of the recording, or of the chosen part */
+	uint64_t old;     /* minimum age of an old block, nanoseconds */
+	bool is_proven;   /* deaths of old blocks are known too */
 };
 
-/* The horizon of a heap; a Java heap without collections has one at its start. */
+/* The horizon of a heap; for a Java heap without GCs it is the start. */
 void th_observation_window_init(struct th_observation_window *horizon,
 	const struct th_profile *profile, enum th_heap heap);
 
-/* Whether the horizon leaves enough of the time to tell anything. */
+/* Whether the horizon leaves enough of the time for a verdict. */
 bool th_observation_window_is_far(const struct th_observation_window *horizon);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Points (sample, snapshot, resident bytes) sorted by record of the sample and by snapshot, so
+ * that the points of a sample are one run, found by bisection.
+ */
 #include "report/leaks/resident_mappings.h"
 
 #include <stdlib.h>
@@ -16,7 +20,7 @@ find_records(const struct th_recording *recording, struct th_id_map *records)
 		th_id_map_intern(records, recording->mappings.items[i].record, &added);
 }
 
-/* The accounts that saw pages by `to`, by number of the account; `times` gets theirs. */
+/* The snapshots up to `to` that have pages, by number of the snapshot; sets `times`. */
 static void
 find_accounts(struct th_resident_mappings *residency, const struct th_recording *recording,
 	uint64_t to, struct th_id_map *accounts)
@@ -61,7 +65,7 @@ compare_points(const void *a, const void *b)
 	return (left->account > right->account) - (left->account < right->account);
 }
 
-/* A mapping of which a part is gone comes in pieces. */
+/* A mapping that was partly unmapped has several pieces. */
 static void
 join_pieces(struct th_resident_mappings *residency)
 {

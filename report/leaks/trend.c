@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One-sided Mann-Kendall test of a series of measurements, and the sums of its rises and falls.
+ * The later half decides; where it has too few points, earlier ones are added.
+ */
 #include "report/leaks/trend.h"
 
 #include <stdlib.h>
 
-/* More points than these are thinned: they would make the test slow, and no better. */
+/* Longer series are thinned: more points make the test slower, but no better. */
 #define POINTS_MAX 60
 /*
- * Where the later half has fewer, points before it are taken too.  Of six, two neighbours may be
- * in the wrong order (6 : 720).  With one point more, two may come from what grew before it stood
- * still, and a leap at the last account would look like order (76 : 5040).
+ * If the later half has fewer, earlier points are added. Of six, two neighbors may be in the
+ * wrong order (6 : 720). With one point more, two may come from growth that had stopped before,
+ * and a jump at the last snapshot would look like order (76 : 5040).
  */
 #define POINTS_LEAST 6
-/* The part of the time since the one before in which nothing is expected to change. */
+/*
+ * Two measurements closer than this fraction of the time since the previous one count as
+ * simultaneous.
+ */
 #define MOMENT_DIVISOR 4
 #define PAIRS_MAX (POINTS_MAX * (POINTS_MAX - 1) / 2)
-/* Of the growth: values that differ by no more are of one level. */
+/* Fraction of the growth: values that differ by no more are equal. */
 #define LEVEL_PART 0.02
 
 struct series {
@@ -39,7 +46,7 @@ value_at(const struct series *series, uint64_t time)
 	return series->values[i - 1] + part * (series->values[i] - series->values[i - 1]);
 }
 
-/* The first measurement from `from` on that comes near to `level`. */
+/* The first measurement since `from` that comes close to `level`. */
 static uint64_t
 reaches(const struct series *series, uint64_t from, double level)
 {
@@ -61,8 +68,8 @@ sum_of_decreases(const struct series *series, uint64_t from)
 }
 
 /*
- * P(ascending pairs >= `pairs`) among `count` values in random order.  The number of pairs of n
- * values is that of n - 1 and, evenly distributed, 0 .. n - 1 with the one that is added.
+ * P(ascending pairs >= `pairs`) among `count` values in random order. The number of pairs of n
+ * values is that of n - 1 plus a uniformly distributed 0 .. n - 1 for the added value.
  */
 static double
 probability_of(uint32_t count, uint32_t pairs)
@@ -90,8 +97,9 @@ probability_of(uint32_t count, uint32_t pairs)
 }
 
 /*
- * Whether the next measurement follows so soon that both are of one moment, as that of the end
- * may follow one that was due: what has not had time to change says nothing against a trend.
+ * Whether the next measurement follows so soon that both count as simultaneous, as the one at
+ * the end may follow a scheduled one: a value that had no time to change is no evidence against
+ * a trend.
  */
 static bool
 is_overtaken(const struct series *series, size_t i)
@@ -101,7 +109,7 @@ is_overtaken(const struct series *series, size_t i)
 		       series->times[i] - series->times[i - 1];
 }
 
-/* Takes the last measurement before the middle, and all later ones or every so manieth. */
+/* Takes the last measurement before the middle, and all later ones or every nth. */
 static uint32_t
 choose_points(
 	const struct series *series, const struct th_observation_window *horizon, double *ret)
@@ -123,8 +131,8 @@ choose_points(
 }
 
 /*
- * Pairs in ascending order; those of one level are so at one half, since nobody knows.  That
- * takes from the spread of the number among random orders, so the probability errs upwards.
+ * Pairs in ascending order; pairs of equal values count one half. This reduces the variance of
+ * the number among random orders, so the probability errs upwards.
  */
 static uint32_t
 ascending_pairs(const double *points, uint32_t count, double level)

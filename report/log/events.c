@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most events are kept as the log has them.  Definitions go to the entry of their id; samples and
- * their ends, of which there may be millions, are kept in less room.
+ * Most events are kept in the layout of the log. Definitions go to the entry of their id;
+ * samples and their ends, of which there may be millions, are stored in a compact form.
  */
 #include "report/log/events.h"
 
@@ -14,7 +14,7 @@ saw_time(struct th_recording *recording, uint64_t time)
 		recording->end = time;
 }
 
-/* Appends an event as it stands in the log; the second also takes its time. */
+/* Appends an event in the layout of the log; the second also takes its time into account. */
 #define keep(recording, items, event)                         \
 	({                                                    \
 		th_array_append((recording), items, (event)); \
@@ -29,7 +29,7 @@ saw_time(struct th_recording *recording, uint64_t time)
 		true;                                       \
 	})
 
-/* Keeps a definition in the entry of its id. */
+/* Stores a definition in the entry of its id. */
 #define define(recording, table, event, id)                                            \
 	({                                                                             \
 		/* First: the table may move. */                                       \
@@ -39,7 +39,7 @@ saw_time(struct th_recording *recording, uint64_t time)
 		true;                                                                  \
 	})
 
-/* What follows returns false when the event makes no sense. */
+/* The functions below return false for an invalid event. */
 
 static bool
 on_process(struct th_recording *recording, const struct th_decoded_process *process)
@@ -47,7 +47,7 @@ on_process(struct th_recording *recording, const struct th_decoded_process *proc
 	struct th_text command = process->command;
 
 	recording->process = *process;
-	/* A bundle without the command line has zeros there. */
+	/* A bundle without the command line has zeros instead. */
 	while (command.length && !command.bytes[command.length - 1])
 		command.length--;
 	if (!command.length)
@@ -67,7 +67,7 @@ on_counter_name(struct th_recording *recording, const struct th_decoded_counter_
 
 /* Samples */
 
-/* A sample must have had a chance to be taken, or it would stand for infinitely much. */
+/* The probability of a sample must be above 0, or its weight would be infinite. */
 static bool
 is_possible(uint64_t size, uint64_t interval, double keep)
 {
@@ -89,7 +89,10 @@ static void
 add_gap(struct th_recording *recording, enum th_heap heap, const struct th_sample *sample,
 	uint64_t interval)
 {
-	/* Every allocation was looked at: what is thinned is counted in blocks like this one. */
+	/*
+	 * Every allocation was a candidate: thinned samples are counted in blocks like this
+	 * one.
+	 */
 	uint64_t alone = sample->keep < 1 ? sample->size : 0;
 
 	recording->gaps[heap] += (double)(interval ? interval : alone) / (double)sample->keep;
@@ -112,7 +115,7 @@ add_sample(struct th_recording *recording, enum th_heap heap, struct th_sample s
 	return true;
 }
 
-/* Of a sample from an event of any heap. */
+/* Members of a sample that events of all heaps share. */
 #define COMMON_MEMBERS(recording, alloc, offset)                           \
 	.time = (alloc)->time, .size = (alloc)->size, .record = (offset),  \
 	.stack = th_recording_intern((recording), stacks, (alloc)->stack), \
@@ -150,7 +153,9 @@ on_java_alloc(struct th_recording *recording, const struct th_decoded_java_alloc
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
 }
 
-/* No memory: the sums of MAPPED_USE tell how much it is, but it names what is mapped into it. */
+/*
+ * Not a sample: reservations are in the sums of MAPPED_USE, but name what is mapped into them.
+ */
 static bool
 add_reservation(struct th_recording *recording, const struct th_decoded_mapped_alloc *alloc)
 {
@@ -186,7 +191,7 @@ on_mapped_alloc(struct th_recording *recording, const struct th_decoded_mapped_a
 	return add_sample(recording, TH_HEAP_MAPPED, sample, alloc->interval);
 }
 
-/* What becomes of samples */
+/* Ends of samples */
 
 static uint32_t
 record_of(uint64_t sample)
@@ -291,7 +296,10 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		recording->jvm = event->jvm;
 		return true;
 	case TH_EVENT_BUNDLE:
-		/* It holds one log: where that ends, its holes are counted already. */
+		/*
+		 * A bundle contains one log: that log's end and holes have been counted
+		 * already.
+		 */
 		recording->is_bundle = true;
 		recording->bundle = event->bundle;
 		return true;
@@ -308,7 +316,7 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 	case TH_EVENT_CONTROL:
 		return keep_timed(recording, changes, event->control);
 	case TH_EVENT_RATE:
-		/* What the rate control did stands in every sample. */
+		/* The effect of rate control is in every sample. */
 		saw_time(recording, event->rate.time);
 		return true;
 	case TH_EVENT_COUNTER_NAME:

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Splits mapped samples by their ends (mapped_parts.h): the ends are sorted by sample and time,
+ * and each sample is replaced by one piece per end and one for the rest.
+ */
 #include "report/log/mapped_parts.h"
 
 #include <stdlib.h>
@@ -7,7 +11,7 @@
 #include "report/base/allocate.h"
 #include "report/log/events.h"
 
-/* exp(-40) is below half a unit in the last place of 1: such a sample was certain. */
+/* exp(-40) is below half a unit in the last place of 1: the probability is exactly 1. */
 #define CERTAIN_INTERVALS 40
 
 struct splitter {
@@ -29,7 +33,7 @@ compare_ends(const void *a, const void *b)
 	return (left->time > right->time) - (left->time < right->time);
 }
 
-/* The interval at which a part is as probable as the whole. */
+/* The interval at which a part has the probability of the whole. */
 static uint32_t
 interval_of_piece(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
 {
@@ -42,7 +46,7 @@ interval_of_piece(struct th_recording *recording, const struct th_sample *whole,
 		recording, scaled < 1 ? 1 : (uint64_t)(scaled + 0.5));
 }
 
-/* The sample that `bytes` of a mapped sample are by themselves. */
+/* A sample of `bytes` bytes of a mapped sample. */
 static struct th_sample
 piece_of(struct th_recording *recording, const struct th_sample *whole, uint64_t bytes)
 {
@@ -55,7 +59,7 @@ piece_of(struct th_recording *recording, const struct th_sample *whole, uint64_t
 	return piece;
 }
 
-/* Parts come by time: the longest lasting one is the last. */
+/* Parts are added in order of time, so the longest-lived one is the last. */
 static void
 add_part(struct splitter *splitter, const struct th_sample *whole, uint64_t bytes, uint64_t end,
 	bool is_last)

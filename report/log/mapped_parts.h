@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mappings end in parts.  A sample of which some bytes went becomes several samples, one after
- * the other under the same record, each with an end of its own, so that whoever sums samples
- * need not know.
+ * Mappings can end in parts. A partly unmapped sample becomes several consecutive samples with
+ * the same record, each with its own end, so that code that sums samples needs no special case.
  *
- * A part of b bytes of a sample of s bytes drawn at interval N has the probability of the whole,
- * 1 - exp(-s/N), which is that of a sample of b bytes at interval N b/s.  The part that lasts
- * longest stands for the mapping; the others are marked and count bytes only.
+ * A part of b bytes of a sample of s bytes drawn at interval N has the probability of the
+ * whole, 1 - exp(-s/N), which is that of a sample of b bytes at interval N b/s. The
+ * longest-lived part represents the mapping; the others are marked and count bytes only.
  */
 #ifndef TH_REPORT_LOG_MAPPED_PARTS_H
 #define TH_REPORT_LOG_MAPPED_PARTS_H
@@ -14,8 +13,8 @@
 #include "report/log/recording.h"
 
 /*
- * Makes the mapped samples of a recording out of `mappings` and `mapped_ends`, and finds their
- * ends; anew whenever something was read.
+ * Makes the mapped samples of a recording from `mappings` and `mapped_ends`, and determines
+ * their ends; called again after every read.
  */
 void th_mapped_parts_split(struct th_recording *recording);
 

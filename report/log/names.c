@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Entries for ids of the log, and definitions of threads, modules and native frames. */
 #include "report/log/names.h"
 
 #include <ctype.h>
@@ -25,7 +26,7 @@ th_recording_thread_name(struct th_recording *recording, uint32_t id)
 	return recording->threads[index].name;
 }
 
-/* Build ids become parts of paths and of addresses of servers. */
+/* Rejects invalid build ids, because they become parts of paths and of server URLs. */
 static struct th_text
 build_id_of(struct th_text text)
 {

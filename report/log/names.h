@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has an id in the log, and the names of threads, modules and functions. */
+/* Tables of ids of the log, and the names of threads, modules and functions. */
 #ifndef TH_REPORT_LOG_NAMES_H
 #define TH_REPORT_LOG_NAMES_H
 
@@ -24,7 +24,7 @@ uint32_t th_recording_intern_thread(struct th_recording *recording, uint32_t id)
 /* The index of the name that a thread has at this offset of the log. */
 uint32_t th_recording_thread_name(struct th_recording *recording, uint32_t id);
 
-/* What these events say. */
+/* Add the data of these events. */
 void
 th_recording_add_module(struct th_recording *recording, const struct th_decoded_module *event);
 void
@@ -33,8 +33,7 @@ void
 th_recording_add_symbol(struct th_recording *recording, const struct th_decoded_symbol *symbol);
 
 /*
- * The frames of an address stand one after the other; false: this one is out of turn, which is
- * damage.
+ * The frames of an address are consecutive; false: this one is out of order, which is damage.
  */
 bool th_recording_add_native_frame(
 	struct th_recording *recording, const struct th_decoded_native_frame *frame);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is mapped read-only.  Records are taken up to the header's tail, or up to the end of
- * the file where the tail cannot be right.
+ * The file is mapped read-only. Records are read up to the header's tail, or up to the end of
+ * the file if the tail is invalid.
  */
 #include "report/log/reader.h"
 
@@ -17,26 +17,26 @@
 
 #include "report/base/allocate.h"
 
-/* Ids of samples are offsets / 8 in 32 bits: no log is larger. */
+/* Ids of samples are offsets / 8 in 32 bits, so no log is larger. */
 #define LARGEST_LOG ((uint64_t)32 << 30)
 /*
- * A compressed log may expand to so many times the size of its file, and so many bytes more, which
- * bounds the memory for a malicious one.  Logs usually expand to 3 to 6 times their size; gzip can
- * reach 1,032 times.
+ * A compressed log may expand to LARGEST_EXPANSION times the size of its file plus SMALL_LOG
+ * bytes, which bounds the memory for a malicious one. Logs usually expand to 3 to 6 times their
+ * size; gzip can reach 1,032 times.
  */
 #define LARGEST_EXPANSION 32
 #define SMALL_LOG ((uint64_t)16 << 20)
-/* Bytes asked of zlib at once. */
+/* Bytes per call of zlib. */
 #define READ_AT_ONCE (1u << 20)
 
 struct th_reader {
 	unsigned char *map;
 	size_t map_bytes; /* of the file, in the mapping */
-	size_t reserved;  /* length of the mapping: more for a log that grows */
-	int descriptor;   /* of a log that grows; -1 */
-	bool is_file;     /* the mapping is the file's */
+	size_t reserved;  /* length of the mapping: longer than the file for a growing log */
+	int descriptor;   /* of a growing log; else -1 */
+	bool is_file;     /* the mapping is that of the file */
 	uint64_t start;   /* offset of the first record */
-	uint64_t end;     /* offset behind the last */
+	uint64_t end;     /* offset one past the last */
 	bool is_cut;
 	struct th_log_header header;
 };
@@ -76,7 +76,7 @@ is_gzip(int descriptor)
 	       magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-/* As many bytes of `gzip` as there are, `bytes` at most. */
+/* Reads up to `bytes` bytes of `gzip`; returns the number read. */
 static size_t
 inflate_into(gzFile gzip, unsigned char *to, uint64_t bytes)
 {
@@ -107,8 +107,8 @@ map_memory(const char *path, uint64_t bytes, unsigned char **map_ret)
 }
 
 /*
- * The log in a compressed file of `file_bytes`: what its header says is in use, or less if the file
- * ends before that.
+ * The log in a compressed file of `file_bytes`: the bytes in use by its header, or less if the
+ * file ends before that.
  */
 static struct th_error *
 inflate_log(gzFile gzip, const char *path, uint64_t file_bytes, unsigned char **map_ret,
@@ -137,7 +137,7 @@ inflate_log(gzFile gzip, const char *path, uint64_t file_bytes, unsigned char **
 			"decompress it first (gunzip)",
 			path, LARGEST_EXPANSION);
 	}
-	/* If the file ends early, as an incomplete download, so does the log. */
+	/* If the file is truncated, for example by an incomplete download, so is the log. */
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t kept = (*bytes_ret + page - 1) & ~(page - 1);
 	if (kept < bytes)
@@ -160,8 +160,8 @@ read_compressed(int descriptor, const char *path, uint64_t file_bytes, unsigned 
 }
 
 /*
- * A mapping longer than the file costs nothing but addresses, and lets a growing log be read
- * without moving what was handed out; where addresses are limited it is shorter.
+ * A mapping longer than the file only uses address space, and lets a growing log be read
+ * without moving data that was handed out; if the address space is limited it is shorter.
  */
 static struct th_error *
 map_descriptor(struct th_reader *reader, int descriptor, const char *path, bool grows)
@@ -187,7 +187,7 @@ map_descriptor(struct th_reader *reader, int descriptor, const char *path, bool 
 static struct th_error *
 map_file(struct th_reader *reader, const char *path, bool grows)
 {
-	/* Non-blocking, so that a named pipe does not wait for a writer. */
+	/* Non-blocking, so that opening a named pipe does not wait for a writer. */
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	reader->descriptor = -1;
@@ -210,7 +210,7 @@ map_file(struct th_reader *reader, const char *path, bool grows)
 	return error;
 }
 
-/* Whether the first bytes are those of a log, as far as there are any. */
+/* Whether the available first bytes match the magic number of a log. */
 static bool
 has_magic(const unsigned char *map, size_t bytes)
 {
@@ -243,7 +243,7 @@ read_header(struct th_reader *reader, const char *path)
 
 /*
  * Producers never move the tail past allocated space, so a tail beyond the file means that the
- * file was cut, and one before the first record that the header was damaged.
+ * file was truncated, and one before the first record that the header is damaged.
  */
 static void
 find_bounds(struct th_reader *reader)
@@ -349,7 +349,7 @@ th_reader_start(const struct th_reader *reader)
 	return (struct th_cursor){.reader = reader, .offset = reader->start};
 }
 
-/* Pairs with the release store of the commit: the body is whole once the header is seen. */
+/* Pairs with the release store of the commit: the body is complete once the header is seen. */
 static uint64_t
 load_word(const struct th_reader *reader, uint64_t offset)
 {
@@ -358,8 +358,8 @@ load_word(const struct th_reader *reader, uint64_t offset)
 }
 
 /*
- * Whether `word` at `offset` is the header of a committed record.  By chance a word passes once
- * in 2^31: 16 bits of check, and a size that is small and a multiple of 8.
+ * Whether `word` at `offset` is the header of a committed record. A random word passes with
+ * probability 2^-31: 16 bits of check, and a size that is small and a multiple of 8.
  */
 static bool
 is_header(const struct th_reader *reader, uint64_t offset, uint64_t word,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Loading, and questions that many ask.  What each event adds: recording_events.c.
- */
+/* Loads a log and answers simple queries. The events are handled in events.c. */
 #include "report/log/recording.h"
 
 #include <math.h>
@@ -30,7 +28,7 @@ read_counters(struct th_recording *recording)
 		recording->counters[i].value = header->counters[i];
 }
 
-/* A recording of which nothing but the header is read. */
+/* A recording of which only the header has been read. */
 static struct th_recording *
 create(struct th_reader *reader)
 {
@@ -96,7 +94,7 @@ th_recording_follow(const char *path, struct th_recording **recording_ret)
 	return NULL;
 }
 
-/* Passes a hole that was there at the last update already; false at one that is new. */
+/* Skips a hole that already existed at the last update; false at a new one. */
 static bool
 pass_hole(struct th_recording *recording, struct th_record *record_ret)
 {
@@ -108,7 +106,7 @@ pass_hole(struct th_recording *recording, struct th_record *record_ret)
 		recording->waited_at = recording->cursor.offset;
 		return false;
 	}
-	/* The end of what is written so far is no hole: the cursor stays in front of it. */
+	/* The end of the written part is not a hole: the cursor stays before it. */
 	if (!th_reader_next(&ahead, record_ret))
 		return false;
 	recording->cursor = ahead;
@@ -206,7 +204,7 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording);
 }
 
-/* Questions */
+/* Queries */
 
 uint64_t
 th_recording_log_bytes(const struct th_recording *recording)
@@ -262,7 +260,7 @@ th_recording_heaps(const struct th_recording *recording)
 	return heaps;
 }
 
-/* Samples stand in the order of the log, so their records ascend. */
+/* Samples are in the order of the log, so their records ascend. */
 size_t
 th_samples_find(const struct th_samples *samples, uint32_t record)
 {

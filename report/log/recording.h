@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording: everything a log says, in memory, before any question is asked of it.
+ * A recording: the contents of a log in memory, before any analysis.
  *
- * What the log numbers (threads, stacks, classes, methods, modules) stands in arrays.  A sample
- * may come before the definition of its stack: whoever mentions an id first makes the entry, which
- * is zero until its definition is found.  Then it has its id, and no id is 0.  Texts and frame words stay in the
- * mapping of the log, so they live as long as the recording.
+ * Numbered entities of the log (threads, stacks, classes, methods, modules) are in arrays. A
+ * sample may precede the definition of its stack: the first use of an id creates the entry,
+ * which is zero until its definition is read. Then it has its id, and no id is 0. Texts and
+ * frame words stay in the mapping of the log, so they live as long as the recording.
  */
 #ifndef TH_REPORT_LOG_RECORDING_H
 #define TH_REPORT_LOG_RECORDING_H
@@ -25,7 +25,7 @@
 #define TH_HEAPS 4
 
 struct th_counter_info {
-	struct th_text name; /* empty: the log does not name it */
+	struct th_text name; /* empty: not in the log */
 	struct th_text description;
 	uint64_t value;
 };
@@ -33,17 +33,17 @@ struct th_counter_info {
 struct th_thread_info {
 	bool is_known;
 	uint32_t tid;
-	uint32_t name; /* index: the last that was read */
+	uint32_t name; /* index of the last one read */
 };
 
-/* A thread under one of its names.  It has no text until the log has a name. */
+/* A thread under one of its names. Without text until the log has a name. */
 struct th_thread_name {
 	struct th_text text;
 	uint32_t thread; /* index */
 	bool is_of_java;
 };
 
-/* One sampled allocation of either heap: 48 bytes, since there may be ten million. */
+/* One sampled allocation of any heap: 48 bytes, since there may be ten million. */
 struct th_sample {
 	uint64_t time;
 	uint64_t size;
@@ -54,7 +54,8 @@ struct th_sample {
 	uint32_t class; /* Java: index; mapped: see TH_MAPPED_PLACE_SHIFT */
 	float keep;
 	uint32_t interval : 23; /* index of `intervals` */
-	uint32_t is_part : 1; /* mapped: bytes of the sample before it, which counts for both */
+	uint32_t
+		is_part : 1; /* mapped: part of the sample before it, which represents the mapping */
 	uint32_t function : 4; /* enum th_alloc_function, not Java */
 	uint32_t
 		flags : 4; /* enum th_native_alloc_flag, th_java_alloc_flag or th_mapped_flag */
@@ -62,7 +63,7 @@ struct th_sample {
 
 /*
  * The end of a sampled allocation: a native block was freed, a Java object was found collected
- * or is not followed any more.  What live-bytes and temp-bytes will be computed from.
+ * or is no longer followed.
  */
 struct th_free_info {
 	uint64_t time;
@@ -71,8 +72,8 @@ struct th_free_info {
 };
 
 /*
- * `class` of a mapped sample: th_mapped_flag below, above the number of the reservation that it
- * lies in, from 1; 0 = none is known.
+ * `class` of a mapped sample: th_mapped_flag in the low bits, the number of its reservation,
+ * from 1, in the high ones; 0 = none is known.
  */
 #define TH_MAPPED_PLACE_SHIFT 5
 
@@ -83,7 +84,7 @@ struct th_reservation_info {
 	uint32_t stack; /* index */
 };
 
-/* Some bytes of a mapped sample went. */
+/* A part of a mapped sample was unmapped. */
 struct th_mapped_end_info {
 	uint64_t time;
 	uint64_t bytes;
@@ -93,7 +94,7 @@ struct th_mapped_end_info {
 /* A Java object of a VM that follows few of them: see TH_EVENT_JAVA_FOLLOWED. */
 struct th_followed_info {
 	uint32_t record; /* file offset / 8 of the allocation */
-	float keep;      /* probability of being followed; 0 = it is not any more */
+	float keep;      /* probability of being followed; 0 = no longer followed */
 	bool is_judged;  /* a collection has found it dead or alive; else it is young */
 };
 
@@ -101,11 +102,11 @@ struct th_followed_info {
 struct th_thread_bytes_info {
 	uint64_t time;
 	uint64_t bytes;
-	uint32_t thread; /* index; TH_ID_MAP_NONE: all threads without an entry of their own */
+	uint32_t thread; /* index; TH_ID_MAP_NONE: all other threads */
 	uint32_t heap;   /* enum th_heap */
 };
 
-/* A function at a native address, as a bundle tells it. */
+/* A function at a native address, as recorded in a bundle. */
 struct th_named_frame {
 	struct th_text function;
 	struct th_text file; /* empty: not known */
@@ -113,19 +114,19 @@ struct th_named_frame {
 	bool is_inlined;     /* into the next */
 };
 
-/* The frames of an address: a run in an array, innermost first. */
+/* The frames of an address: consecutive in an array, innermost first. */
 struct th_named_word {
 	uint32_t first;
 	uint32_t count;
 };
 
-/* An array of T that grows. */
+/* A growing array of `type`. */
 #define TH_ARRAY(type, name) \
 	type *name;          \
 	size_t name##_count; \
 	size_t name##_capacity
 
-/* An array of T whose elements have ids in the log. */
+/* A growing array of `type` whose elements have ids in the log. */
 #define TH_TABLE(type, name)  \
 	TH_ARRAY(type, name); \
 	struct th_id_map name##_ids
@@ -138,7 +139,7 @@ struct th_recording {
 	struct th_reader *reader;
 	struct th_schema *schema;
 
-	bool is_complete; /* the process ended by itself and said so */
+	bool is_complete; /* the process ended normally and closed the log */
 	uint64_t start;   /* CLOCK_MONOTONIC, ns */
 	uint64_t end;     /* of the last event */
 
@@ -156,12 +157,15 @@ struct th_recording {
 	TH_TABLE(struct th_decoded_class, classes);
 	TH_TABLE(struct th_decoded_stack, stacks);
 
-	/* Names of functions that modules may not tell; ids are th_frame_native() of the start. */
+	/*
+	 * Names of functions that may be missing in the modules; ids are th_frame_native() of
+	 * the start.
+	 */
 	TH_TABLE(struct th_text, symbols);
 
-	/* Of a bundle: frames by native frame word, so that no file of a module is needed. */
+	/* Bundles: frames by native frame word, so that no module files are needed. */
 	bool is_bundle;
-	struct th_decoded_bundle bundle; /* how the log was that it holds */
+	struct th_decoded_bundle bundle; /* state of the log in the bundle */
 	TH_TABLE(struct th_named_word, named_words);
 	TH_ARRAY(struct th_named_frame, named_frames);
 	TH_ARRAY(struct th_decoded_module_remark, remarks);
@@ -178,8 +182,10 @@ struct th_recording {
 	struct th_reservations reserved;                  /* their ranges */
 	TH_ARRAY(struct th_mapped_end_info, mapped_ends); /* in order */
 	TH_ARRAY(struct th_decoded_mapped_use, mapped_uses);
-	struct th_samples mappings; /* samples of mapped memory whole, as the log has them */
-	uint64_t *part_ends; /* by index of a mapped sample: when it went, UINT64_MAX = never */
+	struct th_samples
+		mappings; /* samples of mapped memory before they are split, as in the log */
+	uint64_t *
+		part_ends; /* by index of a mapped sample: time of its end, UINT64_MAX = none */
 	TH_ARRAY(struct th_followed_info,
 		followed); /* in order: the last one of an object counts */
 	TH_ARRAY(struct th_decoded_java_judged, judged);
@@ -190,9 +196,9 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_mark, marks);
 	TH_ARRAY(struct th_decoded_control, changes); /* in order */
 
-	/* Resident memory; rows and figures belong to the account whose number they hold. */
+	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */
 	TH_ARRAY(struct th_decoded_resident, residents);
-	TH_ARRAY(struct th_decoded_account, accounts); /* complete ones, by time */
+	TH_ARRAY(struct th_decoded_account, accounts); /* complete snapshots, by time */
 	TH_ARRAY(struct th_decoded_account_row, account_rows);
 	TH_ARRAY(struct th_decoded_touched, touched);
 	TH_ARRAY(struct th_decoded_malloc_heaps, malloc_heaps);
@@ -201,39 +207,39 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_allocator, allocators);
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);
 
-	struct th_cursor cursor; /* behind what was read */
-	uint64_t waited_at;      /* of a growing log: where the last update met a hole */
+	struct th_cursor cursor; /* after the last record read */
+	uint64_t waited_at;      /* growing log: where the last update met a hole */
 
 	uint64_t records;
-	uint64_t records_end; /* file offset behind the last */
-	uint64_t damaged_end; /* damaged places behind it: part of `damaged` */
+	uint64_t records_end; /* file offset one past the last */
+	uint64_t damaged_end; /* damaged places after that: part of `damaged` */
 	uint64_t torn;        /* reserved, never committed */
 	uint64_t damaged;     /* neither a record nor unused space */
-	uint64_t undecodable; /* known events whose record does not fit their description */
-	uint64_t unknown;     /* events of a type that this tool does not know */
+	uint64_t undecodable; /* known events whose record does not match their description */
+	uint64_t unknown;     /* events of a type unknown to this tool */
 };
 
-/* Reads the log at `path`.  Damage inside is counted, not an error. */
+/* Reads the log at `path`. Damage inside is counted, not an error. */
 struct th_error *th_recording_load(const char *path, struct th_recording **recording_ret);
 
 /*
- * As th_recording_load, for a log that is being written: th_recording_update() adds what was
- * written since, and returns whether there was anything.  A record that is not finished yet is
- * waited for until the next update.
+ * As th_recording_load, for a log that is being written: th_recording_update() adds newly
+ * written records, and returns whether there were any. A record that is not finished is retried
+ * at the next update.
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
 
 /*
- * Replaces the command line by the path of the executable, as in a log whose process could not read
- * it.
+ * Replaces the command line by the path of the executable, as in a log whose process could not
+ * read it.
  */
 void th_recording_hide_command(struct th_recording *recording);
 
 /* NULL is legal. */
 void th_recording_destroy(struct th_recording *recording);
 
-/* Bytes of the log that are in use, and those cut off at its end; not those of a bundle. */
+/* Bytes of the log that are in use, and bytes missing at its end; not those of a bundle. */
 uint64_t th_recording_log_bytes(const struct th_recording *recording);
 uint64_t th_recording_missing_bytes(const struct th_recording *recording);
 
@@ -243,15 +249,15 @@ uint64_t th_recording_counter(const struct th_recording *recording, const char *
 /* Value of a setting (TWINHEAP_...) as text; NULL bytes if the log has none of that name. */
 struct th_text th_recording_setting(const struct th_recording *recording, const char *name);
 
-/* Heaps that it was asked to sample when it began: bits 1 << enum th_heap. */
+/* Heaps that sampling was enabled for at the start: bits 1 << enum th_heap. */
 unsigned th_recording_heaps(const struct th_recording *recording);
 
-/* Mean bytes between samples that the recording was set to; 0 = every allocation. */
+/* Configured mean bytes between samples; 0 = every allocation. */
 uint64_t th_recording_interval(const struct th_recording *recording);
 
 /*
- * Mean bytes between the samples of a heap as the recording came out, with what the rate control
- * did to it: the mean of interval / keep.  Without samples the interval it was set to.
+ * Actual mean bytes between the samples of a heap, with the effect of rate control: the mean of
+ * interval / keep. Without samples the configured interval.
  */
 uint64_t th_recording_gap(const struct th_recording *recording, enum th_heap heap);
 
@@ -260,15 +266,15 @@ bool th_recording_find_mark(
 	const struct th_recording *recording, const char *name, uint64_t *time_ret);
 
 /*
- * Accounts of resident memory: the last by `time`, the first if there is none before; the one with
- * the most resident bytes.  NULL without accounts.
+ * Snapshots of resident memory: the last one up to `time`, the first if there is none before;
+ * the one with the most resident bytes. NULL without snapshots.
  */
 const struct th_decoded_account *
 th_recording_account_at(const struct th_recording *recording, uint64_t time);
 const struct th_decoded_account *
 th_recording_account_peak(const struct th_recording *recording);
 
-/* What was sampled of a heap, as the log has it: mappings whole, even those that went in parts. */
+/* The samples of a heap as in the log: mappings are not split into parts. */
 static inline const struct th_samples *
 th_recording_allocations(const struct th_recording *recording, enum th_heap heap)
 {
@@ -276,7 +282,8 @@ th_recording_allocations(const struct th_recording *recording, enum th_heap heap
 }
 
 /*
- * The index of the sample with this record, SIZE_MAX without: the first of several mapped parts.
+ * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts
+ * the first.
  */
 size_t th_samples_find(const struct th_samples *samples, uint32_t record);
 
@@ -287,7 +294,7 @@ th_recording_thread(const struct th_recording *recording, const struct th_sample
 	return recording->thread_names[sample->name].thread;
 }
 
-/* Bytes between samples when this sample was drawn. */
+/* Mean bytes between samples at the time of this sample. */
 static inline uint64_t
 th_recording_sample_interval(
 	const struct th_recording *recording, const struct th_sample *sample)

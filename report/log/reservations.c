@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The levels of th_reservations (reservations.h): merging two levels keeps the pieces of the
+ * later one and cuts what they cover out of the earlier one.
+ */
 #include "report/log/reservations.h"
 
 #include <stdlib.h>
@@ -17,7 +21,10 @@ push(struct pieces *pieces, uint64_t first, uint64_t last, uint32_t number)
 	pieces->items[pieces->count++] = (struct th_reservation_piece){first, last, number};
 }
 
-/* Adds the parts of `piece` that later ones, from number `at` on, do not hide, and those passed. */
+/*
+ * Adds the parts of `piece` that later pieces, from number `at` on, do not cover, and the later
+ * pieces that end before it.
+ */
 static size_t
 push_beside(struct pieces *merged, struct th_reservation_piece piece,
 	const struct pieces *later, size_t at)
@@ -41,7 +48,10 @@ push_beside(struct pieces *merged, struct th_reservation_piece piece,
 static struct pieces
 merge(const struct pieces *earlier, const struct pieces *later)
 {
-	/* Each later piece may cut an earlier one in two; never 0 bytes, which may yield NULL. */
+	/*
+	 * Each later piece may split an earlier one; never 0 bytes, for which allocation may
+	 * return NULL.
+	 */
 	size_t most = earlier->count + 2 * later->count + 1;
 	struct pieces merged = {.items = th_allocate(most, sizeof(*merged.items))};
 	size_t at = 0;

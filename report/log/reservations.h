@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of many ranges of addresses, each of which hides what it covers of those before it, holds
- * an address.
+ * Finds the latest of many address ranges that contains an address. A later range hides what it
+ * covers of earlier ones.
  *
- * Ranges come one by one.  Level k holds 2^k of them in a row, or none, as disjoint pieces in
- * order; lower levels are later.  A new range is a level 0, and two levels of one size are merged
- * to one of the next, so n ranges cost n log n in all, and a lookup at most a bisection for each
- * level.
+ * Ranges are added one at a time. Level k holds 2^k consecutive ranges, or none, as disjoint
+ * sorted pieces; lower levels are later. A new range is a level 0, and two levels of one size
+ * are merged into one of the next, so n ranges cost n log n in total, and a lookup at most one
+ * bisection per level.
  */
 #ifndef TH_REPORT_LOG_RESERVATIONS_H
 #define TH_REPORT_LOG_RESERVATIONS_H
@@ -16,14 +16,14 @@
 
 #define TH_RESERVATION_LEVELS 32
 
-/* [first, last] of a range, as far as later ones do not hide it. */
+/* [first, last] of a range, without what later ones hide. */
 struct th_reservation_piece {
 	uint64_t first;
 	uint64_t last;
 	uint32_t number; /* of the range, from 1 */
 };
 
-/* Zeroed it is empty. */
+/* Empty when zeroed. */
 struct th_reservations {
 	struct {
 		struct th_reservation_piece *pieces; /* NULL: none */
@@ -32,10 +32,10 @@ struct th_reservations {
 	uint32_t count; /* of ranges */
 };
 
-/* Adds a range, which gets the next number, from 1; one of 0 bytes holds nothing. */
+/* Adds a range, which gets the next number, from 1; a range of 0 bytes contains no address. */
 void th_reservations_add(struct th_reservations *reservations, uint64_t start, uint64_t bytes);
 
-/* The number of the latest range that holds an address, 0 = none. */
+/* The number of the latest range that contains an address, 0 = none. */
 uint32_t th_reservations_find(const struct th_reservations *reservations, uint64_t address);
 
 void th_reservations_deinit(struct th_reservations *reservations);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The descriptions stand in an array in order of first mention; a map leads from type numbers
- * to it.  Descriptions themselves (types 1 and 2) are read by the layout known here, which is
- * part of the format's version.
+ * The descriptions are in an array in order of first use; a map finds them by type number.
+ * Descriptions themselves (types 1 and 2) are read by the layout known here, which is part of
+ * the format's version.
  */
 #include "report/log/schema.h"
 
@@ -12,7 +12,7 @@
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
 
-/* More types than any log describes: damage must not fill the memory. */
+/* More types than any log describes: limits the memory for a damaged log. */
 #define EVENTS_MAX 4096
 #define NO_TARGET (-1)
 
@@ -68,7 +68,7 @@ align_up(uint32_t value, uint32_t alignment)
 	return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* Copies `bytes` bytes that stand aligned at or after *at. */
+/* Copies the `bytes` bytes at the next aligned offset from *at. */
 static bool
 take(const struct th_record *record, uint32_t bytes, uint32_t *at, void *ret)
 {
@@ -161,7 +161,7 @@ store(void *target, const struct th_value *value)
 	}
 }
 
-/* Whether a value takes the same bytes in the log as in memory, however large it is. */
+/* Whether all values of a type have the same size in the log as in memory. */
 static bool
 is_steady(uint32_t data_type)
 {
@@ -178,7 +178,7 @@ find_field(const struct th_schema_event *event, const char *name)
 	return -1;
 }
 
-/* Adds bytes to be copied; what follows the last ones on both sides is one copy with them. */
+/* Adds bytes to be copied; merged with the previous copy if adjacent on both sides. */
 static void
 add_copy(struct th_schema_event *event, uint32_t from, uint32_t to, uint32_t bytes)
 {
@@ -194,8 +194,8 @@ add_copy(struct th_schema_event *event, uint32_t from, uint32_t to, uint32_t byt
 }
 
 /*
- * Up to the first field of variable length every record has its values at the same offsets: most
- * events, and all that are frequent, are nothing else and mostly one copy.
+ * Up to the first field of variable length the values have fixed offsets in every record: most
+ * events, and all frequent ones, have only these fields and are decoded by mostly one copy.
  */
 static void
 find_steady(struct th_schema_event *event)
@@ -217,8 +217,8 @@ find_steady(struct th_schema_event *event)
 }
 
 /*
- * Finds each known field in the log's description.  The members of struct th_decoded_NAME lie
- * as C lays them: in order, each at the next multiple of its alignment.
+ * Finds each known field in the log's description. The members of struct th_decoded_NAME are in
+ * C layout: in order, each at the next multiple of its alignment.
  */
 static void
 bind(struct th_schema_event *event, const struct known_event *known)
@@ -282,7 +282,7 @@ th_schema_decode(
 	return true;
 }
 
-/* Learning */
+/* Descriptions */
 
 static struct th_schema_event *
 find_or_add_event(struct th_schema *schema, uint32_t type)

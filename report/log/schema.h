@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the log says about its own events, and reading events by it.
+ * The log's own descriptions of its events, and decoding of events by them.
  *
- * Any event, known here or not, can be read value by value in the order of its description.  A
+ * Any event, known here or not, can be read value by value in the order of its description. A
  * known one can also be decoded into struct th_decoded_NAME: its fields are found by name in
- * the log's own description, so a later version may add fields.  A number that an earlier version
- * did not write reads as 0.  A type of which the log has a field under another data type, or lacks a
- * text or an array, is not decoded.
+ * the log's own description, so a later version may add fields. A number that an earlier
+ * version did not write is read as 0. A type of which the log has a field under another data
+ * type, or lacks a text or an array, is not decoded.
  */
 #ifndef TH_REPORT_LOG_SCHEMA_H
 #define TH_REPORT_LOG_SCHEMA_H
@@ -29,7 +29,10 @@ struct th_schema_field {
 	char *label;
 };
 
-/* Bytes that stand in every record of a type at one place, for one place in struct th_decoded_NAME. */
+/*
+ * Bytes with a fixed offset in all records of a type, and their offset in struct
+ * th_decoded_NAME.
+ */
 struct th_schema_copy {
 	uint16_t from;
 	uint16_t to;
@@ -43,16 +46,16 @@ struct th_schema_event {
 	char *description;
 	struct th_schema_field fields[TH_SCHEMA_FIELDS_MAX];
 	uint32_t field_count;
-	/* Where each field goes in struct th_decoded_NAME, -1 = nowhere. */
+	/* Offset of each field in struct th_decoded_NAME, -1 = unknown field. */
 	int16_t target[TH_SCHEMA_FIELDS_MAX];
-	bool is_bound;     /* `target` and what follows is up to date */
-	bool is_decodable; /* all fields known here are there, but for numbers */
-	bool lacks_fields; /* these are 0 */
-	/* The fields in front of the first of variable length. */
+	bool is_bound;     /* `target` and the members below are up to date */
+	bool is_decodable; /* all fields known here exist, except numbers */
+	bool lacks_fields; /* some numbers are missing and read as 0 */
+	/* The fields before the first one of variable length. */
 	struct th_schema_copy copies[TH_SCHEMA_FIELDS_MAX];
 	uint32_t copy_count;
 	uint32_t steady_fields;
-	uint32_t steady_end; /* offset in the record behind them */
+	uint32_t steady_end; /* offset in the record after them */
 };
 
 struct th_schema;
@@ -83,8 +86,8 @@ struct th_value {
 };
 
 /*
- * Reads the value of type `data_type` that stands at or after offset *at of the record and
- * moves *at behind it.  False when it does not fit the record or the type is unknown.
+ * Reads the value of type `data_type` at the next aligned offset from *at of the record and
+ * moves *at past it. False when it does not fit the record or the type is unknown.
  */
 bool th_schema_read_value(
 	const struct th_record *record, uint32_t data_type, uint32_t *at, struct th_value *ret);
@@ -111,7 +114,7 @@ union th_decoded {
 };
 
 /*
- * Decodes a record of a known type into the member of its type.  False when the log does not
+ * Decodes a record of a known type into the member of its type. False when the log does not
  * describe the type as it is known here, or the record is too short for it.
  */
 bool th_schema_decode(

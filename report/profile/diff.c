@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both sides of a diff are keyed by text (heap, class, functions), so that sites of two
+ * recordings meet in one entry; samples are then summed up by entry and side.
+ */
 #include "report/profile/diff.h"
 
 #include <math.h>
@@ -11,7 +15,7 @@
 struct entry {
 	uint32_t places[2];            /* by side; TH_NO_PLACE */
 	struct th_estimator values[2]; /* by side */
-	struct th_estimator came;      /* on the new side and not on the old */
+	struct th_estimator came;      /* on the new side only */
 	struct th_estimator went;
 };
 
@@ -19,10 +23,10 @@ struct work {
 	struct th_diff *diff;
 	enum th_measure measure;
 	struct th_strings keys;
-	struct th_strings names;         /* of functions */
-	uint32_t *names_of[2];           /* by function of the side; 0 = not asked for yet */
+	struct th_strings names;         /* names of functions */
+	uint32_t *names_of[2];           /* by function of the side; 0 = not looked up yet */
 	TH_ARRAY(struct entry, entries); /* by number of the key */
-	uint32_t *entry_of[2];           /* by place of the side */
+	uint32_t *entry_of[2];           /* by site of the side */
 	struct entry totals[TH_HEAPS];
 };
 
@@ -43,8 +47,8 @@ th_sampling_change_name(enum th_sampling_change change)
 /* Keys */
 
 /*
- * Functions at the root of a way that are not compared: those above its first Java method, which
- * are the VM's and its launcher's way of calling it.
+ * Number of functions at the root of a path that are not compared: those above its first Java
+ * method, which are the startup code of the VM and its launcher.
  */
 static uint32_t
 count_launching(const struct th_leak_sites *places, uint32_t way)
@@ -91,7 +95,7 @@ key_of(struct work *work, uint32_t side, uint32_t number)
 	if (!file)
 		th_out_of_memory();
 	fprintf(file, "%d\n%s", place->heap, th_frames_string(frames, place->class_name));
-	/* Leaf first: any order will do. */
+	/* Leaf first: any fixed order is sufficient. */
 	while (step.length > launching && th_path_prefixes_step(&step, &function))
 		fprintf(file, "\n%x", name_of(work, side, function));
 	if (fclose(file) || !text)
@@ -103,7 +107,7 @@ static uint32_t
 find_entry(struct work *work, uint32_t side, uint32_t place)
 {
 	char *key = key_of(work, side, place);
-	/* String 0 is the empty one, which is no key. */
+	/* String 0 is the empty one, which is not a key. */
 	uint32_t number = th_strings_intern(&work->keys, key) - 1;
 
 	free(key);

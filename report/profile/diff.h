@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What changed between two moments: of one recording, or of two of the same program.
+ * The differences between two snapshots, of one recording or of two of the same program.
  *
- * Stacks are compared by what they read: heap, class and functions (from the first Java method
- * on, where there is one), whatever their addresses, lines and threads.  Two recordings were sampled independently, so the interval of a difference
- * comes from both.  Two moments of one recording share most of their samples: there the
- * difference is what came less what went, and what stayed adds no uncertainty.
+ * Stacks are compared by heap, class and function names (from the first Java method on, where
+ * there is one); addresses, lines and threads are ignored. Two recordings were sampled
+ * independently, so the interval of a difference combines both. Two snapshots of one recording
+ * share most of their samples: there the difference is the new samples less the ended ones, and
+ * the common ones add no uncertainty.
  */
 #ifndef TH_REPORT_PROFILE_DIFF_H
 #define TH_REPORT_PROFILE_DIFF_H
@@ -16,9 +17,9 @@
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 
-/* One of the two moments. */
+/* One of the two snapshots. */
 struct th_side {
-	const struct th_profile *profile; /* its `at` is the moment */
+	const struct th_profile *profile; /* its `at` is the time of the snapshot */
 	const struct th_leak_sites *places;
 };
 
@@ -26,33 +27,33 @@ enum th_sampling_change {
 	TH_CHANGE_NONE,
 	TH_CHANGE_GREW,
 	TH_CHANGE_SHRANK,
-	TH_CHANGE_NEW,  /* no sample of it before */
-	TH_CHANGE_GONE, /* no sample of it any more */
+	TH_CHANGE_NEW,  /* no samples before */
+	TH_CHANGE_GONE, /* no samples any more */
 };
 
 const char *th_sampling_change_name(enum th_sampling_change change);
 
 struct th_difference {
 	enum th_heap heap;
-	uint32_t side;  /* 0 or 1: where the place can be looked up */
-	uint32_t place; /* of that side; TH_NO_PLACE: the whole heap */
+	uint32_t side;  /* 0 or 1: the side that `place` belongs to */
+	uint32_t place; /* site of that side; TH_NO_PLACE: the whole heap */
 	struct th_estimate old_value;
 	struct th_estimate new_value;
 	struct th_estimate change;
 	enum th_sampling_change kind;
-	bool may_be_chance; /* the interval of the change holds 0 */
+	bool may_be_chance; /* not significant: the interval of the change includes 0 */
 };
 
 struct th_diff {
 	struct th_side sides[2]; /* old, new */
 	bool is_one_recording;
 	struct th_difference totals[TH_HEAPS];
-	TH_ARRAY(struct th_difference, items); /* certain ones first, then by size */
+	TH_ARRAY(struct th_difference, items); /* significant ones first, then by size */
 };
 
 /*
- * Compares two sides by the value of their profiles' options, which must be the same.  Two
- * moments of one recording have profiles of the same struct th_recording.
+ * Compares two sides by the value of their profiles' options, which must be the same. Two
+ * snapshots of one recording have profiles of the same struct th_recording.
  */
 void th_diff_init(
 	struct th_diff *diff, const struct th_side *old_side, const struct th_side *new_side);

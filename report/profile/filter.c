@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Selection and shaping of stacks (filter.h). Results are cached by function for patterns and
+ * by group and whole path for shaped paths, so each is computed once.
+ */
 #include "report/profile/filter.h"
 
 #include <stdlib.h>
@@ -28,7 +32,7 @@ struct th_filter {
 	struct name_pattern hide;
 	struct th_id_map shaped_ids; /* group << 32 | whole path */
 	TH_ARRAY(uint32_t, shaped);
-	TH_ARRAY(uint32_t, stack); /* the path in the making, root first */
+	TH_ARRAY(uint32_t, stack); /* the path under construction, root first */
 };
 
 /* Patterns */
@@ -101,7 +105,7 @@ group_named(struct th_filter *filter, const char *name)
 	return th_frames_special_function(filter->frames, name, "", TH_KIND_GROUP);
 }
 
-/* The file of the code that allocated, the C runtime aside unless there is nothing else. */
+/* The file of the allocating code; the C runtime is skipped unless there is nothing else. */
 static uint32_t
 library_of(struct th_filter *filter, const struct th_path *path)
 {
@@ -125,7 +129,7 @@ library_of(struct th_filter *filter, const struct th_path *path)
 	return group_named(filter, th_text_base_name(module));
 }
 
-/* Of "a.b.Class.method", "a.b"; the caller frees it. */
+/* The package of "a.b.Class.method", "a.b"; the caller frees it. */
 static char *
 package_of_method(const char *name)
 {
@@ -149,7 +153,7 @@ package_of(struct th_filter *filter, const struct th_path *path)
 	return group;
 }
 
-/* What mapped memory is for. */
+/* The purpose of mapped memory. */
 static uint32_t
 mapped_group(struct th_filter *filter, const struct th_subject *subject)
 {
@@ -192,7 +196,7 @@ th_filter_group(struct th_filter *filter, enum th_group_by by, const struct th_s
 
 /* Shapes */
 
-/* A frame that is no code. */
+/* A frame that is not code. */
 static uint32_t
 group_frame(struct th_filter *filter, uint32_t group)
 {
@@ -209,7 +213,7 @@ take_frames(struct th_filter *filter, const struct th_subject *subject)
 
 	if (options->focus.is_given)
 		first = first_match(filter, &filter->focus, &path);
-	if (first == path.count) /* what matches is the group of the VM's threads */
+	if (first == path.count) /* the match is the group of the VM's threads */
 		first = 0;
 	for (uint32_t i = first; i < path.count; i++) {
 		if (!options->hide.is_given ||
@@ -256,7 +260,7 @@ th_filter_shape(struct th_filter *filter, const struct th_subject *subject)
 bool
 th_filter_shows_thread(const struct th_filter *filter, const struct th_subject *subject)
 {
-	/* A virtual thread's first frame says what its label says. */
+	/* A virtual thread's first frame repeats its label. */
 	return !filter->options->focus.is_given && !filter->options->group_by &&
 	       !th_paths_get(filter->paths, subject->path).is_virtual;
 }
@@ -269,7 +273,7 @@ th_filter_shows_internal(struct th_filter *filter, const struct th_subject *subj
 		       name_matches(filter, &filter->hide, filter->internal));
 }
 
-/* Life */
+/* Public functions */
 
 struct th_filter *
 th_filter_create(const struct th_options *options, struct th_frames *frames,

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Assigns each row of a profile to a site (leak_sites.h). The first part decides which memory
+ * the VM allocates for itself, by the names of its threads and functions; the second finds
+ * creators.
+ */
 #include "report/profile/leak_sites.h"
 
 #include <stdlib.h>
@@ -9,9 +14,9 @@
 #include "report/symbols/mapped_names.h"
 #include "report/profile/sites.h"
 
-/* Whose business */
+/* Internal memory of the VM, by purpose */
 
-/* A table of words, each of which names a business if a text holds it. */
+/* A table of words, each of which identifies a purpose if a name contains it. */
 struct business {
 	const char *word;
 	const char *name;
@@ -54,8 +59,8 @@ static const struct business businesses[] = {
 };
 
 /*
- * Java code that loads, makes or links classes; what it keeps lives as long as they do.  Calls
- * that are linked already (a lambda, a string put together) run through none of these.
+ * Java code that loads, makes or links classes; the memory that it retains lives as long as
+ * they do. Calls that are already linked (a lambda, a string concatenation) do not use these.
  */
 static const char *const class_loading[] = {
 	"java.lang.ClassLoader.",
@@ -77,7 +82,7 @@ static const char *const class_loading[] = {
 	"sun.reflect.MethodAccessorGenerator.",
 };
 
-/* JNI functions that make the VM load, link or initialise, or run Java code. */
+/* JNI functions that make the VM load, link or initialize classes, or run Java code. */
 static const char *const linking_functions[] = {"FindClass", "DefineClass", "GetMethodID",
 	"GetStaticMethodID", "GetFieldID", "GetStaticFieldID", "RegisterNatives",
 	"UnregisterNatives", "FromReflected", "ToReflected", "AllocObject", "NewObject", "Call",
@@ -94,7 +99,7 @@ business_of(const char *text)
 }
 
 /*
- * Whether the VM allocates at the caller's wish, who has to give it back: strings, arrays and
+ * Whether the VM allocates on behalf of the caller, which has to free it: strings, arrays and
  * references of JNI, memory of Unsafe.
  */
 static bool
@@ -120,7 +125,7 @@ function_at(const struct th_profile *profile, const struct th_path *path, uint32
 	return th_frames_function_of(profile->frames, path->frames[index]);
 }
 
-/* The name of a frame inside the VM without the mark of a folded run; NULL if it is not one. */
+/* The name of a VM frame without the prefix of a folded run; NULL if it is not a VM frame. */
 static const char *
 vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
 {
@@ -128,13 +133,13 @@ vm_name_at(const struct th_profile *profile, const struct th_path *path, uint32_
 	const struct th_function *function = function_at(profile, path, index);
 	const char *name = th_frames_string(profile->frames, function->name);
 
-	/* Places that the report makes up have no module. */
+	/* Functions that the report makes up have no module. */
 	if (function->kind != TH_KIND_VM || !function->module)
 		return NULL;
 	return th_text_begins(name, mark) ? name + strlen(mark) : name;
 }
 
-/* Index of the leaf-most frame that is Java, or the path's length if none is. */
+/* Index of the leaf-most Java frame, or the path's length if none is. */
 static uint32_t
 last_java(const struct th_profile *profile, const struct th_path *path)
 {
@@ -146,8 +151,8 @@ last_java(const struct th_profile *profile, const struct th_path *path)
 }
 
 /*
- * Whether a Java method asks the VM for memory of its caller.  The VM's own function is not
- * always on the stack: it may have made way for the one that it calls last.
+ * Whether a Java method requests memory of the VM for its caller. The VM's own function is not
+ * always on the stack: it may have been replaced by a tail call.
  */
 static bool
 is_request(const char *method)
@@ -159,8 +164,8 @@ is_request(const char *method)
 }
 
 /*
- * Native memory below Java code: the first step into the VM tells whose it is.  Above it stands
- * the library that called, below it what the VM called in turn.
+ * Native memory allocated below Java code: the first call into the VM determines the purpose.
+ * Frames above it are of the calling library, frames below it are called by the VM.
  */
 static const char *
 business_below(const struct th_profile *profile, const struct th_path *path, uint32_t java)
@@ -178,7 +183,7 @@ business_below(const struct th_profile *profile, const struct th_path *path, uin
 	return NULL;
 }
 
-/* Without Java code: whoever stands above the C runtime allocated. */
+/* Without Java code: the first frame above the C runtime is the owner. */
 static const char *
 native_business(const struct th_profile *profile, const struct th_path *path)
 {
@@ -214,7 +219,7 @@ java_business(const struct th_profile *profile, const struct th_path *path, uint
 	return NULL;
 }
 
-/* Places */
+/* Sites */
 
 static uint32_t
 line_at(const struct th_profile *profile, const struct th_path *path, uint32_t index)
@@ -223,8 +228,8 @@ line_at(const struct th_profile *profile, const struct th_path *path, uint32_t i
 }
 
 /*
- * Frames of a path up to and including its creator; 0 if it has none.  A native method has no
- * line: whoever calls it comes first.  Without Java it is the client of the C++ library.
+ * Number of frames of a path up to and including its creator; 0 if it has none. A native method
+ * has no line, so its caller is used. Without Java it is the client of the C++ library.
  */
 static uint32_t
 creator_length(const struct th_profile *profile, const struct th_path *path)
@@ -260,7 +265,7 @@ walk(struct th_leak_sites *places, const struct th_path *path, struct th_leak_si
 			th_frames_string(frames, place->class_name));
 }
 
-/* The group that stands at the root of a row's path. */
+/* The group at the root of a row's path. */
 static void
 take_group(struct th_leak_sites *places, struct th_leak_site *place)
 {
@@ -271,7 +276,7 @@ take_group(struct th_leak_sites *places, struct th_leak_site *place)
 	place->way = group;
 }
 
-/* One way for all that is the VM's business of that name. */
+/* One path for all memory of the VM with this purpose. */
 static void
 take_business(struct th_leak_sites *places, struct th_leak_site *place)
 {
@@ -310,14 +315,14 @@ place_of(struct th_leak_sites *places, const struct th_row *row)
 	return place;
 }
 
-/* The heaps have places of their own along one way. */
+/* The heaps have separate sites along one path. */
 static uint64_t
 key_of(enum th_heap heap, uint32_t way, uint32_t class_name)
 {
 	return (uint64_t)(way << 2 | heap) << 32 | class_name;
 }
 
-/* The lines that tell places of one way apart. */
+/* Key of the two lines that distinguish sites of one path. */
 static uint64_t
 lines_of(const struct th_profile *profile, const struct th_leak_site *place)
 {
@@ -331,7 +336,7 @@ lines_of(const struct th_profile *profile, const struct th_leak_site *place)
 			       : creator_line << 32 | line_at(profile, &path, path.count - 1);
 }
 
-/* Enters a place that may be there already; returns its number. */
+/* Enters a site unless it exists already; returns its number. */
 static uint32_t
 add_place(struct th_leak_sites *places, struct th_leak_site *place)
 {
@@ -416,7 +421,7 @@ th_leak_sites_creator_frame(
 	return path.frames[creator_length(places->profile, &path) - 1];
 }
 
-/* The length of the first two parts of the package in "a.b.c.Class.method": one library's. */
+/* The length of the first two parts of the package in "a.b.c.Class.method": one library. */
 static size_t
 library_length(const char *name)
 {

@@ -3,7 +3,7 @@
 
 #include "report/base/format.h"
 
-/* Sums older than this at the moment of the view are given with their time. */
+/* Older sums are printed with their time. */
 #define RECENT_S 0.01
 
 const struct th_decoded_mapped_use *
@@ -21,7 +21,7 @@ th_mapped_use_at(const struct th_profile *profile)
 	return found;
 }
 
-/* Pauses, and names of threads: what was mapped meanwhile is in the sums, but in no sample. */
+/* Pauses and thread filters: mappings made in that time are in the sums, but in no sample. */
 static bool
 has_gaps(const struct th_recording *recording)
 {
@@ -62,11 +62,10 @@ th_mapped_use_print(FILE *file, const struct th_profile *profile)
 		return;
 	double age = th_profile_seconds(profile, profile->at.time) -
 		     th_profile_seconds(profile, use->time);
-	fprintf(file, "mapped in all: %s accessible, %s of it files; %s more reserved",
+	fprintf(file, "total mapped: %s accessible, %s of it files; %s more reserved",
 		bytes(use->accessible).text, bytes(use->files).text, bytes(use->reserved).text);
 	if (use->returned)
-		fprintf(file, "; contents of %s given back by madvise so far",
-			bytes(use->returned).text);
+		fprintf(file, "; %s released by madvise so far", bytes(use->returned).text);
 	if (age > RECENT_S)
 		fprintf(file, " (at %.4g s)", th_profile_seconds(profile, use->time));
 	fputc('\n', file);

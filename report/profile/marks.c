@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log is read once more for its marks, and only where the options name some. */
+/* Reads the log again for its marks, only if the options name some. */
 #include "report/profile/marks.h"
 
 #include "report/log/recording.h"

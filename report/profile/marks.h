@@ -7,8 +7,8 @@
 #include "report/profile/options.h"
 
 /*
- * Puts the times of the marks that the options name in their place, from the log that they name.
- * Where a name was given more than once the last one counts.
+ * Replaces the marks that the options name by their times in the log that the options name. If
+ * a mark occurs more than once, the last one counts.
  */
 struct th_error *th_marks_resolve(struct th_options *options);
 

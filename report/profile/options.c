@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * getopt_long does the reading; its table is made from ours.  Each option has a function that
- * takes its argument.
+ * Options are parsed by getopt_long, with a table generated from `entries`. Each option has a
+ * function that takes its argument.
  */
 #include "report/profile/options.h"
 
@@ -22,7 +22,7 @@
 #define LONGEST_SECONDS 1e9
 #define OPTIONS_MAX 40
 
-/* Takes the argument (NULL for an option without one). */
+/* Applies the argument (NULL for an option without one). */
 typedef struct th_error *setter(struct th_options *options, const char *argument);
 
 struct option_entry {
@@ -43,7 +43,7 @@ bad_argument(const char *option, const char *argument, const char *expected)
 		TH_ERROR_USAGE, "--%s %s: expected %s", option, argument, expected);
 }
 
-/* clang-format off: the table reads better as it stands */
+/* clang-format off: keeps one entry per line */
 static const struct {
 	const char *name;
 	const char *heading;
@@ -108,7 +108,7 @@ set_heaps(struct th_options *options, const char *argument)
 		"all, both, java, native, mapped, or several as java,mapped");
 }
 
-/* A finite number that is not negative, and nothing behind it. */
+/* A finite, non-negative number without trailing text. */
 static bool
 parse_number(const char *text, double *ret)
 {
@@ -121,7 +121,7 @@ parse_number(const char *text, double *ret)
 	return true;
 }
 
-/* The name behind "mark:"; NULL if the argument does not begin so. */
+/* The name after "mark:"; NULL if the argument does not begin with that. */
 static const char *
 parse_mark(const char *argument)
 {
@@ -151,7 +151,7 @@ set_to(struct th_options *options, const char *argument)
 		"to", argument, "seconds since the start of the recording or mark:NAME");
 }
 
-/* "end", "peak", "mark:NAME" or seconds, with an s behind them or without. */
+/* "end", "peak", "mark:NAME" or seconds, with or without a trailing s. */
 static bool
 parse_moment(const char *text, struct th_options *options)
 {
@@ -402,7 +402,7 @@ set_output(struct th_options *options, const char *argument)
 	return NULL;
 }
 
-/* clang-format off: the table reads better as it stands */
+/* clang-format off: keeps one entry per line */
 static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
 		"pprof (for `go tool pprof`), speedscope (for\n"
@@ -497,7 +497,10 @@ _Static_assert(ENTRY_COUNT < OPTIONS_MAX, "room for getopt's table");
 static void
 make_tables(unsigned groups, struct option *longs, char *shorts)
 {
-	/* Operands come in their place, and a missing argument is told from a bad option. */
+	/*
+	 * '-' returns operands in their position, ':' distinguishes a missing argument from a
+	 * bad option.
+	 */
 	*shorts++ = '-';
 	*shorts++ = ':';
 	for (size_t i = 0; i < ENTRY_COUNT; i++) {
@@ -560,7 +563,7 @@ take_result(struct th_options *options, unsigned groups, const char *verb, int r
 	return find_entry(result)->set(options, optarg);
 }
 
-/* Options and the log may stand in any order; "--" ends the options. */
+/* Options and the log may be in any order; "--" ends the options. */
 static struct th_error *
 parse_arguments(struct th_options *options, unsigned groups, int argc, char **argv)
 {
@@ -569,7 +572,7 @@ parse_arguments(struct th_options *options, unsigned groups, int argc, char **ar
 	struct th_error *error = NULL;
 
 	make_tables(groups, longs, shorts);
-	optind = 0; /* glibc: start afresh */
+	optind = 0; /* glibc: restarts the scan */
 	opterr = 0;
 	while (!error) {
 		const char *text = argv[optind > 0 ? optind : 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line of the verbs that report: one table of options, from which parsing and the
- * help of every verb come.
+ * The command line of the reporting commands: one table of options, from which the parser and
+ * the help of every command are generated.
  */
 #ifndef TH_REPORT_PROFILE_OPTIONS_H
 #define TH_REPORT_PROFILE_OPTIONS_H
@@ -14,16 +14,16 @@
 #include "report/base/error.h"
 #include "unify/shared/log_format.h"
 
-/* What is summed up of each stack. */
+/* The quantity that is summed up for each stack. */
 enum th_measure {
 	TH_MEASURE_ALLOC,
 	TH_MEASURE_LIVE,
 	TH_MEASURE_TEMPORARY,
-	TH_MEASURE_TOUCHED, /* live and in memory, at the account of that moment; native only */
+	TH_MEASURE_TOUCHED, /* live and resident, at the snapshot of that time; native only */
 	TH_MEASURES,
 };
 
-/* What a view shows of each stack. */
+/* The value that a view shows for each stack. */
 enum th_view_value {
 	TH_VALUE_ALLOC_BYTES,
 	TH_VALUE_ALLOC_OBJECTS,
@@ -33,7 +33,7 @@ enum th_view_value {
 	TH_VALUE_TOUCHED_BYTES,
 };
 
-/* The moment for which a view tells what is alive. */
+/* Time at which live values are taken. */
 enum th_at { TH_AT_END, TH_AT_PEAK, TH_AT_SECONDS };
 
 enum th_output_format {
@@ -45,14 +45,14 @@ enum th_output_format {
 	TH_OUTPUT_TEXT,
 };
 
-/* What makes `leaks` end with status 1. */
+/* Condition for exit status 1 of `leaks`. */
 enum th_fail_on {
 	TH_FAIL_NEVER,
-	TH_FAIL_LEAK,  /* any leak */
-	TH_FAIL_BYTES, /* leaks of so many bytes, at the lower end of their intervals */
+	TH_FAIL_LEAK, /* any leak */
+	TH_FAIL_BYTES, /* leaks of at least this many bytes, at the lower end of their intervals */
 };
 
-/* What stacks are put together by. */
+/* Key by which stacks are grouped. */
 enum th_group_by {
 	TH_GROUP_NONE,
 	TH_GROUP_PACKAGE,
@@ -81,7 +81,7 @@ struct th_options {
 	const char *at_mark;
 	enum th_at at;
 	double at_seconds;
-	double temporary_within; /* seconds that a native block lives at most to be temporary */
+	double temporary_within; /* maximum lifetime of a temporary native block, seconds */
 	struct th_pattern thread;
 	struct th_pattern class_name;
 	struct th_pattern include;
@@ -93,7 +93,7 @@ struct th_options {
 	bool annotate;
 	bool brief;
 	bool no_command;     /* the executable instead of the command line */
-	bool counts_buffers; /* has the process count them first */
+	bool counts_buffers; /* requests a count of buffers from the process first */
 	bool help;
 	double min_share; /* percent */
 	uint64_t top;     /* sites per heap, findings of a verdict, rows of a difference */
@@ -103,13 +103,13 @@ struct th_options {
 	const char *output; /* NULL = stdout */
 };
 
-/* Which options a verb has. */
+/* Groups of options that a command accepts. */
 enum th_option_group {
-	TH_OPTIONS_VIEW = 1, /* what every view of one moment understands */
+	TH_OPTIONS_VIEW = 1, /* options of every view at one time */
 	TH_OPTIONS_SUMMARY = 2,
 	TH_OPTIONS_TREE = 4,
 	TH_OPTIONS_EXPORT = 8,
-	TH_OPTIONS_SELECT = 16, /* which stacks */
+	TH_OPTIONS_SELECT = 16, /* selects stacks */
 	TH_OPTIONS_LEAKS = 32,
 	TH_OPTIONS_DIFF = 64, /* takes two logs */
 	TH_OPTIONS_VALUE = 128,
@@ -122,43 +122,42 @@ enum th_option_group {
 };
 
 /*
- * Reads the arguments of a verb, argv[0] being its name: options of `groups` and one log, or
- * two.
- * After an error or a success th_options_deinit() is due.
+ * Reads the arguments of a command, argv[0] being its name: options of `groups` and one log, or
+ * two. th_options_deinit() must be called after an error as well as after success.
  */
 struct th_error *
 th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);
 void th_options_deinit(struct th_options *options);
 
 /*
- * Splits "LOG@end", "LOG@peak" or "LOG@12.5s" into the log, in memory that the caller frees, and
- * the moment, which goes into `options`; without such an end all of it is the log.
+ * Splits "LOG@end", "LOG@peak" or "LOG@12.5s" into the log, which the caller frees, and the
+ * time, which is set in `options`; without such a suffix the whole operand is the log.
  */
 char *th_options_split_moment(const char *operand, struct th_options *options);
 
-/* As if no option were given. */
+/* Sets the defaults of all options. */
 void th_options_set_defaults(struct th_options *options);
 
 /* Prints the options of `groups`. */
 void th_options_print_help(FILE *file, unsigned groups);
 
-/* The two sides of a value: what is summed up, and whether it is objects or bytes. */
+/* The two components of a value: the measure, and whether it is objects or bytes. */
 enum th_measure th_value_measure(enum th_view_value value);
 bool th_value_counts_objects(enum th_view_value value);
 
 /* Its name on the command line. */
 const char *th_value_name(enum th_view_value value);
 
-/* What stands above a column of it, 9 characters at most. */
+/* The heading of its column, 9 characters at most. */
 const char *th_value_heading(enum th_view_value value);
 
-/* Whether the options leave out stacks, and whether they show them otherwise. */
+/* Whether the options leave out stacks, and whether they shape them. */
 bool th_options_filter_stacks(const struct th_options *options);
 bool th_options_shape_stacks(const struct th_options *options);
 
 /*
- * The options that choose among the stacks, by time or heap, or shape them, each as a name of
- * the command line and its value: passed to `each` in the order of the help.
+ * The options that select stacks, by time or heap, or shape them, each as a name of the command
+ * line and its value: passed to `each` in the order of the help.
  */
 typedef void th_options_each(void *data, const char *name, const char *value);
 void

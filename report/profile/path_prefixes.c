@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A way is found by a hash of its functions that can be stepped back towards the root: a
- * polynomial modulo 2^64, whose base has an inverse.  Only whole paths and the prefixes that
- * somebody asks for are entered, not every step of every path, of which there are many more.
+ * A prefix is found by a hash of its functions that can be stepped back towards the root: a
+ * polynomial modulo 2^64, whose base has an inverse. Only whole paths and the requested
+ * prefixes are entered, not every step of every path, which would be many more.
  */
 #include "report/profile/path_prefixes.h"
 

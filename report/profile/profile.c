@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sample finds its row in two steps: its own numbers (thread, class, stack) lead to a row that
- * was worked out when they were first seen, and only then are names looked up, patterns matched
- * and rows that read the same put together.  When all samples of a heap have their rows, they are
- * added to them.
+ * A sample's row is found in two steps: its numbers (thread, class, stack) lead to a row that
+ * was found when they first occurred; only then are names looked up, patterns matched and rows
+ * with equal text merged. When all samples of a heap have their rows, they are added to them.
  */
 #include "report/profile/profile.h"
 
@@ -22,8 +21,8 @@
 #include "report/profile/resident_blocks.h"
 
 /*
- * Samples lead to places all over the memory: what those ahead need is fetched while one is
- * added, which takes about as long.
+ * Rows are scattered in memory: those of the next samples are prefetched while one is added,
+ * which takes about as long.
  */
 #define AHEAD 8
 #define CACHE_LINE 64
@@ -31,30 +30,36 @@
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
-/* Whom a stack or a path was first met with, as nearly always: no search, and no more memory. */
+/*
+ * One-entry cache: the last actor or label of a stack or path, nearly always the only one.
+ * Needs neither a search nor more memory.
+ */
 struct home {
-	uint32_t actor; /* or label, plus one; 0 = it was not met yet */
+	uint32_t actor; /* or label, plus one; 0 = none yet */
 	uint32_t row;
 };
 
-/* What building needs beside the profile. */
+/* State of a build, beside the profile. */
 struct builder {
 	struct th_profile *profile;
 	bool *is_internal;       /* by thread index */
 	uint32_t *thread_labels; /* by name index */
 	uint32_t *class_names;   /* by class index */
 	uint32_t virtual_label;
-	/* By numbers, for one heap: thread label, is_internal and class, then that and the stack. */
+	/*
+	 * By numbers, for one heap: thread label, is_internal and class, then that and the
+	 * stack.
+	 */
 	struct th_id_map actor_ids;
 	struct home *homes;       /* by stack */
-	struct th_id_map raw_ids; /* actor << 32 | stack, of actors away from home */
+	struct th_id_map raw_ids; /* actor << 32 | stack, of actors that are not in `homes` */
 	TH_ARRAY(uint32_t, raw_rows);
 	/* By what is shown: thread label << 32 | class name, then that << 32 | path. */
 	struct th_id_map label_ids;
 	TH_ARRAY(struct home, path_homes); /* by path */
-	struct th_id_map row_ids;          /* of labels away from home */
+	struct th_id_map row_ids;          /* of labels that are not in `path_homes` */
 	TH_ARRAY(uint32_t, merged_rows);
-	struct th_resident_blocks touched; /* at the account of the profile */
+	struct th_resident_blocks touched; /* at the profile's snapshot of resident memory */
 };
 
 /* Threads */
@@ -77,8 +82,8 @@ label_thread(struct th_profile *profile, const struct th_thread_name *of)
 }
 
 /*
- * A thread is the VM's own when its stacks show code of the VM and never Java or anybody
- * else's: the collector, the compilers, the VM's workers.
+ * A thread belongs to the VM when its stacks have code of the VM and never Java or other code:
+ * the collector, the compilers, the VM's workers.
  */
 static void
 find_internal_threads(struct builder *builder)
@@ -135,7 +140,7 @@ builder_init(struct builder *builder, struct th_profile *profile)
 	find_internal_threads(builder);
 }
 
-/* The numbers of the other heap's samples mean other rows. */
+/* The same numbers of the other heap's samples have other rows. */
 static void
 forget_heap(struct builder *builder)
 {
@@ -172,7 +177,7 @@ append_row(struct th_profile *profile, const struct th_row *row)
 	return (uint32_t)(profile->rows_count - 1);
 }
 
-/* The number of the row that reads as this one. */
+/* The number of the row with the same text as this one. */
 static uint32_t
 add_row(struct builder *builder, const struct th_row *row)
 {
@@ -220,7 +225,7 @@ is_internal(const struct builder *builder, const struct th_sample *sample)
 	return builder->is_internal[th_recording_thread(builder->profile->recording, sample)];
 }
 
-/* The row of samples with these numbers, seen for the first time. */
+/* The row of samples with these numbers, which occur for the first time. */
 static uint32_t
 find_row(struct builder *builder, enum th_heap heap, const struct th_sample *sample)
 {
@@ -286,7 +291,7 @@ expect_home(const struct builder *builder, uint32_t stack)
 	__builtin_prefetch(&builder->profile->recording->stacks[stack]);
 }
 
-/* Has the frames of a stack fetched that was not met yet. */
+/* Prefetches the frames of a stack that is not resolved yet. */
 static void
 expect_stack(const struct builder *builder, uint32_t stack)
 {
@@ -297,7 +302,7 @@ expect_stack(const struct builder *builder, uint32_t stack)
 		__builtin_prefetch(&frames->words[i]);
 }
 
-/* Has the first sums of a row fetched: the others are near, and not of every sample. */
+/* Prefetches the first sums of a row: the others are close by and not used for every sample. */
 static void
 expect_row(const struct th_row *row)
 {
@@ -335,7 +340,7 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 			calibration->factors[sample->name]);
 }
 
-/* The actors of all samples in the window, which the rows take the place of. */
+/* Finds the actors of all samples in the window; the rows replace them in the array. */
 static void
 find_actors(struct builder *builder, const struct th_samples *samples, uint32_t *actors)
 {
@@ -429,9 +434,9 @@ th_profile_chosen_account(const struct th_profile *profile)
 	return th_recording_account_at(profile->recording, profile->at.time);
 }
 
-/* What every sample is seen through, whatever its stack. */
+/* Prepares calibrations and lifetimes, which do not depend on stacks. */
 static void *
-set_lenses(void *data)
+init_estimators(void *data)
 {
 	struct th_profile *profile = data;
 	const struct th_recording *recording = profile->recording;
@@ -487,27 +492,30 @@ sum_rows(struct th_profile *profile)
 	}
 }
 
-/* Weights and ends of samples are found beside their rows, and heaps are summed up side by side. */
+/*
+ * Weights and ends of samples are computed in parallel with their rows, and heaps are summed up
+ * in parallel.
+ */
 static void
 build(struct th_profile *profile)
 {
 	struct builder builder;
-	struct th_worker aside;
+	struct th_worker worker;
 
 	profile->window = window_of(profile->recording, profile->options);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
-	th_worker_begin(&aside, set_lenses, profile);
+	th_worker_begin(&worker, init_estimators, profile);
 	builder_init(&builder, profile);
 	make_rows(&builder);
-	th_worker_end(&aside);
+	th_worker_end(&worker);
 	if (profile->account)
 		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);
-	th_worker_begin(&aside, add_outside_java, &builder);
+	th_worker_begin(&worker, add_outside_java, &builder);
 	add_heap(&builder, TH_HEAP_JAVA);
-	th_worker_end(&aside);
+	th_worker_end(&worker);
 	builder_deinit(&builder);
 	sum_rows(profile);
 }
@@ -529,8 +537,9 @@ th_profile_create(const struct th_recording *recording, const struct th_options 
 		options, profile->frames, profile->paths, profile->internal_group);
 	build(profile);
 	if (options->value == TH_VALUE_TOUCHED_BYTES && !profile->account && warn)
-		warn(warn_data, "the log does not say what is in memory: it holds no account, "
-				"or /proc/self/pagemap could not be read");
+		warn(warn_data,
+			"resident bytes of blocks are unknown: the log has no resident-memory "
+			"snapshot, or /proc/self/pagemap could not be read");
 	return profile;
 }
 
@@ -606,7 +615,7 @@ th_profile_has_heap(const struct th_profile *profile, enum th_heap heap)
 	return profile->options->heaps & 1u << heap && profile->heaps[heap].is_recorded;
 }
 
-/* How a measure's sums are read. */
+/* The calibration for a measure's sums. */
 static struct th_calibration
 calibration_of(const struct th_profile *profile, enum th_heap heap, enum th_measure measure,
 	uint64_t samples)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording seen through the options of a view: one row for each heap, class, thread and
- * stack, with the sums of its samples: of what was allocated, what is alive at the moment of the
- * view, what died young.  Everything that is shown is a sum of rows.
+ * A recording filtered by the options of a view: one row for each heap, class, thread and
+ * stack, with the sums of its samples: of allocated bytes, of live ones at the time of the
+ * view, of short-lived ones. Every figure of a view is a sum of rows.
  */
 #ifndef TH_REPORT_PROFILE_PROFILE_H
 #define TH_REPORT_PROFILE_PROFILE_H
@@ -22,15 +22,15 @@
 /* Row of samples that the options leave out. */
 #define TH_NO_ROW UINT32_MAX
 
-/* An array of sums is indexed by enum th_measure. */
+/* Arrays of sums are indexed by enum th_measure. */
 struct th_row {
 	enum th_heap heap;
 	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
 	uint32_t class_name; /* string number; 0 = none (native, or not known) */
-	uint32_t path;       /* as it is shown */
+	uint32_t path;       /* as shown */
 	bool is_internal;    /* a thread of the VM itself */
-	bool shows_internal; /* stands below the group of such threads */
-	bool shows_thread;   /* stands below its thread */
+	bool shows_internal; /* shown below the group of VM threads */
+	bool shows_thread;   /* shown below its thread */
 	struct th_estimator sums[TH_MEASURES];
 };
 
@@ -40,84 +40,82 @@ struct th_profile {
 	struct th_window window;
 	struct th_calibration heaps[TH_HEAPS];
 	struct th_lifetimes lifetimes;
-	struct th_moment at;  /* when what is alive is alive */
+	struct th_moment at;  /* time at which live values are taken */
 	struct th_moment end; /* of the recording */
 	double java_bound;    /* th_heap_use_bound() at `at` */
-	/* The account of resident memory nearest to `at` that looked at blocks; NULL: none. */
+	/*
+	 * The snapshot of resident memory nearest to `at` that has data on blocks; NULL: none.
+	 */
 	const struct th_decoded_account *account;
 	struct th_frames *frames;
 	struct th_paths *paths;
 	struct th_filter *filter;
-	bool is_whole; /* rows have whole stacks, whatever the options hide */
+	bool is_whole; /* rows have whole stacks, even if the options shape them */
 	TH_ARRAY(struct th_row, rows);
 	uint32_t *sample_rows[TH_HEAPS]; /* by index of the sample; TH_NO_ROW */
 	struct th_estimator selected[TH_HEAPS][TH_MEASURES]; /* sums of all rows */
-	struct th_estimator left_out[TH_HEAPS]
-				    [TH_MEASURES]; /* by patterns; heap and time aside */
-	uint32_t internal_group;                   /* function number of "[JVM-internal]" */
+	struct th_estimator
+		left_out[TH_HEAPS]
+			[TH_MEASURES]; /* selected by patterns alone, not by heap and time */
+	uint32_t internal_group;       /* function number of "[JVM-internal]" */
 };
 
 /*
- * Sums up the samples that the options select.  Recording and options must outlive the profile;
- * `warn` is told what the recording leaves out, and about modules without symbols, once each.
+ * Sums up the samples that the options select. Recording and options must outlive the profile;
+ * `warn` receives what the recording leaves out, and modules without symbols, once each.
  */
 struct th_profile *th_profile_create(const struct th_recording *recording,
 	const struct th_options *options, th_symbols_warn *warn, void *warn_data);
 void th_profile_destroy(struct th_profile *profile);
 
 /*
- * Sums up anew, after the recording has grown.  Frames, functions, strings and paths keep their
- * numbers; rows get new ones.
+ * Recomputes the sums after the recording has grown. Frames, functions, strings and paths keep
+ * their numbers; rows get new ones.
  */
 void th_profile_renew(struct th_profile *profile);
 
 /*
- * The same samples with whole stacks, for those who judge by what the options hide.  It shares
+ * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares
  * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
  * paths to show.
  */
 struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 
-/* The account of resident memory that the options mean by --at; NULL without accounts. */
+/* The snapshot of resident memory that --at selects; NULL without snapshots. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);
 
 /* Whether the options select this heap and it was recorded. */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
 
-/* Whether it is known what of the live blocks of this heap is in memory. */
+/* Whether the resident bytes of the live blocks of this heap are known. */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 
 /*
- * Bytes and objects of some rows of a heap.  Rows that have every sample need not be all there is:
- * for that see th_profile_whole().
+ * Bytes and objects of some rows of a heap. Rows that have every sample may still be less than
+ * the whole: for that see th_profile_whole().
  */
 struct th_estimate th_profile_bytes(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
 struct th_estimate th_profile_objects(const struct th_profile *profile, enum th_heap heap,
 	enum th_measure measure, const struct th_estimator *sum);
 
-/*
- * Bytes that were allocated in all that is selected; where nothing is filtered, what was counted.
- */
+/* Allocated bytes of everything selected; the exact count if nothing is filtered. */
 struct th_estimate th_profile_total(const struct th_profile *profile, enum th_heap heap);
 
-/*
- * Bytes that are alive in all that is selected, at the moment of the view; counted where that is
- * known.
- */
+/* Live bytes of everything selected, at the time of the view; counted where that is known. */
 struct th_estimate th_profile_live(const struct th_profile *profile, enum th_heap heap);
 
-/* The one of them that the view is about. */
+/* Bytes or objects of some rows, whichever the view shows. */
 struct th_estimate th_profile_value(
 	const struct th_profile *profile, enum th_heap heap, const struct th_estimator *sum);
 
-/* The same of all that is selected, counted where that is known. */
+/* The same of everything selected, counted where that is known. */
 struct th_estimate th_profile_whole(const struct th_profile *profile, enum th_heap heap);
 
-/* As th_profile_value without the interval: cheap enough to sort by. */
+/* As th_profile_value without the interval: cheap enough for sorting. */
 double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);
 
-/* The sum of a row, or of all rows of a heap, that the view is about. */
+/* The sum of a row, or of all rows of a heap, for the measure of the view. */
 const struct th_estimator *
 th_profile_sum(const struct th_profile *profile, const struct th_row *row);
 const struct th_estimator *
@@ -127,13 +125,13 @@ th_profile_selected(const struct th_profile *profile, enum th_heap heap);
 double th_profile_seconds(const struct th_profile *profile, uint64_t time);
 
 /*
- * The functions of a row from its root: group of threads, thread, frames.  Writes at most
- * `capacity` numbers and returns how many there are, whatever the capacity.
+ * The functions of a row from its root: group of threads, thread, frames. Writes at most
+ * `capacity` numbers and returns their total number, whatever the capacity.
  */
 uint32_t th_profile_functions(const struct th_profile *profile, const struct th_row *row,
 	uint32_t *functions, uint32_t capacity);
 
-/* The one of them with this index; false where there are fewer. */
+/* The function with this index; false if there are fewer. */
 bool th_profile_function_at(const struct th_profile *profile, const struct th_row *row,
 	uint32_t index, uint32_t *function_ret);
 

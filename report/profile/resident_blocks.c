@@ -5,7 +5,7 @@
 
 #include "report/base/allocate.h"
 
-/* A mapping of which a part is gone comes in pieces. */
+/* A mapping that was partly unmapped has several pieces. */
 static uint64_t
 merge(uint64_t word, uint64_t more)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of each sampled block that was alive at an account was in memory. */
+/* Resident bytes of each sampled block that was alive at a snapshot of resident memory. */
 #ifndef TH_REPORT_PROFILE_RESIDENT_BLOCKS_H
 #define TH_REPORT_PROFILE_RESIDENT_BLOCKS_H
 
@@ -13,16 +13,16 @@ struct th_resident_blocks {
 	TH_ARRAY(uint64_t, words);
 };
 
-/* What the account of that number says. */
+/* Reads the data of the snapshot with that number. */
 void th_resident_blocks_init(struct th_resident_blocks *touched,
 	const struct th_recording *recording, uint32_t account);
 void th_resident_blocks_deinit(struct th_resident_blocks *touched);
 
-/* The word of TOUCHED for a sample; false: it was not looked at. */
+/* The word of TOUCHED for a sample; false: the snapshot has no data on it. */
 bool th_resident_blocks_find(const struct th_resident_blocks *touched,
 	const struct th_sample *sample, uint64_t *word_ret);
 
-/* Bytes of a sample that a word stands for. */
+/* Resident bytes of a sample according to a word. */
 static inline double
 th_touched_bytes(const struct th_sample *sample, uint64_t word)
 {

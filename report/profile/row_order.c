@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is compared of a row stands in the list that is sorted, since rows and paths lie all over
- * the memory and each is compared many times.
+ * The compared values of a row are copied into the list to be sorted, since rows and paths are
+ * scattered in memory and each is compared many times.
  */
 #include "report/profile/row_order.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rows in the order of what they show, so that those with the same beginning are neighbours.
- */
+/* Rows sorted by what they show, so that rows with a common beginning are neighbors. */
 #ifndef TH_REPORT_PROFILE_ROW_ORDER_H
 #define TH_REPORT_PROFILE_ROW_ORDER_H
 
@@ -10,8 +8,8 @@
 #include "report/profile/profile.h"
 
 /*
- * The indices of all rows by their paths, frame by frame from the root; those below the group of
- * the VM's own threads are last.  The array is the caller's, to be freed.
+ * The indices of all rows by their paths, frame by frame from the root; those below the group
+ * of the VM's own threads are last. The caller frees the array.
  */
 uint32_t *th_row_order_by_path(const struct th_profile *profile);
 

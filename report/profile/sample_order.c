@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counted, then put in place: what is written next of a group stands in the start of the group
- * that follows it, and moves there to where it belongs.
+ * A counting sort: while samples are placed, the start of the next group is the position of the
+ * next sample of a group; it ends up at the group's end.
  */
 #include "report/profile/sample_order.h"
 
@@ -21,7 +21,7 @@ group_of(const struct sorter *sorter, uint32_t row)
 	return sorter->groups ? sorter->groups[row] : row;
 }
 
-/* Calls for each sample that has a row, in the order of heaps and samples. */
+/* Calls `add` for each sample that has a row, in the order of heaps and samples. */
 static void
 each_sample(const struct sorter *sorter, void (*add)(const struct sorter *, uint32_t, uint32_t))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a profile put together by row, or by what rows belong to, for who goes through
- * those of one after the other.
+ * The samples of a profile grouped by row, or by a key of rows, for iteration over the samples
+ * of one group at a time.
  */
 #ifndef TH_REPORT_PROFILE_SAMPLE_ORDER_H
 #define TH_REPORT_PROFILE_SAMPLE_ORDER_H
@@ -12,7 +12,7 @@
 #include "report/profile/profile.h"
 
 struct th_sample_order {
-	uint32_t *starts;  /* in `samples`, by group, and one more for the end */
+	uint32_t *starts;  /* in `samples`, by group, with one more for the end */
 	uint32_t *samples; /* indices in the samples of the group's heap, ascending */
 };
 

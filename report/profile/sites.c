@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps rows to sites (sites.h) by allocating function, caller and class, and adds up the sums
+ * of their rows.
+ */
 #include "report/profile/sites.h"
 
 #include <stdlib.h>
@@ -39,7 +43,7 @@ th_sites_find_caller(const struct th_frames *frames, const struct th_path *path)
 	return runtime;
 }
 
-/* The group stands at the root. */
+/* The group is at the root. */
 static struct th_site
 group_of(const struct th_profile *profile, const struct th_row *row)
 {

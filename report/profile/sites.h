@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocation sites: rows put together by what allocated, whatever led there.
+ * Allocation sites: rows grouped by the allocating code, whatever path led there.
  *
- * A site is the function that allocated and, where that one is not the application's own Java
- * code, the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf,
- * from app.Codec.decode".  Without Java above, what the C++ library allocates has the nearest
- * function outside of it: "std::__new_allocator<int>::allocate < Table::insert".  What the VM allocates for itself is one site per thread of it.
- * Where rows are grouped, each group is one site.
+ * A site is the function that allocated and, if that is not the application's own Java code,
+ * the nearest method of the application above it: "byte[] in java.util.Arrays.copyOf, called
+ * from app.Codec.decode". Without Java above, allocations of the C++ library have the nearest
+ * function outside of it: "std::__new_allocator<int>::allocate < Table::insert". The VM's own
+ * allocations are one site for each of its threads. If rows are grouped, each group is one
+ * site.
  */
 #ifndef TH_REPORT_PROFILE_SITES_H
 #define TH_REPORT_PROFILE_SITES_H
@@ -34,14 +35,15 @@ struct th_sites {
 bool th_sites_is_application(const struct th_frames *frames, uint32_t function);
 
 /*
- * Where the C++ library allocates: frames of the path up to and including the nearest to the
- * allocation that is not the library's own.  0 if there is none or the library did not.
+ * For allocations by the C++ library: the number of frames of the path up to and including the
+ * nearest to the allocation that is not the library's own. 0 if there is none or the library
+ * did not allocate.
  */
 uint32_t th_sites_client_length(const struct th_frames *frames, const struct th_path *path);
 
 /*
- * The method nearest to the allocation that is the application's, or of the Java runtime where
- * there is none; TH_SITE_NO_FUNCTION without Java.
+ * The application's method nearest to the allocation, else the nearest method of the Java
+ * runtime; TH_SITE_NO_FUNCTION without Java.
  */
 uint32_t th_sites_find_caller(const struct th_frames *frames, const struct th_path *path);
 
@@ -51,10 +53,10 @@ struct th_site_place {
 	uint32_t caller;   /* of the application; TH_SITE_NO_FUNCTION = none */
 };
 
-/* Where the end of a path is; not for the VM's own threads. */
+/* The site at the leaf of a path; not for the VM's own threads. */
 struct th_site_place th_sites_place(const struct th_frames *frames, const struct th_path *path);
 
-/* The place of a row; not where rows are grouped. */
+/* The site of a row; not if rows are grouped. */
 struct th_site_place
 th_sites_of_row(const struct th_profile *profile, const struct th_row *row);
 

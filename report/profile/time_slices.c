@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples are put in order by row once.  A row then has its cells in a table by their two
- * slices and whether their blocks died young, which the next row uses again: numbers of cells
- * count up, so that those of other rows are known by being smaller.  Cells are counted before any
- * is made, with ever fewer slices until they are few enough.
+ * The samples are sorted by row once. The cells of a row are found by their two slices and
+ * whether their blocks died young in a table that the next row reuses: cell numbers increase,
+ * so entries of other rows are recognized by smaller numbers. Cells are counted before any is
+ * made, with ever fewer slices until they are few enough.
  */
 #include "report/profile/time_slices.h"
 
@@ -13,7 +13,7 @@
 #include "report/base/allocate.h"
 #include "report/profile/sample_order.h"
 
-/* Samples of a row lie all over the memory: so many are fetched before they are needed. */
+/* Samples of a row are scattered in memory: this many are prefetched. */
 #define AHEAD 16
 
 struct maker {
@@ -32,9 +32,12 @@ slice_of(const struct th_time_slices *cells, uint64_t time)
 	return slice < cells->slices ? (uint32_t)slice : cells->slices - 1;
 }
 
-/* Places in time */
+/* Table index by time */
 
-/* Of a table of births by deaths, which has one more of these for never, and by early deaths. */
+/*
+ * Index in a table of births by deaths, which has one more death for "never", and by early
+ * death.
+ */
 static uint32_t
 place_at(const struct th_time_slices *cells, uint32_t birth, uint32_t death, bool is_temporary)
 {
@@ -77,7 +80,7 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 			th_lifetimes_is_temporary(lifetimes, heap, index, within));
 }
 
-/* Has a sample fetched that will soon be looked at, if it is of this heap. */
+/* Prefetches a sample that will be used soon, if it is of this heap. */
 static void
 expect_sample(const struct maker *maker, enum th_heap heap, uint32_t at)
 {
@@ -109,7 +112,7 @@ find_places(struct maker *maker)
 	}
 }
 
-/* Makes two slices one. */
+/* Merges pairs of slices. */
 static void
 halve(struct maker *maker)
 {
@@ -130,7 +133,10 @@ halve(struct maker *maker)
 
 /* Cells */
 
-/* The number of the cell at a place; `first` is the first of its row and `*next` a new one's. */
+/*
+ * The number of the cell at a place; `first` is the first of its row and `*next` that of a new
+ * one.
+ */
 static uint32_t
 find_cell(const struct maker *maker, uint32_t place, uint32_t first, uint32_t *next)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a profile by time: how much of each row was allocated in one slice of the
- * recording and ended in another.  Any range of slices can then be summed up without the samples.
+ * The samples of a profile by time: how much of each row was allocated in one time slice of the
+ * recording and ended in another. Any range of slices can then be summed up without the
+ * samples.
  */
 #ifndef TH_REPORT_PROFILE_TIME_SLICES_H
 #define TH_REPORT_PROFILE_TIME_SLICES_H
@@ -27,13 +28,16 @@ struct th_time_slices {
 	double slice;                /* nanoseconds */
 	struct th_time_slice *items; /* by row, then in the order of their first samples */
 	size_t items_count;
-	/* Those whose end is known, by cell; NULL: it is of all, and `alloc` says the same. */
+	/*
+	 * Samples whose end is known, by cell; NULL: all ends are known, and `alloc` has the
+	 * same sums.
+	 */
 	struct th_estimator *live;
 };
 
 /*
- * Sums up the profile's samples in at most `slices` slices, a power of two; in fewer where that
- * made more than `most` cells, for files that have to stay small.
+ * Sums up the profile's samples in at most `slices` slices, a power of two; in fewer if there
+ * would be more than `most` cells, to limit the size of files.
  */
 void th_time_slices_init(struct th_time_slices *cells, const struct th_profile *profile,
 	uint32_t slices, size_t most);

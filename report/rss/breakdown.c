@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds a breakdown (breakdown.h): exact rows of the snapshot first, then malloc's memory,
+ * which malloc.c divides among the sampled blocks; what is left of the RSS is "unexplained".
+ */
 #include "report/rss/breakdown.h"
 
 #include <math.h>
@@ -9,7 +13,7 @@
 #include "report/rss/malloc.h"
 #include "report/base/allocate.h"
 
-/* clang-format off: the table reads better as it stands */
+/* clang-format off: keeps one entry per line */
 static const struct {
 	const char *label;
 	const char *name;
@@ -61,7 +65,7 @@ th_breakdown_pool(const struct th_recording *recording, uint32_t account, const 
 	return NULL;
 }
 
-/* What the log says exactly */
+/* Exact figures of the log */
 
 static bool
 is_of_vm(struct th_text name)
@@ -73,7 +77,9 @@ is_of_vm(struct th_text name)
 	       !memcmp(name.bytes + name.length - length, tail, length);
 }
 
-/* The line of a row; TH_BREAKDOWN_KINDS for malloc's own, which samples divide. */
+/*
+ * The line of a row; TH_BREAKDOWN_KINDS for malloc's own memory, which is divided by samples.
+ */
 static enum th_breakdown_kind
 kind_of_row(const struct th_decoded_account_row *row)
 {
@@ -100,7 +106,7 @@ kind_of_row(const struct th_decoded_account_row *row)
 	return by_category[row->category];
 }
 
-/* Adds to the part of that name, which may have been mapped by several stacks; takes the name. */
+/* Adds to the part of that name, which several stacks may have mapped; takes over the name. */
 static void
 add_part(struct th_breakdown_line *line, const struct th_decoded_account_row *row, char *name)
 {
@@ -178,7 +184,7 @@ add_pool(struct th_breakdown *account, enum th_breakdown_kind kind, const char *
 	line->limit = (double)pool->limit;
 }
 
-/* The whole */
+/* Totals */
 
 static int
 by_resident(const void *a, const void *b)

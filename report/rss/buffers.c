@@ -3,10 +3,10 @@
 
 #include "unify/shared/clock.h"
 
-/* A count this old says little of an account. */
+/* An older count is not valid for a snapshot. */
 #define COUNT_HOLDS_NS (10 * (uint64_t)TH_NS_PER_S)
 
-/* The account that was taken right behind a count is of the same moment. */
+/* A snapshot taken right after a count is simultaneous with it. */
 static bool
 belongs_to(const struct th_decoded_buffers *count, const struct th_profile *profile,
 	const struct th_decoded_account *head)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a block is: that of the library that was called from Java, or from the VM, on the way to
- * the allocation, whatever libraries it uses itself (libzip of the JDK, not libz); the runtimes of
- * C and C++ aside.
+ * The owner of a block is the library that was called from Java, or from the VM, on the path to
+ * the allocation, whatever libraries it uses itself (libzip of the JDK, not libz). The C and
+ * C++ runtimes do not count as owners.
  */
 #include <string.h>
 
 #include "report/rss/breakdown.h"
 #include "report/base/allocate.h"
 
-/* The native methods behind ByteBuffer.allocateDirect() and everything else that is unsafe. */
+/* The native methods behind ByteBuffer.allocateDirect() and all other Unsafe memory. */
 static const char *const unsafe_methods[] = {"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe."};
 
 static bool
@@ -59,7 +59,7 @@ kind_of_function(const struct th_profile *profile, uint32_t function)
 						     : TH_BREAKDOWN_MALLOC_APPLICATION;
 }
 
-/* What the VM allocates below a method of Unsafe is the caller's; all else is the VM's own. */
+/* VM allocations below a method of Unsafe belong to the caller; all others to the VM itself. */
 static enum th_breakdown_kind
 kind_below(const struct th_profile *profile, const uint32_t *frames, uint32_t count)
 {
@@ -104,12 +104,12 @@ th_breakdown_kind_of(const struct th_profile *profile, const struct th_row *row)
 	return found;
 }
 
-/* Buffers that a thread keeps */
+/* Buffers cached by threads */
 
 /* getTemporaryDirectBuffer, and getTemporaryAlignedDirectBuffer for direct I/O. */
 static const char temporary_methods[] = "sun.nio.ch.Util.getTemporary";
 
-/* Whoever made the buffer, its constructor allocates. */
+/* The constructor allocates, whatever code creates the buffer. */
 static const char constructor[] = "java.nio.DirectByteBuffer.<init>";
 
 static bool
@@ -152,7 +152,7 @@ begins_with_one_of(const char *name, const char *const *starts)
 	return false;
 }
 
-/* What every mapping of the VM goes through, and says nothing of what it is for. */
+/* Every mapping of the VM passes through these, so they do not show its purpose. */
 static bool
 is_general(const char *name)
 {
@@ -164,7 +164,7 @@ is_general(const char *name)
 	return begins_with_one_of(name, starts);
 }
 
-/* JDK 11 names the places of metaspace alone, later ones a namespace. */
+/* JDK 11 names only the classes of metaspace, later versions a namespace. */
 static enum th_breakdown_kind
 kind_of_name(const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One sweep over the ends of what is covered finds what nothing covers and what one block alone
- * does; the squares of the latter sum up to the variance (the inequality of Poincare for Poisson
- * processes; Last and Penrose, Lectures on the Poisson Process, chapter 18).
+ * One sweep over the ends of the covered ranges finds what no block covers and what exactly one
+ * block covers; the sum of the squares of the latter is the variance (Poincare inequality for
+ * Poisson processes; Last and Penrose, Lectures on the Poisson Process, chapter 18).
  */
 #include "report/rss/free_pages.h"
 
@@ -11,21 +11,22 @@
 
 #include "report/base/allocate.h"
 
-/* Neighbours whose mean distance is that of sampled blocks hereabouts. */
+/* Neighbors used for the local mean distance of sampled blocks. */
 #define NEIGHBOURS 4
 /*
- * Distances that a block covers to each side at most.  The smaller of two mean distances of 4 is
- * on average 0.72 of the true one, and beyond 2 * 4 * 0.72 of them lies one gap in 300.
+ * Maximum range that a block covers to each side, in mean distances. The smaller of two mean
+ * distances of 4 is on average 0.72 of the true one, and one gap in 300 is longer than 2 * 4 *
+ * 0.72 of them.
  */
 #define DISTANCES 4
-/* No heap is taken for fuller: the estimate of what it holds may be above what there is. */
+/* Maximum occupancy of a heap: the estimate of its contents may exceed its size. */
 #define CROWDED 0.9
 
-/* One end of what a block covers. */
+/* One end of the range that a block covers. */
 struct border {
 	double at;
 	size_t block;
-	int step; /* +1: it begins */
+	int step; /* +1: the range begins */
 };
 
 static int
@@ -46,7 +47,10 @@ by_border(const void *a, const void *b)
 	return (first->at > second->at) - (first->at < second->at);
 }
 
-/* Mean distance of sampled blocks on the denser side of one; infinite if it has few neighbours. */
+/*
+ * Mean distance of sampled blocks on the denser side of a block; infinite if it has few
+ * neighbors.
+ */
 static double
 distance(const struct th_placed_block *blocks, size_t count, size_t index)
 {
@@ -60,7 +64,7 @@ distance(const struct th_placed_block *blocks, size_t count, size_t index)
 }
 
 /*
- * Blocks do not overlap: where they take a part q of the heap, the next block's worth of bytes is
+ * Blocks do not overlap: if they take a part q of the heap, the bytes of the next block are
  * free with probability 1 - q, and not exp(-q).
  */
 static double
@@ -74,7 +78,7 @@ crowding(const struct th_placed_block *blocks, size_t count, double heap)
 	return part > 0 ? -log1p(-part) / part : 1;
 }
 
-/* What one block that stands for `weight` covers, to either side. */
+/* Range that a block of weight `weight` covers, to either side. */
 static double
 reach(const struct th_placed_block *block, double weight, double page, double apart)
 {
@@ -83,7 +87,10 @@ reach(const struct th_placed_block *block, double weight, double page, double ap
 	return fmin(least * fmax(1, weight), fmax(least, DISTANCES * apart));
 }
 
-/* At the ends of the heap there is room on one side only, and a block stands for the other too. */
+/*
+ * At the ends of the heap there is room on one side only, and a block counts for the other side
+ * too.
+ */
 static void
 cover(struct border *borders, const struct th_placed_block *block, size_t index, double half,
 	double heap)
@@ -99,14 +106,14 @@ cover(struct border *borders, const struct th_placed_block *block, size_t index,
 	borders[1] = (struct border){end, index, -1};
 }
 
-/* Adds up what no block covers, and in `alone` what each block covers and no other does. */
+/* Adds up what no block covers, and in `alone` what each block alone covers. */
 static double
 sweep(const struct border *borders, size_t count, double heap, double *alone)
 {
 	double at = 0;
 	double uncovered = 0;
 	size_t covering = 0;
-	size_t sum = 0; /* of the indices of those that cover: the index, when there is one */
+	size_t sum = 0; /* of the indices of the covering blocks */
 
 	for (size_t i = 0; i < count; i++) {
 		const struct border *border = &borders[i];

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many pages of a heap hold no live block, by where the sampled ones lie.
+ * How many pages of a heap hold no live block, estimated from the positions of the sampled
+ * ones.
  *
  * Sampling thins blocks out evenly: of blocks with inclusion probability p, one in 1/p is seen.
- * So a stretch 1/p times as long as the one that must be empty holds no sampled block as often as
- * that one holds no block at all.  A page is empty when no block of s bytes begins in the page + s
- * bytes before its end; each sampled block therefore covers (page + s) / p bytes around itself, and
- * the part of the heap that none covers is an unbiased estimate of the part in empty pages,
- * wherever the density of blocks changes little over such a length (a Boolean model: Chiu, Stoyan,
- * Kendall, Mecke, Stochastic Geometry and its Applications, 3.1).
+ * So a range 1/p times as long as the one that must be empty holds no sampled block as often as
+ * that one holds no block at all. A page is empty when no block of s bytes begins in the page +
+ * s bytes before its end; each sampled block therefore covers (page + s) / p bytes around
+ * itself, and the part of the heap that none covers is an unbiased estimate of the part in
+ * empty pages, where the density of blocks changes little over this length (a Boolean model:
+ * Chiu, Stoyan, Kendall, Mecke, Stochastic Geometry and its Applications, 3.1).
  *
- * Where blocks are dense that length is many times the distance of sampled blocks, and none of
- * it is needed to say that no page is empty there; so no block covers more than a few such
+ * Where blocks are dense this length is many times the distance of sampled blocks, and a
+ * fraction of it is enough to rule out empty pages. So no block covers more than a few such
  * distances, and the borders of dense regions stay sharp.
  *
- * Blocks that stand together within less than that leave more pages empty than is said.
+ * The estimate is too low where blocks cluster within less than that.
  */
 #ifndef TH_REPORT_RSS_FREE_PAGES_H
 #define TH_REPORT_RSS_FREE_PAGES_H
@@ -24,8 +25,8 @@
 /* A sampled live block. */
 struct th_placed_block {
 	double at;     /* resident bytes of the heap below its middle */
-	double bytes;  /* of it in memory, with what the allocator adds */
-	double weight; /* blocks that it stands for, 1/p */
+	double bytes;  /* resident bytes of it, with the allocator's overhead */
+	double weight; /* number of blocks that it represents, 1/p */
 };
 
 struct th_free_pages {
@@ -33,7 +34,10 @@ struct th_free_pages {
 	double error; /* half the width of a 95 % interval */
 };
 
-/* `heap` bytes in pages of `page` bytes.  Sorts the blocks.  Without any: all of it. */
+/*
+ * `heap` bytes in pages of `page` bytes. Sorts the blocks. Without blocks the result is all of
+ * it.
+ */
 struct th_free_pages
 th_free_pages_estimate(struct th_placed_block *blocks, size_t count, double heap, double page);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Divides malloc's resident memory (malloc.h): sums the sampled blocks by line, scales them
+ * down where they exceed the memory that is there, and leaves the rest to
+ * TH_BREAKDOWN_MALLOC_RETAINED.
+ */
 #include "report/rss/malloc.h"
 
 #include <math.h>
@@ -9,14 +14,14 @@
 #include "report/base/allocate.h"
 #include "report/profile/resident_blocks.h"
 
-/* glibc: a chunk has a head of one word, a granularity of two and a least size of four. */
+/* glibc: a chunk has a header of one word, a granularity of two and a minimum size of four. */
 #define CHUNK_HEAD 8u
 #define CHUNK_GRAIN 16u
 #define CHUNK_LEAST 32u
 
 enum place { IN_HEAP, OWN_MAPPING, PLACES };
 
-/* Sums of live blocks by line and place. */
+/* Sums of live blocks by line and place (heap or own mapping). */
 struct live_sums {
 	struct th_estimator touched[TH_BREAKDOWN_KINDS][PLACES];
 	struct th_estimator overhead; /* in the heaps */
@@ -24,7 +29,7 @@ struct live_sums {
 	struct th_estimator unjudged;
 	struct th_estimator all;
 	struct th_estimator all_touched;
-	struct th_trim trim; /* those in the heaps, and where they lie */
+	struct th_trim trim; /* blocks in the heaps, and their positions */
 };
 
 static double
@@ -35,7 +40,7 @@ chunk_bytes(uint64_t size)
 	return (double)(bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes);
 }
 
-/* How many blocks a sampled one stands for. */
+/* Number of blocks that a sampled block represents. */
 static double
 weight_of(const struct th_sample *sample, uint64_t interval, double keep, double factor)
 {
@@ -74,7 +79,10 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	th_estimator_add(&sums->all, sample->size, interval, keep, factor);
 	if (place != IN_HEAP || !sample->size)
 		return;
-	/* A block that is touched in part has its head in memory as likely as its bytes. */
+	/*
+	 * The header of a partly resident block is resident with the same probability as its
+	 * bytes.
+	 */
 	double head = (chunk_bytes(sample->size) - (double)sample->size) * part /
 		      (double)sample->size;
 	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
@@ -100,7 +108,7 @@ init_rows(struct th_breakdown *account)
 	}
 }
 
-/* Adds up the blocks that the account looked at. */
+/* Adds up the blocks that the snapshot has data on. */
 static void
 sum_blocks(struct th_breakdown *account, struct live_sums *sums)
 {
@@ -148,7 +156,7 @@ scale(struct th_estimate *estimate, double factor)
 	estimate->high *= factor;
 }
 
-/* Factor that brings `wanted` down to what there is. */
+/* Factor that scales `wanted` down to `available`. */
 static double
 cut(double wanted, double available)
 {
@@ -156,8 +164,8 @@ cut(double wanted, double available)
 }
 
 /*
- * Unsampled blocks with mappings of their own look like anybody's anonymous memory: so much of
- * that is malloc's as the estimate says, and not more than the allocator does.
+ * Unsampled blocks with their own mappings are indistinguishable from other anonymous memory:
+ * malloc gets the estimated part of it, and at most what the allocator reports.
  */
 static double
 unseen_mappings(const struct th_breakdown *account, const struct th_malloc_memory *memory)
@@ -234,7 +242,7 @@ divide_mappings(struct th_breakdown *account, const struct live_sums *sums,
 	rest->resident.high += fmax(left, 0);
 }
 
-/* Part of a line already divided, so it cannot be more than that. */
+/* Part of a line already divided, so it cannot exceed the line. */
 static struct th_estimate
 part_of_buffers(const struct th_breakdown *account, const struct th_estimator *sum)
 {

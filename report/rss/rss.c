@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A view of resident memory (rss.h): the breakdown at --at, the breakdowns of other snapshots
+ * over time, and the facts from which verdict.c derives the verdict.
+ */
 #include "report/rss/rss.h"
 
 #include <math.h>
@@ -16,7 +20,7 @@ fill_moment(struct th_rss_moment *moment, const struct th_breakdown *account)
 		moment->lines[kind] = account->lines[kind].resident.estimate;
 }
 
-/* Of many accounts every so-manieth, and the last. */
+/* Every nth of the snapshots if there are many, and the last. */
 static void
 add_moments(struct th_rss *rss)
 {
@@ -51,7 +55,7 @@ add_points(struct th_rss *rss)
 	}
 }
 
-/* The lines of about half the time before `now`. */
+/* The lines at about half the time before `now`. */
 static void
 find_before(struct th_rss *rss)
 {
@@ -70,7 +74,7 @@ find_before(struct th_rss *rss)
 	}
 }
 
-/* Points behind the moment of the view are not its past. */
+/* Only points up to the snapshot of the view count. */
 static size_t
 count_points(const struct th_rss *rss)
 {
@@ -81,7 +85,7 @@ count_points(const struct th_rss *rss)
 	return count;
 }
 
-/* Heaps of glibc's malloc have names of ours; those of another are called as it is. */
+/* Heaps of glibc's malloc get names of this tool; those of another allocator get its name. */
 static void
 fill_heaps(struct th_rss_facts *facts, const struct th_breakdown_line *retained)
 {
@@ -160,7 +164,7 @@ th_rss_deinit(struct th_rss *rss)
 	free(rss->moments);
 }
 
-/* Opening a line */
+/* The rows behind a line */
 
 struct weighed {
 	size_t row;

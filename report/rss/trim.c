@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What malloc_trim(0) would release (trim.h): maps addresses of sampled blocks to positions in
+ * the resident bytes of all heap ranges, and hands these to free_pages.c.
+ */
 #include "report/rss/trim.h"
 
 #include <math.h>
@@ -19,7 +23,7 @@ add_stretch(struct th_trim *trim, const uint64_t *words)
 		.below = trim->resident,
 	};
 
-	/* Out of turn, or beyond the end of addresses: damage. */
+	/* Out of order, or beyond the end of the address space: damage. */
 	if (!stretch.bytes || stretch.start + stretch.bytes < stretch.start ||
 		(last && stretch.start < last->start + last->bytes))
 		return;
@@ -74,7 +78,7 @@ th_trim_add(struct th_trim *trim, uint64_t address, double bytes, double weight)
 	th_array_append(trim, blocks, block);
 }
 
-/* Blocks anywhere with equal chance. */
+/* Assumes that blocks are uniformly distributed. */
 static double
 free_if_even(const struct th_trim *trim, double heaps, double page)
 {

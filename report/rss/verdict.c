@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course comes from the RSS of every second: its median over the last quarter against that
- * over the quarter before the middle.  The cause is the line that grew where something grows,
- * else the largest one that is a cause at all.
+ * The trend of the RSS is the median of its values (one a second) over the last quarter against
+ * that over the quarter before the middle. The cause is the line that grew most if the RSS
+ * grows, else the largest line that is a possible cause.
  */
 #include "report/rss/verdict.h"
 
@@ -13,12 +13,12 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 
-/* Fewer points than this say nothing of a course. */
+/* Minimum number of points for a trend. */
 #define POINTS_LEAST 6
-/* Less than this is noise: a JVM breathes by so much. */
+/* Smaller changes are noise: the RSS of a JVM fluctuates by this much. */
 #define CHANGE_SHARE 0.05
 #define CHANGE_BYTES (8.0 * 1024 * 1024)
-/* A line stands out when it is this part of the RSS, and so many bytes. */
+/* A line dominates when it has this part of the RSS, and this many bytes. */
 #define STANDS_OUT_SHARE 0.25
 #define STANDS_OUT_BYTES (16.0 * 1024 * 1024)
 #define NEAR_LIMIT 0.9
@@ -122,7 +122,7 @@ cause_of_line(enum th_breakdown_kind kind)
 	}
 }
 
-/* What each line is, or by how much it has grown; malloc's live blocks count together. */
+/* Finds the largest line, or the line that grew most; malloc's live blocks count together. */
 static enum th_breakdown_kind
 largest(const double *lines, double *ret)
 {
@@ -251,10 +251,9 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
 }
 
 /*
- * Free memory of one arena serves no other thread's requests.  With a single arena it would, as
- * far as the threads did not need it at the same time.
+ * Memory in pages without a block; a range if it depends on the position of blocks within
+ * pages.
  */
-/* What lies in pages without a block; a range where that depends on how blocks lie within them. */
 static char *
 trimmed_text(const struct th_rss_facts *facts)
 {
@@ -275,8 +274,8 @@ retained_text(const struct th_rss_facts *facts)
 					 bytes(split).text)
 			       : th_format_new("%s", "");
 	char *trimmed = trimmed_text(facts);
-	char *text = th_format_new("%s are free memory that the allocator keeps; "
-				   "malloc_trim(0) would give back %s%s",
+	char *text = th_format_new("%s are free memory that the allocator retains; "
+				   "malloc_trim(0) would release %s%s",
 		bytes(retained).text, trimmed, arenas);
 
 	free(arenas);
@@ -284,16 +283,16 @@ retained_text(const struct th_rss_facts *facts)
 	return text;
 }
 
-/* What malloc_trim() is to glibc, the decay of dirty pages is to jemalloc. */
+/* The decay of dirty pages is jemalloc's equivalent of malloc_trim(). */
 static char *
 retained_by_other_text(const struct th_rss_facts *facts)
 {
 	bool decays = strstr(facts->allocator, "jemalloc");
 	char *trimmed = trimmed_text(facts);
-	char *text = th_format_new("%s are free memory that %s keeps, %s of it in pages "
+	char *text = th_format_new("%s are free memory that %s retains, %s of it in pages "
 				   "without a block%s",
 		bytes(facts->now[TH_BREAKDOWN_MALLOC_RETAINED]).text, facts->allocator, trimmed,
-		decays ? "; MALLOC_CONF=dirty_decay_ms:0 gives these back at once" : "");
+		decays ? "; MALLOC_CONF=dirty_decay_ms:0 releases these at once" : "");
 
 	free(trimmed);
 	return text;
@@ -305,19 +304,19 @@ buffers_text(const struct th_rss_facts *facts)
 	double all = facts->now[TH_BREAKDOWN_MALLOC_DIRECT];
 
 	if (facts->direct_cached > all / 2)
-		return th_format_new("%s are direct buffers, %s of them kept by threads for "
-				     "channels and sockets that read and write buffers of the "
-				     "Java heap; -Djdk.nio.maxCachedBufferSize bounds each",
+		return th_format_new("%s are direct buffers, %s of them cached by threads for "
+				     "I/O of channels and sockets with heap buffers; "
+				     "-Djdk.nio.maxCachedBufferSize limits the size of each",
 			bytes(all).text, bytes(facts->direct_cached).text);
 	if (facts->direct_waiting > facts->direct_all / 2)
-		return th_format_new("%s are direct buffers and memory of Unsafe; most, %s in "
-				     "%.0f buffers, nobody reaches any more: a collection "
-				     "gives that back (System.gc()), which a lower "
-				     "-XX:MaxDirectMemorySize makes the VM do by itself",
+		return th_format_new("%s are direct buffers and Unsafe memory; most, %s in "
+				     "%.0f buffers, is unreachable: a GC (System.gc()) frees "
+				     "it, and with a lower -XX:MaxDirectMemorySize the VM "
+				     "starts one itself",
 			bytes(all).text, bytes(facts->direct_waiting).text,
 			facts->direct_waiting_count);
-	return th_format_new("%s are direct buffers and memory of Unsafe (%.0f buffers); "
-			     "-XX:MaxDirectMemorySize bounds them",
+	return th_format_new("%s are direct buffers and Unsafe memory (%.0f buffers); "
+			     "-XX:MaxDirectMemorySize limits them",
 		bytes(all).text, facts->direct_count);
 }
 
@@ -326,17 +325,18 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 {
 	switch (verdict->cause) {
 	case TH_RSS_LEAK_OF_MALLOC:
-		return th_format_new("%s are blocks of malloc in use%s",
+		return th_format_new("%s are malloc blocks in use%s",
 			bytes(blocks_of(facts->now)).text,
-			verdict->course == TH_RSS_GROWING ? ", a leak: `leaks` names the line"
-							  : "");
+			verdict->course == TH_RSS_GROWING
+				? ", a leak: `twinheap leaks` lists its sites"
+				: "");
 	case TH_RSS_RETAINED:
 		return facts->allocator ? retained_by_other_text(facts) : retained_text(facts);
 	case TH_RSS_JAVA_HEAP:
 		if (facts->java_committed <= 0)
 			return th_format_new("%s are the Java heap",
 				bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text);
-		return th_format_new("the Java heap is sized so: %s of it resident, %s in use, "
+		return th_format_new("most is the Java heap: %s of it resident, %s in use, "
 				     "%s committed, %s allowed (-Xmx)",
 			bytes(facts->now[TH_BREAKDOWN_JAVA_HEAP]).text,
 			bytes(facts->java_used).text, bytes(facts->java_committed).text,
@@ -347,27 +347,27 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 		return th_format_new("%s are stacks of %.0f threads",
 			bytes(facts->now[TH_BREAKDOWN_STACKS]).text, facts->threads);
 	case TH_RSS_MAPPED:
-		return th_format_new("%s are mappings made past malloc",
+		return th_format_new("%s are mappings made without malloc",
 			bytes(facts->now[TH_BREAKDOWN_VM] + facts->now[TH_BREAKDOWN_MAPPED] +
 				facts->now[TH_BREAKDOWN_UNEXPLAINED])
 				.text);
 	case TH_RSS_FILES:
-		return th_format_new("%s are mapped files and shared memory, which the kernel "
-				     "can take back as far as they are clean",
+		return th_format_new("%s are mapped files and shared memory, whose clean pages "
+				     "the kernel can reclaim",
 			bytes(facts->now[TH_BREAKDOWN_FILES] + facts->now[TH_BREAKDOWN_SHARED])
 				.text);
 	case TH_RSS_METASPACE:
-		return th_format_new("%s are metaspace, which goes when class loaders go; "
-				     "-XX:MaxMetaspaceSize bounds it",
+		return th_format_new("%s are metaspace, which is freed when class loaders are "
+				     "unloaded; -XX:MaxMetaspaceSize limits it",
 			bytes(facts->now[TH_BREAKDOWN_METASPACE] +
 				facts->now[TH_BREAKDOWN_CLASS_SPACE])
 				.text);
 	case TH_RSS_PAGE_CACHE:
 		return th_format_new("%s of the %s in the control group are page cache, which "
-				     "the kernel drops when it needs room",
+				     "the kernel reclaims when it needs memory",
 			bytes(facts->group_file).text, bytes(facts->group_current).text);
 	default:
-		return th_format_new("no part stands out");
+		return th_format_new("no part dominates");
 	}
 }
 
@@ -377,7 +377,7 @@ th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_fa
 	char *course = course_text(verdict, facts);
 	char *cause = cause_text(verdict, facts);
 	char *limit = verdict->is_near_limit
-			      ? th_format_new("; the control group has %s of its %s in use",
+			      ? th_format_new("; the control group uses %s of its limit of %s",
 					bytes(facts->group_current).text,
 					bytes(facts->group_limit).text)
 			      : th_format_new("%s", "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the memory went, in a sentence: pure logic on figures, so that tests construct them.
+ * The cause of the resident memory, in one sentence. Pure functions of the facts, so that tests
+ * can construct these.
  */
 #ifndef TH_REPORT_RSS_VERDICT_H
 #define TH_REPORT_RSS_VERDICT_H
@@ -16,11 +17,11 @@ struct th_rss_point {
 	double bytes;
 };
 
-/* Everything that a verdict is made of; bytes. */
+/* Input of a verdict; bytes. */
 struct th_rss_facts {
 	const struct th_rss_point *points; /* by time */
 	size_t point_count;
-	double before[TH_BREAKDOWN_KINDS]; /* lines of an account about half way */
+	double before[TH_BREAKDOWN_KINDS]; /* lines of a snapshot at about half the time */
 	double now[TH_BREAKDOWN_KINDS];
 	double before_seconds;
 	double now_seconds;
@@ -29,15 +30,15 @@ struct th_rss_facts {
 	double java_used; /* 0 = not known */
 	double java_committed;
 	double java_limit;
-	double direct_count;   /* buffers */
-	double direct_cached;  /* bytes of them that threads keep for I/O */
+	double direct_count;   /* number of buffers */
+	double direct_cached;  /* bytes of them that threads cache for I/O */
 	double direct_all;     /* bytes of all, counted on demand; 0 = not known */
-	double direct_waiting; /* of them, that wait for their Cleaner */
+	double direct_waiting; /* bytes of them that wait for their Cleaner */
 	double direct_waiting_count;
-	double trimmed;        /* what malloc_trim(0) would give back, about, */
-	double trimmed_most;   /* and at most */
-	double arenas;         /* heaps of glibc's malloc beside the main one */
-	const char *allocator; /* who keeps what is retained; NULL: glibc's malloc */
+	double trimmed;        /* estimate of what malloc_trim(0) would release, */
+	double trimmed_most;   /* and its upper limit */
+	double arenas;         /* heaps of glibc's malloc other than the main one */
+	const char *allocator; /* allocator that retains the memory; NULL: glibc's malloc */
 	double threads;
 	double group_limit; /* 0 = none */
 	double group_current;
@@ -45,8 +46,8 @@ struct th_rss_facts {
 };
 
 enum th_rss_course {
-	TH_RSS_SHORT,   /* too short to tell */
-	TH_RSS_GROWING, /* and still does */
+	TH_RSS_SHORT,   /* too short for a verdict */
+	TH_RSS_GROWING, /* still growing */
 	TH_RSS_PLATEAU,
 	TH_RSS_FELL, /* below its peak again */
 };
@@ -66,11 +67,11 @@ enum th_rss_cause {
 
 struct th_rss_verdict {
 	enum th_rss_course course;
-	double growth;                 /* bytes a second over the second half */
-	enum th_breakdown_kind grower; /* the line that grew most, when it grows */
-	double grown;                  /* by so much since `before` */
+	double growth;                 /* bytes per second over the second half */
+	enum th_breakdown_kind grower; /* the line that grew most, if the RSS grows */
+	double grown;                  /* growth of that line since `before` */
 	enum th_rss_cause cause;
-	bool is_near_limit; /* the group's: nine tenths or more */
+	bool is_near_limit; /* of the group: nine tenths or more */
 };
 
 struct th_rss_verdict th_rss_judge(const struct th_rss_facts *facts);
@@ -79,7 +80,7 @@ struct th_rss_verdict th_rss_judge(const struct th_rss_facts *facts);
 char *
 th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts);
 
-/* "growing", "plateau", ...; "leak-of-malloc", "retained", ... */
+/* "growing", "plateau", ...; "malloc", "retained", ... */
 const char *th_rss_course_name(enum th_rss_course course);
 const char *th_rss_cause_name(enum th_rss_cause cause);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over the samples of a heap: the first finds what is known of each thread at both
- * borders of the window and forms groups of threads, the second sums with the groups' factors.
+ * Two passes over the samples of a heap: the first finds the known bytes of each thread at both
+ * borders of the window and groups the threads, the second sums with the groups' factors.
  */
 #include "report/statistics/calibration.h"
 
@@ -11,30 +11,34 @@
 #include "report/base/allocate.h"
 #include "report/statistics/mean_interval.h"
 
-/* A factor out of fewer samples would be noise rather than a correction. */
+/* A factor from fewer samples would be noise rather than a correction. */
 #define SAMPLES_PER_FACTOR 100
-/* Of a group that should have had that many and was passed over, so few still say where. */
+/*
+ * A group that should have had SAMPLES_PER_FACTOR samples and was passed over still gets a
+ * factor with at least this many.
+ */
 #define SAMPLES_AT_LEAST 5
 /*
- * Objects just outside the TLABs of many small threads come out up to 7 % off on the VMs whose
- * sampler is biased (JDK-8356372), after all that can be mended: measured on 17 and 21 in
- * thirteen mixes of sizes, 1 to 200 threads.
+ * On the VMs whose sampler is biased (JDK-8356372), objects just outside the TLABs of many
+ * small threads are up to 7 % off after all corrections: measured on 17 and 21 in thirteen
+ * mixes of sizes, 1 to 200 threads.
  */
 #define CURED_SHARE_ERROR 0.07
-/* Bytes outside all thread records that a window with borders may ignore. */
+/* Bytes outside all thread records that a bounded window may ignore. */
 #define NEGLIGIBLE_PART 1e-3
 
-/* The latest record of a thread's bytes at or before some time. */
+/* The latest record of a thread's bytes at or before a time. */
 struct knowledge {
 	uint64_t bytes;
-	const struct th_sample *sample; /* NULL: a record of its own, nothing allocated since */
+	const struct th_sample
+		*sample; /* NULL: a THREAD_BYTES record, nothing allocated since */
 };
 
-/* All of one thread that the factors need. */
+/* Per-thread data for the factors. */
 struct thread_state {
 	struct knowledge from;
 	struct knowledge to;
-	bool is_unknown; /* its samples carry no count */
+	bool is_unknown; /* its samples have no byte count */
 	uint32_t group;
 	struct th_estimator sum; /* of its samples in the window, factor 1 */
 };
@@ -42,7 +46,7 @@ struct thread_state {
 /* Threads that share one factor. */
 struct group {
 	struct th_estimator sum;
-	double bytes; /* by count */
+	double bytes; /* counted bytes */
 };
 
 struct work {
@@ -53,16 +57,16 @@ struct work {
 	double gap;
 	struct thread_state *threads;
 	size_t thread_count;
-	struct knowledge others_from; /* threads without an entry, as one */
+	struct knowledge others_from; /* threads without an entry, treated as one */
 	struct knowledge others_to;
-	uint64_t quiet_bytes;          /* of threads that left no record, at any time */
+	uint64_t quiet_bytes;          /* of threads without any record */
 	struct th_estimator cut;       /* last samples before the window's end */
 	struct th_estimator uncounted; /* samples of threads without a count */
 	double counted;                /* exact part of the total */
 	struct th_estimate total;
 };
 
-/* What is known of each thread */
+/* Known bytes of each thread */
 
 static bool
 is_bounded(const struct th_window *window)
@@ -87,7 +91,7 @@ learn_at(const struct th_window *window, uint64_t time, uint64_t bytes,
 		learn(to, bytes, sample);
 }
 
-/* Mapped bytes are counted for the process as a whole, by one account. */
+/* Mapped bytes are counted for the whole process, in one state. */
 static size_t
 account_of(const struct work *work, size_t thread)
 {
@@ -143,7 +147,7 @@ learn_from_uses(struct work *work)
 			&work->threads[0].to);
 }
 
-/* Bytes up to a border: before the last sample exactly, from it on by its weight. */
+/* Bytes up to a border: exact before the last sample, plus the weight of that sample. */
 static double
 bytes_before(const struct knowledge *knowledge)
 {
@@ -176,8 +180,8 @@ estimated_bytes(const struct work *work, const struct knowledge *knowledge)
 /* The total */
 
 /*
- * Whether the counts reach to the end of the window: the log is whole and its last word on each
- * thread is a count.
+ * Whether the counts reach the end of the window: the log is complete and the last record of
+ * each thread is a count.
  */
 static bool
 is_counted_to_end(const struct work *work)
@@ -186,7 +190,7 @@ is_counted_to_end(const struct work *work)
 	       !work->cut.samples;
 }
 
-/* The sum of what is counted and, where the counts end early, an estimate of the rest. */
+/* The sum of the counts and, where the counts end early, an estimate of the rest. */
 static void
 find_total(struct work *work)
 {
@@ -226,7 +230,7 @@ find_total(struct work *work)
 
 /* Groups and their factors */
 
-/* Group 0 pools threads of few samples; every other thread is a group by itself. */
+/* Group 0 pools threads with few samples; every other thread is a separate group. */
 static uint32_t
 assign_groups(struct work *work)
 {
@@ -259,9 +263,9 @@ sum_groups(const struct work *work, struct group *groups)
 }
 
 /*
- * Whether the bytes are those of so many samples.  A group of that size with far fewer shows
- * that the sampler passed its threads over (HotSpot before 25 does, when threads are short):
- * its bytes must not be made up for by the samples of others.
+ * Whether the bytes correspond to at least SAMPLES_PER_FACTOR samples. A group of that size
+ * with far fewer shows that the sampler missed its threads (HotSpot before 25 misses short
+ * threads): samples of other threads must not compensate for its bytes.
  */
 static bool
 is_large(const struct work *work, const struct group *group)
@@ -269,7 +273,7 @@ is_large(const struct work *work, const struct group *group)
 	return group->bytes >= SAMPLES_PER_FACTOR * (double)work->interval;
 }
 
-/* A pool too small for a factor of its own shares one with the group of fewest samples. */
+/* A pool too small for its own factor shares one with the group that has the fewest samples. */
 static void
 settle_pool(const struct work *work, struct group *groups, uint32_t group_count)
 {
@@ -313,12 +317,11 @@ find_factors(struct th_calibration *calibration, struct work *work)
 	free(groups);
 }
 
-/* What the total tells */
+/* Validity of the total */
 
 /*
- * Whether the counts are about this window at all: less than what was seen in samples cannot be
- * right, and a window with borders leaves out threads that wrote no record, whose time is not
- * known.
+ * Whether the counts cover this window: a count below the bytes seen in samples cannot be
+ * right, and a bounded window lacks threads that wrote no record, whose time is not known.
  */
 static bool
 is_total_counted(const struct work *work, const struct th_estimate *sampled, double seen_bytes)
@@ -332,8 +335,8 @@ is_total_counted(const struct work *work, const struct th_estimate *sampled, dou
 }
 
 /*
- * Whether factors out of the counts improve shares.  Counts that end at samples on both sides,
- * as in a short window among many threads, may be no better than the samples themselves.
+ * Whether factors from the counts improve shares. Counts that end at samples on both sides, as
+ * in a short window with many threads, may be no better than the samples themselves.
  */
 static bool
 are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
@@ -427,7 +430,7 @@ estimate_objects(const struct th_calibration *calibration, const struct th_estim
 		       : objects;
 }
 
-/* By the window's own counts. */
+/* Uses the window's own counts. */
 static void
 calibrate(struct th_calibration *calibration, const struct th_recording *recording,
 	enum th_heap heap, const struct th_window *window)
@@ -456,7 +459,7 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 	free(work.threads);
 }
 
-/* By the counts of the whole recording: the window is one of its shares. */
+/* Uses the counts of the whole recording: the window is one of its shares. */
 static void
 calibrate_as_share(struct th_calibration *calibration, const struct th_recording *recording,
 	enum th_heap heap, const struct th_window *window)
@@ -503,7 +506,7 @@ th_calibration_deinit(struct th_calibration *calibration)
 	calibration->factors = NULL;
 }
 
-/* Parts */
+/* Subsets of the samples */
 
 double
 th_calibration_thinned_gap(const struct th_calibration *calibration, double keep)
@@ -516,8 +519,8 @@ th_calibration_thinned_gap(const struct th_calibration *calibration, double keep
 }
 
 /*
- * What sampling alone does not explain: the total is uncertain itself, and the VM's sampler
- * errs on a share, the less the more of the whole it is.
+ * Errors beyond sampling: the total is itself uncertain, and the VM's sampler errs on a share,
+ * by less the larger the share is.
  */
 static struct th_estimate
 widen(const struct th_calibration *calibration, const struct th_estimate *estimate,
@@ -537,7 +540,7 @@ share_of(const struct th_calibration *calibration, const struct th_estimator *pa
 	return all > 0 ? fmin(th_sums_point(&part->bytes) / all, 1) : 0;
 }
 
-/* No part of a total that was counted is larger than the total. */
+/* No part of a counted total is larger than the total. */
 static struct th_estimate
 within_total(const struct th_calibration *calibration, struct th_estimate part)
 {

@@ -2,22 +2,22 @@
 /*
  * Exact totals, and sample weights that add up to them.
  *
- * The library counts every byte of each thread and writes the count now and then: with each
- * sample, at the thread's end, once a second.  So the bytes A of a heap are known without
- * sampling, and every sample's weight is multiplied by a factor that makes the sum of weights
- * come out at A: for one thread alone where it has enough samples, else for all others at once.
+ * The library counts every byte of each thread and writes the count with each sample, at the
+ * thread's end and once a second. So the bytes A of a heap are known without sampling, and
+ * every sample's weight is multiplied by a factor that makes the sum of weights equal A: a
+ * factor per thread for threads with enough samples, a common one for all others.
  *
- * At a point in time (the end of a log that was cut off, the border of a window) a thread's
- * count is known as of its last record before.  If that was a THREAD_BYTES record, nothing was
- * sampled since, and nothing is added.  If it was a sample of s bytes with probability p, the
- * estimate is the bytes before that block plus s/p.  That is unbiased: write S(n) for the bytes
- * of the first n blocks and E(n) for the expectation over them.  Then
+ * At a point in time (the end of a truncated log, the border of a window) a thread's count is
+ * known as of its last record before. If that was a THREAD_BYTES record, nothing was sampled
+ * since, and nothing is added. If it was a sample of s bytes with probability p, the estimate
+ * is the bytes before that block plus s/p. That is unbiased: write S(n) for the bytes of the
+ * first n blocks and E(n) for the expectation over them. Then
  *
  *     E(n) = p (S(n-1) + s/p) + (1-p) E(n-1),   and E(n-1) = S(n-1) gives E(n) = S(n)
  *
  * By the same recursion its variance has the unbiased estimate s^2 (1-p)/p^2, the
- * Horvitz-Thompson variance of that one sample.  So the unknown end of a heap is the estimate
- * from the last samples of its threads, and everything before it is exact.
+ * Horvitz-Thompson variance of that one sample. So the unknown end of a heap is estimated from
+ * the last samples of its threads, and everything before it is exact.
  */
 #ifndef TH_REPORT_STATISTICS_CALIBRATION_H
 #define TH_REPORT_STATISTICS_CALIBRATION_H
@@ -28,13 +28,13 @@
 #include "report/statistics/estimate.h"
 #include "report/log/recording.h"
 
-/* A span of time: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
+/* A time range: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
 struct th_window {
 	uint64_t from;
 	uint64_t to;
 };
 
-/* All of a recording. */
+/* The whole recording. */
 #define TH_WINDOW_ALL ((const struct th_window){0, UINT64_MAX})
 
 static inline bool
@@ -45,24 +45,24 @@ th_window_holds(const struct th_window *window, uint64_t time)
 
 /* One heap in one window. */
 struct th_calibration {
-	bool is_recorded;   /* this heap was sampled at all */
+	bool is_recorded;   /* this heap was sampled at some time */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
-	double *factors;    /* by name index: those of one thread are equal */
+	double *factors;    /* by name index: equal for all names of a thread */
 	uint64_t interval;  /* bytes, th_recording_gap() */
-	double gap;         /* where it was sampled thinly, th_mean_interval_thin() */
+	double gap;         /* where sampling was sparse, th_mean_interval_thin() */
 	uint64_t window_samples;
-	/* What estimates are shares of: samples with their factors. */
+	/* The whole of which estimates are shares: samples with their factors. */
 	struct th_estimator whole;
 	struct th_estimate bytes;   /* the window's total */
 	struct th_estimate objects; /* never exact, except when every allocation was recorded */
-	double unplaced;            /* bytes of the total that no sample stands for */
-	double total_error; /* relative uncertainty of the bytes the weights add up to */
-	double share_error; /* relative error the VM's own sampler adds to a share */
+	double unplaced;            /* bytes of the total that no sample represents */
+	double total_error; /* relative uncertainty of the bytes that the weights add up to */
+	double share_error; /* relative error that the VM's own sampler adds to a share */
 };
 
 /*
- * Calibrates `heap` of the recording for `window`.  Where the window's own borders do not tell
- * enough, its samples keep the factors of the whole recording.
+ * Calibrates `heap` of the recording for `window`. If the counts at the window's borders are
+ * not sufficient, its samples keep the factors of the whole recording.
  */
 void
 th_calibration_init(struct th_calibration *calibration, const struct th_recording *recording,
@@ -70,8 +70,8 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 void th_calibration_deinit(struct th_calibration *calibration);
 
 /*
- * Adds a sample of a recording; parts of a mapping count as one object.  The others of `keep` and
- * `factor` as th_estimator_add().
+ * Adds a sample of a recording; parts of a mapping count as one object. The other arguments are
+ * those of th_estimator_add().
  */
 static inline void
 th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
@@ -96,14 +96,15 @@ th_calibration_add(const struct th_calibration *calibration,
 }
 
 /*
- * The thin gap where each sample stayed with probability `keep` only.  Of a heap of which every
- * allocation was recorded it counts blocks, taken to be like those of the heap.
+ * The thin gap if each sample was kept with probability `keep` only. For a heap whose every
+ * allocation was recorded it counts blocks, assumed to be like those of the heap.
  */
 double th_calibration_thinned_gap(const struct th_calibration *calibration, double keep);
 
 /*
- * What a part of the calibrated samples stands for.  A part that has every sample need not be all
- * there is: what was never sampled may be somewhere else.  The whole is above.
+ * What a part of the calibrated samples represents. A part that has every sample may still be
+ * less than the whole, because blocks that were never sampled may be elsewhere. The whole is in
+ * struct th_calibration.
  */
 struct th_estimate
 th_calibration_bytes(const struct th_calibration *calibration, const struct th_estimator *part);

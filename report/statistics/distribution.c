@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The binomial probability of exactly a hits is computed as Loader does ("Fast and accurate
- * computation of binomial probabilities", 2000), which keeps its digits for any a and b; the
- * tail is that probability times a continued fraction (DLMF 8.17.22), evaluated by Lentz's
- * method.  The normal quantile is Wichura's PPND7 (AS 241, Applied Statistics 1988).
+ * The binomial probability of exactly a hits is computed as by Loader ("Fast and accurate
+ * computation of binomial probabilities", 2000), which keeps full precision for any a and b;
+ * the tail is that probability times a continued fraction (DLMF 8.17.22), evaluated by Lentz's
+ * method. The normal quantile is Wichura's PPND7 (AS 241, Applied Statistics 1988).
  */
 #include "report/statistics/distribution.h"
 
 #include <math.h>
 
 #define LN_SQRT_2PI 0.918938533204672741780
-/* The fraction needs about sqrt(max(a, b)) terms: enough for 10^10 samples. */
+/* The fraction needs about sqrt(max(a, b)) terms: this is enough for 10^10 samples. */
 #define FRACTION_TERMS_MAX 200000
 #define FRACTION_PRECISION 1e-14
 
-/* Confidence is kept off 0 and 1, where it has no score. */
+/* Confidence is kept away from 0 and 1, where the score is infinite. */
 #define CONFIDENCE_MIN 1e-300
 #define CONFIDENCE_MAX (1 - 0x1p-53)
-/* From here on the tie does not matter, and the score has a form without a fraction. */
+/* Minimum number of hits for which the tie does not matter and the score has a closed form. */
 #define MANY 2000
-/* Scores this close to 0 would lose their digits in that form. */
+/* Scores closer to 0 would lose precision in that form. */
 #define CENTRE 0.01
 
 /* ln(x!) - Stirling's formula: (x + 1/2) ln x - x + ln sqrt(2 pi), for x > 0. */
@@ -27,11 +27,11 @@ static double
 stirling_error(double x)
 {
 	double y = 1 / (x * x);
-	int sign; /* always plus; lgamma() would write it to a variable of all threads */
+	int sign; /* always plus; lgamma() would write it to a global variable */
 
 	if (x < 16)
 		return lgamma_r(x + 1, &sign) - (x + 0.5) * log(x) + x - LN_SQRT_2PI;
-	/* DLMF 5.11.1; the first term left out is below 1e-15. */
+	/* DLMF 5.11.1; the first omitted term is below 1e-15. */
 	return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680 - y / 1188)))) /
 	       x;
 }
@@ -152,9 +152,9 @@ th_distribution_normal_quantile(double level)
 }
 
 /*
- * r + ln(u/r)/r with r the signed root of the deviance and u the standardised log odds ratio,
- * after Barndorff-Nielsen (Biometrika 1986).  The second term is small and smooth, and tends to
- * minus a sixth of the skewness where r tends to 0.
+ * r + ln(u/r)/r with r the signed root of the deviance and u the standardized log odds ratio,
+ * after Barndorff-Nielsen (Biometrika 1986). The second term is small and smooth, and tends to
+ * minus a sixth of the skewness as r tends to 0.
  */
 static double
 score_of_many(double a, double b, double p, double q)

@@ -2,10 +2,10 @@
 /*
  * Horvitz-Thompson sums, and intervals for them.
  *
- * For an interval, what was not seen is described as if it came from blocks of one size: the
+ * For an interval, the unseen part is described as if it came from blocks of one size: the
  * weight of a hit is variance / unseen (which is s/p), the probability of a hit is missed /
- * unseen, and the number of hits follows.  For blocks of one size this is exact; for mixtures
- * it matches mean and variance, as the gamma intervals of Fay and Feuer (Statistics in Medicine
+ * unseen, and the number of hits follows. For blocks of one size this is exact; for mixtures it
+ * matches mean and variance, as the gamma intervals of Fay and Feuer (Statistics in Medicine
  * 1997) do.
  */
 #include "report/statistics/estimate.h"
@@ -15,13 +15,13 @@
 
 #include "report/statistics/interval.h"
 
-/* Blocks that nobody saw are taken to be no smaller: a Java object's header. */
+/* Assumed minimum size of unseen blocks: a Java object's header. */
 #define SMALLEST_BLOCK 16.0
-/* Blocks that are missed with less than this probability are certain to be hit. */
+/* Blocks with a lower probability of a miss are certain to be hit. */
 #define CERTAIN 1e-12
-/* Relative size of a difference that is nothing but rounding. */
+/* Relative size of a difference that is only rounding. */
 #define ROUNDING 1e-10
-/* The hit probability of blocks so small that it does not matter. */
+/* Hit probability for blocks so small that its value does not matter. */
 #define SMALL_PROBABILITY 1e-9
 
 static void
@@ -43,8 +43,8 @@ th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interva
 }
 
 /*
- * 1 - exp(-ratio) and exp(-ratio), each with all its digits: the small one of the two is computed,
- * and the other follows from it.
+ * 1 - exp(-ratio) and exp(-ratio), both with full precision: the smaller of the two is
+ * computed, and the other follows from it.
  */
 static void
 hit_of(double ratio, double *hit_ret, double *passed_ret)
@@ -63,7 +63,10 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 	uint64_t interval, double keep, double factor)
 {
 	double bytes = (double)size;
-	/* A block of no bytes cannot be sampled, unless all are; one that was counts as 1. */
+	/*
+	 * A block of no bytes cannot be sampled, unless all are; a sampled one counts as 1
+	 * byte.
+	 */
 	double ratio = interval == 0 ? INFINITY : fmax(bytes, 1) / (double)interval;
 	double kept = keep > 0 && keep < 1 ? keep : 1;
 	double hit, passed;
@@ -95,7 +98,7 @@ th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *ot
 	estimator->covariance += other->covariance;
 }
 
-/* What is left of two nearly equal sums is rounding, and no sample stands behind it. */
+/* The rest of two nearly equal sums is rounding, without a sample behind it. */
 static void
 sums_subtract(struct th_sums *sums, const struct th_sums *part)
 {
@@ -106,7 +109,7 @@ sums_subtract(struct th_sums *sums, const struct th_sums *part)
 		.missed = sums->missed - part->missed,
 	};
 
-	/* The difference of unseen and missed, by itself, is as exact as what it came from. */
+	/* The difference of unseen and missed is as exact as its operands. */
 	if (left.unseen - left.missed <= ROUNDING * sums->unseen ||
 		left.variance <= ROUNDING * sums->variance || left.missed <= 0)
 		left.unseen = left.variance = left.missed = 0;
@@ -135,9 +138,9 @@ th_estimator_factor(const struct th_estimator *total, double exact)
 }
 
 /*
- * Without samples: small blocks, of which one hit stands for `gap`.  The same where every block
- * that was seen was certain to be: exp(-y/N), the chance that y unseen bytes stay unseen, does
- * not depend on the sizes that they come in.
+ * Without samples: small blocks, of which one hit represents `gap`. The same if every block
+ * seen was certain to be: exp(-y/N), the probability that y unseen bytes stay unseen, does not
+ * depend on the sizes of the blocks.
  */
 static struct th_unseen
 unseen_of(const struct th_sums *sums, double gap)
@@ -212,9 +215,9 @@ th_estimate_bytes(
 }
 
 /*
- * Objects of a share: its bytes times objects per byte.  The first has the interval of the
+ * Objects of a share: its bytes times objects per byte. The first has the interval of the
  * share; the second varies with the sizes alone, `spread` being its part of the variance, and
- * is independent of the first for small blocks.  The two are put together by MOVER.
+ * is independent of the first for small blocks. The two are combined by MOVER.
  */
 static struct th_estimate
 objects_of_share(const struct th_estimator *estimator, const struct th_estimate *alone,
@@ -235,7 +238,7 @@ objects_of_share(const struct th_estimator *estimator, const struct th_estimate 
 		estimator->samples);
 }
 
-/* Blocks that were not seen are taken to be like those that were. */
+/* Unseen blocks are assumed to be like the seen ones. */
 static double
 typical_size(const struct th_estimator *estimator)
 {

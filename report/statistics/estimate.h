@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From samples to numbers with error bars.  All functions are pure and allocate nothing.
+ * From samples to numbers with 95 % intervals. All functions are pure and allocate nothing.
  *
- * A block of s bytes was sampled with probability p = (1 - exp(-s/N)) * keep and stands for 1/p
- * blocks: for itself, which is certain, and for 1/p - 1 that nobody saw.  Only the second part
- * is uncertain, so the sums keep the two apart.  Sums of disjoint sets of samples add up.
+ * A block of s bytes was sampled with probability p = (1 - exp(-s/N)) * keep and represents 1/p
+ * blocks: itself, which is certain, and 1/p - 1 unseen ones. Only the second part is uncertain,
+ * so the sums keep the two separate. Sums of disjoint sets of samples add up.
  *
  * Where the exact total of a heap is known, every sample's unseen part is scaled by one factor
- * so that the whole comes out exactly, and any set of samples becomes a share of that whole:
+ * so that the whole is exact, and any set of samples becomes a share of that whole:
  *
  *     total   = sum over all samples              (factor 1)
  *     factor  = th_estimator_factor(&total, exact bytes)
@@ -16,10 +16,10 @@
  *     th_estimate_exact(exact bytes, samples)     the whole
  *     th_estimate_bytes(&node, &whole)            a share of it
  *
- * Groups of threads may have factors of their own; `whole` is then the sum over all groups.  The
- * whole of what was allocated also calibrates any part of it: one stack, a time window, what is
- * still live.  Without an exact total: factor 1 everywhere, whole NULL.  docs/statistics.md has
- * the formulas, their sources and the measured coverage.
+ * Groups of threads may have separate factors; `whole` is then the sum over all groups. The
+ * whole of the allocated bytes also calibrates any part of it: one stack, a time window, live
+ * blocks. Without an exact total: factor 1 everywhere, whole NULL. docs/statistics.md has the
+ * formulas, their sources and the measured coverage.
  */
 #ifndef TH_REPORT_STATISTICS_ESTIMATE_H
 #define TH_REPORT_STATISTICS_ESTIMATE_H
@@ -32,8 +32,8 @@
 /* A number and its 95 % interval: low <= estimate <= high, all finite. */
 struct th_estimate {
 	double estimate;
-	double low;  /* never below what was certainly seen */
-	double high; /* without any sample still an upper bound: about 3.7 gaps */
+	double low;  /* never below the certain (seen) part */
+	double high; /* an upper bound even without samples: about 3.7 gaps */
 	uint64_t samples;
 	bool exact; /* counted, not estimated: low = estimate = high */
 };
@@ -55,15 +55,15 @@ struct th_estimator {
 };
 
 /*
- * Adds a sample: `size`, `interval` and `keep` as the log has them, `factor` from
+ * Adds a sample: `size`, `interval` and `keep` as in the log, `factor` from
  * th_estimator_factor() or 1.
  */
 void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interval,
 	double keep, double factor);
 
 /*
- * Adds a sample of which only `part` bytes count, such as those in memory: it was sampled by its
- * size all the same.
+ * Adds a sample of which only `part` bytes count, for example the resident ones: its
+ * probability still follows from its size.
  */
 void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor);
@@ -71,10 +71,12 @@ void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t
 /* Adds the samples of a disjoint set. */
 void th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other);
 
-/* Takes away a subset that was added or merged before, as for blocks that were freed. */
+/* Removes a subset that was added or merged before, for example freed blocks. */
 void th_estimator_subtract(struct th_estimator *estimator, const struct th_estimator *part);
 
-/* The bytes or objects that samples stand for, without an interval: cheap enough to sort by. */
+/*
+ * The bytes or objects that samples represent, without an interval: cheap enough for sorting.
+ */
 static inline double
 th_sums_point(const struct th_sums *sums)
 {
@@ -82,26 +84,26 @@ th_sums_point(const struct th_sums *sums)
 }
 
 /*
- * The factor for the unseen part that makes the estimate of `total`, a sum with factor 1, come
- * out at `exact` bytes: (exact - seen) / unseen.  1 where that says nothing: less exact than
- * seen, or nothing unseen.
+ * The factor for the unseen part that makes the estimate of `total`, a sum with factor 1, equal
+ * `exact` bytes: (exact - seen) / unseen. 1 where this is undefined: exact below seen, or
+ * nothing unseen.
  */
 double th_estimator_factor(const struct th_estimator *total, double exact);
 
 /*
- * Bytes or objects that the samples stand for.  `whole` is the calibrated whole that they are
- * part of, or NULL.  `gap`: mean bytes between samples of small blocks where these were taken
- * thinly, th_mean_interval_thin(); the interval, if that never changed; 0: everything was recorded.  It
- * tells what a sample may stand for that did not come.  A number of objects supposes that the
- * blocks nobody saw are like those that were seen: a few unseen bytes can be any number of small
- * blocks.  Without samples it supposes blocks of 16 bytes.
+ * Bytes or objects that the samples represent. `whole` is the calibrated whole that they are
+ * part of, or NULL. `gap`: mean bytes between samples of small blocks where sampling was
+ * sparse, th_mean_interval_thin(); the interval, if that never changed; 0: everything was
+ * recorded. It determines how much one more sample might have represented. A number of objects
+ * assumes that unseen blocks are like the seen ones: a few unseen bytes can be any number of
+ * small blocks. Without samples it assumes blocks of 16 bytes.
  */
 struct th_estimate th_estimate_bytes(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap);
 struct th_estimate th_estimate_objects(
 	const struct th_estimator *estimator, const struct th_estimator *whole, double gap);
 
-/* A number that was counted. */
+/* A counted number. */
 struct th_estimate th_estimate_exact(double value, uint64_t samples);
 
 /*
@@ -113,12 +115,12 @@ struct th_estimate
 th_estimate_difference(const struct th_estimate *a, const struct th_estimate *b);
 
 /*
- * Widens the interval by an error of the sampling itself, `relative` of the estimate.  What cannot
- * be negative stays so.
+ * Widens the interval by an error of the sampling itself, `relative` of the estimate. Values
+ * that cannot be negative stay so.
  */
 struct th_estimate th_estimate_widen(const struct th_estimate *estimate, double relative);
 
-/* The interval as th_format_interval() has it; "exact" for a number that was counted. */
+/* The interval in the format of th_format_interval(); "exact" for a counted number. */
 struct th_number th_estimate_interval(const struct th_estimate *estimate, enum th_unit unit);
 
 #endif

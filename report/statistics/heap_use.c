@@ -57,7 +57,7 @@ th_heap_use_clamp(const struct th_estimate *estimate, double bound)
 	struct th_estimate result = *estimate;
 
 	result.estimate = fmin(result.estimate, bound);
-	/* Certainly more than is in use: contains garbage that is not judged yet. */
+	/* Certainly above the bytes in use: it includes garbage that is not judged yet. */
 	if (result.low > bound)
 		result.low = 0;
 	result.high = fmin(result.high, bound);

@@ -6,21 +6,21 @@
 #include "report/statistics/calibration.h"
 #include "report/log/recording.h"
 
-/* The first measurement of the heap in use from `time` on; NULL if there is none. */
+/* The first measurement of the heap in use since `time`; NULL if there is none. */
 const struct th_decoded_heap_use *
 th_heap_use_after(const struct th_recording *recording, uint64_t time);
 
 /*
- * Upper limit of the live bytes of the Java heap at `time`: bytes in use at the last measurement
- * and bytes allocated since, by `calibration` of that heap; all allocated bytes if there was no
- * measurement.
+ * Upper limit of the live bytes of the Java heap at `time`: bytes in use at the last
+ * measurement plus bytes allocated since, by `calibration` of that heap; all allocated bytes if
+ * there was no measurement.
  */
 double th_heap_use_bound(const struct th_recording *recording,
 	const struct th_calibration *calibration, uint64_t time);
 
 /*
- * Limits an estimate of bytes to `bound`.  If even its lower limit is above, it contains garbage:
- * the lower limit becomes 0.
+ * Limits an estimate of bytes to `bound`. If even its lower limit is above, it includes
+ * garbage: the lower limit becomes 0.
  */
 struct th_estimate th_heap_use_clamp(const struct th_estimate *estimate, double bound);
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every hypothesis about an unseen value y has a score: the normal score of the confidence
- * distribution of the blocks that were missed.  Limits are where the score is -1.96 and +1.96.
+ * distribution of the missed blocks. Limits are where the score is -1.96 and +1.96.
  *
- * The upper limit of h hits is that of a gamma distribution with shape h + 1: it supposes one
- * more hit than came.  Where hits of different weight were possible, that one has the weight of a
- * thin moment rather than that of the hits which happened to come, as in Fay and Feuer
- * (Statistics in Medicine 1997), who give it the largest of all weights: light hits alone say
- * nothing of what was allocated while few were taken.
+ * The upper limit of h hits is that of a gamma distribution with shape h + 1: it assumes one
+ * hit more than observed. Where hits of different weight were possible, that one has the weight
+ * of a time of sparse sampling rather than that of the observed hits, as in Fay and Feuer
+ * (Statistics in Medicine 1997), who give it the largest of all weights: light hits alone do
+ * not bound what was allocated while few samples were taken.
  *
- * The probability of exactly what was observed counts as a tail with some weight.  With 1
- * (Clopper and Pearson) limits hold too often, 97 % for few hits; with 1/2 (mid-P) 95 % in the
- * mean, but 91.7 % where three hits are expected.  1/2 + 1/2 / (1 + hits) is as good as mid-P
- * where mid-P is good, and covers any Poisson mean with at least 93.9 %.
+ * The probability of exactly the observed number of hits counts towards a tail with some
+ * weight. With 1 (Clopper and Pearson) the coverage is too high, 97 % for few hits; with 1/2
+ * (mid-P) it is 95 % on average, but 91.7 % where three hits are expected. 1/2 + 1/2 / (1 +
+ * hits) is as good as mid-P where mid-P is good, and covers any Poisson mean with at least 93.9
+ * %.
  *
- * A share of a known total T is tested twice: its own hits speak about y, the hits of the rest
- * about T - y.  The two scores are independent and are added with the weights that the ratio
+ * A share of a known total T is tested twice: by its own hits for y, and by the hits of the
+ * rest for T - y. The two scores are independent and are added with the weights that the ratio
  * estimator R T gives their errors, R = share / total being the estimated proportion:
  *
  *     (1-R) s_share score_share(y)  -  R s_rest score_rest(T - y)
@@ -23,9 +24,9 @@
  *              sqrt((1-R)^2 s_share^2 + R^2 s_rest^2)
  *
  * For many samples this is (y - R T) over the standard error of a ratio estimator (Cochran,
- * Sampling Techniques, 1977, chapter 6); for few it keeps the shape of the exact
- * distributions, as combined confidence distributions do (Singh, Xie and Strawderman, Annals
- * of Statistics 2005).
+ * Sampling Techniques, 1977, chapter 6); for few it keeps the shape of the exact distributions,
+ * as combined confidence distributions do (Singh, Xie and Strawderman, Annals of Statistics
+ * 2005).
  */
 #include "report/statistics/interval.h"
 
@@ -35,7 +36,7 @@
 #include "report/statistics/distribution.h"
 
 #define SCORE_LIMIT 1.959963984540054
-/* Of a score, and of a limit relative to its bracket: far below what intervals are worth. */
+/* Of a score, and of a limit relative to its bracket: well below the precision of intervals. */
 #define PRECISION 1e-6
 #define STEPS_MAX 200
 
@@ -45,7 +46,7 @@ struct test {
 	const struct th_unseen *share;
 	const struct th_unseen *rest; /* NULL: the total is not known */
 	double total;
-	double share_weight; /* of its score; the two have unit length */
+	double share_weight; /* of its score; the two weights have unit norm */
 	double rest_weight;
 };
 
@@ -55,7 +56,7 @@ th_unseen_mean(const struct th_unseen *unseen)
 	return unseen->hits * unseen->weight * unseen->miss;
 }
 
-/* Without hits as if there were half a one, the middle of what is compatible with none. */
+/* Without hits as for half a hit, the middle of the range compatible with none. */
 static double
 standard_deviation(const struct th_unseen *unseen)
 {
@@ -63,15 +64,14 @@ standard_deviation(const struct th_unseen *unseen)
 }
 
 /*
- * The same with one more hit, of the weight that it may have: it adds to the sums that describe
- * all of them, and is then taken out of the count, since high limits suppose it anyway.
+ * The same with one more hit of the weight `next`: it is added to the sums, and then removed
+ * from the count, since upper limits assume it anyway.
  */
 static struct th_unseen
 with_next(const struct th_unseen *unseen)
 {
 	double mean = th_unseen_mean(unseen);
-	double hit = unseen->hit * unseen->weight /
-		     unseen->next; /* of blocks of the same size */
+	double hit = unseen->hit * unseen->weight / unseen->next; /* blocks of the same size */
 	double miss = unseen->miss + unseen->hit * (1 - unseen->weight / unseen->next);
 	double added = unseen->next * miss;
 	double sum = mean + added;
@@ -99,7 +99,7 @@ score_of(const struct th_unseen *unseen, double value, enum side side)
 		unseen->hits, missed, unseen->hit, unseen->miss, side == LOW ? tail : 1 - tail);
 }
 
-/* A low limit of a share is a high one of the rest. */
+/* A lower limit of a share is an upper one of the rest. */
 static double
 score_at(const struct test *test, double value, enum side side)
 {
@@ -112,8 +112,8 @@ score_at(const struct test *test, double value, enum side side)
 }
 
 /*
- * The limit: where the score, which rises, crosses -1.96 or 1.96.  It lies below that at `low`
- * and not at `high`.
+ * The limit: where the score, which rises, crosses -1.96 or 1.96. The score is below that at
+ * `low` and above it at `high`.
  */
 static double
 find_limit(const struct test *test, enum side side, double low, double high)
@@ -130,7 +130,10 @@ find_limit(const struct test *test, enum side side, double low, double high)
 
 		if (fabs(value) < PRECISION)
 			return middle;
-		/* Regula falsi, Illinois: an end that stays counts half. */
+		/*
+		 * Regula falsi, Illinois variant: the function value of an end that stays is
+		 * halved.
+		 */
 		if (value < 0) {
 			at_high = moved < 0 ? at_high / 2 : at_high;
 			low = middle;

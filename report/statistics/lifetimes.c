@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lifetimes of samples (lifetimes.h): the events of a recording give an end per sample, the reports
+ * of collections give the judgements, and the peak is found by passing births and ends in order of
+ * time.
+ */
 #include "report/statistics/lifetimes.h"
 
 #include <assert.h>
@@ -11,19 +16,19 @@
 #include "unify/shared/bisect.h"
 
 /*
- * Pauses of one cycle of a concurrent collector: the VM reports each by itself (Z: start of
- * marking, end of marking, start of relocation; when Z has generations, up to eight), and what
- * the last one clears was dead at the first.
+ * Pauses of one cycle of a concurrent collector: the VM reports each separately (Z: start of
+ * marking, end of marking, start of relocation; generational Z: up to eight), and what the last
+ * one clears was dead at the first.
  */
 #define CONCURRENT_PAUSES 3
 #define GENERATIONAL_Z_PAUSES 8
 
-/* A site of which fewer were judged has no ratio of its own. */
+/* A site with fewer judged objects has no ratio of its own. */
 #define JUDGED_AT_LEAST 5
 
 /* Ends */
 
-/* The native bit says the same of mapped samples. */
+/* The native bit has the same value for mapped samples. */
 static_assert((int)TH_NATIVE_TRACKED == (int)TH_MAPPED_TRACKED, "one test for both heaps");
 
 bool
@@ -39,7 +44,7 @@ follows_few(const struct th_recording *recording)
 	return recording->jvm.features & TH_JVM_FOLLOWS_FEW;
 }
 
-/* What is known before any event of an end. */
+/* The end before any event is applied. */
 static uint64_t
 first_end(const struct th_recording *recording, enum th_heap heap, size_t index)
 {
@@ -70,12 +75,12 @@ end_sample(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_fr
 
 	if (index == SIZE_MAX || lifetimes->ends[heap][index] != TH_END_NEVER)
 		return;
-	/* It cannot end before it began, whatever the threads' clocks say. */
+	/* An end is never before the birth, even if the clocks of the threads disagree. */
 	uint64_t birth = samples->items[index].time;
 	lifetimes->ends[heap][index] = info->time > birth ? info->time : birth;
 }
 
-/* Objects that were followed and are not any more. */
+/* Objects that are no longer followed. */
 static void
 forget_lost(struct th_lifetimes *lifetimes)
 {
@@ -90,7 +95,7 @@ forget_lost(struct th_lifetimes *lifetimes)
 	}
 }
 
-/* When the last collection began; 0 = there was none. */
+/* Start of the last collection; 0 = there was none. */
 static uint64_t
 last_start(const struct th_recording *recording)
 {
@@ -112,7 +117,7 @@ bytes_of(const struct th_recording *recording, const struct th_sample *sample, d
 	return th_sums_point(&sum.bytes);
 }
 
-/* Enters which objects are followed; those that have grown older unjudged are not. */
+/* Enters the followed objects, except those that have become old without being judged. */
 static void
 find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 {
@@ -132,7 +137,7 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 	}
 }
 
-/* Objects of one site, or of all sites of which too few were judged. */
+/* Objects of one site, or of all sites with too few judged objects. */
 struct few_group {
 	double older;  /* bytes of samples from before the last collection */
 	double judged; /* bytes that the judged ones of them represent */
@@ -141,7 +146,7 @@ struct few_group {
 
 struct few_groups {
 	struct th_id_map sites;             /* stack and class -> number - 1 */
-	TH_ARRAY(struct few_group, groups); /* the first is that of the small ones */
+	TH_ARRAY(struct few_group, groups); /* the first pools the sites with too few */
 };
 
 static uint32_t
@@ -199,7 +204,7 @@ pool_small(struct few_groups *few)
 	}
 }
 
-/* Scales the weights of judged objects to the bytes that there were to judge. */
+/* Scales the weights of judged objects so that they represent all objects to be judged. */
 static void
 scale_followed(struct th_lifetimes *lifetimes, uint64_t young, struct few_groups *few)
 {
@@ -289,11 +294,11 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 
 /* Collections */
 
-/* Whether this part of a collection's kind, one collector, leaves old objects alone. */
+/* Whether this part of a collection's kind, one collector, leaves old objects unjudged. */
 static bool
 is_young_collector(const char *name)
 {
-	/* What HotSpot calls them in hsperfdata: CollectorCounters, JDK 11 to 25. */
+	/* Names in HotSpot's hsperfdata: CollectorCounters, JDK 11 to 25. */
 	static const char *const words[] = {
 		"young", "minor", "incremental", "Copy", "Scavenge", "ParNew"};
 
@@ -304,7 +309,7 @@ is_young_collector(const char *name)
 	return false;
 }
 
-/* Whether one of the collectors that ran is not one of the young generation. */
+/* Whether one of the collectors that ran is not a young-generation collector. */
 static bool
 is_major(const char *kind)
 {
@@ -322,8 +327,8 @@ is_major(const char *kind)
 }
 
 /*
- * Z with generations (21 and later) keeps followed objects alive while they are young; the log has
- * what it judges (JAVA_JUDGED).
+ * Generational Z (21 and later) keeps followed objects alive while they are young; its
+ * judgements are in the log (JAVA_JUDGED).
  */
 static bool
 is_blind(const char *kind)
@@ -401,7 +406,7 @@ find_judgements(struct th_lifetimes *lifetimes)
 			sizeof(*lifetimes->judgements), compare_judgements);
 }
 
-/* Life */
+/* Public functions */
 
 void
 th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording)
@@ -422,7 +427,7 @@ th_lifetimes_deinit(struct th_lifetimes *lifetimes)
 	free(lifetimes->followed);
 }
 
-/* Moments */
+/* State at a time */
 
 struct th_moment
 th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
@@ -474,7 +479,7 @@ th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, ui
 	size_t last = first_after(lifetimes, to);
 	uint32_t count = 0;
 
-	/* The one that was running at `from`, or the cycle that was. */
+	/* The judgement, or the cycle, that was running at `from`. */
 	while (first < last && lifetimes->judgements[first].births <= from &&
 		lifetimes->judgements[first].births)
 		first++;
@@ -507,23 +512,25 @@ th_lifetimes_is_temporary(
 		return false;
 	if (heap != TH_HEAP_JAVA)
 		return end - birth <= within;
-	/* Found dead after the first collection that judged it, before the next one ended. */
+	/*
+	 * Found dead after the first collection that judged it, before the end of the next one.
+	 */
 	return end < first_judgement(lifetimes, birth);
 }
 
 /* The peak */
 
-/* Something that changes what is alive, by so much. */
+/* A change of the live bytes. */
 struct change {
 	uint64_t time;
 	double bytes;
 };
 
-/* Of one heap. */
+/* Changes of one heap. */
 struct changes {
 	TH_ARRAY(struct change, births);
 	TH_ARRAY(struct change, ends);
-	size_t begun; /* that were passed by whoever goes through them by time */
+	size_t begun; /* passed so far by an iteration in order of time */
 	size_t ended;
 };
 
@@ -539,7 +546,9 @@ weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *cal
 	return th_sums_point(&sum.bytes);
 }
 
-/* What happens to one heap while the Java table has one level: in (from, moment->time]. */
+/*
+ * Changes of one heap in (from, moment->time], while the level of the Java table is constant.
+ */
 static void
 add_changes(struct changes *changes, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibration, enum th_heap heap, uint64_t from,
@@ -572,7 +581,7 @@ compare_changes(const void *a, const void *b)
 	return (left->time > right->time) - (left->time < right->time);
 }
 
-/* Samples stand nearly in order as it is, and many logs have them quite so. */
+/* Samples are nearly in order, and in many logs completely. */
 static void
 sort_changes(struct change *changes, size_t count)
 {
@@ -589,7 +598,7 @@ struct peak {
 	double bytes;
 };
 
-/* The heap whose next birth is the first; NULL: all are born. */
+/* The heap with the earliest next birth; NULL: all births are passed. */
 static struct changes *
 next_to_begin(struct changes *heaps)
 {
@@ -606,7 +615,7 @@ next_to_begin(struct changes *heaps)
 	return next;
 }
 
-/* The same of ends that are not after `time`. */
+/* The heap with the earliest next end up to `time`. */
 static struct changes *
 next_to_end(struct changes *heaps, uint64_t time)
 {
@@ -622,7 +631,7 @@ next_to_end(struct changes *heaps, uint64_t time)
 	return next;
 }
 
-/* What ends at a time is gone before what begins then. */
+/* Ends are applied before births of the same time. */
 static void
 look_for_peak(struct peak *peak, struct changes *heaps)
 {
@@ -641,7 +650,7 @@ look_for_peak(struct peak *peak, struct changes *heaps)
 	}
 }
 
-/* The span (from, to] has one level. */
+/* The level is constant over (from, to]. */
 static void
 look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long what was sampled lived, put together from the events of its end.
+ * Lifetimes of samples, from the events of their ends.
  *
- * A native block ends when it is freed, to the nanosecond.  A Java object ends when a collection
- * is seen to have cleared the reference to it, so it counts as alive until it was looked at: what
- * was allocated after the last collection has not been judged.  A collection of the young
- * generation judges only the young: an old object that nobody needs stays alive until a
- * collection of the old generation, called a major one here, finds it.
+ * A native block ends when it is freed, with nanosecond precision. A Java object ends when a
+ * collection is observed to have cleared the reference to it, so it counts as alive until it is
+ * judged: objects allocated after the last collection have not been judged. A young-generation
+ * collection judges only young objects: an unreachable old object stays alive until an
+ * old-generation collection, called a major one here, finds it.
  *
  * The end of some samples is not known: the table of live blocks was full, or a Java object
- * could not be followed.  They are left out, and the others stand for them as well: for every
+ * could not be followed. They are left out, and the others represent them as well: for every
  * figure about ends, the probability of a sample is multiplied by the known part of its heap's
- * bytes.  A table of Java objects that was thinned adds its 2^-level.
+ * bytes. A table of Java objects that was thinned adds its 2^-level.
  *
- * Under a collector whose young collections keep alive what is followed (Z with generations), few
- * Java objects are followed, each with a probability that the log has (JAVA_FOLLOWED).  They give a
- * ratio estimate (Hajek): weights are scaled so that the judged objects of a site represent all its
- * objects from before the last collection.
+ * Under a collector whose young collections keep followed objects alive (generational Z), few
+ * Java objects are followed, each with a probability that is in the log (JAVA_FOLLOWED). They
+ * give a ratio estimate (Hajek): weights are scaled so that the judged objects of a site
+ * represent all its objects from before the last collection.
  */
 #ifndef TH_REPORT_STATISTICS_LIFETIMES_H
 #define TH_REPORT_STATISTICS_LIFETIMES_H
@@ -27,7 +27,7 @@
 #include "report/statistics/calibration.h"
 #include "report/log/recording.h"
 
-/* An end that has not come, and one that nobody would have seen. */
+/* An end that has not come, and one that could not be observed. */
 #define TH_END_NEVER UINT64_MAX
 #define TH_END_UNKNOWN 0
 
@@ -36,10 +36,10 @@ struct th_judgement {
 	uint64_t births;    /* objects allocated before this time were judged; 0 = none */
 	uint64_t time;      /* the collection's end */
 	bool is_major;      /* old objects were judged too */
-	bool is_collection; /* false: only what was found by collections before (JAVA_JUDGED) */
+	bool is_collection; /* false: only the deaths found by earlier collections (JAVA_JUDGED) */
 };
 
-/* A point in time; `level` of the table of live Java objects then. */
+/* A point in time, and the `level` of the table of live Java objects at it. */
 struct th_moment {
 	uint64_t time;
 	uint32_t level;
@@ -48,15 +48,15 @@ struct th_moment {
 struct th_lifetimes {
 	const struct th_recording *recording;
 	uint64_t *ends[TH_HEAPS];    /* by index of the sample */
-	uint64_t unknown[TH_HEAPS];  /* samples whose end is not known, thinning aside */
-	double known_part[TH_HEAPS]; /* of the bytes that samples stand for */
+	uint64_t unknown[TH_HEAPS];  /* samples with an unknown end, thinning excluded */
+	double known_part[TH_HEAPS]; /* of the bytes that samples represent */
 	/*
 	 * If few Java objects are followed: the probability with which each sample represents
-	 * others, by index; 0 = not followed.  NULL: all are followed.
+	 * others, by index; 0 = not followed. NULL: all are followed.
 	 */
 	float *followed;
 	size_t followed_count;
-	double followed_part; /* of the bytes, samples that are followed themselves */
+	double followed_part; /* fraction of the bytes whose samples are followed themselves */
 	double judged_bytes;  /* that followed and judged objects represent */
 	double older_bytes;   /* of samples from before the last collection */
 	TH_ARRAY(struct th_judgement, judgements); /* by time */
@@ -66,27 +66,27 @@ struct th_lifetimes {
 void th_lifetimes_init(struct th_lifetimes *lifetimes, const struct th_recording *recording);
 void th_lifetimes_deinit(struct th_lifetimes *lifetimes);
 
-/* Whether the library would have written the end of a sample, losses aside. */
+/* Whether the library records the end of this sample, losses aside. */
 bool th_lifetimes_is_tracked(enum th_heap heap, const struct th_sample *sample);
 
-/* The state of affairs at a time, CLOCK_MONOTONIC nanoseconds. */
+/* The state at a time, CLOCK_MONOTONIC nanoseconds. */
 struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time);
 
 /*
- * The moment at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap),
- * as far as the recording saw; `calibrations` by heap.
+ * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as
+ * far as recorded; `calibrations` by heap.
  */
 struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);
 
 /*
- * The last collection by `time` that judged objects, old ones too if `major` is set; NULL if
+ * The last collection up to `time` that judged objects, old ones too if `major` is set; NULL if
  * there was none.
  */
 const struct th_judgement *
 th_lifetimes_last(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
 
-/* Java objects allocated before the returned time had been judged by it; 0 = none. */
+/* Java objects allocated before the returned time had been judged by `time`; 0 = none. */
 uint64_t th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool major);
 
 /* Collections that began after `from` and ended by `to`. */
@@ -94,14 +94,14 @@ uint32_t
 th_lifetimes_collections(const struct th_lifetimes *lifetimes, uint64_t from, uint64_t to);
 
 /*
- * Whether a sample died young: a native block that was freed, or memory that was unmapped, within
- * `within` nanoseconds, a Java
- * object that the first collection after its allocation found dead.
+ * Whether a sample died young: a native block that was freed, or memory that was unmapped,
+ * within `within` nanoseconds, or a Java object that the first collection after its allocation
+ * found dead.
  */
 bool th_lifetimes_is_temporary(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index, uint64_t within);
 
-/* The probability that the end of a sample of `heap` is known at a moment. */
+/* The probability that the end of a sample of `heap` is known at `moment`. */
 static inline double
 th_lifetimes_keep(
 	const struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_moment *moment)
@@ -111,7 +111,7 @@ th_lifetimes_keep(
 	return heap == TH_HEAP_JAVA ? part / (double)((uint64_t)1 << moment->level) : part;
 }
 
-/* Whether it is known at `moment` if this sample (by index) is alive. */
+/* Whether it would be known at `moment` that this sample (by index) is alive. */
 static inline bool
 th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
 	const struct th_moment *moment)
@@ -134,11 +134,11 @@ th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 }
 
 /*
- * The calibration of a sum of `samples` samples selected by their ends at `moment`.  If not all
- * ends are known, samples were thinned once more: the sum is not a share of an exact total, and has
- * an interval of its own.  If few objects are followed, the weights of a site's followed objects
- * give the thinning; for a site without any the mean is taken.  The result shares its memory with
- * `calibration`.
+ * The calibration of a sum of `samples` samples selected by their ends at `moment`. If not all
+ * ends are known, samples were thinned once more: the sum is not a share of an exact total, and
+ * its interval is computed separately. If few objects are followed, the weights of a site's
+ * followed objects determine the thinning; for a site without any the mean is used. The result
+ * shares its memory with `calibration`.
  */
 static inline struct th_calibration
 th_lifetimes_calibration(const struct th_lifetimes *lifetimes,
@@ -179,8 +179,8 @@ th_lifetimes_weight(const struct th_lifetimes *lifetimes, enum th_heap heap, siz
 }
 
 /*
- * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().  `sample`
- * may be a part of it.
+ * Adds the sample with that index to a sum about ends; `keep` from th_lifetimes_keep().
+ * `sample` may be a part of it.
  */
 static inline void
 th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,

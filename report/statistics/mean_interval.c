@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Gaps beyond come from damaged logs. */
+/* Larger gaps are from damaged logs. */
 #define LARGEST 0x1p64
 
 void
@@ -17,7 +17,7 @@ th_mean_interval_add(
 	if (interval == 0 && kept == 1)
 		return;
 	gap = fmin((interval > 0 ? (double)interval : block) / kept, LARGEST);
-	/* What it stands for, s/p, within a factor of 1.6. */
+	/* The bytes that it represents, s/p, within a factor of 1.6. */
 	bytes = fmax(fmin(block / kept, LARGEST), gap);
 	gaps->bytes += bytes;
 	gaps->squares += bytes * gap * gap;

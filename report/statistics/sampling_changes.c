@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Replays the control events of a recording in order of time: the sampled time of a heap, the
+ * pauses, and the notices about what was left out.
+ */
 #include "report/statistics/sampling_changes.h"
 
 #include <stdio.h>
@@ -8,7 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 
-/* What is sampled at some time. */
+/* The sampling state at a time. */
 struct state {
 	bool is_paused;
 	uint64_t heaps; /* bits 1 << enum th_heap */
@@ -82,7 +86,7 @@ th_sampling_changes_each_pause(const struct th_recording *recording,
 		each(data, since, recording->end);
 }
 
-/* Telling */
+/* Notices */
 
 struct listener {
 	void (*warn)(void *data, const char *text);
@@ -113,7 +117,7 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 			length += (size_t)snprintf(names + length, sizeof(names) - length,
 				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
 	}
-	tell(listener, th_format_new("from second %.4g on sampled: %s", seconds, names));
+	tell(listener, th_format_new("sampled from %.4g s on: %s", seconds, names));
 }
 
 static void
@@ -122,7 +126,7 @@ tell_of_threads(const struct listener *listener, struct th_text globs, double se
 	char *text;
 
 	if (!globs.length && seconds > 0) {
-		tell(listener, th_format_new("from second %.4g on all threads are sampled and "
+		tell(listener, th_format_new("from %.4g s on all threads are sampled and "
 					     "counted",
 				       seconds));
 		return;
@@ -131,7 +135,7 @@ tell_of_threads(const struct listener *listener, struct th_text globs, double se
 		return;
 	text = th_text_clean(globs);
 	if (seconds > 0)
-		tell(listener, th_format_new("from second %.4g on only threads matching %s are "
+		tell(listener, th_format_new("from %.4g s on only threads matching %s are "
 					     "sampled and counted",
 				       seconds, text));
 	else
@@ -152,7 +156,7 @@ tell_of_change(const struct listener *listener, const struct th_recording *recor
 		tell_of_heaps(listener, change->value, seconds);
 	if (th_text_equals(change->name, "stop"))
 		tell(listener, th_format_new("the recording was stopped after %.4g s; the "
-					     "process went on",
+					     "process continued",
 				       seconds));
 }
 
@@ -169,8 +173,8 @@ th_sampling_changes_tell(const struct th_recording *recording,
 	tell_of_threads(&listener, th_recording_setting(recording, "TWINHEAP_THREADS"), 0);
 	if (paused)
 		tell(&listener,
-			th_format_new("paused for %s of %s: what was allocated then "
-				      "counts nowhere",
+			th_format_new("paused for %s of %s: allocations in that time "
+				      "are not counted",
 				th_format_seconds((double)paused / 1e9).text,
 				th_format_seconds(th_recording_duration(recording)).text));
 	for (size_t i = 0; i < recording->changes_count; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was asked of a recording while it ran: pauses, heaps, names of threads, its end.  What that
- * left out is neither in samples nor in totals, so no estimate needs to know of it; but rates do
- * (bytes a second of the time that was sampled), and so does who reads them.
+ * Control requests during a recording: pauses, heaps, names of threads, its end. Excluded
+ * allocations are neither in samples nor in totals, so estimates are not affected; but rates
+ * are (bytes per second of sampled time), and readers of the report have to know.
  */
 #ifndef TH_REPORT_STATISTICS_SAMPLING_CHANGES_H
 #define TH_REPORT_STATISTICS_SAMPLING_CHANGES_H
@@ -13,11 +13,11 @@
 uint64_t th_sampling_changes_sampled(
 	const struct th_recording *recording, enum th_heap heap, uint64_t from, uint64_t to);
 
-/* Times between which nothing was sampled, in order; the last may reach to the end. */
+/* Ranges of time in which nothing was sampled, in order; the last may reach to the end. */
 void th_sampling_changes_each_pause(const struct th_recording *recording,
 	void (*each)(void *data, uint64_t from, uint64_t to), void *data);
 
-/* Says in a line each what was left out, and that the recording was ended; nothing else. */
+/* Passes to `warn` one line for each kind of exclusion, and one if the recording was ended. */
 void th_sampling_changes_tell(const struct th_recording *recording,
 	void (*warn)(void *data, const char *text), void *data);
 

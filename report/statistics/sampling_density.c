@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part that is kept of the samples due is K / sum(1/keep) over the K that were kept, each of
- * which stands for 1/keep.
+ * Splits the time into parts and estimates interval and keep of each from its samples and the
+ * control events; a clock (sampling_density.h) is the integral of the resulting density.
+ *
+ * The kept fraction of the samples due is K / sum(1/keep) over the K kept samples, each of
+ * which represents 1/keep.
  */
 #include "report/statistics/sampling_density.h"
 
@@ -101,7 +104,7 @@ th_sampling_density_init(struct th_sampling_density *density,
 	density->is_even = is_even(density);
 }
 
-/* Samples of a steady allocation that come in a part, up to a factor. */
+/* Expected samples of a steady allocation in a part, up to a factor. */
 static double
 speed(const struct th_sampling_density_part *part, double size)
 {
@@ -127,7 +130,7 @@ th_sampling_clock_init(
 	clock->starts[TH_DENSITY_PARTS] = 1;
 }
 
-/* Where a time lies, in parts; between from and to. */
+/* Position of a time, in parts; between from and to. */
 static double
 place_of(const struct th_sampling_clock *clock, uint64_t time)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sorted by start, the longer of two ranges with one start first, so that the innermost range
- * around an address is the last one that covers it.
+ * Sorted by start, the longer of two ranges with equal starts first, so that the innermost
+ * range around an address is the last one that covers it.
  */
 #include "report/symbols/address_index.h"
 
@@ -67,7 +67,7 @@ void
 th_address_index_extend_labels(
 	struct th_address_index *index, const struct th_address_index *limits)
 {
-	uint64_t next = UINT64_MAX; /* the lowest start above the range at hand */
+	uint64_t next = UINT64_MAX; /* the lowest start above the current range */
 
 	for (size_t i = index->ranges_count; i-- > 0;) {
 		struct th_address_range *range = &index->ranges[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges of addresses, possibly nested, and which of them an address lies in.  Filled, sorted
- * once, then asked many times.
+ * Ranges of addresses, possibly nested, and lookup of the range that an address is in. Filled,
+ * sorted once, then searched many times.
  */
 #ifndef TH_REPORT_SYMBOLS_ADDRESS_INDEX_H
 #define TH_REPORT_SYMBOLS_ADDRESS_INDEX_H
@@ -11,9 +11,10 @@
 
 struct th_address_range {
 	uint64_t start;
-	uint64_t end; /* behind the last address; == start: a label, its extent is not known */
+	uint64_t end;   /* one past the last address; == start: a label of unknown extent */
 	uint32_t value; /* the caller's */
-	uint32_t rank;  /* of two ranges with one extent, the higher rank is found */
+	uint32_t
+		rank; /* of two ranges with one extent, the one with the higher rank is found */
 };
 
 struct th_address_index {
@@ -30,12 +31,12 @@ void th_address_index_deinit(struct th_address_index *index);
 void th_address_index_add(struct th_address_index *index, uint64_t start, uint64_t end,
 	uint32_t value, uint32_t rank);
 
-/* Before the first find, and after the last add. */
+/* Must be called before the first find, and again after every add. */
 void th_address_index_sort(struct th_address_index *index);
 
 /*
- * Gives each label that no range covers an extent: to the next start, at most to the end of
- * the range of `limits` that it lies in.  After sort, and sorts again.
+ * Extends each label that no range covers to the next start, at most to the end of the range of
+ * `limits` that it lies in. Call after sort; sorts again.
  */
 void th_address_index_extend_labels(
 	struct th_address_index *index, const struct th_address_index *limits);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A stack is put together leaf first, shortened in place, and kept root first.
- */
+/* A stack is built leaf first, shortened in place, and stored root first. */
 #include "report/symbols/call_paths.h"
 
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 #include "report/base/hash.h"
 #include "report/base/id_map.h"
 
-/* Frame words that are fetched while others are looked up. */
+/* Frame words prefetched ahead of the lookup. */
 #define AHEAD 8
 
 struct path {
@@ -27,11 +25,11 @@ struct th_paths {
 	struct th_id_map path_ids; /* hash of the frames, stepped on collision */
 	TH_ARRAY(struct path, paths);
 	TH_ARRAY(uint32_t, path_frames); /* root first */
-	TH_ARRAY(uint32_t, stack);       /* the stack at hand, leaf first */
+	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
-	size_t resolved_count;           /* stacks that there is room for */
+	size_t resolved_count;           /* capacity of the arrays, in stacks */
 	struct th_id_map fold_ids;       /* entry of a run of VM frames */
-	TH_ARRAY(uint32_t, folds);       /* the frame that stands for such a run */
+	TH_ARRAY(uint32_t, folds);       /* the frame that replaces the run */
 };
 
 /* Shortening; `stack` is leaf first. */
@@ -91,7 +89,7 @@ is_jni_function(const struct th_paths *paths, uint32_t frame)
 	return th_text_begins(name, "jni_") || th_text_begins(name, "JNI_");
 }
 
-/* Frames from `start` on that belong to the VM. */
+/* End of the run of VM frames at `start`. */
 static size_t
 vm_run_end(const struct th_paths *paths, size_t start)
 {
@@ -111,7 +109,7 @@ remove_leaves(struct th_paths *paths, size_t count)
 	memmove(paths->stack, paths->stack + count, paths->stack_count * sizeof(*paths->stack));
 }
 
-/* At least one frame stays, so that the allocation has a place. */
+/* Keeps at least one frame, so that the allocation has a site. */
 static void
 drop_allocation_functions(struct th_paths *paths)
 {
@@ -123,7 +121,9 @@ drop_allocation_functions(struct th_paths *paths)
 	remove_leaves(paths, count);
 }
 
-/* From the allocation to the sample: only the JNI function that was called stays. */
+/*
+ * Drops the frames between the allocation and the sample; only the called JNI function is kept.
+ */
 static void
 drop_event_posting(struct th_paths *paths)
 {
@@ -154,7 +154,7 @@ find_entry(const struct th_paths *paths, size_t start, size_t end)
 	return paths->stack[end - 1];
 }
 
-/* The frame that stands for the run [start, end). */
+/* The frame that replaces the run [start, end). */
 static uint32_t
 fold(struct th_paths *paths, size_t start, size_t end)
 {
@@ -223,7 +223,7 @@ push_words(struct th_paths *paths, const struct th_words *words)
 	}
 }
 
-/* Takes the marker off the root end. */
+/* Removes the marker at the root end. */
 static bool
 take_virtual_marker(struct th_words *words)
 {
@@ -259,7 +259,7 @@ is_path(const struct th_paths *paths, uint32_t number)
 	return true;
 }
 
-/* The number of the path that the stack at hand is. */
+/* The number of the path of the current stack. */
 static uint32_t
 intern_path(struct th_paths *paths, bool is_virtual)
 {
@@ -309,7 +309,7 @@ resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 	return intern_path(paths, is_virtual);
 }
 
-/* Room for every stack of the recording, which may have grown. */
+/* Makes room for every stack of the recording, which may have grown. */
 static void
 make_room(struct th_paths *paths)
 {
@@ -338,7 +338,7 @@ th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 		return *resolved - 1;
 	uint64_t unnamed = th_frames_unnamed(paths->frames);
 	uint32_t number = resolve(paths, stack, heap);
-	/* In a log that grows, what is missing may come later. */
+	/* In a growing log, missing definitions may follow later. */
 	if (paths->recording->stacks[stack].stack &&
 		th_frames_unnamed(paths->frames) == unnamed)
 		*resolved = number + 1;
@@ -354,7 +354,7 @@ th_paths_intern(struct th_paths *paths, const uint32_t *frames, uint32_t count)
 	return intern_path(paths, false);
 }
 
-/* Life */
+/* Public functions */
 
 struct th_paths *
 th_paths_create(

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From stacks of frame words to stacks that people read: one path from the thread's first
- * frame, through Java, JNI and C, to the function that allocated.
+ * From stacks of frame words to readable stacks: one path from the thread's first frame,
+ * through Java, JNI and C, to the function that allocated.
  *
  *   - The allocation functions themselves are left out.
- *   - In a stack of the Java heap, the VM's own way from the allocation to the sample is left
- *     out; the JNI function that allocated stays.
- *   - A run of several frames of the VM becomes one, "[jvm] NAME", unless all are asked for.
+ *   - In a stack of the Java heap, the VM's frames between the allocation and the sample are
+ *     left out; the JNI function that allocated stays.
+ *   - A run of several frames of the VM becomes one, "[jvm] NAME", unless all are requested.
  *     NAME is the JNI function that was called where there is one, else the run's first entry.
  *
- * Paths are numbered, so that stacks that read the same are one number.
+ * Paths are numbered; equal paths have equal numbers.
  */
 #ifndef TH_REPORT_SYMBOLS_CALL_PATHS_H
 #define TH_REPORT_SYMBOLS_CALL_PATHS_H
@@ -32,7 +32,7 @@ struct th_paths *th_paths_create(
 	const struct th_recording *recording, struct th_frames *frames, bool all_vm_frames);
 void th_paths_destroy(struct th_paths *paths);
 
-/* The number of the path of a stack (by index) as a sample of `heap` shows it. */
+/* The number of the path of a stack (by index) as shown for a sample of `heap`. */
 uint32_t th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap);
 
 /* The number of the path with these frames, root first. */

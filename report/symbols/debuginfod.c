@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdebuginfod is opened when it is needed, so that neither it nor what it brings along (curl)
- * has to be there.  It calls back many times a second while it waits; that is where the time is
- * measured and an interrupt seen.
+ * libdebuginfod is loaded on demand, so that neither it nor its dependencies (curl) are
+ * required. It calls back many times a second while it waits; the callback checks the deadline
+ * and the interrupt.
  */
 #include "report/symbols/debuginfod.h"
 
@@ -20,7 +20,7 @@
 
 #define DEFAULT_SECONDS 30
 
-/* Of <elfutils/debuginfod.h>, which is of a package of its own. */
+/* From <elfutils/debuginfod.h>, which is in a separate package. */
 struct client;
 typedef int progress(struct client *client, long done, long all);
 
@@ -30,14 +30,14 @@ static struct {
 	int (*find)(
 		struct client *client, const unsigned char *build_id, int bytes, char **path);
 	void (*set_progress)(struct client *client, progress *function);
-	struct client *client; /* NULL: nobody is asked */
-	bool is_known;         /* whether there is one was found out */
-	bool is_told;          /* the line for this file was printed */
+	struct client *client; /* NULL: no server is used */
+	bool is_known;         /* whether the check for servers has been made */
+	bool is_told;          /* the line for this file has been printed */
 	const char *module_path;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns */
 } server;
 
-/* Set by Ctrl-C while a file is waited for. */
+/* Set by Ctrl-C while waiting for a file. */
 static volatile sig_atomic_t is_interrupted;
 
 static uint64_t
@@ -56,7 +56,7 @@ on_interrupt(int number)
 	is_interrupted = 1;
 }
 
-/* Called while the library waits; not 0 makes it give up. */
+/* Called while the library waits; a nonzero result aborts the request. */
 static int
 wait_on(struct client *client, long done, long all)
 {
@@ -67,7 +67,7 @@ wait_on(struct client *client, long done, long all)
 		th_progress_clear();
 	if (!server.is_told)
 		th_notice("asking $DEBUGINFOD_URLS for debug information of %s "
-			  "(Ctrl-C: go on without)",
+			  "(Ctrl-C to continue without it)",
 			server.module_path);
 	server.is_told = true;
 	return is_interrupted || th_clock_now() > server.deadline;
@@ -102,7 +102,7 @@ end_client(void)
 	server.client = NULL;
 }
 
-/* Opens the library on first use, if there is anybody to ask. */
+/* Loads the library on first use, if any server is configured. */
 static bool
 has_server(void)
 {
@@ -132,7 +132,7 @@ th_debuginfod_disable(void)
 	end_client();
 }
 
-/* The request itself, with Ctrl-C caught; a request that took too long is not repeated. */
+/* Makes the request, with a handler for Ctrl-C; a request that timed out is not repeated. */
 static int
 ask(const char *build_id, char **path_ret)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug files from servers (debuginfod), asked only when the variable DEBUGINFOD_URLS names some
- * and libdebuginfod is installed.  What was fetched stays in that library's cache.
+ * Debug files from servers (debuginfod), requested only if the variable DEBUGINFOD_URLS names
+ * some and libdebuginfod is installed. That library caches downloaded files.
  */
 #ifndef TH_REPORT_SYMBOLS_DEBUGINFOD_H
 #define TH_REPORT_SYMBOLS_DEBUGINFOD_H
 
 /*
- * Asks for the debug file with a build id (hexadecimal); an open descriptor, or -1.  Says in one
- * line on stderr what it waits for.  A file is given up after TWINHEAP_DEBUGINFOD_SECONDS (30);
- * Ctrl-C gives up this one and asks for no other, and ends the program only when pressed again.
- * `module_path` is for the line.  *path_ret is malloc'ed.
+ * Requests the debug file with a build id (hexadecimal); an open descriptor, or -1. Prints on
+ * stderr which file it waits for. A request is aborted after TWINHEAP_DEBUGINFOD_SECONDS (30);
+ * Ctrl-C aborts it and disables further ones, and ends the program only when pressed again.
+ * `module_path` is for the message. *path_ret is malloc'ed.
  */
 int th_debuginfod_open(const char *module_path, const char *build_id, char **path_ret);
 
-/* Asks for nothing from now on, whatever the environment says. */
+/* Disables all further requests, whatever the environment says. */
 void th_debuginfod_disable(void);
 
 #endif

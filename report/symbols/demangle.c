@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoding is libiberty's.  Its callback interface is used because it allocates nothing
- * and because a name of a few hundred bytes can stand for gigabytes of text (each substitution
- * may double what it refers to): the callback leaves by longjmp when the text is longer than
- * anybody would read.
+ * The decoding is libiberty's. Its callback interface is used because it allocates nothing and
+ * because a name of a few hundred bytes can expand to gigabytes of text (each substitution may
+ * double what it refers to): the callback leaves by longjmp when the text exceeds DECODED_MAX.
  *
- * What remains is taste: std::string instead of the instantiation behind it, no inline version
- * namespaces, no default allocators, and no names that fill the screen.
+ * The rest is presentation: std::string instead of the instantiation behind it, no inline
+ * version namespaces, no default allocators, and abbreviated long names.
  */
 #include "report/symbols/demangle.h"
 
@@ -18,17 +17,19 @@
 #include "report/base/log_text.h"
 #include "report/base/allocate.h"
 
-/* A longer symbol is shown undecoded.  The longest in libjvm, LLVM and Boost stay below. */
+/*
+ * A longer symbol is shown undecoded. The longest ones in libjvm, LLVM and Boost are shorter.
+ */
 #define MANGLED_MAX 8192
 /*
- * libiberty's limit on recursion refuses every name of more than 1024 bytes, of which real
- * libraries are full.  Without it the worst of nested types, templates and expressions in
+ * libiberty's limit on recursion rejects every name of more than 1024 bytes, which are common
+ * in real libraries. Without it the worst of nested types, templates and expressions in
  * MANGLED_MAX bytes took less than 2 MiB of stack.
  */
 #define DECODE_OPTIONS (DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
 /* Text decoded before abbreviation. */
 #define DECODED_MAX (32 << 10)
-/* What is handed out: a few lines of a terminal. */
+/* Maximum length of the result: a few lines of a terminal. */
 #define DISPLAY_MAX 512
 #define ELLIPSIS "..."
 
@@ -45,7 +46,7 @@ append(const char *text, size_t length, void *data)
 	size_t room = DECODED_MAX - decoding->length;
 	size_t taken = length < room ? length : room;
 
-	if (taken) /* of nothing, `text` may be NULL */
+	if (taken) /* with 0 bytes, `text` may be NULL */
 		memcpy(decoding->text + decoding->length, text, taken);
 	decoding->length += taken;
 	if (taken < length)
@@ -59,20 +60,20 @@ is_mangled(const char *name)
 	       th_text_begins(name, "___Z") || th_text_begins(name, "_GLOBAL_");
 }
 
-/* Fills decoding->text, without a terminator; false if `name` is no valid mangled name. */
+/* Fills decoding->text, without a terminator; false if `name` is not a valid mangled name. */
 static bool
 decode(const char *name, struct decoding *decoding)
 {
 	decoding->length = 0;
 	if (setjmp(decoding->full) != 0)
-		return true; /* more than DECODED_MAX: the start of it will do */
+		return true; /* more than DECODED_MAX: the start of it is used */
 	if (rust_demangle_callback(name, DECODE_OPTIONS, append, decoding))
 		return true;
 	decoding->length = 0;
 	return cplus_demangle_v3_callback(name, DECODE_OPTIONS, append, decoding) != 0;
 }
 
-/* Takes `length` bytes at `at` out of a string. */
+/* Removes `length` bytes at `at` from a string. */
 static void
 cut(char *at, size_t length)
 {
@@ -80,8 +81,8 @@ cut(char *at, size_t length)
 }
 
 /*
- * Bytes at `at` that hold angle brackets without being a template's: the name of an operator
- * (when "operator" stands before it, from the start of `text`) or an arrow.  0 = none.
+ * Bytes at `at` that contain angle brackets without being a template's: the name of an operator
+ * (when preceded by "operator", searched from the start of `text`) or an arrow. 0 = none.
  */
 static size_t
 operator_length(const char *text, const char *at)
@@ -103,7 +104,7 @@ operator_length(const char *text, const char *at)
 	return 0;
 }
 
-/* `at` points at an opening bracket of a template: the byte behind the closing one, or NULL. */
+/* `at` points at an opening bracket of a template: the byte after the closing one, or NULL. */
 static char *
 skip_arguments(const char *text, char *at)
 {
@@ -125,7 +126,7 @@ skip_arguments(const char *text, char *at)
 	return NULL;
 }
 
-/* std::__cxx11:: and std::__1:: are versions of one std:: */
+/* std::__cxx11:: and std::__1:: are versions of std:: */
 static void
 drop_version_namespaces(char *text)
 {
@@ -152,11 +153,11 @@ name_strings(char *text)
 		at += sizeof(name) - 1;
 		cut(at, sizeof(pattern) - sizeof(name));
 		if (th_text_begins(at, " >"))
-			cut(at, 1); /* kept two closing brackets apart */
+			cut(at, 1); /* a blank that separated two closing brackets */
 	}
 }
 
-/* vector<T, std::allocator<T> > is vector<T>: drops such an argument where it is the last. */
+/* vector<T, std::allocator<T> > is vector<T>: drops an allocator argument in last position. */
 static void
 drop_allocators(char *text)
 {
@@ -189,7 +190,7 @@ join_brackets(char *text)
 
 /*
  * Copies `text` to `output` (or only counts, if NULL), with the arguments of templates nested
- * `depth_max` deep or deeper replaced by an ellipsis.  Returns the length.
+ * `depth_max` deep or deeper replaced by an ellipsis. Returns the length.
  */
 static size_t
 elide(const char *text, size_t depth_max, char *output)
@@ -239,7 +240,9 @@ deepest_nesting(const char *text)
 	return deepest;
 }
 
-/* `text` as a new string of at most DISPLAY_MAX bytes: innermost arguments go first. */
+/*
+ * `text` as a new string of at most DISPLAY_MAX bytes: innermost arguments are dropped first.
+ */
 static char *
 abbreviate(const char *text)
 {
@@ -262,7 +265,7 @@ abbreviate(const char *text)
 	return output;
 }
 
-/* Length of `name` without symbol version and without what compilers append to clones. */
+/* Length of `name` without symbol version and without the suffixes of compilers' clones. */
 static size_t
 stem_length(const char *name)
 {
@@ -281,7 +284,7 @@ stem_length(const char *name)
 	return length;
 }
 
-/* Text with templates in it, decoded or as debug information has it. */
+/* Tidies text with templates in it, decoded or from debug information. */
 static void
 tidy(char *text)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two levels of index: units by the ranges of their unit entry, functions of a unit by their
- * own ranges.  Inside a function the tree of inlined subroutines is walked anew for each
- * address: it is small, and callers remember answers.
+ * own ranges. Inside a function the tree of inlined subroutines is walked for each address: it
+ * is small, and callers cache answers.
  */
 #include "report/symbols/dwarf_frames.h"
 
@@ -11,12 +11,12 @@
 
 #include "report/base/allocate.h"
 
-/* Namespaces, classes, functions and blocks around a function; a guard against damaged files. */
+/* Namespaces, classes, functions and blocks around a function; a limit for damaged files. */
 #define NESTING_MAX 64
 
 struct unit {
 	Dwarf_Die skeleton; /* has the line table */
-	Dwarf_Die die;      /* has the functions; another file's with split DWARF */
+	Dwarf_Die die;      /* has the functions; from another file with split DWARF */
 	bool is_read;
 	struct th_address_index functions; /* value: index into function_dies */
 	Dwarf_Die *function_dies;
@@ -98,7 +98,7 @@ read_unit(const struct th_dwarf *dwarf, struct unit *unit)
 	th_address_index_sort(&unit->functions);
 }
 
-/* A unit that does not say what it covers is read at once, to take that from its functions. */
+/* A unit without ranges is read at once, to take them from its functions. */
 static void
 add_ranges_of_functions(struct th_dwarf *dwarf, struct unit *unit, size_t number)
 {
@@ -160,11 +160,11 @@ th_dwarf_destroy(struct th_dwarf *dwarf)
 	free(dwarf);
 }
 
-/* Looking up */
+/* Lookup */
 
 /*
- * The child of `parent` around `address`, an inlined function or a block, or false.  An entry
- * without ranges of its own is passed over.
+ * The child of `parent` around `address`, an inlined function or a block; false if there is
+ * none. Entries without ranges are skipped.
  */
 static bool
 find_inner(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *ret)
@@ -218,7 +218,7 @@ number_attribute(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
-/* Where an inlined function was called. */
+/* Sets the location at which an inlined function was called. */
 static void
 locate_call(struct unit *unit, Dwarf_Die *inlined, struct th_dwarf_frame *frame)
 {
@@ -232,7 +232,7 @@ locate_call(struct unit *unit, Dwarf_Die *inlined, struct th_dwarf_frame *frame)
 		frame->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* What the line table says. */
+/* Sets the location from the line table. */
 static void
 locate_address(struct unit *unit, Dwarf_Addr address, struct th_dwarf_frame *frame)
 {

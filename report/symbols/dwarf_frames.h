@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions and lines at an address, by DWARF, with what the compiler inlined.
+ * The functions and lines at an address, by DWARF, including inlined functions.
  *
- * libdw's own way (dwarf_addrdie, dwarf_getscopes) needs .debug_aranges, which clang and rustc
- * leave out, and walks a whole compilation unit for every address.  Here each unit is read
- * once, when the first address in it is asked for, and its functions are indexed.
+ * libdw's own functions (dwarf_addrdie, dwarf_getscopes) need .debug_aranges, which clang and
+ * rustc leave out, and walk a whole compilation unit for every address. Here each unit is read
+ * once, on the first lookup of an address in it, and its functions are indexed.
  */
 #ifndef TH_REPORT_SYMBOLS_DWARF_FRAMES_H
 #define TH_REPORT_SYMBOLS_DWARF_FRAMES_H
@@ -24,13 +24,13 @@ struct th_dwarf_frame {
 	uint32_t line;    /* 0 = not known */
 };
 
-/* No real inlining goes deeper; of a longer chain the inner end is left out. */
+/* Real inlining is never deeper; the inner end of a longer chain is left out. */
 #define TH_DWARF_FRAMES_MAX 128
 
 /*
- * Indexes the units of `dwarf`.  `bias` is an address as the caller counts them minus the same
- * address in `dwarf`.  Only code inside `code` is taken: what a linker threw away is still
- * described, at addresses around zero.  All three stay the caller's and must outlive the
+ * Indexes the units of `dwarf`. `bias` is an address of the caller minus the same address in
+ * `dwarf`. Only code inside `code` is indexed: code that a linker discarded is still described,
+ * at addresses around zero. The caller keeps ownership of all three, which must outlive the
  * result.
  */
 struct th_dwarf *
@@ -40,9 +40,9 @@ th_dwarf_create(Dwarf *dwarf, uint64_t bias, const struct th_address_index *code
 void th_dwarf_destroy(struct th_dwarf *dwarf);
 
 /*
- * Writes the functions at `address`, innermost first, and returns how many; all but the last
- * are inlined.  0 if no function is described there; *location_ret then still has file and
- * line when the line table covers the address (assembler).  Strings are those of the Dwarf.
+ * Writes the functions at `address`, innermost first, and returns their number; all but the
+ * last are inlined. 0 if no function is described there; *location_ret then still has file and
+ * line when the line table covers the address (assembler). Strings belong to the Dwarf.
  */
 size_t th_dwarf_lookup(struct th_dwarf *dwarf, uint64_t address,
 	struct th_dwarf_frame frames[TH_DWARF_FRAMES_MAX], struct th_dwarf_frame *location_ret);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds "outer::inner::name" for the functions of a unit that have no linkage name, while the
+ * unit is walked, and keeps them sorted by the offset of the function's entry.
+ */
 #include "report/symbols/dwarf_names.h"
 
 #include <dwarf.h>
@@ -32,7 +36,7 @@ th_dwarf_is_scope(int tag)
 	}
 }
 
-/* A string attribute of `die` or of what it is an instance of. */
+/* A string attribute of `die` or of the entry that it is an instance of. */
 static const char *
 integrated_string(Dwarf_Die *die, unsigned name)
 {
@@ -66,7 +70,7 @@ compare(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* The name with its scopes, NULL if it has none or they lie in another unit. */
+/* The scoped name, NULL if it has none or its scopes are in another unit. */
 static const char *
 find_scoped(const struct th_dwarf_names *names, Dwarf_Die *die)
 {
@@ -103,7 +107,7 @@ prepend_scope(const char *name, char *tail)
 	return joined;
 }
 
-/* The same with the whole name of a function, which has its own scopes in it. */
+/* The same with the full name of a function, which includes its scopes. */
 static char *
 prepend_function(const struct th_dwarf_names *names, Dwarf_Die *function, char *tail)
 {
@@ -116,7 +120,7 @@ prepend_function(const struct th_dwarf_names *names, Dwarf_Die *function, char *
 	return tail;
 }
 
-/* How a namespace or class without a name is shown. */
+/* The name shown for an unnamed namespace or class. */
 static const char *
 unnamed_scope(int tag, const char *member)
 {

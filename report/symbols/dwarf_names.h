@@ -2,10 +2,10 @@
 /*
  * Names of functions in DWARF.
  *
- * Most have a linkage name, which is complete.  gcc gives none to functions of internal linkage,
- * and their plain name says little ("operator()", "get"); the scopes around it are known only
- * to who walks the tree, since an entry does not know its parent.  So such names are put
- * together during the walk and kept here.
+ * Most have a linkage name, which is complete. gcc gives none to functions of internal linkage,
+ * and their plain name is ambiguous ("operator()", "get"); the enclosing scopes are only known
+ * during a walk of the tree, since an entry has no reference to its parent. So the full names
+ * of these functions are built during the walk and kept here.
  */
 #ifndef TH_REPORT_SYMBOLS_DWARF_NAMES_H
 #define TH_REPORT_SYMBOLS_DWARF_NAMES_H
@@ -14,7 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a walk has entered: innermost first, up to the unit, whose scope is NULL. */
+/*
+ * The entries around the current one of a walk: innermost first, up to the unit, whose scope is
+ * NULL.
+ */
 struct th_dwarf_scope {
 	const struct th_dwarf_scope *parent;
 	Dwarf_Die *die;
@@ -25,7 +28,7 @@ struct th_dwarf_scoped_name {
 	char *name;
 };
 
-/* Of one unit.  Zero-initialised is empty. */
+/* Names of one unit. Empty when zeroed. */
 struct th_dwarf_names {
 	struct th_dwarf_scoped_name *scoped; /* by offset */
 	size_t scoped_count;
@@ -34,20 +37,20 @@ struct th_dwarf_names {
 
 /* One of the two is set, unless the function has no name at all. */
 struct th_dwarf_name {
-	const char *linkage; /* mangled, or as in C */
+	const char *linkage; /* mangled, or a C name */
 	const char *plain;   /* as in the source, with its scopes where they are known */
 };
 
 void th_dwarf_names_deinit(struct th_dwarf_names *names);
 
-/* Whether functions inside such an entry are named after it. */
+/* Whether functions inside an entry with this tag have its name as a scope. */
 bool th_dwarf_is_scope(int tag);
 
-/* Takes note of a function entry.  In the order of a walk from first to last. */
+/* Records a function entry. Must be called in the order of a walk from first to last. */
 void th_dwarf_names_add(
 	struct th_dwarf_names *names, Dwarf_Die *function, const struct th_dwarf_scope *scope);
 
-/* The name of a function or of an inlined instance of one; strings live with `names`. */
+/* The name of a function or of an inlined instance of one; strings live as long as `names`. */
 struct th_dwarf_name
 th_dwarf_names_find(const struct th_dwarf_names *names, Dwarf_Die *function);
 

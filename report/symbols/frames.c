@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame word is looked up once and what it stands for is remembered: that of a Java frame with
- * the method, by entry of its line table, since most bytecode indices share a line with others.
+ * Every frame word is looked up once and its frames are cached; those of Java frames by method
+ * and entry of the line table, since most bytecode indices share a line with others.
  */
 #include "report/symbols/frames.h"
 
@@ -20,18 +20,18 @@ struct span {
 	uint32_t count;
 };
 
-/* Where the functions of a module start, read when asked for. */
+/* Where the functions of a module start, read on demand. */
 struct starts {
 	struct th_function_starts *table;
-	bool is_known; /* it was asked for */
+	bool is_known; /* reading was attempted */
 };
 
-/* What the frames in one Java method have in common. */
+/* Common data of the frames in one Java method. */
 struct known_method {
 	uint32_t function; /* plus one; 0 = not looked up */
 	uint32_t file;
 	struct th_words lines;
-	uint32_t first_spot; /* in `spots`: without a line; those of the lines follow */
+	uint32_t first_spot; /* in `spots`: frame without a line; lines follow */
 	bool is_sorted;      /* the lines ascend */
 };
 
@@ -43,18 +43,19 @@ struct th_frames {
 	th_symbols_warn *warn;
 	void *warn_data;
 	bool *is_told;     /* by index of the recording's remarks */
-	size_t told_count; /* remarks at creation: what grows meanwhile is no bundle */
+	size_t told_count; /* number of remarks at creation: growing logs are never bundles */
 
 	struct th_id_map function_ids; /* name << 32 | module << 2 | kind */
 	TH_ARRAY(struct th_function, functions);
 	struct th_id_map place_ids; /* file << 33 | is inlined << 32 | line */
 	struct th_id_map frame_ids; /* function << 32 | place */
 	TH_ARRAY(struct th_frame, frames);
-	TH_ARRAY(uint8_t, kinds);               /* enum th_function_kind, by frame */
-	TH_ARRAY(uint32_t, frame_functions);    /* by frame */
-	TH_ARRAY(struct known_method, methods); /* by method index, as far as they were met */
-	TH_ARRAY(uint32_t, spots);              /* frames in known methods, plus one */
-	uint32_t spot;                          /* the one that was asked for last */
+	TH_ARRAY(uint8_t, kinds);            /* enum th_function_kind, by frame */
+	TH_ARRAY(uint32_t, frame_functions); /* by frame */
+	TH_ARRAY(
+		struct known_method, methods); /* by method index, up to the highest one used */
+	TH_ARRAY(uint32_t, spots);             /* frames in known methods, plus one */
+	uint32_t spot;                         /* the one looked up last */
 
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
@@ -90,7 +91,7 @@ has_prefix(const char *name, const char *const *prefixes)
 	return false;
 }
 
-/* Packages of the Java runtime: their methods are seldom the answer to "who did that". */
+/* Packages of the Java runtime, whose methods seldom identify the responsible code. */
 static bool
 is_of_java_runtime(const char *name)
 {
@@ -100,7 +101,7 @@ is_of_java_runtime(const char *name)
 	return has_prefix(name, packages);
 }
 
-/* The same of C++, where each container allocates through a dozen functions of the library. */
+/* The same for C++, where each container allocates through a dozen functions of the library. */
 static bool
 is_of_cpp_library(const char *name)
 {
@@ -202,7 +203,7 @@ is_vm_module(const struct th_decoded_module *module)
 	return th_text_equals(module_base_name(module), "libjvm.so");
 }
 
-/* The C and C++ runtimes, in which every thread has its first frames. */
+/* The C and C++ runtimes, which have the first frames of every thread. */
 static bool
 is_runtime_name(struct th_text name)
 {
@@ -236,8 +237,8 @@ is_runtime_module(const struct th_decoded_module *module)
 }
 
 /*
- * The name that the log has for the function at a frame word, NULL if it has none: asked for
- * where the module's file does not tell.
+ * The name that the log has for the function at a frame word, NULL if it has none. Used if the
+ * module's file has no name.
  */
 static const struct th_text *
 find_recorded_name(
@@ -310,7 +311,9 @@ is_same_text(struct th_text a, struct th_text b)
 	return a.length == b.length && (!a.length || !memcmp(a.bytes, b.bytes, a.length));
 }
 
-/* Modules that are one file to whoever looks up names, as when it was loaded twice. */
+/*
+ * Whether two modules are the same file for name lookups, for example when it was loaded twice.
+ */
 static bool
 is_same_module(const struct th_decoded_module *a, const struct th_decoded_module *b)
 {
@@ -318,7 +321,7 @@ is_same_module(const struct th_decoded_module *a, const struct th_decoded_module
 	       is_same_text(a->build_id, b->build_id);
 }
 
-/* Says what the bundle has to say about a module, once. */
+/* Prints the bundle's remark on a module, once. */
 static void
 tell_remarks(struct th_frames *frames, const struct th_decoded_module *module)
 {
@@ -338,7 +341,7 @@ tell_remarks(struct th_frames *frames, const struct th_decoded_module *module)
 	}
 }
 
-/* The frames of a word as the log itself tells them; NULL: it does not. */
+/* The frames of a word that are recorded in the log itself; NULL: none are. */
 static const struct th_named_word *
 find_named_word(const struct th_frames *frames, uint64_t word)
 {
@@ -401,7 +404,7 @@ find_line(const struct known_method *method, uint32_t bci)
 	return best;
 }
 
-/* A method has many frames, and its name is put together once. */
+/* A method has many frames, but its name is built once. */
 static const struct known_method *
 know_method(struct th_frames *frames, uint32_t index)
 {
@@ -426,7 +429,7 @@ know_method(struct th_frames *frames, uint32_t index)
 	return known;
 }
 
-/* The index of the method in a word, TH_ID_MAP_NONE if the log does not tell about it. */
+/* The index of the method in a word, TH_ID_MAP_NONE if the log does not describe it. */
 static uint32_t
 find_method(const struct th_frames *frames, uint64_t word)
 {
@@ -566,7 +569,7 @@ th_frames_traits(const struct th_frames *frames, uint32_t stack)
 	return traits;
 }
 
-/* Life and questions */
+/* Public functions */
 
 struct th_frames *
 th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a frame word of the log stands for: one frame, or several where functions were inlined.
- * Functions and frames are numbered, so that equal ones are equal numbers.
+ * From a frame word of the log to its frames: one, or several if functions were inlined.
+ * Functions and frames are numbered; equal ones have equal numbers.
  */
 #ifndef TH_REPORT_SYMBOLS_FRAMES_H
 #define TH_REPORT_SYMBOLS_FRAMES_H
@@ -17,14 +17,14 @@
 enum th_function_kind {
 	TH_KIND_JAVA,
 	TH_KIND_NATIVE,
-	TH_KIND_VM,    /* inside libjvm.so, or a place that the report makes up */
+	TH_KIND_VM,    /* inside libjvm.so, or a frame that the report makes up */
 	TH_KIND_GROUP, /* not code: a thread, a group of threads, a heap */
 };
 
 /* The style of the name of a function of this kind. */
 enum th_style th_frames_style(enum th_function_kind kind);
 
-/* What a frame runs; name and module are numbers for th_frames_string(). */
+/* The function of a frame; name and module are numbers for th_frames_string(). */
 struct th_function {
 	uint32_t name;
 	uint32_t module; /* path; 0 = none */
@@ -33,14 +33,14 @@ struct th_function {
 	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */
 };
 
-/* A place in a function. */
+/* A source position in a function. */
 struct th_frame {
 	uint32_t function;
 	uint32_t file;              /* 0 = not known */
 	uint32_t line;              /* 0 = not known */
 	enum th_function_kind kind; /* of the function */
 	bool is_inlined;            /* its code is part of the next outer frame's */
-	uint64_t word;              /* of the log, the first that it was met in; 0 = none */
+	uint64_t word;              /* first frame word of the log with this frame; 0 = none */
 };
 
 struct th_frames;
@@ -51,15 +51,15 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 void th_frames_destroy(struct th_frames *frames);
 
 /*
- * The numbers of the frames that a word stands for, innermost first; returns how many, at
- * least 1.  *frames_ret is valid until the next call.
+ * The numbers of the frames of a word, innermost first; returns their number, at least 1.
+ * *frames_ret is valid until the next call.
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
 
-/* How many of the words expanded so far are of methods that the log does not name yet. */
+/* Number of words expanded so far whose methods the log does not name yet. */
 uint64_t th_frames_unnamed(const struct th_frames *frames);
 
-/* Has what is known of a word fetched, for who will soon expand it. */
+/* Prefetches the data of a word that will be expanded soon. */
 void th_frames_expect(const struct th_frames *frames, uint64_t word);
 
 /* The number of a frame in a function that is not in the log. */
@@ -73,18 +73,21 @@ uint32_t th_frames_special_function(struct th_frames *frames, const char *name,
 /* By number; pointers are valid until something is added. */
 const struct th_frame *th_frames_get(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function(const struct th_frames *frames, uint32_t function);
-/* The kind of a frame's function: asked of every frame of every stack, so it stands apart. */
+/*
+ * The kind of a frame's function. In a separate array because it is used for every frame of
+ * every stack.
+ */
 enum th_function_kind th_frames_kind(const struct th_frames *frames, uint32_t frame);
-/* The function that a frame is in: its number, which many ask for, stands apart too. */
+/* The number of the function of a frame, in a separate array for the same reason. */
 uint32_t th_frames_function_at(const struct th_frames *frames, uint32_t frame);
 const struct th_function *th_frames_function_of(const struct th_frames *frames, uint32_t frame);
 const char *th_frames_string(const struct th_frames *frames, uint32_t string);
 const char *th_frames_function_name(const struct th_frames *frames, uint32_t function);
 
 /*
- * The library of a native function, without directories, for who prints it beside the name; ""
- * where there is none.  A function without a name is called "library.so+0xoffset", and is
- * nameless: then its name says the library.
+ * The library of a native function, without directories, for printing beside the name; "" if
+ * there is none. A function without a name is called "library.so+0xoffset" and is nameless: its
+ * name already contains the library.
  */
 const char *th_frames_library(const struct th_frames *frames, uint32_t function);
 bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
@@ -92,21 +95,21 @@ bool th_frames_is_nameless(const struct th_frames *frames, uint32_t function);
 /* Whether a function is of the C or C++ runtime, the dynamic linker included. */
 bool th_frames_is_runtime(const struct th_frames *frames, uint32_t function);
 
-/* How many functions have numbers. */
+/* Number of functions. */
 uint32_t th_frames_function_count(const struct th_frames *frames);
 
-/* The number of a string; TH_NO_STRING if it is asked for and not there. */
+/* The number of a string; th_frames_find_string returns TH_NO_STRING if it does not exist. */
 uint32_t th_frames_intern(struct th_frames *frames, const char *string);
 uint32_t th_frames_find_string(const struct th_frames *frames, const char *string);
 
-/* What the raw frames of a stack are. */
+/* Properties of the raw frames of a stack. */
 enum th_stack_trait {
 	TH_TRAIT_JAVA = 1,
 	TH_TRAIT_VM = 2,
 	TH_TRAIT_OTHER = 4, /* code that belongs neither to the VM nor to the C runtime */
 };
 
-/* Bits of enum th_stack_trait of a stack (by index), without asking for symbols. */
+/* Bits of enum th_stack_trait of a stack (by index), without symbol lookups. */
 unsigned th_frames_traits(const struct th_frames *frames, uint32_t stack);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * .eh_frame_hdr (Linux Standard Base, "Exception Frame Header"): four bytes of version and
  * encodings, the address of .eh_frame, the number of entries, and a table of pairs, function
- * and its description, sorted by function, each relative to the header.  Every linker writes
- * the same encodings; others are not read.
+ * and its description, sorted by function, each relative to the header. Every linker writes the
+ * same encodings; others are not supported.
  */
 #include "report/symbols/function_starts.h"
 

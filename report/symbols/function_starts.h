@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where functions start in an ELF file that has no symbols: the search table of its unwind
- * information, which stripping leaves alone, lists the start of every function.  With the names
- * that the log has for some addresses (SYMBOL events) it gives these functions their names back,
- * and no other function a wrong one.
+ * Function starts of an ELF file without symbols: the search table of its unwind information,
+ * which stripping does not remove, lists the start of every function. Together with the names
+ * that the log has for some addresses (SYMBOL events) it names all addresses of these
+ * functions, and no other function.
  */
 #ifndef TH_REPORT_SYMBOLS_FUNCTION_STARTS_H
 #define TH_REPORT_SYMBOLS_FUNCTION_STARTS_H
@@ -13,8 +13,8 @@
 struct th_function_starts;
 
 /*
- * Reads the table of the module that was loaded from `path` with that build id.  NULL when the
- * file is missing or another one, or has no such table.
+ * Reads the table of the module that was loaded from `path` with that build id. NULL when the
+ * file is missing, has another build id, or has no such table.
  */
 struct th_function_starts *th_function_starts_open(const char *path, const char *build_id);
 
@@ -23,7 +23,7 @@ void th_function_starts_close(struct th_function_starts *starts);
 
 /*
  * ELF virtual address of the start of the function around `address`; UINT64_MAX if `starts` is
- * NULL or no function starts before.
+ * NULL or no function starts before it.
  */
 uint64_t th_function_starts_find(const struct th_function_starts *starts, uint64_t address);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes class signatures and removes the parts of generated names that differ between runs
+ * (java_names.h). The without_ functions return the length of the part of a name to keep.
+ */
 #include "report/symbols/java_names.h"
 
 #include <stdlib.h>
@@ -83,7 +87,7 @@ without_running_number(const char *name, size_t length)
 	return length;
 }
 
-/* The element class of a signature without its brackets, normalised, with dots. */
+/* The element class of a signature without its brackets, normalized, with dots. */
 static char *
 element_name(struct th_text signature)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java names as people write them, out of the signatures of the class file.
+ * Readable Java names, from the signatures of the class file.
  *
- * Classes that the VM makes up as it goes carry an address or a number in their names
- * (`Foo$$Lambda/0x0000000800c03000`, `LambdaForm$MH/0x...`, `GeneratedMethodAccessor12`).  It is
- * cut off: it differs between runs, and for all that a report says they are one class.
+ * Classes that the VM generates at run time have an address or a number in their names
+ * (`Foo$$Lambda/0x0000000800c03000`, `LambdaForm$MH/0x...`, `GeneratedMethodAccessor12`). It is
+ * removed: it differs between runs, and a report treats these classes as one.
  */
 #ifndef TH_REPORT_SYMBOLS_JAVA_NAMES_H
 #define TH_REPORT_SYMBOLS_JAVA_NAMES_H
@@ -13,11 +13,11 @@
 
 /*
  * The class with that JVM signature: `[B` is "byte[]", `Ljava/lang/String;` is
- * "java.lang.String".  What is no signature comes back as it is.  The caller frees it.
+ * "java.lang.String". Text that is not a signature is returned unchanged. The caller frees it.
  */
 char *th_java_class_name(struct th_text signature);
 
-/* "pkg.Class.method" for free(). */
+/* "pkg.Class.method"; the caller frees it. */
 char *th_java_method_name(struct th_text class_signature, struct th_text name);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels of mapped memory, by the native functions of the stack that mapped it: tables of name
+ * parts for the VM's mappings and for allocators, else the kind of mapping.
+ */
 #include "report/symbols/mapped_names.h"
 
 #include <stdlib.h>
@@ -10,7 +14,9 @@
 #define MALLOC_ARENA "arena of malloc"
 #define MALLOC_BUSINESS "[malloc] arenas of the allocator"
 
-/* A function whose name holds `part` maps memory for that; the first that fits counts. */
+/*
+ * A function whose name contains `part` maps memory for this purpose; the first match counts.
+ */
 struct rule {
 	const char *part;
 	const char *business;
@@ -51,11 +57,11 @@ static const struct rule vm_rules[] = {
 	{"", VM_PREFIX "virtual machine"},
 };
 
-/* Functions of allocators that libraries carry inside. */
+/* Functions of allocators that are linked into libraries. */
 static const char *const arena_parts[] = {"je_", "jemalloc", "tcmalloc", "mi_arena", "mi_os_",
 	"mimalloc", "rpmalloc", "snmalloc", "mspace", "PartitionAlloc"};
 
-/* A stack as a row of native functions, leaf first, up to the first of Java. */
+/* Iterates over the native functions of a stack, leaf first, up to the first Java frame. */
 struct walk {
 	struct th_frames *frames;
 	const struct th_words *words;
@@ -114,9 +120,9 @@ is_arena_function(const struct th_function *function, const char *name, const vo
 	return false;
 }
 
-/* The VM's own */
+/* Memory of the VM */
 
-/* Of a stack whose owner is the VM. */
+/* For a stack whose owner is the VM. */
 static const struct rule *
 find_vm_rule(const struct walk *walk)
 {
@@ -129,7 +135,7 @@ find_vm_rule(const struct walk *walk)
 	return &vm_rules[last];
 }
 
-/* Who reserved the place knows best what it is for. */
+/* The stack that reserved the address range is more specific than the one that mapped it. */
 static const char *
 vm_business(const struct walk *walk, const struct th_recording *recording,
 	const struct th_sample *sample)

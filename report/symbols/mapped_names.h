@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What mapped memory is for: the label that stands where a Java object has its class.
+ * The purpose of mapped memory: a label that is shown in place of the class of a Java object.
  *
  *   the VM's own     Java heap, metaspace, class space, code cache, class archive, collector,
  *                    virtual machine: by the functions of libjvm that mapped it, or that reserved
- *                    the place
- *   arena of LIB     for blocks that an allocator gives out: the one behind malloc, or one that a
- *                    library carries inside
+ *                    the address range
+ *   arena of LIB     for blocks of an allocator: the one behind malloc, or one that is linked
+ *                    into a library
  *   file, shared memory, program break, memory
  *
  * The owner of a mapping is the first module of its stack outside the C runtime.
@@ -22,8 +22,8 @@ uint32_t th_mapped_names_label(struct th_frames *frames, const struct th_recordi
 	const struct th_sample *sample);
 
 /*
- * Whose business memory of that label is if it is not the program's: "[JVM-internal] metaspace",
- * or the arenas of malloc, whose blocks the native heap shows.  NULL: the program's.
+ * The owner of memory with that label if it is not the program: "[JVM-internal] metaspace", or
+ * the arenas of malloc, whose blocks the native heap shows. NULL: the program.
  */
 const char *th_mapped_names_business(const char *label);
 

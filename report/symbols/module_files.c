@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The places are those of GDB's manual, "Debugging Information in Separate Files".  libdwfl
- * has a search of its own, but that one asks debuginfod servers unbounded, and takes what it finds by
- * name without a checksum in some cases.
+ * The directories are those of GDB's manual, "Debugging Information in Separate Files".
+ * libdwfl's own search is not used: it contacts debuginfod servers without a time limit, and in
+ * some cases accepts a file by name without a checksum.
  */
 #include "report/symbols/module_files.h"
 
@@ -23,12 +23,12 @@
 /* Bytes read at once for a checksum. */
 #define CHECKSUM_CHUNK (64 << 10)
 
-/* What a candidate must be; the answer is filled in by try_file(). */
+/* Requirements for a candidate; try_file() fills in the result. */
 struct wanted {
 	const char *build_id; /* "" = unknown */
-	bool by_checksum;     /* without a build id: `checksum` must be the file's */
+	bool by_checksum;     /* no build id: `checksum` must match the file's */
 	uint32_t checksum;
-	dev_t not_device; /* this very file is not an answer: the stripped one itself */
+	dev_t not_device; /* excluded file: the stripped one itself */
 	ino_t not_inode;
 	int fd;
 	char *path;
@@ -121,8 +121,8 @@ is_wanted(int fd, const struct wanted *wanted)
 }
 
 /*
- * Opens a file that a log names, if it is a regular one; -1.  Opening a named pipe would wait for a
- * writer, and opening some devices has side effects.
+ * Opens a file that a log names, if it is a regular one; else -1. Opening a named pipe would
+ * wait for a writer, and opening some devices has side effects.
  */
 static int
 open_regular(const char *path)
@@ -138,7 +138,7 @@ open_regular(const char *path)
 	return -1;
 }
 
-/* Takes over `path` (malloc'ed): true, and the answer filled in, if the file fits. */
+/* Takes over `path` (malloc'ed): true, and the result filled in, if the file matches. */
 static bool
 try_file(struct wanted *wanted, char *path)
 {
@@ -174,7 +174,7 @@ try_build_id(struct wanted *wanted, const char *directory)
 					wanted->build_id, wanted->build_id + 2));
 }
 
-/* A debug file called `name`, in the places relative to the module's directory. */
+/* A debug file called `name`, in the locations relative to the module's directory. */
 static bool
 try_beside(struct wanted *wanted, const char *module_path, const char *name)
 {
@@ -241,7 +241,7 @@ th_debug_file_open(const struct th_module_search *search,
 	};
 	struct stat status;
 
-	/* Without either there is nothing to check a candidate by. */
+	/* Without either, candidates cannot be checked. */
 	if (wanted.by_checksum && !request->link_name)
 		return -1;
 	if (stat(request->module_path, &status) == 0) {
@@ -254,7 +254,7 @@ th_debug_file_open(const struct th_module_search *search,
 	return wanted.fd;
 }
 
-/* Why the file at `path` is not the one that was loaded. */
+/* The reason why the file at `path` is not the one that was loaded. */
 static void
 explain_mismatch(const char *path, struct th_module_file *ret)
 {

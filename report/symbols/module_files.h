@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding the files behind a loaded module: the ELF file itself and, when it was stripped, the
- * debug file that belongs to it.  Every file is checked before it is used, by build id, or by
- * the checksum of .gnu_debuglink where there is no build id.
+ * Finds the files of a loaded module: the ELF file itself and, if it was stripped, its debug
+ * file. Every file is checked before it is used, by build id, or by the checksum of
+ * .gnu_debuglink if there is no build id.
  */
 #ifndef TH_REPORT_SYMBOLS_MODULE_FILES_H
 #define TH_REPORT_SYMBOLS_MODULE_FILES_H
@@ -15,7 +15,7 @@
 #define TH_BUILD_ID_BYTES 64
 #define TH_BUILD_ID_TEXT (2 * TH_BUILD_ID_BYTES + 1)
 
-/* Where to look, first to last.  The system's debug directory is always looked at, last. */
+/* Search order, first to last. The system's debug directory is always searched, last. */
 struct th_module_search {
 	char **directories;
 	size_t directories_count;
@@ -36,17 +36,16 @@ enum th_module_match {
 
 struct th_module_file {
 	int fd;     /* -1: none */
-	char *path; /* of what `fd` is open on, malloc'ed; NULL if none */
+	char *path; /* path of `fd`, malloc'ed; NULL if none */
 	enum th_module_match
 		match; /* of the module's own file, even if a debug file was found */
-	char found_id
-		[TH_BUILD_ID_TEXT]; /* when CHANGED: the build id of the file that is there */
+	char found_id[TH_BUILD_ID_TEXT]; /* when CHANGED: the build id of the existing file */
 };
 
 /*
  * Opens the ELF file that was loaded from `path` with build id `build_id` (lower-case
- * hexadecimal, "" = it had none), or failing that a debug file with this build id, which names
- * functions just as well.  The caller owns ret->fd and ret->path.
+ * hexadecimal, "" = it had none), or failing that a debug file with this build id, which
+ * provides the same names. The caller owns ret->fd and ret->path.
  */
 void th_module_file_open(const struct th_module_search *search, const char *path,
 	const char *build_id, struct th_module_file *ret);
@@ -58,11 +57,13 @@ struct th_debug_request {
 	uint32_t link_checksum;
 };
 
-/* Opens the matching debug file; -1 if there is none.  *path_ret is malloc'ed. */
+/* Opens the matching debug file; -1 if there is none. *path_ret is malloc'ed. */
 int th_debug_file_open(const struct th_module_search *search,
 	const struct th_debug_request *request, char **path_ret);
 
-/* Writes the build id of an open ELF file, "" if it has none; false if it is no ELF file. */
+/*
+ * Writes the build id of an open ELF file, "" if it has none; false if it is not an ELF file.
+ */
 bool th_build_id_read(int fd, char text_ret[TH_BUILD_ID_TEXT]);
 
 #endif

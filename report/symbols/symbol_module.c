@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdwfl puts together what belongs to one module: the main file, the debug file, .symtab of
- * either, .dynsym and .gnu_debugdata.  Each module has a session of its own, with load bias
- * zero, so that its addresses are the virtual addresses of the ELF file.
+ * libdwfl combines the parts of one module: the main file, the debug file, .symtab of either,
+ * .dynsym and .gnu_debugdata. Each module has a separate session with load bias zero, so that
+ * its addresses are the virtual addresses of the ELF file.
  *
- * The session has one callback, ours: libdwfl's own would ask debuginfod servers.  Symbols are
- * indexed here because dwfl_module_addrsym() looks at every symbol for every address: in
- * libjvm.so these are some 70,000.
+ * The session has our own callback: libdwfl's would contact debuginfod servers. Symbols are
+ * indexed here because dwfl_module_addrsym() searches all symbols for every address: libjvm.so
+ * has some 70,000.
  */
 #include "report/symbols/symbol_module.h"
 
@@ -47,8 +47,8 @@ format_build_id(Dwfl_Module *dwfl_module, char text[TH_BUILD_ID_TEXT])
 }
 
 /*
- * Finds the debug file.  libdwfl asks the same way for the supplementary file of dwz, which
- * has a build id of its own: nothing is found here then, and libdw looks for it by itself.
+ * Finds the debug file. libdwfl uses the same callback for the supplementary file of dwz, which
+ * has another build id: nothing is found here then, and libdw searches for it itself.
  */
 static int
 find_debug_file(Dwfl_Module *dwfl_module, void **data, const char *name, Dwarf_Addr base,
@@ -74,7 +74,7 @@ static const Dwfl_Callbacks callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-/* False: libdwfl cannot use the file.  Takes over `fd`. */
+/* False: libdwfl cannot use the file. Takes over `fd`. */
 static bool
 open_session(struct th_symbol_module *module, const char *path, int fd)
 {
@@ -119,9 +119,9 @@ index_code(struct th_symbol_module *module)
 }
 
 /*
- * Of several names for one extent the one that linkers would bind to is shown, the same way
- * for every address: a global name before a weak one before a local one, and without leading
- * underscores before with ("malloc" before "__libc_malloc").
+ * Of several names for one extent the one that linkers would bind to is shown, the same for
+ * every address: a global name before a weak one before a local one, and names without leading
+ * underscores before those with ("malloc" before "__libc_malloc").
  */
 static uint32_t
 rank_symbol(const GElf_Sym *symbol, const char *name)
@@ -138,7 +138,7 @@ rank_symbol(const GElf_Sym *symbol, const char *name)
 	}
 }
 
-/* Functions, and labels without a type, which is what much hand-written assembler leaves. */
+/* Functions, and labels without a type, which are common in hand-written assembler. */
 static bool
 names_code(const GElf_Sym *symbol, const char *name)
 {
@@ -147,7 +147,7 @@ names_code(const GElf_Sym *symbol, const char *name)
 	case STT_GNU_IFUNC:
 		return name[0] != '\0';
 	case STT_NOTYPE:
-		/* "$x", "$d": marks of the ARM assemblers, no names */
+		/* "$x", "$d": marks of the ARM assemblers, not names */
 		return name[0] != '\0' && name[0] != '$';
 	default:
 		return false;
@@ -176,7 +176,7 @@ index_symbols(struct th_symbol_module *module)
 	th_address_index_extend_labels(&module->symbols, &module->code);
 }
 
-/* Reads what the files hold; false when the file is no use. */
+/* Reads the files; false if the file cannot be used. */
 static bool
 read_files(struct th_symbol_module *module, const struct th_module_file *file)
 {
@@ -192,7 +192,7 @@ read_files(struct th_symbol_module *module, const struct th_module_file *file)
 	return true;
 }
 
-/* Gives up what was read; the module stays, without names. */
+/* Releases the files; the module remains, without names. */
 static void
 forget_files(struct th_symbol_module *module)
 {
@@ -238,7 +238,7 @@ th_symbol_module_close(struct th_symbol_module *module)
 	free(module);
 }
 
-/* Looking up */
+/* Lookup */
 
 /* The name in the symbol table for `address`, NULL if there is none. */
 static const char *
@@ -259,9 +259,9 @@ is_mangled(const char *name)
 }
 
 /*
- * The symbol table helps DWARF out: with little debug information (-g1) a function has no
- * linkage name, and its plain name lacks the scope; and of the names of a C library it has the
- * one that people know ("strdup", where the source says __strdup).
+ * Whether the name of the symbol table is better than DWARF's: with little debug information
+ * (-g1) a function has no linkage name, and its plain name lacks the scope; and for the C
+ * library it has the public name ("strdup", where the source says __strdup).
  */
 static bool
 is_better(const char *symbol, const struct th_dwarf_name *name)

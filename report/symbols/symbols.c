@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three tables, all bounded by what was asked: modules by path and build id, answers by module
- * and address, display names by symbol name (a recording has many addresses and few names).
+ * Three tables, whose size depends only on the lookups made: modules by path and build id,
+ * answers by module and address, display names by symbol name (a recording has many addresses
+ * and few names).
  */
 #include "report/symbols/symbols.h"
 
@@ -19,7 +20,7 @@
 #define FIRST_SLOTS 1024 /* of a hash table; a power of two */
 
 struct module {
-	uint64_t key; /* hash of path and build id: most comparisons end here */
+	uint64_t key; /* hash of path and build id: decides most comparisons */
 	char *path;
 	char *build_id;                  /* lower case, "" = none */
 	struct th_symbol_module *module; /* NULL: has no file */
@@ -44,7 +45,7 @@ struct th_symbols {
 	struct module *modules;
 	size_t modules_count;
 	size_t modules_capacity;
-	size_t last_module; /* lookups come in runs */
+	size_t last_module; /* cache: consecutive lookups are often in one module */
 	struct answer *answers;
 	size_t answer_count;
 	size_t answer_slots;
@@ -112,7 +113,7 @@ th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
 
 /* Modules */
 
-/* The kernel's own object, and mappings without a file, go by names like "[vdso]". */
+/* The vDSO and mappings without a file have names like "[vdso]". */
 static bool
 has_file(const char *path)
 {
@@ -129,7 +130,7 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 	if (!symbols->warn || match == TH_MODULE_FOUND)
 		return;
 	if (match == TH_MODULE_MISSING)
-		snprintf(text, sizeof(text), "%s: not found, its functions stay without names",
+		snprintf(text, sizeof(text), "%s: not found, so its functions have no names",
 			module->path);
 	else
 		snprintf(text, sizeof(text),
@@ -159,12 +160,12 @@ open_module(struct th_symbols *symbols, struct module *module)
 		return;
 	module->module = th_symbol_module_open(
 		&symbols->search, module->path, module->build_id, &match, found_id);
-	/* With a debug file instead nothing is lost, whatever has become of the module. */
+	/* With a debug file no names are missing, whatever happened to the module's file. */
 	if (!th_symbol_module_is_usable(module->module))
 		warn_mismatch(symbols, module, match, found_id);
 }
 
-/* Index of the module, opened on first sight. */
+/* Index of the module, which is opened on first use. */
 static size_t
 find_module(struct th_symbols *symbols, const char *path, const char *build_id)
 {
@@ -257,7 +258,7 @@ grow_answers(struct th_symbols *symbols)
 	symbols->answer_slots = slots;
 }
 
-/* The name of an address that nothing is known about. */
+/* The name of an address without a known function. */
 static char *
 format_stand_in(const char *path, uint64_t address)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Native symbols, offline: from an address in an ELF file to the functions and source lines
- * that it belongs to, inlined ones included.
+ * Native symbols, offline: from an address in an ELF file to its functions and source lines,
+ * inlined ones included.
  *
- * The files are those of the machine that reads the log.  A file that is not the one that was
+ * The files are those of the machine that reads the log. A file that is not the one that was
  * loaded when the log was written (another build id) is never used; a matching debug file is.
- * The network is touched only where DEBUGINFOD_URLS asks for it (debug_server.h).
+ * The network is used only if DEBUGINFOD_URLS is set (debuginfod.h).
  */
 #ifndef TH_REPORT_SYMBOLS_SYMBOLS_H
 #define TH_REPORT_SYMBOLS_SYMBOLS_H
@@ -16,7 +16,7 @@
 
 struct th_symbols;
 
-/* One function at an address.  The strings belong to the th_symbols that returned them. */
+/* One function at an address. The strings belong to the th_symbols that returned them. */
 struct th_symbol {
 	const char *function; /* for display: demangled, no parameter list; never NULL */
 	const char *file;     /* source file as the compiler recorded it, or NULL */
@@ -26,31 +26,32 @@ struct th_symbol {
 };
 
 /*
- * Told once for each module that cannot be symbolised as it should be: `text` is one line
- * without newline that names the file and the reason.
+ * Called once for each module with missing symbols: `text` is one line without newline that
+ * names the file and the reason.
  */
 typedef void th_symbols_warn(void *data, const char *text);
 
 /* Creates an empty cache; `warn` may be NULL. */
 struct th_symbols *th_symbols_create(th_symbols_warn *warn, void *data);
 
-/* Closes every file and releases every string handed out.  NULL is legal. */
+/* Closes every file and frees every string handed out. NULL is legal. */
 void th_symbols_destroy(struct th_symbols *symbols);
 
 /*
- * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root
- * of a container or of another machine, and DIRECTORY/name) and for debug files
- * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug).  Before the first lookup.
+ * Adds a directory to search, before the system's own, for modules (DIRECTORY/path, the root of
+ * a container or of another machine, and DIRECTORY/name) and for debug files
+ * (DIRECTORY/.build-id/xx/rest.debug, DIRECTORY/name.debug). Must be called before the first
+ * lookup.
  */
 void th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
 
 /*
- * The functions at `address` (an ELF virtual address inside the instruction in question, as
- * in a frame word of the log) of the module loaded from `path`, whose build id was `build_id`
- * (hexadecimal; NULL or "" if it had none).  Innermost first: an inlined function stands
- * before the one it was inlined into.  Returns the number of symbols, at least 1; *frames_ret
- * stays valid until th_symbols_destroy().  `path` NULL or "": no module is known, the answer
- * is the bare address.  Answers are remembered.
+ * The functions at `address` (an ELF virtual address inside the instruction in question, as in
+ * a frame word of the log) of the module loaded from `path`, whose build id was `build_id`
+ * (hexadecimal; NULL or "" if it had none). Innermost first: an inlined function is before the
+ * one it was inlined into. Returns the number of symbols, at least 1; *frames_ret stays valid
+ * until th_symbols_destroy(). `path` NULL or "": no module is known, the answer is the bare
+ * address. Answers are cached.
  */
 size_t th_symbols_lookup(struct th_symbols *symbols, const char *path, const char *build_id,
 	uint64_t address, const struct th_symbol **frames_ret);

@@ -427,7 +427,7 @@ what_jemalloc_gives_back(void **state)
 	print_message("jemalloc: %.0f expected, %.0f given back\n", expected, given);
 	assert_near(expected, given, 0.1 * given);
 	assert_true(has_cause(&account, "retained"));
-	assert_non_null(strstr(verdict_text(&account), "libjemalloc.so.2 keeps"));
+	assert_non_null(strstr(verdict_text(&account), "libjemalloc.so.2 retains"));
 	unload(&account);
 	unload(&after);
 	th_recording_deinit(&kept);

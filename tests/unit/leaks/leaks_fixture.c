@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the logs of leaks_fixture.h and runs `leaks` on them in memory. */
 #include "tests/unit/leaks/leaks_fixture.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logs of ten seconds in which it is plain what leaks, and what is found in them.  Unless said
- * otherwise every allocation is recorded, so the numbers are exact.
+ * Logs of ten seconds whose leaks are known, and their findings. Unless stated otherwise every
+ * allocation is recorded, so the numbers are exact.
  *
  * The times that follow from ten seconds: warm-up until 2 s, old from an age of 1 s on, the
  * later half from 6 s on.
@@ -58,7 +58,7 @@ struct leaks_series {
 
 void leaks_add(struct log_builder *log, struct leaks_series series);
 
-/* A block every 100 ms, to the end, of which none is freed. */
+/* A block every 100 ms, to the end, none of which is freed. */
 void leaks_add_leak(struct log_builder *log, uint32_t stack);
 
 /* Collection `number` of the Java heap, YOUNG or FULL. */
@@ -81,10 +81,10 @@ struct leaks_found {
 void leaks_find(struct leaks_found *found, struct log_builder *log);
 void leaks_end(struct leaks_found *found, struct log_builder *log);
 
-/* The finding; any other number of them fails the test. */
+/* The finding; fails the test if there is not exactly one. */
 const struct th_finding *leaks_only_finding(const struct leaks_found *found);
 
-/* Ends the log, whose only finding has to have this verdict for this reason. */
+/* Ends the log, whose only finding must have this verdict for this reason. */
 void leaks_expect(struct log_builder *log, enum th_verdict verdict, enum th_reason reason);
 
 #endif

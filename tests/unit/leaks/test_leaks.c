@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts on the C heap, and how the findings are printed. */
+/* Verdicts on the C heap, and the text of the findings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +14,9 @@
 /* Native verdicts */
 
 /*
- * One block each 100 ms, for ever: 100 alive.  Old at 2 s are those born by 1 s: 11; old at 10 s
- * those born by 9 s: 91, of which 40 were born after 5 s.  80 of 1000 bytes in 8 s are 10,000
- * bytes a second.
+ * One block each 100 ms, throughout: 100 alive. Old at 2 s are those born by 1 s: 11; old at 10
+ * s those born by 9 s: 91, of which 40 were born after 5 s. 80 of 1000 bytes in 8 s are 10,000
+ * bytes per second.
  */
 static void
 test_leak(void **state)
@@ -44,8 +44,8 @@ test_leak(void **state)
 }
 
 /*
- * The same as samples of an interval of 1000 bytes: blocks of 1000 bytes are sampled with
- * p = 1 - exp(-1) and stand for 1/p = 1.582 each, so growth is 15,820 bytes a second.
+ * The same as samples of an interval of 1000 bytes: blocks of 1000 bytes are sampled with p = 1
+ * - exp(-1) and represent 1/p = 1.582 each, so growth is 15,820 bytes per second.
  */
 static void
 test_sampled_leak(void **state)
@@ -67,8 +67,8 @@ test_sampled_leak(void **state)
 }
 
 /*
- * Twenty samples are enough.  Of three, one is an old one of the later half: seven times the
- * length would give the seven that are significant.
+ * Twenty samples are enough. Of three, one is an old one of the later half: a recording seven
+ * times as long would have the seven that are significant.
  */
 static void
 test_few_samples(void **state)
@@ -95,7 +95,7 @@ test_few_samples(void **state)
 	assert_int_equal(evidence->verdict, TH_VERDICT_UNCLEAR);
 	assert_int_equal(evidence->reason, TH_REASON_FEW_SAMPLES);
 	char *why = th_evidence_explain(evidence);
-	assert_non_null(strstr(why, "a recording of about 1 min 10 s would"));
+	assert_non_null(strstr(why, "a recording of about 1 min 10 s would be enough"));
 	free(why);
 	leaks_end(&found, &log);
 }
@@ -111,7 +111,7 @@ test_start_up_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 }
 
-/* Three blocks from before the warm-up, none after: however few, they do not grow. */
+/* Three blocks from before the warm-up, none after: they do not grow, however few they are. */
 static void
 test_few_blocks_of_start_up_are_plateau(void **state)
 {
@@ -136,7 +136,7 @@ test_filled_to_a_limit_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
 }
 
-/* A moment of rest before the end is no end of growth. */
+/* A short pause before the end is not the end of growth. */
 static void
 test_short_rest_is_still_leak(void **state)
 {
@@ -149,8 +149,8 @@ test_short_rest_is_still_leak(void **state)
 }
 
 /*
- * Fifty blocks at a time, every 2.4 s: the last pause is one like those before.  When two bursts
- * are left out at the end it is not.
+ * Fifty blocks at a time, every 2.4 s: the last pause is as long as the earlier ones. If two
+ * bursts are missing at the end it is not.
  */
 static void
 test_bursts_are_a_leak(void **state)
@@ -194,7 +194,7 @@ test_slowing_is_plateau(void **state)
 	leaks_expect(&log, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 }
 
-/* A block every 20 ms until 6 s, and then samples of which so many are kept. */
+/* A block every 20 ms until 6 s, and then samples that are kept with the given probability. */
 static void
 expect_after_change(struct leaks_series later, enum th_verdict verdict, enum th_reason reason)
 {
@@ -212,9 +212,8 @@ expect_after_change(struct leaks_series later, enum th_verdict verdict, enum th_
 }
 
 /*
- * A leak that goes on as before while rate control keeps a tenth of the samples: 10 of 220 fall
- * into the last quarter of the time, as many as were due.  The same number, all of them kept, is
- * a slowing down.
+ * A constant leak while rate control keeps a tenth of the samples: 10 of 220 are in the last
+ * quarter of the time, as many as expected. The same number, all of them kept, is a slowdown.
  */
 static void
 test_thinning_is_no_slowing(void **state)
@@ -228,8 +227,8 @@ test_thinning_is_no_slowing(void **state)
 }
 
 /*
- * Where one in a hundred is kept, three seconds without a sample are no end: 1.5 were due.  What
- * is left tells nothing else either.  Where every one is kept, they are an end.
+ * If one in a hundred is kept, three seconds without a sample do not show an end: 1.5 were
+ * expected, and the other rules have no evidence either. If every one is kept, they do.
  */
 static void
 test_thinning_is_no_end(void **state)
@@ -242,7 +241,7 @@ test_thinning_is_no_end(void **state)
 	expect_after_change(later, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
-/* A tenth of the growth, sampled ten times as closely, is a slowing down. */
+/* A tenth of the growth, sampled ten times as closely, is a slowdown. */
 static void
 test_slowing_shows_through_closer_sampling(void **state)
 {
@@ -323,7 +322,7 @@ test_saw_is_no_leak(void **state)
 	leaks_end(&found, &log);
 }
 
-/* One block in ten is forgotten, the others are freed at once: the line leaks all the same. */
+/* One block in ten is not freed, the others are freed at once: the line leaks. */
 static void
 test_rare_leak(void **state)
 {
@@ -343,8 +342,8 @@ test_rare_leak(void **state)
 }
 
 /*
- * One block a second is forgotten, four of them in the later half, and a hundred are freed at
- * once.  Eight that grew old and stayed are more than chance: nobody may call that churn.
+ * One block a second is not freed, four of them in the later half, and a hundred are freed at
+ * once. Eight that became old and stayed are significant, so the verdict must not be churn.
  */
 static void
 test_rare_survivors_are_no_churn(void **state)
@@ -364,7 +363,7 @@ test_rare_survivors_are_no_churn(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
-/* Two of a thousand stayed: chance explains them, but they are not said to be nothing. */
+/* Two of a thousand stayed: chance explains them, but the sentence states their upper limit. */
 static void
 test_churn_says_what_it_may_hide(void **state)
 {
@@ -387,14 +386,14 @@ test_churn_says_what_it_may_hide(void **state)
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
 	assert_int_equal(evidence->verdict, TH_VERDICT_CHURN);
 	char *why = th_evidence_explain(evidence);
-	assert_non_null(strstr(why, "grows by no more than chance explains, at most "));
+	assert_non_null(strstr(why, "do not grow significantly, by at most "));
 	free(why);
 	leaks_end(&found, &log);
 }
 
 /*
  * Forty blocks that stay, born between 1 and 5 s, and from then on as many die after 2 s as are
- * born: what is old grew, but not in the later half, and the sentence says both.
+ * born: old blocks grew, but not in the later half, and the sentence states both.
  */
 static void
 test_growth_that_turned_over_says_so(void **state)
@@ -416,14 +415,13 @@ test_growth_that_turned_over_says_so(void **state)
 	char *why = th_evidence_explain(evidence);
 	assert_int_equal(evidence->verdict, TH_VERDICT_PLATEAU);
 	assert_int_equal(evidence->reason, TH_REASON_STEADY);
-	assert_non_null(
-		strstr(why, "but in the later half of that no more than may be chance"));
-	assert_null(strstr(why, "holds its size"));
+	assert_non_null(strstr(why, "but not significantly in the later half of that time"));
+	assert_null(strstr(why, "does not grow significantly"));
 	free(why);
 	leaks_end(&found, &log);
 }
 
-/* A leak beside a cache of the same kind of block whose old entries are freed: half of both. */
+/* A leak beside a cache of the same kind of block that frees old entries: half of each. */
 static void
 test_turnover_is_unclear(void **state)
 {
@@ -437,7 +435,7 @@ test_turnover_is_unclear(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_TURNOVER);
 }
 
-/* What the VM allocates for itself may grow, and is never called a leak. */
+/* Memory of the VM itself may grow, but is never called a leak. */
 static void
 test_vm_is_never_a_leak(void **state)
 {
@@ -456,7 +454,7 @@ test_vm_is_never_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
-/* A C program has no line of Java: its function stands for itself. */
+/* A C program has no Java line: its function is the site. */
 static void
 test_leak_without_java(void **state)
 {
@@ -468,9 +466,9 @@ test_leak_without_java(void **state)
 	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
 }
 
-/* Places */
+/* Sites */
 
-/* Two functions of a library, called by one line: one leak, which shows once. */
+/* Two functions of a library, called by one line: one leak, which is listed once. */
 static void
 test_one_line_is_one_finding(void **state)
 {
@@ -496,7 +494,7 @@ test_one_line_is_one_finding(void **state)
 	leaks_end(&found, &log);
 }
 
-/* A native method has no line that could be changed: its caller is the creator. */
+/* A native method has no line to change: its caller is the creator. */
 static void
 test_creator_is_not_native(void **state)
 {
@@ -517,7 +515,10 @@ test_creator_is_not_native(void **state)
 	leaks_end(&found, &log);
 }
 
-/* Places too small by themselves are judged together: 4 in the later half are not enough. */
+/*
+ * Sites too small to be judged separately are judged together: 4 in the later half are not
+ * enough.
+ */
 static void
 test_small_places_together(void **state)
 {
@@ -554,8 +555,8 @@ print_leaks(const struct leaks_found *found, void (*view)(FILE *, const struct t
 }
 
 /*
- * Beside a leak of its line, a place with three survivors since the warm-up and none in the last
- * 5.5 of 8 s: by chance with p = 0.31^3 = 0.03, and one of two places that are tested.  With nine
+ * Beside a leak of its line, a site with three survivors since the warm-up and none in the last
+ * 5.5 of 8 s: by chance with p = 0.31^3 = 0.03, and one of two sites that are tested. With nine
  * it has stopped.
  */
 static void
@@ -597,7 +598,7 @@ test_text(void **state)
 	expect_text(text, "1 leak, at least 97.7 KiB, in 10.0 s\n");
 	expect_text(text, "leak     native, app.Work.work (Source.java:10)\n");
 	expect_text(text, "97.7 KiB (exact) live, median age 5.0 s\n");
-	expect_text(text, "why    grew by 9.77 KiB/s (exact) from second 2 to 10");
+	expect_text(text, "why    grew by 9.77 KiB/s (exact) from 2 s to 10 s");
 	expect_text(text, "by     libwork.so+0x10\n");
 	expect_text(text, "< app.Main.main (Source.java:10)\n");
 	free(text);
@@ -605,8 +606,8 @@ test_text(void **state)
 }
 
 /*
- * Functions of a library without names are one line.  The line that somebody can change stands
- * there even below more frames than are shown: eleven of fourteen, then it.
+ * Unnamed functions of a library are combined into one line. The creator's line is shown even
+ * if it is below the last frame that is shown otherwise: eleven of fourteen, then the creator.
  */
 static void
 test_text_of_a_deep_stack(void **state)
@@ -636,7 +637,7 @@ test_text_of_a_deep_stack(void **state)
 	leaks_end(&found, &log);
 }
 
-/* A program without Java has no such line: the stack is printed all the same. */
+/* A program without Java has no creator line: the stack is printed all the same. */
 static void
 test_text_of_a_leak_without_java(void **state)
 {
@@ -715,7 +716,7 @@ test_json(void **state)
 	leaks_end(&found, &log);
 }
 
-/* The place of a stack of the fixture, at which there is one sample. */
+/* The site of a stack of the fixture, at which there is one sample. */
 static const struct th_leak_site *
 place_of(const struct leaks_found *found, enum th_heap heap, size_t index)
 {
@@ -724,7 +725,9 @@ place_of(const struct leaks_found *found, enum th_heap heap, size_t index)
 	return &places->items[th_leak_sites_of(places, heap, index)];
 }
 
-/* Ways are functions: lines make no difference, and what is left of one is another's. */
+/*
+ * Prefixes consist of functions: lines are ignored, and a shortened prefix equals another one.
+ */
 static void
 test_ways(void **state)
 {
@@ -755,7 +758,7 @@ test_ways(void **state)
 	assert_int_equal(th_path_prefixes_left(&step), java);
 	assert_true(th_path_prefixes_step(&step, &function));
 	assert_int_equal(function, ways->items[java].function);
-	/* Nobody allocated in main alone. */
+	/* No sample ends in main alone. */
 	assert_int_equal(th_path_prefixes_left(&step), TH_NO_WAY);
 	assert_true(th_path_prefixes_step(&step, &function));
 	assert_int_equal(th_path_prefixes_left(&step), 0);
@@ -763,7 +766,7 @@ test_ways(void **state)
 	leaks_end(&found, &log);
 }
 
-/* Without any sample there is nothing to say, and no crash either. */
+/* Without any sample there is no output, and no crash. */
 static void
 test_empty_log(void **state)
 {

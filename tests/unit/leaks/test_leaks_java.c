@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts on the Java heap, where collections have to prove them, and on owners in it. */
+/* Verdicts on the Java heap, which require GCs as proof, and on owners in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,9 @@ test_java_without_collection(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_NO_COLLECTION);
 }
 
-/* A cache that drops its old entries looks the same as long as only the young are collected. */
+/*
+ * A cache that evicts its old entries looks the same as long as only the young are collected.
+ */
 static void
 test_java_with_young_collections(void **state)
 {
@@ -50,7 +52,7 @@ test_java_with_young_collections(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 }
 
-/* Judged up to the full collection at 9 s; growth goes on until the end. */
+/* Judged up to the full GC at 9 s; growth continues until the end. */
 static void
 test_java_leak(void **state)
 {
@@ -67,12 +69,12 @@ test_java_leak(void **state)
 	const struct th_evidence *evidence = &leaks_only_finding(&found)->evidence;
 	assert_int_equal(evidence->verdict, TH_VERDICT_LEAK);
 	assert_float_equal(evidence->growth.estimate, 10000, 1e-6);
-	/* Born at 4.5 s: five collections since, that at 9 s included. */
+	/* Born at 4.5 s: five GCs since, including the one at 9 s. */
 	assert_int_equal(evidence->collections, 5);
 	leaks_end(&found, &log);
 }
 
-/* A full collection too early proves nothing of what came after. */
+/* An early full GC is no proof for later objects. */
 static void
 test_java_proof_is_too_old(void **state)
 {
@@ -87,7 +89,7 @@ test_java_proof_is_too_old(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 }
 
-/* Objects cannot be alive that are more than what is in use: 90 of 1000 bytes, 50,000 used. */
+/* More objects than the heap in use cannot be alive: 90 of 1000 bytes, 50,000 used. */
 static void
 test_java_more_than_in_use(void **state)
 {
@@ -101,7 +103,7 @@ test_java_more_than_in_use(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 }
 
-/* Garbage of the same method, one line further, that the first collection finds dead. */
+/* Garbage of the same method, one line below, that the first GC finds dead. */
 static void
 test_garbage_on_the_next_line(void **state)
 {
@@ -180,7 +182,7 @@ native_finding(const struct leaks_found *found)
 	return NULL;
 }
 
-/* Allocated early, never again: a plateau, were it not that nobody is left to free it. */
+/* Allocated early, never again: a plateau, except that no owner is left to free it. */
 static void
 test_owners_gone(void **state)
 {
@@ -201,8 +203,8 @@ test_owners_gone(void **state)
 }
 
 /*
- * Nearly all owners were collected and freed their blocks; the 3 % that live on may well be
- * among those of which no sample is: nothing says that the blocks have outlived them.
+ * Nearly all owners were collected and freed their blocks; the 3 % that survive may be owned by
+ * unsampled objects: there is no evidence that the blocks have outlived their owners.
  */
 static void
 test_most_owners_free(void **state)
@@ -263,7 +265,7 @@ followed_leak(struct log_builder *log, uint32_t from)
 		LOG_U64(LOG_START + UINT64_C(9000000000)));
 }
 
-/* Z with generations: so few may be of one age, and not yet due to be dropped. */
+/* Generational Z: so few may be of one age, and not yet due for eviction. */
 static void
 test_java_few_followed(void **state)
 {

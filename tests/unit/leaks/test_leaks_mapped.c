@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verdicts on an allocator that maps few chunks and fills them later: by their number there is
- * nothing to tell, by what accounts found of them in memory there is.  The figures are those of
- * DuckDB, whose result sets were not closed, in ten seconds.
+ * Verdicts on an allocator that maps few chunks and fills them later: the number of chunks is
+ * no evidence, their resident memory over the snapshots is. The figures are those of DuckDB,
+ * whose result sets were not closed, in ten seconds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #define INTERVAL (MIB / 2)
 #define ACCOUNTS 10
 
-/* Each twice the last, mapped when that is full. */
+/* Each twice the size of the last, mapped when that is full. */
 static const struct {
 	uint32_t ms;
 	uint64_t bytes;
@@ -46,7 +46,7 @@ add_chunks(struct log_builder *log, uint64_t *samples)
 	}
 }
 
-/* Account `number`: the chunks are filled one after the other, and come to `resident`. */
+/* Snapshot `number`: the chunks are filled in order, up to `resident` in total. */
 static void
 add_account(
 	struct log_builder *log, uint32_t number, const uint64_t *samples, uint64_t resident)
@@ -68,7 +68,7 @@ add_account(
 		LOG_U32(1));
 }
 
-/* A log in which the chunks have so many tenths of a megabyte in memory, account by account. */
+/* A log in which the chunks have these resident bytes, in tenths of a megabyte, by snapshot. */
 static void
 begin(struct log_builder *log, const uint32_t *tenths)
 {
@@ -81,7 +81,7 @@ begin(struct log_builder *log, const uint32_t *tenths)
 		add_account(log, i, samples, tenths[i] * UINT64_C(100000));
 }
 
-/* Its bytes are those in memory at the last account, its growth that since the warm-up. */
+/* Its bytes are the resident ones at the last snapshot, its growth that since the warm-up. */
 static void
 test_what_fills_its_chunks_leaks(void **state)
 {
@@ -102,7 +102,7 @@ test_what_fills_its_chunks_leaks(void **state)
 	leaks_end(&found, &log);
 }
 
-/* The allocator purges 1.9 MB between the last two accounts. */
+/* The allocator purges 1.9 MB between the last two snapshots. */
 static void
 test_a_little_given_back_is_still_leak(void **state)
 {
@@ -115,7 +115,7 @@ test_a_little_given_back_is_still_leak(void **state)
 	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
 }
 
-/* What comes and goes may be as large in the end. */
+/* Fluctuating memory may be as large in the end. */
 static void
 test_what_goes_to_and_fro_is_unclear(void **state)
 {
@@ -140,7 +140,7 @@ test_what_stopped_is_no_leak(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 }
 
-/* It stood still, and leaps as the program ends. */
+/* Constant, with a jump as the program ends. */
 static void
 test_a_leap_at_the_end_is_no_leak(void **state)
 {

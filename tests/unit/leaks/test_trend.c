@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences of which it is plain whether they grow.  Times are seconds: warm-up until 2, later
- * half from 6, end at 10.
+ * Sequences with known trends. Times are seconds: warm-up until 2, later half from 6, end at
+ * 10.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ test_steady_growth(void **state)
 	assert_true(trend.lost == 0);
 }
 
-/* With one swap of neighbours: 9 or 10 pairs of 10, 1 + 4 orders of 120. */
+/* With one swap of neighbors: 9 or 10 pairs of 10, 1 + 4 orders of 120. */
 static void
 test_nearly_in_order(void **state)
 {
@@ -73,7 +73,7 @@ test_growth_that_ended(void **state)
 	assert_true(fabs(trend.probability - 169 / 720.0) < 1e-12);
 }
 
-/* Where the later half has two, those before it are taken too, but none of the warm-up. */
+/* If the later half has two, earlier points are used too, but none of the warm-up. */
 static void
 test_few_points(void **state)
 {
@@ -93,8 +93,8 @@ test_few_points(void **state)
 }
 
 /*
- * The account of the end is taken soon after one that was due, before anything has changed.
- * Both are one moment, and one before is taken.
+ * The final snapshot is taken soon after a scheduled one, before any change. Both count as one
+ * point, and one earlier point is added.
  */
 static void
 test_one_moment_is_one_point(void **state)
@@ -114,7 +114,7 @@ test_one_moment_is_one_point(void **state)
 static const struct th_observation_window seventeen = {
 	.warm = 348, .middle = 1044, .horizon = 1741, .end = 1741, .is_proven = true};
 
-/* MB of DuckDB's chunks in memory, hundredths of a second: the allocator purges as all ends. */
+/* MB of DuckDB's resident chunks, hundredths of a second: the allocator purges at the end. */
 static void
 test_a_little_given_back_at_the_end(void **state)
 {
@@ -131,7 +131,7 @@ test_a_little_given_back_at_the_end(void **state)
 	assert_int_equal(trend.last_rise, 1665);
 }
 
-/* The same, moved between two owners: it goes to and fro. */
+/* The same, moved between two owners: it fluctuates. */
 static void
 test_to_and_fro(void **state)
 {
@@ -147,8 +147,8 @@ test_to_and_fro(void **state)
 }
 
 /*
- * It grew while the program started, stood still with a little noise in ascending order, and
- * leaps as the program ends.
+ * It grew while the program started, was constant with a little noise in ascending order, and
+ * jumps as the program ends.
  */
 static void
 test_a_leap_at_the_end(void **state)
@@ -160,11 +160,11 @@ test_a_leap_at_the_end(void **state)
 	(void)state;
 	th_trend_init(&trend, &seventeen, times, values, 7);
 	assert_int_equal(trend.points, 6);
-	/* 9 pairs, and 6 of one level at one half: 12 of 15 come in 49 orders of 720. */
+	/* 9 pairs, and 6 of equal values at one half: 12 of 15 occur in 49 orders of 720. */
 	assert_true(fabs(trend.probability - 49 / 720.0) < 1e-12);
 }
 
-/* Any number of points is bounded, and the probability stays one. */
+/* The number of points used is bounded, and the probability remains valid. */
 static void
 test_many_points(void **state)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Differences between logs small enough to count by hand.
- */
+/* Differences between logs small enough to count by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +12,7 @@
 
 #include "tests/unit/views/view_helper.h"
 
-/* What a test compares; stacks are methods called by app.Main.main. */
+/* The sides of a comparison; stacks are methods called by app.Main.main. */
 struct compared {
 	struct shown sides[2];
 	struct th_leak_sites places[2];
@@ -68,7 +66,7 @@ compare_logs(struct compared *compared, const struct log_builder *old_log,
 	compare(compared);
 }
 
-/* Two moments of one recording, as the tool does it: one load, two profiles. */
+/* Two snapshots of one recording, as the tool does it: one load, two profiles. */
 static void
 compare_moments(struct compared *compared, const struct log_builder *log, const char *value,
 	const char *old_at, const char *new_at)
@@ -92,7 +90,7 @@ compared_end(struct compared *compared)
 	show_end(&compared->sides[0]);
 }
 
-/* The function that allocated of a difference. */
+/* The allocating function of a difference. */
 static const char *
 leaf_of(const struct compared *compared, const struct th_difference *difference)
 {
@@ -140,8 +138,8 @@ test_two_logs(void **state)
 }
 
 /*
- * At 100 ms 300 bytes of `one` are alive, at 300 ms 500 others.  What was there at both times
- * adds nothing.
+ * At 100 ms 300 bytes of `one` are alive, at 300 ms 500 others. Blocks alive at both times add
+ * nothing.
  */
 static void
 test_two_moments(void **state)
@@ -168,8 +166,8 @@ test_two_moments(void **state)
 }
 
 /*
- * Ten samples of small blocks on both sides: in two recordings +1 may be chance, in one
- * recording the ten that stayed say nothing, and twelve that came are no chance.
+ * Ten samples of small blocks on both sides: in two recordings +1 is not significant; in one
+ * recording the ten that stayed are irrelevant, and twelve new ones are significant.
  */
 static void
 test_chance(void **state)
@@ -194,8 +192,9 @@ test_chance(void **state)
 	compare_moments(&compared, &logs[0], "live-bytes", "0.1", "end");
 	assert_false(compared.diff.items[0].may_be_chance);
 	/*
-	 * 12 samples of 1005 bytes less nothing: 12 samples are 6.5 at least, nothing is 3.7 at
-	 * most, so 12 - hypot(5.5, 3.7) = 5.4 are the least.  22 less 10 would have been 0.6.
+	 * 12 samples of 1005 bytes less nothing: 12 samples are at least 6.5, nothing is at
+	 * most 3.7, so the lower limit is 12 - hypot(5.5, 3.7) = 5.4. 22 less 10 would have
+	 * been 0.6.
 	 */
 	assert_float_equal(compared.diff.items[0].change.estimate, 12 * 1005, 1);
 	assert_float_equal(compared.diff.items[0].change.low, 5400, 100);
@@ -204,7 +203,7 @@ test_chance(void **state)
 	log_deinit(&logs[1]);
 }
 
-/* Certain changes come first, whatever their size. */
+/* Significant changes come first, whatever their size. */
 static void
 test_order(void **state)
 {
@@ -228,7 +227,7 @@ test_order(void **state)
 	log_deinit(&logs[1]);
 }
 
-/* What starts Java differs between versions of it and is no difference of the program. */
+/* The startup code of Java differs between versions and is not a difference of the program. */
 static void
 test_launcher_does_not_matter(void **state)
 {
@@ -292,7 +291,7 @@ test_views(void **state)
 	log_deinit(&logs[1]);
 }
 
-/* The end of an operand is a moment only if it reads as one. */
+/* The suffix of an operand is a time only if it can be parsed as one. */
 static void
 test_moments_of_operands(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filters that all views share, on one log whose every allocation is recorded: which stacks
- * each option keeps, how they read, that what is shown and what is left out make up the whole,
- * and that every view and export shows the same sum.
+ * The filters that all views share, on one log whose every allocation is recorded: the stacks
+ * that each option selects, their shape, that selected and excluded stacks add up to the whole,
+ * and that every view and export has the same sum.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -96,7 +96,7 @@ build(struct log_builder *log)
 	log_end(log, END_MS);
 }
 
-/* What the views make of the log with one option, or two. */
+/* The views of the log with one option, or two. */
 
 static struct log_builder built;
 
@@ -133,7 +133,7 @@ total(json_t *root, const char *part, const char *heap)
 	return estimate_of(json_object_get(json_object_get(root, part), heap), "alloc_bytes");
 }
 
-/* What `option` keeps of each heap; the rest is left out. */
+/* Sums of each heap selected by `option`; the rest is left out. */
 static void
 expect_sums(struct option option, double java, double native)
 {
@@ -174,7 +174,7 @@ test_what_is_kept(void **state)
 	expect_sums((struct option){"--group-by", "class"}, JAVA, NATIVE);
 }
 
-/* A heap or a time that is not asked for counts as neither shown nor left out. */
+/* Heaps and times that are not requested count neither as shown nor as left out. */
 static void
 test_heap_and_time_are_no_remainder(void **state)
 {
@@ -197,7 +197,7 @@ test_heap_and_time_are_no_remainder(void **state)
 	show_end(&shown);
 }
 
-/* How stacks read */
+/* Shape of stacks */
 
 static void
 expect_collapsed(struct option option, const char *expected)
@@ -230,7 +230,7 @@ static void
 test_hidden_frames_are_not_there(void **state)
 {
 	(void)state;
-	/* What allocated is hidden: its caller stands for it. */
+	/* The allocating function is hidden: its caller replaces it. */
 	expect_collapsed((struct option){"--hide", "lib|Arrays|main"},
 		"main;app.codec.Codec.decode 100120\n"
 		"worker-1;[hidden] 300\n"
@@ -281,7 +281,7 @@ test_all_together(void **state)
 	show_end(&shown);
 }
 
-/* Every view shows the same */
+/* All views have the same sums */
 
 static double
 collapsed_sum(const struct shown *shown)
@@ -394,7 +394,7 @@ leaks_text(struct shown *shown, bool as_json)
 	return text;
 }
 
-/* Which part of the process was recorded */
+/* Partial recordings */
 
 static void
 log_change(struct log_builder *log, uint64_t second, const char *name, uint64_t value,
@@ -404,7 +404,7 @@ log_change(struct log_builder *log, uint64_t second, const char *name, uint64_t 
 		LOG_U64(value), LOG_TEXT(name), LOG_TEXT(text));
 }
 
-/* Ten seconds of which something else was sampled now and then. */
+/* Ten seconds in which the sampled heaps and threads change. */
 static void
 build_changing(struct log_builder *log)
 {
@@ -459,8 +459,8 @@ test_recorded_part_is_said(void **state)
 	free(text);
 	expect_in(show_text(&shown, th_view_speedscope),
 		"(--focus work; only threads matching wor* are sampled and counted; "
-		"paused for 4.0 s of 10.0 s: what was allocated then counts nowhere; "
-		"from second 4 on sampled: Java heap, mapped; ");
+		"paused for 4.0 s of 10.0 s: allocations in that time are not counted; "
+		"sampled from 4 s on: Java heap, mapped; ");
 	show_end(&shown);
 	log_deinit(&log);
 	/* All of it, from the start to the end. */
@@ -503,7 +503,7 @@ expect_leak(struct option option, const char *frames)
 	json_decref(root);
 }
 
-/* What is hidden of a stack is judged all the same. */
+/* Hidden frames are used for verdicts. */
 static void
 test_verdicts_see_whole_stacks(void **state)
 {
@@ -534,7 +534,7 @@ test_leaks_by_group(void **state)
 	show_end(&shown);
 }
 
-/* What was allocated before --from is no growth after it. */
+/* Allocations before --from are not growth after it. */
 static void
 test_leaks_of_a_part(void **state)
 {
@@ -544,15 +544,15 @@ test_leaks_of_a_part(void **state)
 	(void)state;
 	assert_string_equal(json_string_value(json_object_get(finding, "verdict")), "leak");
 	assert_true(estimate_of(finding, "live_bytes") == LEAK / 2);
-	/* Seconds are those of the recording: the warm-up is a fifth of what is looked at. */
+	/* Seconds are those of the recording: the warm-up is a fifth of the chosen part. */
 	assert_non_null(strstr(json_string_value(json_object_get(finding, "why")),
-		"from second 6 to 10 and still does"));
+		"from 6 s to 10 s and is still growing"));
 	json_decref(root);
 	finding = first_finding((struct option){"--to", "5"}, &root);
 	assert_string_equal(json_string_value(json_object_get(finding, "verdict")), "leak");
 	assert_true(estimate_of(finding, "live_bytes") == LEAK / 2);
 	json_decref(root);
-	/* Outside the recording there is nothing. */
+	/* Outside the recording there are no findings. */
 	finding = first_finding((struct option){"--from", "50"}, &root);
 	assert_null(finding);
 	json_decref(root);

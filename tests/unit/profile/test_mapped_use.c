@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mapped memory is counted without sampling: where the count is that of the moment and of all that
- * is shown, it is printed in place of the estimate, and nowhere else.
+ * Mapped memory is counted without sampling: if the count is of the time of the view and covers
+ * everything shown, it is printed in place of the estimate, and only then.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ at(uint32_t ms)
 	return LOG_START + ms * UINT64_C(1000000);
 }
 
-/* A mapping that was sampled by a chance of 0.86 and so counts as 1.16. */
+/* A mapping that was sampled with probability 0.86, so its weight is 1.16. */
 static uint64_t
 add_mapping(struct log_builder *log, uint32_t ms, uint64_t total)
 {
@@ -43,7 +43,7 @@ add_use(struct log_builder *log, uint32_t ms, uint64_t accessible, uint64_t rese
 		LOG_U64(accessible), LOG_U64(MIB), LOG_U64(reserved), LOG_U64(7 * MIB));
 }
 
-/* 20 MiB at 1 s, 50 MiB at 2 s; of three samples one is gone. */
+/* 20 MiB at 1 s, 50 MiB at 2 s; one of three samples is unmapped. */
 static void
 begin(struct log_builder *log)
 {
@@ -62,7 +62,7 @@ begin(struct log_builder *log)
 	add_use(log, 2000, 50 * MIB, 400 * MIB);
 }
 
-/* Whether the live bytes are 50 MiB exactly; with two options of the command line. */
+/* Whether the live bytes are exactly 50 MiB; with two options of the command line. */
 static bool
 is_counted(const struct log_builder *log, const char *option, const char *value)
 {
@@ -90,9 +90,8 @@ test_live_bytes_are_counted(void **state)
 	assert_true(is_counted(&log, NULL, NULL));
 	show(&shown, &log, NULL);
 	char *text = show_summary(&shown, false);
-	assert_non_null(
-		strstr(text, "mapped in all: 50.0 MiB accessible, 1.00 MiB of it files; "
-			     "400 MiB more reserved; contents of 7.00 MiB given back"));
+	assert_non_null(strstr(text, "total mapped: 50.0 MiB accessible, 1.00 MiB of it files; "
+				     "400 MiB more reserved; 7.00 MiB released"));
 	free(text);
 	json_t *json = show_json(&shown);
 	json_t *use = json_object_get(
@@ -130,7 +129,7 @@ test_without_the_last_word_they_are_estimated(void **state)
 	log_deinit(&log);
 }
 
-/* What is mapped in a pause is in the sums, but nobody sampled it. */
+/* Mappings made in a pause are in the sums, but not in samples. */
 static void
 test_after_a_pause_they_are_estimated(void **state)
 {
@@ -145,7 +144,7 @@ test_after_a_pause_they_are_estimated(void **state)
 	log_deinit(&log);
 }
 
-/* As of an earlier moment, with its time. */
+/* Printed with the earlier time. */
 static void
 test_sums_of_an_earlier_moment(void **state)
 {
@@ -157,7 +156,7 @@ test_sums_of_an_earlier_moment(void **state)
 	log_end(&log, 2001);
 	show(&shown, &log, "--at", "1.2", NULL);
 	char *text = show_summary(&shown, false);
-	assert_non_null(strstr(text, "mapped in all: 20.0 MiB accessible"));
+	assert_non_null(strstr(text, "total mapped: 20.0 MiB accessible"));
 	assert_non_null(strstr(text, "so far (at 1 s)\n"));
 	free(text);
 	show_end(&shown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report's account from logs that are built here: what adds up, what samples divide, and what
- * a verdict makes of it.
+ * Breakdowns of logs that are built here: sums of lines, the division by samples, and the
+ * verdicts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ sum(const struct th_breakdown *account)
 	return all;
 }
 
-/* Accounts */
+/* Breakdowns */
 
 /* Every allocation recorded: the division is exact. */
 static void
@@ -125,7 +125,7 @@ test_blocks_divide_the_heaps_of_malloc(void **state)
 	log_deinit(&log);
 }
 
-/* Samples that claim more than there is are cut: the lines add up whatever they say. */
+/* Estimates above the available memory are scaled down: the lines always add up. */
 static void
 test_estimates_above_what_is_there(void **state)
 {
@@ -166,7 +166,7 @@ test_estimates_above_what_is_there(void **state)
 	log_deinit(&log);
 }
 
-/* What a trim would give back of a heap of 5 MiB in two stretches, with a block at 0x7f0000. */
+/* What a trim would release of a heap of 5 MiB in two ranges, with a block at 0x7f0000. */
 static double
 trimmed_with(uint64_t start)
 {
@@ -198,7 +198,7 @@ test_a_trim_by_the_place_of_a_block(void **state)
 {
 	(void)state;
 	assert_true(fabs(trimmed_with(0x400000) - (5 * MIB - MIB / 16 - 4096)) < 4096);
-	/* Behind the heap: the bytes that are free in any case. */
+	/* Outside the heap: the bytes that are free in any case. */
 	assert_true(fabs(trimmed_with(0x800000) - (5 * MIB - MIB / 16)) < 1);
 }
 
@@ -214,7 +214,7 @@ test_the_account_of_a_moment(void **state)
 	add_block(&log, 1, &bytes);
 	add_account(&log, 1000, 1, 10 * MIB);
 	add_account(&log, 2000, 2, 30 * MIB);
-	/* Rows without an account were cut off. */
+	/* Rows without a snapshot are skipped. */
 	add_row(&log, 3, TH_MEMORY_FILE, MIB, "/x");
 	add_account(&log, 4000, 4, 20 * MIB);
 	show(&shown, &log, NULL);
@@ -240,7 +240,7 @@ test_touched_bytes_beside_live_bytes(void **state)
 	(void)state;
 	begin(&log, 0);
 	uint64_t block = add_block(&log, 1000, &bytes);
-	add_block(&log, 500, &bytes); /* nobody looked at it */
+	add_block(&log, 500, &bytes); /* not in the snapshot */
 	add_touched(&log, 1, block, 250);
 	add_account(&log, 100, 1, MIB);
 	show(&shown, &log, NULL);
@@ -282,7 +282,7 @@ struct story {
 	struct th_rss_facts facts;
 };
 
-/* RSS goes in a line from one value to another, in 40 seconds; both lines as given. */
+/* RSS changes linearly from one value to another, in 40 seconds; both lines as given. */
 static void
 tell(struct story *story, double from, double to)
 {
@@ -351,12 +351,12 @@ test_memory_that_the_allocator_keeps(void **state)
 	story.points[10].bytes = 600.0 * MIB;
 	story.facts.now[TH_BREAKDOWN_MALLOC_RETAINED] = 250.0 * MIB;
 	story.facts.trimmed = 240.0 * MIB;
-	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "give back about 240 MiB");
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "release about 240 MiB");
 	story.facts.arenas = 200.0 * MIB;
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED,
 		"MALLOC_ARENA_MAX=1 would save up to 200 MiB");
 	story.facts.allocator = "libother.so";
-	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so keeps, about 240 MiB");
+	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "libother.so retains, about 240 MiB");
 	story.facts.allocator = "libjemalloc.so.2";
 	judge(&story, TH_RSS_FELL, TH_RSS_RETAINED, "dirty_decay_ms:0");
 }
@@ -380,10 +380,10 @@ test_stacks_buffers_and_mappings(void **state)
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
 	story.facts.now[TH_BREAKDOWN_MALLOC_DIRECT] = 0;
 	story.facts.now[TH_BREAKDOWN_MAPPED] = 90.0 * MIB;
-	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "past malloc");
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_MAPPED, "without malloc");
 }
 
-/* What a count says comes before what bounds them, but not before who keeps them. */
+/* The count has precedence over the advice on limits, but not over the cache of threads. */
 static void
 test_buffers_that_wait_for_their_cleaner(void **state)
 {
@@ -400,7 +400,7 @@ test_buffers_that_wait_for_their_cleaner(void **state)
 	story.facts.direct_waiting = 60.0 * MIB;
 	story.facts.direct_waiting_count = 9;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS,
-		"60.0 MiB in 9 buffers, nobody reaches any more");
+		"60.0 MiB in 9 buffers, is unreachable");
 	story.facts.direct_cached = 60.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_DIRECT_BUFFERS, "-Djdk.nio.maxCachedBufferSize");
 }
@@ -413,13 +413,13 @@ add_count(struct log_builder *log, uint32_t ms, uint32_t kind, uint64_t waiting)
 		LOG_U64(1000 * waiting), LOG_U32(kind));
 }
 
-/* One of ten seconds before, with no collection since, and the last of them. */
+/* One from ten seconds before, with no GC since, and the last of them. */
 static void
 test_counts_of_buffers_and_their_accounts(void **state)
 {
 	static const struct {
 		uint32_t ms;
-		uint64_t waiting; /* 0: no count holds */
+		uint64_t waiting; /* 0: no count is valid */
 	} expected[] = {{500, 0}, {1500, 12}, {2500, 13}, {3500, 0}, {4600, 14}, {20000, 0}};
 	struct log_builder log;
 	struct shown shown;
@@ -448,7 +448,7 @@ test_counts_of_buffers_and_their_accounts(void **state)
 	log_deinit(&log);
 }
 
-/* The group is full of page cache: nobody's leak. */
+/* The group is full of page cache: not a leak. */
 static void
 test_page_cache_in_the_control_group(void **state)
 {
@@ -461,7 +461,7 @@ test_page_cache_in_the_control_group(void **state)
 	story.facts.group_file = 900.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_PAGE_CACHE, "page cache");
 	story.facts.group_file = 100.0 * MIB;
-	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "of its 0.98 GiB in use");
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "of its limit of 0.98 GiB");
 }
 
 static void

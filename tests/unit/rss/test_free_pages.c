@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of empty pages, against heaps that are simulated block by block: chunks of one size
- * one behind the other, each live or free by some pattern, and pages counted.
+ * Estimates of empty pages, compared with heaps that are simulated block by block: adjacent
+ * chunks of one size, each live or free by some pattern, and counted pages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ struct heap {
 struct outcome {
 	double truth; /* means over the runs, parts of the heap */
 	double said;
-	double covered; /* of the runs, by said - error .. said + error */
+	double covered; /* fraction of the runs within estimate +- error */
 };
 
 /* Marks the pages that a live block has bytes in. */
@@ -120,7 +120,7 @@ second_half(uint32_t index, uint32_t count, struct th_random *random)
 	return index >= count / 2;
 }
 
-/* Eight stretches, every other one live. */
+/* Eight ranges, every other one live. */
 static bool
 stretches(uint32_t index, uint32_t count, struct th_random *random)
 {
@@ -138,8 +138,9 @@ all(uint32_t index, uint32_t count, struct th_random *random)
 /* Tests */
 
 /*
- * Blocks anywhere with equal chance: the mean of 40 estimates, whose standard deviation is at most
- * 0.06, is the truth within three of its own; the interval holds the truth nearly always.
+ * Uniformly distributed blocks: the mean of 40 estimates, whose standard deviation is at most
+ * 0.06, is within three standard errors of the truth; the interval nearly always contains the
+ * truth.
  */
 static void
 test_even_heaps(void **state)
@@ -163,7 +164,7 @@ test_even_heaps(void **state)
 	}
 }
 
-/* Blocks that stand together: close to the truth, and if anything below it. */
+/* Clustered blocks: close to the truth, and not above it. */
 static void
 test_heaps_with_dense_regions(void **state)
 {
@@ -184,7 +185,7 @@ test_heaps_with_dense_regions(void **state)
 	}
 }
 
-/* All blocks are known: what the borders of pages leave open remains. */
+/* All blocks are known: only the effect of page borders remains. */
 static void
 test_every_block_known(void **state)
 {
@@ -208,7 +209,7 @@ test_no_block_at_all(void **state)
 	assert_true(found.bytes == HEAP);
 }
 
-/* Blocks beyond the heap's ends and in one place: what damaged logs can say. */
+/* Blocks beyond the heap's ends and at one position, as in damaged logs. */
 static void
 test_blocks_out_of_place(void **state)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verdict on resident memory, from logs that are built here: two accounts and the RSS between,
- * for each thing that memory can be; at the borders of what counts as news; and under noise, as a
- * process has it that breathes.
+ * The verdict on resident memory, from logs that are built here: two snapshots and the RSS
+ * between, for each cause; at the thresholds; and with the noise of a real process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +25,7 @@
 
 enum stack { APPLICATION = 1, DIRECT = 2 };
 
-/* A line of the account at half time and at the end, MiB. */
+/* A line of the snapshot at half time and at the end, MiB. */
 struct line {
 	enum th_memory_category category; /* 0: blocks of malloc, allocated by `stack` */
 	enum stack stack;
@@ -40,8 +39,8 @@ struct scene {
 	enum th_rss_cause cause;
 	struct line lines[LINES];
 	double limit, current, cache; /* of the control group, MiB; 0: there is none */
-	double peak;  /* RSS in the first quarter, MiB; 0: as the lines have it */
-	double noise; /* part by which every figure is off, either way */
+	double peak;  /* RSS in the first quarter, MiB; 0: the sum of the lines */
+	double noise; /* relative error of every figure, in either direction */
 };
 
 /* Building */
@@ -91,7 +90,7 @@ add_row(struct log_builder *log, uint32_t account, enum th_memory_category categ
 	return bytes;
 }
 
-/* An account at a time: 1 = half way, 2 = the end.  Returns its resident bytes. */
+/* A snapshot at a time: 1 = half way, 2 = the end. Returns its resident bytes. */
 static uint64_t
 add_account(struct log_builder *log, uint32_t account, const struct scene *scene,
 	struct th_random *random)
@@ -124,7 +123,7 @@ add_account(struct log_builder *log, uint32_t account, const struct scene *scene
 	return resident;
 }
 
-/* The sum of the lines in MiB at a time, which goes on as it went. */
+/* The sum of the lines in MiB at a time, interpolated linearly. */
 static double
 resident_at(const struct scene *scene, int point)
 {
@@ -249,7 +248,7 @@ static const struct scene scenes[] = {
 		.limit = 1000,
 		.current = 990,
 		.cache = 800},
-	/* Whoever grows is the cause, however full the group is. */
+	/* The growing line is the cause, however full the group is. */
 	{.course = TH_RSS_GROWING,
 		.cause = TH_RSS_LEAK_OF_MALLOC,
 		.lines = {BASE, {0, APPLICATION, "blocks", 100, 200}},
@@ -275,7 +274,7 @@ test_each_verdict(void **state)
 		assert_verdict(&scenes[i], 1);
 }
 
-/* Every figure 2 % off, either way: a JVM breathes by so much. */
+/* Every figure 2 % off, in either direction: the RSS of a JVM fluctuates by that much. */
 static void
 test_noise_changes_no_verdict(void **state)
 {
@@ -290,8 +289,9 @@ test_noise_changes_no_verdict(void **state)
 }
 
 /*
- * RSS grows where its median over the last quarter is 5 % and 8 MiB above that over the second.
- * Those lie half of the time apart: for a straight line it is what it grew in the second half.
+ * RSS grows if its median over the last quarter is 5 % and 8 MiB above that over the second.
+ * These are half of the time apart: for a straight line the difference is the growth in the
+ * second half.
  */
 static void
 test_border_of_growth(void **state)
@@ -300,9 +300,9 @@ test_border_of_growth(void **state)
 		double before, now;
 		enum th_rss_course course;
 	} cases[] = {{1000, 1045, TH_RSS_PLATEAU}, {1000, 1060, TH_RSS_GROWING},
-		/* Of little memory 5 % is no news. */
+		/* 5 % of a small RSS are not significant. */
 		{60, 67, TH_RSS_PLATEAU}, {60, 70, TH_RSS_GROWING},
-		/* What shrinks does not grow. */
+		/* Shrinking is not growth. */
 		{200, 100, TH_RSS_FELL}};
 
 	(void)state;
@@ -315,7 +315,7 @@ test_border_of_growth(void **state)
 	}
 }
 
-/* What stands out is a quarter of the RSS and 16 MiB. */
+/* A line dominates with a quarter of the RSS and 16 MiB. */
 static void
 test_border_of_standing_out(void **state)
 {
@@ -344,7 +344,7 @@ test_border_of_standing_out(void **state)
 	assert_verdict(&enough, 0);
 }
 
-/* The group is full at nine tenths; page cache is the cause where it is more than half of that. */
+/* The group is full at nine tenths; page cache is the cause if it is more than half of that. */
 static void
 test_border_of_page_cache(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the statistics of the page make of cases that test_page_statistics.c wrote.
+// Evaluates the cases of test_page_statistics.c with the statistics of the page.
 //
 // usage: node page_statistics.js INTERVAL.js CASES
 //
-// A case is a line, a name and its numbers; so is the answer, with all digits.
+// A case is one line: a name and its numbers. The answer has the same form, with all digits.
 "use strict";
 const fs = require("fs");
 const vm = require("vm");
@@ -21,7 +21,7 @@ function takeSum(numbers) {
 	return {samples, covariance, bytes: values(), objects: values()};
 }
 
-// A heap whose rows are all outside of what is shown: its whole is what the case says.
+// A heap whose rows are all hidden: its whole is that of the case.
 function setHeap([isShare, gap, totalError, shareError, isExact, total], whole) {
 	globalThis.data = {rows: {count: 0}, heaps: [{outside: whole, exact: isExact === 1,
 		bytes: {estimate: total}, total_error: totalError, share_error: shareError,

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated threads and sites of simulated_heap.h, with the library's own countdown; samples
+ * are kept with the probability that the test sets.
+ */
 #include "tests/unit/statistics/simulated_heap.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A heap whose every byte is known: threads that allocate at sites and run the sampler as malloc
- * does, block by block, on one countdown each.
+ * A heap whose every byte is known: threads that allocate at sites and run the sampler as
+ * malloc does, block by block, each with its own countdown.
  */
 #ifndef TH_TESTS_SIMULATED_HEAP_H
 #define TH_TESTS_SIMULATED_HEAP_H

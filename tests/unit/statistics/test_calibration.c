@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Totals and weights against numbers worked out by hand.
- */
+/* Totals and weights compared with numbers computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +37,7 @@ assert_near(double actual, double expected)
 		fail_msg("%.9g instead of %.9g", actual, expected);
 }
 
-/* Bytes that one sample of `size` stands for, by the definition of the estimator. */
+/* Bytes that one sample of `size` represents, by the definition of the estimator. */
 static double
 weight(double size, double interval, double keep)
 {
@@ -71,7 +69,7 @@ add_samples(struct log_builder *log, uint32_t thread, uint32_t stack, uint32_t f
 				});
 }
 
-/* 200 samples stand for 200 * s/p; the count says that it was 210,000 bytes. */
+/* 200 samples represent 200 * s/p; the count is 210,000 bytes. */
 static void
 test_weights_add_up_to_the_exact_total(void **state)
 {
@@ -93,7 +91,7 @@ test_weights_add_up_to_the_exact_total(void **state)
 	assert_false(calibration.objects.exact);
 	assert_true(calibration.total_error == 0);
 
-	/* The seen bytes are certain; what nobody saw is scaled to fill the rest. */
+	/* The seen bytes are certain; the unseen ones are scaled to fill the rest. */
 	double seen = 150 * 100 + 50 * 500;
 	double unseen = 150 * weight(100, INTERVAL, 1) + 50 * weight(500, INTERVAL, 1) - seen;
 	double factor = (210000 - seen) / unseen;
@@ -111,7 +109,7 @@ test_weights_add_up_to_the_exact_total(void **state)
 	th_recording_destroy(recording);
 }
 
-/* Below 100 samples the total is exact all the same, the weights stay what they are. */
+/* Below 100 samples the total is exact all the same, and the weights are not changed. */
 static void
 test_few_samples_are_not_scaled(void **state)
 {
@@ -135,12 +133,12 @@ test_few_samples_are_not_scaled(void **state)
 	th_recording_destroy(recording);
 }
 
-/* A thread of 100 samples has a factor of its own, two smaller ones share the third's. */
+/* A thread with 100 samples has a separate factor, two smaller ones share the third's. */
 /*
- * Why so: a row of mappings that are small beside others of several intervals.  By weights alone it
- * is right on average; a factor that makes 33 samples add up lays what the large ones miss by
- * chance on the small.  4,000 recordings; the standard deviation of one row is 61 %, so that of
- * the mean 1 %.
+ * The reason: a row of small mappings beside others of several sampling intervals. By weights
+ * alone it is right on average; a factor that makes 33 samples add up transfers the random
+ * error of the large ones to the small. 4,000 recordings; the standard deviation of one row is
+ * 61 %, so that of the mean 1 %.
  */
 static void
 test_factors_out_of_few_samples_are_biased(void **state)
@@ -190,7 +188,7 @@ test_factors_of_threads(void **state)
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 1, 500000);
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 2, 60000);
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 3, 61000);
-	/* A thread that was never sampled, and those that left no record. */
+	/* A thread that was never sampled, and threads without a record. */
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 4, 500);
 	log_thread_bytes(&log, 500, TH_HEAP_NATIVE, 0, 700);
 	log_header(&log)->counters[TH_COUNTER_NATIVE_BYTES_QUIET] = 300;
@@ -238,8 +236,8 @@ test_small_pool_joins_a_thread(void **state)
 }
 
 /*
- * Many short threads that were passed over by the sampler: 200,000 bytes and 10 samples where
- * 200 belong.  Their bytes are theirs, the thread that was sampled well keeps its factor.
+ * Many short threads that the sampler missed: 200,000 bytes and 10 samples instead of 200.
+ * Their bytes do not affect the factor of the thread that was sampled correctly.
  */
 static void
 test_threads_passed_over(void **state)
@@ -267,7 +265,7 @@ test_threads_passed_over(void **state)
 	th_recording_destroy(recording);
 }
 
-/* The same without any sample: the bytes are in the total and stand nowhere. */
+/* The same without any sample: the bytes are in the total and in no part. */
 static void
 test_unplaced_bytes(void **state)
 {
@@ -316,7 +314,9 @@ test_log_without_end(void **state)
 	th_recording_destroy(recording);
 }
 
-/* The last word is a count, but the process may have gone on: not exact, not more either. */
+/*
+ * The last record is a count, but the process may have continued: not exact, and not above it.
+ */
 static void
 test_count_without_end(void **state)
 {
@@ -337,7 +337,7 @@ test_count_without_end(void **state)
 	th_recording_destroy(recording);
 }
 
-/* Java threads without a count: their samples are worth what they are, nothing is exact. */
+/* Java threads without a count: their samples keep their weights, and nothing is exact. */
 static void
 test_unknown_java_bytes(void **state)
 {
@@ -367,7 +367,7 @@ test_unknown_java_bytes(void **state)
 	th_recording_destroy(recording);
 }
 
-/* Of two Java threads one is counted: its part is exact, the other's estimated. */
+/* One of two Java threads is counted: its part is exact, the other's estimated. */
 static void
 test_partly_counted(void **state)
 {
@@ -396,7 +396,7 @@ test_partly_counted(void **state)
 	th_recording_destroy(recording);
 }
 
-/* All that was sampled is not all there is: 3.69 intervals go unseen once in 40 times. */
+/* All samples are not all bytes: 3.69 intervals stay unseen once in 40 times. */
 static void
 test_part_with_every_sample(void **state)
 {
@@ -423,8 +423,8 @@ test_part_with_every_sample(void **state)
 }
 
 /*
- * Two threads, one sample a millisecond each, windows in the middle: the total is what the
- * counts say at the borders, up to the weight of one sample per thread and border.
+ * Two threads, one sample a millisecond each, windows in the middle: the total is that of the
+ * counts at the borders, up to the weight of one sample per thread and border.
  */
 static void
 test_window(void **state)
@@ -450,14 +450,14 @@ test_window(void **state)
 	assert_true(calibration.is_calibrated);
 	assert_near(calibration.whole.bytes.seen + calibration.whole.bytes.unseen,
 		calibration.bytes.estimate);
-	/* Three times the bytes behind as many samples. */
+	/* Three times the bytes with the same number of samples. */
 	double unseen = 500 * (weight(100, INTERVAL, 1) - 100);
 	assert_near(calibration.factors[1], (1500000 - 50000) / unseen);
 	th_calibration_deinit(&calibration);
 	th_recording_destroy(recording);
 }
 
-/* Too few samples in the window for factors of its own: those of the recording serve. */
+/* Too few samples in the window for separate factors: those of the recording are used. */
 static void
 test_small_window_is_a_share(void **state)
 {
@@ -474,7 +474,7 @@ test_small_window_is_a_share(void **state)
 
 	assert_int_equal(calibration.window_samples, 50);
 	assert_true(calibration.is_calibrated);
-	/* Every sample alike, so each stands for a thousandth of the total. */
+	/* All samples are equal, so each represents a thousandth of the total. */
 	assert_near(calibration.bytes.estimate, 50 * 2000);
 	assert_false(calibration.bytes.exact);
 	th_calibration_deinit(&calibration);
@@ -524,8 +524,8 @@ test_every_allocation(void **state)
 }
 
 /*
- * On a VM whose sampler is biased a share has its error beside that of sampling, more the
- * smaller a part of the whole it is; the whole itself stays exact.
+ * On a VM with a biased sampler a share has an additional error, larger for smaller parts of
+ * the whole; the whole itself stays exact.
  */
 static void
 test_cured_vm_widens_shares(void **state)

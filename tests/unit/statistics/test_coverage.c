@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often the 95 % intervals hold the truth.  Programs whose every byte is known run the real
- * sampler block by block; the reported intervals of their sites are compared with what the
- * sites really allocated.
+ * Coverage of the 95 % intervals. Programs whose every byte is known run the real sampler block
+ * by block; the reported intervals of their sites are compared with the true allocations.
  *
  *     test_coverage             a few hundred programs, with the bounds below
- *     test_coverage PROGRAMS    as many as asked for; docs/statistics.md shows 4000
+ *     test_coverage PROGRAMS    this many programs; docs/statistics.md shows 4000
  *
- * prints the tables too.  Seeds are fixed.
+ * prints the tables too. Seeds are fixed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +30,7 @@
 
 static int programs = PROGRAMS;
 
-/* Where the truth lay, for sites with so many samples. */
+/* Class of a site by its number of samples. */
 enum sample_class { NO_SAMPLE, FEW_SAMPLES, MANY_SAMPLES, SAMPLE_CLASSES };
 
 #define MANY 20
@@ -52,8 +51,8 @@ class_of(const struct th_estimate *estimate)
 }
 
 /*
- * A minute of arithmetic under an emulator, whose results the bounds below are not made for when
- * there are fewer: the formulas themselves are checked there by test_estimate.c and its like.
+ * Takes a minute under an emulator, and with fewer programs the bounds below do not apply:
+ * there the formulas are checked by test_estimate.c and similar tests.
  */
 static void
 skip_under_an_emulator(void)
@@ -121,9 +120,9 @@ print_heading(const char *title)
 }
 
 /*
- * The coverage that is promised: 93-97 % with 20 samples or more, at least 93 % with fewer,
- * over all sizes together.  Per size the truth can only be a whole number of blocks, which
- * makes 95 % impossible for large ones; `slack` is how far a size may be below.
+ * The documented coverage: 93-97 % with 20 samples or more, at least 93 % with fewer, over all
+ * sizes together. For one size the truth is an integer number of blocks, which makes 95 %
+ * impossible for large ones; `slack` is how far a size may be below.
  */
 static void
 assert_promise(const struct tally tallies[SAMPLE_CLASSES])
@@ -136,7 +135,7 @@ assert_promise(const struct tally tallies[SAMPLE_CLASSES])
 	assert_true(coverage(&fewer) >= 0.93);
 }
 
-/* 95 % minus four standard deviations of so many Bernoulli trials, and `slack` on top. */
+/* 95 % minus four standard deviations of this number of Bernoulli trials, minus `slack`. */
 static void
 assert_not_below_95(const struct tally *tally, double slack)
 {
@@ -183,8 +182,8 @@ log_uniform(struct th_random *random, double low, double high)
 }
 
 /*
- * Each site allocates so many blocks that 0.3 to 150 samples are expected.  All sites take
- * turns on `threads` threads; three turns in four a site keeps to a thread of its own.
+ * Each site allocates enough blocks for 0.3 to 150 expected samples. All sites take turns on
+ * `threads` threads; in three of four turns a site uses its own thread.
  */
 static void
 run_program(struct simulated_heap *heap, struct th_random *random, unsigned threads)
@@ -208,7 +207,7 @@ run_program(struct simulated_heap *heap, struct th_random *random, unsigned thre
 		}
 }
 
-/* The factors that th_estimator_factor() gives each thread, or all of them as one group. */
+/* The factors of th_estimator_factor() for each thread, or for all of them as one group. */
 static void
 find_factors(const struct simulated_heap *heap, bool each_thread, double *factors)
 {
@@ -265,7 +264,7 @@ assert_program_promise(const struct program_tallies *tallies)
 {
 	assert_promise(tallies->all);
 	for (size_t i = 0; i < SIZES; i++) {
-		/* Blocks of 2 N and more: few whole numbers to choose from. */
+		/* Blocks of 2 N and more: few possible integers. */
 		assert_not_below_95(&tallies->site[i][MANY_SAMPLES], 0.01);
 		assert_not_below_95(&tallies->site[i][FEW_SAMPLES], 0.01);
 	}
@@ -300,8 +299,8 @@ test_sites_of_one_thread(void **state)
 }
 
 /*
- * Factors per thread: shares are judged as if the groups were one, which errs on the side of
- * wide intervals, so only the lower bound holds.
+ * Factors per thread: shares are computed as if the groups were one, which errs on the side of
+ * wide intervals, so only the lower bound applies.
  */
 static void
 test_sites_of_several_threads(void **state)
@@ -411,7 +410,7 @@ test_alternating_sites_split_evenly(void **state)
 			double factors[ALL_THREADS];
 
 			simulated_heap_init(&heap, (uint64_t)(2000000 + run), INTERVAL);
-			/* 64 MiB in all: 128 samples of small blocks are expected. */
+			/* 64 MiB in total: 128 samples of small blocks are expected. */
 			for (uint64_t bytes = 0; bytes < 64 * MIB;
 				bytes += 2 * alternating[k]) {
 				simulated_allocate(&heap, 0, 0, alternating[k]);
@@ -443,7 +442,10 @@ test_alternating_sites_split_evenly(void **state)
 	print_row("alone", alone);
 	print_row("share", share);
 	assert_not_below_95(&alone[MANY_SAMPLES], 0);
-	/* The two shares of a run are right or wrong together: half as many trials. */
+	/*
+	 * The two shares of a run are right or wrong together, so the number of trials is
+	 * halved.
+	 */
 	share[MANY_SAMPLES].sites /= 2;
 	share[MANY_SAMPLES].below /= 2;
 	share[MANY_SAMPLES].above /= 2;
@@ -463,8 +465,8 @@ change_sampling(struct simulated_heap *heap, int phase)
 }
 
 /*
- * A draw in force keeps its interval until the next sample, as on a thread.  The mean of the
- * estimates over the truth is 1, within four standard errors as the estimates themselves vary.
+ * A drawn countdown keeps its interval until the next sample, as on a thread. The mean of
+ * estimate / truth is 1, within four standard errors computed from the estimates themselves.
  */
 static void
 test_thinning_and_changes_of_interval(void **state)
@@ -507,9 +509,9 @@ test_thinning_and_changes_of_interval(void **state)
 }
 
 /*
- * What rate control makes of a program that is busy from the start: few bytes at the interval it
- * was set to, most of them at a larger one.  Sites that allocated all the while, and one in two
- * of them mostly early.
+ * The effect of rate control on a program that is busy from the start: few bytes at the
+ * configured interval, most of them at a larger one. Half of the sites allocate throughout, the
+ * others mostly early.
  */
 struct phase {
 	double part;      /* of the bytes of a steady site */
@@ -527,7 +529,7 @@ is_early(unsigned site)
 	return site % 2 == 1;
 }
 
-/* As many bytes as make 0.3 to 100 samples at an eighth of the largest interval. */
+/* Enough bytes for 0.3 to 100 samples at an eighth of the largest interval. */
 static void
 run_thinned_program(struct simulated_heap *heap, struct th_random *random)
 {

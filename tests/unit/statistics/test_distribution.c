@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The distributions behind the intervals, against plain sums and exact identities. */
+/* The distributions behind the intervals, compared with direct sums and exact identities. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ test_misses_agree_with_summation(void **state)
 			}
 }
 
-/* Of hits and misses either may be counted: F(a, b, p, t) + F(b, a, q, 1-t) = 1. */
+/* Hits and misses are interchangeable: F(a, b, p, t) + F(b, a, q, 1-t) = 1. */
 static void
 test_misses_are_symmetric(void **state)
 {
@@ -81,7 +81,7 @@ test_misses_become_poisson(void **state)
 	}
 }
 
-/* Rising in the misses, whatever the scale: what the root finding lives on. */
+/* Rising in the misses, at any scale: the root finding depends on it. */
 static void
 test_value_rises_with_misses(void **state)
 {
@@ -110,7 +110,7 @@ test_normal_quantile_inverts_erfc(void **state)
 	(void)state;
 	assert_true(th_distribution_normal_quantile(0.5) == 0);
 	assert_true(fabs(th_distribution_normal_quantile(0.975) - 1.959963985) < 1e-6);
-	/* Beyond 6 the level is too close to 1 to tell the quantile. */
+	/* Beyond 6 the level is too close to 1 to determine the quantile. */
 	for (double z = -37; z < 6; z += 0.013) {
 		double level = erfc(-z / sqrt(2)) / 2;
 		double error = th_distribution_normal_quantile(level) - z;
@@ -119,7 +119,10 @@ test_normal_quantile_inverts_erfc(void **state)
 	}
 }
 
-/* The closed form for many hits meets the exact one where it takes over, the centre included. */
+/*
+ * The closed form for many hits agrees with the exact one where it takes over, the center
+ * included.
+ */
 static void
 test_score_of_many_agrees_with_exact(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates: what must hold exactly.  How often intervals hold is test_coverage's business. */
+/* Exact properties of estimates. Coverage is tested by test_coverage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ assert_sane(const struct th_estimate *estimate, double seen)
 	assert_true(isfinite(estimate->high));
 }
 
-/* A sample stands for 1/p blocks of its size; p is what the sampler says it is. */
+/* A sample represents 1/p blocks of its size; p is that of the sampler. */
 static void
 test_weight_is_inverse_probability(void **state)
 {
@@ -83,8 +83,8 @@ test_everything_recorded_is_exact(void **state)
 }
 
 /*
- * y bytes stay unseen with probability exp(-y/N), whatever their sizes; the upper limit is
- * where that is 0.025: N ln 40.
+ * y bytes stay unseen with probability exp(-y/N), whatever the sizes of the blocks; the upper
+ * limit is where that is 0.025: N ln 40.
  */
 static void
 test_no_sample_has_an_upper_bound(void **state)
@@ -101,9 +101,9 @@ test_no_sample_has_an_upper_bound(void **state)
 }
 
 /*
- * Light samples of a heap that was sampled thinly for most of the time: what did not come may
- * have been heavy.  More than those samples tell, no more than that and a thin gap without one;
- * below nothing changes.
+ * Light samples of a heap that was sampled sparsely most of the time: an additional sample may
+ * have been heavy. The limit is above that of the samples alone, and at most that plus a thin
+ * gap; the lower one does not change.
  */
 static void
 test_thin_moments_raise_the_upper_limit(void **state)
@@ -130,7 +130,9 @@ test_thin_moments_raise_the_upper_limit(void **state)
 	}
 }
 
-/* As a share, the rest of the whole may have had the thin ones: the lower limit tells. */
+/*
+ * In a share, the rest of the whole may have had the heavy ones: that lowers the lower limit.
+ */
 static void
 test_thin_moments_of_the_rest_lower_the_lower_limit(void **state)
 {
@@ -144,7 +146,10 @@ test_thin_moments_of_the_rest_lower_the_lower_limit(void **state)
 	assert_true(thin.high >= even.high);
 }
 
-/* How much of the probability of what was observed counts as a tail, see report/interval.c. */
+/*
+ * Weight in the tail of the probability of the observed number, see
+ * report/statistics/interval.c.
+ */
 static double
 tail_weight(int hits)
 {
@@ -166,8 +171,8 @@ poisson_tail(int hits, double mean, double weight)
 }
 
 /*
- * Small blocks: the limits leave 2.5 % of a Poisson count on either side.  With the
- * largest interval the hit probability is lost beside 1, and nothing may come of that.
+ * Small blocks: the limits leave 2.5 % of a Poisson count on either side. With the largest
+ * interval the hit probability is lost to rounding beside 1, which must not matter.
  */
 static void
 test_small_blocks_have_poisson_limits(void **state)
@@ -204,7 +209,7 @@ binomial_tail(int hits, int blocks, double p, double weight)
 	return sum + weight * term;
 }
 
-/* Large blocks: a number of them lies inside exactly if neither binomial tail rejects it. */
+/* Large blocks: a number of them is inside exactly if neither binomial tail rejects it. */
 static void
 test_large_blocks_have_binomial_limits(void **state)
 {
@@ -306,7 +311,7 @@ test_merge_adds_and_subtract_takes_away(void **state)
 	assert_true(left.high > INTERVAL);
 }
 
-/* What rounding leaves of blocks that are gone must not pass for samples of some odd size. */
+/* Rounding errors of freed blocks must not count as samples of some odd size. */
 static void
 test_rounding_is_not_a_sample(void **state)
 {
@@ -320,11 +325,11 @@ test_rounding_is_not_a_sample(void **state)
 	bytes = th_estimate_bytes(&share, &whole, INTERVAL);
 	assert_sane(&bytes, 1000 * 200);
 	assert_near(bytes.high, bytes.estimate, 1e-6);
-	/* The rest might hold unseen small blocks: three intervals of them, not more. */
+	/* The rest might have unseen small blocks: at most three intervals of them. */
 	assert_near(bytes.estimate - bytes.low, INTERVAL * log(40), 0.05);
 }
 
-/* A rest that is nearly certain: what is left of its uncertainty is rounding, and says nothing. */
+/* A rest that is nearly certain: the remaining uncertainty is rounding, and must be ignored. */
 static void
 test_rounding_is_no_uncertainty(void **state)
 {
@@ -341,7 +346,7 @@ test_rounding_is_no_uncertainty(void **state)
 	}
 }
 
-/* The factor makes the sum of the weights come out at the exact total. */
+/* The factor makes the sum of the weights equal the exact total. */
 static void
 test_factor_makes_the_whole_exact(void **state)
 {
@@ -391,16 +396,19 @@ test_share_and_rest_mirror_each_other(void **state)
 		a = th_estimate_bytes(&share, &whole, INTERVAL);
 		b = th_estimate_bytes(&rest, &whole, INTERVAL);
 		total = a.estimate + b.estimate;
-		/* What was seen of one is not open to the other; with no sample there is none. */
+		/*
+		 * The seen part of one is not available to the other; with no sample there is
+		 * none.
+		 */
 		assert_true(fabs(a.low + b.high - total) < 1e-3 * total);
 		assert_true(fabs(a.high + b.low - total) < 1e-3 * total);
 	}
 }
 
 /*
- * The ratio estimator for many samples of small blocks: of n samples k belong to the share, and
- * its standard error is n N sqrt(r (1-r) / n) with r = k/n.  Half of it knows the total, so it
- * is narrower than the share alone by sqrt(1-r).
+ * The ratio estimator for many samples of small blocks: k of n samples belong to the share, and
+ * its standard error is n N sqrt(r (1-r) / n) with r = k/n. With a known total a half is
+ * narrower than the share alone by sqrt(1-r).
  */
 static void
 test_large_share_is_narrower_than_alone(void **state)
@@ -421,7 +429,7 @@ test_large_share_is_narrower_than_alone(void **state)
 
 /*
  * All samples belong to the share: it may be everything, and it may lack what a rest without a
- * sample can hold, N ln 40.  Objects of one size follow the bytes.
+ * sample can have, N ln 40. Objects of one size follow the bytes.
  */
 static void
 test_share_with_all_samples(void **state)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What is alive when, in logs small enough to count by hand.
- */
+/* Live memory over time, in logs small enough to count by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +56,7 @@ java(struct log_builder *log, uint32_t ms, uint64_t size)
 			     .ms = ms, .size = size, .thread = 1, .stack = 1, .class = 1});
 }
 
-/* Live bytes of a heap as the JSON tells them, with up to one option and its argument. */
+/* Live bytes of a heap in the JSON, with up to one option and its argument. */
 static double
 live(struct log_builder *log, const char *heap, const char *key, const char *option,
 	const char *argument)
@@ -139,7 +137,7 @@ test_peak_of_chosen_heaps(void **state)
 	log_deinit(&log);
 }
 
-/* --from and --to choose by birth; what is alive of them is alive at --at. */
+/* --from and --to select by birth; --at determines which of these are alive. */
 static void
 test_window_is_of_births(void **state)
 {
@@ -172,8 +170,8 @@ test_native_temporary(void **state)
 }
 
 /*
- * Java: dead at the first collection that could judge it, even if its death was noticed a little
- * later; not what survived one, was born during one, or was not judged.
+ * Java: dead at the first GC that could judge it, even if its death was noticed a little later;
+ * not objects that survived one, were born during one, or were not judged.
  */
 static void
 test_java_temporary(void **state)
@@ -200,7 +198,7 @@ test_java_temporary(void **state)
 	log_deinit(&log);
 }
 
-/* One of three like blocks is not followed: the two others stand for one and a half each. */
+/* One of three equal blocks is not followed: the two others represent one and a half each. */
 static void
 test_unknown_ends(void **state)
 {
@@ -241,7 +239,7 @@ test_lost_objects(void **state)
 	log_deinit(&log);
 }
 
-/* Before the table was thinned all are counted, afterwards those that stayed, twice. */
+/* Before the table was thinned all are counted, afterwards the remaining ones, twice. */
 static void
 test_thinned_table(void **state)
 {
@@ -265,7 +263,7 @@ test_thinned_table(void **state)
 	log_deinit(&log);
 }
 
-/* Thinning changes the weights, so the peak is looked for on both sides of it. */
+/* Thinning changes the weights, so the peak is searched on both sides of it. */
 static void
 test_peak_beside_thinning(void **state)
 {
@@ -276,7 +274,7 @@ test_peak_beside_thinning(void **state)
 	begin(&log);
 	java(&log, 10, 100);
 	log_java_level(&log, 500, 1);
-	/* Whatever stays counts twice at most: 200. */
+	/* The remaining ones count at most twice: 200. */
 	uint64_t block = native(&log, 300, 1000);
 	log_free(&log, 400, block);
 	log_end(&log, 1000);
@@ -316,7 +314,9 @@ test_judgements(void **state)
 	log_deinit(&log);
 }
 
-/* A concurrent cycle has three pauses: its last one judges what was there at the first. */
+/*
+ * A concurrent cycle has three pauses: the last one judges objects that existed at the first.
+ */
 static void
 test_concurrent_judgement(void **state)
 {
@@ -336,7 +336,7 @@ test_concurrent_judgement(void **state)
 	log_deinit(&log);
 }
 
-/* Only the library knows which objects collections of Z with generations judge. */
+/* Only the library knows which objects GCs of generational Z judge. */
 static void
 test_blind_collections(void **state)
 {
@@ -368,8 +368,8 @@ expect(const char *text, const char *part)
 }
 
 /*
- * 4096 bytes are in use after the collection; 1024 of the samples survived it and 512 died,
- * which the agent noticed only after the heap was looked at.
+ * 4096 bytes are in use after the GC; 1024 of the samples survived it and 512 died, which the
+ * agent noticed only after the heap was measured.
  */
 static void
 test_summary_of_collections(void **state)
@@ -410,7 +410,7 @@ test_summary_of_collections(void **state)
 	log_deinit(&log);
 }
 
-/* Without a collection nothing is known of what is live, in the long text and in the brief one. */
+/* Without a GC live memory is unknown, in the long text and in the brief one. */
 static void
 test_summary_without_collections(void **state)
 {
@@ -434,7 +434,7 @@ test_summary_without_collections(void **state)
 	log_deinit(&log);
 }
 
-/* An event for a sample that is not there, as behind a hole, ends nobody. */
+/* An end of a sample that is missing, for example after a hole, is ignored. */
 static void
 test_stray_ends(void **state)
 {
@@ -448,7 +448,7 @@ test_stray_ends(void **state)
 	log_java_death(&log, 30, block);
 	log_end(&log, 1000);
 	assert_true(native_live(&log, "end") == 100);
-	/* A free that seems to come before its allocation comes with it. */
+	/* A free with an earlier time than its allocation gets the time of the allocation. */
 	log_free(&log, 5, block);
 	assert_true(native_live(&log, "end") == 0);
 	assert_true(native_live(&log, "0.01") == 0);
@@ -456,7 +456,7 @@ test_stray_ends(void **state)
 	log_deinit(&log);
 }
 
-/* The tree shows what is alive, and nothing of a stack of which nothing is. */
+/* The tree shows only stacks with live memory. */
 static void
 test_tree_of_live_bytes(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gap that stands for all at which a heap's bytes were allocated. */
+/* The gap that represents all gaps at which a heap's bytes were allocated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ assert_thin(const struct th_mean_interval *gaps, double square)
 	assert_true(fabs(found * found / square - 1) < 1e-9);
 }
 
-/* By bytes and not by samples: a sample of 16 intervals has the bytes of 16 of one. */
+/* Weighted by bytes and not by samples: a sample of 16 intervals has the bytes of 16 of one. */
 static void
 test_bytes_count_and_not_samples(void **state)
 {

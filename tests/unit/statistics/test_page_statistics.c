@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page computes intervals as the tool does: random inputs go through the C and, under node,
- * through the page's JavaScript.
+ * The page computes the same intervals as the tool: random inputs are passed to the C code and,
+ * under node, to the page's JavaScript.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -25,19 +25,19 @@
 #define CASES 4000
 #define VALUES_MAX 6
 
-/* Rounding, in some thousand operations whose errors do not grow. */
+/* Rounding of some thousand operations whose errors do not grow. */
 #define ROUNDING 1e-9
 /*
- * Both look for limits until the score is known to 1e-6, or the limit to 1e-6 of its bracket:
- * where rounding ends one search a step before the other, they differ by that much of the width.
+ * Both search for limits until the score is known to 1e-6, or the limit to 1e-6 of its bracket:
+ * if rounding ends one search a step before the other, they differ by that fraction of the
+ * width.
  */
 #define SEARCH 2e-6
 
-/* What the C says. */
+/* Results of the C code. */
 struct expected {
 	double values[VALUES_MAX];
-	double widths
-		[VALUES_MAX]; /* of the interval that a value belongs to; 0: it is no limit */
+	double widths[VALUES_MAX]; /* width of the interval of a limit; 0: not a limit */
 	int count;
 };
 
@@ -58,7 +58,7 @@ draw_part(void)
 	return ((double)draw(1u << 30) + 0.5) / (1u << 30);
 }
 
-/* Evenly distributed logarithms. */
+/* Log-uniform. */
 static double
 draw_between(double low, double high)
 {
@@ -67,7 +67,7 @@ draw_between(double low, double high)
 
 /* Sums */
 
-/* Up to 40 samples of some sizes, doubled up to 16 times: from none to some million. */
+/* Up to 40 samples of some sizes, doubled up to 16 times: from none to some millions. */
 static struct th_estimator
 draw_sum(uint64_t least)
 {
@@ -85,7 +85,7 @@ draw_sum(uint64_t least)
 	return sum;
 }
 
-/* As page_rows.c puts it. */
+/* In the format of page_rows.c. */
 static void
 write_sums(FILE *file, const struct th_sums *sums)
 {
@@ -118,7 +118,7 @@ want_estimate(struct expected *to, struct th_estimate estimate)
 	}
 }
 
-/* Cases: each writes one for the page, and what the C makes of it. */
+/* Cases: each writes one for the page, and the result of the C code. */
 
 static void
 case_quantile(FILE *file, struct expected *to)
@@ -129,7 +129,7 @@ case_quantile(FILE *file, struct expected *to)
 	want(to, th_distribution_normal_quantile(level));
 }
 
-/* Of a + b trials with probability p, with b not far from what is probable. */
+/* Of a + b trials with probability p, with b close to its probable value. */
 static void
 case_distribution(FILE *file, struct expected *to, const char *name,
 	double (*function)(double a, double b, double p, double q, double tie))
@@ -156,7 +156,7 @@ case_score(FILE *file, struct expected *to)
 	case_distribution(file, to, "score", th_distribution_score);
 }
 
-/* By itself or of a whole, of which it may be all; perhaps without any sample. */
+/* Independent or part of a whole, of which it may be all; sometimes without any sample. */
 static void
 case_estimate(FILE *file, struct expected *to)
 {

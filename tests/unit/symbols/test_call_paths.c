@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Stacks as people read them: what of a stack is shown, and under which names.
- */
+/* Readable stacks: the frames that are shown, and their names. */
 #include <dlfcn.h>
 #include <link.h>
 #include <setjmp.h>
@@ -81,7 +79,7 @@ test_vm_runs_are_folded(void **state)
 	free(names);
 }
 
-/* What the VM does between the allocation and the sample is nobody's business. */
+/* Frames of the VM between the allocation and the sample are dropped. */
 static void
 test_event_posting_is_dropped(void **state)
 {
@@ -125,7 +123,7 @@ test_truncated_stack(void **state)
 	expect_path(&log, TH_HEAP_NATIVE, "[deeper frames cut] libwork.so+0x1");
 }
 
-/* Virtual threads have one root, whichever thread carries them. */
+/* Virtual threads have one root, whatever their carrier thread. */
 static void
 test_virtual_thread(void **state)
 {
@@ -150,7 +148,7 @@ test_virtual_thread(void **state)
 	log_deinit(&log);
 }
 
-/* Threads in which only the VM runs, on top of the C runtime, are the VM's own. */
+/* Threads that run only the VM, on top of the C runtime, belong to the VM. */
 static void
 test_internal_threads(void **state)
 {
@@ -177,7 +175,7 @@ test_internal_threads(void **state)
 	log_deinit(&log);
 }
 
-/* Symbols of this very program: a VM is what is called libjvm.so. */
+/* Symbols of this program: any module called libjvm.so is a VM. */
 
 __attribute__((noinline, used)) static int
 jni_NewByteArray(int x)
@@ -193,7 +191,7 @@ own_module(struct log_builder *log, uint32_t module, const char *path, const cha
 }
 
 struct found_module {
-	const void *address; /* in the module that is sought */
+	const void *address; /* in the module that is searched for */
 	uintptr_t bias;
 	char build_id[128];
 };
@@ -255,7 +253,7 @@ find_module(const void *address)
 	return found;
 }
 
-/* Whose JNI function allocated stays, the rest of the VM does not. */
+/* The JNI function that allocated stays, the rest of the VM does not. */
 static void
 test_jni_function_stays(void **state)
 {
@@ -280,7 +278,7 @@ test_jni_function_stays(void **state)
 		WORK_FRAME(1), JAVA_FRAME(1));
 	expect_path(&log, TH_HEAP_JAVA, "app.Main.main libwork.so+0x1 jni_NewByteArray");
 
-	/* In a run on the way down it is the name of the run. */
+	/* In a run further up the stack it is the name of the run. */
 	small_log_begin(&log);
 	own_module(&log, 3, path, found.build_id);
 	add_stack(&log, 1, WORK_FRAME(2), JVM_FRAME(1), th_frame_native(3, offset),
@@ -307,7 +305,7 @@ name_in_stripped_module(const char *path, uint64_t symbol_offset)
 	return path_of(&log, TH_HEAP_NATIVE, NULL);
 }
 
-/* A VM without symbols: the log's own names are used, for the functions they are of. */
+/* A VM without symbols: the log's own names are used, only for their functions. */
 static void
 test_recorded_names(void **state)
 {
@@ -377,7 +375,10 @@ site_of_functions(const struct th_profile *profile, const char *const *names, ui
 	return text;
 }
 
-/* In C++ the function outside of the library says what allocates; elsewhere the last one does. */
+/*
+ * In C++ the function outside of the library identifies the allocation; otherwise the last one
+ * does.
+ */
 static void
 test_clients_of_the_cpp_library(void **state)
 {

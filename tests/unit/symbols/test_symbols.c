@@ -89,7 +89,7 @@ read_build_id(const char *path, char build_id_ret[TH_BUILD_ID_TEXT])
 	fclose(file);
 }
 
-/* Whether `name` is an objcopy for this machine; leaves it in $OBJCOPY. */
+/* Whether `name` is an objcopy for this machine; sets $OBJCOPY. */
 static bool
 find_objcopy(const char *name)
 {
@@ -137,7 +137,7 @@ count_warning(void *data, const char *text)
 	++*(unsigned *)data;
 }
 
-/* One lookup in a cache of its own; what is returned lives until the next call. */
+/* One lookup in a separate cache; the result is valid until the next call. */
 static const struct th_symbol *
 look_up(const char *path, const char *build_id, uint64_t address, size_t *count_ret,
 	unsigned *warnings_ret)
@@ -162,7 +162,7 @@ assert_ends_with(const char *text, const char *end)
 	assert_string_equal(text + strlen(text) - strlen(end), end);
 }
 
-/* What DWARF says about the innermost mark, wherever the DWARF comes from. */
+/* The DWARF frames at the innermost mark, wherever the DWARF comes from. */
 static void
 assert_inlined_chain(const struct th_symbol *frames, size_t count)
 {
@@ -277,7 +277,7 @@ test_dynamic_symbols_when_stripped(void **state)
 	assert_int_equal(warnings, 0);
 }
 
-/* Not the nearest symbol before: that would be another function's name. */
+/* Not the nearest symbol before it: that would be the name of another function. */
 static void
 test_offset_when_nothing_names_it(void **state)
 {
@@ -446,7 +446,7 @@ test_changed_module_is_not_used_and_said_once(void **state)
 	th_symbols_destroy(symbols);
 }
 
-/* A module that had no build id is not one that has. */
+/* A module recorded without a build id does not match one that has one. */
 static void
 test_build_id_appeared(void **state)
 {
@@ -474,7 +474,7 @@ test_missing_module(void **state)
 	assert_int_equal(warnings, 1);
 }
 
-/* The module was replaced, but the directory of debug files still knows the old one. */
+/* The module was replaced, but the directory of debug files still has the old one. */
 static void
 test_debug_file_of_a_replaced_module(void **state)
 {
@@ -540,7 +540,7 @@ test_names_of_what_has_no_file(void **state)
 	assert_int_equal(warnings, 0);
 }
 
-/* Files that are no ELF files, empty ones, and an ELF file cut off at every length. */
+/* Files that are not ELF files, empty ones, and an ELF file truncated at every length. */
 static void
 test_damaged_files(void **state)
 {
@@ -646,7 +646,7 @@ test_display_names(void **state)
 		 "EE9push_"
 		 "backERKS5_",
 			"std::vector<std::string>::push_back"},
-		/* Rust, both manglings; the hash goes */
+		/* Rust, both manglings; the hash is removed */
 		{"_ZN4core3fmt5Write9write_str17h0123456789abcdefE",
 			"core::fmt::Write::write_str"},
 		{"_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate",
@@ -654,7 +654,7 @@ test_display_names(void **state)
 		/* debug information of gcc */
 		{"std::vector<int, std::allocator<int> >::push_back",
 			"std::vector<int>::push_back"},
-		/* damaged, or nothing at all */
+		/* damaged or empty */
 		{"", ""},
 		{"_Z", "_Z"},
 		{"_R", "_R"},
@@ -672,7 +672,7 @@ test_display_names(void **state)
 	}
 }
 
-/* Each level of this name doubles the text; the whole would be 2^59 characters. */
+/* Each level of this name doubles the text; the full text would be 2^59 characters. */
 static void
 test_exploding_name_is_cut(void **state)
 {
@@ -718,7 +718,7 @@ test_long_names_are_abbreviated_from_the_inside(void **state)
 	free(display);
 }
 
-/* Every way to cut and to change a valid name. */
+/* Every truncation and change of a valid name. */
 static void
 test_garbage_does_no_harm(void **state)
 {

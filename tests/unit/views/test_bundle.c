@@ -196,8 +196,8 @@ test_names(void **state)
 					    th_frames_get(frames, numbers[0])->function),
 			"libwork.so+0x10");
 	}
-	assert_string_equal(warnings, "/nonexistent/libwork.so: not found, its functions stay "
-				      "without names\n");
+	assert_string_equal(warnings, "/nonexistent/libwork.so: not found, so its functions "
+				      "have no names\n");
 	assert_string_equal(again, warnings);
 	th_frames_destroy(frames);
 	th_recording_destroy(bundled);
