@@ -388,9 +388,12 @@ static void
 check_hotspot(JNIEnv *env)
 {
 	static const char *const notes[] = {
-		"the VM's exported offset of thread states is wrong: stacks carry no Java frames",
-		"the VM's exported address of the code cache is wrong: stacks carry no Java frames",
-		"the VM's exported offset of stack bounds is wrong: native segments are left out",
+		"the VM's exported offset of thread states is wrong: stacks carry no Java "
+		"frames",
+		"the VM's exported address of the code cache is wrong: stacks carry no Java "
+		"frames",
+		"the VM's exported offset of stack bounds is wrong: native segments are left "
+		"out",
 		"the VM's exported offset of byte counts is wrong: Java totals are estimates",
 	};
 	unsigned faults = th_hotspot_check(&agent.hotspot, env);
@@ -418,7 +421,8 @@ go_live(JNIEnv *env, jthread thread)
 		     th_java_stack_start(agent.vm, agent.jvmti, agent.async_get_call_trace,
 			     agent.feature_release);
 	if (!has_frames)
-		note(1, "this VM does not export enough of its layout: stacks carry no Java frames");
+		note(1, "this VM does not export enough of its layout: stacks carry no Java "
+			"frames");
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);

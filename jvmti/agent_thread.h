@@ -16,7 +16,7 @@
 struct th_agent_duties {
 	void (*every_turn)(void);
 	void (*every_second)(void);
-	bool (*switch_sampling)(bool is_wanted);           /* as for th_control_set_java() */
+	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
 	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
 	void (*end_recording)(JNIEnv *env);            /* on request */
 };

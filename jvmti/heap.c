@@ -40,11 +40,11 @@ static bool read_for_admission(struct th_thread_record *record, uint64_t *bytes_
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are unknown */
 	enum th_heap_sampler sampler;
-	bool asks_names;      /* th_agent_renamed() is not called */
+	bool asks_names; /* th_agent_renamed() is not called */
 	/* the library, not the VM, draws countdowns; set before `is_begun` */
 	bool draws;
-	uint32_t is_begun;    /* atomic: samples are recorded */
-	uint64_t interval;    /* atomic: the interval with which the VM draws */
+	uint32_t is_begun; /* atomic: samples are recorded */
+	uint64_t interval; /* atomic: the interval with which the VM draws */
 	/* atomic: number of times the sampler was taken back from another agent */
 	uint32_t takeovers;
 	uint64_t quiet_bytes; /* atomic: bytes of ended threads that left no record */

@@ -18,10 +18,10 @@
 #define LINES_MAX 8192
 
 static struct {
-	jmethodID *slots;      /* atomic, claimed by compare-and-swap; id = index + 1 */
+	jmethodID *slots; /* atomic, claimed by compare-and-swap; id = index + 1 */
 	/* ids in order of first occurrence; atomic, 0 = not yet stored */
 	uint32_t *pending;
-	uint32_t count;        /* atomic: entries of `pending` */
+	uint32_t count; /* atomic: entries of `pending` */
 	/* entries of `pending` already named; writer: the naming thread */
 	uint32_t named;
 	uint32_t nameless;     /* atomic: frames without a jmethodID */

@@ -15,8 +15,8 @@
 
 static struct {
 	struct th_vm_memory_vm vm;
-	uint32_t is_on;      /* atomic */
-	jclass bits;         /* java.nio.Bits, a global reference; NULL: not found yet */
+	uint32_t is_on; /* atomic */
+	jclass bits;    /* java.nio.Bits, a global reference; NULL: not found yet */
 	/* sun.nio.ch.FileChannelImpl, or the class that counts mapped buffers */
 	jclass file_channel;
 } memory;

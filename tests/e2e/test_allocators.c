@@ -192,7 +192,7 @@ operators_unseen_are_told(void **state)
 
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "all"), preload, &recording);
 	assert_true(
-		th_allocators_says(&recording, "goes unseen, and with it what C++ allocates"));
+		th_allocators_says(&recording, "is not recorded, and with it C++ allocations"));
 	assert_int_equal(th_allocators_says(&recording, "mallocx of "),
 		allocator_of(state)->has_mallocx);
 	assert_true(th_allocators_native(&recording, "alloc_bytes") <
@@ -209,7 +209,7 @@ the_allocator_is_named(void **state)
 {
 	char *path = path_or_skip(state);
 	char *preload = over(allocator_of(state), path);
-	char *line = th_format("malloc is that of %s\n", path);
+	char *line = th_format("malloc is provided by %s\n", path);
 	struct th_recording recording;
 
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &recording);
@@ -244,7 +244,7 @@ in_front_of_us(void **state)
 {
 	char *path = path_or_skip(state);
 	char *preload = th_format("%s:%s", path, TH_LIBRARY);
-	char *line = th_format("the malloc of %s stands in front of the library", path);
+	char *line = th_format("the malloc of %s precedes the library", path);
 	struct th_recording recording;
 
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "common"), preload, &recording);

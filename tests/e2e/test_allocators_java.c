@@ -69,7 +69,7 @@ check_over(const struct th_jdk *jdk, const char *allocator)
 	record(jdk, allocator, &recording);
 	check_native_sites(&recording);
 	summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording.log));
-	assert_non_null(strstr(summary, "malloc is that of "));
+	assert_non_null(strstr(summary, "malloc is provided by "));
 	assert_null(strstr(summary, "unseen"));
 	free(summary);
 	th_recording_deinit(&recording);

@@ -254,7 +254,7 @@ address_sanitizer(void **state)
 	(void)state;
 	check_exact(program, NULL, TH_WORDS("ASAN_OPTIONS=detect_leaks=0"), &recording);
 	assert_string_equal(recording.outcome.errors, "");
-	assert_true(th_allocators_says(&recording, "malloc is that of "));
+	assert_true(th_allocators_says(&recording, "malloc is provided by "));
 	th_recording_deinit(&recording);
 	free(program);
 }
@@ -310,7 +310,8 @@ valgrind_replaces_malloc(void **state)
 
 	(void)state;
 	record_in_valgrind("--leak-check=no", &recording);
-	assert_true(th_allocators_says(&recording, "calls of malloc are led past the library"));
+	assert_true(th_allocators_says(
+		&recording, "calls of malloc are redirected past the library"));
 	assert_true(th_allocators_count(&recording, "native_alloc") == 0);
 	th_recording_deinit(&recording);
 }

@@ -33,7 +33,7 @@ test_death_by_signal_is_said(void **state)
 	(void)state;
 	RUN("sh", "-c", "kill -KILL $$");
 	assert_int_equal(launched.status, 128 + SIGKILL);
-	assert_contains(launched.err, "sh was ended by signal 9 (Killed)");
+	assert_contains(launched.err, "sh was killed by signal 9 (Killed)");
 }
 
 static void
@@ -225,13 +225,13 @@ test_library_that_is_missing(void **state)
 	assert_launch_refused(2, "TWINHEAP_LIBRARY=/nowhere/lib.so: No such file or directory");
 	setenv("TWINHEAP_LIBRARY", "", 1); /* as if unset: beside this program there is none */
 	RUN("echo", "started");
-	assert_launch_refused(2, "libtwinheap.so is neither beside the tool nor");
+	assert_launch_refused(2, "libtwinheap.so is neither in the directory of the tool nor");
 	assert_int_equal(mkdir("with blank", 0755), 0);
 	close(creat("with blank/lib.so", 0644));
 	snprintf(path, sizeof(path), "%s/with blank/lib.so", launch_directory);
 	setenv("TWINHEAP_LIBRARY", path, 1);
 	RUN("echo", "started");
-	assert_launch_refused(2, "LD_PRELOAD cannot name a path with a blank");
+	assert_launch_refused(2, "LD_PRELOAD cannot name a path with a space");
 	setenv("TWINHEAP_LIBRARY", launch_library, 1);
 }
 
@@ -243,7 +243,7 @@ test_outputs_that_are_refused(void **state)
 	(void)state;
 	close(creat("taken.thl", 0644));
 	RUN("-o", "taken.thl", "echo", "started");
-	assert_launch_refused(2, "taken.thl: exists already");
+	assert_launch_refused(2, "taken.thl: already exists");
 	RUN("-o", "/nowhere/x.thl", "echo", "started");
 	assert_launch_refused(2, "/nowhere/x.thl: the directory of the log does not exist");
 	RUN("-o", "taken.thl/x", "echo", "started");
