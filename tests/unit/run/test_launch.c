@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verb `run`: what it says and does before and while the command runs.  What it cannot
- * preload: test_launch_target.c.  What it does about logs: test_launch_logs.c.
+ * The command `run`: its messages and actions before and while the command runs.  Commands that
+ * cannot be preloaded: test_launch_target.c.  Logs: test_launch_logs.c.
  */
 #include "tests/unit/run/launch_fixture.h"
 
@@ -55,7 +55,7 @@ test_commands_that_cannot_be_started(void **state)
 	assert_launch_refused(127, "not found");
 }
 
-/* What only the kernel finds out: the interpreter of a script is missing. */
+/* Detected only by the kernel: the interpreter of a script is missing. */
 static void
 test_failure_of_exec_is_reported(void **state)
 {
@@ -65,7 +65,7 @@ test_failure_of_exec_is_reported(void **state)
 	assert_launch_refused(127, "./orphan: No such file or directory");
 }
 
-/* As execvp() has it: a script without a first line is the shell's. */
+/* Like execvp(): a script without a first line is run by the shell. */
 static void
 test_script_without_interpreter_line(void **state)
 {
@@ -223,7 +223,8 @@ test_library_that_is_missing(void **state)
 	setenv("TWINHEAP_LIBRARY", "/nowhere/lib.so", 1);
 	RUN("echo", "started");
 	assert_launch_refused(2, "TWINHEAP_LIBRARY=/nowhere/lib.so: No such file or directory");
-	setenv("TWINHEAP_LIBRARY", "", 1); /* as if unset: beside this program there is none */
+	/* as if unset: it is not in the directory of this program */
+	setenv("TWINHEAP_LIBRARY", "", 1);
 	RUN("echo", "started");
 	assert_launch_refused(2, "libtwinheap.so is neither in the directory of the tool nor");
 	assert_int_equal(mkdir("with blank", 0755), 0);
@@ -300,7 +301,7 @@ test_signals_are_passed_on(void **state)
 	}
 }
 
-/* The command starts with the mask and the dispositions that the launcher was given. */
+/* The command starts with the signal mask and dispositions that the launcher was given. */
 static void
 test_signals_of_the_command_are_untouched(void **state)
 {
