@@ -148,7 +148,7 @@ page_without_a_place_is_refused_at_once(void **state)
 	write_text(page, text);
 	run_bench(page, json, &outcome);
 	assert_int_not_equal(outcome.status, 0);
-	assert_non_null(strstr(outcome.errors, "there is no place for pairs"));
+	assert_non_null(strstr(outcome.errors, "no markers for pairs"));
 	assert_int_equal(outcome.output_bytes, 0);
 	assert_int_not_equal(access(json, F_OK), 0);
 	after = read_text(page);

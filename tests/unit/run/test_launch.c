@@ -122,7 +122,7 @@ test_options_that_are_refused(void **state)
 		assert_launch_refused(2, cases[i][2]);
 	}
 	RUN("--depth");
-	assert_launch_refused(2, "--depth needs a value: N");
+	assert_launch_refused(2, "--depth requires a value: N");
 	RUN("-q");
 	assert_launch_refused(2, "no command given");
 }
