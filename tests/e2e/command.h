@@ -11,11 +11,11 @@
 #define TH_TOOL TH_TEST_BUILD "/twinheap"
 
 struct th_command {
-	const char *const *arguments;   /* NULL-terminated; [0] is looked up in PATH */
+	const char *const *arguments; /* NULL-terminated; [0] is looked up in PATH */
 	/* "NAME=VALUE" to add, "NAME" to remove; NULL: unchanged */
 	const char *const *environment;
-	const char *directory;          /* working directory; NULL: the current one */
-	unsigned timeout_seconds;       /* 0: 300 */
+	const char *directory;    /* working directory; NULL: the current one */
+	unsigned timeout_seconds; /* 0: 300 */
 };
 
 struct th_outcome {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Java heap object by object, after what JEP 331's own tests look at: objects and arrays of
- * every kind in code that is interpreted and compiled, recursion, what the VM and JNI allocate for
- * others; threads that are chosen, the recording switched off and on under many threads; how many
- * samples an interval gives, and that a thread's first object is no likelier than any other.
+ * The Java heap object by object, covering the cases of JEP 331's own tests: objects and arrays
+ * of every kind in interpreted and compiled code, recursion, allocations by the VM and JNI for
+ * others; selected threads, the recording switched off and on under many threads; the number of
+ * samples per interval, and that a thread's first object is no more likely than any other.
  *
- * With interval 0 every object is a sample, so what tests/programs/SampledObjects.java says of its
- * sites has to be in the report to the object, to the byte and to the line.
+ * With interval 0 every object is a sample, so the report must equal the output of
+ * tests/programs/SampledObjects.java for each site: every object, byte and line.
  */
 #include "tests/e2e/harness.h"
 #include "tests/e2e/stacks.h"
