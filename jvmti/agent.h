@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 enum th_agent_phase {
-	TH_AGENT_ON_LOAD, /* -agentpath: the VM is not initialised yet */
+	TH_AGENT_ON_LOAD, /* -agentpath: the VM is not initialized yet */
 	TH_AGENT_LIVE,
 };
 

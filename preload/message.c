@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages on stderr, written with write(2) only: no stdio, no allocation, and no signal is
+ * left pending in the host.
+ */
 #include "preload/message.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines and output of `ctl` and `list`.  A command is parsed into a request before the
+ * log is opened; request.c submits it, running.c finds the recording.
+ */
 #include "report/control/ctl.h"
 
 #include <inttypes.h>

@@ -284,7 +284,7 @@ divergence(double part, double expected)
  * side with probability exp(-objects * divergence) at most.
  */
 static bool
-is_lawful(double samples, double objects, double size, double interval)
+is_unbiased(double samples, double objects, double size, double interval)
 {
 	double expected = -expm1(-size / interval);
 
@@ -301,7 +301,7 @@ check_number(const struct th_recording *recording, const json_t *site, double in
 
 	print_message("%s, interval %.0f: %.0f samples, %.0f expected\n", name, interval,
 		samples, -objects * expm1(-size / interval));
-	assert_true(is_lawful(samples, objects, size, interval));
+	assert_true(is_unbiased(samples, objects, size, interval));
 }
 
 /* Runs SampledThreads and compares the number of samples of each site with the interval. */
@@ -325,19 +325,19 @@ check_numbers(const struct th_jdk *jdk, const char *const *arguments, double int
  * Checked by hand: of 1000 coins 500 are heads, and never 300; 3 sigmas are chance, 7 are not.
  */
 static void
-law_is_told_from_others(void **state)
+bias_is_detected(void **state)
 {
 	const double coin = 1 /
 			    log(2); /* an interval that samples half of all objects of 1 byte */
 
 	(void)state;
-	assert_true(is_lawful(500, 1000, 1, coin));
-	assert_false(is_lawful(300, 1000, 1, coin));
-	assert_false(is_lawful(0, 1000, 1, coin));
-	assert_false(is_lawful(1000, 1000, 1, coin));
+	assert_true(is_unbiased(500, 1000, 1, coin));
+	assert_false(is_unbiased(300, 1000, 1, coin));
+	assert_false(is_unbiased(0, 1000, 1, coin));
+	assert_false(is_unbiased(1000, 1000, 1, coin));
 	/* p = 0.01, 400 expected, sigma 19.9. */
-	assert_true(is_lawful(460, 40000, 1, -1 / log1p(-0.01)));
-	assert_false(is_lawful(545, 40000, 1, -1 / log1p(-0.01)));
+	assert_true(is_unbiased(460, 40000, 1, -1 / log1p(-0.01)));
+	assert_false(is_unbiased(545, 40000, 1, -1 / log1p(-0.01)));
 }
 
 static void
@@ -373,7 +373,7 @@ main(void)
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest own[] = {
-		cmocka_unit_test(law_is_told_from_others),
+		cmocka_unit_test(bias_is_detected),
 	};
 	int failed = cmocka_run_group_tests_name("law", own, NULL, NULL);
 
