@@ -22,7 +22,7 @@ import java.util.Map;
 
 public class Collectors {
     private static final int KEPT = 8;
-    // Bytes of small arrays between two readings of the clock.
+    // Bytes of small arrays allocated between two clock reads.
     private static final int BATCH = 256 << 10;
 
     private static volatile Object sink;
@@ -37,7 +37,7 @@ public class Collectors {
         }
     }
 
-    // Makes garbage; returns how many arrays, lists, trees or maps.
+    // Produces garbage; returns the number of arrays, lists, trees or maps.
     private interface Round {
         int run();
     }

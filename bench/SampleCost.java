@@ -34,7 +34,7 @@ public class SampleCost {
         } else {
             allocate(count);
         }
-        sink = null; // no tail call
+        sink = null; // prevents a tail call
     }
 
     static Unsafe findUnsafe() throws ReflectiveOperationException {

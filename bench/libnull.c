@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The null interposer: each allocation function looks up the next one and calls it.  What any
- * preloaded library pays for standing there at all; the rest is its own.
+ * The null interposer: each allocation function resolves the next one and calls it.  This is
+ * the base cost of any preloaded library; the remainder is the library's own.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Serves what dlsym itself allocates. */
+/* Serves allocations made by dlsym itself. */
 static char arena[65536];
 static size_t arena_used;
 

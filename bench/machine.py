@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where measurements are made and with what: the machine, JDKs, peers and their versions."""
+"""The environment of measurements: the machine, JDKs, peers and their versions."""
 
 import collections
 import glob
@@ -24,7 +24,7 @@ Jdk = collections.namedtuple("Jdk", "feature home version")
 
 
 def output_of(*command):
-    """What a command prints; nothing if it cannot be run or fails."""
+    """Output of a command; empty if it cannot be run or fails."""
     try:
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True, check=True).stdout.strip()
@@ -42,7 +42,7 @@ def find_library(peer):
 
 
 def find_fetched():
-    """The directory of what bench/realworld/fetch has fetched, or None."""
+    """The directory of bench/realworld/fetch, or None."""
     return output_of(os.path.join(ROOT, "bench/realworld/fetch"), "--where") or None
 
 
@@ -67,7 +67,7 @@ def find_jdks(wanted=()):
 
 
 def find_compiling_jdk(feature):
-    """The newest JDK with a compiler, or that of a feature release; ends where there is none."""
+    """The newest JDK with a compiler, or that of a feature release; exits if there is none."""
     jdks = [jdk for jdk in find_jdks([feature] if feature else ())
             if os.path.exists(os.path.join(jdk.home, "bin/javac"))]
     if not jdks:
@@ -75,7 +75,7 @@ def find_compiling_jdk(feature):
     return jdks[-1]
 
 
-# --- what a page says about it -------------------------------------------------------------------
+# --- description in a page -------------------------------------------------------------------
 
 def version_of_package(name):
     return output_of("dpkg-query", "-W", "-f", "${Version}", name)
@@ -102,14 +102,14 @@ def processor():
 
 
 def our_version(build):
-    """As the tool says it, and the commit where this is a clone."""
+    """As printed by the tool; in a clone also the commit."""
     version = output_of(os.path.join(build, "twinheap"), "--version").split(" ")[-1]
     commit = output_of("git", "-C", ROOT, "describe", "--always", "--dirty", "--exclude", "*")
     return "%s (%s)" % (version, commit) if commit else version
 
 
 def describe(build, jdks):
-    """[(what, which)]: the machine and all versions."""
+    """[(name, value)]: the machine and all versions."""
     names = {"JDK": ", ".join("%s (%s)" % (jdk.version, vendor(jdk)) for jdk in jdks)}
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     names["machine"] = "%s, %d processors (%s), %.0f GiB%s" % (
@@ -137,14 +137,14 @@ def vendor(jdk):
 
 
 def how(command, seconds=None):
-    """One line below a block: when, by which command, in what time."""
+    """One line below a block: date, command, duration."""
     took = ", %.0f s" % seconds if seconds is not None else ""
     return "Measured on %s by `%s`%s; load of the machine at the end: %.1f." % (
         time.strftime("%Y-%m-%d", time.gmtime()), command, took, os.getloadavg()[0])
 
 
 def command_line(name, arguments):
-    """The command without what only says where results go."""
+    """The command without options that only name output files."""
     words = []
     skip = False
     for word in arguments:

@@ -2,11 +2,11 @@
 /*
  * usage: malloc_pairs THREADS BYTES PAIRS hot|cold [MIB]
  *
- * THREADS threads make PAIRS pairs of malloc and free each: of BYTES bytes, or, with BYTES 0, of
- * 16 bytes to 64 KiB, each power of two equally often.  hot: a block is freed at once.  cold: it
- * takes the place of one of those that make up MIB (256), at random, so that whatever a free looks
- * at has left the caches.  Waits for a line on stdin once all is set up, and prints nanoseconds of
- * CPU time per pair.
+ * THREADS threads make PAIRS pairs of malloc and free each: of BYTES bytes or, with BYTES 0, of
+ * 16 bytes to 64 KiB, each power of two equally often. hot: a block is freed at once. cold: it
+ * replaces a random one of the blocks that make up MIB (256), so that the memory read by free
+ * is no longer in the caches.  Waits for a line on stdin once everything is set up, and prints
+ * nanoseconds of CPU time per pair.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -19,9 +19,9 @@
 #define SMALLEST_SHIFT 4
 #define SIZES 13 /* 2^4 .. 2^16 */
 #define COLD_MIB 256
-/* Of mixed sizes the mean is 10 KB. */
+/* The mean of mixed sizes is 10 KB. */
 #define MIXED_MEAN_BYTES 10082
-/* What a block takes at the least: glibc's smallest chunk. */
+/* Minimum size of a block: glibc's smallest chunk. */
 #define SMALLEST_BYTES 32
 
 struct worker {
@@ -45,7 +45,7 @@ cpu_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* xorshift64* (Marsaglia 2003, Vigna 2016): cheap beside a pair. */
+/* xorshift64* (Marsaglia 2003, Vigna 2016): cheap compared to a pair. */
 static uint64_t
 next_random(struct worker *worker)
 {
@@ -86,7 +86,7 @@ run_cold(struct worker *worker, char **blocks)
 	}
 }
 
-/* How many blocks make up a thread's part of so much memory. */
+/* Number of blocks that make up one thread's share of the memory. */
 static size_t
 count_slots(size_t mib, unsigned threads)
 {
@@ -121,7 +121,10 @@ work(void *argument)
 	else
 		run_hot(worker);
 	worker->ns = cpu_ns() - worker->ns;
-	/* What is cold stays: the process ends here, and freeing it would take longer than all. */
+	/*
+	 * Cold blocks are not freed: the process ends here, and freeing them would take longer
+	 * than the run.
+	 */
 	return NULL;
 }
 

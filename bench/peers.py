@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways in which bench/run runs a program: plainly, under twinheap, under its peers."""
+"""The configurations in which bench/run runs a program: plain, under twinheap, under its peers."""
 
 import os
 
 import machine
 
-# Rounds of what is slow.
+# Rounds of slow configurations.
 FEW = 3
 
 
 class Config:
     """
-    One way to run a program: with a library preloaded, with an agent, or plainly.
+    A configuration: a program with a library preloaded, with an agent, or plain.
 
-    divisor: so many times fewer pairs of malloc and free are enough to time it.
-    rounds: it is slow by nature, and takes part in so many rounds only.
+    divisor: the number of pairs of malloc and free is divided by it.
+    rounds: maximum number of rounds of a slow configuration.
     pauses: the recording is paused before the load begins.
-    interval: what the recording's interval becomes before the load begins.
+    interval: set for the recording before the load begins.
     """
 
     def __init__(self, name, preload=(), environment=None, java=(), divisor=1, rounds=None,
@@ -50,7 +50,7 @@ def twinheap(build, name="twinheap", pauses=False, interval=None, **settings):
 
 
 def for_any(build):
-    """What serves C and Java programs alike."""
+    """Configurations for C and Java programs."""
     configs = [
         plain(),
         Config("null interposer", [os.path.join(build, "bench/libnull.so")]),
@@ -80,7 +80,7 @@ def for_any(build):
 
 
 def for_java(build, scratch):
-    """The same, and the profilers that only know Java."""
+    """The same, and the profilers for Java only."""
     configs = for_any(build)
     agent = machine.find_async_profiler(scratch)
     if agent:

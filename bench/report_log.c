@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a large log as the library would: so many samples of both heaps at so many stacks, a
+ * Writes a large log in the library's format: SAMPLES samples of both heaps at STACKS stacks, a
  * third of the native blocks freed, over a hundred seconds.  For bench/report.
  *
  * usage: report_log FILE SAMPLES STACKS [mixed]
- * mixed: a stack is met in any thread and makes any class; else it is at home in one thread and
- * makes one class
+ * mixed: each stack occurs in any thread and allocates any class; otherwise it belongs to one
+ * thread and allocates one class
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ define_stacks(uint32_t count)
 {
 	uint64_t frames[DEPTH];
 
-	/* Neighbours share most of their frames, as real stacks do. */
+	/* Neighboring stacks share most of their frames, as real stacks do. */
 	for (uint32_t i = 1; i <= count; i++) {
 		struct th_event_stack stack = {.stack = i};
 
@@ -90,7 +90,7 @@ write_samples(uint64_t start, uint64_t count, uint32_t stacks, bool is_mixed)
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t time = start + i * (SPAN_NS / count);
-		/* A few stacks allocate most. */
+		/* A few stacks allocate most of the bytes. */
 		uint32_t stack = 1 + (uint32_t)(draw() % (1 + draw() % stacks));
 		uint64_t actor = is_mixed ? draw() : stack;
 		uint32_t thread = 1 + (uint32_t)(actor % THREADS);

@@ -36,7 +36,7 @@ descend(long frames, long count)
 {
 	double result = frames > 0 ? descend(frames - 1, count) : allocate(count);
 
-	__asm__ volatile("" : "+m"(result)); /* no tail call */
+	__asm__ volatile("" : "+m"(result)); /* prevents a tail call */
 	return result;
 }
 

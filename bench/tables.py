@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What measurements become: figures with their spread, tables on the terminal as they come, and the
+Output of measurements: figures with their spread, tables printed as they are completed, and the
 same tables between the markers of a page.
 
-A page says where a command writes:
+Markers in a page, by which a command finds its block:
 
     <!-- measured: NAME -->
     ...
     <!-- end of NAME -->
 
-What stands between is replaced when the block is done; the rest of the page, and the blocks that
-were not measured this time, stay as they are.
+The lines in between are replaced when the block is done; the rest of the page, and blocks that
+were not measured, stay unchanged.
 
-usage: tables.py PAGE NAME COMMAND [ARGUMENT...]     for scripts in other languages: takes what
-the command prints on stdin, shows it, and writes it as it is into that block
+usage: tables.py PAGE NAME COMMAND [ARGUMENT...]     for scripts in other languages: reads the
+output of the command from stdin, prints it, and writes it unchanged into that block
 """
 
 import os
@@ -31,7 +31,7 @@ END = "<!-- end of %s -->"
 # --- figures -------------------------------------------------------------------------------------
 
 def spread(values, form="%.2f"):
-    """Median (minimum .. maximum); one value stands alone."""
+    """Median (minimum .. maximum); a single value without the rest."""
     middle = form % statistics.median(values)
     if len(values) == 1:
         return middle
@@ -40,15 +40,15 @@ def spread(values, form="%.2f"):
 
 def lower_quartile(values):
     """
-    The value below which a quarter lies.  What disturbs a run only makes it longer, and a virtual
-    machine may have a quick and a slow mood: of seven rounds the second best is steadier than the
-    median, and less of an accident than the best.
+    The first quartile.  Disturbances only make a run longer, and a virtual
+    machine may have fast and slow phases: of seven rounds the second best varies less than the
+    median, and depends less on chance than the best.
     """
     return sorted(values)[(len(values) - 1) // 4]
 
 
 def ratios(values, plain):
-    """Each round's run to the plain one of the same round; there may be fewer than of those."""
+    """Ratio of each run to the plain run of the same round; there may be fewer than plain runs."""
     return [value / base for value, base in zip(values, plain)]
 
 
@@ -62,12 +62,12 @@ def compare(values, plain, form="%.3f"):
 # --- tables --------------------------------------------------------------------------------------
 
 def joined(cell, between):
-    """A cell is a text, or several, one below the other."""
+    """A cell is a text, or a list of texts."""
     return cell if isinstance(cell, str) else between.join(cell)
 
 
 def find_block(text, name):
-    """Where the block's inside begins and ends."""
+    """Start and end of the contents of a block."""
     start, end = START % name, END % name
     if text.count(start) != 1 or text.count(end) != 1 or text.find(end) < text.find(start):
         return None
@@ -80,7 +80,7 @@ def replace_block(text, name, inside):
 
 
 def write_whole(path, text):
-    """The file has the old text or the new one, never half of it."""
+    """Replaces the file atomically."""
     directory = os.path.dirname(os.path.abspath(path))
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, delete=False) as file:
         file.write(text)
@@ -90,8 +90,8 @@ def write_whole(path, text):
 
 class Tables:
     """
-    Prints blocks of tables.  `page`: the file that also gets them; one that is not there yet is
-    made of the blocks named.
+    Prints blocks of tables.  `page`: the file that also gets them; if it does not exist, it is
+    created with the blocks named.
     """
 
     def __init__(self, page=None, names=()):
@@ -107,14 +107,14 @@ class Tables:
             text = file.read()
         missing = [name for name in names if not find_block(text, name)]
         if missing:
-            sys.exit("%s: there is no place for %s: %s ... %s" % (
+            sys.exit("%s: no markers for %s: %s ... %s" % (
                 page, ", ".join(missing), START % missing[0], END % missing[0]))
 
     def begin(self, name):
         self.name, self.lines = name, []
 
     def end(self):
-        """Writes the block to the page: what a long run has measured is safe if it is ended."""
+        """Writes the block to the page, so that the results of a long run are kept if it is ended."""
         if self.page:
             with open(self.page, encoding="utf-8") as file:
                 text = file.read()
@@ -123,7 +123,7 @@ class Tables:
         self.name, self.lines = None, []
 
     def describe(self, name, pairs):
-        """A block of its own: what there is, and which."""
+        """A separate block of names and versions."""
         self.begin(name)
         self.heading("", "what", "which")
         for pair in pairs:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a native frame costs: th_unwind warm and cold, beside libgcc's backtrace and libunwind's
- * unw_step and unw_backtrace.  Each figure is the best of several runs.
+ * The cost of a native frame: th_unwind with warm and cold caches, compared with libgcc's
+ * backtrace and libunwind's unw_step and unw_backtrace.  Each figure is the best of several
+ * runs.
  */
 #include "unify/shared/log_format.h"
 #include "unify/log/module.h"
@@ -175,7 +176,7 @@ descend(int depth)
 
 /* Cold */
 
-/* What a pc that was not seen before costs: search, interpretation, store. */
+/* The cost of a pc that was not seen before: search, interpretation, store. */
 static void
 measure_cold(const char *name, const void *inside)
 {
@@ -198,7 +199,7 @@ measure_cold(const char *name, const void *inside)
 		pc = (uintptr_t)(header + distance);
 		if (!th_fde_find(module, pc, &fde))
 			continue;
-		/* Past the prologue, as return addresses are. */
+		/* After the prologue, like return addresses. */
 		pc += (fde.end - fde.start) / 2;
 		if (!th_cfi_row(&fde, pc, &row))
 			continue;

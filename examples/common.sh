@@ -5,8 +5,8 @@
 #
 #   run [--plain] [ARGUMENT...]
 #
-# --plain runs the program by itself.  Otherwise it is recorded, and the first reports are
-# shown.  TWINHEAP_BUILD names another build directory, JAVA_HOME another Java.
+# --plain runs the program without recording.  Otherwise it is recorded, and the first reports are
+# shown.  TWINHEAP_BUILD is the build directory, JAVA_HOME the Java to use.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -21,7 +21,7 @@ if [ "${1:-}" = --plain ]; then
 	shift
 fi
 
-# java_home: JAVA_HOME, or the newest Java of this machine.
+# java_home: prints JAVA_HOME, or the newest Java of this machine.
 java_home() {
 	if [ -n "${JAVA_HOME:-}" ]; then
 		printf '%s\n' "$JAVA_HOME"
@@ -36,14 +36,14 @@ java_feature() {
 		'$2 == home { feature = $1 } END { print feature + 0 }'
 }
 
-# record COMMAND...: runs it under twinheap; with --plain by itself, and that is all.
+# record COMMAND...: runs it under twinheap, or with --plain without recording.
 record() {
 	[ -z "$plain" ] || exec "$@"
 	rm -f "$log"
 	"$build/twinheap" run -q -o "$log" -- "$@"
 }
 
-# show_reports: what to look at first, as much of it as fits a screen.
+# show_reports: prints the most important reports, as far as they fit a screen.
 show_reports() {
 	"$build/twinheap" summary "$log"
 	printf '\n'

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registration with the VM and its events. */
+/*
+ * Registration with the VM, its event callbacks, and the start and end of Java sampling.  The
+ * global `agent` is set up by the thread that loads the agent; after the live phase begins,
+ * sampling is switched on and off on the agent thread only.
+ */
 #include "jvmti/agent.h"
 
 #include <dlfcn.h>
@@ -33,7 +37,7 @@
 #include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
-/* HotSpot's interval until somebody sets another (threadHeapSampler.cpp). */
+/* HotSpot's interval until an agent sets another (threadHeapSampler.cpp). */
 #define HOTSPOT_INTERVAL 524288
 
 enum state { IDLE, RUNNING, STOPPED };
@@ -44,17 +48,18 @@ static struct {
 	jvmtiEnv *jvmti;
 	uint32_t state; /* atomic, enum state */
 	struct th_hotspot hotspot;
-	/* Functions of libjvm; NULL: it has none of that name. */
+	/* Functions of libjvm; NULL: libjvm has none of that name. */
 	void *async_get_call_trace;
 	void *total_memory;
 	void *free_memory;
 	void *max_memory;
 	void *find_loaded_class;
 	bool is_hotspot;
-	bool samples_java; /* the capability is ours; of the agent thread, once it runs */
-	bool has_begun;    /* and was before */
-	bool is_elsewhere; /* another agent has it, and that was said */
-	uint64_t interval; /* that the VM draws with */
+	/* we hold the capability; once the agent thread runs, only it writes this */
+	bool samples_java;
+	bool has_begun;    /* the capability was held before */
+	bool is_elsewhere; /* another agent holds the capability, and a note was written */
+	uint64_t interval; /* the interval with which the VM draws */
 	uint32_t feature_release;
 } agent;
 
@@ -66,7 +71,7 @@ note(unsigned severity, const char *text)
 		agent.host.warn("%s", text);
 }
 
-/* A system property, to be given back with Deallocate; NULL when it is not there. */
+/* A system property, to be freed with Deallocate; NULL if it is not set. */
 static char *
 get_property(const char *name)
 {
@@ -81,9 +86,9 @@ deallocate(char *text)
 	(*agent.jvmti)->Deallocate(agent.jvmti, (unsigned char *)text);
 }
 
-/* What the VM is */
+/* VM identification */
 
-/* Reads the tables of the library that `function` lies in, whatever it is called. */
+/* Reads the tables of the library that contains `function`, whatever its file name. */
 static void
 read_hotspot(const void *function)
 {
@@ -175,7 +180,10 @@ add_capabilities(const jvmtiCapabilities *wanted)
 	return !(*agent.jvmti)->AddCapabilities(agent.jvmti, wanted);
 }
 
-/* The VM has one interval for all threads; each draws with it after its next sample. */
+/*
+ * The VM has one interval for all threads.  Each thread uses it for the draw after its next
+ * sample.
+ */
 static void
 set_interval(uint64_t interval)
 {
@@ -194,7 +202,7 @@ follow_interval(void)
 		set_interval(interval);
 }
 
-/* The sampling capability is exclusive: another agent may hold it, and may give it back. */
+/* The sampling capability is exclusive: another agent may hold it, and may release it later. */
 static void
 take_sampling(void)
 {
@@ -205,7 +213,7 @@ take_sampling(void)
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
-/* And may have it while we do not need it. */
+/* Releases the capability while it is not needed, so that another agent can use it. */
 static void
 give_sampling(void)
 {
@@ -218,10 +226,10 @@ give_sampling(void)
 }
 
 /*
- * A thread's countdown to its next Java sample is drawn when its last one was taken, so the
- * calling thread, older than our interval, still counts down with HotSpot's own.  Short-lived
- * arrays bring it to its next draw (what is allocated under the guard is not recorded); with the
- * default interval nothing has to be done.
+ * A thread draws the countdown to its next Java sample when its last one is taken.  The calling
+ * thread is older than our interval, so its current countdown is HotSpot's.  Allocating
+ * short-lived arrays ends that countdown (allocations under the guard are not recorded).  With
+ * the default interval this is not needed.
  */
 static void
 use_interval_here(JNIEnv *env)
@@ -235,7 +243,7 @@ use_interval_here(JNIEnv *env)
 	(*env)->ExceptionClear(env);
 }
 
-/* The first time that the capability is ours. */
+/* The first time that we hold the capability. */
 static void
 find_countdown(JNIEnv *env)
 {
@@ -249,7 +257,7 @@ find_countdown(JNIEnv *env)
 	agent.has_begun = true;
 }
 
-/* Once the capability is ours. */
+/* Called each time after the capability was taken. */
 static void
 begin_samples(JNIEnv *env)
 {
@@ -262,9 +270,9 @@ begin_samples(JNIEnv *env)
 	th_control_show_java(false);
 }
 
-/* Lets others see whether we lack it, and says so when that is new. */
+/* Publishes whether another agent holds the capability, and writes a note on the first time. */
 static void
-tell_of_other_agent(void)
+report_other_agent(void)
 {
 	if (!agent.is_elsewhere)
 		note(1, "another agent samples the Java heap of this VM: only the C heap is "
@@ -273,9 +281,11 @@ tell_of_other_agent(void)
 	th_control_show_java(true);
 }
 
-/* On the agent thread; false: it is wanted, and another agent has it. */
+/*
+ * On the agent thread.  False: sampling is requested, and another agent holds the capability.
+ */
 static bool
-follow_gate(bool is_wanted)
+switch_sampling(bool is_wanted)
 {
 	JNIEnv *env;
 
@@ -288,7 +298,7 @@ follow_gate(bool is_wanted)
 	if (agent.samples_java)
 		begin_samples(env);
 	else
-		tell_of_other_agent();
+		report_other_agent();
 	return agent.samples_java;
 }
 
@@ -307,7 +317,7 @@ count_buffers(void)
 static void
 retry_sampling(void)
 {
-	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) || !follow_gate(true) ||
+	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) || !switch_sampling(true) ||
 		!agent.is_elsewhere)
 		return;
 	agent.is_elsewhere = false;
@@ -321,7 +331,7 @@ start_sampling(JNIEnv *env)
 	if (agent.samples_java)
 		begin_samples(env);
 	else if (th_admission_wants(TH_HEAP_JAVA))
-		tell_of_other_agent();
+		report_other_agent();
 }
 
 static void
@@ -337,11 +347,11 @@ start_collections(void)
 	th_collections_init(&vm);
 	if (!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, true) ||
 		!set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, true))
-		note(1, "this VM does not tell of collections: what is alive in the Java heap "
+		note(1, "this VM does not report collections: what is alive in the Java heap "
 			"is not known");
 }
 
-/* On the agent thread, as its last work: for good. */
+/* On the agent thread, as its last work.  The recording cannot be resumed. */
 static void
 end_recording(JNIEnv *env)
 {
@@ -354,7 +364,7 @@ end_recording(JNIEnv *env)
 }
 
 static void
-start_accounts(void)
+start_breakdowns(void)
 {
 	const uintptr_t *perf_data = agent.hotspot.perf_data;
 	struct th_vm_memory_vm vm = {
@@ -373,15 +383,18 @@ start_accounts(void)
 		th_vm_memory_start(&vm);
 }
 
-/* In the order of the bits of enum th_hotspot_fault. */
+/* Messages in the order of the bits of enum th_hotspot_fault. */
 static void
 check_hotspot(JNIEnv *env)
 {
 	static const char *const notes[] = {
-		"this VM's thread states are not where it says: stacks carry no Java frames",
-		"this VM's code cache is not where it says: stacks carry no Java frames",
-		"this VM's stack bounds are not where it says: native segments are left out",
-		"this VM's byte counts are not where it says: Java totals are estimates",
+		"the VM's exported offset of thread states is wrong: stacks carry no Java "
+		"frames",
+		"the VM's exported address of the code cache is wrong: stacks carry no Java "
+		"frames",
+		"the VM's exported offset of stack bounds is wrong: native segments are left "
+		"out",
+		"the VM's exported offset of byte counts is wrong: Java totals are estimates",
 	};
 	unsigned faults = th_hotspot_check(&agent.hotspot, env);
 
@@ -395,7 +408,7 @@ go_live(JNIEnv *env, jthread thread)
 {
 	static const struct th_agent_duties duties = {.every_turn = follow_interval,
 		.every_second = retry_sampling,
-		.follow_gate = follow_gate,
+		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
 		.end_recording = end_recording};
 	bool has_frames;
@@ -408,7 +421,8 @@ go_live(JNIEnv *env, jthread thread)
 		     th_java_stack_start(agent.vm, agent.jvmti, agent.async_get_call_trace,
 			     agent.feature_release);
 	if (!has_frames)
-		note(1, "this VM does not tell enough of itself: stacks carry no Java frames");
+		note(1, "this VM does not export enough of its layout: stacks carry no Java "
+			"frames");
 	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
 	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);
@@ -418,7 +432,7 @@ go_live(JNIEnv *env, jthread thread)
 	log_jvm(has_frames);
 	th_jni_names_log(env);
 	start_collections();
-	start_accounts();
+	start_breakdowns();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
@@ -430,7 +444,7 @@ go_live(JNIEnv *env, jthread thread)
 static void JNICALL
 on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 {
-	/* AsyncGetCallTrace answers only while this event is enabled (forte.cpp). */
+	/* AsyncGetCallTrace works only while this event is enabled (forte.cpp). */
 	(void)jvmti;
 	(void)env;
 	(void)thread;
@@ -461,7 +475,7 @@ on_vm_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_guard_leave();
 }
 
-/* The last moment at which the VM may be asked anything. */
+/* The last event during which JVMTI and JNI functions may be called. */
 static void JNICALL
 on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
@@ -512,9 +526,10 @@ register_with_vm(void)
 		note(1, "the agent could not be registered: the Java heap is not recorded");
 		return false;
 	}
-	add_capabilities(&collections); /* refused: the events cannot be enabled, see below */
+	/* if refused, the events cannot be enabled, see below */
+	add_capabilities(&collections);
 	if (!add_capabilities(&lines))
-		note(0, "the VM does not give source files and lines");
+		note(0, "the VM does not provide source files and lines");
 	return true;
 }
 
@@ -576,7 +591,7 @@ th_agent_renamed(JNIEnv *env, jthread thread)
 {
 	JNIEnv *own;
 
-	/* Of another VM in this process the handle means nothing here. */
+	/* In another VM of this process the handle is not valid. */
 	if (th_load_acquire(&agent.state) != RUNNING ||
 		(*agent.vm)->GetEnv(agent.vm, (void **)&own, JNI_VERSION_1_6) != JNI_OK ||
 		own != env)

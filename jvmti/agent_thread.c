@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent thread's loop.  It alone serves requests, logs method names and looks for dead
+ * objects.  It runs under the guard for its whole life, so its own allocations are not
+ * recorded.  Any thread may wake it through the futex.
+ */
 #include "jvmti/agent_thread.h"
 
 #include <linux/futex.h>
@@ -28,29 +33,32 @@
 #include "unify/base/system.h"
 #include "unify/sample/thread.h"
 
-/* Methods are named within this time; a turn with nothing to do costs a few microseconds. */
+/* Method names are looked up within this time; an idle turn costs a few microseconds. */
 #define TURN_NS 20000000
-/* Looking for dead objects takes at most one part in so many of a processor's time. */
+/* Looking for dead objects takes at most 1/REAP_SPACING of one processor's time. */
 #define REAP_SPACING 100
-/* Reading thread names without a filter, at most one part in so many: 4 us a thread (JDK 25). */
+/* Reading thread names without a filter: at most 1/NAMES_SPACING; 4 us per thread (JDK 25). */
 #define NAMES_SPACING 1000
-/* Where threads are chosen by name, names are looked at every so many turns. */
+/* Where threads are chosen by name, names are read every third turn. */
 #define TURNS_PER_NAMES 3
-/* Naps, not a deadline: while the whole process is stopped none of them passes. */
+/*
+ * Counted sleeps instead of a deadline: they do not elapse while the whole process is stopped.
+ */
 #define STOP_NAP_NS 1000000
 #define STOP_NAPS 1000
 
 static struct {
 	const struct th_agent_duties *duties;
 	uint32_t calls;    /* atomic, futex: counts the wake-ups */
-	uint32_t stopping; /* atomic: it is to end */
-	uint32_t is_alive; /* atomic: it runs */
-	pthread_t self;    /* written before it serves; it alone may call the VM by `env` */
+	uint32_t stopping; /* atomic: asked to end */
+	uint32_t is_alive; /* atomic: running */
+	/* written before it serves requests; only this thread may call the VM through `env` */
+	pthread_t self;
 	JNIEnv *env;
 	bool must_reap;      /* objects may have died */
 	uint64_t next_reap;  /* not before */
 	uint64_t next_names; /* not before */
-	uint32_t turns;      /* of looking at names */
+	uint32_t turns;      /* since names were last read */
 } thread;
 
 static void
@@ -59,7 +67,7 @@ log_own_time(void)
 	th_log_set_counter(TH_COUNTER_SELF_AGENT_NS, th_clock_read(CLOCK_THREAD_CPUTIME_ID));
 }
 
-/* Sleeps for a turn or until it is called; false: to stop. */
+/* Sleeps for one turn or until woken; false: asked to stop. */
 static bool
 wait_turn(void)
 {
@@ -81,8 +89,8 @@ th_agent_thread_wake(void)
 }
 
 /*
- * Looks for dead objects.  When that may be done again is a matter of what it cost, not of how long
- * it took: a busy machine that let this thread wait must not let the deaths wait as well.
+ * Looks for dead objects.  The next search is due after a time proportional to the CPU time of
+ * this one, not its elapsed time, so that a busy machine does not delay it.
  */
 static void
 reap(JNIEnv *env)
@@ -124,7 +132,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		reap(env);
 	else
 		th_live_objects_collect(env);
-	if (th_in_flight_begin()) { /* the log is not closed meanwhile */
+	if (th_in_flight_begin()) { /* keeps the log from being closed */
 		th_log_prepare();
 		th_in_flight_end();
 	}
@@ -140,10 +148,10 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 }
 
 /*
- * Somebody wants the log to be current: what collections have found dead is looked for now, also
- * where the last look was dear, or where a collector clears references beside the program and the
- * look that follows its pauses is yet to come.  At the end of the process another thread may want
- * it, after this one or, where this one hangs, beside it.
+ * Brings the log up to date on request: looks for dead objects now, even if the last search was
+ * expensive, or if the collector clears references concurrently and the search after its pauses
+ * is still to come.  At the end of the process another thread may call this, after this thread
+ * has ended or, if this thread hangs, concurrently with it.
  */
 static void
 flush(void)
@@ -176,12 +184,12 @@ work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 	log_own_time();
 }
 
-/* Requests are served on this thread alone. */
+/* Requests are served on this thread only. */
 static void
 start_serving(void)
 {
 	th_control_on_flush(flush);
-	th_control_set_java(thread.duties->follow_gate);
+	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
 	th_housekeeping_set_server(true);
 }
@@ -200,7 +208,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	uint64_t next_second = th_clock_now() + TH_NS_PER_S;
 
 	(void)argument;
-	/* For good: what the agent allocates is no business of the report. */
+	/* Never left: the agent's own allocations are not recorded. */
 	th_guard_enter();
 	thread.self = pthread_self();
 	thread.env = env;
@@ -224,7 +232,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_store_release(&thread.is_alive, 0);
 }
 
-/* JVMTI wants a java.lang.Thread that was never started. */
+/* JVMTI requires a java.lang.Thread that was never started. */
 static jobject
 make_thread(JNIEnv *env)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches of followed objects and their states: EMPTY -> OPEN -> YOUNG -> OLD -> EMPTY.
+ * Allocating threads offer objects to the open batch, under the lock; everything else belongs
+ * to the agent thread.
+ */
 #include "jvmti/batches.h"
 
 #include <pthread.h>
@@ -10,25 +15,30 @@
 #include "unify/recording/recorder.h"
 
 /*
- * Young collections after which an object that lives on is in the old generation, whatever the
- * tenuring threshold: ZPageAge has 15 young ages, and one collection may have been under way.
+ * Young collections after which a live object is in the old generation, whatever the tenuring
+ * threshold: ZPageAge has 15 young ages, and one collection may have been under way.
  */
 #define PROMOTIONS 17
-/* When the second collection of the whole heap begins, the first has ended. */
+/*
+ * Collections of the whole heap to wait for: when the second one begins, the first has ended.
+ */
 #define MAJORS 2
-/* Young collections in which a batch takes objects. */
+/* Young collections during which a batch takes objects. */
 #define OPEN_COLLECTIONS 8
 /*
- * Young collections that may find objects of a batch in the young generation, per second in the
- * mean.  With lists of 20,000 nodes, the worst case that was measured, each costs some 4 ms of CPU
- * time: 1 to 2 % of a processor (bench/collectors).
+ * Mean number per second of young collections that may find objects of a batch in the young
+ * generation.  With lists of 20,000 nodes, the worst case measured, each costs about 4 ms of
+ * CPU time: 1 to 2 % of a processor (bench/collectors).
  */
 #define BURDENED_PER_SECOND 2
-/* Batches that wait, for the old generation or for a collection of the whole heap. */
+/* Batches waiting for the old generation or for a collection of the whole heap. */
 #define BATCHES 4
-/* Members that may be evicted between two turns of the agent thread; more are not chosen. */
+/*
+ * Members that may be evicted between two turns of the agent thread; beyond that no object is
+ * chosen.
+ */
 #define SPARES 256
-/* The largest object that is followed is this part of the maximal heap. */
+/* The largest object followed is 1/HEAP_PARTS of the maximum heap size. */
 #define HEAP_PARTS 256
 
 enum state { EMPTY, OPEN, YOUNG, OLD };
@@ -36,7 +46,7 @@ enum state { EMPTY, OPEN, YOUNG, OLD };
 struct batch {
 	enum state state;
 	struct th_probation members;
-	uint64_t opened; /* times */
+	uint64_t opened; /* times, CLOCK_MONOTONIC nanoseconds */
 	uint64_t closed;
 	struct th_collector_counts since; /* when the state was entered */
 };
@@ -47,16 +57,16 @@ static struct {
 	void (*report)(uint64_t sample);
 	uint64_t bytes_max;
 	/*
-	 * Guards the open batch and the spares.  The VM is not asked under it: a thread may be
-	 * suspended there.  All other batches are the agent thread's.
+	 * Protects the open batch and the spares.  No call into the VM is made while it is
+	 * held: a thread may be suspended there.  All other batches belong to the agent thread.
 	 */
 	pthread_mutex_t lock;
-	struct th_random random; /* with the open batch */
-	struct batch *open;      /* NULL: objects are not followed now */
+	struct th_random random; /* protected together with the open batch */
+	struct batch *open;      /* NULL: no objects are taken at present */
 	jweak spares[SPARES];    /* references to be deleted */
 	uint32_t spare_count;
 	struct batch batches[BATCHES];
-	uint64_t next_open; /* not before that time */
+	uint64_t next_open; /* the next batch opens no earlier than this */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void
@@ -115,7 +125,7 @@ log_followed(const struct th_probation_member *member, double keep, bool is_judg
 	th_log_append(TH_EVENT_JAVA_FOLLOWED, &event, NULL, 0);
 }
 
-/* A member that the log has as followed is not followed any more. */
+/* Logs that a member previously logged as followed is no longer followed. */
 static void
 log_left(const struct th_probation_member *member)
 {
@@ -134,8 +144,9 @@ log_judged(uint64_t births)
 /* Allocating threads */
 
 /*
- * Under the lock.  The reference that an evicted member leaves is the agent thread's to delete, which
- * may be testing it; as long as there is no room for one nothing is chosen.
+ * Called under the lock.  The agent thread may be testing the reference of an evicted member,
+ * so only that thread deletes it.  While there is no room for another such reference, no object
+ * is chosen.
  */
 static bool
 choose(const struct th_sampled_object *object)
@@ -156,7 +167,7 @@ choose(const struct th_sampled_object *object)
 	return true;
 }
 
-/* The member of the open batch with that sample; NULL: it has left. */
+/* The member of the open batch with that sample; NULL: it was evicted. */
 static struct th_probation_member *
 find_open(uint64_t sample)
 {
@@ -168,7 +179,7 @@ find_open(uint64_t sample)
 	return NULL;
 }
 
-/* A member without a reference is unknown: it was found neither dead nor alive. */
+/* A member without a reference is unknown: it is found neither dead nor alive. */
 static void
 refer(JNIEnv *env, const struct th_sampled_object *object)
 {
@@ -203,7 +214,7 @@ th_batches_offer(JNIEnv *env, const struct th_sampled_object *object)
 	return true;
 }
 
-/* The agent's thread */
+/* The agent thread */
 
 static bool
 is_gone(JNIEnv *env, const struct th_probation_member *member)
@@ -220,7 +231,7 @@ bury(JNIEnv *env, struct th_probation_member *member)
 	member->is_dead = true;
 }
 
-/* Of a batch that is not open. */
+/* For a batch that is not open. */
 static void
 reap(JNIEnv *env, struct batch *batch)
 {
@@ -231,7 +242,7 @@ reap(JNIEnv *env, struct batch *batch)
 			bury(env, &members->members[i]);
 }
 
-/* Of the open one: it is looked at as it was, since the VM may not be asked under the lock. */
+/* For the open batch: works on a copy, because the VM must not be called under the lock. */
 static void
 reap_open(JNIEnv *env)
 {
@@ -273,7 +284,7 @@ delete_spares(JNIEnv *env)
 		(*env)->DeleteWeakGlobalRef(env, spares[i]);
 }
 
-/* An object that no collection has judged is unknown. */
+/* An object that no collection has judged is logged as unknown. */
 static void
 drop(JNIEnv *env, struct th_probation_member *member)
 {
@@ -284,7 +295,10 @@ drop(JNIEnv *env, struct th_probation_member *member)
 	member->is_dead = false;
 }
 
-/* Logs which members died, and passes the live ones on; `births`: those before it were judged. */
+/*
+ * Logs which members died, and passes on the live ones.  Members born before `births` were
+ * judged.
+ */
 static void
 settle(JNIEnv *env, struct batch *batch, uint64_t births)
 {
@@ -307,8 +321,8 @@ settle(JNIEnv *env, struct batch *batch, uint64_t births)
 }
 
 /*
- * The next batch opens late enough that the mean rate is BURDENED_PER_SECOND.  `to_come`: young
- * collections that will find objects of this one young.
+ * The next batch opens late enough to keep the mean rate at BURDENED_PER_SECOND.  `to_come`:
+ * young collections that will still find objects of this batch young.
  */
 static void
 close_batch(struct batch *batch, uint64_t time, const struct th_collector_counts *now,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tags carry everything.  That of a class says what its instances are, and the numbers of their
- * fields that matter; that of a Cleaner, and of what it will free, is its place in a table; that
- * of a buffer says what it refers to.  Callbacks run inside the VM's safepoint and call nobody.
+ * The tag of each object holds all state of the walk.  The tag of a class holds the kind of its
+ * instances and the indexes of their relevant fields.  The tag of a Cleaner, and of the object
+ * it will run, is an index into a table.  The tag of a buffer holds what it refers to.
+ * Callbacks run inside the VM's safepoint and call no JVMTI or JNI function.
  */
 #include "jvmti/buffers.h"
 
@@ -17,43 +18,43 @@
 #include "unify/log/log.h"
 #include "unify/base/memory.h"
 
-/* Cleaners that have not run: 32 MiB of table, touched as far as there are any. */
+/* Cleaners that have not run: a table of 32 MiB, touched only as far as it is used. */
 #define CLEANERS_MAX (4u << 20)
-/* No field has this number: the class has no such field. */
+/* Not a valid field index: the class has no such field. */
 #define NO_FIELD 0xffffu
 
-/* What the instances of a class are. */
+/* The kind of the instances of a class. */
 enum role {
 	ROLE_OTHER,
-	ROLE_REFERENCE, /* `first`: number of the referent */
-	ROLE_CLEANER,   /* the same; `second`: of the first field that is not inherited */
-	ROLE_BUFFER,    /* `first`, `second`: of what a view keeps: attachment, segment */
-	ROLE_FREEING,   /* `first`: number of the size; and of which kind */
+	ROLE_REFERENCE, /* `first`: index of the referent */
+	ROLE_CLEANER,   /* the same; `second`: index of the first field that is not inherited */
+	ROLE_BUFFER,    /* `first`, `second`: what a view keeps alive: attachment, segment */
+	ROLE_FREEING,   /* `first`: index of the size; and the kind of buffer */
 };
 
-/* Tag of a buffer, above the numbers that tag the Cleaners. */
+/* Flags in the tag of a buffer, above the values used for Cleaners. */
 enum { BUFFER_SEEN = 1 << 24, BUFFER_HAS_CLEANER = 1 << 25, BUFFER_IS_VIEW = 1 << 26 };
 
 /* A Cleaner that has not run. */
 struct cleaner {
 	uint64_t bytes : 56;     /* that it will free */
-	uint64_t kind : 7;       /* enum th_buffers_kind; 0 = no buffer's */
-	uint64_t is_reached : 1; /* the buffer is */
+	uint64_t kind : 7;       /* enum th_buffers_kind; 0 = not for a buffer */
+	uint64_t is_reached : 1; /* the buffer is reachable */
 };
 
 struct count {
 	JNIEnv *env;
-	jvmtiEnv *jvmti; /* of this count alone */
+	jvmtiEnv *jvmti; /* used for this count only */
 	jclass cleaner;  /* jdk.internal.ref.Cleaner */
 	jclass buffer;   /* java.nio.DirectByteBuffer */
 	struct cleaner *cleaners;
 	uint32_t cleaner_count;
 	bool is_full;
-	uint64_t stopped; /* nanoseconds of the walks */
+	uint64_t stopped; /* duration of the walks in nanoseconds */
 	struct th_event_buffers sums[TH_BUFFERS_KINDS];
 };
 
-/* Tags of classes */
+/* Class tags */
 
 static jlong
 make_tag(enum role role, enum th_buffers_kind kind, int first, int second)
@@ -98,9 +99,9 @@ field_index(const struct count *count, jclass type, jclass declaring, const char
 	return th_field_index(count->jvmti, count->env, type, declaring, name);
 }
 
-/* Walking */
+/* Heap walks */
 
-/* From a Cleaner to its neighbours in the list of all, or from the class to the first. */
+/* Whether this is a link of the list of Cleaners, or the class's reference to the first one. */
 static bool
 is_link(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info, jlong class_tag,
 	jlong referrer_class_tag)
@@ -169,7 +170,7 @@ is_referent(jvmtiHeapReferenceKind kind, const jvmtiHeapReferenceInfo *info,
 	       info->field.index == tag_first(referrer_class_tag);
 }
 
-/* A reference out of a buffer: to its Cleaner, or to what it is a view of. */
+/* A reference from a buffer to its Cleaner, or to the object it is a view of. */
 static void
 note_buffer_field(struct count *count, const jvmtiHeapReferenceInfo *info, jlong class_tag,
 	jlong referrer_class_tag, const jlong *tag, jlong *referrer_tag)
@@ -225,9 +226,9 @@ walk(struct count *count)
 	return follow(count, count->cleaner, &cleaners) && follow(count, NULL, &all);
 }
 
-/* Before: what is what */
+/* Tagging, before the walks */
 
-/* What a collection does not go through either. */
+/* Reference types that do not keep their referent alive are not followed. */
 static bool
 tag_reference(const struct count *count, jclass type, jclass reference)
 {
@@ -259,7 +260,7 @@ tag_references(const struct count *count)
 	for (jint i = 0; i < type_count; i++) {
 		jint status = 0;
 
-		/* One that is not prepared has no instances. */
+		/* A class that is not prepared has no instances. */
 		if (is_collected(env, types[i], reference, soft) &&
 			!(*count->jvmti)->GetClassStatus(count->jvmti, types[i], &status) &&
 			status & JVMTI_CLASS_STATUS_PREPARED)
@@ -308,13 +309,13 @@ tag_buffers(const struct count *count)
 	return true;
 }
 
-/* What Cleaners run, by JDK; those of other Cleaners free no buffer. */
+/* The objects that Cleaners run, by JDK; other objects free no buffer. */
 static bool
 tag_freeing(const struct count *count)
 {
 	static const struct {
 		const char *name;
-		const char *declaring; /* of the size */
+		const char *declaring; /* the class that declares the size */
 		enum th_buffers_kind kind;
 	} classes[] = {
 		{"java.nio.DirectByteBuffer$Deallocator",
@@ -342,7 +343,7 @@ tag_freeing(const struct count *count)
 	return true;
 }
 
-/* Cleaners last: they are references too. */
+/* Cleaners last, because Cleaner is itself a subclass of Reference. */
 static bool
 tag_classes(const struct count *count)
 {
@@ -350,7 +351,7 @@ tag_classes(const struct count *count)
 	       tag_freeing(count);
 }
 
-/* Afterwards: sums */
+/* Sums, after the walks */
 
 static void
 add_up(struct count *count)
@@ -372,7 +373,7 @@ add_up(struct count *count)
 	}
 }
 
-/* Buffers over memory that others made: JNI, Unsafe. */
+/* Buffers over memory allocated by others: JNI, Unsafe. */
 static void
 add_up_foreign(struct count *count)
 {
@@ -408,7 +409,7 @@ log_sums(struct count *count, uint64_t time)
 	}
 }
 
-/* The whole */
+/* Complete count */
 
 static bool
 count_with_tags(struct count *count)
@@ -438,7 +439,7 @@ count_in_table(struct count *count)
 	return is_counted;
 }
 
-/* With an environment of its own, which takes all tags with it. */
+/* In a JVMTI environment of its own; disposing it removes all tags. */
 static bool
 count_buffers(struct count *count, JavaVM *vm)
 {
@@ -446,7 +447,7 @@ count_buffers(struct count *count, JavaVM *vm)
 
 	count->buffer = th_loaded_class_find(count->env, "java.nio.DirectByteBuffer");
 	if (!count->buffer)
-		return true; /* There never was one. */
+		return true; /* There never was a buffer. */
 	count->cleaner = th_loaded_class_find(count->env, "jdk.internal.ref.Cleaner");
 	if (!count->cleaner ||
 		(*vm)->GetEnv(vm, (void **)&count->jvmti, JVMTI_VERSION_11) != JNI_OK)
@@ -474,8 +475,8 @@ th_buffers_count(JavaVM *vm, JNIEnv *env)
 	else
 		th_log_note(1,
 			count.is_full ? "buffers could not be counted: there are more Cleaners "
-					"than the count has room for"
-				      : "buffers could not be counted: this VM does not let "
-					"its heap be walked, or frees buffers in another way");
+					"than fit into the table"
+				      : "buffers could not be counted: this VM does not allow "
+					"heap walks, or frees buffers in another way");
 	return is_counted ? TH_CONTROL_DONE : TH_CONTROL_FAILED;
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trusted loaders are permanent: their classes are prepared when linked.  Candidates are
+ * loaders that may prove to be permanent by surviving collections that unload classes.  Only
+ * the agent thread handles candidates; other threads read the trusted loaders without a lock.
+ */
 #include "jvmti/class_ids.h"
 
 #include <stdbool.h>
@@ -10,28 +15,28 @@
 #include "unify/shared/clock.h"
 
 /*
- * jmethodIDs for classes that may be unloaded, 8 to 18 bytes each (measured on 25 and 17), so 5 MB
- * at the most: some 15,000 classes of ten methods.
+ * Limit of jmethodIDs for classes that may be unloaded.  At 8 to 18 bytes each (measured on 25
+ * and 17) this is at most 5 MB: about 15,000 classes of ten methods.
  */
 #define UNPROVED_IDS_MAX (1u << 18)
-/* What a class costs beside its methods, in ids: a block of them has a header and a minimum. */
+/* Overhead of a class in ids: a block of ids has a header and a minimum size. */
 #define IDS_OF_CLASS 8
-/* The loader of each linked class is compared with these, some 20 ns each. */
+/* The loader of each linked class is compared with these, at about 20 ns each. */
 #define TRUSTED_MAX 64
 #define CANDIDATES_MAX 256
-/* Classes whose loaders are looked at in one search. */
+/* Classes whose loaders are examined in one search. */
 #define SEARCHED_MAX 1024
 /*
- * A loader that was first seen while a collection was under way survives that one in any case; only
- * the next one shows that it is reachable.
+ * A loader first seen during a collection survives that collection in any case; only the next
+ * one shows that it is reachable.
  */
 #define TIMES_TO_SURVIVE 2
-/* Looking through the loaded classes takes at most one part in so many of a processor's time. */
+/* Searching the loaded classes takes at most 1/SEARCH_SPACING of one processor's time. */
 #define SEARCH_SPACING 100
 
 struct loader {
 	jweak reference;
-	uint32_t survived; /* collections that unloaded classes */
+	uint32_t survived; /* number of collections that unloaded classes */
 };
 
 static struct {
@@ -39,11 +44,11 @@ static struct {
 	struct loader trusted[TRUSTED_MAX];
 	uint32_t
 		trusted_count; /* atomic; one writer: the starting thread, then the agent thread */
-	uint32_t unproved_ids; /* atomic: made so far */
-	/* The rest is the agent thread's own. */
+	uint32_t unproved_ids; /* atomic: ids created so far */
+	/* The fields below are used by the agent thread only. */
 	struct loader candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
-	uint32_t nameless; /* frames, when the classes were last looked through */
+	uint32_t nameless; /* frames without a name at the last search */
 	uint32_t searches;
 	uint64_t next_search;
 } ids;
@@ -58,7 +63,7 @@ is_among(JNIEnv *env, const struct loader *loaders, uint32_t count, jobject obje
 	return count > 0;
 }
 
-/* False: there is no room. */
+/* False: the table is full. */
 static bool
 trust(const struct loader *loader)
 {
@@ -175,7 +180,7 @@ for_loaded(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought,
 	uint32_t stride = (uint32_t)count / sought + 1;
 	uint32_t first = ids.searches % stride;
 
-	/* They are here already; -Xcheck:jni wants to be told. */
+	/* The references exist already; -Xcheck:jni requires the capacity to be declared. */
 	(*env)->EnsureLocalCapacity(env, count);
 	for (uint32_t i = 0; i < (uint32_t)count; i++) {
 		if (i % stride == first)
@@ -192,7 +197,7 @@ th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env)
 	for_loaded(jvmti, env, UINT32_MAX, th_class_ids_prepare);
 }
 
-/* Loaders that outlive others */
+/* Loaders that survive class unloading */
 
 static void
 add_candidate(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
@@ -211,7 +216,10 @@ add_candidate(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	(*env)->DeleteLocalRef(env, loader);
 }
 
-/* Every n-th class, starting with another one each time: the largest loaders are found first. */
+/*
+ * Every n-th class, starting at a different one each time: this finds the largest loaders
+ * first.
+ */
 static void
 search(jvmtiEnv *jvmti, JNIEnv *env)
 {
@@ -223,9 +231,9 @@ search(jvmtiEnv *jvmti, JNIEnv *env)
 	ids.next_search = th_clock_now() + SEARCH_SPACING * cost;
 }
 
-/* Removes dead loaders.  False: none died, which shows nothing about the others. */
+/* Removes dead loaders.  False: none died, so nothing is known about the others. */
 static bool
-bury(JNIEnv *env)
+remove_dead(JNIEnv *env)
 {
 	uint32_t kept = 0;
 	bool died;
@@ -241,7 +249,7 @@ bury(JNIEnv *env)
 	return died;
 }
 
-/* Classes that loaders loaded before they were trusted; classes of other loaders are left. */
+/* Prepares classes loaded before their loader was trusted; skips classes of other loaders. */
 static void
 prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 {
@@ -254,7 +262,7 @@ prepare_loaded(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 	(*env)->DeleteLocalRef(env, loader);
 }
 
-/* After classes were unloaded.  True: more loaders are trusted now. */
+/* Called after classes were unloaded.  True: more loaders are trusted now. */
 static bool
 judge(void)
 {
@@ -278,7 +286,7 @@ th_class_ids_review(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t nameless = th_methods_nameless();
 
-	if (ids.candidate_count && bury(env) && judge())
+	if (ids.candidate_count && remove_dead(env) && judge())
 		for_loaded(jvmti, env, UINT32_MAX, prepare_loaded);
 	if (nameless != ids.nameless && th_clock_now() >= ids.next_search) {
 		ids.nameless = nameless;

@@ -25,7 +25,7 @@ th_classes_init(void)
 static uint64_t
 hash_text(const char *text)
 {
-	/* Mixed: the high bits count. */
+	/* Mixed, because the high bits select the slot. */
 	uint64_t hash = th_hash_mix(th_hash_bytes(TH_HASH_START, text, strlen(text)));
 
 	return hash | !hash;

@@ -6,15 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Distinct classes; objects of more are shown without a class. */
+/* Distinct classes; objects of further classes are shown without a class. */
 #define TH_CLASSES_MAX (1u << 16)
 
-/* Maps the table; false: no memory. */
+/* Maps the table; false: out of memory. */
 bool th_classes_init(void);
 
 /*
- * The id (1..) of a class signature; its CLASS record is written at first sight.  0 when the
- * table is full.  Lock-free; two signatures share an id with probability 2^-33 at the bound.
+ * The id (1..) of a class signature; writes its CLASS record on the first call.  0 when the
+ * table is full.  Lock-free.  Two signatures share an id with probability 2^-33 when the table
+ * is full.
  */
 uint32_t th_classes_id(const char *signature);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The VM's callbacks write pauses into a ring buffer, and the agent thread logs them.  The ring
+ * has one writer, the VM thread that collects; `finished` publishes its entries.
+ */
 #include "jvmti/collections.h"
 
 #include <stdio.h>
@@ -11,18 +15,24 @@
 #include "unify/shared/clock.h"
 #include "unify/log/log.h"
 
-/* Collections that may wait for the agent thread; beyond, the oldest are not written. */
+/*
+ * Collections that may wait for the agent thread; if there are more, the oldest are not
+ * written.
+ */
 #define PAUSES_MAX 256
 /* hsperfdata numbers the collectors of a VM from 0: young, old, concurrent. */
 #define COLLECTORS_MAX 4
-/* When references that a concurrent collector clears after its pauses are looked at again. */
+/*
+ * Delays after which references that a concurrent collector clears after its pauses are checked
+ * again.
+ */
 static const uint64_t later[] = {500000000, 1500000000};
-/* What the VM calls the cause of a collection that it keeps no cause of. */
+/* The VM's value for a collection without a recorded cause. */
 #define NO_CAUSE "No GC"
-/* The VM's own counters of a collection are right this long after its end. */
+/* The VM's own counters of a collection are up to date this long after its end. */
 #define COUNT_NS 10000000
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
-/* Pauses of which the mean is taken, and how many it needs at least. */
+/* Number of pauses averaged, and the minimum required. */
 #define MEAN_PAUSES 64
 #define MEAN_PAUSES_LEAST 16
 
@@ -40,22 +50,23 @@ struct collector {
 static struct {
 	struct th_collections_vm vm;
 	struct collector collectors[COLLECTORS_MAX];
-	const char *cause;      /* of the collection that runs */
-	const char *last_cause; /* of the one before */
-	/* Writer: the thread in the VM that collects, one at a time. */
+	const char *cause;      /* of the collection under way */
+	const char *last_cause; /* of the previous one */
+	/* Writer: the collecting thread of the VM, one at a time. */
 	uint64_t started;
 	struct pause pauses[PAUSES_MAX];
-	uint32_t finished; /* atomic: pauses written, ever */
+	uint32_t finished; /* atomic: pauses written since the start */
 	/* Writer: the agent thread. */
-	uint32_t noticed; /* pauses after which the heap was looked at */
+	uint32_t noticed; /* pauses after which the heap was examined */
 	uint32_t logged;
-	unsigned looks; /* entries of `later` used up since the last collection */
+	unsigned looks; /* entries of `later` used since the last collection */
 	struct {
 		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
 		int64_t seen;
 		bool is_under_way;
-		uint64_t began; /* not before that time */
-		uint64_t ended; /* the collection that ended began not before that; 0: none */
+		uint64_t began; /* lower bound of its begin time */
+		/* lower bound of the begin time of the collection that ended; 0: none */
+		uint64_t ended;
 	} full;
 } collections;
 
@@ -111,7 +122,9 @@ th_collections_finished(jvmtiEnv *jvmti)
 	th_agent_thread_wake();
 }
 
-/* Names the collectors that ran since the last call, and why the last one did. */
+/*
+ * Describes the collectors that ran since the last call, and the cause of the last collection.
+ */
 static void
 describe(char *text, size_t capacity)
 {
@@ -184,7 +197,8 @@ promotes_all(const char *cause)
 
 /*
  * The VM sets both causes when a collection begins and when it ends (GCCauseSetter).  A young
- * collection may run in the middle of a major one, and sets the major's cause again when it ends.
+ * collection may run in the middle of a major one; when it ends, the major's cause is set
+ * again.
  */
 static bool
 full_has_begun(void)
@@ -261,7 +275,7 @@ th_collections_mean_pause(void)
 	return sum / count;
 }
 
-/* The VM counts a collection a moment after it has told of its end. */
+/* The VM updates its counters shortly after it reports the end of a collection. */
 static bool
 is_counted(uint32_t finished)
 {
@@ -285,7 +299,7 @@ th_collections_log(void)
 
 	if (finished == 0)
 		return false;
-	/* The cause, too, is right only then. */
+	/* The cause, too, is valid only then. */
 	if (is_counted(finished))
 		th_collections_flush();
 	if (finished != collections.noticed) {

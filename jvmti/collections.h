@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Garbage collections: when, of which kind, and how much of the heap was used after them.
+ * Garbage collections: their times and kinds, and the heap in use after them.
  *
- * The VM tells of start and end from within the collection, where nothing may be asked of it; the
- * agent thread is woken and asks at once.
+ * The VM reports the start and end from within the collection, where no JVMTI or JNI function
+ * may be called.  The callbacks wake the agent thread, which then queries the VM.
  */
 #ifndef TH_JVMTI_COLLECTIONS_H
 #define TH_JVMTI_COLLECTIONS_H
@@ -14,7 +14,7 @@
 
 struct th_collections_vm {
 	const char *perf_data; /* PerfMemory::_start, NULL if unknown */
-	/* libjvm's JVM_TotalMemory and JVM_FreeMemory, NULL where it has none. */
+	/* libjvm's JVM_TotalMemory and JVM_FreeMemory; NULL if it has none. */
 	jlong (*total_memory)(void);
 	jlong (*free_memory)(void);
 };
@@ -26,34 +26,36 @@ void JNICALL th_collections_started(jvmtiEnv *jvmti);
 void JNICALL th_collections_finished(jvmtiEnv *jvmti);
 
 /*
- * Writes the COLLECTION records that wait and a HEAP_USE.  True when objects may have died since
- * the last call: collectors that clear references after their pauses are looked at again some
- * time later. [agent-thread]
+ * Writes the pending COLLECTION records and a HEAP_USE.  True when objects may have died since
+ * the last call.  For a collector that clears references after its pauses, it returns true
+ * again some time later. [agent-thread]
  */
 bool th_collections_log(void);
 
-/* Writes what still waits, at the end. [agent-thread] */
+/* Writes the pending records at the end of the recording. [agent-thread] */
 void th_collections_flush(void);
 
 /* Pauses so far. [agent-thread] */
 uint32_t th_collections_count(void);
 
-/* When the last pause began; 0 = there was none. [agent-thread] */
+/* When the last pause began; 0: there was none. [agent-thread] */
 uint64_t th_collections_last_start(void);
 
-/* Mean length in nanoseconds of the last 64 pauses; 0 = there were fewer than 16. [agent-thread] */
+/* Mean length of the last 64 pauses in nanoseconds; 0: fewer than 16 so far. [agent-thread] */
 uint64_t th_collections_mean_pause(void);
 
 /*
- * Under Z with generations: looks whether a collection has ended that promotes all objects before
- * it marks, one on demand or for want of memory.  To be called every turn, since it is told by what
- * was seen at the last call.  True while such a one waits to be taken. [agent-thread]
+ * Generational Z only: checks whether a collection has ended that promotes all objects before
+ * it marks (on demand, or for lack of memory).  Must be called every turn, since it compares
+ * with the state at the last call.  True while such a collection has not been taken.
+ * [agent-thread]
  */
 bool th_collections_watch_full(void);
 
 /*
- * Takes the last of those collections.  Returns a time, at most a turn before it began: objects
- * from before that time were judged by it.  0 = none has ended since the last call. [agent-thread]
+ * Takes the last of those collections.  Returns a time at most one turn before it began:
+ * objects born before that time were judged by it.  0: none has ended since the last call.
+ * [agent-thread]
  */
 uint64_t th_collections_take_full(void);
 

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* From this release on Z has generations always (JEP 490). */
+/* From this release on Z is always generational (JEP 490). */
 #define Z_GENERATIONAL_ONLY 24
 
 static bool

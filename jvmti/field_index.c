@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Follows the numbering of the JVMTI specification: collects the distinct interfaces of a class
+ * and its superclasses, then adds up the fields of the classes that come first.
+ */
 #include "jvmti/field_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Classes have some; one with more is not looked into. */
+/* A class with more interfaces is not examined. */
 #define INTERFACES_MAX 64
 
 struct walk {
 	jvmtiEnv *jvmti;
 	JNIEnv *env;
-	jclass interfaces[INTERFACES_MAX]; /* each once */
+	jclass interfaces[INTERFACES_MAX]; /* without duplicates */
 	size_t count;
 	bool failed;
 };
@@ -79,7 +83,7 @@ interface_fields(struct walk *walk, jclass type)
 
 	for (; type; type = (*walk->env)->GetSuperclass(walk->env, type))
 		add_interfaces(walk, type);
-	/* The list grows meanwhile by interfaces that interfaces extend. */
+	/* The list grows during the loop, by the interfaces that interfaces extend. */
 	for (size_t i = 0; i < walk->count; i++) {
 		add_interfaces(walk, walk->interfaces[i]);
 		sum += field_count(walk, walk->interfaces[i]);
@@ -109,7 +113,7 @@ has_name(const struct walk *walk, jclass type, jfieldID field, const char *name)
 	return is_equal;
 }
 
-/* Its place among the fields of the class that declares it. */
+/* Its position among the fields of the declaring class. */
 static int
 position(struct walk *walk, jclass declaring, const char *name)
 {
@@ -126,7 +130,7 @@ position(struct walk *walk, jclass declaring, const char *name)
 	return found;
 }
 
-/* The first number of the fields that `declaring` declares, in instances of `type`. */
+/* The index of the first field that `declaring` declares, in instances of `type`. */
 static int
 first_of(struct walk *walk, jclass type, jclass declaring)
 {

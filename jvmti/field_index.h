@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers that heap walks give to fields (jvmtiHeapReferenceInfoField): fields of all
- * interfaces of a class come first, then those of its superclasses from the root down, then its
- * own; static ones count.  So a field has another number in each class that inherits it.
+ * The field indexes that heap walks use (jvmtiHeapReferenceInfoField): fields of all interfaces
+ * of a class come first, then those of its superclasses from the root down, then its own;
+ * static fields count.  A field therefore has a different index in each class that inherits it.
  */
 #ifndef TH_JVMTI_FIELD_INDEX_H
 #define TH_JVMTI_FIELD_INDEX_H
@@ -10,13 +10,14 @@
 #include <jvmti.h>
 
 /*
- * The number of the field `name`, declared in `declaring`, in instances of `type`, which is that
- * class or a subclass; -1 when there is none or the VM does not tell. [agent-thread]
+ * The index of the field `name`, declared in `declaring`, in instances of `type`, which is that
+ * class or a subclass; -1 when there is no such field or the VM does not provide it.
+ * [agent-thread]
  */
 int
 th_field_index(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jclass declaring, const char *name);
 
-/* The number of the first field that `type` itself declares; -1 as above. [agent-thread] */
+/* The index of the first field that `type` itself declares; -1 as above. [agent-thread] */
 int th_field_index_own(jvmtiEnv *jvmti, JNIEnv *env, jclass type);
 
 #endif

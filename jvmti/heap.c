@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each sample passes these steps: bias correction (where the VM's sampler is biased),
+ * admission, then the shared pipeline (unify/sample/sample.h).  The thread record links a
+ * JavaThread to its exact byte count, which the agent thread and other threads read without a
+ * lock.
+ */
 #include "jvmti/heap.h"
 
 #include <string.h>
@@ -18,28 +24,30 @@
 #include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
 
-/* The first object of a TLAB starts at most this far behind the TLAB's start. */
+/* The first object of a TLAB starts at most this far after the TLAB's start. */
 #define TLAB_HEAD_BYTES 16
 /*
- * Bits of an object's address that say where it is: some collectors keep colours above them
- * (ZGC, 2^42 up to 4 TB of heap), in a TLAB's bounds as in references.
+ * Bits of an object's address that give its location: some collectors store color bits above
+ * them (ZGC, 2^42 up to 4 TB of heap), in a TLAB's bounds as in references.
  */
 #define PLACE_MASK ((UINT64_C(1) << 42) - 1)
 
-/* Each try meets a change of TLAB with a probability of about one in a thousand. */
+/* Each try coincides with a change of TLAB with a probability of about 1/1000. */
 #define READ_TRIES 4
 
-static bool read_for_gate(struct th_thread_record *record, uint64_t *bytes_ret);
+static bool read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret);
 
 static struct {
-	const struct th_hotspot *hotspot; /* NULL: exact bytes are not known */
+	const struct th_hotspot *hotspot; /* NULL: exact bytes are unknown */
 	enum th_heap_sampler sampler;
-	bool asks_names;      /* th_agent_renamed() is not called */
-	bool draws;           /* countdowns are ours, not the VM's; set before `is_begun` */
-	uint32_t is_begun;    /* atomic: samples are recorded */
-	uint64_t interval;    /* atomic: with which the VM draws */
-	uint32_t takeovers;   /* atomic: of the sampler from somebody else */
-	uint64_t quiet_bytes; /* atomic: of ended threads that left no record */
+	bool asks_names; /* th_agent_renamed() is not called */
+	/* the library, not the VM, draws countdowns; set before `is_begun` */
+	bool draws;
+	uint32_t is_begun; /* atomic: samples are recorded */
+	uint64_t interval; /* atomic: the interval with which the VM draws */
+	/* atomic: number of times the sampler was taken back from another agent */
+	uint32_t takeovers;
+	uint64_t quiet_bytes; /* atomic: bytes of ended threads that left no record */
 	uint64_t quiet_bytes_logged;
 } heap;
 
@@ -56,7 +64,7 @@ th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
 	heap.sampler = sampler;
-	th_admission_read_java_by(heap.hotspot ? read_for_gate : NULL);
+	th_admission_read_java_by(heap.hotspot ? read_for_admission : NULL);
 }
 
 void
@@ -87,8 +95,8 @@ th_heap_set_interval(uint64_t interval)
 /* Samples */
 
 /*
- * As for the C heap (unify/thread.c): the block that takes up the countdown is sampled.  False:
- * the VM's own countdown goes on.
+ * As for the C heap (unify/sample/thread.c): the block that contains the end of the countdown
+ * is sampled.  False: the VM's own countdown continues.
  */
 static bool
 draw(struct th_thread_record *record, char *thread)
@@ -106,7 +114,7 @@ draw(struct th_thread_record *record, char *thread)
 	return true;
 }
 
-/* The VM has drawn the countdown that begins on this thread: where it ends is not known. */
+/* The VM has drawn the countdown that now begins on this thread: its end is unknown. */
 static void
 note_draw_of_vm(struct th_thread_record *record)
 {
@@ -115,9 +123,9 @@ note_draw_of_vm(struct th_thread_record *record)
 }
 
 /*
- * Counts a thread from here on; `past`: what it has allocated before.  A thread may leave the VM
- * and come back (the main thread does, to destroy the VM), each time with a new JavaThread that
- * counts from zero; ours goes on, and so does its name.
+ * Counts a thread from here on; `past`: bytes it has allocated before.  A thread may leave the
+ * VM and come back (the main thread does, to destroy the VM), each time with a new JavaThread
+ * that counts from zero.  The thread record continues, and keeps its name.
  */
 static void
 join(struct th_thread_record *record, char *thread, uint64_t past)
@@ -130,7 +138,7 @@ join(struct th_thread_record *record, char *thread, uint64_t past)
 static bool
 is_first_of_tlab(const char *thread, jobject object)
 {
-	/* A local reference is the address of a cell with the object's address. */
+	/* A local reference points to a cell that holds the object's address. */
 	uint64_t address = *(const uintptr_t *)(const void *)object;
 	uint64_t start = *(const uintptr_t *)(const void *)(thread + heap.hotspot->tlab_start);
 
@@ -138,13 +146,14 @@ is_first_of_tlab(const char *thread, jobject object)
 }
 
 /*
- * Whether the law chooses an object that the VM may have sampled only because it is the first of
- * its TLAB; `due` is the byte of the thread at which our draw ended, `bytes` are those of the
- * thread with the object.  Where the draw ended in it or behind it, that decides.  Where it ended
- * before (the VM missed it, or drew by itself), a draw of now has to.
+ * Whether an unbiased sampler would choose an object that the VM may have sampled only because
+ * it is the first of its TLAB.  `due`: the thread's byte count at which our draw ended;
+ * `bytes`: the thread's byte count including the object.  If the draw ended in or after the
+ * object, it decides.  If it ended before (the VM missed it, or used its own draw), a new draw
+ * decides.
  */
 static bool
-is_lawful(const struct th_event_java_alloc *object, struct th_thread_record *record,
+is_unbiased_choice(const struct th_event_java_alloc *object, struct th_thread_record *record,
 	uint64_t due, uint64_t bytes)
 {
 	if (due > bytes - object->size)
@@ -153,13 +162,13 @@ is_lawful(const struct th_event_java_alloc *object, struct th_thread_record *rec
 	       th_sampler_probability(object->size, object->interval);
 }
 
-/* False: this sample is one too many. */
+/* False: an unbiased sampler would not have taken this sample. */
 static bool
-undo_bias(struct th_event_java_alloc *object, struct th_thread_record *record, uint64_t due,
+correct_bias(struct th_event_java_alloc *object, struct th_thread_record *record, uint64_t due,
 	uint64_t bytes)
 {
 	object->flags |= TH_JAVA_FIRST_OF_TLAB;
-	if (is_lawful(object, record, due, bytes))
+	if (is_unbiased_choice(object, record, due, bytes))
 		return true;
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	th_log_count(TH_COUNTER_JAVA_THINNED, 1);
@@ -167,9 +176,9 @@ undo_bias(struct th_event_java_alloc *object, struct th_thread_record *record, u
 }
 
 /*
- * Whether the law would have chosen it as well.  Not the first of a thread that is older than the
- * recording: the countdown that it ends was drawn by other rules.  `due` is where that countdown
- * ends, 0 if the VM drew it.
+ * Whether an unbiased sampler would have chosen the object too.  False for the first sample of
+ * a thread that is older than the recording: the interval of its countdown is unknown.  `due`
+ * is the byte count at which that countdown ends; 0: the VM drew it.
  */
 static bool
 is_kept(struct th_thread_record *record, char *thread, struct th_event_java_alloc *object,
@@ -181,7 +190,7 @@ is_kept(struct th_thread_record *record, char *thread, struct th_event_java_allo
 		object->interval = th_recorder_settings()->interval;
 	return !thread || heap.sampler != TH_SAMPLER_TLAB_BIASED || !object->interval ||
 	       !is_first_of_tlab(thread, reference) ||
-	       undo_bias(object, record, due, th_hotspot_bytes(heap.hotspot, thread));
+	       correct_bias(object, record, due, th_hotspot_bytes(heap.hotspot, thread));
 }
 
 static uint32_t
@@ -197,7 +206,7 @@ class_of(jvmtiEnv *jvmti, jclass type)
 	return id;
 }
 
-/* jni.cpp: whoever destroys the VM is called so from then on, "main" until then. */
+/* jni.cpp: the thread that destroys the VM gets this name; until then it is "main". */
 static bool
 is_destroying(const char *name)
 {
@@ -218,7 +227,9 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_recor
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
-/* What stands for the record of a thread that was there before us, until it has one. */
+/*
+ * Placeholder for the record of a thread that existed before the recording, until it has one.
+ */
 static struct th_thread_record older_thread;
 
 /* A virtual thread has no record: it runs on a carrier, which keeps its own name. */
@@ -247,7 +258,7 @@ th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
 }
 
-/* Takes the calling thread's mark, if it has one. */
+/* Whether the calling thread is marked as existing before the recording; removes the mark. */
 static bool
 was_there_before(jvmtiEnv *jvmti, struct th_thread_record *record)
 {
@@ -257,7 +268,7 @@ was_there_before(jvmtiEnv *jvmti, struct th_thread_record *record)
 	       !(*jvmti)->SetThreadLocalStorage(jvmti, NULL, record);
 }
 
-/* The exact bytes of the calling thread, with the object that was just sampled. */
+/* The exact bytes of the calling thread, including the object just sampled. */
 static uint64_t
 bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint64_t size)
 {
@@ -271,7 +282,7 @@ bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint6
 	return bytes - record->java_before;
 }
 
-/* The first sample of a thread since somebody else had the sampler. */
+/* Whether this is the first sample of a thread since another agent had the sampler. */
 static bool
 is_of_another(struct th_thread_record *record)
 {
@@ -282,7 +293,7 @@ is_of_another(struct th_thread_record *record)
 	return is_first;
 }
 
-/* Whether the thread is admitted; then the bytes of the object are those that count. */
+/* Whether the thread is admitted; if so, the object's byte count is the admitted one. */
 static bool
 is_counted(struct th_thread_record *record, struct th_event_java_alloc *object)
 {
@@ -291,7 +302,7 @@ is_counted(struct th_thread_record *record, struct th_event_java_alloc *object)
 	if (!heap.hotspot)
 		return true;
 	object->thread_bytes = th_counted_bytes(record, TH_HEAP_JAVA, object->thread_bytes);
-	/* Fewer: the account was opened after this allocation. */
+	/* Fewer bytes: counting began after this allocation. */
 	return object->thread_bytes >= object->size;
 }
 
@@ -309,7 +320,7 @@ follow(JNIEnv *env, jobject reference, const struct th_event_java_alloc *object,
 	th_live_objects_follow(env, &sampled);
 }
 
-/* What the VM says of an object that it sampled. */
+/* The VM's arguments for a sampled object. */
 struct sampled {
 	jvmtiEnv *jvmti;
 	JNIEnv *env;
@@ -336,7 +347,7 @@ append_java(struct th_sample *sample)
 		TH_EVENT_JAVA_ALLOC, sample->event, TH_COUNTER_JAVA_SAMPLES);
 }
 
-/* The event of a sample that is due and admitted; false: it is not. */
+/* The event of a sample that is due and admitted; false: it is not recorded. */
 static bool
 admit(const struct sampled *sampled, struct th_thread_record *record,
 	struct th_event_java_alloc *event)
@@ -388,8 +399,8 @@ th_heap_sampled(
 	struct th_registers registers;
 
 	/*
-	 * An object of the library itself (the agent's thread, the agent's start), or of the VM's
-	 * own start: the event is on from OnLoad, and JDK 25 posts it before VMInit.
+	 * An object of the library itself (agent thread, start of the agent), or of the VM's
+	 * start: the event is enabled from OnLoad, and JDK 25 posts it before VMInit.
 	 */
 	if (th_thread.guard || !th_load_acquire(&heap.is_begun)) {
 		if (th_thread.record)
@@ -432,7 +443,10 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
-		/* It has begun already if a sample came first, or if it was there before us. */
+		/*
+		 * Counting has begun already if a sample came first, or if the thread existed
+		 * before.
+		 */
 		if (record->java_thread != java_thread) {
 			join(record, java_thread,
 				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0);
@@ -443,7 +457,7 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 	th_guard_leave();
 }
 
-/* What is counted for a thread without a record is not counted again when it comes back. */
+/* Bytes counted for a thread without a record are not counted again when it comes back. */
 static void
 log_end(struct th_thread_record *record, uint64_t bytes)
 {
@@ -478,12 +492,12 @@ th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 }
 
 struct allocated {
-	uint64_t bytes;      /* without the current TLAB */
+	uint64_t bytes;      /* excluding the current TLAB */
 	uint64_t tlab_start; /* 0 = none */
 	uint64_t tlab_top;
 };
 
-/* One after the other, in this order.  The copy fails where a plain read would fault. */
+/* Reads both in this order.  The copy fails where a plain read would fault. */
 static bool
 read_allocated(char *thread, struct allocated *ret)
 {
@@ -496,13 +510,13 @@ read_allocated(char *thread, struct allocated *ret)
 }
 
 /*
- * The bytes of another thread.  Its JavaThread may be deleted at any moment, but not before
- * th_heap_thread_ends() has cleared the pointer: if the pointer is still there afterwards, what
- * was read was valid.
+ * The bytes of another thread.  Its JavaThread may be deleted at any time, but not before
+ * th_heap_thread_ends() has cleared the pointer: if the pointer is unchanged after the read,
+ * the values read were valid.
  *
- * A thread that changes its TLAB adds the old one to its bytes and then sets start and top: read
- * in between, they do not belong together (a top of 0 makes 2^64 bytes).  If a second look finds
- * bytes and start as they were, the top read between the two belongs to them.
+ * A thread that changes its TLAB adds the old one to its bytes and then sets start and top.
+ * Read in between, they are inconsistent (a top of 0 makes 2^64 bytes).  If a second read finds
+ * bytes and start unchanged, the top read between the two belongs to them.
  */
 static bool
 read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
@@ -526,9 +540,9 @@ read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 	return false;
 }
 
-/* For the gate: those of a thread outside the VM are what they were when it left. */
+/* For admission: the bytes of a thread outside the VM are those at the time it left. */
 static bool
-read_for_gate(struct th_thread_record *record, uint64_t *bytes_ret)
+read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret)
 {
 	char *thread = th_load_acquire(&record->java_thread);
 

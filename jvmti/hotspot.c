@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the VM's exported tables of fields, constants and types.  Each table is described by
+ * further symbols (base address, stride, offsets within an entry); an unknown name yields
+ * UNKNOWN, 0 or NULL, never an error.
+ */
 #include "jvmti/hotspot.h"
 
 #include <stddef.h>
@@ -6,7 +11,7 @@
 
 #define UNKNOWN (-1)
 
-/* A table of the VM: its base and where in an entry things lie, each behind a symbol. */
+/* A table of the VM: its base address and entry layout, each exported as a symbol. */
 struct table {
 	const char *base;
 	uint64_t stride;
@@ -95,7 +100,7 @@ static_field(const struct field_table *fields, const char *type, const char *nam
 		     : NULL;
 }
 
-/* JDK 11 and the later ones; the elements of all such arrays lie at the same place. */
+/* For JDK 11 and for later ones; all such arrays have the same layout. */
 static void
 read_code_heaps(struct th_hotspot *hotspot, const struct field_table *fields)
 {
@@ -268,7 +273,7 @@ find_constant(const struct constant_table *constants, const char *name)
 	return UNKNOWN;
 }
 
-/* The states of that names, as bits. */
+/* The states with those names, as bits. */
 static uint32_t
 find_states(const struct constant_table *constants, const char *const *names)
 {
@@ -284,9 +289,9 @@ find_states(const struct constant_table *constants, const char *const *names)
 }
 
 /*
- * Safepoints and handshakes wait for a thread in the VM and for one between two states
- * (SafepointSynchronize::safepoint_safe_with()), but the stack of the latter may be processed by
- * a concurrent collector after a safepoint (StackWatermark).
+ * Safepoints and handshakes wait for a thread in state "in VM" and for one between two states
+ * (SafepointSynchronize::safepoint_safe_with()), but a concurrent collector may process the
+ * stack of the latter after a safepoint (StackWatermark).
  */
 static void
 read_states(struct th_hotspot *hotspot, const struct constant_table *constants)
@@ -359,7 +364,7 @@ th_hotspot_find_env(struct th_hotspot *hotspot, JNIEnv *env)
 	}
 	(*env)->ExceptionClear(env);
 	(*env)->DeleteLocalRef(env, type);
-	/* A JavaThread is some kilobytes; anything else is not what it seems. */
+	/* A JavaThread has a size of some kilobytes; a larger offset is not plausible. */
 	return hotspot->env > 0 && hotspot->env < 16384;
 }
 

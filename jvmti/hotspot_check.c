@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads are checked: with a wrong offset they may lead anywhere. */
+/* All reads are checked: with a wrong offset they may go to any address. */
 #include "jvmti/hotspot_check.h"
 
 #include "unify/base/safe_read.h"
 
 #define UNKNOWN (-1)
-/* Further up than this no stack reaches from a frame of ours. */
+/* Larger than any distance from our frame to the base of a stack. */
 #define STACK_MAX ((uintptr_t)4 << 30)
-/* More than this no thread allocates: 60 GB/s for half a year. */
+/* More than any thread allocates: 60 GB/s for half a year. */
 #define BYTES_MAX (UINT64_C(1) << 60)
 
 static bool

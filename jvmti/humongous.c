@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slot goes from free to claimed and followed on an allocating thread, to gone on the VM's
- * thread, and back to free on the agent's thread.  Its state word counts the claims above the two
- * bits of the state, so no thread confuses one use of a slot with the next.
+ * thread, and back to free on the agent thread.  Its state word counts the claims above the two
+ * bits of the state, so that two uses of a slot are never confused.
  */
 #include "jvmti/humongous.h"
 
@@ -24,10 +24,10 @@ struct slot {
 static struct {
 	const struct th_hotspot *hotspot;
 	struct slot *slots;
-	uint32_t used; /* atomic: slots that were ever claimed lie below */
+	uint32_t used; /* atomic: upper bound of the slots ever claimed */
 } table;
 
-/* Checks the offset of the table of regions: its shift must match their size. */
+/* Checks the offset of the table of regions: its shift must match the region size. */
 static bool
 has_regions(const struct th_hotspot *hotspot)
 {
@@ -51,7 +51,7 @@ th_humongous_init(const struct th_hotspot *hotspot)
 	return table.slots != NULL;
 }
 
-/* A local reference is the address of a cell with the object's address. */
+/* A local reference points to a cell that holds the object's address. */
 static uintptr_t
 address_of(jobject object)
 {
@@ -115,7 +115,9 @@ th_humongous_follow(jobject object, uint64_t sample)
 		slot->region = region_of(address_of(object));
 		slot->sample = sample;
 		note_use(i);
-		/* Pairs with the acquire in th_humongous_look(): region and sample are there. */
+		/*
+		 * Pairs with the acquire in th_humongous_look(): publishes region and sample.
+		 */
 		th_store_release(&slot->state, claimed - CLAIMED + FOLLOWED);
 		return true;
 	}
@@ -134,7 +136,9 @@ th_humongous_look(uint64_t now)
 		if ((state & STATE_MASK) != FOLLOWED || starts_humongous(slot->region))
 			continue;
 		slot->gone_at = now;
-		/* Pairs with the acquire in th_humongous_reap(); fails if it was thinned. */
+		/*
+		 * Pairs with the acquire in th_humongous_reap(); fails if the slot was thinned.
+		 */
 		th_cas_acq_rel(&slot->state, &state, state - FOLLOWED + GONE);
 	}
 }

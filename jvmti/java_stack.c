@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything here runs inside malloc.  Memory of the VM is read only where the VM itself said it
- * lies: the calling thread's own JavaThread, and its own stack between the anchor and the base.
+ * All code here runs inside malloc.  Only VM memory whose bounds the VM exports is read: the
+ * calling thread's own JavaThread, and its own stack between the anchor and the base.
  */
 #include "jvmti/java_stack.h"
 
@@ -20,7 +20,7 @@
 /* Last feature release whose jmethodIDs are addresses. */
 #define LAST_WITH_CELLS 25
 /*
- * Words of Java stack searched for call stub frames in one capture: 512 KiB, deeper than the
+ * Words of Java stack searched for call stub frames in one capture: 512 KiB, more than the
  * deepest stack that is kept.
  */
 #define SCAN_WORDS 65536
@@ -69,7 +69,7 @@ field_at(const char *base, int64_t offset)
 /* A walk from one call stub frame to the next older one. */
 struct seams {
 	char *thread;    /* JavaThread */
-	uintptr_t sp;    /* of the youngest Java frame of the segment at hand; 0 = no more */
+	uintptr_t sp;    /* of the youngest Java frame of the current segment; 0 = no more */
 	uintptr_t base;  /* of the thread's stack */
 	uint32_t budget; /* words that may still be searched */
 };
@@ -88,9 +88,9 @@ on_stack(const struct seams *seams, uintptr_t address, uintptr_t above)
 }
 
 /*
- * Whether the word at `slot` is the return address of a Java method into the call stub.  A stale
- * copy in an unused spill slot would need a whole stale frame around it: the saved frame pointer
- * below, the wrapper with this very thread in it, and an older anchor beyond.
+ * Whether the word at `slot` is the return address of a Java method into the call stub.  A
+ * stale copy in an unused spill slot is accepted only with a whole stale frame around it: the
+ * saved frame pointer below, the wrapper with this thread in it, and an older anchor beyond.
  */
 static bool
 read_entry_frame(const struct seams *seams, uintptr_t slot, struct entry_frame *frame)
@@ -111,7 +111,10 @@ read_entry_frame(const struct seams *seams, uintptr_t slot, struct entry_frame *
 	return !frame->older_sp || on_stack(seams, frame->older_sp, fp);
 }
 
-/* Finds the call stub frame below the Java frames from seams->sp on, and moves on to the next. */
+/*
+ * Finds the call stub frame below the Java frames from seams->sp on, and advances to the next
+ * segment.
+ */
 static bool
 next_entry_frame(struct seams *seams, struct entry_frame *frame)
 {
@@ -139,7 +142,10 @@ caller_registers(const struct entry_frame *frame, struct th_registers *registers
 	registers->sp = frame->fp + 2 * sizeof(uintptr_t);
 	registers->saved[TH_REGISTER_FRAME_POINTER] = word_at(frame->fp);
 #if defined(__x86_64__)
-	/* frame_x86.hpp and stubGenerator_x86_64.cpp: what the call stub saved for its caller. */
+	/*
+	 * frame_x86.hpp and stubGenerator_x86_64.cpp: registers saved by the call stub for its
+	 * caller.
+	 */
 	registers->saved[TH_REGISTER_RBX] = word_at(frame->fp - 7 * sizeof(uintptr_t));
 	registers->saved[TH_REGISTER_R12] = word_at(frame->fp - 8 * sizeof(uintptr_t));
 	registers->saved[TH_REGISTER_R13] = word_at(frame->fp - 9 * sizeof(uintptr_t));
@@ -148,7 +154,7 @@ caller_registers(const struct entry_frame *frame, struct th_registers *registers
 #endif
 }
 
-/* Cutting the run of Java frames */
+/* Splitting the list of Java frames */
 
 static bool
 is_native_method(const call_frame *frame)
@@ -157,8 +163,9 @@ is_native_method(const call_frame *frame)
 }
 
 /*
- * Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number.  Where no
- * frame has a jmethodID of the callee (`is_nameless`), it is one of those that have none.
+ * Up to JDK 25 a jmethodID is the address of a cell with the Method*, later a number.  If no
+ * frame has a jmethodID of the callee (`is_nameless`), the callee is one of the frames without
+ * one.
  */
 static bool
 is_callee(const call_frame *frame, uintptr_t callee, bool is_nameless)
@@ -168,7 +175,9 @@ is_callee(const call_frame *frame, uintptr_t callee, bool is_nameless)
 	return is_nameless ? !cell : cell && word_at(cell) == callee;
 }
 
-/* How many of the frames from `begin` to `end` may be the callee's, and where the first is. */
+/*
+ * How many of the frames from `begin` to `end` may be the callee, and the index of the first.
+ */
 static uint32_t
 count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t callee,
 	bool is_nameless, uint32_t *first_ret)
@@ -183,8 +192,8 @@ count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t 
 
 /*
  * The end of the segment that starts at `begin` and whose bottom method is `callee`: the index
- * behind its last frame; 0 if the run of frames ends before it.  A native method is always the
- * top of its segment, so the segment ends at the next one or before it, the latter where the VM
+ * after its last frame; 0 if the list of frames ends before it.  A native method is always the
+ * top of its segment, so the segment ends at the next native method, or before it if the VM
  * itself called into Java.
  */
 static uint32_t
@@ -224,7 +233,7 @@ add_segment(struct th_java_stack *stack, uint32_t begin, uint32_t end)
 	return segment;
 }
 
-/* Whether nothing but Java frames was kept of a stack deeper than the limit. */
+/* Whether only Java frames were kept of a stack deeper than the limit. */
 static bool
 is_all_java(const struct th_java_stack *stack)
 {
@@ -239,8 +248,8 @@ is_all_java(const struct th_java_stack *stack)
 }
 
 /*
- * The VM's walk may give up half way (seen on JDK 11 at method handles), or reach the limit: what
- * is older than the last frame is then missing, and the stack ends there.
+ * The VM's walk may stop early (seen on JDK 11 at method handles) or reach the limit.  Frames
+ * older than the last one are then missing, and the stack ends there.
  */
 static void
 cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
@@ -249,14 +258,17 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 	uint32_t begin = 0;
 	bool guessed = false;
 
-	/* Deep recursion: no seam among the frames kept, and a long way to the next. */
+	/* Deep recursion: no boundary among the frames kept, and a long way to the next. */
 	if (is_all_java(stack))
 		seams->sp = 0;
 	while (begin < stack->count && stack->segment_count < TH_JAVA_SEGMENTS_MAX - 1 &&
 		next_entry_frame(seams, &frame)) {
 		uint32_t end = segment_end(stack, begin, frame.callee, &guessed);
 
-		/* The oldest segment takes what is left; a carrier's frames were taken off. */
+		/*
+		 * The oldest segment takes the remaining frames; a carrier's frames were
+		 * removed.
+		 */
 		if (!frame.older_sp && (is_virtual || end))
 			end = stack->count;
 		if (!end)
@@ -277,15 +289,15 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 /* The walk */
 
 /*
- * Writes the frame words, up to where a virtual thread's own frames end: what stands below them
- * (and, inside malloc, the frames of the carrier thread) says nothing about the program and
- * differs between the ways to walk.  True: there was such a place.
+ * Writes the frame words, up to the end of a virtual thread's own frames.  The frames below
+ * (and, inside malloc, those of the carrier thread) carry no information about the program and
+ * differ between the two walks.  True: the end of a virtual thread's frames was found.
  */
 static bool
 translate(struct th_java_stack *stack)
 {
 	const call_frame *frames = stack->raw;
-	uint32_t own = 0; /* behind the last frame that is certainly the thread's own */
+	uint32_t own = 0; /* index after the last frame that certainly belongs to the thread */
 
 	for (uint32_t i = 0; i < stack->count; i++) {
 		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
@@ -311,21 +323,21 @@ end_virtual_thread(struct th_java_stack *stack)
 {
 	struct th_java_segment *last;
 
-	/* Between mount and the thread's own first frame there is nothing else. */
+	/* There are no other frames between mount and the thread's own first frame. */
 	if (!stack->segment_count)
 		add_segment(stack, 0, 0);
 	last = &stack->segments[stack->segment_count - 1];
-	/* There is room: the frame that was cut off stood here. */
+	/* There is room: the frame that was cut off was stored here. */
 	stack->frames[stack->count++] = th_frame_marker(TH_MARKER_VIRTUAL_THREAD);
 	last->end = stack->count;
 	last->has_native = false;
 }
 
 /*
- * The VM fills in the pc of the youngest Java frame only when it needs it, and AsyncGetCallTrace
- * refuses where it is missing (JDK 11 in most of the VM's own code).  What the VM would store,
- * JavaFrameAnchor::capture_last_Java_pc() tells: the word below the stack pointer.  Returns the
- * field when it is to be cleared again, else NULL.
+ * The VM fills in the pc of the youngest Java frame only when it needs it, and
+ * AsyncGetCallTrace fails if it is missing (JDK 11 in most of the VM's own code).  The value is
+ * the one that JavaFrameAnchor::capture_last_Java_pc() would store: the word below the stack
+ * pointer.  Returns the field if it has to be cleared again, else NULL.
  */
 static uintptr_t *
 complete_anchor(char *thread, uintptr_t sp)
@@ -359,7 +371,7 @@ get_anchor(char *thread)
 	};
 }
 
-/* In the order of JavaFrameAnchor::copy(): a signal handler finds a whole anchor or none. */
+/* In the order of JavaFrameAnchor::copy(): a signal handler finds a complete anchor or none. */
 static void
 set_anchor(char *thread, const struct th_java_frame *frame)
 {
@@ -370,8 +382,8 @@ set_anchor(char *thread, const struct th_java_frame *frame)
 }
 
 /*
- * Walks once more, from the caller of the runtime stub that the anchor points at.  Only in a state
- * in which no other thread looks at the anchor.
+ * Repeats the walk from the caller of the runtime stub that the anchor points at.  Only in a
+ * state in which no other thread reads the anchor.
  */
 static void
 trace_below_stub(char *thread, call_trace *trace, jint depth)
@@ -417,7 +429,9 @@ get_frames_jvmti(struct th_java_stack *stack)
 			->GetStackTrace(
 				java.jvmti, NULL, 0, (jint)stack->capacity, infos, &count))
 		return TH_JAVA_FAILED;
-	/* In place: both are a method and a place in it, in another order. */
+	/*
+	 * In place: both structures hold a method and a location in it, in a different order.
+	 */
 	for (jint i = 0; i < count; i++) {
 		const jvmtiFrameInfo info = infos[i];
 

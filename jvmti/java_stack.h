@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java frames for the recorder, and where in them the older native segments belong.
+ * Java frames for the recorder, and the positions of the older native segments among them.
  *
  * A thread's stack is a chain of segments: native code on top, the Java frames that called it,
  * the native code that called those through the VM's call stub, and so on.  AsyncGetCallTrace
- * (inside malloc) or GetStackTrace (in a JVMTI callback, where the former refuses frames called
- * from compiled code) gives the Java frames of all segments in one run.  The seams are found from below: every call
- * stub frame holds a JavaCallWrapper, which saved the anchor of the segment before it and the
- * method that was called, so the number of segments, the bottom method of each and the registers
- * of the native code below are known.
+ * (inside malloc) or GetStackTrace (in a JVMTI callback, where AsyncGetCallTrace refuses frames
+ * called from compiled code) returns the Java frames of all segments in one list.  The
+ * boundaries are found from the call stub frames: each holds a JavaCallWrapper, which saved the
+ * anchor of the previous segment and the called method.  This gives the number of segments, the
+ * bottom method of each, and the registers of the native code below.
  */
 #ifndef TH_JVMTI_JAVA_STACK_H
 #define TH_JVMTI_JAVA_STACK_H
@@ -20,14 +20,14 @@
 #include "unify/sample/capture.h"
 
 /*
- * A VM is about to be created whose tables were read into `hotspot`, which stays the caller's:
- * native stacks end where they meet its code, without Java frames.
+ * A VM is about to be created; its tables were read into `hotspot`, which stays the caller's.
+ * Native stacks end at the first frame in its code, without Java frames.
  */
 void th_java_stack_expect(const struct th_hotspot *hotspot);
 
 /*
- * The VM is live: from now on native and Java stacks get their Java frames.  `async` is libjvm's
- * AsyncGetCallTrace.  False when the VM does not tell enough of itself.
+ * The VM is live: from now on native and Java stacks get their Java frames.  `async` is
+ * libjvm's AsyncGetCallTrace.  False when the VM does not export enough.
  */
 bool th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions of JNI in the order of their table (JNI specification, "Interface Function
- * Table"); NULL where the table is reserved.  Later releases append.
+ * Table"); NULL where an entry is reserved.  Later releases append.
  */
 #ifndef TH_JVMTI_JNI_FUNCTIONS_H
 #define TH_JVMTI_JNI_FUNCTIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocating threads put their objects into a bounded queue (after D. Vyukov's: every cell
- * carries the turn at which it may be written or read); the agent thread alone owns the table.
+ * Allocating threads put their objects into a bounded queue (after D.  Vyukov's: every cell
+ * carries the turn at which it may be written or read).  Only the agent thread uses the table.
  */
 #include "jvmti/live_objects.h"
 
@@ -11,19 +11,23 @@
 #include "unify/log/log.h"
 #include "unify/base/memory.h"
 
-/* Samples between two turns of the agent thread: 20 ms at 400,000 samples a second. */
+/* Samples between two turns of the agent thread: 20 ms at 400,000 samples per second. */
 #define QUEUE_CELLS 8192
 /*
- * What a reference adds to a pause, in nanoseconds (bench/live-cost): one to an old object, whose
- * address is enough, and one to an object allocated since the last pause, whose header is read.
+ * Cost of a reference per pause, in nanoseconds (bench/live-cost): to an old object, of which
+ * only the address is used, and to an object allocated since the last pause, whose header is
+ * read.
  */
 #define OLD_REFERENCE_NS 60
 #define NEW_REFERENCE_NS 100
-/* Each kind may add one part in so many to a pause; so many are always allowed. */
+/* Each kind may add 1/PAUSE_PARTS to a pause; OLD_AT_LEAST references are always allowed. */
 #define PAUSE_PARTS 50
 #define OLD_AT_LEAST 128
 #define NEW_AT_LEAST 16
-/* References to new objects are averaged over so many pauses and so long, to ignore bursts. */
+/*
+ * References to new objects are averaged over this number of pauses and this time, to smooth
+ * bursts.
+ */
 #define WINDOW_PAUSES 64
 #define WINDOW_NS (2 * (uint64_t)TH_NS_PER_S)
 
@@ -47,9 +51,9 @@ static struct {
 	uint32_t limit;        /* agent thread: of `count`, at most TH_LIVE_OBJECTS_MAX */
 	bool has_pauses;       /* references are processed in them */
 	struct {               /* agent thread */
-		uint64_t time; /* of its begin */
+		uint64_t time; /* when it began */
 		uint32_t pauses;
-		uint64_t added; /* references to new objects since */
+		uint64_t added; /* references to new objects added since */
 	} window;
 } live = {.limit = TH_LIVE_OBJECTS_MAX};
 
@@ -74,14 +78,14 @@ push(const struct followed *object)
 
 	for (;;) {
 		struct cell *cell = &live.queue[turn % QUEUE_CELLS];
-		/* Pairs with the release in pop(): the cell was read. */
+		/* Pairs with the release in pop(): the cell has been read. */
 		uint64_t found = th_load_acquire(&cell->turn);
 
 		if (found < turn)
-			return false; /* a whole round behind: full */
+			return false; /* one full round behind: the queue is full */
 		if (found == turn && th_cas_acq_rel(&live.written, &turn, turn + 1)) {
 			cell->object = *object;
-			/* Pairs with the acquire in pop(): the object is there. */
+			/* Pairs with the acquire in pop(): publishes the object. */
 			th_store_release(&cell->turn, turn + 1);
 			return true;
 		}
@@ -169,7 +173,7 @@ th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 		log_lost(object->sample);
 }
 
-/* From now on half as many are followed, of those in the table as well. */
+/* From now on half as many objects are followed, including those in the table. */
 static void
 raise_level(JNIEnv *env)
 {
@@ -188,7 +192,7 @@ raise_level(JNIEnv *env)
 	th_humongous_thin(level);
 }
 
-/* Halves the table, again if chance kept nearly all. */
+/* Halves the table; repeats if by chance nearly all objects were kept. */
 static void
 thin(JNIEnv *env)
 {
@@ -201,7 +205,7 @@ add(JNIEnv *env, jweak reference, uint64_t sample)
 {
 	if (live.count >= live.limit)
 		thin(env);
-	/* It may have been queued under an older level. */
+	/* It may have been queued under an earlier level. */
 	if (th_live_keeps(sample, live.level))
 		live.table[live.count++] = (struct followed){reference, sample};
 	else
@@ -228,7 +232,7 @@ th_live_objects_collect(JNIEnv *env)
 	th_batches_turn(env);
 }
 
-/* How many references of `each` nanoseconds are allowed for a pause of `pause_ns`. */
+/* How many references at `each` nanoseconds are allowed for a pause of `pause_ns`. */
 static uint64_t
 bound_of(uint64_t pause_ns, uint64_t each, uint64_t at_least)
 {

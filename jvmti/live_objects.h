@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampled Java objects that are alive: a bounded table of weak global references, looked
- * through after collections.  Where such a reference would keep its object alive, what is followed
- * and how depends on the collector: humongous.h, batches.h.
+ * The sampled Java objects that are alive: a bounded table of weak global references, scanned
+ * after collections.  Where a weak reference would keep its object alive, the collector
+ * determines which objects are followed, and how: humongous.h, batches.h.
  *
- * When the table is full it is thinned by half, with the weights of the rest doubled, and
- * newcomers are thinned alike, so no time of birth is preferred.  Which objects stay is a
- * function of their sample ids and the level (th_live_keeps() in log_format.h), so the log needs
- * to say nothing of those that leave.
+ * A full table is thinned by half, and the weights of the remaining objects are doubled.  New
+ * objects are thinned alike, so the time of birth has no influence.  Which objects stay is a
+ * function of their sample ids and the level (th_live_keeps() in log_format.h), so the log need
+ * not list those that are dropped.
  */
 #ifndef TH_JVMTI_LIVE_OBJECTS_H
 #define TH_JVMTI_LIVE_OBJECTS_H
@@ -19,32 +19,31 @@
 #include "jvmti/batches.h"
 #include "jvmti/collector.h"
 
-/* Objects followed at once; one look through all of them takes under a millisecond. */
+/* Objects followed at once; one scan of the full table takes less than a millisecond. */
 #define TH_LIVE_OBJECTS_MAX 65536
 
-/* Maps the table; false: no memory, no object is followed. */
+/* Maps the table; false: out of memory, no object is followed. */
 bool th_live_objects_init(void);
 
-/* Objects are followed as the collector allows.  `hotspot` stays the caller's. [jvmti] */
+/* Starts following objects, as the collector allows.  `hotspot` stays the caller's. [jvmti] */
 void th_live_objects_begin(const struct th_hotspot *hotspot, enum th_collector collector);
 
 /* Follows an object on the thread that allocated it. [jvmti] */
 void th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object);
 
-/* Takes in what th_live_objects_follow() left. [agent-thread] */
+/* Takes in the objects queued by th_live_objects_follow(). [agent-thread] */
 void th_live_objects_collect(JNIEnv *env);
 
 /*
- * The last pauses of the collector, `pauses` so far, took `pause_ns` in the mean; 0 = not known.  The
- * table, and what is added to it, are thinned so that references add little to a pause.
- * [agent-thread]
+ * The last pauses of the collector, `pauses` so far, took `pause_ns` on average; 0: unknown.
+ * Thins the table and new objects so that the references add little to a pause. [agent-thread]
  */
 void th_live_objects_bound(JNIEnv *env, uint64_t pause_ns, uint32_t pauses);
 
-/* Looks through the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
+/* Scans the table and writes a JAVA_DEATH for each object that is gone. [agent-thread] */
 void th_live_objects_reap(JNIEnv *env);
 
-/* Follows nothing any more: gives all references back. [agent-thread] */
+/* Stops following objects and deletes all references. [agent-thread] */
 void th_live_objects_release(JNIEnv *env);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classes of the boot loader, looked up without loading them. */
+/* Looks up classes of the boot loader without loading them. */
 #ifndef TH_JVMTI_LOADED_CLASS_H
 #define TH_JVMTI_LOADED_CLASS_H
 
 #include <jni.h>
 
-/* libjvm's JVM_FindLoadedClass; NULL: it has none of that name, and no class is found. */
+/* libjvm's JVM_FindLoadedClass; NULL: libjvm has no such function, and no class is found. */
 typedef jclass th_find_loaded_class(JNIEnv *env, jobject loader, jstring name);
 
 /* Once, before the first look-up. [any] */
 void th_loaded_class_init(th_find_loaded_class *find);
 
 /*
- * The class of that name ("java.nio.Bits"), a local reference; NULL when it is not loaded so far.
- * No exception is left behind. [agent-thread]
+ * The class of that name ("java.nio.Bits") as a local reference; NULL when it is not loaded.
+ * Leaves no exception pending. [agent-thread]
  */
 jclass th_loaded_class_find(JNIEnv *env, const char *name);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lock-free hash table from jmethodIDs to ids, and a list of ids in order of first
+ * occurrence.  Any thread appends to the list inside malloc; one thread at a time logs the
+ * names.
+ */
 #include "jvmti/methods.h"
 
 #include <string.h>
@@ -9,17 +14,19 @@
 
 #define SLOTS (TH_METHODS_MAX * 2)
 #define PROBES 128
-/* Longest line table kept; javac writes one entry a statement. */
+/* Longest line table kept; javac writes one entry per statement. */
 #define LINES_MAX 8192
 
 static struct {
-	jmethodID *slots;      /* atomic, claimed by compare-and-swap; id = index + 1 */
-	uint32_t *pending;     /* ids in order of first sight; atomic, 0 = not yet stored */
-	uint32_t count;        /* atomic: entries of `pending` */
-	uint32_t named;        /* one writer: the naming thread */
+	jmethodID *slots; /* atomic, claimed by compare-and-swap; id = index + 1 */
+	/* ids in order of first occurrence; atomic, 0 = not yet stored */
+	uint32_t *pending;
+	uint32_t count; /* atomic: entries of `pending` */
+	/* entries of `pending` already named; writer: the naming thread */
+	uint32_t named;
 	uint32_t nameless;     /* atomic: frames without a jmethodID */
 	unsigned char *mounts; /* atomic, enum th_method_mount, by index of the slot */
-	uint64_t *lines;       /* its buffer */
+	uint64_t *lines;       /* buffer for line tables */
 } methods;
 
 bool
@@ -51,7 +58,7 @@ announce(uint32_t id)
 uint32_t
 th_methods_id(jmethodID method)
 {
-	/* Ids are addresses of neighbouring words: the multiplication spreads them. */
+	/* jmethodIDs are addresses of neighboring words: the multiplication spreads them. */
 	uint64_t index = (uint64_t)(uintptr_t)method * 0x9e3779b97f4a7c15u >> 40;
 
 	if (!method) {
@@ -87,7 +94,7 @@ th_methods_mount(uint32_t id)
 
 /* Classes */
 
-/* What the VM itself puts below the frames of a virtual thread. */
+/* Methods of the JDK below the frames of a virtual thread. */
 static const struct mount {
 	const char *class_signature;
 	const char *method;
@@ -185,7 +192,7 @@ read_lines(jvmtiEnv *jvmti, jmethodID method)
 	return kept;
 }
 
-/* The texts of a method; each NULL where the VM does not know. */
+/* The texts of a method; NULL where the VM does not provide one. */
 struct names {
 	char *class_signature;
 	char *source_file;
@@ -249,7 +256,7 @@ th_methods_log_pending(jvmtiEnv *jvmti, JNIEnv *env)
 		uint32_t id = th_load_acquire(&methods.pending[methods.named]);
 
 		if (!id)
-			return; /* its finder is about to store it */
+			return; /* the thread that found it is about to store it */
 		log_method(jvmti, env, id);
 		th_store_relaxed(&methods.named, methods.named + 1);
 	}

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAGIC_LITTLE_ENDIAN 0xc0c0feca
-/* More entries than any VM has; a region that claims more is not what it seems. */
+/* More entries than any VM has; a region with more is not valid. */
 #define ENTRIES_MAX 4096
 
 struct prologue {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reservoir sampling per stratum.  `strata` counts the offers and the members; the members of
+ * all strata share one array, in no order.
+ */
 #include "jvmti/probation.h"
 
 #include <string.h>
@@ -45,7 +49,7 @@ choose_member(struct th_probation *probation, struct th_random *random, uint32_t
 			return member;
 }
 
-/* The stratum of small objects with most members. */
+/* The stratum of small objects with the most members. */
 static uint32_t
 largest_stratum(const struct th_probation *probation)
 {
@@ -77,8 +81,8 @@ take_place(struct th_probation_member *member, uint32_t stratum,
 }
 
 /*
- * Lets a stratum that has every object so far have one member more: a free slot, or that of a
- * stratum with at least two more.  NULL: there is none.
+ * Gives one more member to a stratum in which every offered object is a member: a free slot, or
+ * one of a stratum with at least two members more.  NULL: no slot available.
  */
 static struct th_probation_member *
 grow(struct th_probation *probation, struct th_random *random, uint32_t stratum,

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the code blob of a pc through the VM's code heaps, checks that it is not compiled Java
+ * code, and computes the caller from the blob's frame size.
+ */
 #include "jvmti/runtime_stub.h"
 
 #include <string.h>
 
 #include "unify/base/safe_read.h"
 
-/* CodeCache::allocate_code_heaps makes three at the most. */
+/* CodeCache::allocate_code_heaps creates at most three. */
 #define HEAPS_MAX 16
 /* heap.hpp: this segment belongs to no block. */
 #define FREE_SEGMENT 0xff
-/* Steps back through the segment map to the begin of a block: 254 segments a step. */
+/* Steps back through the segment map to the start of a block: 254 segments per step. */
 #define STEPS_MAX 4096
 #define NAME_MAX_BYTES 16
 
-/* Reads a word that lies at `offset` of an object of the VM. */
+/* Reads the word at `offset` in an object of the VM. */
 static bool
 read_field(struct th_safe_read *memory, uintptr_t object, int64_t offset, uintptr_t *ret)
 {
@@ -26,7 +30,7 @@ read_int(struct th_safe_read *memory, uintptr_t object, int64_t offset, int32_t 
 	return th_read_bytes(memory, object + (uintptr_t)offset, ret, sizeof(*ret));
 }
 
-/* The CodeHeap around `pc`, and where its memory starts. */
+/* The CodeHeap that contains `pc`, and the start of its memory. */
 static bool
 find_heap(const struct th_hotspot *hotspot, struct th_safe_read *memory, uintptr_t pc,
 	uintptr_t *heap_ret, uintptr_t *start_ret)
@@ -49,7 +53,9 @@ find_heap(const struct th_hotspot *hotspot, struct th_safe_read *memory, uintptr
 	return false;
 }
 
-/* CodeHeap::find_block_for(): bytes of the map lead back to the first segment of a block. */
+/*
+ * CodeHeap::find_block_for(): the bytes of the map lead back to the first segment of a block.
+ */
 static bool
 find_blob(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t *blob_ret)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of the VM's runtime stubs: what compiled code calls to enter the VM.
+ * Frames of the VM's runtime stubs, which compiled code calls to enter the VM.
  *
  * Stubs of C1 and C2 are marked "frame never safe" (c1_Runtime1.cpp, Compile::Code_Gen), so
- * AsyncGetCallTrace refuses a stack that begins with one: each allocation that compiled code leaves
- * to the VM.  Their frames have the layout of compiled code, and AsyncGetCallTrace walks a stack
- * that begins with their caller.
+ * AsyncGetCallTrace refuses a stack that begins with one.  This affects each allocation that
+ * compiled code leaves to the VM.  Their frames have the layout of compiled code, and
+ * AsyncGetCallTrace walks a stack that begins with their caller.
  */
 #ifndef TH_JVMTI_RUNTIME_STUB_H
 #define TH_JVMTI_RUNTIME_STUB_H
@@ -15,7 +15,7 @@
 
 #include "jvmti/hotspot.h"
 
-/* A frame at a call, as a JavaFrameAnchor has it. */
+/* A frame at a call, in the form of a JavaFrameAnchor. */
 struct th_java_frame {
 	uintptr_t sp;
 	uintptr_t fp;
@@ -23,8 +23,8 @@ struct th_java_frame {
 };
 
 /*
- * The caller of `frame`, if that is a runtime stub's (`fp` is not needed); false: it is not, or the
- * VM does not export enough of its layout.  All reads are checked. [in-malloc]
+ * The caller of `frame` if that is a runtime stub's frame (`fp` is not needed).  False: it is
+ * not, or the VM does not export enough of its layout.  All reads are checked. [in-malloc]
  */
 bool th_runtime_stub_caller(const struct th_hotspot *hotspot, const struct th_java_frame *frame,
 	struct th_java_frame *caller_ret);

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the field by trial: sets a short interval, allocates arrays, and checks that the
+ * supposed field holds plausible draws.  JDK 25 changed the counter from counting down to
+ * counting up.
+ */
 #include "jvmti/vm_countdown.h"
 
 #include <stddef.h>
 
 /*
- * Arrays that are longer than nearly every draw of this interval, so that each is sampled; and
- * how many of them bring a thread to the end of the countdown it had before: all of them fail
- * with a probability of exp(-16).
+ * PROBE_BYTES exceeds nearly every draw with PROBE_INTERVAL, so that each array is sampled.
+ * The number of arrays ends the thread's previous countdown except with a probability of
+ * exp(-16).
  */
 #define PROBE_INTERVAL 256
 #define PROBE_BYTES 8192
 #define PROBES_MAX 1024
-/* After so many samples whose countdown was seen there can be no doubt. */
+/* Samples with a verified countdown that are required. */
 #define PROOFS 8
 
-/* threadHeapSampler.hpp, up to JDK 24: the first field alone, counting down. */
+/* threadHeapSampler.hpp; up to JDK 24 only the first field exists, and it counts down. */
 struct sampler {
-	uint64_t countdown; /* from JDK 25 on it stands still, and these count up */
+	uint64_t countdown; /* constant from JDK 25 on, where the fields below count up */
 	uint64_t tlab_top_at_start;
 	uint64_t bytes_in_tlabs;
 	uint64_t bytes_outside;

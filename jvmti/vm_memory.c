@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No class is loaded and no method of Java is called for this: the buffers are counted in three
- * static fields of java.nio.Bits, which are only looked at when that class is there already.
+ * Loads no class and calls no Java method.  Buffers are counted in three static fields of
+ * java.nio.Bits, which are read only if that class is already loaded.
  */
 #include "jvmti/vm_memory.h"
 
@@ -15,12 +15,13 @@
 
 static struct {
 	struct th_vm_memory_vm vm;
-	uint32_t is_on;      /* atomic */
-	jclass bits;         /* java.nio.Bits, a global reference; NULL: not seen yet */
-	jclass file_channel; /* sun.nio.ch.FileChannelImpl, or who counts for it */
+	uint32_t is_on; /* atomic */
+	jclass bits;    /* java.nio.Bits, a global reference; NULL: not found yet */
+	/* sun.nio.ch.FileChannelImpl, or the class that counts mapped buffers */
+	jclass file_channel;
 } memory;
 
-/* Where it lies */
+/* Address ranges */
 
 static void
 claim_heap(struct th_breakdown_claims *claims)
@@ -83,14 +84,17 @@ log_java_heap(uint32_t account)
 	log_pool(&event, "Java heap");
 }
 
-/* A word of the VM's. */
+/* A word of the VM's memory. */
 static uintptr_t
 word_at(uintptr_t object, int64_t offset)
 {
 	return *(const uintptr_t *)(object + (uintptr_t)offset);
 }
 
-/* What of the heaps is in use only a walk through their blocks would tell, under the VM's lock. */
+/*
+ * The bytes in use inside the heaps are not logged: finding them requires a walk through their
+ * blocks under the VM's lock.
+ */
 static void
 log_code_cache(uint32_t account)
 {
@@ -113,7 +117,7 @@ log_code_cache(uint32_t account)
 	log_pool(&event, "Code cache");
 }
 
-/* The VM brings these counters up to date at collections. */
+/* The VM updates these counters at collections. */
 static void
 log_counters(uint32_t account, const char *used_name, const char *committed_name,
 	const char *limit_name, const char *name)
@@ -134,7 +138,7 @@ log_counters(uint32_t account, const char *used_name, const char *committed_name
 
 /* Buffers */
 
-/* A class that is loaded already, as a global reference kept in `*kept`. */
+/* A class that is already loaded, as a global reference kept in `*kept`. */
 static jclass
 loaded_class(JNIEnv *env, const char *name, jclass *kept)
 {
@@ -166,7 +170,7 @@ atomic_long(JNIEnv *env, jclass type, const char *name)
 	return result;
 }
 
-/* java.nio.Bits: what the BufferPoolMXBean "direct" answers. */
+/* java.nio.Bits: the values that the BufferPoolMXBean "direct" returns. */
 static void
 log_direct_buffers(JNIEnv *env, uint32_t account)
 {
@@ -213,7 +217,7 @@ log_mapped_buffers(JNIEnv *env, uint32_t account)
 	log_pool(&event, "mapped");
 }
 
-/* Only a thread of the VM may ask it. */
+/* Only a thread attached to the VM may query it. */
 static void
 log_figures(uint32_t account, bool on_agent_thread)
 {

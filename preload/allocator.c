@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Determines which definition of malloc the program uses and which one the library calls.  If
+ * the program's malloc is not ours, the C heap is not recorded, and the reason is reported.
+ */
 #include "preload/allocator.h"
 
 #include <dlfcn.h>
@@ -15,16 +19,16 @@
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
 
-/* A path and a sentence or two. */
+/* A path and one or two sentences. */
 #define TEXT_BYTES (PATH_MAX + 512)
 #define UNSEEN "the C heap is not recorded"
 
 /*
- * Found once, at load: the loader's functions take locks and allocate, which a forked child must
- * not do before fork() has returned.  Paths are in the loader's memory.
+ * Determined once, at load: the loader's functions take locks and allocate, which a forked
+ * child must not do before fork() has returned.  Paths are in the loader's memory.
  */
 static struct {
-	const void *malloc; /* what the name resolves to in the global scope */
+	const void *malloc; /* the definition found in the global scope */
 	const char *malloc_path;
 	const char *next_path;  /* of the next malloc after ours */
 	const void *underneath; /* that malloc, NULL if it is libc's */
@@ -36,11 +40,14 @@ static struct {
 	bool misses_mallocx;
 } facts;
 
-/* Of the linker: where this library begins and ends. */
+/* Defined by the linker: start and end of this library. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* Not compared with our malloc by name: that name means the program's here as well. */
+/*
+ * Not compared with our malloc by name: within the library, too, that name refers to the
+ * program's.
+ */
 static bool
 is_ours(const void *address)
 {
@@ -48,14 +55,14 @@ is_ours(const void *address)
 	       (uintptr_t)address < (uintptr_t)_end;
 }
 
-/* What everybody finds under a name who does not ask for more. */
+/* The definition found in the global scope. */
 static void *
 find(const char *name)
 {
 	void *found = th_real_dlsym(RTLD_DEFAULT, name);
 
 	if (!found)
-		dlerror(); /* nobody is to hear of our question */
+		dlerror(); /* clears dlerror for the host */
 	return found;
 }
 
@@ -103,7 +110,7 @@ th_allocator_is_underneath(const void *function)
 	return th_next_are_together(function, next_malloc());
 }
 
-/* Whether a call of what is found as malloc takes its bytes off our countdown. */
+/* Whether a call of the malloc found decrements our countdown. */
 static bool
 reaches_us(void *found)
 {
@@ -121,8 +128,9 @@ reaches_us(void *found)
 }
 
 /*
- * A program that is not position-independent and takes the address of malloc has an entry of that
- * name, which everybody finds and which only leads on: its symbol has an address, but is undefined.
+ * A program that is not position-independent and takes the address of malloc has an entry of
+ * that name in its procedure linkage table.  Every lookup finds that entry, which only jumps
+ * on: its symbol has an address, but is undefined.
  */
 static bool
 leads_on(const void *address)
@@ -134,7 +142,7 @@ leads_on(const void *address)
 	       symbol->st_shndx == SHN_UNDEF;
 }
 
-/* Whether a function of the global scope is that of the underlying allocator. */
+/* Whether a function in the global scope belongs to the underlying allocator. */
 static bool
 is_past_us(const char *name)
 {
@@ -152,7 +160,7 @@ th_allocator_init(void)
 	facts.malloc_path = path_of(found);
 	facts.is_malloc_in_program = is_in_program(found);
 	facts.is_malloc_in_libc = is_in_libc(found);
-	/* Another's is not called to find out: it may not be ready yet. */
+	/* A foreign malloc is not called to find out: it may not be initialized yet. */
 	facts.is_seen = (is_ours(found) || leads_on(found)) && reaches_us(found);
 	facts.is_mmap_seen = is_ours(find("mmap"));
 	facts.next_path = path_of(next_malloc());
@@ -179,7 +187,7 @@ th_allocator_underneath(void)
 	return facts.underneath;
 }
 
-/* What goes unseen */
+/* Reports of what is not recorded */
 
 __attribute__((format(printf, 2, 3))) static void
 note(unsigned severity, const char *format, ...)
@@ -199,21 +207,21 @@ log_unseen_malloc(void)
 	const char *path = facts.malloc_path;
 
 	if (is_ours(facts.malloc)) {
-		note(1, "calls of malloc are led past the library, as valgrind does "
-			"it: " UNSEEN);
-		th_message("calls of malloc are led past the library, as valgrind does "
-			   "it: " UNSEEN);
+		note(1, "calls of malloc are redirected past the library, as under "
+			"valgrind: " UNSEEN);
+		th_message("calls of malloc are redirected past the library, as under "
+			   "valgrind: " UNSEEN);
 	} else if (facts.is_malloc_in_program) {
 		note(1, "%s defines malloc itself: " UNSEEN, path);
 		th_message("%.200s defines malloc itself: " UNSEEN, path);
 	} else if (facts.is_malloc_in_libc) {
-		note(1, "the library was not there from the start: " UNSEEN);
+		note(1, "the library was not loaded at program start: " UNSEEN);
 	} else {
 		note(1,
-			"the malloc of %s stands in front of the library: " UNSEEN "; name "
+			"the malloc of %s precedes the library: " UNSEEN "; name "
 			"libtwinheap.so first in LD_PRELOAD",
 			path);
-		th_message("the malloc of %.200s stands in front of the library: " UNSEEN
+		th_message("the malloc of %.200s precedes the library: " UNSEEN
 			   "; name libtwinheap.so first in LD_PRELOAD",
 			path);
 	}
@@ -228,16 +236,16 @@ th_allocator_log(void)
 	}
 	const char *path = facts.next_path;
 	if (facts.underneath)
-		note(0, "malloc is that of %s", path);
+		note(0, "malloc is provided by %s", path);
 	if (facts.misses_new)
 		note(1,
-			"operator new of %s goes unseen, and with it what C++ allocates: "
+			"operator new of %s is not recorded, and with it C++ allocations: "
 			"preload "
 			"libtwinheap-new.so behind libtwinheap.so, as twinheap run does",
 			path);
 	if (facts.misses_mallocx)
 		note(1,
-			"mallocx of %s goes unseen: preload libtwinheap-mallocx.so behind "
+			"mallocx of %s is not recorded: preload libtwinheap-mallocx.so behind "
 			"libtwinheap.so, as twinheap run does for a preloaded allocator",
 			path);
 }

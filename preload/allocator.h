@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who else allocates here, and what of it goes past us: an allocator in front of us, in the
- * program itself, or underneath with functions of its own.
+ * The other allocators in the process, and which allocations do not reach the library: an
+ * allocator that precedes it, one in the program itself, or an underlying one with functions of
+ * its own.
  */
 #ifndef TH_PRELOAD_ALLOCATOR_H
 #define TH_PRELOAD_ALLOCATOR_H
@@ -9,14 +10,14 @@
 #include <stdbool.h>
 
 /*
- * Determines what the functions below return, by the loader's functions and by an allocation.
- * Once, in the constructor, after th_next_init().
+ * Determines the results of the functions below, with the loader's functions and a test
+ * allocation.  Once, in the constructor, after th_next_init().
  */
 void th_allocator_init(void);
 
 /*
- * Whether the program's malloc reaches us: found by a call, since tools such as valgrind redirect
- * functions without a trace. [any]
+ * Whether the program's malloc reaches us.  Determined by a call, because tools such as
+ * valgrind redirect functions without leaving a trace. [any]
  */
 bool th_allocator_is_seen(void);
 
@@ -26,13 +27,13 @@ bool th_allocator_mmap_is_seen(void);
 /* The underlying malloc, NULL if it is libc's. [any] */
 const void *th_allocator_underneath(void);
 
-/* Whether a function belongs to the object whose malloc is underneath. [any] */
+/* Whether a function belongs to the object that provides the underlying malloc. [any] */
 bool th_allocator_is_underneath(const void *function);
 
 /*
- * Writes into the log whose malloc is underneath, and what goes unseen and why.  A C heap that is
- * unseen although the library was preloaded is worth a line on stderr too.  Not from the malloc
- * path.
+ * Logs the underlying malloc, and which allocations are not recorded and why.  Also prints a
+ * line on stderr if the C heap is not recorded although the library was preloaded.  Not from
+ * the malloc path.
  */
 void th_allocator_log(void);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * glibc's mallinfo2() takes the lock of one arena after the other and walks their lists of free
- * chunks: 3 ms for 100,000 chunks.  jemalloc's mallctl() merges the statistics of its threads.
- * Both are asked on the agent thread alone: any other may hold such a lock, in a signal handler
- * that interrupted malloc.
+ * glibc's mallinfo2() locks its arenas in turn and walks their lists of free chunks: 3 ms for
+ * 100,000 chunks. jemalloc's mallctl() merges the statistics of its threads.  Both are called
+ * on the agent thread only: on any other thread, a signal handler may have interrupted malloc
+ * while it held such a lock.
  */
 #include "preload/allocator_figures.h"
 
@@ -16,7 +16,7 @@
 #include "unify/resident/breakdown.h"
 #include "unify/log/log.h"
 
-/* Of glibc 2.33 and later; the older one counts in int. */
+/* glibc 2.33 and later; older versions count in int. */
 struct mallinfo2_result {
 	size_t arena;
 	size_t ordblks;
@@ -76,7 +76,7 @@ log_jemalloc(uint32_t account)
 	uint64_t epoch = 1;
 	struct th_event_allocator event = {.account = account};
 
-	/* Statistics are those of the last advance of the epoch. */
+	/* Statistics are as of the last advance of the epoch. */
 	allocator.mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
 	event.heaps = jemalloc_number("stats.resident");
 	event.used = jemalloc_number("stats.allocated");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym, interposed for one name: programs that load libjvm themselves (the java launcher, JPype,
- * every other embedder) ask it for JNI_CreateJavaVM and get our wrapper.
+ * dlsym, interposed for one name: programs that load libjvm themselves (the java launcher,
+ * JPype, other embedders) look up JNI_CreateJavaVM in it and get our wrapper.
  *
  * Every other call is a jump to the real function with the caller's return address still on the
- * stack, because dlsym takes RTLD_NEXT to mean "behind the module that calls".
+ * stack, because dlsym interprets RTLD_NEXT as "after the calling module".
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -16,7 +16,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Not strcmp: dlsym may be called before libc's own functions are relocated. */
+/* strcmp is not used: dlsym may be called before libc's own functions are relocated. */
 static inline bool
 is_create_java_vm(const char *name)
 {
@@ -28,7 +28,7 @@ is_create_java_vm(const char *name)
 	return true;
 }
 
-/* The object that an address lies in; NULL: in none. */
+/* The object that contains an address; NULL: none. */
 static const struct link_map *
 object_of(const void *address)
 {
@@ -38,7 +38,7 @@ object_of(const void *address)
 	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
 }
 
-/* Whether we come after an object in the order of lookup. */
+/* Whether an object precedes the library in lookup order. */
 static bool
 is_in_front(const struct link_map *object)
 {
@@ -50,8 +50,9 @@ is_in_front(const struct link_map *object)
 }
 
 /*
- * The default scope answers our own export; what it would answer without us is the next
- * definition behind us.  Somebody in front of us stands in for a VM, as we do, and will ask on.
+ * The default scope yields our own export; without the library it would yield the next
+ * definition after ours.  An object before us with this name wraps a VM, as we do, and will
+ * look further.
  */
 static __attribute__((noinline, cold)) void *
 find_create_java_vm(void *handle)
@@ -66,11 +67,11 @@ find_create_java_vm(void *handle)
 	return found ? th_java_wrap(found) : NULL;
 }
 
-/* What an object itself defines under a name, not one that it needs. */
+/* The definition of a name in an object itself, not in its dependencies. */
 static void *
 find_in(const struct link_map *object, const char *name)
 {
-	/* Objects of the start have a scope of their own only when they are asked for. */
+	/* Objects loaded at start get a scope of their own only when opened again. */
 	void *handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	void *found = handle ? th_real_dlsym(handle, name) : NULL;
 
@@ -80,9 +81,9 @@ find_in(const struct link_map *object, const char *name)
 }
 
 /*
- * RTLD_NEXT from an object in front of us would find our export.  Without us it would find the
- * first definition between the two, else the one behind us.  False: the caller stands behind us,
- * and the real dlsym knows the answer.
+ * RTLD_NEXT from an object before us would find our export.  Without the library it would find
+ * the first definition between the two, else the one after us.  False: the caller comes after
+ * us, and the real dlsym returns the right result.
  */
 static __attribute__((noinline, cold)) bool
 find_next_create_java_vm(const void *caller, void **found_ret)

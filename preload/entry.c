@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interposed allocation functions.  Each takes the size off the thread's countdown, or asks
- * the live filter about the block, and jumps on to the next allocator; everything else is in the
- * slow paths.  tests/e2e/test_build.c counts the instructions.
+ * The interposed allocation functions.  Each decrements the thread's countdown by the size, or
+ * checks the live filter for the block, and jumps to the next allocator; everything else is in
+ * the slow paths. tests/e2e/test_build.c counts the instructions.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -15,12 +15,12 @@
 #include "preload/next.h"
 #include "unify/sample/live_blocks.h"
 
-/* Not in every <stdlib.h>. */
+/* Not declared in every <stdlib.h>. */
 EXPORT void cfree(void *block);
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-/* Allocating */
+/* Allocation */
 
 static SLOW void *
 malloc_due(size_t size)
@@ -97,7 +97,7 @@ pvalloc(size_t size)
 	return aligned(th_next.pvalloc(size), size);
 }
 
-/* Freeing */
+/* Deallocation */
 
 static SLOW void
 free_tracked(void *block)
@@ -122,7 +122,7 @@ cfree(void *block)
 	free(block);
 }
 
-/* C23.  The sizes are hints that the next allocator may lack the functions for. */
+/* C23.  The sizes are hints; the next allocator may lack these functions, so free is called. */
 void
 free_sized(void *block, size_t size)
 {
@@ -138,7 +138,7 @@ free_aligned_sized(void *block, size_t alignment, size_t size)
 	free(block);
 }
 
-/* Reallocating: a free of the old block and an allocation of the whole new one */
+/* Reallocation: counts as a free of the old block and an allocation of the whole new one */
 
 static void *
 move_bootstrap(void *block, size_t size)
@@ -152,8 +152,8 @@ move_bootstrap(void *block, size_t size)
 }
 
 /*
- * The old block leaves the table before the next allocator can hand its address to another
- * thread, and comes back when nothing was done.
+ * The old block is removed from the table before the next allocator can give its address to
+ * another thread, and is restored if the reallocation fails.
  */
 static SLOW void *
 realloc_tracked(void *block, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all entry points have in common. */
+/* Shared by all entry points. */
 #ifndef TH_PRELOAD_ENTRY_H
 #define TH_PRELOAD_ENTRY_H
 
@@ -14,7 +14,10 @@
 #define SLOW __attribute__((noinline, cold))
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Takes a block off the countdown of the calling thread; true: it is to be sampled. [in-malloc] */
+/*
+ * Decrements the calling thread's countdown by a block; true: the block is to be sampled.
+ * [in-malloc]
+ */
 static inline bool
 th_entry_is_due(size_t size)
 {
@@ -22,8 +25,8 @@ th_entry_is_due(size_t size)
 }
 
 /*
- * The same for a block that is already there, or NULL where the allocator refused.  For functions
- * that may fail in a way that gives nothing back, such as an exception. [in-malloc]
+ * The same for a block that is already allocated, or NULL if the allocator failed.  For
+ * functions that may fail without returning, such as by an exception. [in-malloc]
  */
 static inline void *
 th_entry_take(void *block, size_t size, enum th_alloc_function function)
@@ -34,8 +37,8 @@ th_entry_take(void *block, size_t size, enum th_alloc_function function)
 }
 
 /*
- * A block that th_live_blocks_may_hold() is about to be freed.  False: no allocator underneath knows it,
- * and there is nothing to free. [in-malloc]
+ * A block that th_live_blocks_may_hold() is about to be freed.  False: it is from the bootstrap
+ * arena, and must not be passed to an allocator. [in-malloc]
  */
 static inline bool
 th_entry_release(void *block)

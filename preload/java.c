@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JNI_CreateJavaVM is exported for programs that are linked with libjvm, and our dlsym hands out a
- * wrapper of its own for each function of that name that a program looks up.  On success the agent
- * starts at once, on the same thread, in the live phase, before any class of the application is
- * loaded; nothing ever polls for a VM.
+ * JNI_CreateJavaVM is exported for programs that are linked with libjvm, and our dlsym returns
+ * a separate wrapper for each function of that name that a program looks up.  On success the
+ * agent starts at once, on the same thread, in the live phase, before any class of the
+ * application is loaded; no polling is involved.
  *
- * A VM may create another one of a library of its own while it starts (HotSpot does so with
- * libgraal's): that call is passed on, and the agent starts with the outer VM.
+ * A VM may create another one from a library of its own while it starts (HotSpot does so with
+ * libgraal): that call is passed on, and the agent starts with the outer VM.
  */
 #include "preload/java.h"
 
@@ -31,18 +31,20 @@ typedef jint create_java_vm(JavaVM **vm_ret, void **env_ret, void *arguments);
 
 EXPORT jint JNICALL JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments);
 
-/* Our own, whoever else defines that name in front of us. */
+/* Our own definition, even if another object defines that name before ours. */
 extern create_java_vm wrapper __attribute__((alias("JNI_CreateJavaVM"), visibility("hidden")));
 
-/* Libraries with a JNI_CreateJavaVM that one process looks up: those of more are not wrapped. */
+/* Libraries with a JNI_CreateJavaVM in one process; further ones are not wrapped. */
 #define WRAPPERS(W) W(0) W(1) W(2) W(3) W(4) W(5) W(6) W(7)
 
 #define W(number) +1
 enum { WRAPPER_COUNT = 0 WRAPPERS(W) };
 #undef W
 
-static create_java_vm *wrapped[WRAPPER_COUNT]; /* atomic; NULL: free, and all behind it */
-static uint32_t is_creating;                   /* atomic: a VM that may be recorded comes up */
+/* atomic; NULL: this entry and all after it are free */
+static create_java_vm *wrapped[WRAPPER_COUNT];
+/* atomic: a VM that may be recorded is being created */
+static uint32_t is_creating;
 
 static void *
 address_of(create_java_vm *function)
@@ -79,7 +81,7 @@ start_agent(JavaVM *vm, enum th_agent_phase phase)
 		th_agent_start(&host, vm, phase);
 }
 
-/* Calls `create`; the agent starts with the VM unless another one is being created. */
+/* Calls `create` and starts the agent with the new VM, unless another VM is being created. */
 static jint
 create_with(create_java_vm *create, JavaVM **vm_ret, void **env_ret, void *arguments)
 {
@@ -130,7 +132,7 @@ th_java_wrap(void *function)
 	return function;
 }
 
-/* For those that are linked with libjvm. */
+/* For programs linked with libjvm. */
 EXPORT jint JNICALL
 JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 {
@@ -145,7 +147,7 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 	return create_with(create, vm_ret, env_ret, arguments);
 }
 
-/* By -agentpath: without LD_PRELOAD malloc goes past us. */
+/* Loaded by -agentpath: without LD_PRELOAD malloc is not interposed. */
 static jint
 load_as_agent(JavaVM *vm, enum th_agent_phase phase)
 {

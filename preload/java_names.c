@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JVM_SetNativeThreadName, interposed: Thread.setName() on the calling thread ends there, on JDK 11
- * to 25 (on other threads, too, up to 17).  It is the only call by which a VM reports that a thread
- * is renamed; the kernel's name, of 15 characters, often stays the same.  The JDK's own library
- * calls it through the dynamic linker, which finds ours first when we are preloaded.
+ * JVM_SetNativeThreadName, interposed: Thread.setName() calls it for the calling thread on JDK
+ * 11 to 25 (for other threads, too, up to 17).  It is the only call by which a VM reports that
+ * a thread is renamed; the kernel's name, of 15 characters, often stays the same.  The JDK's
+ * own library calls it through the dynamic linker, which finds ours first when the library is
+ * preloaded.
  */
 #include "preload/java_names.h"
 
@@ -26,11 +27,11 @@ EXPORT void JNICALL JVM_SetNativeThreadName(JNIEnv *env, jobject thread, jstring
 /* Our own definition, even if another library defines the name before ours. */
 static set_name wrapper __attribute__((alias(NAME)));
 
-/* The first VM that called: one of its functions, and its own function of the name. */
+/* The first VM that called: one of its functions, and its own definition of the name. */
 static const void *known_vm; /* atomic, written last */
 static set_name *known;
 
-/* What the object that `function` lies in defines under the name; NULL: nothing. */
+/* The definition of the name in the object that contains `function`; NULL: none. */
 static set_name *
 find_beside(const void *function)
 {
@@ -49,7 +50,7 @@ find_beside(const void *function)
 	return found;
 }
 
-/* The VM's own function; NULL: it has none. */
+/* The VM's own function; NULL: none. */
 static set_name *
 find_real(JNIEnv *env)
 {
@@ -57,7 +58,7 @@ find_real(JNIEnv *env)
 	set_name *found;
 
 	memcpy(&vm, &(*env)->GetVersion, sizeof(vm));
-	/* Pairs with the release below: `known` is there. */
+	/* Pairs with the release below, which publishes `known`. */
 	const void *first = th_load_acquire(&known_vm);
 	if (first == vm)
 		return known;
@@ -73,7 +74,10 @@ bool
 th_java_names_are_told(void)
 {
 	set_name *ours = wrapper;
-	/* RTLD_DEFAULT would find us where only we can: loaded as an agent. */
+	/*
+	 * When loaded as an agent, RTLD_DEFAULT would not find our definition, which only we
+	 * can see.
+	 */
 	void *program = dlopen(NULL, RTLD_LAZY);
 	void *first = program ? th_real_dlsym(program, NAME) : NULL;
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Whether a VM that is loaded, or will be, calls our JVM_SetNativeThreadName, which tells the agent.
- * [jvmti]
+ * Whether a loaded VM, or a future one, calls our JVM_SetNativeThreadName, which notifies the
+ * agent. [jvmti]
  */
 bool th_java_names_are_told(void);
 

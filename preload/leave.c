@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interposed functions by which a daemon changes its user or its root directory.  Most daemons
- * have closed all descriptors before, including the log's, and cannot open the log by its name
- * afterwards: this is the last time at which the library can.
+ * The interposed functions with which a daemon changes its user or its root directory.  Most
+ * daemons close all descriptors before that, including the log's, and cannot open the log by
+ * name afterwards.  This is the last time at which the library can open it.
  */
 #include "preload/leave.h"
 
@@ -17,7 +17,7 @@
 #include "unify/log/log.h"
 #include "unify/sample/thread.h"
 
-/* L(name, parameters, arguments); all return 0, or -1 and errno. */
+/* L(name, parameters, arguments); all return 0, or -1 and set errno. */
 #define FUNCTIONS(L)                                                                       \
 	L(setuid, (uid_t user), (user))                                                    \
 	L(seteuid, (uid_t effective), (effective))                                         \

@@ -3,7 +3,7 @@
 #ifndef TH_PRELOAD_LEAVE_H
 #define TH_PRELOAD_LEAVE_H
 
-/* Looks the next definitions up.  Once, in the constructor, after th_next_init(). */
+/* Looks up the next definitions.  Once, in the constructor, after th_next_init(). */
 void th_leave_init(void);
 
 #endif

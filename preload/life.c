@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The states of the library in a process: UNREAD -> IDLE, RECORDING or OFF.  Recording starts
+ * in the constructor, with a Java VM, or with the first sample of a forked child.  All settings
+ * are read in the constructor.
+ */
 #include "preload/life.h"
 
 #include <errno.h>
@@ -39,10 +44,10 @@
 #include "unify/unwind/libunwind.h"
 #include "unify/unwind/unwind.h"
 
-/* UNREAD: the constructor has not run, the settings are not known. */
 /* Positions among the words of the setting. */
 enum unwinder { OWN_UNWINDER, LIBUNWIND };
 
+/* UNREAD: the constructor has not run, the settings are unknown. */
 enum state { UNREAD, IDLE, RECORDING, OFF };
 
 #define NO_LIBUNWIND                                                          \
@@ -52,11 +57,13 @@ enum state { UNREAD, IDLE, RECORDING, OFF };
 static struct {
 	struct th_settings settings;
 	enum state state;
-	bool has_modules;     /* loaded modules can be found */
-	bool lacks_native;    /* the C heap is wanted, but malloc does not reach us */
-	bool lacks_libunwind; /* it is wanted, but is not there or does not work */
+	bool has_modules; /* loaded modules can be found */
+	/* recording the C heap was requested, but malloc does not reach us */
+	bool lacks_native;
+	bool lacks_libunwind; /* libunwind was requested, but is missing or does not work */
 	bool has_allocator;   /* the underlying malloc is not libc's */
-	pthread_mutex_t lock; /* of the change from IDLE; never taken in the malloc path */
+	/* protects the transition from IDLE; never taken in the malloc path */
+	pthread_mutex_t lock;
 } life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool
@@ -95,7 +102,7 @@ log_process(void)
 		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
-	static char command[4096]; /* the stack of a thread that allocates may be small */
+	static char command[4096]; /* static: the stack of an allocating thread may be small */
 	char host[256] = "";
 	size_t command_bytes = th_proc_file_read(
 		"/proc/self/cmdline", command, sizeof(command));
@@ -128,7 +135,7 @@ create_log(void)
 			th_message("recording to %s", path);
 		return true;
 	}
-	/* A path of any length must not push the reason off the line. */
+	/* The path is cut so that the reason stays on the line. */
 	th_message("%.300s: %s; this process is not recorded", path,
 		status == TH_LOG_NO_SPACE ? "no space for a log" : th_message_reason(errno));
 	return false;
@@ -146,7 +153,7 @@ random_seed(void)
 	return seed;
 }
 
-/* HotSpot's limit on the Java side is the same jint. */
+/* The same limit as HotSpot's, a jint. */
 static struct th_recorder_settings
 recorder_settings(void)
 {
@@ -168,25 +175,25 @@ recorder_settings(void)
 	};
 }
 
-/* Switches off what does not work in this process, and says so in the log. */
+/* Disables what does not work in this process, and notes it in the log. */
 static void
 check_self(struct th_recorder_settings *settings)
 {
 	if (settings->native && !th_self_check_countdown(&th_self_check_parts)) {
 		settings->native = false;
 		settings->has_malloc = false;
-		th_log_note(1,
-			"the countdown of a thread does not work here: the C heap is not "
-			"recorded");
+		th_log_note(1, "thread-local countdowns do not work in this process: the C "
+			       "heap is not "
+			       "recorded");
 	}
 	if (!th_self_check_walk(&th_self_check_parts)) {
 		th_unwind_use_rules(false);
-		th_log_note(1, "a walk of a known stack went wrong here: native frames are "
+		th_log_note(1, "the unwinder failed on a known stack: native frames are "
 			       "walked by frame pointer only");
 	}
 }
 
-/* What an allocator underneath maps, the blocks of malloc lie in. */
+/* The blocks of malloc lie in memory mapped by the underlying allocator. */
 static void
 set_allocator(void)
 {
@@ -198,10 +205,10 @@ set_allocator(void)
 }
 
 /*
- * Everything that recording needs, in a process that may have run for a while already.  A child
- * comes here before fork() returns, so none of this may take a lock of libc or of the loader, or
- * allocate by libc's malloc: other threads may have held such a lock, and a signal handler that
- * forks may have interrupted malloc.
+ * Sets up the recording, in a process that may have run for a while already.  A child calls
+ * this before fork() returns, so no code here may take a lock of libc or of the loader, or call
+ * libc's malloc: other threads may have held such a lock, and a signal handler that forks may
+ * have interrupted malloc.
  */
 static bool
 start(void)
@@ -213,7 +220,7 @@ start(void)
 	log_process();
 	log_settings();
 	if (!life.has_modules)
-		th_log_note(1, "loaded modules cannot be found: native frames are walked by "
+		th_log_note(1, "no loaded modules found: native frames are walked by "
 			       "frame pointer only");
 	if (life.lacks_libunwind) {
 		th_message(NO_LIBUNWIND);
@@ -239,7 +246,10 @@ start_once(void)
 {
 	int cancel_state;
 
-	/* The first sample of a child comes out of malloc, which must not be cancelled. */
+	/*
+	 * A child's first sample is taken inside malloc, which must not be a cancellation
+	 * point.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&life.lock);
 	if (life.state == IDLE) {
@@ -253,7 +263,7 @@ start_once(void)
 	pthread_setcancelstate(cancel_state, &cancel_state);
 }
 
-/* A child without samples leaves no log and prints nothing. */
+/* A child without samples creates no log and prints nothing. */
 static void
 start_with_first_sample(void)
 {
@@ -280,7 +290,7 @@ th_life_java_comes(void)
 
 /* Load */
 
-/* The log says who walks, not who was asked to. */
+/* The log names the unwinder in use, not the requested one. */
 static void
 use_own_unwinder(void)
 {
@@ -296,9 +306,9 @@ turn_off(void)
 }
 
 /*
- * The parent waits for nothing: captures of other threads go on in the parent only.  One of this
- * thread, which a signal handler that forks came upon, goes on in the child too: that child is not
- * recorded, nobody could tell whose sample it would be.
+ * The parent does not wait: captures of other threads continue in the parent only.  A capture
+ * on this thread, interrupted by a signal handler that forks, continues in the child too.  That
+ * child is not recorded, because the owner of the sample would be ambiguous.
  */
 static void
 in_forked_child(void)
@@ -336,7 +346,7 @@ choose_unwinder(void)
 	}
 }
 
-/* The log says what is recorded, not what was asked for. */
+/* The log names the heaps that are recorded, not those requested. */
 static void
 adjust_heaps(void)
 {
@@ -354,7 +364,9 @@ adjust_heaps(void)
 	life.settings.text[TH_SETTING_NAME_HEAPS] = th_heaps_text((unsigned)heaps);
 }
 
-/* Who asks for an interval asks for so many samples, and for no other number of them. */
+/*
+ * A given interval determines the number of samples, so the default rate limit does not apply.
+ */
 static void
 adjust_rate(void)
 {
@@ -379,7 +391,10 @@ load(void)
 	th_allocator_init();
 	th_allocator_figures_init();
 	if (getauxval(AT_SECURE)) {
-		/* The user lacks these privileges: no variable is trusted, no file is created. */
+		/*
+		 * The user lacks these privileges: variables are not trusted, and no file is
+		 * created.
+		 */
 		turn_off();
 	} else if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
 		th_message("%s; this process is not recorded", problem);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of the library in a process: load, start of the recording, fork, exit.
+ * The life cycle of the library in a process: load, start of the recording, fork, exit.
  *
- * The process that the user started is recorded from its first allocation.  Its children have
- * the library too, through the inherited environment; by default they stay idle and leave
- * nothing, until one creates a Java VM.
+ * The process that the user started is recorded from its first allocation.  Its children load
+ * the library too, through the inherited environment; by default they stay idle and create no
+ * log until one creates a Java VM.
  */
 #ifndef TH_PRELOAD_LIFE_H
 #define TH_PRELOAD_LIFE_H
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 /*
- * A Java VM is about to be created, or has loaded us as its agent: starts the recording unless
- * it runs already or is not wanted here.  True when this process records.
+ * A Java VM is about to be created, or has loaded the library as its agent.  Starts the
+ * recording unless it is already running or disabled here.  True when this process is recorded.
  */
 bool th_life_java_comes(void);
 

@@ -18,7 +18,7 @@ th_log_path_init(void)
 		strcpy(start_directory, ".");
 }
 
-/* The path that `pattern` gives for this process.  False: too long, what is there is cut. */
+/* The path that `pattern` yields for this process.  False: too long; the path is truncated. */
 static bool
 expand(const char *pattern, char *path, size_t capacity)
 {
@@ -31,7 +31,7 @@ expand(const char *pattern, char *path, size_t capacity)
 	return th_log_name_expand(pattern, number, path, capacity);
 }
 
-/* The name at `path` with `number` in it; TH_LOG_EXISTS: it is taken too. */
+/* Creates the log at `path` with `number` inserted; TH_LOG_EXISTS: that name is taken too. */
 static enum th_log_status
 create_numbered(const char *path, int number, uint64_t max_bytes,
 	const struct th_log_identity *identity, char *path_ret, size_t path_bytes)
@@ -65,7 +65,7 @@ th_log_path_create(const char *pattern, uint64_t max_bytes,
 			taken, (int)getpid(), max_bytes, identity, path_ret, path_bytes);
 		snprintf(taken, sizeof(taken), "%s", path_ret);
 	}
-	/* A container's first process has the pid of all its predecessors. */
+	/* The first process of a container has the same pid as those of earlier containers. */
 	for (int number = 2; status == TH_LOG_EXISTS && number <= TH_LOG_PATH_NAMES; number++)
 		status = create_numbered(
 			taken, number, max_bytes, identity, path_ret, path_bytes);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the log goes: the pattern of TWINHEAP_OUTPUT, made absolute, never over another file. */
+/*
+ * The path of the log: the pattern of TWINHEAP_OUTPUT, made absolute.  Existing files are never
+ * overwritten.
+ */
 #ifndef TH_PRELOAD_LOG_PATH_H
 #define TH_PRELOAD_LOG_PATH_H
 
@@ -8,16 +11,16 @@
 
 #include "unify/log/log.h"
 
-/* Remembers the current directory, which the program may leave.  In the constructor. */
+/* Saves the current directory, which the program may change.  In the constructor. */
 void th_log_path_init(void);
 
-/* Names that are tried before the recording is given up. */
+/* Names tried before the recording is abandoned. */
 #define TH_LOG_PATH_NAMES 10000
 
 /*
- * Creates the log under the name that `pattern` gives; where a file of that name is in the way,
- * under NAME.PID.EXTENSION, unless the pattern has the pid already; then under the former of the
- * two with a number from 2 on, as NAME.PID.2.EXTENSION.  *path_ret: the name tried last.
+ * Creates the log under the name that `pattern` yields.  If a file of that name exists, uses
+ * NAME.PID.EXTENSION, unless the pattern contains the pid; then the first of the two with a
+ * number from 2 on, as in NAME.PID.2.EXTENSION. *path_ret: the name tried last.
  */
 enum th_log_status th_log_path_create(const char *pattern, uint64_t max_bytes,
 	const struct th_log_identity *identity, char *path_ret, size_t path_bytes);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each entry of th_mallocx is in one of three states: start_* (resolves on the first call),
+ * counted (jemalloc is the next allocator), or a stand-in on top of malloc (there is no
+ * jemalloc).
+ */
 #include "preload/mallocx.h"
 
 #include <malloc.h>
@@ -16,7 +21,7 @@
 
 static struct th_mallocx next;
 
-/* Counted */
+/* Counted forms */
 
 static SLOW void *
 mallocx_due(size_t size, int flags)
@@ -33,7 +38,7 @@ count_mallocx(size_t size, int flags)
 	return th_entry_is_due(size) ? mallocx_due(size, flags) : next.mallocx(size, flags);
 }
 
-/* As realloc: a free of the old block and an allocation of the whole new one. */
+/* Like realloc: a free of the old block and an allocation of the whole new one. */
 static SLOW void *
 rallocx_tracked(void *block, size_t size, int flags)
 {
@@ -68,8 +73,8 @@ count_rallocx(void *block, size_t size, int flags)
 }
 
 /*
- * Grows or shrinks in place, or leaves the block as it is; says how large the block is now.  One
- * that has got another size was freed and allocated anew.
+ * Resizes in place, or leaves the block as it is; returns its size.  A block whose size changed
+ * counts as freed and newly allocated.
  */
 static size_t
 count_xallocx(void *block, size_t size, size_t extra, int flags)
@@ -102,8 +107,8 @@ count_sdallocx(void *block, size_t size, int flags)
 }
 
 /*
- * Stood in, for a process to which LD_PRELOAD came without jemalloc: what the functions promise,
- * by means of malloc, which counts.
+ * Stand-ins, for a process that inherits LD_PRELOAD but has no jemalloc: they implement the
+ * functions with malloc, which counts.
  */
 
 static void *
@@ -152,7 +157,7 @@ stand_in_sdallocx(void *block, size_t size, int flags)
 	free(block);
 }
 
-/* Resolution: what stands in until then serves blocks that the allocator knows as well. */
+/* Resolution.  Stand-ins used before it return blocks that the allocator also accepts. */
 
 static void *
 start_mallocx(size_t size, int flags)
@@ -222,7 +227,7 @@ th_mallocx_init(void)
 
 	if (!th_forward_find_mallocx || th_load_acquire(&resolved) || !th_next_init())
 		return;
-	/* Two threads may come this far, and find the same. */
+	/* Two threads may reach this point; both find the same definitions. */
 	RESOLVE(mallocx);
 	RESOLVE(rallocx);
 	RESOLVE(xallocx);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mallocx and its relatives, the functions that jemalloc has beside the standard ones.
+ * mallocx and related functions, which jemalloc exports beside the standard ones.
  *
- * Their mere presence means jemalloc to those who refer to them weakly, so they have a library of
- * their own, libtwinheap-mallocx.so, which is preloaded only where jemalloc is.  It jumps through
- * the table below.  sallocx and nallocx allocate nothing and stay jemalloc's.
+ * Programs that refer to them weakly take their presence as a sign of jemalloc, so they are in
+ * a separate library, libtwinheap-mallocx.so, which is preloaded only if jemalloc is in use.
+ * It jumps through the table below. sallocx and nallocx allocate nothing and are not
+ * interposed.
  */
 #ifndef TH_PRELOAD_MALLOCX_H
 #define TH_PRELOAD_MALLOCX_H
@@ -20,14 +21,17 @@ struct th_mallocx {
 	void (*sdallocx)(void *block, size_t size, int flags);
 };
 
-/* Exported, under a name that means nothing to anybody else. [in-malloc] */
+/* Exported under a project-specific name. [in-malloc] */
 extern struct th_mallocx th_mallocx __attribute__((visibility("default")));
 
-/* Of libtwinheap-mallocx.so, NULL without it: the definition of a symbol that comes after it. */
+/*
+ * Defined in libtwinheap-mallocx.so, NULL without it: returns the next definition of a symbol
+ * after that library.
+ */
 extern void *
 th_forward_find_mallocx(const char *symbol) __attribute__((weak, visibility("default")));
 
-/* Resolves all of it; later calls do nothing.  Nothing to do without libtwinheap-mallocx.so. */
+/* Resolves the table; later calls do nothing.  No effect without libtwinheap-mallocx.so. */
 void th_mallocx_init(void);
 
 #endif

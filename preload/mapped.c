@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interposed functions that map memory.  Each makes the system call itself, which is all that
- * libc's own do, and then tells the table what came of it; what libc maps for itself never comes
- * here.  Only brk and sbrk go on to libc, which keeps the break.
+ * The interposed functions that map memory.  Each makes the system call itself, as libc's do,
+ * and then reports the result to the table; mappings that libc makes for itself do not pass
+ * through here.  Only brk and sbrk call libc, which keeps the break.
  *
- * madvise, mprotect and the like may be called by a program a million times a second: while
- * nothing is recorded they cost one test more than before.
+ * A program may call madvise, mprotect and similar functions a million times per second: while
+ * nothing is recorded, they cost one additional test.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-/* Not in every <sys/mman.h>. */
+/* Not declared in every <sys/mman.h>. */
 EXPORT void *
 mmap64(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset);
 
@@ -50,7 +50,7 @@ reservation(int protection)
 	return protection & (PROT_READ | PROT_WRITE | PROT_EXEC) ? 0 : TH_MAPPED_RESERVED;
 }
 
-/* Mapping */
+/* mmap and munmap */
 
 static uint32_t
 kind_of(int protection, int flags)
@@ -107,9 +107,12 @@ munmap(void *start, size_t bytes)
 	return result;
 }
 
-/* Mremap */
+/* mremap */
 
-/* A second mapping of shared pages, or one whose pages went while the place stays mapped. */
+/*
+ * A second mapping of shared pages, or one whose pages moved while the address range stays
+ * mapped.
+ */
 static bool
 leaves_old(size_t old_bytes, int flags)
 {
@@ -156,7 +159,7 @@ mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 
 /* Protection and advice */
 
-/* The kernel changes what lies before a gap and then fails. */
+/* On failure, the kernel has already changed the mappings before the gap. */
 EXPORT int
 mprotect(void *start, size_t bytes, int protection)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages on stderr, written with write(2) only: no stdio, no allocation, and no signal is
+ * left pending in the host.
+ */
 #include "preload/message.h"
 
 #include <dlfcn.h>
@@ -15,28 +19,34 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
 
-/* The kernel's set, whose size it checks: libc's sigset_t is larger. */
+/* The kernel's signal set, whose size it checks: libc's sigset_t is larger. */
 typedef uint64_t signal_set;
 #define SET_OF(signal) ((signal_set)1 << ((signal)-1))
 
 /*
- * Signals that a write raises in the writing thread: SIGPIPE if the reader of a pipe is gone and
- * SIGXFSZ at RLIMIT_FSIZE end the process; SIGTTOU stops a background job that writes to a terminal
- * with stty tostop, unless it blocks the signal.
+ * Signals that a write raises in the calling thread: SIGPIPE if a pipe has no reader and
+ * SIGXFSZ at RLIMIT_FSIZE end the process; SIGTTOU stops a background job that writes to a
+ * terminal with stty tostop, unless it blocks the signal.
  */
 #define BLOCKED (SET_OF(SIGPIPE) | SET_OF(SIGXFSZ) | SET_OF(SIGTTOU))
 
-/* strerrordesc_np() of glibc 2.32 and later: strerror() translates, under locks of libc. */
+/*
+ * strerrordesc_np() of glibc 2.32 and later. strerror() is not used: it translates, holding
+ * locks of libc.
+ */
 static const char *(*describe)(int error);
 
-/* The signal that came with a failure. */
+/* The signal raised with a failure. */
 static signal_set
 raised_by(int error)
 {
 	return error == EPIPE ? SET_OF(SIGPIPE) : error == EFBIG ? SET_OF(SIGXFSZ) : 0;
 }
 
-/* write(2) that raises no signal; by system calls, since the host may interpose the functions. */
+/*
+ * write(2) that raises no signal.  Uses system calls, because the host may interpose the
+ * functions.
+ */
 static void
 write_line(const char *line, size_t length)
 {
@@ -49,7 +59,7 @@ write_line(const char *line, size_t length)
 		return;
 	syscall(SYS_rt_sigpending, &before, sizeof(before));
 	long written = th_system_write(STDERR_FILENO, line, length);
-	/* One that was pending already is the host's: it stays. */
+	/* A signal that was pending before belongs to the host and stays pending. */
 	caused = (written < 0 ? raised_by(errno) : 0) & ~before;
 	if (caused)
 		syscall(SYS_rt_sigtimedwait, &caused, NULL, &at_once, sizeof(caused));

@@ -3,16 +3,16 @@
 #define TH_PRELOAD_MESSAGE_H
 
 /*
- * One line on stderr, "twinheap: ..." (printf format), without the application's malloc or stdio
- * streams, and without a signal if stderr is a closed pipe.  Preserves errno.  Not from the malloc
- * path.
+ * Prints one line on stderr, "twinheap: ..." (printf format), without the application's malloc
+ * or stdio streams, and without raising a signal if stderr is a closed pipe.  Preserves errno.
+ * Not from the malloc path.
  */
 void th_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* In the constructor, after th_next_init(). */
 void th_message_init(void);
 
-/* What an errno means, in English.  As th_message(). */
+/* The description of an errno, in English.  Same conditions as th_message(). */
 const char *th_message_reason(int error);
 
 #endif

@@ -10,10 +10,16 @@
 #include "unify/sample/thread.h"
 
 #define PROBE_ALIGNMENT 64
-/* Of a pool, and mapped by itself; multiples of the alignment, as aligned_alloc may insist. */
+/*
+ * One block from a pool and one mapped separately; multiples of the alignment, because
+ * aligned_alloc may require that.
+ */
 static const size_t probe_sizes[] = {PROBE_ALIGNMENT, 1 << 20};
 
-/* F(name, type, parameters, arguments, how to get a block of `size` bytes from `next`) */
+/*
+ * F(name, type, parameters, arguments, expression that gets a block of `size` bytes from
+ * `next`)
+ */
 #define FUNCTIONS(F)                                                                        \
 	F(malloc, void *, (size_t size), (size), next.malloc(size))                         \
 	F(calloc, void *, (size_t count, size_t size), (count, size), next.calloc(1, size)) \
@@ -28,10 +34,10 @@ static const size_t probe_sizes[] = {PROBE_ALIGNMENT, 1 << 20};
 	F(valloc, void *, (size_t size), (size), next.valloc(size))                         \
 	F(pvalloc, void *, (size_t size), (size), next.pvalloc(size))
 
-/* As they were found. */
+/* The functions as found. */
 static struct th_next next;
 
-/* Under the guard */
+/* Wrappers that call the function under the guard */
 
 #define QUIET(name, type, parameters, arguments, get) \
 	static type quiet_##name parameters           \
@@ -44,7 +50,7 @@ static struct th_next next;
 FUNCTIONS(QUIET)
 #undef QUIET
 
-/* Finding them */
+/* Detection */
 
 static void *
 get_posix_memalign(size_t size)
@@ -54,7 +60,7 @@ get_posix_memalign(size_t size)
 	return next.posix_memalign(&block, PROBE_ALIGNMENT, size) ? NULL : block;
 }
 
-/* Whether the function takes something off the countdown of the calling thread. */
+/* Whether the function decrements the countdown of the calling thread. */
 #define IS_NESTED(name, type, parameters, arguments, get)                                   \
 	static bool is_nested_##name(void)                                                  \
 	{                                                                                   \
@@ -73,7 +79,7 @@ void
 th_nested_silence(void)
 {
 	next = th_next;
-	/* Nothing of this is the program's. */
+	/* Test allocations are not the program's. */
 	th_guard_enter();
 #define SILENCE(name, type, parameters, arguments, get) \
 	if (is_nested_##name())                         \

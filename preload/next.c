@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym may itself allocate, on the thread that resolves: those requests, and those of other
- * threads in the same moment, are served from a static arena and never given back.
+ * dlsym itself may allocate, on the resolving thread: these requests, and requests of other
+ * threads in the meantime, are served from a static arena and never freed.
  */
 #include "preload/next.h"
 
@@ -16,7 +16,9 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/sample/live_blocks.h"
 
-/* glibc 2.36 asks for nothing; older ones for a dlerror buffer of some hundred bytes. */
+/*
+ * glibc 2.36 requests nothing; older versions request a dlerror buffer of a few hundred bytes.
+ */
 #define ARENA_BYTES 65536
 #define ARENA_ALIGNMENT 16
 
@@ -64,9 +66,9 @@ th_next_bootstrap_bytes(const void *block)
 	return size;
 }
 
-/* What stands in until the functions are known */
+/* Stand-ins until the functions are resolved */
 
-/* True when they are known now, false when this call has to be served by the arena. */
+/* True when the functions are resolved, false when this call must be served from the arena. */
 static bool
 ready(void)
 {
@@ -86,7 +88,7 @@ bootstrap_calloc(size_t count, size_t size)
 
 	if (ready())
 		return th_next.calloc(count, size);
-	/* The arena is in .bss and never reused: zero already. */
+	/* The arena is in .bss and never reused, so it is already zero. */
 	return __builtin_mul_overflow(count, size, &bytes) ? NULL : arena_allocate(bytes);
 }
 
@@ -107,7 +109,7 @@ bootstrap_realloc(void *block, size_t size)
 static void
 bootstrap_free(void *block)
 {
-	/* Not ready: nothing but arena blocks can have been handed out. */
+	/* If not ready, only arena blocks can have been handed out. */
 	if (ready())
 		th_next.free(block);
 }
@@ -180,8 +182,8 @@ struct th_next th_next = {
 /* Resolution */
 
 /*
- * valloc and pvalloc are not in every libc, and jemalloc lacks the latter: the one of libc behind
- * it would give a block that jemalloc's free does not know.
+ * Not every libc has valloc and pvalloc, and jemalloc lacks pvalloc: a libc pvalloc after
+ * jemalloc would return a block that jemalloc's free does not know.
  */
 static void *
 whole_pages(size_t size, bool is_rounded)
@@ -227,7 +229,7 @@ th_next_in_scope_of(const void *caller, const char *name)
 	return found;
 }
 
-/* The page functions of the allocator itself, else ours on top of its memalign. */
+/* The page functions of the allocator itself, or else ours based on its memalign. */
 static void
 resolve_pages(struct th_next *next)
 {
@@ -269,7 +271,7 @@ resolve(void)
 	RESOLVE(sbrk);
 	RESOLVE(brk);
 	resolve_pages(&next);
-	/* free and realloc first: a block of the new allocator must not meet the old free. */
+	/* free and realloc first: a block of the new allocator must not reach the old free. */
 	th_store_release(&th_next.free, next.free);
 	th_store_release(&th_next.realloc, next.realloc);
 	th_next = next;

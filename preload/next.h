@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The next allocator: whatever defines the allocation functions behind us in the program's
- * lookup order, usually libc.  Every block goes back to where it came from.
+ * The next allocator: the definitions of the allocation functions that follow this library in
+ * the program's lookup order, usually libc's.  Every block is freed by the allocator it came
+ * from.
  */
 #ifndef TH_PRELOAD_NEXT_H
 #define TH_PRELOAD_NEXT_H
@@ -25,27 +26,31 @@ struct th_next {
 	int (*brk)(void *address);
 };
 
-/* Before th_next_init() has run, each function resolves first and then forwards. */
+/*
+ * Before th_next_init() has run, each function first resolves the table and then forwards the
+ * call.
+ */
 extern struct th_next th_next __attribute__((visibility("hidden")));
 
 /*
- * Resolves all of it.  Whoever comes first, on any thread; later calls do nothing.  False: not
- * done yet, by another thread or by this one further up its stack.
+ * Resolves the table, on the first thread to call it; later calls do nothing.  False:
+ * resolution is in progress, on another thread or further up this thread's stack.
  */
 bool th_next_init(void);
 
-/* Whether two functions belong to one loaded object. [any] */
+/* Whether two functions belong to the same loaded object. [any] */
 bool th_next_are_together(const void *one, const void *other);
 
 /*
- * What the object that contains `caller` would call by that name without the library: the
- * definition in its own scope, as it was loaded.  NULL: there is none.  Not from the malloc path.
+ * The function that the object containing `caller` would call by that name without this
+ * library: the definition in its own scope, as loaded.  NULL: none.  Not from the malloc path.
  */
 void *th_next_in_scope_of(const void *caller, const char *name);
 
 /*
- * Whether a block came from the small arena that serves malloc while the next allocator is being
- * looked up.  Such blocks are pinned in the live filter, so free and realloc ask. [in-malloc]
+ * Whether a block is from the small arena that serves malloc while the next allocator is being
+ * resolved.  Such blocks are pinned in the live filter, so free and realloc check them.
+ * [in-malloc]
  */
 bool th_next_is_bootstrap(const void *block);
 

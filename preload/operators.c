@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each operator ends up in one of three ways.
+ * Each operator is handled in one of three ways.
  *
  *   counted    the next definition is the allocator's own: counted like malloc, then passed on
- *   passed on  it belongs to somebody else, such as libstdc++, and will call malloc, which counts
- *   stood in   there is none.  Where no C++ runtime is in the global scope (a Java VM that holds
- *              its own, with a JNI library that brings another), that library's calls are bound
- *              to us nevertheless: malloc and free serve them, as libstdc++ itself does it.
+ *   passed on  it belongs to another library, such as libstdc++, and calls malloc, which counts
+ *   stand-in   there is none.  Where no C++ runtime is in the global scope (a Java VM with a
+ *              static one, and a JNI library that brings another), that library's calls are
+ *              bound to us nevertheless: malloc and free serve them, as in libstdc++.
  *
- * The last two happen in processes to which the variable LD_PRELOAD came without the allocator.
+ * The last two occur in processes that inherit LD_PRELOAD but do not have the allocator.
  */
 #include "preload/operators.h"
 
@@ -26,7 +26,7 @@
 
 static struct th_operators next;
 
-/* Counted.  A block is taken off the countdown once it is there: new may throw. */
+/* Counted forms.  The countdown is decremented after the block is allocated: new may throw. */
 
 #define N(name, symbol, parameters, arguments, alignment, ...)                             \
 	static SLOW void *due_##name parameters                                            \
@@ -51,7 +51,7 @@ TH_OPERATORS_NEW(N)
 TH_OPERATORS_DELETE(D)
 #undef D
 
-/* Stood in */
+/* Stand-ins */
 
 static void *
 allocate(size_t size, size_t alignment)
@@ -66,7 +66,7 @@ allocate(size_t size, size_t alignment)
 	return posix_memalign(&block, alignment, size) ? NULL : block;
 }
 
-/* Out of memory: the runtime of the caller knows its handlers and exceptions. */
+/* Out of memory: the caller's runtime has its own handlers and exceptions. */
 #define N(name, symbol, parameters, arguments, alignment, ...)                     \
 	static void *stand_in_##name parameters                                    \
 	{                                                                          \
@@ -95,7 +95,7 @@ TH_OPERATORS_DELETE(D)
 
 /* Resolution */
 
-/* Not resolved when they return: another thread is about to. */
+/* May return before resolution is complete: another thread is resolving. */
 #define N(name, symbol, parameters, arguments, alignment, ...) \
 	static SLOW void *start_##name parameters              \
 	{                                                      \
@@ -128,7 +128,7 @@ EXPORT struct th_operators th_operators = {
 #undef D
 };
 
-/* Whether an operator found is the allocator's own. */
+/* Whether the definition found is the allocator's own. */
 static bool
 is_own(const void *found)
 {
@@ -136,8 +136,8 @@ is_own(const void *found)
 }
 
 /*
- * Whether an operator of the allocator itself calls one of the functions that we count: jemalloc's
- * aligned forms call aligned_alloc, its others nothing.
+ * Whether an operator of the allocator itself calls a function that we count: jemalloc's
+ * aligned forms call aligned_alloc, its others call none.
  */
 #define N(name, symbol, parameters, arguments, alignment_or_0, counterpart, its_arguments) \
 	static SLOW bool is_counted_##name(void)                                           \
@@ -158,7 +158,10 @@ is_own(const void *found)
 TH_OPERATORS_NEW(N)
 #undef N
 
-/* Each by itself: where an allocator lacks a form, that of libstdc++ calls another one. */
+/*
+ * Each operator is resolved separately: where an allocator lacks a form, libstdc++'s calls
+ * another form.
+ */
 static void
 resolve(void)
 {
@@ -194,7 +197,7 @@ th_operators_init(void)
 
 	if (!th_forward_find_operator || th_load_acquire(&resolved) || !th_next_init())
 		return;
-	/* Two threads may come this far, and find the same. */
+	/* Two threads may reach this point; both find the same definitions. */
 	resolve();
 	th_store_release(&resolved, 1);
 }

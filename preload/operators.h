@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operator new and delete of an allocator underneath that brings its own: they do not call malloc,
- * so interposing malloc does not see them.
+ * operator new and delete of an underlying allocator that defines them: they do not call
+ * malloc, so interposing malloc does not record them.
  *
- * This library exports no such name.  libtwinheap-new.so does, is preloaded beside it only where
- * such an allocator is there, and holds nothing but jumps through the table below: what they do
- * is done here.
+ * This library exports no such name. libtwinheap-new.so does; it is preloaded only if such an
+ * allocator is in use, and contains only jumps through the table below.
  */
 #ifndef TH_PRELOAD_OPERATORS_H
 #define TH_PRELOAD_OPERATORS_H
@@ -14,9 +13,10 @@
 #include <stddef.h>
 
 /*
- * N(name, symbol, parameters, arguments, alignment asked for or 0, what deletes, its arguments) and
- * D(name, symbol, parameters, arguments): every replaceable form of C++17, by its mangled name;
- * `const void *` is a const std::nothrow_t &, an alignment a std::align_val_t.
+ * N(name, symbol, parameters, arguments, requested alignment or 0, deleting operator, its
+ * arguments) and D(name, symbol, parameters, arguments): every replaceable form of C++17, by
+ * its mangled name; `const void *` is a const std::nothrow_t &, an alignment a
+ * std::align_val_t.
  */
 #define TH_OPERATORS_NEW(N)                                                                    \
 	N(new_one, _Znwm, (size_t size), (size), 0, delete_one, (block))                       \
@@ -66,19 +66,19 @@ struct th_operators {
 };
 
 /*
- * Where libtwinheap-new.so jumps to.  Exported, under a name that means nothing to anybody else.
- * Each entry is whole at any time; before th_operators_init() they resolve first. [in-malloc]
+ * The jump targets of libtwinheap-new.so.  Exported under a project-specific name.  Entries are
+ * written atomically; before th_operators_init() has run, each resolves first. [in-malloc]
  */
 extern struct th_operators th_operators __attribute__((visibility("default")));
 
 /*
- * Of libtwinheap-new.so, NULL without it: the definition of a symbol that comes after it in the
- * order of lookup, NULL if none does.
+ * Defined in libtwinheap-new.so, NULL without it: returns the next definition of a symbol after
+ * that library in lookup order, NULL if there is none.
  */
 extern void *
 th_forward_find_operator(const char *symbol) __attribute__((weak, visibility("default")));
 
-/* Resolves all of it; later calls do nothing.  Nothing to do without libtwinheap-new.so. */
+/* Resolves the table; later calls do nothing.  No effect without libtwinheap-new.so. */
 void th_operators_init(void);
 
 #endif

@@ -12,9 +12,9 @@
 #include "unify/base/system.h"
 #include "unify/shared/settings_table.h"
 
-/* By any path: libtwinheap.so, libtwinheap.so.1 */
+/* Matches any path of libtwinheap.so or libtwinheap.so.1. */
 #define LIBRARY "libtwinheap"
-/* Longest environment variable looked at; LD_PRELOAD lists are far shorter. */
+/* Longest environment variable examined; LD_PRELOAD lists are far shorter. */
 #define VARIABLE_MAX 4096
 
 uint64_t
@@ -44,7 +44,7 @@ is_preload_of_ours(const char *variable)
 	return !strncmp(variable, name, sizeof(name) - 1) && strstr(variable, LIBRARY);
 }
 
-/* Variables end with NUL; what does not fit VARIABLE_MAX is cut. */
+/* Variables end with NUL; longer ones are truncated to VARIABLE_MAX. */
 static bool
 has_preload(int descriptor)
 {
@@ -64,7 +64,10 @@ has_preload(int descriptor)
 	return false;
 }
 
-/* By what `twinheap run` says: the process it started, whatever its parents are by now. */
+/*
+ * By the variable that `twinheap run` sets: it names the process that was started, whatever the
+ * parents are now.
+ */
 static bool
 is_other_than(const char *root)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parses each variable by the type that settings_table.h gives it.  All texts are copied,
+ * because a program may overwrite its environment.
+ */
 #include "preload/settings.h"
 
 #include <stdio.h>
@@ -25,7 +29,7 @@ static const struct setting table[TH_SETTING_COUNT] = {
 #undef S
 };
 
-/* The position of `word` among the words of `choices`, which bars separate. */
+/* The position of `word` among the words of `choices`, which are separated by bars. */
 static bool
 read_choice(const char *word, const char *choices, uint64_t *position_ret)
 {
@@ -89,7 +93,7 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 	       *number_ret <= setting->maximum;
 }
 
-/* A copy of a value in `settings`; NULL: no room. */
+/* A copy of a value in `settings`; NULL: no space left. */
 static const char *
 keep(struct th_settings *settings, const char *text)
 {

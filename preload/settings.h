@@ -11,21 +11,21 @@
 
 enum th_follow { TH_FOLLOW_JAVA, TH_FOLLOW_ALL, TH_FOLLOW_NONE };
 
-/* Room for what is given: a path and a few words. */
+/* Space for the values given: a path and a few words. */
 #define TH_SETTINGS_BYTES 8192
 
 struct th_settings {
 	const char *text[TH_SETTING_COUNT]; /* as given, else the default */
 	uint64_t number[TH_SETTING_COUNT];  /* sizes, numbers, flags; choices by position */
 	bool is_given[TH_SETTING_COUNT];
-	/* Copies: programs that set their title overwrite their environment. */
+	/* Copies, because programs that set their title overwrite their environment. */
 	char given[TH_SETTINGS_BYTES];
 	size_t given_bytes;
 };
 
 /*
- * Reads every variable.  False: one has a value that does not read; `problem_ret` says which,
- * in one line.  In the constructor only.
+ * Reads every variable.  False: one has an invalid value; `problem_ret` names it, in one line.
+ * In the constructor only.
  */
 bool th_settings_read(struct th_settings *settings, char *problem_ret, size_t problem_bytes);
 

@@ -6,7 +6,7 @@
 #include "Load.h"
 
 #define BLOCKS_MAX 256
-/* Sizes are 64 bytes << 0..14, the small ones more often: two dice, the lower counts. */
+/* Sizes are 64 bytes << 0..14, small ones more often: the minimum of two random numbers. */
 #define SIZES 15
 
 static uint64_t
@@ -29,7 +29,7 @@ next_size(uint64_t *random)
 	return (size_t)64 << (lowest < third ? lowest : third);
 }
 
-/* What a block of that size and those that came before amount to. */
+/* Checksum of a block of that size and the previous ones. */
 static int64_t
 touch(char *block, size_t size)
 {

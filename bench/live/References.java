@@ -2,9 +2,9 @@
 package live;
 
 /**
- * A heap of 1 GiB in arrays of 1 KiB, all alive, and garbage beside it, so that young collections
- * run; then some full ones. At an interval of N bytes 2^30 / N of the arrays are sampled and
- * followed: what their weak references cost is what collections take longer than without.
+ * A heap of 1 GiB in arrays of 1 KiB, all alive, plus garbage, so that young collections run;
+ * then some full ones.  At an interval of N bytes 2^30 / N of the arrays are sampled and
+ * followed.  The additional duration of collections is the cost of the weak references.
  */
 public final class References {
 	private static final int ARRAYS = 1 << 20;
@@ -21,7 +21,7 @@ public final class References {
 	public static void main(String[] arguments) {
 		for (int i = 0; i < ARRAYS; i++)
 			KEPT[i] = new byte[LENGTH];
-		/* What was allocated is old from here on. */
+		/* Everything allocated so far is in the old generation from here on. */
 		System.gc();
 		System.out.println("start " + System.nanoTime());
 		for (long i = 0; i < GARBAGE / LENGTH; i++)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of a sample goes.  The linker lets calls of the parts of the library, and of the
- * functions of the system that they use, go through the functions here (ld --wrap), which keep the
- * time of each part without what the parts that it calls take.  What keeping it takes is measured
- * with empty parts and taken off.
+ * Measures where the time of a sample is spent.  The linker redirects calls of the library's
+ * parts, and of the system functions they use, to the functions here (ld --wrap).  These
+ * measure the time of each part, excluding the parts it calls.  The overhead of the measurement
+ * itself is determined with empty parts and subtracted.
  *
- * The library is the same objects that libtwinheap.so is made of.  When the process ends one line
- * per part goes to the file that the variable WHERE names: times per sample, nanoseconds, text.
+ * The library consists of the same objects as libtwinheap.so.  At the end of the process one
+ * line per part is written to the file named by the variable WHERE: times per sample,
+ * nanoseconds, text.
  */
 #include <fcntl.h>
 #include <jvmti.h>
@@ -53,24 +54,24 @@ enum part {
 	PART_COUNT,
 };
 
-/* Parts under which times count; the rest of the process does not. */
+/* Parts whose time counts; the rest of the process does not count. */
 #define LAST_ROOT PART_FREED
 #define CALIBRATION_CALLS 1000
 #define CALIBRATION_ROUNDS 1000
-/* A call that takes longer than this was preempted, or met a collection: it does not count. */
+/* Longer calls were preempted or interrupted by a collection, and are discarded. */
 #define LONGEST_NS 100000
 
-/* One call of a part that is under way. */
+/* A call of a part in progress. */
 struct call {
 	struct call *outer;
 	uint64_t start;
-	uint64_t inner; /* ticks of the calls within */
+	uint64_t inner; /* ticks of nested calls */
 	uint32_t inner_calls;
 	enum part part;
 };
 
 struct sums {
-	uint64_t ticks; /* without those of inner calls */
+	uint64_t ticks; /* excluding those of nested calls */
 	uint64_t calls;
 	uint64_t inner_calls;
 };
@@ -80,8 +81,10 @@ static __thread struct sums own[PART_COUNT];
 static struct sums total[PART_COUNT]; /* atomic */
 static uint64_t start_ticks;
 static struct timespec start_time;
-static uint64_t longest_ticks; /* atomic: LONGEST_NS; 0 = not known yet */
-/* Of an empty call, in ticks: what it measures itself as, and what it takes from its caller. */
+static uint64_t longest_ticks; /* atomic: LONGEST_NS; 0 = not yet known */
+/*
+ * An empty call, in ticks: the time it measures for itself, and the time it costs its caller.
+ */
 static double empty_inside;
 static double empty_outside;
 
@@ -119,7 +122,7 @@ ns_per_tick(void)
 	       (double)(read_ticks() - start_ticks);
 }
 
-/* At the end of an outermost call, when nobody's time runs. */
+/* At the end of an outermost call, when no part is being timed. */
 static __attribute__((noinline)) void
 flush(uint64_t ticks)
 {
@@ -166,7 +169,7 @@ end(struct call *call)
 	type __wrap_##name(__VA_ARGS__); \
 	type __wrap_##name(__VA_ARGS__)
 
-/* A function of a part that returns nothing, or something. */
+/* A function of a part, without or with a return value. */
 #define TIMED_VOID(part, call_real) \
 	{                           \
 		struct call call;   \
@@ -244,7 +247,7 @@ __wrap_prctl(int option, ...)
 	TIMED(int, PART_NAME, __real_prctl(option, argument));
 }
 
-/* Functions that are reached through pointers */
+/* Functions called through pointers */
 
 static const struct th_java_provider *provider;
 static struct th_java_provider timed_provider;
@@ -270,9 +273,9 @@ static void get_call_trace(void *trace, jint depth, void *context)
 	TIMED_VOID(PART_ASYNC, async_get_call_trace(trace, depth, context))
 
 	/*
- * The VM knows an environment by the address of its function table's pointer, so ours stands in
- * only for the functions below, which is all that a sample calls.
- */
+	 * The VM identifies an environment by the address of its function table's pointer, so
+	 * ours can be used only with the functions below; a sample calls no others.
+	 */
 	static jvmtiEnv *environment;
 static struct jvmtiInterface_1_ functions;
 static jvmtiEnv timed_environment = &functions;
@@ -346,9 +349,9 @@ __wrap_th_heap_sampled(
 	end(&call);
 }
 
-/* The table */
+/* Result table */
 
-/* An empty part within an empty part, on this machine: one round. */
+/* An empty part within an empty part: one round. */
 static void
 time_empty(double *inside_ret, double *outside_ret)
 {
@@ -370,7 +373,7 @@ time_empty(double *inside_ret, double *outside_ret)
 	*outside_ret = (double)ticks / CALIBRATION_CALLS - *inside_ret;
 }
 
-/* The least of many short rounds: others run on this machine. */
+/* The minimum of many short rounds, because other processes run on this machine. */
 static void
 calibrate(void)
 {
@@ -415,7 +418,7 @@ write_table(void)
 #undef X
 	};
 	const char *path = getenv("WHERE");
-	/* A Java sample is two calls: the event, and the recorder within. */
+	/* A Java sample is two calls: the event, and the recorder inside it. */
 	double samples = (double)(total[PART_ALLOCATED].calls + total[PART_SAMPLED].calls);
 	int file = path && samples > 0 ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
 

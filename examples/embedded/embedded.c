@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A C program that carries a Java VM inside: it is linked with -ljvm and calls JNI_CreateJavaVM
- * by itself, there is no java launcher.  Orders are C structs; Java matches them and asks C for
- * their text, so stacks go C, Java, C.
+ * A C program that embeds a Java VM: it is linked with -ljvm and calls JNI_CreateJavaVM itself,
+ * without the java launcher.  Orders are C structs; Java matches them and calls C for their
+ * text, so stacks go C, Java, C.
  */
 #include <jni.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define ORDERS_DEFAULT 600000
 #define NOTE_BYTES 1000
-/* Every so many orders one is not settled, and stays in memory. */
+/* One order in this number is not settled, and stays in memory. */
 #define OPEN_EVERY 8
 
 struct order {
@@ -89,7 +89,7 @@ start_vm(const char *archive, JavaVM **vm_ret)
 	return env;
 }
 
-/* Ends the program with Java's own words if an exception is pending. */
+/* Ends the program with Java's own message if an exception is pending. */
 static void
 check(JNIEnv *env)
 {
@@ -99,7 +99,10 @@ check(JNIEnv *env)
 	}
 }
 
-/* The VM looks for native methods in libraries that Java loaded: a program registers its own. */
+/*
+ * The VM looks up native methods only in libraries that Java loaded, so a program registers its
+ * own.
+ */
 static void
 register_natives(JNIEnv *env, jclass matcher)
 {
@@ -134,7 +137,7 @@ main(int count, char **arguments)
 	for (int number = 0; number < orders; number++) {
 		struct order *order = receive_order(number);
 
-		/* Local references of one order go when it is done. */
+		/* Frees the local references of one order when it is done. */
 		(*env)->PushLocalFrame(env, 4);
 		(*env)->CallStaticVoidMethod(env, matcher, match, number);
 		check(env);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The native half of the demo: an image decoder as many programs have one.  It decodes a photo
- * strip by strip, tells Java of each strip, scales the result down and hands the thumbnail back
- * as a Java array.  It also remembers what it read about each photo, and never forgets: that is
- * the leak which a report should find.
+ * The native half of the demo: a typical image decoder.  It decodes a photo strip by strip,
+ * calls Java for each strip, scales the result down and returns the thumbnail as a Java array.
+ * It also keeps metadata of each photo and never frees it: this is the leak that a report
+ * should find.
  */
 #include <jni.h>
 #include <stdint.h>
@@ -47,7 +47,9 @@ gallery_strip_buffer(void)
 	return strip;
 }
 
-/* Remembers the photo's metadata under no name: nobody can ever ask for it or free it. */
+/*
+ * Keeps the photo's metadata without a reference by name: it can never be found again or freed.
+ */
 static MIXED_NOINLINE void
 gallery_remember_metadata(const uint8_t *encoded, size_t length)
 {
@@ -65,7 +67,7 @@ gallery_remember_metadata(const uint8_t *encoded, size_t length)
 		;
 }
 
-/* Stands in for entropy decoding: as much arithmetic per pixel as a simple codec needs. */
+/* In place of entropy decoding: the same amount of arithmetic per pixel as a simple codec. */
 static void
 decode_strip(uint8_t *strip, const uint8_t *encoded, size_t length, uint32_t seed)
 {
@@ -93,7 +95,10 @@ scale_down(uint8_t *thumbnail, const uint8_t *pixels)
 	}
 }
 
-/* Decodes all strips into `pixels`; Java hears of each one.  False: Java threw, or no memory. */
+/*
+ * Decodes all strips into `pixels` and calls Java for each.  False: exception, or out of
+ * memory.
+ */
 static MIXED_NOINLINE int
 gallery_decode(JNIEnv *env, jobject listener, jmethodID on_strip, const uint8_t *encoded,
 	size_t length, uint8_t *pixels)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Java calls: running native sites by name, and the ways in which JNI itself allocates, in
- * either heap, on behalf of C.
+ * Functions called from Java: run native sites by name, and use the ways in which JNI itself
+ * allocates, in either heap, on behalf of C.
  */
 #include <jni.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "examples/mixed/sites.h"
 #include "mixed_NativeSites.h"
 
-/* Most sites that one call of runSites() runs in turn. */
+/* Maximum number of sites that one call of runSites() runs in turn. */
 #define SITES_MAX 64
 
 static void
@@ -57,7 +57,7 @@ Java_mixed_NativeSites_blocksPerCall(JNIEnv *env, jclass class, jstring name)
 	return site ? (jlong)site->calls : 0;
 }
 
-/* Keeps a block for ever: the list is reachable, so no leak checker minds. */
+/* Keeps a block forever: the list is reachable, so leak checkers do not report it. */
 static void
 retain(void *block)
 {
@@ -71,8 +71,8 @@ retain(void *block)
 }
 
 /*
- * Runs the named sites in turn, `rounds` times.  Of each site every `keep_every`th block is kept
- * for ever, the first one in round 0; 0 frees them all.
+ * Runs the named sites in turn, `rounds` times.  Of each site every `keep_every`th block is
+ * kept forever, starting with the one in round 0; with 0 all are freed.
  */
 JNIEXPORT void JNICALL
 Java_mixed_NativeSites_runSites(
@@ -123,7 +123,7 @@ Java_mixed_NativeSites_newByteArray(JNIEnv *env, jclass class, jint length)
 	return array;
 }
 
-/* A native copy of a string, allocated by the VM and given back at once. */
+/* A native copy of a string, allocated by the VM and released at once. */
 static MIXED_NOINLINE void
 mixed_string_chars(JNIEnv *env, jstring text)
 {

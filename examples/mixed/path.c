@@ -5,7 +5,7 @@
  *   Path.first -> enterOne -> mixed_path_one -> Path.second -> enterTwo -> mixed_path_two
  *     -> Path.third -> enterThree -> mixed_path_three -> malloc, NewByteArray
  *
- * and native code that runs in a class initialiser, which the VM itself calls.
+ * and native code in a class initializer, which the VM itself calls.
  */
 #include <jni.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One function per size for malloc, one per entry point of the allocator, and pairs that differ
- * in nothing but their name.
+ * only by name.
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define REALLOC_FIRST 1024
 #define REALLOC_LAST 65536
-/* 1 + 2 + 4 + ... + 64 KiB: realloc() asks for the whole block each time. */
+/* 1 + 2 + 4 + ... + 64 KiB: realloc() allocates the whole block each time. */
 #define REALLOC_TOTAL (2 * REALLOC_LAST - REALLOC_FIRST)
 #define REALLOC_CALLS 7
 
@@ -123,7 +123,7 @@ mixed_memalign_4096(void)
 	return block;
 }
 
-/* The block is asked for inside libc, one frame further down. */
+/* The block is allocated inside libc, one frame further down. */
 static MIXED_NOINLINE void *
 mixed_strdup_200(void)
 {

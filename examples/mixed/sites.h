@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The native allocation sites of this example: one function each, never inlined, named after
- * what it does, so that a profiler can tell them apart by name and a test can know in advance
- * what each of them allocated.
+ * what it does, so that a profiler can distinguish them by name and a test knows in advance
+ * what each of them allocates.
  */
 #ifndef MIXED_SITES_H
 #define MIXED_SITES_H
 
 #include <stddef.h>
 
-/* Keeps the compiler from dropping a block, or from turning the call before into a jump. */
+/* Keeps the compiler from removing a block, or from turning the call before into a jump. */
 #define MIXED_KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
 
 #ifdef __clang__
@@ -19,9 +19,9 @@
 #endif
 
 struct mixed_site {
-	const char *function; /* its name, as it stands in stacks */
-	size_t size;          /* bytes that one call asks for, in all */
-	size_t calls;         /* blocks that one call asks for */
+	const char *function; /* its name in stacks */
+	size_t size;          /* total bytes allocated by one call */
+	size_t calls;         /* blocks allocated by one call */
 	void *(*allocate)(void);
 	void (*release)(void *block);
 };
@@ -29,7 +29,7 @@ struct mixed_site {
 /* The table, in the order of sites.c; ends with a NULL function. */
 extern const struct mixed_site mixed_sites[];
 
-/* `operator new`, in a file of its own since it needs a C++ compiler. */
+/* `operator new`, in a separate file because it needs a C++ compiler. */
 void *mixed_new_4096(void);
 void mixed_delete(void *block);
 

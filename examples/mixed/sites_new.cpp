@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The site that allocates with operator new: libstdc++ asks malloc for the block, so the stack
+ * The site that allocates with operator new: libstdc++ calls malloc for the block, so the stack
  * has `operator new` between this function and malloc.
  */
 #include <cstddef>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtwinheap-mallocx.so: jemalloc's own functions, each a jump to what libtwinheap.so makes of it
- * (preload/mallocx.h).
+ * libtwinheap-mallocx.so: jemalloc's own functions, each a jump to its counterpart in
+ * libtwinheap.so (preload/mallocx.h).
  */
 #include "preload/mallocx.h"
 
@@ -50,7 +50,7 @@ th_forward_find_mallocx(const char *symbol)
 {
 	void *found = dlsym(RTLD_NEXT, symbol);
 
-	/* Not a jump: dlsym goes by who calls it. */
+	/* Prevents a tail call: dlsym depends on its caller. */
 	__asm__ volatile("" : "+r"(found));
 	return found;
 }

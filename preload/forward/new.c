@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libtwinheap-new.so: operator new and delete, each a jump to what libtwinheap.so makes of it
- * (preload/operators.h).  A jump, so that the caller's return address stays on the stack.
+ * libtwinheap-new.so: operator new and delete, each a jump to its counterpart in libtwinheap.so
+ * (preload/operators.h).  A jump keeps the caller's return address on the stack.
  */
 #include "preload/operators.h"
 
@@ -32,7 +32,7 @@ th_forward_find_operator(const char *symbol)
 {
 	void *found = dlsym(RTLD_NEXT, symbol);
 
-	/* Not a jump: dlsym goes by who calls it. */
+	/* Prevents a tail call: dlsym depends on its caller. */
 	__asm__ volatile("" : "+r"(found));
 	return found;
 }

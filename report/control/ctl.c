@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines and output of `ctl` and `list`.  A command is parsed into a request before the
+ * log is opened; request.c submits it, running.c finds the recording.
+ */
 #include "report/control/ctl.h"
 
 #include <inttypes.h>
@@ -20,35 +24,35 @@
 static const char help[] =
 	"usage: twinheap ctl PID|LOG COMMAND [VALUE]\n"
 	"\n"
-	"Asks a recording that is under way for something.\n"
+	"Controls a running recording.\n"
 	"\n"
-	"  status            what it does at present (the default)\n"
-	"  pause             samples nothing; what is allocated meanwhile counts nowhere\n"
-	"  resume            goes on\n"
+	"  status            shows its state (the default)\n"
+	"  pause             stops sampling; allocations during the pause are not counted\n"
+	"  resume            continues sampling\n"
 	"  heaps " TH_HEAPS_WORDS "\n"
-	"                    samples these heaps only; java,mapped for several\n"
+	"                    samples only these heaps; java,mapped for several\n"
 	"  threads GLOB,...  samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
 	"                    every allocation\n"
-	"  rate N            samples a second to stay below, in all heaps together;\n"
-	"                    0 = no cap\n"
-	"  mark NAME         gives this moment a name, for --from mark:NAME\n"
+	"  rate N            maximum samples per second, all heaps together; 0 = no limit\n"
+	"  mark NAME         names the current time, for --from mark:NAME\n"
 	"  flush             writes to the log what is otherwise written once a second\n"
-	"  buffers           counts the direct and mapped buffers that nobody reaches any\n"
-	"                    more and that wait for their Cleaner; `rss` shows them.\n"
-	"                    The VM stands still meanwhile, about a second for each\n"
-	"                    10 million objects in use\n"
-	"  stop              ends the recording for good; the process goes on\n"
+	"  buffers           counts the unreachable direct and mapped buffers that wait\n"
+	"                    for their Cleaner; `rss` shows them. Stops the VM for about\n"
+	"                    one second per 10 million live objects\n"
+	"  stop              ends the recording, which cannot be resumed; the process\n"
+	"                    continues\n"
 	"\n"
-	"Whoever may write the log may ask. What was asked for stands in the log.\n"
-	"Exit status 4: the process cannot do it, as where malloc does not reach the\n"
-	"library or there is no Java VM.\n";
+	"Any process with write access to the log can submit requests. All requests are\n"
+	"recorded in the log.\n"
+	"Exit status 4: the process cannot do it, for example because malloc does not\n"
+	"reach the library, or because there is no Java VM.\n";
 
 static const char list_help[] = "usage: twinheap list\n"
 				"\n"
-				"Shows the recordings under way that this user may see.\n";
+				"Lists the running recordings that this user can access.\n";
 
-/* Showing */
+/* Status */
 
 static bool
 is_over(const struct th_log_header *header)
@@ -56,7 +60,7 @@ is_over(const struct th_log_header *header)
 	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
 }
 
-/* Of one that is over, as of the last time that the library looked after its log. */
+/* For a recording that is over: until the library last updated its log. */
 static double
 seconds_recorded(const struct th_log_header *header)
 {
@@ -139,26 +143,26 @@ print_status(const struct th_target *target)
 	print_samples_of(header);
 	print_bytes_setting("interval", header->interval);
 	if (control->looked && control->interval != header->interval)
-		print_bytes_setting("; at this load", control->interval);
+		print_bytes_setting("; at the current load", control->interval);
 	if (header->rate)
-		printf("\nrate at most %s samples a second",
+		printf("\nrate limit %s samples per second",
 			th_format_count(header->rate).text);
 	else
-		printf("\nrate without a cap");
+		printf("\nrate unlimited");
 	if (is_over(header)) {
 		fputs("\nnext:  twinheap summary ", stdout);
 		th_text_print(stdout, target->path);
 		putchar('\n');
 		return;
 	}
-	/* What is older says nothing of the present. */
+	/* Older values do not describe the present. */
 	bool is_fresh = control->looked + TH_NS_PER_S > th_clock_now();
 	printf("; in the last second %s due, %s kept\n",
 		th_format_count(is_fresh ? control->due : 0).text,
 		th_format_count(is_fresh ? control->kept : 0).text);
 }
 
-/* The command line */
+/* Command line */
 
 static struct th_error *
 bad_value(const char *command, const char *value, const char *expected)
@@ -167,7 +171,7 @@ bad_value(const char *command, const char *value, const char *expected)
 		TH_ERROR_USAGE, "ctl: %s %s: expected %s", command, value, expected);
 }
 
-/* Each reads the value of a command; false: it does not read. */
+/* Each function parses the value of a command; false: invalid. */
 
 static bool
 read_interval(const char *value, struct th_request *request)
@@ -175,7 +179,7 @@ read_interval(const char *value, struct th_request *request)
 	return th_size_parse(value, &request->value) && request->value <= INT32_MAX;
 }
 
-/* So many digits never overflow. */
+/* At most this many digits, so the number cannot overflow. */
 static bool
 is_number(const char *text)
 {
@@ -217,8 +221,7 @@ read_threads(const char *value, struct th_request *request)
 struct command {
 	const char *name;
 	enum th_control_verb verb;
-	bool (*read)(
-		const char *value, struct th_request *request); /* NULL: it takes no value */
+	bool (*read)(const char *value, struct th_request *request); /* NULL: takes no value */
 	const char *expected;
 };
 
@@ -231,9 +234,9 @@ static const struct command commands[] = {
 	{"pause", TH_CONTROL_PAUSE, NULL, ""},
 	{"resume", TH_CONTROL_RESUME, NULL, ""},
 	{"heaps", TH_CONTROL_HEAPS, read_heaps,
-		"all, both, java, native, mapped, or several with commas"},
+		"all, both, java, native, mapped, or several, separated by commas"},
 	{"threads", TH_CONTROL_THREADS, read_threads,
-		"globs, separated by commas, of together at most 63 bytes"},
+		"globs, separated by commas, at most 63 bytes in total"},
 	{"stop", TH_CONTROL_STOP, NULL, ""},
 };
 
@@ -247,7 +250,7 @@ find_command(const char *name)
 	return NULL;
 }
 
-/* The words of a command as a request; `value` is NULL where there is none. */
+/* Parses a command into a request; `value` is NULL if there is none. */
 static struct th_error *
 parse_request(const char *name, const char *value, struct th_request *ret)
 {
@@ -276,7 +279,7 @@ control(int argc, char **argv)
 
 	if (argc > 4)
 		return th_error_create(TH_ERROR_USAGE,
-			"ctl: expected PID|LOG and a command with its value, see twinheap ctl "
+			"ctl: expected PID|LOG, a command and its value, see twinheap ctl "
 			"--help");
 	if (!is_status)
 		error = parse_request(argv[2], argv[3], &request);
@@ -310,7 +313,7 @@ th_control_main(int argc, char **argv)
 	}
 	if (argc < 2)
 		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "ctl: which recording? see twinheap ctl --help"));
+			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help"));
 	return th_error_report(control(argc, argv));
 }
 
@@ -359,7 +362,7 @@ list(void)
 		free(path);
 	}
 	if (!any)
-		puts("nothing is being recorded");
+		puts("no recordings are running");
 	free(all.pids);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request is written field by field and counted last, under a lock on the file that only tools
- * take.  With a JVM the agent thread looks at the page every 20 ms; without one a thread does that
- * has a sample due, at most every 10 ms.  A request to such a process that allocates next to
- * nothing waits, but comes before whatever is sampled next, and before the end.
+ * A request is written field by field; its number is written last, under a file lock that only
+ * the tool takes.  With a JVM the agent thread polls the page every 20 ms.  Without one, a
+ * thread whose sample is due polls it, at most every 10 ms.  In a process that allocates almost
+ * nothing a request waits, but it takes effect before the next sample and before the end.
  */
 #include "report/control/request.h"
 
@@ -20,7 +20,7 @@
 #include "report/control/running.h"
 #include "unify/shared/outside.h"
 
-/* The answer is waited for this long, in steps; longer where it is certain to come. */
+/* Time to wait for the answer; longer if the answer is certain to come. */
 #define WAIT_MS 1000
 #define SERVER_WAIT_MS 30000
 #define STEP_MS 2
@@ -51,7 +51,7 @@ th_target_close(struct th_target *target)
 	free(target->path);
 }
 
-/* Asking */
+/* Submission */
 
 static bool
 write_field(const struct th_target *target, size_t offset, const void *bytes, size_t count)
@@ -61,7 +61,7 @@ write_field(const struct th_target *target, size_t offset, const void *bytes, si
 	return pwrite(target->descriptor, bytes, count, at) == (ssize_t)count;
 }
 
-/* The count last, so that the process finds the rest written. */
+/* The number last, so that the process finds the other fields complete. */
 static bool
 write_request(const struct th_target *target, const struct th_request *request, uint32_t number)
 {
@@ -80,9 +80,9 @@ write_request(const struct th_target *target, const struct th_request *request, 
 }
 
 /*
- * Whether it makes sense to wait on.  For a process that is at it already: however long it takes.
- * For one with a thread that looks at the page: long, since a machine may be busy and a process
- * stopped.  Else who allocates nothing answers nothing.
+ * Whether to keep waiting.  Without limit if the process is already serving the request.  Long
+ * if it has a thread that polls the page, because the machine may be busy or the process
+ * stopped.  Otherwise briefly: a process that does not allocate does not answer.
  */
 static bool
 may_answer(const struct th_target *target, uint32_t number, int waited_ms)
@@ -96,7 +96,7 @@ may_answer(const struct th_target *target, uint32_t number, int waited_ms)
 							   waited_ms < SERVER_WAIT_MS));
 }
 
-/* Waits until the process has done request `number`; false: it has not taken it up, so far. */
+/* Waits until the process has served request `number`; false: not yet accepted. */
 static bool
 wait_until_served(struct th_target *target, uint32_t number)
 {
@@ -116,7 +116,8 @@ static struct th_error *
 no_vm(const struct th_target *target)
 {
 	return th_error_create(TH_ERROR_REFUSED,
-		"%s: the process has no Java VM, or none that may be asked now", target->path);
+		"%s: the process has no Java VM, or none that accepts requests at present",
+		target->path);
 }
 
 static struct th_error *
@@ -126,31 +127,32 @@ check_answer(const struct th_target *target)
 	case TH_CONTROL_DONE:
 		return NULL;
 	case TH_CONTROL_NO_JAVA:
-		puts("the C heap is sampled; another agent samples the Java heap, which "
-		     "follows when that agent gives it back");
+		puts("the C heap is sampled; another agent samples the Java heap, and sampling "
+		     "of the Java heap starts when that agent releases it");
 		return NULL;
 	case TH_CONTROL_UNSEEN:
 		return th_error_create(TH_ERROR_REFUSED,
 			"%s: malloc or mmap of this process does not reach the library, so "
-			"such a heap cannot be sampled; start the program with twinheap run or "
+			"that heap cannot be sampled; start the program with twinheap run or "
 			"LD_PRELOAD",
 			target->path);
 	case TH_CONTROL_NO_VM:
 		return no_vm(target);
 	case TH_CONTROL_FAILED:
 		return th_error_create(TH_ERROR_REFUSED,
-			"%s: the Java VM cannot do that; a note in the log says why",
+			"%s: not supported by the Java VM; a note in the log gives the reason",
 			target->path);
 	case TH_CONTROL_UNKNOWN:
 		return th_error_create(TH_ERROR_REFUSED,
-			"%s: the process has an older library, which cannot do that",
-			target->path);
+			"%s: not supported by the older library in the process", target->path);
 	default:
 		return th_error_create(TH_ERROR_REFUSED, "%s: refused", target->path);
 	}
 }
 
-/* No agent thread looks at the page: there is no Java VM, or the process has ended or is stopped. */
+/*
+ * No agent thread polls the page: there is no Java VM, or the process has ended or is stopped.
+ */
 static struct th_error *
 explain_silence(const struct th_target *target, const struct th_request *request)
 {
@@ -158,12 +160,13 @@ explain_silence(const struct th_target *target, const struct th_request *request
 		return th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
 	if (target->header.has_server) {
-		puts("asked; it is done as soon as the process runs again");
+		puts("submitted; takes effect when the process runs again");
 		return NULL;
 	}
 	if (request->verb == TH_CONTROL_BUFFERS)
 		return no_vm(target);
-	puts("asked; it is done before the next sample, the process allocates nothing now");
+	puts("submitted; takes effect before the next sample; the process allocates nothing at "
+	     "present");
 	return NULL;
 }
 
@@ -173,14 +176,14 @@ explain_backlog(const struct th_target *target, const struct th_request *request
 	if (request->verb == TH_CONTROL_BUFFERS)
 		return explain_silence(target, request);
 	return th_error_create(TH_ERROR_UNREADABLE,
-		"%s: the process has not taken up an earlier request: it allocates nothing, or "
+		"%s: the process has not accepted an earlier request: it allocates nothing, or "
 		"has ended",
 		target->path);
 }
 
 /*
- * The breakdown of resident memory that belongs to a flush, if the process has no thread of the
- * library to take it.
+ * Takes the breakdown of resident memory that a flush includes, if the process has no thread of
+ * the library to do it.
  */
 static void
 take_breakdown(const struct th_target *target)

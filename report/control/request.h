@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to recordings under way, through the control page of their logs. */
+/* Requests to running recordings, through the control page of their logs. */
 #ifndef TH_REPORT_CONTROL_REQUEST_H
 #define TH_REPORT_CONTROL_REQUEST_H
 
@@ -16,38 +16,38 @@ struct th_request {
 	const char *name;
 };
 
-/* The recording that a command is about. */
+/* The recording that a command refers to. */
 struct th_target {
 	char *path;
 	int descriptor;
 	struct th_log_header header;
-	pid_t pid;       /* of the process, as it is seen from here */
-	bool is_patient; /* a process that stands still is waited for */
+	pid_t pid;       /* of the process, in the tool's pid namespace */
+	bool is_patient; /* wait even while the process is stopped */
 };
 
 /*
- * Opens the recording that "PID" or "LOG" on a command line means; `may_write` to ask it for
- * something, which one that has ended refuses.  To be closed, even after an error.
+ * Opens the recording given as "PID" or "LOG" on a command line.  `may_write`: for submitting a
+ * request; fails if the recording has ended.  To be closed, even after an error.
  */
 struct th_error *th_target_open(const char *text, bool may_write, struct th_target *ret);
 void th_target_close(struct th_target *target);
 
 /*
- * Asks, waits for the answer and says on stdout what is still to come of it.  TH_ERROR_REFUSED: the
- * process cannot do it.
+ * Submits a request, waits for the answer, and prints on stdout what is still pending.
+ * TH_ERROR_REFUSED: the process cannot do it.
  */
 struct th_error *th_request_ask(struct th_target *target, const struct th_request *request);
 
 /*
- * The log of a process id or the path of a log itself, to be freed, brought up to date: a running
- * process is asked to write what it otherwise writes now and then.  One that does not answer is
- * no error, its log is as it is.
+ * The path of the log given as a process id or path, to be freed, after bringing it up to date:
+ * a running process is asked to write its pending data.  If it does not answer, the log is used
+ * as it is; this is not an error.
  */
 struct th_error *th_request_current_log(const char *text, char **path_ret);
 
 /*
- * The same, after the process has counted the buffers that wait for their Cleaner; however long
- * that takes.  TH_ERROR_REFUSED: it has no Java VM that can.
+ * The same, after the process has counted the buffers that wait for their Cleaner; waits
+ * without limit.  TH_ERROR_REFUSED: it has no Java VM that supports this.
  */
 struct th_error *th_request_count_buffers(const char *text, char **path_ret);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds the processes behind logs and the logs of processes, through /proc.  Processes may be
+ * in other pid namespaces and below other root directories than the tool.
+ */
 #include "report/control/running.h"
 
 #include <dirent.h>
@@ -47,9 +51,9 @@ th_running_open(
 	return NULL;
 }
 
-/* Who writes a log */
+/* The writer of a log */
 
-/* The text of /proc/PID/NAME, cut at `capacity`; its length, 0 if there is none. */
+/* The text of /proc/PID/NAME, truncated to `capacity`; its length, 0 if there is none. */
 static size_t
 read_proc(pid_t pid, const char *name, char *text, size_t capacity)
 {
@@ -73,14 +77,17 @@ start_time(pid_t pid)
 	char text[1024];
 
 	read_proc(pid, "stat", text, sizeof(text));
-	/* Field 2, the name in parentheses, may hold anything: count from its end. */
+	/* Field 2, the name in parentheses, may contain any character: count from its end. */
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* The number of a process in its own pid namespace: the last of NSpid, if the kernel has that. */
+/*
+ * The id of a process in its own pid namespace: the last entry of NSpid, if the kernel provides
+ * it.
+ */
 static uint32_t
 pid_inside(pid_t pid)
 {
@@ -97,7 +104,7 @@ pid_inside(pid_t pid)
 	return inside;
 }
 
-/* 0 if it cannot be read, as of another user's process. */
+/* The th_process_space() of a process; 0 if unreadable, as for another user's process. */
 static uint64_t
 process_space(pid_t pid)
 {
@@ -166,7 +173,7 @@ th_running_writer(const struct th_log_header *header)
 		return 0;
 	if (th_running_is_writer(header, (pid_t)header->pid))
 		return (pid_t)header->pid;
-	/* It may have another number here. */
+	/* It may have a different id here. */
 	th_running_find_pids(&all);
 	for (size_t i = 0; i < all.pids_count && !found; i++) {
 		if (th_running_is_writer(header, all.pids[i]))
@@ -193,8 +200,8 @@ struct mapping {
 };
 
 /*
- * Reads a line of /proc/PID/maps; false unless it is the start of a shared file that can be
- * written, as the log is mapped.
+ * Parses a line of /proc/PID/maps; false unless it is the start of a writable shared file
+ * mapping, like that of a log.
  */
 static bool
 read_mapping(char *line, struct mapping *ret)
@@ -213,9 +220,9 @@ read_mapping(char *line, struct mapping *ret)
 }
 
 /*
- * Whether the file at `path` is the log that process `pid` writes and has mapped.  Known by its
- * header where that says which process it is of: device and inode of a mapping are not those of the
- * file on some file systems (overlayfs, btrfs).
+ * Whether the file at `path` is the log that process `pid` writes and has mapped.  Identified
+ * by its header if that names the process: device and inode of a mapping differ from those of
+ * the file on some file systems (overlayfs, btrfs).
  */
 static bool
 is_mapped_log(
@@ -240,9 +247,10 @@ is_mapped_log(
 }
 
 /*
- * The path of the log as it is seen from here, to be freed; NULL if the file is none.  The process
- * may have another root directory and other mounts: its path is looked up there.  The same path
- * here is shorter and remains after the process, but may be that of another file.
+ * The path of the log as seen by the tool, to be freed; NULL if the file is not a log.  The
+ * process may have a different root directory and other mounts, so its path is resolved there.
+ * The same path here is shorter and remains valid after the process ends, but may refer to a
+ * different file.
  */
 static char *
 seen_from_here(pid_t pid, const struct mapping *mapping)

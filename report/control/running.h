@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings under way: the log of a process, found among the files that it has mapped, and its
- * header as the process keeps it.  The file is read and written by system calls, not mapped, so
- * that one that is cut off meanwhile does no harm.
+ * Running recordings: the log of a process, found among the files it has mapped, and its
+ * header.  The file is accessed by system calls, not mapped, so that a concurrent truncation
+ * does no harm.
  */
 #ifndef TH_REPORT_CONTROL_RUNNING_H
 #define TH_REPORT_CONTROL_RUNNING_H
@@ -16,47 +16,47 @@
 #include "unify/shared/log_format.h"
 
 /*
- * The log that process `pid` writes, by a path that leads to it from here, to be freed; NULL when
- * there is none or it is not ours.
+ * The log that process `pid` writes, as a path valid for the tool, to be freed; NULL if there
+ * is none or it is not accessible.
  */
 char *th_running_log(pid_t pid);
 
-/* The log that "PID" or "LOG" on a command line means, to be freed. */
+/* The log given as "PID" or "LOG" on a command line, to be freed. */
 struct th_error *th_running_find(const char *text, char **path_ret);
 
-/* Processes, by number. */
+/* Processes, by id. */
 struct th_running_pids {
 	pid_t *pids;
 	size_t pids_count;
 	size_t pids_capacity;
 };
 
-/* All that /proc shows; `pids` is to be freed. */
+/* All processes in /proc; `pids` is to be freed. */
 void th_running_find_pids(struct th_running_pids *ret);
 
 /*
- * Opens a log and reads its header; `may_write` opens it for requests too.  The descriptor is the
- * caller's.
+ * Opens a log and reads its header; `may_write` opens it for requests too.  The descriptor
+ * belongs to the caller.
  */
 struct th_error *th_running_open(const char *path, bool may_write, int *descriptor_ret,
 	struct th_log_header *header_ret);
 
-/* Reads the header again; false: it is not there any more. */
+/* Reads the header again; false: it is no longer readable. */
 bool th_running_read(int descriptor, struct th_log_header *header_ret);
 
 /*
- * The process that the log is of, by its number here, which in another pid namespace is not that of
- * the header; 0 if it is not there or not known.
+ * The process that writes the log, by its id in the tool's pid namespace, which may differ from
+ * the header's; 0 if it has ended or is unknown.
  */
 pid_t th_running_writer(const struct th_log_header *header);
 
-/* Whether process `pid`, by its number here, is the one that the log is of. */
+/* Whether process `pid`, in the tool's pid namespace, writes the log. */
 bool th_running_is_writer(const struct th_log_header *header, pid_t pid);
 
-/* Whether it is recorded and that process is still there. */
+/* Whether the log is being recorded and its process still exists. */
 bool th_running_is_alive(const struct th_log_header *header);
 
-/* Its command line, blanks between the words, to be freed; "" if it cannot be read. */
+/* Its command line, words separated by spaces, to be freed; "" if unreadable. */
 char *th_running_command(pid_t pid);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that can be known to go wrong is said before the command starts; from then on the
- * launcher waits, passes signals on, looks at the memory of the processes (launch_watch.h), and in
- * the end names the logs.  The variables are set
- * in the child alone: a process whose parent has the library preloaded takes itself for a
- * follower.
+ * Problems that can be detected in advance are reported before the command starts.  While it
+ * runs, the launcher waits, forwards signals and takes breakdowns of the processes' memory
+ * (launch_watch.h); at the end it lists the logs.  The variables are set in the child only: a
+ * process whose parent has the library preloaded is treated as a child of the recorded process.
  */
 #include "report/run/launch.h"
 
@@ -29,16 +28,16 @@
 #include "unify/shared/clock.h"
 
 #define LIBRARY "libtwinheap.so"
-/* Logs that are named after a run; more would push the summary off the screen. */
+/* Logs listed after a run; more would scroll the summary off the screen. */
 #define LOGS_NAMED 8
 
 struct launch {
 	struct th_launch_options options;
 	char *pattern; /* of the log's name, absolute */
 	char library[PATH_MAX];
-	char allocator[PATH_MAX]; /* "" = none was asked for */
-	char program[PATH_MAX];   /* the ELF file that will run; "" = not known */
-	char *preload;            /* what LD_PRELOAD is to be */
+	char allocator[PATH_MAX]; /* "" = none was requested */
+	char program[PATH_MAX];   /* the ELF file that will run; "" = unknown */
+	char *preload;            /* value for LD_PRELOAD */
 	uint64_t start_realtime;  /* nanoseconds */
 };
 
@@ -62,11 +61,11 @@ is_readable(const char *path)
 	return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
 }
 
-/* Looks where the build and the installation put it, seen from the tool itself. */
+/* Searches the directories used by the build and by the installation, relative to the tool. */
 static bool
 find_beside_tool(char path_ret[PATH_MAX])
 {
-	static const char *const places[] = {"", "../lib/twinheap/",
+	static const char *const directories[] = {"", "../lib/twinheap/",
 		"../lib/" TH_LAUNCH_MULTIARCH "/", "../lib/", "../lib64/"};
 	char tool[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", tool, sizeof(tool) - 1);
@@ -75,10 +74,10 @@ find_beside_tool(char path_ret[PATH_MAX])
 		return false;
 	tool[length] = '\0';
 	*(strrchr(tool, '/') + 1) = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
 		char path[2 * PATH_MAX];
 
-		snprintf(path, sizeof(path), "%s%s" LIBRARY, tool, places[i]);
+		snprintf(path, sizeof(path), "%s%s" LIBRARY, tool, directories[i]);
 		if (is_readable(path) && realpath(path, path_ret) != NULL)
 			return true;
 	}
@@ -91,7 +90,7 @@ check_preloadable(const char *path)
 	if (path[strcspn(path, " :")] == '\0')
 		return NULL;
 	return th_error_create(TH_ERROR_USAGE,
-		"%s: LD_PRELOAD cannot name a path with a blank or a colon", path);
+		"%s: LD_PRELOAD cannot name a path with a space or a colon", path);
 }
 
 static struct th_error *
@@ -105,8 +104,8 @@ prepare_library(struct launch *launch)
 				TH_ERROR_USAGE, TH_LIBRARY_VARIABLE "=%s", named);
 	} else if (!find_beside_tool(launch->library)) {
 		return th_error_create(TH_ERROR_USAGE,
-			LIBRARY " is neither beside the tool nor in ../lib from "
-				"there; " TH_LIBRARY_VARIABLE " can name it");
+			LIBRARY " is neither in the directory of the tool nor in its "
+				"../lib; set " TH_LIBRARY_VARIABLE " to its path");
 	}
 	return check_preloadable(launch->library);
 }
@@ -146,8 +145,8 @@ prepare(struct launch *launch)
 /* The child */
 
 /*
- * A program built with AddressSanitizer ends at once when any library stands in front of its own;
- * told not to look, it works with ours over it.
+ * A program built with AddressSanitizer ends at once when any library precedes its runtime.
+ * With this option the check is skipped, and it works with ours preloaded.
  */
 static bool
 set_sanitizer_options(void)
@@ -161,7 +160,9 @@ set_sanitizer_options(void)
 	return is_set;
 }
 
-/* The process id stays the same from here to the command and whatever it becomes by exec. */
+/*
+ * The process id stays the same from here to the command, and across any exec of the command.
+ */
 static bool
 set_root(void)
 {
@@ -179,14 +180,14 @@ set_environment(const struct launch *launch)
 	       set_sanitizer_options();
 }
 
-/* What the parent changes for itself and the child puts back. */
+/* Signal state that the parent changes for itself and the child restores. */
 struct signals {
 	sigset_t awaited;
 	sigset_t mask_before;
 	struct sigaction child_before;
 };
 
-/* Becomes the command, or tells the parent through `report` why it could not. */
+/* Executes the command, or reports the error to the parent through `report`. */
 __attribute__((noreturn)) static void
 run_child(const struct launch *launch, const struct signals *signals, int report)
 {
@@ -207,8 +208,8 @@ run_child(const struct launch *launch, const struct signals *signals, int report
 /* The parent */
 
 /*
- * Signals are taken with sigtimedwait(), so there is no handler and no race between a signal and
- * the end of the child.
+ * Signals are received with sigtimedwait(), so there is no handler and no race between a signal
+ * and the end of the child.
  */
 static void
 take_signals(struct signals *signals)
@@ -232,8 +233,8 @@ give_signals_back(const struct signals *signals)
 }
 
 /*
- * Waits for the child and passes on what was sent to the launcher alone.  What the terminal
- * sends (Ctrl-C, Ctrl-\, hang-up) the kernel has sent to the whole process group.
+ * Waits for the child and forwards signals that were sent to the launcher only.  Signals from
+ * the terminal (Ctrl-C, Ctrl-\, hang-up) reach the whole process group without it.
  */
 static int
 wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *watch)
@@ -253,7 +254,7 @@ wait_for(pid_t child, const struct signals *signals, struct th_launch_watch *wat
 	}
 }
 
-/* The errno that kept the child from becoming the command; 0 = it has become the command. */
+/* The errno of the child's failed exec; 0 = the command was started. */
 static int
 read_report(int report)
 {
@@ -273,9 +274,9 @@ exit_status(int wait_status)
 					: WEXITSTATUS(wait_status);
 }
 
-/* Afterwards */
+/* After the run */
 
-/* `path` as one would type it here. */
+/* `path` relative to the current directory, if that is shorter. */
 static const char *
 short_path(const char *path)
 {
@@ -290,7 +291,7 @@ short_path(const char *path)
 	return path;
 }
 
-/* The tool again, for a summary of the log on stderr. */
+/* Runs the tool again to print a summary of the log on stderr. */
 static void
 print_summary(char *path)
 {
@@ -321,14 +322,16 @@ print_logs(const struct launch *launch)
 			log->has_jvm ? " (Java)" : "", short_path(log->path));
 	}
 	if (logs.logs_count > LOGS_NAMED)
-		th_notice("and %zu more logs beside", logs.logs_count - LOGS_NAMED);
+		th_notice("and %zu more logs in the same directory",
+			logs.logs_count - LOGS_NAMED);
 	if (logs.logs_count > 0)
 		print_summary((char *)short_path(logs.logs[0].path));
 	else
-		th_notice(
-			"no log was written: the library said why, or the command ended before "
-			"it allocated anything, or it cleared LD_PRELOAD, or left the work to "
-			"a process that ran already");
+		th_notice("no log was written: see the library's message above, or the command "
+			  "ended before "
+			  "it allocated anything, or cleared LD_PRELOAD, or delegated the work "
+			  "to "
+			  "a process that was already running");
 	th_launch_logs_deinit(&logs);
 }
 
@@ -336,7 +339,7 @@ static int
 finish(const struct launch *launch, const struct th_launch_watch *watch, int wait_status)
 {
 	if (WIFSIGNALED(wait_status) && !launch->options.is_quiet)
-		th_notice("%s was ended by signal %d (%s)", launch->options.command[0],
+		th_notice("%s was killed by signal %d (%s)", launch->options.command[0],
 			WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
 	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
 		th_notice("process %d: no breakdown of its resident memory: %s",

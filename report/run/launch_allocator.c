@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LD_PRELOAD is the library, the forwarding libraries that the allocator needs, the requested
+ * allocator, and the previous value.  The underlying allocator is found in the dynamic linker's
+ * list of objects; the program is not run.
+ */
 #include "report/run/launch_allocator.h"
 
 #include <stdio.h>
@@ -14,7 +19,7 @@
 #define FORWARD_NEW "libtwinheap-new.so"
 #define FORWARD_MALLOCX "libtwinheap-mallocx.so"
 
-/* The files that an allocator comes in, the likeliest first. */
+/* File names of an allocator, the most likely first. */
 struct known {
 	const char *name;
 	const char *files[5];
@@ -30,7 +35,7 @@ static const char *const directories[] = {"/usr/local/lib/" TH_LAUNCH_MULTIARCH,
 	"/usr/local/lib", "/usr/lib/" TH_LAUNCH_MULTIARCH, "/lib/" TH_LAUNCH_MULTIARCH,
 	"/usr/lib64", "/lib64", "/usr/lib", "/lib"};
 
-/* The one that was asked for */
+/* The requested allocator */
 
 static bool
 find_file(const char *file, char path_ret[PATH_MAX])
@@ -77,12 +82,12 @@ th_launch_allocator_find(const char *name, char path_ret[PATH_MAX])
 		name);
 }
 
-/* The one that is underneath */
+/* The underlying allocator */
 
 enum symbol { MALLOC, OPERATOR_NEW, MALLOCX, SYMBOLS };
 static const char *const symbols[SYMBOLS] = {"malloc", "_Znwm", "mallocx"};
 
-/* Whether a list of preloads, separated by blanks or colons, names a file, by whatever path. */
+/* Whether a list of preloads, separated by spaces or colons, contains a file, by any path. */
 static bool
 is_named(const char *list, const char *file)
 {
@@ -101,8 +106,8 @@ is_named(const char *list, const char *file)
 }
 
 /*
- * The first of the objects, in the order of lookup, whose malloc is neither ours nor libc's, and
- * what else it defines; NULL: none.
+ * The first object in lookup order whose malloc is neither ours nor libc's, and which of the
+ * symbols it defines; NULL: none.
  */
 static const char *
 find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOLS])
@@ -122,7 +127,7 @@ find_underneath(const struct th_launch_objects *objects, bool defined_ret[SYMBOL
 	return NULL;
 }
 
-/* Appends ":DIRECTORY/NAME" to a list, the directory being that of `library`. */
+/* Appends ":DIRECTORY/NAME" to a list; DIRECTORY is that of `library`. */
 static char *
 add_beside(char *list, const char *library, const char *name)
 {
@@ -135,7 +140,7 @@ add_beside(char *list, const char *library, const char *name)
 		free(list);
 		list = longer;
 	} else {
-		th_notice("there is no %s: a part of the C heap goes unseen", path);
+		th_notice("%s is missing: part of the C heap is not recorded", path);
 	}
 	free(path);
 	return list;
@@ -154,13 +159,16 @@ th_launch_allocator_preload(
 	th_launch_objects_list(program, further, &objects);
 	const char *underneath = find_underneath(&objects, defined);
 	if (!underneath && *allocator) {
-		/* The linker did not tell; it will load this one at least. */
+		/* No list from the dynamic linker; it will load at least this one. */
 		th_launch_objects_define(allocator, symbols, SYMBOLS, defined);
 		underneath = allocator;
 	}
 	if (defined[OPERATOR_NEW])
 		list = add_beside(list, library, FORWARD_NEW);
-	/* Children have it too, where it would stand for an allocator that only this program has. */
+	/*
+	 * Children inherit the list, where it would suggest an allocator that only this program
+	 * has.
+	 */
 	if (defined[MALLOCX] && underneath && is_named(further, th_text_base_name(underneath)))
 		list = add_beside(list, library, FORWARD_MALLOCX);
 	char *value = th_format_new("%s%s%s", list, *further ? ":" : "", further);

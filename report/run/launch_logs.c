@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pattern is read once with everything known put in, the host name, and "%p" left; then names
- * in the directory are held against it.  glob(3) is no help: directories hold its characters.
+ * A pattern is expanded once, with everything known inserted except "%p"; then the names in the
+ * directory are matched against it. glob(3) is unsuitable: directory names may contain its
+ * special characters.
  */
 #include "report/run/launch_logs.h"
 
@@ -20,7 +21,7 @@
 #include "report/log/reader.h"
 #include "unify/shared/log_name.h"
 
-/* A VM is written down when it starts, and only a process that has one has many records. */
+/* A VM is logged when it starts, and only a process with a VM has many records. */
 #define JVM_RECORDS_SEARCHED 100000
 
 /* Patterns */
@@ -39,7 +40,7 @@ th_launch_logs_absolute(const char *pattern, char **absolute_ret)
 		if (*c == '%')
 			*end++ = '%';
 	}
-	/* The root directory ends in a slash already. */
+	/* The root directory already ends in a slash. */
 	if (end > escaped + 1)
 		*end++ = '/';
 	*end = '\0';
@@ -51,7 +52,7 @@ th_launch_logs_absolute(const char *pattern, char **absolute_ret)
 	return NULL;
 }
 
-/* What `pattern`, in which %p is no process id yet, stands for. */
+/* The expansion of `pattern`, in which %p is no longer a process id. */
 static void
 expand(const char *pattern, char ret[PATH_MAX])
 {
@@ -59,7 +60,7 @@ expand(const char *pattern, char ret[PATH_MAX])
 	th_log_name_expand(pattern, "%p", ret, PATH_MAX);
 }
 
-/* `pattern` with the host name in it; %p and %% stay. */
+/* `pattern` with the host name inserted; %p and %% stay. */
 static void
 expand_host(const char *pattern, char ret[PATH_MAX])
 {
@@ -79,14 +80,14 @@ split(const char *pattern, char directory_ret[PATH_MAX])
 	return name;
 }
 
-/* A process id at `name`: the number of digits. */
+/* The length of the process id at `name`, in digits. */
 static size_t
 digits(const char *name)
 {
 	return strspn(name, "0123456789");
 }
 
-/* Whether `name` is one that the pattern of a file name stands for. */
+/* Whether `name` matches the pattern of a file name. */
 static bool
 matches(const char *pattern, const char *name)
 {
@@ -120,7 +121,7 @@ th_launch_logs_check(const char *pattern)
 		problem = errno == ENOENT ? "the directory of the log does not exist"
 					  : strerror(errno);
 	else if (!S_ISDIR(status.st_mode))
-		problem = "the directory of the log is no directory";
+		problem = "the parent of the log is not a directory";
 	else if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) != 0)
 		problem = errno == EROFS
 				  ? "the directory of the log is on a read-only file system"
@@ -128,7 +129,7 @@ th_launch_logs_check(const char *pattern)
 	else if (*name == '\0' || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
 		problem = "a directory, not a name for a log";
 	else if (!th_log_name_has_pid(name) && lstat(path, &status) == 0)
-		problem = "exists already, and a recording overwrites nothing";
+		problem = "already exists and is not overwritten";
 	return problem ? th_error_create(TH_ERROR_USAGE, "%s: %s", path, problem) : NULL;
 }
 
@@ -148,7 +149,7 @@ has_jvm(const struct th_reader *reader)
 	return false;
 }
 
-/* Whether the file at `path` is a log begun since then. */
+/* Whether the file at `path` is a log that was begun at or after `since`. */
 static bool
 is_of_run(const char *path, uint64_t since)
 {
@@ -213,7 +214,7 @@ th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data
 
 	expand_host(pattern, expanded);
 	name = split(expanded, directory);
-	/* What is tried when a name is taken. */
+	/* The alternative names used when a name is taken. */
 	snprintf(numbered[0], PATH_MAX, "%s", name);
 	th_log_name_insert(numbered[0], PATH_MAX, "%p");
 	snprintf(numbered[1], PATH_MAX, "%s", numbered[0]);

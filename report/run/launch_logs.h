@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of logs as the launcher sees them: what a pattern stands for before the processes are
- * started, and which logs they have left behind.
+ * Names of logs in the launcher: what a pattern expands to before the processes are started,
+ * and which logs they have left.
  */
 #ifndef TH_REPORT_RUN_LAUNCH_LOGS_H
 #define TH_REPORT_RUN_LAUNCH_LOGS_H
@@ -14,17 +14,18 @@
 #include "report/base/error.h"
 
 /*
- * `pattern` as an absolute one, to be freed; percent signs of the current directory are doubled.
+ * `pattern` as an absolute path, to be freed; percent signs in the current directory are
+ * doubled.
  */
 struct th_error *th_launch_logs_absolute(const char *pattern, char **absolute_ret);
 
 /*
- * Whether a log can be written where the absolute `pattern` says: not if the directory is missing
- * or not writable, or the name holds no %p and is taken.
+ * Whether a log can be written at the absolute `pattern`: not if the directory is missing or
+ * not writable, or if the name contains no %p and already exists.
  */
 struct th_error *th_launch_logs_check(const char *pattern);
 
-/* Calls `visit` with each file that has a name of the absolute `pattern`. */
+/* Calls `visit` for each file whose name matches the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
 void th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data);
 
@@ -45,8 +46,8 @@ struct th_launch_logs {
 };
 
 /*
- * The logs named by the absolute `pattern` that were begun at or after `since` (CLOCK_REALTIME,
- * nanoseconds): those of Java VMs first, then the larger first.
+ * The logs matching the absolute `pattern` that were begun at or after `since` (CLOCK_REALTIME,
+ * nanoseconds): those of Java VMs first, then in descending size.
  */
 void th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret);
 void th_launch_logs_deinit(struct th_launch_logs *logs);

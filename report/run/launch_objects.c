@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ld.so --list` loads a program and prints where each object came from, run paths, caches and
- * all, but does not start it.  The variable LD_TRACE_LOADED_OBJECTS would do the same, and start
- * whatever does not heed it.
+ * `ld.so --list` loads a program and prints the path of each object, after applying run paths
+ * and caches, but does not start the program.  The variable LD_TRACE_LOADED_OBJECTS has the
+ * same effect, but a program that ignores it would be started.
  */
 #include "report/run/launch_objects.h"
 
@@ -20,7 +20,7 @@
 #include "report/base/allocate.h"
 #include "report/run/launch_target.h"
 
-/* What is loaded */
+/* Loaded objects */
 
 __attribute__((noreturn)) static void
 become_linker(const char *linker, const char *program, const char *preload, int output)
@@ -35,7 +35,7 @@ become_linker(const char *linker, const char *program, const char *preload, int 
 	_exit(EXIT_FAILURE);
 }
 
-/* All that comes out of a descriptor; NULL: nothing. */
+/* The complete output of a descriptor; NULL: none. */
 static char *
 read_all(int descriptor)
 {
@@ -117,7 +117,7 @@ th_launch_objects_deinit(struct th_launch_objects *objects)
 	free(objects->text);
 }
 
-/* What they define */
+/* Symbols they define */
 
 static void
 look_at_symbol(Elf *elf, const GElf_Shdr *section, const GElf_Sym *symbol,

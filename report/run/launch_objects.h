@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects that a command will be made of, and what they define. */
+/* The objects that will be loaded for a command, and the symbols they define. */
 #ifndef TH_REPORT_RUN_LAUNCH_OBJECTS_H
 #define TH_REPORT_RUN_LAUNCH_OBJECTS_H
 
@@ -7,23 +7,24 @@
 #include <stddef.h>
 
 struct th_launch_objects {
-	char *text;   /* what the dynamic linker printed, cut into paths */
-	char **paths; /* in the order of lookup, the program first */
+	char *text;   /* output of the dynamic linker, split into paths */
+	char **paths; /* in lookup order, the program first */
 	size_t paths_count;
 	size_t paths_capacity;
 };
 
 /*
- * Asks the dynamic linker what it would load for `program` under LD_PRELOAD=`preload`; nothing of
- * the program runs.  Where it does not tell, only the program is in the list.  `deinit` afterwards.
+ * Lists the objects that the dynamic linker would load for `program` under
+ * LD_PRELOAD=`preload`, without running any code of the program.  If the dynamic linker fails,
+ * the list contains the program only.  Free with `deinit`.
  */
 void
 th_launch_objects_list(const char *program, const char *preload, struct th_launch_objects *ret);
 void th_launch_objects_deinit(struct th_launch_objects *objects);
 
 /*
- * Whether an object defines each of `count` dynamic symbols, in `defined_ret`.  What cannot be
- * read defines nothing.
+ * Whether an object defines each of `count` dynamic symbols, in `defined_ret`.  An unreadable
+ * object defines none.
  */
 void th_launch_objects_define(
 	const char *path, const char *const *symbols, size_t count, bool *defined_ret);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options, variables and help are generated from settings_table.h.  Values are checked
+ * here, before the command starts; the library parses them again from its environment.
+ */
 #include "report/run/launch_options.h"
 
 #include <getopt.h>
@@ -38,8 +42,8 @@ static const struct setting settings[TH_SETTING_COUNT] = {
 #define HEAD_COLUMNS 29
 
 /*
- * One option or variable: `head` in the first column, the help in the second, below it where the
- * head is too long.
+ * Prints one option or variable: `head` in the first column, the help in the second, or below
+ * `head` if that is too long.
  */
 static void
 print_entry(const char *head, const struct setting *setting)
@@ -89,25 +93,23 @@ void
 th_launch_options_help(void)
 {
 	puts("usage: twinheap run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
-	     "Runs a command and records the allocations of its Java heap and its C heap, and\n"
-	     "the memory that it maps.\n");
+	     "Runs a command and records allocations in its Java heap and its C heap, and\n"
+	     "memory mappings.\n");
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		if (settings[i].access == TH_SETTING_OPTION)
 			print_option(&settings[i]);
 	}
-	puts("  -q, --quiet                   no summary after the run\n"
-	     "  -h, --help                    this text\n\n"
-	     "Each option has a variable, TWINHEAP_OUTPUT for --output and so on, which "
-	     "counts\n"
-	     "when the option is not given. By variable only:\n");
+	puts("  -q, --quiet                   print no summary after the run\n"
+	     "  -h, --help                    print this help\n\n"
+	     "Each option has an environment variable, such as TWINHEAP_OUTPUT for --output,\n"
+	     "which is used if the option is not given. By variable only:\n");
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		if (settings[i].access == TH_SETTING_VARIABLE)
 			print_variable(&settings[i]);
 	}
 	puts("  " TH_LIBRARY_VARIABLE "=FILE         the library to preload\n\n"
-	     "The exit status is the command's own; 2 when it was not started because\n"
-	     "recording it cannot work, 126 when it cannot be executed, 127 when it was not\n"
-	     "found.");
+	     "The exit status is that of the command; 2 if it was not started because it\n"
+	     "cannot be recorded, 126 if it cannot be executed, 127 if it was not found.");
 }
 
 /* Options */
@@ -152,14 +154,14 @@ find_setting(int value)
 	return -1;
 }
 
-/* What getopt_long() did not like, in words.  `value` is ':' or '?'. */
+/* The error for a value that getopt_long() rejected.  `value` is ':' or '?'. */
 static struct th_error *
 fail_option(int value, char **argv)
 {
 	int setting = find_setting(optopt);
 
 	if (value == ':')
-		return th_error_create(TH_ERROR_USAGE, "run: %s needs a value: %s",
+		return th_error_create(TH_ERROR_USAGE, "run: %s requires a value: %s",
 			argv[optind - 1], setting >= 0 ? settings[setting].argument : "");
 	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
 		return th_error_create(TH_ERROR_USAGE,
@@ -176,7 +178,7 @@ th_launch_options_parse(struct th_launch_options *options, int argc, char **argv
 
 	init_parser(&parser);
 	opterr = 0;
-	optind = 0; /* a fresh start, whatever was parsed before */
+	optind = 0; /* restarts getopt_long() after earlier calls */
 	while ((value = getopt_long(argc, argv, parser.letters, parser.options, NULL)) != -1) {
 		if (value == ':' || value == '?')
 			return fail_option(value, argv);
@@ -211,7 +213,7 @@ is_choice(const char *choices, const char *text)
 	return false;
 }
 
-/* What is wrong with the value of a setting, NULL if nothing is. */
+/* The problem with the value of a setting; NULL: it is valid. */
 static const char *
 find_fault(const struct setting *setting, const char *text)
 {
@@ -221,7 +223,7 @@ find_fault(const struct setting *setting, const char *text)
 	switch (setting->kind) {
 	case TH_SETTING_SIZE:
 		if (!th_size_parse(text, &value))
-			return "not a size (as 4096, 512k, 2M, 1G)";
+			return "not a size (such as 4096, 512k, 2M, 1G)";
 		break;
 	case TH_SETTING_NUMBER:
 		if (text[strspn(text, "0123456789")] != '\0' || !th_size_parse(text, &value))
@@ -229,7 +231,7 @@ find_fault(const struct setting *setting, const char *text)
 		break;
 	case TH_SETTING_PERCENT:
 		if (!th_percent_parse(text, &value))
-			return "not a part in percent (as 1%, 0.5%)";
+			return "not a percentage (such as 1%, 0.5%)";
 		break;
 	case TH_SETTING_CHOICE:
 		return is_choice(setting->argument, text) ? NULL : "not one of the choices";
@@ -246,7 +248,9 @@ find_fault(const struct setting *setting, const char *text)
 	return value < setting->minimum || value > setting->maximum ? "out of range" : NULL;
 }
 
-/* By option or variable, NULL if by neither.  An empty variable counts as not set. */
+/*
+ * The value given by option or variable; NULL: neither.  An empty variable counts as not set.
+ */
 static const char *
 given_value(const struct th_launch_options *options, int setting)
 {
@@ -257,7 +261,7 @@ given_value(const struct th_launch_options *options, int setting)
 	return variable != NULL && *variable != '\0' ? variable : NULL;
 }
 
-/* As a user would type it: "1M" for whole units of a size, else the number. */
+/* In the form a user would type: "1M" for whole units of a size, else the number. */
 static int
 describe_number(const struct setting *setting, uint64_t value, char *text, size_t bytes)
 {
@@ -273,7 +277,7 @@ describe_number(const struct setting *setting, uint64_t value, char *text, size_
 	return snprintf(text, bytes, "%llu", (unsigned long long)value);
 }
 
-/* What has no limit above but that of the type has none. */
+/* A maximum equal to that of the type means that there is no limit. */
 static void
 describe_range(const struct setting *setting, char *text, size_t bytes)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checks in the order of execvp(): find the file, follow the interpreters of scripts, then
+ * examine the ELF file.  Each check either refuses the command with an error or passes it on.
+ */
 #include "report/run/launch_target.h"
 
 #include <elf.h>
@@ -23,11 +27,11 @@
 #	error "unknown processor"
 #endif
 
-/* What execvp() takes when PATH is not set. */
+/* The search path of execvp() when PATH is not set. */
 #define DEFAULT_PATH "/bin:/usr/bin"
-/* The kernel reads as much of a script's first line (BINPRM_BUF_SIZE). */
+/* The kernel reads at most this much of a script's first line (BINPRM_BUF_SIZE). */
 #define FIRST_LINE_MAX 256
-/* No linker writes more segments into a program. */
+/* More segments than any linker writes. */
 #define SEGMENTS_MAX 512
 
 /* The error of a command that cannot be started, by errno `error`. */
@@ -40,7 +44,7 @@ refuse(const char *command, int error)
 		"%s: %s", command, strerror(error));
 }
 
-/* The file */
+/* The executable file */
 
 /* 0 if `path` is a file that may be executed, else an errno. */
 static int
@@ -55,7 +59,7 @@ test_executable(const char *path)
 	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-/* The first executable `command` along PATH, as execvp() has it.  0 or an errno. */
+/* Finds the first executable `command` along PATH, like execvp().  0 or an errno. */
 static int
 search_path(const char *command, char path_ret[PATH_MAX])
 {
@@ -73,7 +77,8 @@ search_path(const char *command, char path_ret[PATH_MAX])
 		if (tested == 0)
 			return 0;
 		if (tested == EACCES)
-			error = EACCES; /* reported only if no later directory has it */
+			/* reported only if no later directory contains the command */
+			error = EACCES;
 		if (list[length] == '\0')
 			return error;
 		list += length + 1;
@@ -94,7 +99,7 @@ find_command(const char *command, char path_ret[PATH_MAX])
 
 /* ELF */
 
-/* The interpreter that an ELF file of our own kind asks for; false if it asks for none. */
+/* The interpreter of an ELF file of our own class and machine; false if it has none. */
 static bool
 read_interpreter(int fd, const Elf64_Ehdr *header, char path_ret[PATH_MAX])
 {
@@ -114,7 +119,7 @@ read_interpreter(int fd, const Elf64_Ehdr *header, char path_ret[PATH_MAX])
 	return false;
 }
 
-/* The dynamic linker may be run as a program itself, and heeds LD_PRELOAD then. */
+/* The dynamic linker may be run as a program itself; it then honors LD_PRELOAD. */
 static bool
 is_dynamic_linker(const char *path)
 {
@@ -123,7 +128,7 @@ is_dynamic_linker(const char *path)
 	return th_text_begins(name, "ld-") || th_text_begins(name, "ld.so");
 }
 
-/* The interpreter of this very program, which is what the library was built for. */
+/* The interpreter of this program, which is also the one the library was built for. */
 bool
 th_launch_target_linker(char path_ret[PATH_MAX])
 {
@@ -139,7 +144,7 @@ th_launch_target_linker(char path_ret[PATH_MAX])
 	return found;
 }
 
-/* A library built for one C library keeps a program of another from starting. */
+/* A library built for one C library prevents a program of another from starting. */
 static struct th_error *
 check_interpreter(const char *path, const char *interpreter)
 {
@@ -171,7 +176,7 @@ check_elf(const char *path, int fd, const Elf64_Ehdr *header, char *program_ret)
 	if (is_dynamic_linker(path))
 		return NULL;
 	return th_error_create(
-		TH_ERROR_USAGE, "%s: statically linked, LD_PRELOAD cannot work in it", path);
+		TH_ERROR_USAGE, "%s: statically linked, so LD_PRELOAD has no effect", path);
 }
 
 /* Privileges */
@@ -195,12 +200,12 @@ check_privileges(const char *path)
 	if (!what)
 		return NULL;
 	return th_error_create(
-		TH_ERROR_USAGE, "%s: %s, LD_PRELOAD cannot work in it", path, what);
+		TH_ERROR_USAGE, "%s: %s, so LD_PRELOAD has no effect", path, what);
 }
 
 /* Scripts */
 
-/* The interpreter in a script's first line, `line` = "#!...": cut out of it in place. */
+/* The interpreter in a script's first line, `line` = "#!...", terminated in place. */
 static const char *
 script_interpreter(char *line)
 {
@@ -229,7 +234,7 @@ check_contents(const char *path, int fd, bool is_interpreter, char *program_ret)
 	}
 	if (length > 2 && head.text[0] == '#' && head.text[1] == '!' && !is_interpreter)
 		return check_file(script_interpreter(head.text), true, program_ret);
-	return NULL; /* execvp() hands it to the shell, or the kernel knows its format */
+	return NULL; /* execvp() passes it to the shell, or the kernel knows its format */
 }
 
 static struct th_error *

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A process is found by its log, whose header has its id and its start time.
- */
+/* Processes are identified by their logs, whose headers contain their id and start time. */
 #include "report/run/launch_watch.h"
 
 #include <errno.h>
@@ -18,10 +16,10 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/log_format.h"
 
-/* As often as the resident set is looked at (account_plan.c). */
+/* The same frequency as in the library (unify/resident/schedule.c). */
 #define TURN_SHARE 16
 #define TURN_LEAST_NS (TH_NS_PER_S / 10)
-/* Reading the directory of the logs takes at most one part in so many of the time. */
+/* Reading the directory of the logs takes at most 1/SCAN_SPACING of the time. */
 #define SCAN_SPACING 50
 /* A log may get its header, or a directory its new time, shortly after it was read. */
 #define SETTLE_NS TH_NS_PER_S
@@ -33,7 +31,7 @@ th_launch_watch_init(struct th_launch_watch *watch, const char *pattern, uint64_
 		.pattern = pattern, .since = since, .begin = th_clock_now()};
 }
 
-/* Finding logs */
+/* Discovery of logs */
 
 static bool
 is_watched(const struct th_launch_watch *watch, const struct th_log_header *header)
@@ -51,7 +49,7 @@ is_watched(const struct th_launch_watch *watch, const struct th_log_header *head
 static bool
 is_wanted(const struct th_launch_watch *watch, const struct th_log_header *header)
 {
-	/* A process id of another namespace may be that of another process here. */
+	/* A process id from another namespace may belong to a different process here. */
 	return header->state == TH_LOG_RECORDING && header->start_realtime >= watch->since &&
 	       !is_watched(watch, header) && th_running_is_writer(header, (pid_t)header->pid);
 }
@@ -107,9 +105,9 @@ scan(struct th_launch_watch *watch)
 	watch->next_scan = begin + (th_clock_now() - begin) * SCAN_SPACING;
 }
 
-/* Looking */
+/* Breakdowns */
 
-/* Processes that have ended free their slots. */
+/* Frees the slots of processes that have ended. */
 static void
 forget(struct th_launch_watch *watch, size_t i)
 {

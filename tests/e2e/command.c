@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command runs in a process group of its own, so that a timeout ends its children as well.
- * Both pipes are drained together: neither can fill up and stall the command.
+ * A command runs in its own process group, so that a timeout ends its children as well.  Both
+ * pipes are drained together: neither can fill up and block the command.
  */
 #include "tests/e2e/harness.h"
 
@@ -19,11 +19,11 @@
 
 #define TIMEOUT_DEFAULT 300
 #define DIRECTORIES_MAX 256
-/* File descriptors that nftw() may hold; the directories are shallow. */
+/* Maximum number of descriptors used by nftw(); the directories are shallow. */
 #define WALK_DESCRIPTORS 16
 
 struct stream {
-	int descriptor; /* -1: at its end */
+	int descriptor; /* -1: closed */
 	char *text;
 	size_t bytes;
 	size_t capacity;
@@ -59,7 +59,7 @@ become(const struct th_command *command, int output, int errors)
 	_exit(127);
 }
 
-/* Reads what there is; closes the stream at its end. */
+/* Reads the available data; closes the stream at its end. */
 static void
 drain(struct stream *stream)
 {
@@ -146,7 +146,7 @@ th_command_run(const struct th_command *command, struct th_outcome *ret)
 	if (!collect(streams, deadline)) {
 		ret->timed_out = true;
 		kill(-child, SIGKILL);
-		/* Whoever left the group may hold the pipes open: do not wait for it. */
+		/* A process outside the group may keep the pipes open: do not wait for it. */
 		collect(streams, now() + 1);
 	}
 	status = wait_until(child, deadline, &ret->timed_out);

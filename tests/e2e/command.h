@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running commands and keeping what they print; directories that vanish with the test. */
+/* Runs commands and keeps their output; creates directories that are removed after the test. */
 #ifndef TESTS_E2E_COMMAND_H
 #define TESTS_E2E_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is built, and where it comes from: absolute paths. */
+/* Build and source directories: absolute paths. */
 #define TH_LIBRARY TH_TEST_BUILD "/libtwinheap.so"
 #define TH_TOOL TH_TEST_BUILD "/twinheap"
 
 struct th_command {
-	const char *const *arguments;   /* NULL-terminated; [0] is looked up in PATH */
-	const char *const *environment; /* "NAME=VALUE" to add, "NAME" to remove; NULL: as is */
-	const char *directory;          /* where it runs; NULL: here */
-	unsigned timeout_seconds;       /* 0: 300 */
+	const char *const *arguments; /* NULL-terminated; [0] is looked up in PATH */
+	/* "NAME=VALUE" to add, "NAME" to remove; NULL: unchanged */
+	const char *const *environment;
+	const char *directory;    /* working directory; NULL: the current one */
+	unsigned timeout_seconds; /* 0: 300 */
 };
 
 struct th_outcome {
@@ -27,19 +28,19 @@ struct th_outcome {
 	size_t errors_bytes;
 };
 
-/* Runs a command to its end.  th_outcome_deinit() afterwards. */
+/* Runs a command until it ends. th_outcome_deinit() afterwards. */
 void th_command_run(const struct th_command *command, struct th_outcome *ret);
 
-/* Runs a command that has to succeed: else prints what it said and fails the test. */
+/* Runs a command that must succeed; otherwise prints its output and fails the test. */
 void th_command_check(const struct th_command *command, struct th_outcome *ret);
 
-/* Shorthand for a plain command that has to succeed; returns its stdout, to be freed. */
+/* Shorthand for a command that must succeed; returns its stdout, to be freed. */
 char *th_command_output(const char *const *arguments);
 
 void th_outcome_deinit(struct th_outcome *outcome);
 
 /*
- * A fresh directory, removed with all it holds when the program ends (kept if the variable
+ * A new directory, removed with its contents when the program ends (kept if the variable
  * TH_TEST_KEEP is set).  The string lives as long as the program.
  */
 const char *th_temporary_directory(void);

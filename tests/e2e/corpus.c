@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of each program come from the corpus itself: leaks.Main --list. */
+/*
+ * Runs programs of the corpus with the options that the corpus itself lists (leaks.Main
+ * --list), and checks that they ran at an even pace.
+ */
 #include "tests/e2e/corpus.h"
 
 #include "tests/e2e/harness.h"
@@ -9,7 +12,7 @@
 #include <string.h>
 
 #define CORPUS TH_TEST_BUILD "/tests/leaks"
-/* Of Debian; those that are missing do no harm. */
+/* Packages of Debian; missing ones have no effect. */
 #define JARS                                                            \
 	"/usr/share/java/lz4-java.jar:/usr/share/java/snappy-java.jar:" \
 	"/usr/share/java/sqlite-jdbc.jar:/usr/share/java/zstd-jni.jar"
@@ -19,20 +22,20 @@
 #else
 #	define MULTIARCH "/usr/lib/x86_64-linux-gnu"
 #endif
-/* Debian's jars look for their native halves here. */
+/* Debian's jars load their native libraries from here. */
 #define LIBRARY_PATH CORPUS ":" MULTIARCH "/jni:" MULTIARCH
 #define WORDS_MAX 64
 /*
- * Of a recording: before the first step, as starting takes on a busy machine, behind the last one,
- * in between, and what a quarter of the steps takes beyond a quarter of the time.  A leak is one
- * to the rules (docs/leaks.md) if it grows in the last four fifths of the time, does not pause for
- * a fifth, and is not half as fast in the last quarter.
+ * Parts of a recording: before the first step, including the start on a busy machine; after the
+ * last one; in between; and the excess of a quarter of the steps over a quarter of the time.
+ * The rules call it a leak (docs/leaks.md) if it grows in the last four fifths of the time,
+ * does not pause for a fifth, and is not half as fast in the last quarter.
  */
 #define BEFORE_SHARE_MAX 0.5
 #define AFTER_SHARE_MAX 0.15
 #define DELAY_SHARE_MAX 0.1
 #define SLOWER_SHARE_MAX 0.1
-/* Seconds of recordings that are made in vain, in one test program. */
+/* Seconds of discarded recordings allowed in one test program. */
 #define PATIENCE_S 120
 
 struct words {
@@ -62,7 +65,7 @@ list(void)
 	return text;
 }
 
-/* The options of a program, in memory to be freed; NULL: there is no such program. */
+/* The options of a program, to be freed; NULL: no such program. */
 static char *
 options_of(const char *program, const char *variant)
 {
@@ -128,7 +131,10 @@ part(const json_t *truth, const char *key, double whole)
 	return json_number_value(json_object_get(truth, key)) / whole;
 }
 
-/* Whether the steps came evenly, and made up most of the recording; true where there are none. */
+/*
+ * Whether the steps were evenly spaced and covered most of the recording; true if there are
+ * none.
+ */
 static bool
 is_even(const struct th_recording *recording)
 {
@@ -153,11 +159,14 @@ is_even(const struct th_recording *recording)
 	return true;
 }
 
-/* Whether a recording is to be made again; it is gone then.  Skips the test for good reasons. */
+/*
+ * Whether a recording must be repeated; it is then removed.  Skips the test if repeating takes
+ * too long.
+ */
 static bool
 must_repeat(struct th_recording *recording, const char *program)
 {
-	static double lost; /* of the time of this test program */
+	static double lost; /* seconds spent by this test program */
 
 	if (is_even(recording))
 		return false;

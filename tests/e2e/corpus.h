@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of tests/leaks under the library, and what `twinheap leaks` finds in them. */
+/* Records the programs of tests/leaks and gets the findings of `twinheap leaks` for them. */
 #ifndef TESTS_E2E_CORPUS_H
 #define TESTS_E2E_CORPUS_H
 
@@ -12,21 +12,21 @@
 
 struct th_corpus_plan {
 	const struct th_jdk *jdk;
-	const char *program;            /* as leaks.Main --list names it */
+	const char *program;            /* a name of leaks.Main --list */
 	const char *variant;            /* "leak", "clean" or "live" */
-	const char *const *jvm_options; /* beside those that the list has; NULL: none */
+	const char *const *jvm_options; /* in addition to those in the list; NULL: none */
 	const char *const *settings;    /* as in th_recording_plan; NULL: none */
-	double seconds;                 /* how long the program takes */
+	double seconds;                 /* duration of the program */
 };
 
-/* False if it was left out of the build, for want of a library: the test may skip. */
+/* False if it was not built because a library is missing: the test may be skipped. */
 bool th_corpus_has(const char *program);
 
 /*
- * Records one program.  Fails the test if it fails.  A paced program is recorded anew while the
- * machine held it up: what grows evenly seems to come to an end, or to begin late, if the process
- * stands still for a good part of the time or becomes slower.  Skips the test where that went on
- * for minutes.  th_recording_deinit() afterwards.
+ * Records one program; fails the test if it fails.  A paced program is recorded again if the
+ * machine delayed it: even growth appears to end, or to begin late, if the process stops for a
+ * good part of the time or becomes slower.  Skips the test if that continues for minutes.
+ * th_recording_deinit() afterwards.
  */
 void th_corpus_record(const struct th_corpus_plan *plan, struct th_recording *ret);
 
@@ -34,16 +34,16 @@ void th_corpus_record(const struct th_corpus_plan *plan, struct th_recording *re
 void th_corpus_record_native(const char *program, const char *const *arguments,
 	const char *const *settings, struct th_recording *ret);
 
-/* What `leaks --format json` makes of the log, the whole object; to be released. */
+/* The output of `leaks --format json` for the log; to be released. */
 json_t *th_corpus_findings(const struct th_recording *recording);
 
 /* Whether a finding has this verdict. */
 bool th_finding_is(const json_t *finding, const char *verdict);
 
-/* Whether a finding is of one of the leaks that the program says it has. */
+/* Whether a finding belongs to one of the leaks that the program reports. */
 bool th_finding_is_true(const json_t *finding, const struct th_recording *recording);
 
-/* Prints the findings with that verdict, or all: what they are, and why. */
+/* Prints the findings with that verdict, or all, with their reasons. */
 void th_findings_print(const json_t *findings, const char *verdict);
 
 #endif

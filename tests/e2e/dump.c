@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line is "0xOFFSET NAME FIELD=VALUE ...", texts in quotes.  The text is kept whole: a line
- * ends with a NUL only while it is the current one.
+ * A line is "0xOFFSET NAME FIELD=VALUE ...", texts in quotes.  The text is kept unchanged: only
+ * the current line ends with a NUL.
  */
 #include "tests/e2e/harness.h"
 
@@ -68,7 +68,7 @@ th_dump_next(struct th_dump *dump, const char *event)
 	return false;
 }
 
-/* The value of a field of the current event; NULL: there is none. */
+/* The value of a field of the current event; NULL: no such field. */
 static const char *
 find_field(const struct th_dump *dump, const char *field)
 {

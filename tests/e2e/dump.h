@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a log, as `twinheap dump` prints them: for what no report shows. */
+/* The events of a log, as printed by `twinheap dump`, for facts that no report shows. */
 #ifndef TESTS_E2E_DUMP_H
 #define TESTS_E2E_DUMP_H
 
@@ -13,31 +13,31 @@ struct th_dump {
 	char *rest;
 };
 
-/* Lets the tool dump a log.  Fails the test if it cannot.  th_dump_deinit() afterwards. */
+/* Runs `dump` on a log; fails the test if it fails. th_dump_deinit() afterwards. */
 void th_dump_init(struct th_dump *dump, const char *log);
 void th_dump_deinit(struct th_dump *dump);
 
-/* Goes on to the next event of that name; false at the end.  th_dump_rewind() starts again. */
+/* Advances to the next event of that name; false at the end. th_dump_rewind() starts again. */
 bool th_dump_next(struct th_dump *dump, const char *event);
 void th_dump_rewind(struct th_dump *dump);
 
-/* A field of the current event that is a number; fails the test if it has none of that name. */
+/* A numeric field of the current event; fails the test if there is none of that name. */
 uint64_t th_dump_number(const struct th_dump *dump, const char *field);
 
-/* Whether a field of the current event is that text. */
+/* Whether a field of the current event equals that text. */
 bool th_dump_has_text(const struct th_dump *dump, const char *field, const char *text);
 
-/* How many events of that name there are.  Rewinds. */
+/* Number of events of that name.  Rewinds. */
 size_t th_dump_count(struct th_dump *dump, const char *event);
 
 /* The value of a counter of the header.  Rewinds. */
 uint64_t th_dump_counter(struct th_dump *dump, const char *name);
 
-/* How many places were never finished, and how many are damaged. */
+/* Number of unfinished and damaged records. */
 size_t th_dump_torn(const struct th_dump *dump);
 size_t th_dump_damaged(const struct th_dump *dump);
 
-/* Whether the log has its end. */
+/* Whether the log is complete. */
 bool th_dump_is_complete(const struct th_dump *dump);
 
 #endif

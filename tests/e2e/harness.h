@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What end-to-end tests share: cmocka, running commands, the JDKs of this machine, and reading
- * what the tool reports.  Helpers fail the running test themselves when something goes wrong
- * that no test is about (a command that cannot be started, JSON that does not parse).
+ * Shared by end-to-end tests: cmocka, running commands, the JDKs of this machine, and reading
+ * the tool's reports.  Helpers fail the running test when an error occurs that is not the
+ * subject of any test (a command that cannot be started, JSON that does not parse).
  */
 #ifndef TESTS_E2E_HARNESS_H
 #define TESTS_E2E_HARNESS_H

@@ -28,7 +28,7 @@ is_wanted(int feature)
 	return false;
 }
 
-/* Takes one line, "FEATURE HOME VERSION". */
+/* Parses one line, "FEATURE HOME VERSION". */
 static void
 add_line(char *line)
 {
@@ -89,7 +89,7 @@ th_jdk_newest(void)
 	return &all[count - 1];
 }
 
-/* One test on one JDK: the initial state of a cmocka test. */
+/* A test on one JDK: the initial state of a cmocka test. */
 struct pairing {
 	const struct th_jdk *jdk;
 	const struct th_jdk_test *test;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JDKs that tests run on: all that scripts/find-jdks finds. */
+/* The JDKs that tests run on: all those found by scripts/find-jdks. */
 #ifndef TESTS_E2E_JDK_H
 #define TESTS_E2E_JDK_H
 
@@ -7,21 +7,21 @@
 
 struct th_jdk {
 	int feature;   /* 11, 17, ... */
-	char *home;    /* bin/java lies below */
+	char *home;    /* contains bin/java */
 	char *java;    /* the launcher */
 	char *version; /* 17.0.15 */
 };
 
 /*
- * All JDKs, oldest first; the first call says on stdout which they are.  TH_TEST_JDKS, a list of
+ * All JDKs, oldest first; the first call prints them on stdout.  TH_TEST_JDKS, a list of
  * feature releases such as "17 25", restricts them.  Fails the test if there is none.
  */
 size_t th_jdk_list(const struct th_jdk **ret);
 
-/* The JDK of one feature release, or NULL: a test that needs it skips. */
+/* The JDK of one feature release; NULL: missing, and a test that needs it is skipped. */
 const struct th_jdk *th_jdk_find(int feature);
 
-/* The newest. */
+/* The newest JDK. */
 const struct th_jdk *th_jdk_newest(void);
 
 /* A test that runs once per JDK, from feature release `since` on. */
@@ -32,8 +32,8 @@ struct th_jdk_test {
 };
 
 /*
- * Runs each test, up to the first without a name, on each JDK: cmocka sees "name on 17".
- * Returns what main() should return.
+ * Runs each test, up to the first without a name, on each JDK, as a cmocka test "name on 17".
+ * Returns the result for main().
  */
 int th_jdk_run_tests(const char *group, const struct th_jdk_test *tests);
 

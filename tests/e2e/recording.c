@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a command under the library, loads the tool's JSON, compares figures with the truth. */
+/*
+ * Runs a command under the library, loads the tool's JSON, and compares figures with the truth.
+ */
 #include "tests/e2e/harness.h"
 
 #include <math.h>
@@ -12,9 +14,9 @@
 #define WORDS_MAX 64
 /* -ln(0.025) */
 #define EMPTY_BOUND 3.689
-/* What th_figure_covers() forgives, of the truth. */
+/* Tolerance of th_figure_covers(), relative to the truth. */
 #define FORGIVEN 1e-3
-/* How often honest intervals may fail th_recording_check_sites(). */
+/* Probability with which correct intervals fail th_recording_check_sites(). */
 #define COVERAGE_RISK 1e-8
 #define MIXED TH_TEST_BUILD "/examples/mixed"
 
@@ -38,7 +40,7 @@ add_words(struct words *words, const char *const *more)
 		add_word(words, *more);
 }
 
-/* Takes the lines that are JSON objects; a program may print other lines as well. */
+/* Parses the lines that are JSON objects; a program may print other lines as well. */
 static json_t *
 read_truth(const char *output)
 {
@@ -78,7 +80,7 @@ th_recording_run(const struct th_recording_plan *plan, struct th_recording *ret)
 	output = th_format("TWINHEAP_OUTPUT=%s", ret->log);
 	add_word(&environment, "LD_PRELOAD=" TH_LIBRARY);
 	add_word(&environment, output);
-	/* The sampler itself is under test; test_rate.c is about what thins it. */
+	/* The sampler itself is under test; test_rate.c tests the rate control. */
 	add_word(&environment, "TWINHEAP_RATE=0");
 	add_words(&environment, plan->settings);
 	th_command_check(&command, &ret->outcome);
@@ -102,7 +104,7 @@ th_recording_run_mixed(const struct th_recording_plan *plan, struct th_recording
 	th_recording_run(&command, ret);
 }
 
-/* The tool's JSON; `options` are added to its command line. */
+/* The tool's JSON; `options` are appended to its command line. */
 static json_t *export(const struct th_recording *recording, const char *const *options)
 {
 	struct words arguments = {.count = 0};
@@ -192,7 +194,7 @@ th_recording_total(const struct th_recording *recording, const char *heap, const
 	return th_figure_read(json_object_get(totals, heap), value);
 }
 
-/* The extended regular expression that matches this name alone; to be freed. */
+/* An extended regular expression that matches only this name; to be freed. */
 static char *
 pattern_of(const char *name)
 {
@@ -230,7 +232,7 @@ th_recording_site(const struct th_recording *recording, const char *heap, const 
 	return th_recording_site_at(recording, heap, name, value, "end");
 }
 
-/* A counter by what `dump` says. */
+/* A counter, from the output of `dump`. */
 static double
 counter_in(const struct th_recording *recording, const char *dump, const char *name)
 {
@@ -359,7 +361,7 @@ th_assert_covers(const struct th_figure *figure, double truth, const char *what)
 			figure->samples);
 }
 
-/* The key of the truth that answers to a value of the report. */
+/* The key of the truth that corresponds to a value of the report. */
 static const char *
 truth_key(const char *value)
 {
@@ -367,7 +369,7 @@ truth_key(const char *value)
 							       : value;
 }
 
-/* Holds one site against the report; false if it lies outside its interval. */
+/* Compares one site with the report; false if the truth is outside the interval. */
 static bool
 check_site(const struct th_recording *recording, const json_t *site, const char *value)
 {
@@ -393,7 +395,10 @@ check_site(const struct th_recording *recording, const json_t *site, const char 
 	return th_figure_covers(&figure, truth, 1);
 }
 
-/* The fewest of `count` 95 % intervals that hold the truth but in COVERAGE_RISK of all cases. */
+/*
+ * The smallest number of `count` 95 % intervals that contain the truth, except with probability
+ * COVERAGE_RISK.
+ */
 static size_t
 fewest_inside(size_t count)
 {
@@ -419,7 +424,7 @@ th_recording_check_sites(
 	for (size_t i = 0; i < json_array_size(recording->truth); i++) {
 		const json_t *site = json_array_get(recording->truth, i);
 
-		/* What is left at the end is not known of every site. */
+		/* Live figures are not known for every site. */
 		if (!is_string(site, "heap", heap) ||
 			!json_is_number(json_object_get(site, truth_key(value))))
 			continue;

@@ -5,7 +5,7 @@
 
 #include "tests/e2e/harness.h"
 
-/* Of a stack that is not as expected. */
+/* Frames printed of an unexpected stack. */
 #define FRAMES_SHOWN 40
 
 const char *
@@ -16,7 +16,9 @@ th_text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* Frames of the VM, and those that the report adds, stand in brackets; Java methods have a dot. */
+/*
+ * Frames of the VM, and those added by the report, are in brackets; Java methods contain a dot.
+ */
 static const char *
 kind_of(const char *name)
 {
@@ -25,7 +27,7 @@ kind_of(const char *name)
 	return strchr(name, '.') ? "java" : "native";
 }
 
-/* Later JDKs call main() through a helper of the launcher; it says nothing about the stack. */
+/* Later JDKs call main() through a helper of the launcher, which is ignored. */
 static bool
 is_launcher_helper(const json_t *frame)
 {
@@ -41,7 +43,7 @@ is_expected(const json_t *frame, const char *name)
 	       strcmp(th_text_of(frame, "name"), name) == 0;
 }
 
-/* Whether the stack's frames from the first expected one on are these, no more and no less. */
+/* Whether the stack's frames, from the first expected one on, are exactly these. */
 static bool
 is_exact(const json_t *stack, const char *const *frames)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other allocators than that of libc: underneath us, in front of us, in the program itself.  What
- * reaches us is counted to the byte; what does not is said; no block goes where it did not come
- * from.  Allocators that are not installed leave a line and a skipped test.
+ * Allocators other than libc's: as the next allocator, before us, in the program itself.
+ * Allocations that reach us are counted to the byte, others are reported, and every block is
+ * freed by the allocator it came from.  If an allocator is not installed, a line is printed and
+ * the test is skipped.
  */
 #include "tests/e2e/harness.h"
 
@@ -12,7 +13,7 @@
 
 #include "tests/e2e/allocators.h"
 
-/* What the program keeps; see there. */
+/* Objects kept by the program, see allocator_calls.cpp. */
 #define KEPT_OBJECTS 100
 
 static const struct th_allocator *
@@ -21,7 +22,7 @@ allocator_of(void **state)
 	return *state;
 }
 
-/* The path of the allocator that a test is about, or the test is skipped. */
+/* The path of the allocator under test; skips the test if it is not installed. */
 static char *
 path_or_skip(void **state)
 {
@@ -34,7 +35,7 @@ path_or_skip(void **state)
 	return path;
 }
 
-/* The libraries of ours that belong over an allocator, and the allocator; to be freed. */
+/* The forwarding libraries for an allocator, and the allocator; to be freed. */
 static char *
 over(const struct th_allocator *allocator, const char *path)
 {
@@ -62,9 +63,9 @@ sees_mallocx(const struct th_recording *recording)
 	return json_is_true(json_object_get(json_array_get(recording->truth, 0), "mallocx"));
 }
 
-/* Underneath */
+/* As the next allocator */
 
-/* All that the program says it asked for, and nothing twice; what it kept is what is alive. */
+/* Everything that the program requested, counted once; what it kept is live. */
 static void
 check_all_is_seen(const char *preload)
 {
@@ -97,7 +98,10 @@ all_is_seen(void **state)
 	free(path);
 }
 
-/* One that calls its own functions by their names, which are ours, beside one that does not. */
+/*
+ * An allocator that calls its own functions by their public names, which are ours, and one that
+ * does not.
+ */
 static void
 calls_of_the_allocator_itself_do_not_count(void **state)
 {
@@ -120,7 +124,7 @@ calls_of_the_allocator_itself_do_not_count(void **state)
 	th_recording_deinit(&nested);
 }
 
-/* The order of our libraries among each other does not matter. */
+/* The order of our libraries does not matter. */
 static void
 all_is_seen_in_another_order(void **state)
 {
@@ -159,7 +163,7 @@ sampled_totals_are_exact(void **state)
 	free(path);
 }
 
-/* What refuses is not counted, and exceptions fly through us. */
+/* A failed allocation is not counted, and exceptions pass through the library. */
 static void
 exceptions_of_new(void **state)
 {
@@ -171,7 +175,7 @@ exceptions_of_new(void **state)
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "throw"), preload, &throwing);
 	double objects = th_allocators_count(&throwing, "native_free") -
 			 th_allocators_count(&none, "native_free");
-	/* Each exception is a block of the C++ runtime. */
+	/* Each exception is a block allocated by the C++ runtime. */
 	assert_true(objects >= th_allocators_truth(&throwing, "objects"));
 	assert_true(th_allocators_native(&throwing, "live_bytes") ==
 		    th_allocators_native(&none, "live_bytes"));
@@ -182,7 +186,7 @@ exceptions_of_new(void **state)
 	free(path);
 }
 
-/* Without the second library the program runs as well, and the log says what is missing. */
+/* Without the second library the program runs as well, and the log reports what is missing. */
 static void
 operators_unseen_are_told(void **state)
 {
@@ -192,7 +196,7 @@ operators_unseen_are_told(void **state)
 
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "all"), preload, &recording);
 	assert_true(
-		th_allocators_says(&recording, "goes unseen, and with it what C++ allocates"));
+		th_allocators_says(&recording, "is not recorded, and with it C++ allocations"));
 	assert_int_equal(th_allocators_says(&recording, "mallocx of "),
 		allocator_of(state)->has_mallocx);
 	assert_true(th_allocators_native(&recording, "alloc_bytes") <
@@ -203,13 +207,13 @@ operators_unseen_are_told(void **state)
 	free(path);
 }
 
-/* With them there is nothing to say but whose malloc it is. */
+/* With them the only note names the provider of malloc. */
 static void
 the_allocator_is_named(void **state)
 {
 	char *path = path_or_skip(state);
 	char *preload = over(allocator_of(state), path);
-	char *line = th_format("malloc is that of %s\n", path);
+	char *line = th_format("malloc is provided by %s\n", path);
 	struct th_recording recording;
 
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "none"), preload, &recording);
@@ -221,7 +225,7 @@ the_allocator_is_named(void **state)
 	free(path);
 }
 
-/* mallocx is there exactly when the allocator has it. */
+/* mallocx is defined if and only if the allocator defines it. */
 static void
 nobody_is_taken_for_jemalloc(void **state)
 {
@@ -236,15 +240,18 @@ nobody_is_taken_for_jemalloc(void **state)
 	free(path);
 }
 
-/* In front */
+/* Before us */
 
-/* Nothing is seen, nothing breaks, and who stands in front is named, on stderr and in the log. */
+/*
+ * Nothing is recorded, nothing breaks, and the preceding allocator is named on stderr and in
+ * the log.
+ */
 static void
 in_front_of_us(void **state)
 {
 	char *path = path_or_skip(state);
 	char *preload = th_format("%s:%s", path, TH_LIBRARY);
-	char *line = th_format("the malloc of %s stands in front of the library", path);
+	char *line = th_format("the malloc of %s precedes the library", path);
 	struct th_recording recording;
 
 	record(TH_WORDS(TH_ALLOCATOR_CALLS, "common"), preload, &recording);
@@ -293,7 +300,7 @@ threads_are_exact(void **state)
 	free(path);
 }
 
-/* jemalloc's background threads begin inside malloc, and allocate themselves. */
+/* jemalloc's background threads start inside malloc, and allocate themselves. */
 static void
 threads_of_the_allocator(void **state)
 {

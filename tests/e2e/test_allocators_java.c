@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C++ behind JNI, over every allocator, under VMs that hold a C++ runtime of their own and under
- * those that do not: the same sites, the same figures.
+ * C++ behind JNI, with every allocator, under VMs that contain a C++ runtime and under those
+ * that do not: the same sites, the same figures.
  */
 #include "tests/e2e/harness.h"
 
@@ -11,7 +11,7 @@
 
 #define MIXED TH_TEST_BUILD "/examples/mixed"
 
-/* Under `run` with these options; skipped when the allocator is not installed. */
+/* Runs under `run` with these options; skipped if the allocator is not installed. */
 static void
 record(const struct th_jdk *jdk, const char *allocator, struct th_recording *ret)
 {
@@ -69,7 +69,7 @@ check_over(const struct th_jdk *jdk, const char *allocator)
 	record(jdk, allocator, &recording);
 	check_native_sites(&recording);
 	summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording.log));
-	assert_non_null(strstr(summary, "malloc is that of "));
+	assert_non_null(strstr(summary, "malloc is provided by "));
 	assert_null(strstr(summary, "unseen"));
 	free(summary);
 	th_recording_deinit(&recording);
@@ -93,7 +93,10 @@ over_mimalloc(const struct th_jdk *jdk)
 	check_over(jdk, "mimalloc");
 }
 
-/* The variable came here, the allocator did not: JNI libraries are bound to us all the same. */
+/*
+ * LD_PRELOAD is inherited, but the allocator is missing: JNI libraries are bound to us
+ * nevertheless.
+ */
 static void
 over_libc(const struct th_jdk *jdk)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `run` and the allocators of its command: one that is asked for, one that is preloaded already, one
- * that the program is linked with, its own; plugins that prefer what they bring along; sanitizers
- * and valgrind, which are allocators too.
+ * `run` and the allocators of its command: a requested one, a preloaded one, one that the
+ * program is linked with, its own; plugins that prefer their own definitions; sanitizers and
+ * valgrind, which are allocators too.
  */
 #include "tests/e2e/allocators.h"
 
@@ -12,7 +12,7 @@
 
 #define SOURCES TH_TEST_SOURCE "/tests/programs/"
 
-/* Runs a command at interval 0 by the tool, with further options and variables. */
+/* Runs a command at interval 0 by the tool, with additional options and variables. */
 static void
 record(const char *const *options, const char *const *variables, const char *const *command,
 	struct th_recording *ret)
@@ -46,7 +46,7 @@ check_exact(const char *program, const char *const *options, const char *const *
 	th_recording_deinit(&none);
 }
 
-/* The path of an allocator, or a line that it is missing. */
+/* The path of an allocator; prints a line if it is missing. */
 static char *
 path_or_line(const struct th_allocator *allocator)
 {
@@ -57,7 +57,7 @@ path_or_line(const struct th_allocator *allocator)
 	return path;
 }
 
-/* Asked for, or there already */
+/* Requested or preloaded */
 
 static void
 by_option(void **state)
@@ -78,7 +78,9 @@ by_option(void **state)
 	}
 }
 
-/* The variable was set by somebody else before: ours go in front, with those that belong over it. */
+/*
+ * LD_PRELOAD was set before: our libraries are put first, with the forwarding libraries needed.
+ */
 static void
 preloaded_before(void **state)
 {
@@ -99,8 +101,8 @@ preloaded_before(void **state)
 }
 
 /*
- * A program that was linked with its allocator.  Its children are not, and must not be told by
- * our presence that they have mallocx: that stays unseen, and the log says so.
+ * A program linked with its allocator.  Its children are not, and must not see mallocx because
+ * of us: so mallocx is not recorded, and the log reports that.
  */
 static void
 linked_in(void **state)
@@ -144,7 +146,7 @@ what_is_not_there_is_told(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* Nothing but ours where there is nothing to stand over. */
+/* Only our own library if no forwarding library is needed. */
 static void
 libc_needs_nothing(void **state)
 {
@@ -160,7 +162,7 @@ libc_needs_nothing(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* Programs that have their own */
+/* Programs with their own allocator */
 
 static void
 program_that_defines_malloc(void **state)
@@ -177,7 +179,7 @@ program_that_defines_malloc(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* A C++ runtime in a scope of its own; and with libtwinheap-new.so, which it is bound to. */
+/* A C++ runtime in a separate scope; also with libtwinheap-new.so, which it is bound to. */
 static void
 plugin_with_its_own_runtime(void **state)
 {
@@ -209,7 +211,10 @@ plugin_with_its_own_runtime(void **state)
 	}
 }
 
-/* What it prefers goes past us; what it frees of others' seems alive to us; nothing breaks. */
+/*
+ * Allocations by the functions it prefers are not seen; blocks of others that it frees appear
+ * live; nothing breaks.
+ */
 static void
 plugin_that_prefers_its_own(void **state)
 {
@@ -244,7 +249,7 @@ build_sanitized(const char *source)
 	return program;
 }
 
-/* Its allocator is underneath, its checks work, both count. */
+/* Its allocator is the next one, its checks work, and both count. */
 static void
 address_sanitizer(void **state)
 {
@@ -254,7 +259,7 @@ address_sanitizer(void **state)
 	(void)state;
 	check_exact(program, NULL, TH_WORDS("ASAN_OPTIONS=detect_leaks=0"), &recording);
 	assert_string_equal(recording.outcome.errors, "");
-	assert_true(th_allocators_says(&recording, "malloc is that of "));
+	assert_true(th_allocators_says(&recording, "malloc is provided by "));
 	th_recording_deinit(&recording);
 	free(program);
 }
@@ -302,7 +307,10 @@ record_in_valgrind(const char *option, struct th_recording *ret)
 	assert_non_null(strstr(ret->outcome.errors, "ERROR SUMMARY: 0 errors"));
 }
 
-/* It replaces every malloc by its own, ours too: said, so that nobody believes in a heap of 0. */
+/*
+ * It replaces every malloc by its own, including ours: this is reported, so that a heap of 0
+ * bytes is not misread.
+ */
 static void
 valgrind_replaces_malloc(void **state)
 {
@@ -310,12 +318,13 @@ valgrind_replaces_malloc(void **state)
 
 	(void)state;
 	record_in_valgrind("--leak-check=no", &recording);
-	assert_true(th_allocators_says(&recording, "calls of malloc are led past the library"));
+	assert_true(th_allocators_says(
+		&recording, "calls of malloc are redirected past the library"));
 	assert_true(th_allocators_count(&recording, "native_alloc") == 0);
 	th_recording_deinit(&recording);
 }
 
-/* Told to replace that of libc alone, it is the allocator underneath. */
+/* When told to replace only libc's, it is the next allocator. */
 static void
 valgrind_replaces_that_of_libc(void **state)
 {

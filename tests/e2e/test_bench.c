@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * That bench/run measures and writes into a page what it has measured, and nothing else: once,
- * with the shortest of its cases.  What the figures are is not asked.
+ * bench/run measures and writes its results, and nothing else, into a page: one run with the
+ * shortest cases.  The figures themselves are not checked.
  */
 #include "tests/e2e/harness.h"
 
@@ -14,7 +14,7 @@
 #define BENCH TH_TEST_SOURCE "/bench/run"
 #define PAGE TH_TEST_SOURCE "/docs/benchmarks.md"
 
-/* Who writes where in docs/benchmarks.md. */
+/* The blocks of docs/benchmarks.md and the commands that write them. */
 static const char *const blocks[] = {"machine", "pairs", "mapped", "jni", "programs", "startup",
 	"scaling", "sample-cost", "sample-where", "live-cost", "classes", "report", NULL};
 
@@ -72,7 +72,7 @@ page_has_a_place_for_every_block(void **state)
 	free(text);
 }
 
-/* The run by itself: quick, one round, one configuration beside the plain run. */
+/* One run of the bench: quick, one round, one configuration and the plain run. */
 static void
 run_bench(const char *page, const char *json, struct th_outcome *ret)
 {
@@ -120,7 +120,7 @@ tables_go_between_the_markers(void **state)
 	assert_non_null(strstr(inside, "\n| plain | 1 | **1.000**<br>"));
 	assert_non_null(strstr(inside, "\n| twinheap, disabled | 1 | **"));
 	assert_non_null(strstr(inside, "by `bench/run --quick --rounds 1 --only"));
-	/* All the rest is as it was. */
+	/* The rest is unchanged. */
 	free(cut_block(before, "machine"));
 	free(cut_block(before, "pairs"));
 	assert_string_equal(after, before);
@@ -133,7 +133,7 @@ tables_go_between_the_markers(void **state)
 	free(page);
 }
 
-/* Half an hour is not measured for a page that has no place for it. */
+/* A page without markers is rejected before half an hour of measurements. */
 static void
 page_without_a_place_is_refused_at_once(void **state)
 {
@@ -148,7 +148,7 @@ page_without_a_place_is_refused_at_once(void **state)
 	write_text(page, text);
 	run_bench(page, json, &outcome);
 	assert_int_not_equal(outcome.status, 0);
-	assert_non_null(strstr(outcome.errors, "there is no place for pairs"));
+	assert_non_null(strstr(outcome.errors, "no markers for pairs"));
 	assert_int_equal(outcome.output_bytes, 0);
 	assert_int_not_equal(access(json, F_OK), 0);
 	after = read_text(page);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buffers that wait for their Cleaner, counted while the process runs: exactly those that nobody
- * reaches before a collection, and none when the Cleaners behind it have run.
+ * Buffers that wait for their Cleaner, counted while the process runs: exactly the unreachable
+ * ones before a collection, and none after the Cleaners have run.
  */
 #include "tests/e2e/harness.h"
 
@@ -11,7 +11,7 @@
 /* Exit statuses of the tool. */
 #define UNREADABLE 3
 #define IMPOSSIBLE 4
-/* The JDK's own, most of it the file of its modules. */
+/* The JDK's own mappings, mostly the file of its modules. */
 #define FOREIGN_MAX (1 << 30)
 
 static json_int_t
@@ -23,7 +23,7 @@ integer(const json_t *object, const char *name)
 	return json_integer_value(value);
 }
 
-/* What the tool wrote when it was asked by the program. */
+/* The tool's output, requested by the program. */
 static json_t *
 load(const struct th_recording *recording, const char *name)
 {
@@ -63,7 +63,7 @@ assert_count(const json_t *json, const char *kind, json_int_t reached, json_int_
 	assert_true(integer(count, "stopped_ns") > 0);
 }
 
-/* The sentence says what to do about it. */
+/* The sentence recommends an action. */
 static void
 assert_verdict(const json_t *json, bool waits)
 {
@@ -98,7 +98,7 @@ check(const struct th_recording *recording)
 	json_decref(json);
 }
 
-/* No other collection may come in between than the one that the program asks for. */
+/* Prevents collections other than the one requested by the program. */
 static void
 count_with(const struct th_jdk *jdk, const char *collector)
 {
@@ -138,7 +138,7 @@ count_if_there(const struct th_jdk *jdk, const char *collector)
 }
 
 /*
- * The walk is the VM's own, but each collector lays out its heap in another way: all of them on the
+ * The walk is the VM's own, but each collector has a different heap layout: all of them on the
  * newest JDK, and one on each older, in turn.
  */
 static void
@@ -157,7 +157,7 @@ counted(const struct th_jdk *jdk)
 		count_if_there(jdk, collectors[i]);
 }
 
-/* Starts a process without a VM, waits for its log, asks, and ends it. */
+/* Starts a process without a VM, waits for its log, submits the request, and ends it. */
 static const char script[] =
 	"LD_PRELOAD=$1 TWINHEAP_OUTPUT=$PWD/log.thl sleep 60 & sleeper=$!\n"
 	"until $2 ctl log.thl >/dev/null 2>&1; do sleep 0.01; done\n"
@@ -175,7 +175,7 @@ ask_sleeper(const char *const *words, struct th_outcome *ret)
 		ret);
 }
 
-/* Nobody is there to answer, which takes the tool a second to be sure of. */
+/* No thread can answer; the tool waits a second before it reports that. */
 static void
 no_vm(void **state)
 {
@@ -195,7 +195,7 @@ no_vm(void **state)
 	}
 }
 
-/* A process that is gone counts nothing; what it wrote is shown by `rss` without the option. */
+/* A process that has ended counts nothing; `rss` without the option shows what it wrote. */
 static void
 ended(void **state)
 {

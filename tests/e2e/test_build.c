@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the finished library looks like from outside: the names it exports, what it needs, the
- * instructions of its fast path, and which part of the source includes which.
+ * The external properties of the built library: exported names, imports, the instructions of
+ * its fast path, and which part of the source includes which.
  */
 #include "tests/e2e/harness.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instructions from the entry of malloc to its jump into the next allocator. */
+/* Instructions from the entry of malloc to its jump to the next allocator. */
 #define MALLOC_INSTRUCTIONS_MAX 8
 #define FREE_INSTRUCTIONS_MAX 12
 #define INSTRUCTIONS_MAX 256
@@ -20,8 +20,8 @@
 #define FORWARD_MALLOCX TH_TEST_BUILD "/libtwinheap-mallocx.so"
 
 /*
- * Everything that the library may export.  Another name could mean something to somebody:
- * librocksdbjni takes the mere presence of mallocx for jemalloc.
+ * Everything that the library may export.  Other names could change the behavior of programs:
+ * librocksdbjni takes the mere presence of mallocx as a sign of jemalloc.
  */
 static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "reallocarray",
 	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
@@ -29,7 +29,10 @@ static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "re
 	"JVM_SetNativeThreadName", "mmap", "mmap64", "munmap", "mremap", "mprotect", "madvise",
 	"brk", "sbrk", "setuid", "seteuid", "setreuid", "setresuid", "chroot", "Agent_OnLoad",
 	"Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", NULL};
-/* Those of the libraries beside it, each of which means that the allocator has them. */
+/*
+ * The exports of the forwarding libraries, each of which implies that the allocator defines
+ * them.
+ */
 static const char *const allowed_exports_of_new[] = {"_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t",
 	"_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
 	"_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t", "_ZdlPv",
@@ -102,8 +105,8 @@ needs_libc_alone(void **state)
 }
 
 /*
- * By the public name of an interposed function the library would reach its own wrapper: it would
- * sample itself, or wait for itself.  Only preload/ may know these names.
+ * By the public name of an interposed function the library would call its own wrapper: it would
+ * sample itself, or deadlock.  Only preload/ may use these names.
  */
 static void
 parts_call_no_interposed_function(void **state)
@@ -129,7 +132,7 @@ parts_call_no_interposed_function(void **state)
 	free(text);
 }
 
-/* What is a cancellation point in glibc: pthreads(7), and its own beside those. */
+/* Cancellation points in glibc: those of pthreads(7), and glibc's additional ones. */
 static const char *const cancellation_points[] = {"accept", "accept4", "clock_nanosleep",
 	"close", "connect", "creat", "creat64", "epoll_pwait", "epoll_wait", "fallocate",
 	"fallocate64", "fcntl", "fcntl64", "fdatasync", "fsync", "getrandom", "lockf",
@@ -222,7 +225,7 @@ starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Whether it leaves the function for good: to the next allocator, or to a slow path. */
+/* Whether it leaves the function permanently: to the next allocator, or to a slow path. */
 static bool
 is_final_jump(const struct function *function, const char *text)
 {
@@ -239,7 +242,7 @@ is_final_jump(const struct function *function, const char *text)
 
 /*
  * Disassembles a function and counts the instructions of its fast path: compilers lay out the
- * likely way straight, so it is everything up to the first indirect jump.
+ * likely path in sequence, so it is everything up to the first indirect jump.
  */
 static size_t
 read_fast_path(const char *name, struct function *function)
@@ -304,7 +307,7 @@ free_costs_few_instructions(void **state)
 	assert_int_equal(count_in_path(&function, length, "lock "), 0);
 }
 
-/* RTLD_NEXT is answered by the caller's return address: ours must not be in between. */
+/* RTLD_NEXT depends on the caller's return address, so our frame must not be in between. */
 static void
 dlsym_ends_in_a_tail_jump(void **state)
 {
@@ -324,7 +327,7 @@ dlsym_ends_in_a_tail_jump(void **state)
 	assert_true(found);
 }
 
-/* The libraries beside it only jump: whoever looks at return addresses finds the caller's. */
+/* The forwarding libraries only jump, so that return addresses are the caller's. */
 static void
 forwarding_is_a_jump(void **state)
 {
@@ -342,7 +345,7 @@ forwarding_is_a_jump(void **state)
 	assert_true(is_final_jump(&function, function.code[1].text));
 }
 
-/* Who includes what */
+/* Include rules */
 
 #define ARCHITECTURE TH_TEST_SOURCE "/docs/architecture.md"
 #define ROOMS_MAX 64
@@ -350,9 +353,9 @@ forwarding_is_a_jump(void **state)
 /* A folder with sources: a row of the table in docs/architecture.md. */
 struct room {
 	const char *name;
-	char *others;         /* the rest of its row */
+	char *others;         /* the remaining cells of its row */
 	uint64_t may_include; /* bits of rooms, by index */
-	bool is_there;        /* it has a file with an #include */
+	bool is_there;        /* it contains a file with an #include */
 };
 
 struct rooms {
@@ -361,7 +364,7 @@ struct rooms {
 	size_t count;
 };
 
-/* The next word in backquotes, which is cut out of *text; NULL: there is none. */
+/* The next word in backquotes, cut out of *text; NULL: none. */
 static char *
 next_quoted(char **text)
 {
@@ -375,7 +378,7 @@ next_quoted(char **text)
 	return start + 1;
 }
 
-/* The room with this name; NULL: the table has none. */
+/* The room with this name; NULL: not in the table. */
 static struct room *
 find_room(struct rooms *rooms, const char *name, size_t length)
 {
@@ -417,7 +420,10 @@ read_rooms(struct rooms *ret)
 	}
 }
 
-/* Rooms leave that include from none that is left: with a circle some never do. */
+/*
+ * Repeatedly removes rooms that include none of the remaining ones; in a cycle some are never
+ * removed.
+ */
 static void
 check_order(const struct rooms *rooms)
 {

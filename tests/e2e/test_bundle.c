@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bundle says on another machine what the log says on this one.  The other machine is made of
- * the bundle itself: every build id in it is changed, so that no file here is the module's.
+ * A bundle gives the same reports on another machine as the log on this one.  The other machine
+ * is simulated with the bundle itself: every build id in it is changed, so that no file here
+ * matches a module.
  */
 #include "tests/e2e/harness.h"
 
@@ -13,7 +14,7 @@
 
 static struct th_recording recording;
 static const char *here;  /* directory with the log */
-static const char *there; /* and with the bundle, under the same name */
+static const char *there; /* directory with the bundle, under the same name */
 
 static char *
 read_file(const char *path, size_t *length_ret)
@@ -53,7 +54,7 @@ hexadecimal_run(const char *bytes, size_t length)
 	return run;
 }
 
-/* Changes the first digit of every build id; returns how many there are. */
+/* Changes the first digit of every build id; returns their number. */
 static int
 change_build_ids(char *bytes, size_t length, char digit, char other)
 {
@@ -90,7 +91,10 @@ prepare(void **state)
 	free(copy);
 	char *path = th_format("%s/log.thl", there);
 	char *bytes = read_file(path, &length);
-	/* Libraries of some Java runtimes have none: those of the C library and of the test do. */
+	/*
+	 * Libraries of some Java runtimes have no build id: those of the C library and of the
+	 * test do.
+	 */
 	assert_true(change_build_ids(bytes, length, 'f', 'e') > 0);
 	write_file(path, bytes, length);
 	free(bytes);
@@ -106,7 +110,7 @@ forget(void **state)
 	return 0;
 }
 
-/* Everything that a command in a directory says; build ids all begin alike. */
+/* The output of all commands in a directory; build ids all begin alike. */
 static struct th_outcome
 say(const char *directory, const char *arguments)
 {
@@ -154,7 +158,7 @@ test_views_are_the_same(void **state)
 		expect_same(views[i]);
 }
 
-/* The other machine is one: without the bundle's names nothing there has one. */
+/* Checks the simulation: without the bundle's names nothing there has a name. */
 static void
 test_files_are_hidden(void **state)
 {
@@ -191,7 +195,7 @@ test_compressed(void **state)
 	th_outcome_deinit(&packed);
 }
 
-/* One that nobody named is not overwritten, and a bundle is not bundled. */
+/* An existing bundle is not overwritten unless it is named, and a bundle cannot be bundled. */
 static void
 test_refusals(void **state)
 {

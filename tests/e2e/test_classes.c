@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading and unloading classes (tests/programs/Churn.java): the library leaves nothing in the VM,
- * and methods have names in native stacks, at once or when their loader has outlived others.
+ * Loading and unloading classes (tests/programs/Churn.java): the library leaves no memory in
+ * the VM, and methods have names in native stacks, at once or when their loader has survived
+ * class unloading.
  */
 #include "tests/e2e/harness.h"
 
 #include <stdlib.h>
 
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
-/* Classes of 62 methods: their method IDs are 10 MB, of which 2 MB may be made (class_ids.c). */
+/*
+ * Classes of 62 methods: their method IDs are 10 MB, of which 2 MB may be created
+ * (class_ids.c).
+ */
 #define DROPPED "20000"
 /* Measured 1.9 to 2.5 MB on 11 to 25, of which 2.1 MB are method IDs. */
 #define LEFT_MAX (4 << 20)
 /* More than may have method IDs. */
 #define DROPPED_BEFORE "5000"
-/* Two collections that unload classes, each seen by a look once a second, and time to spare. */
+/*
+ * Two collections that unload classes, each followed by a check once a second, plus a margin.
+ */
 #define SECONDS "6"
 
 static double
@@ -77,7 +83,7 @@ kept_samples(const struct th_recording *recording)
 		.samples;
 }
 
-/* The first of other class loaders, also in a program that is over at once. */
+/* The first classes of other loaders, also in a program that ends at once. */
 static void
 first_classes(const struct th_jdk *jdk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Following Java objects does not affect the two collectors that treat weak references as strong in
- * young collections: G1 for humongous objects, and Z with generations for all young ones.
+ * Following Java objects does not affect the two collectors that treat weak references as
+ * strong in young collections: G1 for humongous objects, and generational Z for all young ones.
  * bench/collectors measures what is only counted here.
  */
 #include "tests/e2e/harness.h"
@@ -15,9 +15,15 @@
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 #define FIRST_WITH_Z_GENERATIONS 21
 #define FIRST_WITH_Z_GENERATIONS_ALONE 24
-/* Chance stalls on a busy machine; if followed objects were kept alive there would be hundreds. */
+/*
+ * Occasional stalls on a busy machine; if followed objects were kept alive there would be
+ * hundreds.
+ */
 #define STALLS_BY_CHANCE 20
-/* Beside what is kept: the last eight arrays, and what was dropped since the last collection. */
+/*
+ * Objects besides the kept ones: the last eight arrays, and those dropped since the last
+ * collection.
+ */
 #define OTHERS (UINT64_C(64) << 20)
 
 static double
@@ -27,9 +33,9 @@ truth(const struct th_recording *recording, const char *name)
 }
 
 /*
- * 2,000 arrays of 1 MiB through a heap of 128 MiB.  G1 reclaims those that are dropped in young
- * collections; held until they were marked they would fill the heap, and full collections follow.
- * The report must show, without a full collection, that they died.
+ * 2,000 arrays of 1 MiB through a heap of 128 MiB.  G1 reclaims dropped ones in young
+ * collections; if they were kept until marking, they would fill the heap and cause full
+ * collections.  The report must show their deaths without a full collection.
  */
 static void
 humongous_arrays(const struct th_jdk *jdk)
@@ -75,8 +81,8 @@ count_stalls(const char *directory)
 }
 
 /*
- * Lists of 20,000 nodes that are dropped, through a heap of 256 MiB: each node that is followed
- * holds the rest of its list.  Plain there is no stall.
+ * Lists of 20,000 nodes that are dropped, through a heap of 256 MiB: each followed node keeps
+ * the rest of its list alive.  The plain run has no stall.
  */
 static void
 dropped_lists(const struct th_jdk *jdk)

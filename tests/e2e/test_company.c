@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java programs that are hard to look on at (tests/programs/Hostile.java), and company in the VM:
- * collectors, agents, options that change how it allocates, and agents that come late.  What the
- * program prints and how it ends is what it prints and how it ends without us.
+ * Java programs that are difficult to observe (tests/programs/Hostile.java), and other users of
+ * the VM's interfaces: collectors, agents, options that change how it allocates, and agents
+ * loaded late.  Output and exit status of the program must be those without the library.
  */
 #include "tests/e2e/harness.h"
 
@@ -19,9 +19,9 @@
 #define LIBRARY PROGRAMS "/libhostile.so"
 #define JAR PROGRAMS "/programs.jar"
 #define WORDS_MAX 32
-/* Such releases warn of System.load() unless it is allowed. */
+/* From this release on the VM warns about System.load() unless it is allowed. */
 #define WARNS_OF_LOAD 22
-/* And such of agents that come late. */
+/* From this release on the VM warns about agents loaded late. */
 #define WARNS_OF_AGENTS 21
 
 struct command {
@@ -46,7 +46,7 @@ java(const struct th_jdk *jdk, const char *const *options, const char *const *ar
 
 	add(&command, jdk->java);
 	add(&command, "-Xmx256m");
-	/* Warnings of the VM have times in them. */
+	/* Warnings of the VM contain times. */
 	add(&command, "-Xlog:disable");
 	if (jdk->feature >= WARNS_OF_LOAD)
 		add(&command, "--enable-native-access=ALL-UNNAMED");
@@ -59,7 +59,7 @@ java(const struct th_jdk *jdk, const char *const *options, const char *const *ar
 	return command;
 }
 
-/* Runs Hostile in a fresh directory; recorded to log.thl there, or not at all. */
+/* Runs Hostile in a new directory, recorded to log.thl there, or not recorded. */
 static const char *
 run(const struct th_jdk *jdk, const char *const *options, const char *moments,
 	const char *preload, struct th_outcome *ret)
@@ -79,7 +79,10 @@ run(const struct th_jdk *jdk, const char *const *options, const char *moments,
 	return directory;
 }
 
-/* The VM itself may warn on stderr, of pages that it does not get; we have nothing to say. */
+/*
+ * The VM itself may warn on stderr about pages that it does not get; the library must print
+ * nothing.
+ */
 static void
 assert_same(const struct th_outcome *recorded, const struct th_outcome *plain)
 {
@@ -89,7 +92,7 @@ assert_same(const struct th_outcome *recorded, const struct th_outcome *plain)
 	assert_null(strstr(recorded->errors, "twinheap"));
 }
 
-/* At most one unfinished record for each thread that a sudden end came upon. */
+/* At most one unfinished record for each thread interrupted by a sudden end. */
 static void
 check_log(const char *log, bool is_sudden)
 {
@@ -103,7 +106,7 @@ check_log(const char *log, bool is_sudden)
 	th_dump_deinit(&dump);
 }
 
-/* Both sites of Hostile, as it printed them itself. */
+/* Both sites of Hostile, compared with its own output. */
 static void
 check_sites(const struct th_jdk *jdk, const char *output, const char *log)
 {
@@ -117,7 +120,7 @@ check_sites(const struct th_jdk *jdk, const char *output, const char *log)
 		struct th_figure figure = th_recording_site(
 			&recording, heap, site, "alloc_bytes");
 
-		/* JDK 11 errs on shares, and says so. */
+		/* On JDK 11 shares are approximate, and the report says so. */
 		if (jdk->feature >= 17 || strcmp(heap, "native") == 0)
 			th_assert_covers(&figure,
 				json_number_value(json_object_get(truth, "bytes")), site);
@@ -127,7 +130,7 @@ check_sites(const struct th_jdk *jdk, const char *output, const char *log)
 	json_decref(recording.report);
 }
 
-/* What Hostile prints by itself on a JDK, whatever the options: asked once. */
+/* The output of Hostile without the library on a JDK, whatever the options: run once. */
 static const struct th_outcome *
 plain_outcome(const struct th_jdk *jdk)
 {
@@ -143,7 +146,7 @@ plain_outcome(const struct th_jdk *jdk)
 	return &outcome;
 }
 
-/* Hostile beside us, under these options of the VM, is Hostile by itself. */
+/* With these VM options, Hostile behaves the same with and without the library. */
 static void
 check_under(const struct th_jdk *jdk, const char *const *options)
 {
@@ -158,11 +161,11 @@ check_under(const struct th_jdk *jdk, const char *const *options)
 	free(log);
 }
 
-/* Moments */
+/* Special situations */
 
 /*
- * Exceptions through JNI, recursion up to StackOverflowError, classes that come, go and change,
- * short-lived and attached threads, children; under the default collector.
+ * Exceptions through JNI, recursion up to StackOverflowError, classes that are loaded, unloaded
+ * and redefined, short-lived and attached threads, children; under the default collector.
  */
 static void
 hostile_moments(const struct th_jdk *jdk)
@@ -187,7 +190,7 @@ find_crash_report(const char *directory)
 	return path;
 }
 
-/* The report is whole, and says who did it. */
+/* The report is complete and names the cause. */
 static void
 check_crash_report(const char *directory, const char *signal_name)
 {
@@ -203,7 +206,7 @@ check_crash_report(const char *directory, const char *signal_name)
 	free(path);
 }
 
-/* Ends in the same way, the VM writes its report, and the log reads. */
+/* The program ends in the same way, the VM writes its report, and the log is readable. */
 static void
 check_crash(const struct th_jdk *jdk, const char *way, const char *signal_name)
 {
@@ -233,18 +236,21 @@ crash_in_native_code(const struct th_jdk *jdk)
 	check_crash(jdk, "crash", "SIGSEGV");
 }
 
-/* No frame of Java catches an exception of C++: the C++ runtime ends the process, as ever. */
+/*
+ * No Java frame catches a C++ exception: the C++ runtime ends the process, as it does without
+ * the library.
+ */
 static void
 exception_that_escapes(const struct th_jdk *jdk)
 {
 	check_crash(jdk, "escape", NULL);
 }
 
-/* Options of the VM */
+/* VM options */
 
 /*
- * Without TLABs every allocation is one of the slow path (not with Serial or Parallel, which up to
- * 19 allocate past the VM's own sampler then); and a debugger's agent listens.
+ * Without TLABs every allocation takes the slow path (not with Serial or Parallel, which up to
+ * 19 allocate past the VM's own sampler then); a debugger's agent is active as well.
  */
 static void
 without_tlabs_beside_a_debugger(const struct th_jdk *jdk)
@@ -269,7 +275,7 @@ epsilon_with_native_memory_tracking(const struct th_jdk *jdk)
 				 "-XX:NativeMemoryTracking=detail"));
 }
 
-/* Pages of that size are refused nearly everywhere: the VM goes on without. */
+/* Pages of that size are refused nearly everywhere: the VM continues without them. */
 static void
 z_refused_large_pages(const struct th_jdk *jdk)
 {
@@ -277,14 +283,14 @@ z_refused_large_pages(const struct th_jdk *jdk)
 				 jdk->feature > 11 ? "-XX:+UseLargePages" : "-Dno.pages"));
 }
 
-/* -Xcheck:jni looks at every call, also at ours. */
+/* -Xcheck:jni checks every call, including ours. */
 static void
 checked_jni(const struct th_jdk *jdk)
 {
 	check_under(jdk, TH_WORDS("-Xcheck:jni", "-XX:+UseParallelGC", "-XX:+UseLargePages"));
 }
 
-/* Late */
+/* Late agents */
 
 #define LATE_BLOCKS "20000"
 
@@ -306,9 +312,9 @@ attach(const struct th_jdk *jdk, const char *preload, struct th_recording *ret)
 }
 
 /*
- * From then on the Java heap is recorded, and one line says that the C heap is not.  What a thread
- * that was there before allocates up to its first sample, by a draw of the VM's of 512 KiB in the
- * mean, is not seen: a tenth of it all in one case of ten million.
+ * From then on the Java heap is recorded, and one line says that the C heap is not.  What an
+ * existing thread allocates up to its first sample, with the VM's draw of 512 KiB on average,
+ * is not recorded: it reaches a tenth of the total in one case of ten million.
  */
 static void
 late_agent_alone(const struct th_jdk *jdk)
@@ -331,7 +337,7 @@ late_agent_alone(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* It is there already. */
+/* The library is loaded already. */
 static void
 late_agent_beside_preload(const struct th_jdk *jdk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate control and the control page in real processes: a JVM that goes from idle to as fast as
- * it can and back, and recordings whose settings are changed while they run.
+ * The rate control and the control page in real processes: a JVM that changes between idle and
+ * full load, and recordings whose settings are changed while they run.
  */
 #include "tests/e2e/harness.h"
 
@@ -16,18 +16,21 @@
 
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TARGET 300
-/* The rate control promises this in any second after its first window of 10 ms. */
+/* The rate control guarantees this in any second after its first window of 10 ms. */
 #define RATE_MOST (1.1 * TARGET)
 #define FIRST_WINDOW 0.01
-/* The sampler of JDK 11 is biased beyond repair. */
+/* The sampler of JDK 11 has a bias that cannot be corrected. */
 #define FIRST_WITH_FAIR_SAMPLER 17
 /*
- * What a request may take beyond two starts of the tool, in the median: an agent that looked for
- * requests once a second would take half of one.
+ * Median duration of a request, minus two starts of the tool: an agent that polled once a
+ * second would need half a second.
  */
 #define TAKEN_UP_NS 400e6
 #define CHANGES 10
-/* Interval that a budget of 1 % makes of one of 8 KiB, at least; some MiB on an idle machine. */
+/*
+ * Minimum interval to which a budget of 1 % raises an interval of 8 KiB; some MiB on an idle
+ * machine.
+ */
 #define RAISED_LEAST (64 << 10)
 
 static int
@@ -86,7 +89,7 @@ most_in_a_second(const char *log)
 	return most;
 }
 
-/* The trace: load, rate and interval of every second. */
+/* Prints load, rate and interval of every second. */
 static void
 print_trace(const char *log)
 {
@@ -127,8 +130,8 @@ idle_and_back(const struct th_jdk *jdk)
 }
 
 /*
- * An interval far too small for the load: within seconds it has gone up as far as the budget
- * wants, and the sites are right all the same.
+ * An interval far too small for the load: within seconds it is raised as far as the budget
+ * requires, and the sites are correct nevertheless.
  */
 static void
 overhead_is_kept(const struct th_jdk *jdk)
@@ -159,9 +162,9 @@ overhead_is_kept(const struct th_jdk *jdk)
 }
 
 /*
- * A script beside a recorded program; $pid and $tool are set.  `ask` prints how long it took, and
- * how long the tool takes to start; `more N` waits until N more samples of the Java heap are
- * there, which the VM's own start does not make.
+ * A script that runs beside a recorded program; $pid and $tool are set.  `ask` prints its
+ * duration, and the time the tool needs to start; `more N` waits for N more samples of the Java
+ * heap, which the VM's own start does not produce.
  */
 #define SCRIPT                                                                       \
 	"tool=" TH_TOOL "\n"                                                         \
@@ -196,7 +199,7 @@ run_beside(const char *script, const char *const *command, struct th_recording *
 		ret);
 }
 
-/* Takes what the script measured under a name out of the truth; the median of it, in ns. */
+/* The median, in ns, of the measurements that the script printed under a name. */
 static double
 take_median(struct th_recording *recording, const char *name, size_t expected)
 {
@@ -221,8 +224,8 @@ take_median(struct th_recording *recording, const char *name, size_t expected)
 }
 
 /*
- * Totals and shares stay right while the interval goes up and down ten times.  TH_CONTROL_STEP:
- * seconds between two changes; 12 makes a run of two minutes.
+ * Totals and shares stay correct while the interval is raised and lowered ten times.
+ * TH_CONTROL_STEP: seconds between two changes; 12 makes a run of two minutes.
  */
 static void
 interval_is_changed(const struct th_jdk *jdk)
@@ -280,7 +283,7 @@ selected_bytes(const struct th_recording *recording, const char *from, const cha
 	return bytes;
 }
 
-/* One recording at two of its marks: what both sides say stands in the difference. */
+/* A diff of one recording at two of its marks: the difference matches both sides. */
 static void
 diff_at_marks(const char *log)
 {
@@ -304,7 +307,10 @@ diff_at_marks(const char *log)
 	free(none);
 }
 
-/* Marks cut a recording where they were set: the pace before and after the second differs. */
+/*
+ * Marks divide a recording at the times they were set: the allocation rates on both sides of
+ * the second differ.
+ */
 static void
 marks_cut(const struct th_jdk *jdk)
 {
@@ -328,7 +334,10 @@ marks_cut(const struct th_jdk *jdk)
 	double early = selected_bytes(&recording, "mark:early", "mark:late");
 	double late = selected_bytes(&recording, "mark:late", "mark:end");
 	print_message("  whole %.0f, of it %.0f and %.0f\n", whole, early, late);
-	/* A hundred samples each, or more where the machine held up the script; as many elsewhere. */
+	/*
+	 * At least a hundred samples each, more if the machine delayed the script; as many
+	 * elsewhere.
+	 */
 	assert_true(early > 0 && late > 0);
 	assert_true(early + late < whole);
 	diff_at_marks(recording.log);
@@ -341,7 +350,10 @@ marks_cut(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Whoever may not write the log may not ask, and an ended recording takes nothing up. */
+/*
+ * A user without write access to the log cannot submit requests, and an ended recording accepts
+ * none.
+ */
 static void
 requests_that_are_refused(const struct th_jdk *jdk)
 {
@@ -367,7 +379,9 @@ requests_that_are_refused(const struct th_jdk *jdk)
 		&recording);
 	assert_int_equal(stat(recording.log, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
-	/* What is over does not go on, and is told in the past. */
+	/*
+	 * The duration of an ended recording is constant, and its status uses the past tense.
+	 */
 	for (int i = 0; i < 2; i++) {
 		said[i] = th_command_output(TH_WORDS(TH_TOOL, "ctl", recording.log));
 		usleep(200000 * (i == 0));
@@ -392,7 +406,9 @@ requests_that_are_refused(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* An agent without preload sees the Java heap only, and says so when it is asked for more. */
+/*
+ * An agent without preload records only the Java heap, and reports this when more is requested.
+ */
 static void
 heaps_of_an_agent_alone(const struct th_jdk *jdk)
 {

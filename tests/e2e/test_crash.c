@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that die at full sampling: the log reads, every allocation that was completed is in
- * it, and at most one record of each thread is torn.
+ * Processes that die while every allocation is sampled: the log is readable, contains every
+ * completed allocation, and has at most one torn record per thread.
  */
 #include "tests/e2e/harness.h"
 
@@ -14,17 +14,18 @@
 
 #define PROGRAM TH_TEST_BUILD "/tests/programs/native_death"
 #define THREADS 4
-/* Enough that the log has grown several times: 104 bytes a block. */
+/* Enough to make the log grow several times: 104 bytes per block. */
 #define BLOCKS "60000"
-/* What libc allocates for four threads and nothing else: dynamic TLS, once each. */
+/* Allocations by libc for four threads: dynamic TLS, once each. */
 #define OTHERS_MAX 8
 
 struct death {
 	struct th_outcome outcome;
 	const char *directory;
 	char *log;
-	bool is_complete; /* it ended by itself, and its threads went on while it did */
-	double completed; /* allocations before its end, by the word of the program, or more */
+	bool is_complete; /* it exited by itself while its threads continued */
+	/* allocations before its end as printed by the program; a lower bound */
+	double completed;
 };
 
 static double
@@ -78,8 +79,8 @@ death_deinit(struct death *death)
 }
 
 /*
- * Every allocation that the program knows of, and of each thread one that it does not yet.  A
- * program that exits runs on for a moment after the log is closed.
+ * Every allocation that the program has counted, and for each thread one that it has not yet.
+ * A program that exits runs for a short time after the log is closed.
  */
 static void
 check_samples(const struct death *death, double samples, unsigned others)
@@ -106,7 +107,7 @@ check_log(const struct death *death)
 	th_dump_deinit(&dump);
 }
 
-/* The views take the log as it is; they say that it has no end, and only then. */
+/* The reports accept the log; they say that it is incomplete if and only if it is. */
 static void
 check_report(const struct death *death)
 {
@@ -140,7 +141,7 @@ check_death(const char *way, int signal, int status)
 	death_deinit(&death);
 }
 
-/* Several times: each ends at another place of the writer. */
+/* Several times: each run is interrupted at a different point of writing. */
 static void
 kill_9(void **state)
 {
@@ -170,7 +171,7 @@ aborted(void **state)
 	check_death("abort", SIGABRT, -1);
 }
 
-/* No destructor runs: the log has no end, and the exit status is the program's. */
+/* No destructor runs: the log is incomplete, and the exit status is the program's. */
 static void
 immediate_exit(void **state)
 {
@@ -178,7 +179,10 @@ immediate_exit(void **state)
 	check_death("_exit", 0, 7);
 }
 
-/* Ends by itself while its threads go on: what they are at is finished, the log is complete. */
+/*
+ * Exits while its threads continue: allocations in progress are finished, and the log is
+ * complete.
+ */
 static void
 exit_under_load(void **state)
 {
@@ -187,7 +191,7 @@ exit_under_load(void **state)
 		check_death("exit", 0, 7);
 }
 
-/* At the usual interval as well, where most of a thread's bytes are in no record yet. */
+/* Also at the default interval, where most of a thread's bytes are not yet in a record. */
 static void
 kill_9_at_the_usual_interval(void **state)
 {

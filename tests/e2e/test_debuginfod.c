@@ -2,7 +2,7 @@
 /*
  * Debug files from a debuginfod server: a small one on the loopback interface that serves one
  * file, one that never answers, and none at all; and elfutils' own, which finds the files of a
- * directory by their build ids.
+ * directory by build id.
  */
 #include "tests/e2e/harness.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * In a fresh directory: a program without debug information, its debug file on a server only, a
- * log of it, and what the tool says of the log.  $1 is the build, $2 how the server behaves.
+ * In a new directory: a program without debug information, its debug file on a server only, a
+ * log of it, and the tool's report. $1 is the build directory, $2 the behavior of the server.
  */
 static const char script[] =
 	"set -e\n"
@@ -73,7 +73,9 @@ test_file_from_the_server(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* One that takes too long is given up, for all files; the report comes all the same. */
+/*
+ * A server that takes too long is abandoned, for all files; the report is printed nevertheless.
+ */
 static void
 test_silent_server(void **state)
 {
@@ -89,9 +91,9 @@ test_silent_server(void **state)
 }
 
 /*
- * A library whose debug file lies in a directory that debuginfod serves; its names and lines while
- * the server answers, when it has been stopped, and when it is gone.  $1 is the build.  Each look
- * has a cache of its own, since a client remembers what was not found.
+ * A library whose debug file is in a directory served by debuginfod; its names and lines while
+ * the server answers, when it is stopped, and when it is gone. $1 is the build directory.  Each
+ * query has a separate cache, since a client caches negative answers.
  */
 static const char real_script[] =
 	"set -e\n"
@@ -118,7 +120,7 @@ static const char real_script[] =
 	"export DEBUGINFOD_URLS=http://127.0.0.1:$port\n"
 	"look() { DEBUGINFOD_CACHE_PATH=$PWD/cache-$2 TWINHEAP_DEBUGINFOD_SECONDS=$3"
 	" $1/twinheap export --format json work.thl >$2.json; }\n"
-	/* It scans its directory when it has started. */
+	/* The server scans its directory after it has started. */
 	"/usr/bin/python3 -c 'import sys, time, urllib.request\n"
 	"for turn in range(2400):\n"
 	"    try: urllib.request.urlopen(sys.argv[1]).read(); break\n"
@@ -132,7 +134,7 @@ static const char real_script[] =
 	"look $1 gone 60\n"
 	"trap - EXIT\n";
 
-/* What the library's frame that allocates is called, and its line; false: it has no name. */
+/* Name and line of the library's allocating frame; false: it has no name. */
 static bool
 find_secret(const char *directory, const char *name, json_int_t *line_ret)
 {
@@ -182,7 +184,7 @@ test_real_server(void **state)
 	assert_int_equal(line, 4);
 	assert_false(find_secret(directory, "stopped", &line));
 	assert_false(find_secret(directory, "gone", &line));
-	/* Given up once, for all files. */
+	/* Abandoned once, for all files. */
 	char *told = strstr(outcome.errors, "no answer in time");
 	assert_non_null(told);
 	assert_null(strstr(told + 1, "no answer in time"));

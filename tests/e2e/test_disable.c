@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TWINHEAP_DISABLE=1: the library is there and does nothing.  No file, no thread, no word, and
- * programs do what they do without it.
+ * TWINHEAP_DISABLE=1: the library is loaded and inactive.  No file, no thread, no message, and
+ * programs behave as without it.
  */
 #include "tests/e2e/harness.h"
 
@@ -38,7 +38,7 @@ run(const char *const *command, const char *setting, const char *directory,
 	assert_int_equal(ret->status, 0);
 }
 
-/* What it prints, which is what it prints without the library, and leaves no file. */
+/* The output equals that without the library, and no file is created. */
 static void
 entry_points_pass_through(void **state)
 {
@@ -56,7 +56,10 @@ entry_points_pass_through(void **state)
 	free(plain);
 }
 
-/* A VM has neither our thread nor our file; without the setting it has both, so it is seen. */
+/*
+ * A VM has neither our thread nor our file; without the setting it has both, which verifies the
+ * check.
+ */
 static void
 vm_without_us(const struct th_jdk *jdk)
 {

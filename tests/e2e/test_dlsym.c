@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlsym answers as if nobody stood in between; only a Java VM's JNI_CreateJavaVM is another. */
+/*
+ * dlsym returns the same results with and without the library, except for a Java VM's
+ * JNI_CreateJavaVM.
+ */
 #include "tests/e2e/harness.h"
 
 #include <stdio.h>
@@ -13,7 +16,7 @@
 #define TWO_VMS TH_TEST_BUILD "/tests/programs/two_vms"
 #define SECOND TH_TEST_BUILD "/tests/programs/libnext_second.so"
 
-/* What the program prints under these preloads; to be freed. */
+/* The output of the program under these preloads; to be freed. */
 static char *
 answers(const char *preloads)
 {
@@ -33,7 +36,7 @@ answers(const char *preloads)
 	return outcome.output;
 }
 
-/* The same with ours in between as without it, and the number is what it should be. */
+/* The same output with and without the library, and the expected number. */
 static void
 check_same(const char *without, const char *with, const char *line)
 {
@@ -54,7 +57,10 @@ alone(void **state)
 	check_same("", TH_LIBRARY, "next_number behind the program: -1\n");
 }
 
-/* The program's next is the first library, whose next is the second, whose next is nobody. */
+/*
+ * The program's next definition is in the first library, whose next is in the second, which has
+ * none.
+ */
 static void
 before_the_libraries(void **state)
 {
@@ -112,7 +118,7 @@ no_java_vm_is_no_java_vm(void **state)
 	free(text);
 }
 
-/* Whoever asks for the next finds him who stands between it and us. */
+/* RTLD_NEXT finds a definition between the caller and us. */
 static void
 another_that_stands_in_for_a_java_vm(void **state)
 {
@@ -142,7 +148,7 @@ two_libraries_with_a_java_vm(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* A VM that is looked up beside another and creates one more in its start is the one recorded. */
+/* If a VM creates another one during its start, the outer VM is recorded. */
 static void
 vm_within_the_start_of_a_vm(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways in which a VM comes into a process, company it may have there, and ways to leave: the
- * program has to behave as it would without us, and the report to hold what was there to see.
+ * The ways in which a process gets a VM, other agents in it, and ways to end: the program must
+ * behave as without the library, and the report must contain everything that could be recorded.
  */
 #include "tests/e2e/harness.h"
 
@@ -32,14 +32,14 @@ count_in(const char *text, const char *part)
 	return found;
 }
 
-/* Lines that the library wrote to stderr. */
+/* Number of lines that the library wrote to stderr. */
 static size_t
 count_messages(const struct th_recording *recording)
 {
 	return count_in(recording->outcome.errors, "twinheap: ");
 }
 
-/* How many VMs the log tells of: how often the agent was registered. */
+/* Number of VMs in the log: how often the agent was registered. */
 static size_t
 count_registrations(const struct th_recording *recording)
 {
@@ -73,7 +73,7 @@ record(const struct th_jdk *jdk, const char *const *options, const char *const *
 	th_recording_load(ret);
 }
 
-/* Both heaps of a run of the scenario `path` or another one: totals and sites. */
+/* Both heaps of a run of the scenario `path` or another: totals and sites. */
 static void
 check_both_heaps(const struct th_jdk *jdk, const struct th_recording *recording)
 {
@@ -94,7 +94,7 @@ check_both_heaps(const struct th_jdk *jdk, const struct th_recording *recording)
 
 /* As an agent */
 
-/* Without preload only the Java heap can be seen, and one line says so. */
+/* Without preload only the Java heap is recorded, and one line says so. */
 static void
 agent_alone(const struct th_jdk *jdk)
 {
@@ -131,7 +131,10 @@ preload_and_agent(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* The capability is exclusive: whoever holds it keeps it, and we live without the Java heap. */
+/*
+ * The capability is exclusive: the other agent keeps it, and the library continues without the
+ * Java heap.
+ */
 static void
 beside_a_sampling_agent(const struct th_jdk *jdk)
 {
@@ -143,13 +146,15 @@ beside_a_sampling_agent(const struct th_jdk *jdk)
 	assert_int_equal(count_messages(&recording), 1);
 	assert_non_null(strstr(recording.outcome.errors,
 		"twinheap: another agent samples the Java heap of this VM"));
-	/* It has got its samples: 16 MB and more, by its interval of 512 KiB. */
+	/*
+	 * The other agent has received its samples: 16 MB and more, at its interval of 512 KiB.
+	 */
 	assert_non_null(strstr(recording.outcome.errors, "holder: "));
 	assert_null(strstr(recording.outcome.errors, "holder: 0 samples"));
 	assert_false(is_recorded(&recording, "java"));
 	figure = th_recording_site(&recording, "native", "mixed_path_three", "alloc_bytes");
 	th_assert_covers(&figure, 16 << 20, "mixed_path_three");
-	/* Native samples carry their Java frames all the same. */
+	/* Native samples have Java frames nevertheless. */
 	assert_true(th_recording_sum(&recording,
 			    &(struct th_stack_filter){.heap = "native",
 				    .path = TH_WORDS("mixed.Path.first", "mixed_path_one",
@@ -159,9 +164,9 @@ beside_a_sampling_agent(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Under the eyes of the VM */
+/* VM checks and JFR */
 
-/* -Xcheck:jni finds nothing that it would not find without us. */
+/* -Xcheck:jni reports nothing that it does not report without the library. */
 static void
 checked_jni(const struct th_jdk *jdk)
 {
@@ -187,7 +192,7 @@ checked_jni(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* JFR takes samples of its own and allocates beside us. */
+/* JFR takes its own samples and allocates concurrently. */
 static void
 flight_recorder(const struct th_jdk *jdk)
 {
@@ -208,12 +213,15 @@ flight_recorder(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Ways to leave */
+/* Ways to end */
 
 #define LEAVE_STATUS 7
 #define LEAVE_COUNT "4000"
 
-/* Another thread allocates to the last: the log is whole nevertheless, and the status kept. */
+/*
+ * Another thread allocates until the end: the log is complete nevertheless, and the exit status
+ * unchanged.
+ */
 static void
 check_leaving(const struct th_jdk *jdk, const char *way, int status)
 {
@@ -258,9 +266,9 @@ leaving(const struct th_jdk *jdk)
 	check_leaving(jdk, "throw", 1);
 }
 
-/* A VM inside of another program */
+/* A VM inside another program */
 
-/* A C program that is linked with -ljvm; LD_LIBRARY_PATH says whose. */
+/* A C program linked with -ljvm; LD_LIBRARY_PATH selects the JDK. */
 static void
 linked_with_libjvm(const struct th_jdk *jdk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports held against the tools that read them: the real `go tool pprof`, the schema of
- * speedscope, flamegraph.pl.  Their totals have to be those of our own report.
+ * Exports checked with the tools that read them: the real `go tool pprof`, the schema of
+ * speedscope, flamegraph.pl.  Their totals must equal those of our own report.
  */
 #include "tests/e2e/harness.h"
 
@@ -13,7 +13,7 @@
 
 #define PAGE TH_TEST_SOURCE "/tests/e2e/page.py"
 
-/* Later releases of Go build pprof when it is first asked for. */
+/* Later releases of Go build pprof on first use. */
 #define PPROF_SECONDS 400
 
 /* One recording for all tests: exports do not depend on the JVM. */
@@ -53,7 +53,7 @@ export_as(const char *format)
 	return path;
 }
 
-/* Something that scripts/install-deps puts into its cache; to be freed. */
+/* A file that scripts/install-deps puts into its cache; to be freed. */
 static char *
 cached(const char *name)
 {
@@ -111,10 +111,16 @@ require_go(void)
 	}
 }
 
-/* Stacks of a heap with few samples are no shares of its counted total, but add up to nearly it. */
+/*
+ * Stacks of a heap with few samples are not scaled to its counted total; they add up to nearly
+ * it.
+ */
 #define FEW_SAMPLES 0.01
 
-/* The total that pprof reads is the one of our report, to the byte of rounding each heap. */
+/*
+ * The total read by pprof equals that of our report, up to a rounding error of one byte per
+ * heap.
+ */
 static void
 expect_pprof_total(const char *index, const char *value)
 {
@@ -143,7 +149,7 @@ test_pprof_totals(void **state)
 	expect_pprof_total("inuse_objects", "live_objects");
 }
 
-/* Whether the total of a heap occurs, as pprof writes it: with a decimal in older ones. */
+/* Whether the total of a heap occurs in pprof's format; older versions print a decimal. */
 static bool
 has_total(const char *output, const char *heap)
 {
@@ -157,7 +163,7 @@ has_total(const char *output, const char *heap)
 	return has;
 }
 
-/* What pprof sums up under a tag is what the report sums up in that heap, class, thread. */
+/* pprof's sums by tag equal the report's sums by heap, class and thread. */
 static void
 test_pprof_tags(void **state)
 {
@@ -173,7 +179,7 @@ test_pprof_tags(void **state)
 	free(output);
 }
 
-/* A Java method calls a native one calls C: pprof says so too. */
+/* A Java method calls a native one, which calls C: pprof shows the same. */
 static void
 test_pprof_peek(void **state)
 {
@@ -189,7 +195,10 @@ test_pprof_peek(void **state)
 	free(output);
 }
 
-/* Mappings have build ids, places of native code addresses inside one, Java code lines. */
+/*
+ * Mappings have build ids, locations of native code have addresses inside one, Java code has
+ * lines.
+ */
 static void
 test_pprof_places(void **state)
 {
@@ -257,7 +266,7 @@ test_speedscope_totals(void **state)
 	free(path);
 }
 
-/* The real page of speedscope, in a browser: name, profiles and sums are ours. */
+/* The real page of speedscope, in a browser: name, profiles and sums equal ours. */
 static void
 test_speedscope_page(void **state)
 {
@@ -285,7 +294,7 @@ test_speedscope_page(void **state)
 	free(index);
 }
 
-/* The script that the format was made for. */
+/* The script for which the format was designed. */
 static void
 test_flamegraph_script(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Downloads with another checksum are not used.  The clients of the registries are replaced by
+ * Downloads with a wrong checksum are not used.  The clients of the registries are replaced by
  * scripts that deliver other files.
  */
 #include "tests/e2e/harness.h"
@@ -26,7 +26,7 @@ write_client(const char *name, const char *script)
 	free(path);
 }
 
-/* A script of the source tree with the clients in front of those of the machine. */
+/* Runs a script of the source tree with the replacement clients first in PATH. */
 static void
 run(const char *script, const char *option, struct th_outcome *ret)
 {
@@ -69,7 +69,7 @@ set_up(void **state)
 	return 0;
 }
 
-/* Wheels and packages: a line for each, and the script goes on. */
+/* Wheels and packages: a line for each, and the script continues. */
 static void
 packages_without_their_hash_are_left_out(void **state)
 {
@@ -111,7 +111,7 @@ packages_without_their_hash_are_left_out(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* Jars: one that is another, one too many, or one too few, and none is kept. */
+/* Jars: if one is different, added or missing, none is kept. */
 static void
 jars_without_their_hash_are_left_out(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The helpers of the end-to-end tests, and scripts/run-tests which counts what they say: a
- * helper that is wrong makes tests that cannot fail.
+ * The helpers of the end-to-end tests, and scripts/run-tests, which counts their results: an
+ * incorrect helper makes tests that cannot fail.
  */
 #include "tests/e2e/harness.h"
 
@@ -44,7 +44,7 @@ names_the_signal(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* More than a pipe holds, on both streams: a reader that took one first would stall. */
+/* More than a pipe's capacity, on both streams: a reader that drained one first would block. */
 static void
 takes_much_output(void **state)
 {
@@ -163,7 +163,7 @@ knows_what_an_interval_covers(void **state)
 	assert_true(th_figure_covers(&figure, 129, 1));
 	assert_false(th_figure_covers(&figure, 79, 1));
 	assert_false(th_figure_covers(&figure, 131, 1));
-	/* Roots of 8.94, 10 and 11.40: twice as far are 7.89 and 12.80. */
+	/* Square roots of 8.94, 10 and 11.40: twice as far are 7.89 and 12.80. */
 	assert_true(th_figure_covers(&figure, 63, 2));
 	assert_false(th_figure_covers(&figure, 61, 2));
 	assert_true(th_figure_covers(&figure, 163, 2));
@@ -177,7 +177,7 @@ knows_what_an_interval_covers(void **state)
 
 /* Scripts/run-tests */
 
-/* A stand-in for a test program: a shell script of this text, in a directory of its own. */
+/* A fake test program: a shell script with this text, in a directory of its own. */
 static char *
 make_program(const char *name, const char *text)
 {
@@ -191,10 +191,10 @@ make_program(const char *name, const char *text)
 	return path;
 }
 
-/* Seconds that a program may take that is none too slow, on a busy machine. */
+/* Seconds allowed for a program that is not too slow, on a busy machine. */
 #define PATIENCE "60"
 
-/* Runs a stand-in through run-tests; its last line has to be as expected. */
+/* Runs a fake program through run-tests; its last line must be as expected. */
 static void
 check_count(const char *text, const char *timeout, const char *last_line, int status)
 {
@@ -219,7 +219,7 @@ check_count(const char *text, const char *timeout, const char *last_line, int st
 	free(program);
 }
 
-/* Every stand-in runs twice, so all numbers are even. */
+/* Every fake program runs twice, so all numbers are even. */
 static void
 run_tests_counts_what_cmocka_says(void **state)
 {

@@ -17,7 +17,7 @@
 #define HOST TH_TEST_BUILD "/tests/programs/native_host"
 #define INTERRUPTED TH_TEST_BUILD "/tests/programs/libinterrupted.so"
 
-/* Runs native_host under the library, its log is host.thl. */
+/* Runs native_host under the library; its log is host.thl. */
 static void
 run_host(const char *const *arguments, const char *const *settings, struct th_outcome *ret,
 	const char **directory_ret)
@@ -68,7 +68,9 @@ nobody_reads_stderr(void **state)
 	check_stderr("deaf", "true", NULL);
 }
 
-/* A signal of that kind that the host has pending stays, and its mask is as before. */
+/*
+ * A signal of that kind that is pending in the host stays pending, and its mask is unchanged.
+ */
 static void
 nobody_reads_stderr_and_a_signal_is_pending(void **state)
 {
@@ -85,7 +87,7 @@ stderr_has_reached_its_limit(void **state)
 
 /* Fork */
 
-/* The second of two settings of one name holds. */
+/* Of two settings with the same name the second one applies. */
 static void
 fork_in_a_handler_that_interrupted_malloc(void **state)
 {
@@ -115,7 +117,7 @@ fork_while_others_hold_locks_of_the_loader(void **state)
 
 /* The log */
 
-/* A process that may write to the log may write anything. */
+/* A process with write access to the log may write anything. */
 static void
 header_that_others_write_to(void **state)
 {
@@ -129,7 +131,7 @@ header_that_others_write_to(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* Runs "native_host leave WAY", which allocates far more than a mebibyte of log holds. */
+/* Runs "native_host leave WAY", which allocates far more than fits into one mebibyte of log. */
 static char *
 leave(const char *way)
 {
@@ -175,7 +177,7 @@ daemon_that_enters_another_root(void **state)
 	check_left_whole("root");
 }
 
-/* Nothing can be opened any more when the descriptors go; what is lost is counted by its cause. */
+/* No file can be opened after the descriptors are closed; losses are counted by cause. */
 static void
 daemon_that_closes_all_as_another_user(void **state)
 {
@@ -200,7 +202,7 @@ daemon_that_closes_all_as_another_user(void **state)
 
 /* Locked memory */
 
-/* What "native_host lock" says to be locked, in KiB; -1: mlockall() failed. */
+/* The locked memory printed by "native_host lock", in KiB; -1: mlockall() failed. */
 static long
 locked(const char *const *arguments, const char *preload)
 {
@@ -222,7 +224,10 @@ locked(const char *const *arguments, const char *preload)
 	return kib;
 }
 
-/* The limit of a user counts address space, used or not: a small program stays below 8 MiB. */
+/*
+ * The limit of a user counts address space, whether used or not: a small program stays below 8
+ * MiB.
+ */
 static void
 user_locks_all_memory(void **state)
 {
@@ -231,7 +236,7 @@ user_locks_all_memory(void **state)
 	assert_true(locked(TH_WORDS(HOST, "lock", "limited"), "LD_PRELOAD=" TH_LIBRARY) > 0);
 }
 
-/* Without a limit all that is mapped is locked; what the library maps later is not. */
+/* Without a limit all mapped memory is locked; later mappings of the library are not. */
 static void
 root_locks_all_memory(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocations at moments and in places that are hostile to whoever looks on: the program prints
- * and returns what it does by itself, and at interval 0 every one of them is in the log.
+ * Allocations at times and in contexts that are difficult to record: the program behaves the
+ * same with and without the library, and at interval 0 every allocation is in the log.
  */
 #include "tests/e2e/harness.h"
 
@@ -13,14 +13,14 @@
 
 #define PROGRAM(name) TH_TEST_BUILD "/tests/programs/" name
 
-/* What libc allocates for a few threads and for stdout, and nothing else. */
+/* Allocations by libc for a few threads and for stdout. */
 #define OTHERS_MAX 20000
 
 static const char *const intervals[] = {"0", "512k"};
 
 /* Helpers */
 
-/* Returns how many samples found no place in the log. */
+/* Returns the number of samples that did not fit into the log. */
 static double
 check_log(const char *log)
 {
@@ -37,7 +37,7 @@ check_log(const char *log)
 	return (double)dropped;
 }
 
-/* Every site has as many objects in the report as it says it has allocated. */
+/* Every site has as many objects in the report as it prints. */
 static void
 assert_all_recorded(const struct th_recording *recording)
 {
@@ -70,7 +70,7 @@ record(const char *const *command, const char *interval, const char *preload,
 	free(setting);
 }
 
-/* What the command does alone, it does recorded; at interval 0 nothing is missing. */
+/* The command behaves the same when recorded; at interval 0 nothing is missing. */
 static void
 check(const char *const *command)
 {
@@ -99,11 +99,11 @@ exact_bytes(const struct th_recording *recording)
 	return total.estimate;
 }
 
-/* Moments */
+/* Special times */
 
 /*
- * The library takes leave of a thread in the last of the four rounds of destructors: what others
- * allocate after it there is not seen.
+ * The library unregisters a thread in the last of the four rounds of destructors: later
+ * allocations of other destructors in that round are not recorded.
  */
 static void
 constructors_destructors_and_exceptions(void **state)
@@ -112,7 +112,7 @@ constructors_destructors_and_exceptions(void **state)
 	check(TH_WORDS(PROGRAM("native_moments")));
 }
 
-/* Recording has not begun: they are part of nothing, and nothing is the worse for them. */
+/* Recording has not begun: these allocations are not recorded, and do no harm. */
 static void
 before_any_constructor(void **state)
 {
@@ -127,7 +127,7 @@ before_any_constructor(void **state)
 	th_recording_deinit(&some);
 }
 
-/* The total is counted, whether anything was sampled or not. */
+/* The total is counted even without a sample. */
 static void
 total_without_a_sample(void **state)
 {
@@ -144,7 +144,7 @@ total_without_a_sample(void **state)
 
 /* Programs */
 
-/* Everybody who looks malloc up finds an entry of the program, which leads to ours. */
+/* Every lookup of malloc finds an entry of the program, which leads to ours. */
 static void
 program_with_an_entry_for_malloc(void **state)
 {
@@ -168,7 +168,7 @@ truth_of(const struct th_recording *recording, const char *site, const char *val
 	return 0;
 }
 
-/* Samples of thread_site(), without those of handlers that came upon it. */
+/* Samples of thread_site(), excluding those of handlers that interrupted it. */
 static double
 samples_of_threads(const struct th_recording *recording)
 {
@@ -181,9 +181,9 @@ samples_of_threads(const struct th_recording *recording)
 }
 
 /*
- * On an allocator that handlers may call.  What a handler allocates while the library is at work
- * on its thread is in no figure; everything else is in all, but for samples that were due while a
- * handler forked in the middle of the log's growth: they are dropped and counted.
+ * With an allocator that handlers may call.  Allocations of a handler that interrupts the
+ * library itself are not recorded; all others are, except for samples that were due while a
+ * handler forked during growth of the log: they are dropped and counted.
  */
 static void
 signal_handlers(void **state)
@@ -221,9 +221,9 @@ small_and_foreign_stacks(void **state)
 	check(TH_WORDS(PROGRAM("native_stacks")));
 }
 
-/* Libraries that come and go */
+/* Loading and unloading libraries */
 
-/* The figures of what each copy allocates are those of a library of one name, or of none. */
+/* The figures of each copy's allocations belong to a library with its name, or to none. */
 static void
 loading_and_unloading(void **state)
 {

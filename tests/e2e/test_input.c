@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people get wrong: one clear line on stderr that names what it is about, the right exit
- * status, and a profiled program that never notices.
+ * User errors: one clear line on stderr that names the cause, the right exit status, and no
+ * effect on the profiled program.
  */
 #include "tests/e2e/harness.h"
 
@@ -19,7 +19,7 @@
 /* Exit statuses of the tool. */
 #define USAGE 2
 #define UNREADABLE 3
-/* The program that is profiled: what it prints, and how it ends. */
+/* The profiled program: its output and exit status. */
 #define PROGRAM TH_WORDS("sh", "-c", "echo unharmed; exit 9")
 #define NOBODY "65534"
 
@@ -46,7 +46,7 @@ count_entries(const char *directory)
 	while (readdir(stream))
 		count++;
 	closedir(stream);
-	/* Without "." and "..". */
+	/* Excluding "." and "..". */
 	return count - 2;
 }
 
@@ -62,9 +62,12 @@ write_file(const char *name, const void *bytes, size_t count)
 	return path;
 }
 
-/* Logs that are none */
+/* Files that are not logs */
 
-/* Every verb that reads a log refuses `path`, in one line that names it and says `reason`. */
+/*
+ * Every command that reads a log rejects `path`, in one line that names it and contains
+ * `reason`.
+ */
 static void
 check_unreadable(const char *path, const char *reason)
 {
@@ -111,7 +114,7 @@ device(void **state)
 	check_unreadable("/dev/zero", "is not a regular file");
 }
 
-/* Opening one would wait for a writer. */
+/* Opening it would wait for a writer. */
 static void
 named_pipe(void **state)
 {
@@ -238,7 +241,7 @@ commands_that_are_none(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* The reader of a pipe may leave, a full disk may not be ignored. */
+/* The reader of a pipe may exit; a full disk must be reported. */
 static void
 outputs_that_cannot_be_written(void **state)
 {
@@ -262,7 +265,7 @@ outputs_that_cannot_be_written(void **state)
 
 /* Settings of the library */
 
-/* Runs the program under these settings; it has to end as it does without the library. */
+/* Runs the program under these settings; it must end as without the library. */
 static void
 run_unharmed(const char *const *settings, const char *where, struct th_outcome *ret)
 {
@@ -278,7 +281,7 @@ run_unharmed(const char *const *settings, const char *where, struct th_outcome *
 	assert_string_equal(ret->output, "unharmed\n");
 }
 
-/* A program under a setting that makes no sense: a line about it, and no log. */
+/* A program with an invalid setting: one line about it, and no log. */
 static void
 check_refused(const char *setting)
 {
@@ -317,7 +320,7 @@ values_that_are_refused(void **state)
 	check_refused("TWINHEAP_SEED=lucky");
 }
 
-/* A program under a setting that makes sense: silence, and one log with it. */
+/* A program with a valid setting: no message, and one log. */
 static void
 check_taken(const char *setting, const char *name, const char *value)
 {
@@ -375,7 +378,7 @@ disabled(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* Places where no log can be */
+/* Paths where no log can be created */
 
 static void
 check_no_log(const char *output, const char *reason)
@@ -405,7 +408,7 @@ places_where_no_log_can_be(void **state)
 static void
 name_that_is_too_long(void **state)
 {
-	/* One component that is too long, and many that only are so together. */
+	/* One component that is too long, and several that are too long together. */
 	static const char *const parts[] = {"x", "./"};
 
 	(void)state;
@@ -424,7 +427,7 @@ name_that_is_too_long(void **state)
 	}
 }
 
-/* More than the library keeps of settings. */
+/* More than the library stores of settings. */
 static void
 value_that_is_too_long(void **state)
 {
@@ -442,8 +445,9 @@ value_that_is_too_long(void **state)
 }
 
 /*
- * As nobody, in a directory of root's; only root can become nobody.  The library is copied there,
- * because what is built may lie below a directory that nobody else may enter, as /root.
+ * As user nobody, in a directory of root; only root can switch to nobody.  The library is
+ * copied there, because the build directory may be below one that others cannot enter, such as
+ * /root.
  */
 static void
 directory_that_is_not_writable(void **state)
@@ -473,7 +477,7 @@ directory_that_is_not_writable(void **state)
 	free(preload);
 }
 
-/* A file that is there is never overwritten: the log goes beside it. */
+/* An existing file is never overwritten: the log gets a different name. */
 static void
 name_that_is_taken(void **state)
 {
@@ -501,7 +505,7 @@ name_that_is_taken(void **state)
 
 /* Limits */
 
-/* Runs native_sites at interval 0 by a shell that sets a limit first; returns its log. */
+/* Runs native_sites at interval 0 in a shell that sets a limit first; returns its log. */
 static char *
 record_under_limit(const char *limit, const char *setting)
 {
@@ -528,7 +532,7 @@ record_under_limit(const char *limit, const char *setting)
 	return log;
 }
 
-/* What did not fit is counted, and the report has the reason. */
+/* Samples that did not fit are counted, and the report gives the reason. */
 static void
 check_log_is_full(char *log, off_t bytes, const char *counter, const char *reason)
 {
@@ -567,7 +571,7 @@ limit_on_the_size_of_files(void **state)
 		"dropped_no_space", "no space for the log");
 }
 
-/* Less address space than the log may take: it is not mapped at once. */
+/* Less address space than the maximum log size: the log is not mapped at once. */
 static void
 limit_on_address_space(void **state)
 {
@@ -582,7 +586,7 @@ limit_on_address_space(void **state)
 	free(log);
 }
 
-/* ... and room for what the program needs. */
+/* ... with room for the program's own needs. */
 static void
 limit_on_address_space_is_the_program_s(void **state)
 {
@@ -602,7 +606,7 @@ limit_on_address_space_is_the_program_s(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* No descriptor to be had under the usual high number. */
+/* No free descriptor below the usual high number. */
 static void
 limit_on_descriptors(void **state)
 {

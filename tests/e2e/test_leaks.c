@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that leak, and the same programs or others that do not: `twinheap leaks` has to name
- * each leak at its line and has to keep quiet otherwise.  A selection, one run of each;
+ * Programs that leak, and clean twins or other clean programs: `twinheap leaks` must name each
+ * leak at its line and must report nothing otherwise.  A selection, one run of each;
  * scripts/leak-corpus runs all of them ten times on every JDK.
  */
 #include "tests/e2e/corpus.h"
@@ -9,10 +9,12 @@
 
 #include <string.h>
 
-/* Seconds that a program takes: some hundred samples of each leak, and several collections. */
+/*
+ * Duration of a program in seconds: some hundred samples of each leak, and several collections.
+ */
 #define SECONDS 4
 
-/* Each run has chance of its own, the same each time the test runs. */
+/* Each run has its own seed, the same each time the test runs. */
 static const char *const settings[] = {"TWINHEAP_SEED=3", NULL};
 
 static void
@@ -30,7 +32,7 @@ record(const char *program, const char *variant, const struct th_jdk *jdk,
 		ret);
 }
 
-/* Fails the test for every `leak` that is none. */
+/* Fails the test for every false `leak`. */
 static void
 check_alarms(const struct th_recording *recording, const json_t *report)
 {
@@ -63,7 +65,7 @@ find_leak(const json_t *report, const char *heap, const char *frame)
 	return NULL;
 }
 
-/* Each leak that the program says it has is found, with what it holds where that is known. */
+/* Each leak of the program is found, with its size if that is known. */
 static void
 check_found(const struct th_recording *recording, const json_t *report)
 {
@@ -125,14 +127,17 @@ check_clean(const char *program, const struct th_jdk *jdk)
 
 /* The corpus */
 
-/* A test's initial state: the program. */
+/* Initial state of a test: the program. */
 static void
 leaking(void **state)
 {
 	check_leak(*state, th_jdk_newest());
 }
 
-/* On an old VM: what is clean has to stay so there, with more memory of the VM's own to judge. */
+/*
+ * On an old VM: clean programs must stay clean there, too, with more memory of the VM's own to
+ * judge.
+ */
 static void
 clean(void **state)
 {
@@ -154,10 +159,10 @@ has_dead_owner(const json_t *finding, const char *class)
 }
 
 /*
- * Streams that were dropped unclosed are collected, what zstd allocated for them is not.  A
- * stream is some dozen bytes, so the interval has to be small for owners to be among the samples:
- * at 512 bytes about one of nine is, some thirty of 300.  A young generation of 16 MB is collected
- * every half second, so that nearly all of them are judged.
+ * Streams dropped without close() are collected, but zstd's memory for them is not freed.  A
+ * stream is a few dozen bytes, so a small interval is required for owners to be among the
+ * samples: at 512 bytes about one in nine is, some thirty of 300.  A young generation of 16 MB
+ * is collected every half second, so that nearly all of them are judged.
  */
 static void
 owners_are_collected(void **state)
@@ -199,8 +204,8 @@ owners_are_collected(void **state)
 /* Every allocation */
 
 /*
- * Nothing is estimated here: of 36,000 blocks of 200 KB, allocated and freed by four threads, the
- * 4,000 that are lost are found, in one finding, and nothing else is.
+ * Nothing is estimated here: of 36,000 blocks of 200 KB, allocated and freed by four threads,
+ * the 4,000 leaked ones are found, in one finding, and nothing else.
  */
 static void
 all_lost_blocks_are_counted(void **state)
@@ -226,7 +231,7 @@ all_lost_blocks_are_counted(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* A native program that loses nothing has no leak either. */
+/* A native program without a leak has no finding either. */
 static void
 a_timeline_has_no_leak(void **state)
 {

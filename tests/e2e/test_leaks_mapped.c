@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leaks inside an allocator that maps its chunks itself.  It maps few, each twice the last, so
- * mappings are no evidence by their number, and a good part of the last is not in memory: what
- * the accounts of resident memory say has to tell the leak from the twin, and how large it is.
+ * Leaks inside an allocator that maps its own chunks.  It maps few, each twice as large as the
+ * last, so the number of mappings is no evidence, and a good part of the last is not resident:
+ * breakdowns of resident memory must distinguish the leak from its twin, and give its size.
  */
 #include "tests/e2e/corpus.h"
 #include "tests/e2e/harness.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define PROGRAM "mapped-arena"
-/* Long enough for a dozen accounts on a busy machine. */
+/* Long enough for a dozen breakdowns on a busy machine. */
 #define SECONDS 5
-/* Of the growth of the resident set, which has some of the VM's own in it. */
+/* Relative to the growth of the resident set, which includes some memory of the VM. */
 #define TOLERANCE 0.15
 
 static json_t *
@@ -31,7 +31,7 @@ findings_of(const struct th_jdk *jdk, const char *variant, struct th_recording *
 	return th_corpus_findings(ret);
 }
 
-/* What the program has said of its verdict, "leak" or "grew". */
+/* The program's own figure for its verdict, "leak" or "grew". */
 static const json_t *
 truth_of(const struct th_recording *recording, const char *verdict)
 {
@@ -45,7 +45,7 @@ truth_of(const struct th_recording *recording, const char *verdict)
 	return NULL;
 }
 
-/* The only finding that is called a leak. */
+/* The only finding of verdict leak. */
 static const json_t *
 only_leak(const json_t *report)
 {
@@ -95,7 +95,7 @@ a_leak_is_found(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* The same arena, of which 200 pieces are in use at any time. */
+/* The same arena, of which at most 200 pieces are in use at any time. */
 static void
 what_comes_back_is_no_leak(void **state)
 {

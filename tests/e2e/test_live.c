@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is alive, at the end and at moments in between, against programs that know: they print
+ * Live memory, at the end and at times in between, compared with programs that print the truth:
  * what each site holds at a time of the clock that the log uses.
  */
 #include "tests/e2e/corpus.h"
@@ -10,17 +10,17 @@
 #include <string.h>
 
 /*
- * Of what is alive, what the JDK and the VM hold for themselves: measured up to 4 MB of the Java
- * heap, and 0.3 MB of C below a method of the corpus (classes, compiled code).
+ * Live memory of the JDK and the VM themselves: measured up to 4 MB of the Java heap, and 0.3
+ * MB of C below a method of the corpus (classes, compiled code).
  */
 #define OWN_BYTES_MAX (8 << 20)
 #define VM_BYTES_MAX (1 << 20)
-/* Before 17 the VM's own sampler is off: shares of the Java heap are held against nothing. */
+/* Before 17 the VM's own sampler is biased: shares of the Java heap are not checked. */
 #define FIRST_WITH_FAIR_SHARES 17
 
 static const char *const fine[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
 
-/* Fails the test unless some truth between `least` and `most` lies in the widened interval. */
+/* Fails the test unless the widened interval contains some value between `least` and `most`. */
 static void
 assert_between(const struct th_figure *figure, double least, double most, const char *what)
 {
@@ -31,8 +31,8 @@ assert_between(const struct th_figure *figure, double least, double most, const 
 }
 
 /*
- * One site at one moment.  Bytes that are not known are more than none, objects that are not
- * known are not looked at.  Below a Java method the VM allocates a little for itself.
+ * One site at one time.  Unknown bytes must be more than none, unknown objects are not checked.
+ * Below a Java method the VM allocates a little for itself.
  */
 static void
 check_value(const struct th_recording *recording, const json_t *truth, const char *value,
@@ -66,7 +66,7 @@ check_moment(const struct th_recording *recording, const json_t *truth, double s
 		check_value(recording, truth, "live_objects", at);
 }
 
-/* All moments that the program told of; those of one heap, if `heap` is not NULL. */
+/* All times printed by the program; those of one heap, if `heap` is not NULL. */
 static void
 check_moments(const struct th_recording *recording, const char *wanted)
 {
@@ -77,7 +77,7 @@ check_moments(const struct th_recording *recording, const char *wanted)
 		const json_t *truth = json_array_get(recording->truth, i);
 		const char *heap = json_string_value(json_object_get(truth, "heap"));
 
-		/* Some lines are of the process, not of a site. */
+		/* Some lines describe the process, not a site. */
 		if (!heap || (wanted && strcmp(heap, wanted) != 0))
 			continue;
 		check_moment(recording, truth, start);
@@ -118,7 +118,7 @@ a_script_of_steps(void **state)
 	check_native("timeline", NULL, fine);
 }
 
-/* Without sampling there is no interval: what is alive is known to the byte. */
+/* Without sampling there is no interval: live bytes are exact. */
 static void
 a_script_of_steps_to_the_byte(void **state)
 {
@@ -127,8 +127,8 @@ a_script_of_steps_to_the_byte(void **state)
 }
 
 /*
- * The script is at its peak with 15,000 blocks, and one more that is freed at once; of those there
- * are 20,000 at each of four steps.  The machine may be slow to free some of them.
+ * The script peaks at 15,000 blocks, and one more that is freed at once; there are 20,000 of
+ * those at each of four steps.  The machine may delay some of the frees.
  */
 static void
 peak_and_short_lives(void **state)
@@ -169,7 +169,7 @@ steps_in_both_heaps(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Memory of C that hangs on Java objects is gone when their Cleaners have run. */
+/* C memory owned by Java objects is freed when their Cleaners have run. */
 static void
 cleaners(const struct th_jdk *jdk)
 {
@@ -195,8 +195,8 @@ finalizers(const struct th_jdk *jdk)
 /* 200,000 arrays */
 
 /*
- * 208 MB in 200,000 live objects: a profiler that keeps a thousand of them without a weight sees
- * one megabyte.  The total has them as well, and little besides.
+ * 208 MB in 200,000 live objects: a profiler that keeps a thousand of them without weights
+ * reports one megabyte.  The total includes them, and little else.
  */
 static void
 check_arrays(const struct th_jdk *jdk, const char *collector, const char *interval)

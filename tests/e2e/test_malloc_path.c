@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What malloc of a program without a Java VM must not do: be a cancellation point, read files or
- * sleep, wait for a call that a timer interrupts again and again.  Each program runs over several
- * looks at the time, growths of its log, and grows by 256 MiB.
+ * What malloc must not do in a program without a Java VM: be a cancellation point, read files,
+ * sleep, or wait for a call that a timer interrupts again and again.  Each program runs through
+ * several clock reads and growths of its log, and grows by 256 MiB.
  */
 #include "tests/e2e/harness.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PROGRAM TH_TEST_BUILD "/tests/programs/native_path"
-/* More than two seconds: what is done once a second is done. */
+/* More than two seconds: includes the work done once a second. */
 #define MS "2500"
 #define SKIPPED 77
 
@@ -45,7 +45,7 @@ number(const json_t *truth, const char *name)
 	return json_integer_value(json_object_get(truth, name));
 }
 
-/* A rare sample and many: the log grows by some MiB. */
+/* Few samples and many: the log grows by some MiB. */
 static const char *const intervals[] = {"TWINHEAP_INTERVAL=512k", "TWINHEAP_INTERVAL=8k"};
 
 static void
@@ -56,7 +56,7 @@ is_no_cancellation_point(void **state)
 		json_t *truth;
 
 		run("cancel", intervals[i], &truth);
-		/* The thread came to its end, and was cancelled there. */
+		/* The thread reached its end, and was cancelled there. */
 		assert_true(number(truth, "work") > 256);
 		assert_int_equal(number(truth, "work"), number(truth, "wanted"));
 		json_decref(truth);

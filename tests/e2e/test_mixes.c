@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small Java objects beside large ones, where HotSpot's own weights are up to 72 times off before
- * JDK 25 (JDK-8356372): an object that happens to be the first of its TLAB is sampled nearly
- * always, those outside of TLABs too rarely.  The library takes that back; here each site is held
- * against the truth, in the mixes in which the fault was found.
+ * Small Java objects together with large ones, where HotSpot's own weights are up to 72 times
+ * off before JDK 25 (JDK-8356372): an object that is the first of its TLAB is sampled nearly
+ * always, those outside of TLABs too rarely.  The library corrects this; here each site is
+ * compared with the truth, in the mixes in which the bias was found.
  */
 #include "tests/e2e/harness.h"
 
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* JDK 11 has faults that cannot be taken back, and says so. */
+/* JDK 11 has a bias that cannot be corrected; the report says so. */
 #define FIRST_TO_BE_HELD 17
 /*
- * What is left of HotSpot's fault where many small TLABs stand beside many large objects: 8192
- * beside 131072 in eight threads was 9 to 12 % too high on 17 and 21, by 2.5 % of chance.
+ * Remaining bias of HotSpot if many small TLABs coexist with many large objects: 8192 and
+ * 131072 bytes in eight threads was 9 to 12 % too high on 17 and 21, with 2.5 % of chance.
  */
 #define RESIDUE 0.2
 #define OPTIONS_MAX 4
@@ -91,7 +91,7 @@ each_size_has_its_share(const struct th_jdk *jdk)
 		check_mix(jdk, &mixes[i]);
 }
 
-/* What the report says of the VM's sampler: nothing, that it is mended, or that it cannot be. */
+/* The report's statement about the VM's sampler: none, corrected, or not correctable. */
 static void
 report_says_what_shares_are_worth(const struct th_jdk *jdk)
 {
@@ -104,7 +104,7 @@ report_says_what_shares_are_worth(const struct th_jdk *jdk)
 		strstr(summary, "shares of them approximate") != NULL, jdk->feature < 17);
 	assert_int_equal(strstr(summary, "the bias is undone") != NULL,
 		jdk->feature >= 17 && jdk->feature < 25);
-	/* Totals are right in either case. */
+	/* Totals are correct in either case. */
 	th_recording_load(&recording);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	free(summary);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Containers, made of namespaces: every start has the process ids of the one before, and a path
- * names another file inside than outside.
+ * Containers, simulated with namespaces: process ids repeat with every start, and a path names
+ * a different file inside than outside.
  */
 #include "tests/e2e/harness.h"
 
@@ -18,7 +18,7 @@
 #define SITES TH_TEST_BUILD "/tests/programs/native_sites"
 #define STARTS 4
 
-/* A first process of its own pid namespace, whose number is 1; `before` runs in front of it. */
+/* Starts a first process of a new pid namespace, with number 1; `before` runs before it. */
 static void
 start(const char *before, const char *command, const char *output, const char *directory)
 {
@@ -95,7 +95,7 @@ every_start_has_its_log(void **state)
 	check_starts(WITH_PROC, "TWINHEAP_OUTPUT=log.thl", plain);
 }
 
-/* Only the process id is known there, which earlier runs had too. */
+/* Only the process id is known there, and earlier runs had the same. */
 static void
 every_start_has_its_log_without_proc(void **state)
 {
@@ -106,7 +106,7 @@ every_start_has_its_log_without_proc(void **state)
 	check_starts(WITHOUT_PROC, "TWINHEAP_OUTPUT=log.%p.thl", pid);
 }
 
-/* The log of the image before is replaced under its own number; those of other starts are not. */
+/* The log of the previous image of the process is replaced; those of other starts are not. */
 static void
 images_of_one_start_have_one_log(void **state)
 {
@@ -120,11 +120,11 @@ images_of_one_start_have_one_log(void **state)
 	assert_complete(directory, "log.1.4.thl");
 }
 
-/* Requests to what runs in another one */
+/* Requests to processes in other namespaces */
 
 /*
- * Three recordings at the path /mnt/log.thl: $here, $inside a container, and $below another root
- * directory, which stands at /mnt/root.  Numbers are those of here.
+ * Three recordings at the path /mnt/log.thl: $here, $inside a container, and $below another
+ * root directory, which is at /mnt/root.  Process ids are those of the outer namespace.
  */
 #define THREE_RECORDINGS                                                                      \
 	"tool=" TH_TOOL "\n"                                                                  \
@@ -139,7 +139,7 @@ images_of_one_start_have_one_log(void **state)
 	"until inside=$(pgrep -P $container) && recorded $inside; do sleep 0.02; done\n"      \
 	"until recorded $here && recorded $below; do sleep 0.02; done\n"
 
-/* Runs the rest of a script in a mount and a pid namespace of its own; its output, to be freed. */
+/* Runs the rest of a script in a new mount and pid namespace; its output, to be freed. */
 static char *
 output_of(const char *script)
 {
@@ -159,7 +159,7 @@ output_of(const char *script)
 	return outcome.output;
 }
 
-/* As "1" in its own namespace it would be ours here. */
+/* As "1" in its own namespace it would match a process here. */
 static void
 requests_reach_the_process_that_is_meant(void **state)
 {

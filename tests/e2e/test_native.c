@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs without a Java VM: totals are exact, sites lie in their intervals, and the programs
- * do what they did without the library.
+ * Programs without a Java VM: totals are exact, the truth of each site is in its interval, and
+ * the programs behave as without the library.
  */
 #include "tests/e2e/harness.h"
 
@@ -13,7 +13,7 @@
 #include "tests/e2e/dump.h"
 
 #define PROGRAM(name) TH_TEST_BUILD "/tests/programs/" name
-/* Every run is the same: a test that passes once passes always. */
+/* Every run is the same: a test that passes once always passes. */
 #define SEED "TWINHEAP_SEED=20260101"
 #define MIB (1 << 20)
 
@@ -45,7 +45,7 @@ sum_of_truth(const struct th_recording *recording, const char *key)
 	return sum;
 }
 
-/* The exact bytes of all native threads: what the reported total is exact for. */
+/* The exact bytes of all native threads, which the reported total must equal. */
 static double
 exact_bytes(const struct th_recording *recording)
 {
@@ -57,8 +57,8 @@ exact_bytes(const struct th_recording *recording)
 }
 
 /*
- * What libc allocates for the program (buffers, threads) is in the total as well: it is what the
- * same program shows at interval 0 when it allocates nothing itself.
+ * Allocations by libc for the program (buffers, threads) are in the total as well: they are
+ * measured with the same program at interval 0 when it allocates nothing itself.
  */
 static double
 bytes_without(const char *const *command)
@@ -73,7 +73,7 @@ bytes_without(const char *const *command)
 	return bytes;
 }
 
-/* The total of `command` is what it says, to the byte, at every interval. */
+/* The total of `command` equals its own figure, to the byte, at every interval. */
 static void
 check_exact_total(const char *const *command, const char *const *without)
 {
@@ -100,7 +100,10 @@ entry_points_keep_their_promises(void **state)
 	struct th_outcome outcome;
 
 	(void)state;
-	/* The program is right about libc itself; under the library record() checks the status. */
+	/*
+	 * Verifies the program's figures without the library; under the library record() checks
+	 * the status.
+	 */
 	th_command_check(
 		&(struct th_command){.arguments = TH_WORDS(PROGRAM("native_entry_points"))},
 		&outcome);
@@ -160,7 +163,7 @@ count_by_function(const char *log, double sign, struct by_function *sums)
 	th_dump_deinit(&dump);
 }
 
-/* At interval 0 each call is one sample, under the function that was called. */
+/* At interval 0 each call is one sample, attributed to the function that was called. */
 static void
 every_call_is_a_sample_of_its_function(void **state)
 {
@@ -187,7 +190,7 @@ every_call_is_a_sample_of_its_function(void **state)
 	th_recording_deinit(&all);
 }
 
-/* Every block is freed once, by free, realloc, or a thread other than the one it is from. */
+/* Every block is freed once: by free, by realloc, or by another thread. */
 static void
 every_free_is_seen(void **state)
 {
@@ -250,9 +253,9 @@ threads_are_exact_at_interval_0(void **state)
 /* Sampled */
 
 /*
- * The half width that an interval should have: 1.96 standard deviations of a sum of n blocks of
- * s bytes, each with variance s^2 (1-p)/p.  Shares of an exact total are known a little better
- * (a site that is 1/9 of it: by 6 %), small counts have wider intervals.
+ * The expected half width of an interval: 1.96 standard deviations of a sum of n blocks of s
+ * bytes, each with variance s^2 (1-p)/p.  Shares of an exact total are known slightly better (a
+ * site that is 1/9 of it: by 6 %), small counts have wider intervals.
  */
 static void
 check_width(const struct th_recording *recording, const json_t *truth, double interval)
@@ -266,7 +269,7 @@ check_width(const struct th_recording *recording, const json_t *truth, double in
 	double expected = 1.96 * size * sqrt(objects * (1 - p) / p);
 	double half = (figure.high - figure.low) / 2;
 
-	/* Nearly every block is sampled: a handful that were not decides over the width. */
+	/* Nearly every block is sampled: a handful of unsampled ones determine the width. */
 	if (p > 0.95)
 		return;
 	if (half < 0.6 * expected || half > 1.5 * expected)
@@ -274,7 +277,7 @@ check_width(const struct th_recording *recording, const json_t *truth, double in
 			expected);
 }
 
-/* 64 MiB a site: 128 or 1,024 expected samples where blocks are small. */
+/* 64 MiB per site: 128 or 1,024 expected samples where blocks are small. */
 static void
 check_sites(const char *interval_text, double interval)
 {
@@ -315,7 +318,7 @@ threads_at_64k(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* The seed makes a run repeatable, and another seed makes another one. */
+/* The same seed repeats a run, and a different seed does not. */
 static void
 seed_decides_the_samples(void **state)
 {
@@ -340,7 +343,7 @@ seed_decides_the_samples(void **state)
 	assert_true(objects[0] != objects[2]);
 }
 
-/* Threads that are still there at the end are known by their samples alone: said, not hidden. */
+/* Threads that still run at the end are known by their samples only; the report says so. */
 static void
 a_kernel_that_lets_nobody_read_is_told(void **state)
 {
@@ -358,7 +361,7 @@ a_kernel_that_lets_nobody_read_is_told(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* A heap that is not recorded is not hooked either: nothing of it is in the log. */
+/* A heap that is not recorded is not hooked either: the log contains nothing of it. */
 static void
 native_heap_switched_off(void **state)
 {
@@ -378,9 +381,9 @@ native_heap_switched_off(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* Programs of others */
+/* Third-party programs */
 
-/* Runs a command by itself and recorded: the same output, and a report of the C heap. */
+/* Runs a command plain and recorded: the same output, and a report of the C heap. */
 static void
 check_unharmed(const char *const *command)
 {
@@ -491,7 +494,7 @@ field_of(const char *event, const char *name)
 	return strtod(found + strlen(name), NULL);
 }
 
-/* After twenty thousand calls the table says what the kernel says, to the byte. */
+/* After twenty thousand calls the table matches the kernel's, to the byte. */
 static void
 mappings_are_those_of_the_kernel(void **state)
 {

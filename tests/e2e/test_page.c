@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page of the flame graph in a real Chromium: each switch shows the numbers of the report.
- * What is done in the browser stands in page.py, a case for each test.
+ * The flame graph page in a real Chromium: each switch shows the numbers of the report. page.py
+ * has a case for each test, with the steps in the browser.
  */
 #include "tests/e2e/harness.h"
 
@@ -10,7 +10,7 @@
 
 #define SCRIPT TH_TEST_SOURCE "/tests/e2e/page.py"
 
-/* A recording, and what the tool makes of it. */
+/* A recording, and the tool's outputs for it. */
 struct made {
 	struct th_recording recording;
 	char *page;
@@ -87,7 +87,7 @@ run_case(const char *name)
 	run_case_of(&mixed, name);
 }
 
-/* Rate control makes samples of different weight, and limits go by what did not come as well. */
+/* Rate control gives samples different weights, and intervals include the discarded samples. */
 static void
 test_intervals_of_a_thinned_recording(void **state)
 {

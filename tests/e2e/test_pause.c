@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses, heaps, threads and the end of a recording, by `twinheap ctl`, in Java VMs whose sampler
- * another agent wants as well: what is left out leaves no sample and no byte, and what is recorded
- * adds up.  Holder.java allocates all the time; marks stand where something must be in force.
+ * Pauses, heaps, threads and the end of a recording, by `twinheap ctl`, in Java VMs whose
+ * sampler another agent requests as well: excluded allocations leave no sample and no byte, and
+ * recorded ones add up.  Holder.java allocates all the time; marks are set when a change must
+ * be in effect.
  */
 #include "tests/e2e/harness.h"
 
@@ -16,17 +17,20 @@
 
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define MARKS 8
-/* Of the raw sum of weights against the exact bytes: HotSpot's bias before 25, and 5 sigmas. */
+/*
+ * Tolerance for the raw sum of weights relative to the exact bytes: HotSpot's bias before 25,
+ * and 5 sigmas.
+ */
 #define BIAS 0.1
 #define SIGMAS 5
 #define SAMPLES_LEAST 30
 
 /*
- * $pid is the JVM, `say` gives it a command and waits until that is done, `ask` is twinheap ctl on
- * it, and `expect` looks for words in what that printed last.  `more` waits until enough samples
- * of the Java heap have come since, `still` until none come any more: whoever was at one when it was
- * asked not to may be held up by a busy machine.  `looked` lets the agent thread take as many turns
- * as it does between two looks at the names of threads.
+ * $pid is the JVM; `say` gives it a command and waits until it is done, `ask` runs twinheap ctl
+ * on it, and `expect` looks for words in the last output.  `more` waits until enough new
+ * samples of the Java heap have arrived, `still` until none arrive any more: a sample in
+ * progress at the time of the request may be delayed by a busy machine.  `looked` waits for as
+ * many turns of the agent thread as there are between two reads of thread names.
  */
 #define SCRIPT                                                                                 \
 	"say() { rm -f obeyed; echo \"$@\" >&3; until [ -e obeyed ]; do sleep 0.02; done; }\n" \
@@ -85,7 +89,7 @@ read_marks(struct th_dump *dump, double *marks)
 	return count;
 }
 
-/* Samples of a kind between two times, and what they stand for. */
+/* Samples of a kind between two times, and the sum of their weights. */
 static size_t
 samples_between(
 	struct th_dump *dump, const char *event, double from, double to, double *bytes_ret)
@@ -106,7 +110,7 @@ samples_between(
 	return count;
 }
 
-/* The samples of the whole log stand for the bytes that the library counted. */
+/* The weights of all samples in the log add up to the bytes counted by the library. */
 static void
 check_total(struct th_recording *recording, struct th_dump *dump)
 {
@@ -122,7 +126,7 @@ check_total(struct th_recording *recording, struct th_dump *dump)
 	assert_true(fabs(raw / total.estimate - 1) < BIAS + SIGMAS / sqrt((double)count));
 }
 
-/* Two pauses: nothing in them, more than enough around them. */
+/* Two pauses: no samples in them, more than enough around them. */
 static void
 pauses(const struct th_jdk *jdk)
 {
@@ -162,8 +166,8 @@ pauses(const struct th_jdk *jdk)
 }
 
 /*
- * The sampler goes to another agent in a pause, is missed and taken again when it is given back;
- * the same with the C heap alone.
+ * Another agent takes the sampler during a pause; recording reports it as missing, and takes it
+ * again when it is released; the same with the C heap alone.
  */
 static void
 another_agent(const struct th_jdk *jdk)
@@ -201,7 +205,7 @@ another_agent(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* A thread is chosen by its Java name, whatever its name becomes. */
+/* A thread is selected by its Java name, even if its name changes. */
 static void
 threads_by_name(const struct th_jdk *jdk)
 {
@@ -234,8 +238,8 @@ threads_by_name(const struct th_jdk *jdk)
 }
 
 /*
- * A process that stands still takes up what is asked when it goes on: a machine may be busy.  The
- * log is complete while the process goes on, and stays as it is.
+ * A stopped process accepts requests when it continues: a machine may be busy.  The log is
+ * complete while the process continues, and does not change.
  */
 static void
 stop(const struct th_jdk *jdk)
@@ -274,7 +278,7 @@ another_user(const struct th_jdk *jdk)
 
 	static bool is_done;
 
-	/* Nothing in it is of the VM: once is enough. */
+	/* Independent of the VM: once is enough. */
 	if (is_done)
 		return;
 	is_done = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One log per process that is to have one, and nobody writes into another's: fork, vfork, exec,
- * posix_spawn, daemons, shells, and children of a process in the middle of captures.
+ * One log per process that should have one, and no process writes into another's: fork, vfork,
+ * exec, posix_spawn, daemons, shells, and children of a process in the middle of captures.
  */
 #include "tests/e2e/harness.h"
 
@@ -50,7 +50,7 @@ find_logs(struct run *run)
 	qsort(run->logs, run->count, sizeof(run->logs[0]), compare);
 }
 
-/* Records at interval 0; the log has its default name unless `settings` say otherwise. */
+/* Records at interval 0; the log has its default name unless `settings` specify another. */
 static void
 run_with(const char *const *command, const char *const *settings, struct run *ret)
 {
@@ -78,7 +78,7 @@ run(const char *const *command, struct run *ret)
 	run_with(command, NULL, ret);
 }
 
-/* Started by the tool, which knows which process is the command. */
+/* Started by the tool, which identifies the process of the command. */
 static void
 run_by_tool(const char *const *command, struct run *ret)
 {
@@ -126,7 +126,7 @@ assert_healthy(const char *log, bool is_complete)
 	th_dump_deinit(&dump);
 }
 
-/* The only log is that of process_children itself, and holds nothing of a child. */
+/* The only log is that of process_children itself, and contains nothing of a child. */
 static void
 check_parent_alone(const struct run *run)
 {
@@ -136,7 +136,7 @@ check_parent_alone(const struct run *run)
 	assert_true(objects_of(run->logs[0], "child_site") == 0);
 }
 
-/* Whether the process that a log is of ran native_sites. */
+/* Whether the process of a log ran native_sites. */
 static bool
 is_log_of_sites(const char *log)
 {
@@ -167,7 +167,7 @@ forked_child_leaves_nothing(void **state)
 	}
 }
 
-/* The child's log is whole by itself: modules, threads and stacks are in it too. */
+/* The child's log is self-contained: it includes modules, threads and stacks. */
 static void
 forked_child_has_its_own_log_when_all_are_followed(void **state)
 {
@@ -186,7 +186,7 @@ forked_child_has_its_own_log_when_all_are_followed(void **state)
 	run_deinit(&result);
 }
 
-/* What was set when the process started holds, whatever became of its environment. */
+/* The settings at the start of the process stay in effect, even if its environment changes. */
 static void
 settings_outlive_the_environment(void **state)
 {
@@ -202,7 +202,7 @@ settings_outlive_the_environment(void **state)
 	run_deinit(&result);
 }
 
-/* Two processes, one name: the second one's pid goes before the extension. */
+/* Two processes, one name: the second one's pid is inserted before the extension. */
 static void
 a_name_that_is_taken_gets_the_pid(void **state)
 {
@@ -252,7 +252,7 @@ fork_storm_with_logs(void **state)
 
 /* Children without a sample */
 
-/* However they end.  At this interval a child has a sample once in a million. */
+/* Whatever way they end.  At this interval a child has a sample once in a million. */
 static void
 children_without_a_sample_leave_nothing(void **state)
 {
@@ -270,8 +270,8 @@ children_without_a_sample_leave_nothing(void **state)
 }
 
 /*
- * Whether a child has a sample is a matter of chance, and each child's own: of 60 that allocate
- * 0.69 intervals, half leave a log, 30 +- 3.9; 6.4 of these deviations are 25.
+ * Whether a child has a sample is random, and independent of other children: of 60 that
+ * allocate 0.69 intervals, half leave a log, 30 +- 3.9; 25 is 6.4 of these deviations.
  */
 static void
 a_childs_first_sample_is_drawn(void **state)
@@ -289,7 +289,7 @@ a_childs_first_sample_is_drawn(void **state)
 	run_deinit(&result);
 }
 
-/* 64 MiB, of which a sample per 512 KiB misses nothing. */
+/* 64 MiB, which one sample per 512 KiB cannot miss. */
 static void
 a_child_that_only_maps_has_its_log(void **state)
 {
@@ -313,9 +313,9 @@ a_child_that_only_maps_has_its_log(void **state)
 	run_deinit(&result);
 }
 
-/* Past the handlers of fork */
+/* Without fork handlers */
 
-/* The exact bytes of process_children, which has no other child than that. */
+/* The exact bytes of process_children with only that child. */
 static double
 exact_bytes_with(const char *way, const char *interval)
 {
@@ -335,7 +335,10 @@ exact_bytes_with(const char *way, const char *interval)
 	return total.estimate;
 }
 
-/* Nothing of the child is in the parent's log, be it by the child's exit or its threads' end. */
+/*
+ * Nothing of the child is in the parent's log, neither from the child's exit nor from the end
+ * of its threads.
+ */
 static void
 child_by_the_system_call(void **state)
 {
@@ -352,8 +355,8 @@ child_by_the_system_call(void **state)
 }
 
 /*
- * It allocates from the parent's own heap, so that the total has it; samples are not written by
- * anybody but the parent, which goes on being sampled.
+ * It allocates from the parent's own heap, so the total includes it; only the parent writes
+ * samples, and its sampling continues.
  */
 static void
 child_in_the_parent_s_memory(void **state)
@@ -414,7 +417,7 @@ other_programs_have_logs_when_all_are_followed(void **state)
 	}
 }
 
-/* A shell that becomes the program leaves one log, the program's. */
+/* A shell that execs the program leaves one log, the program's. */
 static void
 shell_that_becomes_the_program(void **state)
 {
@@ -429,7 +432,9 @@ shell_that_becomes_the_program(void **state)
 	run_deinit(&result);
 }
 
-/* A shell that waits for the program is the command itself; only a Java VM would be followed. */
+/*
+ * A shell that waits for the program is the command itself; only a Java VM would be followed.
+ */
 static void
 shell_that_waits(void **state)
 {
@@ -462,7 +467,7 @@ shell_that_waits_with_all_followed(void **state)
 	run_deinit(&result);
 }
 
-/* Each image replaces the log of the one before. */
+/* Each image replaces the log of the previous one. */
 static void
 chain_of_exec(void **state)
 {
@@ -477,7 +482,7 @@ chain_of_exec(void **state)
 	run_deinit(&result);
 }
 
-/* Its parent is gone and tells nothing, but `run` has said which process is the command. */
+/* Its parent has ended, but `run` has identified the process of the command. */
 static void
 orphan_is_not_taken_for_the_command(void **state)
 {
@@ -493,7 +498,7 @@ orphan_is_not_taken_for_the_command(void **state)
 	run_deinit(&result);
 }
 
-/* What the command becomes by exec is the command still. */
+/* After exec, the command is still the command. */
 static void
 command_of_the_tool_is_recorded_through_exec(void **state)
 {
@@ -523,7 +528,7 @@ pipeline_of_a_shell(void **state)
 
 /* Daemons */
 
-/* The original ends by _exit(), so its log has no end; the daemon is another process. */
+/* The original ends by _exit(), so its log is incomplete; the daemon is another process. */
 static void
 daemon_leaves_nothing(void **state)
 {
@@ -539,7 +544,7 @@ daemon_leaves_nothing(void **state)
 	run_deinit(&result);
 }
 
-/* It closes every descriptor, ours too, and is recorded to its end. */
+/* It closes every descriptor, including ours, and is recorded to its end. */
 static void
 daemon_has_its_log_when_all_are_followed(void **state)
 {
@@ -556,9 +561,9 @@ daemon_has_its_log_when_all_are_followed(void **state)
 	run_deinit(&result);
 }
 
-/* What the program sees of us */
+/* Effects visible to the program */
 
-/* What `command` prints, recorded or not, always in one directory; to be freed. */
+/* The output of `command`, recorded or not, always in the same directory; to be freed. */
 static char *
 output_of(const char *const *command, bool is_recorded)
 {
@@ -593,7 +598,7 @@ check_same(const char *const *command)
 	free(recorded);
 }
 
-/* The one difference is LD_PRELOAD, which stays as it was given. */
+/* The only difference is LD_PRELOAD, which is unchanged. */
 static void
 environment_is_not_changed(void **state)
 {
@@ -619,7 +624,7 @@ state_of_the_process_is_not_changed(void **state)
 		"/proc/self/oom_score_adj", "/proc/self/coredump_filter"));
 }
 
-/* Descriptors 0 to 511 are as they were. */
+/* Descriptors 0 to 511 are unchanged. */
 static void
 descriptors_are_not_changed(void **state)
 {

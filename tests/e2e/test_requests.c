@@ -57,7 +57,7 @@ names_are_printable(void **state)
 	th_outcome_deinit(&outcome);
 }
 
-/* A second request waits for the first, but not for ever. */
+/* A second request waits for the first, but not forever. */
 static void
 lock_is_waited_for_with_a_limit(void **state)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where something runs out or is not there: disk, quota, /proc, /tmp, a home for the log, memory.
- * The program prints and returns what it does without us, and the log up to then reads.  Places
- * are made in a mount namespace of their own, which needs root; who is not is told what was left
- * out.
+ * Missing or exhausted resources: disk, quota, /proc, /tmp, a directory for the log, memory.
+ * The program behaves as without the library, and the log up to then is readable.  File systems
+ * are set up in a mount namespace, which requires root; otherwise skipped tests are listed.
  */
 #include "tests/e2e/harness.h"
 
@@ -36,7 +35,7 @@ assert_one_line(const char *errors, const char *part)
 		fail_msg("expected one line about \"%s\", got: %s", part, errors);
 }
 
-/* Whether this test may have mounts of its own; skips it otherwise. */
+/* Whether this test may have its own mounts; skips it otherwise. */
 static void
 need_namespace(void)
 {
@@ -54,7 +53,7 @@ need_namespace(void)
 	skip();
 }
 
-/* Runs a script of the shell in a directory, with mounts of its own. */
+/* Runs a shell script in a directory, with its own mounts. */
 static void
 run_in_namespace(const char *script, const char *directory, struct th_outcome *ret)
 {
@@ -67,14 +66,14 @@ run_in_namespace(const char *script, const char *directory, struct th_outcome *r
 	assert_false(ret->timed_out);
 }
 
-/* What native_sites prints by itself. */
+/* The output of native_sites without the library. */
 static char *
 plain_output(void)
 {
 	return th_command_output(TH_WORDS(SITES, SITES_COUNT));
 }
 
-/* The log of a recording that ended early for want of space. */
+/* The log of a recording that ended early for lack of space. */
 static void
 check_log_is_cut(const char *log)
 {
@@ -93,7 +92,7 @@ check_log_is_cut(const char *log)
 
 /* Disk */
 
-/* A file system of so many bytes, on which the log lies and is copied from afterwards. */
+/* Records on a file system of that many bytes, and copies the log from it afterwards. */
 static void
 record_on_small_disk(
 	const char *bytes, const char *command, struct th_outcome *ret, char **log_ret)
@@ -110,7 +109,7 @@ record_on_small_disk(
 	free(script);
 }
 
-/* The disk fills up while the log grows: no SIGBUS, no error that the program could see. */
+/* The disk fills up while the log grows: no SIGBUS, and no error visible to the program. */
 static void
 disk_that_fills_up(void **state)
 {
@@ -143,14 +142,14 @@ disk_that_is_full(void **state)
 	assert_int_equal(outcome.status, 0);
 	assert_string_equal(outcome.output, plain);
 	assert_one_line(outcome.errors, "no space for a log");
-	/* Nothing is left of the attempt. */
+	/* No partial file is left. */
 	assert_int_equal(access(log, F_OK), -1);
 	th_outcome_deinit(&outcome);
 	free(log);
 	free(plain);
 }
 
-/* The VM runs on, and its end is the same, on a disk that its log filled. */
+/* The VM continues and ends normally on a disk that its log has filled. */
 static void
 disk_that_fills_up_under_java(const struct th_jdk *jdk)
 {
@@ -176,7 +175,7 @@ disk_that_fills_up_under_java(const struct th_jdk *jdk)
 	free(command);
 }
 
-/* EDQUOT is what fallocate answers; whether the log could begin or only grow. */
+/* fallocate returns EDQUOT, when the log is created or only when it grows. */
 static void
 quota(void **state)
 {
@@ -233,11 +232,11 @@ read_only_file_system(void **state)
 	free(plain);
 }
 
-/* What is usually there */
+/* Missing parts of the system */
 
 /*
- * Records native_sites in a place that `prepare` makes, from a copy of what it needs on /mnt, and
- * lets the tool read the log there.  `prefix` is a command that runs another.
+ * Records native_sites in an environment made by `prepare`, from a copy of its files on /mnt,
+ * and runs the tool on the log there.  `prefix` is a command that runs another.
  */
 static void
 record_in_place(const char *prepare, const char *prefix)
@@ -257,7 +256,7 @@ record_in_place(const char *prepare, const char *prefix)
 	if (outcome.status != 0)
 		fail_msg("status %d: %s", outcome.status, outcome.errors);
 	assert_string_equal(outcome.output, plain);
-	/* The program and what it called are known by name; the library had nothing to say. */
+	/* The program and its callees have names; the library printed nothing. */
 	assert_null(strstr(outcome.errors, "twinheap: "));
 	assert_int_equal(strncmp(outcome.errors, "/mnt/native_sites", 17), 0);
 	assert_non_null(strstr(outcome.errors, "site_16 "));
@@ -280,7 +279,7 @@ without_tmp(void **state)
 	record_in_place("mount -t tmpfs -o ro none /tmp", "env TMPDIR=/nowhere");
 }
 
-/* A user that no table knows, without any privilege. */
+/* A user that is in no table, without any privilege. */
 static void
 as_any_user(void **state)
 {
@@ -329,8 +328,8 @@ limits_of_a_java_process(const struct th_jdk *jdk)
 }
 
 /*
- * A shell command that makes a group of so much memory, by either version of cgroups, puts the
- * shell into it and goes on as `command`.
+ * A shell command that creates a group with that much memory, with either version of cgroups,
+ * moves the shell into it and executes `command`.
  */
 static char *
 in_memory_group(const char *group, const char *command)
@@ -355,7 +354,7 @@ remove_group(const char *group)
 	}
 }
 
-/* The log of a process that the OOM killer ended says what filled its memory. */
+/* The log of a process killed by the OOM killer shows what filled its memory. */
 static void
 killed_for_its_memory(void **state)
 {
@@ -381,7 +380,7 @@ killed_for_its_memory(void **state)
 	assert_int_equal(outcome.signal, 9);
 	th_recording_load(&recording);
 	live = th_recording_site(&recording, "native", "hungry_site", "live_bytes");
-	/* Beside the blocks: the program itself, its page tables, and pages of the log. */
+	/* Besides the blocks: the program itself, its page tables, and pages of the log. */
 	assert_true(live.estimate <= MEMORY_LIMIT && live.estimate >= 0.75 * MEMORY_LIMIT);
 	json_decref(recording.report);
 	th_outcome_deinit(&outcome);

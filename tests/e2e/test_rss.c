@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The account of resident memory: its lines add up to the RSS, whatever fills the memory, and what
- * fills it is named.  Held against the kernel's own figure at the same moment, against mallinfo2()
- * and malloc_trim(0).
+ * Breakdowns of resident memory: rows add up to the RSS, and known contents are attributed to
+ * the right row.  Compared with the kernel's own figure at the same time, with mallinfo2() and
+ * malloc_trim(0).
  */
 #include "tests/e2e/harness.h"
 
@@ -18,10 +18,10 @@
 #define JEMALLOC "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 #define PASS TH_TEST_BUILD "/tests/programs/libpass.so"
 #define MIB (1024.0 * 1024.0)
-/* What may stay unexplained: this part of the RSS, or so much. */
+/* Limit of unexplained memory: this share of the RSS, or this many bytes. */
 #define UNEXPLAINED_SHARE 0.03
 #define UNEXPLAINED_BYTES (8 * MIB)
-/* statm counts some pages later than they are touched: up to 64 a processor and kind. */
+/* statm counts some pages later than they are touched: up to 64 per processor and kind. */
 #define COUNTED_SLACK (4 * MIB)
 
 struct account {
@@ -95,16 +95,14 @@ print_account(const struct account *account)
 		json_string_value(json_object_get(verdict, "text")));
 }
 
-/*
- * Whose an anonymous mapping is, the library knows where it sees mmap.
- */
+/* The library knows the owner of an anonymous mapping if it records mmap. */
 static bool
 knows_owners(const struct account *account)
 {
 	return json_is_true(json_object_get(account->json, "has_owners"));
 }
 
-/* The lines add up to what smaps says, that to what statm says, and little is unexplained. */
+/* The rows add up to smaps's figure, that equals statm's, and little is unexplained. */
 static void
 assert_adds_up(const struct account *account)
 {
@@ -182,7 +180,7 @@ truth(const struct th_recording *recording)
 	return json_array_get(recording->truth, 0);
 }
 
-/* Resident bytes of the heaps beside the main one. */
+/* Resident bytes of the heaps other than the main one. */
 static double
 part_of_arenas(const struct account *account)
 {
@@ -206,7 +204,7 @@ assert_near(double value, double wanted, double slack)
 
 /* Programs without a VM */
 
-/* A gigabyte in small blocks, of which one in a hundred is left. */
+/* A gigabyte in small blocks, of which one in a hundred is kept. */
 static void
 free_memory_that_malloc_keeps(void **state)
 {
@@ -223,7 +221,7 @@ free_memory_that_malloc_keeps(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* A program as it is, and trimmed in the end. */
+/* A program without and with a final trim. */
 struct trim {
 	struct th_recording recording, trimmed;
 	struct account account, after;
@@ -256,7 +254,9 @@ end_trim(struct trim *trim)
 	th_recording_deinit(&trim->trimmed);
 }
 
-/* What the report says that malloc_trim(0) would give back, against what it gives back. */
+/*
+ * The report's estimate of what malloc_trim(0) would release, compared with what it releases.
+ */
 static void
 what_a_trim_gives_back(void **state)
 {
@@ -268,21 +268,21 @@ what_a_trim_gives_back(void **state)
 	assert_near(resident_of(&trim.account, "malloc_retained") -
 			    resident_of(&trim.after, "malloc_retained"),
 		trim.given, 0.1 * trim.given);
-	/* There is nothing more to give back. */
+	/* No more memory can be released. */
 	assert_true(number(json_object_get(trim.after.json, "malloc"), "trimmable") <
 		    0.1 * trim.given);
 	end_trim(&trim);
 }
 
 /*
- * Where blocks stand together, the places of the sampled ones tell; how sharply depends on the
- * interval.
+ * Where blocks are dense, the addresses of sampled blocks are used; the precision depends on
+ * the interval.
  */
 static void
 what_a_trim_gives_back_of_dense_heaps(void **state)
 {
 	static const char *const what[] = {"halves", "blocks", "runs", "sparse"};
-	/* The last of 59 MiB: five standard deviations of its estimate. */
+	/* For 59 MiB: five standard deviations of its estimate. */
 	static const double slack[] = {0.1, 0.1, 0.1, 0.4};
 
 	(void)state;
@@ -296,12 +296,12 @@ what_a_trim_gives_back_of_dense_heaps(void **state)
 	}
 }
 
-/* What fewer arenas save, by threads that need the memory one after another. */
+/* The savings from fewer arenas, with threads that need the memory in turn. */
 static void
 what_fewer_arenas_save(void **state)
 {
 	static const char *const limits[] = {"MALLOC_ARENA_MAX=1", "MALLOC_ARENA_MAX=2"};
-	/* As many of eight equal arenas are no longer there. */
+	/* This many of eight equal arenas are gone. */
 	static const double saved[] = {7 / 8.0, 6 / 8.0};
 	struct th_recording many;
 	struct account account;
@@ -328,7 +328,7 @@ what_fewer_arenas_save(void **state)
 	}
 }
 
-/* Whole blocks of `each` bytes out of `total`, and the array of their addresses. */
+/* Whole blocks of `each` bytes that make up `total`, and the array of their addresses. */
 static double
 with_array(double total, double each)
 {
@@ -354,7 +354,7 @@ blocks_in_use(void **state)
 	th_recording_deinit(&recording);
 }
 
-/* Allocated is not resident. */
+/* Allocated memory need not be resident. */
 static void
 blocks_that_are_not_touched(void **state)
 {
@@ -368,7 +368,7 @@ blocks_that_are_not_touched(void **state)
 	const json_t *malloc_part = json_object_get(account.json, "malloc");
 	figure = th_figure_read(malloc_part, "live");
 	th_assert_covers(&figure, with_array(268435456, 192 << 10), "live");
-	/* A quarter of each, and the page with the head of the next. */
+	/* A quarter of each, and the page with the header of the next. */
 	figure = th_figure_read(malloc_part, "touched");
 	assert_near(figure.estimate, 268435456 / 4.0, 0.05 * 268435456 / 4.0);
 	assert_true(figure.low > 0.9 * figure.estimate);
@@ -405,7 +405,7 @@ skip_without_jemalloc(void)
 	skip();
 }
 
-/* What lies in pages without a block, jemalloc gives back when it is told not to wait. */
+/* Memory in pages without a block is released by jemalloc when it is told not to wait. */
 static void
 what_jemalloc_gives_back(void **state)
 {
@@ -434,7 +434,7 @@ what_jemalloc_gives_back(void **state)
 	th_recording_deinit(&purged);
 }
 
-/* Its heaps are told by who mapped them. */
+/* Its heaps are identified by the caller of mmap. */
 static void
 another_allocator_underneath(void **state)
 {
@@ -452,8 +452,9 @@ another_allocator_underneath(void **state)
 }
 
 /*
- * Half is mapped and half is malloc's, side by side, whatever stands behind malloc: a library that
- * passes on to libc, whose mappings nobody sees, must not get its neighbours' too.
+ * Half is mapped and half is malloc's, side by side, whichever library provides malloc: a
+ * library that forwards to libc, whose mappings are not recorded, must not be assigned its
+ * neighbors'.
  */
 static void
 neighbours_of_blocks(void **state)
@@ -474,7 +475,7 @@ neighbours_of_blocks(void **state)
 		run(TH_WORDS(NATIVE, "neighbours", "134217728"), TH_WORDS(preloads[i]),
 			&recording, &account);
 		assert_near(resident_of(&account, "mapped"), 64 * MIB, MIB);
-		/* What of malloc's is told of is an estimate, all of it is not. */
+		/* malloc's part of the memory is an estimate, the sum is not. */
 		assert_near(resident_of(&account, "malloc_application") +
 				    resident_of(&account, "malloc_retained") +
 				    resident_of(&account, "unexplained"),
@@ -486,7 +487,7 @@ neighbours_of_blocks(void **state)
 
 /* By another process */
 
-/* Runs a shell script in a directory of its own; returns what it prints. */
+/* Runs a shell script in a directory of its own; returns its output. */
 static char *
 run_script(const char *directory, const char *script)
 {
@@ -501,7 +502,7 @@ run_script(const char *directory, const char *script)
 	return output;
 }
 
-/* As neighbours_of_blocks() has them. */
+/* Same layout as neighbours_of_blocks(). */
 static void
 assert_neighbours(const struct account *account)
 {
@@ -519,8 +520,8 @@ assert_neighbours(const struct account *account)
 	"while [ ! -s line ]; do sleep 0.05; done; "
 
 /*
- * A process that is idle and then killed takes no breakdown itself.  The one that `rss PID` takes
- * has everything that the library knows about it.
+ * A process that is idle and then killed takes no breakdown itself.  The one taken by `rss PID`
+ * includes everything that the library knows about it.
  */
 static void
 a_process_from_outside(void **state)
@@ -538,7 +539,7 @@ a_process_from_outside(void **state)
 	free(log);
 }
 
-/* The launcher takes them by itself, of a process that grows and of one that does not. */
+/* The launcher takes them itself, for a process that grows and for one that does not. */
 static void
 a_process_of_run(void **state)
 {
@@ -559,7 +560,7 @@ a_process_of_run(void **state)
 	free(log);
 }
 
-/* One line says why there is none. */
+/* One line gives the reason why there is none. */
 static void
 nobody_took_one(void **state)
 {
@@ -595,7 +596,7 @@ nobody_may_take_one(void **state)
 
 /* With a VM */
 
-/* So much is committed as is resident, or more, and no more than is reserved. */
+/* Committed memory is at least the resident memory, and at most the reserved. */
 static void
 assert_code_cache(const struct account *account)
 {
@@ -606,7 +607,7 @@ assert_code_cache(const struct account *account)
 	assert_true(committed >= resident_of(account, "code_cache"));
 	assert_true(committed <= number(found, "limit"));
 	assert_true(number(found, "limit") <= number(found, "size"));
-	/* -XX:ReservedCodeCacheSize, of the run below. */
+	/* -XX:ReservedCodeCacheSize of the run below. */
 	assert_near(number(found, "limit"), 64 * MIB, 4096);
 }
 
@@ -645,7 +646,7 @@ an_idle_vm(const struct th_jdk *jdk)
 	}
 }
 
-/* The heap of Z is mapped up to three times, and the kernel counts each. */
+/* Z maps its heap up to three times, and the kernel counts each mapping. */
 static void
 a_java_heap(const struct th_jdk *jdk)
 {
@@ -664,8 +665,8 @@ a_java_heap(const struct th_jdk *jdk)
 }
 
 /*
- * The launcher leaves a Java VM alone, at its end too, when its agent thread is no more: it does
- * not know which memory is the Java heap.
+ * The launcher takes no breakdown of a Java VM, even at its end, when the agent thread has
+ * ended: it does not know which memory is the Java heap.
  */
 static void
 a_vm_of_run(const struct th_jdk *jdk)
@@ -686,8 +687,8 @@ a_vm_of_run(const struct th_jdk *jdk)
 }
 
 /*
- * What zlib allocates for a Deflater and does not use: known from the sizes that it asks for and
- * from the kernel.
+ * Memory that zlib allocates for a Deflater and does not use: known from its requested sizes
+ * and from the kernel.
  */
 static void
 deflaters_without_end(const struct th_jdk *jdk)
@@ -706,7 +707,7 @@ deflaters_without_end(const struct th_jdk *jdk)
 	double known = number(allocator, "used") + number(allocator, "mapped");
 	print_message("live %.0f, by mallinfo2 %.0f; touched %.0f\n", live.estimate, known,
 		touched.estimate);
-	/* What was allocated by libc for itself, 4 MiB of stacks' descriptors and such, aside. */
+	/* Excluding 4 MiB that libc allocated for itself, stack descriptors and the like. */
 	assert_near(live.estimate, known, 8 * MIB);
 	assert_near(resident_of(&account, "malloc_jdk"), account.resident - idle.resident,
 		16 * MIB);
@@ -746,7 +747,7 @@ direct_buffers(const struct th_jdk *jdk)
 	fail_msg("no pool of direct buffers");
 }
 
-/* 1,000 that a collection found in use, and 1,500 that were dropped since. */
+/* 1,000 that a collection found in use, and 1,500 dropped since. */
 static void
 buffers_that_wait_for_a_collection(const struct th_jdk *jdk)
 {
@@ -781,9 +782,9 @@ buffers_that_threads_keep(const struct th_jdk *jdk)
 }
 
 /*
- * HotSpot commits metaspace in pieces that are too small to be sampled, so they are known by the
- * reservation that they lie in.  Of what is committed nearly all is in memory: the VM writes to a
- * piece as soon as it has it.
+ * HotSpot commits metaspace in pieces that are too small to be sampled, so they are identified
+ * by the reservation that contains them.  Nearly all committed memory is resident: the VM
+ * writes to a piece as soon as it has it.
  */
 static void
 metaspace_in_small_pieces(const struct th_jdk *jdk)
@@ -807,7 +808,7 @@ metaspace_in_small_pieces(const struct th_jdk *jdk)
 	}
 }
 
-/* Every way of allocating that the example knows, in both heaps. */
+/* Every kind of allocation in the example, in both heaps. */
 static void
 the_mixed_example(const struct th_jdk *jdk)
 {

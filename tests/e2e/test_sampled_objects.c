@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Java heap object by object, after what JEP 331's own tests look at: objects and arrays of
- * every kind in code that is interpreted and compiled, recursion, what the VM and JNI allocate for
- * others; threads that are chosen, the recording switched off and on under many threads; how many
- * samples an interval gives, and that a thread's first object is no likelier than any other.
+ * The Java heap object by object, covering the cases of JEP 331's own tests: objects and arrays
+ * of every kind in interpreted and compiled code, recursion, allocations by the VM and JNI for
+ * others; selected threads, the recording switched off and on under many threads; the number of
+ * samples per interval, and that a thread's first object is no more likely than any other.
  *
- * With interval 0 every object is a sample, so what tests/programs/SampledObjects.java says of its
- * sites has to be in the report to the object, to the byte and to the line.
+ * With interval 0 every object is a sample, so the report must equal the output of
+ * tests/programs/SampledObjects.java for each site: every object, byte and line.
  */
 #include "tests/e2e/harness.h"
 #include "tests/e2e/stacks.h"
@@ -21,9 +21,9 @@
 #define LIBRARY PROGRAMS "/libsampled.so"
 #define PATH_MAX_FRAMES 64
 #define WORDS_MAX 16
-/* Helpers of SampledObjects, which allocate too, and much. */
+/* Helpers of SampledObjects, which allocate a lot, too. */
 #define HELPERS "^SampledObjects\\.(say.*|here|<clinit>)$"
-/* What the VM and the JDK allocate beside a small program: 1 to 3 MB were measured. */
+/* Allocations by the VM and the JDK in a small program: 1 to 3 MB were measured. */
 #define OWN_BYTES_MAX (8 << 20)
 
 /* Both lists end with NULL. */
@@ -62,7 +62,7 @@ is_named(const json_t *frame, const char *name)
 	return strcmp(th_text_of(frame, "name"), name) == 0;
 }
 
-/* The line that the last method of SampledObjects itself stands at. */
+/* The line of the last method of SampledObjects itself. */
 static double
 line_of(const json_t *stack)
 {
@@ -78,7 +78,7 @@ line_of(const json_t *stack)
 	return line;
 }
 
-/* Whether the stack ends with this path: nothing between, nothing behind. */
+/* Whether the stack ends with exactly this path, without other frames in between. */
 static bool
 ends_with(const json_t *stack, const json_t *path)
 {
@@ -118,7 +118,7 @@ is_of_site(const json_t *stack, const json_t *site)
 							   : ends_with(stack, path);
 }
 
-/* Every object of the site is there, with its class, size, stack and line, and no other. */
+/* Every object of the site is reported, with its class, size, stack and line, and no other. */
 static void
 check_site(const struct th_recording *recording, const json_t *site)
 {
@@ -210,7 +210,7 @@ truth_of(const struct th_recording *recording, const char *site)
 	return NULL;
 }
 
-/* Each object of the chosen threads from their first on, and none of the others. */
+/* Every object of the selected threads from their first on, and none of the others. */
 static void
 chosen_threads(const struct th_jdk *jdk)
 {
@@ -229,9 +229,9 @@ chosen_threads(const struct th_jdk *jdk)
 }
 
 /*
- * A switched-off recording has none of what all threads allocate then, and one that is on has
- * everything, but for what a thread has left of its TLAB when sampling begins again and for its
- * first sample after that.
+ * While recording is off, no allocation of any thread is recorded.  While it is on all are,
+ * except for the remainder of a thread's TLAB when sampling resumes, and for its first sample
+ * after that.
  */
 static void
 switched_under_threads(const struct th_jdk *jdk)
@@ -261,14 +261,14 @@ switched_under_threads(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* How many samples */
+/* Number of samples */
 
-/* Before, HotSpot carries what an object overshoots over to the next draw. */
+/* Before, HotSpot carries the overshoot of an object over to the next draw. */
 #define FIRST_WITH_FAIR_SAMPLER 17
-/* How often one of these checks may fail although the sampler keeps to its law. */
+/* Probability that one of these checks fails although the sampler is unbiased. */
 #define FALSE_ALARM 1e-8
 
-/* What `part` says of distributions of two outcomes, in nats. */
+/* Divergence of `part` between distributions of two outcomes, in nats. */
 static double
 divergence(double part, double expected)
 {
@@ -279,12 +279,12 @@ divergence(double part, double expected)
 }
 
 /*
- * Each object is a sample with probability 1 - exp(-size / interval), by itself, so their number
- * has a binomial distribution; Chernoff's bound says how far it strays: as far as `part` on one
+ * Each object is a sample with probability 1 - exp(-size / interval), independently, so their
+ * number has a binomial distribution.  By Chernoff's bound it deviates as far as `part` on one
  * side with probability exp(-objects * divergence) at most.
  */
 static bool
-is_lawful(double samples, double objects, double size, double interval)
+is_unbiased(double samples, double objects, double size, double interval)
 {
 	double expected = -expm1(-size / interval);
 
@@ -301,10 +301,10 @@ check_number(const struct th_recording *recording, const json_t *site, double in
 
 	print_message("%s, interval %.0f: %.0f samples, %.0f expected\n", name, interval,
 		samples, -objects * expm1(-size / interval));
-	assert_true(is_lawful(samples, objects, size, interval));
+	assert_true(is_unbiased(samples, objects, size, interval));
 }
 
-/* Runs SampledThreads and holds the number of samples of each site against the interval. */
+/* Runs SampledThreads and compares the number of samples of each site with the interval. */
 static void
 check_numbers(const struct th_jdk *jdk, const char *const *arguments, double interval)
 {
@@ -321,21 +321,23 @@ check_numbers(const struct th_jdk *jdk, const char *const *arguments, double int
 	free(setting);
 }
 
-/* By hand: of 1000 coins 500 are heads, and never 300; 3 sigmas are chance, 7 are not. */
+/*
+ * Checked by hand: of 1000 coins 500 are heads, and never 300; 3 sigmas are chance, 7 are not.
+ */
 static void
-law_is_told_from_others(void **state)
+bias_is_detected(void **state)
 {
 	const double coin = 1 /
 			    log(2); /* an interval that samples half of all objects of 1 byte */
 
 	(void)state;
-	assert_true(is_lawful(500, 1000, 1, coin));
-	assert_false(is_lawful(300, 1000, 1, coin));
-	assert_false(is_lawful(0, 1000, 1, coin));
-	assert_false(is_lawful(1000, 1000, 1, coin));
+	assert_true(is_unbiased(500, 1000, 1, coin));
+	assert_false(is_unbiased(300, 1000, 1, coin));
+	assert_false(is_unbiased(0, 1000, 1, coin));
+	assert_false(is_unbiased(1000, 1000, 1, coin));
 	/* p = 0.01, 400 expected, sigma 19.9. */
-	assert_true(is_lawful(460, 40000, 1, -1 / log1p(-0.01)));
-	assert_false(is_lawful(545, 40000, 1, -1 / log1p(-0.01)));
+	assert_true(is_unbiased(460, 40000, 1, -1 / log1p(-0.01)));
+	assert_false(is_unbiased(545, 40000, 1, -1 / log1p(-0.01)));
 }
 
 static void
@@ -348,8 +350,8 @@ numbers_of_samples(const struct th_jdk *jdk)
 }
 
 /*
- * The first object of a thread is the first of its TLAB besides: it is a sample as often as any
- * other of its size.
+ * The first object of a thread is also the first of its TLAB: it must be sampled as often as
+ * any other of its size.
  */
 static void
 first_objects(const struct th_jdk *jdk)
@@ -371,7 +373,7 @@ main(void)
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest own[] = {
-		cmocka_unit_test(law_is_told_from_others),
+		cmocka_unit_test(bias_is_detected),
 	};
 	int failed = cmocka_run_group_tests_name("law", own, NULL, NULL);
 

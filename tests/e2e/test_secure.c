@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Secure execution (AT_SECURE), as of a setuid program under a library of /etc/ld.so.preload: the
- * user who starts it has set the variables, and the privileges are not the user's.
+ * Secure execution (AT_SECURE), as for a setuid program under a library of /etc/ld.so.preload:
+ * the user who starts it controls the variables, but does not have its privileges.
  */
 #include "tests/e2e/harness.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define PROGRAM TH_TEST_BUILD "/tests/programs/secure_linked"
-/* Of nobody: a real user who is not the effective one makes the execution secure. */
+/* User nobody: a real user different from the effective one makes the execution secure. */
 #define OTHER_USER "--ruid=65534"
 
 static size_t

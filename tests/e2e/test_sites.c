@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports against the truth, on every JDK: examples/mixed says what each of its allocation sites
- * has allocated, and the report's interval has to hold it, widened as far as chance goes.
+ * Reports compared with the truth, on every JDK: examples/mixed prints the allocations of each
+ * of its sites, and the report's interval, widened for chance, must contain them.
  */
 #include "tests/e2e/harness.h"
 
 #include <stdio.h>
 
 /*
- * The sampler of JDK 11 carries what an object overshoots over to the next draw: shares of the
- * Java heap are marked as approximate there, and held against nothing.
+ * The sampler of JDK 11 carries the overshoot of an object over to the next draw: shares of the
+ * Java heap are marked as approximate there, and not checked.
  */
 #define FIRST_WITH_FAIR_SAMPLER 17
-/* Of the samples below a Java frame, how many have to carry the whole path. */
+/* Share of the samples below a Java frame that must have the whole path. */
 #define PATH_SHARE 0.99
 
 static const char *const settings[] = {
@@ -74,7 +74,9 @@ functions_and_jni(const struct th_jdk *jdk)
 	check(jdk, TH_WORDS("--volume", "16M", "functions", "jni", "deep"), "alloc_bytes");
 }
 
-/* Two sites of equal size in strict alternation: a sampler with a stride would see only one. */
+/*
+ * Two sites of equal size in strict alternation: a sampler with a stride would find only one.
+ */
 static void
 twins(const struct th_jdk *jdk)
 {
@@ -82,8 +84,8 @@ twins(const struct th_jdk *jdk)
 }
 
 /*
- * Small objects beside large ones, allocated in turn: here HotSpot's own weights are up to 72
- * times off for the small ones before JDK 25, by collector, sizes and threads.
+ * Small objects allocated alternately with large ones: HotSpot's own weights are up to 72 times
+ * off for the small ones before JDK 25, depending on collector, sizes and threads.
  */
 static void
 mix_on_z(const struct th_jdk *jdk)
@@ -123,7 +125,7 @@ mix_in_small_tlabs(const struct th_jdk *jdk)
 		TH_WORDS("--volume", "64M", "mix:64,1400"), "alloc_bytes");
 }
 
-/* Threads that live shortly and allocate a quarter of an interval each. */
+/* Short-lived threads that allocate a quarter of an interval each. */
 static void
 short_threads(const struct th_jdk *jdk)
 {
@@ -148,7 +150,7 @@ live_blocks(const struct th_jdk *jdk)
 	check(jdk, TH_WORDS("--volume", "32M", "live"), "live_bytes");
 }
 
-/* Of all samples at a site of the truth, the share whose stack holds its whole path. */
+/* Of all samples at a site of the truth, the share whose stack contains its whole path. */
 static void
 check_paths(const struct th_recording *recording)
 {
@@ -175,7 +177,7 @@ check_paths(const struct th_recording *recording)
 	}
 }
 
-/* Java, C, Java, C, Java, C; and C in a class initialiser, called by the VM. */
+/* Java, C, Java, C, Java, C; and C in a class initializer, called by the VM. */
 static void
 paths_across_languages(const struct th_jdk *jdk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks, frame by frame, on every JDK: what examples/mixed does is known, so each sample's
- * stack is known as well, whichever way the VM runs the Java code and collects its garbage.
+ * Stacks, frame by frame, on every JDK: the expected stack of each sample of examples/mixed is
+ * known, however the VM runs the Java code and collects its garbage.
  */
 #include "tests/e2e/harness.h"
 #include "tests/e2e/stacks.h"
@@ -11,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the native samples taken below a Java frame, how many have to carry it. */
+/* Share of the native samples below a Java frame that must have Java frames. */
 #define JAVA_SHARE 0.99
 /*
- * Up to 17 threads under Z are sampled between two states, in which their anchor must not be
- * touched: 3 to 8 % of the samples of this test.
+ * Up to 17, threads under Z are sampled between two states, in which their anchor must not be
+ * modified: 3 to 8 % of the samples of this test.
  */
 #define JAVA_SHARE_OF_OLD_Z 0.8
 #define FIRST_WITHOUT_TRANSITIONS 21
 /*
- * And how many may have been taken while a collection stopped the world: next to none, but C goes
- * on meanwhile, and a busy machine makes pauses long.
+ * Share of samples that may be taken while a collection stops the world: next to none, but C
+ * code continues meanwhile, and a busy machine makes pauses long.
  */
 #define COLLECTING_SHARE_MAX 0.5
 #define OPTIONS_MAX 16
@@ -32,7 +32,7 @@ static const char *const libunwind_settings[] = {
 	"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", "TWINHEAP_UNWINDER=libunwind", NULL};
 static const char *const *settings = standard_settings;
 
-/* From the launcher's call on; in between the VM's own frames are folded into one. */
+/* From the launcher's call on; the VM's own frames in between are folded into one. */
 #define MAIN_FRAMES                                                                           \
 	"JavaMain", "[jvm] jni_CallStaticVoidMethod", "mixed.Main.main", "mixed.Main.runAll", \
 		"mixed.Main.runScenario", "mixed.Scenarios$$Lambda.run"
@@ -65,7 +65,7 @@ static const char *const unsafe_frames[] = {MAIN_FRAMES, "mixed.Scenarios.jni",
 	"jdk.internal.misc.Unsafe.allocateMemory", "jdk.internal.misc.Unsafe.allocateMemory0",
 	TH_ANY_VM_FRAME, NULL};
 
-/* A class initialiser has no C caller: the VM itself calls into Java. */
+/* A class initializer has no C caller: the VM itself calls into Java. */
 static const char *const initializer_frames[] = {MAIN_FRAMES, "mixed.Scenarios.initializer",
 	TH_ANY_VM_FRAME, "mixed.Initializer.<clinit>", "mixed.Initializer.fill",
 	"Java_mixed_Initializer_fill", "mixed_initializer_block", NULL};
@@ -104,9 +104,9 @@ record(const struct th_jdk *jdk, const char *const *options, const char *const *
 	th_recording_load(ret);
 }
 
-/* Ways to run Java code, times ways to collect garbage */
+/* Execution modes of Java code, combined with collectors */
 
-/* The last feature release that took the option, for those that came to an end. */
+/* The last feature release with the option, for options that were removed. */
 #define NEVER_ENDED 1000
 
 struct collector {
@@ -124,7 +124,7 @@ static const struct collector collectors[] = {
 	{"-XX:+UseZGC", "-XX:+ZGenerational", 21, 23},
 };
 
-/* Walks the path in one way of running Java code, under one collector. */
+/* Walks the path in one execution mode, under one collector. */
 static void
 walk_path_under(
 	const struct th_jdk *jdk, const char *const *mode, const struct collector *collector)
@@ -173,7 +173,7 @@ path_by_the_client_compiler(const struct th_jdk *jdk)
 	walk_path(jdk, TH_WORDS("-XX:TieredStopAtLevel=1", "-XX:Tier3InvocationThreshold=20"));
 }
 
-/* Everything of the example compiled by C2 before it first runs, with methods inlined. */
+/* All code of the example compiled by C2 before it first runs, with methods inlined. */
 static void
 path_compiled(const struct th_jdk *jdk)
 {
@@ -181,9 +181,9 @@ path_compiled(const struct th_jdk *jdk)
 			       "-XX:CompileCommand=compileonly,mixed.*::*"));
 }
 
-/* Other ways into C, and back */
+/* Other transitions to C and back */
 
-/* What JNI and Unsafe allocate for their callers, and C called by a class initialiser. */
+/* Allocations by JNI and Unsafe for their callers, and C called by a class initializer. */
 static void
 ways_into_c(const struct th_jdk *jdk)
 {
@@ -195,12 +195,12 @@ ways_into_c(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* How many native samples carry their Java frames */
+/* Share of native samples with Java frames */
 
 /*
  * All native samples of a program in a steady state, not only those of known sites.  The VM
- * refuses to walk a stack while a collection stops the world, so samples that other threads take
- * then are counted apart: they depend on how often it collects.
+ * refuses to walk a stack while a collection stops the world, so samples that other threads
+ * take then are counted separately: their number depends on the frequency of collections.
  */
 static void
 native_samples_carry_java_frames(const struct th_jdk *jdk)
@@ -231,8 +231,8 @@ native_samples_carry_java_frames(const struct th_jdk *jdk)
 /* Allocations that compiled code leaves to the VM */
 
 /*
- * What the VM allocates in C for a Java allocation, below a stub of the compiler.  The thread is
- * now and then on its way between two states, as after it was blocked for a collection.
+ * C allocations of the VM for a Java allocation, below a stub of the compiler.  The thread is
+ * sometimes between two states, for example after it was blocked for a collection.
  */
 static void
 slow_paths_with(const struct th_jdk *jdk, const char *collector, const char *compiler,
@@ -285,7 +285,7 @@ slow_paths(const struct th_jdk *jdk)
 
 /* Depth */
 
-/* Frames of the recursion: 400 levels and the one that allocates. */
+/* Frames of the recursion: 400 levels and the allocating one. */
 #define DEEP_FRAMES 401
 #define DEEP_LIMIT "1024"
 #define SHALLOW_LIMIT 64
@@ -311,10 +311,10 @@ print_stack(const json_t *stack)
 }
 
 /*
- * The scenario `deep` in full: `recursive` is the function of that heap, and `site` allocates at
- * its end.  At whichever level the VM decides to compile the recursion, it makes Strings of the
- * constants of its class first (CompileBroker::compile_method()), a few objects that are sampled
- * now and then: theirs are shorter stacks, and right.
+ * The scenario `deep` in full: `recursive` is the function of that heap, and `site` allocates
+ * at its end.  When the VM decides to compile the recursion at some level, it first makes
+ * Strings of the constants of its class (CompileBroker::compile_method()), a few objects that
+ * are sampled occasionally: their shorter stacks are correct.
  */
 static void
 check_deep(const struct th_recording *recording, const char *heap, const char *recursive,
@@ -363,7 +363,7 @@ deep_stacks(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Beyond the limit the root end is cut off and the report says so; the leaf end is there. */
+/* Beyond the limit the root end is cut off, which the report states; the leaf end is kept. */
 static void
 cut_stacks(const struct th_jdk *jdk)
 {
@@ -397,8 +397,8 @@ run(const char *const *arguments)
 }
 
 /*
- * A copy of the JDK whose libjvm.so was stripped: links to all of its files, copies of those
- * that find their home by their own place.
+ * A copy of the JDK with a stripped libjvm.so: links to all of its files, and copies of those
+ * that find their home by their own location.
  */
 static struct th_jdk
 strip_jdk(const struct th_jdk *jdk)
@@ -429,7 +429,7 @@ strip_jdk(const struct th_jdk *jdk)
 	return stripped;
 }
 
-/* The VM's own functions have no names there, but those that C calls are known otherwise. */
+/* The VM's own functions have no names there, but those that C calls are known from JNI. */
 static void
 stripped_vm(const struct th_jdk *jdk)
 {
@@ -443,9 +443,11 @@ stripped_vm(const struct th_jdk *jdk)
 	free(stripped.java);
 }
 
-/* By libunwind */
+/* With libunwind */
 
-/* The same stacks.  All other tests here pass too with TWINHEAP_UNWINDER in their environment. */
+/*
+ * The same stacks.  All other tests here also pass with TWINHEAP_UNWINDER in their environment.
+ */
 static void
 by_libunwind(const struct th_jdk *jdk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tool does for people at a terminal: colours and lines that fit there, plain text
- * elsewhere, a manual without mistakes, completion that knows the options.
+ * The tool's output on a terminal: colors and lines that fit, plain text elsewhere, a manual
+ * without errors, and completion that knows the options.
  */
 #include "tests/e2e/harness.h"
 
@@ -36,7 +36,7 @@ forget(void **state)
 	return 0;
 }
 
-/* What a verb prints on a terminal of so many columns. */
+/* The output of a command on a terminal of that width. */
 static char *
 on_terminal(const char *verb, int columns, const char *variable)
 {
@@ -49,7 +49,7 @@ on_terminal(const char *verb, int columns, const char *variable)
 	return output;
 }
 
-/* Takes out what colours are made of; the text stays in place. */
+/* Removes color sequences; the text is unchanged. */
 static void
 strip_colours(char *text)
 {
@@ -116,7 +116,7 @@ test_plain_in_a_pipe(void **state)
 	}
 }
 
-/* The tree on narrow and wide terminals; in a pipe nothing is cut. */
+/* The tree on narrow and wide terminals; in a pipe nothing is truncated. */
 static void
 test_tree_fits_the_terminal(void **state)
 {
@@ -129,7 +129,7 @@ test_tree_fits_the_terminal(void **state)
 	assert_in_range(longest_line(narrow), 80, 125);
 	assert_in_range(longest_line(narrower), 50, 60);
 	assert_true(longest_line(wide) > 125);
-	/* Where room is short, intervals are the first to go, then shares. */
+	/* If space is short, intervals are dropped first, then shares. */
 	assert_null(strstr(narrow, "95 % interval"));
 	assert_non_null(strstr(narrow, "share"));
 	assert_null(strstr(narrower, "share"));
@@ -141,7 +141,7 @@ test_tree_fits_the_terminal(void **state)
 	free(wide);
 }
 
-/* Helps are read in terminals of 80 columns. */
+/* Help texts fit into 80 columns. */
 static void
 test_helps_fit(void **state)
 {
@@ -161,10 +161,10 @@ test_helps_fit(void **state)
 
 /* Progress */
 
-/* The tool looks at the clock once for 65,536 records, and once for 4,096 samples. */
+/* The tool reads the clock once per 65,536 records, and once per 4,096 samples. */
 #define MANY_BLOCKS "100000"
 
-/* A log that takes some looks at the clock to read. */
+/* A log that takes several clock reads to process. */
 static const char *
 many_records(void)
 {
@@ -185,7 +185,7 @@ many_records(void)
 	return log;
 }
 
-/* All that a terminal gets from summary when each look at the clock is a second later. */
+/* The complete terminal output of summary when each clock read is one second later. */
 static char *
 slowly(const char *log, int columns, const char *settings, const char *redirection)
 {
@@ -200,7 +200,7 @@ slowly(const char *log, int columns, const char *settings, const char *redirecti
 	return output;
 }
 
-/* Draws what a terminal got: what stands there in the end, to be freed, and the longest line ever. */
+/* Renders terminal output: the final text, to be freed, and the longest line ever shown. */
 static char *
 draw(const char *from, size_t *longest_ret)
 {
@@ -229,7 +229,7 @@ draw(const char *from, size_t *longest_ret)
 	return screen;
 }
 
-/* On a terminal of so many columns these are seen, one after the other, and then nothing. */
+/* On a terminal of that width these texts are shown in turn, and then removed. */
 static void
 expect_progress(const char *log, int columns, const char *const *expected)
 {
@@ -259,12 +259,12 @@ test_progress(void **state)
 		TH_WORDS("\rreading the log          [###", "] ", " %", "\r\033[K",
 			"\rsumming up               [###", " %", "\r\033[K"));
 	expect_progress(log, 64, TH_WORDS("\rreading the log          [##"));
-	/* Without room for a bar a number does. */
+	/* If there is no room for a bar, a number is shown. */
 	expect_progress(
 		log, 63, TH_WORDS("\rreading the log           ", " %", "\rsumming up "));
 }
 
-/* What is printed is the same as without, and nothing is left of the bar. */
+/* The output is the same as without progress, and nothing remains of the bar. */
 static void
 test_progress_damages_nothing(void **state)
 {
@@ -282,7 +282,7 @@ test_progress_damages_nothing(void **state)
 	free(plain);
 }
 
-/* Where nobody would see it, or it would not go away. */
+/* If it could not be seen, or could not be removed. */
 static void
 test_no_progress(void **state)
 {
@@ -314,7 +314,7 @@ test_no_progress(void **state)
 
 /* Manual and completion */
 
-/* Sentences break between words, and the rest stands below them. */
+/* Sentences break between words, and continue on the next line. */
 static void
 test_sentences_fit_the_terminal(void **state)
 {
@@ -354,7 +354,7 @@ test_manual(void **state)
 	free(text);
 }
 
-/* What the shell offers when the words so far are these; the last one is being typed. */
+/* The completions for these words; the last one is incomplete. */
 static char *
 complete(const char *words)
 {
@@ -386,7 +386,7 @@ test_completion(void **state)
 	expect_completion("twinheap tree --at ''", "end peak\n");
 	expect_completion("twinheap run --follow a", "all\n");
 	expect_completion("twinheap tree --heaps map", "mapped\n");
-	/* A file where none of this is asked for. */
+	/* A file if no other completion applies. */
 	expect_completion("twinheap tree " TH_TEST_BUILD "/twinheap.ba", COMPLETION "\n");
 }
 

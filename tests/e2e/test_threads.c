@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that are renamed: their allocations are reported under the name that they had then, in
- * both heaps, however similar the names are.
+ * Renamed threads: their allocations are reported under the name at the time, in both heaps,
+ * even if names are similar.
  */
 #include "tests/e2e/harness.h"
 
@@ -13,7 +13,7 @@
 #define TASKS 16
 #define TASK_BYTES ((double)(4 << 20))
 
-/* Sixteen names share 15 bytes, all that the kernel keeps. */
+/* Sixteen names share 15 bytes, the length that the kernel keeps. */
 static void
 check_tasks(const struct th_recording *recording, const char *heap)
 {
@@ -27,7 +27,7 @@ check_tasks(const struct th_recording *recording, const char *heap)
 	}
 }
 
-/* A filter selects what was allocated under the name, not all of the thread. */
+/* A filter selects what was allocated under the name, not everything of the thread. */
 static void
 check_filter(struct th_recording *recording)
 {
@@ -58,7 +58,7 @@ preloaded(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
-/* Renames are not reported then, but each Java sample reads the name. */
+/* Renames are not reported in this mode, but each Java sample reads the name. */
 static void
 as_an_agent(const struct th_jdk *jdk)
 {
@@ -107,7 +107,7 @@ as_without_us(const struct th_jdk *jdk)
 	free(outputs[1]);
 }
 
-/* Two names in turn, a few milliseconds each, and one that is set by another thread. */
+/* Two names in turn, for a few milliseconds each, and one that is set by another thread. */
 static void
 native(const struct th_jdk *jdk)
 {

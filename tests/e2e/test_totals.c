@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures against the truth, on every JDK: examples/mixed says what each of its sites has
- * allocated.  An interval of 95 % that never misses is as wrong as one that misses often, but
- * only the latter misleads: over all sites and runs together as many have to hold the truth as
- * that promise makes next to certain.  Totals are counted, so they have to be right each time.
+ * Figures compared with the truth, on every JDK: examples/mixed prints the allocations of each
+ * of its sites.  A 95 % interval that never misses is as wrong as one that misses often, but
+ * only the latter is misleading: over all sites and runs together, the number that contain the
+ * truth must be at least what such coverage makes nearly certain.  Totals are counted, so they
+ * must be correct each time.
  */
 #include "tests/e2e/harness.h"
 
@@ -11,38 +12,40 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What an interval promises. */
+/* Coverage of an interval. */
 #define COVERAGE 0.95
-/* How often this test may fail although the promise is kept. */
+/* Probability that this test fails although the coverage is correct. */
 #define FALSE_ALARM 1e-8
 /*
- * A sample per 64 KiB misses one block of this size in 3,000.  With so few misses an interval
- * nearly always holds the truth, and its coverage says nothing.
+ * One sample per 64 KiB misses one block of this size in 3,000.  With so few misses an interval
+ * nearly always contains the truth, and its coverage is not informative.
  */
 #define CERTAIN_BYTES (8 * 65536)
-/* Of the 64 blocks of such a site at most, more than three are missed once in 10^8 runs. */
+/*
+ * Of the 64 blocks of one of these sites at most, more than three are missed once in 10^8 runs.
+ */
 #define MISSED_MAX 3
 /*
- * Before 17 HotSpot carries what an object overshoots over to the next draw: shares of the Java
- * heap are marked as approximate there, and held against nothing.
+ * Before 17 HotSpot carries the overshoot of an object over to the next draw: shares of the
+ * Java heap are marked as approximate there, and not checked.
  */
 #define FIRST_WITH_FAIR_SHARES 17
 /*
- * What the VM and the JDK themselves allocate in an interpreted run: measured 1 to 3 MB of Java
- * and 8 to 24 MB of C.
+ * Allocations by the VM and the JDK in an interpreted run: measured 1 to 3 MB of Java and 8 to
+ * 24 MB of C.
  */
 #define OWN_JAVA_BYTES_MAX (6 << 20)
 #define OWN_NATIVE_BYTES_MAX (32 << 20)
 
-/* Sites whose interval was looked at, and those whose interval held the truth. */
+/* Sites whose interval was checked, and those whose interval contains the truth. */
 static struct tally {
 	size_t sites;
 	size_t inside;
 } tally;
 
 /*
- * Each run has a seed of its own: with a common one their native samples would be the same, and
- * chance would count several times.
+ * Each run has a different seed: with a common one their native samples would be the same, and
+ * random errors would count several times.
  */
 static void
 record(const struct th_jdk *jdk, const char *const *options, const char *const *arguments,
@@ -85,7 +88,7 @@ check_site(const struct th_recording *recording, const json_t *site)
 	tally.inside += inside;
 }
 
-/* Holds the sites of a run against the report: all of them, or those of one heap. */
+/* Compares the sites of a run with the report: all of them, or those of one heap. */
 static void
 check_heap(const struct th_jdk *jdk, const char *wanted, const char *const *arguments)
 {
@@ -121,7 +124,9 @@ functions(const struct th_jdk *jdk)
 	check(jdk, TH_WORDS("--volume", "8M", "functions", "jni", "path", "initializer"));
 }
 
-/* Two sites of equal size in strict alternation: a sampler with a stride would see only one. */
+/*
+ * Two sites of equal size in strict alternation: a sampler with a stride would find only one.
+ */
 static void
 twins(const struct th_jdk *jdk)
 {
@@ -130,9 +135,9 @@ twins(const struct th_jdk *jdk)
 }
 
 /*
- * Threads that live shortly and allocate a quarter of an interval each, in either heap.  HotSpot
- * seeds a thread's sampler with the thread's address, and one thread after the other gets the
- * same address: by its own draws all of them would be sampled at the same place, or none.
+ * Short-lived threads that allocate a quarter of an interval each, in either heap.  HotSpot
+ * seeds a thread's sampler with the thread's address, and consecutive threads get the same
+ * address: with its own draws all of them would be sampled at the same point, or none.
  */
 static void
 short_threads(const struct th_jdk *jdk)
@@ -168,7 +173,7 @@ sum_of_sites(const struct th_recording *recording, const char *heap)
 	return sum;
 }
 
-/* The total is counted, it holds all that is known, and little besides. */
+/* The total is counted: it includes all known allocations, and little else. */
 static void
 check_total(const struct th_recording *recording, const char *heap, double own_bytes_max)
 {
@@ -203,10 +208,10 @@ exact_totals(const struct th_jdk *jdk)
 	}
 }
 
-/* All of them together */
+/* All runs together */
 
 /*
- * The smallest number of hits among `count` that honest intervals fall below with probability
+ * The smallest number of hits among `count` that correct intervals fall below with probability
  * FALSE_ALARM at most: the lower tail of the binomial distribution.
  */
 static size_t
@@ -228,7 +233,10 @@ static void
 intervals_hold_what_they_promise(void **state)
 {
 	(void)state;
-	/* By hand: 0.05^6 is more than 1e-8, 0.05^7 is less, 0.05^7 + 7 0.05^6 0.95 is more. */
+	/*
+	 * Checked by hand: 0.05^6 is more than 1e-8, 0.05^7 is less, 0.05^7 + 7 0.05^6 0.95 is
+	 * more.
+	 */
 	assert_int_equal(least_inside(6), 0);
 	assert_int_equal(least_inside(7), 1);
 	print_message("%zu of %zu intervals hold the truth, %zu have to\n", tally.inside,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TWINHEAP_UNWINDER=libunwind: the same native stacks, and where it cannot be had, our own walk and
- * one line that says so.  Stacks with Java frames: test_stacks.
+ * TWINHEAP_UNWINDER=libunwind: the same native stacks; where libunwind is not available, our
+ * own unwinder and one message.  Stacks with Java frames: test_stacks.
  */
 #include "tests/e2e/dump.h"
 #include "tests/e2e/harness.h"
@@ -27,7 +27,7 @@ record(const char *const *command, const char *unwinder, const char *further,
 		ret);
 }
 
-/* Whether the log says that native stacks were walked by `unwinder`. */
+/* Whether the log names `unwinder` as the unwinder of native stacks. */
 static bool
 walked_by(const char *log, const char *unwinder)
 {
@@ -49,7 +49,7 @@ stacks_of(const struct th_recording *recording)
 		"collapsed", "--value", "alloc-objects"));
 }
 
-/* Deep stacks, fibers, signals on a stack of their own: every allocation, every frame. */
+/* Deep stacks, fibers, signals on alternate stacks: every allocation, every frame. */
 static void
 same_native_stacks(void **state)
 {
@@ -72,7 +72,7 @@ same_native_stacks(void **state)
 	th_recording_deinit(&theirs);
 }
 
-/* Found first, and not a library. */
+/* Found first, but not a library. */
 static void
 libunwind_that_cannot_be_loaded(void **state)
 {

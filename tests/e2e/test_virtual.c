@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Virtual threads: the same code has the same stack in both lanes, from the virtual thread's own
- * first frame on, on whichever carrier it ran.
+ * Virtual threads: the same code has the same stack in both heaps, from the virtual thread's
+ * own first frame on, whichever carrier it ran on.
  */
 #include "tests/e2e/harness.h"
 #include "tests/e2e/stacks.h"
 
 #include <stdio.h>
 
-/* JDK 21 is the first that has them for good. */
+/* JDK 21 is the first release in which they are not a preview. */
 #define FIRST_WITH_VIRTUAL_THREADS 21
 #define ROOT "[virtual thread]"
 
@@ -20,12 +20,12 @@ static const char *const java_frames[] = {
 
 static const struct th_expected_stack stacks[] = {
 	{"native", ROOT, "mixed_malloc_1400", NULL, native_frames},
-	/* A class is initialised on the way, once. */
+	/* A class is initialized on the way, once. */
 	{"java", ROOT, "mixed.VirtualWork.array", "mixed.JavaSites.<clinit>", java_frames},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 
-/* The root is the first frame: nothing of the carrier stands before it. */
+/* The root is the first frame: no frame of the carrier precedes it. */
 static void
 check_roots(const struct th_recording *recording)
 {
@@ -82,7 +82,7 @@ compiled(const struct th_jdk *jdk)
 			    "-XX:CompileCommand=compileonly,mixed.*::*"));
 }
 
-/* Carriers that are few or many: a virtual thread moves between them, or never can. */
+/* Few or many carriers: a virtual thread moves between them, or never can. */
 static void
 one_carrier(const struct th_jdk *jdk)
 {

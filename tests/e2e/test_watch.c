@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `twinheap live` on a terminal, under tmux: what stands on the screen, what keys do, and that
- * the terminal is left as it was.  Each step waits for what must come; nothing depends on speed.
+ * `twinheap live` on a terminal, under tmux: the contents of the screen, the effect of keys,
+ * and that the terminal is restored.  Each step waits for the expected text; nothing depends on
+ * speed.
  */
 #include "tests/e2e/harness.h"
 
@@ -17,14 +18,14 @@
 #define PATIENCE_MS 60000
 #define STEP_MS 100
 
-/* A tmux server of its own, with one window that runs a shell. */
+/* A separate tmux server, with one window that runs a shell. */
 struct terminal {
 	char *socket;
-	char *screen; /* what was last seen */
+	char *screen; /* last seen contents */
 };
 
 static struct th_recording recording;
-static struct terminal terminal; /* of the test at hand */
+static struct terminal terminal; /* of the current test */
 
 static int
 record(void **state)
@@ -48,7 +49,7 @@ forget(void **state)
 	return 0;
 }
 
-/* The server must not hold on to our output. */
+/* The server must not inherit our output. */
 static char *
 tmux(const char *command)
 {
@@ -73,7 +74,7 @@ begin(int columns, int lines)
 	free(command);
 }
 
-/* After every test, failed ones too: nothing is left running. */
+/* After every test, including failed ones: leaves no process running. */
 static int
 end(void **state)
 {
@@ -111,7 +112,7 @@ run(const char *command)
 	free(line);
 }
 
-/* Waits until the text stands on the screen. */
+/* Waits until the screen contains the text. */
 static void
 expect(const char *text)
 {
@@ -136,7 +137,7 @@ watch(const char *what)
 	free(command);
 }
 
-/* The line on the screen that begins with this, to be freed. */
+/* The line on the screen that begins with this text, to be freed. */
 static char *
 line_of(const char *beginning)
 {
@@ -157,7 +158,7 @@ test_finished_log(void **state)
 	assert_non_null(strstr(terminal.screen, "*live"));
 	assert_non_null(strstr(terminal.screen, "mapped by count: "));
 	assert_non_null(strstr(terminal.screen, "all heaps: "));
-	/* Sorted by what was allocated; filtered; then the stack of the first. */
+	/* Sorted by allocated bytes; filtered; then the stack of the first. */
 	keys("s s");
 	expect("*allocated");
 	keys("/");
@@ -178,7 +179,7 @@ test_finished_log(void **state)
 	expect("/CALLOC_4/");
 	keys("Tab");
 	expect("Java: 0 sites");
-	/* The screen is the shell's again, with what stood there. */
+	/* The shell's screen is restored, with its previous contents. */
 	keys("q");
 	expect("status 0");
 	assert_null(strstr(terminal.screen, "all heaps"));
@@ -216,7 +217,7 @@ test_other_size(void **state)
 	expect("q quit");
 }
 
-/* Waits until the tool knows the log for one: its header is complete. */
+/* Waits until the tool accepts the log: its header is complete. */
 static void
 await_log(const char *log)
 {
@@ -228,8 +229,7 @@ await_log(const char *log)
 }
 
 /*
- * A process that records all of itself, started in the child.  Whatever becomes of the test, it
- * ends.
+ * A process that records all of itself, started in the child.  It ends even if the test fails.
  */
 static pid_t
 start(char *const *command, const char *log)
@@ -257,7 +257,7 @@ end_process(pid_t child)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* A process that runs, is paused on the screen, and is killed; it keeps 100 MB at most. */
+/* A process that runs, is paused on the screen, and is killed; it keeps at most 100 MB. */
 static void
 test_running_process(void **state)
 {
@@ -291,7 +291,7 @@ test_running_process(void **state)
 	free(log);
 }
 
-/* 320 MiB that were mapped while somebody looked, of which 80 were given back since. */
+/* 320 MiB mapped while the tool was running, of which 80 were unmapped since. */
 static void
 test_mapped_memory(void **state)
 {
@@ -308,7 +308,7 @@ test_mapped_memory(void **state)
 	char *row = line_of(" M   240 MiB ");
 	assert_non_null(strstr(row, "MiB/s    320 MiB "));
 	assert_non_null(strstr(row, " memory in mapping_site "));
-	/* The Java heap is not recorded, so Tab leads to the native one first. */
+	/* The Java heap is not recorded, so Tab goes to the native one first. */
 	keys("Tab");
 	expect("native: ");
 	keys("Tab");
@@ -333,7 +333,7 @@ test_mapped_memory(void **state)
 	free(log);
 }
 
-/* When the terminal goes away, the program does not stay. */
+/* When the terminal is closed, the program ends. */
 static void
 test_lost_terminal(void **state)
 {
@@ -353,7 +353,7 @@ test_lost_terminal(void **state)
 	free(found);
 }
 
-/* One clear line where there is no screen to draw on, or nothing to show. */
+/* One clear line if there is no screen to draw on, or nothing to show. */
 static void
 test_refusals(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arbitrary bytes as a log, in one view or another.
+ * Arbitrary bytes as a log, in one of the views.
  *
- * A reader skips a record whose check field is wrong, so blind changes would only ever test that.
- * The mutator therefore works on whole records, drops, repeats and changes them, and then makes
- * their check fields right again; one change in eight is blind all the same.
+ * A reader skips a record whose check field is wrong, so blind changes would only test that.
+ * The mutator therefore works on whole records: it drops, repeats and changes them, and then
+ * corrects their check fields.  One change in eight is blind.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,12 +22,12 @@
 
 struct layout {
 	size_t count;
-	size_t at[RECORDS_MAX + 1]; /* of each record, and the end of the last */
+	size_t at[RECORDS_MAX + 1]; /* offset of each record, and the end of the last */
 };
 
 /* The target */
 
-/* Chooses the view: the same for the same input, and any one for a changed input. */
+/* Chooses the view: deterministic for an input, and arbitrary for a changed one. */
 static unsigned
 checksum(const uint8_t *data, size_t size)
 {
@@ -65,7 +65,7 @@ record_at(const uint8_t *data, size_t at)
 	return record;
 }
 
-/* Finds the records as far as their sizes lead from one to the next. */
+/* Finds the records, as far as their sizes are valid. */
 static void
 find_records(const uint8_t *data, size_t size, struct layout *layout)
 {
@@ -83,7 +83,9 @@ find_records(const uint8_t *data, size_t size, struct layout *layout)
 	layout->at[layout->count] = at;
 }
 
-/* Makes `size` bytes at `at` of data, which is `*total` long, `wanted` bytes long. */
+/*
+ * Changes the length of the `size` bytes at `at` to `wanted`; the data is `*total` bytes long.
+ */
 static bool
 resize(uint8_t *data, size_t *total, size_t capacity, size_t at, size_t size, size_t wanted)
 {
@@ -94,7 +96,7 @@ resize(uint8_t *data, size_t *total, size_t capacity, size_t at, size_t size, si
 	return true;
 }
 
-/* Makes the records right again, from the first on as far as their sizes tell. */
+/* Corrects the check fields, from the first record on, as far as the sizes are valid. */
 static void
 repair(uint8_t *data, size_t size)
 {
@@ -111,7 +113,7 @@ repair(uint8_t *data, size_t size)
 	header->tail = size;
 }
 
-/* Changes the contents of a record, and with them its size. */
+/* Changes the contents of a record, and thereby its size. */
 static void
 change_record(uint8_t *data, size_t *size, size_t capacity, size_t at, uint32_t bytes)
 {
@@ -133,7 +135,7 @@ change_record(uint8_t *data, size_t *size, size_t capacity, size_t at, uint32_t 
 	memcpy(data + at + head, body, length);
 }
 
-/* Puts a copy of a record in front of another. */
+/* Inserts a copy of a record before another. */
 static void
 repeat_record(
 	uint8_t *data, size_t *size, size_t capacity, size_t from, uint32_t bytes, size_t to)
@@ -147,7 +149,7 @@ repeat_record(
 		memcpy(data + to, copy, bytes);
 }
 
-/* Three times in four a record behind the descriptions, which take up most of a log. */
+/* In three of four cases a record after the descriptions, which make up most of a log. */
 static size_t
 choose(const uint8_t *data, const struct layout *layout, unsigned *random)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines: the options of every verb that reads a log, and of `run`.  The first byte of an
- * input chooses the verb's options, each line of the rest is a word.
+ * Command lines: the options of every command that reads a log, and of `run`.  The first byte
+ * of an input chooses the set of options; each line of the rest is a word.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,9 @@ split(char *text, struct words *words)
 }
 
 /*
- * glibc's compiler of regular expressions takes memory by the product of nested repetitions and
- * stack by the depth of groups.  A user may do that to himself; it is not what is tested here.
+ * glibc's compiler of regular expressions needs memory proportional to the product of nested
+ * repetitions, and stack proportional to the depth of groups.  This affects only the user who
+ * enters the expression and is not tested here.
  */
 static int
 is_bomb(const char *text)
@@ -51,7 +52,7 @@ try_report(struct words *words, unsigned groups)
 	struct th_options options;
 	struct th_error *error = th_options_parse(&options, groups, words->count, words->at);
 
-	/* Who asks for help need not name a log. */
+	/* A log is not required together with --help. */
 	if (!error && !options.help) {
 		free(th_options_split_moment(options.log, &options));
 		free(th_options_filters_text(&options));
@@ -75,7 +76,7 @@ try_run(struct words *words)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* What some verbs have, none, all; other numbers are `run`. */
+	/* The options of some commands, of none, of all; other numbers mean `run`. */
 	static const unsigned groups[] = {TH_OPTIONS_VIEW | TH_OPTIONS_SELECT,
 		TH_OPTIONS_LEAKS | TH_OPTIONS_SELECT | TH_OPTIONS_TIME,
 		TH_OPTIONS_DIFF | TH_OPTIONS_SELECT | TH_OPTIONS_VALUE, TH_OPTIONS_EXPORT, 0,

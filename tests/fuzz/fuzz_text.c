@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small parsers of text: sizes, symbol names, class signatures, the kernel's accounts.  The
- * first byte of an input chooses among them.
+ * The small text parsers: sizes, symbol names, class signatures, the kernel's statistics.  The
+ * first byte of an input chooses one.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ require(bool condition)
 		abort();
 }
 
-/* What reads as a size reads as the same one in bytes. */
+/* A valid size must parse to the same value when printed in bytes. */
 static void
 try_size(const char *text)
 {
@@ -64,7 +64,7 @@ check_mapping(const struct th_smaps_entry *entry, void *data)
 	return true;
 }
 
-/* In pieces of any length it is the same text. */
+/* Splitting the text into pieces of any length must not change the result. */
 static void
 try_smaps(const char *text, size_t length)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unwind information: .eh_frame with its table, call frame instructions, DWARF expressions.  An
- * input is the unwind information of a module that is otherwise empty; its last page ends where
- * nothing can be read.
+ * input is the unwind information of an otherwise empty module; its last page is followed by an
+ * unreadable one.
  *
- *     byte 0    which of the three it is
- *     byte 1    where in the code the pc is
+ *     byte 0    which of the three
+ *     byte 1    position of the pc in the code
  *     rest      the data
  */
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 #define CODE_BYTES 256
 
-/* Pages that can be read, before one that cannot; the data stands at their end. */
+/* Readable pages, followed by an unreadable one; the data is at their end. */
 #define ARENA_BYTES (FUZZ_PAGES * FUZZ_PAGE)
 
 static uint8_t *arena;
@@ -46,7 +46,9 @@ place(const uint8_t *data, size_t size)
 	return at;
 }
 
-/* Registers that point where walks go: into the stack, here the arena, and beside it. */
+/*
+ * Registers with plausible addresses: inside the stack, which is the arena here, and beside it.
+ */
 static void
 set_registers(struct th_cpu *cpu, unsigned seed)
 {
@@ -86,7 +88,7 @@ try_module(const uint8_t *data, size_t size, uint8_t offset)
 		try_row(&fde, pc, offset);
 }
 
-/* The first byte of the data says how much of it are the CIE's instructions. */
+/* The first byte of the data is the length of the CIE's instructions. */
 static void
 try_program(const uint8_t *data, size_t size, uint8_t offset)
 {

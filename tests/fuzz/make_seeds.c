@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes what the fuzzers start from: below DIRECTORY, one directory for each target.
+ * Writes the seed inputs of the fuzzers: below DIRECTORY, one directory for each target.
  *
  *     make_seeds DIRECTORY
  */
@@ -172,7 +172,7 @@ write_tables(void)
 
 	memcpy(bytes + 2, &tables, sizeof(tables));
 	write_seed("unwind", "table", bytes, sizeof(bytes));
-	/* Without a table: the entries are looked at one by one. */
+	/* Without a table, the entries are searched one by one. */
 	bytes[2 + offsetof(struct tables, table_encoding)] = 0xff;
 	write_seed("unwind", "entries", bytes, sizeof(bytes));
 }
@@ -180,11 +180,11 @@ write_tables(void)
 static void
 write_programs(void)
 {
-	/* Of the CIE: CFA = r7 + 8.  Then remember, change, restore, and two expressions. */
+	/* CIE: CFA = r7 + 8.  Then remember, change, restore, and two expressions. */
 	static const uint8_t program[] = {1, 40, 5, 0x0c, 7, 8, 0x90, 1, 0x02, 4, 0x0a, 0x0e,
 		16, 0x86, 2, 0x02, 8, 0x0b, 0x0f, 3, 0x77, 8, 0x06, 0x10, 3, 2, 0x76, 0x78,
 		0x09, 12, 13, 0x2e, 16};
-	/* A PLT entry's: rsp + 8 + ((rip & 15) >= 11) << 3. */
+	/* The expression of a PLT entry: rsp + 8 + ((rip & 15) >= 11) << 3. */
 	static const uint8_t expression[] = {
 		2, 7, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
 

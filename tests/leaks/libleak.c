@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaks.Native declares. */
+/* The native methods of leaks.Native. */
 #include <fcntl.h>
 #include <jni.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "leaks_Native.h"
 #include "unify/shared/log_format.h"
 
-/* A function of its own, so that stacks show more than the JNI function. */
+/* A separate function, so that stacks show more than the JNI function. */
 static __attribute__((noinline)) void *
 leak_block(size_t bytes)
 {
@@ -71,8 +71,8 @@ Java_leaks_Native_deleteReference(JNIEnv *env, jclass class, jlong reference)
 }
 
 /*
- * An allocator of its own, past malloc: chunks are mapped, each twice the last, and cut into
- * pieces of one size; a piece that comes back is handed out again.  No chunk is ever unmapped.
+ * An allocator that does not use malloc: chunks are mapped, each twice the size of the last,
+ * and cut into pieces of one size; returned pieces are reused.  No chunk is ever unmapped.
  */
 #define PIECE_BYTES ((size_t)64 << 10)
 #define FIRST_CHUNK_BYTES ((size_t)1 << 20)
@@ -81,7 +81,7 @@ struct piece {
 	struct piece *next;
 };
 
-/* Of the one thread that calls. */
+/* Used by one thread only. */
 static struct {
 	struct piece *free;
 	char *next; /* of the last chunk */
@@ -98,7 +98,7 @@ add_chunk(void)
 
 	if (chunk == MAP_FAILED)
 		return -1;
-	/* Whole pages of 2 MiB would be in memory before they are handed out. */
+	/* Huge pages of 2 MiB would become resident before their pieces are handed out. */
 	madvise(chunk, bytes, MADV_NOHUGEPAGE);
 	arena.next = chunk;
 	arena.end = chunk + bytes;
@@ -146,8 +146,8 @@ Java_leaks_Native_givePiece(JNIEnv *env, jclass class, jlong address)
 }
 
 /*
- * The recording of this process, if its log is known by name: what `twinheap ctl LOG flush` does,
- * without another process, which would be part of what is recorded.
+ * Access to the recording of this process, if its log has a name: the same as `twinheap ctl LOG
+ * flush`, without another process, which would be recorded too.
  */
 #define NAP_US 1000
 #define NAPS_MAX 60000
@@ -161,14 +161,14 @@ map_log(int file)
 	return header == MAP_FAILED ? NULL : header;
 }
 
-/* Asks for a flush; true when it is done. */
+/* Requests a flush; true when it is done. */
 static bool
 flush_log(struct th_log_control *control)
 {
 	uint32_t number = control->asked + 1;
 
 	control->verb = TH_CONTROL_FLUSH;
-	/* The library reads `asked` first, and then what is asked for. */
+	/* The library reads `asked` first, and then the request's fields. */
 	__atomic_store_n(&control->asked, number, __ATOMIC_RELEASE);
 	for (int i = 0; i < NAPS_MAX; i++) {
 		if (__atomic_load_n(&control->served, __ATOMIC_ACQUIRE) == number)

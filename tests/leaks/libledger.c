@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The true figure of a leak in the C heap, counted in the run itself and by nobody who samples:
- * a preloaded malloc that enters every block which a thread asks for within a step (leaks.Pace),
- * and strikes it out when it is freed, by whatever thread and at whatever time.  What is left
- * when the program ends is what its steps did not give back, in bytes as they were asked for.
+ * The true figure of a leak in the C heap, counted in the run itself without sampling: a
+ * preloaded malloc that enters every block which a thread allocates within a step (leaks.Pace),
+ * and removes it when it is freed, by any thread at any time.  The remaining blocks at the end
+ * of the program are those that its steps did not free, in requested bytes.
  *
- * It stands below a profiler that is preloaded before it.  The table is filled with pages when
- * the library is loaded, so that it adds nothing to the growth of the resident memory.
+ * It is preloaded after the profiler.  The table is touched when the library is loaded, so that
+ * it does not contribute to the growth of resident memory.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,12 +23,12 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Blocks alive at a time: 20,000 options of RocksDB come to 1.6 million. */
+/* Blocks alive at the same time: 20,000 options of RocksDB come to 1.6 million. */
 #define ENTRIES (1U << 21)
 #define BUCKETS (1U << 20)
 #define UNKNOWN (-1)
 
-/* glibc's own names of its functions: no dlsym(), which allocates. */
+/* glibc's own names of its functions; dlsym() would allocate. */
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *block, size_t bytes);
@@ -38,19 +38,21 @@ extern void __libc_free(void *block);
 struct entry {
 	uintptr_t block;
 	uint32_t bytes;
-	uint32_t next; /* of the same bucket, or of the unused; 0 = none */
+	uint32_t next; /* in the same bucket, or in the free list; 0 = none */
 };
 
-/* Under `lock`; a bucket's first entry is read without it, by those who would find none. */
+/*
+ * Protected by `lock`; a bucket's first entry is also read without it, to detect empty buckets.
+ */
 static struct {
 	pthread_mutex_t lock;
-	struct entry *entries; /* [0] stands for none; NULL before th_ledger_load */
+	struct entry *entries; /* [0] means none; NULL before th_ledger_load */
 	_Atomic uint32_t *buckets;
-	uint32_t used; /* entries handed out for the first time */
+	uint32_t used; /* entries used at least once */
 	uint32_t unused;
 	int64_t bytes;
 	int64_t objects;
-	bool is_incomplete; /* some block found no place */
+	bool is_incomplete; /* a block did not fit into the table */
 } ledger = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread __attribute__((tls_model("initial-exec"))) bool in_step;
@@ -75,7 +77,7 @@ load(void)
 static _Atomic uint32_t *
 bucket_of(uintptr_t block)
 {
-	/* Fibonacci's multiplier spreads addresses over the upper bits. */
+	/* Fibonacci hashing spreads addresses over the upper bits. */
 	return &ledger.buckets[(block * 0x9E3779B97F4A7C15ULL) >> (64 - 20)];
 }
 
@@ -122,7 +124,7 @@ enter(void *block, size_t bytes)
 	pthread_mutex_unlock(&ledger.lock);
 }
 
-/* Whether the block was there; its size. */
+/* Whether the block was found; returns its size. */
 static bool
 strike_locked(uintptr_t block, size_t *bytes_ret)
 {
@@ -148,13 +150,13 @@ strike_locked(uintptr_t block, size_t *bytes_ret)
 	return true;
 }
 
-/* Before the block is freed: another thread may be given its address at once. */
+/* Called before the block is freed: another thread may be given its address at once. */
 static bool
 strike(void *block, size_t *bytes_ret)
 {
 	bool was_there;
 
-	/* Whoever may free the block has seen it entered. */
+	/* A thread that frees the block has synchronized with the one that entered it. */
 	if (!block || !ledger.entries ||
 		!atomic_load_explicit(bucket_of((uintptr_t)block), memory_order_relaxed))
 		return false;
@@ -164,7 +166,7 @@ strike(void *block, size_t *bytes_ret)
 	return was_there;
 }
 
-/* Malloc */
+/* malloc and free */
 
 EXPORT void *
 malloc(size_t bytes)
@@ -195,7 +197,7 @@ free(void *block)
 	__libc_free(block);
 }
 
-/* A block of a step that is resized elsewhere stays one of the step. */
+/* A block of a step stays one when it is resized elsewhere. */
 EXPORT void *
 realloc(void *block, size_t bytes)
 {
@@ -213,7 +215,7 @@ realloc(void *block, size_t bytes)
 	return moved;
 }
 
-/* Not memalign(): by its name the one would be called that stands first, the profiler's. */
+/* Not memalign(): that name would resolve to the first definition, the profiler's. */
 static void *
 allocate_aligned(size_t alignment, size_t bytes)
 {
@@ -249,7 +251,7 @@ posix_memalign(void **block_ret, size_t alignment, size_t bytes)
 	return 0;
 }
 
-/* Leaks.Ledger */
+/* Native methods of leaks.Ledger */
 
 JNIEXPORT void JNICALL
 Java_leaks_Ledger_open(JNIEnv *env, jclass class)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks whose life crosses something: freed by another thread than the one that allocated them,
- * left behind by a thread that ends, allocated before recording pauses and freed during the pause
- * or after it.  The log is named by its only argument.
+ * Blocks with special lifetimes: freed by a different thread than the one that allocated them,
+ * left by a thread that ends, allocated before recording pauses and freed during or after the
+ * pause.  The log is named by the only argument.
  */
 #include "tests/leaks/truth.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Four threads, over four seconds, allocate and free blocks of 200 KB; each loses 1,000 of them
- * at a place of its own.  They go step by step together, also where the machine favours one.
+ * Four threads allocate and free blocks of 200 KB for four seconds; each leaks 1,000 of them at
+ * a separate call site.  They advance step by step together, even if the machine favors one.
  */
 #include "tests/leaks/truth.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A script of what is alive when: grows, holds, loses a part, grows by realloc(), loses all.
- * Says after each step what is true from then on until the next one.
+ * A timed script of live memory: grows, holds, drops a part, grows by realloc(), drops all.
+ * Prints after each step what is live until the next one.
  */
 #include "tests/leaks/truth.h"
 
@@ -9,7 +9,7 @@
 
 #define BLOCKS_MAX 20000
 #define HOLD_MS 400
-/* Freed as soon as they are allocated, at each step: they are never part of what is alive. */
+/* Freed as soon as they are allocated, at each step: they are never live. */
 #define CHURN 20000
 
 static void *blocks[BLOCKS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is true of a program, one JSON object a line: the C side of leaks.Truth. */
+/* The true figures of a program, one JSON object per line: the C version of leaks.Truth. */
 #ifndef TESTS_LEAKS_TRUTH_H
 #define TESTS_LEAKS_TRUTH_H
 
@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Keeps the compiler from dropping a block, or from turning the call before into a jump. */
+/* Keeps the compiler from removing a block, or from turning the call before into a jump. */
 #define KEEP(block) __asm__ volatile("" : "+r"(block) : : "memory")
 
-/* no_icf: two functions that do the same are two all the same. */
+/* no_icf: two functions with the same code are not merged. */
 #ifdef __clang__
 #	define NOINLINE __attribute__((noinline))
 #else
@@ -27,7 +27,7 @@ truth_now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* `verdict`: "leak", or NULL for what is alive at this moment and no leak. */
+/* `verdict`: "leak", or NULL for live blocks that are no leak. */
 static inline void
 truth_print(const char *verdict, const char *frame, size_t bytes, size_t objects)
 {
@@ -46,11 +46,11 @@ truth_sleep(unsigned milliseconds)
 	nanosleep(&time, NULL);
 }
 
-/* When steps were made; as leaks.Pace tells it. */
+/* The times of the steps, in the form that leaks.Pace prints. */
 struct truth_pace {
 	uint64_t from;
 	uint64_t last;
-	uint64_t quarter; /* the present quarter of the steps began */
+	uint64_t quarter; /* start of the current quarter of the steps */
 	uint64_t longest_step;
 	uint64_t longest_quarter;
 };

@@ -20,18 +20,18 @@ import sun.misc.Unsafe;
  *
  * <pre>
  * Churn drop COUNT          prints the memory of the process after all are unloaded
- * Churn keep COUNT SECONDS  and then a class that stays, loaded by such a loader; it allocates in
- *                           C so long, while others come and go
- * Churn first               the same at once, a single time
+ * Churn keep COUNT SECONDS  then loads a class that stays, by another such loader; it allocates in C
+ *                           for SECONDS, while other loaders are created and dropped
+ * Churn first               the same without dropped loaders, once
  * </pre>
  *
- * With -XX:NativeMemoryTracking=summary "drop" knows what the VM itself has allocated by malloc.
+ * With -XX:NativeMemoryTracking=summary "drop" prints the VM's own malloc memory.
  */
 public final class Churn {
 	private static final int METHODS = 62;
 	private static final int BLOCK = 1 << 16;
 	private static final int BLOCKS = 200;
-	/** Collections in a second, and what happens before each. */
+	/** Collections per second, and what happens before each. */
 	private static final int TURNS = 4;
 	private static final int CHURNED_BESIDE = 100;
 	private static final int RUNS = 25;
@@ -39,7 +39,7 @@ public final class Churn {
 	private Churn() {
 	}
 
-	/** Defines one class, and finds others only in the boot loader. */
+	/** Defines one class, and finds other classes only in the boot loader. */
 	private static final class Loader extends ClassLoader {
 		Loader() {
 			super(null);
@@ -55,7 +55,7 @@ public final class Churn {
 		}
 	}
 
-	/** Allocates in C; known to the virtual machine by each loader that has it. */
+	/** Allocates in C; each loader that defines it makes it a separate class. */
 	public static final class Kept implements Runnable {
 		private final Unsafe unsafe;
 
@@ -74,7 +74,8 @@ public final class Churn {
 		}
 	}
 
-	// A class file: constants, access, this, super, nothing, nothing, methods, nothing
+	// A class file: constants, access, this, super, no interfaces, no fields, methods, no
+	// attributes
 
 	private static void text(DataOutputStream file, String text) throws IOException {
 		file.writeByte(1);
@@ -129,7 +130,7 @@ public final class Churn {
 		}
 	}
 
-	// What the process holds
+	// Memory of the process
 
 	private static long resident() throws IOException {
 		for (String line : Files.readAllLines(Paths.get("/proc/self/status")))
@@ -152,7 +153,10 @@ public final class Churn {
 
 	private static void drop(int count) throws Exception {
 		churn(classFile(), count);
-		/* The first finds loaders dead, the second frees what was left to another thread. */
+		/*
+		 * The first finds dead loaders, the second frees what was left to another
+		 * thread.
+		 */
 		System.gc();
 		System.gc();
 		System.out.printf("{\"resident\": %d, \"allocated\": %d}%n", resident(), allocated());

@@ -17,9 +17,10 @@ import java.util.WeakHashMap;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Buffers that are held in every way there is, and buffers that are dropped; counted by the tool
- * that the first argument names, once before a collection and once when the Cleaners have run. What
- * the tool says goes to before.json and after.json, what is true to standard output.
+ * Buffers that are referenced in every possible way, and buffers that are dropped; counted by
+ * the tool named by the first argument, once before a collection and once after the Cleaners
+ * have run.  The tool's output goes to before.json and after.json, the truth to standard
+ * output.
  */
 public class Counted {
     private static final int KEPT = 1000;
@@ -35,7 +36,7 @@ public class Counted {
     private static final List<Object> held = new ArrayList<>();
     private static final WeakHashMap<Object, Object> keys = new WeakHashMap<>();
 
-    /** Its constant comes before the referent among the numbers of its fields. */
+    /** Its constant precedes the referent in the order of its fields. */
     interface Numbered {
         int FIRST = Integer.parseInt("1");
         Object SECOND = new Object();
@@ -53,16 +54,16 @@ public class Counted {
         return ByteBuffer.allocateDirect(BYTES);
     }
 
-    /** In use, each by another kind of reference. Returns how many. */
+    /** Buffers in use, each by a different kind of reference.  Returns their number. */
     private static int hold(CountDownLatch never) throws Exception {
         for (int i = 0; i < KEPT; i++) {
             ByteBuffer kept = buffer();
             held.add(kept);
-            // Views of what is kept count no further.
+            // Views of kept buffers are not counted.
             held.add(kept.slice());
             held.add(kept.asReadOnlyBuffer());
         }
-        // A view alone keeps what it is a view of.
+        // A view alone keeps its buffer alive.
         held.add(buffer().duplicate().slice().asReadOnlyBuffer());
         for (int i = 0; i < SOFT; i++) {
             held.add(new SoftReference<>(buffer()));
@@ -88,7 +89,7 @@ public class Counted {
         }
     }
 
-    /** On the stack of a thread that is not mounted, where there are such threads. */
+    /** On the stack of an unmounted thread, where virtual threads exist. */
     private static int holdByVirtualThread(CountDownLatch never) throws Exception {
         CountDownLatch there = new CountDownLatch(1);
         Method start;
@@ -116,7 +117,7 @@ public class Counted {
         return 1;
     }
 
-    /** Nobody reaches these any more, though weak references know some. Returns how many. */
+    /** Unreachable, although weak references to some exist.  Returns their number. */
     private static int drop() {
         for (int i = 0; i < DROPPED; i++) {
             buffer().put(0, (byte) 1);
@@ -129,7 +130,7 @@ public class Counted {
         return DROPPED + 3 * WEAK;
     }
 
-    /** Freed by hand: neither in use nor waiting, though they are still there. */
+    /** Freed manually: neither in use nor waiting, although the objects still exist. */
     private static void clean() throws Exception {
         Class<?> type = Class.forName("sun.misc.Unsafe");
         Field field = type.getDeclaredField("theUnsafe");
@@ -175,7 +176,7 @@ public class Counted {
         return 0;
     }
 
-    /** Some collectors clear soft references when they are asked to collect. */
+    /** Some collectors clear soft references in a collection on request. */
     private static int cleared() {
         int cleared = 0;
         for (Object object : held) {
@@ -186,7 +187,7 @@ public class Counted {
         return cleared;
     }
 
-    /** Returns how many are left when all Cleaners have run. */
+    /** Returns the number left when all Cleaners have run. */
     private static int collect(int direct, int mapped) throws Exception {
         do {
             System.gc();

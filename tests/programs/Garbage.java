@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Produces garbage that a collector reclaims easily, keeps a small part of it, and prints which
- * collections there were.
+ * Produces garbage that a collector reclaims easily, keeps a small part of it, and prints the
+ * collections that ran.
  *
  * <pre>
  * Garbage arrays BYTES COUNT    arrays, of which the last eight and one in 128 are kept
- * Garbage lists COUNT           lists of 20,000 nodes; beside one in 32 an array of 100,000 bytes is
+ * Garbage lists COUNT           lists of 20,000 nodes; with one in 32 an array of 100,000 bytes is
  *                               kept; a full collection at the end
  * </pre>
  */
@@ -83,6 +83,6 @@ public final class Garbage {
 		for (byte[] array : kept)
 			bytes += array.length;
 		System.out.printf("{\"kept\": %d, \"full\": %d}%n", bytes, collections("Old"));
-		Thread.sleep(500); // references are cleared beside the program
+		Thread.sleep(500); // references are cleared concurrently
 	}
 }

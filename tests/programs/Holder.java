@@ -6,16 +6,17 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * Allocates all the time on a thread of its own, and does what stdin says, a command a line.
+ * Allocates all the time on a separate thread, and executes commands from stdin, one per line.
  *
  * <pre>
- * take      samples the Java heap with libholder.so, which must be possible
- * refused   the same, which must not be possible
- * give      gives that back
- * name X    renames the thread that allocates
+ * take      samples the Java heap with libholder.so, which must succeed
+ * refused   the same, which must fail
+ * give      releases the capability
+ * name X    renames the allocating thread
  * </pre>
  *
- * Each that was done leaves a file named obeyed where it runs.  Ends with stdin.
+ * After each command it creates a file named obeyed in the working directory.  Ends at the end
+ * of stdin.
  */
 public final class Holder {
 	private static final int BYTES = 2048;

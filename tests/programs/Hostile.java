@@ -6,11 +6,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A Java program that is hard to look on at: each moment prints one line, always the same, and at
- * the end one JSON object for each of the two sites that allocated throughout.
+ * A Java program that is difficult to record: each case prints one line, always the same, and
+ * at the end one JSON object for each of the two sites that allocated throughout.
  *
  * <pre>
- * Hostile LIBRARY all          every moment in turn
+ * Hostile LIBRARY all          every case in turn
  * Hostile LIBRARY crash        a native method writes to address 0
  * Hostile LIBRARY escape       a C++ exception leaves a native method
  * </pre>
@@ -34,13 +34,16 @@ public final class Hostile {
 	/** Runs a callback below C++ frames with destructors; true if it threw. */
 	private static native boolean callThrough(Runnable callback, int depth);
 
-	/** Throws and catches C++ exceptions, in so many frames; returns the destructors run. */
+	/**
+	 * Throws and catches C++ exceptions through `frames` frames; returns the number of
+	 * destructors run.
+	 */
 	private static native int throwAndCatch(int depth);
 
-	/** The same class again, by JVMTI. */
+	/** Redefines the class with the same bytes, by JVMTI. */
 	private static native int redefine(Class<?> type, byte[] bytes);
 
-	/** Native threads that attach themselves, call a callback and leave. */
+	/** Native threads that attach themselves, call a callback and detach. */
 	private static native int attachThreads(Runnable callback, int count);
 
 	/** Blocks of 1000 bytes that are kept. */
@@ -56,7 +59,7 @@ public final class Hostile {
 		return new byte[BLOCK_BYTES - HEADER_BYTES];
 	}
 
-	/** What any program does, here beside every moment. */
+	/** Ordinary allocations, concurrent with every case. */
 	private static synchronized void work(int count) {
 		for (int i = 0; i < count; i++)
 			sink = block();
@@ -123,7 +126,9 @@ public final class Hostile {
 		return overflows[0] + " overflows";
 	}
 
-	/** The error passes through all native frames, and is caught where the first was called. */
+	/**
+	 * The error passes through all native frames, and is caught where the first was called.
+	 */
 	private static String recursionThroughNative() {
 		Object[] seen = new Object[1];
 		Thread thread = new Thread(null, Hostile::digThroughNative, "deep", STACK_BYTES);
@@ -135,7 +140,7 @@ public final class Hostile {
 
 	/* Classes */
 
-	/** What is loaded many times, and redefined. */
+	/** Loaded many times, and redefined. */
 	public static final class Guest implements Runnable {
 		static volatile Object kept;
 

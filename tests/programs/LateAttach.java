@@ -3,8 +3,8 @@
 import com.sun.tools.attach.VirtualMachine;
 
 /**
- * Loads an agent into the running VM, as jcmd and tools like it do, here into its own (needs
- * -Djdk.attach.allowAttachSelf=true), and then allocates so many arrays of 4 KiB.
+ * Loads an agent into the running VM, like jcmd and similar tools, but into its own (requires
+ * -Djdk.attach.allowAttachSelf=true), and then allocates COUNT arrays of 4 KiB.
  *
  * <pre>LateAttach AGENT COUNT</pre>
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Allocates so many arrays of 4 KiB while another thread does as well, and leaves in the way that
- * it is told to, with status 7.
+ * Allocates COUNT arrays of 4 KiB while another thread allocates too, and ends in the given
+ * way, with status 7.
  *
  * <pre>Leave exit|halt|throw|hook COUNT</pre>
  */

@@ -2,7 +2,7 @@
 import java.io.File;
 import java.nio.file.Files;
 
-/** Prints what its own process has: a line for each thread's name and each open file. */
+/** Prints properties of its own process: a line for each thread's name and each open file. */
 public final class Look {
 	private Look() {
 	}

@@ -7,8 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 
 /**
- * A pool's thread that takes the name of each task, as Spark's do: alike in the kernel's 15 bytes.
- * With an argument it shows the kernel's instead of allocating.
+ * A pool thread that takes the name of each task, like Spark's: identical in the kernel's 15
+ * bytes.  With an argument it prints the kernel's names instead of allocating.
  */
 public final class Renames {
 	private static final int TASKS = 16;

@@ -15,9 +15,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.zip.Deflater;
 
 /**
- * Fills memory of one kind, named by the first argument, and ends: nothing, un-ended Deflaters, a
- * cache of direct buffers, buffers that were dropped, threads with deep stacks, threads that write
- * to a channel, classes, a file mapped and read, a Java heap.
+ * Fills memory of one kind, named by the first argument, and ends: none, un-ended Deflaters, a
+ * cache of direct buffers, dropped buffers, threads with deep stacks, threads that write to a
+ * channel, classes, a file mapped and read, a Java heap.
  */
 public class Resident {
     private static final List<Object> kept = new ArrayList<>();
@@ -59,11 +59,11 @@ public class Resident {
             default:
                 throw new IllegalArgumentException(arguments[0]);
         }
-        // The account of the end comes after the last instruction of this program.
+        // The final breakdown is taken after the last instruction of this program.
         System.out.println("{\"case\": \"" + arguments[0] + "\"}");
     }
 
-    /** Each holds some 270 KB of malloc; what zlib does not use yet stays untouched. */
+    /** Each has about 270 KB of malloc; what zlib does not use yet stays untouched. */
     private static void deflaters(int count) {
         byte[] some = new byte[200];
         byte[] packed = new byte[1000];
@@ -85,7 +85,7 @@ public class Resident {
         }
     }
 
-    /** What a class loader defines over and over. */
+    /** Defined repeatedly by class loaders. */
     public static class Defined {
         int count;
         String text = "";
@@ -114,7 +114,7 @@ public class Resident {
         }
     }
 
-    /** Bytes committed, the class space included: what NMT says too. */
+    /** Committed bytes, including the class space, as in NMT. */
     private static long metaspace() {
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
             if (pool.getName().equals("Metaspace")) {
@@ -137,7 +137,7 @@ public class Resident {
         return 0;
     }
 
-    /** They are daemons and still there when the process ends. */
+    /** Daemon threads that still run when the process ends. */
     private static void threads(int count) throws Exception {
         CountDownLatch there = new CountDownLatch(count);
         CountDownLatch never = new CountDownLatch(1);
@@ -149,7 +149,7 @@ public class Resident {
         there.await();
     }
 
-    /** Each thread copies its buffer to a direct one, and keeps that for as long as it lives. */
+    /** Each thread copies its buffer to a direct one, and keeps that as long as it lives. */
     private static void channels(int count, int bytes) throws Exception {
         CountDownLatch written = new CountDownLatch(count);
         CountDownLatch never = new CountDownLatch(1);

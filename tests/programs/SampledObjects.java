@@ -8,16 +8,15 @@ import java.util.function.Supplier;
 import sun.misc.Unsafe;
 
 /**
- * Allocates in every way that Java code, the VM and JNI have, each from a method of its own, and
- * says how many objects of which class and how many bytes that were, below which frames, and in
- * which line.
+ * Allocates in every way available to Java code, the VM and JNI, each from a separate method,
+ * and prints the number of objects of each class, their bytes, their frames, and their line.
  *
  * <pre>SampledObjects LIBRARY    the path of libsampled.so</pre>
  */
 public final class SampledObjects {
-	/** How often each site is run. */
+	/** Number of runs of each site. */
 	private static final int ROUNDS = 40;
-	/** Elements of the arrays at the end of every dimension. */
+	/** Length of the arrays in each dimension. */
 	private static final int LENGTH = 10;
 	private static final int LARGE = 1 << 20;
 	private static final int DEPTH = 30;
@@ -29,10 +28,10 @@ public final class SampledObjects {
 	private static final int[] ORIGINAL_ARRAY = new int[LENGTH];
 
 	private static volatile Object sink;
-	/** Where the current site calls here(), once it has; 0: not yet. */
+	/** The line at which the current site calls here(); 0: not yet called. */
 	private static int line;
 
-	/** An object of 24 bytes: a header of 12 or 16, and what fills it up. */
+	/** An object of 24 bytes: a header of 12 or 16, and fields. */
 	static class Plain implements Cloneable {
 		long value = 1;
 
@@ -46,7 +45,7 @@ public final class SampledObjects {
 		}
 	}
 
-	/** The class of an object is that of the constructor that was called, not of its super(). */
+	/** The class of an object is that of the called constructor, not of its super(). */
 	static final class Derived extends Plain {
 		long second = 2;
 	}
@@ -72,14 +71,14 @@ public final class SampledObjects {
 		}
 	}
 
-	/** Remembers the line of its first caller. */
+	/** Records the line of its first caller. */
 	private static Object here(Object object) {
 		if (line == 0)
 			line = new Throwable().getStackTrace()[1].getLineNumber();
 		return object;
 	}
 
-	// Arrays: of each type one, one of two dimensions and one of three
+	// Arrays: one of each type, one with two dimensions and one with three
 
 	private static void booleans() {
 		sink = new boolean[LENGTH];
@@ -148,7 +147,7 @@ public final class SampledObjects {
 		sink = here(new int[3][2][]);
 	}
 
-	/** Not deeper: then compiled code puts the dimensions into an array first. */
+	/** Not deeper: compiled code would first put the dimensions into an array. */
 	private static void deepArray() {
 		sink = here(new int[1][2][2][2][LENGTH]);
 	}
@@ -215,7 +214,7 @@ public final class SampledObjects {
 			recurse(depth - 1);
 	}
 
-	// What is said
+	// Output
 
 	private static long arrayBytes(Class<?> type, long length) {
 		long end = UNSAFE.arrayBaseOffset(type) + length * UNSAFE.arrayIndexScale(type);
@@ -231,7 +230,7 @@ public final class SampledObjects {
 		}
 	}
 
-	/** A name without a dot or an underscore is that of a method of this class. */
+	/** A name without a dot or an underscore is a method of this class. */
 	private static String quote(String names) {
 		StringBuilder text = new StringBuilder("\"SampledObjects.main\"");
 		for (String name : names.split(" "))
@@ -241,8 +240,8 @@ public final class SampledObjects {
 	}
 
 	/**
-	 * So many objects and bytes a round, allocated below these frames: no others, or, if the
-	 * names end with a star, others as well.  Forgets the line.
+	 * Prints objects and bytes per round, allocated below exactly these frames or, if the
+	 * names end with a star, below others as well.  Resets the line.
 	 */
 	private static void say(String names, String type, long objects, long bytes) {
 		boolean isOpen = names.endsWith(" *");
@@ -261,7 +260,9 @@ public final class SampledObjects {
 		say(names, type.getTypeName(), 1, arrayBytes(type, length));
 	}
 
-	/** What a method makes whose arrays have one, two and three dimensions. */
+	/**
+	 * Prints the allocations of a method whose arrays have one, two and three dimensions.
+	 */
 	private static void sayDimensions(String name, Class<?> one) {
 		Class<?> two = Array.newInstance(one, 0).getClass();
 		Class<?> three = Array.newInstance(two, 0).getClass();
@@ -367,7 +368,7 @@ public final class SampledObjects {
 				Plain[].class, LENGTH);
 	}
 
-	/** Each level has its own stack, with one frame more. */
+	/** Each level has its own stack, with one more frame. */
 	private static void recursion() {
 		StringBuilder names = new StringBuilder("recursion");
 		for (int i = 0; i < ROUNDS; i++)
@@ -380,7 +381,7 @@ public final class SampledObjects {
 		}
 	}
 
-	/** At the end: what JDK 11 samples after an object outside of the TLABs is not what is due. */
+	/** Last, because on JDK 11 samples after an object outside of the TLABs are biased. */
 	private static void large() {
 		for (int i = 0; i < ROUNDS; i++)
 			largeArray();

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * Threads that allocate known numbers of objects, and say how many bytes that were at each site.
+ * Threads that allocate known numbers of objects, and print the bytes of each site.
  *
  * <pre>
  * SampledThreads named THREADS          half of the threads are called chosen-1, ..., the rest left-1, ...
- * SampledThreads switched THREADS TOOL  lets TOOL pause and resume the recording of itself
+ * SampledThreads switched THREADS TOOL  uses TOOL to pause and resume its own recording
  * SampledThreads first THREADS          threads that allocate one object each
- * SampledThreads sizes MEGABYTES        objects of three sizes, size by size, so much of each
+ * SampledThreads sizes MEGABYTES        objects of three sizes in turn, MEGABYTES of each
  * </pre>
  */
 public final class SampledThreads {
@@ -22,7 +22,7 @@ public final class SampledThreads {
 	private static final int BLOCK = 4096;
 	/** Blocks of a thread. */
 	private static final int BLOCKS = 500;
-	/** How often the recording is paused. */
+	/** Number of pauses of the recording. */
 	private static final int PAUSES = 3;
 	/** Blocks of a thread in a pause. */
 	private static final int BLOCKS_IN_PAUSE = 2000;
@@ -83,7 +83,7 @@ public final class SampledThreads {
 		}
 	}
 
-	/** Returns when the recording has obeyed. */
+	/** Returns when the recording has served the request. */
 	private static void control(String tool, String command)
 			throws IOException, InterruptedException {
 		ProcessBuilder builder = new ProcessBuilder(tool, "ctl",
@@ -94,7 +94,7 @@ public final class SampledThreads {
 			throw new IOException("ctl " + command);
 	}
 
-	/** All threads at once, those that were there before among them. */
+	/** All threads at once, including those that existed before. */
 	private static void turns(CyclicBarrier barrier) {
 		for (int i = 0; i <= PAUSES; i++) {
 			await(barrier);

@@ -3,10 +3,10 @@
 import java.util.Arrays;
 
 /**
- * Allocates in compiled code what that leaves to the VM: arrays too large for a TLAB, and of more
- * than one dimension, on two threads.
+ * Makes allocations that compiled code leaves to the VM: arrays too large for a TLAB, and
+ * arrays with more than one dimension, on two threads.
  *
- * <pre>SlowPaths ROUNDS    allocates some 2.5 MB a round and thread</pre>
+ * <pre>SlowPaths ROUNDS    allocates about 2.5 MB per round and thread</pre>
  */
 public final class SlowPaths {
 	private static final int KILOBYTE = 1024;

@@ -5,22 +5,25 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Two threads allocate at a pace that changes, and say what each site has allocated.
+ * Two threads allocate at a varying rate, and print the allocations of each site.
  *
  * <pre>Surge SECONDS:PAUSE...</pre>
  *
- * Each argument is a phase: so many seconds with so many milliseconds of pause between rounds; 0:
- * as fast as it goes.  A file named enough, where it runs, ends all of them.
+ * Each argument is a phase: SECONDS seconds with PAUSE milliseconds between rounds; 0: at full
+ * speed.  A file named enough in the working directory ends all phases.
  */
 public final class Surge {
 	private static final int ROUND = 20;
 	private static final int HEADER = 16;
 	private static final int LARGE = 65536;
 	private static final int SMALL = 2048;
-	/** Small arrays for each large one. */
+	/** Number of small arrays per large one. */
 	private static final int RATIO = 4;
 
-	/** On a busy machine a phase without pauses goes on until this part of it was computed. */
+	/**
+	 * On a busy machine a phase without pauses continues until this part of it was CPU
+	 * time.
+	 */
 	private static final int CPU_PART = 4;
 	private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocator_calls all|common|throw|none: C++ and C allocations in all their forms, and those of jemalloc
- * where it is there, in common all but pvalloc, which jemalloc lacks; or exceptions of operator new; or neither.  On stdout what was asked for, as
- * one JSON object; "mallocx" says whether jemalloc seems to be there.  The exit status is 0 if
- * every block is as it was promised.
+ * allocator_calls all|common|throw|none: all forms of C++ and C allocations, and those of
+ * jemalloc if defined, in common all but pvalloc, which jemalloc lacks; or exceptions of
+ * operator new; or neither.  Prints the requested bytes on stdout, as one JSON object;
+ * "mallocx" tells whether jemalloc seems to be in use.  The exit status is 0 if every block was
+ * as specified.
  */
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +13,7 @@
 #include <malloc.h>
 #include <new>
 
-/* As libraries ask whether jemalloc is there. */
+/* The way libraries detect jemalloc. */
 extern "C" {
 __attribute__((weak)) void *mallocx(size_t size, int flags);
 __attribute__((weak)) void *rallocx(void *block, size_t size, int flags);
@@ -22,7 +23,7 @@ __attribute__((weak)) void dallocx(void *block, int flags);
 __attribute__((weak)) void sdallocx(void *block, size_t size, int flags);
 }
 
-/* Not every compiler of C++17 declares these by itself. */
+/* Not every C++17 compiler declares these. */
 void operator delete(void *block, std::size_t size) noexcept;
 void operator delete[](void *block, std::size_t size) noexcept;
 void operator delete(void *block, std::size_t size, std::align_val_t alignment) noexcept;
@@ -44,7 +45,7 @@ uint64_t frees;
 int status;
 bool has_pvalloc;
 
-/* Takes a block down; the compiler must not know what becomes of it. */
+/* Records a block; hides its use from the compiler. */
 char *
 got(void *block, size_t size, size_t alignment = 1)
 {
@@ -110,7 +111,7 @@ functions_of_c(size_t size)
 		std::free(given(got(pvalloc(size), size, 4096)));
 }
 
-/* Freed by the other family than they came from, as allocators with one heap allow. */
+/* Freed by the other family of functions, which allocators with one heap allow. */
 void
 functions_of_jemalloc(size_t size)
 {
@@ -120,7 +121,7 @@ functions_of_jemalloc(size_t size)
 	dallocx(given(got(mallocx(size, 0), size)), 0);
 	std::free(given(got(mallocx(size, 0), size)));
 	dallocx(given(got(std::malloc(size), size)), 0);
-	/* Blocks of 16 KiB and more grow where they are if what follows is free. */
+	/* Blocks of 16 KiB and more grow in place if the memory after them is free. */
 	block = got(mallocx(64 * 1024, 0), 64 * 1024);
 	if (xallocx(block, 32 * 1024, 0, 0) == 32 * 1024) {
 		given(block);
@@ -147,7 +148,7 @@ allocate_all()
 		got(::operator new(KEPT_BYTES), KEPT_BYTES);
 }
 
-/* The allocator refuses, the exception reaches us, and the heap works on. */
+/* The allocator fails, the exception reaches the program, and the heap still works. */
 void
 throw_all()
 {

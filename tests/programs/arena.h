@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One mapping that an allocator cuts its blocks off, from any thread and in signal handlers.
- */
+/* One mapping from which an allocator cuts its blocks, on any thread and in signal handlers. */
 #ifndef TH_TESTS_ARENA_H
 #define TH_TESTS_ARENA_H
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Chance that is the same in every run of a program.
- */
+/* Random numbers that are the same in every run of a program. */
 #ifndef TESTS_PROGRAMS_CHOOSE_H
 #define TESTS_PROGRAMS_CHOOSE_H
 
 #include <stdint.h>
 
-/* One of `count` numbers from 0, by xorshift64 (Marsaglia 2003).  Of one thread at a time. */
+/*
+ * A random number from 0 to `count` - 1, by xorshift64 (Marsaglia 2003).  For one thread at a
+ * time.
+ */
 static inline uint64_t
 choose(uint64_t count)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym_answers: asks dlsym in every way there is and prints the answers, one a line: the same
- * lines have to come out whether or not somebody interposes dlsym.
+ * dlsym_answers: calls dlsym in all possible ways and prints the results, one per line: the
+ * lines must be the same whether or not dlsym is interposed.
  *
- * With libnext_first.so and libnext_second.so preloaded, next_number() behind the program is 21 or
- * 12: the first library that is found answers its digit and asks on for the other's.
+ * With libnext_first.so and libnext_second.so preloaded, next_number() after the program is 21
+ * or 12: the first library found returns its digit and looks up the other's.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ call(void *function)
 	return called ? called() : -1;
 }
 
-/* The name of the object that an address lies in, without its directory. */
+/* The file name of the object that contains an address. */
 static const char *
 object_of(void *address)
 {
@@ -36,7 +36,7 @@ object_of(void *address)
 	return slash ? slash + 1 : info.dli_fname;
 }
 
-/* Without the path of the program, which stands in front. */
+/* Without the path of the program, which comes first. */
 static const char *
 last_error(void)
 {
@@ -62,7 +62,7 @@ ask_next(void)
 	dlclose(libm);
 }
 
-/* dlerror: nothing after success, the reason once after a failure, then nothing again. */
+/* dlerror: NULL after success, the reason once after a failure, then NULL again. */
 static void
 ask_errors(void)
 {

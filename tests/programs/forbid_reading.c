@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forbid_reading COMMAND...: becomes COMMAND under a filter that refuses process_vm_readv, as some
- * containers have one.
+ * forbid_reading COMMAND...: executes COMMAND under a filter that refuses process_vm_readv, as
+ * in some containers.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heap_overflow: writes one byte behind a block, for tools that notice. */
+/* heap_overflow: writes one byte past the end of a block, for tools that detect it. */
 #include <stdlib.h>
 
 int

@@ -2,7 +2,7 @@
 #ifndef TH_TESTS_INTERRUPTED_H
 #define TH_TESTS_INTERRUPTED_H
 
-/* The size of a request in the middle of which libinterrupted.so raises SIGUSR1. */
+/* The size of the request during which libinterrupted.so raises SIGUSR1. */
 #define INTERRUPTED_BYTES 12345
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocator that may be called anywhere, in signal handlers too: blocks are cut off one
- * mapping and never reused.  What lies above it is seen by itself: glibc's own may not be
- * entered again by a handler.
+ * An allocator that may be called anywhere, including signal handlers: blocks are cut from one
+ * mapping and never reused.  It allows testing the library alone: a handler must not reenter
+ * glibc's allocator.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -22,7 +22,10 @@ int posix_memalign(void **block_ret, size_t alignment, size_t bytes);
 void free(void *block);
 size_t malloc_usable_size(void *block);
 
-/* The size stands in front of the block.  Not by a public name: whoever is above saw the call. */
+/*
+ * The size is stored before the block.  Not called by a public name: an interposer has already
+ * seen the call.
+ */
 static void *
 cut(size_t alignment, size_t bytes)
 {

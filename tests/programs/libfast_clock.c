@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into the tool: each look at the clock that never jumps is a second later than the one
- * before, so that what shows after a while shows at once.
+ * Preloaded into the tool: each read of the monotonic clock is one second later than the
+ * previous one, so that delayed output appears at once.
  */
 #define _GNU_SOURCE
 #include <sys/syscall.h>

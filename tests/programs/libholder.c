@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tiny agent that samples the Java heap itself.  Only one agent of a VM may: whoever comes
- * second has to live without.  Prints at the end how many samples it got.  With the option
- * "later" it samples when Holder.java says so.
+ * A small agent that samples the Java heap itself.  Only one agent of a VM may; a second one
+ * must do without.  Prints at the end how many samples it received.  With the option "later" it
+ * starts sampling on request of Holder.java.
  */
 #include <jvmti.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-// Known by its plain name.
+// Found by its unmangled name.
 extern "C" __attribute__((noinline)) void *
 hostile_site(size_t bytes)
 {
@@ -120,7 +120,7 @@ Java_Hostile_callThrough(JNIEnv *env, jclass, jobject callback, jint depth)
 
 	if (!thrown)
 		return JNI_FALSE;
-	// Errors and what was thrown again go on to the caller.
+	// Errors and rethrown exceptions are passed to the caller.
 	env->ExceptionClear();
 	jclass plain = env->FindClass("java/lang/IllegalStateException");
 	jmethodID message =

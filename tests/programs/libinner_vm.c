@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library with a JNI_CreateJavaVM of its own, whose VM has no JVMTI.  Loaded as an agent it looks
- * its own up and creates such a VM in the middle of the start of the outer one, as HotSpot does
+ * A library with its own JNI_CreateJavaVM, whose VM has no JVMTI.  Loaded as an agent it looks
+ * up that function and creates such a VM during the start of the outer one, as HotSpot does
  * with libgraal.
  */
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A malloc that a signal interrupts where its state is half changed, at each request for
- * INTERRUPTED_BYTES.  Whoever enters it then, in the handler or in a child that this forks, ends
- * the process.
+ * A malloc that is interrupted by a signal while its state is inconsistent, at each request for
+ * INTERRUPTED_BYTES.  Reentering it at that time, in the handler or in a child forked by it,
+ * ends the process.
  */
 #include <signal.h>
 #include <stddef.h>

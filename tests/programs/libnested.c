@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocator that serves each function by another one, called by its public name, so that
- * whoever stands above sees both calls:
+ * An allocator that implements each function with another one, called by its public name, so
+ * that an interposer sees both calls:
  *
- *	calloc, realloc -> malloc
- *	posix_memalign, aligned_alloc, valloc, pvalloc -> memalign -> malloc, of a larger block
+ *   calloc, realloc -> malloc
+ *   posix_memalign, aligned_alloc, valloc, pvalloc -> memalign -> malloc, of a larger block
  *
- * Blocks are cut off one mapping and never reused.
+ * Blocks are cut from one mapping and never reused.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define ALIGNMENT 16
 #define PAGE 4096
 
-/* By name, whatever the compiler knows of it. */
+/* Called by name, even if the compiler treats it as a builtin. */
 #define BY_NAME __attribute__((noinline))
 
 BY_NAME void *malloc(size_t bytes);
@@ -32,7 +32,7 @@ void *pvalloc(size_t bytes);
 void free(void *block);
 size_t malloc_usable_size(void *block);
 
-/* The end of a block stands in front of it. */
+/* The end of a block is stored before it. */
 static void *
 mark(uintptr_t block, uintptr_t end)
 {
@@ -45,7 +45,7 @@ end_of(const void *block)
 {
 	uintptr_t end;
 
-	/* The compiler must not know what malloc is, and what lies in front of a block. */
+	/* Hides from the compiler that this is malloc, and that data precedes the block. */
 	__asm__ volatile("" : "+r"(block));
 	memcpy(&end, (const char *)block - sizeof(end), sizeof(end));
 	return end;
@@ -116,7 +116,7 @@ calloc(size_t count, size_t bytes)
 {
 	size_t whole;
 
-	/* Fresh from the mapping: zero already. */
+	/* New memory of the mapping is already zero. */
 	return __builtin_mul_overflow(count, bytes, &whole) ? NULL : malloc(whole);
 }
 

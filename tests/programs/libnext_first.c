@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One of two libraries that define the same function and pass on what comes next; each answers a
- * decimal digit of its own.  libnext_second.c is the other.
+ * One of two libraries that define the same function and call the next definition; each returns
+ * its own decimal digit. libnext_second.c is the other.
  */
 #include <dlfcn.h>
 #include <string.h>

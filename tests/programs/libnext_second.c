@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other of two libraries that define the same function and pass on what comes next; each answers a
- * decimal digit of its own.  libnext_first.c is the one.
+ * The other of two libraries that define the same function and call the next definition; each
+ * returns its own decimal digit. libnext_first.c is the first.
  */
 #include <dlfcn.h>
 #include <string.h>

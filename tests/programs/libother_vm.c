@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another library that stands in for JNI_CreateJavaVM, and never makes a VM. */
+/* Another library that interposes JNI_CreateJavaVM, and never creates a VM. */
 #include <jni.h>
 
 jint JNICALL

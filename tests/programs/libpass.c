@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A malloc that passes on to libc's, as libraries that count or check blocks do: malloc's library
- * by name, though libc maps what it hands out.
+ * A malloc that forwards to libc's, like libraries that count or check blocks: by name it
+ * provides malloc, although libc maps the memory.
  */
 #include <stddef.h>
 

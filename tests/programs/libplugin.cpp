@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plugin_host loads: memory by C and by C++, with a C++ runtime that only this library needs. */
+/*
+ * Loaded by plugin_host: allocates with C and with C++, with a C++ runtime that only this
+ * library needs.
+ */
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -30,7 +33,7 @@ plugin_delete(void *block)
 	::operator delete(block);
 }
 
-/* 0: what cannot be had was refused in each of the ways that C++ knows. */
+/* 0: an impossible request failed in each of the ways of C++. */
 int
 plugin_is_refused(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As libreload_small.c, with a larger frame. */
+/* Like libreload_small.c, with a larger frame. */
 int call_through(int (*callback)(void));
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same code as libreload_large.c but for the size of a frame: loaded where the other was, it
- * has the same return addresses.
+ * The same code as libreload_large.c except for the size of a frame: loaded at the same
+ * address, it has the same return addresses.
  */
 int call_through(int (*callback)(void));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Java objects that C makes, for SampledObjects.java: each by one function of JNI. */
+/* Java objects created by C, for SampledObjects.java: each by one function of JNI. */
 #include <jni.h>
 
 JNIEXPORT jobject JNICALL Java_SampledObjects_newObject(JNIEnv *env, jclass self, jclass type);
@@ -10,7 +10,7 @@ JNIEXPORT jobject JNICALL Java_SampledObjects_newIntArray(
 JNIEXPORT jobject JNICALL Java_SampledObjects_newObjectArray(
 	JNIEnv *env, jclass self, jclass type, jint length);
 
-/* Each keeps its own frame: a call at the end would be a jump. */
+/* Keeps the frame: a call at the end would be a jump. */
 static jobject
 keep_frame(jobject object)
 {

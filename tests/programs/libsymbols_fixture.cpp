@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A library whose code marks a few of its own instructions, so that the test of symbols knows
- * for each of them which functions and lines to expect.  A mark is an entry in a section: the
- * address, the line, a number.
+ * the expected functions and lines for each.  A mark is an entry in a section: the address, the
+ * line, a number.
  */
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ Box<T>::grow(int value)
 }
 } /* namespace shapes */
 
-/* Has a name in .symtab alone. */
+/* Has a name in .symtab only. */
 __attribute__((noinline)) static int
 only_in_symtab(int value)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throws an exception through a chain of functions; each one's destructor calls back.
+// Throws an exception through a chain of functions; the destructor in each one calls back.
 
 namespace
 {

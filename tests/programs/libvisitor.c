@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library that allocates whenever it is asked to, and when it comes and goes.  Loaded many
- * times, under different names.
+ * A library that allocates on request, and when it is loaded and unloaded.  Loaded many times,
+ * under different names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ destruct(void)
 	free(allocate(100));
 }
 
-/* Returns how many of them held what was written there. */
+/* Returns the number of blocks that kept their contents. */
 __attribute__((noinline)) int
 visitor_site(int blocks)
 {

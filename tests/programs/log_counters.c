@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the counters of a log that may still be written, one "NAME VALUE" a line: what its header
- * holds at this moment, however long the log is.
+ * Prints the counters in the header of a log that may still be written, one "NAME VALUE" per
+ * line.
  *
  *     log_counters LOG
  */

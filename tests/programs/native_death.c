@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_death WAY FILE BLOCKS: four threads allocate and free until together they have completed
- * BLOCKS allocations; then, in the middle of it all, the process dies by WAY (kill, segv, abort,
- * trap, _exit, exit).  Each thread counts, in FILE, which is mapped and shared, the allocations
- * it has completed: what is counted there was recorded before.
+ * native_death WAY FILE BLOCKS: four threads allocate and free until together they have
+ * completed BLOCKS allocations; then the process dies by WAY (kill, segv, abort, trap, _exit,
+ * exit) while they continue.  Each thread counts its completed allocations in FILE, a shared
+ * mapping: allocations counted there were recorded before.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_entry_points [none]: calls every allocation function, in success and in failure, and
- * checks what the standards promise: errno, alignment, contents, usable size.  Says on stderr
- * what is wrong and exits with 1.  On stdout, per kind of function (enum th_alloc_function), what
- * was asked for in success.  With "none" it is the same program without the allocations.
+ * native_entry_points [none]: calls every allocation function, with success and failure, and
+ * checks the requirements of the standards: errno, alignment, contents, usable size.  Prints
+ * errors on stderr and exits with 1.  Prints on stdout, per kind of function (enum
+ * th_alloc_function), the bytes successfully requested.  With "none" it is the same program
+ * without the allocations.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A value that no function sets. */
+/* A value that no function assigns to errno. */
 #define SENTINEL 77
 /* More than any machine has, with and without the top bit. */
 #define HUGE ((size_t)PTRDIFF_MAX - 4096)
@@ -39,7 +40,10 @@ check(bool right, const char *what)
 	status = 1;
 }
 
-/* The compiler must not know sizes and blocks: it warns of, or leaves out, what is meant. */
+/*
+ * Hides sizes and blocks from the compiler, which would otherwise warn about, or omit, intended
+ * calls.
+ */
 static size_t
 opaque(size_t value)
 {
@@ -54,7 +58,7 @@ hide(void *block)
 	return block;
 }
 
-/* What every call that succeeds has in common. */
+/* Checks common to all successful calls. */
 static void *
 succeeded(enum kind kind, void *block, size_t bytes, size_t alignment, const char *what)
 {
@@ -119,7 +123,10 @@ allocate_aligned(size_t alignment, size_t bytes)
 	release(succeeded(
 		ALIGNED, memalign(alignment, opaque(bytes)), bytes, alignment, "memalign"));
 	release(succeeded(ALIGNED, valloc(opaque(bytes)), bytes, page, "valloc"));
-	/* pvalloc rounds up; its request, which is what counts, is made whole here. */
+	/*
+	 * pvalloc rounds up; a whole number of pages is requested, because requests are
+	 * counted.
+	 */
 	release(succeeded(ALIGNED, pvalloc(opaque(whole)), whole, page, "pvalloc"));
 }
 
@@ -141,7 +148,7 @@ reallocate(void)
 	}
 	block = succeeded(REALLOC, realloc(block, 10), 10, 16, "realloc to less");
 	frees++;
-	/* glibc frees the block and answers NULL. */
+	/* glibc frees the block and returns NULL. */
 	errno = SENTINEL;
 	check(hide(realloc(block, opaque(0))) == NULL, "realloc to 0");
 	check(errno == SENTINEL, "realloc to 0 changes errno");
@@ -210,7 +217,7 @@ fail_for_alignment(void)
 	failed(memalign(opaque(SIZE_MAX / 2 + 2), 100), EINVAL, "memalign beyond all");
 }
 
-/* A block that cannot grow is still there, still tracked, and can be freed. */
+/* A block that cannot grow still exists, is still tracked, and can be freed. */
 static void
 fail_to_grow(size_t bytes)
 {

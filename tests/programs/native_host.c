@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * native_host WAY ...: unusual things that a host may do with a preloaded library.  Exits with 0 if
- * the result is that without the library.
+ * the result is the same as without the library.
  *
  *   deaf LIBRARY COMMAND...   runs the command with the library preloaded and a closed pipe as
  *                             stderr; SIGPIPE is blocked and pending in "deaf-pending"
  *   full LIBRARY COMMAND...   the same with a stderr that has reached RLIMIT_FSIZE
  *   pending                   whether SIGPIPE is blocked and pending, and nothing else is
- *   handler                   a signal handler forks that interrupts malloc (libinterrupted.so)
+ *   handler                   forks in a signal handler that interrupted malloc (libinterrupted.so)
  *   loader                    forks while another thread walks the list of loaded objects, and a
  *                             third loads and unloads one
- *   lock                      mlockall(); prints whether it went well and how much is locked
+ *   lock                      mlockall(); prints its result and the locked memory
  *   leave user|root           a daemon: closes all descriptors, then drops its user or enters an
- *                             empty root, and allocates on
- *   leave late                the same the other way round: user first
- *   scribble LOG              writes nonsense to each word of the log's header while it allocates
+ *                             empty root, and continues to allocate
+ *   leave late                the same in the other order: user first
+ *   scribble LOG              writes random values to each word of the log's header while it allocates
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native_hunger: keeps and touches blocks of 1 MiB until somebody puts an end to it. */
+/* native_hunger: keeps and touches blocks of 1 MiB until it is killed. */
 #include <string.h>
 
 #include "tests/programs/sites.h"
 
 #define BLOCK_BYTES (1 << 20)
-/* 64 GiB: nobody did. */
+/* 64 GiB: it was not killed. */
 #define BLOCKS_MAX (64 << 10)
 
 TH_SITE(hungry_site)

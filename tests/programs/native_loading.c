@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * native_loading LIBRARY DIRECTORY ROUNDS: several threads load and unload copies of a library
- * that allocates (libvisitor.c), each thread its own copies, so that a name, an address range or
- * both come back with other contents; others allocate and throw nothing away meanwhile.
+ * that allocates (libvisitor.c), each thread its own copies, so that a name, an address range
+ * or both are reused with other contents; other threads allocate meanwhile.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ load_and_unload(void *number)
 	return NULL;
 }
 
-/* Allocates under the loader's lock: a capture that wanted it would wait for itself. */
+/* Allocates while holding the loader's lock: a capture that takes it would deadlock. */
 static int
 allocate_in_callback(struct dl_phdr_info *info, size_t bytes, void *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_mapper: maps 40 times 8 MiB, gives back the last 2 MiB of each, and stays until somebody
- * puts an end to it: 320 MiB mapped, 240 MiB left, none of it in memory.
+ * native_mapper: maps 8 MiB 40 times, unmaps the last 2 MiB of each, and runs until it is
+ * killed: 320 MiB mapped, 240 MiB left, none of it resident.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps, unmaps and protects parts of one place at random, many of them over gaps, and prints what
- * /proc/self/maps says of that place in the end.
+ * Maps, unmaps and protects parts of one address range at random, many of them across gaps, and
+ * prints the final contents of /proc/self/maps for that range.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ change(char *place)
 	}
 }
 
-/* Adds the part of a line of /proc/self/maps that lies in the place. */
+/* Adds the part of a line of /proc/self/maps that is in the range. */
 static void
 count(const char *line, uintptr_t place, uint64_t bytes[2])
 {

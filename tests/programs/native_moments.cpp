@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * native_moments [EARLY]: allocates at every moment that a process has besides main():
+ * native_moments [EARLY]: allocates at every stage of a process outside main():
  *
  *   before any constructor (.preinit_array, EARLY blocks of 100 bytes, kept), in constructors, in
  *   destructors of thread-local objects and in all four rounds of those of pthread keys, while
  *   exceptions pass through frames with destructors, in handlers of atexit(), in destructors
  *
- * and prints what it has allocated where.  The last two moments come after that is printed, so
- * their figures are what will have been.
+ * and prints the allocations of each site.  The last two stages follow the output, so their figures
+ * are computed in advance.
  */
 #include <pthread.h>
 #include <stdexcept>
@@ -16,7 +16,7 @@
 
 #include "tests/programs/sites.h"
 
-// Known by their plain names.
+// Found by their unmangled names.
 extern "C" {
 TH_SITE(constructor_site)
 TH_SITE(thread_local_site)
@@ -109,7 +109,7 @@ descend(int left)
 	descend(left - 1);
 }
 
-// An exception in flight while others are thrown and caught, and one that is thrown again.
+// An exception in flight while others are thrown and caught, and one that is rethrown.
 size_t
 throw_and_catch()
 {
@@ -137,7 +137,7 @@ void *
 run_thread(void *)
 {
 	pthread_setspecific(key, reinterpret_cast<void *>(1));
-	// Names it, so that it comes to be.
+	// Used, so that it is constructed.
 	size_t length = thread_local_object.text.size();
 	return reinterpret_cast<void *>(length + throw_and_catch());
 }

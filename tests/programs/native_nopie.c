@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * native_nopie: built position-dependent, it takes the address of malloc, as Python does.  The
- * address is an entry of the program's own then, and dlsym() answers that, whoever defines malloc.
+ * address is then an entry of the program itself, which dlsym() returns whatever library
+ * defines malloc.
  */
 #include "tests/programs/sites.h"
 
-/* Set by code, which has the address in it. */
+/* Set by code that contains the address. */
 static void *(*volatile allocate)(size_t bytes);
 
 static struct site address_site_truth = {"address_site", 0, 0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_operator_new new|throw|none: C++ allocations whose sizes are known, or exceptions through
- * many frames, or neither.  On stdout what was asked for, as one JSON object; the exit status is 0
- * if every exception arrived as it was thrown.
+ * native_operator_new new|throw|none: C++ allocations with known sizes, or exceptions through
+ * many frames, or neither.  Prints the requested bytes on stdout, as one JSON object; the exit
+ * status is 0 if every exception arrived as thrown.
  */
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@ constexpr int DEPTH = 40;
 uint64_t objects;
 uint64_t bytes;
 
-/* The compiler may leave out a pair of new and delete, unless it sees neither's effect. */
+/* The compiler may omit a pair of new and delete unless it cannot see their effects. */
 template <typename T>
 T *
 keep(T *block)
@@ -74,7 +74,7 @@ allocate_all(int round)
 	count(sizeof(Wide));
 }
 
-/* Every frame on the way owns a block that unwinding has to free. */
+/* Every frame on the way owns a block that unwinding must free. */
 __attribute__((noinline)) int
 descend(int depth)
 {
@@ -95,7 +95,7 @@ catch_one()
 	}
 }
 
-/* What operator new does when malloc fails. */
+/* The behavior of operator new when malloc fails. */
 int
 catch_bad_alloc()
 {

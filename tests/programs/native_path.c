@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_path WHAT MS: allocates for so many milliseconds, 256 MiB of which it keeps, and looks
- * what malloc does beside:
+ * native_path WHAT MS: allocates for MS milliseconds, keeps 256 MiB, and checks malloc for
+ * side effects:
  *
- *   cancel   a thread does it under a lock, with a request to cancel it pending from the start
- *   calls    under a filter that counts system calls on files, and sleeping
+ *   cancel   in a thread that holds a lock and has a cancellation request pending from the start
+ *   calls    under a filter that counts system calls for files and sleeping
  *   timer    under a timer of 0.7 ms whose handler interrupts system calls
  *
- * One line of JSON: "work" that was done and "wanted", "calls" that were counted.  Ends by _exit(),
- * so that what a process does in its end is not counted.
+ * Prints one line of JSON: "work" done and "wanted", counted "calls".  Ends by _exit(), so that calls
+ * at the end of the process are not counted.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -48,7 +48,7 @@ seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One round: a block that stays, as long as there is room, and many that do not. */
+/* One round: a kept block, as long as there is room, and many freed ones. */
 static void
 allocate(unsigned round)
 {
@@ -79,7 +79,7 @@ work(double end)
 static void *
 work_cancelled(void *data)
 {
-	/* Pending from now on: the first cancellation point is the last call. */
+	/* Pending from now on: the only cancellation point is the last call. */
 	pthread_cancel(pthread_self());
 	work(*(double *)data);
 	pthread_testcancel();
@@ -98,7 +98,7 @@ cancel(double end)
 	return result != PTHREAD_CANCELED || pthread_mutex_trylock(&lock);
 }
 
-/* Counts a call that was not made, and lets it fail. */
+/* Counts a call that was blocked, and makes it fail. */
 static void
 count_call(int number, siginfo_t *info, void *context)
 {

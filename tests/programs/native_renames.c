@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread takes turns under two names, and then has one that another thread gives it: 1,000 blocks
- * under each.  It rests after each change, longer than a sample takes a name for new.
+ * A thread alternates between two names, and then has one that another thread gives it: 1,000
+ * blocks under each.  It pauses after each change, longer than a sample regards a name as
+ * recent.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

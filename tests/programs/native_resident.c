@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills memory of one kind, named by the first argument, and says what libc knows of it:
+ * Fills memory of one kind, named by the first argument, and prints libc's statistics:
  *
  *   fragments BYTES   small blocks, of which every hundredth is kept
  *   halves BYTES      small blocks, of which the first half is freed
  *   runs BYTES        small blocks, freed and kept in runs of 1 to 16 MiB
- *   sparse BYTES      small blocks, of which one in four is kept, by chance
+ *   sparse BYTES      small blocks, of which a random quarter is kept
  *   blocks BYTES      as halves, in blocks of 64 bytes
  *   live BYTES        small blocks, all kept and touched
  *   untouched BYTES   large blocks of which a quarter is touched
- *   file PATH         the file mapped and read through
- *   neighbours BYTES  blocks of 1 MiB and mappings of as much by turns, so that they touch
- *   mappings BYTES    2,000 mappings, touched, every other one of them read-only from then on
- *   arenas BYTES      as fragments, by eight threads one after another that all stay
+ *   file PATH         the file mapped and read
+ *   neighbours BYTES  blocks and mappings of 1 MiB alternately, so that they are adjacent
+ *   mappings BYTES    2,000 mappings, touched; every other one is then made read-only
+ *   arenas BYTES      as fragments, by eight threads in turn that all stay
  *
- * A third argument, "trim", calls malloc_trim(0) in the end; "hold SECONDS" does nothing for so
- * long, after the line, and then kills the process.
+ * A third argument, "trim", calls malloc_trim(0) at the end; "hold SECONDS" sleeps after the output
+ * and then kills the process.
  *
- * One line of JSON: "live" and "heaps" by mallinfo2(), "resident" by the kernel, "trimmed" by how
- * much malloc_trim(0) lowered it.
+ * Prints one line of JSON: "live" and "heaps" from mallinfo2(), "resident" from the kernel, and
+ * "trimmed", the reduction of it by malloc_trim(0).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -63,7 +63,7 @@ touch(char *block, size_t bytes)
 		((volatile char *)block)[at] = 1;
 }
 
-/* Never inlined: the report names it. */
+/* Not inlined, because the report shows its name. */
 __attribute__((noinline)) static char *
 make_block(size_t bytes, size_t touched)
 {
@@ -86,7 +86,7 @@ make_blocks(size_t total, size_t each, size_t touched)
 	return blocks;
 }
 
-/* Whether one of `count` blocks stays, asked of each in turn. */
+/* Whether a block is kept; called for each of `count` blocks in turn. */
 typedef bool keeps(size_t index, size_t count);
 
 static bool
@@ -140,7 +140,7 @@ make_fragments(size_t total)
 	return make_and_free(total, SMALL, keeps_one_in_hundred);
 }
 
-/* A share of the work, and then the thread waits for the end with its arena. */
+/* A share of the work, after which the thread keeps its arena until the end. */
 struct share {
 	size_t bytes;
 	char **blocks;
@@ -187,7 +187,7 @@ map(size_t bytes)
 	return mapping;
 }
 
-/* Neighbours differ in access, so that the kernel does not join them. */
+/* Neighboring mappings differ in access, so that the kernel does not merge them. */
 static char *
 make_mappings(size_t total)
 {
@@ -202,7 +202,7 @@ make_mappings(size_t total)
 	return mapping;
 }
 
-/* The kernel hands out addresses downwards, and joins what is alike into one mapping. */
+/* The kernel assigns addresses downwards, and merges similar mappings. */
 static char **
 make_neighbours(size_t total)
 {
@@ -260,7 +260,7 @@ main(int argument_count, char **arguments)
 	void *volatile kept = NULL; /* until the process ends */
 	size_t trimmed = 0;
 
-	/* One touched byte is to be one page, not 2 MiB. */
+	/* One touched byte must occupy one page, not 2 MiB. */
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (!strcmp(what, "fragments"))
 		kept = make_fragments(total);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_signals HITS: threads that allocate without pause get signals whose handler allocates
- * as well, until it has run HITS times: SIGPROF from a timer of 1 kHz, SIGUSR1 from a thread
- * that sends nothing else.  One handler in a hundred forks besides, and the child leaves after it
- * went on from where the signal had come, be that in the middle of an allocation.  Needs an
- * allocator that a handler may call, see libbump.c.
+ * native_signals HITS: threads that allocate without pause receive signals whose handler
+ * allocates as well, until it has run HITS times: SIGPROF from a timer of 1 kHz, SIGUSR1 from a
+ * thread that sends nothing else.  One handler in a hundred also forks, and the child exits
+ * after it has continued from the interrupted point, possibly in the middle of an allocation.
+ * Requires an allocator that a handler may call, see libbump.c.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 
 #define THREADS 3
 #define FORK_EVERY 100
-/* Far more than it takes; who deadlocks is ended by it. */
+/* Far more than needed; ends the program if it deadlocks. */
 #define SECONDS 200
 
 TH_SITE(thread_site)
@@ -32,7 +32,7 @@ static volatile sig_atomic_t is_child;
 static unsigned bad_children;
 static unsigned bad_errnos;
 
-/* The child goes back to what the signal interrupted, and ends from there. */
+/* The child returns to the interrupted code, and exits from there. */
 static void
 fork_here(void)
 {
@@ -112,7 +112,7 @@ main(int argc, char **argv)
 	start_signals();
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, allocate, NULL);
-	/* This thread sends, and is not interrupted itself. */
+	/* This thread only sends signals, and blocks them itself. */
 	sigfillset(&signals);
 	sigdelset(&signals, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);

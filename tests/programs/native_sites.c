@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_sites VOLUME: allocates VOLUME bytes at each of nine sites, in blocks of 16 bytes to
- * 4 MiB, the sites in turn, and frees every block at once.  Prints one JSON object per site with
- * what it has allocated.  With a VOLUME of 0 it is the same program without the allocations.
+ * native_sites VOLUME: allocates VOLUME bytes at each of nine sites, in blocks of 16 bytes to 4
+ * MiB, the sites in turn, and frees every block at once.  Prints one JSON object per site with
+ * its allocations.  With a VOLUME of 0 it is the same program without the allocations.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct site {
 	uint64_t objects;
 };
 
-/* The barrier keeps the compiler from leaving the block out, and the frame from a tail call. */
+/* The barrier keeps the compiler from omitting the block and from making a tail call. */
 #define S(size)                                                  \
 	static __attribute__((noinline)) void *site_##size(void) \
 	{                                                        \
@@ -37,7 +37,7 @@ static struct site sites[] = {
 };
 #define SITE_COUNT (sizeof(sites) / sizeof(sites[0]))
 
-/* Up to `bytes` in all, or the least number of blocks above it. */
+/* Up to `bytes` in total, or the smallest number of blocks above it. */
 static void
 allocate_up_to(struct site *site, uint64_t bytes)
 {
@@ -60,7 +60,7 @@ main(int argc, char **argv)
 		for (size_t i = 0; i < SITE_COUNT; i++)
 			allocate_up_to(&sites[i], volume * round / ROUNDS);
 	}
-	/* dprintf() allocates the same whatever it prints. */
+	/* dprintf() makes the same allocations whatever it prints. */
 	for (size_t i = 0; i < SITE_COUNT; i++) {
 		dprintf(STDOUT_FILENO,
 			"{\"site\": \"%s\", \"heap\": \"native\", \"bytes\": %llu, "

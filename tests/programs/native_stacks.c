@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_stacks: allocates on stacks that have little room or are nobody's: those of threads of
- * 32 KiB and of the smallest that there are, alternate signal stacks, contexts that take turns
- * (makecontext), and one that is 20,000 frames deep.  Each small stack has a page behind it that
- * cannot be touched.
+ * native_stacks: allocates on unusual stacks: those of threads of 32 KiB and of the minimum
+ * size, alternate signal stacks, contexts that run in turn (makecontext), and one that is
+ * 20,000 frames deep.  Each small stack has an inaccessible guard page.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -19,7 +18,7 @@
 #define BLOCKS 200
 #define FIBERS 4
 #define FIBER_BYTES (16 << 10)
-/* What Linux 5.14 and later may need for the frame itself is in here as well. */
+/* Includes what Linux 5.14 and later may need for the frame itself. */
 #define SIGNAL_STACK_BYTES (12 << 10)
 #define DEPTH 20000
 
@@ -90,7 +89,7 @@ on_signal_stack(void)
 
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
-	/* Not while the allocator runs, which a handler may not enter again. */
+	/* Raised outside the allocator, which a handler must not reenter. */
 	raise(SIGUSR1);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * native_threads THREADS AT_ONCE BLOCKS: THREADS threads, AT_ONCE of them at a time, each of
- * which allocates BLOCKS blocks in work().  On stdout what they asked for, as one JSON object.
- * With 0 BLOCKS it is the same program without the allocations.
+ * which allocates BLOCKS blocks in work().  Prints the requested bytes on stdout, as one JSON
+ * object.  With 0 BLOCKS it is the same program without the allocations.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * own_malloc: a program that defines the functions of malloc itself, and hands out blocks from one
- * large array, never twice.  A block from elsewhere that reaches its free ends it with status 3.
+ * own_malloc: a program that defines the malloc functions itself and takes blocks from one
+ * large array without reusing them.  If its free gets a block from elsewhere, it exits with
+ * status 3.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -39,7 +40,7 @@ bytes_of(const void *block)
 {
 	size_t size;
 
-	/* The compiler must not know what malloc is, and what lies in front of a block. */
+	/* Hides from the compiler that this is malloc, and that data precedes the block. */
 	__asm__ volatile("" : "+r"(block));
 	if ((uintptr_t)block - (uintptr_t)arena >= ARENA_BYTES)
 		_exit(3);
@@ -89,7 +90,7 @@ aligned_alloc(size_t alignment, size_t size)
 	return take(alignment, size);
 }
 
-/* What libc allocates for a program passes through its functions too. */
+/* libc's allocations for a program use its functions too. */
 int
 main(void)
 {

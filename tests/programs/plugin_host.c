@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin_host local|deepbind [none]: a C program that loads a C++ library by dlopen, into a scope
- * of its own or so that it prefers what it brings along.  Both hand blocks to each other to be
- * freed.  On stdout what passes through functions that can be interposed, as one JSON object; the
- * exit status is 0 if all blocks held what was written to them.
+ * plugin_host local|deepbind [none]: a C program that loads a C++ library by dlopen, into a
+ * separate scope or so that it prefers its own definitions.  Each frees blocks of the other.
+ * Prints on stdout the bytes that pass through interposable functions, as one JSON object; the
+ * exit status is 0 if all blocks kept their contents.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -39,7 +39,7 @@ find(void *library, const char *name)
 	return found;
 }
 
-/* Beside this program. */
+/* In the directory of this program. */
 static void
 load(int flags, struct plugin *ret)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process_children WAY [COMMAND...]: allocates 1,000 blocks in parent_site(), has a child in one
- * of the ways that there are, allocates 1,000 more and waits for the child, which allocates 5,000
- * blocks in child_site() or becomes COMMAND.  Exits with the child's status.
+ * process_children WAY [COMMAND...]: allocates 1,000 blocks in parent_site(), creates a child in one
+ * of the ways below, allocates 1,000 more and waits for the child, which allocates 5,000
+ * blocks in child_site() or executes COMMAND.  Exits with the child's status.
  *
  *   fork, _exit    the child ends by exit() or _exit()
- *   bare           as fork, by the system call itself: no handlers of fork() run
+ *   bare           as fork, with the bare system call: no fork handlers run
  *   vfork, clone   without COMMAND: the child shares the parent's memory (clone: on another
  *                  stack), and allocates in it before it ends by _exit()
- *   retitle        as fork, but first the program overwrites its own environment, as servers
- *                  do that show a title of their own in the list of processes
- *   exec, vfork, spawn    with COMMAND, which the child becomes
- *   orphan COMMAND        the original ends, and then the child becomes COMMAND
- *   self N         becomes itself by exec, N times, before it allocates
+ *   retitle        as fork, but first the program overwrites its own environment, like servers
+ *                  that change their title in the list of processes
+ *   exec, vfork, spawn    with COMMAND, which the child executes
+ *   orphan COMMAND        the original ends, and then the child executes COMMAND
+ *   self N         executes itself N times before it allocates
  *   daemon         the original ends; the daemon closes every descriptor before it allocates
  *   storm N        N children by fork while three other threads allocate
- *   many N BYTES   N children by fork, one after the other, that allocate so much; they end by
+ *   many N BYTES   N children by fork, in turn, that allocate BYTES each; they end by
  *                  exit(), _exit() and SIGKILL in turn
- *   mapped BYTES   a child by fork that maps so much, and does nothing else
+ *   mapped BYTES   a child by fork that maps BYTES, and does nothing else
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@
 
 #define BLOCKS 1000
 #define STORM_THREADS 3
-/* Far more than the storm takes; who deadlocks is ended by it. */
+/* Far more than the storm needs; ends the program if it deadlocks. */
 #define STORM_SECONDS 200
 #define CLONE_STACK_BYTES (64 << 10)
 
@@ -173,7 +173,7 @@ become_self(char **argv)
 	return 127;
 }
 
-/* The daemon says when it is done by closing its end of the pipe, its stdout. */
+/* The daemon reports its end by closing its end of the pipe, its stdout. */
 static int
 become_daemon(void)
 {
@@ -186,7 +186,7 @@ become_daemon(void)
 	return 0;
 }
 
-/* The child becomes the command when somebody else has become its parent. */
+/* The child executes the command once it has a different parent. */
 static int
 leave_orphan(char **command)
 {

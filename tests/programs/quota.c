@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quota BYTES COMMAND...: becomes COMMAND on a disk where no file may be longer than so many bytes:
- * a filter of system calls answers EDQUOT to fallocate and pwrite beyond.
+ * quota BYTES COMMAND...: executes COMMAND with a simulated quota, under which no file may be
+ * longer than BYTES: a filter of system calls returns EDQUOT from fallocate and pwrite beyond
+ * it.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -16,7 +17,7 @@
 /* The low half of an argument; the machine is little-endian, and files are small. */
 #define LOAD(argument) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[argument]))
-/* Refuses one system call where the sum of two arguments exceeds `bytes`. */
+/* Fails one system call if the sum of two arguments exceeds `bytes`. */
 #define REFUSE(system_call, from, count, bytes)                                     \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),      \
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, system_call, 0, 6), LOAD(from), \

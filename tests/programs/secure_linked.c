@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linked with the library, so that it is there whatever the linker makes of LD_PRELOAD: allocates
- * from a constructor on, and prints AT_SECURE and the descriptors where the library has its own.
+ * Linked with the library, so that it is loaded even if the linker ignores LD_PRELOAD:
+ * allocates from a constructor on, and prints AT_SECURE and the descriptors in the range that
+ * the library uses.
  */
 #include <fcntl.h>
 #include <stdio.h>

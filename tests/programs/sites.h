@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places of a test program that allocate, and the truth about them: TH_SITE(name) defines a
- * function name(bytes) that allocates one block and counts it.  print_sites() prints what was
- * counted, one JSON object a line, as the harness reads it.  Counting is safe in any thread and
- * in any signal handler.
+ * Allocation sites of a test program, and their true figures: TH_SITE(name) defines a function
+ * name(bytes) that allocates one block and counts it. print_sites() prints the counts, one JSON
+ * object per line, in the format of the harness.  Counting is safe in any thread and in any
+ * signal handler.
  */
 #ifndef TESTS_PROGRAMS_SITES_H
 #define TESTS_PROGRAMS_SITES_H
@@ -25,7 +25,7 @@ count_block(struct site *site, size_t bytes)
 	__atomic_fetch_add(&site->bytes, bytes, __ATOMIC_RELAXED);
 }
 
-/* The name in reports is the function's: neither inlined nor a tail call. */
+/* Reports show the function's name, so it is neither inlined nor a tail call. */
 #define TH_SITE(name)                                             \
 	static struct site name##_truth = {#name, 0, 0};          \
 	__attribute__((noinline)) static void *name(size_t bytes) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * two_vms FIRST SECOND [OPTION ...]: looks up the JNI_CreateJavaVM of both libraries, and then
- * calls the first with these options of the VM and the second without, and prints what each of
- * them answers.  In the first VM, if it is one, 4 MiB are allocated.
+ * calls the first with these VM options and the second without, and prints their results.  In
+ * the first, if it is a VM, 4 MiB are allocated.
  */
 #include <dlfcn.h>
 #include <jni.h>

@@ -6,7 +6,7 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.Statement;
 
-/** Makes tables in DuckDB, joins them, and reads what comes out row by row. */
+/** Creates tables in DuckDB, joins them, and reads the result row by row. */
 final class Duck implements Load {
 	private static final int ROUNDS = 16;
 

@@ -7,7 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.Statement;
 
-/** A database that is all Java: inserts, updates and queries of H2. */
+/** A database written in Java: inserts, updates and queries of H2. */
 final class H2 implements Load {
 	private static final int ROWS = 80_000;
 	private static final int LOOKUPS = 80_000;

@@ -14,7 +14,10 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 import org.apache.lucene.index.IndexWriter;
 
-/** Compiles a part of Lucene's core against the whole; sources and classes are on the class path. */
+/**
+ * Compiles a part of Lucene's core against the whole; sources and classes are on the class
+ * path.
+ */
 final class Javac implements Load {
 	private static final String PART = "org/apache/lucene/store/";
 

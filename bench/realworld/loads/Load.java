@@ -3,6 +3,6 @@ package loads;
 
 /** A fixed piece of real work. */
 interface Load {
-	/** Does it in a directory of its own; returns a checksum of what came out. */
+	/** Runs the load in a directory of its own; returns a checksum of the results. */
 	long run(String directory) throws Exception;
 }

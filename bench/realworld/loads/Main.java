@@ -12,10 +12,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Real programs whose cost under a profiler is measured.
+ * Real programs, for measuring the cost of profiling.
  *
  * <pre>
- * loads.Main NAME        prints "checksum N", the same whenever and wherever it runs
+ * loads.Main NAME        prints "checksum N", the same in every run on every machine
  * loads.Main --list
  * </pre>
  */

@@ -7,7 +7,7 @@ import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksIterator;
 
-/** Fills a RocksDB and reads it through. */
+/** Fills a RocksDB and reads all of it. */
 final class Rocks implements Load {
 	private static final int KEYS = 450_000;
 

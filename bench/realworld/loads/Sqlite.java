@@ -7,7 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.Statement;
 
-/** Loads a table by sqlite-jdbc, indexes it and asks. */
+/** Loads a table by sqlite-jdbc, indexes it and queries it. */
 final class Sqlite implements Load {
 	private static final int ROWS = 800_000;
 

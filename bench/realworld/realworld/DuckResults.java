@@ -12,7 +12,9 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** Result sets of DuckDB that are not closed.  Its allocator stands inside its library. */
+/**
+ * Result sets of DuckDB that are not closed.  DuckDB's allocator is linked into its library.
+ */
 public final class DuckResults implements Program {
 	private static final int QUERIES = 200;
 	private static final int ROWS = 100_000;

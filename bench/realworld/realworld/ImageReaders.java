@@ -12,7 +12,7 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** Readers of JPEG images that are kept and not disposed of. */
+/** Readers of JPEG images that are kept without dispose(). */
 public final class ImageReaders implements Program {
 	private static final int IMAGES = 6000;
 	private static final int SIDE = 16;

@@ -15,7 +15,7 @@ import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.MMapDirectory;
 
-/** A reader of a Lucene index for each request, not closed: each maps the files of the index. */
+/** A reader of a Lucene index per request, not closed: each maps the files of the index. */
 public final class LuceneReaders implements Program {
 	private static final int REQUESTS = 400;
 	private static final int DOCUMENTS = 4000;

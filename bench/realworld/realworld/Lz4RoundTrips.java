@@ -8,7 +8,7 @@ import net.jpountz.lz4.LZ4Compressor;
 import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4FastDecompressor;
 
-/** Round trips through the native half of lz4-java: nothing is lost. */
+/** Round trips through the native half of lz4-java: leaks nothing. */
 public final class Lz4RoundTrips implements Program {
 	private static final int TRIPS = 1000;
 	private static final int BYTES = 64_000;

@@ -4,16 +4,16 @@ package realworld;
 import java.util.List;
 import leaks.Corpus;
 
-/** Programs around JNI libraries that others wrote. */
+/** Programs around third-party JNI libraries. */
 public final class Main {
 	private static final String SMALL = "-Xmx192m";
-	/** Netty and Arrow reach into direct buffers. */
+	/** Netty and Arrow access internals of direct buffers. */
 	private static final String OPEN = SMALL + " --add-opens=java.base/java.nio=ALL-UNNAMED"
 			+ " -Dio.netty.tryReflectionSetAccessible=true";
 
 	/**
-	 * The whole Java heap is in memory from the start, so that what RSS grows by is what the
-	 * library forgets, and the bytes of the finding can be held against it.
+	 * The whole Java heap is resident from the start, so that the growth of RSS is what the
+	 * library leaks, and can be compared with the bytes of the finding.
 	 */
 	private static final String PINNED = SMALL + " -Xms192m -XX:+AlwaysPreTouch";
 

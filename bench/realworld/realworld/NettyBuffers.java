@@ -7,7 +7,7 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** Direct buffers of Netty that nobody releases. */
+/** Direct buffers of Netty that are never released. */
 public final class NettyBuffers implements Program {
 	private static final int MESSAGES = 4000;
 	private static final int BYTES = 20_000;

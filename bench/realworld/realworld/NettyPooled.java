@@ -7,11 +7,11 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** The same out of Netty's pool, which then asks for ever more chunks. */
+/** The same with Netty's pool, which keeps allocating new chunks. */
 public final class NettyPooled implements Program {
 	private static final int MESSAGES = 4000;
 	private static final int BYTES = 20_000;
-	/** What the pool asks for at a time, and what it makes of 20,000 bytes. */
+	/** Chunk size of the pool, and the size to which it rounds 20,000 bytes. */
 	private static final int CHUNK_BYTES = 4 << 20;
 	private static final int ROUNDED_BYTES = 20_480;
 

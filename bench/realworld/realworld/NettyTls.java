@@ -9,7 +9,7 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** A TLS context of netty-tcnative for each connection, which nobody releases. */
+/** A TLS context of netty-tcnative for each connection, never released. */
 public final class NettyTls implements Program {
 	private static final int CONNECTIONS = 1500;
 

@@ -8,7 +8,7 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** Tensors of texts, which ONNX Runtime copies, that are not closed. */
+/** String tensors, which ONNX Runtime copies, that are not closed. */
 public final class OnnxTensors implements Program {
 	private static final int TENSORS = 800;
 	private static final int TEXTS = 500;

@@ -10,7 +10,9 @@ import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksIterator;
 
-/** Iterators of RocksDB that are not closed: each keeps what it has read, and its snapshot. */
+/**
+ * Iterators of RocksDB that are not closed: each keeps the data it has read, and its snapshot.
+ */
 public final class RocksIterators implements Program {
 	private static final int SCANS = 4000;
 	private static final int KEYS = 20_000;
@@ -21,7 +23,7 @@ public final class RocksIterators implements Program {
 		RocksDB.loadLibrary();
 		try (Scratch scratch = new Scratch(); Options options = new Options()) {
 			options.setCreateIfMissing(true);
-			/* Not closed: that would close its iterators as well. */
+			/* Not closed, because that would close its iterators as well. */
 			RocksDB database = RocksDB.open(options, scratch.path("rocks"));
 			for (int i = 0; i < KEYS; i++)
 				database.put(key(i), new byte[100]);

@@ -8,7 +8,7 @@ import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.CompressionType;
 import org.rocksdb.RocksDB;
 
-/** Options of column families, made anew for each request and not closed. */
+/** Column family options, created for each request and not closed. */
 public final class RocksOptions implements Program {
 	private static final int REQUESTS = 20_000;
 

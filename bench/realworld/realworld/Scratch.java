@@ -21,7 +21,9 @@ final class Scratch implements AutoCloseable {
 		return directory.resolve(name).toString();
 	}
 
-	/** How many bytes of its files this process has mapped, each mapping counted by itself. */
+	/**
+	 * Bytes of its files that this process has mapped; multiple mappings count separately.
+	 */
 	long mappedBytes() throws IOException {
 		long bytes = 0;
 		for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {

@@ -6,7 +6,7 @@ import leaks.Program;
 import leaks.Texts;
 import org.xerial.snappy.Snappy;
 
-/** Round trips through snappy-java: nothing is lost. */
+/** Round trips through snappy-java: leaks nothing. */
 public final class SnappyRoundTrips implements Program {
 	private static final int TRIPS = 2000;
 	private static final int BYTES = 200_000;

@@ -13,7 +13,7 @@ import leaks.Pace;
 import leaks.Program;
 import leaks.Truth;
 
-/** Prepared statements of sqlite-jdbc that somebody remembers and nobody closes. */
+/** Prepared statements of sqlite-jdbc that stay reachable and are never closed. */
 public final class SqliteStatements implements Program {
 	private static final int LOOKUPS = 4000;
 

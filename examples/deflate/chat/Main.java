@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.zip.Deflater;
 
 /**
- * A chat server that compresses messages, each connection with a Deflater of its own. Connections
- * that are closed in order call end(); those that time out only go into a list of the dead. A
- * Deflater is a few dozen bytes of Java, and a quarter of a megabyte of zlib behind it.
+ * A chat server that compresses messages, with one Deflater per connection.  Connections that
+ * are closed in order call end(); those that time out are only added to a list of dead ones.  A
+ * Deflater is a few dozen bytes of Java, and a quarter of a megabyte of native zlib memory.
  */
 public final class Main {
 	private static final int CONNECTIONS_DEFAULT = 20_000;
 	private static final int OPEN = 64;
 	private static final int MESSAGES = 8;
-	/** Every so many connections one times out. */
+	/** One connection in this number times out. */
 	private static final int TIMEOUT_EVERY = 40;
 
 	/** One connection and its compressor. */
@@ -30,7 +30,7 @@ public final class Main {
 			this.number = number;
 		}
 
-		/** Compresses one message; returns how many bytes would go over the wire. */
+		/** Compresses one message; returns the number of bytes to send. */
 		int send(String text) {
 			byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
 			deflater.setInput(bytes);
@@ -72,7 +72,7 @@ public final class Main {
 			retire(open.removeFirst());
 	}
 
-	/** The mistake: a connection that timed out keeps its compressor. */
+	/** The bug: a connection that timed out keeps its compressor. */
 	private void retire(Connection connection) {
 		if (connection.isTimedOut())
 			dead.add(connection);

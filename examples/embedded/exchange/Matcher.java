@@ -23,11 +23,11 @@ public final class Matcher {
 			TRADES.add(trade);
 	}
 
-	/** How many trades are kept. */
+	/** The number of trades kept. */
 	public static int kept() {
 		return TRADES.size();
 	}
 
-	/** The order as C sees it. */
+	/** The text of an order, from C. */
 	private static native String describe(int number);
 }

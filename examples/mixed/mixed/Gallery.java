@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The demo: a gallery that makes thumbnails. Two workers read photos, have them decoded in C,
- * keep the newest thumbnails in a bounded cache (a plateau, not a leak) and write a history that
- * nobody trims (a leak in the Java heap). The decoder leaks as well, see gallery.c.
+ * The demo: a gallery that makes thumbnails.  Two workers read photos, have them decoded in C,
+ * keep the newest thumbnails in a bounded cache (a plateau, not a leak) and write a history
+ * that is never trimmed (a leak in the Java heap).  The decoder leaks as well, see gallery.c.
  */
 final class Gallery {
 	private static final int WORKERS = 2;
@@ -21,7 +21,7 @@ final class Gallery {
 	private static final int UPLOAD_BYTES = 256 << 10;
 	private static final int UPLOAD_EVERY = 8;
 
-	/** What is common to the workers. */
+	/** Shared by the workers. */
 	private static final List<byte[]> HISTORY = new ArrayList<>();
 	private static final Map<Long, byte[]> CACHE = new LinkedHashMap<>() {
 		private static final long serialVersionUID = 1;
@@ -40,7 +40,7 @@ final class Gallery {
 		this.worker = worker;
 	}
 
-	/** Makes thumbnails for so many seconds. */
+	/** Makes thumbnails for `seconds` seconds. */
 	static void run(Ledger ledger, double seconds) throws InterruptedException {
 		long deadline = System.nanoTime() + (long) (seconds * 1e9);
 		Gallery[] galleries = new Gallery[WORKERS];
@@ -98,7 +98,7 @@ final class Gallery {
 		return note;
 	}
 
-	/** The buffer is native memory that waits for a collection of the Java heap. */
+	/** The buffer is native memory that is freed after a collection of the Java heap. */
 	private static void upload(byte[] thumbnail) {
 		ByteBuffer buffer = ByteBuffer.allocateDirect(UPLOAD_BYTES);
 		buffer.put(thumbnail).flip();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package mixed;
 
-/** A class whose initialiser runs native code: there the VM calls Java by itself. */
+/** A class whose initializer runs native code: there the VM itself calls Java. */
 final class Initializer {
 	static final int BLOCK_BYTES = 1024;
 
-	/** How often the initialiser allocates; set before the class is first used. */
+	/** How often the initializer allocates; set before the class is first used. */
 	static final class Rounds {
 		static volatile long value;
 
@@ -13,7 +13,7 @@ final class Initializer {
 		}
 	}
 
-	/** The functions on the way to the block, root first. */
+	/** The functions on the path to the block, root first. */
 	static final String[] FRAMES = {"mixed.Initializer.<clinit>", "mixed.Initializer.fill",
 			"Java_mixed_Initializer_fill", "mixed_initializer_block"};
 

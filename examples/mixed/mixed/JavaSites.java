@@ -12,10 +12,10 @@ import sun.misc.Unsafe;
 final class JavaSites {
 	static final Unsafe UNSAFE = findUnsafe();
 
-	/** Bytes of an array's header: 12, 16 or 24, by the VM and its options. */
+	/** Bytes of an array's header: 12, 16 or 24, depending on the VM and its options. */
 	private static final int HEADER = UNSAFE.arrayBaseOffset(byte[].class);
 
-	/** What a site allocated last: one store per object that no compiler may leave out. */
+	/** The last allocation of a site: one store per object, which no compiler may omit. */
 	static final class Sink {
 		volatile Object value;
 	}
@@ -33,12 +33,14 @@ final class JavaSites {
 		}
 	}
 
-	/** Elements of a byte array that takes `bytes` of the heap, or as near as there is one. */
+	/**
+	 * Length of a byte array that takes `bytes` of the heap, or the nearest possible size.
+	 */
 	static int length(int bytes) {
 		return Math.max(0, bytes - HEADER);
 	}
 
-	/** Bytes of the heap that a byte array of so many elements takes. */
+	/** Bytes of the heap that a byte array of that length takes. */
 	static long heapBytes(int length) {
 		return (HEADER + length + 7L) & ~7L;
 	}
@@ -171,12 +173,15 @@ final class JavaSites {
 		return new byte[length(1024)];
 	}
 
-	/** Allocates 4 KiB below `levels` + 1 frames of its own. */
+	/** Allocates 4 KiB below `levels` + 1 frames of this method. */
 	static byte[] deep(int levels) {
 		return levels > 0 ? deep(levels - 1) : deepest();
 	}
 
-	/** Apart, since the VM itself allocates at other levels, when it decides to compile. */
+	/**
+	 * A separate method, because the VM itself allocates at other levels when it decides to
+	 * compile.
+	 */
 	private static byte[] deepest() {
 		return new byte[length(4096)];
 	}

@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What every site has allocated, known by arithmetic and not by observation: the number of calls
- * times the size of what one call asks for. Printed at the end, one JSON object per line.
+ * The allocations of every site, known by arithmetic rather than observation: the number of
+ * calls times the size of one call.  Printed at the end, one JSON object per line.
  */
 final class Ledger {
-	/** For `live`: how many are left at the end depends on when the VM collects. */
+	/** For `live`: the number left at the end depends on when the VM collects. */
 	static final long UNKNOWN = -1;
 
 	enum Heap {
@@ -19,7 +19,9 @@ final class Ledger {
 		NATIVE
 	}
 
-	/** Totals of one site. A site is named by the function that is found in its stacks alone. */
+	/**
+	 * Totals of one site.  A site is named by a function that occurs in its stacks only.
+	 */
 	private static final class Entry {
 		final Heap heap;
 		final String type;
@@ -56,17 +58,17 @@ final class Ledger {
 
 	private final Map<String, Entry> entries = new LinkedHashMap<>();
 
-	/** Books `objects` native blocks of `size` bytes, of which `live` are never freed. */
+	/** Adds `objects` native blocks of `size` bytes, of which `live` are never freed. */
 	void addNative(String function, long size, long objects, long live, String... path) {
 		add(Heap.NATIVE, function, null, size, objects, objects * size, live, path);
 	}
 
-	/** Books native blocks of different sizes that make `bytes` together; none of them stays. */
+	/** Adds native blocks of different sizes that total `bytes`; all of them are freed. */
 	void addNativeGrowth(String function, long objects, long bytes) {
 		add(Heap.NATIVE, function, null, 0, objects, bytes, 0);
 	}
 
-	/** Books `objects` Java objects of `size` bytes, of which `live` stay reachable. */
+	/** Adds `objects` Java objects of `size` bytes, of which `live` stay reachable. */
 	void addJava(String method, String type, long size, long objects, long live, String... path) {
 		add(Heap.JAVA, method, type, size, objects, objects * size, live, path);
 	}

@@ -5,14 +5,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Runs scenarios and prints what each site has allocated.
+ * Runs scenarios and prints the allocations of each site.
  *
  * <pre>mixed.Main [--volume BYTES] [--threads N] [--seconds S] [--repeat S]
  * [SCENARIO...]</pre>
  *
  * --volume: bytes that each site allocates per thread (64M); --threads: threads that run each
- * scenario at the same time (0: the main thread itself); --seconds: length of the scenario demo;
- * --repeat: runs all of them, in turn, until so many seconds have passed.
+ * scenario at the same time (0: the main thread itself); --seconds: duration of the scenario
+ * demo; --repeat: runs all of them in turn until this many seconds have passed.
  */
 public final class Main {
 	private long volume = 64L << 20;

@@ -3,12 +3,12 @@ package mixed;
 
 import java.nio.ByteBuffer;
 
-/** Native allocation sites: those in C by name, and those that Java code reaches by itself. */
+/** Native allocation sites: those in C by name, and those that Java code reaches itself. */
 final class NativeSites {
 	private NativeSites() {
 	}
 
-	/** Bytes, and blocks, that one call of a C function of sites.c asks for. */
+	/** Bytes, and blocks, that one call of a C function of sites.c allocates. */
 	static native long bytesPerCall(String function);
 
 	static native long blocksPerCall(String function);
@@ -19,10 +19,10 @@ final class NativeSites {
 	 */
 	static native void runSites(String[] functions, long rounds, long keepEvery);
 
-	/** A byte array that C asks for, through mixed_new_byte_array(). */
+	/** A byte array allocated by C, in mixed_new_byte_array(). */
 	static native byte[] newByteArray(int length);
 
-	/** Takes and gives back the characters of a string, in mixed_string_chars(). */
+	/** Gets and releases the characters of a string, in mixed_string_chars(). */
 	static native void stringChars(String text, long rounds);
 
 	static void unsafeBlock(long bytes) {
@@ -30,7 +30,7 @@ final class NativeSites {
 		JavaSites.UNSAFE.freeMemory(address);
 	}
 
-	/** A direct buffer, given back at once and not when a collection finds it. */
+	/** A direct buffer, freed at once rather than after a collection. */
 	static void directBuffer(int bytes) {
 		ByteBuffer buffer = ByteBuffer.allocateDirect(bytes);
 		JavaSites.UNSAFE.invokeCleaner(buffer);

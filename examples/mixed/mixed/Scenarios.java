@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-/** The scenarios by name. Each books what it allocates in the ledger, and nothing else. */
+/** The scenarios by name.  Each adds its own allocations to the ledger, and no others. */
 final class Scenarios {
 	private static final int[] SIZES = {16, 64, 200, 4096, 65536, 524288, 1048576, 4194304};
 	private static final String BYTES = "byte[]";
 
-	/** What one thread runs: how much, and where it books it. */
+	/** The work of one thread: its volume, and the ledger it is added to. */
 	static final class Run {
 		final Ledger ledger;
 		final long volume;
@@ -26,7 +26,7 @@ final class Scenarios {
 			this.seconds = seconds;
 		}
 
-		/** How many blocks of so many bytes make up the volume; at least one. */
+		/** Number of blocks of `size` bytes that make up the volume; at least one. */
 		long count(long size) {
 			return Math.max(1, volume / size);
 		}
@@ -60,7 +60,7 @@ final class Scenarios {
 		return String.join(" ", TABLE.keySet()) + " mix:SIZE,SIZE,...";
 	}
 
-	/** The scenario of this name; null if there is none. */
+	/** The scenario of that name; null if there is none. */
 	static Scenario find(String name) {
 		if (!name.startsWith("mix:"))
 			return TABLE.get(name);
@@ -69,7 +69,7 @@ final class Scenarios {
 		return run -> mix(run, sizes);
 	}
 
-	/** Every size by itself, in both heaps. */
+	/** Every size separately, in both heaps. */
 	private static void sizes(Run run) {
 		for (int size : SIZES) {
 			runNative(run, run.count(size), 0, "mixed_malloc_" + size);
@@ -108,7 +108,7 @@ final class Scenarios {
 		run.ledger.addJava("mixed.JavaSites.twinRight", BYTES, 1024, rounds, 0);
 	}
 
-	/** What JNI and the JDK's own natives allocate for others. */
+	/** Allocations by JNI and the JDK's own natives on behalf of others. */
 	private static void jni(Run run) {
 		int length = JavaSites.length(4096);
 		for (long i = 0; i < run.count(4096); i++)
@@ -142,7 +142,7 @@ final class Scenarios {
 				walks * Path.ROUNDS, 0, Path.FRAMES);
 	}
 
-	/** Native code in a class initialiser. Runs once in the life of a process. */
+	/** Native code in a class initializer.  Runs once per process. */
 	private static synchronized void initializer(Run run) {
 		if (Initializer.Rounds.value != 0)
 			return;
@@ -161,7 +161,7 @@ final class Scenarios {
 		run.ledger.addJava("mixed.JavaSites.deep", BYTES, 4096, count, 0);
 	}
 
-	/** Both heaps from virtual threads; nothing before JDK 21. */
+	/** Both heaps from virtual threads; no effect before JDK 21. */
 	private static void virtual(Run run) throws Exception {
 		if (!VirtualWork.isPossible())
 			return;
@@ -174,7 +174,7 @@ final class Scenarios {
 				"mixed.VirtualWork.run", "mixed.VirtualWork.array");
 	}
 
-	/** Many threads that live shortly and allocate far less than one sampling interval. */
+	/** Many short-lived threads that allocate far less than one sampling interval. */
 	private static void threads(Run run) throws InterruptedException {
 		long each = 16;
 		long threads = run.count(each * 1024);
@@ -192,7 +192,7 @@ final class Scenarios {
 		run.ledger.addNative("mixed_malloc_1024", 1024, threads * each, 0);
 	}
 
-	/** Blocks that stay: all of one site, every fourth of another, none of a third. */
+	/** Live blocks: all of one site, every fourth of another, none of a third. */
 	private static void live(Run run) throws InterruptedException {
 		runNative(run, run.count(200), 1, "mixed_malloc_200");
 		runNative(run, run.count(65536), 4, "mixed_malloc_65536");
@@ -200,7 +200,8 @@ final class Scenarios {
 		keepJava(run, 1024, 1);
 		keepJava(run, 65536, 4);
 		runJava(run, run.count(4096), 4096);
-		// Two collections, each followed by time to see what died: what is not kept is gone.
+		// Two collections, each followed by time to detect dead objects: what is not
+		// kept is gone.
 		for (int i = 0; i < 2; i++) {
 			System.gc();
 			Thread.sleep(300);

@@ -3,7 +3,7 @@ package mixed;
 
 import java.lang.reflect.Method;
 
-/** Work done on virtual threads, where the running JDK has them. */
+/** Work on virtual threads, if the running JDK has them. */
 final class VirtualWork implements Runnable {
 	static final int THREADS = 64;
 	private static final String[] SITE = {"mixed_malloc_1400"};
@@ -31,7 +31,8 @@ final class VirtualWork implements Runnable {
 
 	/** Runs both sites `rounds` times on each of THREADS virtual threads. */
 	static void runAll(long rounds) throws ReflectiveOperationException, InterruptedException {
-		// Initialises the class here: what that allocates is not to stand below array().
+		// Initializes the class here, so that its allocations do not appear below
+		// array().
 		JavaSites.length(0);
 		Thread[] threads = new Thread[THREADS];
 		for (int i = 0; i < threads.length; i++)

@@ -14,8 +14,8 @@ import java.util.Map;
 
 /**
  * A shop's orders in an SQLite database in memory: bulk inserts, a daily report whose rows are
- * kept in a cache, and a lookup that forgets to close its statement. The statement's memory
- * belongs to SQLite, so no Java heap dump shows what it costs.
+ * kept in a cache, and a lookup that does not close its statement.  The statement's memory
+ * belongs to SQLite, so no Java heap dump shows its cost.
  */
 public final class Main {
 	private static final int ORDERS_DEFAULT = 200_000;
@@ -92,7 +92,7 @@ public final class Main {
 		connection.commit();
 	}
 
-	/** Reads one day's orders and keeps them: the cache is meant to, and never shrinks. */
+	/** Reads one day's orders and keeps them: intended as a cache, but it never shrinks. */
 	private void dailyReport(int day) throws SQLException {
 		List<Order> rows = new ArrayList<>();
 		try (PreparedStatement query = connection.prepareStatement(
@@ -106,7 +106,10 @@ public final class Main {
 		reports.put(day, rows);
 	}
 
-	/** The mistake: the statement stays open, and with it what SQLite compiled and sorted. */
+	/**
+	 * The bug: the statement stays open, and so do SQLite's compiled program and sorted
+	 * rows.
+	 */
 	private long countOrdersOf(String customer) throws SQLException {
 		PreparedStatement query = connection.prepareStatement(
 				"select item, count(*) from orders where customer = ? group by item order by 2");

@@ -6,9 +6,9 @@ import java.util.Deque;
 import java.util.SplittableRandom;
 
 /**
- * Reuse as in Netty's arenas: chunks of 4 MB from malloc(), cut into pages that are lent and come
- * back in any order. Load rises for half the time, so the arena grows for half the time; then it
- * is large enough, and it gives nothing back.
+ * Reuse as in Netty's arenas: chunks of 4 MB from malloc(), cut into pages that are handed out
+ * and returned in any order.  Load rises for half of the time, so the arena grows for that
+ * time; then it is large enough, and frees nothing.
  */
 final class Arena implements Program {
 	private static final int CHUNK_BYTES = 4 << 20;

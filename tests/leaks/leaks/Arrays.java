@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package leaks;
 
-/** 200,000 arrays that stay, of as many that go: what is alive when all garbage is known as such. */
+/**
+ * 200,000 arrays that are kept, and as many that are dropped: checks live figures when all
+ * garbage is known.
+ */
 final class Arrays implements Program {
 	private static final int ARRAYS = 200_000;
 	private static final int LENGTH = 1024;

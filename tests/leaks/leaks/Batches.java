@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Batches that collect for a while and are then dropped whole, in both heaps: a saw. The program
- * ends on a rising flank.
+ * Batches that accumulate and are then dropped as a whole, in both heaps: a sawtooth.  The
+ * program ends on a rising edge.
  */
 final class Batches implements Program {
 	private static final int STEPS = 1000;

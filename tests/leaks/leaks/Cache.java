@@ -4,7 +4,10 @@ package leaks;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A cache without a limit; clean, it has one, is full after two fifths, and stays so. */
+/**
+ * A cache without a limit.  The clean variant has one: it is full after two fifths of the time,
+ * and stays full.
+ */
 final class Cache implements Program {
 	private static final int REQUESTS = 60_000;
 	private static final int STEPS = 1000;
@@ -32,7 +35,7 @@ final class Cache implements Program {
 		pages.put("page-" + number, new byte[LENGTH]);
 	}
 
-	/** The garbage of a request. */
+	/** Garbage of a request. */
 	private void answer() {
 		sink = new byte[LENGTH * 8];
 	}

@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Loads 3,000 classes of the JDK, fast at first and then ever more slowly, as servers do. */
+/**
+ * Loads 3,000 classes of the JDK, fast at first and then more and more slowly, as servers do.
+ */
 final class Classes implements Program {
 	private static final int CLASSES = 3000;
 	private static final int STEPS = 300;

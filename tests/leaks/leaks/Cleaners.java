@@ -9,10 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.Deflater;
 
-/**
- * Native memory that hangs on Java objects: it is there as long as they are, and gone when a
- * collection has let their Cleaners run.
- */
+/** Native memory owned by Java objects: freed when a collection has let their Cleaners run. */
 final class Cleaners implements Program {
 	private static final int COUNT = 200;
 	private static final int BUFFER_BYTES = 100_000;
@@ -21,7 +18,10 @@ final class Cleaners implements Program {
 			.getPlatformMXBeans(BufferPoolMXBean.class).stream()
 			.filter(bean -> bean.getName().equals("direct")).findFirst().orElseThrow();
 	private final List<Object> owners = new ArrayList<>();
-	/** What the Cleaners of the Deflaters work on; it does not keep these alive. */
+	/**
+	 * The objects that the Deflaters' Cleaners work on; they do not keep the Deflaters
+	 * alive.
+	 */
 	private final List<Object> streams = new ArrayList<>();
 
 	@Override
@@ -37,7 +37,7 @@ final class Cleaners implements Program {
 		tell(COUNT);
 		owners.clear();
 		Truth.settle(() -> areEnded() && pool.getCount() <= buffersBefore);
-		/* The one that began last may not be through yet: they run one after the other. */
+		/* The last one may not have finished: they run one at a time. */
 		streams.add(streamOf(new Deflater()));
 		Truth.settle(this::areEnded);
 		tell(0);
@@ -49,7 +49,7 @@ final class Cleaners implements Program {
 		return field.get(deflater);
 	}
 
-	/** Whether the Cleaner of each Deflater has at least begun. */
+	/** Whether the Cleaner of each Deflater has at least started. */
 	private boolean areEnded() {
 		try {
 			for (Object stream : streams) {

@@ -5,19 +5,19 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Runs one program of a corpus: as it leaks, as it does not, or, where neither is the point, as
- * a script of what is alive when.
+ * Runs one program of a corpus: as a leak, as its clean twin or, if the program is neither, as
+ * a timed script of live memory.
  *
  * <pre>
  * MAIN [--seconds S] [--collect S] PROGRAM leak|clean|live
  * MAIN --list
  * </pre>
  *
- * Prints what a report has to find, one JSON object a line (see {@link Truth}), and at last by how
- * much the resident memory grew, what the steps still hold, where a {@link Ledger} knows, and
- * whether they came at an even pace. --collect: lets the VM collect all garbage every so many seconds.
- * --list: every variant with the options its VM needs, one a line. Ends with status 3 if the
- * runtime lacks a class that the program needs.
+ * Prints the expected findings of a report, one JSON object per line (see {@link Truth}), and
+ * at the end the growth of resident memory, the bytes still held by the steps if a {@link
+ * Ledger} counts them, and whether the steps ran at an even pace. --collect: requests a full
+ * collection every S seconds. --list: prints every variant with the options its VM needs, one
+ * per line.  Exits with status 3 if the runtime lacks a class that the program needs.
  */
 public final class Corpus {
 	private static final double SECONDS_DEFAULT = 5;
@@ -37,7 +37,7 @@ public final class Corpus {
 			this.options = options;
 		}
 
-		/** Its class; empty if that was left out of the build, for want of a library. */
+		/** Its class; empty if it was not built because a library is missing. */
 		Optional<Class<?>> load() {
 			try {
 				return Optional.of(Class.forName(type));
@@ -54,7 +54,10 @@ public final class Corpus {
 		}
 	}
 
-	/** Until the process ends: what a program keeps must not become garbage when it returns. */
+	/**
+	 * Referenced until the process ends: what a program keeps must not become garbage when
+	 * it returns.
+	 */
 	private static Program program;
 
 	private Corpus() {

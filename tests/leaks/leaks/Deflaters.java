@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.zip.Deflater;
 
 /**
- * 1,000 Deflaters that are kept, finished but without end(): what each holds in C, about 270 KB,
- * is thousands of times what it holds in the Java heap.
+ * 1,000 Deflaters that are kept, finished but without end(): each holds about 270 KB in C,
+ * thousands of times its size in the Java heap.
  */
 final class Deflaters implements Program {
 	private static final int DEFLATERS = 1000;

@@ -7,7 +7,10 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
-/** Direct buffers that a registry keeps; clean, they come from a small pool and go back. */
+/**
+ * Direct buffers kept by a registry.  In the clean variant they come from a small pool and are
+ * returned.
+ */
 final class DirectBuffers implements Program {
 	private static final int BUFFERS = 2000;
 	private static final int BUFFER_BYTES = 40_000;
@@ -34,7 +37,7 @@ final class DirectBuffers implements Program {
 		return ByteBuffer.allocateDirect(BUFFER_BYTES);
 	}
 
-	/** Takes one out of the pool, which grows when it is empty; the oldest goes back. */
+	/** Takes one from the pool, which grows when it is empty, and returns the oldest. */
 	private void exchange() {
 		ByteBuffer buffer = pool.poll();
 		lent.add(buffer != null ? buffer : create());

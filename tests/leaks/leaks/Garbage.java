@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package leaks;
 
-/** Garbage alone, in a heap so large that no collection ever shows that it is garbage. */
+/** Only garbage, in a heap so large that no collection ever identifies it as garbage. */
 final class Garbage implements Program {
 	private static final int ARRAYS = 200_000;
 	private static final int STEPS = 1000;

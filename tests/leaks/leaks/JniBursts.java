@@ -4,7 +4,10 @@ package leaks;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A job that runs eight times and loses what it allocated; clean, it frees it at its end. */
+/**
+ * A job that runs eight times and leaks its allocations.  In the clean variant it frees them at
+ * its end.
+ */
 final class JniBursts implements Program {
 	private static final int BURSTS = 8;
 	private static final int BLOCKS = 500;

@@ -4,7 +4,7 @@ package leaks;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** Of a hundred blocks from one and the same line, one is not freed: an error path, say. */
+/** Of a hundred blocks from the same line, one is not freed, as on an error path. */
 final class JniRare implements Program {
 	private static final int BLOCKS = 1_000_000;
 	private static final int STEPS = 1000;

@@ -10,7 +10,7 @@ final class JniReferences implements Program {
 	private static final int STEPS = 1000;
 	private static final int LENGTH = 4000;
 	private static final int HELD = 1000;
-	/** So many times what is referred to is allocated besides, as any program does. */
+	/** Garbage allocated, as a multiple of what is referenced. */
 	private static final int GARBAGE = 10;
 
 	private final Deque<Long> held = new ArrayDeque<>(HELD + 1);

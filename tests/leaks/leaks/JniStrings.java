@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package leaks;
 
-/** GetStringUTFChars() without ReleaseStringUTFChars(): the VM allocates, the caller forgets. */
+/**
+ * GetStringUTFChars() without ReleaseStringUTFChars(): the VM allocates, the caller does not
+ * release.
+ */
 final class JniStrings implements Program {
 	private static final int STRINGS = 40_000;
 	private static final int STEPS = 1000;
@@ -14,7 +17,7 @@ final class JniStrings implements Program {
 			for (int i = 0; i < STRINGS / STEPS; i++)
 				measure(text, !leaking);
 		});
-		/* The copy and the NUL behind it. */
+		/* The copy and its terminating NUL. */
 		if (leaking)
 			Truth.leak("native", "leaks.JniStrings.measure",
 					(long) STRINGS * (LENGTH + 1), STRINGS);

@@ -2,8 +2,8 @@
 package leaks;
 
 /**
- * Four threads that allocate and free blocks of 200 KB; with the mistake each of them loses
- * 1,000 of them, at a place of its own beside the place that frees.
+ * Four threads that allocate and free blocks of 200 KB; the leaking variant loses 1,000 of them
+ * per thread, at a separate call site.
  */
 final class JniThreads implements Program {
 	private static final int THREADS = 4;

@@ -2,9 +2,9 @@
 package leaks;
 
 /**
- * libledger.so, where it is preloaded (-Dledger=PATH tells): what the steps of a program asked
- * the C heap for and have not given back, counted block by block. It makes known what a library
- * allocates on its own account.
+ * libledger.so, if preloaded (-Dledger=PATH): the C heap memory allocated by the steps of a
+ * program and not freed, counted block by block.  It provides the true figures for what a
+ * library allocates internally.
  */
 final class Ledger {
 	private static final String PATH = System.getProperty("ledger");
@@ -17,7 +17,7 @@ final class Ledger {
 	private Ledger() {
 	}
 
-	/** What this thread allocates from here on belongs to a step. */
+	/** Allocations of this thread belong to a step from here on. */
 	static void enter() {
 		if (PATH != null)
 			open();

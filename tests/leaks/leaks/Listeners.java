@@ -4,7 +4,7 @@ package leaks;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Views that register with a model and are closed without leaving it. */
+/** Views that register with a model and are closed without unregistering. */
 final class Listeners implements Program {
 	private static final int VIEWS = 8000;
 	private static final int STEPS = 1000;
@@ -14,7 +14,7 @@ final class Listeners implements Program {
 	private final List<Runnable> listeners = new ArrayList<>();
 	private volatile Object sink;
 
-	/** What a view shows, which its listener keeps alive. */
+	/** The contents of a view, kept alive by its listener. */
 	private static final class View {
 		final String[] rows = new String[ROWS];
 
@@ -48,7 +48,7 @@ final class Listeners implements Program {
 			listeners.remove(listener);
 	}
 
-	/** The garbage of a request. */
+	/** Garbage of a request. */
 	private void answer() {
 		sink = new byte[GARBAGE_BYTES];
 	}

@@ -5,10 +5,15 @@ import java.util.List;
 
 /** The programs of this corpus. */
 public final class Main {
-	/** A young generation that holds all that the program allocates: nothing is collected. */
+	/**
+	 * A young generation that holds everything the program allocates: nothing is collected.
+	 */
 	private static final String ROOMY = "-Xms1200m -Xmx1200m -Xmn1g";
 	private static final String SMALL = "-Xmx192m";
-	/** Full enough with what leaks that old objects are collected, too: else none is known dead. */
+	/**
+	 * Small enough that the leak causes old-generation collections; otherwise no old object
+	 * is known dead.
+	 */
 	private static final String TIGHT = "-Xmx100m";
 	/** Looks into Deflaters: whether their Cleaners have run. */
 	private static final String OPEN = "-Xmx512m --add-opens=java.base/java.util.zip=ALL-UNNAMED";

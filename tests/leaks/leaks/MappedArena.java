@@ -5,9 +5,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * 328 MB in pieces of an arena that maps its chunks, and no one gives them back; clean, each comes
- * back a little later. A chunk is twice as large as the last, so there are few, and the last is
- * not full.
+ * 328 MB in pieces of an arena that maps its chunks, never returned.  In the clean variant each
+ * is returned a little later.  Each chunk is twice as large as the previous one, so there are
+ * few, and the last is not full.
  */
 final class MappedArena implements Program {
 	private static final int PIECE_BYTES = 64 << 10;

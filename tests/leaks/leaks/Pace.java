@@ -2,13 +2,16 @@
 package leaks;
 
 /**
- * Spreads a fixed amount of work evenly over a fixed time: what a program allocates does not
- * depend on the machine, and a leak grows as it does in a server, a little with every request.
+ * Spreads a fixed amount of work evenly over a fixed time: the allocations do not depend on the
+ * machine, and a leak grows as in a server, a little with every request.
  */
 public final class Pace {
-	/** Steps are due together within this, so that short ones do not sleep each by itself. */
+	/**
+	 * Steps within this time are run together, so that short ones do not sleep
+	 * individually.
+	 */
 	private static final long TICK_NANOS = 5_000_000;
-	/** A step that is later than this moves those behind it. */
+	/** A step that is later than this delays those after it. */
 	private static final long LATE_NANOS = 20_000_000;
 
 	private final double seconds;
@@ -26,12 +29,12 @@ public final class Pace {
 		this.seconds = seconds;
 	}
 
-	/** So many steps, numbered from 0, over the whole time. */
+	/** Runs `steps` steps, numbered from 0, over the whole time. */
 	public void run(int steps, Step step) throws Exception {
 		run(steps, 1, step);
 	}
 
-	/** So many steps over a share of the time. */
+	/** Runs `steps` steps over a share of the time. */
 	public void run(int steps, double share, Step step) throws Exception {
 		double nanosPerStep = seconds * share * 1e9 / steps;
 		long start = System.nanoTime();
@@ -47,7 +50,7 @@ public final class Pace {
 			long due = start + (long) (nanosPerStep * (i + 1));
 			sleepUntil(due);
 			end = System.nanoTime();
-			/* What a busy machine held up is not made good in a burst. */
+			/* Delays by a busy machine are not made up for in a burst. */
 			long delay = Math.max(end - due - LATE_NANOS, 0);
 			longestDelay = Math.max(longestDelay, delay);
 			start += delay;
@@ -60,8 +63,8 @@ public final class Pace {
 	}
 
 	/**
-	 * Says when the steps were, how long one of them was held up, and by how much a quarter of them
-	 * took longer than a quarter of the time, in nanoseconds.
+	 * Prints when the steps ran, the longest delay of one, and by how much the slowest
+	 * quarter of them exceeded a quarter of the time, in nanoseconds.
 	 */
 	void tell() {
 		if (end != 0)

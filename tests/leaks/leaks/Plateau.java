@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package leaks;
 
-/** 200,000 arrays that are allocated at the start and stay: much memory, and no leak. */
+/** 200,000 arrays allocated at the start and kept: much memory, but no leak. */
 final class Plateau implements Program {
 	private static final int ARRAYS = 200_000;
 	private static final int LENGTH = 1024;

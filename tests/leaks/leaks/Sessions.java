@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Sessions that live for a fifth of the time and survive several collections before they end;
- * with the mistake an index still knows those that have ended.
+ * Sessions that live for a fifth of the time and survive several collections before they end.
+ * In the leaking variant an index still refers to those that have ended.
  */
 final class Sessions implements Program {
 	private static final int SESSIONS = 50_000;
@@ -40,7 +40,7 @@ final class Sessions implements Program {
 			open.remove();
 	}
 
-	/** The garbage of a request. */
+	/** Garbage of a request. */
 	private void answer() {
 		sink = new byte[STATE_BYTES * 10];
 	}

@@ -4,7 +4,7 @@ package leaks;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A map, and native blocks beside it, that grow for half the time and shrink for the other. */
+/** A map, and native blocks, that grow for half of the time and shrink for the other half. */
 final class Shrinking implements Program {
 	private static final int ENTRIES = 24_000;
 	private static final int STEPS = 1000;

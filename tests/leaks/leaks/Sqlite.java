@@ -37,7 +37,7 @@ final class Sqlite {
 		connection.commit();
 	}
 
-	/** The first row of a query whose statement the caller has to close. */
+	/** The first row of a query whose statement the caller must close. */
 	static long firstCount(PreparedStatement query, int customer) throws SQLException {
 		query.setString(1, "customer-" + customer % CUSTOMERS);
 		ResultSet result = query.executeQuery();

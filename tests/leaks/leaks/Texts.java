@@ -3,12 +3,12 @@ package leaks;
 
 import java.util.Arrays;
 
-/** Something to compress. */
+/** Compressible data. */
 public final class Texts {
 	private Texts() {
 	}
 
-	/** Bytes that compress about as well as text does; always the same. */
+	/** Bytes that compress about as well as text; always the same. */
 	public static byte[] bytes(int length) {
 		byte[] bytes = new byte[length];
 		long state = 1;

@@ -5,8 +5,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * A thread-local per request, set on threads of a pool and not removed. Its value refers to it,
- * so the thread's map, whose keys are weak, never lets go of either.
+ * A thread-local per request, set on pool threads and not removed.  Its value refers to it, so
+ * the thread's map, whose keys are weak, never drops either.
  */
 final class ThreadLocals implements Program {
 	private static final int REQUESTS = 4000;
@@ -37,7 +37,7 @@ final class ThreadLocals implements Program {
 			context.place.remove();
 	}
 
-	/** The garbage of a request. */
+	/** Garbage of a request. */
 	private void answer() {
 		sink = new byte[4 * BUFFER_BYTES];
 	}

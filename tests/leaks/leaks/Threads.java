@@ -3,7 +3,7 @@ package leaks;
 
 import java.util.concurrent.CountDownLatch;
 
-/** Threads that come and go: first a pool that stays, then one short thread after the other. */
+/** Starting and ending threads: first a pool that stays, then a series of short threads. */
 final class Threads implements Program {
 	private static final int POOLED = 64;
 	private static final int SHORT = 600;
@@ -22,7 +22,7 @@ final class Threads implements Program {
 		end.countDown();
 	}
 
-	/** A thread with memory of its own in both heaps until its end. */
+	/** A thread that holds memory in both heaps until it ends. */
 	private Thread start(CountDownLatch end, String name) {
 		Thread thread = new Thread(() -> {
 			long block = Native.allocate(BYTES);

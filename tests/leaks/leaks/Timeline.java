@@ -5,8 +5,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * A script of what is alive when, in both heaps: grows, holds, loses a half, grows again, loses
- * all. Says after each step what is true from then on until the next one.
+ * A timed script of live memory in both heaps: grows, holds, drops a half, grows again, drops
+ * all.  Prints after each step what is live until the next one.
  */
 final class Timeline implements Program {
 	private static final int[] BLOCKS = {4000, 8000, 3000, 10_000, 0};
@@ -20,11 +20,14 @@ final class Timeline implements Program {
 		for (int count : BLOCKS) {
 			resizeJava(count);
 			resizeNative(count);
-			/* Whether a Java object is dead is known after a collection. */
+			/* A Java object is known to be dead only after a collection. */
 			Truth.settle();
 			Truth.live("java", "leaks.Timeline.createArray",
 					count * Truth.arrayBytes(BLOCK_BYTES), count);
-			/* The C function: below the Java one the VM allocates for itself as well. */
+			/*
+			 * The C function: below the Java method the VM allocates for itself as
+			 * well.
+			 */
 			Truth.live("native", "leak_block", (long) count * BLOCK_BYTES, count);
 		}
 	}

@@ -7,13 +7,13 @@ import java.nio.file.Path;
 import java.util.function.BooleanSupplier;
 
 /**
- * What is true of the program, for whoever checks a report: one JSON object a line. Leaked bytes
- * are known by arithmetic; where a library allocates on its own account a {@link Ledger} knows
- * them, and without one nobody.
+ * The true figures of the program, for checking a report: one JSON object per line.  Leaked
+ * bytes are known by arithmetic; where a library allocates internally a {@link Ledger} counts
+ * them, and without one they are unknown.
  */
 public final class Truth {
 	public static final long UNKNOWN = -1;
-	/** Far more than Cleaners, finalizers and a profiler take on any machine that works at all. */
+	/** Far longer than Cleaners, finalizers and a profiler need on any working machine. */
 	private static final long PATIENCE_NANOS = 60_000_000_000L;
 	private static final long POLL_MILLIS = 20;
 	private static final int OBJECT_ALIGNMENT = 8;
@@ -36,19 +36,19 @@ public final class Truth {
 				frame, isCounted, known(bytes), known(objects));
 	}
 
-	/** What a site that is no leak holds at this moment; of unknown bytes: there are some. */
+	/** What a site without a leak holds at this time; unknown bytes mean more than zero. */
 	public static void live(String heap, String frame, long bytes, long objects) {
 		System.out.printf("{\"verdict\": null, \"time\": %d, \"heap\": \"%s\","
 				+ " \"frame\": \"%s\", \"live_bytes\": %s, \"live_objects\": %s}%n",
 				System.nanoTime(), heap, frame, known(bytes), known(objects));
 	}
 
-	/** By how much the resident memory of the process grew while the program ran. */
+	/** The growth of resident memory of the process while the program ran. */
 	static void grew(long bytes) {
 		System.out.printf("{\"verdict\": \"grew\", \"bytes\": %d}%n", bytes);
 	}
 
-	/** What the steps did not give back to the C heap, leak or not. */
+	/** The C heap memory that the steps did not free, leaked or not. */
 	static void held(long bytes, long objects) {
 		System.out.printf("{\"verdict\": \"held\", \"live_bytes\": %s, \"live_objects\": %s}%n",
 				known(bytes), known(objects));
@@ -63,9 +63,9 @@ public final class Truth {
 	}
 
 	/**
-	 * Collects all garbage, until {@code isSettled} says that what the collector hands to Cleaners
-	 * or finalizers has been seen to, and then lets the profiler know of it. No clock decides: a
-	 * busy machine may keep any of the threads waiting that have to run for that.
+	 * Collects all garbage until {@code isSettled} reports that Cleaners and finalizers
+	 * have run, and then notifies the profiler.  Polls instead of relying on a fixed time:
+	 * a busy machine may delay any of the threads involved.
 	 */
 	static void settle(BooleanSupplier isSettled) throws InterruptedException {
 		long end = System.nanoTime() + PATIENCE_NANOS;
@@ -80,7 +80,7 @@ public final class Truth {
 			throw new IllegalStateException("the recording was not flushed");
 	}
 
-	/** The same where nothing hangs on a Cleaner or a finalizer. */
+	/** The same for programs without Cleaners and finalizers. */
 	static void settle() throws InterruptedException {
 		settle(() -> true);
 	}

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Work of many kinds, one after the other, each for as long as compilers need to see it. */
+/** Several kinds of work in turn, each for as long as compilers need to optimize it. */
 final class WarmUp implements Program {
 	private static final int ROUNDS = 3000;
 
@@ -21,7 +21,7 @@ final class WarmUp implements Program {
 		List<Runnable> kinds = List.of(this::format, this::sort, this::match, this::multiply,
 				this::group, this::index);
 		pace.run(ROUNDS, step -> {
-			/* One kind more with every sixth of the time. */
+			/* One more kind with every sixth of the time. */
 			for (int i = 0; i <= step * kinds.size() / ROUNDS; i++)
 				kinds.get(i).run();
 		});

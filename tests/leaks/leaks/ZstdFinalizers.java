@@ -8,7 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Streams of zstd-jni that are not closed but have finalizers: collected, they free memory. */
+/**
+ * Streams of zstd-jni that are not closed but have finalizers: when collected, they free
+ * memory.
+ */
 final class ZstdFinalizers implements Program {
 	private static final int STREAMS = 60;
 	private static final int BYTES = 200_000;
@@ -16,7 +19,7 @@ final class ZstdFinalizers implements Program {
 
 	private final List<Object> owners = new ArrayList<>();
 
-	/** Tells when its finalizer is done. */
+	/** Reports when its finalizer is done. */
 	@SuppressWarnings("deprecation")
 	private static final class Stream extends ZstdOutputStream {
 		Stream() throws IOException {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables of a VM say is believed only where it fits; the VM is a block of memory here. */
+/* Checks of the VM's exported tables; the VM is simulated by a block of memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,7 +111,7 @@ test_tlab_that_ends_before_its_start(void **state)
 	assert_true(th_hotspot_has_seams(&hotspot));
 }
 
-/* An offset that leads out of mapped memory is not followed. */
+/* An offset to unmapped memory is not dereferenced. */
 static void
 test_offset_into_nothing(void **state)
 {

@@ -28,7 +28,10 @@
 #define OFFERS 600
 #define RUNS 4000
 
-/* Of three sites: one in two offers, one in twenty, and large objects now and then. */
+/*
+ * Three sites: one makes every second offer, one every twentieth, and large objects occur
+ * occasionally.
+ */
 static void
 make_offer(unsigned number, uint64_t *site_ret, uint64_t *size_ret)
 {
@@ -36,7 +39,7 @@ make_offer(unsigned number, uint64_t *site_ret, uint64_t *size_ret)
 	*size_ret = number % 50 == 3 ? 3 * MIB : 32;
 }
 
-/* What the members of one run are, by number of the offer; and what th_probation_keep() says. */
+/* The members of one run, by number of the offer, and their th_probation_keep(). */
 static void
 choose(struct th_random *random, bool *is_member, double *keeps)
 {
@@ -63,8 +66,8 @@ choose(struct th_random *random, bool *is_member, double *keeps)
 }
 
 /*
- * Each object is a member as often as is said: within 4.5 standard deviations of a binomial, which
- * 600 of them leave once in 250 times; the seed is fixed.
+ * Each object is a member with the reported probability: within 4.5 standard deviations of a
+ * binomial, which 600 of them exceed once in 250 runs; the seed is fixed.
  */
 static void
 test_probabilities(void **state)
@@ -90,7 +93,7 @@ test_probabilities(void **state)
 	}
 }
 
-/* The bounds hold for any number of sites and any sizes. */
+/* The limits hold for any number of sites and any sizes. */
 static void
 test_bounds(void **state)
 {
@@ -134,7 +137,7 @@ test_rare_sites_stay(void **state)
 	assert_int_equal(kept, 8); /* half of the members, of ten */
 }
 
-/* What a report makes of it */
+/* Figures of a report */
 
 #define PERIODS 6
 #define PROGRAMS 150
@@ -144,7 +147,7 @@ enum site { CHURN, LEAK, CACHE, MIXED, SITES };
 static const struct {
 	const char *name;
 	uint64_t size;
-	unsigned blocks; /* in a period */
+	unsigned blocks; /* per period */
 	double survives;
 } sites[SITES] = {
 	[CHURN] = {"app.Main.churn", 16384, 32000, 0},
@@ -189,7 +192,10 @@ begin(struct program *program, uint64_t seed)
 	}
 }
 
-/* A block, and if it was sampled its record and the offer; `alive` in its reference. */
+/*
+ * Allocates a block; if it was sampled, logs its record and offers it, with `alive` as its
+ * reference.
+ */
 static void
 allocate(struct program *program, enum site site)
 {
@@ -257,7 +263,7 @@ struct tally {
 	int sites;
 	int below;
 	int above;
-	double ratio; /* estimate : truth */
+	double ratio; /* estimate / truth */
 };
 
 static void
@@ -293,9 +299,9 @@ run_program(struct tally *tallies, uint64_t seed)
 }
 
 /*
- * Live bytes of sites that leak, keep a part or nothing, from about 19 objects judged in each of
- * five periods, a sixth being unknown.  The intervals should hold in 95 of 100 programs; of 150,
- * 135 (90 %) is 2.8 standard deviations below.
+ * Live bytes of sites that leak, keep a part or nothing, from about 19 objects judged in each
+ * of five periods, a sixth of them unknown.  The intervals should contain the truth in 95 of
+ * 100 programs; of 150, 135 (90 %) is 2.8 standard deviations below.
  */
 static void
 test_coverage_of_live_bytes(void **state)

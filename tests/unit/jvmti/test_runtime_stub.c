@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame below that of a runtime stub, in a code cache and on a stack that are arrays here. */
+/* The caller of a runtime stub's frame, in a simulated code cache and stack. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static struct {
 
 static struct th_hotspot hotspot;
 
-/* A blob of three segments from the third on; the last four are free. */
+/* A blob of three segments, starting at the third; the last four segments are free. */
 static int
 set_up(void **state)
 {
@@ -114,7 +114,7 @@ test_methods_are_left_to_the_vm(void **state)
 	assert_false(find(2 << SEGMENT_LOG2, &caller));
 }
 
-/* Free memory, and addresses outside: no blob is there. */
+/* Free memory, and addresses outside the code cache: no blob. */
 static void
 test_no_blob(void **state)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts `run` in a child process and collects its output and exit status.  The same executable
+ * also acts as the command that is run.
+ */
 #include "tests/unit/run/launch_fixture.h"
 
 #include <dlfcn.h>
@@ -34,7 +38,7 @@ read_text(const char *path, char text_ret[LAUNCH_TEXT_MAX])
 		fclose(file);
 }
 
-/* Its output goes to files. */
+/* Output is redirected to files. */
 pid_t
 launch_start(char **arguments)
 {
@@ -117,13 +121,13 @@ launch_set_up(void **state)
 	assert_non_null(mkdtemp(launch_directory));
 	assert_int_equal(chmod(launch_directory, 0755), 0);
 	assert_int_equal(chdir(launch_directory), 0);
-	if (launch_can_start_commands()) /* not every emulator knows this name */
+	if (launch_can_start_commands()) /* not every emulator supports this path */
 		assert_true(
 			readlink("/proc/self/exe", launch_self, sizeof(launch_self) - 1) > 0);
 	assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "getppid"), &info), 0);
 	assert_non_null(realpath(info.dli_fname, launch_library));
 	unsetenv("LD_PRELOAD");
-	/* A sanitizer wants to be the first library; here it may be the second. */
+	/* A sanitizer requires to be the first library; here it may be the second. */
 	setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 0);
 	return setenv("TWINHEAP_LIBRARY", launch_library, 1);
 }
@@ -142,7 +146,7 @@ void
 test_everything_that_starts_a_command(void **state)
 {
 	(void)state;
-	skip(); /* under an emulator: the commands of this machine are of another processor */
+	skip(); /* under an emulator: the commands of this machine are for another processor */
 }
 
 void

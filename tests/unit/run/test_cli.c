@@ -24,7 +24,7 @@
 
 #define TOOL TH_TEST_BUILD "/twinheap"
 #define ARGUMENTS_MAX 16
-/* The tool is ended by a signal if it takes longer, as if it waits for ever. */
+/* The tool is ended by a signal if it takes longer, in case it waits forever. */
 #define LONGEST_SECONDS 60
 
 static char *log_path;
@@ -78,7 +78,7 @@ struct outcome {
 	char *errors;
 };
 
-/* How standard output is wired. */
+/* Target of standard output. */
 enum output { TO_FILE, CLOSED, TO_FULL_DISK, TO_NOBODY };
 
 static void
@@ -120,7 +120,7 @@ read_back(FILE *file)
 	return text;
 }
 
-/* The tool may be of another processor: the runner of these tests then runs it too. */
+/* The tool may be for another processor: the tests' runner then runs it too. */
 static void
 exec_tool(char *const *arguments)
 {
@@ -175,7 +175,7 @@ count_lines(const char *text)
 	return lines;
 }
 
-/* Runs the tool with arguments up to NULL; `expected` stands in what it prints where it should. */
+/* Runs the tool with arguments up to NULL; its output must contain `expected`. */
 static void
 expect(int status, const char *expected, ...)
 {
@@ -300,7 +300,7 @@ test_verbs_work(void **state)
 	expect(0, "\"twinheap\": 1", "export", "--format", "json", log_path, NULL);
 }
 
-/* What chooses and shapes stacks is the same everywhere. */
+/* The options that select and shape stacks are the same for all commands. */
 static void
 test_filters_of_every_view(void **state)
 {
@@ -323,7 +323,7 @@ test_filters_of_every_view(void **state)
 	expect(2, "--focus [: ", "tree", "--focus", "[", log_path, NULL);
 }
 
-/* A log of ten seconds with one block of 1000 bytes more every 100 ms. */
+/* A log of ten seconds in which one more block of 1000 bytes is live every 100 ms. */
 static char *
 save_leaking_log(void)
 {
@@ -355,7 +355,7 @@ expect_status(int status, char *option, char *argument, char *path)
 	outcome_end(&outcome);
 }
 
-/* 100,000 bytes leak; the log of the other tests leaks nothing. */
+/* 100,000 bytes leak; the log of the other tests has no leak. */
 static void
 test_fail_on(void **state)
 {
@@ -408,7 +408,7 @@ test_output_file(void **state)
 		"/nonexistent/x", log_path, NULL);
 	expect(2, "/dev/full: No space left", "export", "--format", "json", "-o", "/dev/full",
 		log_path, NULL);
-	/* The log is mapped while the output is written: they must not be one file. */
+	/* The log is mapped while the output is written: they must not be the same file. */
 	assert_int_equal(stat(log_path, &before), 0);
 	expect(2, "is the log itself", "export", "--format", "json", "-o", log_path, log_path,
 		NULL);
@@ -416,7 +416,7 @@ test_output_file(void **state)
 	assert_int_equal(before.st_size, after.st_size);
 }
 
-/* What others have named */
+/* Names from the recorded program */
 
 static void
 assert_printable(const char *text)
@@ -462,7 +462,7 @@ test_names_are_printable(void **state)
 	rmdir(directory);
 }
 
-/* It has no writer: opening it for reading like a file blocks for ever. */
+/* It has no writer: opening it for reading like a regular file would block forever. */
 static void
 test_module_that_is_a_pipe(void **state)
 {
@@ -496,9 +496,9 @@ test_module_that_is_a_pipe(void **state)
 	free(path);
 }
 
-/* What others may see */
+/* Privacy */
 
-/* Whether `text` occurs in a file of any bytes, compressed or not. */
+/* Whether `text` occurs in a file with any contents, compressed or not. */
 static bool
 is_in_file(const char *path, const char *text)
 {
@@ -512,7 +512,7 @@ is_in_file(const char *path, const char *text)
 	return memmem(content, (size_t)length, text, strlen(text)) != NULL;
 }
 
-/* Bundles are made of logs, all else of both. */
+/* Bundles are made from logs, all other outputs from logs and bundles. */
 static void
 test_command_line_is_left_out(void **state)
 {
@@ -558,7 +558,7 @@ test_command_line_is_left_out(void **state)
 	unlink(path);
 }
 
-/* Reports are as private as logs; what is there already keeps its mode. */
+/* Reports are as private as logs; an existing file keeps its mode. */
 static void
 test_outputs_are_private(void **state)
 {

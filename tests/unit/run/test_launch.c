@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verb `run`: what it says and does before and while the command runs.  What it cannot
- * preload: test_launch_target.c.  What it does about logs: test_launch_logs.c.
+ * The command `run`: its messages and actions before and while the command runs.  Commands that
+ * cannot be preloaded: test_launch_target.c.  Logs: test_launch_logs.c.
  */
 #include "tests/unit/run/launch_fixture.h"
 
@@ -33,7 +33,7 @@ test_death_by_signal_is_said(void **state)
 	(void)state;
 	RUN("sh", "-c", "kill -KILL $$");
 	assert_int_equal(launched.status, 128 + SIGKILL);
-	assert_contains(launched.err, "sh was ended by signal 9 (Killed)");
+	assert_contains(launched.err, "sh was killed by signal 9 (Killed)");
 }
 
 static void
@@ -55,7 +55,7 @@ test_commands_that_cannot_be_started(void **state)
 	assert_launch_refused(127, "not found");
 }
 
-/* What only the kernel finds out: the interpreter of a script is missing. */
+/* Detected only by the kernel: the interpreter of a script is missing. */
 static void
 test_failure_of_exec_is_reported(void **state)
 {
@@ -65,7 +65,7 @@ test_failure_of_exec_is_reported(void **state)
 	assert_launch_refused(127, "./orphan: No such file or directory");
 }
 
-/* As execvp() has it: a script without a first line is the shell's. */
+/* Like execvp(): a script without a first line is run by the shell. */
 static void
 test_script_without_interpreter_line(void **state)
 {
@@ -122,7 +122,7 @@ test_options_that_are_refused(void **state)
 		assert_launch_refused(2, cases[i][2]);
 	}
 	RUN("--depth");
-	assert_launch_refused(2, "--depth needs a value: N");
+	assert_launch_refused(2, "--depth requires a value: N");
 	RUN("-q");
 	assert_launch_refused(2, "no command given");
 }
@@ -223,15 +223,16 @@ test_library_that_is_missing(void **state)
 	setenv("TWINHEAP_LIBRARY", "/nowhere/lib.so", 1);
 	RUN("echo", "started");
 	assert_launch_refused(2, "TWINHEAP_LIBRARY=/nowhere/lib.so: No such file or directory");
-	setenv("TWINHEAP_LIBRARY", "", 1); /* as if unset: beside this program there is none */
+	/* as if unset: it is not in the directory of this program */
+	setenv("TWINHEAP_LIBRARY", "", 1);
 	RUN("echo", "started");
-	assert_launch_refused(2, "libtwinheap.so is neither beside the tool nor");
+	assert_launch_refused(2, "libtwinheap.so is neither in the directory of the tool nor");
 	assert_int_equal(mkdir("with blank", 0755), 0);
 	close(creat("with blank/lib.so", 0644));
 	snprintf(path, sizeof(path), "%s/with blank/lib.so", launch_directory);
 	setenv("TWINHEAP_LIBRARY", path, 1);
 	RUN("echo", "started");
-	assert_launch_refused(2, "LD_PRELOAD cannot name a path with a blank");
+	assert_launch_refused(2, "LD_PRELOAD cannot name a path with a space");
 	setenv("TWINHEAP_LIBRARY", launch_library, 1);
 }
 
@@ -243,7 +244,7 @@ test_outputs_that_are_refused(void **state)
 	(void)state;
 	close(creat("taken.thl", 0644));
 	RUN("-o", "taken.thl", "echo", "started");
-	assert_launch_refused(2, "taken.thl: exists already");
+	assert_launch_refused(2, "taken.thl: already exists");
 	RUN("-o", "/nowhere/x.thl", "echo", "started");
 	assert_launch_refused(2, "/nowhere/x.thl: the directory of the log does not exist");
 	RUN("-o", "taken.thl/x", "echo", "started");
@@ -300,7 +301,7 @@ test_signals_are_passed_on(void **state)
 	}
 }
 
-/* The command starts with the mask and the dispositions that the launcher was given. */
+/* The command starts with the signal mask and dispositions that the launcher was given. */
 static void
 test_signals_of_the_command_are_untouched(void **state)
 {

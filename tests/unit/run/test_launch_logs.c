@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `run` says after the command: the logs that it left.  This program plays all the parts: with
- * "summary" as its first argument it is the tool that prints one, with "write-log" it is a command
- * that leaves logs.
+ * The output of `run` after the command: the logs of the run.  This program plays all roles:
+ * with "summary" as its first argument it is the tool that prints one, with "write-log" it is a
+ * command that writes logs.
  */
 #include "tests/unit/run/launch_fixture.h"
 
@@ -47,7 +47,7 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding)
 	fclose(file);
 }
 
-/* write-log PATH java|native AGE PADDING ...: leaves logs. */
+/* write-log PATH java|native AGE PADDING ...: writes logs. */
 static int
 play_command(int argc, char **argv)
 {
@@ -64,7 +64,7 @@ play_tool(int argc, char **argv)
 	return 0;
 }
 
-/* The library for the operators of AddressSanitizer stands beside ours, which is made up here. */
+/* In place of the library for the operators of AddressSanitizer, which is next to ours. */
 #ifdef __SANITIZE_ADDRESS__
 #	define OWN_ALLOCATOR_LINES 1
 #else
@@ -81,7 +81,9 @@ test_no_log(void **state)
 	assert_contains(launched.err, "no log was written");
 }
 
-/* The JVM's first although it is smaller, and its summary; nothing on stdout. */
+/*
+ * The log of the JVM comes first although it is smaller, with its summary; nothing on stdout.
+ */
 static void
 test_logs_of_the_run(void **state)
 {
@@ -132,7 +134,7 @@ finds(const char *pattern, const char *name)
 	return found;
 }
 
-/* As the library expands a pattern, and numbers before the extension when a name is taken. */
+/* The library expands a pattern in the same way, and inserts numbers before the extension. */
 static void
 test_names_that_a_pattern_stands_for(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `run` refuses because it cannot be preloaded.  The programs are copies of this one, which
- * do nothing when "nothing" is their first argument.
+ * Programs that `run` refuses because nothing can be preloaded into them.  They are copies of
+ * this program, which do nothing when "nothing" is their first argument.
  */
 #include "tests/unit/run/launch_fixture.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A copy of this program, changed by `change`. */
+/* A copy of this program, modified by `change`. */
 static void
 make_program(const char *path, void (*change)(char *bytes))
 {
@@ -125,7 +125,7 @@ test_privileged_program(void **state)
 {
 	(void)state;
 	if (getuid() != 0)
-		skip(); /* only root can make one */
+		skip(); /* only root can create one */
 	make_program("privileged", make_same);
 	assert_int_equal(chown("privileged", 12345, 12345), 0);
 	chmod("privileged", 04755);
@@ -135,7 +135,7 @@ test_privileged_program(void **state)
 	RUN("./privileged", "nothing");
 	assert_launch_refused(2, "./privileged: set-group-ID");
 	assert_int_equal(chown("privileged", 0, 0), 0);
-	chmod("privileged", 04755); /* root's own: changes nothing for root */
+	chmod("privileged", 04755); /* owned by root: has no effect for root */
 	RUN("-q", "./privileged", "nothing");
 	assert_int_equal(launched.status, 0);
 }
