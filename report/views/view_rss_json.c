@@ -6,7 +6,7 @@
 #include "report/rss/rss.h"
 #include "report/views/view.h"
 
-/* Stacks of one line: what is further down adds up in the line itself. */
+/* Maximum number of stacks listed per line; the line's total includes the rest. */
 #define STACKS_MAX 100
 
 static json_t *
@@ -131,7 +131,7 @@ pools_json(const struct th_rss *rss)
 	return list;
 }
 
-/* Counts on demand that hold for the account; none: nobody asked. */
+/* Counts of buffers taken for this breakdown; empty if none were requested. */
 static json_t *
 buffers_json(const struct th_breakdown *account)
 {
