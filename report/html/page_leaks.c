@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The findings of `leaks` for the page.  They refer to functions by the page's numbers, so they
+ * are printed after the names are numbered; a worker computes them in the meantime.
+ */
 #include "report/html/page_leaks.h"
 
 #include <stdlib.h>

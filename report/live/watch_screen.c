@@ -27,7 +27,7 @@
 /* Time to wait for the rest of an escape sequence, in milliseconds. */
 #define ESCAPE_MS 25
 
-/* Colour pairs. */
+/* Color pairs. */
 enum { PAIR_JAVA = 1, PAIR_NATIVE, PAIR_MAPPED, PAIR_VM, PAIR_GROUP, PAIR_WARNING, PAIR_COUNT };
 
 static const short pairs[TH_HEAPS] = {
@@ -49,10 +49,10 @@ is_capable(const char *term)
 }
 
 static void
-begin_colours(void)
+begin_colors(void)
 {
 	const char *no_color = getenv("NO_COLOR");
-	static const short colours[PAIR_COUNT] = {
+	static const short colors[PAIR_COUNT] = {
 		[PAIR_JAVA] = COLOR_BLUE,
 		[PAIR_NATIVE] = COLOR_YELLOW,
 		[PAIR_MAPPED] = COLOR_GREEN,
@@ -66,7 +66,7 @@ begin_colours(void)
 	start_color();
 	use_default_colors();
 	for (short i = 1; i < PAIR_COUNT; i++)
-		init_pair(i, colours[i], -1);
+		init_pair(i, colors[i], -1);
 }
 
 struct th_error *
@@ -87,7 +87,7 @@ th_watch_screen_begin(void)
 			term ? term : "");
 	atexit(th_watch_screen_end);
 	th_progress_disable();
-	begin_colours();
+	begin_colors();
 	cbreak();
 	noecho();
 	nonl();

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of the JSON outputs that several views share: estimates, functions, filters, and the
+ * recorded part of the process's life.  Objects are built with jansson; texts from the log are
+ * made printable first.
+ */
 #include "report/views/json_parts.h"
 
 #include <stdlib.h>

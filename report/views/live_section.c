@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live memory in the summary: totals, their peak, and what garbage collections show about them.
+ * Java objects count as live until a collection has found them dead, so the lines about
+ * collections state how much of the live bytes may be garbage.
+ */
 #include "report/views/live_section.h"
 
 #include <math.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rss --format json: the breakdown of resident memory with all its lines, their parts and
+ * stacks, counters, and the snapshots over time.  Keys are stable; figures come from th_rss and
+ * th_breakdown.
+ */
 #include <stdlib.h>
 
 #include "report/rss/buffers.h"

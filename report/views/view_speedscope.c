@@ -22,7 +22,7 @@ struct speedscope {
 	const struct th_profile *profile;
 	struct th_id_map frames; /* frame number -> index in the file */
 	uint32_t internal_frame;
-	/* Speedscope shows stacks in file order and merges equal neighbours. */
+	/* Speedscope shows stacks in file order and merges equal neighbors. */
 	uint32_t *order; /* of the rows */
 };
 

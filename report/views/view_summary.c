@@ -186,7 +186,7 @@ print_name(FILE *file, const struct th_profile *profile, const struct th_site *s
 		(struct th_site_place){site->function, site->caller});
 }
 
-/* In the colour of the allocating function, cut to the terminal's width. */
+/* In the color of the allocating function, cut to the terminal's width. */
 static void
 print_cut_name(FILE *file, const struct th_profile *profile, const struct th_site *site)
 {

@@ -17,7 +17,7 @@ const chart = {
 	rows: 0,
 };
 
-/* Colours and patterns of the theme, cached until it changes. */
+/* Colors and patterns of the theme, cached until it changes. */
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const names = ["back", "java", "native", "vm", "group", "mark", "frame-text", "hatch",
@@ -27,12 +27,12 @@ function readTheme() {
 	chart.theme = theme;
 }
 
-/* Kinds differ without colour: native code is hatched, the VM dotted. */
-function makePattern(colour, what) {
+/* Kinds differ without color: native code is hatched, the VM dotted. */
+function makePattern(color, what) {
 	const tile = document.createElement("canvas");
 	tile.width = tile.height = 6;
 	const context = tile.getContext("2d");
-	context.strokeStyle = context.fillStyle = colour;
+	context.strokeStyle = context.fillStyle = color;
 	context.lineWidth = 1.4;
 	if (what === "lines") {
 		context.beginPath();
@@ -121,7 +121,7 @@ function drawFrame(context, view, item, top) {
 		context.fillText(label.length <= room ? label : label.slice(0, room - 1) + "…",
 			item.x + 3, y + 11.5, width - 4);
 	}
-	if (isFound) { /* visible without colour */
+	if (isFound) { /* visible without color */
 		context.strokeStyle = theme.text;
 		context.lineWidth = 1.5;
 		context.strokeRect(item.x + 0.75, y + 0.75, Math.max(width - 1.5, 1), ROW_HEIGHT - 2.5);
@@ -167,7 +167,7 @@ function nodeAt(x, y) {
 }
 
 /* The node reached from the focused one by an arrow key. */
-function neighbour(view, key) {
+function neighbor(view, key) {
 	const {tree, total} = view.model;
 	const node = view.focus < 0 ? view.zoom : view.focus;
 	const deeper = view.state.layout === "flames" ? "ArrowUp" : "ArrowDown";

@@ -219,7 +219,7 @@ function listenToChart() {
 function onKey(event) {
 	const {tree} = view.model;
 	if (event.key.startsWith("Arrow")) {
-		view.focus = neighbour(view, event.key);
+		view.focus = neighbor(view, event.key);
 		drawChart(view, true);
 		revealFocus();
 		showCard(view, view.focus);

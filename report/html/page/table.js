@@ -11,7 +11,7 @@ const COLUMNS = [
  * One entry per key: {name, java, native, mapped, share, first}; `share` is the sum of all
  * heaps, `first` one of its rows, from which `nextRow` links to the others.
  */
-function summarise(view) {
+function summarize(view) {
 	const {rows, selected} = view.model;
 	const keys = keyColumn(view.state.table);
 	const groups = new Map(), nextRow = new Int32Array(rowCount);
@@ -118,7 +118,7 @@ function drawTable(view, actions) {
 
 function drawSums(box, view, actions) {
 	const matches = view.state.search ? makeMatcher(view.state.search) : null;
-	const {entries: summed, nextRow} = summarise(view);
+	const {entries: summed, nextRow} = summarize(view);
 	const all = sortEntries(summed, view.state.sort);
 	/* The search is for frames: it narrows the table only if some entry matches. */
 	const found = matches ? all.filter((entry) => matches(entry.name)) : all;

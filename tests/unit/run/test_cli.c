@@ -410,8 +410,8 @@ test_output_file(void **state)
 		log_path, NULL);
 	/* The log is mapped while the output is written: they must not be one file. */
 	assert_int_equal(stat(log_path, &before), 0);
-	expect(2, "is the log itself", "export", "--format", "json", "-o", log_path, log_path,
-		NULL);
+	expect(2, "would overwrite the log", "export", "--format", "json", "-o", log_path,
+		log_path, NULL);
 	assert_int_equal(stat(log_path, &after), 0);
 	assert_int_equal(before.st_size, after.st_size);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs all views on one log, with output to /dev/null, and builds a log that contains every
+ * event.
+ */
 #include "tests/unit/views/every_view.h"
 
 #include <stdlib.h>
