@@ -461,7 +461,7 @@ bundle(const struct th_options *options)
 	return error;
 }
 
-/* clang-format off: the table reads better as it stands */
+/* clang-format off: keeps one entry per line */
 static const struct command commands[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
 	{"summary", "[OPTIONS] LOG",
@@ -511,7 +511,7 @@ print_help(FILE *file)
 	fputs("\n"
 	      "twinheap COMMAND --help lists the options of a command; twinheap --version\n"
 	      "prints the version.\n"
-	      "All heaps are sampled with one sampling method; every figure is unbiased, in\n"
+	      "All heaps are sampled with the same method; every figure is unbiased, in\n"
 	      "bytes or objects, with its 95 % confidence interval.\n",
 		file);
 }

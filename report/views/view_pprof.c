@@ -332,7 +332,7 @@ write_sample(struct pprof *pprof, const struct th_row *row)
 	write_piece(pprof, &part);
 }
 
-/* What stands before the samples */
+/* Before the samples */
 
 static void
 write_sample_types(struct pprof *pprof)

@@ -294,7 +294,7 @@ print_table(FILE *file, const struct th_rss *rss)
 	}
 }
 
-/* Beside the table */
+/* After the table */
 
 static void
 print_malloc(FILE *file, const struct th_breakdown *account)
