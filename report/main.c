@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * twinheap: one table of verbs.  Exit status: 0 ok, 1 findings that --fail-on asks for, 2 usage,
- * 3 unreadable input, 4 the process that was asked cannot do it; `run` has that of the command it
- * ran.
+ * The command line tool: a table of commands.  Exit status: 0 success, 1 findings that match
+ * --fail-on, 2 usage error, 3 unreadable input, 4 the process refused the request; `run` exits with
+ * the status of the command it ran.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,27 +29,27 @@
 #include "report/views/view.h"
 #include "report/live/watch_main.h"
 
-/* What a verb that reads a log does. */
+/* The implementation of a command that reads a log. */
 typedef struct th_error *action(const struct th_options *options);
 
-struct verb {
+struct command {
 	const char *name;
 	const char *arguments;
 	const char *summary;
-	unsigned groups; /* of options */
+	unsigned groups; /* of options, enum th_option_group bits */
 	action *act;
-	int (*main)(int argc, char **argv); /* a verb with a command line of its own */
+	int (*main)(int argc, char **argv); /* for a command that parses its own command line */
 };
 
-/* How the user called this program, for commands to paste. */
+/* The name this program was called by, for the commands that views suggest. */
 static const char *program = "twinheap";
 
-/* A verb found what --fail-on asks for. */
+/* Set when findings match --fail-on. */
 static bool has_findings;
 
 /* Output */
 
-/* Whether two paths are one file, so that the output would overwrite the input. */
+/* Whether two paths name the same file, so that the output would overwrite the input. */
 static bool
 is_same_file(const char *a, const char *b)
 {
@@ -61,8 +61,8 @@ is_same_file(const char *a, const char *b)
 }
 
 /*
- * Opens a file for writing that only its owner may read if it is new, as logs are: reports show as
- * much of a process; its owner may use chmod.
+ * Opens a file for writing.  A new file is readable by its owner only, like a log: a report shows
+ * as much of a process as its log.
  */
 static FILE *
 open_private(const char *path, int flags)
@@ -84,14 +84,14 @@ open_output(const struct th_options *options, FILE **file_ret)
 	if (!path)
 		return NULL;
 	if (is_same_file(path, options->log))
-		return th_error_create(TH_ERROR_OUTPUT, "%s: is the log itself", path);
+		return th_error_create(TH_ERROR_OUTPUT, "%s: would overwrite the log", path);
 	*file_ret = open_private(path, O_TRUNC);
 	if (!*file_ret)
 		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path);
 	return NULL;
 }
 
-/* A reader that went away, as `head` does, has seen what it wanted. */
+/* EPIPE is not an error: the reader, such as `head`, has closed the pipe. */
 static struct th_error *
 close_output(FILE *file, const char *path)
 {
@@ -131,7 +131,7 @@ warn_in_health(void *data, const char *text)
 	th_health_add(data, false, "%s", text);
 }
 
-/* Verbs */
+/* Commands */
 
 static struct th_error *
 summary(const struct th_options *options)
@@ -197,13 +197,13 @@ static struct th_error *export(const struct th_options *options)
 	case TH_OUTPUT_PPROF:
 		if (!options->output && isatty(STDOUT_FILENO))
 			return th_error_create(TH_ERROR_USAGE,
-				"export: pprof is not for a terminal, use -o FILE");
+				"export: pprof is a binary format, use -o FILE");
 		return show(options, th_view_pprof);
 	case TH_OUTPUT_SPEEDSCOPE:
 		return show(options, th_view_speedscope);
 	default:
 		return th_error_create(TH_ERROR_USAGE,
-			"export: needs --format pprof|speedscope|collapsed|json");
+			"export: requires --format pprof|speedscope|collapsed|json");
 	}
 }
 
@@ -245,8 +245,8 @@ show_rss(const struct th_options *options, const struct th_recording *recording)
 
 	if (!recording->accounts_count)
 		return th_error_create(TH_ERROR_UNREADABLE,
-			"%s: holds no breakdown of resident memory: a process without a Java "
-			"VM takes one only when it ends by itself; while it runs, twinheap run "
+			"%s: contains no breakdown of resident memory: without a Java VM, a "
+			"process takes one only at normal exit; while it runs, twinheap run "
 			"and twinheap rss PID take them",
 			options->log);
 	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
@@ -279,7 +279,7 @@ rss(const struct th_options *options)
 	return error;
 }
 
-/* A side of a difference: its own options, and the recording unless it is the other's. */
+/* A side of a diff: its own options; the recording may be shared with the other side. */
 struct side {
 	struct th_options options;
 	char *log;
@@ -346,10 +346,11 @@ diff(const struct th_options *options)
 
 	if (!options->new_log)
 		return th_error_create(
-			TH_ERROR_USAGE, "diff: needs two logs, or one at two moments");
+			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");
 	if (options->value == TH_VALUE_TOUCHED_BYTES)
 		return th_error_create(TH_ERROR_USAGE,
-			"diff: touched-bytes are known at accounts only, see rss");
+			"diff: touched-bytes exist only in breakdowns of "
+			"resident memory, see rss");
 	error = side_load(&sides[0], options, options->log, NULL);
 	if (!error)
 		error = side_load(&sides[1], options, options->new_log, &sides[0]);
@@ -372,7 +373,7 @@ flamegraph(const struct th_options *options)
 {
 	if (!options->output && isatty(STDOUT_FILENO))
 		return th_error_create(
-			TH_ERROR_USAGE, "flamegraph: which file? use -o FILE.html");
+			TH_ERROR_USAGE, "flamegraph: no output file, use -o FILE.html");
 	return show(options, th_view_flamegraph);
 }
 
@@ -406,7 +407,7 @@ name_bundle(const char *log)
 	return th_format_new("%.*s.bundle.thl", length, log);
 }
 
-/* Opens the bundle's file: one that nobody named is not overwritten. */
+/* Opens the bundle's file; without -o, an existing file is not overwritten. */
 static struct th_error *
 open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
 {
@@ -417,8 +418,8 @@ open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
 	*path_ret = name_bundle(options->log);
 	*file_ret = open_private(*path_ret, O_EXCL);
 	return *file_ret ? NULL
-			 : th_error_create_errno(
-				   TH_ERROR_OUTPUT, "%s (-o names another)", *path_ret);
+			 : th_error_create_errno(TH_ERROR_OUTPUT,
+				   "%s (use -o to name another file)", *path_ret);
 }
 
 static struct th_error *
@@ -436,8 +437,8 @@ write_bundle(const struct th_options *options, const struct th_recording *record
 	}
 	if (!error) {
 		th_text_print(stdout, path);
-		printf(": %s, the names of %s native addresses; any verb reads it, "
-		       "anywhere\n",
+		printf(": %s, names of %s native addresses; every command reads it, on "
+		       "any machine\n",
 			th_format_number((double)size.bytes, TH_UNIT_BYTES).text,
 			th_format_count(size.addresses).text);
 	}
@@ -454,96 +455,96 @@ bundle(const struct th_options *options)
 	if (error)
 		return error;
 	error = recording->is_bundle ? th_error_create(TH_ERROR_USAGE,
-					       "%s: is a bundle already", options->log)
+					       "%s: is already a bundle", options->log)
 				     : write_bundle(options, recording);
 	th_recording_destroy(recording);
 	return error;
 }
 
-/* clang-format off: the table reads better as it stands */
-static const struct verb verbs[] = {
+/* clang-format off: keeps one entry per line */
+static const struct command commands[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
 	{"summary", "[OPTIONS] LOG",
-		"totals of every heap, what allocated most, health of the recording",
+		"totals of every heap, top allocation sites, recording quality",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND,
 		summary, NULL},
-	{"tree", "[OPTIONS] LOG", "call tree, the heaps side by side",
+	{"tree", "[OPTIONS] LOG", "call tree, with the heaps side by side",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
-	{"leaks", "[OPTIONS] LOG", "what holds memory and what leaks, with the evidence",
+	{"leaks", "[OPTIONS] LOG", "memory that is retained or leaked, with the evidence",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS, leaks, NULL},
-	{"rss", "[OPTIONS] LOG|PID", "where the resident memory is: an account that adds up",
+	{"rss", "[OPTIONS] LOG|PID", "breakdown of resident memory that adds up to RSS",
 		TH_OPTIONS_RSS, rss, NULL},
-	{"export", "--format FORMAT [OPTIONS] LOG", "every stack, for other tools",
+	{"export", "--format FORMAT [OPTIONS] LOG", "all stacks in the format of another tool",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT |
 			TH_OPTIONS_COMMAND,
 		export, NULL},
-	{"flamegraph", "[OPTIONS] LOG -o FILE.html",
-		"a page to look at in a browser, in one file",
+	{"flamegraph", "[OPTIONS] LOG -o FILE.html", "self-contained HTML page for a browser",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_COMMAND,
 		flamegraph, NULL},
-	{"diff", "[OPTIONS] OLD[@MOMENT] NEW[@MOMENT]",
-		"what changed between two logs, or two moments of one: end, peak, 12s, "
+	{"diff", "[OPTIONS] OLD[@TIME] NEW[@TIME]",
+		"changes between two logs, or between two times of one: end, peak, 12s, "
 		"mark:NAME",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff,
 		NULL},
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
-		"see or change a recording that is under way", 0, NULL, th_control_main},
-	{"list", "", "recordings under way", 0, NULL, th_list_main},
-	{"live", "[OPTIONS] PID|LOG", "the heaps of a process on the terminal, as they change",
+		"show or change a running recording", 0, NULL, th_control_main},
+	{"list", "", "list running recordings", 0, NULL, th_list_main},
+	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND, th_watch_run, NULL},
 	{"bundle", "LOG [-o FILE]",
-		"one file with the names of all functions, to read on another machine",
+		"log and symbol names in one file, to read on another machine",
 		TH_OPTIONS_BUNDLE | TH_OPTIONS_COMMAND, bundle, NULL},
-	{"dump", "[OPTIONS] LOG", "every event of a log, as the log describes it",
+	{"dump", "[OPTIONS] LOG", "every event of a log, as described by the log",
 		TH_OPTIONS_COMMAND, dump, NULL},
 };
 /* clang-format on */
-#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
 /* Dispatch */
 
 static void
 print_help(FILE *file)
 {
-	fputs("usage: twinheap VERB [OPTIONS] ...\n\n", file);
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		fprintf(file, "  %-10s  %s\n", verbs[i].name, verbs[i].summary);
+	fputs("usage: twinheap COMMAND [OPTIONS] ...\n\n", file);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(file, "  %-10s  %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
-	      "twinheap VERB --help tells the options of a verb, twinheap --version the "
-	      "version.\n"
-	      "All heaps of a process are sampled by one law; every number is in unbiased\n"
-	      "bytes or objects and has its 95 % interval.\n",
+	      "twinheap COMMAND --help lists the options of a command; twinheap --version\n"
+	      "prints the version.\n"
+	      "All heaps are sampled with the same method; every figure is unbiased, in\n"
+	      "bytes or objects, with its 95 % confidence interval.\n",
 		file);
 }
 
 static int
-print_verb_help(const struct verb *verb)
+print_command_help(const struct command *command)
 {
-	printf("usage: twinheap %s %s\n\n%s\n\n", verb->name, verb->arguments, verb->summary);
-	th_options_print_help(stdout, verb->groups);
+	printf("usage: twinheap %s %s\n\n%s\n\n", command->name, command->arguments,
+		command->summary);
+	th_options_print_help(stdout, command->groups);
 	return th_error_report(close_output(stdout, NULL));
 }
 
 static int
-run_verb(const struct verb *verb, int argc, char **argv)
+run_command(const struct command *command, int argc, char **argv)
 {
 	struct th_options options;
 	struct th_error *error;
 	int status;
 
-	if (verb->main)
-		return verb->main(argc, argv);
-	/* A write to a closed pipe is an error like any other, and checked for. */
+	if (command->main)
+		return command->main(argc, argv);
+	/* Writes to a closed pipe fail with EPIPE, which close_output() handles. */
 	signal(SIGPIPE, SIG_IGN);
-	error = th_options_parse(&options, verb->groups, argc, argv);
+	error = th_options_parse(&options, command->groups, argc, argv);
 	if (!error && options.help) {
-		status = print_verb_help(verb);
+		status = print_command_help(command);
 	} else {
-		/* Each side of a difference has marks of its own. */
-		if (!error && !(verb->groups & TH_OPTIONS_DIFF))
+		/* diff resolves marks for each side by itself. */
+		if (!error && !(command->groups & TH_OPTIONS_DIFF))
 			error = th_marks_resolve(&options);
 		if (!error)
-			error = verb->act(&options);
+			error = command->act(&options);
 		status = th_error_report(error);
 		if (!status && has_findings)
 			status = 1;
@@ -552,17 +553,17 @@ run_verb(const struct verb *verb, int argc, char **argv)
 	return status;
 }
 
-static const struct verb *
-find_verb(const char *name)
+static const struct command *
+find_command(const char *name)
 {
-	for (size_t i = 0; i < VERB_COUNT; i++) {
-		if (!strcmp(verbs[i].name, name))
-			return &verbs[i];
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
 	}
 	return NULL;
 }
 
-/* Whoever started us may have closed these; no log or output may land on their numbers. */
+/* The parent may have closed them; no log or output file may get descriptors 0 to 2. */
 static void
 open_standard_descriptors(void)
 {
@@ -605,9 +606,9 @@ main(int argc, char **argv)
 		puts("twinheap " TH_VERSION);
 		return th_error_report(close_output(stdout, NULL));
 	}
-	const struct verb *verb = find_verb(argv[1]);
-	if (!verb)
+	const struct command *command = find_command(argv[1]);
+	if (!command)
 		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "%s: no such verb, see twinheap --help", argv[1]));
-	return run_verb(verb, argc - 1, argv + 1);
+			TH_ERROR_USAGE, "%s: unknown command, see twinheap --help", argv[1]));
+	return run_command(command, argc - 1, argv + 1);
 }

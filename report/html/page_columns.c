@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the data of the page: escaped JSON, and columns of integers or floats in base64.
+ */
 #include "report/html/page_columns.h"
 
 #include <float.h>
@@ -10,7 +13,7 @@
 
 /* JSON */
 
-/* Letters that could end a script element, as JSON may also write them. */
+/* Escapes letters that could end a script element, in JSON notation. */
 static void
 print_escaped(FILE *file, const char *text)
 {
@@ -49,7 +52,7 @@ print_separator(FILE *file, size_t index)
 		putc_unlocked(',', file);
 }
 
-/* Digits of `value`, at least `least` of them. */
+/* Prints the digits of `value`, padded with zeros to at least `least`. */
 static void
 print_digits(FILE *file, uint64_t value, int least)
 {
@@ -61,7 +64,7 @@ print_digits(FILE *file, uint64_t value, int least)
 	fwrite_unlocked(at, 1, (size_t)(text + sizeof(text) - at), file);
 }
 
-/* With nine digits or more before the point there are none behind it; with fewer, the rest. */
+/* Nine significant digits: values with nine or more integer digits have no decimals. */
 void
 th_page_print_number(FILE *file, size_t index, double value)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the data of the page is written: JSON in ASCII without "<", ">" and "&", so that it can
- * stand in a script element whatever names it holds.
+ * Encoding of the page's data: JSON in ASCII without "<", ">" and "&", so that any name is safe
+ * inside a script element.
  *
- * Long columns are strings in base64, which the page reads several times as fast as numbers in
- * decimal, and which are half as long.  In them stand either 32-bit floats, lowest byte first, or
- * integers, each as its difference to the one before, with the sign in the lowest bit, seven bits
- * to a byte, the lowest first, and the eighth set where more follow.
+ * Long columns are base64 strings, half as long as decimal numbers and several times as fast to
+ * read.  They contain either 32-bit floats in little-endian order, or integers.  Each integer
+ * is stored as its difference to the one before, with the sign in the lowest bit, seven bits
+ * per byte, lowest first; the eighth bit is set if more bytes follow.
  */
 #ifndef TH_REPORT_HTML_PAGE_COLUMNS_H
 #define TH_REPORT_HTML_PAGE_COLUMNS_H
@@ -16,34 +16,34 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints a value, whose reference it takes. */
+/* Prints a value and drops the caller's reference. */
 void th_page_print_json(FILE *file, json_t *json);
 
 /*
- * A list is begun by `before` and its name; each of its values comes with its separator, by its
- * index; the caller prints "]" behind them.
+ * Starts a list with `before` and its name.  Each value is printed with its separator,
+ * depending on its index.  The caller prints the closing "]".
  */
 void th_page_begin_list(FILE *file, const char *before, const char *name);
 
-/* With nine digits: a thousand times finer than any error bar. */
+/* Prints nine significant digits: far finer than any confidence interval. */
 void th_page_print_number(FILE *file, size_t index, double value);
 
-/* A column on its way to the file. */
+/* A column being written. */
 struct th_page_column {
 	FILE *file;
-	uint64_t last;  /* integer */
-	uint32_t group; /* bytes that wait for a group of three */
-	unsigned held;  /* how many these are */
+	uint64_t last;  /* the last integer added */
+	uint32_t group; /* bytes waiting for a group of three */
+	unsigned held;  /* number of these bytes */
 };
 
-/* Prints `before`, the name and what stands before the first value. */
+/* Prints `before`, the name and the opening of the column. */
 void th_page_column_begin(
 	struct th_page_column *column, FILE *file, const char *before, const char *name);
 
-/* A column has values of one kind only. */
+/* A column contains either integers or floats. */
 void th_page_column_add_integer(struct th_page_column *column, int64_t value);
 
-/* What is too large for a float is the largest of them. */
+/* Values too large for a float are written as the largest float. */
 void th_page_column_add_float(struct th_page_column *column, double value);
 
 void th_page_column_end(struct th_page_column *column);

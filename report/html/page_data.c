@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Puts the data object of the page together from its parts: names, rows, timeline, leaks,
+ * memory.  The timeline and the leaks are computed by worker threads in the meantime.
+ */
 #include "report/html/page_data.h"
 
 #include <jansson.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The findings of `leaks` for the page.  They refer to functions by the page's numbers, so they
+ * are printed after the names are numbered; a worker computes them in the meantime.
+ */
 #include "report/html/page_leaks.h"
 
 #include <stdlib.h>
@@ -6,10 +10,10 @@
 #include "report/views/json_parts.h"
 #include "report/html/page_columns.h"
 
-/* Findings, worst first: nobody reads further, and each carries its stack. */
+/* Maximum number of findings, worst first; each carries its stack. */
 #define FINDINGS_MAX 200
 
-/* The way to the allocation, in functions as the page numbers them; none for the VM's own. */
+/* The stack of the allocation as function numbers of the page; empty for VM-internal memory. */
 static json_t *
 path_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	const struct th_leak_site *place)
@@ -27,7 +31,7 @@ path_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	return list;
 }
 
-/* What the finding goes by: the line of the application, or else the function that allocated. */
+/* The site of the finding: the application line, or else the allocating function. */
 static json_t *
 place_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	const struct th_leak_site *place)

@@ -9,20 +9,21 @@
 #include "report/leaks/leaks.h"
 #include "report/html/page_names.h"
 
-/* The findings of a profile, looked for aside while other parts of the page are printed. */
+/* The findings of a profile, computed by a worker while other parts of the page are printed. */
 struct th_page_leaks {
 	struct th_leaks leaks;
 	struct th_worker aside;
-	bool is_asked; /* verdicts are about the end of a recording: not in a view of another moment */
+	/* Verdicts apply to the end of a recording; views of another snapshot have none. */
+	bool is_asked;
 };
 
-/* Nothing may be added to frames and paths of the profile meanwhile. */
+/* Until th_page_leaks_wait(), the frames and paths of the profile must not change. */
 void th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile);
 
-/* Waits until they are found. */
+/* Waits for the worker. */
 void th_page_leaks_wait(struct th_page_leaks *leaks);
 
-/* Prints the members "leaks", null where they are not asked for, and "leaks_left_out". */
+/* Prints the members "leaks" (null if the view has none) and "leaks_left_out". */
 void th_page_leaks_print(
 	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
 

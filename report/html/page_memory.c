@@ -9,7 +9,7 @@
 #include "report/rss/rss.h"
 
 static bool
-leaves_out(const struct th_profile *profile)
+is_filtered(const struct th_profile *profile)
 {
 	const struct th_options *options = profile->options;
 
@@ -28,7 +28,7 @@ labels(void)
 	return list;
 }
 
-/* Each account: the time, and its lines in the order of the labels. */
+/* For each breakdown: its time, and its lines in the order of the labels. */
 static json_t *
 accounts(const struct th_rss *rss)
 {
@@ -63,7 +63,7 @@ th_page_memory_print(FILE *file, const struct th_profile *profile)
 	struct th_rss rss;
 
 	fputs(",\"memory\":", file);
-	if (!profile->recording->accounts_count || leaves_out(profile)) {
+	if (!profile->recording->accounts_count || is_filtered(profile)) {
 		fputs("null", file);
 		return;
 	}

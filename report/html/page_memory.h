@@ -8,8 +8,8 @@
 #include "report/profile/profile.h"
 
 /*
- * Prints the member "memory": null where the log holds no account, or where the options leave out
- * blocks, which no account can do without.
+ * Prints the member "memory": null if the log contains no breakdown, or if the options exclude
+ * blocks, without which no breakdown can be computed.
  */
 void th_page_memory_print(FILE *file, const struct th_profile *profile);
 

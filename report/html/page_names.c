@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tree of all paths needs no search: rows are looked at in the order of their paths, so that
- * what two paths share they share with their neighbours.
+ * Numbers what rows refer to.  Rows are visited in the order of their paths, so that a path
+ * shares its first nodes with its predecessor and the tree is built without a search.
  */
 #include "report/html/page_names.h"
 
@@ -21,7 +21,7 @@ find(const struct th_page_index *index, uint32_t number)
 	return number < index->indices_count ? index->indices[number] : 0;
 }
 
-/* Gives a number an index; false if it has one. */
+/* Assigns the next index to a number; false if it has one. */
 static bool
 add(struct th_page_index *index, uint32_t number)
 {
@@ -64,7 +64,7 @@ add_frame(struct th_page_names *names, uint32_t number)
 	return find(&names->frames, number) - 1;
 }
 
-/* The name of the group that a row's stack, as it is shown, belongs to. */
+/* The name of the group that a row belongs to, by its stack as shown. */
 static uint32_t
 add_group(struct th_page_names *names, enum th_group_by by, const struct th_row *row)
 {
@@ -82,7 +82,7 @@ add_group(struct th_page_names *names, enum th_group_by by, const struct th_row 
 
 /* Paths */
 
-/* A frame of a row's path, the group of the VM's own threads included. */
+/* A frame of a row's path, including the group frame of VM-internal threads. */
 static uint32_t
 frame_at(const struct th_page_names *names, const struct th_row *row,
 	const struct th_path *path, uint32_t index)
@@ -98,45 +98,45 @@ length_of(const struct th_row *row, const struct th_path *path)
 	return path->count + row->shows_internal;
 }
 
-/* The way from the root to the row at hand. */
-struct way {
+/* The nodes from the root to the current row. */
+struct branch {
 	TH_ARRAY(uint32_t, frames);
 	TH_ARRAY(uint32_t, nodes); /* plus one */
 };
 
-/* Where the way to the row before and the one to this part. */
+/* Number of frames that the current row's path shares with the previous one's. */
 static uint32_t
-shared_length(const struct th_page_names *names, const struct way *way,
+shared_length(const struct th_page_names *names, const struct branch *branch,
 	const struct th_row *row, const struct th_path *path)
 {
 	uint32_t length = length_of(row, path);
 	uint32_t shared = 0;
 
-	while (shared < length && shared < way->frames_count &&
-		way->frames[shared] == frame_at(names, row, path, shared))
+	while (shared < length && shared < branch->frames_count &&
+		branch->frames[shared] == frame_at(names, row, path, shared))
 		shared++;
 	return shared;
 }
 
-/* Leads the way to a row, with new nodes where nobody went before; returns its node. */
+/* Extends the tree by the path of a row and returns its last node, plus one. */
 static uint32_t
-add_path(struct th_page_names *names, struct way *way, const struct th_row *row)
+add_path(struct th_page_names *names, struct branch *branch, const struct th_row *row)
 {
 	struct th_path path = th_paths_get(names->profile->paths, row->path);
-	uint32_t shared = shared_length(names, way, row, &path);
+	uint32_t shared = shared_length(names, branch, row, &path);
 
-	way->frames_count = way->nodes_count = shared;
+	branch->frames_count = branch->nodes_count = shared;
 	for (uint32_t i = shared; i < length_of(row, &path); i++) {
 		uint32_t frame = frame_at(names, row, &path, i);
 		uint32_t index = add_frame(names, frame);
-		uint32_t parent = i ? way->nodes[i - 1] : 0;
+		uint32_t parent = i ? branch->nodes[i - 1] : 0;
 
 		th_array_append(names, node_parents, parent);
 		th_array_append(names, node_frames, index);
-		th_array_append(way, frames, frame);
-		th_array_append(way, nodes, (uint32_t)names->node_parents_count);
+		th_array_append(branch, frames, frame);
+		th_array_append(branch, nodes, (uint32_t)names->node_parents_count);
 	}
-	return way->nodes_count ? way->nodes[way->nodes_count - 1] : 0;
+	return branch->nodes_count ? branch->nodes[branch->nodes_count - 1] : 0;
 }
 
 static void
@@ -144,17 +144,17 @@ make_tree(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 	uint32_t *order = th_row_order_by_path(profile);
-	struct way way = {0};
+	struct branch branch = {0};
 
 	for (size_t i = 0; i < profile->rows_count; i++)
-		names->row_nodes[order[i]] = add_path(names, &way, &profile->rows[order[i]]);
-	free(way.frames);
-	free(way.nodes);
+		names->row_nodes[order[i]] = add_path(names, &branch, &profile->rows[order[i]]);
+	free(branch.frames);
+	free(branch.nodes);
 	free(order);
 }
 
 static void
-number_everything(struct th_page_names *names)
+number_names(struct th_page_names *names)
 {
 	const struct th_profile *profile = names->profile;
 
@@ -185,7 +185,7 @@ print_strings(FILE *file, const struct th_page_names *names)
 	fputc(']', file);
 }
 
-/* What stands in a column of functions or frames. */
+/* Value of a column of functions or frames. */
 typedef int64_t entry_value(const struct th_page_names *, uint32_t number);
 
 static int64_t
@@ -221,7 +221,7 @@ frame_file(const struct th_page_names *names, uint32_t number)
 	return th_page_names_string(names, th_frames_get(names->profile->frames, number)->file);
 }
 
-/* No file has more lines than a page can count. */
+/* Line numbers fit the page's integers. */
 static int64_t
 frame_line(const struct th_page_names *names, uint32_t number)
 {
@@ -298,7 +298,7 @@ th_page_names_init(struct th_page_names *names, const struct th_profile *profile
 		.row_packages = th_allocate(count, sizeof(uint32_t)),
 		.row_libraries = th_allocate(count, sizeof(uint32_t)),
 	};
-	number_everything(names);
+	number_names(names);
 }
 
 static void

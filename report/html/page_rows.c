@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row has no intervals but what intervals are computed from, so that the page can put rows
- * together as it likes.  Most rows are one sample or two, and many of their sums are alike: each
- * stands in the page once.
+ * A row contains no intervals but the sums that intervals are computed from, so that the page
+ * can group rows in any way.  Most rows have one or two samples, and many have equal sums:
+ * equal sums are written once.
  */
 #include "report/html/page_rows.h"
 
@@ -14,7 +14,7 @@
 #include "report/base/hash.h"
 #include "report/html/page_columns.h"
 
-/* What the page can show of a row; the first ones are those of enum th_measure. */
+/* Figures that the page can show for a row; the first ones are those of enum th_measure. */
 enum figure { FIGURE_PEAK = TH_MEASURE_TEMPORARY + 1, FIGURES };
 
 static const char *const figure_names[FIGURES] = {
@@ -31,11 +31,11 @@ struct rows {
 	const struct th_moment *peak;
 	struct th_estimator *peaks;                  /* by row */
 	struct th_estimator peak_selected[TH_HEAPS]; /* sums of all rows */
-	struct th_id_map sum_ids;                    /* hash of a sum, stepped on collision */
+	struct th_id_map sum_ids; /* hash of a sum, incremented on collision */
 	TH_ARRAY(struct th_estimator, sums);
 };
 
-/* What was alive at the peak */
+/* Live at the peak */
 
 static void
 sum_peak(struct rows *rows)
@@ -73,7 +73,7 @@ sum_of(const struct rows *rows, size_t row, enum figure figure)
 				     : &rows->profile->rows[row].sums[figure];
 }
 
-/* Of what tells sums apart. */
+/* Hash of the members that usually differ. */
 static uint64_t
 hash_sum(const struct th_estimator *sum)
 {
@@ -89,7 +89,7 @@ hash_sum(const struct th_estimator *sum)
 	return hash;
 }
 
-/* The number of a sum, from 1; 0 = nothing in it. */
+/* The number of a sum, from 1; 0 for a sum without samples. */
 static uint32_t
 intern_sum(struct rows *rows, const struct th_estimator *sum)
 {
@@ -106,7 +106,10 @@ intern_sum(struct rows *rows, const struct th_estimator *sum)
 	}
 }
 
-/* Bytes or objects; `missed` would lose its digits beside `unseen`, so their difference stands. */
+/*
+ * Bytes or objects.  Written as the difference, because `missed` alone would lose digits next
+ * to `unseen`.
+ */
 static double
 doubt_of(const struct th_sums *sums)
 {
@@ -157,7 +160,7 @@ print_sums(const struct rows *rows)
 
 /* Rows */
 
-/* What stands in a column. */
+/* Value of a column. */
 typedef int64_t row_value(const struct rows *, size_t row);
 
 static int64_t
@@ -244,7 +247,7 @@ sums_json(const struct th_sums *sums)
 		"variance", sums->variance, "doubt", doubt_of(sums));
 }
 
-/* How sums of a figure are read. */
+/* The calibration that applies to sums of a figure. */
 static struct th_calibration
 calibration_of(const struct rows *rows, enum th_heap heap, enum figure figure)
 {
@@ -261,7 +264,7 @@ calibration_of(const struct rows *rows, enum th_heap heap, enum figure figure)
 		&profile->lifetimes, &profile->heaps[heap], heap, moment, 1);
 }
 
-/* The sum of all rows.  Nothing seen reads as nothing, as it does for each of them. */
+/* The sum of all rows.  Without samples it is zero, as it is for each row. */
 static json_t *
 figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
 {
@@ -285,7 +288,7 @@ figure_json(const struct rows *rows, enum th_heap heap, enum figure figure)
 		estimate_json(&objects));
 }
 
-/* What rows are shares of, beside the rows themselves. */
+/* The part of the whole that is in no row. */
 static json_t *
 outside_json(const struct rows *rows, enum th_heap heap)
 {

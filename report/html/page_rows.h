@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the page with the sums of their figures, and what sums of a heap are read by. */
+/* The rows of the page with the sums of their figures, and the calibration of each heap. */
 #ifndef TH_REPORT_HTML_PAGE_ROWS_H
 #define TH_REPORT_HTML_PAGE_ROWS_H
 
@@ -7,7 +7,7 @@
 
 #include "report/html/page_names.h"
 
-/* Prints the members "rows", "sums" and "heaps"; `peak` is when most bytes were alive. */
+/* Prints the members "rows", "sums" and "heaps"; `peak` is the time of the most live bytes. */
 void
 th_page_rows_print(FILE *file, const struct th_page_names *names, const struct th_moment *peak);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time slices of the recording: the cells, which are sums of each row by slice, and the live
+ * bytes, collections and marks over time.  A worker computes the cells while other parts are
+ * printed.
+ */
 #include "report/html/page_timeline.h"
 
 #include <stddef.h>
@@ -6,7 +11,7 @@
 #include "report/views/json_parts.h"
 #include "report/html/page_columns.h"
 
-/* Moments that the timeline tells apart, and the most cells: eight megabytes of a page. */
+/* Number of slices, and the maximum number of cells: eight megabytes of the page. */
 #define SLICES 128
 #define CELLS_MAX 250000
 
@@ -87,7 +92,7 @@ print_numbers(
 	th_page_column_end(&column);
 }
 
-/* Of cells in which not all samples are followed: what lives does not weigh as much. */
+/* Sums of live samples, for cells in which only a part of the samples is tracked. */
 static void
 print_live_sums(FILE *file, const struct th_time_slices *cells, const char *name, size_t offset)
 {
@@ -149,7 +154,10 @@ print_collections(FILE *file, const struct th_profile *profile)
 	th_page_print_json(file, uses);
 }
 
-/* The slice of a time; those outside the recording, which only damage brings, are its ends. */
+/*
+ * The slice of a time.  Times outside the recording, which occur in damaged logs only, are
+ * clamped.
+ */
 static size_t
 slice_of(const struct th_recording *recording, uint64_t time, double slice)
 {
@@ -158,7 +166,7 @@ slice_of(const struct th_recording *recording, uint64_t time, double slice)
 	return number < SLICES ? (size_t)number : SLICES - 1;
 }
 
-/* Live bytes of a heap at the beginning of each of SLICES slices, and at the end. */
+/* Live bytes of a heap at the beginning of each of SLICES slices and at the end. */
 static void
 print_live(FILE *file, const struct th_profile *profile, enum th_heap heap, double slice)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened when, for the timeline of the page and for parts of the recording. */
+/* Events over time, for the timeline of the page and for ranges of the recording. */
 #ifndef TH_REPORT_HTML_PAGE_TIMELINE_H
 #define TH_REPORT_HTML_PAGE_TIMELINE_H
 
@@ -9,20 +9,20 @@
 #include "report/profile/time_slices.h"
 #include "report/profile/profile.h"
 
-/* The cells of a profile, made aside while other parts of the page are printed. */
+/* The cells of a profile, computed by a worker while other parts of the page are printed. */
 struct th_page_timeline {
 	const struct th_profile *profile;
 	struct th_time_slices cells;
 	struct th_worker aside;
 };
 
-/* The timeline must stay where it is until it is printed. */
+/* Starts the worker; `timeline` must not be moved until th_page_timeline_end(). */
 void
 th_page_timeline_begin(struct th_page_timeline *timeline, const struct th_profile *profile);
 
 /*
- * Prints the members "cells" and "timeline", which is over then; `peak` is when most bytes were
- * alive.
+ * Waits for the worker, prints the members "cells" and "timeline" and releases the cells;
+ * `peak` is the time of the most live bytes.
  */
 void th_page_timeline_end(
 	struct th_page_timeline *timeline, FILE *file, const struct th_moment *peak);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One file that opens from disk: the page, d3 and the data.  The parts of the page are embedded
- * in this program when it is built; names of the recording stand in the data alone, which the
- * page reads as JSON and shows as text.
+ * A self-contained HTML file: the page, d3 and the data.  The parts of the page are embedded in
+ * this program at build time.  Names from the recording occur in the data only, which the page
+ * parses as JSON and inserts as text.
  */
 #include "report/html/page_data.h"
 #include "report/views/view.h"
 
-/* From report/page and node-d3. */
+/* From report/html/page and node-d3. */
 extern const char th_page_head[], th_page_style[], th_page_body[], th_page_d3[],
 	th_page_script[];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each time the log was read on, the rows of the profile are summed up to sites, and the samples
- * of the last minute to histories.  Sites keep their numbers, so that a selection stays.
+ * Keeps a running recording up to date.  On each update the log is read on, the rows of the
+ * profile are summed up by site, and the samples of the last minute by second.  Sites keep
+ * their numbers across updates, so a selection stays valid.
  */
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 #include "report/symbols/mapped_names.h"
 #include "unify/shared/clock.h"
 
-/* Reading on and summing up takes one part in so many of the time, at most. */
+/* An update may take at most 1/SHARE of the time. */
 #define SHARE 10
 
 /* Sites */
@@ -30,7 +31,7 @@ number_site(struct th_watch *watch, const struct th_watch_site *site)
 	return number;
 }
 
-/* What the VM maps for itself, and what malloc gives out, is one site by what it is for. */
+/* Memory that the VM maps for itself, and arenas of malloc, form one site per purpose. */
 static uint32_t
 site_of_row(struct th_watch *watch, const struct th_row *row)
 {
@@ -91,7 +92,7 @@ second_of(const struct th_watch *watch, uint64_t time)
 	return time > start ? (int64_t)((time - start) / TH_NS_PER_S) : 0;
 }
 
-/* The slot of a time in histories; -1: it is longer ago, or has not come. */
+/* The history slot of a time; -1 if the time is older than the history or in the future. */
 static int
 slot_of(const struct th_watch *watch, uint64_t time)
 {
@@ -100,7 +101,7 @@ slot_of(const struct th_watch *watch, uint64_t time)
 	return back >= 0 && back < TH_WATCH_SECONDS ? (int)(TH_WATCH_SECONDS - 1 - back) : -1;
 }
 
-/* Adds the birth and the end of a sample (by index), if they were in the last minute. */
+/* Adds the allocation and the death of a sample (by index) if they are in the last minute. */
 static void
 add_to_history(const struct th_watch *watch, enum th_heap heap, size_t index,
 	struct th_watch_history *history)
@@ -155,7 +156,7 @@ sum_histories(struct th_watch *watch)
 
 /* Updates */
 
-/* At present; another time namespace may have another idea of it than the log. */
+/* The current time.  The clocks differ if the recorded process is in another time namespace. */
 static uint64_t
 present(const struct th_watch *watch)
 {
@@ -172,7 +173,7 @@ is_alive(const struct th_watch *watch)
 	return watch->world->is_alive(th_reader_header(watch->recording->reader));
 }
 
-/* Reads on; a process that is gone fills no more holes. */
+/* Reads on.  If the process is gone, unfinished records stay unfinished. */
 static bool
 read_on(struct th_watch *watch)
 {

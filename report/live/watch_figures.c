@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures of what is watched.  Histories hold changes, so a curve is read backwards from what is
- * alive now.
+ * Figures of a watched recording.  Histories hold changes, so curves are computed backwards
+ * from the current live bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "report/base/allocate.h"
 #include "report/live/watch.h"
 
-/* Seconds over which the rate of allocation is taken. */
+/* Seconds over which the allocation rate is averaged. */
 #define RATE_SECONDS 10
 
-/* Of a curve: since the recording runs. */
+/* Number of seconds of a curve that the recording covers. */
 static int
 known_seconds(const struct th_watch *watch)
 {
@@ -20,8 +20,8 @@ known_seconds(const struct th_watch *watch)
 }
 
 /*
- * Of one of the last seconds, 0 = the last.  Since it was summed up, time may have gone on without
- * anything new.
+ * The value of one of the last seconds, 0 = the latest.  Seconds that passed since the last
+ * summing up are empty.
  */
 static double
 slot_at(const struct th_watch *watch, const float slots[TH_WATCH_SECONDS], int back)

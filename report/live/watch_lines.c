@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns come and go with the width: what matters most is there at 80.
+ * Formats the lines of the live view.  The number of columns depends on the width of the
+ * screen; the most important ones fit into 80.
  */
 #include "report/live/watch_lines.h"
 
@@ -14,13 +15,13 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
-/* Widths of a screen from which more columns are shown. */
+/* Screen widths from which more columns are shown. */
 #define WIDE 110
 #define WIDER 140
-/* Columns of totals in front of their curves, without the rate and with it. */
+/* Columns of totals in front of their curves, without the rate, and the width of the rate. */
 #define TOTAL_COLUMNS 66
 #define RATE_COLUMNS 12
-/* Figures that are older say so. */
+/* Age from which figures are marked as old. */
 #define OLD_S 2
 
 /* Numbers */
@@ -31,7 +32,7 @@ bytes(double value)
 	return th_format_number(value, TH_UNIT_BYTES);
 }
 
-/* "+1.84 MiB/s"; less than a byte is nothing. */
+/* For example "+1.84 MiB/s"; less than one byte prints as 0. */
 static struct th_number
 rate(double value, bool with_sign)
 {
@@ -57,7 +58,7 @@ clean_copy(struct th_text text)
 	return copy;
 }
 
-/* Whole seconds: what changes once a second needs no more. */
+/* Whole seconds, since the view is updated once per second. */
 static struct th_number
 seconds_text(double seconds)
 {
@@ -71,7 +72,7 @@ seconds_text(double seconds)
 
 /* Head */
 
-/* The command without the directories of its program. */
+/* The command without the directory of its program. */
 char *
 th_watch_line_title(const struct th_watch *watch)
 {
@@ -130,7 +131,7 @@ interval_text(const struct th_recording *recording)
 	return number;
 }
 
-/* Samples of the last ten seconds, a second. */
+/* Samples per second, over the last ten seconds. */
 static double
 samples_per_second(const struct th_watch *watch)
 {
@@ -160,7 +161,7 @@ th_watch_line_sampling(const struct th_watch *watch)
 
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		count += th_recording_allocations(recording, (enum th_heap)heap)->items_count;
-	char *line = th_format_new("%s, %.0f samples/s, %s so far; %s %s",
+	char *line = th_format_new("%s, %.0f samples/s, %s in total; %s %s",
 		interval_text(recording).text, samples_per_second(watch),
 		th_format_count(count).text, recording->has_jvm ? name : "no Java VM", version);
 
@@ -178,7 +179,7 @@ th_watch_line_collections(const struct th_watch *watch)
 	if (!recording->has_jvm)
 		return th_format_new("%s", "");
 	if (!count)
-		return th_format_new("no collection of the Java heap so far");
+		return th_format_new("no GC so far");
 	const struct th_decoded_collection *last = &recording->collections[count - 1];
 	char *kind = clean_copy(last->kind);
 	double ago = watch->now > last->end ? (double)(watch->now - last->end) / 1e9 : 0;
@@ -190,8 +191,8 @@ th_watch_line_collections(const struct th_watch *watch)
 		snprintf(in_use, sizeof(in_use), "%s of %s in use after ",
 			bytes((double)use->used).text, bytes((double)use->committed).text);
 	}
-	char *line = th_format_new("%scollection %s, %s ago: %s", in_use,
-		th_format_count(count).text, seconds_text(ago).text, kind);
+	char *line = th_format_new("%sGC %s, %s ago: %s", in_use, th_format_count(count).text,
+		seconds_text(ago).text, kind);
 	free(kind);
 	return line;
 }
@@ -205,7 +206,7 @@ th_watch_line_mapped(const struct th_watch *watch)
 	if (!count)
 		return th_format_new("%s", "");
 	const struct th_decoded_mapped_use *use = &recording->mapped_uses[count - 1];
-	return th_format_new("mapped by count: %s accessible, %s of it files; %s reserved",
+	return th_format_new("mapped (exact): %s accessible, %s of it files; %s reserved",
 		bytes((double)use->accessible).text, bytes((double)use->files).text,
 		bytes((double)use->reserved).text);
 }
@@ -238,11 +239,11 @@ th_watch_line_losses(const struct th_watch *watch)
 char *
 th_watch_line_totals_heading(int columns)
 {
-	return th_format_new("%-11s %9s  %-18s %11s  %9s%s  last 60 s", "", "live",
-		"95 % interval", "growth", "allocated", columns >= WIDE ? "        rate" : "");
+	return th_format_new("%-11s %9s  %-18s %11s  %9s%s  last 60 s", "", "live", "95 % CI",
+		"growth", "allocated", columns >= WIDE ? "        rate" : "");
 }
 
-/* A curve, as a blank and so many columns of text; shorter where there is no room. */
+/* A curve, with a blank in front, at most `columns` wide; shorter where there is no room. */
 static char *
 curve_text(const double *curve, int columns, bool ascii)
 {
@@ -286,7 +287,7 @@ curve_columns(int columns)
 	return columns >= WIDER ? 30 : columns >= WIDE ? 20 : 10;
 }
 
-/* The heading of the column that is sorted by is marked. */
+/* Marks the heading of the sort column. */
 static const char *
 marked(const struct th_watch_view *view, enum th_watch_order order, char text[16])
 {
@@ -315,7 +316,7 @@ th_watch_line_table_heading(const struct th_watch_view *view, int columns)
 		view->filter, view->filter[0] ? "/" : "");
 	char *line = th_format_new("  %9s %s%11s %10s %*s %-*s %s",
 		marked(view, TH_WATCH_BY_LIVE, texts[0]),
-		columns >= WIDE ? " 95 % interval      " : "",
+		columns >= WIDE ? " 95 % CI            " : "",
 		marked(view, TH_WATCH_BY_GROWTH, texts[1]),
 		marked(view, TH_WATCH_BY_ALLOCATED, texts[2]), columns >= WIDER ? 11 : 0,
 		columns >= WIDER ? marked(view, TH_WATCH_BY_RATE, texts[3]) : "",
@@ -393,14 +394,14 @@ th_watch_line_chart(const double *curve, int columns, int lines, int line, bool 
 
 	for (int i = 0; i < columns; i++)
 		largest = fmax(largest, curve[i]);
-	/* What of each value reaches into this line, and one full column for the scale. */
+	/* Each value's part of this line; the right column has the scale. */
 	double height = largest / lines;
 	double floor_of_line = height * (lines - 1 - line);
 	for (int i = 0; i < columns; i++)
 		part[i] = fmin(fmax(curve[i] - floor_of_line, 0), height);
 	part[columns] = height;
 	th_watch_sparkline(part, columns + 1, columns + 1, ascii, text);
-	/* The column of the scale is the last character. */
+	/* The scale is the last character. */
 	size_t end = strlen(text);
 	do
 		end--;
@@ -468,7 +469,7 @@ th_watch_line_keys(const struct th_watch_view *view)
 
 	if (view->is_typing)
 		return th_format_new("filter: %s_%s", view->typed,
-			view->is_wrong ? "   not a regular expression" : "");
+			view->is_wrong ? "   invalid regular expression" : "");
 	switch (view->page) {
 	case TH_WATCH_HELP:
 		return th_format_new("any key: back");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Once a second what is new is read; between that, keys are answered from what is known.
+ * The main loop of `live`: updates once per second; between updates, keys act on the last
+ * figures.
  */
 #include "report/live/watch_main.h"
 
@@ -18,7 +19,7 @@
 
 #define REFRESH_NS TH_NS_PER_S
 
-/* Set by signals that ask the program to end. */
+/* Set by signals that end the program. */
 static volatile sig_atomic_t must_end;
 
 static void
@@ -28,11 +29,11 @@ on_end(int number)
 	must_end = 1;
 }
 
-/* The log was cut off under the mapping: nothing is left to show. */
+/* The log was truncated while it was mapped: it cannot be read any more. */
 static void
 on_bus_error(int number)
 {
-	static const char text[] = "twinheap: the log was cut off while it was read\n";
+	static const char text[] = "twinheap: the log was truncated while it was read\n";
 
 	(void)number;
 	th_watch_screen_end();
@@ -85,7 +86,7 @@ th_watch_run(const struct th_options *options)
 
 	if (error)
 		return error;
-	/* A screen that stands still for a server would help nobody. */
+	/* Downloads of debug information would block the screen. */
 	th_debuginfod_disable();
 	error = th_watch_open(path, NULL, &watch);
 	free(path);

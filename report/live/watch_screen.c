@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything is drawn anew each time; ncurses sends what changed.  Lines are put together as text
- * and cut to the width of the screen.
+ * Draws the live view with ncurses.  Each refresh draws every line; ncurses sends what changed.
+ * Lines are formatted as text and cut to the screen's width.
  */
 #include "report/live/watch_screen.h"
 
@@ -21,13 +21,13 @@
 #include "report/base/progress.h"
 #include "report/live/watch_lines.h"
 
-/* Lines above the list and below it. */
+/* Lines above and below the list. */
 #define HEAD_LINES 10
 #define CHART_LINES 5
-/* So long an escape key waits for the rest of a sequence, in milliseconds. */
+/* Time to wait for the rest of an escape sequence, in milliseconds. */
 #define ESCAPE_MS 25
 
-/* Pairs of colours. */
+/* Color pairs. */
 enum { PAIR_JAVA = 1, PAIR_NATIVE, PAIR_MAPPED, PAIR_VM, PAIR_GROUP, PAIR_WARNING, PAIR_COUNT };
 
 static const short pairs[TH_HEAPS] = {
@@ -41,7 +41,7 @@ static bool is_ascii;
 
 /* The terminal */
 
-/* Whether a terminal of this name can place text, before anything is sent to it. */
+/* Whether a terminal type can position the cursor; nothing has been sent to it yet. */
 static bool
 is_capable(const char *term)
 {
@@ -49,10 +49,10 @@ is_capable(const char *term)
 }
 
 static void
-begin_colours(void)
+begin_colors(void)
 {
 	const char *no_color = getenv("NO_COLOR");
-	static const short colours[PAIR_COUNT] = {
+	static const short colors[PAIR_COUNT] = {
 		[PAIR_JAVA] = COLOR_BLUE,
 		[PAIR_NATIVE] = COLOR_YELLOW,
 		[PAIR_MAPPED] = COLOR_GREEN,
@@ -66,7 +66,7 @@ begin_colours(void)
 	start_color();
 	use_default_colors();
 	for (short i = 1; i < PAIR_COUNT; i++)
-		init_pair(i, colours[i], -1);
+		init_pair(i, colors[i], -1);
 }
 
 struct th_error *
@@ -76,18 +76,18 @@ th_watch_screen_begin(void)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return th_error_create(TH_ERROR_USAGE,
-			"live: is for a terminal; summary and tree print the same to a file");
+			"live: requires a terminal; use summary or tree for files and pipes");
 	setlocale(LC_CTYPE, "");
 	is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	screen = is_capable(term) ? newterm(NULL, stdout, stdin) : NULL;
 	if (!screen)
 		return th_error_create(TH_ERROR_USAGE,
-			"live: a terminal of type '%s' cannot place text; summary and tree "
-			"print the same",
+			"live: a terminal of type '%s' cannot position the cursor; use summary "
+			"or tree",
 			term ? term : "");
 	atexit(th_watch_screen_end);
 	th_progress_disable();
-	begin_colours();
+	begin_colors();
 	cbreak();
 	noecho();
 	nonl();
@@ -159,7 +159,7 @@ th_watch_screen_key(int milliseconds)
 
 /* Lines */
 
-/* Text in columns `from` to `to` of a line, cut where it is too long. */
+/* Prints text in columns `from` to `to` of a line; longer text is cut. */
 static void
 put(int line, int from, int to, const char *text)
 {
@@ -186,7 +186,7 @@ put_styled(int line, int from, int to, attr_t style, const char *text)
 	attroff(style);
 }
 
-/* A whole line in a style, to the right edge. */
+/* Prints a full-width line in one style. */
 static void
 put_bar(int line, attr_t style, const char *left, const char *right)
 {
@@ -294,8 +294,8 @@ draw_table(struct th_watch_view *view)
 			first + (size_t)i == position);
 	if (!table->rows_count)
 		put(HEAD_LINES + 1, 3, COLS - 1,
-			table->is_filtered ? "no site's name matches the filter"
-					   : "nothing is sampled so far");
+			table->is_filtered ? "no site matches the filter"
+					   : "no samples so far");
 }
 
 /* The stacks of a site */
@@ -345,7 +345,7 @@ draw_stacks(struct th_watch_view *view)
 		th_watch_table_name(&view->table, watch, view->site));
 	take_line(line++, th_watch_line_live(watch, view->site), 0);
 	take_line(line++, th_watch_line_allocated(watch, view->site), 0);
-	/* A chart only where it leaves room for a stack. */
+	/* The chart is drawn only if there is room for stacks below it. */
 	if (LINES >= 24) {
 		draw_chart(view, line + 1);
 		line += CHART_LINES + 2;
@@ -365,22 +365,24 @@ draw_help(void)
 {
 	static const char *const lines[] = {
 		"q            quit",
-		"p            pause: figures stand still, the process does not",
-		"s            sort by what is alive, growth, what was allocated, its rate",
-		"/            filter sites by a regular expression; Esc shows all again",
+		"p            pause the display; the process keeps running",
+		"s            sort by live bytes, growth, allocated bytes, allocation rate",
+		"/            filter sites by a regular expression; Esc clears the filter",
 		"Tab          all heaps, Java, native, mapped",
-		"arrows, j k  choose a site; Page Up and Down, Home, End",
-		"Enter        its stacks: arrows left and right choose one, up and down scroll",
+		"arrows, j k  select a site; also Page Up and Down, Home, End",
+		"Enter        stacks of the site: left and right select one, up and down "
+		"scroll",
 		"Esc          back",
 		"h            this help",
 		"",
-		"live         bytes alive now; what is allocated and not yet collected counts",
-		"growth       bytes a second by which that grew, over the last minute",
-		"allocated    bytes since the start; rate: a second, over the last ten",
+		"live         bytes allocated and not yet freed or collected",
+		"growth       change of live bytes per second, over the last minute",
+		"allocated    bytes since the start; rate: bytes per second, over the last 10 "
+		"s",
 		"J, N, M      Java heap, native heap, memory that libraries map themselves",
 		"",
-		"Figures are unbiased estimates; intervals hold the truth in 95 of 100 cases.",
-		"Curves show the last minute, each from 0 to its own largest value.",
+		"Figures are unbiased estimates; intervals are 95 % confidence intervals.",
+		"Curves show the last minute, each scaled from 0 to its own maximum.",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of sites of the live view: which sites are shown (heaps, filter), their order, and
+ * the selection, which follows its site when the order changes; and curves as one line of text.
+ */
 #include "report/live/watch_table.h"
 
 #include <math.h>
@@ -149,7 +153,7 @@ th_watch_table_move(struct th_watch_table *table, long rows)
 		position = 0;
 	else
 		position += rows;
-	/* At the top the selection is whatever comes first, until somebody moves it. */
+	/* On the first row, the selection stays on the first row until it is moved. */
 	table->selected = position ? table->rows[position].site : NOTHING;
 }
 
@@ -168,7 +172,7 @@ th_watch_order_name(enum th_watch_order order)
 
 /* Curves */
 
-/* The largest value that falls into a column; columns may be more or fewer than values. */
+/* The largest value of a column; there may be more or fewer columns than values. */
 static double
 column_value(const double *values, int count, int columns, int column)
 {
@@ -193,7 +197,7 @@ th_watch_sparkline(const double *values, int count, int columns, bool ascii, cha
 	ret[0] = '\0';
 	for (int i = 0; i < columns; i++) {
 		double value = column_value(values, count, columns, i);
-		/* Anything at all shows. */
+		/* Non-zero values have at least one eighth. */
 		int level = largest > 0 && value > 0 ? (int)ceil(value / largest * 8) : 0;
 
 		ret = stpcpy(ret, ascii ? letters[level] : blocks[level]);

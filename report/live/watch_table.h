@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sites of a watched recording as a table that somebody sorts, filters and moves through; and
+ * The sites of a watched recording as a table that can be sorted, filtered and navigated; and
  * curves in one line of text.
  */
 #ifndef TH_REPORT_LIVE_WATCH_TABLE_H
@@ -31,36 +31,39 @@ struct th_watch_table {
 	unsigned heaps; /* bits 1 << enum th_heap */
 	bool is_filtered;
 	regex_t filter;
-	TH_ARRAY(struct th_watch_row, rows); /* largest first */
-	TH_ARRAY(char *, names);             /* by site, NULL = not made yet */
-	uint32_t selected;                   /* site; UINT32_MAX: the first row */
+	TH_ARRAY(struct th_watch_row, rows); /* in sort order, largest first */
+	TH_ARRAY(char *, names);             /* by site; NULL: not built yet */
+	uint32_t selected;                   /* site number; UINT32_MAX: the first row */
 };
 
 void th_watch_table_init(struct th_watch_table *table);
 void th_watch_table_deinit(struct th_watch_table *table);
 
-/* Shows sites whose name matches, without regard to case; "" or NULL: all.  False: it is none. */
+/*
+ * Shows sites whose name matches, ignoring case; "" or NULL: all.  False if `expression` is
+ * invalid.
+ */
 bool th_watch_table_filter(struct th_watch_table *table, const char *expression);
 
-/* Sorts anew; the selection stays with its site. */
+/* Sorts again; the selection stays on its site. */
 void th_watch_table_update(struct th_watch_table *table, const struct th_watch *watch);
 
-/* Moves the selection, as far as there are rows. */
+/* Moves the selection, within the table. */
 void th_watch_table_move(struct th_watch_table *table, long rows);
 
-/* The row of the selection; 0 where it is not shown. */
+/* The row of the selection; 0 if it is not shown. */
 size_t th_watch_table_position(const struct th_watch_table *table);
 
-/* "byte[] in app.Codec.decode < ...", the table's. */
+/* For example "byte[] in app.Codec.decode < ..."; owned by the table. */
 const char *
 th_watch_table_name(struct th_watch_table *table, const struct th_watch *watch, uint32_t site);
 
-/* What sites are sorted by: "live", "growth"... */
+/* Name of a sort order: "live", "growth"... */
 const char *th_watch_order_name(enum th_watch_order order);
 
 /*
- * A curve in `columns` characters, oldest first, from 0 to its largest value: in eighths of a
- * character, or in ASCII.  `ret` has room for 3 bytes a column and a NUL.
+ * Draws a curve in `columns` characters, oldest value first, scaled from 0 to its maximum, in
+ * eighths of a character or in ASCII.  `ret` has room for 3 bytes per column and a NUL.
  */
 void th_watch_sparkline(const double *values, int count, int columns, bool ascii, char *ret);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of the live view and how keys change it: which page is shown (table, stacks of a
+ * site, help), sort order, filter, pause.  Nothing here draws.
+ */
 #include "report/live/watch_view.h"
 
 #include <string.h>
@@ -22,7 +26,7 @@ th_watch_view_deinit(struct th_watch_view *view)
 	th_watch_table_deinit(&view->table);
 }
 
-/* Brings lists up to date with what is known. */
+/* Updates the table or the stacks from the recording. */
 static void
 refresh(struct th_watch_view *view)
 {
@@ -59,7 +63,7 @@ drop_character(char *text)
 {
 	size_t length = strlen(text);
 
-	/* A character of UTF-8 goes as a whole. */
+	/* Removes all bytes of a UTF-8 character. */
 	while (length && ((unsigned char)text[length - 1] & 0xc0) == 0x80)
 		length--;
 	text[length ? length - 1 : 0] = '\0';
@@ -76,7 +80,7 @@ type(struct th_watch_view *view, int character)
 	view->typed[length + 1] = '\0';
 }
 
-/* What is typed is in force at once, as long as it makes sense. */
+/* The filter applies while it is typed, if it is a valid expression. */
 static void
 apply(struct th_watch_view *view, const char *text)
 {
@@ -123,7 +127,7 @@ next_order(struct th_watch_view *view)
 	refresh(view);
 }
 
-/* Whether `heaps` is one heap, and which; 0: it is several. */
+/* The heap if `heaps` contains only one; 0 if it contains several. */
 static int
 single_heap(unsigned heaps)
 {
@@ -134,7 +138,7 @@ single_heap(unsigned heaps)
 	return 0;
 }
 
-/* All, then each by itself that is recorded, and around again. */
+/* Cycles through: all heaps, then each recorded heap by itself. */
 static void
 next_heaps(struct th_watch_view *view)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What somebody looks at: the table, the stacks of one site or the help, what is paused, chosen,
- * typed.  Keys change it; watch_screen.h draws it.
+ * The state of the live view: the table, the stacks of one site or the help; what is paused,
+ * selected and typed.  Keys change it; watch_screen.h draws it.
  */
 #ifndef TH_REPORT_LIVE_WATCH_VIEW_H
 #define TH_REPORT_LIVE_WATCH_VIEW_H
@@ -15,9 +15,9 @@
 
 enum th_watch_page { TH_WATCH_TABLE, TH_WATCH_STACKS, TH_WATCH_HELP };
 
-/* Keys that are no characters. */
+/* Keys that are not characters. */
 enum th_watch_key {
-	TH_WATCH_KEY_UP = 0x110000, /* behind the last character */
+	TH_WATCH_KEY_UP = 0x110000, /* after the last Unicode character */
 	TH_WATCH_KEY_DOWN,
 	TH_WATCH_KEY_LEFT,
 	TH_WATCH_KEY_RIGHT,
@@ -34,32 +34,32 @@ struct th_watch_view {
 	struct th_watch *watch;
 	struct th_watch_table table;
 	enum th_watch_page page;
-	enum th_watch_page behind; /* of the help */
+	enum th_watch_page behind; /* page to return to from the help */
 	bool is_paused;
-	bool is_done; /* somebody wants to leave */
-	int rows;     /* that a page of the list has, written by who draws */
-	/* The filter while it is typed, and the one in force. */
+	bool is_done; /* the user wants to quit */
+	int rows;     /* lines of the list per page, set by watch_screen.c */
+	/* The filter being typed, and the one applied. */
 	bool is_typing;
-	bool is_wrong; /* it is no regular expression */
+	bool is_wrong; /* it is not a valid regular expression */
 	char typed[TH_WATCH_FILTER_MAX];
 	char filter[TH_WATCH_FILTER_MAX];
 	/* The page of stacks. */
 	uint32_t site;
 	struct th_watch_stacks stacks;
-	uint32_t path; /* of the stack that is shown; UINT32_MAX: the largest */
-	long scroll;   /* first frame shown */
+	uint32_t path; /* of the stack shown; UINT32_MAX: the largest */
+	long scroll;   /* index of the first frame shown */
 };
 
 void th_watch_view_init(struct th_watch_view *view, struct th_watch *watch);
 void th_watch_view_deinit(struct th_watch_view *view);
 
-/* Takes in what was written since, unless paused, and what keys changed. */
+/* Updates the recording, unless paused, and the lists. */
 void th_watch_view_update(struct th_watch_view *view);
 
-/* Takes a key: a character or an enum th_watch_key. */
+/* Handles a key: a character or an enum th_watch_key. */
 void th_watch_view_key(struct th_watch_view *view, int key);
 
-/* Index of the stack that is shown; 0 where there is none. */
+/* Index of the stack shown; 0 if there is none. */
 size_t th_watch_view_stack(const struct th_watch_view *view);
 
 #endif

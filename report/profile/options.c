@@ -410,76 +410,76 @@ static const struct option_entry entries[] = {
 		"flame graphs) or json (every number with its\n"
 		"interval)"},
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
-		"write there instead of to standard output"},
+		"write to FILE instead of standard output"},
 	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
-		"write there; compressed if its name ends in .gz\n"
-		"(every verb reads that). Default: the log's name\n"
-		"with .bundle in it"},
+		"write to FILE; compressed if its name ends in .gz\n"
+		"(every command reads that). Default: the log's\n"
+		"name with .bundle inserted"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
-		"collapsed: begin each stack with its heap"},
-	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief, "the lines that `run` ends with"},
+		"collapsed: prefix each stack with its heap"},
+	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief,
+		"the short form that `run` prints at its end"},
 	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF | TH_OPTIONS_RSS,
 		set_list_format, "text (default) or json"},
 	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
-		"exit with status 1 when there is a leak (leak), or\n"
-		"when leaks come to so many bytes (64M) for certain"},
+		"exit with status 1 if there is a leak (leak), or if\n"
+		"the lower bound of all leaks is at least this size\n"
+		"(64M)"},
 	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
-	{"at", 0, "MOMENT", TH_OPTIONS_RSS, set_at,
-		"the account of which moment: end (default), peak\n"
-		"(most memory resident), seconds since the start of\n"
-		"the recording or mark:NAME"},
+	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
+		"snapshot at: end (default), peak (most memory\n"
+		"resident), seconds since the start of the recording\n"
+		"or mark:NAME"},
 	{"count-buffers", 0, NULL, TH_OPTIONS_RSS, set_counts_buffers,
-		"has the process count first which direct and\n"
-		"mapped buffers nobody reaches any more; its Java\n"
-		"threads stand still while the VM walks its heap,\n"
-		"about a second for each 10 million objects in use"},
+		"first have the process count its unreachable direct\n"
+		"and mapped buffers; this pauses its Java threads\n"
+		"while the VM walks its heap, about a second per\n"
+		"10 million objects in use"},
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
-		"leave out what is less of every heap (1)"},
+		"omit branches below this share of every heap (1)"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
 		"alloc-bytes (default; diff: live-bytes),\n"
 		"alloc-objects, live-bytes, live-objects,\n"
 		"temp-bytes (see --temp-within) or touched-bytes\n"
-		"(live C blocks, what of them is in memory)"},
-	{"at", 0, "MOMENT", TH_OPTIONS_VIEW, set_at,
-		"when live is live: end (default), peak (when most\n"
-		"bytes were alive in the chosen heaps), seconds\n"
+		"(resident part of live C blocks)"},
+	{"at", 0, "TIME", TH_OPTIONS_VIEW, set_at,
+		"time at which live values are taken: end (default),\n"
+		"peak (most live bytes in the chosen heaps), seconds\n"
 		"since the start of the recording or mark:NAME"},
 	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
-		"a native block is temporary when it is freed so\n"
-		"soon (0.1); a Java object, when the first collection\n"
-		"after its allocation finds it dead"},
+		"a native block is temporary if freed within this\n"
+		"time (0.1); a Java object, if the first GC after\n"
+		"its allocation finds it dead"},
 	{"heaps", 0, "HEAPS", TH_OPTIONS_SELECT | TH_OPTIONS_LIVE, set_heaps,
 		"all (default), both (java,native), java, native,\n"
-		"mapped, or several with commas"},
+		"mapped, or several separated by commas"},
 	{"from", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_from,
-		"only what was allocated from this time on: seconds\n"
-		"from the start of the recording, or mark:NAME (see\n"
-		"ctl)"},
+		"only allocations from this time on: seconds since\n"
+		"the start of the recording, or mark:NAME (see ctl)"},
 	{"to", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_to,
-		"only what was allocated before this time"},
+		"only allocations before this time"},
 	{"thread", 0, "RE", TH_OPTIONS_SELECT, set_thread,
 		"only threads whose name matches the extended\n"
 		"regular expression"},
 	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
-		"only objects whose class matches; native memory\n"
-		"has none"},
+		"only objects whose class matches; excludes native\n"
+		"memory"},
 	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
 		"only stacks with a frame whose name matches"},
 	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
 		"only stacks without such a frame"},
 	{"focus", 0, "RE", TH_OPTIONS_SELECT, set_focus,
-		"as --include, and begin stacks at the first frame\n"
-		"from the root that matches"},
+		"like --include, and start stacks at the matching\n"
+		"frame nearest to the root"},
 	{"hide", 0, "RE", TH_OPTIONS_SELECT, set_hide,
-		"leave frames that match out of the stacks, which\n"
-		"count as before"},
+		"remove matching frames from the stacks; figures do\n"
+		"not change"},
 	{"group-by", 0, "WHAT", TH_OPTIONS_SELECT, set_group_by,
-		"put stacks together by package, library, class or\n"
-		"thread"},
+		"group stacks by package, library, class or thread"},
 	{"vm-frames", 0, NULL, TH_OPTIONS_SELECT, set_vm_frames,
 		"show every frame inside the Java VM"},
 	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
@@ -533,14 +533,14 @@ find_entry(int result)
 }
 
 static struct th_error *
-bad_option(const char *verb, int result, const char *text)
+bad_option(const char *command, int result, const char *text)
 {
 	return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help", text,
-		result == ':' ? "needs an argument" : "unknown option", verb);
+		result == ':' ? "needs an argument" : "unknown option", command);
 }
 
 static struct th_error *
-take_log(struct th_options *options, unsigned groups, const char *verb, const char *argument)
+take_log(struct th_options *options, unsigned groups, const char *command, const char *argument)
 {
 	bool takes_two = groups & TH_OPTIONS_DIFF;
 
@@ -550,16 +550,16 @@ take_log(struct th_options *options, unsigned groups, const char *verb, const ch
 		options->new_log = argument;
 	else
 		return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help",
-			argument, takes_two ? "two logs are enough" : "one log at a time",
-			verb);
+			argument, takes_two ? "more than two logs" : "more than one log",
+			command);
 	return NULL;
 }
 
 static struct th_error *
-take_result(struct th_options *options, unsigned groups, const char *verb, int result)
+take_result(struct th_options *options, unsigned groups, const char *command, int result)
 {
 	if (result == 1)
-		return take_log(options, groups, verb, optarg);
+		return take_log(options, groups, command, optarg);
 	return find_entry(result)->set(options, optarg);
 }
 
@@ -612,8 +612,8 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 	if (error || options->help)
 		return error;
 	if (!options->log)
-		return th_error_create(TH_ERROR_USAGE, "%s: which log? see twinheap %s --help",
-			argv[0], argv[0]);
+		return th_error_create(TH_ERROR_USAGE,
+			"%s: no log given, see twinheap %s --help", argv[0], argv[0]);
 	if (options->from >= options->to)
 		return th_error_create(TH_ERROR_USAGE, "--from must be less than --to");
 	return NULL;

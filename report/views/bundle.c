@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header is written with a tail behind the new records, then the log up to the end of its
- * last record, then descriptions of our events (a log of an older library has none), then the
- * names.  Holes behind the last record are left out; the BUNDLE event counts them.
+ * File layout: the log header with an updated tail, the log up to the end of its last record,
+ * descriptions of the bundle's events (a log of an older library has none), the names.  Unused
+ * space after the last record is dropped; the BUNDLE event records how much.
  */
 #include "report/views/bundle.h"
 
@@ -16,20 +16,20 @@
 #include "report/base/id_map.h"
 #include "report/base/progress.h"
 
-/* Longer texts (of a template's instance, say) are cut: a record has a largest size. */
+/* Longer texts (such as names of template instances) are cut, since records have a maximum size. */
 #define LONGEST_TEXT (TH_LOG_RECORD_MAX / 4)
 
 struct bundle {
 	const struct th_recording *recording;
 	struct th_frames *frames;
-	struct th_id_map words; /* whose names are written */
-	uint32_t module;        /* whose names are looked up */
+	struct th_id_map words; /* frame words whose names are written */
+	uint32_t module;        /* module whose names are being looked up */
 	bool without_command;
 	th_symbols_warn *warn;
 	void *warn_data;
 	struct th_bundle_size size;
 	TH_ARRAY(unsigned char, bytes); /* the new records */
-	size_t start;                   /* of the one under construction */
+	size_t start;                   /* of the record under construction */
 };
 
 /* Records */
@@ -77,7 +77,7 @@ static void
 begin_record(struct bundle *bundle)
 {
 	bundle->start = bundle->bytes_count;
-	put_u64(bundle, 0); /* its header, known at the end */
+	put_u64(bundle, 0); /* its header, written by end_record() */
 }
 
 static void
@@ -122,7 +122,7 @@ put_field(struct bundle *bundle, uint32_t type, uint32_t index, enum th_data_typ
 	end_record(bundle, TH_EVENT_EVENT_FIELD);
 }
 
-/* Of the events below, for logs whose library did not know them. */
+/* Descriptions of the bundle's events, for logs whose library did not know them. */
 static void
 put_descriptions(struct bundle *bundle)
 {
@@ -186,7 +186,7 @@ put_word(struct bundle *bundle, uint64_t word)
 	bundle->size.addresses++;
 }
 
-/* What is said about a module stands in front of its first names. */
+/* Warnings about a module precede its first names. */
 static void
 put_remark(void *data, const char *text)
 {
@@ -234,7 +234,7 @@ write_bytes(FILE *file, struct th_gzip *gzip, const void *bytes, size_t count)
 		fwrite(bytes, 1, count, file);
 }
 
-/* Zeros in place of a text of the log; *at is what was written before, and then with it. */
+/* Writes the log from *at up to `text`, then zeros in its place; *at moves behind it. */
 static void
 write_blanked(FILE *file, struct th_gzip *gzip, const char **at, struct th_text text)
 {
@@ -246,7 +246,7 @@ write_blanked(FILE *file, struct th_gzip *gzip, const char **at, struct th_text 
 	free(zeros);
 }
 
-/* The records of the log from `at` on, but for command lines; returns how far it wrote. */
+/* Writes the records from `at` on with command lines blanked; returns how far it wrote. */
 static const char *
 write_without_commands(
 	const struct bundle *bundle, FILE *file, struct th_gzip *gzip, const char *at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filters of a view in words, so that no figure is taken for one of the whole. */
+/* The filters of a view as command line options, printed with the figures they apply to. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ th_options_each_filter(const struct th_options *options, th_options_each *each, 
 		each(data, "vm-frames", "all");
 }
 
-/* A value that a shell would not take as it is stands in quotes. */
+/* Values are quoted if the shell requires it. */
 static void
 add_to_text(void *data, const char *name, const char *value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JSON text of frames, made once for each and repeated: a log has a hundred times as many
- * frames in its stacks as it has frames.
+ * The JSON text of each frame, built once and reused: stacks refer to a frame about a hundred
+ * times.
  */
 #ifndef TH_REPORT_VIEWS_FRAME_TEXTS_H
 #define TH_REPORT_VIEWS_FRAME_TEXTS_H
@@ -13,17 +13,17 @@
 
 struct th_frame_texts {
 	const struct th_frames *frames;
-	TH_ARRAY(char *, items); /* by number of the frame; NULL: not asked for yet */
+	TH_ARRAY(char *, items); /* by frame number; NULL: not built yet */
 };
 
-/* The frames must outlive their texts. */
+/* `frames` must outlive `texts`. */
 void th_frame_texts_init(struct th_frame_texts *texts, const struct th_frames *frames);
 void th_frame_texts_deinit(struct th_frame_texts *texts);
 
-/* What th_json_frame() says. */
+/* The text of th_json_frame(); owned by `texts`. */
 const char *th_frame_texts_get(struct th_frame_texts *texts, uint32_t frame);
 
-/* Prints the frames of a path, commas between them. */
+/* Prints the frames of a path, separated by commas. */
 void th_frame_texts_print(struct th_frame_texts *texts, FILE *file, const struct th_path *path);
 
 #endif

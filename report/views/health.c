@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collects the lines about recording quality from the recording's header, counters, notes and
+ * the damage found while reading it.  Warnings are lines about incomplete or imprecise figures.
+ */
 #include "report/views/health.h"
 
 #include <stdarg.h>
@@ -8,7 +12,7 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 
-/* Below this share of native samples with their Java frames, say so as a warning. */
+/* Share of native samples with Java frames below which the line is a warning. */
 #define ENOUGH_JAVA_STACKS 0.99
 
 void
@@ -39,7 +43,7 @@ is_drop_of_sample(struct th_text name)
 	       !th_text_equals(name, "dropped_threads_full");
 }
 
-/* Counters of what a table or the log had no room for: the figures lack it. */
+/* Counters of what a full table or log dropped: the figures lack it. */
 static bool
 is_drop(struct th_text name)
 {
@@ -49,7 +53,7 @@ is_drop(struct th_text name)
 	return is_drop_of_sample(name) || is_among(name, names);
 }
 
-/* Counters of what could not be had, or was left out on purpose. */
+/* Counters of what was unavailable, or omitted on purpose. */
 static bool
 is_remark(struct th_text name)
 {
@@ -60,7 +64,7 @@ is_remark(struct th_text name)
 	return is_among(name, names);
 }
 
-/* What became of the samples that were due (log_format.h says how the counters add up). */
+/* What became of the due samples; log_format.h defines how the counters add up. */
 static void
 add_sum(struct th_health *health, const struct th_recording *recording)
 {
@@ -82,7 +86,8 @@ add_sum(struct th_health *health, const struct th_recording *recording)
 	}
 	if (!due)
 		return;
-	th_health_add(health, false, "%s samples were due: %s recorded, %s left out, %s lost",
+	th_health_add(health, false,
+		"%s samples were due: %s recorded, %s thinned out, %s lost",
 		th_format_count(due).text, th_format_count(recorded).text,
 		th_format_count(thinned).text, th_format_count(lost).text);
 	if (recording->is_complete && recorded + thinned + lost != due)
@@ -114,7 +119,7 @@ add_java_stacks(struct th_health *health, const struct th_recording *recording)
 
 	if (below > 0)
 		th_health_add(health, found < ENOUGH_JAVA_STACKS * below,
-			"%s of the native samples taken below Java carry their Java frames",
+			"%s of the native samples taken below Java have their Java frames",
 			th_format_share(found, below).text);
 }
 
@@ -127,16 +132,16 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 		return;
 	if (jvm->features & TH_JVM_SHARES_APPROXIMATE)
 		th_health_add(health, true,
-			"the sampler of this Java VM is biased in a way that cannot be undone: "
+			"the sampling bias of this Java VM cannot be corrected: "
 			"Java totals are exact, shares of them approximate");
 	if (jvm->features & TH_JVM_TLAB_CURE)
 		th_health_add(health, false,
-			"the sampler of this Java VM is biased (JDK-8356372); the bias is "
-			"undone, and intervals of Java shares allow for what is left");
+			"the sampling bias of this Java VM (JDK-8356372) is corrected; "
+			"what remains widens the confidence intervals of Java shares");
 	if (!(jvm->features & TH_JVM_SAMPLED_ALLOC))
 		th_health_add(health, true, "the Java heap was not sampled");
 	if (!(jvm->features & TH_JVM_JAVA_FRAMES))
-		th_health_add(health, true, "native stacks carry no Java frames");
+		th_health_add(health, true, "native stacks have no Java frames");
 }
 
 static void
@@ -148,33 +153,33 @@ add_completeness(struct th_health *health, const struct th_recording *recording)
 		return;
 	if (missing)
 		th_health_add(health, true,
-			"the log is cut: %s bytes of it are missing at the end",
+			"the log is truncated: %s bytes are missing at the end",
 			th_format_count(missing).text);
 	else
 		th_health_add(health, false,
-			"the log has no end: the process still runs, was killed, or ended by "
-			"_exit; totals are estimates");
+			"the log has no end: the process is still running, was killed, or "
+			"called _exit; totals are estimates");
 }
 
 static void
 add_damage(struct th_health *health, const struct th_recording *recording)
 {
 	if (recording->torn)
-		th_health_add(health, false, "%s records were never finished, and are skipped",
+		th_health_add(health, false, "%s unfinished records skipped",
 			th_format_count(recording->torn).text);
 	if (recording->damaged)
-		th_health_add(health, true, "%s places of the log are damaged, and are skipped",
+		th_health_add(health, true, "%s damaged regions of the log skipped",
 			th_format_count(recording->damaged).text);
 	if (recording->undecodable)
-		th_health_add(health, true, "%s records make no sense, and are skipped",
+		th_health_add(health, true, "%s malformed records skipped",
 			th_format_count(recording->undecodable).text);
 	if (recording->unknown)
 		th_health_add(health, false,
-			"%s records are of types that this version does not know (see dump)",
+			"%s records of types unknown to this version (see dump)",
 			th_format_count(recording->unknown).text);
 }
 
-/* What the recording itself took; nothing in a log without these counters. */
+/* The cost of recording; nothing in a log without these counters. */
 static void
 add_cost(struct th_health *health, const struct th_recording *recording)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How far a recording can be trusted: what it says about itself and what its reading showed.
- */
+/* Recording quality: what the recording reports about itself and what reading it found. */
 #ifndef TH_REPORT_VIEWS_HEALTH_H
 #define TH_REPORT_VIEWS_HEALTH_H
 
@@ -11,7 +9,7 @@
 #include "report/log/recording.h"
 
 struct th_health_line {
-	bool is_warning; /* the numbers or stacks are worse than they should be */
+	bool is_warning; /* the figures or stacks are incomplete or imprecise */
 	char *text;      /* without newline */
 };
 
@@ -19,7 +17,7 @@ struct th_health {
 	TH_ARRAY(struct th_health_line, lines);
 };
 
-/* Looks the recording over. */
+/* Checks the recording and fills the lines. */
 void th_health_init(struct th_health *health, const struct th_recording *recording);
 void th_health_deinit(struct th_health *health);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of the JSON outputs that several views share: estimates, functions, filters, and the
+ * recorded part of the process's life.  Objects are built with jansson; texts from the log are
+ * made printable first.
+ */
 #include "report/views/json_parts.h"
 
 #include <stdlib.h>
@@ -92,7 +97,7 @@ seconds_at(const struct th_recording *recording, uint64_t time)
 	return time > recording->start ? (double)(time - recording->start) / 1e9 : 0;
 }
 
-/* Names of heaps, in a set of bits 1 << enum th_heap. */
+/* Names of the heaps in a set of bits 1 << enum th_heap. */
 static json_t *
 heaps_json(uint64_t heaps)
 {
@@ -106,7 +111,7 @@ heaps_json(uint64_t heaps)
 	return json;
 }
 
-/* Globs for names; null: all threads. */
+/* Globs of thread names; null: all threads. */
 static json_t *
 threads_json(struct th_text globs)
 {
@@ -137,7 +142,7 @@ pauses_json(const struct th_recording *recording)
 	return pauses.json;
 }
 
-/* Other heaps or threads from a time on. */
+/* Changes of the sampled heaps or threads, with their times. */
 static json_t *
 changes_json(const struct th_recording *recording)
 {
@@ -159,7 +164,7 @@ changes_json(const struct th_recording *recording)
 	return json;
 }
 
-/* When somebody ended it while the process went on; null: nobody did. */
+/* When recording was stopped on request while the process went on; null if it was not. */
 static json_t *
 stop_json(const struct th_recording *recording)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pieces that all JSON outputs share.  Each function returns a new reference. */
+/* Parts shared by all JSON outputs.  Each function returns a new reference. */
 #ifndef TH_REPORT_VIEWS_JSON_PARTS_H
 #define TH_REPORT_VIEWS_JSON_PARTS_H
 
@@ -11,30 +11,30 @@
 #include "report/profile/options.h"
 #include "report/log/recording.h"
 
-/* null for an empty text. */
+/* null for an empty string. */
 json_t *th_json_text_or_null(const char *text);
 
-/* Text from a log, made printable. */
+/* Text from a log, with unprintable characters replaced. */
 json_t *th_json_log_text(struct th_text text);
 
-/* {"estimate", "ci95", "samples"} and, where it was counted, "exact". */
+/* {"estimate", "ci95", "samples"} and, if counted, "exact". */
 json_t *th_json_estimate(const struct th_estimate *estimate);
 
-/* {"name", "kind", "module", "file", "line"} of a function at a place in it. */
+/* {"name", "kind", "module", "file", "line"} of a function; `file` may be "" and `line` 0. */
 json_t *th_json_function(
 	const struct th_frames *frames, uint32_t function, const char *file, uint32_t line);
 json_t *th_json_frame(const struct th_frames *frames, uint32_t frame);
 
-/* {"class": "byte", "focus": "decode"}: the filters that options have. */
+/* {"class": "byte", "focus": "decode"}: the filters given in the options. */
 json_t *th_json_filters(const struct th_options *options);
 
 /*
- * Which part of the process's life the recording has: heaps and threads that were sampled, pauses,
- * changes of the two, seconds that each heap was sampled, and when it was stopped.
+ * The part of the process's life that was recorded: sampled heaps and threads, changes of both,
+ * pauses, seconds for which each heap was sampled, and when recording was stopped.
  */
 json_t *th_json_recorded(const struct th_recording *recording);
 
-/* The text of `json`, whose reference it takes; the caller frees it. */
+/* Serializes `json` and drops the caller's reference; the caller frees the text. */
 char *th_json_dump(json_t *json, size_t flags);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live memory in the summary: totals, their peak, and what garbage collections show about them.
+ * Java objects count as live until a collection has found them dead, so the lines about
+ * collections state how much of the live bytes may be garbage.
+ */
 #include "report/views/live_section.h"
 
 #include <math.h>
@@ -10,7 +15,7 @@
 #include "report/profile/mapped_use.h"
 #include "report/views/view.h"
 
-/* An event's time stands a little before or after what it tells of. */
+/* An event may be stamped slightly before or after what it describes. */
 #define ABOUT_NS 1000000
 
 /* Live totals */
@@ -20,8 +25,8 @@ print_unknown(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
 	struct th_estimate bytes = th_profile_live(profile, heap);
 
-	fprintf(file, "%-12s %9s  up to %s: no collection has judged sampled objects yet\n",
-		th_heap_title(heap), "not known",
+	fprintf(file, "%-12s %9s  up to %s: no GC so far, reachability is unknown\n",
+		th_heap_title(heap), "unknown",
 		th_format_number(bytes.high, TH_UNIT_BYTES).text);
 }
 
@@ -41,57 +46,58 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	th_view_total(file, heap, &bytes, &objects);
 }
 
-/* Which samples of a heap are asked about: born in [from, to], alive at `moment`. */
-struct question {
+/* Selects samples of a heap: allocated in [from, to] and live at `moment`. */
+struct selection {
 	uint64_t from;
 	uint64_t to;
 	struct th_moment moment;
 };
 
-/* What is alive of a heap, whatever the view leaves out. */
+/* Live bytes of a heap, ignoring the view's filters. */
 static struct th_estimate
-live_bytes(const struct th_profile *profile, enum th_heap heap, const struct question *question)
+live_bytes(
+	const struct th_profile *profile, enum th_heap heap, const struct selection *selection)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	const struct th_samples *samples = &profile->recording->samples[heap];
 	struct th_calibration calibration = profile->heaps[heap];
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(lifetimes, heap, &question->moment);
+	double keep = th_lifetimes_keep(lifetimes, heap, &selection->moment);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 
-		if (sample->time >= question->from && sample->time <= question->to &&
-			th_lifetimes_is_live(lifetimes, heap, i, &question->moment))
+		if (sample->time >= selection->from && sample->time <= selection->to &&
+			th_lifetimes_is_live(lifetimes, heap, i, &selection->moment))
 			th_lifetimes_add(lifetimes, &calibration, heap, i, sample, keep, &sum);
 	}
 	calibration = th_lifetimes_calibration(
-		lifetimes, &calibration, heap, &question->moment, sum.samples);
+		lifetimes, &calibration, heap, &selection->moment, sum.samples);
 	struct th_estimate live = th_calibration_bytes(&calibration, &sum);
 	return heap != TH_HEAP_JAVA
 		       ? live
 		       : th_heap_use_clamp(
 				 &live, th_heap_use_bound(profile->recording,
-						&profile->heaps[heap], question->moment.time));
+						&profile->heaps[heap], selection->moment.time));
 }
 
-/* When most was alive, unless that is the moment at hand. */
+/* Prints the peak of live bytes, unless it is the snapshot itself. */
 static void
 print_peak(FILE *file, const struct th_profile *profile)
 {
 	unsigned heaps = profile->options->heaps;
 	struct th_moment peak = th_lifetimes_peak(&profile->lifetimes, profile->heaps, heaps);
-	struct question question = {0, UINT64_MAX, peak};
+	struct selection selection = {0, UINT64_MAX, peak};
 	const char *before = ": ";
 
 	if (llabs((long long)(peak.time - profile->at.time)) < ABOUT_NS)
 		return;
-	fprintf(file, "most was alive at %.3g s (--at peak)",
+	fprintf(file, "peak of live bytes at %.3g s (--at peak)",
 		th_profile_seconds(profile, peak.time));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!th_profile_has_heap(profile, (enum th_heap)heap))
 			continue;
-		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &question);
+		struct th_estimate bytes = live_bytes(profile, (enum th_heap)heap, &selection);
 		fprintf(file, "%s%s %s (%s)", before, th_heap_title((enum th_heap)heap),
 			th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 			th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
@@ -108,8 +114,7 @@ print_moment(FILE *file, const struct th_profile *profile)
 	else
 		fprintf(file, "at %-9.4g %9s", th_profile_seconds(profile, profile->at.time),
 			"live");
-	fprintf(file, "  %-20s %9s  %-18s %9s\n", "95 % interval", "objects", "95 % interval",
-		"samples");
+	fprintf(file, "  %-20s %9s  %-18s %9s\n", "95 % CI", "objects", "95 % CI", "samples");
 }
 
 void
@@ -125,7 +130,7 @@ th_live_section_totals(FILE *file, const struct th_profile *profile)
 
 /* Collections */
 
-/* The last one that ended by the moment of the view; NULL if there is none. */
+/* The last collection that ended by the snapshot; NULL if there is none. */
 static const struct th_decoded_collection *
 last_collection(const struct th_profile *profile)
 {
@@ -160,7 +165,7 @@ total_pause(const struct th_profile *profile, uint32_t *count_ret)
 	return seconds;
 }
 
-/* Deaths that a collection brought about are found up to the next one. */
+/* Start of the next collection: deaths found by a collection are recorded until then. */
 static uint64_t
 next_start(const struct th_recording *recording, uint64_t time)
 {
@@ -179,17 +184,17 @@ static void
 print_coverage(
 	FILE *file, const struct th_profile *profile, const struct th_decoded_heap_use *use)
 {
-	struct question question = {
+	struct selection selection = {
 		.to = use->time,
 		.moment = th_lifetimes_moment(
 			&profile->lifetimes, next_start(profile->recording, use->time)),
 	};
-	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &question);
+	struct th_estimate live = live_bytes(profile, TH_HEAP_JAVA, &selection);
 	double used = (double)use->used;
 
 	fprintf(file,
 		"  Java heap in use after it: %s of %s; live by samples then: %s (%s), %s of "
-		"it\n",
+		"that\n",
 		th_format_number(used, TH_UNIT_BYTES).text,
 		th_format_number((double)use->committed, TH_UNIT_BYTES).text,
 		th_format_number(live.estimate, TH_UNIT_BYTES).text,
@@ -197,36 +202,33 @@ print_coverage(
 		th_format_share(live.estimate, used).text);
 	if (live.high < used)
 		fprintf(file,
-			"  at least %s of it are older than the recording, or garbage that is "
-			"not "
-			"reclaimed yet\n",
+			"  at least %s of that are older than the recording or unreclaimed "
+			"garbage\n",
 			th_format_number(used - live.high, TH_UNIT_BYTES).text);
 }
 
-/* What counts as alive because no collection has judged it. */
+/* Prints what counts as live only because no collection has tested its reachability. */
 static void
 print_unjudged(FILE *file, const struct th_profile *profile)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
 	uint64_t judged = th_lifetimes_judged(lifetimes, profile->at.time, false);
 	uint64_t judged_old = th_lifetimes_judged(lifetimes, profile->at.time, true);
-	struct question question = {judged, UINT64_MAX, profile->at};
-	struct th_estimate since = live_bytes(profile, TH_HEAP_JAVA, &question);
+	struct selection selection = {judged, UINT64_MAX, profile->at};
+	struct th_estimate since = live_bytes(profile, TH_HEAP_JAVA, &selection);
 
 	if (since.estimate > 0)
 		fprintf(file,
-			"  %s (%s) of what is live was allocated since the last collection, "
+			"  %s (%s) of the live bytes were allocated since the last GC "
 			"and may be garbage\n",
 			th_format_number(since.estimate, TH_UNIT_BYTES).text,
 			th_estimate_interval(&since, TH_UNIT_BYTES).text);
 	if (!judged_old)
-		fputs("  no collection looked at old objects: those that died old count as "
-		      "live\n",
-			file);
+		fputs("  no old-generation GC so far: dead old objects count as live\n", file);
 	else if (judged_old < judged)
 		fprintf(file,
-			"  the last collection that looked at old objects was at %.4g s: "
-			"those that died since count as live\n",
+			"  the last old-generation GC was at %.4g s: "
+			"old objects that died since count as live\n",
 			th_profile_seconds(profile, judged_old));
 }
 
@@ -238,8 +240,7 @@ th_live_section_doubts(FILE *file, const struct th_profile *profile)
 	if (last_collection(profile))
 		print_unjudged(file, profile);
 	else
-		fputs("  no collection yet: everything that was allocated counts as live\n",
-			file);
+		fputs("  no GC so far: all allocated objects count as live\n", file);
 }
 
 void
@@ -250,7 +251,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 
 	if (!th_profile_has_heap(profile, TH_HEAP_JAVA) || !profile->recording->has_jvm)
 		return;
-	fputs("\nCollections of the Java heap\n", file);
+	fputs("\nGarbage collections\n", file);
 	if (!last) {
 		th_live_section_doubts(file, profile);
 		return;
@@ -261,7 +262,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	const struct th_decoded_heap_use *use = th_heap_use_after(
 		profile->recording, last->end);
 	fprintf(file,
-		"  %s, which stopped the program for %.3g s (%s of the time); the last at "
+		"  %s, with pauses of %.3g s in total (%s of the time); the last at "
 		"%.4g s: %s\n",
 		th_format_count(count).text, pause, th_format_share(pause, duration).text,
 		th_profile_seconds(profile, last->start), kind[0] ? kind : "[unknown]");
@@ -271,7 +272,7 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	th_live_section_doubts(file, profile);
 }
 
-/* Health */
+/* Recording quality */
 
 static void
 add_unknown(struct th_health *health, const struct th_profile *profile, enum th_heap heap)
@@ -280,14 +281,13 @@ add_unknown(struct th_health *health, const struct th_profile *profile, enum th_
 
 	if (lifetimes->unknown[heap])
 		th_health_add(health, true,
-			"%s samples of the %s (%s of its bytes) were not followed to their "
-			"end; "
-			"figures of live memory suppose that they live like the others",
+			"%s samples of the %s (%s of its bytes) were not tracked until freed; "
+			"live figures assume that they live as long as the others",
 			th_format_count(lifetimes->unknown[heap]).text, th_heap_title(heap),
 			th_format_share(1 - lifetimes->known_part[heap], 1).text);
 }
 
-/* How few Java objects are followed where following keeps them alive. */
+/* Reports how many Java objects are tracked with a collector that keeps tracked objects alive. */
 static void
 add_followed(struct th_health *health, const struct th_profile *profile)
 {
@@ -298,9 +298,8 @@ add_followed(struct th_health *health, const struct th_profile *profile)
 		followed += lifetimes->followed[i] > 0;
 	if (lifetimes->followed)
 		th_health_add(health, false,
-			"%s of %s sampled Java objects were followed: young collections of "
-			"this "
-			"collector keep alive what is followed",
+			"%s of %s sampled Java objects were tracked: young GCs of this "
+			"collector keep tracked objects alive",
 			th_format_count(followed).text,
 			th_format_count(lifetimes->followed_count).text);
 }
@@ -313,7 +312,7 @@ th_live_section_health(struct th_health *health, const struct th_profile *profil
 		add_unknown(health, profile, (enum th_heap)heap);
 	if (profile->end.level)
 		th_health_add(health, false,
-			"so many sampled Java objects were alive that in the end one of %u was "
-			"followed",
+			"because of the number of live Java samples, at the end only one in %u "
+			"was tracked",
 			1u << profile->end.level);
 }

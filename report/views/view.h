@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The views: each prints a profile in its way.  Nothing here computes a number.  Errors of the
- * stream are the caller's to check.
+ * The views: each prints a profile in one format.  Views compute no figures.  The caller checks
+ * the stream for errors.
  */
 #ifndef TH_REPORT_VIEWS_VIEW_H
 #define TH_REPORT_VIEWS_VIEW_H
@@ -13,22 +13,25 @@
 #include "report/leaks/leaks.h"
 #include "report/profile/profile.h"
 
-/* A line that says which stacks were chosen and how they are shown; nothing without filters. */
+/* Prints one line with the active filters; nothing without filters. */
 void th_view_filters(FILE *file, const struct th_options *options);
 
-/* A row of a table of heaps: bytes, objects and their intervals. */
+/* A row of a table of heaps: bytes, objects and their confidence intervals. */
 void th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
 	const struct th_estimate *objects);
 
-/* Totals, top sites, health, what to do next; `program` is how to call this tool again. */
+/*
+ * Totals, top sites, recording quality and next steps; `program` is the name to call this tool
+ * by.
+ */
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);
 
-/* The same in about ten lines: fewer figures, with the same qualifications as in the summary. */
+/* About ten lines: fewer figures than the summary, with the same caveats. */
 void th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
 	const char *program);
 
-/* The call tree, both heaps side by side. */
+/* The call tree, with the heaps side by side. */
 void th_view_tree(FILE *file, const struct th_profile *profile);
 
 /* "root;...;leaf value", one line per stack, sorted. */
@@ -37,31 +40,31 @@ void th_view_collapsed(FILE *file, const struct th_profile *profile);
 /* One JSON object with every row. */
 void th_view_json(FILE *file, const struct th_profile *profile);
 
-/* Findings, for people and for programs. */
+/* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
 void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
 
-/* What changed between two moments, for people and for programs. */
+/* Changes between two snapshots, as text and as JSON. */
 void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);
 
-/* The protocol buffer of pprof, gzipped; values are rounded so that they add up. */
+/* The gzipped protocol buffer of pprof; values are rounded so that they add up. */
 void th_view_pprof(FILE *file, const struct th_profile *profile);
 
-/* The JSON of speedscope: one profile for each heap and value, that of the options first. */
+/* The JSON of speedscope: one profile per heap and value; the value of the options comes first. */
 void th_view_speedscope(FILE *file, const struct th_profile *profile);
 
-/* A page to look at in a browser, in one file. */
+/* A self-contained HTML page. */
 void th_view_flamegraph(FILE *file, const struct th_profile *profile);
 
 /*
- * The account of resident memory, for people and for programs.  The profile must leave nothing
- * out and its recording hold an account.
+ * The breakdown of resident memory, as text and as JSON. The profile must not be filtered, and
+ * its recording must contain a breakdown.
  */
 void th_view_rss(FILE *file, const struct th_profile *profile);
 void th_view_rss_json(FILE *file, const struct th_profile *profile);
 
-/* Every record of a log, by its own description of itself. */
+/* Every record of a log, decoded by the descriptions in the log. */
 void th_view_dump(FILE *file, const struct th_reader *reader, bool without_command);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The format of flame graph tools: frames separated by semicolons, a blank, a whole number.
- */
+/* The format of flame graph tools: frames separated by semicolons, a blank, and an integer. */
 #include "report/views/view.h"
 
 #include <inttypes.h>
@@ -21,7 +19,7 @@ struct stack {
 struct collapsed {
 	FILE *file;
 	const struct th_profile *profile;
-	uint32_t *ranks; /* by function: its place among the names; equal names, equal places */
+	uint32_t *ranks; /* by function: rank of its name; equal names have equal ranks */
 	TH_ARRAY(struct stack, stacks);
 };
 
@@ -56,7 +54,7 @@ rank_functions(struct collapsed *collapsed)
 	free(order);
 }
 
-/* Stacks that print the same compare equal. */
+/* Stacks that print alike compare equal. */
 static int
 compare_stacks(const void *a, const void *b, void *data)
 {
@@ -88,7 +86,7 @@ heap_marker(enum th_heap heap)
 	return markers[heap];
 }
 
-/* A semicolon in a name would read as two frames. */
+/* Replaces semicolons, which separate frames. */
 static void
 print_name(FILE *file, const char *name)
 {
@@ -121,7 +119,7 @@ print_stack(const struct collapsed *collapsed, const struct stack *stack, double
 	fprintf(collapsed->file, " %" PRIu64 "\n", whole);
 }
 
-/* Stacks that print the same (two classes, both heaps) are one line. */
+/* Merges stacks that print alike (two classes, or both heaps) into one line. */
 static void
 print_stacks(struct collapsed *collapsed)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diff, as text and as JSON. The totals and rows are computed by report/profile/diff.c and
+ * arrive sorted, with changes that are not significant last.  Paths of a row are printed from
+ * the side that has it.
+ */
 #include "report/views/view.h"
 
 #include <math.h>
@@ -12,9 +17,9 @@
 #include "report/views/json_parts.h"
 #include "report/base/terminal.h"
 
-/* Columns in front of a place, and of a place where a terminal is narrow. */
+/* Columns of figures in front of a site, and the minimum width of a site on a narrow terminal. */
 #define FIGURE_COLUMNS 64
-#define LEAST_PLACE_COLUMNS 40
+#define LEAST_SITE_COLUMNS 40
 
 static enum th_view_value
 value_of(const struct th_diff *diff)
@@ -37,7 +42,7 @@ print_side(FILE *file, const char *label, const struct th_profile *profile)
 		th_profile_seconds(profile, profile->at.time));
 }
 
-/* "+1.23 MiB" */
+/* For example "+1.23 MiB". */
 static struct th_number
 signed_number(double value, enum th_unit unit)
 {
@@ -71,12 +76,12 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 		return;
 	print_figures(file, diff, &diff->totals[heap]);
 	fprintf(file, "%s%s\n", th_heap_title(heap),
-		diff->totals[heap].may_be_chance ? ", may be chance" : "");
+		diff->totals[heap].may_be_chance ? ", not significant" : "");
 }
 
-/* What allocated, and the line of the application that it was for. */
+/* The allocating function and the application line that called it. */
 static void
-print_place(FILE *file, const struct th_side *side, const struct th_leak_site *place)
+print_site(FILE *file, const struct th_side *side, const struct th_leak_site *place)
 {
 	const struct th_frames *frames = side->profile->frames;
 	uint32_t leaf = side->places->ways.items[place->way].function;
@@ -91,9 +96,9 @@ print_place(FILE *file, const struct th_side *side, const struct th_leak_site *p
 	}
 }
 
-/* No wider than a terminal, as far as that leaves something to read. */
+/* Cuts to the terminal's width, but not below LEAST_SITE_COLUMNS. */
 static void
-print_cut_place(FILE *file, const struct th_diff *diff, const struct th_difference *difference,
+print_cut_site(FILE *file, const struct th_diff *diff, const struct th_difference *difference,
 	int columns)
 {
 	const struct th_side *side = &diff->sides[difference->side];
@@ -103,24 +108,23 @@ print_cut_place(FILE *file, const struct th_diff *diff, const struct th_differen
 
 	if (!memory)
 		th_out_of_memory();
-	print_place(memory, side, &side->places->items[difference->place]);
+	print_site(memory, side, &side->places->items[difference->place]);
 	if (fclose(memory))
 		th_out_of_memory();
 	if (!th_terminal_columns(file))
 		columns = th_format_columns(text);
-	th_format_cut(
-		file, text, columns > LEAST_PLACE_COLUMNS ? columns : LEAST_PLACE_COLUMNS);
+	th_format_cut(file, text, columns > LEAST_SITE_COLUMNS ? columns : LEAST_SITE_COLUMNS);
 	free(text);
 }
 
 static void
 print_item(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
-	const char *remark = difference->may_be_chance ? " (may be chance)" : "";
+	const char *remark = difference->may_be_chance ? " (not significant)" : "";
 
 	print_figures(file, diff, difference);
 	fprintf(file, "%-7s", th_sampling_change_name(difference->kind));
-	print_cut_place(file, diff, difference,
+	print_cut_site(file, diff, difference,
 		th_terminal_columns(file) - FIGURE_COLUMNS - (int)strlen(remark));
 	fprintf(file, "%s\n", remark);
 }
@@ -139,8 +143,8 @@ print_items(FILE *file, const struct th_diff *diff)
 	if (diff->items_count > top)
 		fprintf(file, "and %s more (--top)\n",
 			th_format_count(diff->items_count - top).text);
-	fprintf(file, "\n%s of %s %s changed by more than chance explains\n",
-		th_format_count(certain).text, th_format_count(diff->items_count).text,
+	fprintf(file, "\n%s of %s %s changed significantly\n", th_format_count(certain).text,
+		th_format_count(diff->items_count).text,
 		diff->sides[1].profile->options->group_by ? "groups" : "stacks");
 }
 
@@ -152,7 +156,7 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 	print_side(file, "old", diff->sides[0].profile);
 	print_side(file, "new", diff->sides[1].profile);
 	th_view_filters(file, diff->sides[1].profile->options);
-	fprintf(file, "\n%9s  %9s  %10s  %-22s %s\n", "old", "new", "change", "95 % interval",
+	fprintf(file, "\n%9s  %9s  %10s  %-22s %s\n", "old", "new", "change", "95 % CI",
 		heading);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, diff, (enum th_heap)heap);
@@ -173,7 +177,7 @@ difference_json(const struct th_difference *difference)
 		difference->may_be_chance);
 }
 
-/* Root first, without lines: the two sides may differ in them. */
+/* Root first, without line numbers, which may differ between the two sides. */
 static json_t *
 frames_json(const struct th_side *side, const struct th_leak_site *place)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One line per record: its offset, the name of its type, and each field as NAME=VALUE, all by
- * the descriptions that stand in the log, so that events of later versions show as well.
+ * One line per record: offset, type name, and each field as NAME=VALUE. All names come from the
+ * descriptions in the log, so events of later versions are printed as well.
  */
 #include "report/views/view.h"
 
@@ -35,7 +35,7 @@ print_text(FILE *file, struct th_text text)
 	free(clean);
 }
 
-/* A time stamp, as seconds since the log was opened. */
+/* A timestamp, in seconds since the log was opened. */
 static void
 print_time(const struct dump *dump, uint64_t time)
 {
@@ -184,7 +184,7 @@ print_header(const struct dump *dump)
 		th_reader_bytes(dump->reader), header->interval, header->rate);
 }
 
-/* A counter is named by a record; its value stands in the header. */
+/* A record names a counter; the log header holds its value. */
 static void
 print_counter(const struct dump *dump, const struct th_record *record)
 {
@@ -209,7 +209,7 @@ print_hole(
 		fputs("-- damage\n", dump->file);
 }
 
-/* Descriptions describe themselves too, so all are read before any is printed. */
+/* Reads all descriptions before any record is printed: descriptions describe themselves too. */
 static struct th_schema *
 learn_all(const struct th_reader *reader)
 {

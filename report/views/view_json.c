@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export --format json.  The object is printed piece by piece, since all rows at once would
- * take a gigabyte for a hundred thousand stacks; the text of a frame is made once and repeated.
+ * export --format json.  The object is printed piece by piece: all rows in memory at once would
+ * take a gigabyte for a hundred thousand stacks.  The text of each frame is built once and
+ * reused.
  */
 #include "report/views/view.h"
 
@@ -19,8 +20,8 @@ struct printer {
 	FILE *file;
 	const struct th_profile *profile;
 	struct th_frame_texts frames;
-	char *internal; /* the text of the group of the VM's own threads */
-	/* What sums without samples say: the same for all, and most rows have one. */
+	char *internal; /* name of the group of VM-internal threads */
+	/* JSON figures of sums without samples: shared, since most rows have such sums. */
 	struct th_estimate empty_bytes[TH_HEAPS][TH_MEASURES];
 	struct th_estimate empty_objects[TH_HEAPS][TH_MEASURES];
 };
@@ -37,7 +38,7 @@ static const struct {
 	[TH_MEASURE_TOUCHED] = {"touched_bytes", NULL},
 };
 
-/* A heap that was not recorded. */
+/* Sets the figures of a heap that was not recorded to null. */
 static void
 set_no_figures(json_t *json)
 {
@@ -48,7 +49,7 @@ set_no_figures(json_t *json)
 	}
 }
 
-/* The figures of a row or a total, from its sums by measure. */
+/* Sets the figures of a row or a total from its sums by measure. */
 static void
 set_figures(const struct printer *printer, json_t *json, enum th_heap heap,
 	const struct th_estimator *sums)
@@ -120,7 +121,7 @@ process_json(const struct th_recording *recording)
 		recording->is_complete, "duration_s", th_recording_duration(recording));
 }
 
-/* Samples that are missing, by reason. */
+/* Lost samples, by reason. */
 static json_t *
 dropped_json(const struct th_recording *recording)
 {
@@ -182,7 +183,7 @@ totals_json(const struct printer *printer, const struct th_estimator (*sums)[TH_
 	return json;
 }
 
-/* Exact, and part of no sum: address space, and what is mapped of files. */
+/* Exact figures that are part of no sum: address space and file mappings. */
 static void
 set_mapped_use(const struct th_profile *profile, json_t *total)
 {
@@ -199,8 +200,8 @@ set_mapped_use(const struct th_profile *profile, json_t *total)
 }
 
 /*
- * The bytes of all that is selected may be counted: those allocated where no block of them was
- * sampled, those alive of mapped memory.
+ * Totals of the selection, which may include counted bytes that no row has: allocations without
+ * a sampled block, and live mapped memory.
  */
 static json_t *
 selected_json(const struct printer *printer)
@@ -227,7 +228,7 @@ selected_json(const struct printer *printer)
 
 /* Rows */
 
-/* All of a row but its frames. */
+/* A row without its frames. */
 static json_t *
 row_json(const struct printer *printer, const struct th_row *row)
 {
@@ -273,7 +274,7 @@ print(FILE *file, const char *before, json_t *json)
 	free(text);
 }
 
-/* Largest first, as a reader would want them. */
+/* Sorts by size, largest first. */
 static int
 compare(const void *a, const void *b, void *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leaks: verdict by verdict, worst first, each finding with the line that made it, its figures,
- * why it was judged so, and, where that helps, the way to the allocation.
+ * leaks, as text: findings by verdict, worst first.  Each has the application line, its figures,
+ * the reason for the verdict and, for a leak, the stack of the allocation.
  */
 #include "report/views/view.h"
 
@@ -13,9 +13,9 @@
 #include "report/base/heap_names.h"
 #include "report/base/terminal.h"
 
-/* Where the text of a line with a word in front begins. */
+/* Column at which the text after a label begins. */
 #define TEXT_COLUMN 16
-/* Lines of a stack that are shown, from the allocation towards the root. */
+/* Stack lines printed, from the allocation towards the root. */
 #define STEPS_SHOWN 12
 
 /* Frames */
@@ -33,7 +33,7 @@ print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
 		fprintf(file, " (%s)", library);
 }
 
-/* The line that somebody can change; without one, the function that allocated. */
+/* The nearest application line; without one, the allocating function. */
 static void
 print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
@@ -54,18 +54,18 @@ print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 	uint32_t user = th_leak_sites_user_frame(&leaks->places, place);
 	if (user == TH_NO_FRAME)
 		return;
-	fputs(" for ", file);
+	fputs(", called from ", file);
 	print_frame(file, frames, user);
 }
 
-/* The frame at a depth from the allocation. */
+/* The frame at a depth, counted from the allocation. */
 static uint32_t
 frame_at(struct th_path path, uint32_t depth)
 {
 	return path.frames[path.count - 1 - depth];
 }
 
-/* How many functions without names follow each other in one library, the one at `depth` first. */
+/* Number of consecutive frames without names in one library, starting at `depth`. */
 static uint32_t
 count_nameless(const struct th_frames *frames, struct th_path path, uint32_t depth)
 {
@@ -84,7 +84,7 @@ count_nameless(const struct th_frames *frames, struct th_path path, uint32_t dep
 	return count;
 }
 
-/* Prints a line of the stack; returns how many of its frames that were. */
+/* Prints one line of the stack; returns the number of frames it covers. */
 static uint32_t
 print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint32_t depth)
 {
@@ -99,43 +99,43 @@ print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint
 }
 
 /*
- * How deep the line stands that somebody can change: of the application itself, if it is told.
- * Without Java below there is none, which is deeper than the whole path.
+ * Depth of the nearest application line, or of the creator if there is none.  Without Java
+ * frames there is neither; the result is then the length of the path.
  */
 static uint32_t
-depth_of_line(
+depth_of_application(
 	const struct th_leaks *leaks, const struct th_leak_site *place, struct th_path path)
 {
-	uint32_t line = TH_NO_FRAME;
+	uint32_t application = TH_NO_FRAME;
 	uint32_t depth = 0;
 
 	if (place->creator) {
-		line = th_leak_sites_user_frame(&leaks->places, place);
-		if (line == TH_NO_FRAME)
-			line = th_leak_sites_creator_frame(&leaks->places, place);
+		application = th_leak_sites_user_frame(&leaks->places, place);
+		if (application == TH_NO_FRAME)
+			application = th_leak_sites_creator_frame(&leaks->places, place);
 	}
-	while (depth < path.count && frame_at(path, depth) != line)
+	while (depth < path.count && frame_at(path, depth) != application)
 		depth++;
 	return depth;
 }
 
-/* From the allocation towards the root; the line that somebody can change is never left out. */
+/* From the allocation towards the root; the application line is always printed. */
 static void
 print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_leaks_path(leaks, place);
-	uint32_t line = depth_of_line(leaks, place, path);
+	uint32_t application = depth_of_application(leaks, place, path);
 	uint32_t depth = 0;
 
 	if (place->internal)
 		return;
 	for (int steps = 0; steps < STEPS_SHOWN && depth < path.count; steps++)
 		depth += print_step(file, frames, path, depth);
-	if (line < path.count && line >= depth) {
-		if (line > depth)
-			fprintf(file, "              < %u more\n", line - depth);
-		depth = line + print_step(file, frames, path, line);
+	if (application < path.count && application >= depth) {
+		if (application > depth)
+			fprintf(file, "              < %u more\n", application - depth);
+		depth = application + print_step(file, frames, path, application);
 	}
 	if (depth < path.count)
 		fprintf(file, "              < %u more\n", path.count - depth);
@@ -157,7 +157,7 @@ print_figures(FILE *file, const struct th_evidence *evidence)
 		return;
 	fprintf(file, ", median age %s", th_format_seconds(evidence->median_age).text);
 	if (evidence->collections)
-		fprintf(file, ", %u collection%s survived", evidence->collections,
+		fprintf(file, ", %u GC%s survived", evidence->collections,
 			evidence->collections == 1 ? "" : "s");
 }
 
@@ -173,7 +173,7 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 		th_frames_string(frames, place->class_name), owner->collected, owner->samples,
 		owner->is_collected ? "owners collected, native memory alive"
 		: !owner->collected ? "the owners are alive"
-				    : "those of what is alive may be too");
+				    : "owners of live blocks may also be dead");
 }
 
 static void
@@ -232,35 +232,35 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 			th_format_count(count - shown).text, th_verdict_name(verdict));
 }
 
-/* What was found, in a few lines */
+/* The head */
 
 static void
-print_reach(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
+print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 {
 	const struct th_observation_window *horizon = &leaks->horizons[heap];
 
 	if (!th_profile_has_heap(leaks->profile, heap))
 		return;
 	if (heap == TH_HEAP_JAVA && horizon->horizon <= horizon->start) {
-		fputs("Java heap: no collection has told which objects died\n", file);
+		fputs("Java heap: no GC so far, reachability is unknown\n", file);
 		return;
 	}
-	fprintf(file, "%s: looked at up to second %.4g%s; ", th_heap_title(heap),
+	fprintf(file, "%s: analyzed through %.4g s%s; ", th_heap_title(heap),
 		th_profile_seconds(leaks->profile, horizon->horizon),
 		heap != TH_HEAP_JAVA ? ""
-		: horizon->is_proven ? ", the last collection that looked at old objects"
-				     : ", the last collection, none of old objects lately");
+		: horizon->is_proven ? ", the last old-generation GC"
+				     : ", the last GC, no recent old-generation GC");
 	if (horizon->horizon <= horizon->middle)
-		fputs("too early to tell a leak\n", file);
+		fputs("too short to detect leaks\n", file);
 	else if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
-		fputs("few objects are followed under this collector, so a leak may show only "
-		      "after several major collections\n",
+		fputs("few objects are tracked with this collector; a leak may show only "
+		      "after several major GCs\n",
 			file);
 	else if (leaks->growth_limit[heap] > 0)
-		fprintf(file, "a leak below about %s/s could hide\n",
+		fprintf(file, "detection limit: %s/s\n",
 			th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
 	else
-		fputs("every allocation was looked at\n", file);
+		fputs("every allocation was recorded\n", file);
 }
 
 static void
@@ -279,7 +279,7 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 	else
 		fprintf(file, "no leak found in %s\n", th_format_seconds(duration).text);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_reach(file, leaks, (enum th_heap)heap);
+		print_window(file, leaks, (enum th_heap)heap);
 }
 
 void

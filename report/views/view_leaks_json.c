@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * leaks --format json.  Findings are printed in batches: while one batch is printed, a worker
+ * thread measures the next one.
+ */
 #include "report/views/view.h"
 
 #include <stdlib.h>
@@ -9,7 +13,7 @@
 #include "report/base/heap_names.h"
 #include "report/views/json_parts.h"
 
-/* Findings measured while others are printed: enough to make up for a thread. */
+/* Findings per batch: enough to outweigh the cost of a thread. */
 #define BATCH 256
 
 struct printer {
@@ -18,7 +22,7 @@ struct printer {
 	struct th_frame_texts frames;
 };
 
-/* Root first; what the VM does for itself is one frame. */
+/* Root first; VM-internal memory is one frame. */
 static json_t *
 frames_json(const struct th_leaks *leaks, const struct th_leak_site *place)
 {
@@ -72,7 +76,7 @@ set_evidence(json_t *json, const struct th_evidence *evidence)
 	free(why);
 }
 
-/* What stands before the frames of a finding, and what stands behind them. */
+/* Members of a finding before its frames and after them. */
 static json_t *
 head_json(const struct th_leaks *leaks, const struct th_finding *finding)
 {
@@ -117,7 +121,7 @@ print_frames(struct printer *printer, const struct th_leak_site *place)
 	free(text);
 }
 
-/* A frame of the application, null where there is none. */
+/* A frame of the application, or null. */
 static void
 print_line(struct printer *printer, const struct th_leak_site *place, const char *name,
 	uint32_t (*find)(const struct th_leak_sites *, const struct th_leak_site *))
@@ -144,7 +148,7 @@ print_finding(struct printer *printer, const struct th_finding *finding)
 	free(rest);
 }
 
-/* Findings one after the other, measured together. */
+/* Consecutive findings, measured together. */
 struct batch {
 	const struct th_leaks *leaks;
 	size_t first;
@@ -175,8 +179,8 @@ print_batch(struct printer *printer, const struct batch *batch)
 }
 
 /*
- * The next findings are measured aside while some are printed, unless printing makes new paths,
- * as options that shape stacks do.
+ * A worker measures the next batch while one is printed, unless printing creates new paths,
+ * which options that shape stacks do.
  */
 static void
 print_findings(struct printer *printer)

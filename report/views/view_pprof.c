@@ -2,13 +2,13 @@
 /*
  * export --format pprof: the protocol buffer of github.com/google/pprof, compressed by gzip.
  *
- * A message whose parts are written one after the other is the same message, so the profile goes
- * out in pieces, each with one string, function, location or sample, as soon as it is needed:
- * only the numbers that were given out stay in memory.
+ * Concatenated parts of a protobuf message form one message, so the profile is written in
+ * pieces, each with one string, function, location or sample, as soon as it is needed.  Only the
+ * assigned ids stay in memory.
  *
- * A location is a native frame with the functions inlined there, or a Java frame, or a place that
- * the report makes up.  Locations may be shared by several addresses that read the same; theirs
- * is the first.
+ * A location is a native frame with its inlined functions, a Java frame, or a synthetic frame
+ * of the report.  Several addresses that print alike may share a location, which has the first
+ * one's address.
  */
 #include "report/views/view.h"
 
@@ -22,27 +22,31 @@
 #include "report/base/heap_names.h"
 #include "report/base/gzip.h"
 
-/* Values of a sample, in this order. */
+/* Values of a sample, in the order of the format. */
 enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, VALUES };
 
-/* Room for a piece: a location of a hundred inlined functions fits. */
+/* Large enough for a location with a hundred inlined functions. */
 #define PIECE_BYTES 4096
 
-/* A sum of a thousand such values is still a 64-bit integer. */
+/* A sum of a thousand values of this size still fits a 64-bit integer. */
 #define LARGEST_VALUE 0x1p53
 
 struct pprof {
 	struct th_gzip *gzip;
 	const struct th_profile *profile;
 	struct th_id_map
-		strings; /* number of a string of the frames -> index in the profile's table */
+		strings; /* string number in the frames -> index in the profile's table */
 	struct th_id_map functions; /* function << 32 | file -> id - 1 */
 	struct th_id_map mappings;  /* index of the module, or 1 << 32 | path -> id - 1 */
-	/* Innermost frame, the one around it ...: number of the first part << 32 | frame. */
+	/*
+	 * Ids of lists of frames, innermost first: number of the list's tail << 32
+	 * frame.
+	 */
 	struct th_id_map locations;
-	TH_ARRAY(bool, is_written);    /* by number in `locations`: a location ends there */
-	TH_ARRAY(uint64_t, stack);     /* locations of the sample at hand, leaf first */
-	uint32_t internal_frame;       /* what threads of the VM begin with */
+	TH_ARRAY(bool,
+		is_written); /* by number in `locations`: a location with this list is written */
+	TH_ARRAY(uint64_t, stack);     /* locations of the current sample, leaf first */
+	uint32_t internal_frame;       /* root frame of VM-internal threads */
 	double sums[TH_HEAPS][VALUES]; /* of the samples written so far */
 };
 
@@ -63,7 +67,7 @@ write_piece(struct pprof *pprof, const piece *part)
 
 /* Strings */
 
-/* The index of a string of the frames in the profile's table, in which 0 is "". */
+/* Index in the profile's string table, whose entry 0 is "", of a string of the frames. */
 static int64_t
 string_index(struct pprof *pprof, uint32_t string)
 {
@@ -103,7 +107,7 @@ function_id(struct pprof *pprof, const struct th_frame *frame)
 		piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 		Perftools__Profiles__Function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
 
-		/* No system name: one equal to the name would be taken for a mangled one. */
+		/* No system name: pprof takes one that equals the name for a mangled name. */
 		function.id = id;
 		function.name = string_index(
 			pprof, th_frames_function(frames, frame->function)->name);
@@ -115,7 +119,7 @@ function_id(struct pprof *pprof, const struct th_frame *frame)
 	return id;
 }
 
-/* The module that a frame word of the log lies in, NULL if there is none. */
+/* The module of a frame word of the log; NULL if it has none. */
 static const struct th_decoded_module *
 module_of(const struct pprof *pprof, uint64_t word)
 {
@@ -127,7 +131,7 @@ module_of(const struct pprof *pprof, uint64_t word)
 	return index == TH_ID_MAP_NONE ? NULL : &recording->modules[index];
 }
 
-/* `module` is NULL where all that is known is the path. */
+/* `module` is NULL if only the path is known. */
 static void
 write_mapping(
 	struct pprof *pprof, uint64_t id, const struct th_decoded_module *module, uint32_t path)
@@ -145,7 +149,7 @@ write_mapping(
 		mapping.build_id = text_index(pprof, build_id);
 		free(build_id);
 	}
-	/* Names are resolved: nobody shall look for the file again. */
+	/* Names are resolved: pprof need not read the file. */
 	mapping.has_functions = true;
 	mapping.has_filenames = true;
 	mapping.has_line_numbers = true;
@@ -155,7 +159,7 @@ write_mapping(
 	write_piece(pprof, &part);
 }
 
-/* 0 for a frame that is in no file. */
+/* 0 for a frame without a file. */
 static uint64_t
 mapping_id(struct pprof *pprof, const struct th_frame *frame,
 	const struct th_decoded_module *module)
@@ -173,7 +177,7 @@ mapping_id(struct pprof *pprof, const struct th_frame *frame,
 	return id;
 }
 
-/* The `count` frames that end at `inner`, each inlined into the one before it. */
+/* Writes the `count` frames that end at `inner`; each is inlined into the one before it. */
 static void
 write_location(struct pprof *pprof, uint64_t id, const uint32_t *inner, size_t count)
 {
@@ -206,7 +210,7 @@ write_location(struct pprof *pprof, uint64_t id, const uint32_t *inner, size_t c
 	free(lines);
 }
 
-/* The id of the location of these frames, as for write_location(). */
+/* Location id of these frames; arguments as for write_location(). */
 static uint64_t
 location_id(struct pprof *pprof, const uint32_t *inner, size_t count)
 {
@@ -230,7 +234,7 @@ location_id(struct pprof *pprof, const uint32_t *inner, size_t count)
 
 /* Samples */
 
-/* How many frames at the end of the path's first `end` are one location. */
+/* Number of frames at the end of the path's first `end` frames that form one location. */
 static size_t
 location_frames(const struct pprof *pprof, const uint32_t *path, size_t end)
 {
@@ -241,7 +245,7 @@ location_frames(const struct pprof *pprof, const uint32_t *path, size_t end)
 		const struct th_frame *inner = th_frames_get(frames, path[end - count]);
 		const struct th_frame *outer = th_frames_get(frames, path[end - count - 1]);
 
-		/* What a shortened path has left out may be what the code was inlined into. */
+		/* The frame around an inlined one may be missing from a filtered path. */
 		if (!inner->is_inlined ||
 			th_frames_function(frames, inner->function)->module !=
 				th_frames_function(frames, outer->function)->module)
@@ -272,7 +276,10 @@ find_locations(struct pprof *pprof, const struct th_row *row)
 	}
 }
 
-/* Whole numbers that add up to the rounded sum: what rounding leaves goes to the next sample. */
+/*
+ * Rounds to integers that add up to the rounded sum: the remainder is carried to the next
+ * sample.
+ */
 static void
 round_values(struct pprof *pprof, const struct th_row *row, int64_t *values)
 {
@@ -325,7 +332,7 @@ write_sample(struct pprof *pprof, const struct th_row *row)
 	write_piece(pprof, &part);
 }
 
-/* What stands before the samples */
+/* Before the samples */
 
 static void
 write_sample_types(struct pprof *pprof)
@@ -403,7 +410,7 @@ write_comments(struct pprof *pprof)
 	free(command);
 }
 
-/* The first mapping gives the profile its name: the executable. */
+/* The first mapping, the executable, gives the profile its name. */
 static void
 write_main_mapping(struct pprof *pprof)
 {

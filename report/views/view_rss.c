@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rss, as text: the breakdown of resident memory at one snapshot, its largest sources, counters
+ * beside it, and the snapshots over time. th_rss and th_breakdown compute all figures.
+ */
 #include <stdlib.h>
 
 #include "report/rss/buffers.h"
@@ -9,9 +13,9 @@
 #include "report/base/terminal.h"
 #include "report/views/view.h"
 
-/* Lines and parts below this are no news. */
+/* Smaller lines and parts are not printed. */
 #define LEAST_SHOWN (16.0 * 1024)
-/* Accounts over time that are listed. */
+/* Maximum number of snapshots listed over time. */
 #define MOMENTS_SHOWN 12
 
 static struct th_number
@@ -27,11 +31,11 @@ reason_text(uint32_t reason)
 	case TH_BREAKDOWN_END:
 		return "taken at the end";
 	case TH_BREAKDOWN_ASKED:
-		return "asked for";
+		return "on demand";
 	case TH_BREAKDOWN_GROWTH:
-		return "taken because it had grown";
+		return "taken after growth";
 	default:
-		return "taken now and then";
+		return "taken periodically";
 	}
 }
 
@@ -49,16 +53,15 @@ print_head(FILE *file, const struct th_rss *rss)
 	fprintf(file, "  %s\n", text);
 	free(text);
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
-		fputs("  /proc/self/pagemap could not be read: malloc's memory is not "
-		      "divided\n",
+		fputs("  /proc/self/pagemap is not readable: malloc memory cannot be split\n",
 			file);
 	if (head->flags & TH_BREAKDOWN_TRUNCATED)
-		fputs("  the process has more mappings than the account holds\n", file);
+		fputs("  the process has more mappings than the breakdown can hold\n", file);
 }
 
 /* The table */
 
-/* What stands beside the resident bytes. */
+/* Printed after the resident bytes. */
 static void
 print_remark(FILE *file, const struct th_breakdown_line *line)
 {
@@ -114,11 +117,11 @@ function_name(const struct th_rss *rss, uint32_t function)
 	return th_frames_function_name(rss->profile->frames, function);
 }
 
-/* Who allocated: the innermost function, and the method nearest to it. */
+/* The allocating function and the nearest calling method. */
 struct source {
 	uint32_t leaf;
-	uint32_t caller; /* TH_SITE_NO_FUNCTION = none, or the same */
-	double bytes;    /* in memory */
+	uint32_t caller; /* or TH_SITE_NO_FUNCTION */
+	double bytes;    /* resident */
 };
 
 struct sources {
@@ -140,7 +143,7 @@ source_of(const struct th_rss *rss, size_t row)
 	};
 }
 
-/* Stacks of several threads and lines that read the same here are one. */
+/* Merges stacks that print alike, such as those of several threads. */
 static void
 add_source(struct sources *sources, struct source source)
 {
@@ -171,7 +174,7 @@ print_source(FILE *file, const struct th_rss *rss, const struct source *source)
 	fprintf(file, "%43s  %9s  %s", "", bytes(source->bytes).text,
 		function_name(rss, source->leaf));
 	if (source->caller != TH_SITE_NO_FUNCTION)
-		fprintf(file, ", from %s", function_name(rss, source->caller));
+		fprintf(file, ", called from %s", function_name(rss, source->caller));
 	fputc('\n', file);
 }
 
@@ -211,7 +214,10 @@ print_cached(FILE *file, const struct th_estimate *cached)
 			th_estimate_interval(cached, TH_UNIT_BYTES).text);
 }
 
-/* A collection finds the buffers that nobody reaches; their Cleaners run right behind it. */
+/*
+ * Buffers that became unreachable since the last old-generation GC; their Cleaners run right
+ * after one.
+ */
 static void
 print_unjudged(FILE *file, const struct th_breakdown *account)
 {
@@ -219,17 +225,17 @@ print_unjudged(FILE *file, const struct th_breakdown *account)
 
 	if (unjudged->estimate < LEAST_SHOWN)
 		return;
-	fprintf(file, "%43s  %9s  of which may wait for their Cleaner (%s): ", "",
+	fprintf(file, "%43s  %9s  of which may await their Cleaner (%s): ", "",
 		bytes(unjudged->estimate).text,
 		th_estimate_interval(unjudged, TH_UNIT_BYTES).text);
 	if (account->judgement)
-		fprintf(file, "younger than the last collection of old objects, at %.4g s\n",
+		fprintf(file, "allocated since the last old-generation GC, at %.4g s\n",
 			th_profile_seconds(account->profile, account->judgement->time));
 	else
-		fputs("no collection of old objects so far\n", file);
+		fputs("no old-generation GC so far\n", file);
 }
 
-/* Its addresses are not told from those of the rest of metaspace, but the VM counts it. */
+/* The resident part cannot be separated from the rest of metaspace; the VM counts what is used. */
 static void
 print_class_space(FILE *file, const struct th_breakdown *account)
 {
@@ -245,7 +251,7 @@ print_waiting(
 	FILE *file, const struct th_breakdown *account, const struct th_decoded_buffers *count)
 {
 	fprintf(file,
-		"%43s  %9s  of which wait for their Cleaner: %s buffers that nobody reaches, "
+		"%43s  %9s  of which await their Cleaner: %s unreachable buffers, "
 		"counted at %.4g s; %s are in use\n",
 		"", bytes((double)count->waiting_bytes).text,
 		th_format_count(count->waiting).text,
@@ -270,7 +276,7 @@ print_table(FILE *file, const struct th_rss *rss)
 {
 	size_t most = (size_t)rss->profile->options->top;
 
-	fprintf(file, "\n%9s  %6s  %-22s  %s\n", "resident", "share", "95 % interval", "what");
+	fprintf(file, "\n%9s  %6s  %-22s  %s\n", "resident", "share", "95 % CI", "what");
 	for (int kind = 0; kind < TH_BREAKDOWN_KINDS; kind++) {
 		const struct th_breakdown_line *line = &rss->account.lines[kind];
 
@@ -288,7 +294,7 @@ print_table(FILE *file, const struct th_rss *rss)
 	}
 }
 
-/* Beside the table */
+/* After the table */
 
 static void
 print_malloc(FILE *file, const struct th_breakdown *account)
@@ -305,14 +311,14 @@ print_malloc(FILE *file, const struct th_breakdown *account)
 		return;
 	bool is_libc = th_text_equals(allocator->name, "libc.so.6");
 	char *name = th_text_clean(allocator->name);
-	fprintf(file, "  %s says: heaps of %s with %s in use and %s free, %s %s\n", name,
+	fprintf(file, "  %s reports: heaps of %s with %s in use and %s free, %s %s\n", name,
 		bytes((double)allocator->heaps).text, bytes((double)allocator->used).text,
 		bytes((double)allocator->free).text, bytes((double)allocator->mapped).text,
 		is_libc ? "in blocks with mappings of their own" : "mapped");
 	free(name);
 }
 
-/* The count of the kind that java.nio keeps this pool of. */
+/* The count for this pool of java.nio; NULL if buffers were not counted. */
 static const struct th_decoded_buffers *
 count_of_pool(const struct th_breakdown *account, struct th_text name)
 {
@@ -331,7 +337,7 @@ print_pool(FILE *file, const struct th_breakdown *account, const struct th_decod
 	fprintf(file, "buffers (%s): %s, %s", name, th_format_count(pool->count).text,
 		bytes((double)pool->used).text);
 	if (count)
-		fprintf(file, "; %s of them, %s, wait for their Cleaner",
+		fprintf(file, "; %s of them, %s, await their Cleaner",
 			th_format_count(count->waiting).text,
 			bytes((double)count->waiting_bytes).text);
 	fputc('\n', file);
@@ -352,7 +358,7 @@ print_pools(FILE *file, const struct th_rss *rss)
 	}
 }
 
-/* What the count says beside that. */
+/* What else the count of buffers found. */
 static void
 print_counts(FILE *file, const struct th_breakdown *account)
 {
@@ -360,14 +366,14 @@ print_counts(FILE *file, const struct th_breakdown *account)
 	const struct th_decoded_account *last = th_breakdown_of_last_count(account->profile);
 
 	if (foreign && foreign->reached)
-		fprintf(file, "buffers without a Cleaner, over memory of others: %s, %s\n",
+		fprintf(file, "buffers without a Cleaner, over foreign memory: %s, %s\n",
 			th_format_count(foreign->reached).text,
 			bytes((double)foreign->reached_bytes).text);
 	if (foreign)
-		fprintf(file, "The count of buffers stopped the VM for %.3g ms.\n",
+		fprintf(file, "Counting the buffers paused the VM for %.3g ms.\n",
 			(double)foreign->stopped / 1e6);
 	else if (last)
-		fprintf(file, "Buffers were last counted for the account at %.4g s (--at).\n",
+		fprintf(file, "Buffers were last counted for the snapshot at %.4g s (--at).\n",
 			th_profile_seconds(account->profile, last->time));
 }
 
@@ -400,7 +406,7 @@ print_moments(FILE *file, const struct th_rss *rss)
 
 	if (count < 2)
 		return;
-	fprintf(file, "\n%8s  %9s  %9s  %9s  %9s  %9s  %9s\n", "second", "RSS", "Java heap",
+	fprintf(file, "\n%8s  %9s  %9s  %9s  %9s  %9s  %9s\n", "time (s)", "RSS", "Java heap",
 		"malloc", "retained", "mapped", "files");
 	for (size_t i = (count - 1) % step; i < count; i += step) {
 		const struct th_rss_moment *moment = &rss->moments[i];
@@ -430,7 +436,7 @@ th_view_rss(FILE *file, const struct th_profile *profile)
 	print_counts(file, &rss.account);
 	print_group(file, rss.account.group);
 	print_moments(file, &rss);
-	fprintf(file, "\nThis account took %.3g ms of a processor.\n",
+	fprintf(file, "\nThis snapshot took %.3g ms of CPU time.\n",
 		(double)rss.account.head->cost / 1e6);
 	th_rss_deinit(&rss);
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rss --format json: the breakdown of resident memory with all its lines, their parts and
+ * stacks, counters, and the snapshots over time.  Keys are stable; figures come from th_rss and
+ * th_breakdown.
+ */
 #include <stdlib.h>
 
 #include "report/rss/buffers.h"
@@ -6,7 +11,7 @@
 #include "report/rss/rss.h"
 #include "report/views/view.h"
 
-/* Stacks of one line: what is further down adds up in the line itself. */
+/* Maximum number of stacks listed per line; the line's total includes the rest. */
 #define STACKS_MAX 100
 
 static json_t *
@@ -131,7 +136,7 @@ pools_json(const struct th_rss *rss)
 	return list;
 }
 
-/* Counts on demand that hold for the account; none: nobody asked. */
+/* Counts of buffers taken for this breakdown; empty if none were requested. */
 static json_t *
 buffers_json(const struct th_breakdown *account)
 {

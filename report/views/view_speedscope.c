@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export --format speedscope: the JSON of https://www.speedscope.app/file-format-schema.json.
- * Each heap and each thing that can be counted is one profile of its own, since speedscope shows
- * one at a time; all share the frames.  The value of the options comes first.
+ * Each heap and value is a profile of its own, since speedscope shows one at a time; all share
+ * the frames.  The value of the options comes first.
  */
 #include "report/views/view.h"
 
@@ -20,9 +20,9 @@
 struct speedscope {
 	FILE *file;
 	const struct th_profile *profile;
-	struct th_id_map frames; /* number of a frame -> its index in the file */
+	struct th_id_map frames; /* frame number -> index in the file */
 	uint32_t internal_frame;
-	/* The program shows stacks in the order of the file and puts equal neighbours together. */
+	/* Speedscope shows stacks in file order and merges equal neighbors. */
 	uint32_t *order; /* of the rows */
 };
 
@@ -63,7 +63,7 @@ frame_json(const struct th_frames *frames, uint32_t number)
 	json_t *json = json_pack(
 		"{s:s}", "name", th_frames_function_name(frames, frame->function));
 
-	/* The module tells where a function without source comes from. */
+	/* For a function without a source file, the module names its origin. */
 	if (file[0] || module[0])
 		json_object_set_new(json, "file", json_string(file[0] ? file : module));
 	if (frame->line)
@@ -83,7 +83,7 @@ print_frame(struct speedscope *speedscope, uint32_t number)
 	print_json(speedscope, frame_json(speedscope->profile->frames, number));
 }
 
-/* Those that rows show, in the order of their first. */
+/* Prints the frames that occur in rows, in the order of their first use. */
 static void
 print_frames(struct speedscope *speedscope)
 {
@@ -132,7 +132,7 @@ is_shown(const struct th_row *row, enum th_heap heap, enum th_view_value value)
 	return row->heap == heap && point(row, value) > 0;
 }
 
-/* The stacks, or what they weigh; returns the sum of the weights. */
+/* Prints the stacks or their weights; returns the sum of the weights. */
 static double
 print_rows(const struct speedscope *speedscope, enum th_heap heap, enum th_view_value value,
 	bool weights)
@@ -172,7 +172,7 @@ print_profile(
 	fprintf(speedscope->file, "],\n\"endValue\":%.17g}", sum);
 }
 
-/* What is known at accounts only is shown to those who ask for it. */
+/* Values known only at resident-memory snapshots are included only if selected by --value. */
 static bool
 has_profile(const struct th_profile *profile, enum th_heap heap, enum th_view_value value)
 {
@@ -201,7 +201,7 @@ print_profiles(const struct speedscope *speedscope)
 	}
 }
 
-/* The command, and which part of what it did this is. */
+/* The command and the recorded part of its run. */
 struct name {
 	char *text;
 	const char *before;

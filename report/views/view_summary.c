@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * summary, and the few lines of it that follow a run.
+ * summary, and the brief form that `run` prints at its end.  Figures come from the profile; this
+ * file formats them and picks the sites to list.
  */
 #include "report/views/view.h"
 
@@ -14,15 +15,15 @@
 #include "report/profile/sites.h"
 #include "report/base/terminal.h"
 
-/* Sites that the brief form names for each heap. */
+/* Sites listed for each heap in the brief form. */
 #define BRIEF_SITES 2
-/* Warnings that the brief form repeats. */
+/* Warnings listed in the brief form. */
 #define BRIEF_WARNINGS 2
-/* Part of a heap's total that must not stand at no site without a word. */
+/* Unattributed part of a heap's total from which a warning is printed. */
 #define NOTABLE_PART 0.01
-/* Columns of a site's figures, and of its place where a terminal is narrow. */
+/* Columns of figures in front of a site, and the minimum width of a site on a narrow terminal. */
 #define SITE_FIGURE_COLUMNS 43
-#define LEAST_PLACE_COLUMNS 40
+#define LEAST_SITE_COLUMNS 40
 /* Longest command line shown, in columns. */
 #define COMMAND_COLUMNS 100
 
@@ -38,7 +39,7 @@ unit_of(const struct th_profile *profile)
 static void
 print_command(FILE *file, const struct th_recording *recording)
 {
-	char *text = th_text_clean(recording->process.command); /* NUL becomes a blank */
+	char *text = th_text_clean(recording->process.command); /* replaces NUL by a blank */
 	size_t length = strlen(text);
 
 	if (length && text[length - 1] == ' ')
@@ -82,7 +83,7 @@ print_window(FILE *file, const struct th_profile *profile)
 	double duration = th_recording_duration(profile->recording);
 
 	if (options->from > 0 || options->to < duration)
-		fprintf(file, ", seconds %g to %g of it", options->from,
+		fprintf(file, ", showing %g s to %g s", options->from,
 			options->to < duration ? options->to : duration);
 }
 
@@ -133,9 +134,9 @@ print_total(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	th_view_total(file, heap, &bytes, &objects);
 }
 
-/* Bytes that are counted and stand at no site, when they matter. */
+/* Warns about counted bytes that belong to no site, if they exceed NOTABLE_PART. */
 static void
-print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
+print_unattributed(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	double unplaced = calibration->unplaced;
@@ -144,11 +145,11 @@ print_unplaced(FILE *file, const struct th_profile *profile, enum th_heap heap)
 		unplaced > NOTABLE_PART * calibration->bytes.estimate)
 		fprintf(file,
 			"warning: %s of the %s were allocated by threads that the VM "
-			"hardly sampled; they stand at no site\n",
+			"rarely sampled; no site includes them\n",
 			th_format_number(unplaced, TH_UNIT_BYTES).text, th_heap_title(heap));
 }
 
-/* What patterns left out of a heap: with the heap's line above, all of it. */
+/* What the filters removed from a heap; with the heap's line above, this is the total. */
 static void
 print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
 {
@@ -157,7 +158,7 @@ print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (!th_profile_has_heap(profile, heap) || !sum->samples)
 		return;
 	struct th_estimate bytes = th_profile_bytes(profile, heap, TH_MEASURE_ALLOC, sum);
-	fprintf(file, "left out of the %s: %s (%s)\n", th_heap_title(heap),
+	fprintf(file, "excluded from the %s: %s (%s)\n", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_estimate_interval(&bytes, TH_UNIT_BYTES).text);
 }
@@ -166,28 +167,28 @@ static void
 print_totals(FILE *file, const struct th_profile *profile)
 {
 	fprintf(file, "%s%-12s %9s  %-20s %9s  %-18s %9s%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % interval",
-		"objects", "95 % interval", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
+		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % CI", "objects",
+		"95 % CI", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, profile, (enum th_heap)heap);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_left_out(file, profile, (enum th_heap)heap);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		print_unplaced(file, profile, (enum th_heap)heap);
+		print_unattributed(file, profile, (enum th_heap)heap);
 }
 
 /* Sites */
 
 static void
-print_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
+print_name(FILE *file, const struct th_profile *profile, const struct th_site *site)
 {
 	th_sites_print(file, profile->frames, site->class_name,
 		(struct th_site_place){site->function, site->caller});
 }
 
-/* In the colour of the function that allocated, and no wider than a terminal. */
+/* In the color of the allocating function, cut to the terminal's width. */
 static void
-print_cut_place(FILE *file, const struct th_profile *profile, const struct th_site *site)
+print_cut_name(FILE *file, const struct th_profile *profile, const struct th_site *site)
 {
 	int columns = th_terminal_columns(file) - SITE_FIGURE_COLUMNS;
 	char *text = NULL;
@@ -196,12 +197,12 @@ print_cut_place(FILE *file, const struct th_profile *profile, const struct th_si
 
 	if (!memory)
 		th_out_of_memory();
-	print_place(memory, profile, site);
+	print_name(memory, profile, site);
 	fclose(memory);
 	if (th_terminal_columns(file) == 0)
 		columns = th_format_columns(text);
-	else if (columns < LEAST_PLACE_COLUMNS)
-		columns = LEAST_PLACE_COLUMNS;
+	else if (columns < LEAST_SITE_COLUMNS)
+		columns = LEAST_SITE_COLUMNS;
 	fputs(th_terminal_code(
 		      file, th_frames_style(
 				    th_frames_function(profile->frames, site->function)->kind)),
@@ -224,7 +225,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		th_format_share(value.estimate, whole.estimate).text,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text);
-	print_cut_place(file, profile, site);
+	print_cut_name(file, profile, site);
 	fputc('\n', file);
 }
 
@@ -260,7 +261,7 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	if (shown)
 		fprintf(file, "\n%s%s: %s%s%s%s\n", th_terminal_code(file, TH_STYLE_HEADING),
 			th_heap_title(heap),
-			group_by ? "by " : "what allocated, and who called it",
+			group_by ? "by " : "allocating functions and their callers",
 			group_by ? th_group_by_name(group_by) : "",
 			ranked_by(profile->options->value),
 			th_terminal_code(file, TH_STYLE_PLAIN));
@@ -272,13 +273,13 @@ print_sites(FILE *file, const struct th_profile *profile, enum th_heap heap)
 	th_sites_deinit(&sites);
 }
 
-/* Health and what to do next */
+/* Recording quality and next steps */
 
 static void
 print_health(FILE *file, const struct th_health *health)
 {
 	if (health->lines_count)
-		fputs("\nThe recording\n", file);
+		fputs("\nRecording quality\n", file);
 	for (size_t i = 0; i < health->lines_count; i++) {
 		fprintf(file, "  %s", health->lines[i].is_warning ? "warning: " : "");
 		th_format_wrap(file, health->lines[i].text,
@@ -287,7 +288,7 @@ print_health(FILE *file, const struct th_health *health)
 	}
 }
 
-/* A word quoted for the shell, always printable. */
+/* Prints a word quoted for the shell; unprintable characters are replaced. */
 static void
 print_quoted(FILE *file, const char *text)
 {
@@ -334,11 +335,11 @@ print_next(FILE *file, const struct th_profile *profile, const char *program)
 	const char *log = profile->options->log;
 
 	if (is_empty(profile)) {
-		fputs("\nNo sample is selected. Everything that was written:\n", file);
+		fputs("\nNo samples match. To list every record of the log:\n", file);
 		print_next_command(file, program, "dump", log);
 		return;
 	}
-	fputs("\nNext: the call tree of all heaps; what leaks\n", file);
+	fputs("\nNext: the call tree of all heaps; leaks\n", file);
 	print_next_command(file, program, "tree", log);
 	print_next_command(file, program, "leaks", log);
 }
@@ -381,7 +382,7 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 			th_estimate_interval(&live, TH_UNIT_BYTES).text);
 	if (heap == TH_HEAP_JAVA)
 		th_live_section_doubts(file, profile);
-	print_unplaced(file, profile, heap);
+	print_unattributed(file, profile, heap);
 	th_sites_init(&sites, profile, heap);
 	for (size_t i = 0; i < sites.items_count && i < BRIEF_SITES; i++)
 		print_site(file, profile, heap, &sites.items[i]);

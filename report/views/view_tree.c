@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The call tree for the terminal: one line per function, from the threads down, with the bytes
- * of both heaps that were allocated in it and below.  A chain of functions of which each calls
- * one other and nothing else happens stands at one depth.
+ * that it and its callees allocated in each heap.  A chain of functions in which each has a
+ * single callee and allocates nothing itself is printed at one depth.
  *
- * What is printed of the tree is small, so no more of it is made: a node is a range of rows that
- * share their functions so far, and these are put in order by their next function when the
- * children of the node are asked for.
+ * Only the printed part of the tree is built: a node is a range of rows that share their first
+ * functions.  The rows of a node are sorted by their next function when its children are needed.
  */
 #include "report/views/view.h"
 
@@ -19,25 +18,25 @@
 #include "report/base/id_map.h"
 #include "report/base/terminal.h"
 
-/* Columns of one heap's figures, without their intervals, and without shares as well. */
+/* Columns of one heap's figures; without confidence intervals; without shares as well. */
 #define FIGURE_COLUMNS 40
 #define NARROW_FIGURE_COLUMNS 20
 #define BARE_FIGURE_COLUMNS 12
-/* Where paths would have fewer columns of a terminal, intervals give way to them, then shares. */
+/* If paths have fewer columns than this, confidence intervals are dropped, then shares. */
 #define FAIR_PATH_COLUMNS 40
-/* Paths are cut to the terminal, but not below this. */
+/* Paths are cut to the terminal, but not below this width. */
 #define LEAST_PATH_COLUMNS 20
-/* Shares in percent from which a figure stands out. */
+/* Shares in percent from which a figure is highlighted. */
 #define LARGE_SHARE 10
-/* Deeper levels are all indented alike: the path has to remain readable. */
+/* Deeper levels share one indentation so that the path remains readable. */
 #define DEEPEST_INDENT 40
 
 struct node {
 	uint32_t function;
-	uint32_t level; /* functions on the way to it; 0 = all rows */
-	size_t first;   /* of the tree's rows */
+	uint32_t level; /* number of functions from the root; 0 = all rows */
+	size_t first;   /* index in tree.rows */
 	size_t count;
-	int depth; /* at which it is printed */
+	int depth; /* depth at which it is printed */
 	struct th_estimator sums[TH_HEAPS];
 };
 
@@ -48,14 +47,14 @@ struct nodes {
 struct tree {
 	FILE *file;
 	const struct th_profile *profile;
-	uint32_t *rows;    /* that are in the tree, those of a node together */
-	uint32_t *numbers; /* for as many: the child that each belongs to */
+	uint32_t *rows;    /* rows in the tree; those of a node are contiguous */
+	uint32_t *numbers; /* by index in `rows`: number of the child that the row belongs to */
 	uint32_t *ordered;
 	struct node root;
-	double whole[TH_HEAPS]; /* what 100 % is */
+	double whole[TH_HEAPS]; /* the value of 100 % */
 	int path_columns;       /* 0 = no limit */
-	bool has_intervals;     /* there is room for them */
-	bool has_shares;        /* and for those */
+	bool has_intervals;     /* there are columns for them */
+	bool has_shares;        /* there are columns for them */
 	uint64_t cut_count;     /* subtrees left out */
 	struct th_estimator cut[TH_HEAPS];
 };
@@ -90,8 +89,8 @@ plant(struct tree *tree)
 }
 
 /*
- * The children of a node in the order of their first rows, and the number of the child that each
- * of its rows belongs to; TH_ID_MAP_NONE: the row ends here.
+ * Finds the children of a node, in the order of their first rows, and sets for each of its rows
+ * the number of its child; TH_ID_MAP_NONE: the row ends at the node.
  */
 static void
 find_children(struct tree *tree, const struct node *parent, struct nodes *children)
@@ -115,7 +114,7 @@ find_children(struct tree *tree, const struct node *parent, struct nodes *childr
 	th_id_map_deinit(&ids);
 }
 
-/* Puts the rows of each child together; those that end here come last. */
+/* Makes the rows of each child contiguous; rows that end at the parent come last. */
 static void
 order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
 {
@@ -139,7 +138,7 @@ order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
 
 /* Choosing */
 
-/* The larger of the node's shares of the two heaps. */
+/* The largest of the node's shares of the heaps. */
 static double
 share_of(const struct tree *tree, const struct node *node)
 {
@@ -175,7 +174,7 @@ cut(struct tree *tree, const struct node *node)
 		th_estimator_merge(&tree->cut[heap], &node->sums[heap]);
 }
 
-/* Leaves the children that are large enough, largest first. */
+/* Keeps the children that are large enough, largest first. */
 static void
 choose(struct tree *tree, struct nodes *children)
 {
@@ -195,7 +194,7 @@ choose(struct tree *tree, struct nodes *children)
 			compare, tree);
 }
 
-/* Whether everything in the node happens in its only child. */
+/* Whether the node has one child with all of its samples. */
 static bool
 is_chain(const struct node *parent, const struct nodes *children)
 {
@@ -213,7 +212,7 @@ figure_columns(const struct tree *tree)
 	return tree->has_intervals ? FIGURE_COLUMNS : NARROW_FIGURE_COLUMNS;
 }
 
-/* What of them is in front of the figure, and behind it. */
+/* Columns of these that precede and follow the figure. */
 static int
 share_columns(const struct tree *tree)
 {
@@ -288,7 +287,7 @@ print_node(const struct tree *tree, const struct node *node)
 	fputc('\n', tree->file);
 }
 
-/* Puts off what is to be printed below a node. */
+/* Queues the children of a node for printing. */
 static void
 add_children(struct tree *tree, const struct node *parent, struct nodes *pending)
 {
@@ -305,7 +304,7 @@ add_children(struct tree *tree, const struct node *parent, struct nodes *pending
 	free(children.items);
 }
 
-/* Without recursion, since stacks may be thousands of frames deep. */
+/* Iterative, since stacks may be thousands of frames deep. */
 static void
 print_nodes(struct tree *tree)
 {
@@ -338,12 +337,12 @@ print_heading(const struct tree *tree)
 		if (th_profile_has_heap(tree->profile, (enum th_heap)heap))
 			fprintf(tree->file, "%*s%9s  %-*s", share_columns(tree),
 				tree->has_shares ? "share " : "", value, interval_columns(tree),
-				tree->has_intervals ? "95 % interval" : "");
+				tree->has_intervals ? "95 % CI" : "");
 	}
 	fprintf(tree->file, "call path%s\n", th_terminal_code(tree->file, TH_STYLE_PLAIN));
 }
 
-/* "0.4 % of the Java heap, 0.1 % of the native heap" */
+/* For example "0.4 % of the Java heap, 0.1 % of the native heap". */
 static char *
 cut_text(const struct tree *tree)
 {
@@ -369,14 +368,14 @@ print_cut(const struct tree *tree)
 	if (!tree->cut_count)
 		return;
 	char *text = cut_text(tree);
-	fprintf(tree->file, "left out: %s branches below %g %%; --min 0 shows all\n  ",
+	fprintf(tree->file, "omitted: %s branches below %g %%; --min 0 shows all\n  ",
 		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
 	th_format_wrap(tree->file, text, 2, th_terminal_columns(tree->file));
 	fputc('\n', tree->file);
 	free(text);
 }
 
-/* Divides the columns of a terminal; elsewhere there is room for everything. */
+/* Divides the columns of a terminal; without a terminal, everything is printed. */
 static void
 fit(struct tree *tree)
 {

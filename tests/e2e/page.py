@@ -248,7 +248,7 @@ def case_search(browser, page, report):
     found = browser.run("return Number(document.getElementById('matches').dataset.value);")
     close_to(found, expected, "search")
     choose(browser, "search", "[no( expression")
-    assert "nothing" in browser.run("return document.getElementById('matches').textContent;")
+    assert "no match" in browser.run("return document.getElementById('matches').textContent;")
     return "%.0f bytes" % found
 
 

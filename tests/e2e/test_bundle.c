@@ -207,9 +207,9 @@ test_refusals(void **state)
 		const char *arguments;
 		const char *expected;
 	} cases[] = {
-		{"bundle log.thl", "log.bundle.thl (-o names another): File exists"},
-		{"bundle log.bundle.thl -o again.thl", "log.bundle.thl: is a bundle already"},
-		{"bundle log.thl -o log.thl", "log.thl: is the log itself"},
+		{"bundle log.thl", "log.bundle.thl (use -o to name another file): File exists"},
+		{"bundle log.bundle.thl -o again.thl", "log.bundle.thl: is already a bundle"},
+		{"bundle log.thl -o log.thl", "log.thl: would overwrite the log"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *line = th_format("%s %s 2>&1; true", TH_TOOL, cases[i].arguments);

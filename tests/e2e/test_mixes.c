@@ -102,7 +102,7 @@ report_says_what_shares_are_worth(const struct th_jdk *jdk)
 	summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording.log));
 	assert_int_equal(
 		strstr(summary, "shares of them approximate") != NULL, jdk->feature < 17);
-	assert_int_equal(strstr(summary, "the bias is undone") != NULL,
+	assert_int_equal(strstr(summary, "(JDK-8356372) is corrected") != NULL,
 		jdk->feature >= 17 && jdk->feature < 25);
 	/* Totals are correct in either case. */
 	th_recording_load(&recording);

@@ -129,12 +129,12 @@ test_tree_fits_the_terminal(void **state)
 	assert_in_range(longest_line(narrow), 80, 125);
 	assert_in_range(longest_line(narrower), 50, 60);
 	assert_true(longest_line(wide) > 125);
-	/* If space is short, intervals are dropped first, then shares. */
-	assert_null(strstr(narrow, "95 % interval"));
+	/* Where room is short, intervals are the first to go, then shares. */
+	assert_null(strstr(narrow, "95 % CI"));
 	assert_non_null(strstr(narrow, "share"));
 	assert_null(strstr(narrower, "share"));
 	assert_non_null(strstr(narrower, "    bytes       bytes       bytes   call path"));
-	assert_non_null(strstr(wide, "95 % interval"));
+	assert_non_null(strstr(wide, "95 % CI"));
 	assert_non_null(strstr(wide, "share"));
 	free(narrow);
 	free(narrower);

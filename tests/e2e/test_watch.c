@@ -156,7 +156,7 @@ test_finished_log(void **state)
 	expect("q quit  p pause  s sort: live");
 	assert_non_null(strstr(terminal.screen, "ended after"));
 	assert_non_null(strstr(terminal.screen, "*live"));
-	assert_non_null(strstr(terminal.screen, "mapped by count: "));
+	assert_non_null(strstr(terminal.screen, "mapped (exact): "));
 	assert_non_null(strstr(terminal.screen, "all heaps: "));
 	/* Sorted by allocated bytes; filtered; then the stack of the first. */
 	keys("s s");
@@ -361,9 +361,10 @@ test_refusals(void **state)
 		const char *command;
 		const char *expected;
 	} cases[] = {
-		{TH_TOOL " live $LOG </dev/null", "twinheap: live: is for a terminal; "},
+		{TH_TOOL " live $LOG </dev/null", "twinheap: live: requires a terminal; "},
 		{"script -qec \"TERM=dumb " TH_TOOL " live $LOG\" /dev/null",
-			"twinheap: live: a terminal of type 'dumb' cannot place text; "},
+			"twinheap: live: a terminal of type 'dumb' cannot position the "
+			"cursor; "},
 		{"script -qec \"" TH_TOOL " live $LOG.not\" /dev/null",
 			"No such file or directory"},
 		{"script -qec '" TH_TOOL " live 1000000' /dev/null",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known about one frame.  All text goes in as text, never as markup. */
+/* The selected frame in detail.  All text is inserted as text, never as markup. */
 const PLACES_SHOWN = 4;
 
 function addText(parent, tag, text) {
 	return parent.appendChild(Object.assign(document.createElement(tag), {textContent: text}));
 }
 
-/* "Codec.java:12", and whether the code is inlined there. */
+/* For example "Codec.java:12"; also whether the code is inlined there. */
 function framePlaces(view, node) {
 	const frame = view.model.tree.frame[node];
 	const file = data.strings[data.frames.file[frame]];
@@ -17,7 +17,7 @@ function framePlaces(view, node) {
 
 const VALUES = {alloc: "allocated", live: "live", temp: "temporary"};
 
-/* An interval as a line from `low` to `high`, which is its right end, with a mark at the estimate. */
+/* Draws an interval as a line from `low` to `high`, the right end, with a mark at the estimate. */
 function addBar(cell, {estimate, low, high}) {
 	const bar = addText(cell, "span", "");
 	bar.className = "bar";
@@ -30,7 +30,7 @@ function addBar(cell, {estimate, low, high}) {
 	dot.style.left = percent(estimate);
 }
 
-/* One value of all heaps: a line of the table for each. */
+/* One value: a table row for each heap. */
 function addFigure(table, view, node, value) {
 	const {model, state} = view;
 	const isChosen = value === state.value;
@@ -53,12 +53,12 @@ function addFigure(table, view, node, value) {
 	}
 }
 
-/* What is shown stands first. */
+/* The value of the graph comes first. */
 function addFigures(card, view, node) {
 	const {state} = view;
 	const table = addText(card, "table", "");
 	const head = addText(table, "tr", "");
-	for (const title of ["", state.unit, "95 % interval", "share", ""])
+	for (const title of ["", state.unit, "95 % CI", "share", ""])
 		addText(head, "th", title);
 	addFigure(table, view, node, state.value);
 	for (const value of Object.keys(VALUES))

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flame graph, on a canvas as large as what is seen of it.  Frames narrower than a third of a
- * pixel are not visited, so that drawing depends on the screen and not on the recording.
+ * The flame graph, on a canvas of the size of its visible part.  Frames narrower than a third
+ * of a pixel are not visited, so the time to draw depends on the screen and not on the
+ * recording.
  */
 const ROW_HEIGHT = 19;
 const NARROWEST = 0.33;
-const CHARACTER_WIDTH = 6.7; /* of the font below, on average; text is cut to what fits */
+const CHARACTER_WIDTH = 6.7; /* average of the font below; text is cut to fit */
 const FONT = "11.5px system-ui, 'DejaVu Sans', sans-serif";
 
 const chart = {
 	box: document.getElementById("chart"),
 	canvas: document.querySelector("#chart canvas"),
 	room: document.getElementById("room"),
-	drawn: [], /* what was drawn last: {node, x, y, width} */
+	drawn: [], /* visible items: {node, x, y, width} */
 	rows: 0,
 };
 
-/* Colours and patterns of the theme, read once until it changes. */
+/* Colors and patterns of the theme, cached until it changes. */
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const names = ["back", "java", "native", "vm", "group", "mark", "frame-text", "hatch",
@@ -26,12 +27,12 @@ function readTheme() {
 	chart.theme = theme;
 }
 
-/* Kinds can be told apart without colour: native code is hatched, the VM dotted. */
-function makePattern(colour, what) {
+/* Kinds differ without color: native code is hatched, the VM dotted. */
+function makePattern(color, what) {
 	const tile = document.createElement("canvas");
 	tile.width = tile.height = 6;
 	const context = tile.getContext("2d");
-	context.strokeStyle = context.fillStyle = colour;
+	context.strokeStyle = context.fillStyle = color;
 	context.lineWidth = 1.4;
 	if (what === "lines") {
 		context.beginPath();
@@ -47,7 +48,7 @@ function makePattern(colour, what) {
 	return chart.canvas.getContext("2d").createPattern(tile, "repeat");
 }
 
-/* The nodes from the root to `node`, itself included. */
+/* The nodes from the root to `node`, inclusive. */
 function pathTo(tree, node) {
 	const path = [];
 	for (let at = node; at >= 0; at = tree.parent[at])
@@ -55,7 +56,7 @@ function pathTo(tree, node) {
 	return path;
 }
 
-/* Places frames: everything above the zoomed one at full width, and what is below it. */
+/* Positions frames: the zoomed frame and its ancestors at full width, and what is below it. */
 function layOut(view, width) {
 	const {model, state} = view;
 	const {tree, total} = model;
@@ -73,7 +74,7 @@ function layOut(view, width) {
 			const child = tree.list[i];
 			const childWidth = total[child] * scale;
 			if (childWidth < NARROWEST)
-				break; /* sorted: the others are narrower */
+				break; /* children are sorted: the others are narrower */
 			placed.push({node: child, x, depth: tree.depth[child], width: childWidth});
 			deepest = Math.max(deepest, tree.depth[child]);
 			pending.push([child, x]);
@@ -120,7 +121,7 @@ function drawFrame(context, view, item, top) {
 		context.fillText(label.length <= room ? label : label.slice(0, room - 1) + "…",
 			item.x + 3, y + 11.5, width - 4);
 	}
-	if (isFound) { /* to be told without colour */
+	if (isFound) { /* visible without color */
 		context.strokeStyle = theme.text;
 		context.lineWidth = 1.5;
 		context.strokeRect(item.x + 0.75, y + 0.75, Math.max(width - 1.5, 1), ROW_HEIGHT - 2.5);
@@ -143,7 +144,7 @@ function drawChart(view, keepsPlaces) {
 	chart.canvas.height = height * ratio;
 	chart.canvas.style.width = width + "px";
 	chart.canvas.style.height = height + "px";
-	/* Flames stand on the ground. */
+	/* Flames are aligned to the bottom. */
 	const top = chart.box.scrollTop - (view.state.layout === "flames"
 		? full - chart.rows * ROW_HEIGHT : 0);
 	const context = chart.canvas.getContext("2d");
@@ -158,15 +159,15 @@ function drawChart(view, keepsPlaces) {
 		drawFrame(context, view, item, top);
 }
 
-/* The node drawn at a point of the canvas, -1 if there is none. */
+/* The node at a point of the canvas, or -1. */
 function nodeAt(x, y) {
 	const hit = chart.drawn.find((item) => x >= item.x && x < item.x + Math.max(item.width, 1)
 		&& y >= item.y - chart.top && y < item.y - chart.top + ROW_HEIGHT);
 	return hit ? hit.node : -1;
 }
 
-/* The node that an arrow key leads to from the focused one. */
-function neighbour(view, key) {
+/* The node reached from the focused one by an arrow key. */
+function neighbor(view, key) {
 	const {tree, total} = view.model;
 	const node = view.focus < 0 ? view.zoom : view.focus;
 	const deeper = view.state.layout === "flames" ? "ArrowUp" : "ArrowDown";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 /*
- * The data with its long columns as typed arrays; how they are written stands in
- * page_columns.h, what they mean in page_data.h.
+ * The data, with long columns as typed arrays. page_columns.h defines the encoding, page_data.h
+ * the contents.
  */
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -14,7 +14,10 @@ function columnBytes(text) {
 	return bytes;
 }
 
-/* Each is its difference to the one before, seven bits to a byte, the sign in the lowest bit. */
+/*
+ * Each integer is the difference to the one before, seven bits per byte, the sign in the lowest
+ * bit.
+ */
 function readIntegers(text) {
 	const bytes = columnBytes(text);
 	const values = new Int32Array(bytes.length);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 95 % intervals of sums of rows, as the tool computes them: distribution.c, interval.c,
- * estimate.c and calibration.c have the reasons and the sources.
+ * 95 % confidence intervals of sums of rows, computed as in the tool: see distribution.c,
+ * interval.c, estimate.c and calibration.c for derivations and sources.
  */
 const SCORE_LIMIT = 1.959963984540054;
 const PRECISION = 1e-6; /* of a score, and of a limit relative to its bracket */
 const STEPS_MAX = 200;
-const MANY = 2000; /* hits from which on the score has a form without a fraction */
+const MANY = 2000; /* number of hits from which the score has a closed form */
 const SMALLEST_BLOCK = 16;
 const CERTAIN = 1e-12, ROUNDING = 1e-10, SMALL_PROBABILITY = 1e-9;
 const LOW = 0, HIGH = 1;
 
 /* --- distributions ----------------------------------------------------------------------------- */
 
-/* ln(x!) - (x + 1/2) ln x + x - ln sqrt(2 pi), for x > 0; of small x by that of a larger one. */
+/*
+ * ln(x!) - (x + 1/2) ln x + x - ln sqrt(2 pi), for x > 0; for small x, by recurrence from a
+ * larger one.
+ */
 function stirlingError(x) {
 	let above = x, product = 1;
 	while (above < 16)
@@ -70,7 +73,7 @@ function betaFraction(a, b, x) {
 	return result;
 }
 
-/* The confidence that there are b misses or less. */
+/* The confidence that there are at most b misses. */
 function misses(a, b, p, q, tie) {
 	const density = binomialDensity(a, b, p, q);
 	let atLeast = 1;
@@ -121,7 +124,7 @@ function distributionScore(a, b, p, q, tie) {
 const unseenMean = (unseen) => unseen.hits * unseen.weight * unseen.miss;
 const unseenError = (unseen) => unseen.weight * Math.sqrt((unseen.hits + 0.5) * unseen.miss);
 
-/* With one more hit, of the weight that it may have, which is then taken out of the count. */
+/* The sum with one more hit of weight `next`; the hit is then removed from the count. */
 function withNext(unseen) {
 	if (unseen.next <= unseen.weight)
 		return unseen;
@@ -148,7 +151,7 @@ function scoreAt(test, value, side) {
 		* scoreOf(test.rest, test.total - value, side === LOW ? HIGH : LOW) : score;
 }
 
-/* Where the score crosses the limit between `low` and `high`: regula falsi, Illinois. */
+/* Where the score crosses the limit between `low` and `high`: regula falsi, Illinois variant. */
 function findLimit(test, side, low, high) {
 	const target = side === LOW ? -SCORE_LIMIT : SCORE_LIMIT;
 	const precision = PRECISION * (high - low);
@@ -189,7 +192,7 @@ function highLimit(test, mean) {
 	return findLimit(test, HIGH, low, high);
 }
 
-/* From the hits alone, or as a part of a total that is known, of which `rest` is what remains. */
+/* A test from the hits alone, or of a share of a known total, of which `rest` is the remainder. */
 function testOf(share, rest, mean) {
 	const test = {share, rest, total: Infinity, shareWeight: 1};
 	if (rest) {
@@ -203,7 +206,7 @@ function testOf(share, rest, mean) {
 	return test;
 }
 
-/* What may have had the next hit: the share for its high limit, the rest for the low one. */
+/* The next hit may belong to the share for the high limit, to the rest for the low one. */
 function unseenLimits(share, rest) {
 	const mean = {share: unseenMean(share), rest: rest && unseenMean(rest)};
 	return {low: lowLimit(testOf(share, rest && withNext(rest), mean), mean.share),
@@ -222,7 +225,7 @@ function addValues(to, from, at) {
 	to.doubt += from.doubt[at];
 }
 
-/* Adds one of the sums that rows refer to, by its number. */
+/* Adds a sum of the data, by its number. */
 function addSum(to, number) {
 	if (!number)
 		return;
@@ -233,7 +236,7 @@ function addSum(to, number) {
 	addValues(to.objects, sums.objects, at);
 }
 
-/* What is left of two nearly equal values is rounding, and no sample stands behind it. */
+/* Tiny differences of nearly equal values are rounding errors without samples. */
 function valuesWithout(all, part) {
 	const left = {seen: Math.max(all.seen - part.seen, 0), unseen: all.unseen - part.unseen,
 		variance: all.variance - part.variance, doubt: all.doubt - part.doubt};
@@ -254,7 +257,7 @@ function sumWithout(all, part) {
 
 const knownWholes = [];
 
-/* What sums of a heap are shares of. */
+/* The whole that sums of a heap are shares of. */
 function wholeOf(heap) {
 	if (!knownWholes[heap]) {
 		const whole = structuredClone(data.heaps[heap].outside);
@@ -278,7 +281,7 @@ function unseenOf({unseen, variance, doubt}, gap) {
 		hit: Math.max((unseen - doubt) / unseen, SMALL_PROBABILITY), miss, next: gap};
 }
 
-/* The estimate whose unseen part lies within the limits. */
+/* The estimate with its unseen part clamped to the limits. */
 function estimateWithin({seen, unseen}, {low, high}) {
 	return {estimate: seen + unseen, low: seen + Math.min(Math.max(low, 0), unseen),
 		high: seen + Math.max(high, unseen)};
@@ -294,7 +297,7 @@ function estimateShare(sum, whole, gap) {
 		unseenOf(rest.bytes, gap)));
 }
 
-/* `whole` is null where sums are no shares. */
+/* `whole` is null if the sum is not a share of it. */
 function estimateBytes(sum, whole, gap) {
 	if (gap <= 0)
 		return exactEstimate(sum.bytes);
@@ -327,7 +330,7 @@ function estimateObjects(sum, whole, gap) {
 	return estimateWithin(sum.objects, {low: 0, high: (share.high - share.low) / size});
 }
 
-/* What sampling alone does not explain. */
+/* Widens an estimate by a relative error beyond sampling. */
 function widenEstimate(estimate, relative) {
 	const error = relative * Math.abs(estimate.estimate);
 	const low = estimate.estimate - Math.hypot(estimate.estimate - estimate.low, error);
@@ -336,7 +339,7 @@ function widenEstimate(estimate, relative) {
 		high: estimate.estimate + Math.hypot(estimate.high - estimate.estimate, error)};
 }
 
-/* Bytes or objects of a sum of a heap's rows, as `figure` has them; nothing where there is none. */
+/* The estimate, in bytes or objects, of a sum of a heap's rows for a figure; 0 without samples. */
 function estimateSum(sum, heap, figure, unit) {
 	const known = data.heaps[heap];
 	if (!sum.samples)
@@ -356,7 +359,7 @@ function estimateSum(sum, heap, figure, unit) {
 	return estimate;
 }
 
-/* The estimate alone, of one of the sums that rows refer to. */
+/* The point estimate of a sum of the data, by its number. */
 function pointOf(number, heap, unit) {
 	const at = number - 1, {sums} = data;
 	if (!number)

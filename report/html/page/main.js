@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of the view, its switches and its link.  Every change goes through update(), which
- * computes what has changed and draws; the address holds whatever differs from the defaults.
+ * The state of the view, its controls and its link.  Every change goes through update(), which
+ * recomputes what changed and draws; the URL contains whatever differs from the defaults.
  */
 const DEFAULTS = {
 	heap: "all", value: "alloc", unit: "bytes", moment: "end", thread: "", vm: true,
@@ -15,7 +15,7 @@ const view = {state: {...DEFAULTS}, model: null, zoom: 0, focus: -1, hover: -1, 
 
 /* --- the link ---------------------------------------------------------------------------------- */
 
-/* Names may hold anything: every value is JSON, and the address its encoding. */
+/* Each value is URL-encoded JSON, since names may contain any character. */
 function writeLink() {
 	const parts = [];
 	for (const name of Object.keys(DEFAULTS)) {
@@ -29,7 +29,7 @@ function writeLink() {
 
 const isOption = (id, value) => [...element(id).options].some((option) => option.value === value);
 
-/* Whether a value from a link is one that the switch could have. */
+/* Whether a value from a link is valid for its control. */
 function isValid(name, value) {
 	const {slices} = data.timeline;
 	if (CHOICES.includes(name))
@@ -60,7 +60,7 @@ function readLink() {
 			if (Object.hasOwn(DEFAULTS, name) && isValid(name, value))
 				state[name] = value;
 		} catch {
-			/* What cannot be read is left at its default. */
+			/* Values that cannot be parsed keep their default. */
 		}
 	}
 	return state;
@@ -68,7 +68,7 @@ function readLink() {
 
 /* --- drawing ------------------------------------------------------------------------------------- */
 
-/* Zoom is a list of functions from the root, since trees differ in their nodes. */
+/* The zoom is stored as functions from the root, since node numbers differ between trees. */
 function findZoom() {
 	const {tree, total} = view.model;
 	let node = 0;
@@ -95,7 +95,7 @@ function showStatus() {
 	total.dataset.value = model.total[0];
 	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `
-		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: nothing";
+		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: no match";
 	element("matches").dataset.value = found ? found.weight : "";
 	element("filter").hidden = !state.filter;
 	element("filter").querySelector("b").textContent = state.filter
@@ -119,7 +119,7 @@ function draw() {
 	drawChart(view);
 }
 
-/* Only what is alive has a moment, and a range has its own: its end. */
+/* Only live values have a snapshot, and those of a range are taken at its end. */
 function settle(state) {
 	if (state.range || (state.value !== "live" && state.moment === "peak"))
 		state.moment = "end";
@@ -152,7 +152,7 @@ function sortBy(by) {
 const tableActions = {
 	sort: sortBy,
 	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
-	/* A leak is what is alive at the end. */
+	/* Leaks are live at the end. */
 	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
 		heap: "all", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
 		zoom: path}),
@@ -219,7 +219,7 @@ function listenToChart() {
 function onKey(event) {
 	const {tree} = view.model;
 	if (event.key.startsWith("Arrow")) {
-		view.focus = neighbour(view, event.key);
+		view.focus = neighbor(view, event.key);
 		drawChart(view, true);
 		revealFocus();
 		showCard(view, view.focus);
@@ -268,7 +268,7 @@ function start() {
 	const {process} = data;
 	element("process").textContent = `${process.seconds.toFixed(1)} s`
 		+ (process.complete ? "" : ", killed") + (process.jvm ? ` of Java ${process.jvm}` : "")
-		+ (process.interval ? `, a sample every ${formatNumber(process.interval, "bytes")}`
+		+ (process.interval ? `, one sample per ${formatNumber(process.interval, "bytes")}`
 			: ", every allocation") + `: ${process.command}`;
 	element("process").title = process.command;
 	element("filters").textContent = data.filters ? "only " + data.filters : "";

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the resident memory is: the lines of each account as stacked areas, the RSS of every
- * second and the limit of the control group on top of them.
+ * Resident memory over time: the lines of each breakdown as stacked areas, with the RSS of
+ * every second and the limit of the control group on top.
  */
 const MEMORY_HEIGHT = 170;
-const MEMORY_LEGEND = 190; /* pixels that the names of the areas take */
+const MEMORY_LEGEND = 190; /* width of the names of the areas, in pixels */
 
-/* Names and values of the lines that are ever worth an area; what is left is "other". */
+/* Names and values of the lines large enough for an area; the rest is "other". */
 function memoryAreas() {
 	const {accounts, labels} = data.memory;
 	const most = d3.max(data.memory.points, (point) => point[1]) || 1;
@@ -28,7 +28,7 @@ function drawMemory() {
 	const width = box.node().clientWidth, height = MEMORY_HEIGHT;
 	const right = width - MARGIN.right - MEMORY_LEGEND;
 	const most = d3.max(points, (point) => point[1]) || 1;
-	/* A limit that is far away would press everything else to the ground. */
+	/* A much higher limit would flatten all areas. */
 	const shows = limit > 0 && limit < 3 * most;
 	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, right]);
 	const y = d3.scaleLinear([0, 1.05 * (shows ? Math.max(limit, most) : most)],
@@ -60,7 +60,7 @@ function drawMemory() {
 	legend.append("text").attr("x", 14).attr("y", 9).text((name) => name);
 }
 
-/* Folded at first; drawn when somebody opens it. */
+/* Collapsed at first; drawn when opened. */
 function listenToMemory() {
 	const details = document.getElementById("memory");
 	details.hidden = !data.memory;

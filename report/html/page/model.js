@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the data and the state of the switches to a tree with values.  Rows, nodes and functions
- * are numbers; their properties stand in columns.
+ * Computes a tree with values from the data and the state of the controls.  Rows, nodes and
+ * functions are numbers; their properties are stored in columns.
  */
 const KINDS = ["java", "native", "vm", "group"];
 const VM = 2;
-/* In the order of the numbers that rows have. */
+/* In the order of the heap numbers of rows. */
 const HEAPS = [{word: "java", name: "Java"}, {word: "native", name: "native"},
 	{word: "mapped", name: "mapped"}];
 
@@ -18,17 +18,17 @@ const functionKind = (f) => KINDS[data.functions.kind[f]];
 
 const nodeFunction = (node) => data.frames.function[data.nodes.frame[node]];
 
-/* Whether a function is a Java method, and not one of the Java runtime. */
+/* Whether a function is a Java method outside the Java runtime. */
 const isApplication = (f) => functionKind(f) === "java"
 	&& !/^(java|javax|jdk|sun|com\.sun)\./.test(functionName(f));
 
-/* Whether a function is of the C++ library. */
+/* Whether a function belongs to the C++ library. */
 const isPlumbing = (f) => functionKind(f) === "native"
 	&& /^(std::|__gnu_cxx::|operator new)/.test(functionName(f));
 
 /*
- * What allocated and, where that is not the application's own Java code, who of it called; without
- * Java, who called the C++ library.
+ * The site of a row: the allocating function and, if that is not Java code of the application,
+ * the application method that called it; without Java, the caller of the C++ library.
  */
 function siteOf(row) {
 	const leaf = nodeFunction(data.rows.node[row]);
@@ -49,7 +49,7 @@ function siteOf(row) {
 		+ (caller < 0 || caller === leaf ? "" : " < " + functionName(caller));
 }
 
-/* What a row counts as in a table, as text. */
+/* The table key of a row, as text. */
 const KEYS = {
 	class: (row) => data.strings[data.rows.class[row]]
 		|| (data.rows.heap[row] ? "(native memory)" : "(unknown class)"),
@@ -59,7 +59,7 @@ const KEYS = {
 	library: (row) => data.strings[data.rows.library[row]],
 };
 
-/* The same of all rows, worked out when it is first asked for. */
+/* The same for all rows, computed on first use. */
 const keyColumns = new Map();
 
 function keyColumn(by) {
@@ -71,10 +71,10 @@ function keyColumn(by) {
 /* --- shape ----------------------------------------------------------------------------------- */
 
 /*
- * A tree of functions: parent, function by node (0 is the root and has no function), the frame
- * of the data that made it.  Parents stand before their children.  A page may have millions of
- * nodes, for which a Map takes seconds: children are found in a table of their numbers, half full
- * at the most, with linear probing.
+ * A tree of functions: parent and function by node (0 is the root and has no function), and the
+ * frame of the data that it came from.  Parents precede their children.  A page may have
+ * millions of nodes, for which a Map takes seconds: children are looked up in a hash table of
+ * node numbers with linear probing, at most half full.
  */
 class GrowingTree {
 	constructor() {
@@ -86,7 +86,7 @@ class GrowingTree {
 		this.slots = new Int32Array(1 << 13);
 	}
 
-	/* Where the search for a child begins. */
+	/* The slot at which the search for a child starts. */
 	slotOf(node, f) {
 		const hash = Math.imul(node + Math.imul(f, 0x85ebca6b), 0x9e3779b1);
 		return (hash ^ hash >>> 16) & this.slots.length - 1;
@@ -108,7 +108,7 @@ class GrowingTree {
 		}
 	}
 
-	/* The child of a node that is a function, which is made where there is none. */
+	/* The child of a node for a function; added if missing. */
 	child(node, f, dataFrame) {
 		const {parent, func, slots} = this;
 		let slot = this.slotOf(node, f);
@@ -141,7 +141,7 @@ function makeTree(showsVm) {
 	return finishTree(tree, data.rows.node.map((node) => nodeOf[node]));
 }
 
-/* From the allocating function up to the thread's first. */
+/* From the allocating function to the root of the thread. */
 function makeInvertedTree(showsVm) {
 	const tree = new GrowingTree();
 	const rowNode = new Int32Array(rowCount);
@@ -159,8 +159,8 @@ function makeInvertedTree(showsVm) {
 }
 
 /*
- * Puts rows in the order of their nodes, each node's before those of the nodes below it, so that
- * what lies in and below a node is one range: `rowOrder` from `rowsFrom` to `rowsTo` of it.
+ * Orders rows by node, those of a node before those of its descendants, so that the rows in and
+ * below a node are one range: `rowOrder` from `rowsFrom` to `rowsTo`.
  */
 function orderRows({count, parent, start, list}, rowNode) {
 	const size = new Int32Array(count).fill(1), place = new Int32Array(count);
@@ -185,7 +185,7 @@ function orderRows({count, parent, start, list}, rowNode) {
 		rowsTo: place.map((at, i) => begin[at + size[i]])};
 }
 
-/* Adds each node's children as a range of `list`, its depth and its rows. */
+/* Adds each node's children, as a range of `list`, its depth and its rows. */
 function finishTree(tree, rowNode) {
 	const {count} = tree;
 	const parent = tree.parent.slice(0, count);
@@ -231,7 +231,7 @@ function selectRows(state) {
 	return selected;
 }
 
-/* What each row weighs in a range of slices, and the square of how far that may be off. */
+/* The value of each row in a range of slices, and its variance. */
 function rangeValues(value, unit, [from, to]) {
 	const {cells} = data;
 	const sum = new Float64Array(rowCount), spread = new Float64Array(rowCount);
@@ -262,7 +262,7 @@ function wholeValues(value, unit, moment) {
 
 const knownValues = new Map();
 
-/* The values of all rows, those of the last range and of the whole kept. */
+/* The values of all rows; those of the last range and of the whole recording are cached. */
 function valuesOf(state, value) {
 	const range = state.range ? String(state.range) : "";
 	if (knownValues.range !== range) {
@@ -276,7 +276,7 @@ function valuesOf(state, value) {
 	return knownValues.get(key);
 }
 
-/* The tree of a state with the sums of all heaps by node, children sorted by weight. */
+/* The tree of a state, with the sums of all heaps by node; children are sorted by value. */
 function evaluate(state) {
 	const tree = treeFor(state);
 	const rows = valuesOf(state, state.value);
@@ -298,8 +298,8 @@ function evaluate(state) {
 }
 
 /*
- * What a heap has in some rows, which `next` leads through up to -1.  In a range of slices the
- * interval is 1.96 standard deviations.
+ * The estimate of a heap for some rows, linked by `next` and ended by -1.  In a range of slices
+ * the interval is 1.96 standard deviations.
  */
 function estimateRows(rows, heap, unit, first, next) {
 	const sum = emptySum();
@@ -320,7 +320,7 @@ function estimateRows(rows, heap, unit, first, next) {
 		high: value + Math.sqrt(spread)};
 }
 
-/* What a heap has of a value in and below a node. */
+/* The estimate of a heap for a value in and below a node. */
 function estimateNode(model, state, value, heap, node) {
 	const {tree, selected} = model;
 	const rows = valuesOf(state, value);
@@ -340,7 +340,7 @@ function estimateNode(model, state, value, heap, node) {
 
 /* --- search ---------------------------------------------------------------------------------- */
 
-/* A regular expression where the text is one, else the text itself; case does not matter. */
+/* A case-insensitive regular expression, or the plain text if it is not a valid one. */
 function makeMatcher(text) {
 	try {
 		const expression = new RegExp(text, "i");
@@ -351,7 +351,7 @@ function makeMatcher(text) {
 	}
 }
 
-/* Functions that match, by number, and what the topmost matching frames weigh; null = no search. */
+/* Numbers of matching functions, and the value of the topmost matching frames; null = no search. */
 function search(model, text) {
 	if (!text)
 		return null;
@@ -378,7 +378,7 @@ const UNITS = {
 	objects: {base: 1000, names: ["", " K", " M", " G", " T", " P"]},
 };
 
-/* Which of the units a value is told in. */
+/* The index of the unit that a value is printed in. */
 function unitOf(value, unit) {
 	const {base, names} = UNITS[unit];
 	let at = 0;
@@ -398,7 +398,7 @@ function formatNumber(value, unit) {
 	return formatIn(value, unit, at) + UNITS[unit].names[at];
 }
 
-/* In the unit of the upper end. */
+/* Printed in the unit of the upper end. */
 function formatInterval({low, high}, unit) {
 	if (high - low <= 1e-9 * high)
 		return "exact";

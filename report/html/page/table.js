@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same rows as the graph's, summed up by class, site, package, thread or library. */
+/* The rows of the graph, summed up by class, site, package, thread or library. */
 const LINES_SHOWN = 300;
 const COLUMNS = [
 	{name: "name", title: "Name"}, {name: "java", title: "Java"}, {name: "native", title: "Native"},
@@ -8,10 +8,10 @@ const COLUMNS = [
 ];
 
 /*
- * One entry for each key: {name, java, native, mapped, share, first}, `share` being all heaps
- * together and `first` one of its rows, from which `nextRow` leads to the others.
+ * One entry per key: {name, java, native, mapped, share, first}; `share` is the sum of all
+ * heaps, `first` one of its rows, from which `nextRow` links to the others.
  */
-function summarise(view) {
+function summarize(view) {
 	const {rows, selected} = view.model;
 	const keys = keyColumn(view.state.table);
 	const groups = new Map(), nextRow = new Int32Array(rowCount);
@@ -67,11 +67,11 @@ function addEntry(body, view, entry, nextRow, onChoose) {
 	addText(line, "td", formatShare(entry.share, view.model.total[0]));
 }
 
-/* Findings of `leaks`, worst first, with the reason below each; a click leads to the frame. */
+/* Findings of `leaks`, worst first, each with its reason; a click leads to the frame. */
 function drawLeaks(box, onPath) {
 	if (!data.leaks || !data.leaks.length) {
-		addText(box, "p", data.leaks ? "Nothing holds enough memory to be judged."
-			: "Verdicts are about the end of a recording, and this page is of another moment.")
+		addText(box, "p", data.leaks ? "No site holds enough memory for a verdict."
+			: "Verdicts apply to the end of a recording; this page shows another snapshot.")
 			.className = "note";
 		return;
 	}
@@ -102,7 +102,7 @@ function drawLeaks(box, onPath) {
 		cell.colSpan = 4;
 	}
 	if (data.leaks_left_out)
-		addText(box, "p", `${data.leaks_left_out} more: twinheap leaks lists them`).className = "note";
+		addText(box, "p", `${data.leaks_left_out} more: see twinheap leaks`).className = "note";
 }
 
 function drawTable(view, actions) {
@@ -118,9 +118,9 @@ function drawTable(view, actions) {
 
 function drawSums(box, view, actions) {
 	const matches = view.state.search ? makeMatcher(view.state.search) : null;
-	const {entries: summed, nextRow} = summarise(view);
+	const {entries: summed, nextRow} = summarize(view);
 	const all = sortEntries(summed, view.state.sort);
-	/* A search is for frames: it narrows the table only where that leaves something. */
+	/* The search is for frames: it narrows the table only if some entry matches. */
 	const found = matches ? all.filter((entry) => matches(entry.name)) : all;
 	const entries = found.length ? found : all;
 	const table = document.createElement("table");
@@ -130,5 +130,5 @@ function drawSums(box, view, actions) {
 		addEntry(body, view, entry, nextRow, actions.choose);
 	box.append(table);
 	if (entries.length > LINES_SHOWN)
-		addText(box, "p", `${entries.length - LINES_SHOWN} more: search to find them`).className = "note";
+		addText(box, "p", `${entries.length - LINES_SHOWN} more: use the search`).className = "note";
 }

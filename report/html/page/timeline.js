@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live bytes of all heaps over the recording, collections and the heap used after them, the peak
- * and marks; a brush chooses a range, in whole slices.
+ * Live bytes of all heaps over the recording, collections with the heap in use after them, the
+ * peak and marks; a brush selects a range of whole slices.
  */
 const MARGIN = {left: 70, right: 14, top: 6, bottom: 18};
 const KEY_HEIGHT = 18;
-const MARK_ROOM = 7; /* pixels that a letter of a mark's name takes */
+const MARK_ROOM = 7; /* width of a letter of a mark's name, in pixels */
 
 const timeline = {box: d3.select("#timeline")};
 
@@ -44,7 +44,7 @@ function drawTimeline(view, onRange) {
 	addBrush(svg, x, width, height, view, onRange);
 }
 
-/* Names where there is room before the next mark; all of them when the mouse rests there. */
+/* Names are shown if they fit before the next mark; hovering shows every name. */
 function addMarks(svg, x, height) {
 	const marks = data.timeline.marks.filter((mark) => mark.seconds >= 0);
 	document.getElementById("key-marks").hidden = !marks.length;
@@ -71,7 +71,10 @@ function addBrush(svg, x, width, height, view, onRange) {
 			let chosen = d3.event.selection && d3.event.selection.map(toSlice);
 			if (chosen && chosen[0] >= chosen[1])
 				chosen = null;
-			/* The brush is also moved below, to where the state says that it is. */
+			/*
+			 * update() also moves the brush, to the range of the state; that must
+			 * not select it again.
+			 */
 			if (String(chosen) !== String(view.state.range))
 				onRange(chosen);
 		});

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page's data: names that mean something to a browser stay names, a hundred thousand stacks
- * make a page in time, and slices of time add up.
+ * The data of the page: names with special characters survive as text, a page with a hundred
+ * thousand stacks is built in time, and time slices add up.
  */
 #include <float.h>
 #include <math.h>
@@ -34,7 +34,7 @@
 #define LONG_NAME 10000
 #define MANY_STACKS 100000
 
-/* The data of a page, without its script element; parsed, it must be an object. */
+/* The JSON object in the script element of a page. */
 static json_t *
 page_data(const char *page)
 {
@@ -71,13 +71,13 @@ has_string(json_t *root, const char *text)
 	return false;
 }
 
-/* Opens a page in the browser for a case of page.py; skipped where there is none. */
+/* Opens a page in the browser for a case of page.py; skipped without a browser. */
 static void
 browse(const char *name, const char *page)
 {
 	static unsigned pages;
 
-	/* No sanitizer sees anything of the browser: one page says that what it wrote opens. */
+	/* The browser is not sanitized: one page is enough to show that the output opens. */
 	if (IS_SANITIZED && pages++)
 		return;
 	char *html = th_format_new("%s", "/tmp/twinheap-page-XXXXXX.html");
@@ -90,7 +90,7 @@ browse(const char *name, const char *page)
 	char *command = th_format_new("echo '{}' >%s.json && python3 %s %s %s %s.json; s=$?;"
 				      " rm -f %s.json; exit $s",
 		html, SCRIPT, name, html, html, html);
-	/* An emulated program cannot start this machine's. */
+	/* An emulated program cannot start the host's programs. */
 	bool is_possible = !getenv("TH_TEST_RUNNER") && system(check) == 0;
 	int status = is_possible ? system(command) : 0;
 	unlink(html);
@@ -161,7 +161,7 @@ test_hostile_names(void **state)
 	free(page);
 }
 
-/* A tree of many stacks, fifty frames deep, that share their first frames. */
+/* Many stacks of fifty frames that share their first frames. */
 static void
 build_many(struct log_builder *log, uint32_t count)
 {
@@ -179,7 +179,7 @@ build_many(struct log_builder *log, uint32_t count)
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		for (uint32_t k = 0; k < 50; k++) {
-			/* The root end changes seldom, the leaf end with every stack. */
+			/* Frames near the root change rarely, the leaf changes with every stack. */
 			uint32_t turn = k < 3 ? i : i / (count / 50);
 
 			frames[k] = th_frame_java(
@@ -218,7 +218,7 @@ test_many_stacks(void **state)
 	free(page);
 }
 
-/* Two named moments, one with a name that could end the script. */
+/* Two marks, one of which has a name that could end the script element. */
 static void
 test_marks(void **state)
 {
@@ -250,7 +250,7 @@ test_marks(void **state)
 	free(page);
 }
 
-/* Numbers of every size keep nine digits, and whole ones all of theirs. */
+/* Numbers of every size keep nine digits; integers keep all digits. */
 static void
 test_numbers(void **state)
 {
@@ -291,7 +291,7 @@ letter_value(char letter)
 	return (unsigned)(found - letters);
 }
 
-/* The bytes of a column in base64; returns how many there are. */
+/* Decodes a base64 column; returns its length. */
 static size_t
 column_bytes(json_t *column, unsigned char *bytes)
 {
@@ -324,7 +324,7 @@ next_difference(const unsigned char *bytes, size_t *at)
 	return (int64_t)(word >> 1 ^ -(word & 1));
 }
 
-/* Columns of every length read as they were written, the largest floats and integers included. */
+/* Columns of every length are decoded correctly, including the largest floats and integers. */
 static void
 test_columns(void **state)
 {
@@ -389,7 +389,7 @@ sum_of_cells(const struct th_time_slices *cells, uint32_t from, uint32_t to)
 	return sum;
 }
 
-/* Three blocks of 100 ms: one is freed in the last quarter. */
+/* Three blocks of 100 ms; one is freed in the last quarter. */
 static void
 test_cells(void **state)
 {
@@ -423,7 +423,7 @@ test_cells(void **state)
 	assert_int_equal(cells.items[1].death, 3);
 	assert_int_equal(cells.items[2].death, TH_TIME_SLICE_NEVER);
 	th_time_slices_deinit(&cells);
-	/* No room for three: half as many slices, until there is. */
+	/* Too many cells for the limit: the number of slices is halved until they fit. */
 	th_time_slices_init(&cells, shown.profile, 4, 2);
 	assert_true(cells.slices < 4);
 	assert_true(sum_of_cells(&cells, 0, cells.slices) == 70);

@@ -670,7 +670,7 @@ test_text_without_leak(void **state)
 	char *text = print_leaks(&found, th_view_leaks);
 	expect_text(text, "no leak found in 10.0 s\n");
 	/* Seven intervals in the four seconds of the later half. */
-	expect_text(text, "a leak below about 13.7 KiB/s could hide");
+	expect_text(text, "detection limit: 13.7 KiB/s");
 	expect_text(text, "plateau  native, app.Work.work (Source.java:10)\n");
 	free(text);
 	leaks_end(&found, &log);

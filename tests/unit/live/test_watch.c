@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching a log that grows: what an update adds is what reading the whole log would say,
- * whatever the moments of the updates; records and names that come late; the table of sites.
+ * Watching a growing log: updates at any time have the same result as reading the whole log at
+ * once; late records and names; the table of sites.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -28,7 +28,7 @@
 #define SITES 5
 #define EVENTS 3000
 
-/* The log, what of it is in the file, and the moments after which it is valid to cut it. */
+/* A log, how much of it is in the file, and the offsets at which it may be cut. */
 struct growing {
 	struct log_builder log;
 	char *path;
@@ -65,7 +65,7 @@ cut_here(struct growing *growing)
 	growing->cuts[growing->cut_count++] = growing->log.length;
 }
 
-/* What a log says that is alive, heap by heap. */
+/* The live blocks of the log, by heap. */
 struct alive {
 	struct {
 		uint64_t id;
@@ -82,7 +82,7 @@ log_allocation(struct log_builder *log, enum th_heap heap, struct log_sample sam
 	return heap == TH_HEAP_JAVA ? log_java(log, sample) : log_native(log, sample);
 }
 
-/* Something ends; of a mapping perhaps only a part. */
+/* Frees a block; a mapping possibly only in part. */
 static void
 log_some_end(struct log_builder *log, uint32_t ms, enum th_heap heap, struct alive *alive,
 	uint64_t *state)
@@ -107,7 +107,7 @@ log_some_end(struct log_builder *log, uint32_t ms, enum th_heap heap, struct ali
 	alive->items[heap][which] = alive->items[heap][--alive->count[heap]];
 }
 
-/* Random allocations and ends of four threads over a hundred seconds. */
+/* Random allocations and frees of four threads over a hundred seconds. */
 static void
 fill(struct growing *growing, uint64_t interval)
 {
@@ -177,7 +177,7 @@ end_growing(struct growing *growing)
 	log_deinit(&growing->log);
 }
 
-/* A process that lives, and a clock that stands at the last event. */
+/* A running process, and a clock that shows the time of the last event. */
 static bool
 is_alive(const struct th_log_header *header)
 {
@@ -241,7 +241,7 @@ expect_same_site(const struct th_watch *a, const struct th_watch_site *left,
 		assert_close(curves[0][i], curves[1][i]);
 }
 
-/* Sites are numbered in the order in which they were met: their names tell which is which. */
+/* Site numbers depend on the order of arrival, so sites are found by name. */
 static const struct th_watch_site *
 find_site(const struct th_watch *watch, struct th_watch_table *table, enum th_heap heap,
 	const char *name)
@@ -336,7 +336,7 @@ name_of(const struct th_profile *profile, const struct th_site *site)
 	return text;
 }
 
-/* Every site that summary lists, by the value that its options name. */
+/* Compares every site that summary lists, by the value in its options. */
 static void
 expect_sites(const struct th_profile *profile, struct th_watch *watch)
 {
@@ -364,7 +364,7 @@ expect_sites(const struct th_profile *profile, struct th_watch *watch)
 	th_watch_table_deinit(&table);
 }
 
-/* The log so far, summed up as for summary. */
+/* Compares with the profile that summary computes of the log so far. */
 static void
 expect_as_in_summary(const struct growing *growing, struct th_watch *watch)
 {
@@ -416,7 +416,7 @@ test_figures_are_those_of_summary(void **state)
 	grow_beside_summary(INTERVAL);
 }
 
-/* A clock that goes on by a second whenever somebody looks. */
+/* A clock that advances by a second on each reading. */
 static uint64_t clock_now;
 static bool is_killed;
 
@@ -445,7 +445,7 @@ expect_age(const struct th_watch_view *view, const char *text)
 	free(line);
 }
 
-/* What takes long is done seldom, and figures say how old they are. */
+/* Expensive updates are rare, and figures show their age. */
 static void
 test_rate_is_bounded(void **state)
 {
@@ -463,7 +463,7 @@ test_rate_is_bounded(void **state)
 	struct th_watch_view view;
 	th_watch_view_init(&view, &watch);
 	records = watch.recording->records;
-	/* Summing up took all but the first look. */
+	/* All but the first reading of the clock is the cost of the update. */
 	assert_int_equal(watch.due, clock_now + 10 * (clock_now - TH_NS_PER_S));
 	write_part(&growing, growing.log.length);
 	clock_now = watch.as_of;
@@ -478,7 +478,7 @@ test_rate_is_bounded(void **state)
 	th_watch_update(&watch);
 	expect_age(&view, NULL);
 	assert_true(watch.recording->records > records);
-	/* The last moment of a process is taken in at once. */
+	/* The end of the process triggers an update at once. */
 	watch.due = UINT64_MAX;
 	is_killed = true;
 	th_watch_update(&watch);
@@ -489,7 +489,7 @@ test_rate_is_bounded(void **state)
 	end_growing(&growing);
 }
 
-/* Without anything new, curves move on with time. */
+/* Curves advance with time even without new events. */
 static void
 test_curves_move_on(void **state)
 {
@@ -515,7 +515,7 @@ test_curves_move_on(void **state)
 	end_growing(&growing);
 }
 
-/* A mapping that goes in parts: each takes its bytes at its time, whenever that is read. */
+/* A mapping that is unmapped in parts: each part counts from its own time, whenever it is read. */
 static void
 test_parts_of_a_mapping(void **state)
 {
@@ -565,7 +565,7 @@ test_parts_of_a_mapping(void **state)
 	end_growing(&growing);
 }
 
-/* A record that is not finished holds up what follows for one update, and is not lost. */
+/* An unfinished record delays the following ones by one update and is not lost. */
 static void
 test_unfinished_record(void **state)
 {
@@ -591,7 +591,7 @@ test_unfinished_record(void **state)
 	assert_int_equal(recording->records, records + 11);
 	assert_int_equal(recording->torn, 0);
 	th_recording_destroy(recording);
-	/* One that stays unfinished is passed. */
+	/* A record that stays unfinished is skipped. */
 	memset(growing.log.bytes + hole, 0, 8);
 	write_part(&growing, growing.cuts[9]);
 	open_watch(growing.path, &watch);
@@ -604,7 +604,7 @@ test_unfinished_record(void **state)
 	end_growing(&growing);
 }
 
-/* What the table shows as its only row. */
+/* Expects a table with one row of that name. */
 static void
 expect_only_row(const struct th_watch *watch, const char *name)
 {
@@ -617,7 +617,7 @@ expect_only_row(const struct th_watch *watch, const char *name)
 	th_watch_table_deinit(&table);
 }
 
-/* The stack of a sample comes after it, and then the name of its method: it moves. */
+/* The stack of a sample and the name of its method arrive later: the sample moves. */
 static void
 test_late_names(void **state)
 {
@@ -668,7 +668,7 @@ test_table(void **state)
 		for (size_t i = 1; i < table.rows_count; i++)
 			assert_true(table.rows[i - 1].key >= table.rows[i].key);
 	}
-	/* The selection stays with its site. */
+	/* The selection follows its site. */
 	th_watch_table_move(&table, 3);
 	uint32_t chosen = table.selected;
 	assert_int_equal(th_watch_table_position(&table), 3);
@@ -679,7 +679,7 @@ test_table(void **state)
 	assert_int_equal(th_watch_table_position(&table), 3 * SITES - 1);
 	th_watch_table_move(&table, -1000);
 	assert_int_equal(th_watch_table_position(&table), 0);
-	/* Filters. */
+	/* Filters */
 	assert_true(th_watch_table_filter(&table, "LIBWORK.so\\+0x(10|20) "));
 	th_watch_table_update(&table, &watch);
 	assert_int_equal(table.rows_count, 6);
@@ -695,7 +695,7 @@ test_table(void **state)
 	end_growing(&growing);
 }
 
-/* The stacks of all sites are all that there is. */
+/* The stacks of all sites add up to the total. */
 static void
 test_stacks_add_up(void **state)
 {

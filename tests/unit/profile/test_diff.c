@@ -272,7 +272,7 @@ test_views(void **state)
 			  "app.Main.one\n");
 	expect_text(text, "    100 B        0 B      -100 B  exact                  gone   "
 			  "app.Main.two\n");
-	expect_text(text, "2 of 2 stacks changed by more than chance explains\n");
+	expect_text(text, "2 of 2 stacks changed significantly\n");
 	free(text);
 	file = open_memstream(&text, &length);
 	th_view_diff_json(file, &compared.diff);

@@ -364,7 +364,8 @@ test_filters_are_said(void **state)
 	(void)state;
 	show(&shown, &built, "--focus", "deco.*", "--group-by", "library", NULL);
 	expect_in(show_summary(&shown, false), "only --focus 'deco.*' --group-by library\n");
-	expect_in(show_summary(&shown, false), "left out of the native heap: 300 B (exact)\n");
+	expect_in(
+		show_summary(&shown, false), "excluded from the native heap: 300 B (exact)\n");
 	expect_in(show_summary(&shown, false), "native heap: by library\n");
 	expect_in(show_summary(&shown, false),
 		" 50.0 %   97.7 KiB  exact                libother.so\n");

@@ -235,8 +235,8 @@ test_usage_errors(void **state)
 {
 	(void)state;
 	expect(2, "frobnicate", "frobnicate", NULL);
-	expect(2, "which log?", "tree", NULL);
-	expect(2, "one log at a time", "tree", log_path, log_path, NULL);
+	expect(2, "no log given", "tree", NULL);
+	expect(2, "more than one log", "tree", log_path, log_path, NULL);
 	expect(2, "--frob: unknown option", "tree", "--frob", log_path, NULL);
 	expect(2, "--brief: unknown option", "tree", "--brief", log_path, NULL);
 	expect(2, "needs an argument", "tree", log_path, "--thread", NULL);
@@ -247,8 +247,8 @@ test_usage_errors(void **state)
 	expect(2, "--fail-on", "leaks", "--fail-on", "smoke", log_path, NULL);
 	expect(2, "--format", "leaks", "--format", "collapsed", log_path, NULL);
 	expect(2, "--at: unknown option", "leaks", "--at", "1", log_path, NULL);
-	expect(2, "needs two logs", "diff", log_path, NULL);
-	expect(2, "two logs are enough", "diff", log_path, log_path, log_path, NULL);
+	expect(2, "requires two logs", "diff", log_path, NULL);
+	expect(2, "more than two logs", "diff", log_path, log_path, log_path, NULL);
 	expect(2, "--include (", "tree", "--include", "(", log_path, NULL);
 	expect(2, "--from", "tree", "--from", "yesterday", log_path, NULL);
 	expect(2, "--from must be less", "tree", "--from", "2", "--to", "1", log_path, NULL);
@@ -410,8 +410,8 @@ test_output_file(void **state)
 		log_path, NULL);
 	/* The log is mapped while the output is written: they must not be the same file. */
 	assert_int_equal(stat(log_path, &before), 0);
-	expect(2, "is the log itself", "export", "--format", "json", "-o", log_path, log_path,
-		NULL);
+	expect(2, "would overwrite the log", "export", "--format", "json", "-o", log_path,
+		log_path, NULL);
 	assert_int_equal(stat(log_path, &after), 0);
 	assert_int_equal(before.st_size, after.st_size);
 }

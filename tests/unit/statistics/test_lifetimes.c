@@ -219,7 +219,7 @@ test_unknown_ends(void **state)
 	char *text = show_summary(&shown, false);
 	assert_non_null(
 		strstr(text, "1 samples of the native heap (33.3 % of its bytes) were not "
-			     "followed to their end"));
+			     "tracked until freed"));
 	free(text);
 	show_end(&shown);
 	log_deinit(&log);
@@ -390,21 +390,20 @@ test_summary_of_collections(void **state)
 	char *text = show_summary(&shown, false);
 	expect(text, "at the end        live ");
 	expect(text, "Java heap     1.25 KiB  exact ");
-	expect(text, "1, which stopped the program for 0.02 s (2.00 % of the time)");
+	expect(text, "1, with pauses of 0.02 s in total (2.00 % of the time)");
 	expect(text, "in use after it: 4.00 KiB of 8.00 KiB; live by samples then: 1.00 KiB "
-		     "(exact), 25.0 % of it");
-	expect(text, "at least 3.00 KiB of it are older than the recording");
-	expect(text, "256 B (exact) of what is live was allocated since the last collection");
-	expect(text, "no collection looked at old objects");
-	expect(text, "most was alive at 0.02 s (--at peak): Java heap 1.50 KiB");
+		     "(exact), 25.0 % of that");
+	expect(text, "at least 3.00 KiB of that are older than the recording");
+	expect(text, "256 B (exact) of the live bytes were allocated since the last GC");
+	expect(text, "no old-generation GC so far");
+	expect(text, "peak of live bytes at 0.02 s (--at peak): Java heap 1.50 KiB");
 	free(text);
 	/* The lines that `run` prints have the same qualifications. */
 	text = show_summary(&shown, true);
-	expect(text,
-		"1.25 KiB live at the end (exact)\n"
-		"  256 B (exact) of what is live was allocated since the last collection, and "
-		"may be garbage\n"
-		"  no collection looked at old objects: those that died old count as live\n");
+	expect(text, "1.25 KiB live at the end (exact)\n"
+		     "  256 B (exact) of the live bytes were allocated since the last GC and "
+		     "may be garbage\n"
+		     "  no old-generation GC so far: dead old objects count as live\n");
 	free(text);
 	show_end(&shown);
 	log_deinit(&log);
@@ -426,8 +425,7 @@ test_summary_without_collections(void **state)
 	for (int brief = 0; brief < 2; brief++) {
 		char *text = show_summary(&shown, brief);
 
-		expect(text, "\n  no collection yet: everything that was allocated counts as "
-			     "live\n");
+		expect(text, "\n  no GC so far: all allocated objects count as live\n");
 		free(text);
 	}
 	show_end(&shown);
@@ -474,7 +472,7 @@ test_tree_of_live_bytes(void **state)
 	log_end(&log, 1000);
 	show(&shown, &log, "--value", "live-bytes", NULL);
 	char *text = show_text(&shown, th_view_tree);
-	expect(text, "     live  95 % interval");
+	expect(text, " live  95 % CI");
 	expect(text, " 2.00 KiB  exact ");
 	expect(text, "app.Main.work");
 	assert_null(strstr(text, "app.Main.gone"));

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs all views on one log, with output to /dev/null, and builds a log that contains every
+ * event.
+ */
 #include "tests/unit/views/every_view.h"
 
 #include <stdlib.h>
@@ -72,7 +76,7 @@ print_leaks(FILE *file, const struct th_recording *recording, const struct th_pr
 	th_leaks_deinit(&leaks);
 }
 
-/* The recording against itself. */
+/* Compares the recording with itself. */
 static void
 print_diff(FILE *file, const struct th_recording *recording, const struct th_profile *profile)
 {
@@ -89,7 +93,7 @@ print_diff(FILE *file, const struct th_recording *recording, const struct th_pro
 	th_leak_sites_deinit(&places);
 }
 
-/* One way to look: options as on the command line, ended by NULL, and what is printed so. */
+/* A view with its options, as on the command line, ended by NULL. */
 struct look {
 	const char *words[ARGUMENTS_MAX];
 	print_profile *print;
@@ -110,7 +114,7 @@ static const struct look looks[] = {
 };
 #define LOOK_COUNT (sizeof(looks) / sizeof(looks[0]))
 
-/* Nothing is kept of what is printed, in few system calls. */
+/* A large buffer in front of /dev/null keeps the number of system calls low. */
 static FILE *
 open_nowhere(void)
 {
@@ -241,7 +245,7 @@ add_turn(struct log_builder *log, uint32_t turn)
 		log_java_lost(log, 10 * turn + 8, object);
 }
 
-/* Mapped memory of which a part was given back, and an account of what is resident. */
+/* Mapped memory that is partly unmapped, and a breakdown of resident memory. */
 static void
 add_mapped(struct log_builder *log)
 {

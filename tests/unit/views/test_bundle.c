@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bundles of small logs: whole, cut everywhere, damaged; read back, plain and compressed. */
+/*
+ * Bundles of small logs: complete, truncated at every byte, damaged; read back, plain and
+ * compressed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +64,7 @@ load(const void *bytes, size_t length)
 	return recording;
 }
 
-/* What was said about modules: texts, one after the other. */
+/* Collects the warnings about modules in one text. */
 static void
 collect(void *data, const char *text)
 {
@@ -99,7 +102,7 @@ expect_same_health(const struct th_recording *a, const struct th_recording *b)
 	th_health_deinit(&right);
 }
 
-/* The log and its bundle are one recording. */
+/* Expects the log and its bundle to be equal recordings. */
 static void
 expect_same(const struct th_recording *a, const struct th_recording *b)
 {
@@ -170,7 +173,7 @@ test_holes(void **state)
 	}
 }
 
-/* Names come out of the bundle, and what is wrong with a module is said once, at its first. */
+/* Names come from the bundle; warnings about a module are printed once, at its first frame. */
 static void
 test_names(void **state)
 {
@@ -206,7 +209,7 @@ test_names(void **state)
 	log_deinit(&log);
 }
 
-/* A compressed log reads as what there is of it, wherever it was cut. */
+/* A truncated compressed log reads as its complete part. */
 static void
 test_compressed(void **state)
 {
@@ -237,7 +240,7 @@ test_compressed(void **state)
 	log_deinit(&log);
 }
 
-/* A log that says that so much of it is in use, nearly all of it zeros, compressed. */
+/* Packs a log that claims `bytes` in use, nearly all of them zeros. */
 static char *
 pack(uint64_t bytes, size_t *length_ret)
 {
@@ -278,7 +281,7 @@ test_compressed_log_that_expands_too_far(void **state)
 	free(packed);
 }
 
-/* The missing part is not read as zeros, whatever size the header has. */
+/* The missing part does not read as zeros, whatever size the header claims. */
 static void
 test_compressed_log_that_was_cut(void **state)
 {

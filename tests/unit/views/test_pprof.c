@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profile for pprof, read back by the words of its schema: functions inlined at one address
- * are one location, at that address, with a line for each.
+ * The pprof profile, decoded by the field numbers of its schema: functions inlined at one
+ * address form one location at that address, with one line each.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@ struct mark {
 	uint64_t number;
 };
 
-/* A piece of a message; `value` of numbers, `bytes` of everything else. */
+/* A field of a message: `value` for numbers, `bytes` for all other types. */
 struct field {
 	uint64_t number;
 	uint64_t value;
@@ -53,7 +53,7 @@ read_varint(const unsigned char **at)
 	}
 }
 
-/* The next field before `end`; false when there is none. */
+/* Reads the next field before `end`; false if there is none. */
 static bool
 read_field(const unsigned char **at, const unsigned char *end, struct field *field)
 {
@@ -72,7 +72,7 @@ read_field(const unsigned char **at, const unsigned char *end, struct field *fie
 	return true;
 }
 
-/* The value of a field, or how often a field that is a message occurs. */
+/* The value of a field; for a message, its number of occurrences. */
 static uint64_t
 look(const struct field *message, uint64_t number)
 {
@@ -87,7 +87,7 @@ look(const struct field *message, uint64_t number)
 	return found;
 }
 
-/* The address of the inlined code as an ELF file has it. */
+/* The address of the inlined code in the ELF file. */
 static uint64_t
 inlined_address(void)
 {
@@ -125,7 +125,7 @@ build(struct log_builder *log, uint64_t address)
 	log_end(log, 10);
 }
 
-/* The profile of a log without its compression, to be freed. */
+/* The uncompressed profile of a log; the caller frees it. */
 static unsigned char *
 profile_of(const struct log_builder *log, size_t *length_ret)
 {

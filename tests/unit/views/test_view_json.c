@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The JSON of a small log against its schema.
- */
+/* The JSON of a small log is checked against its schema. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,7 +137,7 @@ test_json_lines(void **state)
 	log_deinit(&log);
 }
 
-/* A heap that was not recorded has no figures; nothing is claimed of it. */
+/* The figures of a heap that was not recorded are null. */
 static void
 test_json_of_one_heap(void **state)
 {

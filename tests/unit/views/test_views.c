@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views of small logs: sums checked by hand, filters, and what summary, tree and the rest print.
+ * Views of small logs: sums calculated by hand, filters, and the output of summary, tree and
+ * others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ test_rows_by_hand(void **state)
 	log_deinit(&log);
 }
 
-/* Two stack ids that read the same are one row. */
+/* Two stack ids with equal frames form one row. */
 static void
 test_equal_stacks_are_one_row(void **state)
 {
@@ -111,7 +112,7 @@ test_collapsed_and_filters(void **state)
 		"--annotate", NULL);
 }
 
-/* A filtered total is the sum of what is left, not the heap's. */
+/* A filtered total is the sum of the remaining rows, not the heap's total. */
 static void
 test_filtered_total(void **state)
 {
@@ -130,7 +131,7 @@ test_filtered_total(void **state)
 	log_deinit(&log);
 }
 
-/* Names from the application cannot break a format. */
+/* Names from the application cannot corrupt an output format. */
 static void
 test_odd_names(void **state)
 {
@@ -180,8 +181,8 @@ test_summary(void **state)
 	expect_text(text, " 88.0 %      176 B  exact                byte[] in "
 			  "java.util.Arrays.copyOf < app.Codec.decode\n");
 	expect_text(text, " libwork.so+0x10 < app.Codec.decode\n");
-	expect_text(
-		text, "  6,000 samples were due: 4,000 recorded, 766 left out, 1,234 lost\n");
+	expect_text(text,
+		"  6,000 samples were due: 4,000 recorded, 766 thinned out, 1,234 lost\n");
 	assert_null(strstr(text, "do not add up"));
 	expect_text(text, "warning: 1,234 samples lost: the stack table is full\n");
 	expect_text(text, "warning: 5 threads not sampled");
@@ -201,7 +202,7 @@ test_summary(void **state)
 	log_deinit(&log);
 }
 
-/* A sample that is neither recorded nor left out nor lost is an error of the recording. */
+/* A due sample that is neither recorded, thinned out nor lost is an error of the recording. */
 static void
 test_counters_that_do_not_add_up(void **state)
 {
@@ -214,7 +215,7 @@ test_counters_that_do_not_add_up(void **state)
 	log_header(&log)->counters[TH_COUNTER_JAVA_SAMPLES] = 5;
 	show(&shown, &log, NULL);
 	char *text = show_summary(&shown, false);
-	expect_text(text, "  6 samples were due: 5 recorded, 0 left out, 0 lost\n");
+	expect_text(text, "  6 samples were due: 5 recorded, 0 thinned out, 0 lost\n");
 	expect_text(text, "warning: these counters do not add up\n");
 	free(text);
 	show_end(&shown);
@@ -235,7 +236,7 @@ test_summary_of_a_log_without_end(void **state)
 	show(&shown, &log, NULL);
 	char *text = show_summary(&shown, false);
 	expect_text(text, "the log has no end");
-	expect_text(text, "1 records were never finished");
+	expect_text(text, "1 unfinished records skipped");
 	expect_text(text, "Java heap    not recorded\n");
 	free(text);
 	show_end(&shown);
@@ -272,19 +273,19 @@ test_tree(void **state)
 	char *text = show_text(&shown, th_view_tree);
 	expect_text(text, "100.0 %     200 B  exact                100.0 %  1.76 KiB  exact"
 			  "                all\n");
-	/* A chain of calls stands at one depth; where it forks, the branches are indented. */
+	/* A chain of calls is printed at one depth; branches of a fork are indented. */
 	expect_text(text, " main\n");
 	expect_text(text, " 60.0 %     120 B  exact                 83.3 %  1.46 KiB  exact"
 			  "                app.Codec.decode\n");
 	expect_text(text, "  libwork.so+0x10\n");
-	expect_text(text, "left out: 1 branches below 20 %; --min 0 shows all\n"
+	expect_text(text, "omitted: 1 branches below 20 %; --min 0 shows all\n"
 			  "  0.0 % of the Java heap, 16.7 % of the native heap\n");
 	free(text);
 	show_end(&shown);
 	show(&shown, &log, "--min", "0", NULL);
 	text = show_text(&shown, th_view_tree);
 	expect_text(text, "libwork.so+0x20");
-	assert_null(strstr(text, "left out"));
+	assert_null(strstr(text, "omitted"));
 	free(text);
 	show_end(&shown);
 	log_deinit(&log);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loads a log built by a test, with options as on the command line, and
+ * captures what a view prints.
+ */
 #include "tests/unit/views/view_helper.h"
 
 #include <setjmp.h>
