@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unify/shared/clock.h"
 #include "unify/log/log.h"
+#include "unify/shared/clock.h"
 
 #define INTERVAL (512u << 10)
 #define METHODS 20000

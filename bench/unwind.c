@@ -4,10 +4,10 @@
  * backtrace and libunwind's unw_step and unw_backtrace.  Each figure is the best of several
  * runs.
  */
-#include "unify/shared/log_format.h"
 #include "unify/log/module.h"
-#include "unify/unwind/unwind.h"
+#include "unify/shared/log_format.h"
 #include "unify/unwind/cache.h"
+#include "unify/unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -28,14 +28,14 @@
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/recording/housekeeping.h"
-#include "unify/recording/control.h"
-#include "unify/sample/admission.h"
 #include "unify/log/log.h"
-#include "unify/sample/throttle.h"
+#include "unify/recording/control.h"
+#include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
+#include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 
 /* HotSpot's interval until an agent sets another (threadHeapSampler.cpp). */
 #define HOTSPOT_INTERVAL 524288

@@ -10,9 +10,9 @@
 
 #include "jvmti/collector.h"
 #include "jvmti/probation.h"
-#include "unify/shared/clock.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
+#include "unify/shared/clock.h"
 
 /*
  * Young collections after which a live object is in the old generation, whatever the tenuring

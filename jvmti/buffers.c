@@ -14,9 +14,9 @@
 
 #include "jvmti/field_index.h"
 #include "jvmti/loaded_class.h"
-#include "unify/shared/clock.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/shared/clock.h"
 
 /* Cleaners that have not run: a table of 32 MiB, touched only as far as it is used. */
 #define CLEANERS_MAX (4u << 20)

@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "unify/shared/hash.h"
 #include "unify/base/atomic.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/shared/hash.h"
 
 #define SLOTS (TH_CLASSES_MAX * 2)
 #define PROBES 128

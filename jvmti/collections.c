@@ -12,8 +12,8 @@
 #include "jvmti/humongous.h"
 #include "jvmti/perf_data.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
 #include "unify/log/log.h"
+#include "unify/shared/clock.h"
 
 /*
  * Collections that may wait for the agent thread; if there are more, the oldest are not

@@ -15,14 +15,14 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/sample/admission.h"
 #include "unify/log/log.h"
+#include "unify/recording/recorder.h"
+#include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/sample.h"
-#include "unify/sample/throttle.h"
-#include "unify/recording/recorder.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 
 /* The first object of a TLAB starts at most this far after the TLAB's start. */
 #define TLAB_HEAD_BYTES 16

@@ -7,8 +7,8 @@
 #include "jvmti/humongous.h"
 
 #include "unify/base/atomic.h"
-#include "unify/shared/log_format.h"
 #include "unify/base/memory.h"
+#include "unify/shared/log_format.h"
 
 enum state { FREE, CLAIMED, FOLLOWED, GONE };
 #define STATE_MASK 3u

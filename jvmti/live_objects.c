@@ -7,9 +7,9 @@
 
 #include "jvmti/humongous.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/shared/clock.h"
 
 /* Samples between two turns of the agent thread: 20 ms at 400,000 samples per second. */
 #define QUEUE_CELLS 8192

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "unify/base/atomic.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
 
 #define SLOTS (TH_METHODS_MAX * 2)
 #define PROBES 128

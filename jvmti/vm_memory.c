@@ -9,9 +9,9 @@
 
 #include "jvmti/loaded_class.h"
 #include "jvmti/perf_data.h"
-#include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
+#include "unify/resident/breakdown.h"
 
 static struct {
 	struct th_vm_memory_vm vm;

@@ -13,8 +13,8 @@
 
 #include "preload/next.h"
 #include "unify/base/real_dlsym.h"
-#include "unify/resident/breakdown.h"
 #include "unify/log/log.h"
+#include "unify/resident/breakdown.h"
 
 /* glibc 2.33 and later; older versions count in int. */
 struct mallinfo2_result {

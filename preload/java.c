@@ -22,8 +22,8 @@
 #include "preload/life.h"
 #include "preload/message.h"
 #include "preload/next.h"
-#include "unify/base/real_dlsym.h"
 #include "unify/base/atomic.h"
+#include "unify/base/real_dlsym.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "jvmti/agent.h"
-#include "unify/base/real_dlsym.h"
 #include "unify/base/atomic.h"
+#include "unify/base/real_dlsym.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define NAME "JVM_SetNativeThreadName"

@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unify/base/align.h"
 #include "preload/entry.h"
 #include "preload/next.h"
+#include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/mapped/mapping.h"
 

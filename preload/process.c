@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unify/shared/log_format.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/system.h"
+#include "unify/shared/log_format.h"
 #include "unify/shared/settings_table.h"
 
 /* Matches any path of libtwinheap.so or libtwinheap.so.1. */

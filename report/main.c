@@ -13,21 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/run/launch.h"
 #include "report/base/allocate.h"
-#include "report/views/bundle.h"
-#include "report/control/ctl.h"
 #include "report/base/error.h"
 #include "report/base/format.h"
-#include "report/views/live_section.h"
+#include "report/base/log_text.h"
+#include "report/base/progress.h"
+#include "report/control/ctl.h"
+#include "report/control/request.h"
+#include "report/live/watch_main.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
-#include "report/base/progress.h"
-#include "report/control/request.h"
-#include "report/base/log_text.h"
+#include "report/run/launch.h"
+#include "report/views/bundle.h"
+#include "report/views/live_section.h"
 #include "report/views/view.h"
-#include "report/live/watch_main.h"
 
 /* The implementation of a command that reads a log. */
 typedef struct th_error *action(const struct th_options *options);

@@ -21,10 +21,10 @@
 #include "jvmti/java_stack.h"
 #include "jvmti/live_objects.h"
 #include "unify/base/atomic.h"
-#include "unify/log/log.h"
-#include "unify/sample/native.h"
 #include "unify/base/safe_read.h"
+#include "unify/log/log.h"
 #include "unify/recording/recorder.h"
+#include "unify/sample/native.h"
 
 /* clang-format off */
 #define PARTS(X)                                                    \

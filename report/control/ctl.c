@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unify/shared/size.h"
 #include "report/base/format.h"
+#include "report/base/log_text.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
-#include "report/base/log_text.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
+#include "unify/shared/size.h"
 
 static const char help[] =
 	"usage: twinheap ctl PID|LOG COMMAND [VALUE]\n"

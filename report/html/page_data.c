@@ -8,13 +8,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "report/views/json_parts.h"
 #include "report/html/page_columns.h"
 #include "report/html/page_leaks.h"
 #include "report/html/page_memory.h"
 #include "report/html/page_names.h"
 #include "report/html/page_rows.h"
 #include "report/html/page_timeline.h"
+#include "report/views/json_parts.h"
 
 static void
 print_process(FILE *file, const struct th_profile *profile)

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "report/views/json_parts.h"
 #include "report/html/page_columns.h"
+#include "report/views/json_parts.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
 #define FINDINGS_MAX 200

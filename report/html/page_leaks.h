@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "report/base/worker.h"
-#include "report/leaks/leaks.h"
 #include "report/html/page_names.h"
+#include "report/leaks/leaks.h"
 
 /* The findings of a profile, computed by a worker while other parts of the page are printed. */
 struct th_page_leaks {

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/views/json_parts.h"
 #include "report/html/page_columns.h"
 #include "report/rss/rss.h"
+#include "report/views/json_parts.h"
 
 static bool
 is_filtered(const struct th_profile *profile)

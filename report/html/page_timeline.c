@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-#include "report/views/json_parts.h"
 #include "report/html/page_columns.h"
+#include "report/views/json_parts.h"
 
 /* Number of slices, and the maximum number of cells: eight megabytes of the page. */
 #define SLICES 128

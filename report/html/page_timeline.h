@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "report/base/worker.h"
-#include "report/profile/time_slices.h"
 #include "report/profile/profile.h"
+#include "report/profile/time_slices.h"
 
 /* The cells of a profile, computed by a worker while other parts of the page are printed. */
 struct th_page_timeline {

@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/statistics/estimate.h"
 #include "report/leaks/observation_window.h"
-#include "report/statistics/sampling_density.h"
-#include "report/profile/profile.h"
 #include "report/leaks/resident_mappings.h"
 #include "report/leaks/trend.h"
+#include "report/profile/profile.h"
+#include "report/statistics/estimate.h"
+#include "report/statistics/sampling_density.h"
 
 /* Worst first: findings are listed in this order. */
 enum th_verdict {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/leaks/evidence.h"
 #include "report/base/format.h"
+#include "report/leaks/evidence.h"
 
 static double
 seconds_between(uint64_t from, uint64_t to)

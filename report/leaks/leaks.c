@@ -10,8 +10,8 @@
 
 #include "report/base/allocate.h"
 #include "report/base/worker.h"
-#include "report/statistics/sampling_changes.h"
 #include "report/profile/sample_order.h"
+#include "report/statistics/sampling_changes.h"
 #include "unify/shared/bisect.h"
 
 /* Sites with a smaller fraction of a heap's live bytes and fewer samples are not listed. */

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/symbols/debuginfod.h"
 #include "report/control/running.h"
 #include "report/live/watch.h"
 #include "report/live/watch_screen.h"
 #include "report/live/watch_view.h"
+#include "report/symbols/debuginfod.h"
 #include "unify/shared/clock.h"
 
 #define REFRESH_NS TH_NS_PER_S

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/log/mapped_parts.h"
 #include "report/base/progress.h"
 #include "report/log/events.h"
+#include "report/log/mapped_parts.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/heaps.h"
 

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "report/base/error.h"
-#include "report/log/schema.h"
 #include "report/base/id_map.h"
-#include "report/log/reservations.h"
 #include "report/base/log_text.h"
+#include "report/log/reservations.h"
+#include "report/log/schema.h"
 #include "unify/shared/log_format.h"
 
 /* Arrays by heap are indexed by enum th_heap; index 0 is unused. */

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/log/reader.h"
 #include "report/base/log_text.h"
+#include "report/log/reader.h"
 #include "unify/shared/log_format.h"
 
 /* No event has more fields; a larger index in a description is damage. */

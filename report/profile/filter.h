@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/symbols/frames.h"
 #include "report/profile/options.h"
 #include "report/symbols/call_paths.h"
+#include "report/symbols/frames.h"
 
 /* Common properties of the samples of one thread, class and stack. */
 struct th_subject {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/log_text.h"
 #include "report/base/allocate.h"
-#include "report/symbols/mapped_names.h"
+#include "report/base/log_text.h"
 #include "report/profile/sites.h"
+#include "report/symbols/mapped_names.h"
 
 /* Internal memory of the VM, by purpose */
 

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/profile/profile.h"
 #include "report/profile/path_prefixes.h"
+#include "report/profile/profile.h"
 
 #define TH_NO_PLACE UINT32_MAX
 #define TH_NO_FRAME UINT32_MAX

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/statistics/estimate.h"
 #include "report/profile/profile.h"
+#include "report/statistics/estimate.h"
 
 /* The last sums written before the time of the view; NULL: none. */
 const struct th_decoded_mapped_use *th_mapped_use_at(const struct th_profile *profile);

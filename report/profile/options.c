@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/allocate.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
-#include "report/base/allocate.h"
 
 #define DEFAULT_MIN_SHARE 1.0
 #define DEFAULT_TOP 10

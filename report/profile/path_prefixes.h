@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/symbols/frames.h"
 #include "report/base/id_map.h"
 #include "report/symbols/call_paths.h"
+#include "report/symbols/frames.h"
 
 #define TH_NO_WAY UINT32_MAX
 

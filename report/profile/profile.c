@@ -11,14 +11,14 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/worker.h"
-#include "report/statistics/sampling_changes.h"
-#include "report/statistics/heap_use.h"
-#include "report/symbols/java_names.h"
 #include "report/base/progress.h"
-#include "report/symbols/mapped_names.h"
+#include "report/base/worker.h"
 #include "report/profile/mapped_use.h"
 #include "report/profile/resident_blocks.h"
+#include "report/statistics/heap_use.h"
+#include "report/statistics/sampling_changes.h"
+#include "report/symbols/java_names.h"
+#include "report/symbols/mapped_names.h"
 
 /*
  * Rows are scattered in memory: those of the next samples are prefetched while one is added,

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/log/recording.h"
+#include "report/profile/filter.h"
+#include "report/profile/options.h"
 #include "report/statistics/calibration.h"
 #include "report/statistics/estimate.h"
-#include "report/profile/filter.h"
-#include "report/symbols/frames.h"
 #include "report/statistics/lifetimes.h"
-#include "report/profile/options.h"
 #include "report/symbols/call_paths.h"
-#include "report/log/recording.h"
+#include "report/symbols/frames.h"
 
 /* Row of samples that the options leave out. */
 #define TH_NO_ROW UINT32_MAX

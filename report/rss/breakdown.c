@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/allocate.h"
 #include "report/rss/buffers.h"
 #include "report/rss/malloc.h"
-#include "report/base/allocate.h"
 
 /* clang-format off: keeps one entry per line */
 static const struct {

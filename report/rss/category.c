@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "report/rss/breakdown.h"
 #include "report/base/allocate.h"
+#include "report/rss/breakdown.h"
 
 /* The native methods behind ByteBuffer.allocateDirect() and all other Unsafe memory. */
 static const char *const unsafe_methods[] = {"jdk.internal.misc.Unsafe.", "sun.misc.Unsafe."};

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/rss/buffers.h"
-#include "report/rss/trim.h"
 #include "report/base/allocate.h"
 #include "report/profile/resident_blocks.h"
+#include "report/rss/buffers.h"
+#include "report/rss/trim.h"
 
 /* glibc: a chunk has a header of one word, a granularity of two and a minimum size of four. */
 #define CHUNK_HEAD 8u

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-#include "report/statistics/estimate.h"
-#include "report/rss/free_pages.h"
 #include "report/log/recording.h"
+#include "report/rss/free_pages.h"
+#include "report/statistics/estimate.h"
 
 /* An address range of the heaps; the resident bytes of all ranges count as one line. */
 struct th_heap_stretch {

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/base/log_text.h"
 #include "report/base/allocate.h"
+#include "report/base/log_text.h"
 #include "report/run/launch_objects.h"
 #include "report/run/launch_target.h"
 

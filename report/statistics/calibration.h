@@ -25,8 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/statistics/estimate.h"
 #include "report/log/recording.h"
+#include "report/statistics/estimate.h"
 
 /* A time range: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
 struct th_window {

@@ -3,8 +3,8 @@
 #ifndef TH_REPORT_STATISTICS_HEAP_USE_H
 #define TH_REPORT_STATISTICS_HEAP_USE_H
 
-#include "report/statistics/calibration.h"
 #include "report/log/recording.h"
+#include "report/statistics/calibration.h"
 
 /* The first measurement of the heap in use since `time`; NULL if there is none. */
 const struct th_decoded_heap_use *

@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/statistics/calibration.h"
 #include "report/log/recording.h"
+#include "report/statistics/calibration.h"
 
 /* An end that has not come, and one that could not be observed. */
 #define TH_END_NEVER UINT64_MAX

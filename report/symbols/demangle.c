@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/base/log_text.h"
 #include "report/base/allocate.h"
+#include "report/base/log_text.h"
 
 /*
  * A longer symbol is shown undecoded. The longest ones in libjvm, LLVM and Boost are shorter.

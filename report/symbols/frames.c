@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/id_map.h"
 #include "report/symbols/function_starts.h"
 #include "report/symbols/java_names.h"
-#include "report/base/id_map.h"
 #include "unify/shared/bisect.h"
 
 /* A run of numbers in a pool. */

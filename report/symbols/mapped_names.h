@@ -14,8 +14,8 @@
 #ifndef TH_REPORT_SYMBOLS_MAPPED_NAMES_H
 #define TH_REPORT_SYMBOLS_MAPPED_NAMES_H
 
-#include "report/symbols/frames.h"
 #include "report/log/recording.h"
+#include "report/symbols/frames.h"
 
 /* The label of a mapped sample, a string number. */
 uint32_t th_mapped_names_label(struct th_frames *frames, const struct th_recording *recording,

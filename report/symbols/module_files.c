@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/base/log_text.h"
 #include "report/base/allocate.h"
+#include "report/base/log_text.h"
 #include "report/symbols/debuginfod.h"
 
 #define SYSTEM_DEBUG_DIRECTORY "/usr/lib/debug"

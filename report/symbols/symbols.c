@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/log_text.h"
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
+#include "report/base/log_text.h"
 #include "report/symbols/demangle.h"
 #include "report/symbols/symbol_module.h"
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
-#include "report/symbols/frames.h"
 #include "report/base/gzip.h"
 #include "report/base/id_map.h"
 #include "report/base/progress.h"
+#include "report/symbols/frames.h"
 
 /* Longer texts (such as names of template instances) are cut, since records have a maximum size. */
 #define LONGEST_TEXT (TH_LOG_RECORD_MAX / 4)

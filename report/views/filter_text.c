@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unify/shared/heaps.h"
 #include "report/base/allocate.h"
 #include "report/profile/options.h"
 #include "report/views/view.h"
+#include "unify/shared/heaps.h"
 
 static void
 each_pattern(const struct th_options *options, th_options_each *each, void *data)

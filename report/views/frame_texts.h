@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "report/symbols/frames.h"
 #include "report/symbols/call_paths.h"
+#include "report/symbols/frames.h"
 
 struct th_frame_texts {
 	const struct th_frames *frames;

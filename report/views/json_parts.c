@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
-#include "report/statistics/sampling_changes.h"
 #include "report/base/heap_names.h"
+#include "report/statistics/sampling_changes.h"
 
 json_t *
 th_json_text_or_null(const char *text)

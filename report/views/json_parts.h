@@ -6,10 +6,10 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "report/log/recording.h"
+#include "report/profile/options.h"
 #include "report/statistics/estimate.h"
 #include "report/symbols/frames.h"
-#include "report/profile/options.h"
-#include "report/log/recording.h"
 
 /* null for an empty string. */
 json_t *th_json_text_or_null(const char *text);

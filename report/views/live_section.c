@@ -11,8 +11,8 @@
 
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
-#include "report/statistics/heap_use.h"
 #include "report/profile/mapped_use.h"
+#include "report/statistics/heap_use.h"
 #include "report/views/view.h"
 
 /* An event may be stamped slightly before or after what it describes. */

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "report/views/health.h"
 #include "report/profile/profile.h"
+#include "report/views/health.h"
 
 /* Live totals of each heap. */
 void th_live_section_totals(FILE *file, const struct th_profile *profile);

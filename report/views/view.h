@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
-#include "report/profile/diff.h"
-#include "report/views/health.h"
 #include "report/leaks/leaks.h"
+#include "report/profile/diff.h"
 #include "report/profile/profile.h"
+#include "report/views/health.h"
 
 /* Prints one line with the active filters; nothing without filters. */
 void th_view_filters(FILE *file, const struct th_options *options);

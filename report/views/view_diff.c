@@ -12,10 +12,10 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/profile/sites.h"
 #include "report/base/heap_names.h"
-#include "report/views/json_parts.h"
 #include "report/base/terminal.h"
+#include "report/profile/sites.h"
+#include "report/views/json_parts.h"
 
 /* Columns of figures in front of a site, and the minimum width of a site on a narrow terminal. */
 #define FIGURE_COLUMNS 64

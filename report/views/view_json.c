@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/views/frame_texts.h"
 #include "report/base/heap_names.h"
-#include "report/views/json_parts.h"
 #include "report/profile/mapped_use.h"
+#include "report/views/frame_texts.h"
+#include "report/views/json_parts.h"
 
 struct printer {
 	FILE *file;

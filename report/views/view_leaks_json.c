@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/base/heap_names.h"
 #include "report/base/worker.h"
 #include "report/views/frame_texts.h"
-#include "report/base/heap_names.h"
 #include "report/views/json_parts.h"
 
 /* Findings per batch: enough to outweigh the cost of a thread. */

@@ -18,9 +18,9 @@
 
 #include "profile.pb-c.h"
 #include "report/base/allocate.h"
-#include "report/statistics/sampling_changes.h"
-#include "report/base/heap_names.h"
 #include "report/base/gzip.h"
+#include "report/base/heap_names.h"
+#include "report/statistics/sampling_changes.h"
 
 /* Values of a sample, in the order of the format. */
 enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, VALUES };

@@ -5,12 +5,12 @@
  */
 #include <stdlib.h>
 
-#include "report/rss/buffers.h"
 #include "report/base/allocate.h"
 #include "report/base/format.h"
-#include "report/rss/rss.h"
-#include "report/profile/sites.h"
 #include "report/base/terminal.h"
+#include "report/profile/sites.h"
+#include "report/rss/buffers.h"
+#include "report/rss/rss.h"
 #include "report/views/view.h"
 
 /* Smaller lines and parts are not printed. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "report/rss/buffers.h"
-#include "report/views/json_parts.h"
 #include "report/rss/rss.h"
+#include "report/views/json_parts.h"
 #include "report/views/view.h"
 
 /* Maximum number of stacks listed per line; the line's total includes the rest. */

@@ -11,9 +11,9 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
-#include "report/views/live_section.h"
-#include "report/profile/sites.h"
 #include "report/base/terminal.h"
+#include "report/profile/sites.h"
+#include "report/views/live_section.h"
 
 /* Sites listed for each heap in the brief form. */
 #define BRIEF_SITES 2

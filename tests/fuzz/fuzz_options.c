@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/run/launch_options.h"
 #include "report/profile/options.h"
+#include "report/run/launch_options.h"
 #include "tests/fuzz/fuzz.h"
 
 #define WORDS_MAX 64

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unify/shared/size.h"
 #include "report/symbols/demangle.h"
 #include "report/symbols/java_names.h"
 #include "tests/fuzz/fuzz.h"
 #include "unify/base/proc_file.h"
 #include "unify/resident/smaps.h"
+#include "unify/shared/size.h"
 
 static void
 require(bool condition)

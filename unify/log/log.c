@@ -24,10 +24,10 @@
 
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/log/log_window.h"
 #include "unify/base/memory.h"
 #include "unify/base/system.h"
+#include "unify/log/log_window.h"
+#include "unify/shared/clock.h"
 
 /* First allocation: limits the disk space of a short-lived process. */
 #define FIRST_CHUNK (1u << 20)

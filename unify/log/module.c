@@ -9,15 +9,15 @@
  */
 #include "unify/log/module.h"
 
-#include "unify/shared/hash.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/bisect.h"
-#include "unify/shared/log_format.h"
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
-#include "unify/log/module_elf.h"
 #include "unify/base/safe_read.h"
+#include "unify/log/module_elf.h"
+#include "unify/shared/bisect.h"
+#include "unify/shared/hash.h"
+#include "unify/shared/log_format.h"
 
 #include <dlfcn.h>
 #include <errno.h>

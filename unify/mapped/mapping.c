@@ -15,17 +15,17 @@
 #include <string.h>
 
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/sample/admission.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
 #include "unify/log/module.h"
-#include "unify/sample/throttle.h"
-#include "unify/sample/in_flight.h"
-#include "unify/sample/sample.h"
 #include "unify/log/stack_log.h"
+#include "unify/sample/admission.h"
+#include "unify/sample/in_flight.h"
 #include "unify/sample/poisson.h"
+#include "unify/sample/sample.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 
 /*
  * Twice the kernel's default limit of mappings (vm.max_map_count = 65,530): the kernel joins

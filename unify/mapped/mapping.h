@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unify/shared/log_format.h"
 #include "unify/base/observed.h"
 #include "unify/mapped/range_tree.h"
+#include "unify/shared/log_format.h"
 
 /* A successful call. */
 struct th_mapping_call {

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "unify/base/atomic.h"
-#include "unify/sample/admission.h"
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
+#include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
 
 static struct {

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/shared/log_format.h"
 #include "unify/sample/rate_control.h"
+#include "unify/shared/log_format.h"
 
 /* The parameter of SetHeapSamplingInterval is a jint. */
 #define TH_CONTROL_INTERVAL_MAX INT32_MAX

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "unify/base/align.h"
-#include "unify/shared/bisect.h"
 #include "unify/base/memory.h"
 #include "unify/base/observed.h"
 #include "unify/log/module_elf.h"
+#include "unify/shared/bisect.h"
 
 /*
  * Some 100 objects with paths of 100 bytes are usual; the rest is for programs that map many

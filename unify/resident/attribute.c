@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "unify/base/align.h"
-#include "unify/resident/tables.h"
 #include "unify/log/log.h"
+#include "unify/resident/tables.h"
 #include "unify/sample/thread.h"
 
 /*

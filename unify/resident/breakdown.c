@@ -15,17 +15,17 @@
 #include <string.h>
 
 #include "unify/base/align.h"
+#include "unify/base/atomic.h"
+#include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/mapped/range_tree.h"
 #include "unify/resident/attribute.h"
-#include "unify/resident/remote_tables.h"
-#include "unify/resident/write.h"
 #include "unify/resident/owners.h"
+#include "unify/resident/remote_tables.h"
 #include "unify/resident/schedule.h"
 #include "unify/resident/tables.h"
-#include "unify/base/atomic.h"
+#include "unify/resident/write.h"
 #include "unify/shared/clock.h"
-#include "unify/log/log.h"
-#include "unify/base/memory.h"
-#include "unify/mapped/range_tree.h"
 
 /* Claims per rank: a stack for each of 65,536 threads, or a mapping for each block. */
 #define CLAIMS_MAX 131072u

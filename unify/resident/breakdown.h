@@ -23,10 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/resident/schedule.h"
+#include "unify/base/observed.h"
 #include "unify/resident/cgroup.h"
 #include "unify/resident/claims.h"
-#include "unify/base/observed.h"
+#include "unify/resident/schedule.h"
 
 struct th_breakdown_claims;
 

@@ -9,17 +9,17 @@
 #include <string.h>
 
 #include "unify/base/align.h"
-#include "unify/resident/breakdown.h"
-#include "unify/resident/tables.h"
-#include "unify/resident/glibc_arenas.h"
 #include "unify/base/atomic.h"
-#include "unify/sample/live_blocks.h"
+#include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/log/log_window.h"
-#include "unify/mapped/mapping.h"
-#include "unify/base/memory.h"
 #include "unify/log/module.h"
+#include "unify/mapped/mapping.h"
+#include "unify/resident/breakdown.h"
+#include "unify/resident/glibc_arenas.h"
 #include "unify/resident/remote_tables.h"
+#include "unify/resident/tables.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
 
 /*

@@ -8,14 +8,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unify/resident/breakdown.h"
 #include "unify/base/atomic.h"
-#include "unify/sample/live_blocks.h"
+#include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/log/log_window.h"
-#include "unify/mapped/mapping.h"
-#include "unify/base/memory.h"
 #include "unify/log/module.h"
+#include "unify/mapped/mapping.h"
+#include "unify/resident/breakdown.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/sample/thread.h"
 
 #define MAGIC "THTABLES"

@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "unify/shared/outside.h"
 #include "unify/base/observed.h"
+#include "unify/shared/outside.h"
 
 enum th_remote_table {
 	TH_REMOTE_MEMORY,

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/shared/log_format.h"
 #include "unify/resident/smaps.h"
+#include "unify/shared/log_format.h"
 
 #define TH_BREAKDOWN_ROWS_MAX 1024u
 

@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-#include "unify/resident/rows.h"
 #include "unify/resident/address_space.h"
 #include "unify/resident/cgroup.h"
 #include "unify/resident/claims.h"
 #include "unify/resident/pagemap.h"
+#include "unify/resident/rows.h"
 
 /*
  * Maximum number of pieces of one mapping with different owners; the last one includes the

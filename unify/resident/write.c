@@ -7,12 +7,12 @@
 
 #include <unistd.h>
 
+#include "unify/base/observed.h"
+#include "unify/base/proc_file.h"
+#include "unify/log/log.h"
 #include "unify/resident/owners.h"
 #include "unify/resident/tables.h"
 #include "unify/sample/live_blocks.h"
-#include "unify/log/log.h"
-#include "unify/base/observed.h"
-#include "unify/base/proc_file.h"
 
 /* Maximum number of mapping samples in a breakdown: 64 KiB of the log. */
 #define MAPPED_MAX 4096u

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "unify/shared/glob.h"
-#include "unify/log/log.h"
 #include "unify/base/proc_file.h"
+#include "unify/log/log.h"
+#include "unify/shared/glob.h"
 
 /* A running holder releases the lock long before. */
 #define LOCK_TURNS (1u << 16)

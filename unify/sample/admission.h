@@ -19,8 +19,8 @@
 #include <stdint.h>
 
 #include "unify/base/atomic.h"
-#include "unify/shared/heaps.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/heaps.h"
 
 /* A set of heaps: bit 1 << enum th_heap. */
 #define TH_ADMISSION_ALL TH_HEAPS_ALL

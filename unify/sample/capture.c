@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "unify/base/atomic.h"
-#include "unify/sample/in_flight.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/log/stack_log.h"
+#include "unify/sample/in_flight.h"
 
 /* Maximum number of concurrent captures; samples of further threads are dropped. */
 #define SCRATCH_COUNT 64

@@ -9,12 +9,12 @@
 
 #include <stddef.h>
 
-#include "unify/base/deferred.h"
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/log/log.h"
+#include "unify/base/deferred.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/clock.h"
 
 #define SHARD_BITS 8
 #define SLOT_BITS 10

@@ -10,14 +10,14 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "unify/shared/clock.h"
-#include "unify/sample/in_flight.h"
-#include "unify/sample/admission.h"
-#include "unify/sample/live_blocks.h"
 #include "unify/log/log.h"
-#include "unify/sample/throttle.h"
+#include "unify/sample/admission.h"
+#include "unify/sample/in_flight.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 
 /*
  * Bytes between checks whether recording has begun: large enough to cost nothing, small enough

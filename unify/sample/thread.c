@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "unify/base/atomic.h"
-#include "unify/shared/clock.h"
-#include "unify/sample/admission.h"
-#include "unify/log/log.h"
 #include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/sample/admission.h"
+#include "unify/shared/clock.h"
 
 /* Maximum number of threads alive at once; further ones are not sampled, and counted. */
 #define RECORDS_MAX 65536

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/shared/log_format.h"
 #include "unify/base/observed.h"
 #include "unify/sample/poisson.h"
+#include "unify/shared/log_format.h"
 
 /* Size of stored names, with the terminator; Java names may be longer and are truncated. */
 #define TH_THREAD_NAME_MAX 64

@@ -6,12 +6,12 @@
 #include "unify/sample/throttle.h"
 
 #include "unify/base/atomic.h"
-#include "unify/sample/overhead_budget.h"
-#include "unify/shared/clock.h"
 #include "unify/log/log.h"
+#include "unify/sample/overhead_budget.h"
 #include "unify/sample/rate_control.h"
 #include "unify/sample/settings.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/clock.h"
 
 static struct {
 	struct th_rate rate;

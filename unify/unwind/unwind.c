@@ -11,8 +11,8 @@
 #include "unify/unwind/unwind.h"
 
 #include "unify/base/atomic.h"
-#include "unify/shared/log_format.h"
 #include "unify/log/module.h"
+#include "unify/shared/log_format.h"
 #include "unify/unwind/arch.h"
 #include "unify/unwind/cache.h"
 #include "unify/unwind/cfi.h"

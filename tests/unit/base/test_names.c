@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "report/base/format.h"
-#include "report/symbols/java_names.h"
 #include "report/base/id_map.h"
 #include "report/base/log_text.h"
+#include "report/symbols/java_names.h"
 
 static void
 expect_class(const char *signature, const char *expected)

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "report/base/allocate.h"
-#include "report/profile/time_slices.h"
 #include "report/html/page_columns.h"
+#include "report/profile/time_slices.h"
 #include "tests/unit/views/view_helper.h"
 #include "unify/shared/clock.h"
 

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-#include "unify/shared/clock.h"
-#include "unify/sample/live_blocks.h"
 #include "unify/log/module.h"
-#include "unify/sample/native.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/sample/native.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 #include "unify/unwind/unwind.h"
 
 void

@@ -14,9 +14,9 @@
 
 #include "report/log/recording.h"
 #include "tests/unit/log/log_fixture.h"
+#include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/sample/admission.h"
-#include "unify/log/log.h"
 
 #define NOW 1000000000u
 #define INTERVAL 524288

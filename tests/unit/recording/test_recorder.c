@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unify/recording/housekeeping.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/native.h"
-#include "unify/recording/housekeeping.h"
 #include "unify/sample/throttle.h"
 
 #define ERRNO_SENTINEL 77

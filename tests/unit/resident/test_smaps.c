@@ -17,8 +17,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "unify/resident/pagemap.h"
 #include "unify/base/proc_file.h"
+#include "unify/resident/pagemap.h"
 #include "unify/resident/smaps.h"
 
 #define PAGE 4096u

@@ -17,8 +17,8 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/sample/admission.h"
-#include "unify/sample/throttle.h"
 #include "unify/sample/poisson.h"
+#include "unify/sample/throttle.h"
 
 #define INTERVAL 4096
 #define BLOCK 200

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "unify/shared/clock.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/poisson.h"
+#include "unify/shared/clock.h"
 
 /* As in live_blocks.c: 256 shards, each full at 7/8 of 1,024 entries. */
 #define SHARD_BITS 8

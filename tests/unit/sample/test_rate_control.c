@@ -24,8 +24,8 @@
 #include <stdlib.h>
 
 #include "report/statistics/estimate.h"
-#include "unify/sample/rate_control.h"
 #include "unify/sample/poisson.h"
+#include "unify/sample/rate_control.h"
 
 #define TARGET 300
 #define INTERVAL (512u * 1024)

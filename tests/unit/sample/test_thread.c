@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unify/shared/clock.h"
 #include "unify/sample/thread.h"
+#include "unify/shared/clock.h"
 
 #define LARGE ((uint64_t)64 << 20)
 #define INTERVAL 4096

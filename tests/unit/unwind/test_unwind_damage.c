@@ -5,8 +5,8 @@
  */
 #include "tests/unit/unwind/unwind_oracle.h"
 
-#include "unify/log/module.h"
 #include "unify/base/safe_read.h"
+#include "unify/log/module.h"
 #include "unify/sample/poisson.h"
 #include "unify/unwind/unwind.h"
 

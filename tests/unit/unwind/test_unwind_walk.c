@@ -2,8 +2,8 @@
 /* Properties of th_unwind other than the frames: ends, registers, limits, fallbacks. */
 #include "tests/unit/unwind/unwind_oracle.h"
 
-#include "unify/shared/log_format.h"
 #include "unify/log/module.h"
+#include "unify/shared/log_format.h"
 #include "unify/unwind/unwind.h"
 
 #include <alloca.h>

@@ -6,10 +6,10 @@
  */
 #include "tests/unit/unwind/unwind_oracle.h"
 
-#include "unify/shared/log_format.h"
 #include "unify/log/module.h"
-#include "unify/unwind/unwind.h"
+#include "unify/shared/log_format.h"
 #include "unify/unwind/fde.h"
+#include "unify/unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

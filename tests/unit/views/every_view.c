@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/profile/diff.h"
 #include "report/leaks/leaks.h"
-#include "report/views/live_section.h"
+#include "report/profile/diff.h"
 #include "report/profile/marks.h"
 #include "report/profile/profile.h"
+#include "report/views/live_section.h"
 #include "report/views/view.h"
 
 #define ARGUMENTS_MAX 16

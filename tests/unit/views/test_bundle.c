@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "report/views/bundle.h"
-#include "report/symbols/frames.h"
 #include "report/base/gzip.h"
+#include "report/symbols/frames.h"
+#include "report/views/bundle.h"
 #include "report/views/health.h"
 #include "tests/unit/log/log_builder.h"
 
