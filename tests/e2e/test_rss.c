@@ -569,7 +569,7 @@ nobody_took_one(void **state)
 		directory, HOLD "kill -9 $pid; wait; " TH_TOOL " rss log.thl 2>&1; [ $? = 3 ]");
 
 	(void)state;
-	assert_non_null(strstr(text, "holds no breakdown of resident memory"));
+	assert_non_null(strstr(text, "contains no breakdown of resident memory"));
 	assert_non_null(strstr(text, "twinheap rss PID"));
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 	free(text);

@@ -218,7 +218,7 @@ chosen_threads(const struct th_jdk *jdk)
 
 	record(jdk, TH_WORDS("-XX:+UseG1GC"), TH_WORDS("SampledThreads", "named", "16"),
 		TH_WORDS("TWINHEAP_INTERVAL=0", "TWINHEAP_HEAPS=java",
-			"TWINHEAP_THREADS=^chosen-[0-9]+$"),
+			"TWINHEAP_THREADS=chosen-[0-9]*"),
 		&recording);
 	th_recording_load(&recording);
 	assert_true(site_of(&recording, "SampledThreads.chosen", "alloc_objects").samples ==
