@@ -143,6 +143,7 @@ test_through_a_signal(void **state)
 	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
+#if defined(__x86_64__)
 /* Addresses that are neither code nor stack end the walk. */
 static void
 test_garbage(void **state)
@@ -159,6 +160,7 @@ test_garbage(void **state)
 	assert_int_equal(walk.end, TH_UNWIND_STOPPED);
 	assert_int_equal(walk.count, 0);
 }
+#endif
 
 static int
 set_up(void **state)
