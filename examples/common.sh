@@ -40,7 +40,7 @@ java_feature() {
 record() {
 	[ -z "$plain" ] || exec "$@"
 	rm -f "$log"
-	"$build/twinheap" run -q -o "$log" -- "$@"
+	"$build/twinheap" run -q ${record_options[@]+"${record_options[@]}"} -o "$log" -- "$@"
 }
 
 # show_reports: prints the most important reports, as far as they fit a screen.
