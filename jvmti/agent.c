@@ -406,7 +406,7 @@ check_hotspot(JNIEnv *env)
 static void
 go_live(JNIEnv *env, jthread thread)
 {
-	static const struct th_agent_duties duties = {.every_turn = follow_interval,
+	static struct th_agent_duties duties = {.every_turn = follow_interval,
 		.every_second = retry_sampling,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
@@ -436,6 +436,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
+	duties.gc_every = agent.host.gc_every;
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started: methods are named at the end "
 			"only");

@@ -16,6 +16,7 @@
 #include "jvmti/batches.h"
 #include "jvmti/class_ids.h"
 #include "jvmti/collections.h"
+#include "jvmti/full_collection.h"
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
@@ -137,6 +138,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_in_flight_end();
 	}
 	th_housekeeping_run();
+	th_full_collection_turn(jvmti);
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 	/* Between two reads th_agent_renamed() reports nearly all changes. */
@@ -191,6 +193,7 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
+	th_full_collection_start(thread.duties->gc_every);
 	th_housekeeping_set_server(true);
 }
 
@@ -200,6 +203,7 @@ stop_serving(void)
 	th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
+	th_full_collection_stop();
 }
 
 static void JNICALL

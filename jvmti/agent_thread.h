@@ -14,6 +14,7 @@
 
 /* Callbacks of the agent, called under the guard. */
 struct th_agent_duties {
+	uint64_t gc_every; /* ns between two full collections; 0 = none */
 	void (*every_turn)(void);
 	void (*every_second)(void);
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */

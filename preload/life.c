@@ -72,6 +72,12 @@ th_life_is_verbose(void)
 	return life.settings.number[TH_SETTING_NAME_VERBOSE];
 }
 
+uint64_t
+th_life_gc_every(void)
+{
+	return life.settings.number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
+}
+
 /* Start */
 
 static void

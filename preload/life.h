@@ -10,6 +10,7 @@
 #define TH_PRELOAD_LIFE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * A Java VM is about to be created, or has loaded the library as its agent.  Starts the
@@ -19,5 +20,8 @@ bool th_life_java_comes(void);
 
 /* Whether TWINHEAP_VERBOSE is on. [any] */
 bool th_life_is_verbose(void);
+
+/* Nanoseconds between two full collections of the Java heap; 0 = none. [any] */
+uint64_t th_life_gc_every(void);
 
 #endif

@@ -40,6 +40,9 @@ static const char help[] =
 	"  buffers           counts the unreachable direct and mapped buffers that wait\n"
 	"                    for their Cleaner; `rss` shows them. Stops the VM for about\n"
 	"                    one second per 10 million live objects\n"
+	"  gc                full collection of the Java heap, after which `leaks` knows\n"
+	"                    which old objects are alive; the program stands still\n"
+	"                    meanwhile, as at System.gc()\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
 	"\n"
@@ -231,6 +234,7 @@ static const struct command commands[] = {
 	{"mark", TH_CONTROL_MARK, read_name, "a name of 1 to 63 bytes"},
 	{"flush", TH_CONTROL_FLUSH, NULL, ""},
 	{"buffers", TH_CONTROL_BUFFERS, NULL, ""},
+	{"gc", TH_CONTROL_COLLECT, NULL, ""},
 	{"pause", TH_CONTROL_PAUSE, NULL, ""},
 	{"resume", TH_CONTROL_RESUME, NULL, ""},
 	{"heaps", TH_CONTROL_HEAPS, read_heaps,
@@ -269,6 +273,19 @@ parse_request(const char *name, const char *value, struct th_request *ret)
 	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
 }
 
+/* The command that shows the result of a request. */
+static void
+print_next(enum th_control_verb verb, const char *target)
+{
+	if (verb != TH_CONTROL_BUFFERS && verb != TH_CONTROL_COLLECT)
+		return;
+	fputs(verb == TH_CONTROL_BUFFERS ? "counted; twinheap rss "
+					 : "collected; twinheap leaks ",
+		stdout);
+	th_text_print(stdout, target);
+	puts(" shows the result");
+}
+
 static struct th_error *
 control(int argc, char **argv)
 {
@@ -289,11 +306,8 @@ control(int argc, char **argv)
 		print_status(&target);
 	else if (!error)
 		error = th_request_ask(&target, &request);
-	if (!error && !is_status && request.verb == TH_CONTROL_BUFFERS) {
-		fputs("counted; twinheap rss ", stdout);
-		th_text_print(stdout, argv[1]);
-		puts(" shows it");
-	}
+	if (!error && !is_status)
+		print_next(request.verb, argv[1]);
 	th_target_close(&target);
 	return error;
 }

@@ -13,6 +13,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "unify/shared/collector_name.h"
 #include "unify/shared/bisect.h"
 
 /*
@@ -294,21 +295,6 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 
 /* Collections */
 
-/* Whether this part of a collection's kind, one collector, leaves old objects unjudged. */
-static bool
-is_young_collector(const char *name)
-{
-	/* Names in HotSpot's hsperfdata: CollectorCounters, JDK 11 to 25. */
-	static const char *const words[] = {
-		"young", "minor", "incremental", "Copy", "Scavenge", "ParNew"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strstr(name, words[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Whether one of the collectors that ran is not a young-generation collector. */
 static bool
 is_major(const char *kind)
@@ -319,7 +305,7 @@ is_major(const char *kind)
 
 	copy[strcspn(copy, "(")] = '\0';
 	for (char *name = strtok_r(copy, "+", &rest); name; name = strtok_r(NULL, "+", &rest)) {
-		if (name[strspn(name, " ")] && !is_young_collector(name))
+		if (name[strspn(name, " ")] && !th_collector_is_young(name))
 			found = true;
 	}
 	free(copy);

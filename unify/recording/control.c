@@ -25,6 +25,19 @@ static struct {
 	enum th_control_answer (*count_buffers)(void); /* the same */
 } java;
 
+/* A requested collection; the values are an order. */
+enum collection_state {
+	COLLECTION_NONE,
+	COLLECTION_WANTED,
+	COLLECTION_DONE,
+};
+
+static struct {
+	uint32_t is_possible; /* atomic */
+	uint32_t state;       /* atomic: enum collection_state */
+	uint32_t answer;      /* of the last collection; valid when it is done */
+} collection;
+
 static uint32_t seen_heaps = TH_ADMISSION_ALL; /* set before requests are served */
 
 /* Flushing */
@@ -77,6 +90,8 @@ th_control_reset(void)
 	flushing.lock.held = 0;
 	java.take = NULL;
 	java.count_buffers = NULL;
+	collection.is_possible = false;
+	collection.state = COLLECTION_NONE;
 }
 
 /* Requests */
@@ -261,6 +276,44 @@ count_buffers(uint64_t now)
 	return answer;
 }
 
+void
+th_control_set_collects(bool can_collect)
+{
+	th_store_relaxed(&collection.is_possible, can_collect);
+}
+
+bool
+th_control_wants_collection(void)
+{
+	return th_load_relaxed(&collection.state) == COLLECTION_WANTED;
+}
+
+void
+th_control_collected(enum th_control_answer answer)
+{
+	collection.answer = answer;
+	/* Pairs with the acquire in collect(). */
+	th_store_release(&collection.state, COLLECTION_DONE);
+}
+
+/* False: the collection is not over yet. */
+static bool
+collect(uint64_t now, enum th_control_answer *answer_ret)
+{
+	*answer_ret = TH_CONTROL_NO_VM;
+	if (!th_load_relaxed(&collection.is_possible))
+		return true;
+	if (th_load_acquire(&collection.state) != COLLECTION_DONE) {
+		th_store_relaxed(&collection.state, COLLECTION_WANTED);
+		return false;
+	}
+	th_store_relaxed(&collection.state, COLLECTION_NONE);
+	*answer_ret = collection.answer;
+	flush_all();
+	log_change(now, "gc", *answer_ret == TH_CONTROL_DONE);
+	return true;
+}
+
 /* Writes everything known while the library still works; the caller does the rest. */
 static enum th_control_answer
 stop(uint64_t now)
@@ -308,6 +361,26 @@ show(const struct th_rate *rate, uint64_t now, struct th_log_control *control)
 	th_store_relaxed(&control->looked, now);
 }
 
+/* True: the recording is to end. */
+static bool
+serve_request(
+	struct th_rate *rate, uint64_t now, struct th_log_control *control, uint32_t asked)
+{
+	uint32_t verb = th_load_relaxed(&control->verb);
+	enum th_control_answer answer;
+
+	if (verb == TH_CONTROL_COLLECT) {
+		if (!collect(now, &answer))
+			return false;
+	} else {
+		answer = serve(rate, now, verb, control);
+	}
+	th_store_relaxed(&control->answer, answer);
+	/* Orders the answer before it; pairs with the reads of the requester. */
+	th_store_release(&control->served, asked);
+	return verb == TH_CONTROL_STOP;
+}
+
 bool
 th_control_poll(struct th_rate *rate, uint64_t now)
 {
@@ -324,14 +397,9 @@ th_control_poll(struct th_rate *rate, uint64_t now)
 	 * its parent has not returned from vfork() yet.
 	 */
 	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
-		uint32_t verb = th_load_relaxed(&control->verb);
-
 		/* Lets the requester continue to wait. */
 		th_store_relaxed(&control->begun, asked);
-		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
-		/* Orders the answer before it; pairs with the reads of the requester. */
-		th_store_release(&control->served, asked);
-		ends = verb == TH_CONTROL_STOP;
+		ends = serve_request(rate, now, control, asked);
 	}
 	show(rate, now, control);
 	return ends;

@@ -48,6 +48,16 @@ void th_control_set_java(bool (*take)(bool is_wanted));
  */
 void th_control_set_buffers(enum th_control_answer (*count)(void));
 
+/*
+ * A full collection of the Java heap may take seconds and does not hold up other requests to
+ * the VM's thread: the thread that serves requests asks, outside of th_control_poll(), whether
+ * one was requested, and reports the answer; a later th_control_poll() completes the request.
+ * Refused unless `can_collect`.  [any]
+ */
+void th_control_set_collects(bool can_collect);
+bool th_control_wants_collection(void);
+void th_control_collected(enum th_control_answer answer);
+
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);
 

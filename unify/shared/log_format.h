@@ -123,6 +123,7 @@ enum th_control_verb {
 	TH_CONTROL_THREADS = 8,  /* samples threads that match the globs in `name`; "" = all */
 	TH_CONTROL_STOP = 9,     /* ends the recording; the process continues */
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then flushes */
+	TH_CONTROL_COLLECT = 11, /* a full collection of the Java heap, then flushes */
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,

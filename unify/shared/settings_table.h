@@ -18,6 +18,7 @@ enum th_setting_kind {
 	TH_SETTING_SIZE,   /* th_size_parse() */
 	TH_SETTING_NUMBER, /* decimal digits */
 	TH_SETTING_PERCENT, /* th_percent_parse(), in millionths */
+	TH_SETTING_SECONDS, /* th_seconds_parse() */
 	TH_SETTING_CHOICE, /* one of the words in `argument`, separated by bars */
 	TH_SETTING_HEAPS,  /* th_heaps_parse() */
 	TH_SETTING_GLOBS,  /* th_glob_matches() */
@@ -71,6 +72,10 @@ enum th_setting_access {
 		"PERCENT", "", 1, 1000000,                                                     \
 		"maximum share of the process's CPU time for\n"                                \
 		"recording, e.g. 1%; above it the interval grows")                             \
+	S(GC_EVERY, 0, "gc-every", "TWINHEAP_GC_EVERY", SECONDS, OPTION, "TIME", "", 1, 86400, \
+		"full collection of the Java heap this often, e.g.\n"                          \
+		"30s, so that old objects are judged; the program\n"                           \
+		"stands still meanwhile, as at System.gc()")                                   \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \

@@ -204,6 +204,39 @@ buffers_are_counted_by_the_agent(void **state)
 	th_control_reset();
 }
 
+/*
+ * A collection happens between two polls, on the thread that serves requests; the request is
+ * complete at the poll after it.
+ */
+static void
+collections_do_not_delay_the_poll(void **state)
+{
+	struct th_log_control *control = page();
+
+	(void)state;
+	flushes = 0;
+	th_control_reset();
+	assert_true(th_control_on_flush(count_flush));
+	assert_int_equal(ask(TH_CONTROL_COLLECT, 0, ""), TH_CONTROL_NO_VM);
+	assert_false(th_control_wants_collection());
+	th_control_set_collects(true);
+	control->asked++;
+	for (int polls = 0; polls < 2; polls++) {
+		th_control_poll(&rate, NOW);
+		assert_true(th_control_wants_collection());
+		assert_int_equal(control->begun, control->asked);
+		assert_int_not_equal(control->served, control->asked);
+	}
+	th_control_collected(TH_CONTROL_DONE);
+	assert_false(th_control_wants_collection());
+	assert_int_equal(flushes, 0);
+	th_control_poll(&rate, NOW);
+	assert_int_equal(control->served, control->asked);
+	assert_int_equal(control->answer, TH_CONTROL_DONE);
+	assert_int_equal(flushes, 1);
+	th_control_reset();
+}
+
 /* Without a log there is nothing to poll. */
 static void
 no_log(void **state)
@@ -230,6 +263,8 @@ main(void)
 			flush_calls_the_hooks, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			buffers_are_counted_by_the_agent, set_up, log_fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			collections_do_not_delay_the_poll, set_up, log_fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_log, set_up, log_fixture_teardown),
 	};
 
