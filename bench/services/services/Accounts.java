@@ -18,6 +18,8 @@ final class Accounts implements Service {
 	private static final int ACCOUNTS = 20_000;
 	private static final double TRANSFERS_PER_SECOND = 150;
 	private static final double AUDITS_PER_SECOND = 40;
+	/** Measured: growth of the C heap. */
+	private static final int STATEMENT_BYTES = 9500;
 	private static final double VIEWS_PER_SECOND = 400;
 	private static final int VIEW_BYTES = 128 << 10;
 	private static final int SHOWN_BYTES = 2048;
@@ -95,7 +97,7 @@ final class Accounts implements Service {
 				result.getString(1);
 		}
 		if (leaks.areOn())
-			leaks.add("statements", Leaks.UNKNOWN);
+			leaks.add("statements", STATEMENT_BYTES);
 		else
 			query.close();
 	}

@@ -62,9 +62,11 @@ final class Certificate {
 		ByteArrayOutputStream out = new ByteArrayOutputStream();
 		int length = contents.size();
 		out.write(tag);
-		if (length >= 0x80) {
+		if (length >= 0x100) {
 			out.write(0x82);
 			out.write(length >> 8);
+		} else if (length >= 0x80) {
+			out.write(0x81);
 		}
 		out.write(length);
 		out.writeBytes(contents.toByteArray());

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** Whether a service leaks, and what it has leaked so far. */
 final class Leaks {
-	/** Bytes that a library allocates internally: the runner derives them from the twin. */
+	/** Memory of the Java VM: the resident set of the twin shows it. */
 	static final long UNKNOWN = -1;
 
 	private final boolean areOn;
