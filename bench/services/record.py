@@ -18,6 +18,8 @@ STATUS_CLASS_MISSING = 3
 INTERVAL_OF_PEER = "512k"
 # A frame without a function: module+0x1234, or an address.
 BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
+# Published without symbol tables: nobody can name their inner functions.
+STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so)")
 APPLICATION = "services."
 
 Case = collections.namedtuple("Case", "jdk collector options")
@@ -99,16 +101,17 @@ def describe(finding):
 
 def share_with_names(collapsed):
     """
-    The share of bytes whose innermost frame has a name, and of those of which every frame has.
+    The share of bytes with a stack in which every frame has a name; then the same where frames of
+    libraries that are published without names do not count.
     """
-    total = inner = every = 0
+    total = every = possible = 0
     for line in collapsed.splitlines():
         stack, number = line.rsplit(" ", 1)
-        frames = stack.split(";")
+        bare = [frame for frame in stack.split(";") if BARE.search(frame)]
         total += int(number)
-        inner += int(number) * (not BARE.search(frames[-1]))
-        every += int(number) * (not any(BARE.search(frame) for frame in frames))
-    return (inner / total, every / total) if total else (1.0, 1.0)
+        every += int(number) * (not bare)
+        possible += int(number) * all(STRIPPED.match(frame) for frame in bare)
+    return (every / total, possible / total) if total else (1.0, 1.0)
 
 
 def rows_of(collapsed):
