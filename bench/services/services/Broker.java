@@ -50,7 +50,7 @@ final class Broker implements Service {
 	/** Segments are deleted within the run, so that the number of files stays constant. */
 	private static final int SEGMENT_BYTES = 8 << 20;
 
-	private final Map<String, byte[]> receipts = new HashMap<>();
+	private final Map<UUID, byte[]> receipts = new HashMap<>();
 	private Scratch scratch;
 	private KafkaRaftServer server;
 	private KafkaProducer<String, byte[]> producer;
@@ -140,7 +140,7 @@ final class Broker implements Service {
 
 	private void handle(ConsumerRecord<String, byte[]> record) throws IOException {
 		handled++;
-		receipts.put(record.key(), new byte[RECEIPT_BYTES]); // leak: receipts
+		receipts.put(UUID.fromString(record.key()), new byte[RECEIPT_BYTES]); // leak: receipts
 		if (leaks.areOn())
 			leaks.add("receipts", RECEIPT_BYTES);
 		ZstdInputStreamNoFinalizer in =

@@ -88,7 +88,7 @@ final class State implements Service {
 	}
 
 	private void read(int number) {
-		byte[][] window = new byte[EVENTS_PER_WINDOW][];
+		byte[][] window = new byte[EVENTS_PER_WINDOW][]; // leak: windows
 		int count = 0;
 		long bytes = 0;
 		try (RocksIterator iterator = database.newIterator()) {

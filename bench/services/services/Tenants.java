@@ -25,7 +25,7 @@ final class Tenants implements Service {
 	}
 
 	private void serve(int number) throws Exception {
-		ExecutorService pool = Executors.newFixedThreadPool(THREADS_PER_TENANT);
+		ExecutorService pool = Executors.newFixedThreadPool(THREADS_PER_TENANT); // leak: threads
 		List<Future<Integer>> reports = new ArrayList<>();
 		for (int i = 0; i < REPORTS; i++) {
 			int seed = number * REPORTS + i;
