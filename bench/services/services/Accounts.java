@@ -20,8 +20,8 @@ final class Accounts implements Service {
 	private static final double AUDITS_PER_SECOND = 40;
 	/** Measured: growth of the C heap. */
 	private static final int STATEMENT_BYTES = 9500;
-	private static final double VIEWS_PER_SECOND = 400;
-	private static final int VIEW_BYTES = 128 << 10;
+	private static final double VIEWS_PER_SECOND = 500;
+	private static final int VIEW_BYTES = 256 << 10;
 	private static final int SHOWN_BYTES = 2048;
 	/** Views of this period by number register as listeners. */
 	private static final int LISTENING_PERIOD = 5;

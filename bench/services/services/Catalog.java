@@ -26,7 +26,7 @@ final class Catalog implements Service {
 	private static final int CACHE_ENTRIES = 20_000;
 	/** The items looked up become more until this share of the time, then they stay. */
 	private static final double FULL_SHARE = 0.5;
-	private static final int PAGE_BYTES = 150 << 10;
+	private static final int PAGE_BYTES = 250 << 10;
 
 	private final Cache<Integer, byte[]> cache =
 			Caffeine.newBuilder().maximumSize(CACHE_ENTRIES).build();

@@ -17,15 +17,15 @@ import org.xerial.snappy.Snappy;
  * not closed, and samples for a dictionary are collected without end.
  */
 final class Pipeline implements Service {
-	private static final double BLOCKS_PER_SECOND = 250;
+	private static final double BLOCKS_PER_SECOND = 350;
 	private static final int BLOCK_BYTES = 128 << 10;
 	private static final int QUEUED = 16;
 	private static final int LEVEL = 1;
 	/** Blocks of this period by number are cancelled. */
-	private static final int CANCELLED_PERIOD = 100;
+	private static final int CANCELLED_PERIOD = 150;
 	/** Measured: growth of the C heap. */
 	private static final int CONTEXT_BYTES = 550_100;
-	private static final int SAMPLE_BYTES = 1600;
+	private static final int SAMPLE_BYTES = 1200;
 
 	private final LZ4Compressor compressor = LZ4Factory.nativeInstance().fastCompressor();
 	private final LZ4FastDecompressor decompressor =

@@ -10,8 +10,8 @@ import java.util.function.Supplier;
 /** Deploys plug-ins, each with a class loader of its own; old versions are still referenced. */
 final class Plugins implements Service {
 	private static final double DEPLOYMENTS_PER_SECOND = 50;
-	private static final double CALLS_PER_SECOND = 300;
-	private static final int TEXT_BYTES = 512 << 10;
+	private static final double CALLS_PER_SECOND = 900;
+	private static final int TEXT_BYTES = 128 << 10;
 
 	private final List<Supplier<?>> deployed = new ArrayList<>();
 	private volatile Supplier<?> current;

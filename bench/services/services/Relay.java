@@ -14,10 +14,11 @@ import java.util.List;
  * grow with the largest burst so far, which comes in the middle, and stay.
  */
 final class Relay implements Service {
-	private static final double MESSAGES_PER_SECOND = 400;
-	private static final int MESSAGE_BYTES = 100 << 10;
+	private static final double MESSAGES_PER_SECOND = 300;
+	private static final int MESSAGE_BYTES = 200 << 10;
+	private static final double PAGES_PER_SECOND = 250;
 	private static final double BURSTS_PER_SECOND = 0.5;
-	private static final int BURST_MAX = 200;
+	private static final int BURST_MAX = 100;
 	private static final int CONTEXTS_MAX = 12;
 	private static final int LEVEL = 1;
 
@@ -30,6 +31,7 @@ final class Relay implements Service {
 		load = given;
 		load.begin();
 		load.run("messages", MESSAGES_PER_SECOND, step -> relay(step, 1));
+		load.run("pages", PAGES_PER_SECOND, Texts::renderPage);
 		load.run("bursts", BURSTS_PER_SECOND, step -> {
 			double share = Math.min(1, 2 * load.share());
 			relay(step, (int) (BURST_MAX * share) + 1);
@@ -42,7 +44,7 @@ final class Relay implements Service {
 		List<ZstdCompressCtx> used = new ArrayList<>();
 		for (int i = 0; i < count; i++) {
 			ByteBuf message = allocator.directBuffer(MESSAGE_BYTES);
-			message.writeBytes(Texts.bytes(seed + i, MESSAGE_BYTES));
+			message.writeBytes(Texts.text(seed + i, MESSAGE_BYTES).getBytes());
 			messages.add(message);
 			if (i < CONTEXTS_MAX)
 				used.add(take());

@@ -110,6 +110,7 @@ final class Search implements Service {
 		Query query = parse(number); // leak: subscriptions
 		if (number % SEARCHED_PERIOD == 0)
 			search(query);
+		Texts.renderPage(number);
 		if (leaks.has(number, SUBSCRIBED_PERIOD)) {
 			leaks.add("subscriptions", QUERY_BYTES);
 			subscriptions.add(query);

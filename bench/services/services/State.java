@@ -2,6 +2,7 @@
 package services;
 
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -29,7 +30,7 @@ final class State implements Service {
 	private static final int EVENTS_PER_BATCH = 50;
 	/** Measured: growth of the C heap. */
 	private static final int BATCH_BYTES = 32_920;
-	private static final double WINDOWS_PER_SECOND = 500;
+	private static final double WINDOWS_PER_SECOND = 1000;
 	private static final int EVENTS_PER_WINDOW = 100;
 	private static final double EXPORTS_PER_SECOND = 4;
 	private static final int EVENTS_PER_EXPORT = 300;
@@ -37,7 +38,7 @@ final class State implements Service {
 	private static final int WRITER_BYTES = 72_200;
 	/** Batches of this period by number are repeated, and not written. */
 	private static final int REPEATED_PERIOD = 10;
-	private static final int LATE_PERIOD = 40;
+	private static final int LATE_PERIOD = 80;
 	private static final long BLOCK_CACHE_BYTES = 16 << 20;
 	private static final long MEMTABLE_BYTES = 8 << 20;
 
@@ -99,10 +100,19 @@ final class State implements Service {
 				iterator.next();
 			}
 		}
+		if (report(window).isEmpty())
+			throw new IllegalStateException("an empty window");
 		if (leaks.has(number, LATE_PERIOD)) {
 			leaks.add("windows", bytes);
 			lateWindows.add(window);
 		}
+	}
+
+	private static String report(byte[][] window) {
+		StringBuilder report = new StringBuilder();
+		for (byte[] value : window)
+			report.append(new String(value, StandardCharsets.ISO_8859_1)).append('\n');
+		return report.toString();
 	}
 
 	private void export(int number) throws RocksDBException {

@@ -17,8 +17,10 @@ final class Stores implements Service {
 	private static final int DEFLATER_BYTES = 268_400;
 	private static final double RECORDS_PER_SECOND = 150;
 	private static final int RECORD_BYTES = 32 << 10;
-	private static final double READS_PER_SECOND = 400;
+	private static final double READS_PER_SECOND = 600;
 	private static final int READ_BYTES = 256 << 10;
+
+	private static final byte[] NOTHING = {};
 
 	private final List<Deflater> open = new ArrayList<>();
 	private Leaks leaks;
@@ -58,6 +60,8 @@ final class Stores implements Service {
 		deflater.setInput(bytes);
 		deflater.finish();
 		deflater.deflate(packed);
+		/* It would keep its input. */
+		deflater.setInput(NOTHING);
 		return packed;
 	}
 

@@ -12,7 +12,7 @@ import org.xerial.snappy.Snappy;
 final class Tenants implements Service {
 	private static final double TENANTS_PER_SECOND = 8;
 	private static final int THREADS_PER_TENANT = 2;
-	private static final int REPORTS = 24;
+	private static final int REPORTS = 36;
 	private static final int REPORT_BYTES = 200 << 10;
 
 	private Leaks leaks;

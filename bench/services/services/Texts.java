@@ -8,6 +8,7 @@ import java.util.Random;
 final class Texts {
 	private static final int VOCABULARY = 2000;
 	private static final int STOCK_BYTES = 1 << 20;
+	private static final int PAGE_BYTES = 400 << 10;
 	private static final byte[] STOCK = stock();
 
 	private Texts() {
@@ -31,6 +32,12 @@ final class Texts {
 
 	static String text(long seed, int length) {
 		return new String(STOCK, start(seed, length), length, StandardCharsets.ISO_8859_1);
+	}
+
+	/** Builds a page of 400 KiB as a server does, of text and bytes that are garbage at once. */
+	static void renderPage(int number) {
+		if (text(number, PAGE_BYTES).replace('w', 'W').getBytes().length != PAGE_BYTES)
+			throw new IllegalStateException("another page");
 	}
 
 	private static int start(long seed, int length) {
