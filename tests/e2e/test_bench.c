@@ -18,8 +18,8 @@
 
 /* The blocks of docs/benchmarks.md and the commands that write them. */
 static const char *const blocks[] = {"machine", "pairs", "mapped", "jni", "programs", "startup",
-	"scaling", "sample-cost", "sample-where", "live-cost", "services-leaks", "services-clean",
-	"services-cost", "services-peer", "classes", "report", NULL};
+	"scaling", "sample-cost", "sample-where", "live-cost", "services-leaks",
+	"services-clean", "services-cost", "services-peer", "classes", "report", NULL};
 
 static char *
 read_text(const char *path)
@@ -182,7 +182,8 @@ leaks_of_services_are_those_of_the_page(void **state)
 		},
 		&outcome);
 	if (outcome.status != 0)
-		fail_msg("bench/services/run ended with %d: %s", outcome.status, outcome.errors);
+		fail_msg(
+			"bench/services/run ended with %d: %s", outcome.status, outcome.errors);
 	after = read_text(page);
 	assert_string_equal(after, before);
 	th_outcome_deinit(&outcome);

@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Accounts in a database of SQLite: transfers and statements of accounts.  The prepared statement of
- * an audit is not closed, and views of accounts do not unregister when they are done.
+ * Accounts in a database of SQLite: transfers, audits and views.  The prepared statement of an
+ * audit is not closed, and views do not unregister as listeners when they are done.
  */
 final class Accounts implements Service {
 	private static final int ACCOUNTS = 20_000;

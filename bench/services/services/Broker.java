@@ -32,9 +32,9 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * A broker of Kafka with a producer and a consumer; batches are compressed with zstd, and so are the
- * records by the application.  The stream of a record that is too short is not closed, and the keys
- * of all records are remembered so that none is handled twice.
+ * A broker of Kafka with a producer and a consumer; batches are compressed with zstd, and so are
+ * the records by the application.  The stream of a record that is too short is not closed, and
+ * the keys of all records are remembered so that none is handled twice.
  */
 final class Broker implements Service {
 	private static final String TOPIC = "orders";

@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * No leak: a catalogue in H2 behind a cache of Caffeine, which is full after half of the time, and a
- * report every few seconds that reads all of it.
+ * No leak: a catalogue in H2 behind a cache of Caffeine, which is full after half of the time, and
+ * a report every few seconds that reads all of it.
  */
 final class Catalog implements Service {
 	private static final int ITEMS = 40_000;

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The load of a service: steps at constant rates for a fixed time, each kind in a thread of its own.
- * The work does not depend on the speed of the machine, unless it cannot keep up: steps that are
+ * The load of a service: steps at constant rates for a fixed time, each kind in a thread of its
+ * own.  The work does not depend on the speed of the machine, unless it cannot keep up: steps that are
  * too late are left out, and counted.
  */
 final class Load {
