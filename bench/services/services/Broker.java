@@ -39,11 +39,11 @@ import org.apache.kafka.common.utils.Time;
 final class Broker implements Service {
 	private static final String TOPIC = "orders";
 	private static final double BATCHES_PER_SECOND = 25;
-	private static final int RECORDS_PER_BATCH = 20;
-	private static final int RECORD_BYTES = 24 << 10;
-	private static final int RECEIPT_BYTES = 720;
+	private static final int RECORDS_PER_BATCH = 12;
+	private static final int RECORD_BYTES = 40 << 10;
+	private static final int RECEIPT_BYTES = 1200;
 	/** Records of this period by number are too short. */
-	private static final int SHORT_PERIOD = 120;
+	private static final int SHORT_PERIOD = 72;
 	private static final int SHORT_BYTES = 100;
 	/** Measured: growth of the C heap. */
 	private static final int STREAM_BYTES = 96_100;

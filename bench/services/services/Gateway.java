@@ -43,7 +43,8 @@ final class Gateway implements Service {
 	private static final double REFUSALS_PER_SECOND = 60;
 	/** Measured: growth of the C heap. */
 	private static final int ENGINE_BYTES = 6500;
-	private static final int REQUESTS_PER_CONNECTION = 30;
+	private static final int REQUESTS_PER_CONNECTION = 15;
+	private static final double PAGES_PER_SECOND = 200;
 	private static final int PAGE_BYTES = 96 << 10;
 	private static final int PROFILE_BYTES = 24 << 10;
 	private static final int REQUEST_BYTES_MAX = 1 << 20;
@@ -78,6 +79,7 @@ final class Gateway implements Service {
 		load.run("clients", CONNECTIONS_PER_SECOND,
 				step -> client.connect("gateway.example", step, REQUESTS_PER_CONNECTION));
 		load.run("refused-clients", REFUSALS_PER_SECOND, step -> client.send(refused));
+		load.run("pages", PAGES_PER_SECOND, Texts::renderPage);
 	}
 
 	@Override

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The load of a service: steps at constant rates for a fixed time, each kind in a thread of its
- * own.  The work does not depend on the speed of the machine, unless it cannot keep up: steps that are
- * too late are left out, and counted.
+ * own.  The work does not depend on the speed of the machine, unless it cannot keep up: steps
+ * that are too late are left out, and counted.
  */
 final class Load {
 	/** Steps that are due within this time run without a sleep in between. */

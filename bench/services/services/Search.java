@@ -32,11 +32,11 @@ import org.apache.lucene.store.MMapDirectory;
 final class Search implements Service {
 	private static final int DOCUMENTS = 20_000;
 	private static final int DOCUMENT_BYTES = 1500;
-	private static final double UPDATES_PER_SECOND = 120;
+	private static final double UPDATES_PER_SECOND = 60;
 	private static final double REFRESHES_PER_SECOND = 2;
 	private static final double QUERIES_PER_SECOND = 240;
 	/** The others are only subscribed to, or dropped. */
-	private static final int SEARCHED_PERIOD = 4;
+	private static final int SEARCHED_PERIOD = 8;
 	private static final int TERMS = 8;
 	private static final int VOCABULARY = 2000;
 	private static final int SUBSCRIBED_PERIOD = 2;

@@ -23,13 +23,13 @@ import org.apache.catalina.startup.Tomcat;
  * that lasts for half an hour, and the direct buffers of broken uploads stay in a map.
  */
 final class Web implements Service {
-	private static final double PAGES_PER_SECOND = 200;
+	private static final double PAGES_PER_SECOND = 120;
 	private static final int PAGE_BYTES = 160 << 10;
 	private static final double UPLOADS_PER_SECOND = 20;
 	private static final int UPLOAD_BYTES = 96 << 10;
 	private static final int BROKEN_PERIOD = 4;
 	/** Pages of this period by number are for visitors without a cookie. */
-	private static final int VISITOR_PERIOD = 10;
+	private static final int VISITOR_PERIOD = 6;
 	private static final int BASKET_BYTES = 16 << 10;
 
 	private final Map<Integer, ByteBuffer> uploads = new ConcurrentHashMap<>();
@@ -91,6 +91,7 @@ final class Web implements Service {
 		protected void doGet(HttpServletRequest request, HttpServletResponse response)
 				throws IOException {
 			int number = number(request);
+			Texts.renderPage(number);
 			StringBuilder page = new StringBuilder();
 			while (page.length() < PAGE_BYTES)
 				page.append("<p>").append(Texts.text(number + page.length(), 2000)).append("</p>");
