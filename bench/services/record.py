@@ -5,8 +5,10 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -15,6 +17,10 @@ import machine  # noqa: E402: its place is known only here
 HEAP = "-Xmx512m"
 # Exit status of a service whose classes the runtime cannot load.
 STATUS_CLASS_MISSING = 3
+# A run is ended after so many times its seconds, and the seconds for start and end.
+PATIENCE = 3
+START_SECONDS = 120
+ERROR_BYTES = 3000
 INTERVAL_OF_PEER = "512k"
 # A frame without a function: module+0x1234, or an address.
 BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
@@ -136,6 +142,7 @@ class Bench:
         self.seconds = arguments.seconds
         self.again = arguments.again
         self.keeps = bool(arguments.keep)
+        self.failures = 0
         self.tool = os.path.join(os.path.abspath(arguments.build), "twinheap")
         fetched = machine.find_fetched()
         if not fetched:
@@ -185,20 +192,27 @@ class Bench:
         with open(base + ".truth", "w", encoding="utf-8") as out, \
                 open(base + ".err", "w", encoding="utf-8") as errors:
             begin = time.monotonic()
-            process = subprocess.Popen(command, stdout=out, stderr=errors)
+            process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
+            # The session: `twinheap run` and the service.
+            timer = threading.Timer(PATIENCE * self.seconds + START_SECONDS, os.killpg,
+                                    [process.pid, signal.SIGKILL])
+            timer.start()
             _, status, usage = os.wait4(process.pid, 0)
+            timer.cancel()
             process.returncode = os.waitstatus_to_exitcode(status)
             out.write(json.dumps({
                 "kind": "cpu", "seconds": usage.ru_utime + usage.ru_stime,
                 "wall": time.monotonic() - begin}) + "\n")
-        if process.returncode == STATUS_CLASS_MISSING:
-            os.unlink(base + ".truth")
-            return False
-        if process.returncode != 0:
+        if process.returncode == 0:
+            return True
+        os.unlink(base + ".truth")
+        if process.returncode != STATUS_CLASS_MISSING:
             with open(base + ".err", encoding="utf-8") as errors:
-                sys.exit("services: %s ended with %d:\n%s" % (
-                    " ".join(command), process.returncode, errors.read()[-3000:]))
-        return True
+                print("services: %s ended with %d:\n%s" % (
+                    " ".join(command), process.returncode, errors.read()[-ERROR_BYTES:]),
+                    file=sys.stderr)
+            self.failures += 1
+        return False
 
     def read_log(self, outcome, base):
         log = base + ".thl"
