@@ -7,6 +7,7 @@ import com.sun.jna.NativeLong;
 import com.sun.jna.Structure;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -44,6 +45,13 @@ public final class Memory {
 		return info.uordblks.longValue() + info.hblkhd.longValue();
 	}
 
+	/** Bytes in use for the classes of the Java VM. */
+	private static long metaspaceBytes() {
+		return ManagementFactory.getMemoryPoolMXBeans().stream()
+				.filter(pool -> pool.getName().equals("Metaspace"))
+				.mapToLong(pool -> pool.getUsage().getUsed()).sum();
+	}
+
 	/** A field of /proc/self/status, such as VmRSS. */
 	static long status(String field) {
 		try {
@@ -59,7 +67,7 @@ public final class Memory {
 	/** What the process has in memory now, as a JSON object. */
 	static String tell(double share) {
 		return String.format("{\"kind\": \"memory\", \"share\": %.2f, \"rss\": %d,"
-				+ " \"malloc\": %d, \"threads\": %d}", share, status("VmRSS") * 1024,
-				mallocBytes(), status("Threads"));
+				+ " \"malloc\": %d, \"metaspace\": %d, \"threads\": %d}", share,
+				status("VmRSS") * 1024, mallocBytes(), metaspaceBytes(), status("Threads"));
 	}
 }
