@@ -54,8 +54,6 @@ enum th_log_state {
 	X(JAVA_SAMPLES, java_samples, "Java samples recorded")                                 \
 	X(NATIVE_BYTES_QUIET, native_bytes_quiet,                                              \
 		"exact native bytes of ended threads without a record of their own")           \
-	X(JAVA_THINNED, java_thinned,                                                          \
-		"Java samples thinned out to correct HotSpot's bias towards the first object of a TLAB") \
 	X(DROPPED_LOG_FULL, dropped_log_full, "samples lost: the log reached its limit")       \
 	X(DROPPED_STACKS_FULL, dropped_stacks_full, "samples lost: the stack table is full")   \
 	X(DROPPED_THREADS_FULL, dropped_threads_full, "threads not sampled: the thread table is full") \
@@ -96,7 +94,10 @@ enum th_log_state {
 	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
 		"sampled blocks that were freed but may look alive")                           \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
-		"table updates abandoned: the holder of a lock was not running")
+		"table updates abandoned: the holder of a lock was not running")               \
+	X(JAVA_EARLY, java_early,                                                              \
+		"callbacks of HotSpot before the end of a countdown")                          \
+	X(JAVA_MISSED, java_missed, "ends of countdowns that HotSpot passed over")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -665,7 +666,7 @@ enum th_mapped_flag {
 enum th_thread_flag { TH_THREAD_JAVA_NAME = 1 };
 
 enum th_java_alloc_flag {
-	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */
+	/* 1: of older logs, the first object of its TLAB */
 	TH_JAVA_VIRTUAL_THREAD = 2,
 };
 
@@ -689,8 +690,8 @@ enum th_jvm_feature {
 	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
 	TH_JVM_SEAMS = 4,           /* older native segments are found */
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
-	TH_JVM_TLAB_CURE = 16,      /* the sampler is biased; the bias is corrected */
-	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased, not correctable */
+	TH_JVM_TLAB_CURE = 16,      /* of older logs: the sampler's bias is corrected in part */
+	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
 };
 
