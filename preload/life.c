@@ -30,6 +30,7 @@
 #include "preload/settings.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
+#include "unify/log/function_names.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
@@ -427,6 +428,7 @@ unload(void)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
+	th_function_names_log(true);
 	th_breakdown_end(false);
 	th_recorder_end();
 	th_guard_leave();

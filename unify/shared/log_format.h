@@ -96,7 +96,10 @@ enum th_log_state {
 	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
 		"sampled blocks that were freed but may look alive")                           \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
-		"table updates abandoned: the holder of a lock was not running")
+		"table updates abandoned: the holder of a lock was not running")               \
+	X(NAMES_FULL, names_full, "native addresses without a name in the log: a table is full") \
+	X(NAMES_MISSING, names_missing,                                                        \
+		"native addresses without a name in the log: their modules have no symbol for them")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -440,9 +443,14 @@ enum th_content_type {
 #define TH_FIELDS_JAVA_JUDGED(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NANOSECONDS, births, "Time of birth of the youngest object")
+/*
+ * A function that occurs in stacks, as named by the symbol table of its module while it was
+ * loaded.  Without a size: a function of the Java VM that only the VM names.
+ */
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
+	F(U32, BYTES, size, "Size; 0 = not known")                                             \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
