@@ -15,6 +15,7 @@
 #include "report/base/hash.h"
 #include "report/base/log_text.h"
 #include "report/symbols/demangle.h"
+#include "report/symbols/module_names.h"
 #include "report/symbols/symbol_module.h"
 
 #define FIRST_SLOTS 1024 /* of a hash table; a power of two */
@@ -266,7 +267,10 @@ format_stand_in(const char *path, uint64_t address)
 		return th_format_new("0x%" PRIx64, address);
 	if (!has_file(path))
 		return th_format_new("%s", path[0] == '[' ? path : "[vdso]");
-	return th_format_new("%s+0x%" PRIx64, th_text_base_name(path), address);
+	char *stable = th_module_stable_path(path);
+	char *name = th_format_new("%s+0x%" PRIx64, th_text_base_name(stable), address);
+	free(stable);
+	return name;
 }
 
 static struct th_symbol

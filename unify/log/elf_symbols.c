@@ -342,8 +342,7 @@ static void
 scan(struct search *search, ElfW(Sym) * chunk, uint64_t capacity)
 {
 	const struct table *table = search->table;
-	uint64_t total =
-		table->count < TH_ELF_SYMBOLS_MAX ? table->count : TH_ELF_SYMBOLS_MAX;
+	uint64_t total = table->count < TH_ELF_SYMBOLS_MAX ? table->count : TH_ELF_SYMBOLS_MAX;
 
 	for (uint64_t done = 0; done < total && search->covers_left;) {
 		uint64_t now = total - done < capacity ? total - done : capacity;
@@ -367,8 +366,8 @@ th_elf_symbols_find(const struct th_elf_bytes *from, struct th_elf_wanted *wante
 
 	for (size_t i = 0; i < count; i++)
 		wanted[i].start = wanted[i].end = 0;
-	if (!count ||
-		!(from->is_image ? find_in_image(from, &table) : find_in_sections(from, &table)))
+	if (!count || !(from->is_image ? find_in_image(from, &table)
+				       : find_in_sections(from, &table)))
 		return false;
 	scan(&search, scratch, scratch_bytes / sizeof(ElfW(Sym)));
 	return true;

@@ -26,9 +26,9 @@ struct th_elf_bytes {
 
 /* An address that is to be named, and the function there. */
 struct th_elf_wanted {
-	uint64_t address; /* ELF virtual address, the caller's; the array is sorted by it */
-	uint64_t start;   /* of the function that covers it; set by th_elf_symbols_find() */
-	uint64_t end;     /* exclusive; equal to `start`: none was found */
+	uint64_t address;   /* ELF virtual address, the caller's; the array is sorted by it */
+	uint64_t start;     /* of the function that covers it; set by th_elf_symbols_find() */
+	uint64_t end;       /* exclusive; equal to `start`: none was found */
 	uint64_t name;      /* position of its name */
 	uint64_t name_room; /* bytes from there to the end of the table of names */
 	uint32_t rank;      /* of its binding */

@@ -54,7 +54,7 @@ static struct {
 	uint32_t taken; /* number of met addresses that were put into a batch */
 	uint32_t batch_count;
 	uint32_t batch_next; /* first item of the batch that is to be looked up */
-	uint64_t next;	     /* when the next table may be read */
+	uint64_t next;       /* when the next table may be read */
 } names;
 
 static bool

@@ -53,8 +53,8 @@ read_file(const struct th_elf_bytes *from, uint64_t at, void *to, size_t count)
 {
 	const struct th_module_bytes *bytes = (const struct th_module_bytes *)from;
 
-	return at <= INT64_MAX && th_system_pread(bytes->descriptor, to, count, (off_t)at) ==
-					  (ssize_t)count;
+	return at <= INT64_MAX &&
+	       th_system_pread(bytes->descriptor, to, count, (off_t)at) == (ssize_t)count;
 }
 
 /* Second mapping */
@@ -98,43 +98,69 @@ duplicate_page(uintptr_t address, size_t page_bytes)
 	return (void *)start;
 }
 
-/* Where the section headers end, which is where linkers end a file; 0: no ELF file. */
-static uint64_t
-file_bytes(uintptr_t start)
+/* Extends the mapping to at least `bytes`; false: there is no such address space. */
+static bool
+extend(struct th_module_bytes *mapping, uint64_t bytes)
 {
-	ElfW(Ehdr) header;
-	uint64_t bytes;
+	long start;
 
-	if (!th_observed_copy(start, &header, sizeof(header)) ||
-		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || !header.e_shoff)
-		return 0;
-	bytes = header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize;
-	return bytes < FILE_MAX && header.e_shoff < FILE_MAX ? bytes : 0;
+	if (bytes <= mapping->end)
+		return true;
+	if (bytes > FILE_MAX)
+		return false;
+	bytes = th_align_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
+	start = syscall(SYS_mremap, mapping->start, mapping->end, bytes, MREMAP_MAYMOVE, NULL);
+	if (start == -1)
+		return false;
+	mapping->start = (uintptr_t)start;
+	mapping->end = bytes;
+	return true;
+}
+
+/* Extends the mapping over all sections, which may be before or behind their headers. */
+static bool
+extend_over_sections(struct th_module_bytes *mapping, const ElfW(Ehdr) * header)
+{
+	ElfW(Shdr) section;
+	uint64_t end = 0;
+
+	if (header->e_shoff > FILE_MAX || header->e_shentsize != sizeof(section) ||
+		!extend(mapping, header->e_shoff + header->e_shnum * sizeof(section)))
+		return false;
+	for (uint64_t i = 0; i < header->e_shnum; i++) {
+		if (!read_memory(&mapping->elf, header->e_shoff + i * sizeof(section), &section,
+			    sizeof(section)))
+			return false;
+		if (section.sh_type != SHT_NOBITS && section.sh_offset <= FILE_MAX &&
+			section.sh_size <= FILE_MAX &&
+			section.sh_offset + section.sh_size > end)
+			end = section.sh_offset + section.sh_size;
+	}
+	return extend(mapping, end);
 }
 
 static bool
 map_again(uintptr_t address, struct th_module_bytes *ret)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint64_t bytes = th_align_up(file_bytes(address), page_bytes);
+	ElfW(Ehdr) header;
 	void *page;
-	long start;
 
-	/* The read above has brought the page into memory. */
-	if (!bytes || address % page_bytes || has_locked_memory())
+	/* Reading it brings the page into memory. */
+	if (address % page_bytes || !th_observed_copy(address, &header, sizeof(header)) ||
+		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || !header.e_shoff ||
+		has_locked_memory())
 		return false;
 	page = duplicate_page(address, page_bytes);
 	if (page == MAP_FAILED)
 		return false;
-	start = syscall(SYS_mremap, page, page_bytes, bytes, MREMAP_MAYMOVE, NULL);
-	if (start == -1) {
-		syscall(SYS_munmap, page, page_bytes);
-		return false;
-	}
-	ret->start = (uintptr_t)start;
-	ret->end = bytes;
+	ret->start = (uintptr_t)page;
+	ret->end = page_bytes;
 	ret->elf = (struct th_elf_bytes){.read = read_memory};
-	return true;
+	if (extend_over_sections(ret, &header))
+		return true;
+	th_module_bytes_close(ret);
+	return false;
 }
 
 /* Files */
@@ -249,7 +275,8 @@ is_module(const struct th_module *module, const struct th_elf *elf, const char *
 	if (module->build_id_bytes)
 		return build_id && bytes == module->build_id_bytes &&
 		       !memcmp(build_id, module->build_id, bytes);
-	return length <= path && !memcmp(module->path + path - length, name ? name : "", length);
+	return length <= path &&
+	       !memcmp(module->path + path - length, name ? name : "", length);
 }
 
 static void
