@@ -212,29 +212,36 @@ take_batch(void)
 	return names.batch_count != 0;
 }
 
-/* Names the functions of the first module in the batch; false: there is nothing to name. */
-static bool
-name_next(void)
+/* Names the functions of the first module in the batch, which is removed from it. */
+static void
+name_first_module(void)
 {
 	const uint64_t *batch = names.work->batch;
-	uint32_t module;
+	uint32_t module = th_frame_module(batch[names.batch_next]);
 	size_t count = 0;
 
-	if (names.batch_next == names.batch_count && !take_batch())
-		return false;
-	module = th_frame_module(batch[names.batch_next]);
 	for (; names.batch_next < names.batch_count &&
 		th_frame_module(batch[names.batch_next]) == module;
 		names.batch_next++)
 		names.work->wanted[count++].address = th_frame_offset(batch[names.batch_next]);
 	name_module(th_module_get(module), count);
+}
+
+/* Names the functions at the next addresses; false: there are none. */
+static bool
+name_batch(void)
+{
+	if (!take_batch())
+		return false;
+	while (names.batch_next < names.batch_count)
+		name_first_module();
 	return true;
 }
 
 static bool
 is_idle(void)
 {
-	return names.taken == th_met_count() && names.batch_next == names.batch_count;
+	return names.taken == th_met_count();
 }
 
 void
@@ -246,7 +253,7 @@ th_function_names_log(bool all)
 		return;
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	if (allocate())
-		while (name_next() && all)
+		while (name_batch() && all)
 			continue;
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	names.next = th_clock_now() + SPACING * cost;

@@ -10,11 +10,12 @@
 #include <stdbool.h>
 
 /*
- * Names the functions at addresses that were met since the last call.  With `all` false it reads
- * the symbol table of at most one module, and none while the last reads took more than 1 % of
- * the time since: 1 ms for the largest VMs, at most some 50 ms (TH_ELF_SYMBOLS_MAX).  `all`:
- * of every module, at the end of a recording or on demand.  Waits for the loader's lock, so not
- * on the malloc path; of two threads the second returns at once.  Under the guard.
+ * Names the functions at addresses that were met since the last call.  With `all` false, at up
+ * to some 2,000 of them, and at none while the last calls took more than 1 % of the time since.
+ * A call reads the symbol table of each of their modules once: 1 ms of CPU time for that of a
+ * VM, at most some 50 ms (TH_ELF_SYMBOLS_MAX).  `all`: at the end of a recording or on demand.
+ * Takes the loader's lock for moments, so not on the malloc path; of two threads the second
+ * returns at once.  Under the guard.
  */
 void th_function_names_log(bool all);
 

@@ -300,7 +300,7 @@ name_in_stripped_module(const char *path, uint64_t symbol_offset)
 	small_log_begin(&log);
 	own_module(&log, 3, path, found.build_id);
 	log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(start + symbol_offset), LOG_U32(3),
-		LOG_TEXT("jni_NewByteArray"));
+		LOG_U32(0), LOG_TEXT("jni_NewByteArray"));
 	add_stack(&log, 1, th_frame_native(3, start + 1), WORK_FRAME(1));
 	return path_of(&log, TH_HEAP_NATIVE, NULL);
 }
