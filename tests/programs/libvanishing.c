@@ -6,6 +6,7 @@
 #include <jni.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define BLOCK_BYTES 1000
@@ -13,6 +14,7 @@
 /* With a name even in .dynsym; the frame stays, since the block is used after the call. */
 __attribute__((visibility("default"), noinline)) void *vanishing_exported(void);
 void vanishing_work(int count);
+const void *vanishing_local_address(void);
 JNIEXPORT void JNICALL Java_Vanishing_work(JNIEnv *env, jclass self, jint count);
 JNIEXPORT void JNICALL Java_Vanishing_die(JNIEnv *env, jclass self);
 
@@ -34,6 +36,16 @@ void *
 vanishing_exported(void)
 {
 	return keep(malloc(BLOCK_BYTES));
+}
+
+__attribute__((visibility("default"))) const void *
+vanishing_local_address(void)
+{
+	void *(*function)(void) = vanishing_local;
+	const void *address;
+
+	memcpy(&address, &function, sizeof(address));
+	return address;
 }
 
 __attribute__((visibility("default"))) void

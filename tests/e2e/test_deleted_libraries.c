@@ -183,7 +183,7 @@ main(void)
 		{"no name is invented", no_name_is_invented, 11},
 		{NULL, NULL, 0},
 	};
-	int failed = cmocka_run_group_tests_name("names", tests, NULL, NULL);
+	int failed = cmocka_run_group_tests_name("deleted libraries", tests, NULL, NULL);
 
-	return failed + th_jdk_run_tests("names", jdk_tests);
+	return failed + th_jdk_run_tests("deleted libraries", jdk_tests);
 }
