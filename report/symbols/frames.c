@@ -41,7 +41,6 @@ struct th_frames {
 	struct th_strings strings;
 	th_symbols_warn *warn;
 	void *warn_data;
-	bool is_quiet;     /* the log has names of the module that is looked up */
 	bool has_nameless; /* the word that is looked up has a function without a name */
 	bool *is_told;     /* by index of the recording's remarks */
 	size_t told_count; /* number of remarks at creation: growing logs are never bundles */
@@ -301,8 +300,8 @@ look_up_frames(struct th_frames *frames, uint64_t word, const struct native_modu
 {
 	const struct th_symbol *symbols;
 
-	frames->is_quiet = th_recorded_names_has_module(
-		frames->recorded, th_frame_module(word));
+	th_symbols_tolerate_missing(frames->symbols,
+		th_recorded_names_has_module(frames->recorded, th_frame_module(word)));
 	size_t count = th_symbols_lookup(frames->symbols, module->path, module->build_id,
 		th_frame_offset(word), &symbols);
 
@@ -597,23 +596,13 @@ th_frames_traits(const struct th_frames *frames, uint32_t stack)
 
 /* Public functions */
 
-/* Where the log has the names, it does not matter that the file is missing. */
-static void
-warn_unless_quiet(void *data, const char *text)
-{
-	const struct th_frames *frames = data;
-
-	if (frames->warn && !frames->is_quiet)
-		frames->warn(frames->warn_data, text);
-}
-
 struct th_frames *
 th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, void *warn_data)
 {
 	struct th_frames *frames = th_allocate(1, sizeof(*frames));
 
 	frames->recording = recording;
-	frames->symbols = th_symbols_create(warn_unless_quiet, frames);
+	frames->symbols = th_symbols_create(warn, warn_data);
 	frames->recorded = th_recorded_names_create(recording);
 	frames->warn = warn;
 	frames->warn_data = warn_data;

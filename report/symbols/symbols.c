@@ -43,6 +43,7 @@ struct th_symbols {
 	struct th_module_search search;
 	th_symbols_warn *warn;
 	void *warn_data;
+	bool tolerates_missing;
 	struct module *modules;
 	size_t modules_count;
 	size_t modules_capacity;
@@ -112,6 +113,12 @@ th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
 	th_module_search_add(&symbols->search, directory);
 }
 
+void
+th_symbols_tolerate_missing(struct th_symbols *symbols, bool tolerate)
+{
+	symbols->tolerates_missing = tolerate;
+}
+
 /* Modules */
 
 /* The vDSO and mappings without a file have names like "[vdso]". */
@@ -128,7 +135,8 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 {
 	char text[1024];
 
-	if (!symbols->warn || match == TH_MODULE_FOUND)
+	if (!symbols->warn || match == TH_MODULE_FOUND ||
+		(match == TH_MODULE_MISSING && symbols->tolerates_missing))
 		return;
 	if (match == TH_MODULE_MISSING)
 		snprintf(text, sizeof(text), "%s: not found, so its functions have no names",
