@@ -4,8 +4,7 @@
  * moves the page to a new address and leaves the old mapping in place, where the next access
  * reads the page from the file again; the new mapping is then extended over the whole file.  A
  * page that is not the file's any more would be lost at the old address: /proc/self/pagemap is
- * checked right before.  Nothing can be unloaded meanwhile, since dl_iterate_phdr holds the
- * loader's lock.
+ * checked right before.  Nothing is unloaded meanwhile, see loader.h.
  */
 #include "unify/log/module_bytes.h"
 
@@ -13,6 +12,7 @@
 #include "unify/base/observed.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/system.h"
+#include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 
 #include <fcntl.h>
@@ -139,17 +139,17 @@ extend_over_sections(struct th_module_bytes *mapping, const ElfW(Ehdr) * header)
 	return extend(mapping, end);
 }
 
+/* The page with the ELF header; under the loader's lock, so nothing more. */
 static bool
-map_again(uintptr_t address, struct th_module_bytes *ret)
+map_header_again(uintptr_t address, struct th_module_bytes *ret)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	ElfW(Ehdr) header;
+	char magic[SELFMAG];
 	void *page;
 
 	/* Reading it brings the page into memory. */
-	if (address % page_bytes || !th_observed_copy(address, &header, sizeof(header)) ||
-		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || !header.e_shoff ||
-		has_locked_memory())
+	if (address % page_bytes || !th_observed_copy(address, magic, sizeof(magic)) ||
+		memcmp(magic, ELFMAG, SELFMAG) != 0)
 		return false;
 	page = duplicate_page(address, page_bytes);
 	if (page == MAP_FAILED)
@@ -157,9 +157,19 @@ map_again(uintptr_t address, struct th_module_bytes *ret)
 	ret->start = (uintptr_t)page;
 	ret->end = page_bytes;
 	ret->elf = (struct th_elf_bytes){.read = read_memory};
-	if (extend_over_sections(ret, &header))
+	return true;
+}
+
+/* Extends the mapping of the header over the whole file; false: it is closed. */
+static bool
+map_rest(struct th_module_bytes *mapping)
+{
+	ElfW(Ehdr) header;
+
+	if (read_memory(&mapping->elf, 0, &header, sizeof(header)) && header.e_shoff &&
+		extend_over_sections(mapping, &header))
 		return true;
-	th_module_bytes_close(ret);
+	th_module_bytes_close(mapping);
 	return false;
 }
 
@@ -312,7 +322,7 @@ open_object(struct dl_phdr_info *info, size_t bytes, void *closure)
 		return 0;
 	visit->found = true;
 	if (visit->source == TH_SOURCE_MAPPING)
-		visit->found = map_again(module->start, visit->ret);
+		visit->found = map_header_again(module->start, visit->ret);
 	else if (visit->source == TH_SOURCE_MAP_FILES)
 		visit->found = open_map_files(&elf, module->start, visit->ret);
 	else
@@ -337,7 +347,11 @@ th_module_bytes_open(const struct th_module *module, enum th_module_source sourc
 	*ret = (struct th_module_bytes){.descriptor = -1};
 	if (source == TH_SOURCE_PATH)
 		return open_path(module, ret);
-	dl_iterate_phdr(open_object, &visit);
+	if (source == TH_SOURCE_MAPPING && has_locked_memory())
+		return false;
+	th_loader_visit(open_object, &visit);
+	if (visit.found && source == TH_SOURCE_MAPPING)
+		return map_rest(ret);
 	return visit.found;
 }
 
@@ -346,9 +360,8 @@ th_module_bytes_are_valid(const struct th_module_bytes *bytes)
 {
 	uint64_t unloads = bytes->unloads;
 
-	if (bytes->elf.is_image)
-		dl_iterate_phdr(read_unloads, &unloads);
-	return unloads == bytes->unloads;
+	return !bytes->elf.is_image ||
+	       (th_loader_visit(read_unloads, &unloads) && unloads == bytes->unloads);
 }
 
 void
