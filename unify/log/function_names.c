@@ -22,8 +22,12 @@
 
 /* Addresses that are looked up together. */
 #define BATCH 2048u
-/* Reading symbol tables takes at most 1/SPACING of one processor's time. */
+/*
+ * Reading symbol tables takes at most 1/SPACING of one processor's time, and a tenth of that
+ * while reports will find the files of all modules with new functions.
+ */
 #define SPACING 100
+#define SPACING_WITH_FILES (10 * SPACING)
 #define CHUNK_BYTES (64u << 10)
 /* Longer names get no record; C++ templates reach a few thousand characters. */
 #define NAME_MAX_BYTES 4096u
@@ -54,8 +58,12 @@ static struct {
 	uint32_t taken; /* number of met addresses that were put into a batch */
 	uint32_t batch_count;
 	uint32_t batch_next; /* first item of the batch that is to be looked up */
-	uint64_t next;       /* when the next table may be read */
+	uint64_t last;       /* when tables were read last, and the CPU time of that */
+	uint64_t cost;
+	uint8_t files[TH_MODULE_MAX + 1]; /* by module: enum file */
 } names;
+
+enum file { UNKNOWN_FILE, HAS_FILE, NO_FILE };
 
 static bool
 allocate(void)
@@ -244,19 +252,55 @@ is_idle(void)
 	return names.taken == th_met_count();
 }
 
+/* Whether a report will probably find the file of a module; as of the first call. */
+static bool
+has_file(uint32_t id)
+{
+	const struct th_module *module = th_module_get(id);
+
+	if (names.files[id] == UNKNOWN_FILE && module)
+		names.files[id] = th_module_has_file(module) ? HAS_FILE : NO_FILE;
+	return names.files[id] == HAS_FILE;
+}
+
+/* Whether the functions at all new addresses are in files that a report will find. */
+static bool
+all_have_files(void)
+{
+	uint32_t count = th_met_count();
+
+	for (uint32_t i = names.taken; i < count; i++) {
+		uint64_t word = th_met_get(i);
+
+		if (word && !has_file(th_frame_module(word)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_due(void)
+{
+	uint64_t passed = th_clock_now() - names.last;
+
+	return passed >= SPACING_WITH_FILES * names.cost ||
+	       (passed >= SPACING * names.cost && !all_have_files());
+}
+
 void
 th_function_names_log(bool all)
 {
-	uint64_t cost;
+	uint64_t begin;
 
-	if (is_idle() || (!all && th_clock_now() < names.next) || !th_trylock(&names.busy))
+	if (is_idle() || !th_trylock(&names.busy))
 		return;
-	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	if (allocate())
+	if ((all || is_due()) && allocate()) {
+		begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 		while (name_batch() && all)
 			continue;
-	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
-	names.next = th_clock_now() + SPACING * cost;
+		names.last = th_clock_now();
+		names.cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
+	}
 	th_unlock(&names.busy);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -15,18 +16,22 @@
 
 /*
  * The set grows by levels, each twice the size of the previous one, when half of a level is
- * taken: 32 KiB for most programs, 2 MiB and the list's 512 KiB at the maximum.
+ * taken: 32 KiB for most programs, 2 MiB at the maximum; the list by equal parts of 32 KiB, up
+ * to 512 KiB.
  */
 #define FIRST_SLOTS 4096u
 #define LEVELS 6
 /* Probes before a level counts as full: at the maximum, half the slots are taken. */
 #define PROBES 64
+#define PART_ITEMS 4096u
+#define PARTS (TH_MET_MAX / PART_ITEMS)
 
 static struct level {
 	uint64_t *slots; /* atomic; NULL: not allocated yet; 0 = free */
 	uint32_t taken;  /* atomic */
 } levels[LEVELS];
-static uint64_t *list; /* atomic; NULL: not allocated yet; 0 = about to be stored */
+/* Atomic; NULL: not allocated yet.  Items are 0 until they are stored. */
+static uint64_t *list[PARTS];
 static uint32_t count; /* atomic; may exceed TH_MET_MAX */
 
 enum outcome { KNOWN, ADDED, FULL };
@@ -58,16 +63,19 @@ add_to(struct level *level, uint32_t slots, uint64_t word)
 static bool
 append(uint64_t word)
 {
-	uint64_t *items = th_memory_map_once(&list, TH_MET_MAX * sizeof(*items));
 	uint32_t index;
+	uint64_t *part;
 
-	if (!items || th_load_relaxed(&count) >= TH_MET_MAX)
+	if (th_load_relaxed(&count) >= TH_MET_MAX)
 		return false;
 	index = th_add_relaxed(&count, 1);
 	if (index >= TH_MET_MAX)
 		return false;
+	part = th_memory_map_once(&list[index / PART_ITEMS], PART_ITEMS * sizeof(*part));
+	if (!part)
+		return false;
 	/* Pairs with the acquire in th_met_get(): the module is in its table. */
-	th_store_release(&items[index], word);
+	th_store_release(&part[index % PART_ITEMS], word);
 	return true;
 }
 
@@ -93,9 +101,9 @@ th_met_count(void)
 uint64_t
 th_met_get(uint32_t index)
 {
-	uint64_t *items = th_load_acquire(&list);
+	uint64_t *part = th_load_acquire(&list[index / PART_ITEMS]);
 
-	return items ? th_load_acquire(&items[index]) : 0;
+	return part ? th_load_acquire(&part[index % PART_ITEMS]) : 0;
 }
 
 void
@@ -103,6 +111,6 @@ th_met_reset(void)
 {
 	for (unsigned i = 0; i < LEVELS; i++)
 		levels[i] = (struct level){NULL, 0};
-	list = NULL;
+	memset(list, 0, sizeof(list));
 	count = 0;
 }

@@ -36,6 +36,8 @@
 /* Program headers of a file that are searched for its build id. */
 #define SEGMENTS_MAX 32u
 #define NOTES_MAX 4096u
+/* Compared of a file and a module: the headers, and usually the build id. */
+#define HEAD_BYTES 1024u
 
 /* Reading */
 
@@ -371,4 +373,21 @@ th_module_bytes_close(struct th_module_bytes *bytes)
 		th_system_close(bytes->descriptor);
 	else if (!bytes->elf.is_image)
 		syscall(SYS_munmap, bytes->start, bytes->end);
+}
+
+bool
+th_module_has_file(const struct th_module *module)
+{
+	struct th_module_bytes file = {.descriptor = -1};
+	char ours[HEAD_BYTES];
+	char theirs[HEAD_BYTES];
+	bool is_same;
+
+	if (*module->path != '/' || !open_file(module->path, &file))
+		return false;
+	is_same = file.elf.read(&file.elf, 0, theirs, sizeof(theirs)) &&
+		  th_observed_copy(module->start, ours, sizeof(ours)) &&
+		  !memcmp(ours, theirs, sizeof(ours));
+	th_module_bytes_close(&file);
+	return is_same;
 }

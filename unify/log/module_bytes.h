@@ -14,13 +14,13 @@
 
 /* Sources, in the order of preference. */
 enum th_module_source {
+	TH_SOURCE_PATH, /* the file at the module's path, by its build id: twice as fast */
 	/*
 	 * A second mapping of the file, derived from the module's own: the whole file, whatever
 	 * its name refers to.  Since Linux 5.13.
 	 */
 	TH_SOURCE_MAPPING,
 	TH_SOURCE_MAP_FILES, /* /proc/self/map_files; for privileged processes */
-	TH_SOURCE_PATH,      /* the file at the module's path, by its build id */
 	TH_SOURCE_IMAGE,     /* the loaded segments, which lack .symtab */
 	TH_SOURCES,
 };
@@ -48,5 +48,11 @@ bool th_module_bytes_open(const struct th_module *module, enum th_module_source 
 bool th_module_bytes_are_valid(const struct th_module_bytes *bytes);
 
 void th_module_bytes_close(struct th_module_bytes *bytes);
+
+/*
+ * Whether the file at a module's path begins as the module does in memory: then it is most
+ * likely the file that was loaded, and a report will find it.
+ */
+bool th_module_has_file(const struct th_module *module);
 
 #endif
