@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,11 +21,17 @@
 
 #include <cmocka.h>
 
+#include "unify/base/atomic.h"
 #include "unify/log/module_bytes.h"
 
 #define PROGRAMS TH_TEST_BUILD "/tests/programs/"
 #define LIBRARY PROGRAMS "libvanishing.so"
 #define OTHER PROGRAMS "libreload_small.so"
+
+/* Some hundreds meet the library while it is loaded. */
+#define STORM_TURNS 5000
+
+static bool is_over; /* atomic */
 
 struct library {
 	char path[64];
@@ -301,6 +308,52 @@ test_other_library_at_the_address(void **state)
 	unload(&library);
 }
 
+/* Reads the header, runs the code, and unloads and loads the library again, all the time. */
+static void *
+use_library(void *data)
+{
+	const struct library *library = data;
+
+	while (!th_load_relaxed(&is_over)) {
+		void *handle = dlopen(library->path, RTLD_NOW | RTLD_LOCAL);
+		void *address = handle ? dlsym(handle, "vanishing_work") : NULL;
+		void (*work)(int);
+		Dl_info info;
+
+		if (!address || !dladdr(address, &info) ||
+			memcmp(info.dli_fbase, "\177ELF", 4) != 0)
+			return data;
+		memcpy(&work, &address, sizeof(work));
+		work(10);
+		dlclose(handle);
+	}
+	return NULL;
+}
+
+static void
+test_library_in_use(void **state)
+{
+	struct library library;
+	pthread_t thread;
+	unsigned opened = 0;
+	void *failed;
+
+	(void)state;
+	require_second_mapping();
+	load(&library);
+	/* Only the thread holds it from here on: it comes and goes. */
+	dlclose(library.handle);
+	assert_int_equal(pthread_create(&thread, NULL, use_library, &library), 0);
+	for (int i = 0; i < STORM_TURNS; i++)
+		opened += opens(&library, TH_SOURCE_MAPPING);
+	th_store_relaxed(&is_over, true);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	print_message("opened %u of %d times\n", opened, STORM_TURNS);
+	assert_int_equal(count_mappings(), 0);
+	unlink(library.path);
+}
+
 int
 main(void)
 {
@@ -313,6 +366,7 @@ main(void)
 		cmocka_unit_test(test_locked_memory),
 		cmocka_unit_test(test_unloaded_library),
 		cmocka_unit_test(test_other_library_at_the_address),
+		cmocka_unit_test(test_library_in_use),
 	};
 
 	return cmocka_run_group_tests_name("module bytes", tests, NULL, NULL);
