@@ -236,24 +236,6 @@ is_runtime_module(const struct th_decoded_module *module)
 	return is_runtime_name(module_base_name(module));
 }
 
-static void
-add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_frame *named,
-	const char *module, enum th_function_kind kind)
-{
-	char *clean = th_text_clean(named->function);
-	struct th_frame frame = {
-		.function = intern_function(frames, clean, module, kind),
-		.file = th_strings_intern_text(&frames->strings, named->file),
-		.line = named->line,
-		.is_inlined = named->is_inlined,
-		.word = word,
-	};
-	uint32_t number = intern_frame(frames, frame);
-
-	th_array_append(frames, word_frames, number);
-	free(clean);
-}
-
 /* A native module as the frames of its words need it; texts are the caller's. */
 struct native_module {
 	const char *path;
@@ -261,6 +243,27 @@ struct native_module {
 	const char *name; /* the path without random parts: the same in every run */
 	enum th_function_kind kind;
 };
+
+static void
+add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_frame *named,
+	const struct native_module *module)
+{
+	char *clean = th_text_clean(named->function);
+	struct th_frame frame = {
+		.function = intern_function(frames, clean, module->name, module->kind),
+		.file = th_strings_intern_text(&frames->strings, named->file),
+		.line = named->line,
+		.is_inlined = named->is_inlined,
+		.word = word,
+	};
+	struct th_function *function = &frames->functions[frame.function];
+	uint32_t number = intern_frame(frames, frame);
+
+	if (!function->build_id)
+		function->build_id = th_strings_intern(&frames->strings, module->build_id);
+	th_array_append(frames, word_frames, number);
+	free(clean);
+}
 
 /* The name in the log of the function at a word, for display; NULL: none.  The caller frees it. */
 static char *
@@ -291,7 +294,7 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	};
 
 	frames->has_nameless |= !symbol->is_named && !recorded;
-	add_native_frame(frames, word, &named, module->name, module->kind);
+	add_native_frame(frames, word, &named, module);
 	free(recorded);
 }
 
@@ -378,7 +381,7 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 		look_up_frames(frames, word, &native);
 	for (uint32_t i = 0; named && i < named->count; i++)
 		add_native_frame(frames, word,
-			&frames->recording->named_frames[named->first + i], name, native.kind);
+			&frames->recording->named_frames[named->first + i], &native);
 	free(path);
 	free(build_id);
 	free(name);
