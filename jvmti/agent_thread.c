@@ -22,6 +22,7 @@
 #include "jvmti/methods.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
+#include "unify/log/function_names.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
@@ -125,6 +126,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	if (th_methods_are_pending())
 		th_methods_log_pending(jvmti, env);
+	th_function_names_log(false);
 	if (th_collections_log())
 		thread.must_reap = true;
 	if (th_collections_watch_full())
@@ -164,6 +166,7 @@ flush(void)
 		th_collections_log();
 		reap(thread.env);
 		th_batches_flush(th_collections_last_start());
+		th_function_names_log(true);
 	}
 	th_heap_log_bytes(false);
 	th_collections_flush();
@@ -229,6 +232,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_flush();
 	reap(env);
 	th_batches_flush(th_collections_last_start());
+	th_function_names_log(true);
 	th_breakdown_end(true);
 	log_own_time();
 	if (th_housekeeping_is_ending())

@@ -30,6 +30,8 @@
 #include "preload/settings.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
+#include "unify/log/function_names.h"
+#include "unify/log/loader.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
@@ -321,6 +323,7 @@ in_forked_child(void)
 {
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 
+	th_loader_reset();
 	if (life.state == OFF || (life.state == IDLE && !follows_all))
 		return;
 	bool is_ending = th_housekeeping_is_ending();
@@ -418,7 +421,7 @@ load(void)
 		life.has_allocator = th_allocator_underneath() != NULL;
 		if (life.has_allocator)
 			th_nested_silence();
-		pthread_atfork(NULL, NULL, in_forked_child);
+		pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
 		if (!th_process_is_followed_child())
 			start_once();
 		else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
@@ -433,6 +436,7 @@ unload(void)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
+	th_function_names_log(true);
 	th_breakdown_end(false);
 	th_recorder_end();
 	th_guard_leave();

@@ -160,6 +160,7 @@ free_tables(struct th_recording *recording)
 	free(recording->intervals);
 	free(recording->marks);
 	free(recording->changes);
+	free(recording->functions);
 	free(recording->symbols);
 }
 

@@ -120,6 +120,13 @@ struct th_named_word {
 	uint32_t count;
 };
 
+/* A function as named by the log: frame words of its first address and of its end, exclusive. */
+struct th_named_function {
+	uint64_t start;
+	uint64_t end;
+	struct th_text name; /* as in the symbol table */
+};
+
 /* A growing array of `type`. */
 #define TH_ARRAY(type, name) \
 	type *name;          \
@@ -157,10 +164,9 @@ struct th_recording {
 	TH_TABLE(struct th_decoded_class, classes);
 	TH_TABLE(struct th_decoded_stack, stacks);
 
-	/*
-	 * Names of functions that may be missing in the modules; ids are th_frame_native() of
-	 * the start.
-	 */
+	/* Names of functions that occur in stacks. */
+	TH_ARRAY(struct th_named_function, functions);
+	/* Those without a size; ids are th_frame_native() of the start. */
 	TH_TABLE(struct th_text, symbols);
 
 	/* Bundles: frames by native frame word, so that no module files are needed. */

@@ -61,7 +61,7 @@ is_remark(struct th_text name)
 {
 	static const char *const names[] = {"rate_thinned", "java_stack_gc",
 		"java_stack_in_java", "java_stack_failed", "java_stack_starting",
-		"seam_guessed", "unwind_stopped", "methods_nameless", NULL};
+		"seam_guessed", "unwind_stopped", "methods_nameless", "names_full", NULL};
 
 	return is_among(name, names);
 }

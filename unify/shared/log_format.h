@@ -97,7 +97,10 @@ enum th_log_state {
 		"table updates abandoned: the holder of a lock was not running")               \
 	X(JAVA_EARLY, java_early,                                                              \
 		"callbacks of HotSpot before the end of a countdown")                          \
-	X(JAVA_MISSED, java_missed, "ends of countdowns that HotSpot passed over")
+	X(JAVA_MISSED, java_missed, "ends of countdowns that HotSpot passed over") \
+	X(NAMES_FULL, names_full, "native addresses without a name in the log: a table is full") \
+	X(NAMES_MISSING, names_missing,                                                        \
+		"native addresses without a name in the log: their modules have no symbol for them")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -442,9 +445,14 @@ enum th_content_type {
 #define TH_FIELDS_JAVA_JUDGED(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NANOSECONDS, births, "Time of birth of the youngest object")
+/*
+ * A function that occurs in stacks, as named by the symbol table of its module while it was
+ * loaded.  Without a size: a function of the Java VM that only the VM names.
+ */
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
+	F(U32, BYTES, size, "Size; 0 = not known")                                             \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
