@@ -6,19 +6,32 @@
 /* Larger gaps are from damaged logs. */
 #define LARGEST 0x1p64
 
+/* The largest keep of the last samples, with this one. */
+static double
+largest_keep(struct th_mean_interval *gaps, double keep)
+{
+	double largest = 0;
+
+	gaps->keeps[gaps->next++ % TH_KEEPS] = keep;
+	for (unsigned i = 0; i < TH_KEEPS; i++)
+		largest = fmax(largest, gaps->keeps[i]);
+	return largest;
+}
+
 void
 th_mean_interval_add(
 	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep)
 {
 	double block = fmax((double)size, 1);
 	double kept = keep > 0 && keep < 1 ? keep : 1;
+	double distance = interval > 0 ? (double)interval : block;
 	double gap, bytes;
 
 	if (interval == 0 && kept == 1)
 		return;
-	gap = fmin((interval > 0 ? (double)interval : block) / kept, LARGEST);
+	gap = fmin(distance / largest_keep(gaps, kept), LARGEST);
 	/* The bytes that it represents, s/p, within a factor of 1.6. */
-	bytes = fmax(fmin(block / kept, LARGEST), gap);
+	bytes = fmin(fmax(block, distance) / kept, LARGEST);
 	gaps->bytes += bytes;
 	gaps->squares += bytes * gap * gap;
 }

@@ -7,20 +7,29 @@
  * a later sample may have more bytes than its samples show. The weight that one such sample may
  * have had is the thin gap: the root mean square of the gaps at which the heap's bytes were
  * allocated. If the gap never changed it is that gap.
+ *
+ * `keep` may differ from site to site at one time: the samples of frequent sites are thinned out,
+ * those of rare ones are not. Then the gap is that of a rare site, by the largest keep among the
+ * last few samples: a site without samples is rare, and a frequent one has many, of its own weight.
  */
 #ifndef TH_REPORT_STATISTICS_MEAN_INTERVAL_H
 #define TH_REPORT_STATISTICS_MEAN_INTERVAL_H
 
 #include <stdint.h>
 
+/* Samples of which the largest keep counts; 50 ms at 300 a second. */
+#define TH_KEEPS 16
+
 /* Sums over the bytes of a heap. Zeroed: none. */
 struct th_mean_interval {
 	double bytes;
-	double squares; /* of the gaps */
+	double squares;         /* of the gaps */
+	double keeps[TH_KEEPS]; /* of the last samples, in a ring; 0: none */
+	unsigned next;          /* in the ring */
 };
 
 /*
- * Adds a sample: `size`, `interval` and `keep` as in the log. A sample that was certain because
+ * Adds a sample, in order of time: `size`, `interval` and `keep` as in the log. A sample that was certain because
  * every allocation was recorded has no gap and is left out.
  */
 void th_mean_interval_add(
