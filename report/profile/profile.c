@@ -337,7 +337,7 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
 			sample->size, th_recording_sample_interval(profile->recording, sample),
 			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
-			calibration->factors[sample->name]);
+			th_calibration_factor(calibration, sample));
 }
 
 /* Finds the actors of all samples in the window; the rows replace them in the array. */

@@ -190,7 +190,7 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
-		calibration->factors[sample->name]);
+		th_calibration_factor(calibration, sample));
 }
 
 #endif

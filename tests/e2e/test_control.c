@@ -235,7 +235,7 @@ interval_is_changed(const struct th_jdk *jdk)
 	struct th_recording recording;
 	struct th_dump dump;
 
-	run_beside(SCRIPT "for interval in 1M 128k 2M 64k 512k 1M 256k 2M 64k 512k; do\n"
+	run_beside(SCRIPT "for interval in 8M 32k 2M 64k 8M 1M 32k 8M 64k 512k; do\n"
 			  "\task $pid interval $interval\n"
 			  "\tsleep ${TH_CONTROL_STEP:-0.5}\n"
 			  "done\n"
