@@ -539,6 +539,29 @@ a_process_from_outside(void **state)
 	free(log);
 }
 
+/* 400 MiB for two seconds: the largest snapshot is near the peak, and the last one knows it. */
+static void
+a_peak_that_has_passed(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	struct account account;
+
+	(void)state;
+	free(run_script(directory, TH_TOOL " run -q -o log.thl -- " NATIVE " peak 419430400"));
+	load(&account, log, "peak");
+	assert_true(account.resident > 0.85 * 400 * MIB);
+	assert_true(resident_of(&account, "malloc_application") > 0.85 * 400 * MIB);
+	unload(&account);
+	load(&account, log, "end");
+	assert_true(account.resident < 100 * MIB);
+	assert_string_equal(json_string_value(json_object_get(
+				    json_object_get(account.json, "verdict"), "course")),
+		"fell");
+	unload(&account);
+	free(log);
+}
+
 /* The launcher takes them itself, for a process that grows and for one that does not. */
 static void
 a_process_of_run(void **state)
@@ -863,6 +886,7 @@ main(void)
 		cmocka_unit_test(another_allocator_underneath),
 		cmocka_unit_test(neighbours_of_blocks),
 		cmocka_unit_test(a_process_from_outside),
+		cmocka_unit_test(a_peak_that_has_passed),
 		cmocka_unit_test(a_process_of_run),
 		cmocka_unit_test(nobody_took_one),
 		cmocka_unit_test(nobody_may_take_one),
