@@ -603,6 +603,17 @@ th_profile_renew(struct th_profile *profile)
 	build(profile);
 }
 
+enum th_heap
+th_profile_contents(const struct th_profile *profile, const struct th_row *row)
+{
+	enum th_heap heap;
+
+	if (row->heap != TH_HEAP_MAPPED)
+		return 0;
+	heap = th_mapped_names_contents(th_frames_string(profile->frames, row->class_name));
+	return heap && th_profile_has_heap(profile, heap) ? heap : 0;
+}
+
 bool
 th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap)
 {
