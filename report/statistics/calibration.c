@@ -359,6 +359,12 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 /* One heap in one window */
 
 static double
+keep_of(const void *samples, size_t i)
+{
+	return (double)((const struct th_samples *)samples)->items[i].keep;
+}
+
+static double
 thin_gap(
 	const struct th_recording *recording, enum th_heap heap, const struct th_window *window)
 {
@@ -373,7 +379,8 @@ thin_gap(
 			continue;
 		count++;
 		th_mean_interval_add(&gaps, sample->size,
-			th_recording_sample_interval(recording, sample), (double)sample->keep);
+			th_recording_sample_interval(recording, sample), (double)sample->keep,
+			th_mean_interval_rare(keep_of, samples, samples->items_count, i));
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }

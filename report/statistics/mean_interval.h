@@ -9,31 +9,38 @@
  * allocated. If the gap never changed it is that gap.
  *
  * `keep` may differ from site to site at one time: the samples of frequent sites are thinned out,
- * those of rare ones are not. Then the gap is that of a rare site, by the largest keep among the
- * last few samples: a site without samples is rare, and a frequent one has many, of its own weight.
+ * those of rare ones are not. Then the gap is that of a rare site, whose keep is the largest among
+ * the samples around: a site without samples is rare, and a frequent one has many, of its own
+ * weight.
  */
 #ifndef TH_REPORT_STATISTICS_MEAN_INTERVAL_H
 #define TH_REPORT_STATISTICS_MEAN_INTERVAL_H
 
+#include <stddef.h>
 #include <stdint.h>
-
-/* Samples of which the largest keep counts; 50 ms at 300 a second. */
-#define TH_KEEPS 16
 
 /* Sums over the bytes of a heap. Zeroed: none. */
 struct th_mean_interval {
 	double bytes;
-	double squares;         /* of the gaps */
-	double keeps[TH_KEEPS]; /* of the last samples, in a ring; 0: none */
-	unsigned next;          /* in the ring */
+	double squares; /* of the gaps */
 };
 
 /*
- * Adds a sample, in order of time: `size`, `interval` and `keep` as in the log. A sample that was certain because
- * every allocation was recorded has no gap and is left out.
+ * Adds a sample: `size`, `interval` and `keep` as in the log; `rare`: the keep of a rare site at
+ * that time, at least `keep`. A sample that was certain because every allocation was recorded has
+ * no gap and is left out.
  */
-void th_mean_interval_add(
-	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep);
+void th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
+	double keep, double rare);
+
+/*
+ * The keep of a rare site at the time of sample `index` of `count`, by time, whose keeps are
+ * keep_of(samples, i): the largest among this one and the 16 before, or after if that is smaller.
+ * A time in which all samples were thinned out is not taken for one in which the rare were kept,
+ * although these are near.
+ */
+double th_mean_interval_rare(double (*keep_of)(const void *samples, size_t i),
+	const void *samples, size_t count, size_t index);
 
 /* The thin gap in bytes; 0 without samples that were not certain. */
 double th_mean_interval_thin(const struct th_mean_interval *gaps);
