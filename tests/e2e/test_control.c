@@ -266,6 +266,37 @@ interval_is_changed(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/*
+ * The same in C, by a factor of 256 up and down: nine sites of 16 bytes to 4 MiB in turn.  The
+ * totals of the strata are those of the threads, and add up to the exact one.
+ */
+static void
+interval_of_a_c_program(void **state)
+{
+	struct th_recording recording;
+
+	(void)state;
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS("sh", "-c",
+				"LD_PRELOAD=" TH_LIBRARY " " PROGRAMS
+				"/native_sites 3221225472 & pid=$!\n"
+				"for interval in 8M 32k 8M 64k 8M; do\n"
+				"\tsleep 0.2\n"
+				"\t" TH_TOOL " ctl $pid interval $interval || exit 1\n"
+				"done\n"
+				"wait $pid\n"),
+			.settings = TH_WORDS(
+				"LD_PRELOAD", "TWINHEAP_INTERVAL=32k", "TWINHEAP_SEED=1"),
+			.timeout_seconds = 600,
+		},
+		&recording);
+	th_recording_load(&recording);
+	assert_true(th_recording_total(&recording, "native", "alloc_bytes").exact);
+	th_recording_check_sites(&recording, "native", "alloc_bytes");
+	th_recording_deinit(&recording);
+}
+
 static double
 selected_bytes(const struct th_recording *recording, const char *from, const char *to)
 {
@@ -450,5 +481,10 @@ main(void)
 		{NULL, NULL, 0},
 	};
 
-	return th_jdk_run_tests("control", tests);
+	const struct CMUnitTest native[] = {
+		cmocka_unit_test(interval_of_a_c_program),
+	};
+
+	return th_jdk_run_tests("control", tests) +
+	       cmocka_run_group_tests_name("control of a C program", native, NULL, NULL);
 }

@@ -88,6 +88,18 @@ test_looks_are_once_a_second_in_the_end(void **state)
 	assert_in_range(simulate(100, MS, 0).looks, 130, 145);
 }
 
+/* From 100 MiB to a terabyte: a geometric series of breakdowns, and ten looks a second. */
+static void
+test_fast_growth_stays_in_its_bounds(void **state)
+{
+	struct outcome outcome = simulate(1000, 3 * MS, MIB);
+
+	(void)state;
+	/* ln(1 TB / 100 MiB) / ln 1.05 = 189; 50 regular ones while the age grows 2.7-fold. */
+	assert_true(outcome.taken <= 189 + 50 * 7);
+	assert_true(outcome.looks <= 10 * 1000 + 1);
+}
+
 /*
  * 300 MiB for ten minutes, then a peak of 900 MiB that takes two seconds to rise, lasts half a
  * second and takes two to fall.  The largest breakdown misses at most 5 % of it, and what grew
@@ -144,6 +156,7 @@ main(void)
 		cmocka_unit_test(test_cost_stays_in_its_bounds),
 		cmocka_unit_test(test_short_recordings_have_enough_accounts),
 		cmocka_unit_test(test_looks_are_once_a_second_in_the_end),
+		cmocka_unit_test(test_fast_growth_stays_in_its_bounds),
 		cmocka_unit_test(test_a_peak_has_an_account),
 		cmocka_unit_test(test_none_after_giving_up),
 	};
