@@ -121,7 +121,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	double keep = (double)sample->keep *
 		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
-	double factor = calibration->factors[sample->name];
+	double factor = th_calibration_factor(calibration, sample);
 	struct th_estimator weight = {0};
 	const struct th_resident_mappings_point *points;
 	size_t count;

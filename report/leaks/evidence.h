@@ -44,6 +44,7 @@ enum th_reason {
 	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
 	TH_REASON_STEADY,        /* plateau: as much is freed as is allocated */
 	TH_REASON_FREED,         /* churn */
+	TH_REASON_UNUSED,        /* plateau: mappings grow, their resident memory does not */
 };
 
 struct th_evidence {

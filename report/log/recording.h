@@ -82,6 +82,7 @@ struct th_reservation_info {
 	uint64_t address;
 	uint64_t bytes;
 	uint32_t stack; /* index */
+	uint32_t outer; /* number of the earlier one that contains it; 0 = none */
 };
 
 /* A part of a mapped sample was unmapped. */

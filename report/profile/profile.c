@@ -337,7 +337,7 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
 			sample->size, th_recording_sample_interval(profile->recording, sample),
 			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
-			calibration->factors[sample->name]);
+			th_calibration_factor(calibration, sample));
 }
 
 /* Finds the actors of all samples in the window; the rows replace them in the array. */
@@ -601,6 +601,17 @@ th_profile_renew(struct th_profile *profile)
 		.is_whole = profile->is_whole,
 	};
 	build(profile);
+}
+
+enum th_heap
+th_profile_contents(const struct th_profile *profile, const struct th_row *row)
+{
+	enum th_heap heap;
+
+	if (row->heap != TH_HEAP_MAPPED)
+		return 0;
+	heap = th_mapped_names_contents(th_frames_string(profile->frames, row->class_name));
+	return heap && th_profile_has_heap(profile, heap) ? heap : 0;
 }
 
 bool

@@ -87,6 +87,12 @@ const struct th_decoded_account *th_profile_chosen_account(const struct th_profi
 /* Whether the options select this heap and it was recorded. */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
 
+/*
+ * The heap whose blocks a row of mapped memory holds, if the options select it: a sum over heaps
+ * must leave the row out, or it counts these twice. 0: none.
+ */
+enum th_heap th_profile_contents(const struct th_profile *profile, const struct th_row *row);
+
 /* Whether the resident bytes of the live blocks of this heap are known. */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);
 

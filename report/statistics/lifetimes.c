@@ -644,6 +644,9 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
 	struct changes changes[TH_HEAPS] = {0};
 
+	/* Mapped memory holds the blocks of the other two. */
+	if (heaps & ~(1u << TH_HEAP_MAPPED))
+		heaps &= ~(1u << TH_HEAP_MAPPED);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!(heaps & 1u << heap))
 			continue;

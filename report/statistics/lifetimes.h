@@ -74,7 +74,8 @@ struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint6
 
 /*
  * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as
- * far as recorded; `calibrations` by heap.
+ * far as recorded; `calibrations` by heap. Mapped memory counts only on its own: it holds the
+ * blocks of the other heaps.
  */
 struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);
@@ -190,7 +191,7 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
-		calibration->factors[sample->name]);
+		th_calibration_factor(calibration, sample));
 }
 
 #endif

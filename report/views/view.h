@@ -59,10 +59,11 @@ void th_view_flamegraph(FILE *file, const struct th_profile *profile);
 
 /*
  * The breakdown of resident memory, as text and as JSON. The profile must not be filtered, and
- * its recording must contain a breakdown.
+ * its recording must contain a breakdown. `leaks`: its findings; NULL: not known.
  */
-void th_view_rss(FILE *file, const struct th_profile *profile);
-void th_view_rss_json(FILE *file, const struct th_profile *profile);
+void th_view_rss(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks);
+void
+th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks);
 
 /* Every record of a log, decoded by the descriptions in the log. */
 void th_view_dump(FILE *file, const struct th_reader *reader, bool without_command);

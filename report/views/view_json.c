@@ -237,6 +237,10 @@ row_json(const struct printer *printer, const struct th_row *row)
 		th_json_text_or_null(th_frames_string(frames, row->class_name)), "thread",
 		th_frames_function_name(frames, row->thread));
 
+	enum th_heap contents = th_profile_contents(printer->profile, row);
+
+	if (contents)
+		json_object_set_new(json, "contains", json_string(th_heap_word(contents)));
 	set_figures(printer, json, row->heap, row->sums);
 	return json;
 }

@@ -221,11 +221,11 @@ verdict_json(const struct th_rss *rss)
 }
 
 void
-th_view_rss_json(FILE *file, const struct th_profile *profile)
+th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
 {
 	struct th_rss rss;
 
-	th_rss_init(&rss, profile);
+	th_rss_init(&rss, profile, leaks);
 	const struct th_decoded_account *head = rss.account.head;
 	json_t *root = json_pack("{s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:f}",
 		"twinheap", 1, "at", rss.seconds, "resident", (json_int_t)head->resident,

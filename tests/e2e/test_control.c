@@ -231,7 +231,7 @@ interval_is_changed(const struct th_jdk *jdk)
 	struct th_recording recording;
 	struct th_dump dump;
 
-	run_beside(SCRIPT "for interval in 1M 128k 2M 64k 512k 1M 256k 2M 64k 512k; do\n"
+	run_beside(SCRIPT "for interval in 8M 32k 2M 64k 8M 1M 32k 8M 64k 512k; do\n"
 			  "\task $pid interval $interval\n"
 			  "\tsleep ${TH_CONTROL_STEP:-0.5}\n"
 			  "done\n"
@@ -258,6 +258,37 @@ interval_is_changed(const struct th_jdk *jdk)
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	th_recording_check_sites(&recording, "java", "alloc_bytes");
 	assert_true(most_in_a_second(recording.log) <= RATE_MOST);
+	th_recording_deinit(&recording);
+}
+
+/*
+ * The same in C, by a factor of 256 up and down: nine sites of 16 bytes to 4 MiB in turn.  The
+ * totals of the strata are those of the threads, and add up to the exact one.
+ */
+static void
+interval_of_a_c_program(void **state)
+{
+	struct th_recording recording;
+
+	(void)state;
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS("sh", "-c",
+				"LD_PRELOAD=" TH_LIBRARY " " PROGRAMS
+				"/native_sites 3221225472 & pid=$!\n"
+				"for interval in 8M 32k 8M 64k 8M; do\n"
+				"\tsleep 0.2\n"
+				"\t" TH_TOOL " ctl $pid interval $interval || exit 1\n"
+				"done\n"
+				"wait $pid\n"),
+			.settings = TH_WORDS(
+				"LD_PRELOAD", "TWINHEAP_INTERVAL=32k", "TWINHEAP_SEED=1"),
+			.timeout_seconds = 600,
+		},
+		&recording);
+	th_recording_load(&recording);
+	assert_true(th_recording_total(&recording, "native", "alloc_bytes").exact);
+	th_recording_check_sites(&recording, "native", "alloc_bytes");
 	th_recording_deinit(&recording);
 }
 
@@ -445,5 +476,10 @@ main(void)
 		{NULL, NULL, 0},
 	};
 
-	return th_jdk_run_tests("control", tests);
+	const struct CMUnitTest native[] = {
+		cmocka_unit_test(interval_of_a_c_program),
+	};
+
+	return th_jdk_run_tests("control", tests) +
+	       cmocka_run_group_tests_name("control of a C program", native, NULL, NULL);
 }

@@ -221,7 +221,7 @@ look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 	uint64_t resident = th_breakdown_log_resident(now, &subject->group);
 	enum th_breakdown_reason reason;
 
-	th_breakdown_plan_looked(&subject->plan, now);
+	th_breakdown_plan_looked(&subject->plan, now, resident);
 	if (resident && th_breakdown_plan_is_due(&subject->plan, now, resident, &reason))
 		take(subject, reason, on_agent_thread);
 }

@@ -89,9 +89,11 @@ function showStatus() {
 		.join(" to ") + " s" : "";
 	total.replaceChildren();
 	addText(total, "b", formatNumber(model.total[0], state.unit));
+	const twice = d3.sum(model.heaps, (values) => values[0]) - model.total[0];
 	total.append(` ${element("value").selectedOptions[0].text} ${state.unit}${range}`
 		+ ` (${HEAPS.map(({name}, heap) =>
-			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")})`);
+			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")}`
+		+ (twice >= 1 ? `, of which ${formatNumber(twice, state.unit)} hold the others` : "") + ")");
 	total.dataset.value = model.total[0];
 	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `

@@ -23,7 +23,8 @@ function summarize(view) {
 		if (!group)
 			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, first: -1});
 		group[HEAPS[data.rows.heap[row]].word] += rows.value[row];
-		group.share += rows.value[row];
+		if (addsUp(view.state, row))
+			group.share += rows.value[row];
 		nextRow[row] = group.first;
 		group.first = row;
 	}

@@ -53,8 +53,8 @@ print_account(
 {
 	if (!recording->accounts_count)
 		return;
-	th_view_rss(file, profile);
-	th_view_rss_json(file, profile);
+	th_view_rss(file, profile, NULL);
+	th_view_rss_json(file, profile, NULL);
 }
 
 static void
