@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unify/log/loader.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdint.h>
 
 #include "unify/base/system.h"
 
-/* Each yields the processor. */
-#define FORK_TURNS 4096
-#define VISIT_TURNS 100
-#define NAP_NS 1000000
+/*
+ * A visit takes microseconds, unless its thread waits for a processor: a fork yields a few times,
+ * then sleeps, 0.2 s in total at most.
+ */
+#define FORK_YIELDS 64
+#define FORK_NAPS 2000
+#define FORK_NAP_NS 100000
+/* Maximum wait of a visit for the end of a fork, 0.1 s. */
+#define VISIT_NAPS 100
+#define VISIT_NAP_NS 1000000
 
 /*
  * Each side announces itself and then looks at the other: sequentially consistent, so at least
@@ -21,12 +28,12 @@ static uint32_t forking;  /* number of threads that fork */
 static bool
 enter(void)
 {
-	for (int turn = 0; turn < VISIT_TURNS; turn++) {
+	for (int turn = 0; turn < VISIT_NAPS; turn++) {
 		__atomic_fetch_add(&visiting, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&forking, __ATOMIC_SEQ_CST))
 			return true;
 		__atomic_fetch_sub(&visiting, 1, __ATOMIC_SEQ_CST);
-		th_system_nap(NAP_NS);
+		th_system_nap(VISIT_NAP_NS);
 	}
 	return false;
 }
@@ -44,12 +51,18 @@ th_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t bytes, void *data
 void
 th_loader_before_fork(void)
 {
+	int saved_errno = errno;
+
 	__atomic_fetch_add(&forking, 1, __ATOMIC_SEQ_CST);
-	for (int turn = 0; turn < FORK_TURNS; turn++) {
+	for (int turn = 0; turn < FORK_YIELDS + FORK_NAPS; turn++) {
 		if (!__atomic_load_n(&visiting, __ATOMIC_SEQ_CST))
-			return;
-		sched_yield();
+			break;
+		if (turn < FORK_YIELDS)
+			sched_yield();
+		else
+			th_system_nap(FORK_NAP_NS);
 	}
+	errno = saved_errno;
 }
 
 void

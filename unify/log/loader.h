@@ -18,7 +18,7 @@ th_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t bytes, void *data
 
 /*
  * Around a fork, on the forking thread: waits for visits in progress, which take microseconds,
- * for at most some milliseconds.  After it in the parent and in the child. [any]
+ * for at most 0.2 s.  After it in the parent and in the child. [any]
  */
 void th_loader_before_fork(void);
 void th_loader_after_fork(void);
