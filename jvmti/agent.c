@@ -488,12 +488,13 @@ static void JNICALL
 on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
-	th_teardown_begins(TH_TEARDOWN_VM_DEATH, NULL);
 	th_agent_stop();
 	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}
+	/* After the agent thread's last breakdown and search for dead objects. */
+	th_teardown_begins(TH_TEARDOWN_VM_DEATH, NULL);
 	th_vm_memory_stop();
 	th_guard_leave();
 }

@@ -3,10 +3,18 @@
 
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
+#include "unify/mapped/mapping.h"
 #include "unify/sample/in_flight.h"
 #include "unify/shared/clock.h"
 
 static uint32_t seen[TH_TEARDOWN_CAUSES]; /* atomic: 1 = the log has this cause */
+
+/* After exit() the destructor that sees the return of main runs as well. */
+static bool
+is_known(enum th_teardown_cause cause)
+{
+	return cause == TH_TEARDOWN_MAIN_RETURNED && th_load_relaxed(&seen[TH_TEARDOWN_EXIT]);
+}
 
 static bool
 is_first(enum th_teardown_cause cause)
@@ -24,9 +32,11 @@ th_teardown_begins(enum th_teardown_cause cause, const char *detail)
 	/* Keeps the log from being closed meanwhile. */
 	if (!th_in_flight_begin())
 		return;
-	if (is_first(cause)) {
-		struct th_event_teardown event = {.time = th_clock_now(), .cause = cause};
+	if (!is_known(cause) && is_first(cause)) {
+		struct th_event_teardown event = {.cause = cause};
 
+		th_mapping_log_use();
+		event.time = th_clock_now();
 		th_log_append_ours(TH_EVENT_TEARDOWN, &event, &part, 1);
 	}
 	th_in_flight_end();

@@ -9,7 +9,8 @@
 #include "unify/shared/log_format.h"
 
 /*
- * Appends a TEARDOWN with the current time, once for each cause except SIGNAL.  `detail` may be
+ * Appends the exact bytes of mapped memory and a TEARDOWN with the current time, once for each
+ * cause except SIGNAL.  `detail` may be
  * NULL.  Does nothing unless this process is recorded.  The guard must be held.  Preserves errno.
  * [any]
  */
