@@ -42,6 +42,7 @@
 struct curve {
 	uint64_t from;
 	uint64_t to;
+	double bins_per_ns;
 	double live[BINS + 1];
 };
 
@@ -57,29 +58,24 @@ th_collapse_weight(const struct th_recording *recording, const struct th_sample 
 static size_t
 boundary_of(const struct curve *curve, uint64_t time)
 {
-	double width = (double)(curve->to - curve->from) / BINS;
-
 	if (time <= curve->from)
 		return 0;
-	return (size_t)fmin(ceil((double)(time - curve->from) / width), BINS);
+	return (size_t)fmin(ceil((double)(time - curve->from) * curve->bins_per_ns), BINS);
 }
 
 static uint64_t
 time_of(const struct curve *curve, size_t boundary)
 {
-	double width = (double)(curve->to - curve->from) / BINS;
-
-	return curve->from + (uint64_t)((double)boundary * width);
+	return curve->from + (uint64_t)((double)boundary / curve->bins_per_ns);
 }
 
 static void
 add_sample(struct curve *curve, const struct th_recording *recording,
 	const struct th_sample *sample, uint64_t end)
 {
-	double weight = th_collapse_weight(recording, sample);
-
 	if (end == TH_END_UNKNOWN || sample->time > curve->to || end < curve->from)
 		return;
+	double weight = th_collapse_weight(recording, sample);
 	curve->live[boundary_of(curve, sample->time)] += weight;
 	if (end <= curve->to)
 		curve->live[boundary_of(curve, end)] -= weight;
@@ -94,6 +90,7 @@ curve_create(const struct th_recording *recording, const struct th_lifetimes *li
 
 	curve->from = from;
 	curve->to = to;
+	curve->bins_per_ns = BINS / (double)(to - from);
 	for (size_t i = 0; i < samples->items_count; i++)
 		add_sample(curve, recording, &samples->items[i], lifetimes->ends[heap][i]);
 	for (size_t i = 1; i <= BINS; i++)
@@ -171,6 +168,16 @@ count_freed(const struct th_recording *recording, const struct th_lifetimes *lif
 	return count;
 }
 
+/* Whether the process ends with a fall that may be large, by the last part alone. */
+static bool
+may_collapse(const struct curve *last, size_t top, uint64_t length)
+{
+	double fall = last->live[top] - last->live[BINS];
+
+	return fall > FALL_PART * NOTABLE_GROWTH * last->live[top] &&
+	       ends_soon(last, top, length);
+}
+
 /* Compares the fall, found in the fine curve, with the whole recording. */
 static bool
 is_collapse(const struct curve *last, size_t top, const struct curve *whole)
@@ -179,7 +186,6 @@ is_collapse(const struct curve *last, size_t top, const struct curve *whole)
 	uint64_t time = time_of(last, top);
 
 	return is_large(fall, last->live[top], whole->live[BINS / WARM_PART]) &&
-	       ends_soon(last, top, whole->to - whole->from) &&
 	       largest_fall(whole, time, last->to - time) <= EARLIER_PART * fall;
 }
 
@@ -190,18 +196,22 @@ th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
 	uint64_t start = recording->start;
 	uint64_t length = end > start ? end - start : 0;
 	uint64_t part = length / LAST_PART < LAST_MOST_NS ? length / LAST_PART : LAST_MOST_NS;
+	bool found = false;
 
 	if (part < BINS || !recording->samples[heap].items_count)
 		return false;
 	struct curve *last = curve_create(recording, lifetimes, heap, end - part, end);
-	struct curve *whole = curve_create(recording, lifetimes, heap, start, end);
 	size_t top = find_top(last);
 
 	*ret = (struct th_collapse){
 		.time = time_of(last, top), .bytes = last->live[top] - last->live[BINS]};
-	bool found = is_collapse(last, top, whole) &&
-		     count_freed(recording, lifetimes, heap, ret->time, end) >= ENOUGH_FREED;
+	if (may_collapse(last, top, length) &&
+		count_freed(recording, lifetimes, heap, ret->time, end) >= ENOUGH_FREED) {
+		struct curve *whole = curve_create(recording, lifetimes, heap, start, end);
+
+		found = is_collapse(last, top, whole);
+		free(whole);
+	}
 	free(last);
-	free(whole);
 	return found;
 }

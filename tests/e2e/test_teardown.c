@@ -4,6 +4,7 @@
  * as of the last moment before that, and say so.  Each frees everything, so a report as of the end
  * has no live bytes.
  */
+#include "tests/e2e/dump.h"
 #include "tests/e2e/harness.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define CLOSING PROGRAMS "/native_closing"
 #define SECONDS "2"
+#define HOOKS 2 /* TH_TEARDOWN_HOOKS */
 /* The machine may stop a program for so long that its growth seems to have ended. */
 #define ATTEMPTS 4
 
@@ -256,6 +258,33 @@ sigterm(const struct th_jdk *jdk)
 	java(jdk, "signal", 128 + 15, "handled a signal");
 }
 
+/* Looking for hooks loads no class and leaves no mark in a program without any. */
+static void
+no_hooks(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct th_dump dump;
+
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(jdk->java, "-Xlog:class+load:file=classes.log",
+				"-cp", PROGRAMS "/programs.jar", "SampledThreads", "first",
+				"500"),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k"),
+		},
+		&recording);
+	char *classes = th_command_output(TH_WORDS("sh", "-c",
+		"grep -c ApplicationShutdownHooks \"$0\"/classes.log; true",
+		recording.directory));
+	assert_string_equal(classes, "0\n");
+	th_dump_init(&dump, recording.log);
+	while (th_dump_next(&dump, "teardown"))
+		assert_int_not_equal(th_dump_number(&dump, "cause"), HOOKS);
+	th_dump_deinit(&dump);
+	free(classes);
+	th_recording_deinit(&recording);
+}
+
 /* The hook of a VM that is destroyed is not the end: what the process keeps later counts. */
 static void
 embedded_vm(const struct th_jdk *jdk)
@@ -289,6 +318,7 @@ main(void)
 		{"main returns", main_returns, 0},
 		{"System.exit", system_exit, 0},
 		{"SIGTERM", sigterm, 0},
+		{"no hooks", no_hooks, 0},
 		{"embedded VM", embedded_vm, 0},
 		{NULL, NULL, 0},
 	};
