@@ -54,13 +54,16 @@ th_collapse_weight(const struct th_recording *recording, const struct th_sample 
 	return fmax((double)sample->size, interval) / (double)sample->keep;
 }
 
-/* Index of the first boundary at or after `time`. */
+/* Index of the first boundary after `time`; the last one from the end on. */
 static size_t
 boundary_of(const struct curve *curve, uint64_t time)
 {
-	if (time <= curve->from)
+	if (time < curve->from)
 		return 0;
-	return (size_t)fmin(ceil((double)(time - curve->from) * curve->bins_per_ns), BINS);
+	if (time >= curve->to)
+		return BINS;
+	size_t bin = (size_t)((double)(time - curve->from) * curve->bins_per_ns);
+	return bin < BINS ? bin + 1 : BINS;
 }
 
 static uint64_t
