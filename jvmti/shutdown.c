@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "jvmti/agent_thread.h"
 #include "jvmti/loaded_class.h"
 #include "unify/base/atomic.h"
 #include "unify/recording/teardown.h"
@@ -92,4 +93,5 @@ th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, const char *name)
 		return;
 	th_store_relaxed(&hooks.is_over, 1);
 	th_teardown_begins(TH_TEARDOWN_HOOKS, NULL);
+	th_agent_thread_vm_ends();
 }

@@ -30,6 +30,8 @@ reason_text(uint32_t reason)
 	switch (reason) {
 	case TH_BREAKDOWN_END:
 		return "taken at the end";
+	case TH_BREAKDOWN_TEARDOWN:
+		return "taken when the Java VM began to end";
 	case TH_BREAKDOWN_ASKED:
 		return "on demand";
 	case TH_BREAKDOWN_GROWTH:

@@ -273,6 +273,12 @@ th_breakdown_flush(void)
 }
 
 void
+th_breakdown_teardown(void)
+{
+	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_TEARDOWN, true);
+}
+
+void
 th_breakdown_end(bool on_agent_thread)
 {
 	uint64_t now = th_clock_now();

@@ -638,6 +638,7 @@ enum th_breakdown_reason {
 	TH_BREAKDOWN_GROWTH = 2, /* resident memory has grown since the last breakdown */
 	TH_BREAKDOWN_END = 3,
 	TH_BREAKDOWN_ASKED = 4,
+	TH_BREAKDOWN_TEARDOWN = 5, /* the VM's shutdown hooks have just been started */
 };
 
 enum th_breakdown_flag {
