@@ -25,6 +25,7 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
+#include "jvmti/shutdown.h"
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
 #include "unify/base/atomic.h"
@@ -32,6 +33,7 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
+#include "unify/recording/teardown.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
@@ -471,7 +473,13 @@ on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 static void JNICALL
 on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
+	struct th_thread_record *record;
+
 	th_heap_thread_starts(jvmti, env, thread, false);
+	th_guard_enter();
+	record = th_thread_record();
+	th_shutdown_thread_starts(jvmti, env, record ? record->name : "");
+	th_guard_leave();
 }
 
 static void JNICALL
@@ -493,6 +501,8 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}
+	/* After the agent thread's last breakdown and search for dead objects. */
+	th_teardown_begins(TH_TEARDOWN_VM_DEATH, NULL);
 	th_vm_memory_stop();
 	th_guard_leave();
 }

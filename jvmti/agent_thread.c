@@ -54,6 +54,7 @@ static struct {
 	uint32_t calls;    /* atomic, futex: counts the wake-ups */
 	uint32_t stopping; /* atomic: asked to end */
 	uint32_t is_alive; /* atomic: running */
+	uint32_t vm_ends;  /* atomic: asked for the breakdown of that time */
 	/* written before it serves requests; only this thread may call the VM through `env` */
 	pthread_t self;
 	JNIEnv *env;
@@ -90,6 +91,13 @@ th_agent_thread_wake(void)
 	syscall(SYS_futex, &thread.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+void
+th_agent_thread_vm_ends(void)
+{
+	th_store_release(&thread.vm_ends, 1);
+	th_agent_thread_wake();
+}
+
 /*
  * Looks for dead objects.  The next search is due after a time proportional to the CPU time of
  * this one, not its elapsed time, so that a busy machine does not delay it.
@@ -124,6 +132,10 @@ look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 static void
 work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
+	uint32_t vm_ends = 1;
+
+	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
+		th_breakdown_teardown();
 	if (th_methods_are_pending())
 		th_methods_log_pending(jvmti, env);
 	th_function_names_log(false);

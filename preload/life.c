@@ -19,6 +19,7 @@
 
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
+#include "preload/exit.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
@@ -38,6 +39,7 @@
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
 #include "unify/recording/self_check.h"
+#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/thread.h"
@@ -395,6 +397,7 @@ load(void)
 	th_next_init();
 	th_message_init();
 	th_leave_init();
+	th_exit_init();
 	th_operators_init();
 	th_mallocx_init();
 	th_allocator_init();
@@ -422,11 +425,26 @@ load(void)
 		if (life.has_allocator)
 			th_nested_silence();
 		pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
+		th_exit_watch_main();
 		if (!th_process_is_followed_child())
 			start_once();
 		else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
 			start_with_first_sample();
 	}
+	errno = saved_errno;
+}
+
+void
+th_life_ends(enum th_teardown_cause cause)
+{
+	int saved_errno = errno;
+
+	if (life.state != RECORDING || !th_log_is_ours())
+		return;
+	th_guard_enter();
+	th_breakdown_end(false);
+	th_teardown_begins(cause, NULL);
+	th_guard_leave();
 	errno = saved_errno;
 }
 

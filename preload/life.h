@@ -12,11 +12,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/shared/log_format.h"
+
 /*
  * A Java VM is about to be created, or has loaded the library as its agent.  Starts the
  * recording unless it is already running or disabled here.  True when this process is recorded.
  */
 bool th_life_java_comes(void);
+
+/*
+ * The process begins to end: takes the last breakdown of resident memory, while what is freed from
+ * now on is still there, and marks the time in the log.  Does nothing unless the process is
+ * recorded.  Preserves errno. [any]
+ */
+void th_life_ends(enum th_teardown_cause cause);
 
 /* Whether TWINHEAP_VERBOSE is on. [any] */
 bool th_life_is_verbose(void);

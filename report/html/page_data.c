@@ -32,6 +32,8 @@ print_process(FILE *file, const struct th_profile *profile)
 			      "complete", recording->is_complete, "seconds",
 			      th_recording_duration(recording), "interval",
 			      (json_int_t)th_recording_interval(recording)));
+	fputs(",\"judged\":", file);
+	th_page_print_json(file, th_json_moment(profile));
 	fputs(",\"filters\":", file);
 	th_page_print_json(file, json_string(filters));
 	free(filters);

@@ -120,7 +120,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	double keep = (double)sample->keep *
-		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
+		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->at);
 	double factor = th_calibration_factor(calibration, sample);
 	struct th_estimator weight = {0};
 	const struct th_resident_mappings_point *points;
@@ -149,20 +149,23 @@ look_at(struct look *look, size_t index)
 	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
 	const struct th_sample *sample =
 		&profile->recording->samples[evidence->heap].items[index];
-	uint64_t end = lifetimes->ends[evidence->heap][index];
+	uint64_t end = th_lifetimes_end_by(lifetimes, evidence->heap, index, &profile->at);
 	struct th_estimator one = {0};
 	struct sums *sums = &look->sums;
 
-	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->end))
+	if (sample->time > profile->at.time ||
+		!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->at))
 		return;
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
-		th_lifetimes_keep(lifetimes, evidence->heap, &profile->end), &one);
+		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
 	struct th_birth birth = {
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
 	sums->kept.followed += birth.weight;
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
+		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
+			evidence->freed_after += bytes_in(&one);
 		if (birth.time >= horizon->warm)
 			th_array_append(look->judge, births, birth);
 	}

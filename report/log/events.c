@@ -327,6 +327,8 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return keep(recording, notes, event->note);
 	case TH_EVENT_MARK:
 		return keep_timed(recording, marks, event->mark);
+	case TH_EVENT_TEARDOWN:
+		return keep_timed(recording, teardowns, event->teardown);
 	case TH_EVENT_CONTROL:
 		return keep_timed(recording, changes, event->control);
 	case TH_EVENT_RATE:

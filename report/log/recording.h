@@ -201,7 +201,8 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_heap_use, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 	TH_ARRAY(struct th_decoded_mark, marks);
-	TH_ARRAY(struct th_decoded_control, changes); /* in order */
+	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */
+	TH_ARRAY(struct th_decoded_control, changes);    /* in order */
 
 	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */
 	TH_ARRAY(struct th_decoded_resident, residents);

@@ -415,6 +415,30 @@ th_lifetimes_deinit(struct th_lifetimes *lifetimes)
 
 /* State at a time */
 
+/* The first judgement that ended after `time`. */
+static size_t
+first_after(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	return th_bisect(lifetimes->judgements_count, i, lifetimes->judgements[i].time <= time);
+}
+
+/* Until when deaths that collections up to `time` found are logged: see struct th_moment. */
+static uint64_t
+known_until(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	size_t next = first_after(lifetimes, time);
+	bool has_earlier = false;
+
+	for (size_t i = 0; i < next && !has_earlier; i++)
+		has_earlier = lifetimes->judgements[i].is_collection;
+	while (next < lifetimes->judgements_count && !lifetimes->judgements[next].is_collection)
+		next++;
+	if (!has_earlier)
+		return time < UINT64_MAX ? time + 1 : time;
+	return next < lifetimes->judgements_count ? lifetimes->judgements[next].time
+						  : UINT64_MAX;
+}
+
 struct th_moment
 th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 {
@@ -427,6 +451,7 @@ th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 		if (level->time <= time && level->level > moment.level)
 			moment.level = level->level < 32 ? level->level : 31;
 	}
+	moment.known = known_until(lifetimes, time);
 	return moment;
 }
 
@@ -449,13 +474,6 @@ th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool ma
 	const struct th_judgement *last = th_lifetimes_last(lifetimes, time, major);
 
 	return last ? last->births : 0;
-}
-
-/* The first judgement that ended after `time`. */
-static size_t
-first_after(const struct th_lifetimes *lifetimes, uint64_t time)
-{
-	return th_bisect(lifetimes->judgements_count, i, lifetimes->judgements[i].time <= time);
 }
 
 uint32_t

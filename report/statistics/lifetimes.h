@@ -39,10 +39,16 @@ struct th_judgement {
 	bool is_collection; /* false: only the deaths found by earlier collections (JAVA_JUDGED) */
 };
 
-/* A point in time, and the `level` of the table of live Java objects at it. */
+/*
+ * A point in time, and the `level` of the table of live Java objects at it. Deaths and judgements
+ * are logged up to some time after the collection that found them: those logged before `known`,
+ * the end of the next collection, were found by collections up to `time`.
+ */
 struct th_moment {
 	uint64_t time;
 	uint32_t level;
+	uint64_t
+		known; /* UINT64_MAX: there was no later one; time + 1: there was no earlier one */
 };
 
 struct th_lifetimes {
@@ -124,13 +130,27 @@ th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
 }
 
+/*
+ * The end of a sample as far as it had come by `moment`: TH_END_NEVER if the block was freed, or
+ * the object found dead, only later.
+ */
+static inline uint64_t
+th_lifetimes_end_by(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
+	const struct th_moment *moment)
+{
+	uint64_t end = lifetimes->ends[heap][index];
+	bool is_later = heap == TH_HEAP_JAVA ? end >= moment->known : end > moment->time;
+
+	return is_later ? TH_END_NEVER : end;
+}
+
 /* Whether this sample is known to be alive at `moment`. */
 static inline bool
 th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
 	const struct th_moment *moment)
 {
 	return lifetimes->recording->samples[heap].items[index].time <= moment->time &&
-	       lifetimes->ends[heap][index] > moment->time &&
+	       th_lifetimes_end_by(lifetimes, heap, index, moment) == TH_END_NEVER &&
 	       th_lifetimes_follows(lifetimes, heap, index, moment);
 }
 

@@ -342,6 +342,7 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
 	print(file, ",\n \"recorded\": ", th_json_recorded(profile->recording));
 	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
+	print(file, ",\n \"judged\": ", th_json_moment(profile));
 	print(file, ",\n \"totals\": ", selected_json(&printer));
 	if (th_options_filter_stacks(profile->options))
 		print(file, ",\n \"left_out\": ", totals_json(&printer, profile->left_out));

@@ -12,6 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/terminal.h"
+#include "report/leaks/released.h"
 
 /* Column at which the text after a label begins. */
 #define TEXT_COLUMN 16
@@ -177,6 +178,16 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 }
 
 static void
+print_released(FILE *file, const struct th_leaks *leaks, const struct th_evidence *evidence)
+{
+	char *text = th_released_text(leaks->profile, evidence);
+
+	if (text)
+		fprintf(file, "         later  %s\n", text);
+	free(text);
+}
+
+static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
 {
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
@@ -197,6 +208,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding 
 	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
 	fputc('\n', file);
 	print_owner(file, leaks, &finding->owner);
+	print_released(file, leaks, &finding->evidence);
 	if (verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, place);
 	free(why);
@@ -263,6 +275,18 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		fputs("every allocation was recorded\n", file);
 }
 
+/* The time at which all is judged, unless it is the end of the recording. */
+static void
+print_moment(FILE *file, const struct th_leaks *leaks)
+{
+	const struct th_profile *profile = leaks->profile;
+	char *text = th_profile_moment_text(profile);
+
+	if (profile->at.time != profile->recording->end)
+		fprintf(file, "judged %s\n", text);
+	free(text);
+}
+
 static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
@@ -278,6 +302,7 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 			th_format_seconds(duration).text);
 	else
 		fprintf(file, "no leak found in %s\n", th_format_seconds(duration).text);
+	print_moment(file, leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_window(file, leaks, (enum th_heap)heap);
 }

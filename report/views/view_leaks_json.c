@@ -10,6 +10,7 @@
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
 #include "report/base/worker.h"
+#include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
 
@@ -76,6 +77,14 @@ set_evidence(json_t *json, const struct th_evidence *evidence)
 	free(why);
 }
 
+static void
+set_released(json_t *json, const struct th_profile *profile, const struct th_evidence *evidence)
+{
+	json_object_set_new(json, "freed_afterwards", json_real(th_released_part(evidence)));
+	json_object_set_new(json, "released_only_at_exit",
+		json_boolean(th_released_only_at_exit(profile, evidence)));
+}
+
 /* Members of a finding before its frames and after them. */
 static json_t *
 head_json(const struct th_leaks *leaks, const struct th_finding *finding)
@@ -98,6 +107,7 @@ rest_json(const struct th_leaks *leaks, const struct th_finding *finding)
 		"owner", owner_json(leaks, &finding->owner));
 
 	set_evidence(json, &finding->evidence);
+	set_released(json, leaks->profile, &finding->evidence);
 	if (leaks->profile->options->group_by)
 		json_object_set_new(json, "group",
 			json_string(
@@ -212,10 +222,13 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	struct printer printer = {.file = file, .leaks = leaks};
 	char *recorded = th_json_dump(th_json_recorded(leaks->profile->recording), 0);
 	char *filters = th_json_dump(th_json_filters(leaks->profile->options), 0);
+	char *judged = th_json_dump(th_json_moment(leaks->profile), 0);
 
 	fprintf(file,
-		"{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n \"findings\": [",
-		recorded, filters);
+		"{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n \"judged\": %s,\n "
+		"\"findings\": [",
+		recorded, filters, judged);
+	free(judged);
 	free(recorded);
 	free(filters);
 	th_frame_texts_init(&printer.frames, leaks->profile->frames);

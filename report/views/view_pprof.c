@@ -402,6 +402,8 @@ write_comments(struct pprof *pprof)
 	char *jvm = th_format_new("Java %s", version);
 	char *filters = th_options_filters_text(pprof->profile->options);
 	char *only = th_format_new("only %s", filters);
+	char *moment = th_profile_moment_text(pprof->profile);
+	char *inuse = th_format_new("inuse values are those %s", moment);
 
 	write_comment(pprof,
 		"twinheap " TH_VERSION ": values are unbiased estimates of all that "
@@ -413,9 +415,12 @@ write_comments(struct pprof *pprof)
 			"out, because values of all heaps are added up; --heaps mapped has it");
 	if (filters[0])
 		write_comment(pprof, only);
+	write_comment(pprof, inuse);
 	th_sampling_changes_tell(recording, write_told, pprof);
 	if (recording->has_jvm)
 		write_comment(pprof, jvm);
+	free(inuse);
+	free(moment);
 	free(only);
 	free(filters);
 	free(jvm);

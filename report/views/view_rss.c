@@ -32,6 +32,8 @@ reason_text(uint32_t reason)
 	switch (reason) {
 	case TH_BREAKDOWN_END:
 		return "taken at the end";
+	case TH_BREAKDOWN_TEARDOWN:
+		return "taken when the Java VM began to end";
 	case TH_BREAKDOWN_ASKED:
 		return "on demand";
 	case TH_BREAKDOWN_GROWTH:
@@ -54,6 +56,10 @@ print_head(FILE *file, const struct th_rss *rss)
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
+	if (th_profile_is_before_teardown(rss->profile))
+		fprintf(file, "  nearest to %.4g s, before %s (--at exit: the last snapshot)\n",
+			th_profile_seconds(rss->profile, rss->profile->at.time),
+			th_teardown_reason(&rss->profile->teardown));
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
 		fputs("  /proc/self/pagemap is not readable: malloc memory cannot be split\n",
 			file);

@@ -236,6 +236,7 @@ th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_l
 		!!(head->flags & TH_BREAKDOWN_HAS_OWNERS), "unexplained",
 		th_breakdown_unexplained(&rss.account));
 
+	json_object_set_new(root, "judged", th_json_moment(profile));
 	json_object_set_new(root, "lines", lines_json(&rss));
 	json_object_set_new(root, "malloc", malloc_json(&rss.account));
 	json_object_set_new(root, "pools", pools_json(&rss));

@@ -369,17 +369,21 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 		return;
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate live = th_profile_live(profile, heap);
+	char *moment = th_profile_moment_text(profile);
+	/* The reason is printed once for all heaps. */
+	moment[strcspn(moment, ",")] = '\0';
 	fprintf(file, "%s: %s allocated (%s), %s samples; ", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_count(bytes.samples).text);
 	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
-		fprintf(file, "up to %s live at the end\n",
-			th_format_number(live.high, TH_UNIT_BYTES).text);
+		fprintf(file, "up to %s live %s\n",
+			th_format_number(live.high, TH_UNIT_BYTES).text, moment);
 	else
-		fprintf(file, "%s live at the end (%s)\n",
-			th_format_number(live.estimate, TH_UNIT_BYTES).text,
+		fprintf(file, "%s live %s (%s)\n",
+			th_format_number(live.estimate, TH_UNIT_BYTES).text, moment,
 			th_estimate_interval(&live, TH_UNIT_BYTES).text);
+	free(moment);
 	if (heap == TH_HEAP_JAVA)
 		th_live_section_doubts(file, profile);
 	print_unattributed(file, profile, heap);
@@ -403,6 +407,7 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 	fputc('\n', file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_brief_heap(file, profile, (enum th_heap)heap);
+	th_live_section_moment(file, profile);
 	for (size_t i = 0; i < health->lines_count; i++) {
 		if (health->lines[i].is_warning && ++warnings <= BRIEF_WARNINGS)
 			fprintf(file, "warning: %s\n", health->lines[i].text);

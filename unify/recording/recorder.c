@@ -15,6 +15,7 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/self_check.h"
+#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/sample/capture.h"
@@ -130,6 +131,7 @@ th_recorder_reset(void)
 	th_housekeeping_reset();
 	recorder.has_ended = 0;
 	th_control_reset();
+	th_teardown_reset();
 	th_breakdown_reset();
 	th_live_blocks_reset();
 	th_mapping_reset();

@@ -301,7 +301,8 @@ enum th_content_type {
 	E(45, JAVA_FOLLOWED, java_followed, "Java followed",                                   \
 		"A followed Java object of a VM that follows few; the last record of an object counts") \
 	E(46, JAVA_JUDGED, java_judged, "Java judged",                                         \
-		"A collection judged all followed Java objects born up to a time")
+		"A collection judged all followed Java objects born up to a time")             \
+	E(47, TEARDOWN, teardown, "Teardown", "The process, or its Java VM, begins to end")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -468,6 +469,11 @@ enum th_content_type {
 #define TH_FIELDS_MARK(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(TEXT, NONE, name, "Name")
+/* `detail`: the name of the thread that handles a signal; empty for the other causes. */
+#define TH_FIELDS_TEARDOWN(F)                                                                  \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, NONE, cause, "Cause: enum th_teardown_cause")                                   \
+	F(TEXT, NONE, detail, "Detail")
 #define TH_FIELDS_RESIDENT(F)                                                                  \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, resident, "Resident")                                                    \
@@ -620,11 +626,29 @@ enum th_memory_category {
 	TH_MEMORY_CATEGORIES,
 };
 
+/*
+ * What the end of a process or of its VM begins with, as far as it can be observed.  After
+ * MAIN_RETURNED, EXIT and QUICK_EXIT the process ends; MAIN_RETURNED is also written if the main
+ * thread calls pthread_exit() while others run.  After HOOKS and VM_DEATH the Java VM ends, which
+ * may be embedded in a process that goes on.  After SIGNAL nothing needs to end: the program may
+ * handle the signal.
+ */
+enum th_teardown_cause {
+	TH_TEARDOWN_SIGNAL = 1,        /* the VM started a thread for SIGTERM, SIGINT or SIGHUP */
+	TH_TEARDOWN_HOOKS = 2,         /* the VM started its shutdown hooks */
+	TH_TEARDOWN_VM_DEATH = 3,      /* JVMTI's VMDeath: the hooks have ended */
+	TH_TEARDOWN_MAIN_RETURNED = 4, /* or the main thread ended */
+	TH_TEARDOWN_EXIT = 5,          /* exit() was called */
+	TH_TEARDOWN_QUICK_EXIT = 6,    /* quick_exit() was called */
+	TH_TEARDOWN_CAUSES,
+};
+
 enum th_breakdown_reason {
 	TH_BREAKDOWN_REGULAR = 1,
 	TH_BREAKDOWN_GROWTH = 2, /* resident memory has grown since the last breakdown */
 	TH_BREAKDOWN_END = 3,
 	TH_BREAKDOWN_ASKED = 4,
+	TH_BREAKDOWN_TEARDOWN = 5, /* the VM's shutdown hooks have just been started */
 };
 
 enum th_breakdown_flag {

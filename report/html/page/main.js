@@ -154,7 +154,7 @@ function sortBy(by) {
 const tableActions = {
 	sort: sortBy,
 	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
-	/* Leaks are live at the end. */
+	/* Leaks are live at the time of the page. */
 	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
 		heap: "all", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
 		zoom: path}),
