@@ -56,7 +56,7 @@ th_page_data_print(FILE *file, const struct th_profile *profile)
 	th_page_rows_print(file, &names, &peak);
 	th_page_timeline_end(&timeline, file, &peak);
 	th_page_leaks_wait(&leaks);
-	th_page_memory_print(file, profile, leaks.is_asked ? &leaks.leaks : NULL);
+	th_page_memory_print(file, profile, &leaks.leaks);
 	th_page_leaks_print(file, &names, &leaks);
 	th_page_leaks_end(&leaks);
 	fputs("}\n", file);
