@@ -19,8 +19,6 @@
 /* The rate control guarantees this in any second after its first window of 10 ms. */
 #define RATE_MOST (1.1 * TARGET)
 #define FIRST_WINDOW 0.01
-/* The sampler of JDK 11 has a bias that cannot be corrected. */
-#define FIRST_WITH_FAIR_SAMPLER 17
 /*
  * Median duration of a request, minus two starts of the tool: an agent that polled once a
  * second would need half a second.
@@ -124,8 +122,7 @@ idle_and_back(const struct th_jdk *jdk)
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").samples >= TARGET);
 	assert_true(th_recording_counter(&recording, "rate_thinned") > 0);
 	th_recording_check_sum(&recording);
-	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", "alloc_bytes");
+	th_recording_check_sites(&recording, "java", "alloc_bytes");
 	th_recording_deinit(&recording);
 }
 
@@ -156,8 +153,7 @@ overhead_is_kept(const struct th_jdk *jdk)
 	assert_true(interval >= RAISED_LEAST);
 	th_recording_load(&recording);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
-	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", "alloc_bytes");
+	th_recording_check_sites(&recording, "java", "alloc_bytes");
 	th_recording_deinit(&recording);
 }
 
@@ -260,8 +256,7 @@ interval_is_changed(const struct th_jdk *jdk)
 	th_dump_deinit(&dump);
 	th_recording_load(&recording);
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
-	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", "alloc_bytes");
+	th_recording_check_sites(&recording, "java", "alloc_bytes");
 	assert_true(most_in_a_second(recording.log) <= RATE_MOST);
 	th_recording_deinit(&recording);
 }
