@@ -208,7 +208,7 @@ check_arrays(const struct th_jdk *jdk, const char *collector, const char *interv
 			.jdk = jdk,
 			.program = "arrays",
 			.variant = "live",
-			.jvm_options = TH_WORDS(collector),
+			.jvm_options = TH_WORDS("-XX:+UnlockExperimentalVMOptions", collector),
 			.settings = TH_WORDS(interval),
 		},
 		&recording);

@@ -100,12 +100,32 @@ report_has_no_reservation(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* Without TLABs the field is not found, and the VM draws. */
+static void
+report_says_that_the_vm_draws(const struct th_jdk *jdk)
+{
+	static const struct mix mix = {
+		{"-XX:-UseTLAB", "-XX:+UseG1GC"}, "1", "16M", "mix:1024,262144"};
+	struct th_recording recording;
+	char *summary;
+
+	record(jdk, &mix, &recording);
+	summary = th_command_output(TH_WORDS(TH_TOOL, "summary", recording.log));
+	assert_int_equal(
+		strstr(summary, "shares of them approximate") != NULL, jdk->feature < 25);
+	th_recording_load(&recording);
+	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
+	free(summary);
+	th_recording_deinit(&recording);
+}
+
 int
 main(void)
 {
 	const struct th_jdk_test tests[] = {
 		{"each size has its share", each_size_has_its_share, 0},
 		{"report has no reservation", report_has_no_reservation, 0},
+		{"report says that the VM draws", report_says_that_the_vm_draws, 0},
 		{NULL, NULL, 0},
 	};
 
