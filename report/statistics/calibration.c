@@ -13,6 +13,8 @@
 
 /* A factor from fewer samples would be noise rather than a correction. */
 #define SAMPLES_PER_FACTOR 100
+/* Rare sites are not thinned for others: in this time one of them has the highest keep. */
+#define RARE_NS 100000000
 /*
  * A group that should have had SAMPLES_PER_FACTOR samples and was passed over still gets a
  * factor with at least this many.
@@ -350,6 +352,19 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 
 /* One heap in one window */
 
+/* The index after the samples that follow the one at `begin` closely, and their highest keep. */
+static size_t
+slot_end(const struct th_samples *samples, size_t begin, double *rare_ret)
+{
+	uint64_t time = samples->items[begin].time;
+	size_t end = begin;
+
+	*rare_ret = 0;
+	for (; end < samples->items_count && samples->items[end].time < time + RARE_NS; end++)
+		*rare_ret = fmax(*rare_ret, (double)samples->items[end].keep);
+	return end > begin ? end : begin + 1;
+}
+
 static double
 thin_gap(
 	const struct th_recording *recording, enum th_heap heap, const struct th_window *window)
@@ -357,15 +372,20 @@ thin_gap(
 	const struct th_samples *samples = th_recording_allocations(recording, heap);
 	struct th_mean_interval gaps = {0};
 	size_t count = 0;
+	size_t end = 0;
+	double rare = 0;
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
 
+		if (i == end)
+			end = slot_end(samples, i, &rare);
 		if (!th_window_holds(window, sample->time))
 			continue;
 		count++;
 		th_mean_interval_add(&gaps, sample->size,
-			th_recording_sample_interval(recording, sample), (double)sample->keep);
+			th_recording_sample_interval(recording, sample), (double)sample->keep,
+			rare);
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }

@@ -7,18 +7,19 @@
 #define LARGEST 0x1p64
 
 void
-th_mean_interval_add(
-	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep)
+th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
+	double keep, double rare)
 {
 	double block = fmax((double)size, 1);
+	double apart = interval > 0 ? (double)interval : block;
 	double kept = keep > 0 && keep < 1 ? keep : 1;
 	double gap, bytes;
 
 	if (interval == 0 && kept == 1)
 		return;
-	gap = fmin((interval > 0 ? (double)interval : block) / kept, LARGEST);
+	gap = fmin(apart / (rare > kept ? fmin(rare, 1) : kept), LARGEST);
 	/* The bytes that it represents, s/p, within a factor of 1.6. */
-	bytes = fmax(fmin(block / kept, LARGEST), gap);
+	bytes = fmin(fmax(block, apart) / kept, LARGEST);
 	gaps->bytes += bytes;
 	gaps->squares += bytes * gap * gap;
 }

@@ -2,8 +2,9 @@
 /*
  * The sampling density of a heap, over a time in which it changed.
  *
- * The gap at a time is the mean number of bytes between samples of small blocks, N / keep.
- * Where rate control raises it, a later sample represents many earlier ones, and a site without
+ * The gap at a time is the mean number of bytes between samples of small blocks, N / keep, of a
+ * site that is not thinned for being frequent: a frequent site has samples of its own.  Where
+ * rate control raises the gap, a later sample represents many earlier ones, and a site without
  * a later sample may have more bytes than its samples show. The weight that one such sample may
  * have had is the thin gap: the root mean square of the gaps at which the heap's bytes were
  * allocated. If the gap never changed it is that gap.
@@ -20,11 +21,12 @@ struct th_mean_interval {
 };
 
 /*
- * Adds a sample: `size`, `interval` and `keep` as in the log. A sample that was certain because
- * every allocation was recorded has no gap and is left out.
+ * Adds a sample: `size`, `interval` and `keep` as in the log; `rare`: the probability of being
+ * kept of samples of rare sites at that time, the highest of the heap. A sample that was certain
+ * because every allocation was recorded has no gap and is left out.
  */
-void th_mean_interval_add(
-	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep);
+void th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
+	double keep, double rare);
 
 /* The thin gap in bytes; 0 without samples that were not certain. */
 double th_mean_interval_thin(const struct th_mean_interval *gaps);

@@ -81,7 +81,8 @@ simulated_gap(const struct simulated_heap *heap)
 	for (size_t i = 0; i < heap->sample_count; i++) {
 		const struct simulated_sample *sample = &heap->samples[i];
 
-		th_mean_interval_add(&gaps, sample->size, sample->interval, sample->keep);
+		th_mean_interval_add(
+			&gaps, sample->size, sample->interval, sample->keep, sample->keep);
 	}
 	return heap->sample_count > 0 ? th_mean_interval_thin(&gaps) : (double)heap->interval;
 }

@@ -17,7 +17,7 @@ static void
 add(struct th_mean_interval *gaps, int count, uint64_t size, uint64_t interval, double keep)
 {
 	while (count-- > 0)
-		th_mean_interval_add(gaps, size, interval, keep);
+		th_mean_interval_add(gaps, size, interval, keep, keep);
 }
 
 static void
@@ -44,6 +44,21 @@ test_thinning_widens_the_gap(void **state)
 	(void)state;
 	add(&gaps, 10, 16, INTERVAL, 0.25);
 	assert_true(fabs(th_mean_interval_thin(&gaps) / (4.0 * (double)INTERVAL) - 1) < 1e-12);
+}
+
+/* A frequent site that is thinned says nothing about the samples of rare ones. */
+static void
+test_thinning_of_frequent_sites(void **state)
+{
+	struct th_mean_interval gaps = {0};
+
+	(void)state;
+	th_mean_interval_add(&gaps, 16, INTERVAL, 0.125, 1);
+	th_mean_interval_add(&gaps, 16, INTERVAL, 1, 1);
+	assert_true(fabs(th_mean_interval_thin(&gaps) / (double)INTERVAL - 1) < 1e-12);
+	/* In a surge the rare are thinned as well; both have the same bytes. */
+	th_mean_interval_add(&gaps, 16, INTERVAL, 1.0 / 9, 0.5);
+	assert_true(fabs(th_mean_interval_thin(&gaps) / (double)INTERVAL - sqrt(2.5)) < 1e-9);
 }
 
 static void
@@ -101,8 +116,8 @@ test_impossible_probabilities_do_no_harm(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++)
 		for (size_t k = 0; k < 2; k++)
-			th_mean_interval_add(
-				&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0, keeps[i]);
+			th_mean_interval_add(&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0,
+				keeps[i], keeps[i]);
 	assert_false(isnan(th_mean_interval_thin(&gaps)));
 }
 
@@ -112,6 +127,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_even_sampling_has_its_interval),
 		cmocka_unit_test(test_thinning_widens_the_gap),
+		cmocka_unit_test(test_thinning_of_frequent_sites),
 		cmocka_unit_test(test_bytes_count_and_not_samples),
 		cmocka_unit_test(test_large_blocks_bring_their_bytes),
 		cmocka_unit_test(test_certain_samples_say_nothing),
