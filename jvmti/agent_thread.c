@@ -37,8 +37,11 @@
 
 /* Method names are looked up within this time; an idle turn costs a few microseconds. */
 #define TURN_NS 20000000
-/* Looking for dead objects takes at most 1/REAP_SPACING of one processor's time. */
-#define REAP_SPACING 100
+/*
+ * Looking for dead objects takes at most 1/REAP_SPACING of one processor's time: a quarter of
+ * the default budget.
+ */
+#define REAP_SPACING 400
 /* Reading thread names without a filter: at most 1/NAMES_SPACING; 4 us per thread (JDK 25). */
 #define NAMES_SPACING 1000
 /* Where threads are chosen by name, names are read every third turn. */

@@ -16,12 +16,12 @@
 /* Breakdowns may take 1/COST_SPACING of the time, */
 #define COST_SPACING 500
 /*
- * and once this much more: CPU time of 25 breakdowns of a gigabyte.  Without it, recordings of
+ * and once this much more: CPU time of 12 breakdowns of a gigabyte.  Without it, recordings of
  * some seconds could not distinguish lasting growth from growth that ended.
  */
-#define CREDIT_NS ((int64_t)TH_NS_PER_S / 2)
+#define CREDIT_NS ((int64_t)TH_NS_PER_S / 4)
 /* Upper bound even then: 1/BURST_SPACING of the time. */
-#define BURST_SPACING 25
+#define BURST_SPACING 50
 /* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
 /* but at most this often, at least once a second, */

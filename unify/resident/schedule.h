@@ -3,8 +3,8 @@
  * When a breakdown of resident memory is due, and its maximum cost: pure logic on times and
  * bytes.
  *
- * Breakdowns take 1/500 of the time of one processor plus, once, half a second, which short
- * recordings use up.  The cost of a breakdown is known only afterwards, so it is compensated by
+ * Breakdowns take 1/500 of the time of one processor plus, once, a quarter of a second, which
+ * short recordings use up.  The cost of a breakdown is known only afterwards, so it is compensated by
  * a pause before the next.
  */
 #ifndef TH_UNIFY_RESIDENT_SCHEDULE_H

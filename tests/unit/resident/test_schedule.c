@@ -59,7 +59,7 @@ test_cost_stays_in_its_bounds(void **state)
 			struct outcome outcome = simulate(seconds, costs[i], MIB);
 
 			/* The credit, the share, and the one that exceeds the credit. */
-			assert_true(outcome.cost <= S / 2 + seconds * S / 500 + costs[i]);
+			assert_true(outcome.cost <= S / 4 + seconds * S / 500 + costs[i]);
 		}
 	}
 }
