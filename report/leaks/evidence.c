@@ -76,8 +76,7 @@ count_survivor(struct look *look, uint64_t birth, double bytes)
 	if (birth + horizon->old <= horizon->horizon) {
 		evidence->alive_old++;
 		evidence->kept_bytes += bytes;
-		if (birth < evidence->first_birth)
-			evidence->first_birth = birth;
+		th_array_append(look->judge, old_births, birth);
 		if (birth + horizon->old > horizon->middle)
 			evidence->born_late++;
 	}
@@ -161,6 +160,8 @@ look_at(struct look *look, size_t index)
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
 	sums->kept.followed += birth.weight;
+	th_mean_interval_add(&sums->kept.gaps, sample->size,
+		th_recording_sample_interval(profile->recording, sample), (double)sample->keep);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
 		if (birth.time >= horizon->warm)
@@ -203,12 +204,29 @@ bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	return nothing;
 }
 
+/*
+ * Old blocks that died: without a sample of them, or with few, the upper limit depends on how
+ * sparsely they may have been sampled. A site with many samples shows that itself, also where
+ * the heap as a whole was sampled more sparsely for some time.
+ */
+static struct th_estimate
+lost_bytes(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *sum)
+{
+	double gap = th_mean_interval_thin(&sums->gaps);
+
+	if (sums->samples < ENOUGH_FOR_GAP || judge->profile->lifetimes.followed || gap <= 0 ||
+		gap >= judge->profile->heaps[judge->heap].gap)
+		return bytes_of(judge, sums, sum);
+	return th_estimate_bytes(sum, NULL, gap * judge->thinning);
+}
+
 static struct th_estimate
 difference(const struct th_judge *judge, const struct th_evidence_sums *sums,
 	const struct th_estimator *more, const struct th_estimator *less)
 {
 	struct th_estimate gained = bytes_of(judge, sums, more);
-	struct th_estimate lost = bytes_of(judge, sums, less);
+	struct th_estimate lost = lost_bytes(judge, sums, less);
 
 	return th_estimate_difference(&gained, &lost);
 }
@@ -254,6 +272,10 @@ find_ages(struct look *look)
 	if (!judge->all_births_count)
 		return;
 	th_times_sort(judge->all_births, judge->all_births_count);
+	th_times_sort(judge->old_births, judge->old_births_count);
+	if (judge->old_births_count)
+		evidence->first_birth =
+			judge->old_births[judge->old_births_count / SPREAD_IGNORES];
 	uint64_t birth = judge->all_births[judge->all_births_count / 2];
 	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
 	evidence->collections = th_lifetimes_collections(
@@ -283,6 +305,8 @@ th_evidence_outline(const struct th_evidence *evidence)
 		.pause_probability = evidence->pause_probability,
 		.live_samples = evidence->live_samples,
 		.allocated = evidence->allocated,
+		.gained_late = (uint32_t)evidence->gained_late,
+		.lost_late = (uint32_t)evidence->lost_late,
 		.verdict = (uint8_t)evidence->verdict,
 		.reason = (uint8_t)evidence->reason,
 		.is_alive = evidence->alive,
@@ -297,7 +321,18 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 {
 	struct th_estimator none = {0};
 
-	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
+	*judge = (struct th_judge){.heap = heap,
+		.profile = profile,
+		.horizon = horizon,
+		.older = *horizon,
+		.thinning = 1,
+		.chance_limit = TH_SITE_SHARE * TH_ERROR_RATE};
+	judge->older.old *= OLDER;
+	if (profile->heaps[heap].gap > 0)
+		judge->thinning = th_lifetimes_calibration(&profile->lifetimes,
+					  &profile->heaps[heap], heap, &profile->end, 1)
+					  .gap /
+				  profile->heaps[heap].gap;
 	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
 				 ? th_estimate_bytes(&none, NULL, profile->heaps[heap].gap)
 				 : th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
@@ -315,6 +350,7 @@ th_judge_deinit(struct th_judge *judge)
 	free(judge->resident);
 	free(judge->births);
 	free(judge->all_births);
+	free(judge->old_births);
 }
 
 /* Resets the judge's state of the previous site. */
@@ -323,6 +359,7 @@ look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judg
 {
 	judge->births_count = 0;
 	judge->all_births_count = 0;
+	judge->old_births_count = 0;
 	if (judge->resident)
 		memset(judge->resident, 0,
 			judge->residency->times_count * sizeof(*judge->resident));
@@ -349,6 +386,9 @@ set_points(struct look *look)
 			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
 			: 0,
 		sums->kept.gained.samples + sums->kept.lost.samples);
+	evidence->gained_late = sums->gained_late.samples;
+	evidence->lost_late = sums->lost_late.samples;
+	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
 	if (evidence->born_late >= ENOUGH_LATE)
 		evidence->late_low = growth_limit(
 			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
@@ -379,14 +419,20 @@ th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
 			seconds_of_growth(evidence, judge->profile));
 }
 
-void
-th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
-	size_t count, struct th_evidence_sums *sums_ret)
+/* Evaluates by one minimum age of old blocks. */
+static void
+evaluate(struct th_evidence *evidence, struct th_judge *judge,
+	const struct th_observation_window *horizon, const uint32_t *samples, size_t count,
+	struct th_evidence_sums *sums_ret)
 {
 	struct look look;
 
-	*evidence = (struct th_evidence){
-		.heap = judge->heap, .horizon = judge->horizon, .first_birth = UINT64_MAX};
+	*evidence = (struct th_evidence){.heap = judge->heap,
+		.horizon = horizon,
+		.first_birth = UINT64_MAX,
+		.chance_limit =
+			judge->chance_limit *
+			(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
@@ -396,8 +442,28 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	find_ages(&look);
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
 	th_evidence_find_verdict(evidence);
-	look.sums.kept.is_trend = th_evidence_judge_residency(
+	*sums_ret = look.sums.kept;
+}
+
+void
+th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
+	size_t count, struct th_evidence_sums *sums_ret)
+{
+	struct th_evidence_sums sums;
+
+	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
+	sums.is_trend = th_evidence_judge_residency(
 		evidence, judge, seconds_of_growth(evidence, judge->profile));
+	if (evidence->verdict != TH_VERDICT_LEAK && th_evidence_frees_old(evidence)) {
+		struct th_evidence older;
+		struct th_evidence_sums older_sums;
+
+		evaluate(&older, judge, &judge->older, samples, count, &older_sums);
+		if (older.verdict == TH_VERDICT_LEAK) {
+			*evidence = older;
+			sums = older_sums;
+		}
+	}
 	if (sums_ret)
-		*sums_ret = look.sums.kept;
+		*sums_ret = sums;
 }

@@ -8,6 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "unify/shared/bisect.h"
+
+/* The normal approximation is within 1 % of a binomial tail of 1e-4 from this number on. */
+#define NORMAL_COUNT 1000
+
 static int
 compare_times(const void *a, const void *b)
 {
@@ -85,19 +90,55 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
+/* Number of samples of the heap before a time; they are nearly in the order of time. */
+static size_t
+samples_before(const struct th_judge *judge, uint64_t time)
+{
+	const struct th_samples *samples = &judge->profile->recording->samples[judge->heap];
+
+	return th_bisect(samples->items_count, i, samples->items[i].time < time);
+}
+
+/*
+ * Whether the heap went on allocating after the last survivor: the program did not pause. Few
+ * samples do not show that.
+ */
+static bool
+is_active_since(const struct th_judge *judge, uint64_t time, double pause)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+	size_t before = samples_before(judge, time);
+	size_t first = samples_before(judge, horizon->warm);
+	size_t end = samples_before(judge, horizon->end);
+	double all = end > first ? (double)(end - first) : 0;
+	double after = end > before ? (double)(end - before) : 0;
+
+	return after >= ENOUGH_SAMPLES && after >= ACTIVE_RATE * pause * all;
+}
+
 /* A final pause that neither chance nor earlier pauses explain means that growth ended. */
 static bool
 goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_sampling_clock *clock)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
+	double count = (double)judge->births_count;
 	double length = (double)(horizon->end - horizon->warm);
 	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
 	double pause = length > 0 ? 1 - th_sampling_clock_at(clock, evidence->last_birth) : 1;
+	double lead = th_sampling_clock_at(clock, evidence->first_since);
+	double longest = LONGER_PAUSE * longest_pause(judge, clock);
 
-	evidence->pause_probability = pow(1 - pause, (double)judge->births_count);
-	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
-	       pause <= LONGER_PAUSE * longest_pause(judge, clock);
+	evidence->pause_probability = pow(1 - pause, count);
+	if (evidence->pause_probability >= UNLIKELY_PAUSE || pause <= longest ||
+		part <= ACTIVE_PAUSE_PART)
+		return true;
+	/* Growth that began after the warm-up and ended before the end is one step. */
+	evidence->is_step = lead > PAUSE_PART && lead > longest &&
+			    pow(1 - lead, count) < UNLIKELY_PAUSE;
+	return !evidence->is_step && part <= PAUSE_PART &&
+	       !(evidence->pause_probability < UNLIKELY_ACTIVE_PAUSE &&
+		       is_active_since(judge, evidence->last_birth, pause));
 }
 
 /*
@@ -131,6 +172,16 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
 }
 
+double
+th_chance_of_more(uint64_t more, uint64_t less)
+{
+	double all = (double)(more + less);
+
+	if (more + less > NORMAL_COUNT)
+		return 0.5 * erfc(((double)more - (double)less - 1) / sqrt(2 * all));
+	return binomial(less, more + less, 0.5);
+}
+
 void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
@@ -143,6 +194,7 @@ th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, do
 		return;
 	sort_births(judge->births, count);
 	th_sampling_clock_init(&clock, &judge->density, size);
+	evidence->first_since = births[0].time;
 	evidence->last_birth = births[count - 1].time;
 	evidence->is_growing = goes_on(evidence, judge, &clock);
 	evidence->is_slowing = slows_down(evidence, judge, &clock);

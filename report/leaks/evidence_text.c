@@ -188,6 +188,11 @@ explain_plateau(const struct th_evidence *evidence)
 		return th_format_new("the last survivor was allocated at %.3g s of %.3g s",
 			seconds_between(horizon->origin, evidence->last_birth),
 			seconds_between(horizon->origin, horizon->end));
+	case TH_REASON_STEP:
+		return th_format_new("grew only from %.3g s to %.3g s of %.3g s",
+			seconds_between(horizon->origin, evidence->first_since),
+			seconds_between(horizon->origin, evidence->last_birth),
+			seconds_between(horizon->origin, horizon->end));
 	case TH_REASON_SLOWED:
 		return th_format_new("growth is ending: %" PRIu64 " of %" PRIu64
 				     " survivors were allocated in the last quarter of the "
