@@ -79,16 +79,17 @@ struct th_evidence {
 	uint64_t born_last_quarter;
 	uint64_t gained_late; /* became old in the later half, and are alive */
 	uint64_t lost_late;   /* were old at its start, and died in it */
-	double chance;        /* p of so many gains by chance; at most chance_limit for growth */
+	double chance; /* p of so many gains by chance; at most chance_limit for growth */
 	double chance_limit;
 	double late_low;  /* growth in the later half, bytes: its lower limit if above 0 */
 	double whole_low; /* if late_low is not above 0: the lower limit since the warm-up */
-	uint64_t first_birth;     /* of old survivors but the first tenth, time; UINT64_MAX: none */
-	uint64_t first_since;     /* of survivors since the warm-up, time */
-	uint64_t last_birth;      /* of survivors, time */
+	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
+	uint64_t first_since; /* of survivors since the warm-up, time */
+	uint64_t last_birth;  /* of survivors, time */
 	double pause_probability; /* of no survivor since last_birth, if growth continues */
 	bool is_slowing;
-	bool is_step;      /* growth began after the warm-up and ended before the end */
+	bool is_late;          /* growth began well after the warm-up */
+	bool is_step;          /* and ended before the end */
 	double kept_bytes;     /* of blocks that were old and are alive */
 	double released_bytes; /* of blocks that were old and died */
 	struct th_trend trend; /* mapped: of the resident bytes */
@@ -121,7 +122,8 @@ struct th_judge {
 	enum th_heap heap;
 	const struct th_profile *profile;
 	const struct th_observation_window *horizon;
-	struct th_observation_window older; /* the same with a higher minimum age of old blocks */
+	struct th_observation_window
+		older; /* the same with a higher minimum age of old blocks */
 	const struct th_resident_mappings *residency; /* mapped heap only; NULL: no data */
 	struct th_estimate nothing;                   /* interval of 0 samples, bytes */
 	double thinning; /* factor by which unknown ends make samples sparser, at least 1 */
@@ -130,7 +132,9 @@ struct th_judge {
 	 * without growth, are so uneven with at most this probability.
 	 */
 	double chance_limit;
-	struct th_sampling_density density;           /* since the warm-up */
+	struct th_sampling_density density; /* since the warm-up */
+	/* Samples of the heap between the warm-up and the start of each part of that time. */
+	double activity[TH_DENSITY_PARTS + 1];
 	/* State of the current site */
 	double *resident; /* bytes at each snapshot; NULL: no data */
 	TH_ARRAY(struct th_birth,
@@ -178,11 +182,18 @@ struct th_outline {
 	uint32_t lost_late;
 	uint8_t verdict;
 	uint8_t reason;
-	bool is_alive; /* some judged samples are alive */
-	bool has_births;
+	bool is_alive;   /* some judged samples are alive */
+	bool has_births; /* survivors since the warm-up */
+	bool is_kept;    /* old blocks are not freed */
 };
 
 struct th_outline th_evidence_outline(const struct th_evidence *evidence);
+
+/*
+ * P(X >= more) of a binomial distribution with p = 1/2 of more + less trials: the sign test of
+ * gained and lost samples.
+ */
+double th_chance_of_more(uint64_t more, uint64_t less);
 
 /* Replaces a leak verdict: the memory belongs to the VM itself. */
 void th_evidence_set_internal(struct th_evidence *evidence);
@@ -192,6 +203,12 @@ void th_evidence_set_internal(struct th_evidence *evidence);
  * sites that leak together and that each was tested separately.
  */
 bool th_outline_may_pause(const struct th_outline *outline, size_t places);
+
+/*
+ * Whether a site beside a leak of its line may be part of it: it has survivors, and too few to
+ * tell that it does not grow.
+ */
+bool th_outline_may_belong(const struct th_outline *outline);
 
 /* Sets the verdict for blocks whose owners were collected. */
 void th_evidence_set_owners_gone(struct th_evidence *evidence);

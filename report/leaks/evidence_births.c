@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "unify/shared/bisect.h"
-
 /* The normal approximation is within 1 % of a binomial tail of 1e-4 from this number on. */
 #define NORMAL_COUNT 1000
 
@@ -90,13 +88,36 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
-/* Number of samples of the heap before a time; they are nearly in the order of time. */
-static size_t
-samples_before(const struct th_judge *judge, uint64_t time)
+/* Samples of the heap up to a time since the warm-up; even within a part. */
+static double
+samples_until(const struct th_judge *judge, uint64_t time)
 {
-	const struct th_samples *samples = &judge->profile->recording->samples[judge->heap];
+	const struct th_observation_window *horizon = judge->horizon;
+	double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) /
+		       (double)(horizon->end - horizon->warm);
+	unsigned part = (unsigned)fmin(place, TH_DENSITY_PARTS - 1);
+	double start = judge->activity[part];
 
-	return th_bisect(samples->items_count, i, samples->items[i].time < time);
+	return start + (place - part) * (judge->activity[part + 1] - start);
+}
+
+void
+th_judge_find_activity(struct th_judge *judge)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+	const struct th_samples *samples = &judge->profile->recording->samples[judge->heap];
+	double length = (double)(horizon->end - horizon->warm);
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t time = samples->items[i].time;
+
+		if (time < horizon->warm || time >= horizon->end)
+			continue;
+		double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) / length;
+		judge->activity[1 + (unsigned)fmin(place, TH_DENSITY_PARTS - 1)]++;
+	}
+	for (unsigned i = 1; i <= TH_DENSITY_PARTS; i++)
+		judge->activity[i] += judge->activity[i - 1];
 }
 
 /*
@@ -106,14 +127,23 @@ samples_before(const struct th_judge *judge, uint64_t time)
 static bool
 is_active_since(const struct th_judge *judge, uint64_t time, double pause)
 {
-	const struct th_observation_window *horizon = judge->horizon;
-	size_t before = samples_before(judge, time);
-	size_t first = samples_before(judge, horizon->warm);
-	size_t end = samples_before(judge, horizon->end);
-	double all = end > first ? (double)(end - first) : 0;
-	double after = end > before ? (double)(end - before) : 0;
+	double all = judge->activity[TH_DENSITY_PARTS];
+	double after = all - samples_until(judge, time);
 
 	return after >= ENOUGH_SAMPLES && after >= ACTIVE_RATE * pause * all;
+}
+
+/*
+ * Whether growth began so long after the warm-up that chance does not explain it, and then ended
+ * before the end: one step. The final pause counts by the time since growth began.
+ */
+static bool
+is_step(struct th_evidence *evidence, double lead, double pause, double longest, double count)
+{
+	evidence->is_late = lead > PAUSE_PART && lead > longest &&
+			    pow(1 - lead, count) < UNLIKELY_PAUSE;
+	return evidence->is_late && pause > longest && lead < 1 &&
+	       pow(1 - pause / (1 - lead), count - 1) < UNLIKELY_PAUSE;
 }
 
 /* A final pause that neither chance nor earlier pauses explain means that growth ended. */
@@ -125,18 +155,21 @@ goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	double count = (double)judge->births_count;
 	double length = (double)(horizon->end - horizon->warm);
 	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
-	double pause = length > 0 ? 1 - th_sampling_clock_at(clock, evidence->last_birth) : 1;
-	double lead = th_sampling_clock_at(clock, evidence->first_since);
-	double longest = LONGER_PAUSE * longest_pause(judge, clock);
+	double all = th_sampling_clock_at(clock, horizon->end);
+	double last = th_sampling_clock_at(clock, evidence->last_birth);
+	double lead = all > 0 ? th_sampling_clock_at(clock, evidence->first_since) / all : 0;
+	double pause = all > 0 ? 1 - last / all : 1;
+	double longest = all > 0 ? LONGER_PAUSE * longest_pause(judge, clock) / all : 0;
 
 	evidence->pause_probability = pow(1 - pause, count);
+	evidence->is_step = part > ACTIVE_PAUSE_PART &&
+			    is_step(evidence, lead, pause, longest, count);
+	if (evidence->is_step)
+		return false;
 	if (evidence->pause_probability >= UNLIKELY_PAUSE || pause <= longest ||
 		part <= ACTIVE_PAUSE_PART)
 		return true;
-	/* Growth that began after the warm-up and ended before the end is one step. */
-	evidence->is_step = lead > PAUSE_PART && lead > longest &&
-			    pow(1 - lead, count) < UNLIKELY_PAUSE;
-	return !evidence->is_step && part <= PAUSE_PART &&
+	return part <= PAUSE_PART &&
 	       !(evidence->pause_probability < UNLIKELY_ACTIVE_PAUSE &&
 		       is_active_since(judge, evidence->last_birth, pause));
 }
@@ -182,17 +215,30 @@ th_chance_of_more(uint64_t more, uint64_t less)
 	return binomial(less, more + less, 0.5);
 }
 
+/*
+ * If only blocks of a certain age show growth, younger survivors say nothing: those in use for a
+ * time would hide that growth ended.
+ */
+static void
+drop_young(struct th_judge *judge, const struct th_observation_window *horizon)
+{
+	while (judge->births_count &&
+		judge->births[judge->births_count - 1].time > horizon->end)
+		judge->births_count--;
+}
+
 void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
 	const struct th_birth *births = judge->births;
-	size_t count = judge->births_count;
 	struct th_sampling_clock clock;
+	size_t count;
 
-	evidence->born_since = count;
+	sort_births(judge->births, judge->births_count);
+	drop_young(judge, evidence->horizon);
+	evidence->born_since = count = judge->births_count;
 	if (!count)
 		return;
-	sort_births(judge->births, count);
 	th_sampling_clock_init(&clock, &judge->density, size);
 	evidence->first_since = births[0].time;
 	evidence->last_birth = births[count - 1].time;

@@ -26,6 +26,8 @@
  * ignored, since a few of the start-up do not make a step a leak.
  */
 #define SPREAD_PART 0.25
+/* The same if growth evidently began after the warm-up: it may still be one step. */
+#define LATE_SPREAD_PART 0.4
 #define SPREAD_IGNORES 10
 /* A program may end with a short phase of other work, in which a leak pauses. */
 #define PAUSE_PART 0.2
@@ -83,11 +85,36 @@ void th_times_sort(uint64_t *times, size_t count);
  */
 void th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size);
 
-/* P(X >= more) of a binomial distribution with p = 1/2 of more + less trials. */
-double th_chance_of_more(uint64_t more, uint64_t less);
+/* The point estimate of a sum. */
+static inline double
+th_evidence_bytes_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->bytes);
+}
+
+/*
+ * Lower limit of the growth, bytes; the growth itself where that is not positive, since intervals
+ * are slow to compute.
+ */
+double
+th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *gained, const struct th_estimator *lost);
+
+/* Seconds between warm-up and horizon in which the heap was sampled. */
+double
+th_evidence_seconds(const struct th_evidence *evidence, const struct th_profile *profile);
+
+/* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
+double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap);
+
+/* Sets the number of samples of the heap since the warm-up, by part. */
+void th_judge_find_activity(struct th_judge *judge);
 
 /* Determines the verdict from all other figures. */
 void th_evidence_find_verdict(struct th_evidence *evidence);
+
+/* Whether a site frees no more of its old blocks than a leak does. */
+bool th_evidence_keeps_old(const struct th_evidence *evidence);
 
 /* Whether so many of the old blocks were freed that only older ones can show a leak. */
 bool th_evidence_frees_old(const struct th_evidence *evidence);

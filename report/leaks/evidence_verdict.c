@@ -41,9 +41,10 @@ is_spread(const struct th_evidence *evidence)
 	const struct th_observation_window *horizon = evidence->horizon;
 	double length = (double)(horizon->horizon - horizon->start);
 	uint64_t last = horizon->horizon - horizon->old;
+	double part = evidence->is_late ? LATE_SPREAD_PART : SPREAD_PART;
 
 	return evidence->first_birth < last &&
-	       (double)(last - evidence->first_birth) >= SPREAD_PART * length;
+	       (double)(last - evidence->first_birth) >= part * length;
 }
 
 static bool
@@ -179,6 +180,22 @@ th_outline_may_pause(const struct th_outline *outline, size_t places)
 {
 	return outline->reason == TH_REASON_STOPPED && outline->has_births &&
 	       outline->pause_probability * (double)places >= UNLIKELY_PAUSE;
+}
+
+bool
+th_outline_may_belong(const struct th_outline *outline)
+{
+	return outline->is_alive &&
+	       (outline->verdict == TH_VERDICT_UNCLEAR ||
+		       (outline->verdict == TH_VERDICT_PLATEAU && outline->has_births &&
+			       outline->reason == TH_REASON_STEADY && outline->is_kept &&
+			       outline->gained_late < ENOUGH_LATE));
+}
+
+bool
+th_evidence_keeps_old(const struct th_evidence *evidence)
+{
+	return is_kept(evidence);
 }
 
 void

@@ -611,7 +611,7 @@ test_text(void **state)
 	leaks_add_leak(&log, STACK_WORK);
 	leaks_find(&found, &log);
 	char *text = print_leaks(&found, th_view_leaks);
-	expect_text(text, "1 leak, at least 97.7 KiB, in 10.0 s\n");
+	expect_text(text, "1 leak, 9.77 KiB/s, at least 97.7 KiB, in 10.0 s\n");
 	expect_text(text, "leak     native, app.Work.work (Source.java:10)\n");
 	expect_text(text, "97.7 KiB (exact) live, median age 5.0 s\n");
 	expect_text(text, "why    grew by 9.77 KiB/s (exact) from 2 s to 10 s");
@@ -665,7 +665,7 @@ test_text_of_a_leak_without_java(void **state)
 	leaks_add_leak(&log, STACK_C);
 	leaks_find(&found, &log);
 	char *text = print_leaks(&found, th_view_leaks);
-	expect_text(text, "1 leak, at least 97.7 KiB, in 10.0 s\n");
+	expect_text(text, "1 leak, 9.77 KiB/s, at least 97.7 KiB, in 10.0 s\n");
 	expect_text(text, "by     libwork.so+0x10\n");
 	free(text);
 	leaks_end(&found, &log);
@@ -684,9 +684,12 @@ test_text_without_leak(void **state)
 			      .stack = STACK_WORK, .to = 1000, .every = 100, .interval = 8000});
 	leaks_find(&found, &log);
 	char *text = print_leaks(&found, th_view_leaks);
-	expect_text(text, "no leak found in 10.0 s\n");
-	/* Seven intervals in the four seconds of the later half. */
-	expect_text(text, "detection limit: 13.7 KiB/s");
+	/*
+	 * Seven survivors in the four seconds of the later half are significant, and 13.1
+	 * expected ones are seven or more with sufficient probability: 13.1 intervals.
+	 */
+	expect_text(text, "no leak above 25.6 KiB/s native, ");
+	expect_text(text, "detection limit: 25.6 KiB/s");
 	expect_text(text, "plateau  native, app.Work.work (Source.java:10)\n");
 	free(text);
 	leaks_end(&found, &log);

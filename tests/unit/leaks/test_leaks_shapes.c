@@ -84,8 +84,8 @@ expect_beside_garbage(uint32_t busy, enum th_verdict verdict, enum th_reason rea
 
 	leaks_begin(&log);
 	leaks_add(&log, (struct leaks_series){.stack = STACK_WORK, .to = 9000, .every = 50});
-	leaks_add(&log, (struct leaks_series){
-				.stack = STACK_C, .to = busy, .every = 10, .life = 1});
+	leaks_add(&log,
+		(struct leaks_series){.stack = STACK_C, .to = busy, .every = 10, .life = 1});
 	leaks_find(&found, &log);
 	for (size_t i = 0; i < found.findings_count; i++) {
 		const struct th_evidence *evidence = &found.findings[i].evidence;
