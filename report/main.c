@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line tool: a table of commands.  Exit status: 0 success, 1 findings that match
- * --fail-on, 2 usage error, 3 unreadable input, 4 the process refused the request; `run` exits with
- * the status of the command it ran.
+ * --fail-on, 2 usage error, 3 unreadable input, 4 the process refused the request, 5 and 6 see
+ * th_view_leaks_status(); `run` exits with the status of the command it ran.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +44,8 @@ struct command {
 /* The name this program was called by, for the commands that views suggest. */
 static const char *program = "twinheap";
 
-/* Set when findings match --fail-on. */
-static bool has_findings;
+/* Exit status of a command without errors: of `leaks` with --fail-on. */
+static int status_of_findings;
 
 /* Output */
 
@@ -207,14 +207,6 @@ static struct th_error *export(const struct th_options *options)
 	}
 }
 
-static bool
-must_fail(const struct th_options *options, const struct th_leaks *leaks)
-{
-	if (options->fail_on == TH_FAIL_BYTES)
-		return th_leaks_bytes(leaks) >= (double)options->fail_bytes;
-	return options->fail_on == TH_FAIL_LEAK && th_leaks_has_leak(leaks);
-}
-
 static struct th_error *
 leaks(const struct th_options *options)
 {
@@ -231,7 +223,7 @@ leaks(const struct th_options *options)
 		th_view_leaks_json(stdout, &found);
 	else
 		th_view_leaks(stdout, &found);
-	has_findings = must_fail(options, &found);
+	status_of_findings = th_view_leaks_status(&found);
 	th_leaks_deinit(&found);
 	th_profile_destroy(profile);
 	th_recording_destroy(recording);
@@ -516,7 +508,12 @@ print_help(FILE *file)
 	      "twinheap COMMAND --help lists the options of a command; twinheap --version\n"
 	      "prints the version.\n"
 	      "All heaps are sampled with the same method; every figure is unbiased, in\n"
-	      "bytes or objects, with its 95 % confidence interval.\n",
+	      "bytes or objects, with its 95 % confidence interval.\n"
+	      "\n"
+	      "Exit status: 0 success, 2 usage error, 3 unreadable input, 4 the process "
+	      "refused\n"
+	      "the request; leaks --fail-on: 1 a leak, 5 --limit not reached, 6 inconclusive;\n"
+	      "run: that of the command.\n",
 		file);
 }
 
@@ -550,8 +547,8 @@ run_command(const struct command *command, int argc, char **argv)
 		if (!error)
 			error = command->act(&options);
 		status = th_error_report(error);
-		if (!status && has_findings)
-			status = 1;
+		if (!status)
+			status = status_of_findings;
 	}
 	th_options_deinit(&options);
 	return status;

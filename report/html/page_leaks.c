@@ -32,18 +32,33 @@ path_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	return list;
 }
 
-/* The site of the finding: the application line, or else the allocating function. */
+/* A name that is no function's. */
+static json_t *
+name_json(struct th_frames *frames, const char *name)
+{
+	return th_json_function(
+		frames, th_frames_special_function(frames, name, "", TH_KIND_GROUP), "", 0);
+}
+
+/*
+ * What the finding is about: a method above many lines, a class, a library; else the application
+ * line, or the allocating function.
+ */
 static json_t *
 place_json(const struct th_page_names *names, const struct th_leaks *leaks,
-	const struct th_leak_site *place)
+	const struct th_finding *finding)
 {
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
 	struct th_frames *frames = names->profile->frames;
 	struct th_path path = th_paths_get(names->profile->paths, place->path);
 
 	if (place->internal)
-		return th_json_function(frames,
-			th_frames_special_function(frames, place->internal, "", TH_KIND_GROUP),
-			"", 0);
+		return name_json(frames, place->internal);
+	if (finding->level == TH_LEVEL_PATH)
+		return th_json_frame(
+			frames, path.frames[leaks->places.ways.items[finding->key].length - 1]);
+	if (finding->level != TH_LEVEL_LINE)
+		return name_json(frames, th_frames_string(frames, finding->key));
 	return th_json_frame(
 		frames, place->creator ? th_leak_sites_creator_frame(&leaks->places, place)
 				       : path.frames[path.count - 1]);
@@ -59,8 +74,8 @@ finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	json_t *json = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:s}", "verdict",
 		th_verdict_name(evidence->verdict), "heap", (int)place->heap - TH_HEAP_JAVA,
 		"class", th_frames_string(names->profile->frames, place->class_name), "place",
-		place_json(names, leaks, place), "path", path_json(names, leaks, place), "live",
-		th_json_estimate(&evidence->live_bytes), "growth",
+		place_json(names, leaks, finding), "path", path_json(names, leaks, place),
+		"live", th_json_estimate(&evidence->live_bytes), "growth",
 		th_json_estimate(&evidence->growth), "why", why);
 
 	free(why);

@@ -6,12 +6,10 @@
  */
 #include "report/leaks/evidence_rules.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/statistics/sampling_changes.h"
 
 /* Figures */
 
@@ -29,12 +27,6 @@ struct look {
 	struct th_judge *judge;
 	struct sums sums;
 };
-
-static double
-bytes_in(const struct th_estimator *sum)
-{
-	return th_sums_point(&sum->bytes);
-}
 
 static double
 objects_in(const struct th_estimator *sum)
@@ -76,8 +68,7 @@ count_survivor(struct look *look, uint64_t birth, double bytes)
 	if (birth + horizon->old <= horizon->horizon) {
 		evidence->alive_old++;
 		evidence->kept_bytes += bytes;
-		if (birth < evidence->first_birth)
-			evidence->first_birth = birth;
+		th_array_append(look->judge, old_births, birth);
 		if (birth + horizon->old > horizon->middle)
 			evidence->born_late++;
 	}
@@ -131,7 +122,7 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	points = th_resident_mappings_find(look->judge->residency, sample->record, &count);
 	th_estimator_add_part(&weight, 1, sample->size, interval, keep, factor);
 	for (size_t i = 0; i < count; i++)
-		look->judge->resident[points[i].account] += bytes_in(&weight) *
+		look->judge->resident[points[i].account] += th_evidence_bytes_in(&weight) *
 							    (double)points[i].bytes;
 	if (is_live)
 		th_estimator_add_part(&look->sums.kept.resident,
@@ -162,10 +153,13 @@ look_at(struct look *look, size_t index)
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
 	sums->kept.followed += birth.weight;
+	th_mean_interval_add(&sums->kept.gaps, sample->size,
+		th_recording_sample_interval(profile->recording, sample), (double)sample->keep,
+		(double)sample->keep);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
 		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
-			evidence->freed_after += bytes_in(&one);
+			evidence->freed_after += th_evidence_bytes_in(&one);
 		if (birth.time >= horizon->warm)
 			th_array_append(look->judge, births, birth);
 	}
@@ -177,9 +171,9 @@ look_at(struct look *look, size_t index)
 	sums->allocated += objects_in(&one);
 	if (end == TH_END_NEVER) {
 		sums->alive += objects_in(&one);
-		count_survivor(look, sample->time, bytes_in(&one));
+		count_survivor(look, sample->time, th_evidence_bytes_in(&one));
 	} else {
-		count_death(look, sample->time, end, bytes_in(&one),
+		count_death(look, sample->time, end, th_evidence_bytes_in(&one),
 			evidence->heap == TH_HEAP_JAVA &&
 				th_lifetimes_is_temporary(lifetimes, evidence->heap, index, 0));
 	}
@@ -189,54 +183,6 @@ look_at(struct look *look, size_t index)
 		&sums->lost_late);
 }
 
-/*
- * Many sites lost nothing. Their interval is the same for all, unless only some objects are
- * followed: then it is wider by the number of samples that each followed sample represents.
- */
-static struct th_estimate
-bytes_of(const struct th_judge *judge, const struct th_evidence_sums *sums,
-	const struct th_estimator *sum)
-{
-	struct th_estimate nothing = judge->nothing;
-
-	if (sum->samples)
-		return th_profile_bytes(judge->profile, judge->heap, TH_MEASURE_LIVE, sum);
-	if (sums->samples > 0)
-		nothing.high *= sums->followed / sums->samples;
-	return nothing;
-}
-
-static struct th_estimate
-difference(const struct th_judge *judge, const struct th_evidence_sums *sums,
-	const struct th_estimator *more, const struct th_estimator *less)
-{
-	struct th_estimate gained = bytes_of(judge, sums, more);
-	struct th_estimate lost = bytes_of(judge, sums, less);
-
-	return th_estimate_difference(&gained, &lost);
-}
-
-/* Intervals are slow to compute: the limit is skipped for sites that have not grown at all. */
-static double
-growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
-	const struct th_estimator *gained, const struct th_estimator *lost)
-{
-	double growth = bytes_in(gained) - bytes_in(lost);
-
-	return growth > 0 ? difference(judge, sums, gained, lost).low : growth;
-}
-
-static struct th_estimate
-per_second(struct th_estimate estimate, double seconds)
-{
-	double factor = seconds > 0 ? 1 / seconds : 0;
-
-	estimate.estimate *= factor;
-	estimate.low *= factor;
-	estimate.high *= factor;
-	return estimate;
-}
-
 /* Mean size of survivors, which determines their sampling probability. */
 static double
 size_of_survivors(const struct look *look)
@@ -244,7 +190,7 @@ size_of_survivors(const struct look *look)
 	const struct th_estimator *live = &look->sums.kept.live;
 	double objects = objects_in(live);
 
-	return objects > 0 ? bytes_in(live) / objects : 0;
+	return objects > 0 ? th_evidence_bytes_in(live) / objects : 0;
 }
 
 static void
@@ -257,23 +203,14 @@ find_ages(struct look *look)
 	if (!judge->all_births_count)
 		return;
 	th_times_sort(judge->all_births, judge->all_births_count);
+	th_times_sort(judge->old_births, judge->old_births_count);
+	if (judge->old_births_count)
+		evidence->first_birth =
+			judge->old_births[judge->old_births_count / SPREAD_IGNORES];
 	uint64_t birth = judge->all_births[judge->all_births_count / 2];
 	evidence->median_age = horizon > birth ? (double)(horizon - birth) / 1e9 : 0;
 	evidence->collections = th_lifetimes_collections(
-		&judge->profile->lifetimes, birth, evidence->horizon->end);
-}
-
-/* Counts only time in which the heap was sampled. */
-static double
-seconds_of_growth(const struct th_evidence *evidence, const struct th_profile *profile)
-{
-	const struct th_observation_window *horizon = evidence->horizon;
-
-	if (horizon->horizon <= horizon->warm)
-		return 0;
-	return (double)th_sampling_changes_sampled(
-		       profile->recording, evidence->heap, horizon->warm, horizon->horizon) /
-	       1e9;
+		&judge->profile->lifetimes, birth, judge->horizon->end);
 }
 
 struct th_outline
@@ -286,10 +223,13 @@ th_evidence_outline(const struct th_evidence *evidence)
 		.pause_probability = evidence->pause_probability,
 		.live_samples = evidence->live_samples,
 		.allocated = evidence->allocated,
+		.gained_late = (uint32_t)evidence->gained_late,
+		.lost_late = (uint32_t)evidence->lost_late,
 		.verdict = (uint8_t)evidence->verdict,
 		.reason = (uint8_t)evidence->reason,
 		.is_alive = evidence->alive,
 		.has_births = evidence->born_since,
+		.is_kept = th_evidence_keeps_old(evidence),
 	};
 }
 
@@ -300,12 +240,27 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 {
 	struct th_estimator none = {0};
 
-	*judge = (struct th_judge){.heap = heap, .profile = profile, .horizon = horizon};
+	*judge = (struct th_judge){.heap = heap,
+		.profile = profile,
+		.horizon = horizon,
+		.older = *horizon,
+		.thinning = 1,
+		.chance_limit = TH_SITE_SHARE * TH_ERROR_RATE};
+	judge->older.old *= OLDER;
+	judge->older.end = judge->older.horizon > judge->older.old
+				   ? judge->older.horizon - judge->older.old
+				   : judge->older.warm;
+	if (profile->heaps[heap].gap > 0)
+		judge->thinning = th_lifetimes_calibration(&profile->lifetimes,
+					  &profile->heaps[heap], heap, &profile->end, 0)
+					  .gap /
+				  profile->heaps[heap].gap;
 	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
 				 ? th_estimate_bytes(&none, NULL, profile->heaps[heap].gap)
 				 : th_profile_bytes(profile, heap, TH_MEASURE_LIVE, &none);
 	th_sampling_density_init(
 		&judge->density, profile->recording, heap, horizon->warm, horizon->end);
+	th_judge_find_activity(judge);
 	if (heap == TH_HEAP_MAPPED && residency->points_count) {
 		judge->residency = residency;
 		judge->resident = th_allocate(residency->times_count, sizeof(*judge->resident));
@@ -318,6 +273,7 @@ th_judge_deinit(struct th_judge *judge)
 	free(judge->resident);
 	free(judge->births);
 	free(judge->all_births);
+	free(judge->old_births);
 }
 
 /* Resets the judge's state of the previous site. */
@@ -326,6 +282,7 @@ look_init(struct look *look, struct th_evidence *evidence, struct th_judge *judg
 {
 	judge->births_count = 0;
 	judge->all_births_count = 0;
+	judge->old_births_count = 0;
 	if (judge->resident)
 		memset(judge->resident, 0,
 			judge->residency->times_count * sizeof(*judge->resident));
@@ -337,59 +294,47 @@ set_points(struct look *look)
 {
 	struct th_evidence *evidence = look->evidence;
 	const struct sums *sums = &look->sums;
-	double seconds = seconds_of_growth(evidence, look->judge->profile);
+	double seconds = th_evidence_seconds(evidence, look->judge->profile);
 
-	evidence->live = bytes_in(&sums->kept.live);
+	evidence->live = th_evidence_bytes_in(&sums->kept.live);
 	evidence->live_samples = sums->kept.live.samples;
 	evidence->survivors = sums->allocated > 0 ? sums->alive / sums->allocated : 0;
 	evidence->live_bytes = th_estimate_exact(
-		bytes_in(evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
+		th_evidence_bytes_in(
+			evidence->is_resident ? &sums->kept.resident : &sums->kept.live),
 		sums->kept.live.samples);
 	evidence->live_objects = th_estimate_exact(
 		objects_in(&sums->kept.live), sums->kept.live.samples);
 	evidence->growth = th_estimate_exact(
-		seconds > 0
-			? (bytes_in(&sums->kept.gained) - bytes_in(&sums->kept.lost)) / seconds
-			: 0,
+		seconds > 0 ? (th_evidence_bytes_in(&sums->kept.gained) -
+				      th_evidence_bytes_in(&sums->kept.lost)) /
+				      seconds
+			    : 0,
 		sums->kept.gained.samples + sums->kept.lost.samples);
+	evidence->gained_late = sums->gained_late.samples;
+	evidence->lost_late = sums->lost_late.samples;
+	evidence->chance = th_chance_of_more(evidence->gained_late, evidence->lost_late);
 	if (evidence->born_late >= ENOUGH_LATE)
-		evidence->late_low = growth_limit(
+		evidence->late_low = th_evidence_growth_limit(
 			look->judge, &sums->kept, &sums->gained_late, &sums->lost_late);
 	if (evidence->late_low <= 0 && sums->kept.gained.samples >= ENOUGH_LATE)
-		evidence->whole_low = growth_limit(
+		evidence->whole_low = th_evidence_growth_limit(
 			look->judge, &sums->kept, &sums->kept.gained, &sums->kept.lost);
 }
 
-struct th_estimate
-th_evidence_live(const struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
-{
-	return evidence->is_resident ? th_estimate_bytes(&sums->resident, NULL,
-					       judge->profile->heaps[judge->heap].gap)
-				     : bytes_of(judge, sums, &sums->live);
-}
-
-void
-th_evidence_measure(struct th_evidence *evidence, const struct th_judge *judge,
-	const struct th_evidence_sums *sums)
-{
-	evidence->live_bytes = th_evidence_live(evidence, judge, sums);
-	evidence->live_objects = th_profile_objects(
-		judge->profile, judge->heap, TH_MEASURE_LIVE, &sums->live);
-	if (!sums->is_trend)
-		evidence->growth = per_second(
-			difference(judge, sums, &sums->gained, &sums->lost),
-			seconds_of_growth(evidence, judge->profile));
-}
-
-void
-th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
-	size_t count, struct th_evidence_sums *sums_ret)
+/* Evaluates by one minimum age of old blocks. */
+static void
+evaluate(struct th_evidence *evidence, struct th_judge *judge,
+	const struct th_observation_window *horizon, const uint32_t *samples, size_t count,
+	struct th_evidence_sums *sums_ret)
 {
 	struct look look;
 
-	*evidence = (struct th_evidence){
-		.heap = judge->heap, .horizon = judge->horizon, .first_birth = UINT64_MAX};
+	*evidence = (struct th_evidence){.heap = judge->heap,
+		.horizon = horizon,
+		.first_birth = UINT64_MAX,
+		.chance_limit = judge->chance_limit *
+				(horizon == judge->horizon ? FIRST_LOOK : SECOND_LOOK)};
 	look_init(&look, evidence, judge);
 	for (size_t i = 0; i < count; i++)
 		look_at(&look, samples[i]);
@@ -399,8 +344,28 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	find_ages(&look);
 	th_evidence_test_births(evidence, judge, size_of_survivors(&look));
 	th_evidence_find_verdict(evidence);
-	look.sums.kept.is_trend = th_evidence_judge_residency(
-		evidence, judge, seconds_of_growth(evidence, judge->profile));
+	*sums_ret = look.sums.kept;
+}
+
+void
+th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
+	size_t count, struct th_evidence_sums *sums_ret)
+{
+	struct th_evidence_sums sums;
+
+	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
+	sums.is_trend = th_evidence_judge_residency(
+		evidence, judge, th_evidence_seconds(evidence, judge->profile));
+	if (evidence->verdict != TH_VERDICT_LEAK && th_evidence_frees_old(evidence)) {
+		struct th_evidence older;
+		struct th_evidence_sums older_sums;
+
+		evaluate(&older, judge, &judge->older, samples, count, &older_sums);
+		if (older.verdict == TH_VERDICT_LEAK) {
+			*evidence = older;
+			sums = older_sums;
+		}
+	}
 	if (sums_ret)
-		*sums_ret = look.sums.kept;
+		*sums_ret = sums;
 }

@@ -17,6 +17,7 @@
 #include "report/leaks/trend.h"
 #include "report/profile/profile.h"
 #include "report/statistics/estimate.h"
+#include "report/statistics/mean_interval.h"
 #include "report/statistics/sampling_density.h"
 
 /* Worst first: findings are listed in this order. */
@@ -41,6 +42,7 @@ enum th_reason {
 	TH_REASON_NO_COLLECTION, /* unclear: no GC at all, or no recent one */
 	TH_REASON_INTERNAL,      /* unclear: grows, but is allocated by the VM for itself */
 	TH_REASON_STOPPED,       /* plateau: no recent survivors */
+	TH_REASON_STEP,          /* plateau: grew for a part of the time only */
 	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
 	TH_REASON_STEADY,        /* plateau: as much is freed as is allocated */
 	TH_REASON_FREED,         /* churn */
@@ -77,12 +79,19 @@ struct th_evidence {
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
 	uint64_t born_since; /* survivors allocated since the warm-up */
 	uint64_t born_last_quarter;
+	uint64_t gained_late; /* became old in the later half, and are alive */
+	uint64_t lost_late;   /* were old at its start, and died in it */
+	double chance; /* p of so many gains by chance; at most chance_limit for growth */
+	double chance_limit;
 	double late_low;  /* growth in the later half, bytes: its lower limit if above 0 */
 	double whole_low; /* if late_low is not above 0: the lower limit since the warm-up */
-	uint64_t first_birth;     /* of old survivors, time; UINT64_MAX if there is none */
-	uint64_t last_birth;      /* of survivors, time */
+	uint64_t first_birth; /* of old survivors but the first tenth, time; UINT64_MAX: none */
+	uint64_t first_since; /* of survivors since the warm-up, time */
+	uint64_t last_birth;  /* of survivors, time */
 	double pause_probability; /* of no survivor since last_birth, if growth continues */
 	bool is_slowing;
+	bool is_late;          /* growth began well after the warm-up */
+	bool is_step;          /* and ended before the end */
 	double kept_bytes;     /* of blocks that were old and are alive */
 	double released_bytes; /* of blocks that were old and died */
 	struct th_trend trend; /* mapped: of the resident bytes */
@@ -100,7 +109,8 @@ struct th_evidence_sums {
 	struct th_estimator resident; /* mapped: resident bytes of `live` */
 	double samples;               /* number evaluated */
 	double followed; /* samples represented; more if only some objects are followed */
-	bool is_trend;   /* growth is the slope of a trend, not an estimate from these sums */
+	struct th_mean_interval gaps; /* of all these samples */
+	bool is_trend; /* growth is the slope of a trend, not an estimate from these sums */
 };
 
 /* Allocation time of a survivor, and the number of samples that it represents. */
@@ -114,15 +124,31 @@ struct th_judge {
 	enum th_heap heap;
 	const struct th_profile *profile;
 	const struct th_observation_window *horizon;
+	struct th_observation_window
+		older; /* the same with a higher minimum age of old blocks */
 	const struct th_resident_mappings *residency; /* mapped heap only; NULL: no data */
 	struct th_estimate nothing;                   /* interval of 0 samples, bytes */
-	struct th_sampling_density density;           /* since the warm-up */
+	double thinning; /* factor by which unknown ends make samples sparser, at least 1 */
+	/*
+	 * Error rate: a growth is significant if gains and losses of samples, equally probable
+	 * without growth, are so uneven with at most this probability.
+	 */
+	double chance_limit;
+	struct th_sampling_density density; /* since the warm-up */
+	/* Samples of the heap between the warm-up and the start of each part of that time. */
+	double activity[TH_DENSITY_PARTS + 1];
 	/* State of the current site */
 	double *resident; /* bytes at each snapshot; NULL: no data */
 	TH_ARRAY(struct th_birth,
 		births); /* of survivors since the warm-up, unjudged ones included */
 	TH_ARRAY(uint64_t, all_births); /* of judged survivors */
+	TH_ARRAY(uint64_t, old_births); /* of old survivors */
 };
+
+/* One-sided error rate of all tests along one path, from the site to the root. */
+#define TH_ERROR_RATE 0.025
+/* The part of it that a site may use; report/leaks/levels.h divides the rest. */
+#define TH_SITE_SHARE 0.5
 
 /* All objects that are passed by pointer must outlive the judge. */
 void th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
@@ -154,13 +180,22 @@ struct th_outline {
 	double pause_probability;
 	uint64_t live_samples;
 	uint64_t allocated;
+	uint32_t gained_late; /* samples, as in struct th_evidence */
+	uint32_t lost_late;
 	uint8_t verdict;
 	uint8_t reason;
-	bool is_alive; /* some judged samples are alive */
-	bool has_births;
+	bool is_alive;   /* some judged samples are alive */
+	bool has_births; /* survivors since the warm-up */
+	bool is_kept;    /* old blocks are not freed */
 };
 
 struct th_outline th_evidence_outline(const struct th_evidence *evidence);
+
+/*
+ * P(X >= more) of a binomial distribution with p = 1/2 of more + less trials: the sign test of
+ * gained and lost samples.
+ */
+double th_chance_of_more(uint64_t more, uint64_t less);
 
 /* Replaces a leak verdict: the memory belongs to the VM itself. */
 void th_evidence_set_internal(struct th_evidence *evidence);
@@ -170,6 +205,12 @@ void th_evidence_set_internal(struct th_evidence *evidence);
  * sites that leak together and that each was tested separately.
  */
 bool th_outline_may_pause(const struct th_outline *outline, size_t places);
+
+/*
+ * Whether a site beside a leak of its line may be part of it: it has survivors, and too few to
+ * tell that it does not grow.
+ */
+bool th_outline_may_belong(const struct th_outline *outline);
 
 /* Sets the verdict for blocks whose owners were collected. */
 void th_evidence_set_owners_gone(struct th_evidence *evidence);

@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The normal approximation is within 1 % of a binomial tail of 1e-4 from this number on. */
+#define NORMAL_COUNT 1000
+
 static int
 compare_times(const void *a, const void *b)
 {
@@ -85,19 +88,90 @@ longest_pause(const struct th_judge *judge, const struct th_sampling_clock *cloc
 	return longest;
 }
 
+/* Samples of the heap up to a time since the warm-up; even within a part. */
+static double
+samples_until(const struct th_judge *judge, uint64_t time)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+	double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) /
+		       (double)(horizon->end - horizon->warm);
+	unsigned part = (unsigned)fmin(place, TH_DENSITY_PARTS - 1);
+	double start = judge->activity[part];
+
+	return start + (place - part) * (judge->activity[part + 1] - start);
+}
+
+void
+th_judge_find_activity(struct th_judge *judge)
+{
+	const struct th_observation_window *horizon = judge->horizon;
+	const struct th_samples *samples = &judge->profile->recording->samples[judge->heap];
+	double length = (double)(horizon->end - horizon->warm);
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t time = samples->items[i].time;
+
+		if (time < horizon->warm || time >= horizon->end)
+			continue;
+		double place = TH_DENSITY_PARTS * (double)(time - horizon->warm) / length;
+		judge->activity[1 + (unsigned)fmin(place, TH_DENSITY_PARTS - 1)]++;
+	}
+	for (unsigned i = 1; i <= TH_DENSITY_PARTS; i++)
+		judge->activity[i] += judge->activity[i - 1];
+}
+
+/*
+ * Whether the heap went on allocating after the last survivor: the program did not pause. Few
+ * samples do not show that.
+ */
+static bool
+is_active_since(const struct th_judge *judge, uint64_t time, double pause)
+{
+	double all = judge->activity[TH_DENSITY_PARTS];
+	double after = all - samples_until(judge, time);
+
+	return after >= ENOUGH_SAMPLES && after >= ACTIVE_RATE * pause * all;
+}
+
+/*
+ * Whether growth began so long after the warm-up that chance does not explain it, and then ended
+ * before the end: one step. The final pause counts by the time since growth began.
+ */
+static bool
+is_step(struct th_evidence *evidence, double lead, double pause, double longest, double count)
+{
+	evidence->is_late = lead > PAUSE_PART && lead > longest &&
+			    pow(1 - lead, count) < UNLIKELY_PAUSE;
+	return evidence->is_late && pause > longest && lead < 1 &&
+	       pow(1 - pause / (1 - lead), count - 1) < UNLIKELY_PAUSE;
+}
+
 /* A final pause that neither chance nor earlier pauses explain means that growth ended. */
 static bool
 goes_on(struct th_evidence *evidence, const struct th_judge *judge,
 	const struct th_sampling_clock *clock)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
+	double count = (double)judge->births_count;
 	double length = (double)(horizon->end - horizon->warm);
 	double part = length > 0 ? (double)(horizon->end - evidence->last_birth) / length : 1;
-	double pause = length > 0 ? 1 - th_sampling_clock_at(clock, evidence->last_birth) : 1;
+	double all = th_sampling_clock_at(clock, horizon->end);
+	double last = th_sampling_clock_at(clock, evidence->last_birth);
+	double lead = all > 0 ? th_sampling_clock_at(clock, evidence->first_since) / all : 0;
+	double pause = all > 0 ? 1 - last / all : 1;
+	double longest = all > 0 ? LONGER_PAUSE * longest_pause(judge, clock) / all : 0;
 
-	evidence->pause_probability = pow(1 - pause, (double)judge->births_count);
-	return part <= PAUSE_PART || evidence->pause_probability >= UNLIKELY_PAUSE ||
-	       pause <= LONGER_PAUSE * longest_pause(judge, clock);
+	evidence->pause_probability = pow(1 - pause, count);
+	evidence->is_step = part > ACTIVE_PAUSE_PART &&
+			    is_step(evidence, lead, pause, longest, count);
+	if (evidence->is_step)
+		return false;
+	if (evidence->pause_probability >= UNLIKELY_PAUSE || pause <= longest ||
+		part <= ACTIVE_PAUSE_PART)
+		return true;
+	return part <= PAUSE_PART &&
+	       !(evidence->pause_probability < UNLIKELY_ACTIVE_PAUSE &&
+		       is_active_since(judge, evidence->last_birth, pause));
 }
 
 /*
@@ -131,18 +205,42 @@ slows_down(struct th_evidence *evidence, const struct th_judge *judge,
 	       binomial(evidence->born_last_quarter, count, 1 - before) < UNLIKELY_QUARTER;
 }
 
+double
+th_chance_of_more(uint64_t more, uint64_t less)
+{
+	double all = (double)(more + less);
+
+	if (more + less > NORMAL_COUNT)
+		return 0.5 * erfc(((double)more - (double)less - 1) / sqrt(2 * all));
+	return binomial(less, more + less, 0.5);
+}
+
+/*
+ * If only blocks of a certain age show growth, younger survivors say nothing: those in use for a
+ * time would hide that growth ended.
+ */
+static void
+drop_young(struct th_judge *judge, const struct th_observation_window *horizon)
+{
+	while (judge->births_count &&
+		judge->births[judge->births_count - 1].time > horizon->end)
+		judge->births_count--;
+}
+
 void
 th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size)
 {
 	const struct th_birth *births = judge->births;
-	size_t count = judge->births_count;
 	struct th_sampling_clock clock;
+	size_t count;
 
-	evidence->born_since = count;
+	sort_births(judge->births, judge->births_count);
+	drop_young(judge, evidence->horizon);
+	evidence->born_since = count = judge->births_count;
 	if (!count)
 		return;
-	sort_births(judge->births, count);
 	th_sampling_clock_init(&clock, &judge->density, size);
+	evidence->first_since = births[0].time;
 	evidence->last_birth = births[count - 1].time;
 	evidence->is_growing = goes_on(evidence, judge, &clock);
 	evidence->is_slowing = slows_down(evidence, judge, &clock);

@@ -21,18 +21,44 @@
  * a fifth would be dead with a probability of 95 %.
  */
 #define ENOUGH_FOLLOWED 12
-/* Minimum fraction of the time over which old survivors must spread. */
+/*
+ * Minimum fraction of the time over which old survivors must spread; the first tenth of them is
+ * ignored, since a few of the start-up do not make a step a leak.
+ */
 #define SPREAD_PART 0.25
+/* The same if growth evidently began after the warm-up: it may still be one step. */
+#define LATE_SPREAD_PART 0.4
+#define SPREAD_IGNORES 10
 /* A program may end with a short phase of other work, in which a leak pauses. */
 #define PAUSE_PART 0.2
 /* A pause less probable than this in a steady leak is the end of its growth. */
 #define UNLIKELY_PAUSE 0.05
 /* Leaks that come in bursts pause between them; the last pause may be longer by this factor. */
 #define LONGER_PAUSE 1.5
+/*
+ * A pause shorter than PAUSE_PART, but longer than this, ends growth if the rest of the heap
+ * went on allocating, at this fraction of its rate or more, and if it is less probable than
+ * this: the program did not pause, the site did.
+ */
+#define ACTIVE_PAUSE_PART 0.05
+#define ACTIVE_RATE 0.5
+#define UNLIKELY_ACTIVE_PAUSE 0.001
 /* A number of survivors in the last quarter less probable than this is a slowdown. */
 #define UNLIKELY_QUARTER 0.02
 /* Maximum fraction of old memory that a leak frees: other uses of the same site. */
 #define LEAK_FREES 0.1
+/*
+ * A site that frees more is judged again by blocks that lived longer than this multiple of
+ * `old`: of what is in use for a time only, nearly all is gone by then. The two looks share the
+ * error rate of the site.
+ */
+#define OLDER 3
+#define FIRST_LOOK (2.0 / 3)
+#define SECOND_LOOK (1.0 / 3)
+/* P of as many gains by chance below which growth is possible, though not significant. */
+#define HINT_OF_GROWTH 0.1
+/* Samples of a site that show how sparsely it was sampled itself. */
+#define ENOUGH_FOR_GAP 20
 /* Snapshots are in ascending order by chance with probability 1 : 120. */
 #define ENOUGH_ACCOUNTS 5
 /* Maximum p of that order; snapshots that fluctuate have a higher one. */
@@ -59,8 +85,39 @@ void th_times_sort(uint64_t *times, size_t count);
  */
 void th_evidence_test_births(struct th_evidence *evidence, struct th_judge *judge, double size);
 
+/* The point estimate of a sum. */
+static inline double
+th_evidence_bytes_in(const struct th_estimator *sum)
+{
+	return th_sums_point(&sum->bytes);
+}
+
+/*
+ * Lower limit of the growth, bytes; the growth itself where that is not positive, since intervals
+ * are slow to compute.
+ */
+double
+th_evidence_growth_limit(const struct th_judge *judge, const struct th_evidence_sums *sums,
+	const struct th_estimator *gained, const struct th_estimator *lost);
+
+/* Seconds between warm-up and horizon in which the heap was sampled. */
+double
+th_evidence_seconds(const struct th_evidence *evidence, const struct th_profile *profile);
+
+/* Lower limit of the growth that `hits` samples of small blocks show, one every `gap` bytes. */
+double th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double gap);
+
+/* Sets the number of samples of the heap since the warm-up, by part. */
+void th_judge_find_activity(struct th_judge *judge);
+
 /* Determines the verdict from all other figures. */
 void th_evidence_find_verdict(struct th_evidence *evidence);
+
+/* Whether a site frees no more of its old blocks than a leak does. */
+bool th_evidence_keeps_old(const struct th_evidence *evidence);
+
+/* Whether so many of the old blocks were freed that only older ones can show a leak. */
+bool th_evidence_frees_old(const struct th_evidence *evidence);
 
 /*
  * Judges by resident memory where the samples of mappings alone do not show a leak. True if it

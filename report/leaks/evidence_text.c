@@ -110,9 +110,9 @@ explain_no_collection(const struct th_evidence *evidence)
 	if (horizon->horizon <= horizon->start)
 		return th_format_new(
 			"no GC has shown which objects died: record longer, or run "
-			"jcmd PID GC.run");
+			"twinheap ctl PID gc");
 	return th_format_new("the last GC was at %.3g of %.3g s, and reachability of younger "
-			     "objects is unknown: record longer, or run jcmd PID GC.run",
+			     "objects is unknown: record longer, or run twinheap ctl PID gc",
 		seconds_between(horizon->origin, horizon->horizon),
 		seconds_between(horizon->origin, horizon->end));
 }
@@ -121,8 +121,8 @@ static char *
 explain_unproven(const struct th_evidence *evidence)
 {
 	return th_format_new("grows by %s, but there was no recent old-generation GC, so "
-			     "its old objects may be garbage: record longer, or run jcmd PID "
-			     "GC.run",
+			     "its old objects may be garbage: record longer, or run twinheap "
+			     "ctl PID gc",
 		format_growth(evidence).text);
 }
 
@@ -186,6 +186,11 @@ explain_plateau(const struct th_evidence *evidence)
 				"%.3g s",
 				seconds_between(horizon->start, horizon->warm), duration);
 		return th_format_new("the last survivor was allocated at %.3g s of %.3g s",
+			seconds_between(horizon->origin, evidence->last_birth),
+			seconds_between(horizon->origin, horizon->end));
+	case TH_REASON_STEP:
+		return th_format_new("grew only from %.3g s to %.3g s of %.3g s",
+			seconds_between(horizon->origin, evidence->first_since),
 			seconds_between(horizon->origin, evidence->last_birth),
 			seconds_between(horizon->origin, horizon->end));
 	case TH_REASON_SLOWED:

@@ -41,26 +41,30 @@ is_spread(const struct th_evidence *evidence)
 	const struct th_observation_window *horizon = evidence->horizon;
 	double length = (double)(horizon->horizon - horizon->start);
 	uint64_t last = horizon->horizon - horizon->old;
+	double part = evidence->is_late ? LATE_SPREAD_PART : SPREAD_PART;
 
 	return evidence->first_birth < last &&
-	       (double)(last - evidence->first_birth) >= SPREAD_PART * length;
+	       (double)(last - evidence->first_birth) >= part * length;
 }
 
 static bool
 has_grown(const struct th_evidence *evidence)
 {
-	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0;
+	return evidence->born_late >= ENOUGH_LATE && evidence->late_low > 0 &&
+	       evidence->chance <= evidence->chance_limit;
 }
 
 /*
  * Whether it has grown since the warm-up without evidence that growth ended, although growth in
- * the later half is not significant. Such a site is not churn, whatever else it frees.
+ * the later half is not significant. Such a site is not churn, whatever else it frees; but if
+ * it frees old blocks too, the later half has to hint at growth.
  */
 static bool
 may_grow(const struct th_evidence *evidence)
 {
 	return evidence->whole_low > 0 && evidence->born_late && evidence->is_growing &&
-	       !evidence->is_slowing && is_kept(evidence);
+	       !evidence->is_slowing &&
+	       (is_kept(evidence) || evidence->chance <= HINT_OF_GROWTH);
 }
 
 /*
@@ -96,12 +100,19 @@ is_empty(const struct th_evidence *evidence)
 	       evidence->trend.growth_late <= evidence->least_growth;
 }
 
+static void
+decide_ended(struct th_evidence *evidence)
+{
+	decide(evidence, TH_VERDICT_PLATEAU,
+		evidence->is_step ? TH_REASON_STEP : TH_REASON_STOPPED);
+}
+
 /* For a site that has grown significantly in the later half. */
 static void
 judge_growth(struct th_evidence *evidence)
 {
 	if (!evidence->is_growing)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+		decide_ended(evidence);
 	else if (evidence->is_slowing)
 		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_SLOWED);
 	else if (!is_kept(evidence))
@@ -130,15 +141,22 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 	else if (evidence->allocated < ENOUGH_SAMPLES && evidence->born_since)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else if (may_grow(evidence))
-		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
+		decide(evidence, TH_VERDICT_UNCLEAR,
+			is_kept(evidence) ? TH_REASON_FEW_SAMPLES : TH_REASON_TURNOVER);
 	else if (dead >= CHURN_FREES)
 		decide(evidence, TH_VERDICT_CHURN, TH_REASON_FREED);
 	else if (!evidence->is_growing)
-		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STOPPED);
+		decide_ended(evidence);
 	else if (evidence->growth.estimate > 0 && is_kept(evidence) && evidence->born_late)
 		decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_FEW_SAMPLES);
 	else
 		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_STEADY);
+}
+
+bool
+th_evidence_frees_old(const struct th_evidence *evidence)
+{
+	return !is_kept(evidence) && evidence->alive_old >= ENOUGH_LATE;
 }
 
 bool
@@ -176,6 +194,22 @@ th_outline_may_pause(const struct th_outline *outline, size_t places)
 {
 	return outline->reason == TH_REASON_STOPPED && outline->has_births &&
 	       outline->pause_probability * (double)places >= UNLIKELY_PAUSE;
+}
+
+bool
+th_outline_may_belong(const struct th_outline *outline)
+{
+	return outline->is_alive &&
+	       (outline->verdict == TH_VERDICT_UNCLEAR ||
+		       (outline->verdict == TH_VERDICT_PLATEAU && outline->has_births &&
+			       outline->reason == TH_REASON_STEADY && outline->is_kept &&
+			       outline->gained_late < ENOUGH_LATE));
+}
+
+bool
+th_evidence_keeps_old(const struct th_evidence *evidence)
+{
+	return is_kept(evidence);
 }
 
 void

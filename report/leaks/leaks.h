@@ -3,9 +3,12 @@
  * Findings: the sites of a recording that hold memory, each with a verdict and the numbers
  * behind it, worst first.
  *
- * Every site is judged separately. Related sites (one path to one line of the application) with
- * the same verdict are one finding, so that a leak of several blocks is listed once; those that
- * are too small to be judged are judged together. With --group-by, the sites of a group are
+ * Every site is judged separately. Growth that no site of a line shows is tested for the line,
+ * then for each method of the application above it, for classes and for libraries; the error
+ * rate is shared among these levels. A finding is at the lowest level that shows the growth, and
+ * its sites are its parts. Related sites (one path to one line of the application) with the same
+ * verdict are one finding, in all heaps: a leak of several blocks, and a Java object with the
+ * native memory that it owns, are listed once. With --group-by, the sites of a group are
  * related.
  *
  * Verdicts are based on whole stacks: --focus and --hide change what is shown of a stack, but
@@ -22,8 +25,8 @@
 #include "report/profile/profile.h"
 
 /*
- * The Java objects that own native blocks: allocated by the caller of the method of their class
- * that allocates the blocks.
+ * The Java objects that own native blocks: their constructor allocated the blocks, or another
+ * method of their class did and elsewhere the blocks are freed when the objects die.
  */
 struct th_owner {
 	uint32_t place; /* site of the objects; TH_NO_PLACE = none were sampled */
@@ -32,11 +35,22 @@ struct th_owner {
 	bool is_collected;  /* nearly all of them were */
 };
 
+/* What shows the growth of a finding. */
+enum th_leak_level {
+	TH_LEVEL_LINE,    /* sites of one line of the application, or its sites together */
+	TH_LEVEL_PATH,    /* all below a method of the application */
+	TH_LEVEL_CLASS,   /* all objects of a class */
+	TH_LEVEL_LIBRARY, /* all blocks allocated by a native library */
+};
+
+const char *th_leak_level_name(enum th_leak_level level);
+
 /* An entry of the list of findings. */
 struct th_listed {
-	uint32_t group; /* of sites */
+	uint32_t group; /* of sites; others may belong to it */
 	uint32_t place; /* site with most live bytes */
 	enum th_verdict verdict;
+	enum th_reason reason;
 	double live; /* bytes, point estimate */
 };
 
@@ -46,6 +60,17 @@ struct th_finding {
 	struct th_evidence evidence; /* of all its sites */
 	struct th_evidence_sums sums;
 	struct th_owner owner;
+	enum th_leak_level level;
+	uint32_t key;   /* path prefix (TH_LEVEL_PATH), string of the class or library */
+	uint32_t lines; /* number of lines of the application below which its sites are */
+	uint32_t next;  /* th_leaks_next(): the next heap of this finding; UINT32_MAX: none */
+};
+
+/* A site of a finding, in any heap. */
+struct th_leak_part {
+	uint32_t place;
+	double live; /* bytes, point estimate */
+	uint64_t samples;
 };
 
 struct th_leaks {
@@ -54,7 +79,7 @@ struct th_leaks {
 	struct th_leak_sites places;
 	struct th_observation_window horizons[TH_HEAPS];
 	TH_ARRAY(struct th_listed, findings); /* worst first */
-	double growth_limit[TH_HEAPS];        /* detection limit: bytes per second of growth */
+	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
 	struct th_leaks_work *work;           /* input for computing findings */
 };
 
@@ -76,13 +101,32 @@ void th_leaks_deinit(struct th_leaks *leaks);
 struct th_finding
 th_leaks_measured(const struct th_leaks *leaks, const struct th_listed *listed);
 
+/* The same finding in the next heap, with `next` from the previous one. */
+struct th_finding th_leaks_next(const struct th_leaks *leaks, uint32_t next);
+
+/*
+ * Writes the sites of a finding in all heaps, those with most live bytes first, at most
+ * `capacity`; returns their number and the live bytes of all of them.
+ */
+size_t th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
+	struct th_leak_part *parts, size_t capacity, double *live_ret);
+
 /* The path of a site as the options show it. */
 struct th_path th_leaks_path(const struct th_leaks *leaks, const struct th_leak_site *place);
 
 /* The function number of a site's group; 0 without --group-by. */
 uint32_t th_leaks_group(const struct th_leaks *leaks, const struct th_leak_site *place);
 
-/* Live bytes of all findings with verdict leak, at the lower ends of their intervals. */
+struct th_leaks_totals {
+	uint64_t leaks; /* findings */
+	double bytes;   /* live, at the lower ends of their intervals */
+	double growth;  /* bytes per second, point estimates */
+};
+
+/* Of all findings with verdict leak. Computed once, by the thread that uses the leaks. */
+struct th_leaks_totals th_leaks_totals(const struct th_leaks *leaks);
+
+/* Their live bytes. */
 double th_leaks_bytes(const struct th_leaks *leaks);
 bool th_leaks_has_leak(const struct th_leaks *leaks);
 

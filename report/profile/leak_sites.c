@@ -435,8 +435,8 @@ library_length(const char *name)
 	return class ? (size_t)(class - name) : 0;
 }
 
-static bool
-is_same_library(const char *a, const char *b)
+bool
+th_leak_sites_same_library(const char *a, const char *b)
 {
 	size_t length = library_length(a);
 
@@ -455,7 +455,8 @@ th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_lea
 		uint32_t function = th_frames_function_at(profile->frames, path.frames[i]);
 
 		if (th_sites_is_application(profile->frames, function) &&
-			!is_same_library(th_frames_function_name(profile->frames, creator),
+			!th_leak_sites_same_library(
+				th_frames_function_name(profile->frames, creator),
 				th_frames_function_name(profile->frames, function)))
 			return path.frames[i];
 	}

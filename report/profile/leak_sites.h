@@ -85,4 +85,7 @@ uint32_t th_leak_sites_creator_frame(
 uint32_t
 th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place);
 
+/* Whether two Java methods are in one library: the first two parts of their package agree. */
+bool th_leak_sites_same_library(const char *a, const char *b);
+
 #endif

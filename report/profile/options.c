@@ -408,6 +408,20 @@ set_fail_on(struct th_options *options, const char *argument)
 	return NULL;
 }
 
+/* A size, with "/s" or without. */
+static struct th_error *
+set_limit(struct th_options *options, const char *argument)
+{
+	size_t length = strlen(argument);
+	char *size = strndup(argument,
+		length > 2 && !strcmp(argument + length - 2, "/s") ? length - 2 : length);
+	bool is_size = size && th_size_parse(size, &options->limit) && options->limit;
+
+	free(size);
+	return is_size ? NULL
+		       : bad_argument("limit", argument, "bytes per second such as 1M/s");
+}
+
 static struct th_error *
 set_output(struct th_options *options, const char *argument)
 {
@@ -437,7 +451,12 @@ static const struct option_entry entries[] = {
 	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
 		"exit with status 1 if there is a leak (leak), or if\n"
 		"the lower bound of all leaks is at least this size\n"
-		"(64M)"},
+		"(64M); with 6 if there is none, but the result is\n"
+		"inconclusive"},
+	{"limit", 0, "RATE", TH_OPTIONS_LEAKS, set_limit,
+		"with --fail-on: exit with status 5 if there is no\n"
+		"leak, but one of RATE bytes per second (1M/s) could\n"
+		"have been missed"},
 	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
 		"findings of each verdict to list as text (10)"},
@@ -632,6 +651,8 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 			"%s: no log given, see twinheap %s --help", argv[0], argv[0]);
 	if (options->from >= options->to)
 		return th_error_create(TH_ERROR_USAGE, "--from must be less than --to");
+	if (options->limit && options->fail_on == TH_FAIL_NEVER)
+		return th_error_create(TH_ERROR_USAGE, "--limit requires --fail-on");
 	return NULL;
 }
 

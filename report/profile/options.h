@@ -104,6 +104,8 @@ struct th_options {
 	enum th_output_format format;
 	enum th_fail_on fail_on;
 	uint64_t fail_bytes;
+	uint64_t
+		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
 	const char *output; /* NULL = stdout */
 };
 

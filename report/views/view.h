@@ -49,6 +49,8 @@ void th_view_json(FILE *file, const struct th_profile *profile);
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
 void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
+/* The exit status, th_outcome_status(). */
+int th_view_leaks_status(const struct th_leaks *leaks);
 
 /* Changes between two snapshots, as text and as JSON. */
 void th_view_diff(FILE *file, const struct th_diff *diff);

@@ -6,18 +6,22 @@
 #include "report/views/view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/terminal.h"
+#include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 
 /* Column at which the text after a label begins. */
 #define TEXT_COLUMN 16
 /* Stack lines printed, from the allocation towards the root. */
 #define STEPS_SHOWN 12
+/* Parts of a finding printed, largest first. */
+#define PARTS_SHOWN 3
 
 /* Frames */
 
@@ -36,17 +40,11 @@ print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
 
 /* The nearest application line; without one, the allocating function. */
 static void
-print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+print_line(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
 {
 	const struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
-	if (place->internal) {
-		fputs(place->internal, file);
-		return;
-	}
-	if (place->class_name)
-		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
 	if (!place->creator) {
 		print_frame(file, frames, path.frames[path.count - 1]);
 		return;
@@ -57,6 +55,49 @@ print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 		return;
 	fputs(", called from ", file);
 	print_frame(file, frames, user);
+}
+
+static void
+print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	if (place->internal) {
+		fputs(place->internal, file);
+		return;
+	}
+	if (place->class_name)
+		fprintf(file, "%s in ",
+			th_frames_string(leaks->profile->frames, place->class_name));
+	print_line(file, leaks, place);
+}
+
+static void
+print_lines(FILE *file, const struct th_finding *finding)
+{
+	fprintf(file, ", in %u %s", finding->lines, finding->lines == 1 ? "line" : "lines");
+}
+
+/* What the finding is about: a line, a method above many lines, a class or a library. */
+static void
+print_title(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+
+	switch (finding->level) {
+	case TH_LEVEL_LINE:
+		print_place(file, leaks, place);
+		break;
+	case TH_LEVEL_PATH:
+		print_frame(file, frames,
+			path.frames[leaks->places.ways.items[finding->key].length - 1]);
+		print_lines(file, finding);
+		fputs(" below it", file);
+		break;
+	default:
+		fputs(th_frames_string(frames, finding->key), file);
+		print_lines(file, finding);
+	}
 }
 
 /* The frame at a depth, counted from the allocation. */
@@ -187,30 +228,104 @@ print_released(FILE *file, const struct th_leaks *leaks, const struct th_evidenc
 	free(text);
 }
 
+/* Findings in several heaps: the figures of the other ones. */
 static void
-print_finding(FILE *file, const struct th_leaks *leaks, const struct th_finding *finding)
+print_others(FILE *file, const struct th_leaks *leaks, const struct th_finding *first)
 {
-	const struct th_leak_site *place = &leaks->places.items[finding->place];
-	enum th_verdict verdict = finding->evidence.verdict;
-	char *why = th_evidence_explain(&finding->evidence);
+	for (uint32_t next = first->next; next != UINT32_MAX;) {
+		struct th_finding finding = th_leaks_next(leaks, next);
+		const struct th_evidence *evidence = &finding.evidence;
+		enum th_heap heap = leaks->places.items[finding.place].heap;
 
-	fprintf(file, "%-8s %s, ", th_verdict_name(verdict), th_heap_adjective(place->heap));
+		fprintf(file, "         and    %s: ", th_heap_adjective(heap));
+		print_figures(file, evidence);
+		fprintf(file, ", %s\n",
+			evidence->verdict == TH_VERDICT_LEAK ? "growing" : "unclear");
+		next = finding.next;
+	}
+}
+
+/* "native and Java" */
+static void
+print_heaps(FILE *file, const struct th_leaks *leaks, const struct th_finding *first)
+{
+	unsigned seen = 1u << leaks->places.items[first->place].heap;
+
+	fputs(th_heap_adjective(leaks->places.items[first->place].heap), file);
+	for (uint32_t next = first->next; next != UINT32_MAX;) {
+		struct th_finding finding = th_leaks_next(leaks, next);
+		enum th_heap heap = leaks->places.items[finding.place].heap;
+
+		if (!(seen & 1u << heap))
+			fprintf(file, " and %s", th_heap_adjective(heap));
+		seen |= 1u << heap;
+		next = finding.next;
+	}
+}
+
+/* The allocating function; for Java objects the class and its line. */
+static void
+print_part(FILE *file, const struct th_leaks *leaks, const struct th_leak_part *part,
+	double live, bool is_first)
+{
+	const struct th_leak_site *place = &leaks->places.items[part->place];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+
+	fprintf(file, "%s%.0f %% %s, ", is_first ? "         parts  " : "                ",
+		live > 0 ? 100 * part->live / live : 0, th_heap_adjective(place->heap));
+	if (place->heap == TH_HEAP_JAVA)
+		print_place(file, leaks, place);
+	else
+		print_frame(file, leaks->profile->frames, path.frames[path.count - 1]);
+	fputc('\n', file);
+}
+
+/* The sites of a finding of several, the largest ones. */
+static void
+print_parts(FILE *file, const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	struct th_leak_part parts[PARTS_SHOWN];
+	double live;
+	size_t count = th_leaks_parts(leaks, listed, parts, PARTS_SHOWN, &live);
+
+	if (count < 2 || leaks->places.items[listed->place].internal)
+		return;
+	for (size_t i = 0; i < count && i < PARTS_SHOWN; i++)
+		print_part(file, leaks, &parts[i], live, !i);
+	if (count > PARTS_SHOWN)
+		fprintf(file, "                and %zu more\n", count - PARTS_SHOWN);
+}
+
+static void
+print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	struct th_finding finding = th_leaks_measured(leaks, listed);
+	const struct th_leak_site *place = &leaks->places.items[finding.place];
+	enum th_verdict verdict = finding.evidence.verdict;
+	char *why = th_evidence_explain(&finding.evidence);
+
+	fprintf(file, "%-8s ", th_verdict_name(verdict));
+	print_heaps(file, leaks, &finding);
+	fputs(", ", file);
 	if (leaks->profile->options->group_by)
 		fprintf(file, "%s: ",
 			th_frames_function_name(
 				leaks->profile->frames, th_leaks_group(leaks, place)));
-	print_place(file, leaks, place);
-	if (finding->place_count > 1 && !place->internal)
-		fprintf(file, " and %u more stacks or classes", finding->place_count - 1);
+	print_title(file, leaks, &finding);
+	if (verdict != TH_VERDICT_LEAK && finding.place_count > 1 && !place->internal)
+		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
 	fputs("\n         ", file);
-	print_figures(file, &finding->evidence);
+	print_figures(file, &finding.evidence);
 	fputs("\n         why    ", file);
 	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
 	fputc('\n', file);
-	print_owner(file, leaks, &finding->owner);
-	print_released(file, leaks, &finding->evidence);
-	if (verdict == TH_VERDICT_LEAK)
+	print_others(file, leaks, &finding);
+	print_owner(file, leaks, &finding.owner);
+	print_released(file, leaks, &finding.evidence);
+	if (verdict == TH_VERDICT_LEAK) {
+		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
+	}
 	free(why);
 }
 
@@ -235,8 +350,7 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 		if (leaks->findings[i].verdict != verdict)
 			continue;
 		fputc('\n', file);
-		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
-		print_finding(file, leaks, &finding);
+		print_finding(file, leaks, &leaks->findings[i]);
 		shown++;
 	}
 	if (shown < count)
@@ -262,12 +376,12 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		heap != TH_HEAP_JAVA ? ""
 		: horizon->is_proven ? ", the last old-generation GC"
 				     : ", the last GC, no recent old-generation GC");
+	if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
+		fputs("few objects are tracked with this collector; ", file);
 	if (horizon->horizon <= horizon->middle)
 		fputs("too short to detect leaks\n", file);
-	else if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
-		fputs("few objects are tracked with this collector; a leak may show only "
-		      "after several major GCs\n",
-			file);
+	else if (isinf(leaks->growth_limit[heap]))
+		fputs("no verdict on leaks\n", file);
 	else if (leaks->growth_limit[heap] > 0)
 		fprintf(file, "detection limit: %s/s\n",
 			th_format_number(leaks->growth_limit[heap], TH_UNIT_BYTES).text);
@@ -290,21 +404,22 @@ print_moment(FILE *file, const struct th_leaks *leaks)
 static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
-	size_t count = count_verdict(leaks, TH_VERDICT_LEAK);
-	const struct th_observation_window *horizon = &leaks->horizons[TH_HEAP_NATIVE];
-	double duration = (double)(horizon->end - horizon->start) / 1e9;
+	struct th_outcome outcome = th_outcome_find(leaks);
+	char *headline = th_outcome_headline(leaks, &outcome);
+	char *advice = th_outcome_advice(leaks, &outcome);
 
+	fprintf(file, "%s\n", headline);
+	if (!outcome.is_reached && outcome.verdict == TH_OUTCOME_NONE)
+		fprintf(file, "limit of %s/s not reached\n",
+			th_format_number(outcome.asked, TH_UNIT_BYTES).text);
+	if (advice)
+		fprintf(file, "to decide: %s\n", advice);
 	th_view_filters(file, leaks->profile->options);
-	if (count)
-		fprintf(file, "%s %s, at least %s, in %s\n", th_format_count(count).text,
-			count == 1 ? "leak" : "leaks",
-			th_format_number(th_leaks_bytes(leaks), TH_UNIT_BYTES).text,
-			th_format_seconds(duration).text);
-	else
-		fprintf(file, "no leak found in %s\n", th_format_seconds(duration).text);
 	print_moment(file, leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_window(file, leaks, (enum th_heap)heap);
+	free(advice);
+	free(headline);
 }
 
 void
@@ -313,4 +428,12 @@ th_view_leaks(FILE *file, const struct th_leaks *leaks)
 	print_outcome(file, leaks);
 	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++)
 		print_verdict(file, leaks, (enum th_verdict)verdict);
+}
+
+int
+th_view_leaks_status(const struct th_leaks *leaks)
+{
+	struct th_outcome outcome = th_outcome_find(leaks);
+
+	return th_outcome_status(leaks, &outcome);
 }

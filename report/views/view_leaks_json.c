@@ -10,12 +10,15 @@
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
 #include "report/base/worker.h"
+#include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
 
 /* Findings per batch: enough to outweigh the cost of a thread. */
 #define BATCH 256
+/* Parts of a finding that are listed, largest first. */
+#define PARTS_MAX 10
 
 struct printer {
 	FILE *file;
@@ -98,9 +101,95 @@ head_json(const struct th_leaks *leaks, const struct th_finding *finding)
 		"thread", th_frames_function_name(frames, place->thread));
 }
 
+/* One finding in all its heaps, the leading one first. */
+struct measured {
+	const struct th_listed *listed;
+	TH_ARRAY(struct th_finding, heaps);
+};
+
+/* Figures of each heap, and its largest site. */
 static json_t *
-rest_json(const struct th_leaks *leaks, const struct th_finding *finding)
+heaps_json(const struct th_leaks *leaks, const struct measured *measured)
 {
+	const struct th_frames *frames = leaks->profile->frames;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < measured->heaps_count; i++) {
+		const struct th_finding *finding = &measured->heaps[i];
+		const struct th_leak_site *place = &leaks->places.items[finding->place];
+		json_t *json = json_pack("{s:s, s:s, s:I, s:o, s:o}", "heap",
+			th_heap_word(finding->evidence.heap), "verdict",
+			th_verdict_name(finding->evidence.verdict), "stacks",
+			(json_int_t)finding->place_count, "class",
+			th_json_text_or_null(th_frames_string(frames, place->class_name)),
+			"frames", frames_json(leaks, place));
+
+		set_evidence(json, &finding->evidence);
+		json_array_append_new(list, json);
+	}
+	return list;
+}
+
+/* The largest sites in all heaps, with their stacks. */
+static json_t *
+parts_json(const struct th_leaks *leaks, const struct th_listed *listed)
+{
+	const struct th_frames *frames = leaks->profile->frames;
+	struct th_leak_part parts[PARTS_MAX];
+	json_t *list = json_array();
+	double live;
+	size_t count = th_leaks_parts(leaks, listed, parts, PARTS_MAX, &live);
+
+	for (size_t i = 0; i < count && i < PARTS_MAX; i++) {
+		const struct th_leak_site *place = &leaks->places.items[parts[i].place];
+
+		json_array_append_new(list,
+			json_pack("{s:s, s:o, s:f, s:f, s:I, s:o}", "heap",
+				th_heap_word(place->heap), "class",
+				th_json_text_or_null(
+					th_frames_string(frames, place->class_name)),
+				"share", live > 0 ? parts[i].live / live : 0, "live_bytes",
+				parts[i].live, "samples", (json_int_t)parts[i].samples,
+				"frames", frames_json(leaks, place)));
+	}
+	return list;
+}
+
+/* The method, class or library whose growth is significant; null: that of a line is. */
+static json_t *
+node_json(const struct th_leaks *leaks, const struct th_finding *finding)
+{
+	struct th_frames *frames = leaks->profile->frames;
+	const struct th_leak_site *place = &leaks->places.items[finding->place];
+	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+
+	switch (finding->level) {
+	case TH_LEVEL_LINE:
+		return json_null();
+	case TH_LEVEL_PATH:
+		return th_json_frame(
+			frames, path.frames[leaks->places.ways.items[finding->key].length - 1]);
+	default:
+		return json_string(th_frames_string(frames, finding->key));
+	}
+}
+
+static void
+set_parts(json_t *json, const struct th_leaks *leaks, const struct measured *measured)
+{
+	const struct th_finding *finding = &measured->heaps[0];
+
+	json_object_set_new(json, "level", json_string(th_leak_level_name(finding->level)));
+	json_object_set_new(json, "node", node_json(leaks, finding));
+	json_object_set_new(json, "lines", json_integer(finding->lines));
+	json_object_set_new(json, "heaps", heaps_json(leaks, measured));
+	json_object_set_new(json, "parts", parts_json(leaks, measured->listed));
+}
+
+static json_t *
+rest_json(const struct th_leaks *leaks, const struct measured *measured)
+{
+	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_frames *frames = leaks->profile->frames;
 	const struct th_leak_site *place = &leaks->places.items[finding->place];
 	json_t *json = json_pack("{s:I, s:o}", "stacks", (json_int_t)finding->place_count,
@@ -108,6 +197,8 @@ rest_json(const struct th_leaks *leaks, const struct th_finding *finding)
 
 	set_evidence(json, &finding->evidence);
 	set_released(json, leaks->profile, &finding->evidence);
+	if (finding->evidence.verdict == TH_VERDICT_LEAK)
+		set_parts(json, leaks, measured);
 	if (leaks->profile->options->group_by)
 		json_object_set_new(json, "group",
 			json_string(
@@ -143,11 +234,12 @@ print_line(struct printer *printer, const struct th_leak_site *place, const char
 }
 
 static void
-print_finding(struct printer *printer, const struct th_finding *finding)
+print_finding(struct printer *printer, const struct measured *measured)
 {
+	const struct th_finding *finding = &measured->heaps[0];
 	const struct th_leak_site *place = &printer->leaks->places.items[finding->place];
 	char *head = th_json_dump(head_json(printer->leaks, finding), JSON_EMBED);
-	char *rest = th_json_dump(rest_json(printer->leaks, finding), JSON_EMBED);
+	char *rest = th_json_dump(rest_json(printer->leaks, measured), JSON_EMBED);
 
 	fprintf(printer->file, "{%s", head);
 	print_frames(printer, place);
@@ -163,8 +255,23 @@ struct batch {
 	const struct th_leaks *leaks;
 	size_t first;
 	size_t count;
-	struct th_finding findings[BATCH];
+	struct measured findings[BATCH];
 };
+
+static void
+measure_finding(
+	const struct th_leaks *leaks, const struct th_listed *listed, struct measured *measured)
+{
+	struct th_finding finding = th_leaks_measured(leaks, listed);
+
+	measured->listed = listed;
+	measured->heaps_count = 0;
+	th_array_append(measured, heaps, finding);
+	while (finding.next != UINT32_MAX) {
+		finding = th_leaks_next(leaks, finding.next);
+		th_array_append(measured, heaps, finding);
+	}
+}
 
 static void *
 measure(void *data)
@@ -174,8 +281,8 @@ measure(void *data)
 
 	batch->count = left < BATCH ? left : BATCH;
 	for (size_t i = 0; i < batch->count; i++)
-		batch->findings[i] = th_leaks_measured(
-			batch->leaks, &batch->leaks->findings[batch->first + i]);
+		measure_finding(batch->leaks, &batch->leaks->findings[batch->first + i],
+			&batch->findings[i]);
 	return NULL;
 }
 
@@ -213,7 +320,53 @@ print_findings(struct printer *printer)
 		if (!is_aside)
 			measure(next);
 	}
+	for (size_t i = 0; i < BATCH; i++) {
+		free(batches[0].findings[i].heaps);
+		free(batches[1].findings[i].heaps);
+	}
 	free(batches);
+}
+
+/* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */
+static json_t *
+limits_json(const struct th_outcome *outcome)
+{
+	json_t *json = json_object();
+
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		json_object_set_new(json, th_heap_word((enum th_heap)heap),
+			outcome->is_judged[heap] ? json_real(outcome->limits[heap])
+						 : json_null());
+	return json;
+}
+
+static json_t *
+text_or_null(char *text)
+{
+	json_t *json = text ? json_string(text) : json_null();
+
+	free(text);
+	return json;
+}
+
+static void
+print_outcome(const struct printer *printer)
+{
+	struct th_outcome outcome = th_outcome_find(printer->leaks);
+	json_t *json = json_pack("{s:s, s:I, s:f, s:o, s:o, s:o}", "verdict",
+		th_outcome_name(outcome.verdict), "leaks", (json_int_t)outcome.leaks,
+		"growth_bytes_per_s", outcome.growth, "detection_limits_bytes_per_s",
+		limits_json(&outcome), "reason",
+		text_or_null(th_outcome_reason(printer->leaks, &outcome)), "advice",
+		text_or_null(th_outcome_advice(printer->leaks, &outcome)));
+
+	if (outcome.asked > 0) {
+		json_object_set_new(json, "limit_bytes_per_s", json_real(outcome.asked));
+		json_object_set_new(json, "limit_reached", json_boolean(outcome.is_reached));
+	}
+	char *text = th_json_dump(json, JSON_EMBED);
+	fprintf(printer->file, "%s", text);
+	free(text);
 }
 
 void
@@ -225,10 +378,11 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	char *judged = th_json_dump(th_json_moment(leaks->profile), 0);
 
 	fprintf(file,
-		"{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n \"judged\": %s,\n "
-		"\"findings\": [",
+		"{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n \"judged\": %s,\n ",
 		recorded, filters, judged);
 	free(judged);
+	print_outcome(&printer);
+	fputs(",\n \"findings\": [", file);
 	free(recorded);
 	free(filters);
 	th_frame_texts_init(&printer.frames, leaks->profile->frames);

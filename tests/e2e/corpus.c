@@ -240,6 +240,27 @@ th_finding_is(const json_t *finding, const char *verdict)
 	return strcmp(text_of(finding, "verdict"), verdict) == 0;
 }
 
+/* Whether a stack of a list (of heaps or parts) has the frame; `heap` NULL: in any heap. */
+static bool
+has_stack(const json_t *stacks, const char *heap, const char *frame)
+{
+	for (size_t i = 0; i < json_array_size(stacks); i++) {
+		const json_t *stack = json_array_get(stacks, i);
+
+		if ((!heap || !strcmp(text_of(stack, "heap"), heap)) &&
+			th_stack_has_path(stack, TH_WORDS(frame)))
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_frame(const json_t *finding, const char *heap, const char *frame)
+{
+	return has_stack(json_object_get(finding, "heaps"), heap, frame) ||
+	       has_stack(json_object_get(finding, "parts"), heap, frame);
+}
+
 bool
 th_finding_is_true(const json_t *finding, const struct th_recording *recording)
 {
@@ -247,10 +268,24 @@ th_finding_is_true(const json_t *finding, const struct th_recording *recording)
 		const json_t *truth = json_array_get(recording->truth, i);
 
 		if (th_finding_is(truth, "leak") &&
-			th_stack_has_path(finding, TH_WORDS(text_of(truth, "frame"))))
+			has_frame(finding, NULL, text_of(truth, "frame")))
 			return true;
 	}
 	return false;
+}
+
+const json_t *
+th_finding_in_heap(const json_t *finding, const char *heap, const char *frame)
+{
+	const json_t *heaps = json_object_get(finding, "heaps");
+
+	for (size_t i = 0; i < json_array_size(heaps); i++) {
+		const json_t *figures = json_array_get(heaps, i);
+
+		if (!strcmp(text_of(figures, "heap"), heap) && has_frame(finding, heap, frame))
+			return figures;
+	}
+	return NULL;
 }
 
 void

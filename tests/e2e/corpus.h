@@ -43,6 +43,12 @@ bool th_finding_is(const json_t *finding, const char *verdict);
 /* Whether a finding belongs to one of the leaks that the program reports. */
 bool th_finding_is_true(const json_t *finding, const struct th_recording *recording);
 
+/*
+ * The figures of a finding of verdict leak in one of its heaps, if it has a stack there with
+ * that frame; else NULL.
+ */
+const json_t *th_finding_in_heap(const json_t *finding, const char *heap, const char *frame);
+
 /* Prints the findings with that verdict, or all, with their reasons. */
 void th_findings_print(const json_t *findings, const char *verdict);
 

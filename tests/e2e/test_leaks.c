@@ -48,19 +48,18 @@ check_alarms(const struct th_recording *recording, const json_t *report)
 	}
 }
 
-/* The first finding of verdict leak in `heap` below `frame`; NULL: none. */
+/* The figures of the first finding of verdict leak in `heap` below `frame`; NULL: none. */
 static const json_t *
 find_leak(const json_t *report, const char *heap, const char *frame)
 {
 	const json_t *findings = json_object_get(report, "findings");
 
 	for (size_t i = 0; i < json_array_size(findings); i++) {
-		const json_t *finding = json_array_get(findings, i);
-		const char *its_heap = json_string_value(json_object_get(finding, "heap"));
+		const json_t *figures = th_finding_in_heap(
+			json_array_get(findings, i), heap, frame);
 
-		if (th_finding_is(finding, "leak") && strcmp(its_heap, heap) == 0 &&
-			th_stack_has_path(finding, TH_WORDS(frame)))
-			return finding;
+		if (figures)
+			return figures;
 	}
 	return NULL;
 }

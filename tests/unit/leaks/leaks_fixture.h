@@ -74,7 +74,7 @@ void leaks_add_peers(struct log_builder *log, uint32_t life);
 struct leaks_found {
 	struct shown shown;
 	struct th_leaks leaks;
-	struct th_finding findings[16];
+	struct th_finding findings[64];
 	size_t findings_count;
 };
 

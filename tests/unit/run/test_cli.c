@@ -20,6 +20,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "report/leaks/outcome.h"
 #include "tests/unit/log/log_builder.h"
 
 #define TOOL TH_TEST_BUILD "/twinheap"
@@ -372,6 +373,58 @@ test_fail_on(void **state)
 	free(leaking);
 }
 
+/* Ten seconds of garbage at an interval of 512 KiB: the limit is 13.1 intervals in 4 s. */
+static char *
+save_clean_log(void)
+{
+	const uint64_t frames[] = {th_frame_java(1, TH_BCI_UNKNOWN)};
+	struct log_builder log;
+
+	log_init(&log, 512 << 10);
+	log_thread(&log, 1, "main");
+	log_method(&log, 1, "Lapp/Main;", "main");
+	log_stack(&log, 1, frames, 1);
+	for (uint32_t i = 0; i < 100; i++)
+		log_free(&log, 100 * i + 1,
+			log_native(&log, (struct log_sample){.ms = 100 * i,
+						 .size = 1000,
+						 .interval = 512 << 10,
+						 .thread = 1,
+						 .stack = 1}));
+	log_end(&log, 10000);
+	char *path = log_save(&log);
+	log_deinit(&log);
+	return path;
+}
+
+/* 1.68 MB/s: more than a million bytes a second, less than two. */
+static void
+test_limit(void **state)
+{
+	char *clean = save_clean_log();
+	char *leaking = save_leaking_log();
+	char *reached[] = {TOOL, "leaks", clean, "--fail-on", "leak", "--limit", "2M/s", NULL};
+	char *missed[] = {TOOL, "leaks", clean, "--fail-on", "leak", "--limit", "1M/s", NULL};
+	char *found[] = {TOOL, "leaks", leaking, "--fail-on", "leak", "--limit", "1", NULL};
+	char **const commands[] = {reached, missed, found};
+	static const int statuses[] = {0, TH_STATUS_LIMIT, 1};
+
+	(void)state;
+	expect_status(0, "--fail-on", "leak", clean);
+	for (size_t i = 0; i < 3; i++) {
+		struct outcome outcome = run_tool(TO_FILE, commands[i]);
+
+		assert_int_equal(outcome.status, statuses[i]);
+		outcome_end(&outcome);
+	}
+	expect(2, "--limit", "leaks", "--limit", "1M", clean, NULL);
+	expect(2, "--limit", "leaks", "--fail-on", "leak", "--limit", "much", clean, NULL);
+	unlink(clean);
+	unlink(leaking);
+	free(clean);
+	free(leaking);
+}
+
 static void
 test_diff(void **state)
 {
@@ -633,6 +686,7 @@ main(void)
 		cmocka_unit_test(test_verbs_work),
 		cmocka_unit_test(test_filters_of_every_view),
 		cmocka_unit_test(test_fail_on),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_output_file),
 		cmocka_unit_test(test_names_are_printable),

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the parts of `leaks`: the evaluation of sites (leaks.c), tests of growth spread over
+ * many sites (levels.c), groups of related sites (groups.c), findings of several groups (unite.c),
+ * owners (owners.c) and sums over findings (totals.c).
+ */
+#ifndef TH_REPORT_LEAKS_LEAKS_WORK_H
+#define TH_REPORT_LEAKS_LEAKS_WORK_H
+
+#include "report/leaks/leaks.h"
+#include "report/profile/sample_order.h"
+
+#define TH_NO_GROUP UINT32_MAX
+#define TH_NO_NODE UINT32_MAX
+
+/* A finding under construction: sites of one heap that are judged together. */
+struct th_leak_group {
+	TH_ARRAY(uint32_t, places);
+	enum th_heap heap;
+	enum th_verdict verdict;
+	uint32_t node; /* of th_leaks_work; TH_NO_NODE: sites of one line */
+	uint32_t next; /* next group of the same finding; TH_NO_GROUP */
+	bool is_part;  /* of a finding that another group leads */
+};
+
+/* Where growth that no single site shows became significant. */
+struct th_leak_node {
+	enum th_leak_level level;
+	uint32_t key; /* path prefix, or string number of the class or library */
+	double chance_limit;
+};
+
+struct th_leaks_work {
+	struct th_leaks *leaks;
+	struct th_sample_order order; /* by site */
+	struct th_outline *outlines;  /* by site */
+	uint32_t *nodes;  /* by site: node whose growth it is part of, or TH_NO_NODE */
+	uint32_t *makers; /* by site: th_leaks_maker() */
+	struct th_resident_mappings residency;
+	struct th_judge judges[TH_HEAPS];
+	uint32_t *class_names; /* by function: string of a method's class, or not asked yet */
+	uint8_t *is_owning;    /* by function, or not asked yet: see owners.c */
+	struct th_id_map owner_ids; /* sites of Java objects */
+	TH_ARRAY(struct th_owner, owners);
+	struct th_id_map group_ids; /* heap, creator or site, verdict */
+	TH_ARRAY(struct th_leak_group, groups);
+	TH_ARRAY(struct th_leak_node, found);
+	TH_ARRAY(uint32_t, gathered);  /* samples */
+	struct th_leaks_totals totals; /* if computed before */
+	bool has_totals;
+};
+
+/* Evaluates sites of one heap together, with this error rate. */
+void th_leaks_evaluate(struct th_leaks_work *work, enum th_heap heap, const uint32_t *places,
+	size_t count, double chance_limit, struct th_evidence *ret,
+	struct th_evidence_sums *sums_ret);
+
+/*
+ * The path prefix that related sites share: down to the creator; if that is a constructor of
+ * the application, down to the method of the application that made the object.
+ */
+uint32_t th_leaks_maker(struct th_leaks *leaks, const struct th_leak_site *place);
+
+/* Finds growth that is spread over several sites, from the lines of the application upwards. */
+void th_levels_judge(struct th_leaks_work *work);
+
+/* Groups judged sites; related groups with a leak become one finding. */
+void th_groups_form(struct th_leaks_work *work);
+void th_groups_unite(struct th_leaks_work *work);
+void th_groups_deinit(struct th_leaks_work *work);
+
+/* Verdict, figures and owner of a group. */
+struct th_finding
+th_groups_judge(struct th_leaks_work *work, const struct th_leak_group *group);
+
+/* The site of a group with most live bytes. */
+uint32_t th_groups_largest(const struct th_leaks_work *work, const struct th_leak_group *group);
+
+/* The owner of the blocks of some sites with this fraction of survivors. */
+struct th_owner th_owners_find(
+	struct th_leaks_work *work, const uint32_t *places, size_t count, double survivors);
+
+/* A class name that was not looked up yet. */
+#define TH_CLASS_NOT_ASKED (UINT32_MAX - 1)
+/* A method of which that is not known yet. */
+#define TH_OWNING_NOT_ASKED UINT8_MAX
+
+#endif

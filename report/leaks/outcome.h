@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer of `leaks` as a whole: found, none above a detection limit, or inconclusive.
+ */
+#ifndef TH_REPORT_LEAKS_OUTCOME_H
+#define TH_REPORT_LEAKS_OUTCOME_H
+
+#include <stdbool.h>
+
+#include "report/leaks/leaks.h"
+
+enum th_outcome_verdict {
+	TH_OUTCOME_FOUND,
+	TH_OUTCOME_NONE,         /* no leak above the detection limits */
+	TH_OUTCOME_INCONCLUSIVE, /* a heap was not judged, or growth is not clear yet */
+};
+
+const char *th_outcome_name(enum th_outcome_verdict verdict);
+
+struct th_outcome {
+	enum th_outcome_verdict verdict;
+	uint64_t leaks;
+	double growth; /* of all leaks, bytes per second, point estimate */
+	bool is_judged[TH_HEAPS];
+	/*
+	 * Bytes per second, th_detection_limit(); 0: every allocation was recorded. Of judged
+	 * heaps only.
+	 */
+	double limits[TH_HEAPS];
+	/* The limit asked for (--limit), and whether all judged and unjudged heaps reach it. */
+	double asked;
+	bool is_reached;
+};
+
+struct th_outcome th_outcome_find(const struct th_leaks *leaks);
+
+/*
+ * Why it is inconclusive, and what would make it conclusive; for a limit that is not reached,
+ * what would reach it. NULL: nothing to say. The caller frees it.
+ */
+char *th_outcome_reason(const struct th_leaks *leaks, const struct th_outcome *outcome);
+char *th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome);
+
+/* The first line without its end; the caller frees it. */
+char *th_outcome_headline(const struct th_leaks *leaks, const struct th_outcome *outcome);
+
+/*
+ * Exit status of `leaks` with --fail-on: 0 none, 1 leaks as asked for, TH_STATUS_LIMIT no leak,
+ * but the limit was not reached, TH_STATUS_INCONCLUSIVE. 0 without --fail-on.
+ */
+#define TH_STATUS_LIMIT 5
+#define TH_STATUS_INCONCLUSIVE 6
+int th_outcome_status(const struct th_leaks *leaks, const struct th_outcome *outcome);
+
+#endif

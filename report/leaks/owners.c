@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Java objects that own native blocks. A path to the blocks has a method of the objects' class,
+ * and the method's caller allocated the objects. That alone is coincidence for any object that
+ * a method is called on, so one of two signs is required: the method is the constructor, or at
+ * another site blocks of the same method are freed when the objects are collected.
+ */
+#include "report/leaks/leaks_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+/*
+ * Minimum number of sampled owners for a statement about them, and the fraction that must be
+ * collected.
+ */
+#define ENOUGH_OWNERS 3
+#define OWNERS_GONE 0.8
+/*
+ * Owners that may be alive although no sample is, at 95 %: the rule of three, for few samples.
+ */
+#define UNSEEN_OWNERS 3
+
+/* Sites of a finding whose owner is searched; the others are allocated in the same way. */
+#define SITES_MAX 16
+
+/* A method on the path to native blocks, and the objects that its caller allocated. */
+struct candidate {
+	uint32_t function;
+	uint32_t place; /* of the objects; TH_NO_PLACE: none were sampled */
+};
+
+/*
+ * The string number of the class in "pkg.Class.method", the name of `function`; TH_NO_STRING if
+ * no such string exists.
+ */
+static uint32_t
+class_of_method(struct th_leaks_work *work, uint32_t function)
+{
+	const struct th_frames *frames = work->leaks->profile->frames;
+	uint32_t *known = &work->class_names[function];
+
+	if (*known == TH_CLASS_NOT_ASKED) {
+		const char *name = th_frames_function_name(frames, function);
+		const char *dot = strrchr(name, '.');
+		char *class_name = th_format_new("%.*s", dot ? (int)(dot - name) : 0, name);
+
+		*known = th_frames_find_string(frames, class_name);
+		free(class_name);
+	}
+	return *known;
+}
+
+/* Whether more blocks survive than owners can, of which some may be alive without a sample. */
+static bool
+outlive_owners(double survivors, const struct th_owner *owner)
+{
+	double alive = (double)(owner->samples - owner->collected + UNSEEN_OWNERS) /
+		       (double)(owner->samples + UNSEEN_OWNERS);
+
+	return survivors > alive;
+}
+
+/* State of the Java objects of one class and path, as far as GCs determined it. */
+static struct th_owner
+evaluate_owners(struct th_leaks_work *work, uint32_t place)
+{
+	const struct th_leak_site *places = work->leaks->places.items;
+	struct th_leak_group group = {.heap = TH_HEAP_JAVA};
+	struct th_evidence evidence;
+
+	for (uint32_t i = place; i != TH_NO_PLACE; i = places[i].next)
+		th_array_append(&group, places, i);
+	th_leaks_evaluate(work, TH_HEAP_JAVA, group.places, group.places_count,
+		TH_SITE_SHARE * TH_ERROR_RATE, &evidence, NULL);
+	free(group.places);
+	return (struct th_owner){
+		.place = place,
+		.samples = evidence.allocated,
+		.collected = evidence.dead,
+		.is_collected = evidence.allocated >= ENOUGH_OWNERS &&
+				(double)evidence.dead >=
+					OWNERS_GONE * (double)evidence.allocated,
+	};
+}
+
+/* The same, evaluated once. */
+static struct th_owner
+look_at_owners(struct th_leaks_work *work, uint32_t place)
+{
+	bool is_new;
+	uint32_t index = th_id_map_intern(&work->owner_ids, place, &is_new);
+
+	if (is_new)
+		th_array_append(work, owners, evaluate_owners(work, place));
+	return work->owners[index];
+}
+
+/* The next candidate towards the root; false: there is none. */
+static bool
+next_candidate(
+	struct th_leaks_work *work, struct th_path_prefix_cursor *step, struct candidate *ret)
+{
+	const struct th_frames *frames = work->leaks->profile->frames;
+
+	while (th_path_prefixes_step(step, &ret->function)) {
+		if (th_frames_function(frames, ret->function)->kind != TH_KIND_JAVA)
+			continue;
+		uint32_t class_name = class_of_method(work, ret->function);
+		uint32_t caller = class_name == TH_NO_STRING ? TH_NO_WAY
+							     : th_path_prefixes_left(step);
+		if (caller == TH_NO_WAY)
+			continue;
+		ret->place = th_leak_sites_find(
+			&work->leaks->places, TH_HEAP_JAVA, caller, class_name);
+		if (ret->place != TH_NO_PLACE)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_native(const struct th_leak_site *place)
+{
+	return !place->internal && place->heap != TH_HEAP_JAVA;
+}
+
+/* Whether a site frees the blocks of a method when the objects of its class are collected. */
+static bool
+is_freed_with_owner(struct th_leaks_work *work, uint32_t number, uint32_t function)
+{
+	const struct th_leak_site *place = &work->leaks->places.items[number];
+	const struct th_outline *outline = &work->outlines[number];
+	struct th_path_prefix_cursor step = th_path_prefixes_last(
+		&work->leaks->places.ways, place->way);
+	struct candidate candidate;
+
+	if (!is_native(place) || outline->allocated < ENOUGH_OWNERS)
+		return false;
+	while (next_candidate(work, &step, &candidate)) {
+		if (candidate.function != function)
+			continue;
+		struct th_owner owner = look_at_owners(work, candidate.place);
+		return owner.is_collected && !outlive_owners(outline->survivors, &owner);
+	}
+	return false;
+}
+
+/* Whether the blocks of this method are freed with the objects of its class at some site. */
+static bool
+is_owning(struct th_leaks_work *work, uint32_t function)
+{
+	uint8_t *known = &work->is_owning[function];
+
+	if (*known == TH_OWNING_NOT_ASKED) {
+		*known = false;
+		for (uint32_t i = 0; i < work->leaks->places.items_count && !*known; i++)
+			*known = is_freed_with_owner(work, i, function);
+	}
+	return *known;
+}
+
+static bool
+is_constructor(const struct th_leaks_work *work, uint32_t function)
+{
+	const char *name = th_frames_function_name(work->leaks->profile->frames, function);
+	const char *dot = strrchr(name, '.');
+
+	return dot && !strcmp(dot, ".<init>");
+}
+
+/* The owner of the blocks of a site, if there is a sign of it. */
+static struct th_owner
+find_owner(struct th_leaks_work *work, const struct th_leak_site *place, double survivors)
+{
+	struct th_path_prefix_cursor step = th_path_prefixes_last(
+		&work->leaks->places.ways, place->way);
+	struct candidate candidate;
+
+	while (next_candidate(work, &step, &candidate)) {
+		struct th_owner owner = look_at_owners(work, candidate.place);
+
+		if (is_constructor(work, candidate.function) ||
+			(owner.is_collected && outlive_owners(survivors, &owner) &&
+				is_owning(work, candidate.function)))
+			return owner;
+	}
+	return (struct th_owner){.place = TH_NO_PLACE};
+}
+
+struct th_owner
+th_owners_find(
+	struct th_leaks_work *work, const uint32_t *places, size_t count, double survivors)
+{
+	struct th_owner owner = {.place = TH_NO_PLACE};
+
+	for (size_t i = 0; i < count && i < SITES_MAX && owner.place == TH_NO_PLACE; i++) {
+		const struct th_leak_site *place = &work->leaks->places.items[places[i]];
+
+		if (is_native(place))
+			owner = find_owner(work, place, survivors);
+	}
+	if (owner.place == TH_NO_PLACE || !outlive_owners(survivors, &owner))
+		owner.is_collected = false;
+	return owner;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over the groups of a finding, and over all findings that are leaks. */
+#include "report/leaks/leaks_work.h"
+
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+
+static int
+compare_parts(const void *a, const void *b)
+{
+	const struct th_leak_part *left = a;
+	const struct th_leak_part *right = b;
+
+	if (left->live != right->live)
+		return left->live < right->live ? 1 : -1;
+	return (left->place > right->place) - (left->place < right->place);
+}
+
+struct part_list {
+	TH_ARRAY(struct th_leak_part, items);
+};
+
+size_t
+th_leaks_parts(const struct th_leaks *leaks, const struct th_listed *listed,
+	struct th_leak_part *parts, size_t capacity, double *live_ret)
+{
+	const struct th_leaks_work *work = leaks->work;
+	struct part_list list = {0};
+	size_t count;
+
+	*live_ret = 0;
+	for (uint32_t i = listed->group; i != TH_NO_GROUP; i = work->groups[i].next) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		for (size_t k = 0; k < group->places_count; k++) {
+			const struct th_outline *one = &work->outlines[group->places[k]];
+			struct th_leak_part part = {
+				group->places[k], one->live_bytes, one->live_samples};
+
+			*live_ret += part.live;
+			th_array_append(&list, items, part);
+		}
+	}
+	count = list.items_count;
+	if (count)
+		qsort(list.items, count, sizeof(*list.items), compare_parts);
+	for (size_t i = 0; i < count && i < capacity; i++)
+		parts[i] = list.items[i];
+	free(list.items);
+	return count;
+}
+
+/* Adds the leaks of a finding in all heaps. */
+static void
+add_totals(const struct th_leaks *leaks, const struct th_listed *listed,
+	struct th_leaks_totals *totals)
+{
+	struct th_leaks_work *work = leaks->work;
+
+	for (uint32_t i = listed->group; i != TH_NO_GROUP; i = work->groups[i].next) {
+		struct th_finding finding = th_groups_judge(work, &work->groups[i]);
+
+		if (finding.evidence.verdict != TH_VERDICT_LEAK)
+			continue;
+		totals->bytes += th_evidence_live(
+			&finding.evidence, &work->judges[work->groups[i].heap], &finding.sums)
+					 .low;
+		if (finding.evidence.growth.estimate > 0)
+			totals->growth += finding.evidence.growth.estimate;
+	}
+}
+
+struct th_leaks_totals
+th_leaks_totals(const struct th_leaks *leaks)
+{
+	struct th_leaks_totals *totals = &leaks->work->totals;
+
+	if (leaks->work->has_totals)
+		return *totals;
+	/* Worst first. */
+	for (size_t i = 0; i < leaks->findings_count; i++) {
+		if (leaks->findings[i].verdict != TH_VERDICT_LEAK)
+			break;
+		totals->leaks++;
+		add_totals(leaks, &leaks->findings[i], totals);
+	}
+	leaks->work->has_totals = true;
+	return *totals;
+}
+
+double
+th_leaks_bytes(const struct th_leaks *leaks)
+{
+	return th_leaks_totals(leaks).bytes;
+}

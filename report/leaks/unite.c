@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings of several groups: leaks in several heaps that share a line of the application, and
+ * native blocks with the Java objects that own them. The group with most live bytes leads.
+ */
+#include "report/leaks/leaks_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+
+static double
+live_of(const struct th_leaks_work *work, uint32_t number)
+{
+	const struct th_leak_group *group = &work->groups[number];
+	double live = 0;
+
+	for (size_t i = 0; i < group->places_count; i++)
+		live += work->outlines[group->places[i]].live;
+	return live;
+}
+
+/*
+ * Whether group `a` is to lead a finding of both: a leak does, that of a method above several
+ * lines, the one with more live bytes.
+ */
+static bool
+leads(const struct th_leaks_work *work, uint32_t a, uint32_t b)
+{
+	enum th_verdict left = work->groups[a].verdict;
+	enum th_verdict right = work->groups[b].verdict;
+
+	if (left != right)
+		return left < right;
+	if ((work->groups[a].node == TH_NO_NODE) != (work->groups[b].node == TH_NO_NODE))
+		return work->groups[a].node != TH_NO_NODE;
+	return live_of(work, a) >= live_of(work, b);
+}
+
+/* The group that leads the finding of each group is kept in `leaders`, by group. */
+static uint32_t
+leader_of(const uint32_t *leaders, uint32_t number)
+{
+	while (leaders[number] != number)
+		number = leaders[number];
+	return number;
+}
+
+static void
+unite(struct th_leaks_work *work, uint32_t *leaders, uint32_t a, uint32_t b)
+{
+	uint32_t left = leader_of(leaders, a);
+	uint32_t right = leader_of(leaders, b);
+
+	if (leads(work, left, right))
+		leaders[right] = left;
+	else
+		leaders[left] = right;
+}
+
+/* What the groups of one line share, in any heap; 0: no line. */
+static uint64_t
+line_of(const struct th_leaks_work *work, const struct th_leak_group *group)
+{
+	const struct th_leak_site *place = &work->leaks->places.items[group->places[0]];
+
+	if (group->node != TH_NO_NODE)
+		return work->found[group->node].level == TH_LEVEL_PATH
+			       ? work->found[group->node].key
+			       : 0;
+	return place->creator && !place->internal ? work->makers[group->places[0]] : 0;
+}
+
+/* Leaks first, so that what is unclear joins a leak of its line in another heap. */
+static void
+unite_lines(struct th_leaks_work *work, uint32_t *leaders, enum th_verdict verdict,
+	struct th_id_map *lines, uint32_t *first)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+		uint64_t line;
+		uint32_t index;
+		bool added = false;
+
+		if (group->verdict != verdict || !group->places_count || live_of(work, i) <= 0)
+			continue;
+		line = line_of(work, group);
+		if (!line)
+			continue;
+		index = verdict == TH_VERDICT_LEAK ? th_id_map_intern(lines, line, &added)
+						   : th_id_map_find(lines, line);
+		if (added)
+			first[index] = i;
+		else if (index != TH_ID_MAP_NONE)
+			unite(work, leaders, first[index], i);
+	}
+}
+
+/* A leak of native blocks and that of the Java objects that own them. */
+static void
+unite_owners(struct th_leaks_work *work, uint32_t *leaders, const uint32_t *leak_of_place)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+		struct th_owner owner;
+
+		if (group->verdict != TH_VERDICT_LEAK || !group->places_count)
+			continue;
+		owner = th_owners_find(work, group->places, group->places_count, 0);
+		if (owner.place != TH_NO_PLACE && leak_of_place[owner.place] != TH_NO_GROUP)
+			unite(work, leaders, leak_of_place[owner.place], i);
+	}
+}
+
+/* The name of the method that a site's line is in. */
+static const char *
+creator_name(const struct th_leaks_work *work, const struct th_leak_site *place)
+{
+	const struct th_path_prefixes *ways = &work->leaks->places.ways;
+
+	return th_frames_function_name(
+		work->leaks->profile->frames, ways->items[place->creator].function);
+}
+
+/* Whether a leak of a line is below the method of a node, and both are of one library's use. */
+static bool
+is_use_of_library(struct th_leaks_work *work, const struct th_leak_group *node,
+	const struct th_leak_group *line)
+{
+	const struct th_leak_site *of_node = &work->leaks->places.items[node->places[0]];
+	const struct th_leak_site *of_line = &work->leaks->places.items[line->places[0]];
+	struct th_path_prefixes *ways = &work->leaks->places.ways;
+	uint32_t key = work->found[node->node].key;
+	uint32_t prefix;
+
+	if (!of_node->creator || !of_line->creator ||
+		ways->items[of_line->creator].length <= ways->items[key].length)
+		return false;
+	const char *user = th_frames_function_name(
+		work->leaks->profile->frames, ways->items[key].function);
+	const char *library = creator_name(work, of_node);
+	if (!th_leak_sites_same_library(library, creator_name(work, of_line)) ||
+		th_leak_sites_same_library(library, user))
+		return false;
+	th_path_prefixes_add(ways, of_line->path, ways->items[key].length, &prefix);
+	return prefix == key;
+}
+
+/* Moves the sites of a group to another one of the same heap. */
+static void
+absorb(struct th_leak_group *group, struct th_leak_group *other)
+{
+	for (size_t i = 0; i < other->places_count; i++)
+		th_array_append(group, places, other->places[i]);
+	other->places_count = 0;
+}
+
+/* Leaks of single lines of a library become part of the leak of the method that uses it. */
+static void
+unite_uses(struct th_leaks_work *work, uint32_t *leaders)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		struct th_leak_group *node = &work->groups[i];
+
+		if (!node->places_count || node->node == TH_NO_NODE ||
+			work->found[node->node].level != TH_LEVEL_PATH)
+			continue;
+		for (uint32_t k = 0; k < work->groups_count; k++) {
+			struct th_leak_group *line = &work->groups[k];
+
+			if (line->verdict != TH_VERDICT_LEAK || !line->places_count ||
+				line->node != TH_NO_NODE ||
+				!is_use_of_library(work, node, line))
+				continue;
+			if (line->heap == node->heap)
+				absorb(node, line);
+			else
+				unite(work, leaders, i, k);
+		}
+	}
+}
+
+static uint32_t *
+find_leaks_of_places(const struct th_leaks_work *work)
+{
+	size_t count = work->leaks->places.items_count;
+	uint32_t *leak_of_place = th_allocate(count, sizeof(*leak_of_place));
+
+	memset(leak_of_place, 0xff, count * sizeof(*leak_of_place));
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		for (size_t k = 0; k < group->places_count; k++)
+			if (group->verdict == TH_VERDICT_LEAK)
+				leak_of_place[group->places[k]] = i;
+	}
+	return leak_of_place;
+}
+
+/* Links the groups of each finding behind the one that leads it. */
+static void
+link_groups(struct th_leaks_work *work, const uint32_t *leaders)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		uint32_t leader = leader_of(leaders, i);
+
+		if (leader == i)
+			continue;
+		work->groups[i].is_part = true;
+		work->groups[i].next = work->groups[leader].next;
+		work->groups[leader].next = i;
+	}
+}
+
+void
+th_groups_unite(struct th_leaks_work *work)
+{
+	uint32_t *leaders = th_allocate(work->groups_count, sizeof(*leaders));
+	uint32_t *first = th_allocate(work->groups_count, sizeof(*first));
+	uint32_t *leak_of_place;
+	struct th_id_map lines = {0};
+
+	for (uint32_t i = 0; i < work->groups_count; i++)
+		leaders[i] = i;
+	unite_uses(work, leaders);
+	leak_of_place = find_leaks_of_places(work);
+	unite_lines(work, leaders, TH_VERDICT_LEAK, &lines, first);
+	unite_owners(work, leaders, leak_of_place);
+	unite_lines(work, leaders, TH_VERDICT_UNCLEAR, &lines, first);
+	link_groups(work, leaders);
+	th_id_map_deinit(&lines);
+	free(leak_of_place);
+	free(first);
+	free(leaders);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leaks spread over many sites: found at the lowest level that shows them, and as one finding.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/base/allocate.h"
+#include "tests/unit/leaks/leaks_fixture.h"
+
+#define SITES 30u
+enum { STACK_SPREAD = 100, METHOD_LINE = 100, CLASS_ITEM = 100, METHOD_OTHER = 200 };
+
+/* libwork.so+0x1000, 0x1010 ... < app.Work.work < app.Main.main: one line of the application. */
+static void
+add_stacks_of_a_line(struct log_builder *log)
+{
+	for (uint32_t i = 0; i < SITES; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x1000 + 16 * i),
+			th_frame_java(METHOD_WORK, 0), th_frame_java(METHOD_MAIN, 0)};
+
+		log_stack(log, STACK_SPREAD + i, frames, 3);
+	}
+}
+
+/* libwork.so+0x10 < app.LineI.put < app.Work.work < app.Main.main: a line each. */
+static void
+add_stacks_of_lines(struct log_builder *log)
+{
+	for (uint32_t i = 0; i < SITES; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x10),
+			th_frame_java(METHOD_LINE + i, 0), th_frame_java(METHOD_WORK, 0),
+			th_frame_java(METHOD_MAIN, 0)};
+		char *class = th_format_new("Lapp/Line%u;", i);
+
+		log_method(log, METHOD_LINE + i, class, "put");
+		log_stack(log, STACK_SPREAD + i, frames, 4);
+		free(class);
+	}
+}
+
+/*
+ * Thirty sites with a block every 3 s each, one after the other: of each two or three are old
+ * survivors of the later half. Together one every 100 ms.
+ */
+static void
+add_spread_leak(struct log_builder *log, uint32_t class)
+{
+	for (uint32_t i = 0; i < SITES; i++)
+		leaks_add(log, (struct leaks_series){.stack = STACK_SPREAD + i,
+				       .class = class,
+				       .from = 100 * i,
+				       .to = END_MS,
+				       .every = 100 * SITES});
+}
+
+static const struct th_finding *
+leak_of(const struct leaks_found *found)
+{
+	assert_true(found->findings_count > 0);
+	assert_int_equal(found->findings[0].evidence.verdict, TH_VERDICT_LEAK);
+	for (size_t i = 1; i < found->findings_count; i++)
+		assert_int_not_equal(found->findings[i].evidence.verdict, TH_VERDICT_LEAK);
+	return &found->findings[0];
+}
+
+static char *
+print_leaks(const struct leaks_found *found, void (*view)(FILE *, const struct th_leaks *))
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	view(file, &found->leaks);
+	fclose(file);
+	return text;
+}
+
+/* No stack shows it, their line does. */
+static void
+test_a_line_of_many_stacks(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	add_stacks_of_a_line(&log);
+	add_spread_leak(&log, 0);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(found.findings_count, 1);
+	assert_int_equal(finding->level, TH_LEVEL_LINE);
+	assert_int_equal(finding->place_count, SITES);
+	assert_true(finding->evidence.live_bytes.estimate == 100 * BLOCK);
+	leaks_end(&found, &log);
+}
+
+/* No line shows it, the method that calls them does: app.Work.work, not app.Main.main. */
+static void
+test_a_method_above_many_lines(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	add_stacks_of_lines(&log);
+	add_spread_leak(&log, 0);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(finding->level, TH_LEVEL_PATH);
+	assert_int_equal(finding->lines, SITES);
+	assert_string_equal(th_frames_function_name(found.shown.profile->frames,
+				    found.leaks.places.ways.items[finding->key].function),
+		"app.Work.work");
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text,
+		"leak     native, app.Work.work (Source.java:10), in 30 lines below it\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/*
+ * One structure of four blocks at each of thirty lines, filled within 300 ms, one after the
+ * other: steady growth as a whole, but nothing comes to the same line again.
+ */
+static void
+test_structures_filled_once_are_no_leak(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	add_stacks_of_lines(&log);
+	for (uint32_t i = 0; i < SITES; i++)
+		leaks_add(&log, (struct leaks_series){.stack = STACK_SPREAD + i,
+					.from = 300 * i,
+					.to = 300 * (i + 1),
+					.every = 75});
+	leaks_find(&found, &log);
+	assert_false(th_leaks_has_leak(&found.leaks));
+	leaks_end(&found, &log);
+}
+
+/*
+ * A leak of one line among them is found there, and does not make the method above a leak,
+ * although that grows as well.
+ */
+static void
+test_a_line_explains_its_method(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	add_stacks_of_lines(&log);
+	leaks_add_leak(&log, STACK_SPREAD);
+	for (uint32_t i = 1; i < 3; i++)
+		leaks_add(&log, (struct leaks_series){.stack = STACK_SPREAD + i,
+					.from = 100 * i,
+					.to = END_MS,
+					.every = 100 * SITES});
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(finding->level, TH_LEVEL_LINE);
+	assert_int_equal(finding->place_count, 1);
+	leaks_end(&found, &log);
+}
+
+/*
+ * A driver in a library leaks at one line that is significant and at thirty that are not, below
+ * one method of the application: one finding of that method.
+ */
+static void
+test_a_library_used_by_a_method(void **state)
+{
+	enum { METHOD_BIG = 300, STACK_BIG = 300 };
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, METHOD_BIG, "Lorg/driver/Query;", "big");
+	for (uint32_t i = 0; i <= SITES; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x10),
+			th_frame_java(i < SITES ? METHOD_LINE + i : METHOD_BIG, 0),
+			th_frame_java(METHOD_WORK, 0), th_frame_java(METHOD_MAIN, 0)};
+		char *class = th_format_new("Lorg/driver/Line%u;", i);
+
+		if (i < SITES)
+			log_method(&log, METHOD_LINE + i, class, "put");
+		log_stack(&log, i < SITES ? STACK_SPREAD + i : STACK_BIG, frames, 4);
+		free(class);
+	}
+	add_spread_leak(&log, 0);
+	leaks_add_leak(&log, STACK_BIG);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(finding->level, TH_LEVEL_PATH);
+	assert_int_equal(finding->lines, SITES + 1);
+	assert_true(finding->evidence.live_bytes.estimate == 200 * BLOCK);
+	leaks_end(&found, &log);
+}
+
+/* Items made by thirty threads that have no method in common: a leak of the class. */
+static void
+test_a_class(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_class(&log, CLASS_ITEM, "Lapp/Item;");
+	for (uint32_t i = 0; i < SITES; i++) {
+		const uint64_t frame = th_frame_java(METHOD_LINE + i, 0);
+		char *class = th_format_new("Lapp/Line%u;", i);
+
+		log_method(&log, METHOD_LINE + i, class, "run");
+		log_stack(&log, STACK_SPREAD + i, &frame, 1);
+		free(class);
+	}
+	add_spread_leak(&log, CLASS_ITEM);
+	leaks_collect(&log, 9900, 1, FULL);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leak_of(&found);
+	assert_int_equal(finding->level, TH_LEVEL_CLASS);
+	assert_int_equal(finding->place_count, SITES);
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text, "leak     Java, app.Item, in 30 lines\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/* The same of a native library. */
+static void
+test_a_library(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 0; i < SITES; i++) {
+		const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x1000 + 16 * i),
+			th_frame_java(METHOD_LINE + i, 0)};
+		char *class = th_format_new("Lapp/Line%u;", i);
+
+		log_method(&log, METHOD_LINE + i, class, "run");
+		log_stack(&log, STACK_SPREAD + i, frames, 2);
+		free(class);
+	}
+	add_spread_leak(&log, 0);
+	leaks_find(&found, &log);
+	assert_int_equal(leak_of(&found)->level, TH_LEVEL_LIBRARY);
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text, "leak     native, libwork.so, in 30 lines\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/* One finding in two heaps */
+
+/* A line that leaks Java objects and native blocks. */
+static void
+test_a_line_leaks_in_both_heaps(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_leak(&log, STACK_WORK);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_JAVA, .class = CLASS_PEER, .to = END_MS, .every = 200});
+	leaks_collect(&log, 9900, 1, FULL);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leaks_only_finding(&found);
+	assert_int_equal(finding->evidence.heap, TH_HEAP_NATIVE);
+	assert_true(finding->evidence.live_bytes.estimate == 100 * BLOCK);
+	struct th_finding java = th_leaks_next(&found.leaks, finding->next);
+	assert_int_equal(java.evidence.heap, TH_HEAP_JAVA);
+	assert_int_equal(java.evidence.verdict, TH_VERDICT_LEAK);
+	assert_true(java.evidence.live_bytes.estimate == 50 * BLOCK);
+	assert_int_equal(java.next, UINT32_MAX);
+	assert_true(th_leaks_bytes(&found.leaks) == 150 * BLOCK);
+	leaks_end(&found, &log);
+}
+
+/*
+ * A peer, the block that its constructor allocates and an array that the constructor makes: one
+ * finding, of the object.
+ */
+static void
+test_an_object_and_its_memory(void **state)
+{
+	enum { STACK_BUFFER = 300 };
+	struct log_builder log;
+	struct leaks_found found;
+	const uint64_t buffer[] = {th_frame_java(METHOD_INIT, 0), th_frame_java(METHOD_WORK, 0),
+		th_frame_java(METHOD_MAIN, 0)};
+
+	(void)state;
+	leaks_begin(&log);
+	log_stack(&log, STACK_BUFFER, buffer, 3);
+	leaks_add_leak(&log, STACK_PEER);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_JAVA, .class = CLASS_PEER, .to = END_MS, .every = 200});
+	leaks_add(&log, (struct leaks_series){.stack = STACK_BUFFER,
+				.class = CLASS_BYTES,
+				.to = END_MS,
+				.every = 400});
+	leaks_collect(&log, 9900, 1, FULL);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leaks_only_finding(&found);
+	struct th_leak_part parts[2];
+	double live;
+	assert_int_equal(
+		th_leaks_parts(&found.leaks, &found.leaks.findings[0], parts, 2, &live), 3);
+	assert_true(live == 175 * BLOCK);
+	assert_int_equal(parts[0].place, finding->place);
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text, "leak     native and Java, app.Peer.<init> (Source.java:10)");
+	expect_text(text, "57 % native, libwork.so+0x10\n");
+	expect_text(text, "29 % Java, app.Peer in app.Work.work (Source.java:10)\n");
+	expect_text(text, "14 % Java, byte[] in app.Peer.<init> (Source.java:10)\n");
+	free(text);
+	leaks_end(&found, &log);
+}
+
+/*
+ * The same for a peer that the runtime makes, as reflection does: the lines differ, but the
+ * constructor shows who owns the block.
+ */
+static void
+test_an_object_made_by_the_runtime(void **state)
+{
+	enum { STACK_MADE = 300 };
+	struct log_builder log;
+	struct leaks_found found;
+	const uint64_t made[] = {th_frame_native(MODULE_WORK, 0x10),
+		th_frame_java(METHOD_INIT, 0), th_frame_java(METHOD_PUT, 0),
+		th_frame_java(METHOD_WORK, 0), th_frame_java(METHOD_MAIN, 0)};
+
+	(void)state;
+	leaks_begin(&log);
+	log_stack(&log, STACK_MADE, made, 5);
+	leaks_add_leak(&log, STACK_MADE);
+	leaks_add(&log,
+		(struct leaks_series){
+			.stack = STACK_PUT, .class = CLASS_PEER, .to = END_MS, .every = 200});
+	leaks_collect(&log, 9900, 1, FULL);
+	leaks_find(&found, &log);
+	const struct th_finding *finding = leaks_only_finding(&found);
+	assert_int_equal(finding->evidence.heap, TH_HEAP_NATIVE);
+	assert_int_not_equal(finding->next, UINT32_MAX);
+	assert_int_equal(finding->owner.samples, 50);
+	assert_int_equal(finding->owner.collected, 0);
+	leaks_end(&found, &log);
+}
+
+/* Owners */
+
+/*
+ * A reader whose read() allocates a block that stays; its caller made the reader, and all
+ * readers were collected. That is coincidence: blocks of a method do not belong to the object.
+ */
+static void
+add_readers(struct log_builder *log, bool is_freed_elsewhere)
+{
+	enum { METHOD_READ = 300, CLASS_READER = 300, STACK_READ = 300, STACK_ELSEWHERE = 301 };
+	const uint64_t c = th_frame_native(MODULE_WORK, 0x10);
+	const uint64_t read[] = {c, th_frame_java(METHOD_READ, 0),
+		th_frame_java(METHOD_WORK, 0), th_frame_java(METHOD_MAIN, 0)};
+	const uint64_t elsewhere[] = {
+		c, th_frame_java(METHOD_READ, 0), th_frame_java(METHOD_MAIN, 0)};
+	const uint64_t main = th_frame_java(METHOD_MAIN, 0);
+
+	log_method(log, METHOD_READ, "Lapp/Reader;", "read");
+	log_class(log, CLASS_READER, "Lapp/Reader;");
+	log_stack(log, STACK_READ, read, 4);
+	log_stack(log, STACK_ELSEWHERE, elsewhere, 3);
+	log_stack(log, STACK_ELSEWHERE + 1, &main, 1);
+	leaks_add(log, (struct leaks_series){.stack = STACK_READ, .to = 4000, .every = 100});
+	leaks_add(log, (struct leaks_series){.stack = STACK_JAVA,
+			       .class = CLASS_READER,
+			       .to = 4000,
+			       .every = 200,
+			       .life = 1000});
+	if (is_freed_elsewhere) {
+		leaks_add(log, (struct leaks_series){.stack = STACK_ELSEWHERE,
+				       .to = 4000,
+				       .every = 100,
+				       .life = 1000});
+		leaks_add(log, (struct leaks_series){.stack = STACK_ELSEWHERE + 1,
+				       .class = CLASS_READER,
+				       .to = 4000,
+				       .every = 200,
+				       .life = 1000});
+	}
+	for (uint32_t i = 1; i <= 9; i++)
+		leaks_collect(log, 1000 * i, i, FULL);
+}
+
+static void
+test_an_owner_needs_a_sign(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		leaks_begin(&log);
+		add_readers(&log, i);
+		leaks_find(&found, &log);
+		assert_int_equal(th_leaks_has_leak(&found.leaks), i);
+		if (i)
+			assert_int_equal(
+				leak_of(&found)->evidence.reason, TH_REASON_OWNERS_GONE);
+		for (size_t k = 0; k < found.findings_count && !i; k++)
+			assert_int_equal(found.findings[k].owner.place, TH_NO_PLACE);
+		leaks_end(&found, &log);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_line_of_many_stacks),
+		cmocka_unit_test(test_a_method_above_many_lines),
+		cmocka_unit_test(test_structures_filled_once_are_no_leak),
+		cmocka_unit_test(test_a_line_explains_its_method),
+		cmocka_unit_test(test_a_library_used_by_a_method),
+		cmocka_unit_test(test_a_class),
+		cmocka_unit_test(test_a_library),
+		cmocka_unit_test(test_a_line_leaks_in_both_heaps),
+		cmocka_unit_test(test_an_object_and_its_memory),
+		cmocka_unit_test(test_an_object_made_by_the_runtime),
+		cmocka_unit_test(test_an_owner_needs_a_sign),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
