@@ -602,6 +602,7 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 			&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
 		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
 	}
+	th_tallies_init(&leaks->tallies, &leaks->places, leaks->horizons);
 	leaks->work = work_create(leaks);
 }
 
@@ -633,6 +634,7 @@ void
 th_leaks_deinit(struct th_leaks *leaks)
 {
 	work_destroy(leaks->work);
+	th_tallies_deinit(&leaks->tallies);
 	th_leak_sites_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);
 	free(leaks->findings);
@@ -669,6 +671,8 @@ th_leaks_bytes(const struct th_leaks *leaks)
 		if (leaks->findings[i].verdict == TH_VERDICT_LEAK)
 			bytes += live_low(leaks, &leaks->findings[i]);
 	}
+	for (size_t i = 0; i < leaks->tallies.items_count; i++)
+		bytes += th_tallied_bytes(&leaks->tallies.items[i]);
 	return bytes;
 }
 
@@ -676,5 +680,6 @@ bool
 th_leaks_has_leak(const struct th_leaks *leaks)
 {
 	/* Worst first. */
-	return leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK;
+	return leaks->tallies.items_count ||
+	       (leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK);
 }

@@ -12,6 +12,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/terminal.h"
+#include "report/views/tallied_parts.h"
 
 /* Column at which the text after a label begins. */
 #define TEXT_COLUMN 16
@@ -266,7 +267,7 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
-	size_t count = count_verdict(leaks, TH_VERDICT_LEAK);
+	size_t count = count_verdict(leaks, TH_VERDICT_LEAK) + leaks->tallies.items_count;
 	const struct th_observation_window *horizon = &leaks->horizons[TH_HEAP_NATIVE];
 	double duration = (double)(horizon->end - horizon->start) / 1e9;
 
@@ -286,6 +287,10 @@ void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
 	print_outcome(file, leaks);
+	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
+		fputc('\n', file);
+		th_tallied_print(file, leaks, &leaks->tallies.items[i], print_stack);
+	}
 	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++)
 		print_verdict(file, leaks, (enum th_verdict)verdict);
 }

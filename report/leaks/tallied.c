@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups the makers by their line, and judges each group (tallied.h). */
+#include "report/leaks/tallied.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/leaks/tallied_memory.h"
+#include "report/symbols/java_names.h"
+
+/* Fewer survivors since the warm-up are no leak. */
+#define LEAST_GROWTH 8
+/* Growth must be this part of the survivors: others replaced older ones. */
+#define GROWTH_PART 0.5
+/* The last quarter has at least this part of the mean of the others. */
+#define LAST_PART 0.5
+
+/* A maker, as of the horizon. */
+struct maker {
+	const struct th_decoded_tally *last; /* NULL: made nothing so far */
+	double before;                       /* alive after the warm-up */
+};
+
+struct work {
+	struct th_tallies *tallies;
+	struct th_leak_sites *places;
+	const struct th_profile *profile;
+	const struct th_observation_window *horizons;
+	struct th_id_map maker_ids; /* stack, type and kind */
+	TH_ARRAY(struct maker, makers);
+	struct th_id_map group_ids; /* key, class and kind */
+};
+
+static const struct th_observation_window *
+window_of(const struct work *work, enum th_tally_kind kind)
+{
+	return &work->horizons[kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA];
+}
+
+static double
+scale_of(const struct th_decoded_tally *tally)
+{
+	return (double)((uint64_t)1 << tally->level);
+}
+
+/* Makers */
+
+static void
+read_tally(struct work *work, const struct th_decoded_tally *tally)
+{
+	const struct th_observation_window *window =
+		window_of(work, (enum th_tally_kind)tally->kind);
+	bool added;
+	uint32_t number = th_id_map_intern(&work->maker_ids,
+		((uint64_t)tally->stack << 32 | tally->type) * TH_TALLY_KINDS + tally->kind,
+		&added);
+
+	if (added)
+		th_array_append(work, makers, (struct maker){.last = NULL});
+	struct maker *maker = &work->makers[number];
+	/* Figures are a second old at most: the first ones after the warm-up are used. */
+	if (!maker->last || maker->last->time <= window->warm)
+		maker->before = (double)tally->alive * scale_of(tally);
+	/* What died is known some time after the horizon of the Java heap. */
+	if (tally->time <= window->end)
+		maker->last = tally;
+}
+
+/* Groups */
+
+static const char *
+name_at(const struct th_profile *profile, struct th_path path, uint32_t index)
+{
+	return th_frames_function_name(
+		profile->frames, th_frames_function_at(profile->frames, path.frames[index]));
+}
+
+/* The VM's own: its threads, and the carriers of virtual threads. */
+static bool
+is_of_vm(const struct work *work, struct th_path path, uint32_t creator)
+{
+	bool has_java = false;
+	bool has_vm = false;
+
+	for (uint32_t i = 0; i < path.count; i++) {
+		enum th_function_kind kind =
+			th_frames_kind(work->profile->frames, path.frames[i]);
+		const char *name = name_at(work->profile, path, i);
+
+		has_java |= kind == TH_KIND_JAVA;
+		has_vm |= kind == TH_KIND_VM;
+		if (kind == TH_KIND_JAVA &&
+			(th_text_begins(name, "java.lang.VirtualThread.") ||
+				th_text_begins(name, "jdk.internal.misc.CarrierThread.")))
+			return true;
+	}
+	return path.is_virtual || (has_vm && !has_java && !creator);
+}
+
+static bool
+is_selected(const struct work *work, uint32_t path, enum th_tally_kind kind)
+{
+	const struct th_subject subject = {
+		.heap = kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA,
+		.path = path,
+		.thread = th_frames_special_function(
+			work->profile->frames, "", "", TH_KIND_GROUP),
+	};
+
+	return th_filter_selects(work->profile->filter, &subject);
+}
+
+static uint32_t
+class_of(const struct work *work, const struct th_decoded_tally *tally)
+{
+	const struct th_recording *recording = work->profile->recording;
+	uint32_t number;
+
+	if (!tally->type || !recording->classes[tally->type - 1].class)
+		return 0;
+	char *name = th_java_class_name(recording->classes[tally->type - 1].signature);
+	number = th_frames_intern(work->profile->frames, name);
+	free(name);
+	return number;
+}
+
+static struct th_tallied *
+find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t path,
+	struct th_tallied_line line)
+{
+	struct th_tallied group = {
+		.kind = (enum th_tally_kind)tally->kind,
+		.key = line.key,
+		.path = path,
+		.line = line.frame,
+		.user = line.user,
+		.class_name = class_of(work, tally),
+	};
+	bool added;
+	uint32_t number = th_id_map_intern(&work->group_ids,
+		((uint64_t)group.key << 32 | group.class_name) * TH_TALLY_KINDS + group.kind,
+		&added);
+
+	if (added)
+		th_array_append(work->tallies, items, group);
+	return &work->tallies->items[number];
+}
+
+/* Adds the births of a slot to the quarters that it overlaps. */
+static void
+add_slot(double *births, double from, double to, double begin, double end, double count)
+{
+	double quarter = (end - begin) / TH_TALLIED_QUARTERS;
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++) {
+		double low = begin + i * quarter;
+		double high = low + quarter;
+		double both = (to < high ? to : high) - (from > low ? from : low);
+
+		if (both > 0)
+			births[i] += count * both / (to - from);
+	}
+}
+
+static void
+add_births(struct th_tallied *group, const struct th_decoded_tally *tally,
+	const struct th_observation_window *window)
+{
+	double end = (double)window->horizon - (double)window->old;
+
+	for (uint32_t i = 0; i < tally->births.count; i++) {
+		double from = (double)tally->origin + (double)i * (double)tally->slot_ns;
+
+		add_slot(group->births, from, from + (double)tally->slot_ns,
+			(double)window->warm, end,
+			(double)tally->births.words[i] * scale_of(tally));
+	}
+}
+
+static void
+add_maker(struct work *work, const struct maker *maker)
+{
+	const struct th_decoded_tally *tally = maker->last;
+	enum th_tally_kind kind = tally ? (enum th_tally_kind)tally->kind : TH_TALLY_KINDS;
+
+	if (!tally || !work->profile->recording->stacks[tally->stack].stack || !tally->slot_ns)
+		return;
+	uint32_t path = th_paths_resolve(work->profile->paths, tally->stack,
+		kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA);
+	struct th_tallied_line line = th_tallied_line(work->tallies, work->places, path);
+	if (is_of_vm(work, th_paths_get(work->profile->paths, path), line.is_application) ||
+		!is_selected(work, path, kind))
+		return;
+	struct th_tallied *group = find_group(work, tally, path, line);
+	double scale = scale_of(tally);
+	double alive = (double)tally->alive * scale;
+	group->stacks++;
+	group->made += (double)tally->made * scale;
+	group->alive += alive;
+	group->alive_before += maker->before;
+	group->parts += (double)tally->parts * scale;
+	group->bytes += (double)tally->bytes * scale;
+	if (tally->level > group->level)
+		group->level = tally->level;
+	if (alive > group->most) {
+		group->most = alive;
+		group->path = path;
+		group->line = line.frame;
+		group->user = line.user;
+	}
+	add_births(group, tally, window_of(work, kind));
+}
+
+/* Verdicts */
+
+static bool
+is_leak(const struct th_tallied *group, const struct th_observation_window *window)
+{
+	double growth = group->alive - group->alive_before;
+	double others = 0;
+	double last = group->births[TH_TALLIED_QUARTERS - 1];
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS - 1; i++) {
+		others += group->births[i];
+		if (group->births[i] < 1)
+			return false;
+	}
+	return window->is_proven && th_observation_window_is_far(window) && last >= 1 &&
+	       others + last >= LEAST_GROWTH && growth >= GROWTH_PART * (others + last) &&
+	       last >= LAST_PART * others / (TH_TALLIED_QUARTERS - 1);
+}
+
+static void
+judge(struct work *work)
+{
+	struct th_tallies *tallies = work->tallies;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tallies->items_count; i++) {
+		struct th_tallied *group = &tallies->items[i];
+		const struct th_observation_window *window = window_of(work, group->kind);
+
+		group->seconds = ((double)window->horizon - (double)window->old -
+					 (double)window->warm) /
+				 1e9;
+		group->is_leak = is_leak(group, window);
+		if (group->is_leak)
+			tallies->items[kept++] = *group;
+	}
+	tallies->items_count = kept;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	double left = th_tallied_bytes(a);
+	double right = th_tallied_bytes(b);
+
+	return (left < right) - (left > right);
+}
+
+void
+th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
+	const struct th_observation_window *horizons)
+{
+	const struct th_recording *recording = places->profile->recording;
+	struct work work = {
+		.tallies = tallies,
+		.places = places,
+		.profile = places->profile,
+		.horizons = horizons,
+	};
+
+	*tallies = (struct th_tallies){.items = NULL};
+	for (size_t i = 0; i < recording->tallies_count; i++)
+		read_tally(&work, &recording->tallies[i]);
+	for (size_t i = 0; i < work.makers_count; i++)
+		add_maker(&work, &work.makers[i]);
+	judge(&work);
+	if (tallies->items_count) {
+		th_tallied_measure(tallies, places, horizons[TH_HEAP_NATIVE].end);
+		qsort(tallies->items, tallies->items_count, sizeof(*tallies->items), compare);
+	}
+	th_id_map_deinit(&work.maker_ids);
+	th_id_map_deinit(&work.group_ids);
+	free(work.makers);
+}
+
+void
+th_tallies_deinit(struct th_tallies *tallies)
+{
+	th_id_map_deinit(&tallies->line_ids);
+	free(tallies->items);
+}
+
+/* Figures */
+
+double
+th_tallied_bytes(const struct th_tallied *tallied)
+{
+	return tallied->resident + tallied->vm.low;
+}
+
+double
+th_tallied_rate(const struct th_tallied *tallied)
+{
+	double births = 0;
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		births += tallied->births[i];
+	return births / tallied->seconds;
+}
+
+const char *
+th_tallied_heap(const struct th_tallied *tallied)
+{
+	return tallied->kind == TH_TALLY_THREADS ? "threads" : "classes";
+}
+
+char *
+th_tallied_explain(const struct th_tallied *tallied)
+{
+	const double *births = tallied->births;
+
+	return th_format_new("of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
+			     "alive%s",
+		th_format_seconds(tallied->seconds).text, births[0], births[1], births[2],
+		births[3],
+		tallied->kind == TH_TALLY_LOADERS ? " after the last old-generation GC" : "");
+}
