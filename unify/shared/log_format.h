@@ -97,7 +97,8 @@ enum th_log_state {
 		"sampled blocks that were freed but may look alive")                           \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
 		"table updates abandoned: the holder of a lock was not running")                \
-	X(THREADS_UNSEEN, threads_unseen, "threads not counted by their starter: a table is full")
+	X(THREADS_UNSEEN, threads_unseen, "threads not counted: a table is full")              \
+	X(LOADERS_UNSEEN, loaders_unseen, "class loaders not counted: a table is full")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
