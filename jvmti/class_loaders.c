@@ -59,6 +59,7 @@ static struct {
 	struct th_class_loaders_vm vm;
 	bool has_pauses;
 	uint32_t is_on;          /* atomic */
+	uint32_t must_thin;      /* atomic: too many are made to follow each */
 	struct th_spinlock lock; /* protects the fields below */
 	struct entry *entries;   /* number 0 is unused */
 	uint32_t buckets[BUCKETS];
@@ -88,12 +89,17 @@ bucket_of(uint32_t hash)
 }
 _Static_assert(BUCKETS == 1 << 12, "bucket_of() uses 12 bits");
 
+/*
+ * Hidden classes from the class archive bring hash codes of the process that wrote it, which
+ * had the same random numbers: they equal those of loaders here.
+ */
 static struct entry *
-find(uint32_t hash)
+find(const struct entry *like)
 {
-	uint32_t number = *bucket_of(hash);
+	uint32_t number = *bucket_of(like->hash);
 
-	while (number && loaders.entries[number].hash != hash)
+	while (number && (loaders.entries[number].hash != like->hash ||
+				 loaders.entries[number].is_hidden != like->is_hidden))
 		number = loaders.entries[number].next;
 	return number ? &loaders.entries[number] : NULL;
 }
@@ -171,7 +177,7 @@ add_class(struct entry *entry, uint64_t data_bytes, uint64_t *bytes_ret)
 
 /* Adds a class to a followed loader; false: the loader is not followed yet. */
 static bool
-add_to_known(uint32_t hash, uint64_t data_bytes)
+add_to_known(const struct entry *like, uint64_t data_bytes)
 {
 	struct entry *entry;
 	uint32_t maker = 0;
@@ -179,7 +185,7 @@ add_to_known(uint32_t hash, uint64_t data_bytes)
 
 	if (!lock())
 		return true;
-	entry = find(hash);
+	entry = find(like);
 	if (entry) {
 		add_class(entry, data_bytes, &bytes);
 		maker = entry->item.maker;
@@ -228,7 +234,7 @@ enter(const struct entry *entry)
 
 	if (!lock())
 		return false;
-	is_new = !find(entry->hash) && insert(entry);
+	is_new = !find(entry) && insert(entry);
 	th_unlock(&loaders.lock);
 	return is_new;
 }
@@ -240,6 +246,8 @@ follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
 	struct th_tally_item *item = &entry->item;
 	uint32_t type = entry->is_hidden ? 0 : class_id(jvmti, env, object);
 
+	if (th_tally_level(&tally, item->born))
+		th_store_relaxed(&loaders.must_thin, 1);
 	item->stack = capture(registers);
 	if (!item->stack)
 		return;
@@ -280,7 +288,7 @@ static void
 defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader,
 	const struct th_registers *registers)
 {
-	struct entry entry = {.item = {.born = th_clock_now()}};
+	struct entry entry = {.item = {.born = th_clock_now(), .weight = 1}};
 	uint64_t bytes;
 	jint hash;
 
@@ -294,7 +302,7 @@ defined(jvmtiEnv *jvmti, JNIEnv *env, jclass type, jobject loader,
 	if (!th_live_keeps(entry.hash, th_load_relaxed(&tally.level)))
 		return;
 	uint64_t data_bytes = data_bytes_of(env, type);
-	if (add_to_known(entry.hash, data_bytes))
+	if (add_to_known(&entry, data_bytes))
 		return;
 	add_class(&entry, data_bytes, &bytes);
 	follow(jvmti, env, object, &entry, registers);
@@ -376,13 +384,24 @@ is_any(JNIEnv *env, const struct entry *entry)
 	return true;
 }
 
+static void
+raise_level(JNIEnv *env)
+{
+	th_store_relaxed(&tally.level, tally.level + 1);
+	sweep(env, is_thinned, false);
+}
+
 void
 th_class_loaders_turn(JNIEnv *env)
 {
-	while (th_load_relaxed(&loaders.count) > loaders.limit / 4 * 3) {
-		th_store_relaxed(&tally.level, tally.level + 1);
-		sweep(env, is_thinned, false);
+	if (th_load_relaxed(&loaders.must_thin)) {
+		raise_level(env);
+		/* The new level is judged by what follows. */
+		th_store_relaxed(&tally.due, 0);
+		th_store_relaxed(&loaders.must_thin, 0);
 	}
+	while (th_load_relaxed(&loaders.count) > loaders.limit / 4 * 3)
+		raise_level(env);
 }
 
 static void

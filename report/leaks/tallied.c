@@ -41,7 +41,7 @@ window_of(const struct work *work, enum th_tally_kind kind)
 static double
 scale_of(const struct th_decoded_tally *tally)
 {
-	return (double)((uint64_t)1 << tally->level);
+	return tally->kind == TH_TALLY_LOADERS ? (double)((uint64_t)1 << tally->level) : 1;
 }
 
 /* Makers */

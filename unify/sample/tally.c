@@ -25,6 +25,37 @@ lock(struct th_tally *tally)
 	return false;
 }
 
+/* The rate */
+
+static void
+next_window(struct th_tally *tally, uint64_t now)
+{
+	uint32_t due = th_load_relaxed(&tally->due);
+	uint32_t spent = th_load_relaxed(&tally->spent);
+
+	if (due > TH_TALLY_RATE)
+		spent += due - TH_TALLY_RATE;
+	th_store_relaxed(&tally->spent, spent < TH_TALLY_BURST ? spent : TH_TALLY_BURST);
+	th_store_relaxed(&tally->due, 0);
+	th_store_relaxed(&tally->window, now);
+}
+
+uint32_t
+th_tally_level(struct th_tally *tally, uint64_t now)
+{
+	uint32_t level = 0;
+	uint32_t due;
+
+	if (now - th_load_relaxed(&tally->window) >= TH_NS_PER_S)
+		next_window(tally, now);
+	due = th_add_relaxed(&tally->due, 1);
+	if (due + th_load_relaxed(&tally->spent) < TH_TALLY_BURST + TH_TALLY_RATE)
+		return 0;
+	while (due >> level >= TH_TALLY_RATE)
+		level++;
+	return level;
+}
+
 /* Under the lock */
 
 static uint32_t
@@ -94,11 +125,11 @@ th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
 	if (!item->maker || !lock(tally))
 		return !item->maker;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
-	maker->births[slot_of(tally, item->born)]++;
-	maker->made++;
-	maker->alive++;
-	maker->bytes += item->bytes;
-	maker->parts += item->parts;
+	maker->births[slot_of(tally, item->born)] += item->weight;
+	maker->made += item->weight;
+	maker->alive += item->weight;
+	maker->bytes += item->weight * item->bytes;
+	maker->parts += item->weight * item->parts;
 	maker->has_changed = true;
 	th_unlock(&tally->lock);
 	return true;
@@ -110,11 +141,11 @@ th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool i
 	if (!item->maker || !lock(tally))
 		return;
 	struct th_tally_maker *maker = &tally->makers[item->maker];
-	maker->births[slot_of(tally, item->born)]--;
-	maker->made -= !is_made;
-	maker->alive--;
-	maker->bytes -= item->bytes;
-	maker->parts -= item->parts;
+	maker->births[slot_of(tally, item->born)] -= item->weight;
+	maker->made -= is_made ? 0 : item->weight;
+	maker->alive -= item->weight;
+	maker->bytes -= item->weight * item->bytes;
+	maker->parts -= item->weight * item->parts;
 	maker->has_changed = true;
 	th_unlock(&tally->lock);
 }
@@ -147,7 +178,7 @@ take_changed(struct th_tally *tally, uint32_t number, struct th_tally_maker *ret
 	*ret = *maker;
 	event->origin = tally->origin;
 	event->slot_ns = tally->slot_ns;
-	event->level = tally->level;
+	event->level = th_load_relaxed(&tally->level);
 	th_unlock(&tally->lock);
 	return has_changed;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts things by the stack that made them, and those alive by the time at which they were
- * made: threads, class loaders.  Counting is exact, takes no sample, and its memory and its part
- * of the log are bounded by the number of stacks.
+ * made: threads, class loaders.  Memory and log are bounded by the number of stacks.
+ *
+ * Each one counted costs a capture.  The first TH_TALLY_BURST, and TH_TALLY_RATE in each second,
+ * are counted exactly; of more, one of 2^level is counted, chosen at random, and stands for all.
  *
  * Time is divided into TH_TALLY_SLOTS slots of equal length.  When they are used up, each two
  * neighbours become one.  Survivors whose births spread over all slots show a leak; those of a
@@ -20,6 +22,9 @@
 /* Maximum number of makers in a tally. */
 #define TH_TALLY_MAKERS_MAX 1024
 #define TH_TALLY_SLOTS 32
+/* At 10 us each, half a percent of one processor's time, after 40 ms. */
+#define TH_TALLY_RATE 500
+#define TH_TALLY_BURST 4096
 
 /* A stack that makes things, and what it has made. */
 struct th_tally_maker {
@@ -39,17 +44,25 @@ struct th_tally {
 	struct th_spinlock lock;       /* protects the fields below and the makers */
 	uint64_t origin;               /* ns: start of the first slot; 0 = not used yet */
 	uint64_t slot_ns;
-	uint32_t level; /* one of 2^level things is counted */
+	uint32_t level; /* atomic: highest in use; the log holds it */
+	/* The current second; atomic, races cost little. */
+	uint64_t window; /* ns: when it began */
+	uint32_t due;    /* things made in it */
+	uint32_t spent;  /* of the burst, up to it */
 };
 
 /* Something alive, as counted. */
 struct th_tally_item {
 	uint32_t maker; /* 0 = not counted */
 	uint32_t stack; /* id, of its maker */
+	uint32_t weight; /* number that it stands for */
 	uint64_t born;  /* ns */
 	uint64_t bytes;
 	uint64_t parts;
 };
+
+/* The level for a thing that is about to be made. [any] */
+uint32_t th_tally_level(struct th_tally *tally, uint64_t now);
 
 /*
  * The number of the maker with this stack and type, new or not; 0: the table is full or busy,

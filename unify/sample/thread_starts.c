@@ -40,22 +40,31 @@ log_when_due(uint64_t now)
 	th_tally_log(&threads);
 }
 
-/* Within a capture. */
-static struct th_tally_item
-add(const struct th_registers *registers, uint64_t bytes)
+/* Whether the next thread is counted; *weight_ret: the number of threads it stands for. */
+static bool
+is_counted(uint64_t now, uint32_t *weight_ret)
 {
-	struct th_tally_item item = {.born = th_clock_now(), .bytes = bytes};
-	uint32_t stack = find_stack(registers, item.born);
+	static uint64_t starts; /* atomic */
+	uint32_t level = th_tally_level(&threads, now);
 
-	if (stack)
-		item.maker = th_tally_maker(&threads, stack, 0);
-	if (!th_tally_add(&threads, &item))
-		item.maker = 0;
-	if (!item.maker)
+	if (level > th_load_relaxed(&threads.level))
+		th_store_relaxed(&threads.level, level);
+	*weight_ret = 1u << level;
+	return th_live_keeps(th_add_relaxed(&starts, 1), level);
+}
+
+/* Within a capture. */
+static void
+add(const struct th_registers *registers, struct th_tally_item *item)
+{
+	item->stack = find_stack(registers, item->born);
+	if (item->stack)
+		item->maker = th_tally_maker(&threads, item->stack, 0);
+	if (!th_tally_add(&threads, item))
+		item->maker = 0;
+	if (!item->maker)
 		th_log_count(TH_COUNTER_THREADS_UNSEEN, 1);
-	item.stack = stack;
-	log_when_due(item.born);
-	return item;
+	log_when_due(item->born);
 }
 
 void
@@ -64,11 +73,12 @@ th_thread_starts_add(
 {
 	int saved_errno = errno;
 
-	*item_ret = (struct th_tally_item){.maker = 0};
-	if (th_thread.guard || !is_wanted() || !th_in_flight_begin())
+	*item_ret = (struct th_tally_item){.born = th_clock_now(), .bytes = bytes};
+	if (th_thread.guard || !is_wanted() || !is_counted(item_ret->born, &item_ret->weight) ||
+		!th_in_flight_begin())
 		return;
 	th_guard_enter();
-	*item_ret = add(registers, bytes);
+	add(registers, item_ret);
 	th_in_flight_end();
 	th_guard_leave();
 	errno = saved_errno;

@@ -587,8 +587,9 @@ enum th_content_type {
 	F(U64, BYTES, waiting_bytes, "Their memory")                                           \
 	F(U32, NONE, kind, "Kind: enum th_buffers_kind")
 /*
- * Exact counts if the level is 0, else to be multiplied by 2^level.  `births`: of those alive, by
- * slots of equal length from `origin` on.
+ * Exact counts if the level is 0.  Else those of class loaders are to be multiplied by 2^level;
+ * those of threads are estimates already.  `births`: of those alive, by slots of equal length
+ * from `origin` on.
  */
 #define TH_FIELDS_TALLY(F)                                                                     \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
