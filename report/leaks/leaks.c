@@ -602,7 +602,7 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 			&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
 		leaks->growth_limit[heap] = hidden_growth(leaks, (enum th_heap)heap);
 	}
-	th_tallies_init(&leaks->tallies, &leaks->places, leaks->horizons);
+	th_tallies_init(&leaks->tallies, &leaks->places, &leaks->horizons[TH_HEAP_NATIVE]);
 	leaks->work = work_create(leaks);
 }
 
@@ -671,7 +671,7 @@ th_leaks_bytes(const struct th_leaks *leaks)
 		if (leaks->findings[i].verdict == TH_VERDICT_LEAK)
 			bytes += live_low(leaks, &leaks->findings[i]);
 	}
-	for (size_t i = 0; i < leaks->tallies.items_count; i++)
+	for (size_t i = 0; i < leaks->tallies.leaks_count; i++)
 		bytes += th_tallied_bytes(&leaks->tallies.items[i]);
 	return bytes;
 }
@@ -680,6 +680,6 @@ bool
 th_leaks_has_leak(const struct th_leaks *leaks)
 {
 	/* Worst first. */
-	return leaks->tallies.items_count ||
+	return leaks->tallies.leaks_count ||
 	       (leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK);
 }

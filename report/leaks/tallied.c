@@ -16,7 +16,19 @@
 /* The last quarter has at least this part of the mean of the others. */
 #define LAST_PART 0.5
 
-/* A maker, as of the horizon. */
+/* Fewer loaders without a verdict are not listed. */
+#define LEAST_UNCLEAR 64
+/*
+ * Part of the time after the warm-up for which class loaders must have been judged: the first
+ * collection of a growing metaspace comes at 21 MB (MetaspaceSize).
+ */
+#define JUDGED_PART 0.25
+/* If this part of the time comes after the quarters, things must have been made in it, too. */
+#define AFTER_PART 0.2
+/* Collections of a cycle of generational Z, at most; its pauses are listed one by one. */
+#define Z_CYCLE 8
+
+/* A maker, as of the end of the window. */
 struct maker {
 	const struct th_decoded_tally *last; /* NULL: made nothing so far */
 	double before;                       /* alive after the warm-up */
@@ -26,16 +38,27 @@ struct work {
 	struct th_tallies *tallies;
 	struct th_leak_sites *places;
 	const struct th_profile *profile;
-	const struct th_observation_window *horizons;
+	const struct th_observation_window *window;
+	uint64_t judged;            /* class loaders made before were judged */
 	struct th_id_map maker_ids; /* stack, type and kind */
 	TH_ARRAY(struct maker, makers);
 	struct th_id_map group_ids; /* key, class and kind */
 };
 
-static const struct th_observation_window *
-window_of(const struct work *work, enum th_tally_kind kind)
+/* When the last old-generation collection up to `end` began; 0: there was none. */
+static uint64_t
+last_judged(const struct th_lifetimes *lifetimes, uint64_t end)
 {
-	return &work->horizons[kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA];
+	for (size_t i = lifetimes->judgements_count; i-- > 0;) {
+		const struct th_judgement *judgement = &lifetimes->judgements[i];
+
+		if (!judgement->is_major || !judgement->is_collection || judgement->time > end)
+			continue;
+		if (judgement->births)
+			return judgement->births;
+		return i >= Z_CYCLE ? lifetimes->judgements[i - Z_CYCLE].time : 0;
+	}
+	return 0;
 }
 
 static double
@@ -49,8 +72,7 @@ scale_of(const struct th_decoded_tally *tally)
 static void
 read_tally(struct work *work, const struct th_decoded_tally *tally)
 {
-	const struct th_observation_window *window =
-		window_of(work, (enum th_tally_kind)tally->kind);
+	const struct th_observation_window *window = work->window;
 	bool added;
 	uint32_t number = th_id_map_intern(&work->maker_ids,
 		((uint64_t)tally->stack << 32 | tally->type) * TH_TALLY_KINDS + tally->kind,
@@ -62,7 +84,6 @@ read_tally(struct work *work, const struct th_decoded_tally *tally)
 	/* Figures are a second old at most: the first ones after the warm-up are used. */
 	if (!maker->last || maker->last->time <= window->warm)
 		maker->before = (double)tally->alive * scale_of(tally);
-	/* What died is known some time after the horizon of the Java heap. */
 	if (tally->time <= window->end)
 		maker->last = tally;
 }
@@ -147,33 +168,55 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 	return &work->tallies->items[number];
 }
 
+static bool
+is_judged(const struct work *work)
+{
+	const struct th_observation_window *window = work->window;
+
+	return work->judged > window->warm &&
+	       (double)(work->judged - window->warm) >=
+		       JUDGED_PART * (double)(window->end - window->warm);
+}
+
+/* The end of the quarters. */
+static double
+last_time(const struct work *work, enum th_tally_kind kind)
+{
+	if (kind == TH_TALLY_LOADERS && is_judged(work))
+		return (double)work->judged;
+	return (double)work->window->end - (double)work->window->old;
+}
+
+static double
+overlap(double from, double to, double low, double high)
+{
+	double both = (to < high ? to : high) - (from > low ? from : low);
+
+	return both > 0 ? both / (to - from) : 0;
+}
+
 /* Adds the births of a slot to the quarters that it overlaps. */
 static void
-add_slot(double *births, double from, double to, double begin, double end, double count)
+add_slot(const struct work *work, struct th_tallied *group, double from, double to, double count)
 {
+	double begin = (double)work->window->warm;
+	double end = last_time(work, group->kind);
 	double quarter = (end - begin) / TH_TALLIED_QUARTERS;
 
-	for (int i = 0; i < TH_TALLIED_QUARTERS; i++) {
-		double low = begin + i * quarter;
-		double high = low + quarter;
-		double both = (to < high ? to : high) - (from > low ? from : low);
-
-		if (both > 0)
-			births[i] += count * both / (to - from);
-	}
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		group->births[i] += count * overlap(from, to, begin + i * quarter,
+						    begin + (i + 1) * quarter);
+	group->born_after += count * overlap(from, to, end, (double)work->window->end);
 }
 
 static void
-add_births(struct th_tallied *group, const struct th_decoded_tally *tally,
-	const struct th_observation_window *window)
+add_births(
+	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
 {
-	double end = (double)window->horizon - (double)window->old;
-
 	for (uint32_t i = 0; i < tally->births.count; i++) {
 		double from = (double)tally->origin + (double)i * (double)tally->slot_ns;
 
-		add_slot(group->births, from, from + (double)tally->slot_ns,
-			(double)window->warm, end,
+		add_slot(work, group, from, from + (double)tally->slot_ns,
 			(double)tally->births.words[i] * scale_of(tally));
 	}
 }
@@ -209,26 +252,56 @@ add_maker(struct work *work, const struct maker *maker)
 		group->line = line.frame;
 		group->user = line.user;
 	}
-	add_births(group, tally, window_of(work, kind));
+	add_births(work, group, tally);
 }
 
 /* Verdicts */
 
-static bool
-is_leak(const struct th_tallied *group, const struct th_observation_window *window)
+static double
+born(const struct th_tallied *group)
 {
-	double growth = group->alive - group->alive_before;
-	double others = 0;
+	double births = 0;
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		births += group->births[i];
+	return births;
+}
+
+/* Whether members of all quarters are alive, and of the last ones about as many. */
+static bool
+is_even(const struct th_tallied *group)
+{
 	double last = group->births[TH_TALLIED_QUARTERS - 1];
 
-	for (int i = 0; i < TH_TALLIED_QUARTERS - 1; i++) {
-		others += group->births[i];
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++) {
 		if (group->births[i] < 1)
 			return false;
 	}
-	return window->is_proven && th_observation_window_is_far(window) && last >= 1 &&
-	       others + last >= LEAST_GROWTH && growth >= GROWTH_PART * (others + last) &&
-	       last >= LAST_PART * others / (TH_TALLIED_QUARTERS - 1);
+	return last >= LAST_PART * (born(group) - last) / (TH_TALLIED_QUARTERS - 1);
+}
+
+/* Whether as many are made after the quarters. */
+static bool
+goes_on(const struct work *work, const struct th_tallied *group)
+{
+	double after = ((double)work->window->end - last_time(work, group->kind)) / 1e9;
+
+	return after < AFTER_PART * (double)(work->window->end - work->window->warm) / 1e9 ||
+	       group->born_after >= LAST_PART * after * th_tallied_rate(group);
+}
+
+/* TH_VERDICT_PLATEAU stands for all that is not listed. */
+static enum th_verdict
+verdict_of(const struct work *work, const struct th_tallied *group)
+{
+	double births = born(group);
+
+	if (births < LEAST_GROWTH || !is_even(group) || !goes_on(work, group) ||
+		group->alive - group->alive_before < GROWTH_PART * births)
+		return TH_VERDICT_PLATEAU;
+	if (group->kind == TH_TALLY_THREADS || is_judged(work))
+		return TH_VERDICT_LEAK;
+	return births >= LEAST_UNCLEAR ? TH_VERDICT_UNCLEAR : TH_VERDICT_PLATEAU;
 }
 
 static void
@@ -239,13 +312,12 @@ judge(struct work *work)
 
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		struct th_tallied *group = &tallies->items[i];
-		const struct th_observation_window *window = window_of(work, group->kind);
 
-		group->seconds = ((double)window->horizon - (double)window->old -
-					 (double)window->warm) /
-				 1e9;
-		group->is_leak = is_leak(group, window);
-		if (group->is_leak)
+		group->seconds =
+			(last_time(work, group->kind) - (double)work->window->warm) / 1e9;
+		group->verdict = verdict_of(work, group);
+		tallies->leaks_count += group->verdict == TH_VERDICT_LEAK;
+		if (group->verdict != TH_VERDICT_PLATEAU)
 			tallies->items[kept++] = *group;
 	}
 	tallies->items_count = kept;
@@ -254,22 +326,27 @@ judge(struct work *work)
 static int
 compare(const void *a, const void *b)
 {
-	double left = th_tallied_bytes(a);
-	double right = th_tallied_bytes(b);
+	const struct th_tallied *left = a;
+	const struct th_tallied *right = b;
+	double most = th_tallied_bytes(left);
+	double other = th_tallied_bytes(right);
 
-	return (left < right) - (left > right);
+	if (left->verdict != right->verdict)
+		return left->verdict < right->verdict ? -1 : 1;
+	return (most < other) - (most > other);
 }
 
 void
 th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
-	const struct th_observation_window *horizons)
+	const struct th_observation_window *window)
 {
 	const struct th_recording *recording = places->profile->recording;
 	struct work work = {
 		.tallies = tallies,
 		.places = places,
 		.profile = places->profile,
-		.horizons = horizons,
+		.window = window,
+		.judged = last_judged(&places->profile->lifetimes, window->end),
 	};
 
 	*tallies = (struct th_tallies){.items = NULL};
@@ -279,7 +356,7 @@ th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 		add_maker(&work, &work.makers[i]);
 	judge(&work);
 	if (tallies->items_count) {
-		th_tallied_measure(tallies, places, horizons[TH_HEAP_NATIVE].end);
+		th_tallied_measure(tallies, places, window->end);
 		qsort(tallies->items, tallies->items_count, sizeof(*tallies->items), compare);
 	}
 	th_id_map_deinit(&work.maker_ids);
@@ -305,17 +382,23 @@ th_tallied_bytes(const struct th_tallied *tallied)
 double
 th_tallied_rate(const struct th_tallied *tallied)
 {
-	double births = 0;
-
-	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
-		births += tallied->births[i];
-	return births / tallied->seconds;
+	return born(tallied) / tallied->seconds;
 }
 
 const char *
 th_tallied_heap(const struct th_tallied *tallied)
 {
 	return tallied->kind == TH_TALLY_THREADS ? "threads" : "classes";
+}
+
+static const char *
+qualifier_of(const struct th_tallied *tallied)
+{
+	if (tallied->kind == TH_TALLY_THREADS)
+		return "";
+	return tallied->verdict == TH_VERDICT_LEAK
+		       ? " after the last old-generation GC"
+		       : ", but no old-generation GC has shown lately whether they can be unloaded";
 }
 
 char *
@@ -326,6 +409,5 @@ th_tallied_explain(const struct th_tallied *tallied)
 	return th_format_new("of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
 			     "alive%s",
 		th_format_seconds(tallied->seconds).text, births[0], births[1], births[2],
-		births[3],
-		tallied->kind == TH_TALLY_LOADERS ? " after the last old-generation GC" : "");
+		births[3], qualifier_of(tallied));
 }

@@ -3,13 +3,14 @@
  * Leaks of things that the library counts instead of sampling (TH_EVENT_TALLY): threads and
  * class loaders. The makers with one line of the application are judged together.
  *
- * A leak: more of them are alive at the horizon than after the warm-up, and of those made in
- * each quarter of the time in between some are, in the last quarter at least half as many as in
- * the others on average. Those younger than `old` (observation_window.h) do not count. So
- * neither a pool, whose members were made early, nor short-lived ones are leaks.
+ * A leak: more of them are alive at the end than after the warm-up, and of those made in each
+ * quarter of the time in between some are, in the last quarter at least half as many as in the
+ * others on average. Those younger than `old` (observation_window.h) do not count. So neither a
+ * pool, whose members were made early, nor short-lived ones are leaks.
  *
- * Class loaders die in a collection only: their horizon is that of the Java heap, and there is
- * no verdict before an old-generation collection.
+ * Class loaders die in a collection only: the quarters end where the last old-generation
+ * collection began, and as many must be made after it. Without a collection late enough the
+ * verdict is unclear.
  *
  * What a leak holds: stacks of threads, from the breakdown; metaspace of classes, estimated by
  * the library; and what the VM allocates for either, from samples of the C heap.
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/leaks/evidence.h"
 #include "report/leaks/observation_window.h"
 #include "report/profile/leak_sites.h"
 #include "report/statistics/estimate.h"
@@ -37,28 +39,30 @@ struct th_tallied {
 	uint32_t level;      /* counts are exact if 0, else one of 2^level was counted */
 	double most;         /* alive, of one maker */
 	double made;
-	double alive; /* at the horizon */
+	double alive; /* at the end */
 	double alive_before; /* after the warm-up */
 	double parts;        /* classes of class loaders */
 	double bytes;        /* stacks: address space; classes: estimated metaspace */
 	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
+	double born_after;                  /* alive, made after them */
 	double seconds;      /* of the quarters */
 	double resident;     /* of the stacks or the metaspace; at most `bytes` */
 	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */
-	bool is_leak;
+	enum th_verdict verdict;
 };
 
 struct th_tallies {
-	TH_ARRAY(struct th_tallied, items); /* leaks only, most bytes first */
+	TH_ARRAY(struct th_tallied, items); /* leaks, then unclear ones; most bytes first */
+	size_t leaks_count;                 /* of the items */
 	struct th_id_map line_ids;          /* keys: path prefix << 32 | line */
 };
 
 /*
- * `horizons` by heap; adds prefixes to the sites and paths to the profile of these. All must
- * outlive the tallies.
+ * `window`: that of the C heap. Adds prefixes to the sites and paths to the profile of these.
+ * All must outlive the tallies.
  */
 void th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
-	const struct th_observation_window *horizons);
+	const struct th_observation_window *window);
 void th_tallies_deinit(struct th_tallies *tallies);
 
 /* Bytes that the leak holds: resident ones, and those of the C heap at the lower end. */

@@ -106,8 +106,8 @@ th_tallied_print(FILE *file, const struct th_leaks *leaks, const struct th_talli
 	struct th_leak_site site = site_of(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 
-	fputs(is_threads(tallied) ? "leak     threads started at " : "leak     classes defined at ",
-		file);
+	fprintf(file, "%-8s %s at ", th_verdict_name(tallied->verdict),
+		is_threads(tallied) ? "threads started" : "classes defined");
 	print_line(file, frames, tallied->line);
 	if (tallied->user != TH_NO_FRAME) {
 		fputs(", called from ", file);
@@ -122,7 +122,8 @@ th_tallied_print(FILE *file, const struct th_leaks *leaks, const struct th_talli
 	fputs("\n         why    ", file);
 	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
 	fputc('\n', file);
-	print_stack(file, leaks, &site);
+	if (tallied->verdict == TH_VERDICT_LEAK)
+		print_stack(file, leaks, &site);
 	free(why);
 }
 
@@ -181,7 +182,7 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	char *why = th_tallied_explain(tallied);
 	json_t *json = json_pack(
 		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:I, s:s}",
-		"verdict", th_verdict_name(TH_VERDICT_LEAK), "heap", th_tallied_heap(tallied),
+		"verdict", th_verdict_name(tallied->verdict), "heap", th_tallied_heap(tallied),
 		"class",
 		th_json_text_or_null(
 			th_frames_string(leaks->profile->frames, tallied->class_name)),

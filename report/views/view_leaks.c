@@ -233,6 +233,19 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 			th_format_count(count - shown).text, th_verdict_name(verdict));
 }
 
+static void
+print_tallies(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
+{
+	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
+		const struct th_tallied *tallied = &leaks->tallies.items[i];
+
+		if (tallied->verdict != verdict)
+			continue;
+		fputc('\n', file);
+		th_tallied_print(file, leaks, tallied, print_stack);
+	}
+}
+
 /* The head */
 
 static void
@@ -267,7 +280,7 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
-	size_t count = count_verdict(leaks, TH_VERDICT_LEAK) + leaks->tallies.items_count;
+	size_t count = count_verdict(leaks, TH_VERDICT_LEAK) + leaks->tallies.leaks_count;
 	const struct th_observation_window *horizon = &leaks->horizons[TH_HEAP_NATIVE];
 	double duration = (double)(horizon->end - horizon->start) / 1e9;
 
@@ -287,10 +300,8 @@ void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
 	print_outcome(file, leaks);
-	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
-		fputc('\n', file);
-		th_tallied_print(file, leaks, &leaks->tallies.items[i], print_stack);
-	}
-	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++)
+	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++) {
+		print_tallies(file, leaks, (enum th_verdict)verdict);
 		print_verdict(file, leaks, (enum th_verdict)verdict);
+	}
 }
