@@ -22,7 +22,7 @@
 
 /* Loaders followed at most; 60 ns each in a pause (bench/live-cost), 0.25 ms in all. */
 #define ENTRIES_MAX 4096
-#define ENTRIES_MIN 256
+#define ENTRIES_MIN 1024
 #define BUCKETS 4096
 /* As many are allowed as add 1/PAUSE_PARTS to a pause. */
 #define REFERENCE_NS 60

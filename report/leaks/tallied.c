@@ -25,8 +25,13 @@
 #define JUDGED_PART 0.25
 /* If this part of the time comes after the quarters, things must have been made in it, too. */
 #define AFTER_PART 0.2
-/* Collections of a cycle of generational Z, at most; its pauses are listed one by one. */
-#define Z_CYCLE 8
+/*
+ * A concurrent cycle takes young objects for alive, and young collections take class loaders for
+ * alive: one is judged when it is old, after 15 young collections at most (MaxTenuringThreshold)
+ * of up to three pauses.
+ */
+#define YOUNG_PAUSES 15
+#define YOUNG_PAUSES_CONCURRENT (3 * YOUNG_PAUSES)
 
 /* A maker, as of the end of the window. */
 struct maker {
@@ -45,20 +50,34 @@ struct work {
 	struct th_id_map group_ids; /* key, class and kind */
 };
 
-/* When the last old-generation collection up to `end` began; 0: there was none. */
+/* Class loaders made before the returned time were judged by this collection; 0 = none. */
+static uint64_t
+judged_by(const struct th_lifetimes *lifetimes, size_t index)
+{
+	const struct th_judgement *judgement = &lifetimes->judgements[index];
+	size_t young = judgement->births ? YOUNG_PAUSES : YOUNG_PAUSES_CONCURRENT;
+
+	if (!judgement->is_major || !judgement->is_collection)
+		return 0;
+	if (judgement->is_whole)
+		return judgement->births;
+	return index >= young ? lifetimes->judgements[index - young].time : 0;
+}
+
+/* The same for all collections up to `end`. */
 static uint64_t
 last_judged(const struct th_lifetimes *lifetimes, uint64_t end)
 {
-	for (size_t i = lifetimes->judgements_count; i-- > 0;) {
-		const struct th_judgement *judgement = &lifetimes->judgements[i];
+	uint64_t last = 0;
 
-		if (!judgement->is_major || !judgement->is_collection || judgement->time > end)
-			continue;
-		if (judgement->births)
-			return judgement->births;
-		return i >= Z_CYCLE ? lifetimes->judgements[i - Z_CYCLE].time : 0;
+	for (size_t i = 0; i < lifetimes->judgements_count; i++) {
+		uint64_t judged = lifetimes->judgements[i].time <= end ? judged_by(lifetimes, i)
+								       : 0;
+
+		if (judged > last)
+			last = judged;
 	}
-	return 0;
+	return last;
 }
 
 static double
@@ -398,7 +417,8 @@ qualifier_of(const struct th_tallied *tallied)
 		return "";
 	return tallied->verdict == TH_VERDICT_LEAK
 		       ? " after the last old-generation GC"
-		       : ", but no old-generation GC has shown lately whether they can be unloaded";
+		       : ", but no old-generation GC has shown lately whether they can be "
+			 "unloaded: `jcmd PID GC.run` does";
 }
 
 char *

@@ -336,6 +336,17 @@ is_blind(const char *kind)
 	return strstr(kind, "ZGC m") != NULL;
 }
 
+/*
+ * Whether the old generation is judged beside a young one.  "G1 stop-the-world phases" are those
+ * of the concurrent cycle in JDK 11.  Z without generations judges the whole heap.
+ */
+static bool
+is_concurrent(const char *kind)
+{
+	return is_blind(kind) || strstr(kind, "Shenandoah") || strstr(kind, "concurrent") ||
+	       (strstr(kind, "G1") && strstr(kind, "phases"));
+}
+
 /* Pauses of the cycle that one of this kind belongs to. */
 static size_t
 pauses_of(const char *kind)
@@ -374,6 +385,7 @@ judge(struct th_lifetimes *lifetimes, const struct th_decoded_collection *collec
 		.births = is_blind(kind) ? 0 : collections[first].start,
 		.time = collections[index].end,
 		.is_major = is_major(kind),
+		.is_whole = is_major(kind) && !is_concurrent(kind),
 		.is_collection = true,
 	};
 
