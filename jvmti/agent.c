@@ -109,8 +109,8 @@ read_hotspot(const void *function)
 	agent.free_memory = source.find_symbol(source.libjvm, "JVM_FreeMemory");
 	agent.max_memory = source.find_symbol(source.libjvm, "JVM_MaxMemory");
 	agent.find_loaded_class = source.find_symbol(source.libjvm, "JVM_FindLoadedClass");
-	agent.constant_pool_entries =
-		source.find_symbol(source.libjvm, "JVM_GetClassCPEntriesCount");
+	agent.constant_pool_entries = source.find_symbol(
+		source.libjvm, "JVM_GetClassCPEntriesCount");
 	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
 	dlclose(source.libjvm);
 }
@@ -393,8 +393,7 @@ start_breakdowns(void)
 static void
 start_class_loaders(void)
 {
-	enum th_collector collector =
-		th_collector_find(&agent.hotspot, agent.feature_release);
+	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
 	struct th_class_loaders_vm vm;
 
 	memcpy(&vm.constant_pool_entries, &agent.constant_pool_entries,

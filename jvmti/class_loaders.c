@@ -34,8 +34,8 @@
  * within 30 % on the average of any 500 of similar size.
  */
 #define CLASS_BYTES 1500
-#define ENTRY_BYTES 15   /* of the constant pool */
-#define KLASS_BYTES 700  /* in the class space */
+#define ENTRY_BYTES 15  /* of the constant pool */
+#define KLASS_BYTES 700 /* in the class space */
 #define ENTRIES_UNKNOWN 100
 /*
  * Chunks of a loader in both spaces (metaspaceArenaGrowthPolicy.cpp, JDK 17 to 25; those of JDK

@@ -32,6 +32,8 @@
  */
 #define YOUNG_PAUSES 15
 #define YOUNG_PAUSES_CONCURRENT (3 * YOUNG_PAUSES)
+/* Pauses of a cycle of generational Z, at most. */
+#define CYCLE_PAUSES 8
 
 /* A maker, as of the end of the window. */
 struct maker {
@@ -55,13 +57,15 @@ static uint64_t
 judged_by(const struct th_lifetimes *lifetimes, size_t index)
 {
 	const struct th_judgement *judgement = &lifetimes->judgements[index];
-	size_t young = judgement->births ? YOUNG_PAUSES : YOUNG_PAUSES_CONCURRENT;
+	size_t before = judgement->births ? YOUNG_PAUSES : YOUNG_PAUSES_CONCURRENT;
 
 	if (!judgement->is_major || !judgement->is_collection)
 		return 0;
-	if (judgement->is_whole)
+	if (judgement->is_whole && judgement->births)
 		return judgement->births;
-	return index >= young ? lifetimes->judgements[index - young].time : 0;
+	if (judgement->is_whole)
+		before = CYCLE_PAUSES;
+	return index >= before ? lifetimes->judgements[index - before].time : 0;
 }
 
 /* The same for all collections up to `end`. */
@@ -124,8 +128,8 @@ is_of_vm(const struct work *work, struct th_path path, uint32_t creator)
 	bool has_vm = false;
 
 	for (uint32_t i = 0; i < path.count; i++) {
-		enum th_function_kind kind =
-			th_frames_kind(work->profile->frames, path.frames[i]);
+		enum th_function_kind kind = th_frames_kind(
+			work->profile->frames, path.frames[i]);
 		const char *name = name_at(work->profile, path, i);
 
 		has_java |= kind == TH_KIND_JAVA;
@@ -216,7 +220,8 @@ overlap(double from, double to, double low, double high)
 
 /* Adds the births of a slot to the quarters that it overlaps. */
 static void
-add_slot(const struct work *work, struct th_tallied *group, double from, double to, double count)
+add_slot(
+	const struct work *work, struct th_tallied *group, double from, double to, double count)
 {
 	double begin = (double)work->window->warm;
 	double end = last_time(work, group->kind);
@@ -332,8 +337,8 @@ judge(struct work *work)
 	for (size_t i = 0; i < tallies->items_count; i++) {
 		struct th_tallied *group = &tallies->items[i];
 
-		group->seconds =
-			(last_time(work, group->kind) - (double)work->window->warm) / 1e9;
+		group->seconds = (last_time(work, group->kind) - (double)work->window->warm) /
+				 1e9;
 		group->verdict = verdict_of(work, group);
 		tallies->leaks_count += group->verdict == TH_VERDICT_LEAK;
 		if (group->verdict != TH_VERDICT_PLATEAU)
@@ -426,8 +431,9 @@ th_tallied_explain(const struct th_tallied *tallied)
 {
 	const double *births = tallied->births;
 
-	return th_format_new("of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
-			     "alive%s",
+	return th_format_new(
+		"of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
+		"alive%s",
 		th_format_seconds(tallied->seconds).text, births[0], births[1], births[2],
 		births[3], qualifier_of(tallied));
 }

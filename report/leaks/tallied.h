@@ -39,14 +39,14 @@ struct th_tallied {
 	uint32_t level;      /* counts are exact if 0, else one of 2^level was counted */
 	double most;         /* alive, of one maker */
 	double made;
-	double alive; /* at the end */
+	double alive;        /* at the end */
 	double alive_before; /* after the warm-up */
 	double parts;        /* classes of class loaders */
 	double bytes;        /* stacks: address space; classes: estimated metaspace */
 	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
 	double born_after;                  /* alive, made after them */
-	double seconds;      /* of the quarters */
-	double resident;     /* of the stacks or the metaspace; at most `bytes` */
+	double seconds;                     /* of the quarters */
+	double resident;       /* of the stacks or the metaspace; at most `bytes` */
 	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */
 	enum th_verdict verdict;
 };

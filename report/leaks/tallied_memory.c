@@ -105,8 +105,7 @@ find_item(struct th_tallies *tallies, enum th_tally_kind kind, uint32_t key)
 }
 
 static void
-add_blocks(struct th_tallies *tallies, struct th_leak_sites *places,
-	struct th_estimator *sums)
+add_blocks(struct th_tallies *tallies, struct th_leak_sites *places, struct th_estimator *sums)
 {
 	const struct th_profile *profile = places->profile;
 	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_NATIVE];
@@ -194,8 +193,8 @@ resident_of(const struct th_tallied *item, const struct resident *resident)
 					       : item->bytes;
 	if (!resident->stack_count)
 		return 0;
-	return smaller(resident->stacks,
-		resident->stacks * item->alive / resident->stack_count);
+	return smaller(
+		resident->stacks, resident->stacks * item->alive / resident->stack_count);
 }
 
 void

@@ -17,7 +17,7 @@ struct th_tallied_line
 th_tallied_line(struct th_tallies *tallies, struct th_leak_sites *places, uint32_t path);
 
 /* Sets `resident` and `vm` of all items, as of `time`. */
-void th_tallied_measure(
-	struct th_tallies *tallies, struct th_leak_sites *places, uint64_t time);
+void
+th_tallied_measure(struct th_tallies *tallies, struct th_leak_sites *places, uint64_t time);
 
 #endif

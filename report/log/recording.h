@@ -194,7 +194,8 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_collection, collections);
 	TH_ARRAY(struct th_decoded_heap_use, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
-	TH_ARRAY(struct th_decoded_tally, tallies); /* in order; stack, type: indices, type + 1 */
+	TH_ARRAY(struct th_decoded_tally,
+		tallies); /* in order; stack, type: indices, type + 1 */
 	TH_ARRAY(struct th_decoded_mark, marks);
 	TH_ARRAY(struct th_decoded_control, changes); /* in order */
 

@@ -83,12 +83,11 @@ uint32_t th_leak_sites_find(const struct th_leak_sites *places, enum th_heap hea
  * Number of frames of a path up to and including its creator; 0 if it has none. A native method
  * has no line, so its caller is used. Without Java it is the client of the C++ library.
  */
-uint32_t th_leak_sites_creator_length(
-	const struct th_profile *profile, const struct th_path *path);
+uint32_t
+th_leak_sites_creator_length(const struct th_profile *profile, const struct th_path *path);
 
 /* The user of a path with a creator, as th_leak_sites_user_frame(). */
-uint32_t
-th_leak_sites_user_of(const struct th_profile *profile, const struct th_path *path);
+uint32_t th_leak_sites_user_of(const struct th_profile *profile, const struct th_path *path);
 
 /*
  * For a site with a creator: the creator's line, as a frame of the site's path, and its user:

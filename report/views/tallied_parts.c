@@ -29,8 +29,7 @@ site_of(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		.class_name = tallied->class_name,
 		.creator = th_sites_is_application(profile->frames, line->function),
 		.path = tallied->path,
-		.thread = th_frames_special_function(
-			profile->frames, "", "", TH_KIND_GROUP),
+		.thread = th_frames_special_function(profile->frames, "", "", TH_KIND_GROUP),
 	};
 }
 
@@ -165,10 +164,8 @@ bytes_json(const struct th_tallied *tallied)
 static json_t *
 number_json(const struct th_tallied *tallied, double number)
 {
-	const struct th_estimate count = {.estimate = number,
-		.low = number,
-		.high = number,
-		.exact = !tallied->level};
+	const struct th_estimate count = {
+		.estimate = number, .low = number, .high = number, .exact = !tallied->level};
 
 	return th_json_estimate(&count);
 }

@@ -174,7 +174,8 @@ static void
 print_batch(struct printer *printer, const struct batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		fputs(batch->first + i || printer->leaks->tallies.items_count ? ",\n  " : "\n  ",
+		fputs(batch->first + i || printer->leaks->tallies.items_count ? ",\n  "
+									      : "\n  ",
 			printer->file);
 		print_finding(printer, &batch->findings[i]);
 	}

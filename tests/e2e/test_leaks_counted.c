@@ -84,7 +84,8 @@ threads_that_stay(const struct th_jdk *jdk)
 	const json_t *leak = check_leak(report, "threads", "leaks.ThreadGrowth.grow", 400);
 	double resident = json_number_value(json_object_get(leak, "resident_bytes"));
 
-	assert_true(json_number_value(json_object_get(leak, "reserved_bytes")) == 400.0 * 262144);
+	assert_true(
+		json_number_value(json_object_get(leak, "reserved_bytes")) == 400.0 * 262144);
 	assert_true(resident >= 400.0 * 4096 && resident <= 400.0 * 262144);
 	json_decref(report);
 	th_recording_deinit(&recording);
@@ -175,8 +176,8 @@ a_million_classes(const struct th_jdk *jdk)
 
 	th_recording_run(
 		&(struct th_recording_plan){
-			.arguments = TH_WORDS(jdk->java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", JAR,
-				"ClassChurn", CLASSES),
+			.arguments = TH_WORDS(jdk->java, "-Xmx256m", "-XX:+UseSerialGC", "-cp",
+				JAR, "ClassChurn", CLASSES),
 			.settings = TH_WORDS("TWINHEAP_SEED=1", "TWINHEAP_HEAPS=java"),
 			.timeout_seconds = 600,
 		},

@@ -29,8 +29,8 @@ truth_now(void)
 
 /* `verdict`: "leak", or NULL for what is alive but no leak; 0 bytes: not known. */
 static inline void
-truth_print_heap(const char *verdict, const char *heap, const char *frame, size_t bytes,
-	size_t objects)
+truth_print_heap(
+	const char *verdict, const char *heap, const char *frame, size_t bytes, size_t objects)
 {
 	printf("{\"verdict\": %s%s%s, \"time\": %llu, \"heap\": \"%s\", \"frame\": \"%s\","
 	       " \"live_objects\": %zu",

@@ -85,7 +85,8 @@ join_slots(struct th_tally *tally)
 		uint32_t *births = tally->makers[i].births;
 
 		for (uint32_t k = 0; tally->makers[i].stack && k < TH_TALLY_SLOTS; k++)
-			births[k] = 2 * k < TH_TALLY_SLOTS ? births[2 * k] + births[2 * k + 1] : 0;
+			births[k] = 2 * k < TH_TALLY_SLOTS ? births[2 * k] + births[2 * k + 1]
+							   : 0;
 	}
 }
 

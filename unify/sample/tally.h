@@ -28,13 +28,13 @@
 
 /* A stack that makes things, and what it has made. */
 struct th_tally_maker {
-	uint32_t stack;         /* 0 = unused */
-	uint32_t type;          /* class id of the things; 0 = none */
-	uint64_t made;          /* so far */
-	uint64_t alive;         /* now */
-	uint64_t bytes;         /* of those alive */
-	uint64_t parts;         /* of those alive: classes of class loaders */
-	bool has_changed;       /* since the last log */
+	uint32_t stack;                  /* 0 = unused */
+	uint32_t type;                   /* class id of the things; 0 = none */
+	uint64_t made;                   /* so far */
+	uint64_t alive;                  /* now */
+	uint64_t bytes;                  /* of those alive */
+	uint64_t parts;                  /* of those alive: classes of class loaders */
+	bool has_changed;                /* since the last log */
 	uint32_t births[TH_TALLY_SLOTS]; /* of those alive */
 };
 
@@ -53,10 +53,10 @@ struct th_tally {
 
 /* Something alive, as counted. */
 struct th_tally_item {
-	uint32_t maker; /* 0 = not counted */
-	uint32_t stack; /* id, of its maker */
+	uint32_t maker;  /* 0 = not counted */
+	uint32_t stack;  /* id, of its maker */
 	uint32_t weight; /* number that it stands for */
-	uint64_t born;  /* ns */
+	uint64_t born;   /* ns */
 	uint64_t bytes;
 	uint64_t parts;
 };

@@ -24,8 +24,7 @@ static uint32_t
 find_stack(const struct th_registers *registers, uint64_t now)
 {
 	const struct th_thread_record *record = th_thread_record();
-	uint32_t stack =
-		th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE);
+	uint32_t stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE);
 
 	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - now);
 	return stack;
