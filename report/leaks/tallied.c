@@ -7,7 +7,6 @@
 
 #include "report/base/allocate.h"
 #include "report/leaks/tallied_memory.h"
-#include "report/symbols/java_names.h"
 
 /* Fewer survivors since the warm-up are no leak. */
 #define LEAST_GROWTH 8
@@ -155,20 +154,6 @@ is_selected(const struct work *work, uint32_t path, enum th_tally_kind kind)
 	return th_filter_selects(work->profile->filter, &subject);
 }
 
-static uint32_t
-class_of(const struct work *work, const struct th_decoded_tally *tally)
-{
-	const struct th_recording *recording = work->profile->recording;
-	uint32_t number;
-
-	if (!tally->type || !recording->classes[tally->type - 1].class)
-		return 0;
-	char *name = th_java_class_name(recording->classes[tally->type - 1].signature);
-	number = th_frames_intern(work->profile->frames, name);
-	free(name);
-	return number;
-}
-
 static struct th_tallied *
 find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t path,
 	struct th_tallied_line line)
@@ -179,7 +164,9 @@ find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t pat
 		.path = path,
 		.line = line.frame,
 		.user = line.user,
-		.class_name = class_of(work, tally),
+		.class_name = tally->type
+				      ? th_profile_class_name(work->profile, tally->type - 1)
+				      : 0,
 	};
 	bool added;
 	uint32_t number = th_id_map_intern(&work->group_ids,
