@@ -97,33 +97,59 @@ print_vm(FILE *file, const struct th_tallied *tallied)
 	fputs(" of the VM", file);
 }
 
-void
-th_tallied_print(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied,
-	th_tallied_print_stack *print_stack)
+/* Line and figures; `between` the two. */
+static void
+print_headline(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied,
+	const char *between)
 {
 	const struct th_frames *frames = leaks->profile->frames;
-	struct th_leak_site site = site_of(leaks, tallied);
-	char *why = th_tallied_explain(tallied);
 
-	fprintf(file, "%-8s %s at ", th_verdict_name(tallied->verdict),
-		is_threads(tallied) ? "threads started" : "classes defined");
+	fprintf(file, "%s at ", is_threads(tallied) ? "threads started" : "classes defined");
 	print_line(file, frames, tallied->line);
 	if (tallied->user != TH_NO_FRAME) {
 		fputs(", called from ", file);
 		print_line(file, frames, tallied->user);
 	}
-	fputs("\n         ", file);
+	fputs(between, file);
 	if (is_threads(tallied))
 		print_threads(file, tallied);
 	else
 		print_loaders(file, leaks, tallied);
 	print_vm(file, tallied);
-	fputs("\n         why    ", file);
+	fputc('\n', file);
+}
+
+void
+th_tallied_print(FILE *file, const struct th_leaks *leaks, const struct th_tallied *tallied,
+	th_tallied_print_stack *print_stack)
+{
+	struct th_leak_site site = site_of(leaks, tallied);
+	char *why = th_tallied_explain(tallied);
+
+	fprintf(file, "%-8s ", th_verdict_name(tallied->verdict));
+	print_headline(file, leaks, tallied, "\n         ");
+	fputs("         why    ", file);
 	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
 	fputc('\n', file);
 	if (tallied->verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, &site);
 	free(why);
+}
+
+void
+th_tallied_print_causes(FILE *file, const struct th_profile *profile)
+{
+	struct th_leaks leaks;
+
+	if (!profile->recording->tallies_count || profile->options->at != TH_AT_END)
+		return;
+	th_leaks_prepare(&leaks, profile);
+	for (size_t i = 0; i < leaks.tallies.leaks_count; i++) {
+		fputs("  leak: ", file);
+		print_headline(file, &leaks, &leaks.tallies.items[i],
+			is_threads(&leaks.tallies.items[i]) ? ": " : " ");
+	}
+	th_leaks_deinit(&leaks);
 }
 
 /* JSON */
@@ -170,6 +196,17 @@ number_json(const struct th_tallied *tallied, double number)
 	return th_json_estimate(&count);
 }
 
+/* What other findings have and a counted leak has not. */
+static void
+set_missing(json_t *json)
+{
+	static const char *const names[] = {
+		"thread", "owner", "median_age_s", "collections_survived"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		json_object_set_new(json, names[i], json_null());
+}
+
 json_t *
 th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 {
@@ -177,8 +214,9 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 	double rate = th_tallied_rate(tallied);
 	double each = tallied->alive > 0 ? th_tallied_bytes(tallied) / tallied->alive : 0;
 	char *why = th_tallied_explain(tallied);
-	json_t *json = json_pack(
-		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:I, s:s}",
+	json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, "
+				 "s:f, s:o, s:I, s:b, "
+				 "s:s}",
 		"verdict", th_verdict_name(tallied->verdict), "heap", th_tallied_heap(tallied),
 		"class",
 		th_json_text_or_null(
@@ -186,10 +224,14 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		"frames", frames_json(leaks, &site), "creator", line_json(leaks, tallied->line),
 		"user", line_json(leaks, tallied->user), "live_bytes", bytes_json(tallied),
 		"live_objects", number_json(tallied, tallied->alive), "growth_objects_per_s",
-		rate, "growth_bytes_per_s", rate * each, "resident_bytes", tallied->resident,
-		"reserved_bytes", tallied->bytes, "vm_bytes", th_json_estimate(&tallied->vm),
-		"stacks", (json_int_t)tallied->stacks, "why", why);
+		number_json(tallied, rate), "growth_bytes_per_s",
+		number_json(tallied, rate * each), "survivors_per_allocation",
+		tallied->made > 0 ? tallied->alive / tallied->made : 0, "resident_bytes",
+		tallied->resident, "reserved_bytes", tallied->bytes, "vm_bytes",
+		th_json_estimate(&tallied->vm), "stacks", (json_int_t)tallied->stacks,
+		"still_growing", true, "why", why);
 
+	set_missing(json);
 	if (!is_threads(tallied))
 		json_object_set_new(json, "live_classes", json_real(tallied->parts));
 	free(why);

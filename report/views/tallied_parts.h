@@ -16,6 +16,9 @@ typedef void th_tallied_print_stack(
 void th_tallied_print(FILE *file, const struct th_leaks *leaks,
 	const struct th_tallied *tallied, th_tallied_print_stack *print_stack);
 
+/* One line for each leak, in a report about resident memory at the end. */
+void th_tallied_print_causes(FILE *file, const struct th_profile *profile);
+
 /* One leak with the members of other findings; a new reference. */
 json_t *th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied);
 

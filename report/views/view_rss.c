@@ -11,6 +11,7 @@
 #include "report/profile/sites.h"
 #include "report/rss/buffers.h"
 #include "report/rss/rss.h"
+#include "report/views/tallied_parts.h"
 #include "report/views/view.h"
 
 /* Smaller lines and parts are not printed. */
@@ -40,7 +41,7 @@ reason_text(uint32_t reason)
 }
 
 static void
-print_head(FILE *file, const struct th_rss *rss)
+print_head(FILE *file, const struct th_rss *rss, const struct th_profile *profile)
 {
 	const struct th_decoded_account *head = rss->account.head;
 	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
@@ -52,6 +53,7 @@ print_head(FILE *file, const struct th_rss *rss)
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
+	th_tallied_print_causes(file, profile);
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
 		fputs("  /proc/self/pagemap is not readable: malloc memory cannot be split\n",
 			file);
@@ -429,7 +431,7 @@ th_view_rss(FILE *file, const struct th_profile *profile)
 	struct th_rss rss;
 
 	th_rss_init(&rss, profile);
-	print_head(file, &rss);
+	print_head(file, &rss, profile);
 	print_table(file, &rss);
 	print_malloc(file, &rss.account);
 	print_pools(file, &rss);
