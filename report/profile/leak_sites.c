@@ -100,6 +100,20 @@ business_of(const char *text)
 	return OTHER_BUSINESS;
 }
 
+/* What the VM keeps for a Java line: interned strings, and monitors of locked objects. */
+static bool
+is_kept_for_caller(const char *name)
+{
+	static const char *const parts[] = {"JVM_InternString", "JVM_MonitorWait",
+		"monitorenter", "complete_monitor_locking"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strstr(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Whether the VM allocates on behalf of the caller, which has to free it: strings, arrays and
  * references of JNI, memory of Unsafe.
@@ -107,6 +121,8 @@ business_of(const char *text)
 static bool
 is_service(const char *name)
 {
+	if (is_kept_for_caller(name))
+		return true;
 	if (th_text_begins(name, "Unsafe_AllocateMemory") ||
 		th_text_begins(name, "Unsafe_ReallocateMemory"))
 		return true;

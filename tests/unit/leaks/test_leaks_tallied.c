@@ -98,6 +98,34 @@ threads_that_stay_are_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* What the VM allocates below the line to start them is part of the leak, and no finding. */
+static void
+memory_of_the_vm_belongs_to_them(void **state)
+{
+	const uint64_t own = 100 * BLOCK;
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	log_add_fields(&log, TH_EVENT_NATIVE_FRAME, LOG_U64(0x10), LOG_U32(MODULE_VM),
+		LOG_U32(0), LOG_U32(0), LOG_U32(0), LOG_TEXT("JVM_StartThread"), LOG_TEXT(""));
+	leaks_add_leak(&log, STACK_VM);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_VM, births, 0);
+	}
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_true(tallied->vm.estimate == own);
+	assert_true(th_tallied_bytes(tallied) == own);
+	for (size_t i = 0; i < found.findings_count; i++)
+		assert_int_not_equal(found.findings[i].evidence.verdict, TH_VERDICT_LEAK);
+	leaks_end(&found, &log);
+}
+
 /* Made in the first second, and alive ever since. */
 static void
 a_pool_is_none(void **state)
@@ -253,6 +281,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_stay_are_a_leak),
+		cmocka_unit_test(memory_of_the_vm_belongs_to_them),
 		cmocka_unit_test(a_pool_is_none),
 		cmocka_unit_test(short_threads_are_none),
 		cmocka_unit_test(replaced_threads_are_none),
