@@ -7,9 +7,12 @@
  * The new thread begins in run(), which tail-calls the program's function, so that stacks of
  * threads begin as without the library.
  */
+#include "preload/threads.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "preload/entry.h"
@@ -49,8 +52,13 @@ find_next(void)
 	static create *known; /* atomic */
 	create *next = th_load_relaxed(&known);
 
-	if (next || !th_next_init() || !th_real_dlsym)
+	if (next)
 		return next;
+	/* Not ready: another thread is looking the functions up. */
+	while (!th_next_init())
+		sched_yield();
+	if (!th_real_dlsym)
+		return NULL;
 	void *found = th_real_dlsym(RTLD_NEXT, "pthread_create");
 	memcpy(&next, &found, sizeof(next));
 	th_store_relaxed(&known, next);
@@ -161,7 +169,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*rout
 	int error;
 
 	if (!next)
-		return ENOSYS;
+		return EAGAIN;
 	start = prepare(attributes, routine, argument);
 	if (!start)
 		return next(thread, attributes, routine, argument);
@@ -171,4 +179,11 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*rout
 		give_start(start);
 	}
 	return error;
+}
+
+void
+th_threads_reset(void)
+{
+	/* The old slab stays mapped copy-on-write and untouched. */
+	memset(&starts, 0, sizeof(starts));
 }
