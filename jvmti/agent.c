@@ -14,6 +14,7 @@
 #include "jvmti/agent_thread.h"
 #include "jvmti/buffers.h"
 #include "jvmti/class_ids.h"
+#include "jvmti/class_loaders.h"
 #include "jvmti/classes.h"
 #include "jvmti/collections.h"
 #include "jvmti/collector.h"
@@ -58,6 +59,8 @@ static struct {
 	void *free_memory;
 	void *max_memory;
 	void *find_loaded_class;
+	void *constant_pool_entries;
+	void *is_hidden_class;
 	bool is_hotspot;
 	/* we hold the capability; once the agent thread runs, only it writes this */
 	bool samples_java;
@@ -113,6 +116,9 @@ read_hotspot(const void *function)
 	agent.free_memory = source.find_symbol(source.libjvm, "JVM_FreeMemory");
 	agent.max_memory = source.find_symbol(source.libjvm, "JVM_MaxMemory");
 	agent.find_loaded_class = source.find_symbol(source.libjvm, "JVM_FindLoadedClass");
+	agent.constant_pool_entries = source.find_symbol(
+		source.libjvm, "JVM_GetClassCPEntriesCount");
+	agent.is_hidden_class = source.find_symbol(source.libjvm, "JVM_IsHiddenClass");
 	dlclose(source.libjvm);
 }
 
@@ -370,6 +376,7 @@ end_recording(JNIEnv *env)
 	th_methods_log_pending(agent.jvmti, env);
 	th_heap_log_bytes(true);
 	th_live_objects_release(env);
+	th_class_loaders_release(env);
 	th_recorder_end();
 }
 
@@ -391,6 +398,19 @@ start_breakdowns(void)
 	th_loaded_class_init(find_loaded_class);
 	if (agent.is_hotspot)
 		th_vm_memory_start(&vm);
+}
+
+static void
+start_class_loaders(void)
+{
+	enum th_collector collector = th_collector_find(&agent.hotspot, agent.feature_release);
+	struct th_class_loaders_vm vm;
+
+	memcpy(&vm.constant_pool_entries, &agent.constant_pool_entries,
+		sizeof(vm.constant_pool_entries));
+	memcpy(&vm.is_hidden, &agent.is_hidden_class, sizeof(vm.is_hidden));
+	th_class_loaders_start(
+		&vm, collector == TH_COLLECTOR_PAUSES || collector == TH_COLLECTOR_G1);
 }
 
 /* Messages in the order of the bits of enum th_hotspot_fault. */
@@ -438,6 +458,7 @@ go_live(JNIEnv *env, jthread thread)
 	th_live_objects_begin(
 		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
+	start_class_loaders();
 	log_jvm();
 	th_jni_names_log(env);
 	start_collections();
@@ -455,10 +476,8 @@ static void JNICALL
 on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 {
 	/* AsyncGetCallTrace works only while this event is enabled (forte.cpp). */
-	(void)jvmti;
-	(void)env;
 	(void)thread;
-	(void)type;
+	th_class_loaders_defined(jvmti, env, type);
 }
 
 static void JNICALL

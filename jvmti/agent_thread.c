@@ -15,6 +15,7 @@
 
 #include "jvmti/batches.h"
 #include "jvmti/class_ids.h"
+#include "jvmti/class_loaders.h"
 #include "jvmti/collections.h"
 #include "jvmti/full_collection.h"
 #include "jvmti/heap.h"
@@ -115,6 +116,7 @@ reap(JNIEnv *env)
 	if (full)
 		th_batches_judge_all(env, full);
 	th_live_objects_bound(env, th_collections_mean_pause(), th_collections_count());
+	th_class_loaders_reap(env, th_collections_mean_pause());
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.must_reap = false;
 	thread.next_reap = th_clock_now() + REAP_SPACING * cost;
@@ -150,6 +152,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		reap(env);
 	else
 		th_live_objects_collect(env);
+	th_class_loaders_turn(env);
 	if (th_in_flight_begin()) { /* keeps the log from being closed */
 		th_log_prepare();
 		th_in_flight_end();
@@ -184,6 +187,7 @@ flush(void)
 		th_function_names_log(true);
 	}
 	th_heap_log_bytes(false);
+	th_class_loaders_log();
 	th_collections_flush();
 	log_own_time();
 	if (pthread_equal(thread.self, pthread_self()))
@@ -198,6 +202,7 @@ work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 	th_mapping_log_use();
 	th_heap_log_bytes(false);
 	th_class_ids_review(jvmti, env);
+	th_class_loaders_log();
 	th_module_refresh();
 	th_recorder_refresh();
 	thread.duties->every_second();
@@ -246,6 +251,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_log();
 	th_collections_flush();
 	reap(env);
+	th_class_loaders_log();
 	th_batches_flush(th_collections_last_start());
 	th_function_names_log(true);
 	th_breakdown_end(true);

@@ -44,7 +44,8 @@ static struct {
 	struct loader trusted[TRUSTED_MAX];
 	uint32_t
 		trusted_count; /* atomic; one writer: the starting thread, then the agent thread */
-	uint32_t unproved_ids; /* atomic: ids created so far */
+	uint32_t permanent_count; /* of the trusted, the first ones; set at the start */
+	uint32_t unproved_ids;    /* atomic: ids created so far */
 	/* The fields below are used by the agent thread only. */
 	struct loader candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
@@ -92,6 +93,12 @@ trust_object(JNIEnv *env, jobject object)
 
 	if (loader.reference && !trust(&loader))
 		(*env)->DeleteWeakGlobalRef(env, loader.reference);
+}
+
+bool
+th_class_ids_is_permanent(JNIEnv *env, jobject loader)
+{
+	return !loader || is_among(env, ids.trusted, ids.permanent_count, loader);
 }
 
 /* The system class loader and its parents. */
@@ -194,6 +201,7 @@ void
 th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	trust_system_loaders(env);
+	ids.permanent_count = ids.trusted_count;
 	for_loaded(jvmti, env, UINT32_MAX, th_class_ids_prepare);
 }
 

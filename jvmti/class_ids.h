@@ -18,9 +18,16 @@
 #define TH_JVMTI_CLASS_IDS_H
 
 #include <jvmti.h>
+#include <stdbool.h>
 
 /* Records the permanent loaders as trusted, and prepares the loaded classes.  Once. [jvmti] */
 void th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env);
+
+/*
+ * Whether a loader lives as long as the VM: the boot loader, NULL, the system class loader and
+ * its parents.  After th_class_ids_start(). [jvmti]
+ */
+bool th_class_ids_is_permanent(JNIEnv *env, jobject loader);
 
 /* A class was linked. [jvmti] */
 void th_class_ids_prepare(jvmtiEnv *jvmti, JNIEnv *env, jclass type);

@@ -29,6 +29,7 @@
 #include "preload/operators.h"
 #include "preload/process.h"
 #include "preload/settings.h"
+#include "preload/threads.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/log/function_names.h"
@@ -359,6 +360,7 @@ in_forked_child(void)
 	pthread_mutex_init(&life.lock, NULL);
 	th_log_detach();
 	th_recorder_reset();
+	th_threads_reset();
 	use_own_unwinder();
 	life.state = IDLE;
 	if (th_thread.guard || is_ending)

@@ -310,6 +310,7 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		th_observation_window_init(
 			&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
+	th_tallies_init(&leaks->tallies, &leaks->places, &leaks->horizons[TH_HEAP_NATIVE]);
 	leaks->work = work_create(leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		leaks->growth_limit[heap] = growth_limit(leaks, (enum th_heap)heap);
@@ -345,6 +346,7 @@ void
 th_leaks_deinit(struct th_leaks *leaks)
 {
 	work_destroy(leaks->work);
+	th_tallies_deinit(&leaks->tallies);
 	th_leak_sites_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);
 	free(leaks->findings);
@@ -386,5 +388,6 @@ bool
 th_leaks_has_leak(const struct th_leaks *leaks)
 {
 	/* Worst first. */
-	return leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK;
+	return leaks->tallies.leaks_count ||
+	       (leaks->findings_count && leaks->findings[0].verdict == TH_VERDICT_LEAK);
 }

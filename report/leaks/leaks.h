@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "report/leaks/evidence.h"
+#include "report/leaks/tallied.h"
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 
@@ -79,6 +80,7 @@ struct th_leaks {
 	struct th_leak_sites places;
 	struct th_observation_window horizons[TH_HEAPS];
 	TH_ARRAY(struct th_listed, findings); /* worst first */
+	struct th_tallies tallies;            /* leaks of threads and class loaders */
 	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
 	struct th_leaks_work *work;           /* input for computing findings */
 };

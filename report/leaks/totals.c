@@ -85,6 +85,13 @@ th_leaks_totals(const struct th_leaks *leaks)
 		totals->leaks++;
 		add_totals(leaks, &leaks->findings[i], totals);
 	}
+	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {
+		const struct th_tallied *tallied = &leaks->tallies.items[i];
+
+		totals->leaks++;
+		totals->bytes += th_tallied_bytes(tallied);
+		totals->growth += th_tallied_growth(tallied);
+	}
 	leaks->work->has_totals = true;
 	return *totals;
 }

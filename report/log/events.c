@@ -39,6 +39,9 @@ saw_time(struct th_recording *recording, uint64_t time)
 		true;                                                                  \
 	})
 
+/* Higher levels are damage: no process makes that many things. */
+#define TALLY_LEVEL_MAX 32
+
 /* The functions below return false for an invalid event. */
 
 static bool
@@ -264,6 +267,18 @@ on_java_followed(
 
 /* Figures */
 
+/* Stack and type become indices; type 0 stays, others are indices plus one. */
+static bool
+on_tally(struct th_recording *recording, struct th_decoded_tally tally)
+{
+	if (!tally.kind || tally.kind >= TH_TALLY_KINDS || tally.level > TALLY_LEVEL_MAX)
+		return false;
+	tally.stack = th_recording_intern(recording, stacks, tally.stack);
+	if (tally.type)
+		tally.type = th_recording_intern(recording, classes, tally.type) + 1;
+	return keep_timed(recording, tallies, tally);
+}
+
 static bool
 on_thread_bytes(struct th_recording *recording, const struct th_decoded_thread_bytes *event)
 {
@@ -389,6 +404,8 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return keep_timed(recording, heap_uses, event->heap_use);
 	case TH_EVENT_MAPPED_USE:
 		return keep_timed(recording, mapped_uses, event->mapped_use);
+	case TH_EVENT_TALLY:
+		return on_tally(recording, event->tally);
 	case TH_EVENT_THREAD_BYTES:
 		return on_thread_bytes(recording, &event->thread_bytes);
 

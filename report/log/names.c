@@ -66,6 +66,8 @@ th_recording_add_thread(struct th_recording *recording, const struct th_decoded_
 	}
 	thread->is_known = true;
 	thread->tid = event->tid;
+	if (event->starter)
+		thread->starter = th_recording_intern(recording, stacks, event->starter) + 1;
 }
 
 void

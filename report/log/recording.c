@@ -158,6 +158,7 @@ free_tables(struct th_recording *recording)
 	free(recording->classes);
 	free(recording->stacks);
 	free(recording->intervals);
+	free(recording->tallies);
 	free(recording->marks);
 	free(recording->teardowns);
 	free(recording->changes);

@@ -33,7 +33,8 @@ struct th_counter_info {
 struct th_thread_info {
 	bool is_known;
 	uint32_t tid;
-	uint32_t name; /* index of the last one read */
+	uint32_t name;    /* index of the last one read */
+	uint32_t starter; /* index of the stack that started it, plus one; 0 = not known */
 };
 
 /* A thread under one of its names. Without text until the log has a name. */
@@ -200,6 +201,8 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_collection, collections);
 	TH_ARRAY(struct th_decoded_heap_use, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
+	TH_ARRAY(struct th_decoded_tally,
+		tallies); /* in order; stack, type: indices, type + 1 */
 	TH_ARRAY(struct th_decoded_mark, marks);
 	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */
 	TH_ARRAY(struct th_decoded_control, changes);    /* in order */

@@ -24,7 +24,8 @@ struct business {
 
 #define COMPILATION "[JVM-internal] compilation"
 #define COLLECTION "[JVM-internal] garbage collection"
-#define CLASS_LOADING "[JVM-internal] classes, symbols and linking"
+#define CLASS_LOADING TH_PURPOSE_CLASSES
+#define THREADS TH_PURPOSE_THREADS
 #define OTHER_BUSINESS "[JVM-internal] other"
 
 /* By names of the VM's threads, cut to 15 characters by the kernel, and of its functions. */
@@ -45,6 +46,7 @@ static const struct business businesses[] = {
 	{"ZUncommit", COLLECTION},
 	{"Shenandoah", COLLECTION},
 	{"ollect", COLLECTION},
+	{"StartThread", THREADS},
 	{"Class", CLASS_LOADING},
 	{"Klass", CLASS_LOADING},
 	{"Symbol", CLASS_LOADING},
@@ -98,6 +100,20 @@ business_of(const char *text)
 	return OTHER_BUSINESS;
 }
 
+/* What the VM keeps for a Java line: interned strings, and monitors of locked objects. */
+static bool
+is_kept_for_caller(const char *name)
+{
+	static const char *const parts[] = {"JVM_InternString", "JVM_MonitorWait",
+		"monitorenter", "complete_monitor_locking"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strstr(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Whether the VM allocates on behalf of the caller, which has to free it: strings, arrays and
  * references of JNI, memory of Unsafe.
@@ -105,6 +121,8 @@ business_of(const char *text)
 static bool
 is_service(const char *name)
 {
+	if (is_kept_for_caller(name))
+		return true;
 	if (th_text_begins(name, "Unsafe_AllocateMemory") ||
 		th_text_begins(name, "Unsafe_ReallocateMemory"))
 		return true;
@@ -227,12 +245,8 @@ line_at(const struct th_profile *profile, const struct th_path *path, uint32_t i
 	return th_frames_get(profile->frames, path->frames[index])->line;
 }
 
-/*
- * Number of frames of a path up to and including its creator; 0 if it has none. A native method
- * has no line, so its caller is used. Without Java it is the client of the C++ library.
- */
-static uint32_t
-creator_length(const struct th_profile *profile, const struct th_path *path)
+uint32_t
+th_leak_sites_creator_length(const struct th_profile *profile, const struct th_path *path)
 {
 	uint32_t fallback = 0;
 
@@ -253,7 +267,7 @@ static void
 walk(struct th_leak_sites *places, const struct th_path *path, struct th_leak_site *place)
 {
 	const struct th_frames *frames = places->profile->frames;
-	uint32_t creator = creator_length(places->profile, path);
+	uint32_t creator = th_leak_sites_creator_length(places->profile, path);
 
 	place->way = th_path_prefixes_add(&places->ways, place->path, creator, &place->creator);
 	if (place->heap == TH_HEAP_NATIVE)
@@ -327,7 +341,7 @@ static uint64_t
 lines_of(const struct th_profile *profile, const struct th_leak_site *place)
 {
 	struct th_path path = th_paths_get(profile->paths, place->path);
-	uint32_t creator = creator_length(profile, &path);
+	uint32_t creator = th_leak_sites_creator_length(profile, &path);
 	uint64_t creator_line = creator ? line_at(profile, &path, creator - 1) : 0;
 
 	if (profile->options->group_by && !profile->is_whole)
@@ -418,7 +432,7 @@ th_leak_sites_creator_frame(
 {
 	struct th_path path = th_paths_get(places->profile->paths, place->path);
 
-	return path.frames[creator_length(places->profile, &path) - 1];
+	return path.frames[th_leak_sites_creator_length(places->profile, &path) - 1];
 }
 
 /* The length of the first two parts of the package in "a.b.c.Class.method": one library. */
@@ -444,21 +458,27 @@ th_leak_sites_same_library(const char *a, const char *b)
 }
 
 uint32_t
-th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place)
+th_leak_sites_user_of(const struct th_profile *profile, const struct th_path *path)
 {
-	const struct th_profile *profile = places->profile;
-	struct th_path path = th_paths_get(profile->paths, place->path);
-	uint32_t length = creator_length(profile, &path);
-	uint32_t creator = th_frames_get(profile->frames, path.frames[length - 1])->function;
+	uint32_t length = th_leak_sites_creator_length(profile, path);
+	uint32_t creator = th_frames_get(profile->frames, path->frames[length - 1])->function;
 
 	for (uint32_t i = length - 1; i-- > 0;) {
-		uint32_t function = th_frames_function_at(profile->frames, path.frames[i]);
+		uint32_t function = th_frames_function_at(profile->frames, path->frames[i]);
 
 		if (th_sites_is_application(profile->frames, function) &&
 			!th_leak_sites_same_library(
 				th_frames_function_name(profile->frames, creator),
 				th_frames_function_name(profile->frames, function)))
-			return path.frames[i];
+			return path->frames[i];
 	}
 	return TH_NO_FRAME;
+}
+
+uint32_t
+th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	struct th_path path = th_paths_get(places->profile->paths, place->path);
+
+	return th_leak_sites_user_of(places->profile, &path);
 }

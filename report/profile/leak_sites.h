@@ -27,6 +27,10 @@
 #define TH_NO_PLACE UINT32_MAX
 #define TH_NO_FRAME UINT32_MAX
 
+/* Purposes of internal memory that the VM allocates on behalf of the application. */
+#define TH_PURPOSE_CLASSES "[JVM-internal] classes, symbols and linking"
+#define TH_PURPOSE_THREADS "[JVM-internal] threads"
+
 struct th_leak_site {
 	enum th_heap heap;
 	uint32_t class_name; /* string number; 0 = none */
@@ -74,6 +78,16 @@ th_leak_sites_of(const struct th_leak_sites *places, enum th_heap heap, size_t i
  */
 uint32_t th_leak_sites_find(const struct th_leak_sites *places, enum th_heap heap, uint32_t way,
 	uint32_t class_name);
+
+/*
+ * Number of frames of a path up to and including its creator; 0 if it has none. A native method
+ * has no line, so its caller is used. Without Java it is the client of the C++ library.
+ */
+uint32_t
+th_leak_sites_creator_length(const struct th_profile *profile, const struct th_path *path);
+
+/* The user of a path with a creator, as th_leak_sites_user_frame(). */
+uint32_t th_leak_sites_user_of(const struct th_profile *profile, const struct th_path *path);
 
 /*
  * For a site with a creator: the creator's line, as a frame of the site's path, and its user:

@@ -113,8 +113,8 @@ find_internal_threads(struct builder *builder)
 	free(threads);
 }
 
-static uint32_t
-name_class(struct th_profile *profile, uint32_t index)
+uint32_t
+th_profile_class_name(const struct th_profile *profile, uint32_t index)
 {
 	const struct th_decoded_class *class = &profile->recording->classes[index];
 
@@ -142,7 +142,7 @@ builder_init(struct builder *builder, struct th_profile *profile)
 	for (uint32_t i = 0; i < recording->thread_names_count; i++)
 		builder->thread_labels[i] = label_thread(profile, &recording->thread_names[i]);
 	for (uint32_t i = 0; i < recording->classes_count; i++)
-		builder->class_names[i] = name_class(profile, i);
+		builder->class_names[i] = th_profile_class_name(profile, i);
 	find_internal_threads(builder);
 }
 

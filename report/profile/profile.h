@@ -138,6 +138,9 @@ th_profile_sum(const struct th_profile *profile, const struct th_row *row);
 const struct th_estimator *
 th_profile_selected(const struct th_profile *profile, enum th_heap heap);
 
+/* The string number of the name of a class of the recording, by index; 0 = unknown. */
+uint32_t th_profile_class_name(const struct th_profile *profile, uint32_t index);
+
 /* Seconds of a time since the start of the recording. */
 double th_profile_seconds(const struct th_profile *profile, uint64_t time);
 

@@ -322,6 +322,27 @@ is_blind(const char *kind)
 	return strstr(kind, "ZGC m") != NULL;
 }
 
+/* Causes for which Z promotes all objects before it marks. */
+static bool
+is_on_demand(const char *kind)
+{
+	return strstr(kind, "System.gc") || strstr(kind, "Diagnostic Command") ||
+	       strstr(kind, "ForceGarbageCollection");
+}
+
+/*
+ * Whether an old generation is judged that does not hold all objects yet.  "G1 stop-the-world
+ * phases" are those of the concurrent cycle in JDK 11.  Z without generations judges all.
+ */
+static bool
+is_of_old_only(const char *kind)
+{
+	if (is_blind(kind))
+		return !is_on_demand(kind);
+	return strstr(kind, "Shenandoah") ||
+	       (strstr(kind, "G1") && (strstr(kind, "concurrent") || strstr(kind, "phases")));
+}
+
 /* Pauses of the cycle that one of this kind belongs to. */
 static size_t
 pauses_of(const char *kind)
@@ -360,6 +381,7 @@ judge(struct th_lifetimes *lifetimes, const struct th_decoded_collection *collec
 		.births = is_blind(kind) ? 0 : collections[first].start,
 		.time = collections[index].end,
 		.is_major = is_major(kind),
+		.is_whole = is_major(kind) && !is_of_old_only(kind),
 		.is_collection = true,
 	};
 

@@ -36,6 +36,7 @@ struct th_judgement {
 	uint64_t births;    /* objects allocated before this time were judged; 0 = none */
 	uint64_t time;      /* the collection's end */
 	bool is_major;      /* old objects were judged too */
+	bool is_whole;      /* objects born before were judged, whatever their generation */
 	bool is_collection; /* false: only the deaths found by earlier collections (JAVA_JUDGED) */
 };
 

@@ -15,6 +15,7 @@
 #include "report/base/terminal.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
+#include "report/views/tallied_parts.h"
 
 /* Column at which the text after a label begins. */
 #define TEXT_COLUMN 16
@@ -358,6 +359,19 @@ print_verdict(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 			th_format_count(count - shown).text, th_verdict_name(verdict));
 }
 
+static void
+print_tallies(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
+{
+	for (size_t i = 0; i < leaks->tallies.items_count; i++) {
+		const struct th_tallied *tallied = &leaks->tallies.items[i];
+
+		if (tallied->verdict != verdict)
+			continue;
+		fputc('\n', file);
+		th_tallied_print(file, leaks, tallied, print_stack);
+	}
+}
+
 /* The head */
 
 static void
@@ -426,8 +440,10 @@ void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
 	print_outcome(file, leaks);
-	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++)
+	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++) {
+		print_tallies(file, leaks, (enum th_verdict)verdict);
 		print_verdict(file, leaks, (enum th_verdict)verdict);
+	}
 }
 
 int

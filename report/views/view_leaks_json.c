@@ -14,6 +14,7 @@
 #include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
+#include "report/views/tallied_parts.h"
 
 /* Findings per batch: enough to outweigh the cost of a thread. */
 #define BATCH 256
@@ -290,7 +291,9 @@ static void
 print_batch(struct printer *printer, const struct batch *batch)
 {
 	for (size_t i = 0; i < batch->count; i++) {
-		fputs(batch->first + i ? ",\n  " : "\n  ", printer->file);
+		fputs(batch->first + i || printer->leaks->tallies.items_count ? ",\n  "
+									      : "\n  ",
+			printer->file);
 		print_finding(printer, &batch->findings[i]);
 	}
 }
@@ -369,6 +372,20 @@ print_outcome(const struct printer *printer)
 	free(text);
 }
 
+static void
+print_tallies(struct printer *printer)
+{
+	const struct th_tallies *tallies = &printer->leaks->tallies;
+
+	for (size_t i = 0; i < tallies->items_count; i++) {
+		char *text = th_json_dump(
+			th_tallied_json(printer->leaks, &tallies->items[i]), 0);
+
+		fprintf(printer->file, "%s%s", i ? ",\n  " : "\n  ", text);
+		free(text);
+	}
+}
+
 void
 th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 {
@@ -386,6 +403,7 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	free(recorded);
 	free(filters);
 	th_frame_texts_init(&printer.frames, leaks->profile->frames);
+	print_tallies(&printer);
 	print_findings(&printer);
 	th_frame_texts_deinit(&printer.frames);
 	fputs("]}\n", file);

@@ -11,6 +11,7 @@
 #include "report/profile/sites.h"
 #include "report/rss/buffers.h"
 #include "report/rss/rss.h"
+#include "report/views/tallied_parts.h"
 #include "report/views/view.h"
 
 /* Smaller lines and parts are not printed. */
@@ -44,7 +45,7 @@ reason_text(uint32_t reason)
 }
 
 static void
-print_head(FILE *file, const struct th_rss *rss)
+print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 {
 	const struct th_decoded_account *head = rss->account.head;
 	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
@@ -60,6 +61,7 @@ print_head(FILE *file, const struct th_rss *rss)
 		fprintf(file, "  nearest to %.4g s, before %s (--at exit: the last snapshot)\n",
 			th_profile_seconds(rss->profile, rss->profile->at.time),
 			th_teardown_reason(&rss->profile->teardown));
+	th_tallied_print_causes(file, leaks);
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
 		fputs("  /proc/self/pagemap is not readable: malloc memory cannot be split\n",
 			file);
@@ -454,7 +456,7 @@ th_view_rss(FILE *file, const struct th_profile *profile, const struct th_leaks 
 	struct th_rss rss;
 
 	th_rss_init(&rss, profile, leaks);
-	print_head(file, &rss);
+	print_head(file, &rss, leaks);
 	print_peak(file, &rss);
 	print_table(file, &rss);
 	print_malloc(file, &rss.account);

@@ -27,15 +27,25 @@ truth_now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* `verdict`: "leak", or NULL for live blocks that are no leak. */
+/* `verdict`: "leak", or NULL for what is alive but no leak; 0 bytes: not known. */
+static inline void
+truth_print_heap(
+	const char *verdict, const char *heap, const char *frame, size_t bytes, size_t objects)
+{
+	printf("{\"verdict\": %s%s%s, \"time\": %llu, \"heap\": \"%s\", \"frame\": \"%s\","
+	       " \"live_objects\": %zu",
+		verdict ? "\"" : "", verdict ? verdict : "null", verdict ? "\"" : "",
+		(unsigned long long)truth_now(), heap, frame, objects);
+	if (bytes)
+		printf(", \"live_bytes\": %zu", bytes);
+	puts("}");
+	fflush(stdout);
+}
+
 static inline void
 truth_print(const char *verdict, const char *frame, size_t bytes, size_t objects)
 {
-	printf("{\"verdict\": %s%s%s, \"time\": %llu, \"heap\": \"native\", \"frame\": \"%s\","
-	       " \"live_bytes\": %zu, \"live_objects\": %zu}\n",
-		verdict ? "\"" : "", verdict ? verdict : "null", verdict ? "\"" : "",
-		(unsigned long long)truth_now(), frame, bytes, objects);
-	fflush(stdout);
+	truth_print_heap(verdict, "native", frame, bytes, objects);
 }
 
 static inline void

@@ -23,6 +23,7 @@
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/native.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/thread_starts.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 #include "unify/unwind/unwind.h"
@@ -121,6 +122,7 @@ th_recorder_refresh(void)
 	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
 	th_log_set_counter(TH_COUNTER_SELF_MEMORY_BYTES, th_memory_resident());
 	th_log_set_counter(TH_COUNTER_PROCESS_CPU_NS, th_clock_read(CLOCK_PROCESS_CPUTIME_ID));
+	th_thread_starts_log();
 }
 
 void

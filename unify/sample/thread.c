@@ -16,6 +16,7 @@
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/sample/admission.h"
+#include "unify/sample/thread_starts.h"
 #include "unify/shared/clock.h"
 
 /* Maximum number of threads alive at once; further ones are not sampled, and counted. */
@@ -226,6 +227,7 @@ th_thread_record(void)
 	record->java_named = false;
 	record->name[0] = '\0';
 	record->name_seen = 0;
+	record->start = (struct th_tally_item){.maker = 0};
 	th_thread.record = record;
 	uint32_t seen = th_admission_join(record);
 	th_store_release(&record->state, &th_thread);
@@ -257,6 +259,7 @@ append_name(const struct th_thread_record *record)
 		.thread = record->id,
 		.tid = record->tid,
 		.flags = record->java_named ? TH_THREAD_JAVA_NAME : 0,
+		.starter = record->start.stack,
 	};
 	struct th_log_part part = th_log_text(record->name);
 
@@ -321,6 +324,7 @@ end_thread(struct th_thread_record *record)
 		th_thread_log_heap_bytes(record->id, TH_HEAP_NATIVE, bytes);
 	else if (th_log_is_ours())
 		th_log_count(TH_COUNTER_NATIVE_BYTES_QUIET, bytes);
+	th_thread_starts_end(record);
 	th_thread.record = NULL;
 	give_back(record);
 	th_guard_leave();
@@ -425,6 +429,7 @@ th_thread_reset(void)
 		record->logged = false;
 	}
 	th_thread.record = NULL;
+	th_thread_starts_reset();
 	set_countdown(0);
 	if (registry.has_key)
 		pthread_setspecific(registry.key, NULL);

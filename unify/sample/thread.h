@@ -16,6 +16,7 @@
 
 #include "unify/base/observed.h"
 #include "unify/sample/poisson.h"
+#include "unify/sample/tally.h"
 #include "unify/shared/log_format.h"
 
 /* Size of stored names, with the terminator; Java names may be longer and are truncated. */
@@ -51,6 +52,8 @@ struct th_thread_record {
 	struct th_thread_record *next;  /* all records, newest first; never removed */
 	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
 	uint32_t is_unwanted;           /* the thread's name is not selected */
+	/* Written by the thread itself, see thread_starts.h. */
+	struct th_tally_item start; /* maker 0: not known */
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;
 	/* Written by jvmti/. */

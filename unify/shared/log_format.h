@@ -101,7 +101,9 @@ enum th_log_state {
 	X(NAMES_FULL, names_full, "native addresses without a name in the log: a table is full") \
 	X(NAMES_MISSING, names_missing,                                                        \
 		"native addresses without a name in the log: their modules have no symbol for them") \
-	X(PROCESS_CPU_NS, process_cpu_ns, "CPU time of the process, nanoseconds")
+	X(PROCESS_CPU_NS, process_cpu_ns, "CPU time of the process, nanoseconds") \
+	X(THREADS_UNSEEN, threads_unseen, "threads not counted: a table is full")              \
+	X(LOADERS_UNSEEN, loaders_unseen, "class loaders not counted: a table is full")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -305,7 +307,9 @@ enum th_content_type {
 		"A followed Java object of a VM that follows few; the last record of an object counts") \
 	E(46, JAVA_JUDGED, java_judged, "Java judged",                                         \
 		"A collection judged all followed Java objects born up to a time")             \
-	E(47, TEARDOWN, teardown, "Teardown", "The process, or its Java VM, begins to end")
+	E(47, TEARDOWN, teardown, "Teardown", "The process, or its Java VM, begins to end") \
+	E(64, TALLY, tally, "Tally",                                                           \
+		"Threads or class loaders that one stack has made; the last record of a stack counts")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -365,6 +369,7 @@ enum th_content_type {
 	F(U32, THREAD, thread, "Thread")                                                       \
 	F(U32, NONE, tid, "Thread id of the kernel")                                           \
 	F(U32, FLAGS, flags, "Flags: 1 = the Java VM gave the name")                           \
+	F(U32, STACK, starter, "Stack that started it; 0 = not known")                         \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_METHOD(F)                                                                    \
 	F(U32, METHOD, method, "Method")                                                       \
@@ -602,6 +607,24 @@ enum th_content_type {
 	F(U64, COUNT, waiting, "Buffers waiting for their Cleaner")                            \
 	F(U64, BYTES, waiting_bytes, "Their memory")                                           \
 	F(U32, NONE, kind, "Kind: enum th_buffers_kind")
+/*
+ * Exact counts if the level is 0.  Else those of class loaders are to be multiplied by 2^level;
+ * those of threads are estimates already.  `births`: of those alive, by slots of equal length
+ * from `origin` on.
+ */
+#define TH_FIELDS_TALLY(F)                                                                     \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, NANOSECONDS, origin, "Start of the first slot")                                 \
+	F(U64, COUNT, slot_ns, "Length of a slot, nanoseconds")                                \
+	F(U64, COUNT, made, "Made so far")                                                     \
+	F(U64, COUNT, alive, "Alive")                                                          \
+	F(U64, BYTES, bytes, "Of those alive: address space of stacks, or size of classes")    \
+	F(U64, COUNT, parts, "Of those alive: classes")                                        \
+	F(U32, STACK, stack, "Stack that made them")                                           \
+	F(U32, CLASS, type, "Their class; 0 = none")                                           \
+	F(U32, NONE, kind, "Kind: enum th_tally_kind")                                         \
+	F(U32, COUNT, level, "One of 2^level is counted")                                      \
+	F(U64_ARRAY, COUNT, births, "Alive, by time of birth")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -667,6 +690,8 @@ enum th_breakdown_flag {
 #define TH_TOUCHED_BYTES (TH_TOUCHED_OWN_MAPPING - 1)
 
 enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
+
+enum th_tally_kind { TH_TALLY_THREADS = 1, TH_TALLY_LOADERS = 2, TH_TALLY_KINDS };
 
 enum th_buffers_kind {
 	TH_BUFFERS_DIRECT = 1,  /* ByteBuffer.allocateDirect() */

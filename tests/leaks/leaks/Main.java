@@ -48,6 +48,8 @@ public final class Main {
 			new Corpus.Entry("classes", "leaks.Classes", "clean", SMALL),
 			new Corpus.Entry("warm-up", "leaks.WarmUp", "clean", SMALL),
 			new Corpus.Entry("threads", "leaks.Threads", "clean", SMALL),
+			new Corpus.Entry("thread-growth", "leaks.ThreadGrowth", "leak clean", SMALL),
+			new Corpus.Entry("class-loaders", "leaks.ClassLoaders", "leak clean", SMALL),
 			new Corpus.Entry("timeline", "leaks.Timeline", "live", "-Xmx512m"),
 			new Corpus.Entry("arrays", "leaks.Arrays", "live", "-Xmx512m"),
 			new Corpus.Entry("cleaners", "leaks.Cleaners", "live", OPEN),

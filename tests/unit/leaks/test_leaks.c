@@ -470,6 +470,20 @@ test_vm_is_never_a_leak(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Strings that a Java line interns are its own, although the VM holds them. */
+static void
+test_interned_strings_are_the_callers(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	log_add_fields(&log, TH_EVENT_NATIVE_FRAME, LOG_U64(0x10), LOG_U32(MODULE_VM),
+		LOG_U32(0), LOG_U32(0), LOG_U32(0), LOG_TEXT("JVM_InternString"), LOG_TEXT(""));
+	leaks_add_leak(&log, STACK_VM);
+	leaks_expect(&log, TH_VERDICT_LEAK, TH_REASON_GROWS);
+}
+
 /* A C program has no Java line: its function is the site. */
 static void
 test_leak_without_java(void **state)
@@ -861,6 +875,7 @@ main(void)
 		cmocka_unit_test(test_growth_that_turned_over_says_so),
 		cmocka_unit_test(test_turnover),
 		cmocka_unit_test(test_vm_is_never_a_leak),
+		cmocka_unit_test(test_interned_strings_are_the_callers),
 		cmocka_unit_test(test_leak_without_java),
 		cmocka_unit_test(test_one_line_is_one_finding),
 		cmocka_unit_test(test_creator_is_not_native),

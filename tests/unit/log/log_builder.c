@@ -207,7 +207,7 @@ void
 log_thread_by(struct log_builder *log, uint32_t thread, uint32_t flags, const char *name)
 {
 	log_add_fields(log, TH_EVENT_THREAD, LOG_U64(LOG_START), LOG_U32(thread),
-		LOG_U32(1000 + thread), LOG_U32(flags), LOG_TEXT(name));
+		LOG_U32(1000 + thread), LOG_U32(flags), LOG_U32(0), LOG_TEXT(name));
 }
 
 void

@@ -22,7 +22,7 @@
 #define INTERVAL 4096
 #define ERRNO_SENTINEL 77
 /* End of the fixed part of THREAD, where its name begins. */
-#define THREAD_NAME (offsetof(struct th_event_thread, flags) + 4)
+#define THREAD_NAME (offsetof(struct th_event_thread, starter) + 4)
 
 /* Helpers */
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pthread_create, interposed: counts threads by the stack that starts them.  libc maps the
+ * stacks of threads for itself, and what a new thread allocates before its own code runs belongs
+ * to the stack that started it.
+ *
+ * The new thread begins in run(), which tail-calls the program's function, so that stacks of
+ * threads begin as without the library.
+ */
+#include "preload/threads.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "preload/entry.h"
+#include "unify/base/atomic.h"
+#include "unify/base/memory.h"
+#include "unify/base/real_dlsym.h"
+#include "unify/log/log.h"
+#include "unify/sample/thread_starts.h"
+
+typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/*
+ * Starts in progress: from the call until the new thread runs.  With more of them threads are
+ * not counted.
+ */
+#define STARTS_MAX 512
+/* A holder runs a few instructions. */
+#define LOCK_TURNS (1u << 16)
+
+struct start {
+	void *(*routine)(void *);
+	void *argument;
+	struct th_tally_item item;
+	struct start *unused_next;
+};
+
+static struct {
+	struct th_spinlock lock; /* protects the fields below */
+	struct start *slab;
+	uint32_t used; /* of the slab */
+	struct start *unused;
+} starts;
+
+static create *
+find_next(void)
+{
+	static create *known; /* atomic */
+	create *next = th_load_relaxed(&known);
+
+	if (next)
+		return next;
+	/* Not ready: another thread is looking the functions up. */
+	while (!th_next_init())
+		sched_yield();
+	if (!th_real_dlsym)
+		return NULL;
+	void *found = th_real_dlsym(RTLD_NEXT, "pthread_create");
+	memcpy(&next, &found, sizeof(next));
+	th_store_relaxed(&known, next);
+	return next;
+}
+
+/* Starts; under the lock */
+
+static struct start *
+take_unused(void)
+{
+	struct start *start = starts.unused;
+
+	if (start)
+		starts.unused = start->unused_next;
+	else if (starts.slab && starts.used < STARTS_MAX)
+		start = &starts.slab[starts.used++];
+	return start;
+}
+
+static struct start *
+take_start(void)
+{
+	struct start *start;
+
+	if (!th_memory_map_once(&starts.slab, STARTS_MAX * sizeof(*start)) ||
+		!th_lock_bounded(&starts.lock, LOCK_TURNS))
+		return NULL;
+	start = take_unused();
+	th_unlock(&starts.lock);
+	return start;
+}
+
+static void
+give_start(struct start *start)
+{
+	if (!th_lock_bounded(&starts.lock, LOCK_TURNS)) {
+		th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+		return;
+	}
+	start->unused_next = starts.unused;
+	starts.unused = start;
+	th_unlock(&starts.lock);
+}
+
+static uint64_t
+stack_bytes_of(const pthread_attr_t *attributes)
+{
+	static size_t by_default; /* atomic */
+	size_t bytes = th_load_relaxed(&by_default);
+	pthread_attr_t standard;
+
+	if (attributes)
+		return pthread_attr_getstacksize(attributes, &bytes) ? 0 : bytes;
+	if (!bytes && !pthread_attr_init(&standard)) {
+		pthread_attr_getstacksize(&standard, &bytes);
+		pthread_attr_destroy(&standard);
+		th_store_relaxed(&by_default, bytes);
+	}
+	return bytes;
+}
+
+static __attribute__((noinline)) struct start *
+prepare(const pthread_attr_t *attributes, void *(*routine)(void *), void *argument)
+{
+	struct th_registers registers;
+	struct th_tally_item item;
+	struct start *start;
+
+	th_registers_here(&registers);
+	th_thread_starts_add(&registers, stack_bytes_of(attributes), &item);
+	if (!item.maker)
+		return NULL;
+	start = take_start();
+	if (!start) {
+		th_thread_starts_fail(&item);
+		th_log_count(TH_COUNTER_THREADS_UNSEEN, 1);
+		return NULL;
+	}
+	*start = (struct start){.routine = routine, .argument = argument, .item = item};
+	return start;
+}
+
+static __attribute__((noinline)) struct start
+begin(struct start *start)
+{
+	struct start copy = *start;
+
+	give_start(start);
+	th_thread_starts_run(&copy.item);
+	return copy;
+}
+
+static void *
+run(void *data)
+{
+	struct start start = begin(data);
+
+	return start.routine(start.argument);
+}
+
+EXPORT int
+pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+	void *argument)
+{
+	create *next = find_next();
+	struct start *start;
+	int error;
+
+	if (!next)
+		return EAGAIN;
+	start = prepare(attributes, routine, argument);
+	if (!start)
+		return next(thread, attributes, routine, argument);
+	error = next(thread, attributes, run, start);
+	if (error) {
+		th_thread_starts_fail(&start->item);
+		give_start(start);
+	}
+	return error;
+}
+
+void
+th_threads_reset(void)
+{
+	/* The old slab stays mapped copy-on-write and untouched. */
+	memset(&starts, 0, sizeof(starts));
+}

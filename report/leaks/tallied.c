@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups the makers by their line, and judges each group (tallied.h). */
+#include "report/leaks/tallied.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/leaks/tallied_memory.h"
+
+/* Fewer survivors since the warm-up are no leak. */
+#define LEAST_GROWTH 8
+/* Growth must be this part of the survivors: others replaced older ones. */
+#define GROWTH_PART 0.5
+/* The last quarter has at least this part of the mean of the others. */
+#define LAST_PART 0.5
+
+/* Fewer loaders without a verdict are not listed. */
+#define LEAST_UNCLEAR 64
+/*
+ * Part of the time after the warm-up for which class loaders must have been judged: the first
+ * collection of a growing metaspace comes at 21 MB (MetaspaceSize).
+ */
+#define JUDGED_PART 0.25
+/* If this part of the time comes after the quarters, things must have been made in it, too. */
+#define AFTER_PART 0.2
+/*
+ * A concurrent cycle takes young objects for alive, and young collections take class loaders for
+ * alive: one is judged when it is old, after 15 young collections at most (MaxTenuringThreshold)
+ * of up to three pauses.
+ */
+#define YOUNG_PAUSES 15
+#define YOUNG_PAUSES_CONCURRENT (3 * YOUNG_PAUSES)
+/* Pauses of a cycle of generational Z, at most. */
+#define CYCLE_PAUSES 8
+
+/* A maker, as of the end of the window. */
+struct maker {
+	const struct th_decoded_tally *last; /* NULL: made nothing so far */
+	double before;                       /* alive after the warm-up */
+};
+
+struct work {
+	struct th_tallies *tallies;
+	struct th_leak_sites *places;
+	const struct th_profile *profile;
+	const struct th_observation_window *window;
+	uint64_t judged;            /* class loaders made before were judged */
+	struct th_id_map maker_ids; /* stack, type and kind */
+	TH_ARRAY(struct maker, makers);
+	struct th_id_map group_ids; /* key, class and kind */
+};
+
+/* Class loaders made before the returned time were judged by this collection; 0 = none. */
+static uint64_t
+judged_by(const struct th_lifetimes *lifetimes, size_t index)
+{
+	const struct th_judgement *judgement = &lifetimes->judgements[index];
+	size_t before = judgement->births ? YOUNG_PAUSES : YOUNG_PAUSES_CONCURRENT;
+
+	if (!judgement->is_major || !judgement->is_collection)
+		return 0;
+	if (judgement->is_whole && judgement->births)
+		return judgement->births;
+	if (judgement->is_whole)
+		before = CYCLE_PAUSES;
+	return index >= before ? lifetimes->judgements[index - before].time : 0;
+}
+
+/* The same for all collections up to `end`. */
+static uint64_t
+last_judged(const struct th_lifetimes *lifetimes, uint64_t end)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < lifetimes->judgements_count; i++) {
+		uint64_t judged = lifetimes->judgements[i].time <= end ? judged_by(lifetimes, i)
+								       : 0;
+
+		if (judged > last)
+			last = judged;
+	}
+	return last;
+}
+
+static double
+scale_of(const struct th_decoded_tally *tally)
+{
+	return tally->kind == TH_TALLY_LOADERS ? (double)((uint64_t)1 << tally->level) : 1;
+}
+
+/* Makers */
+
+static void
+read_tally(struct work *work, const struct th_decoded_tally *tally)
+{
+	const struct th_observation_window *window = work->window;
+	bool added;
+	uint32_t number = th_id_map_intern(&work->maker_ids,
+		((uint64_t)tally->stack << 32 | tally->type) * TH_TALLY_KINDS + tally->kind,
+		&added);
+
+	if (added)
+		th_array_append(work, makers, (struct maker){.last = NULL});
+	struct maker *maker = &work->makers[number];
+	/* Figures are a second old at most: the first ones after the warm-up are used. */
+	if (!maker->last || maker->last->time <= window->warm)
+		maker->before = (double)tally->alive * scale_of(tally);
+	if (tally->time <= window->end)
+		maker->last = tally;
+}
+
+/* Groups */
+
+static const char *
+name_at(const struct th_profile *profile, struct th_path path, uint32_t index)
+{
+	return th_frames_function_name(
+		profile->frames, th_frames_function_at(profile->frames, path.frames[index]));
+}
+
+/* The VM's own: its threads, and the carriers of virtual threads. */
+static bool
+is_of_vm(const struct work *work, struct th_path path, uint32_t creator)
+{
+	bool has_java = false;
+	bool has_vm = false;
+
+	for (uint32_t i = 0; i < path.count; i++) {
+		enum th_function_kind kind = th_frames_kind(
+			work->profile->frames, path.frames[i]);
+		const char *name = name_at(work->profile, path, i);
+
+		has_java |= kind == TH_KIND_JAVA;
+		has_vm |= kind == TH_KIND_VM;
+		if (kind == TH_KIND_JAVA &&
+			(th_text_begins(name, "java.lang.VirtualThread.") ||
+				th_text_begins(name, "jdk.internal.misc.CarrierThread.")))
+			return true;
+	}
+	return path.is_virtual || (has_vm && !has_java && !creator);
+}
+
+static bool
+is_selected(const struct work *work, uint32_t path, enum th_tally_kind kind)
+{
+	const struct th_subject subject = {
+		.heap = kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA,
+		.path = path,
+		.thread = th_frames_special_function(
+			work->profile->frames, "", "", TH_KIND_GROUP),
+	};
+
+	return th_filter_selects(work->profile->filter, &subject);
+}
+
+static struct th_tallied *
+find_group(struct work *work, const struct th_decoded_tally *tally, uint32_t path,
+	struct th_tallied_line line)
+{
+	struct th_tallied group = {
+		.kind = (enum th_tally_kind)tally->kind,
+		.key = line.key,
+		.path = path,
+		.line = line.frame,
+		.user = line.user,
+		.class_name = tally->type
+				      ? th_profile_class_name(work->profile, tally->type - 1)
+				      : 0,
+	};
+	bool added;
+	uint32_t number = th_id_map_intern(&work->group_ids,
+		((uint64_t)group.key << 32 | group.class_name) * TH_TALLY_KINDS + group.kind,
+		&added);
+
+	if (added)
+		th_array_append(work->tallies, items, group);
+	return &work->tallies->items[number];
+}
+
+static bool
+is_judged(const struct work *work)
+{
+	const struct th_observation_window *window = work->window;
+
+	return work->judged > window->warm &&
+	       (double)(work->judged - window->warm) >=
+		       JUDGED_PART * (double)(window->end - window->warm);
+}
+
+/* The end of the quarters. */
+static double
+last_time(const struct work *work, enum th_tally_kind kind)
+{
+	if (kind == TH_TALLY_LOADERS && is_judged(work))
+		return (double)work->judged;
+	return (double)work->window->end - (double)work->window->old;
+}
+
+static double
+overlap(double from, double to, double low, double high)
+{
+	double both = (to < high ? to : high) - (from > low ? from : low);
+
+	return both > 0 ? both / (to - from) : 0;
+}
+
+/* Adds the births of a slot to the quarters that it overlaps. */
+static void
+add_slot(
+	const struct work *work, struct th_tallied *group, double from, double to, double count)
+{
+	double begin = (double)work->window->warm;
+	double end = last_time(work, group->kind);
+	double quarter = (end - begin) / TH_TALLIED_QUARTERS;
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		group->births[i] += count * overlap(from, to, begin + i * quarter,
+						    begin + (i + 1) * quarter);
+	group->born_after += count * overlap(from, to, end, (double)work->window->end);
+}
+
+static void
+add_births(
+	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
+{
+	for (uint32_t i = 0; i < tally->births.count; i++) {
+		double from = (double)tally->origin + (double)i * (double)tally->slot_ns;
+
+		add_slot(work, group, from, from + (double)tally->slot_ns,
+			(double)tally->births.words[i] * scale_of(tally));
+	}
+}
+
+static void
+add_maker(struct work *work, const struct maker *maker)
+{
+	const struct th_decoded_tally *tally = maker->last;
+	enum th_tally_kind kind = tally ? (enum th_tally_kind)tally->kind : TH_TALLY_KINDS;
+
+	if (!tally || !work->profile->recording->stacks[tally->stack].stack || !tally->slot_ns)
+		return;
+	uint32_t path = th_paths_resolve(work->profile->paths, tally->stack,
+		kind == TH_TALLY_THREADS ? TH_HEAP_NATIVE : TH_HEAP_JAVA);
+	struct th_tallied_line line = th_tallied_line(work->tallies, work->places, path);
+	if (is_of_vm(work, th_paths_get(work->profile->paths, path), line.is_application) ||
+		!is_selected(work, path, kind))
+		return;
+	struct th_tallied *group = find_group(work, tally, path, line);
+	double scale = scale_of(tally);
+	double alive = (double)tally->alive * scale;
+	group->stacks++;
+	group->made += (double)tally->made * scale;
+	group->alive += alive;
+	group->alive_before += maker->before;
+	group->parts += (double)tally->parts * scale;
+	group->bytes += (double)tally->bytes * scale;
+	if (tally->level > group->level)
+		group->level = tally->level;
+	if (alive > group->most) {
+		group->most = alive;
+		group->path = path;
+		group->line = line.frame;
+		group->user = line.user;
+	}
+	add_births(work, group, tally);
+}
+
+/* Verdicts */
+
+static double
+born(const struct th_tallied *group)
+{
+	double births = 0;
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		births += group->births[i];
+	return births;
+}
+
+/* Whether members of all quarters are alive, and of the last ones about as many. */
+static bool
+is_even(const struct th_tallied *group)
+{
+	double last = group->births[TH_TALLIED_QUARTERS - 1];
+
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++) {
+		if (group->births[i] < 1)
+			return false;
+	}
+	return last >= LAST_PART * (born(group) - last) / (TH_TALLIED_QUARTERS - 1);
+}
+
+/* Whether as many are made after the quarters. */
+static bool
+goes_on(const struct work *work, const struct th_tallied *group)
+{
+	double after = ((double)work->window->end - last_time(work, group->kind)) / 1e9;
+
+	return after < AFTER_PART * (double)(work->window->end - work->window->warm) / 1e9 ||
+	       group->born_after >= LAST_PART * after * th_tallied_rate(group);
+}
+
+/* TH_VERDICT_PLATEAU stands for all that is not listed. */
+static enum th_verdict
+verdict_of(const struct work *work, const struct th_tallied *group)
+{
+	double births = born(group);
+
+	if (births < LEAST_GROWTH || !is_even(group) || !goes_on(work, group) ||
+		group->alive - group->alive_before < GROWTH_PART * births)
+		return TH_VERDICT_PLATEAU;
+	if (group->kind == TH_TALLY_THREADS || is_judged(work))
+		return TH_VERDICT_LEAK;
+	return births >= LEAST_UNCLEAR ? TH_VERDICT_UNCLEAR : TH_VERDICT_PLATEAU;
+}
+
+static void
+judge(struct work *work)
+{
+	struct th_tallies *tallies = work->tallies;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tallies->items_count; i++) {
+		struct th_tallied *group = &tallies->items[i];
+
+		group->seconds = (last_time(work, group->kind) - (double)work->window->warm) /
+				 1e9;
+		group->verdict = verdict_of(work, group);
+		tallies->leaks_count += group->verdict == TH_VERDICT_LEAK;
+		if (group->verdict != TH_VERDICT_PLATEAU)
+			tallies->items[kept++] = *group;
+	}
+	tallies->items_count = kept;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct th_tallied *left = a;
+	const struct th_tallied *right = b;
+	double most = th_tallied_bytes(left);
+	double other = th_tallied_bytes(right);
+
+	if (left->verdict != right->verdict)
+		return left->verdict < right->verdict ? -1 : 1;
+	return (most < other) - (most > other);
+}
+
+void
+th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
+	const struct th_observation_window *window)
+{
+	const struct th_recording *recording = places->profile->recording;
+	struct work work = {
+		.tallies = tallies,
+		.places = places,
+		.profile = places->profile,
+		.window = window,
+		.judged = last_judged(&places->profile->lifetimes, window->end),
+	};
+
+	*tallies = (struct th_tallies){.items = NULL};
+	for (size_t i = 0; i < recording->tallies_count; i++)
+		read_tally(&work, &recording->tallies[i]);
+	for (size_t i = 0; i < work.makers_count; i++)
+		add_maker(&work, &work.makers[i]);
+	judge(&work);
+	if (tallies->items_count) {
+		th_tallied_measure(tallies, places, window->end);
+		qsort(tallies->items, tallies->items_count, sizeof(*tallies->items), compare);
+	}
+	th_id_map_deinit(&work.maker_ids);
+	th_id_map_deinit(&work.group_ids);
+	free(work.makers);
+}
+
+void
+th_tallies_deinit(struct th_tallies *tallies)
+{
+	th_id_map_deinit(&tallies->line_ids);
+	free(tallies->items);
+}
+
+/* Figures */
+
+double
+th_tallied_bytes(const struct th_tallied *tallied)
+{
+	return tallied->resident + tallied->vm.low;
+}
+
+double
+th_tallied_rate(const struct th_tallied *tallied)
+{
+	return born(tallied) / tallied->seconds;
+}
+
+double
+th_tallied_growth(const struct th_tallied *tallied)
+{
+	return tallied->alive > 0
+		       ? th_tallied_rate(tallied) * th_tallied_bytes(tallied) / tallied->alive
+		       : 0;
+}
+
+const char *
+th_tallied_heap(const struct th_tallied *tallied)
+{
+	return tallied->kind == TH_TALLY_THREADS ? "threads" : "classes";
+}
+
+static const char *
+qualifier_of(const struct th_tallied *tallied)
+{
+	if (tallied->kind == TH_TALLY_THREADS)
+		return "";
+	return tallied->verdict == TH_VERDICT_LEAK
+		       ? " after the last old-generation GC"
+		       : ", but no old-generation GC has shown lately whether they can be "
+			 "unloaded: `jcmd PID GC.run` does";
+}
+
+char *
+th_tallied_explain(const struct th_tallied *tallied)
+{
+	const double *births = tallied->births;
+
+	return th_format_new(
+		"of those made in the quarters of %s, %.0f, %.0f, %.0f and %.0f are "
+		"alive%s",
+		th_format_seconds(tallied->seconds).text, births[0], births[1], births[2],
+		births[3], qualifier_of(tallied));
+}

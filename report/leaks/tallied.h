@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leaks of things that the library counts instead of sampling (TH_EVENT_TALLY): threads and
+ * class loaders. The makers with one line of the application are judged together.
+ *
+ * A leak: more of them are alive at the end than after the warm-up, and of those made in each
+ * quarter of the time in between some are, in the last quarter at least half as many as in the
+ * others on average. Those younger than `old` (observation_window.h) do not count. So neither a
+ * pool, whose members were made early, nor short-lived ones are leaks.
+ *
+ * Class loaders die in a collection only: the quarters end where the last old-generation
+ * collection began, and as many must be made after it. Without a collection late enough the
+ * verdict is unclear.
+ *
+ * What a leak holds: stacks of threads, from the breakdown; metaspace of classes, estimated by
+ * the library; and what the VM allocates for either, from samples of the C heap.
+ */
+#ifndef TH_REPORT_LEAKS_TALLIED_H
+#define TH_REPORT_LEAKS_TALLIED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/leaks/evidence.h"
+#include "report/leaks/observation_window.h"
+#include "report/profile/leak_sites.h"
+#include "report/statistics/estimate.h"
+
+#define TH_TALLIED_QUARTERS 4
+
+struct th_tallied {
+	enum th_tally_kind kind;
+	uint32_t key;        /* the makers of one line have the same */
+	uint32_t path;       /* of the maker of most of them */
+	uint32_t line;       /* frame of the application, else of the maker's leaf */
+	uint32_t user;       /* frame in another library that called it, TH_NO_FRAME = none */
+	uint32_t class_name; /* string number; 0 = none */
+	uint32_t stacks;     /* number of makers */
+	uint32_t level;      /* counts are exact if 0, else one of 2^level was counted */
+	double most;         /* alive, of one maker */
+	double made;
+	double alive;        /* at the end */
+	double alive_before; /* after the warm-up */
+	double parts;        /* classes of class loaders */
+	double bytes;        /* stacks: address space; classes: estimated metaspace */
+	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
+	double born_after;                  /* alive, made after them */
+	double seconds;                     /* of the quarters */
+	double resident;       /* of the stacks or the metaspace; at most `bytes` */
+	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */
+	enum th_verdict verdict;
+};
+
+struct th_tallies {
+	TH_ARRAY(struct th_tallied, items); /* leaks, then unclear ones; most bytes first */
+	size_t leaks_count;                 /* of the items */
+	struct th_id_map line_ids;          /* keys: path prefix << 32 | line */
+};
+
+/*
+ * `window`: that of the C heap. Adds prefixes to the sites and paths to the profile of these.
+ * All must outlive the tallies.
+ */
+void th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
+	const struct th_observation_window *window);
+void th_tallies_deinit(struct th_tallies *tallies);
+
+/* Bytes that the leak holds: resident ones, and those of the C heap at the lower end. */
+double th_tallied_bytes(const struct th_tallied *tallied);
+
+/* Number of those made in a second that stay alive. */
+double th_tallied_rate(const struct th_tallied *tallied);
+
+/* Bytes by which those that stay grow in a second. */
+double th_tallied_growth(const struct th_tallied *tallied);
+
+/* "threads" or "classes": the heap in JSON. */
+const char *th_tallied_heap(const struct th_tallied *tallied);
+
+/* One sentence with the numbers behind the verdict; the caller frees it. */
+char *th_tallied_explain(const struct th_tallied *tallied);
+
+#endif

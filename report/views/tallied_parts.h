@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaks of threads and class loaders in the outputs of leaks. */
+#ifndef TH_REPORT_VIEWS_TALLIED_PARTS_H
+#define TH_REPORT_VIEWS_TALLIED_PARTS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "report/leaks/leaks.h"
+
+/* Prints the stack of a site, from the allocation towards the root. */
+typedef void th_tallied_print_stack(
+	FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place);
+
+/* Prints one leak as text. */
+void th_tallied_print(FILE *file, const struct th_leaks *leaks,
+	const struct th_tallied *tallied, th_tallied_print_stack *print_stack);
+
+/* One line for each leak, in a report about resident memory; `leaks` may be NULL. */
+void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);
+
+/* One leak with the members of other findings; a new reference. */
+json_t *th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdicts on threads and class loaders, which the log counts by the stack that made them.  The
+ * quarters of ten seconds are those from 2 s to 9 s, for class loaders up to the last full
+ * collection.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/leaks/leaks_fixture.h"
+
+#define MS UINT64_C(1000000)
+#define SLOT_MS 500
+#define SLOTS 20
+#define STACK_BYTES 1000
+
+/* What one stack has made: those alive by slots of half a second, as of `ms`. */
+static void
+add_tally(struct log_builder *log, enum th_tally_kind kind, uint32_t ms, uint32_t stack,
+	const uint64_t *births, uint32_t level)
+{
+	uint64_t alive = 0;
+
+	for (uint32_t i = 0; i < SLOTS; i++)
+		alive += births[i];
+	log_add_fields(log, TH_EVENT_TALLY, LOG_U64(LOG_START + ms * MS), LOG_U64(LOG_START),
+		LOG_U64(SLOT_MS * MS), LOG_U64(2 * alive), LOG_U64(alive),
+		LOG_U64(STACK_BYTES * alive), LOG_U64(alive), LOG_U32(stack),
+		LOG_U32(kind == TH_TALLY_LOADERS ? CLASS_NODE : 0), LOG_U32(kind),
+		LOG_U32(level), LOG_WORDS(births, SLOTS));
+}
+
+/* `each` in every slot from `from` to before `to`. */
+static void
+spread(uint64_t *births, uint32_t from, uint32_t to, uint64_t each)
+{
+	for (uint32_t i = 0; i < SLOTS; i++)
+		births[i] = i >= from && i < to ? each : 0;
+}
+
+/* A log in which one stack has made things at even times, each of which stays. */
+static void
+add_growing(struct log_builder *log, enum th_tally_kind kind, uint32_t level)
+{
+	uint64_t births[SLOTS];
+
+	leaks_begin(log);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(log, kind, i * SLOT_MS - 1, STACK_WORK, births, level);
+	}
+}
+
+/* The finding of the log, which ends here; NULL: none. */
+static const struct th_tallied *
+find(struct leaks_found *found, struct log_builder *log)
+{
+	leaks_find(found, log);
+	assert_true(found->leaks.tallies.items_count <= 1);
+	return found->leaks.tallies.items_count ? &found->leaks.tallies.items[0] : NULL;
+}
+
+static void
+expect_none(struct log_builder *log)
+{
+	struct leaks_found found;
+
+	assert_null(find(&found, log));
+	assert_false(th_leaks_has_leak(&found.leaks));
+	leaks_end(&found, log);
+}
+
+/* 20 a second; of 200 alive, 140 were made in the seven seconds of the quarters. */
+static void
+threads_that_stay_are_a_leak(void **state)
+{
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	add_growing(&log, TH_TALLY_THREADS, 0);
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
+	assert_true(tallied->alive == 200);
+	assert_true(tallied->bytes == 200 * STACK_BYTES);
+	assert_float_equal(th_tallied_rate(tallied), 20, 0.1);
+	for (int i = 0; i < TH_TALLIED_QUARTERS; i++)
+		assert_float_equal(tallied->births[i], 35, 0.2);
+	assert_true(th_leaks_has_leak(&found.leaks));
+	leaks_end(&found, &log);
+}
+
+/* What the VM allocates below the line to start them is part of the leak, and no finding. */
+static void
+memory_of_the_vm_belongs_to_them(void **state)
+{
+	const uint64_t own = 100 * BLOCK;
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+	uint64_t births[SLOTS];
+
+	(void)state;
+	leaks_begin(&log);
+	log_add_fields(&log, TH_EVENT_NATIVE_FRAME, LOG_U64(0x10), LOG_U32(MODULE_VM),
+		LOG_U32(0), LOG_U32(0), LOG_U32(0), LOG_TEXT("JVM_StartThread"), LOG_TEXT(""));
+	leaks_add_leak(&log, STACK_VM);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_VM, births, 0);
+	}
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_true(tallied->vm.estimate == own);
+	assert_true(th_tallied_bytes(tallied) == own);
+	for (size_t i = 0; i < found.findings_count; i++)
+		assert_int_not_equal(found.findings[i].evidence.verdict, TH_VERDICT_LEAK);
+	leaks_end(&found, &log);
+}
+
+/* Made in the first second, and alive ever since. */
+static void
+a_pool_is_none(void **state)
+{
+	uint64_t births[SLOTS];
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	spread(births, 0, 2, 100);
+	add_tally(&log, TH_TALLY_THREADS, 1000, STACK_WORK, births, 0);
+	expect_none(&log);
+}
+
+/* Twenty at a time, each for one second. */
+static void
+short_threads_are_none(void **state)
+{
+	uint64_t births[SLOTS];
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 2; i <= SLOTS; i++) {
+		spread(births, i - 2, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, births, 0);
+	}
+	expect_none(&log);
+}
+
+/* As many end as are started, but at random: those of all times are alive, their number stays. */
+static void
+replaced_threads_are_none(void **state)
+{
+	uint64_t births[SLOTS];
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	spread(births, 0, 1, 200);
+	add_tally(&log, TH_TALLY_THREADS, SLOT_MS - 1, STACK_WORK, births, 0);
+	spread(births, 0, SLOTS, 10);
+	add_tally(&log, TH_TALLY_THREADS, 9999, STACK_WORK, births, 0);
+	expect_none(&log);
+}
+
+/* It grew until 6 s. */
+static void
+growth_that_ended_is_none(void **state)
+{
+	uint64_t births[SLOTS];
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 1; i <= 12; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, STACK_WORK, births, 0);
+	}
+	expect_none(&log);
+}
+
+/* The VM's own threads are not the application's. */
+static void
+threads_of_the_vm_are_none(void **state)
+{
+	const uint64_t frame = th_frame_native(MODULE_VM, 0x10);
+	const uint32_t stack = 100;
+	uint64_t births[SLOTS];
+	struct log_builder log;
+
+	(void)state;
+	leaks_begin(&log);
+	log_stack(&log, stack, &frame, 1);
+	for (uint32_t i = 1; i <= SLOTS; i++) {
+		spread(births, 0, i, 10);
+		add_tally(&log, TH_TALLY_THREADS, i * SLOT_MS - 1, stack, births, 0);
+	}
+	expect_none(&log);
+}
+
+/* Judged up to 8 s; one of two was followed. */
+static void
+loaders_that_stay_are_a_leak(void **state)
+{
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	add_growing(&log, TH_TALLY_LOADERS, 1);
+	leaks_collect(&log, 8000, 1, FULL);
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
+	assert_true(tallied->alive == 400);
+	assert_int_equal(tallied->level, 1);
+	assert_float_equal(th_tallied_rate(tallied), 40, 0.2);
+	assert_string_equal(th_frames_string(found.leaks.profile->frames, tallied->class_name),
+		"java.util.HashMap$Node");
+	leaks_end(&found, &log);
+}
+
+/* Young collections do not unload classes. */
+static void
+loaders_without_a_full_collection_are_unclear(void **state)
+{
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	add_growing(&log, TH_TALLY_LOADERS, 0);
+	leaks_collect(&log, 8000, 1, YOUNG);
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_int_equal(tallied->verdict, TH_VERDICT_UNCLEAR);
+	assert_false(th_leaks_has_leak(&found.leaks));
+	leaks_end(&found, &log);
+}
+
+/* A concurrent cycle judges only what is old, after fifteen young collections at most. */
+static void
+a_concurrent_cycle_judges_old_loaders(void **state)
+{
+	const char *cycle = "G1 concurrent cycle pauses (Metadata GC Threshold)";
+	const struct th_tallied *tallied;
+	struct leaks_found found;
+	struct log_builder log;
+
+	(void)state;
+	add_growing(&log, TH_TALLY_LOADERS, 0);
+	for (uint32_t i = 0; i < 14; i++)
+		leaks_collect(&log, 5000 + i * 200, i + 1, YOUNG);
+	leaks_collect(&log, 8000, 15, cycle);
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_int_equal(tallied->verdict, TH_VERDICT_UNCLEAR);
+	leaks_end(&found, &log);
+
+	add_growing(&log, TH_TALLY_LOADERS, 0);
+	for (uint32_t i = 0; i < 15; i++)
+		leaks_collect(&log, 5000 + i * 200, i + 1, YOUNG);
+	leaks_collect(&log, 8100, 16, cycle);
+	tallied = find(&found, &log);
+	assert_non_null(tallied);
+	assert_int_equal(tallied->verdict, TH_VERDICT_LEAK);
+	leaks_end(&found, &log);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_that_stay_are_a_leak),
+		cmocka_unit_test(memory_of_the_vm_belongs_to_them),
+		cmocka_unit_test(a_pool_is_none),
+		cmocka_unit_test(short_threads_are_none),
+		cmocka_unit_test(replaced_threads_are_none),
+		cmocka_unit_test(growth_that_ended_is_none),
+		cmocka_unit_test(threads_of_the_vm_are_none),
+		cmocka_unit_test(loaders_that_stay_are_a_leak),
+		cmocka_unit_test(loaders_without_a_full_collection_are_unclear),
+		cmocka_unit_test(a_concurrent_cycle_judges_old_loaders),
+	};
+
+	return cmocka_run_group_tests_name("leaks, tallied", tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of makers is hashed by stack and type, without removal.  All changes are made under
+ * the lock, in some dozen instructions; events are written without it, from a copy.
+ */
+#include "unify/sample/tally.h"
+
+#include <string.h>
+
+#include "unify/base/memory.h"
+#include "unify/log/log.h"
+#include "unify/shared/clock.h"
+
+/* The first length of a slot; 32 of them are 4 seconds. */
+#define SLOT_NS (TH_NS_PER_S / 8)
+/* A holder runs some dozen instructions; after a longer wait it is considered stopped. */
+#define LOCK_TURNS (1u << 20)
+
+static bool
+lock(struct th_tally *tally)
+{
+	if (th_lock_bounded(&tally->lock, LOCK_TURNS))
+		return true;
+	th_log_count(TH_COUNTER_LOCKS_GIVEN_UP, 1);
+	return false;
+}
+
+/* The rate */
+
+static void
+next_window(struct th_tally *tally, uint64_t now)
+{
+	uint32_t due = th_load_relaxed(&tally->due);
+	uint32_t spent = th_load_relaxed(&tally->spent);
+
+	if (due > TH_TALLY_RATE)
+		spent += due - TH_TALLY_RATE;
+	th_store_relaxed(&tally->spent, spent < TH_TALLY_BURST ? spent : TH_TALLY_BURST);
+	th_store_relaxed(&tally->due, 0);
+	th_store_relaxed(&tally->window, now);
+}
+
+uint32_t
+th_tally_level(struct th_tally *tally, uint64_t now)
+{
+	uint32_t level = 0;
+	uint32_t due;
+
+	if (now - th_load_relaxed(&tally->window) >= TH_NS_PER_S)
+		next_window(tally, now);
+	due = th_add_relaxed(&tally->due, 1);
+	if (due + th_load_relaxed(&tally->spent) < TH_TALLY_BURST + TH_TALLY_RATE)
+		return 0;
+	while (due >> level >= TH_TALLY_RATE)
+		level++;
+	return level;
+}
+
+/* Under the lock */
+
+static uint32_t
+find(struct th_tally_maker *makers, uint32_t stack, uint32_t type)
+{
+	uint32_t hash = (stack ^ type << 16) * 0x9e3779b1u;
+
+	for (uint32_t i = 0; i < TH_TALLY_MAKERS_MAX - 1; i++) {
+		uint32_t number = 1 + (hash + i) % (TH_TALLY_MAKERS_MAX - 1);
+		struct th_tally_maker *maker = &makers[number];
+
+		if (!maker->stack) {
+			maker->stack = stack;
+			maker->type = type;
+		}
+		if (maker->stack == stack && maker->type == type)
+			return number;
+	}
+	return 0;
+}
+
+static void
+join_slots(struct th_tally *tally)
+{
+	tally->slot_ns *= 2;
+	for (uint32_t i = 1; i < TH_TALLY_MAKERS_MAX; i++) {
+		uint32_t *births = tally->makers[i].births;
+
+		for (uint32_t k = 0; tally->makers[i].stack && k < TH_TALLY_SLOTS; k++)
+			births[k] = 2 * k < TH_TALLY_SLOTS ? births[2 * k] + births[2 * k + 1]
+							   : 0;
+	}
+}
+
+static uint32_t
+slot_of(struct th_tally *tally, uint64_t time)
+{
+	if (!tally->origin) {
+		tally->origin = time;
+		tally->slot_ns = SLOT_NS;
+	}
+	if (time < tally->origin)
+		return 0;
+	while ((time - tally->origin) / tally->slot_ns >= TH_TALLY_SLOTS)
+		join_slots(tally);
+	return (uint32_t)((time - tally->origin) / tally->slot_ns);
+}
+
+/* Public functions */
+
+uint32_t
+th_tally_maker(struct th_tally *tally, uint32_t stack, uint32_t type)
+{
+	struct th_tally_maker *makers = th_memory_map_once(
+		&tally->makers, TH_TALLY_MAKERS_MAX * sizeof(struct th_tally_maker));
+	uint32_t number;
+
+	if (!makers || !lock(tally))
+		return 0;
+	number = find(makers, stack, type);
+	th_unlock(&tally->lock);
+	return number;
+}
+
+bool
+th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
+{
+	if (!item->maker || !lock(tally))
+		return !item->maker;
+	struct th_tally_maker *maker = &tally->makers[item->maker];
+	maker->births[slot_of(tally, item->born)] += item->weight;
+	maker->made += item->weight;
+	maker->alive += item->weight;
+	maker->bytes += item->weight * item->bytes;
+	maker->parts += item->weight * item->parts;
+	maker->has_changed = true;
+	th_unlock(&tally->lock);
+	return true;
+}
+
+void
+th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool is_made)
+{
+	if (!item->maker || !lock(tally))
+		return;
+	struct th_tally_maker *maker = &tally->makers[item->maker];
+	maker->births[slot_of(tally, item->born)] -= item->weight;
+	maker->made -= is_made ? 0 : item->weight;
+	maker->alive -= item->weight;
+	maker->bytes -= item->weight * item->bytes;
+	maker->parts -= item->weight * item->parts;
+	maker->has_changed = true;
+	th_unlock(&tally->lock);
+}
+
+void
+th_tally_grow(struct th_tally *tally, uint32_t number, uint64_t bytes, uint64_t parts)
+{
+	if (!number || !lock(tally))
+		return;
+	tally->makers[number].bytes += bytes;
+	tally->makers[number].parts += parts;
+	tally->makers[number].has_changed = true;
+	th_unlock(&tally->lock);
+}
+
+/* The log */
+
+/* Copies a maker that has changed, with the time scale of its births. */
+static bool
+take_changed(struct th_tally *tally, uint32_t number, struct th_tally_maker *ret,
+	struct th_event_tally *event)
+{
+	struct th_tally_maker *maker = &tally->makers[number];
+	bool has_changed;
+
+	if (!maker->stack || !lock(tally))
+		return false;
+	has_changed = maker->has_changed;
+	maker->has_changed = false;
+	*ret = *maker;
+	event->origin = tally->origin;
+	event->slot_ns = tally->slot_ns;
+	event->level = th_load_relaxed(&tally->level);
+	th_unlock(&tally->lock);
+	return has_changed;
+}
+
+static void
+log_maker(struct th_tally *tally, uint32_t number)
+{
+	uint64_t births[TH_TALLY_SLOTS];
+	struct th_tally_maker maker;
+	struct th_event_tally event = {.time = th_clock_now(), .kind = tally->kind};
+	uint32_t used = 0;
+
+	if (!take_changed(tally, number, &maker, &event))
+		return;
+	event.stack = maker.stack;
+	event.type = maker.type;
+	event.made = maker.made;
+	event.alive = maker.alive;
+	event.bytes = maker.bytes;
+	event.parts = maker.parts;
+	for (uint32_t i = 0; i < TH_TALLY_SLOTS; i++) {
+		births[i] = maker.births[i];
+		if (births[i])
+			used = i + 1;
+	}
+	const struct th_log_part part = {births, used};
+	th_log_append(TH_EVENT_TALLY, &event, &part, 1);
+}
+
+void
+th_tally_log(struct th_tally *tally)
+{
+	if (!th_load_acquire(&tally->makers))
+		return;
+	for (uint32_t i = 1; i < TH_TALLY_MAKERS_MAX; i++)
+		log_maker(tally, i);
+}
+
+void
+th_tally_reset(struct th_tally *tally)
+{
+	/* The old table stays mapped copy-on-write and untouched. */
+	*tally = (struct th_tally){.kind = tally->kind};
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts things by the stack that made them, and those alive by the time at which they were
+ * made: threads, class loaders.  Memory and log are bounded by the number of stacks.
+ *
+ * Each one counted costs a capture.  The first TH_TALLY_BURST, and TH_TALLY_RATE in each second,
+ * are counted exactly; of more, one of 2^level is counted, chosen at random, and stands for all.
+ *
+ * Time is divided into TH_TALLY_SLOTS slots of equal length.  When they are used up, each two
+ * neighbours become one.  Survivors whose births spread over all slots show a leak; those of a
+ * pool were born early, those of churn lately.
+ */
+#ifndef TH_UNIFY_SAMPLE_TALLY_H
+#define TH_UNIFY_SAMPLE_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unify/base/atomic.h"
+#include "unify/shared/log_format.h"
+
+/* Maximum number of makers in a tally. */
+#define TH_TALLY_MAKERS_MAX 1024
+#define TH_TALLY_SLOTS 32
+/* At 10 us each, half a percent of one processor's time, after 40 ms. */
+#define TH_TALLY_RATE 500
+#define TH_TALLY_BURST 4096
+
+/* A stack that makes things, and what it has made. */
+struct th_tally_maker {
+	uint32_t stack;                  /* 0 = unused */
+	uint32_t type;                   /* class id of the things; 0 = none */
+	uint64_t made;                   /* so far */
+	uint64_t alive;                  /* now */
+	uint64_t bytes;                  /* of those alive */
+	uint64_t parts;                  /* of those alive: classes of class loaders */
+	bool has_changed;                /* since the last log */
+	uint32_t births[TH_TALLY_SLOTS]; /* of those alive */
+};
+
+struct th_tally {
+	enum th_tally_kind kind;
+	struct th_tally_maker *makers; /* atomic; number 0 is unused */
+	struct th_spinlock lock;       /* protects the fields below and the makers */
+	uint64_t origin;               /* ns: start of the first slot; 0 = not used yet */
+	uint64_t slot_ns;
+	uint32_t level; /* atomic: highest in use; the log holds it */
+	/* The current second; atomic, races cost little. */
+	uint64_t window; /* ns: when it began */
+	uint32_t due;    /* things made in it */
+	uint32_t spent;  /* of the burst, up to it */
+};
+
+/* Something alive, as counted. */
+struct th_tally_item {
+	uint32_t maker;  /* 0 = not counted */
+	uint32_t stack;  /* id, of its maker */
+	uint32_t weight; /* number that it stands for */
+	uint64_t born;   /* ns */
+	uint64_t bytes;
+	uint64_t parts;
+};
+
+/* The level for a thing that is about to be made. [any] */
+uint32_t th_tally_level(struct th_tally *tally, uint64_t now);
+
+/*
+ * The number of the maker with this stack and type, new or not; 0: the table is full or busy,
+ * or there is no memory. [any]
+ */
+uint32_t th_tally_maker(struct th_tally *tally, uint32_t stack, uint32_t type);
+
+/* Counts an item as made and alive; maker 0 is ignored.  False: the lock was not free. [any] */
+bool th_tally_add(struct th_tally *tally, const struct th_tally_item *item);
+
+/* The item is no longer alive.  `is_made` false: it was never made. [any] */
+void th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool is_made);
+
+/* An item, which stays alive, has grown by bytes and parts. [any] */
+void th_tally_grow(struct th_tally *tally, uint32_t maker, uint64_t bytes, uint64_t parts);
+
+/* Writes a TALLY for each maker whose figures changed since the last call. [any] */
+void th_tally_log(struct th_tally *tally);
+
+/* In a forked child: forgets everything. */
+void th_tally_reset(struct th_tally *tally);
+
+#endif
