@@ -94,6 +94,9 @@ judge_course(const struct th_rss_facts *facts, double *growth_ret)
 	if (second <= 0 || third <= 0 || seconds <= 0)
 		return TH_RSS_SHORT;
 	*growth_ret = (last - second) / seconds;
+	/* Freed shortly before the snapshot, as at the end of a process. */
+	if (facts->resident < last / 2)
+		return TH_RSS_FELL;
 	if (is_change(last - second, last) && last - third >= LATE_PART * (last - second))
 		return TH_RSS_GROWING;
 	if (is_change(highest(facts) - last, highest(facts)))

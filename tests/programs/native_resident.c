@@ -235,7 +235,7 @@ make_peak(size_t total)
 	sleep(2);
 	for (unsigned i = 0; i < PEAK_STEPS; i++)
 		free(blocks[i]);
-	sleep(1);
+	sleep(2);
 	return malloc(1);
 }
 

@@ -336,7 +336,7 @@ test_quarters_are_of_time(void **state)
 	struct story story;
 
 	(void)state;
-	tell(&story, 0, 0);
+	tell(&story, 50.0 * MIB, 300.0 * MIB);
 	for (int i = 0; i < POINTS; i++) {
 		double seconds = i < POINTS / 2 ? i * 0.2 : 4 + (i - POINTS / 2) * 1.8;
 
@@ -357,6 +357,18 @@ test_growth_that_ended_is_a_plateau(void **state)
 	for (int i = 0; i < POINTS; i++)
 		story.points[i].bytes = fmin(100 + 400.0 / 28 * i, 500) * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "a plateau");
+}
+
+/* A process that grew until it freed everything at its end. */
+static void
+test_what_was_freed_just_now_has_fallen(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 100.0 * MIB, 500.0 * MIB);
+	story.facts.resident = 20.0 * MIB;
+	judge(&story, TH_RSS_FELL, TH_RSS_NOTHING_STANDS_OUT, "after a peak of 500 MiB");
 }
 
 /* Two lines grew by 40 % of the growth each: neither is its cause. */
@@ -563,6 +575,7 @@ main(void)
 		cmocka_unit_test(test_a_leak_of_malloc),
 		cmocka_unit_test(test_quarters_are_of_time),
 		cmocka_unit_test(test_growth_that_ended_is_a_plateau),
+		cmocka_unit_test(test_what_was_freed_just_now_has_fallen),
 		cmocka_unit_test(test_growth_without_a_cause),
 		cmocka_unit_test(test_the_verdict_agrees_with_leaks),
 		cmocka_unit_test(test_a_plateau_of_the_java_heap),
