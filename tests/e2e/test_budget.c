@@ -19,8 +19,8 @@
  */
 #define PART 0.015
 #define BURST_NS 75e6
-/* Or 1 ms per second, if that is more. */
-#define LEAST_PART 0.0015
+/* Or 2 ms per second, if that is more. */
+#define LEAST_PART 0.003
 /*
  * The agent thread: its rounds, breakdowns and a quarter of a second of them at first.  These are
  * bounds for a machine that is busy with other tests; most of it does not depend on samples.

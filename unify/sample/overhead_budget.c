@@ -10,7 +10,7 @@
  * is nearly idle.
  */
 #define LEAST_PART 2
-#define LEAST_NS 1000000.0
+#define LEAST_NS 2000000.0
 /* What is saved, or owed, is used or repaid in this time (1/e of it is left). */
 #define HORIZON_NS TH_NS_PER_S
 /* Forecasts are averages over about this time. */

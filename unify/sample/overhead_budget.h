@@ -11,7 +11,7 @@
  * up.
  *
  * Sampling less does not make the rounds of the agent thread cheaper.  Half of the budget is for
- * captures, whatever they cost, and a thousandth of a processor.
+ * captures, whatever they cost, and at least 0.2 % of a processor.
  */
 #ifndef TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
 #define TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
