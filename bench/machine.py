@@ -20,6 +20,19 @@ JEMALLOC = ("libjemalloc.so.2", "libjemalloc2")
 TCMALLOC = ("libtcmalloc.so.4", "libgoogle-perftools4")
 HEAPTRACK = ("heaptrack/libheaptrack_preload.so", "heaptrack")
 
+UNLOCK = "-XX:+UnlockExperimentalVMOptions"  # Z of 11
+COLLECTORS = {
+    "Serial": ["-XX:+UseSerialGC"],
+    "Parallel": ["-XX:+UseParallelGC"],
+    "G1": ["-XX:+UseG1GC"],
+    "Shenandoah": ["-XX:+UseShenandoahGC"],
+    "Shenandoah-generational": ["-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"],
+    "Z": [UNLOCK, "-XX:+UseZGC"],
+    "Z-generational": [UNLOCK, "-XX:+UseZGC", "-XX:+ZGenerational"],
+}
+# From this release on Z is always generational, and the option does not exist.
+Z_GENERATIONAL_ONLY = 24
+
 Jdk = collections.namedtuple("Jdk", "feature home version")
 
 
@@ -73,6 +86,22 @@ def find_compiling_jdk(feature):
     if not jdks:
         sys.exit("bench: no such JDK with a compiler")
     return jdks[-1]
+
+
+def java_of(jdk):
+    return os.path.join(jdk.home, "bin/java")
+
+
+def collector_options(jdk, collector):
+    """The options that select a collector, or None if this JDK does not have it."""
+    options = COLLECTORS[collector]
+    if int(jdk.feature) >= Z_GENERATIONAL_ONLY:
+        if collector == "Z":
+            return None
+        options = [option for option in options if option != "-XX:+ZGenerational"]
+    tried = subprocess.run([java_of(jdk)] + options + ["-version"], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, check=False)
+    return options if tried.returncode == 0 else None
 
 
 # --- description in a page -------------------------------------------------------------------

@@ -25,6 +25,7 @@
 #include "jvmti/live_objects.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
+#include "jvmti/shutdown.h"
 #include "jvmti/vm_countdown.h"
 #include "jvmti/vm_memory.h"
 #include "unify/base/atomic.h"
@@ -32,6 +33,7 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
+#include "unify/recording/teardown.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
@@ -39,6 +41,8 @@
 
 /* HotSpot's interval until an agent sets another (threadHeapSampler.cpp). */
 #define HOTSPOT_INTERVAL 524288
+/* The first release whose own sampler is unbiased (JDK-8356372). */
+#define FIRST_UNBIASED 25
 
 enum state { IDLE, RUNNING, STOPPED };
 
@@ -58,6 +62,9 @@ static struct {
 	/* we hold the capability; once the agent thread runs, only it writes this */
 	bool samples_java;
 	bool has_begun;    /* the capability was held before */
+	bool is_biased;    /* the VM draws the countdowns, and counts wrongly */
+	bool has_frames;   /* native stacks carry Java frames */
+	bool is_logged;    /* the log has a JVM event */
 	bool is_elsewhere; /* another agent holds the capability, and a note was written */
 	uint64_t interval; /* the interval with which the VM draws */
 	uint32_t feature_release;
@@ -119,36 +126,33 @@ read_release(void)
 }
 
 static uint32_t
-features(bool has_frames)
+features(void)
 {
-	enum th_heap_sampler sampler = th_heap_sampler_of(agent.feature_release);
 	bool has_bytes = agent.is_hotspot && th_hotspot_has_bytes(&agent.hotspot);
 	uint32_t found = 0;
 
 	if (agent.samples_java)
 		found |= TH_JVM_SAMPLED_ALLOC;
-	if (has_frames)
+	if (agent.has_frames)
 		found |= TH_JVM_JAVA_FRAMES;
-	if (has_frames && th_hotspot_has_seams(&agent.hotspot))
+	if (agent.has_frames && th_hotspot_has_seams(&agent.hotspot))
 		found |= TH_JVM_SEAMS;
 	if (has_bytes)
 		found |= TH_JVM_THREAD_BYTES;
 	if (th_batches_are_used())
 		found |= TH_JVM_FOLLOWS_FEW;
-	if (sampler == TH_SAMPLER_TLAB_BIASED && has_bytes)
-		found |= TH_JVM_TLAB_CURE;
-	else if (sampler != TH_SAMPLER_LAWFUL)
+	if (agent.is_biased)
 		found |= TH_JVM_SHARES_APPROXIMATE;
 	return found;
 }
 
 static void
-log_jvm(bool has_frames)
+log_jvm(void)
 {
 	struct th_event_jvm event = {
 		.time = th_clock_now(),
 		.feature_release = agent.feature_release,
-		.features = features(has_frames),
+		.features = features(),
 	};
 	char *version = get_property("java.vm.version");
 	char *name = get_property("java.vm.name");
@@ -160,6 +164,7 @@ log_jvm(bool has_frames)
 	deallocate(version);
 	deallocate(name);
 	deallocate(vendor);
+	agent.is_logged = true;
 }
 
 /* Events and capabilities */
@@ -196,7 +201,7 @@ set_interval(uint64_t interval)
 static void
 follow_interval(void)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
@@ -209,7 +214,7 @@ take_sampling(void)
 	if (agent.samples_java || !th_admission_wants(TH_HEAP_JAVA) ||
 		!add_capabilities(&sampling))
 		return;
-	set_interval(th_throttle_interval());
+	set_interval(th_throttle_interval(TH_HEAP_JAVA));
 	agent.samples_java = set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true);
 }
 
@@ -247,14 +252,19 @@ use_interval_here(JNIEnv *env)
 static void
 find_countdown(JNIEnv *env)
 {
-	uint64_t interval = th_throttle_interval();
-	bool own_draws = agent.is_hotspot && interval &&
-			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval);
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
+	bool own_draws = agent.is_hotspot &&
+			 th_vm_countdown_find(agent.jvmti, env, &agent.hotspot, interval,
+				 agent.feature_release);
 
 	if (!own_draws)
 		use_interval_here(env);
+	agent.is_biased = !own_draws && agent.feature_release < FIRST_UNBIASED;
 	th_heap_begin(own_draws);
 	agent.has_begun = true;
+	/* The event says whether shares are approximate: the last one counts. */
+	if (agent.is_biased && agent.is_logged)
+		log_jvm();
 }
 
 /* Called each time after the capability was taken. */
@@ -406,36 +416,36 @@ check_hotspot(JNIEnv *env)
 static void
 go_live(JNIEnv *env, jthread thread)
 {
-	static const struct th_agent_duties duties = {.every_turn = follow_interval,
+	static struct th_agent_duties duties = {.every_turn = follow_interval,
 		.every_second = retry_sampling,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
 		.end_recording = end_recording};
-	bool has_frames;
 
 	if (agent.is_hotspot && th_hotspot_find_env(&agent.hotspot, env))
 		check_hotspot(env);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, true);
 	th_class_ids_start(agent.jvmti, env);
-	has_frames = agent.is_hotspot &&
-		     th_java_stack_start(agent.vm, agent.jvmti, agent.async_get_call_trace,
-			     agent.feature_release);
-	if (!has_frames)
+	agent.has_frames = agent.is_hotspot &&
+			   th_java_stack_start(agent.vm, agent.jvmti,
+				   agent.async_get_call_trace, agent.feature_release);
+	if (!agent.has_frames)
 		note(1, "this VM does not export enough of its layout: stacks carry no Java "
 			"frames");
-	th_heap_init(&agent.hotspot, th_heap_sampler_of(agent.feature_release));
+	th_heap_init(&agent.hotspot);
 	th_heap_ask_names(!agent.host.tells_names);
 	th_heap_meet_threads(agent.jvmti, env);
 	th_live_objects_begin(
 		&agent.hotspot, th_collector_find(&agent.hotspot, agent.feature_release));
 	start_sampling(env);
-	log_jvm(has_frames);
+	log_jvm();
 	th_jni_names_log(env);
 	start_collections();
 	start_breakdowns();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
+	duties.gc_every = agent.host.gc_every;
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started: methods are named at the end "
 			"only");
@@ -463,7 +473,13 @@ on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 static void JNICALL
 on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
+	struct th_thread_record *record;
+
 	th_heap_thread_starts(jvmti, env, thread, false);
+	th_guard_enter();
+	record = th_thread_record();
+	th_shutdown_thread_starts(jvmti, env, record ? record->name : "");
+	th_guard_leave();
 }
 
 static void JNICALL
@@ -485,6 +501,8 @@ on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 		th_methods_log_pending(jvmti, env);
 		th_heap_log_bytes(true);
 	}
+	/* After the agent thread's last breakdown and search for dead objects. */
+	th_teardown_begins(TH_TEARDOWN_VM_DEATH, NULL);
 	th_vm_memory_stop();
 	th_guard_leave();
 }

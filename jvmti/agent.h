@@ -9,6 +9,7 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum th_agent_phase {
 	TH_AGENT_ON_LOAD, /* -agentpath: the VM is not initialized yet */
@@ -20,7 +21,8 @@ struct th_agent_host {
 	void *(*find_symbol)(void *handle, const char *name); /* dlsym */
 	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	bool is_verbose;
-	bool tells_names; /* th_agent_renamed() reports renamed threads */
+	uint64_t gc_every; /* nanoseconds between two full collections; 0 = none */
+	bool tells_names;  /* th_agent_renamed() reports renamed threads */
 };
 
 /*

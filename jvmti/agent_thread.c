@@ -16,11 +16,13 @@
 #include "jvmti/batches.h"
 #include "jvmti/class_ids.h"
 #include "jvmti/collections.h"
+#include "jvmti/full_collection.h"
 #include "jvmti/heap.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
+#include "unify/log/function_names.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
@@ -35,8 +37,11 @@
 
 /* Method names are looked up within this time; an idle turn costs a few microseconds. */
 #define TURN_NS 20000000
-/* Looking for dead objects takes at most 1/REAP_SPACING of one processor's time. */
-#define REAP_SPACING 100
+/*
+ * Looking for dead objects takes at most 1/REAP_SPACING of one processor's time: a quarter of
+ * the default budget.
+ */
+#define REAP_SPACING 400
 /* Reading thread names without a filter: at most 1/NAMES_SPACING; 4 us per thread (JDK 25). */
 #define NAMES_SPACING 1000
 /* Where threads are chosen by name, names are read every third turn. */
@@ -52,6 +57,7 @@ static struct {
 	uint32_t calls;    /* atomic, futex: counts the wake-ups */
 	uint32_t stopping; /* atomic: asked to end */
 	uint32_t is_alive; /* atomic: running */
+	uint32_t vm_ends;  /* atomic: asked for the breakdown of that time */
 	/* written before it serves requests; only this thread may call the VM through `env` */
 	pthread_t self;
 	JNIEnv *env;
@@ -88,6 +94,13 @@ th_agent_thread_wake(void)
 	syscall(SYS_futex, &thread.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+void
+th_agent_thread_vm_ends(void)
+{
+	th_store_release(&thread.vm_ends, 1);
+	th_agent_thread_wake();
+}
+
 /*
  * Looks for dead objects.  The next search is due after a time proportional to the CPU time of
  * this one, not its elapsed time, so that a busy machine does not delay it.
@@ -122,8 +135,13 @@ look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 static void
 work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
+	uint32_t vm_ends = 1;
+
+	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
+		th_breakdown_teardown();
 	if (th_methods_are_pending())
 		th_methods_log_pending(jvmti, env);
+	th_function_names_log(false);
 	if (th_collections_log())
 		thread.must_reap = true;
 	if (th_collections_watch_full())
@@ -137,6 +155,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_in_flight_end();
 	}
 	th_housekeeping_run();
+	th_full_collection_turn(jvmti);
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 	/* Between two reads th_agent_renamed() reports nearly all changes. */
@@ -162,6 +181,7 @@ flush(void)
 		th_collections_log();
 		reap(thread.env);
 		th_batches_flush(th_collections_last_start());
+		th_function_names_log(true);
 	}
 	th_heap_log_bytes(false);
 	th_collections_flush();
@@ -191,6 +211,7 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
+	th_full_collection_start(thread.duties->gc_every);
 	th_housekeeping_set_server(true);
 }
 
@@ -200,6 +221,7 @@ stop_serving(void)
 	th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
+	th_full_collection_stop();
 }
 
 static void JNICALL
@@ -225,6 +247,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	th_collections_flush();
 	reap(env);
 	th_batches_flush(th_collections_last_start());
+	th_function_names_log(true);
 	th_breakdown_end(true);
 	log_own_time();
 	if (th_housekeeping_is_ending())

@@ -14,6 +14,7 @@
 
 /* Callbacks of the agent, called under the guard. */
 struct th_agent_duties {
+	uint64_t gc_every; /* ns between two full collections; 0 = none */
 	void (*every_turn)(void);
 	void (*every_second)(void);
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
@@ -29,6 +30,9 @@ bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_d
 
 /* Wakes the thread to look for work.  Callable anywhere, also inside a collection. */
 void th_agent_thread_wake(void);
+
+/* The VM begins to end: the thread takes a breakdown of resident memory at once. [any] */
+void th_agent_thread_vm_ends(void);
 
 /* Asks the thread to end and waits for about a second; true when it has ended. [jvmti] */
 bool th_agent_thread_stop(void);

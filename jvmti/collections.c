@@ -14,6 +14,7 @@
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/collector_name.h"
 
 /*
  * Collections that may wait for the agent thread; if there are more, the oldest are not
@@ -29,8 +30,6 @@
 static const uint64_t later[] = {500000000, 1500000000};
 /* The VM's value for a collection without a recorded cause. */
 #define NO_CAUSE "No GC"
-/* The VM's own counters of a collection are up to date this long after its end. */
-#define COUNT_NS 10000000
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
 /* Number of pauses averaged, and the minimum required. */
 #define MEAN_PAUSES 64
@@ -187,7 +186,8 @@ static bool
 promotes_all(const char *cause)
 {
 	static const char *const causes[] = {"System.gc()", "Diagnostic Command", "Heap Dump",
-		"Metadata GC Clear Soft References", "Allocation Stall"};
+		"JvmtiEnv ForceGarbageCollection", "Metadata GC Clear Soft References",
+		"Allocation Stall"};
 
 	for (size_t i = 0; cause && i < sizeof(causes) / sizeof(causes[0]); i++)
 		if (strstr(cause, causes[i]))
@@ -244,6 +244,24 @@ th_collections_take_full(void)
 	return began;
 }
 
+uint64_t
+th_collections_old(void)
+{
+	uint64_t count = 0;
+	bool is_known = false;
+
+	for (int i = 0; i < COLLECTORS_MAX; i++) {
+		const struct collector *collector = &collections.collectors[i];
+
+		if (!collector->invocations || !collector->name ||
+			th_collector_is_young(collector->name))
+			continue;
+		count += (uint64_t)*collector->invocations;
+		is_known = true;
+	}
+	return is_known ? count : th_collections_count();
+}
+
 uint32_t
 th_collections_count(void)
 {
@@ -279,7 +297,8 @@ th_collections_mean_pause(void)
 static bool
 is_counted(uint32_t finished)
 {
-	return th_clock_now() >= collections.pauses[(finished - 1) % PAUSES_MAX].end + COUNT_NS;
+	return th_clock_now() >=
+	       collections.pauses[(finished - 1) % PAUSES_MAX].end + TH_COLLECTIONS_COUNT_NS;
 }
 
 void

@@ -35,6 +35,14 @@ bool th_collections_log(void);
 /* Writes the pending records at the end of the recording. [agent-thread] */
 void th_collections_flush(void);
 
+/*
+ * Collections so far that judged old objects, by the VM's own counters, which are up to date
+ * TH_COLLECTIONS_COUNT_NS after the end of one; pauses, if the VM has no such counters.
+ * [agent-thread]
+ */
+#define TH_COLLECTIONS_COUNT_NS 10000000
+uint64_t th_collections_old(void);
+
 /* Pauses so far. [agent-thread] */
 uint32_t th_collections_count(void);
 

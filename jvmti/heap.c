@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each sample passes these steps: bias correction (where the VM's sampler is biased),
+ * Each sample passes these steps: whether the library's countdown has ended in the object,
  * admission, then the shared pipeline (unify/sample/sample.h).  The thread record links a
  * JavaThread to its exact byte count, which the agent thread and other threads read without a
  * lock.
@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "jvmti/classes.h"
+#include "jvmti/java_stack.h"
 #include "jvmti/live_objects.h"
+#include "jvmti/thread_bytes.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
@@ -23,15 +25,14 @@
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/hash.h"
 
-/* The first object of a TLAB starts at most this far after the TLAB's start. */
-#define TLAB_HEAD_BYTES 16
 /*
  * Bits of an object's address that give its location: some collectors store color bits above
- * them (ZGC, 2^42 up to 4 TB of heap), in a TLAB's bounds as in references.
+ * them (ZGC, 2^42 up to 4 TB of heap).
  */
-#define PLACE_MASK ((UINT64_C(1) << 42) - 1)
-
+#define PLACE_BITS 42
+#define PLACE_MASK ((UINT64_C(1) << PLACE_BITS) - 1)
 /* Each try coincides with a change of TLAB with a probability of about 1/1000. */
 #define READ_TRIES 4
 
@@ -39,8 +40,7 @@ static bool read_for_admission(struct th_thread_record *record, uint64_t *bytes_
 
 static struct {
 	const struct th_hotspot *hotspot; /* NULL: exact bytes are unknown */
-	enum th_heap_sampler sampler;
-	bool asks_names; /* th_agent_renamed() is not called */
+	bool asks_names;                  /* th_agent_renamed() is not called */
 	/* the library, not the VM, draws countdowns; set before `is_begun` */
 	bool draws;
 	uint32_t is_begun; /* atomic: samples are recorded */
@@ -51,19 +51,10 @@ static struct {
 	uint64_t quiet_bytes_logged;
 } heap;
 
-enum th_heap_sampler
-th_heap_sampler_of(uint32_t feature_release)
-{
-	if (feature_release >= 25)
-		return TH_SAMPLER_LAWFUL;
-	return feature_release > 11 ? TH_SAMPLER_TLAB_BIASED : TH_SAMPLER_BROKEN;
-}
-
 void
-th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler)
+th_heap_init(const struct th_hotspot *hotspot)
 {
 	heap.hotspot = th_hotspot_has_bytes(hotspot) ? hotspot : NULL;
-	heap.sampler = sampler;
 	th_admission_read_java_by(heap.hotspot ? read_for_admission : NULL);
 }
 
@@ -96,22 +87,19 @@ th_heap_set_interval(uint64_t interval)
 
 /*
  * As for the C heap (unify/sample/thread.c): the block that contains the end of the countdown
- * is sampled.  False: the VM's own countdown continues.
+ * is sampled.  `bytes`: the count of the calling thread, in the VM.  Needs heap.draws.
  */
-static bool
-draw(struct th_thread_record *record, char *thread)
+static void
+draw(struct th_thread_record *record, char *thread, uint64_t bytes)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 	uint64_t countdown = 1;
 
-	if (!th_load_acquire(&heap.is_begun) || !heap.draws)
-		return false;
 	if (interval)
 		countdown += (uint64_t)th_sampler_draw(&record->random, interval);
 	record->java_interval = interval;
-	record->java_due = th_hotspot_bytes(heap.hotspot, thread) + countdown;
+	record->java_due = bytes + countdown;
 	th_vm_countdown_set(thread, countdown);
-	return true;
 }
 
 /* The VM has drawn the countdown that now begins on this thread: its end is unknown. */
@@ -133,64 +121,77 @@ join(struct th_thread_record *record, char *thread, uint64_t past)
 	record->java_before = past - record->java_bytes;
 	th_store_release(&record->java_thread, (void *)thread);
 	record->java_interval = TH_INTERVAL_UNKNOWN;
+	record->java_due = 0;
 }
 
+/* Whether this is the first sample of a thread since another agent had the sampler. */
 static bool
-is_first_of_tlab(const char *thread, jobject object)
+is_of_another(struct th_thread_record *record)
 {
-	/* A local reference points to a cell that holds the object's address. */
-	uint64_t address = *(const uintptr_t *)(const void *)object;
-	uint64_t start = *(const uintptr_t *)(const void *)(thread + heap.hotspot->tlab_start);
+	uint32_t takeovers = th_load_relaxed(&heap.takeovers);
+	bool is_first = record->java_takeover != takeovers;
 
-	return ((address - start) & PLACE_MASK) <= TLAB_HEAD_BYTES;
+	record->java_takeover = takeovers;
+	return is_first;
 }
 
 /*
- * Whether an unbiased sampler would choose an object that the VM may have sampled only because
- * it is the first of its TLAB.  `due`: the thread's byte count at which our draw ended;
- * `bytes`: the thread's byte count including the object.  If the draw ended in or after the
- * object, it decides.  If it ended before (the VM missed it, or used its own draw), a new draw
- * decides.
+ * The VM called before the end of the countdown (vm_countdown.h), or drew its own for an object
+ * of the library: the rest is set again.  False: the countdown has ended.
  */
 static bool
-is_unbiased_choice(const struct th_event_java_alloc *object, struct th_thread_record *record,
-	uint64_t due, uint64_t bytes)
+is_early(struct th_thread_record *record, char *thread, uint64_t bytes)
 {
-	if (due > bytes - object->size)
-		return due <= bytes;
+	if (record->java_due <= bytes)
+		return false;
+	th_vm_countdown_set(thread, record->java_due - bytes);
+	th_log_count(TH_COUNTER_JAVA_EARLY, 1);
+	return true;
+}
+
+/*
+ * Whether our countdown ended in the object.  `bytes`: the thread's count in the VM, including
+ * the object.  If the VM missed the end, the sampled byte is lost, and is counted as such; from
+ * there to the object no other byte is known to be sampled, so the object is with the probability
+ * of its size.
+ */
+static bool
+is_due(struct th_thread_record *record, char *thread, const struct th_event_java_alloc *object,
+	uint64_t bytes)
+{
+	uint64_t due = record->java_due;
+
+	if (is_early(record, thread, bytes))
+		return false;
+	draw(record, thread, bytes);
+	if (bytes - due < object->size)
+		return true;
+	th_log_count(TH_COUNTER_JAVA_MISSED, 1);
 	return th_random_unit(&record->random) <=
 	       th_sampler_probability(object->size, object->interval);
 }
 
-/* False: an unbiased sampler would not have taken this sample. */
-static bool
-correct_bias(struct th_event_java_alloc *object, struct th_thread_record *record, uint64_t due,
-	uint64_t bytes)
-{
-	object->flags |= TH_JAVA_FIRST_OF_TLAB;
-	if (is_unbiased_choice(object, record, due, bytes))
-		return true;
-	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	th_log_count(TH_COUNTER_JAVA_THINNED, 1);
-	return false;
-}
-
 /*
- * Whether an unbiased sampler would have chosen the object too.  False for the first sample of
- * a thread that is older than the recording: the interval of its countdown is unknown.  `due`
- * is the byte count at which that countdown ends; 0: the VM drew it.
+ * Whether the object is sampled.  A countdown that another agent or, on a thread that is older
+ * than the recording, the VM has drawn only starts the thread's first of ours.
  */
 static bool
-is_kept(struct th_thread_record *record, char *thread, struct th_event_java_alloc *object,
-	jobject reference, uint64_t due)
+is_sampled(struct th_thread_record *record, char *thread, struct th_event_java_alloc *object)
 {
-	if (draw(record, thread) && object->interval == TH_INTERVAL_UNKNOWN)
-		return false;
-	if (object->interval == TH_INTERVAL_UNKNOWN)
-		object->interval = th_recorder_settings()->interval;
-	return !thread || heap.sampler != TH_SAMPLER_TLAB_BIASED || !object->interval ||
-	       !is_first_of_tlab(thread, reference) ||
-	       correct_bias(object, record, due, th_hotspot_bytes(heap.hotspot, thread));
+	bool is_foreign = is_of_another(record);
+	uint64_t bytes = object->thread_bytes + record->java_before;
+
+	object->interval = record->java_interval;
+	if (!heap.draws) {
+		note_draw_of_vm(record);
+		if (object->interval == TH_INTERVAL_UNKNOWN)
+			object->interval = th_recorder_settings()->interval;
+		return !is_foreign;
+	}
+	if (record->java_due && !is_foreign)
+		return is_due(record, thread, object, bytes);
+	draw(record, thread, bytes);
+	return false;
 }
 
 static uint32_t
@@ -272,7 +273,7 @@ was_there_before(jvmtiEnv *jvmti, struct th_thread_record *record)
 static uint64_t
 bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint64_t size)
 {
-	uint64_t bytes = th_hotspot_bytes(heap.hotspot, thread);
+	uint64_t bytes = th_thread_bytes(heap.hotspot, thread);
 
 	if (record->java_thread != thread)
 		join(record, thread, was_there_before(jvmti, record) ? bytes - size : 0);
@@ -280,17 +281,6 @@ bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint6
 	if (bytes - record->java_before < size)
 		record->java_before = bytes - size;
 	return bytes - record->java_before;
-}
-
-/* Whether this is the first sample of a thread since another agent had the sampler. */
-static bool
-is_of_another(struct th_thread_record *record)
-{
-	uint32_t takeovers = th_load_relaxed(&heap.takeovers);
-	bool is_first = record->java_takeover != takeovers;
-
-	record->java_takeover = takeovers;
-	return is_first;
 }
 
 /* Whether the thread is admitted; if so, the object's byte count is the admitted one. */
@@ -329,6 +319,23 @@ struct sampled {
 	jclass type;
 };
 
+/*
+ * The class by the address of its mirror, which the collector moves a few times at most; the
+ * size, whose logarithm the arrays of one site have in common; and the Java code.
+ */
+static uint64_t
+site(const struct th_sample *sample)
+{
+	const struct sampled *sampled = sample->data;
+	uint64_t mirror = *(const uintptr_t *)(const void *)sampled->type & PLACE_MASK;
+	uint64_t size_class = (uint64_t)__builtin_clzll(sample->event->size | 1);
+	uint64_t code = heap.hotspot ? th_java_stack_site(
+					       th_hotspot_thread(heap.hotspot, sampled->env))
+				     : 0;
+
+	return th_hash_mix(mirror ^ size_class << PLACE_BITS) ^ code;
+}
+
 static void
 prepare(struct th_sample *sample)
 {
@@ -358,29 +365,24 @@ admit(const struct sampled *sampled, struct th_thread_record *record,
 		thread = th_hotspot_thread(heap.hotspot, sampled->env);
 		event->thread_bytes = bytes_with(sampled->jvmti, record, thread, event->size);
 	}
-	event->interval = record->java_interval;
-	uint64_t due = record->java_due;
-	note_draw_of_vm(record);
-	bool is_foreign = is_of_another(record);
-	return is_kept(record, thread, event, sampled->object, due) && !is_foreign &&
-	       is_counted(record, event);
+	return is_sampled(record, thread, event) && is_counted(record, event);
 }
 
 static void
 record_object(struct sampled *sampled, uint64_t size, const struct th_registers *registers)
 {
 	static const struct th_sample_lane lane = {
-		.heap = TH_HEAP_JAVA, .prepare = prepare, .append = append_java};
+		.heap = TH_HEAP_JAVA, .site = site, .prepare = prepare, .append = append_java};
 	struct th_event_java_alloc event = {.size = size};
 	struct th_sample sample = {.lane = &lane,
 		.record = th_thread_record(),
-		.now = th_clock_now(),
 		.event = (struct th_event_alloc *)&event,
 		.data = sampled};
 	uint64_t id;
 
 	if (!sample.record || !admit(sampled, sample.record, &event))
 		return;
+	sample.now = th_clock_now();
 	if (!th_in_flight_begin()) {
 		th_sample_drop();
 		return;
@@ -391,6 +393,29 @@ record_object(struct sampled *sampled, uint64_t size, const struct th_registers 
 	follow(sampled->env, sampled->object, &event, id);
 }
 
+/*
+ * An object of the library itself (agent thread, start of the agent), or of the VM's start: the
+ * event is enabled from OnLoad, and JDK 25 posts it before VMInit.
+ */
+static void
+pass_over(JNIEnv *env)
+{
+	struct th_thread_record *record = th_thread.record;
+	char *thread;
+	uint64_t bytes;
+
+	if (!record)
+		return;
+	if (!record->java_due) {
+		note_draw_of_vm(record);
+		return;
+	}
+	thread = th_hotspot_thread(heap.hotspot, env);
+	bytes = th_thread_bytes(heap.hotspot, thread);
+	if (record->java_thread == thread && !is_early(record, thread, bytes))
+		draw(record, thread, bytes);
+}
+
 void JNICALL
 th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size)
@@ -398,13 +423,8 @@ th_heap_sampled(
 	struct sampled sampled = {jvmti, env, thread, object, type};
 	struct th_registers registers;
 
-	/*
-	 * An object of the library itself (agent thread, start of the agent), or of the VM's
-	 * start: the event is enabled from OnLoad, and JDK 25 posts it before VMInit.
-	 */
 	if (th_thread.guard || !th_load_acquire(&heap.is_begun)) {
-		if (th_thread.record)
-			note_draw_of_vm(th_thread.record);
+		pass_over(env);
 		return;
 	}
 	th_guard_enter();
@@ -448,9 +468,12 @@ th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_pa
 		 * before.
 		 */
 		if (record->java_thread != java_thread) {
-			join(record, java_thread,
-				skip_past ? th_hotspot_bytes(heap.hotspot, java_thread) : 0);
-			if (!draw(record, java_thread) && !skip_past)
+			uint64_t bytes = th_thread_bytes(heap.hotspot, java_thread);
+
+			join(record, java_thread, skip_past ? bytes : 0);
+			if (heap.draws && th_load_acquire(&heap.is_begun))
+				draw(record, java_thread, bytes);
+			else if (!skip_past)
 				note_draw_of_vm(record);
 		}
 	}
@@ -486,7 +509,7 @@ th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
 		log_end(record,
-			th_hotspot_bytes(heap.hotspot, java_thread) - record->java_before);
+			th_thread_bytes(heap.hotspot, java_thread) - record->java_before);
 	}
 	th_guard_leave();
 }
@@ -551,7 +574,7 @@ read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret)
 		return true;
 	if (record != th_thread.record)
 		return read_bytes(record, bytes_ret);
-	*bytes_ret = th_hotspot_bytes(heap.hotspot, thread) - record->java_before;
+	*bytes_ret = th_thread_bytes(heap.hotspot, thread) - record->java_before;
 	return true;
 }
 

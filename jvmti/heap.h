@@ -2,13 +2,9 @@
 /*
  * Samples of the Java heap, and the exact bytes that every thread has allocated.
  *
- * Before JDK 25 the VM selects the first object of a TLAB far too often (JDK-8356372): after an
- * allocation outside the TLAB its byte count is inflated.  Such a sample is kept only with the
- * probability of an unbiased sampler; together with the exact totals this corrects the
- * estimates.  JDK 11 has a second bias that cannot be corrected from outside.
- *
- * Where the VM allows it, the library draws the countdown to the next sample itself
- * (vm_countdown.h).
+ * Where the VM allows it, the library draws the countdown to the next sample itself, which makes
+ * the samples unbiased on every VM (vm_countdown.h).  Where it does not, the VM draws, and before
+ * JDK 25 its choice is biased.
  */
 #ifndef TH_JVMTI_HEAP_H
 #define TH_JVMTI_HEAP_H
@@ -18,18 +14,8 @@
 
 #include "jvmti/hotspot.h"
 
-/* The bias of a VM's sampler. */
-enum th_heap_sampler {
-	TH_SAMPLER_LAWFUL,      /* 25 and later: unbiased */
-	TH_SAMPLER_TLAB_BIASED, /* up to 24: corrected here */
-	TH_SAMPLER_BROKEN,      /* 11: shares are approximate */
-};
-
-/* The sampler of a feature release. */
-enum th_heap_sampler th_heap_sampler_of(uint32_t feature_release);
-
-/* `hotspot` stays the caller's.  Bias can be corrected only if it provides exact bytes. */
-void th_heap_init(const struct th_hotspot *hotspot, enum th_heap_sampler sampler);
+/* `hotspot` stays the caller's. */
+void th_heap_init(const struct th_hotspot *hotspot);
 
 /*
  * Starts recording samples.  `own_draws`: the library draws the countdowns, because

@@ -230,6 +230,10 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_top"));
 	hotspot->tlab_end = inner_offset(
 		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_end"));
+	hotspot->tlab_desired_size = inner_offset(
+		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_desired_size"));
+	hotspot->tlab_refill_waste_limit = inner_offset(
+		tlab, field_offset(fields, "ThreadLocalAllocBuffer", "_refill_waste_limit"));
 	hotspot->stack_base = field_offset(fields, "JavaThread", "_stack_base");
 	if (hotspot->stack_base == UNKNOWN)
 		hotspot->stack_base = field_offset(fields, "Thread", "_stack_base");

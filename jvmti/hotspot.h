@@ -24,8 +24,10 @@ struct th_hotspot {
 	int64_t allocated_bytes; /* jlong: bytes of retired TLABs and large objects */
 	int64_t tlab_start;      /* current TLAB */
 	int64_t tlab_top;
-	int64_t tlab_end;   /* limit for compiled code: the next sample, or the real end */
-	int64_t stack_base; /* highest address of the thread's stack */
+	int64_t tlab_end; /* limit for compiled code: the next sample, or the real end */
+	int64_t tlab_desired_size;       /* size_t, words: of the thread's next TLAB */
+	int64_t tlab_refill_waste_limit; /* size_t, words: the fields after it are not exported */
+	int64_t stack_base;              /* highest address of the thread's stack */
 	/* JavaCallWrapper */
 	int64_t wrapper_last_java_sp; /* last_java_sp of the saved anchor */
 	int64_t wrapper_callee;       /* Method* called by the VM */
@@ -120,16 +122,5 @@ bool th_hotspot_has_code_heaps(const struct th_hotspot *hotspot);
 bool th_hotspot_has_stubs(const struct th_hotspot *hotspot);
 /* True when a thread's exact bytes and its TLAB can be read. */
 bool th_hotspot_has_bytes(const struct th_hotspot *hotspot);
-
-/* Exact Java bytes allocated by the JavaThread at `thread`, which must be the caller's own. */
-static inline uint64_t
-th_hotspot_bytes(const struct th_hotspot *hotspot, const char *thread)
-{
-	uintptr_t start = *(const uintptr_t *)(const void *)(thread + hotspot->tlab_start);
-	uintptr_t top = *(const uintptr_t *)(const void *)(thread + hotspot->tlab_top);
-
-	return *(const uint64_t *)(const void *)(thread + hotspot->allocated_bytes) +
-	       (top - start);
-}
 
 #endif

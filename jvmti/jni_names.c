@@ -29,7 +29,7 @@ static void
 log_function(uintptr_t address, const char *function)
 {
 	const struct th_module *module = th_module_find(address);
-	struct th_event_symbol event;
+	struct th_event_symbol event = {0};
 	char name[64];
 
 	if (!module)

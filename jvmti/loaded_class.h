@@ -13,7 +13,7 @@ void th_loaded_class_init(th_find_loaded_class *find);
 
 /*
  * The class of that name ("java.nio.Bits") as a local reference; NULL when it is not loaded.
- * Leaves no exception pending. [agent-thread]
+ * Leaves no exception pending. [jvmti]
  */
 jclass th_loaded_class_find(JNIEnv *env, const char *name);
 

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the field by trial: sets a short interval, allocates arrays, and checks that the
- * supposed field holds plausible draws.  JDK 25 changed the counter from counting down to
- * counting up.
+ * The field is found by trial: with a short interval, arrays are allocated until the supposed field
+ * has held plausible draws.  JDK 25 changed the counter from counting down to counting up; before,
+ * a countdown is set in steps.
  */
 #include "jvmti/vm_countdown.h"
 
 #include <stddef.h>
 
+#include "jvmti/thread_bytes.h"
+#include "unify/base/atomic.h"
+
 /*
- * PROBE_BYTES exceeds nearly every draw with PROBE_INTERVAL, so that each array is sampled.
- * The number of arrays ends the thread's previous countdown except with a probability of
- * exp(-16).
+ * The previous countdown of the thread is ended by arrays of LARGE_BYTES, except with a probability
+ * of exp(-16): their number times their size is 16 times HotSpot's own interval.  After that the
+ * field is at most DRAW_MAX, with the same exception, and arrays of SMALL_BYTES are allocated, which
+ * are in the TLAB even if TLABs are as small as 2 KiB.
  */
 #define PROBE_INTERVAL 256
-#define PROBE_BYTES 8192
+#define DRAW_MAX (16 * PROBE_INTERVAL)
+#define LARGE_BYTES 8192
+#define SMALL_BYTES 128
 #define PROBES_MAX 1024
 /* Samples with a verified countdown that are required. */
 #define PROOFS 8
@@ -27,9 +33,19 @@ struct sampler {
 	uint64_t bytes_outside;
 };
 
+/*
+ * threadLocalAllocBuffer.hpp, 11 to 24: _refill_waste_limit, _allocated_before_last_gc,
+ * _bytes_since_last_sample_point.
+ */
+#define BYTES_SINCE_AFTER_LIMIT 16
+
+/* The first release known to set the sample point anew after each slow allocation. */
+#define FIRST_WITH_POINT 17
+
 static struct {
 	const struct th_hotspot *hotspot;
 	bool counts_up;
+	bool loses_point; /* the sample point, after an object outside of the TLAB */
 } vm;
 
 static uint64_t
@@ -39,10 +55,18 @@ field(const char *thread, int64_t offset)
 }
 
 static struct sampler *
-sampler_of(char *thread)
+sampler_of(const char *thread)
 {
-	return (struct sampler *)(void *)(thread + vm.hotspot->allocated_bytes +
+	return (struct sampler *)(void *)((char *)thread + vm.hotspot->allocated_bytes +
 					  (int64_t)sizeof(uint64_t));
+}
+
+/* What the VM believes to be allocated at the next end of the TLAB, up to JDK 24. */
+static uint64_t *
+bytes_since(char *thread)
+{
+	return (uint64_t *)(void *)(thread + vm.hotspot->tlab_refill_waste_limit +
+				    BYTES_SINCE_AFTER_LIMIT);
 }
 
 /*
@@ -65,54 +89,143 @@ starts_at_top(char *thread)
 }
 
 static bool
+allocate_probe(JNIEnv *env, const char *thread)
+{
+	bool has_drawn = sampler_of(thread)->countdown <= DRAW_MAX;
+	jbyteArray array = (*env)->NewByteArray(env, has_drawn ? SMALL_BYTES : LARGE_BYTES);
+
+	if (array)
+		(*env)->DeleteLocalRef(env, array);
+	return array;
+}
+
+static bool
 prove(JNIEnv *env, char *thread)
 {
 	uint64_t last = 0;
 	int proofs = 0;
 	int starts = 0;
+	int sums = 0;
 
 	for (int i = 0; i < PROBES_MAX && proofs < PROOFS; i++) {
-		jbyteArray array = (*env)->NewByteArray(env, PROBE_BYTES);
-
-		if (!array)
+		if (!allocate_probe(env, thread))
 			break;
-		(*env)->DeleteLocalRef(env, array);
 		if (!is_proved_by_tlab(thread) || sampler_of(thread)->countdown == last)
 			continue;
 		last = sampler_of(thread)->countdown;
 		starts += starts_at_top(thread);
+		sums += *bytes_since(thread) == last;
 		proofs++;
 	}
 	(*env)->ExceptionClear(env);
 	vm.counts_up = starts == PROOFS;
-	return proofs == PROOFS && (vm.counts_up || !starts);
+	return proofs == PROOFS && (vm.counts_up || !starts) &&
+	       (sums == PROOFS || !vm.loses_point);
 }
 
 bool
-th_vm_countdown_find(
-	jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot, uint64_t interval)
+th_vm_countdown_find(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hotspot,
+	uint64_t interval, uint32_t feature_release)
 {
 	bool proved;
 
-	if (!th_hotspot_has_bytes(hotspot) || hotspot->tlab_end <= 0)
+	if (!th_hotspot_has_bytes(hotspot) || hotspot->tlab_end <= 0 ||
+		hotspot->tlab_desired_size <= 0 || hotspot->tlab_refill_waste_limit <= 0)
 		return false;
 	vm.hotspot = hotspot;
+	vm.loses_point = feature_release < FIRST_WITH_POINT;
 	(*jvmti)->SetHeapSamplingInterval(jvmti, PROBE_INTERVAL);
 	proved = prove(env, th_hotspot_thread(hotspot, env));
 	(*jvmti)->SetHeapSamplingInterval(jvmti, (jint)interval);
 	return proved;
 }
 
-void
-th_vm_countdown_set(char *thread, uint64_t bytes)
+/* From JDK 25 on: the threshold of a sum that begins anew with each sample. */
+static void
+set_threshold(char *thread, uint64_t bytes)
 {
 	struct sampler *sampler = sampler_of(thread);
 
-	if (vm.counts_up) {
-		bytes += sampler->bytes_in_tlabs + sampler->bytes_outside;
-		if (sampler->tlab_top_at_start)
-			bytes += field(thread, vm.hotspot->tlab_top) -
-				 sampler->tlab_top_at_start;
-	}
+	bytes += sampler->bytes_in_tlabs + sampler->bytes_outside;
+	if (sampler->tlab_top_at_start)
+		bytes += field(thread, vm.hotspot->tlab_top) - sampler->tlab_top_at_start;
 	sampler->countdown = bytes;
+}
+
+static uint64_t
+smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t
+larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * A countdown of u is short enough for r = `bytes`, with f bytes free in the TLAB, in any of these
+ * cases (memAllocator.cpp, threadHeapSampler.cpp):
+ *
+ * u <= f / 2: the TLAB's sample point lies u ahead.  An object outside of the TLAB before that did
+ *   not fit into the rest, at least f - u, so its size is at least u: the VM calls.
+ * u + f <= r and u <= f: what the VM leaves out is in this TLAB, at most f, and it calls at the
+ *   first object of the next one.
+ * u + f <= r and u + 2 (u - f) <= r: at most u - f is left there, which again is short enough in a
+ *   TLAB of twice that; in a smaller one the VM leaves out no more than that TLAB.
+ * u + f <= r and u + d <= r: no TLAB is larger than the desired size d.
+ */
+uint64_t
+th_vm_countdown_step(const struct th_tlab *tlab, uint64_t bytes)
+{
+	uint64_t longest = tlab->free / 2;
+
+	if (bytes > tlab->free) {
+		uint64_t beyond = larger((bytes + 2 * tlab->free) / 3,
+			bytes - smaller(bytes, tlab->desired_size));
+
+		longest = larger(longest, smaller(bytes - tlab->free, beyond));
+	}
+	/* An object that ends at the sample point still fits. */
+	return larger(smaller(longest, bytes - 1), 1);
+}
+
+/*
+ * JDK 11 sets no sample point after an object outside of the TLAB, and allocates up to the TLAB's
+ * end.  A collection may retire the TLAB meanwhile (thread_bytes.h) and clears the end last: the
+ * exchange fails, or what it wrote is cleared.
+ */
+static void
+set_sample_point(char *thread, const struct th_thread_bytes *now, uint64_t countdown)
+{
+	uint64_t *end = (uint64_t *)(void *)(thread + vm.hotspot->tlab_end);
+	uint64_t expected = now->tlab_end;
+	uint64_t room = now->tlab_end - now->tlab_top;
+	uint64_t point = countdown & ~UINT64_C(7);
+
+	*bytes_since(thread) = countdown;
+	if (now->tlab_top && room > point)
+		__atomic_compare_exchange_n(end, &expected, expected - (room - point), false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void
+th_vm_countdown_set(char *thread, uint64_t bytes)
+{
+	struct th_thread_bytes now;
+	struct th_tlab tlab;
+	uint64_t countdown;
+
+	if (vm.counts_up) {
+		set_threshold(thread, bytes);
+		return;
+	}
+	th_thread_bytes_read(vm.hotspot, thread, &now);
+	tlab.free = now.tlab_end - now.tlab_top;
+	tlab.desired_size = field(thread, vm.hotspot->tlab_desired_size) * sizeof(uint64_t);
+	countdown = th_vm_countdown_step(&tlab, bytes);
+	sampler_of(thread)->countdown = countdown;
+	if (vm.loses_point)
+		set_sample_point(thread, &now, countdown);
 }

@@ -68,6 +68,7 @@ agent_host(void)
 		.find_symbol = th_real_dlsym,
 		.warn = th_message,
 		.is_verbose = th_life_is_verbose(),
+		.gc_every = th_life_gc_every(),
 		.tells_names = th_java_names_are_told(),
 	};
 }

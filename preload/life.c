@@ -19,6 +19,7 @@
 
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
+#include "preload/exit.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
@@ -30,12 +31,15 @@
 #include "preload/settings.h"
 #include "unify/base/proc_file.h"
 #include "unify/base/real_dlsym.h"
+#include "unify/log/function_names.h"
+#include "unify/log/loader.h"
 #include "unify/log/log.h"
 #include "unify/log/module.h"
 #include "unify/mapped/mapping.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
 #include "unify/recording/self_check.h"
+#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/thread.h"
@@ -70,6 +74,12 @@ bool
 th_life_is_verbose(void)
 {
 	return life.settings.number[TH_SETTING_NAME_VERBOSE];
+}
+
+uint64_t
+th_life_gc_every(void)
+{
+	return life.settings.number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
 }
 
 /* Start */
@@ -124,6 +134,7 @@ create_log(void)
 		.process_space = th_process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
+		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 	};
 	static char path[PATH_MAX];
 	enum th_log_status status = th_log_path_create(
@@ -153,17 +164,41 @@ random_seed(void)
 	return seed;
 }
 
-/* The same limit as HotSpot's, a jint. */
+/* Neither interval nor rate are given: the budget determines the interval. */
+static bool
+is_adaptive(void)
+{
+	return !life.settings.is_given[TH_SETTING_NAME_INTERVAL] &&
+	       !life.settings.is_given[TH_SETTING_NAME_RATE];
+}
+
+/*
+ * A given interval is the lower bound, and nothing but a budget or a rate raises it.  Without
+ * one the interval moves in both directions, unless a rate is given: its samples are then like
+ * those of other profilers with the same rate.
+ */
+static void
+set_limits(struct th_recorder_settings *settings)
+{
+	settings->rate = life.settings.number[TH_SETTING_NAME_RATE];
+	settings->overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD];
+	settings->burst = TH_OVERHEAD_BURST;
+	settings->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
+	settings->least_interval = settings->interval;
+	settings->most_interval = TH_INTERVAL_MAX;
+	if (is_adaptive()) {
+		settings->least_interval = TH_INTERVAL_LEAST;
+		settings->most_interval = TH_INTERVAL_MOST;
+		settings->saves_space = true;
+	}
+}
+
 static struct th_recorder_settings
 recorder_settings(void)
 {
 	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
 
 	return (struct th_recorder_settings){
-		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
-		.rate = life.settings.number[TH_SETTING_NAME_RATE],
-		.rate_free = life.settings.is_given[TH_SETTING_NAME_RATE] ? 0 : TH_RATE_FREE,
-		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
 		.native = heaps & 1u << TH_HEAP_NATIVE,
 		.java = heaps & 1u << TH_HEAP_JAVA,
@@ -215,6 +250,7 @@ start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
 
+	set_limits(&settings);
 	if (!create_log())
 		return false;
 	log_process();
@@ -315,6 +351,7 @@ in_forked_child(void)
 {
 	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
 
+	th_loader_reset();
 	if (life.state == OFF || (life.state == IDLE && !follows_all))
 		return;
 	bool is_ending = th_housekeeping_is_ending();
@@ -364,17 +401,28 @@ adjust_heaps(void)
 	life.settings.text[TH_SETTING_NAME_HEAPS] = th_heaps_text((unsigned)heaps);
 }
 
-/*
- * A given interval determines the number of samples, so the default rate limit does not apply.
- */
 static void
-adjust_rate(void)
+set_number(enum th_setting setting, uint64_t number, const char *text)
 {
-	if (life.settings.is_given[TH_SETTING_NAME_RATE] ||
-		!life.settings.is_given[TH_SETTING_NAME_INTERVAL])
+	life.settings.number[setting] = number;
+	life.settings.text[setting] = text;
+}
+
+/* An interval or a rate determines the number of samples, so the default budget does not apply. */
+static void
+adjust_limits(void)
+{
+	const bool *is_given = life.settings.is_given;
+
+	if (!is_given[TH_SETTING_NAME_MAX_OVERHEAD] &&
+		(is_given[TH_SETTING_NAME_INTERVAL] || is_given[TH_SETTING_NAME_RATE]))
+		set_number(TH_SETTING_NAME_MAX_OVERHEAD, 0, "");
+	if (is_given[TH_SETTING_NAME_INTERVAL])
 		return;
-	life.settings.number[TH_SETTING_NAME_RATE] = 0;
-	life.settings.text[TH_SETTING_NAME_RATE] = "0";
+	if (is_given[TH_SETTING_NAME_RATE])
+		set_number(TH_SETTING_NAME_INTERVAL, TH_INTERVAL_OF_RATE, "512k");
+	else
+		set_number(TH_SETTING_NAME_INTERVAL, TH_INTERVAL_FIRST, "");
 }
 
 __attribute__((constructor)) static void
@@ -386,6 +434,7 @@ load(void)
 	th_next_init();
 	th_message_init();
 	th_leave_init();
+	th_exit_init();
 	th_operators_init();
 	th_mallocx_init();
 	th_allocator_init();
@@ -404,7 +453,7 @@ load(void)
 	} else {
 		life.state = IDLE;
 		adjust_heaps();
-		adjust_rate();
+		adjust_limits();
 		th_log_path_init();
 		life.has_modules = th_unwind_init();
 		choose_unwinder();
@@ -412,12 +461,27 @@ load(void)
 		life.has_allocator = th_allocator_underneath() != NULL;
 		if (life.has_allocator)
 			th_nested_silence();
-		pthread_atfork(NULL, NULL, in_forked_child);
+		pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
+		th_exit_watch_main();
 		if (!th_process_is_followed_child())
 			start_once();
 		else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
 			start_with_first_sample();
 	}
+	errno = saved_errno;
+}
+
+void
+th_life_ends(enum th_teardown_cause cause)
+{
+	int saved_errno = errno;
+
+	if (life.state != RECORDING || !th_log_is_ours())
+		return;
+	th_guard_enter();
+	th_breakdown_end(false);
+	th_teardown_begins(cause, NULL);
+	th_guard_leave();
 	errno = saved_errno;
 }
 
@@ -427,6 +491,7 @@ unload(void)
 	if (life.state != RECORDING || !th_log_is_ours())
 		return;
 	th_guard_enter();
+	th_function_names_log(true);
 	th_breakdown_end(false);
 	th_recorder_end();
 	th_guard_leave();

@@ -10,6 +10,9 @@
 #define TH_PRELOAD_LIFE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "unify/shared/log_format.h"
 
 /*
  * A Java VM is about to be created, or has loaded the library as its agent.  Starts the
@@ -17,7 +20,17 @@
  */
 bool th_life_java_comes(void);
 
+/*
+ * The process begins to end: takes the last breakdown of resident memory, while what is freed from
+ * now on is still there, and marks the time in the log.  Does nothing unless the process is
+ * recorded.  Preserves errno. [any]
+ */
+void th_life_ends(enum th_teardown_cause cause);
+
 /* Whether TWINHEAP_VERBOSE is on. [any] */
 bool th_life_is_verbose(void);
+
+/* Nanoseconds between two full collections of the Java heap; 0 = none. [any] */
+uint64_t th_life_gc_every(void);
 
 #endif

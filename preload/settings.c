@@ -86,6 +86,9 @@ read_value(const struct setting *setting, const char *text, uint64_t *number_ret
 		break;
 	case TH_SETTING_PERCENT:
 		return th_percent_parse(text, number_ret) && *number_ret;
+	case TH_SETTING_SECONDS:
+		return th_seconds_parse(text, number_ret) && *number_ret >= setting->minimum &&
+		       *number_ret <= setting->maximum;
 	case TH_SETTING_SIZE:
 		break;
 	}

@@ -234,6 +234,7 @@ static struct th_error *
 show_rss(const struct th_options *options, const struct th_recording *recording)
 {
 	struct th_profile *profile;
+	struct th_leaks leaks;
 
 	if (!recording->accounts_count)
 		return th_error_create(TH_ERROR_UNREADABLE,
@@ -242,10 +243,13 @@ show_rss(const struct th_options *options, const struct th_recording *recording)
 			"and twinheap rss PID take them",
 			options->log);
 	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
-	if (options->format == TH_OUTPUT_JSON)
-		th_view_rss_json(stdout, profile);
-	else
-		th_view_rss(stdout, profile);
+	/* Verdicts apply to the end of a recording. */
+	if (options->at == TH_AT_END)
+		th_leaks_init(&leaks, profile);
+	(options->format == TH_OUTPUT_JSON ? th_view_rss_json : th_view_rss)(
+		stdout, profile, options->at == TH_AT_END ? &leaks : NULL);
+	if (options->at == TH_AT_END)
+		th_leaks_deinit(&leaks);
 	th_profile_destroy(profile);
 	return close_output(stdout, NULL);
 }

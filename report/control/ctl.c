@@ -33,13 +33,18 @@ static const char help[] =
 	"                    samples only these heaps; java,mapped for several\n"
 	"  threads GLOB,...  samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
-	"                    every allocation\n"
+	"                    every allocation. A limit of the CPU time or of the rate may\n"
+	"                    raise it\n"
 	"  rate N            maximum samples per second, all heaps together; 0 = no limit\n"
+	"                    but that of the CPU time, if there is one\n"
 	"  mark NAME         names the current time, for --from mark:NAME\n"
 	"  flush             writes to the log what is otherwise written once a second\n"
 	"  buffers           counts the unreachable direct and mapped buffers that wait\n"
 	"                    for their Cleaner; `rss` shows them. Stops the VM for about\n"
 	"                    one second per 10 million live objects\n"
+	"  gc                full collection of the Java heap, after which `leaks` knows\n"
+	"                    which old objects are alive; the program stands still\n"
+	"                    meanwhile, as at System.gc()\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
 	"\n"
@@ -127,6 +132,34 @@ print_bytes_setting(const char *label, uint64_t interval)
 		printf("%s every allocation", label);
 }
 
+/* The configured interval; those of both heaps where a limit has changed them. */
+static void
+print_intervals(const struct th_log_header *header)
+{
+	const struct th_log_control *control = &header->control;
+
+	if (!control->looked || (control->interval == header->interval &&
+					control->java_interval == header->interval)) {
+		print_bytes_setting("interval", header->interval);
+		return;
+	}
+	print_bytes_setting("interval", control->java_interval);
+	print_bytes_setting(" in the Java heap,", control->interval);
+	printf(" in the native heap, at the current load");
+}
+
+static void
+print_limit(const struct th_log_header *header)
+{
+	if (header->overhead)
+		printf("\nlimit %g %% of the CPU time", (double)header->overhead / 1e4);
+	if (header->rate)
+		printf("%s%s samples per second", header->overhead ? ", " : "\nlimit ",
+			th_format_count(header->rate).text);
+	if (!header->overhead && !header->rate)
+		printf("\nrate unlimited");
+}
+
 static void
 print_status(const struct th_target *target)
 {
@@ -141,14 +174,8 @@ print_status(const struct th_target *target)
 		th_format_count(samples(header)).text,
 		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
 	print_samples_of(header);
-	print_bytes_setting("interval", header->interval);
-	if (control->looked && control->interval != header->interval)
-		print_bytes_setting("; at the current load", control->interval);
-	if (header->rate)
-		printf("\nrate limit %s samples per second",
-			th_format_count(header->rate).text);
-	else
-		printf("\nrate unlimited");
+	print_intervals(header);
+	print_limit(header);
 	if (is_over(header)) {
 		fputs("\nnext:  twinheap summary ", stdout);
 		th_text_print(stdout, target->path);
@@ -231,6 +258,7 @@ static const struct command commands[] = {
 	{"mark", TH_CONTROL_MARK, read_name, "a name of 1 to 63 bytes"},
 	{"flush", TH_CONTROL_FLUSH, NULL, ""},
 	{"buffers", TH_CONTROL_BUFFERS, NULL, ""},
+	{"gc", TH_CONTROL_COLLECT, NULL, ""},
 	{"pause", TH_CONTROL_PAUSE, NULL, ""},
 	{"resume", TH_CONTROL_RESUME, NULL, ""},
 	{"heaps", TH_CONTROL_HEAPS, read_heaps,
@@ -269,6 +297,19 @@ parse_request(const char *name, const char *value, struct th_request *ret)
 	return command->read(value, ret) ? NULL : bad_value(name, value, command->expected);
 }
 
+/* The command that shows the result of a request. */
+static void
+print_next(enum th_control_verb verb, const char *target)
+{
+	if (verb != TH_CONTROL_BUFFERS && verb != TH_CONTROL_COLLECT)
+		return;
+	fputs(verb == TH_CONTROL_BUFFERS ? "counted; twinheap rss "
+					 : "collected; twinheap leaks ",
+		stdout);
+	th_text_print(stdout, target);
+	puts(" shows the result");
+}
+
 static struct th_error *
 control(int argc, char **argv)
 {
@@ -289,11 +330,8 @@ control(int argc, char **argv)
 		print_status(&target);
 	else if (!error)
 		error = th_request_ask(&target, &request);
-	if (!error && !is_status && request.verb == TH_CONTROL_BUFFERS) {
-		fputs("counted; twinheap rss ", stdout);
-		th_text_print(stdout, argv[1]);
-		puts(" shows it");
-	}
+	if (!error && !is_status)
+		print_next(request.verb, argv[1]);
 	th_target_close(&target);
 	return error;
 }

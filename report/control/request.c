@@ -150,6 +150,12 @@ check_answer(const struct th_target *target)
 	}
 }
 
+static bool
+needs_vm(const struct th_request *request)
+{
+	return request->verb == TH_CONTROL_BUFFERS || request->verb == TH_CONTROL_COLLECT;
+}
+
 /*
  * No agent thread polls the page: there is no Java VM, or the process has ended or is stopped.
  */
@@ -163,7 +169,7 @@ explain_silence(const struct th_target *target, const struct th_request *request
 		puts("submitted; takes effect when the process runs again");
 		return NULL;
 	}
-	if (request->verb == TH_CONTROL_BUFFERS)
+	if (needs_vm(request))
 		return no_vm(target);
 	puts("submitted; takes effect before the next sample; the process allocates nothing at "
 	     "present");
@@ -173,7 +179,7 @@ explain_silence(const struct th_target *target, const struct th_request *request
 static struct th_error *
 explain_backlog(const struct th_target *target, const struct th_request *request)
 {
-	if (request->verb == TH_CONTROL_BUFFERS)
+	if (needs_vm(request))
 		return explain_silence(target, request);
 	return th_error_create(TH_ERROR_UNREADABLE,
 		"%s: the process has not accepted an earlier request: it allocates nothing, or "

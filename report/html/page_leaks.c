@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/html/page_columns.h"
+#include "report/leaks/released.h"
 #include "report/views/json_parts.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
@@ -78,6 +79,10 @@ finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
 		th_json_estimate(&evidence->growth), "why", why);
 
 	free(why);
+	char *released = th_released_text(leaks->profile, evidence);
+	if (released)
+		json_object_set_new(json, "released", json_string(released));
+	free(released);
 	return json;
 }
 
@@ -91,9 +96,7 @@ find(void *data)
 void
 th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile)
 {
-	*leaks = (struct th_page_leaks){.is_asked = profile->options->at == TH_AT_END};
-	if (!leaks->is_asked)
-		return;
+	*leaks = (struct th_page_leaks){0};
 	th_leaks_prepare(&leaks->leaks, profile);
 	if (profile->options->group_by)
 		th_leaks_find(&leaks->leaks);
@@ -114,10 +117,6 @@ th_page_leaks_print(
 	const struct th_leaks *leaks = &found->leaks;
 
 	fputs(",\n\"leaks\":", file);
-	if (!found->is_asked) {
-		fputs("null", file);
-		return;
-	}
 	size_t shown = leaks->findings_count < FINDINGS_MAX ? leaks->findings_count
 							    : FINDINGS_MAX;
 	fputc('[', file);
@@ -132,6 +131,5 @@ th_page_leaks_print(
 void
 th_page_leaks_end(struct th_page_leaks *leaks)
 {
-	if (leaks->is_asked)
-		th_leaks_deinit(&leaks->leaks);
+	th_leaks_deinit(&leaks->leaks);
 }

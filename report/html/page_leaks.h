@@ -13,8 +13,6 @@
 struct th_page_leaks {
 	struct th_leaks leaks;
 	struct th_worker aside;
-	/* Verdicts apply to the end of a recording; views of another snapshot have none. */
-	bool is_asked;
 };
 
 /* Until th_page_leaks_wait(), the frames and paths of the profile must not change. */
@@ -23,7 +21,7 @@ void th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *p
 /* Waits for the worker. */
 void th_page_leaks_wait(struct th_page_leaks *leaks);
 
-/* Prints the members "leaks" (null if the view has none) and "leaks_left_out". */
+/* Prints the members "leaks" and "leaks_left_out". */
 void th_page_leaks_print(
 	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
 

@@ -58,7 +58,7 @@ points(const struct th_rss *rss)
 }
 
 void
-th_page_memory_print(FILE *file, const struct th_profile *profile)
+th_page_memory_print(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
 {
 	struct th_rss rss;
 
@@ -67,7 +67,7 @@ th_page_memory_print(FILE *file, const struct th_profile *profile)
 		fputs("null", file);
 		return;
 	}
-	th_rss_init(&rss, profile);
+	th_rss_init(&rss, profile, leaks);
 	char *verdict = th_rss_verdict_text(&rss.verdict, &rss.facts);
 	th_page_print_json(file, json_pack("{s:s, s:f, s:o, s:o, s:o}", "verdict", verdict,
 					 "limit", rss.facts.group_limit, "labels", labels(),

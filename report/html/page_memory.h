@@ -5,12 +5,14 @@
 
 #include <stdio.h>
 
+#include "report/leaks/leaks.h"
 #include "report/profile/profile.h"
 
 /*
  * Prints the member "memory": null if the log contains no breakdown, or if the options exclude
- * blocks, without which no breakdown can be computed.
+ * blocks, without which no breakdown can be computed. `leaks`: the findings; NULL: not known.
  */
-void th_page_memory_print(FILE *file, const struct th_profile *profile);
+void th_page_memory_print(
+	FILE *file, const struct th_profile *profile, const struct th_leaks *leaks);
 
 #endif

@@ -169,6 +169,15 @@ row_heap(const struct rows *rows, size_t row)
 	return rows->profile->rows[row].heap - TH_HEAP_JAVA;
 }
 
+/* The number of the heap whose blocks it holds, plus one; 0 = none. */
+static int64_t
+row_contains(const struct rows *rows, size_t row)
+{
+	enum th_heap heap = th_profile_contents(rows->profile, &rows->profile->rows[row]);
+
+	return heap ? heap - TH_HEAP_JAVA + 1 : 0;
+}
+
 static int64_t
 row_thread(const struct rows *rows, size_t row)
 {
@@ -209,7 +218,8 @@ print_rows(struct rows *rows)
 		const char *name;
 		row_value *value;
 	} columns[] = {{"heap", row_heap}, {"thread", row_thread}, {"class", row_class},
-		{"node", row_node}, {"package", row_package}, {"library", row_library}};
+		{"node", row_node}, {"package", row_package}, {"library", row_library},
+		{"contains", row_contains}};
 	size_t count = rows->profile->rows_count;
 	struct th_page_column column;
 

@@ -111,8 +111,8 @@ look_at_residency(struct look *look, const struct th_sample *sample, bool is_liv
 	const struct th_calibration *calibration = &profile->heaps[heap];
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	double keep = (double)sample->keep *
-		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->end);
-	double factor = calibration->factors[sample->name];
+		      th_lifetimes_keep(&profile->lifetimes, heap, &profile->at);
+	double factor = th_calibration_factor(calibration, sample);
 	struct th_estimator weight = {0};
 	const struct th_resident_mappings_point *points;
 	size_t count;
@@ -140,22 +140,26 @@ look_at(struct look *look, size_t index)
 	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
 	const struct th_sample *sample =
 		&profile->recording->samples[evidence->heap].items[index];
-	uint64_t end = lifetimes->ends[evidence->heap][index];
+	uint64_t end = th_lifetimes_end_by(lifetimes, evidence->heap, index, &profile->at);
 	struct th_estimator one = {0};
 	struct sums *sums = &look->sums;
 
-	if (!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->end))
+	if (sample->time > profile->at.time ||
+		!th_lifetimes_follows(lifetimes, evidence->heap, index, &profile->at))
 		return;
 	th_lifetimes_add(lifetimes, calibration, evidence->heap, index, sample,
-		th_lifetimes_keep(lifetimes, evidence->heap, &profile->end), &one);
+		th_lifetimes_keep(lifetimes, evidence->heap, &profile->at), &one);
 	struct th_birth birth = {
 		sample->time, th_lifetimes_weight(lifetimes, evidence->heap, index)};
 	sums->kept.samples++;
 	sums->kept.followed += birth.weight;
 	th_mean_interval_add(&sums->kept.gaps, sample->size,
-		th_recording_sample_interval(profile->recording, sample), (double)sample->keep);
+		th_recording_sample_interval(profile->recording, sample), (double)sample->keep,
+		(double)sample->keep);
 	if (end == TH_END_NEVER) {
 		th_estimator_merge(&sums->kept.live, &one);
+		if (lifetimes->ends[evidence->heap][index] != TH_END_NEVER)
+			evidence->freed_after += th_evidence_bytes_in(&one);
 		if (birth.time >= horizon->warm)
 			th_array_append(look->judge, births, birth);
 	}
@@ -248,7 +252,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 				   : judge->older.warm;
 	if (profile->heaps[heap].gap > 0)
 		judge->thinning = th_lifetimes_calibration(&profile->lifetimes,
-					  &profile->heaps[heap], heap, &profile->end, 0)
+					  &profile->heaps[heap], heap, &profile->at, 0)
 					  .gap /
 				  profile->heaps[heap].gap;
 	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
@@ -352,7 +356,8 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
 	sums.is_trend = th_evidence_judge_residency(
 		evidence, judge, th_evidence_seconds(evidence, judge->profile));
-	if (evidence->verdict != TH_VERDICT_LEAK && th_evidence_frees_old(evidence)) {
+	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
+		th_evidence_frees_old(evidence)) {
 		struct th_evidence older;
 		struct th_evidence_sums older_sums;
 

@@ -46,6 +46,7 @@ enum th_reason {
 	TH_REASON_SLOWED,        /* plateau: ever fewer survivors */
 	TH_REASON_STEADY,        /* plateau: as much is freed as is allocated */
 	TH_REASON_FREED,         /* churn */
+	TH_REASON_UNUSED,        /* plateau: mappings grow, their resident memory does not */
 };
 
 struct th_evidence {
@@ -53,9 +54,10 @@ struct th_evidence {
 	const struct th_observation_window *horizon;
 
 	/* Figures; point estimates until th_evidence_measure() adds the intervals */
-	double live; /* bytes alive at the end of the recording */
+	double live;        /* bytes alive at the profile's `at` */
+	double freed_after; /* of these, freed between then and the end of the recording */
 	uint64_t live_samples;
-	struct th_estimate live_bytes; /* at the end of the recording; see is_resident */
+	struct th_estimate live_bytes; /* at the profile's `at`; see is_resident */
 	struct th_estimate live_objects;
 	struct th_estimate growth; /* bytes per second between warm-up and horizon */
 	double survivors;          /* fraction of the objects allocated up to the horizon */
@@ -101,7 +103,7 @@ struct th_evidence {
 
 /* Sums over the samples of a site from which the intervals of the figures are computed. */
 struct th_evidence_sums {
-	struct th_estimator live;   /* at the end */
+	struct th_estimator live;   /* at the profile's `at` */
 	struct th_estimator gained; /* old at the horizon, not yet at the end of the warm-up */
 	struct th_estimator lost;   /* old at the end of the warm-up, dead at the horizon */
 	struct th_estimator resident; /* mapped: resident bytes of `live` */

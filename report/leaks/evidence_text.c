@@ -250,6 +250,14 @@ th_evidence_explain(const struct th_evidence *evidence)
 			format_growth(evidence).text);
 	case TH_REASON_FREED:
 		return explain_churn(evidence);
+	case TH_REASON_UNUSED:
+		return th_format_new("more is mapped all the time, but its resident memory "
+				     "grew by only %s in the later half of the time",
+			th_format_number(evidence->trend.growth_late > 0
+						 ? evidence->trend.growth_late
+						 : 0,
+				TH_UNIT_BYTES)
+				.text);
 	default:
 		return explain_plateau(evidence);
 	}

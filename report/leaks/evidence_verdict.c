@@ -96,6 +96,17 @@ decide_ended(struct th_evidence *evidence)
 		evidence->is_step ? TH_REASON_STEP : TH_REASON_STOPPED);
 }
 
+/*
+ * Whether more is mapped all the time, but next to nothing of it is used: files that are
+ * preallocated, for example.
+ */
+static bool
+is_empty(const struct th_evidence *evidence)
+{
+	return evidence->is_resident && evidence->trend.points >= ENOUGH_ACCOUNTS &&
+	       evidence->trend.growth_late <= evidence->least_growth;
+}
+
 /* For a site that has grown significantly in the later half. */
 static void
 judge_growth(struct th_evidence *evidence)
@@ -152,16 +163,19 @@ bool
 th_evidence_judge_residency(
 	struct th_evidence *evidence, const struct th_judge *judge, double seconds)
 {
-	if (!judge->resident || evidence->verdict == TH_VERDICT_LEAK ||
-		!th_observation_window_is_far(evidence->horizon))
+	if (!judge->resident || !th_observation_window_is_far(evidence->horizon))
 		return false;
 	th_trend_init(&evidence->trend, evidence->horizon, judge->residency->times,
 		judge->resident, judge->residency->times_count);
 	evidence->least_growth = LEAST_GROWTH_INTERVALS *
 				 (double)judge->profile->heaps[evidence->heap].interval;
-	if (seconds <= 0 || !grows_in_memory(evidence))
+	if (evidence->verdict == TH_VERDICT_LEAK && is_empty(evidence) && seconds > 0)
+		decide(evidence, TH_VERDICT_PLATEAU, TH_REASON_UNUSED);
+	else if (evidence->verdict == TH_VERDICT_LEAK || seconds <= 0 ||
+		 !grows_in_memory(evidence))
 		return false;
-	decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
+	else
+		decide(evidence, TH_VERDICT_LEAK, TH_REASON_RESIDENT);
 	evidence->is_growing = true;
 	evidence->growth = th_estimate_exact(
 		evidence->trend.growth / seconds, evidence->live_samples);

@@ -35,15 +35,13 @@ least_alive(const struct th_profile *profile, uint64_t births)
 {
 	const struct th_samples *samples = &profile->recording->samples[TH_HEAP_JAVA];
 	struct th_calibration calibration = th_lifetimes_calibration(&profile->lifetimes,
-		&profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, &profile->end, 1);
+		&profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, &profile->at, 1);
 	struct th_estimator sum = {0};
-	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->end);
+	double keep = th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &profile->at);
 
 	for (size_t i = 0; i < samples->items_count; i++) {
-		if (samples->items[i].time < births &&
-			profile->lifetimes.ends[TH_HEAP_JAVA][i] == TH_END_NEVER &&
-			th_lifetimes_follows(
-				&profile->lifetimes, TH_HEAP_JAVA, i, &profile->end))
+		if (samples->items[i].time < births && th_lifetimes_is_live(&profile->lifetimes,
+							       TH_HEAP_JAVA, i, &profile->at))
 			th_lifetimes_add(&profile->lifetimes, &calibration, TH_HEAP_JAVA, i,
 				&samples->items[i], keep, &sum);
 	}
@@ -67,20 +65,20 @@ static void
 set_java_horizon(struct th_observation_window *horizon, const struct th_profile *profile)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	uint64_t end = profile->recording->end;
-	const struct th_judgement *major = th_lifetimes_last(lifetimes, end, true);
+	uint64_t known = profile->at.known - 1;
+	const struct th_judgement *major = th_lifetimes_last(lifetimes, known, true);
 
 	horizon->is_proven = major && reaches(horizon, major->births, PROVEN_PART) &&
 			     is_plausible(profile, major);
 	horizon->horizon = horizon->is_proven ? major->births
-					      : th_lifetimes_judged(lifetimes, end, false);
+					      : th_lifetimes_judged(lifetimes, known, false);
 	if (horizon->horizon < horizon->start)
 		horizon->horizon = horizon->start;
 	if (horizon->horizon > horizon->end)
 		horizon->horizon = horizon->end;
 }
 
-/* The part of the recording that the options choose; empty if they choose none of it. */
+/* The part of the recording that the options choose, up to --at; empty if they choose none of it. */
 static struct th_window
 part_of(const struct th_profile *profile)
 {
@@ -91,6 +89,8 @@ part_of(const struct th_profile *profile)
 		part.from = recording->start;
 	if (part.to > recording->end)
 		part.to = recording->end;
+	if (part.to > profile->at.time)
+		part.to = profile->at.time;
 	if (part.from > part.to)
 		part.from = part.to;
 	return part;

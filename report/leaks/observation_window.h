@@ -3,12 +3,13 @@
  * The part of a recording over which leaks can be judged.
  *
  * It reaches from the start of the recording to a horizon, up to which deaths are known: the
- * end of the recording for the native heap; for the Java heap the last GC of the old
- * generation, or, if that is too long ago, the last GC of any kind, which does not prove
- * anything about old objects.
+ * profile's `at` for the native heap, which is the last time before the process began to end or
+ * the one of --at; for the Java heap the last GC of the old generation before that, or, if that is
+ * too long ago, the last GC of any kind, which does not prove anything about old objects.
  *
  * With --from and --to only allocations between them are evaluated, as though the recording had
- * begun and ended there; their deaths are known from all of it.
+ * begun and ended there. Deaths after `at` are ignored; a GC that was over by then may have
+ * reported its deaths later.
  */
 #ifndef TH_REPORT_LEAKS_OBSERVATION_WINDOW_H
 #define TH_REPORT_LEAKS_OBSERVATION_WINDOW_H
@@ -25,7 +26,7 @@ struct th_observation_window {
 	uint64_t warm;    /* end of the warm-up */
 	uint64_t middle;  /* between that and the horizon */
 	uint64_t horizon; /* deaths are known up to here */
-	uint64_t end;     /* of the recording, or of the chosen part */
+	uint64_t end;     /* of the chosen part, `at` at the latest */
 	uint64_t old;     /* minimum age of an old block, nanoseconds */
 	bool is_proven;   /* deaths of old blocks are known too */
 };

@@ -153,6 +153,19 @@ on_java_alloc(struct th_recording *recording, const struct th_decoded_java_alloc
 	return add_sample(recording, TH_HEAP_JAVA, sample, alloc->interval);
 }
 
+/* The number of the reservation that contains the new one. */
+static uint32_t
+outer_of(const struct th_recording *recording, const struct th_decoded_mapped_alloc *alloc)
+{
+	uint32_t number = th_reservations_find(&recording->reserved, alloc->address);
+
+	if (!number)
+		return 0;
+	const struct th_reservation_info *outer = &recording->reservations[number - 1];
+	uint64_t room = outer->bytes - (alloc->address - outer->address);
+	return alloc->size <= room ? number : 0;
+}
+
 /*
  * Not a sample: reservations are in the sums of MAPPED_USE, but name what is mapped into them.
  */
@@ -163,6 +176,7 @@ add_reservation(struct th_recording *recording, const struct th_decoded_mapped_a
 		.address = alloc->address,
 		.bytes = alloc->size,
 		.stack = th_recording_intern(recording, stacks, alloc->stack),
+		.outer = outer_of(recording, alloc),
 	};
 
 	th_array_append(recording, reservations, reservation);
@@ -313,6 +327,8 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return keep(recording, notes, event->note);
 	case TH_EVENT_MARK:
 		return keep_timed(recording, marks, event->mark);
+	case TH_EVENT_TEARDOWN:
+		return keep_timed(recording, teardowns, event->teardown);
 	case TH_EVENT_CONTROL:
 		return keep_timed(recording, changes, event->control);
 	case TH_EVENT_RATE:

@@ -71,9 +71,17 @@ th_recording_add_thread(struct th_recording *recording, const struct th_decoded_
 void
 th_recording_add_symbol(struct th_recording *recording, const struct th_decoded_symbol *symbol)
 {
-	uint32_t index = th_recording_intern(
-		recording, symbols, th_frame_native(symbol->module, symbol->offset));
+	const struct th_named_function function = {
+		.start = th_frame_native(symbol->module, symbol->offset),
+		.end = th_frame_native(symbol->module, symbol->offset) + symbol->size,
+		.name = symbol->name,
+	};
 
+	if (symbol->size) {
+		th_array_append(recording, functions, function);
+		return;
+	}
+	uint32_t index = th_recording_intern(recording, symbols, function.start);
 	recording->symbols[index] = symbol->name;
 }
 

@@ -159,7 +159,9 @@ free_tables(struct th_recording *recording)
 	free(recording->stacks);
 	free(recording->intervals);
 	free(recording->marks);
+	free(recording->teardowns);
 	free(recording->changes);
+	free(recording->functions);
 	free(recording->symbols);
 }
 

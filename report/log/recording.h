@@ -82,6 +82,7 @@ struct th_reservation_info {
 	uint64_t address;
 	uint64_t bytes;
 	uint32_t stack; /* index */
+	uint32_t outer; /* number of the earlier one that contains it; 0 = none */
 };
 
 /* A part of a mapped sample was unmapped. */
@@ -118,6 +119,13 @@ struct th_named_frame {
 struct th_named_word {
 	uint32_t first;
 	uint32_t count;
+};
+
+/* A function as named by the log: frame words of its first address and of its end, exclusive. */
+struct th_named_function {
+	uint64_t start;
+	uint64_t end;
+	struct th_text name; /* as in the symbol table */
 };
 
 /* A growing array of `type`. */
@@ -157,10 +165,9 @@ struct th_recording {
 	TH_TABLE(struct th_decoded_class, classes);
 	TH_TABLE(struct th_decoded_stack, stacks);
 
-	/*
-	 * Names of functions that may be missing in the modules; ids are th_frame_native() of
-	 * the start.
-	 */
+	/* Names of functions that occur in stacks. */
+	TH_ARRAY(struct th_named_function, functions);
+	/* Those without a size; ids are th_frame_native() of the start. */
 	TH_TABLE(struct th_text, symbols);
 
 	/* Bundles: frames by native frame word, so that no module files are needed. */
@@ -194,7 +201,8 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_heap_use, heap_uses);
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 	TH_ARRAY(struct th_decoded_mark, marks);
-	TH_ARRAY(struct th_decoded_control, changes); /* in order */
+	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */
+	TH_ARRAY(struct th_decoded_control, changes);    /* in order */
 
 	/* Resident memory; rows and figures belong to the snapshot whose number they hold. */
 	TH_ARRAY(struct th_decoded_resident, residents);

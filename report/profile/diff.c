@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/allocate.h"
 
@@ -65,6 +66,21 @@ count_launching(const struct th_leak_sites *places, uint32_t way)
 	return count;
 }
 
+/*
+ * The name of a function, or "BUILDID+0xOFFSET" of one without: the name of the library may be
+ * different in every run.  The caller frees it.
+ */
+static char *
+identity_of(const struct th_frames *frames, uint32_t function)
+{
+	const char *name = th_frames_function_name(frames, function);
+	uint32_t build_id = th_frames_function(frames, function)->build_id;
+
+	if (!build_id || !th_frames_is_nameless(frames, function))
+		return th_format_new("%s", name);
+	return th_format_new("%s%s", th_frames_string(frames, build_id), strrchr(name, '+'));
+}
+
 /* Both sides number names alike, so that keys are short; string 0 is the empty one. */
 static uint32_t
 name_of(struct work *work, uint32_t side, uint32_t function)
@@ -72,9 +88,12 @@ name_of(struct work *work, uint32_t side, uint32_t function)
 	const struct th_frames *frames = work->diff->sides[side].profile->frames;
 	uint32_t *known = &work->names_of[side][function];
 
-	if (!*known)
-		*known = th_strings_intern(
-			&work->names, th_frames_function_name(frames, function));
+	if (!*known) {
+		char *identity = identity_of(frames, function);
+
+		*known = th_strings_intern(&work->names, identity);
+		free(identity);
+	}
 	return *known;
 }
 

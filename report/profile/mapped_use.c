@@ -5,6 +5,8 @@
 
 /* Older sums are printed with their time. */
 #define RECENT_S 0.01
+/* Sums and the mark that follows them. */
+#define RECENT_NS 1000000
 
 const struct th_decoded_mapped_use *
 th_mapped_use_at(const struct th_profile *profile)
@@ -30,15 +32,28 @@ has_gaps(const struct th_recording *recording)
 	return recording->changes_count || threads.length;
 }
 
+/*
+ * Whether the sums are those of the time of the view: written with the mark of teardown, or as the
+ * last of a complete recording.
+ */
+static bool
+is_of_moment(const struct th_profile *profile, const struct th_decoded_mapped_use *use)
+{
+	const struct th_recording *recording = profile->recording;
+
+	if (th_profile_is_before_teardown(profile))
+		return profile->teardown.mark && profile->at.time - use->time <= RECENT_NS;
+	return recording->is_complete && profile->at.time == recording->end &&
+	       use == &recording->mapped_uses[recording->mapped_uses_count - 1];
+}
+
 bool
 th_mapped_use_live(const struct th_profile *profile, struct th_estimate *ret)
 {
 	const struct th_recording *recording = profile->recording;
 	const struct th_decoded_mapped_use *use = th_mapped_use_at(profile);
-	size_t count = recording->mapped_uses_count;
 
-	if (!use || use != &recording->mapped_uses[count - 1] || !recording->is_complete ||
-		profile->options->at != TH_AT_END || profile->window.from > 0 ||
+	if (!use || !is_of_moment(profile, use) || profile->window.from > 0 ||
 		profile->window.to < UINT64_MAX || th_options_filter_stacks(profile->options) ||
 		has_gaps(recording))
 		return false;

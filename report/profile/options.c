@@ -151,17 +151,30 @@ set_to(struct th_options *options, const char *argument)
 		"to", argument, "seconds since the start of the recording or mark:NAME");
 }
 
-/* "end", "peak", "mark:NAME" or seconds, with or without a trailing s. */
+static bool
+parse_named_moment(const char *text, struct th_options *options)
+{
+	static const char *const names[] = {
+		[TH_AT_END] = "end", [TH_AT_EXIT] = "exit", [TH_AT_PEAK] = "peak"};
+
+	for (size_t i = TH_AT_END; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i])) {
+			options->at = (enum th_at)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A name, "mark:NAME", or seconds, with or without a trailing s. */
 static bool
 parse_moment(const char *text, struct th_options *options)
 {
 	char number[32];
 	size_t length = strlen(text);
 
-	if (!strcmp(text, "end") || !strcmp(text, "peak")) {
-		options->at = text[0] == 'e' ? TH_AT_END : TH_AT_PEAK;
+	if (parse_named_moment(text, options))
 		return true;
-	}
 	options->at_mark = parse_mark(text);
 	if (options->at_mark) {
 		options->at = TH_AT_SECONDS;
@@ -185,7 +198,7 @@ set_at(struct th_options *options, const char *argument)
 	if (parse_moment(argument, options))
 		return NULL;
 	return bad_argument("at", argument,
-		"end, peak, seconds since the start of the recording or mark:NAME");
+		"end, exit, peak, seconds since the start of the recording or mark:NAME");
 }
 
 char *
@@ -450,9 +463,10 @@ static const struct option_entry entries[] = {
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
 	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
-		"snapshot at: end (default), peak (most memory\n"
-		"resident), seconds since the start of the recording\n"
-		"or mark:NAME"},
+		"snapshot at: end (default: the last one before the\n"
+		"process began to end), exit (the last one), peak\n"
+		"(most memory resident), seconds since the start of\n"
+		"the recording or mark:NAME"},
 	{"count-buffers", 0, NULL, TH_OPTIONS_RSS, set_counts_buffers,
 		"first have the process count its unreachable direct\n"
 		"and mapped buffers; this pauses its Java threads\n"
@@ -465,10 +479,12 @@ static const struct option_entry entries[] = {
 		"alloc-objects, live-bytes, live-objects,\n"
 		"temp-bytes (see --temp-within) or touched-bytes\n"
 		"(resident part of live C blocks)"},
-	{"at", 0, "TIME", TH_OPTIONS_VIEW, set_at,
-		"time at which live values are taken: end (default),\n"
-		"peak (most live bytes in the chosen heaps), seconds\n"
-		"since the start of the recording or mark:NAME"},
+	{"at", 0, "TIME", TH_OPTIONS_VIEW | TH_OPTIONS_TIME, set_at,
+		"time at which live values are taken: end (before the\n"
+		"process began to end), exit (the end of the\n"
+		"recording), peak (most live bytes in the chosen\n"
+		"heaps), seconds since the start of the recording or\n"
+		"mark:NAME. Default: end, or --to if that is earlier"},
 	{"temp-within", 0, "SECONDS", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_temporary_within,
 		"a native block is temporary if freed within this\n"
 		"time (0.1); a Java object, if the first GC after\n"

@@ -33,8 +33,12 @@ enum th_view_value {
 	TH_VALUE_TOUCHED_BYTES,
 };
 
-/* Time at which live values are taken. */
-enum th_at { TH_AT_END, TH_AT_PEAK, TH_AT_SECONDS };
+/*
+ * Time at which live values are taken. LAST is the default: END, or --to if that is earlier.  END is
+ * the last moment before the process began to end (report/statistics/teardown.h), EXIT the last
+ * event of the recording.
+ */
+enum th_at { TH_AT_LAST, TH_AT_END, TH_AT_EXIT, TH_AT_PEAK, TH_AT_SECONDS };
 
 enum th_output_format {
 	TH_OUTPUT_NONE,
@@ -132,7 +136,7 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 void th_options_deinit(struct th_options *options);
 
 /*
- * Splits "LOG@end", "LOG@peak" or "LOG@12.5s" into the log, which the caller frees, and the
+ * Splits "LOG@end", "LOG@exit", "LOG@peak" or "LOG@12.5s" into the log, which the caller frees, and the
  * time, which is set in `options`; without such a suffix the whole operand is the log.
  */
 char *th_options_split_moment(const char *operand, struct th_options *options);

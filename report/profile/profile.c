@@ -27,6 +27,12 @@
 #define AHEAD 8
 #define CACHE_LINE 64
 
+/*
+ * A snapshot taken after the start of teardown is used if no more than this part of the live bytes
+ * had been freed.
+ */
+#define INTACT_PART 0.02
+
 #define INTERNAL_GROUP "[JVM-internal]"
 #define VIRTUAL_THREAD "[virtual thread]"
 
@@ -337,7 +343,7 @@ add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
 		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
 			sample->size, th_recording_sample_interval(profile->recording, sample),
 			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
-			calibration->factors[sample->name]);
+			th_calibration_factor(calibration, sample));
 }
 
 /* Finds the actors of all samples in the window; the rows replace them in the array. */
@@ -418,20 +424,74 @@ moment_of(const struct th_profile *profile)
 	const struct th_options *options = profile->options;
 	const struct th_recording *recording = profile->recording;
 
+	uint64_t time = profile->teardown.time;
+
 	if (options->at == TH_AT_PEAK)
 		return th_lifetimes_peak(&profile->lifetimes, profile->heaps, options->heaps);
 	if (options->at == TH_AT_SECONDS)
-		return th_lifetimes_moment(
-			&profile->lifetimes, absolute_time(recording, options->at_seconds));
-	return th_lifetimes_moment(&profile->lifetimes, recording->end);
+		time = absolute_time(recording, options->at_seconds);
+	else if (options->at == TH_AT_EXIT)
+		time = recording->end;
+	else if (options->at == TH_AT_LAST && profile->window.to < time)
+		time = profile->window.to;
+	return th_lifetimes_moment(&profile->lifetimes, time);
+}
+
+/*
+ * The first snapshot after the start of teardown, if little of what was live then had been freed;
+ * else NULL.  It is closer than the last one before.
+ */
+static const struct th_decoded_account *
+account_in_teardown(const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	uint64_t from = profile->at.time;
+	const struct th_decoded_account *found = NULL;
+
+	for (size_t i = recording->accounts_count; i-- > 0;) {
+		if (recording->accounts[i].time > from)
+			found = &recording->accounts[i];
+	}
+	for (int heap = TH_HEAP_NATIVE; found && heap <= TH_HEAP_MAPPED; heap++) {
+		if (th_teardown_freed_part(recording, &profile->lifetimes, (enum th_heap)heap,
+			    from, found->time) > INTACT_PART)
+			found = NULL;
+	}
+	return found;
 }
 
 const struct th_decoded_account *
 th_profile_chosen_account(const struct th_profile *profile)
 {
+	const struct th_decoded_account *late = NULL;
+
 	if (profile->options->at == TH_AT_PEAK)
 		return th_recording_account_peak(profile->recording);
-	return th_recording_account_at(profile->recording, profile->at.time);
+	if (th_profile_is_before_teardown(profile))
+		late = account_in_teardown(profile);
+	return late ? late : th_recording_account_at(profile->recording, profile->at.time);
+}
+
+bool
+th_profile_is_before_teardown(const struct th_profile *profile)
+{
+	enum th_at at = profile->options->at;
+
+	return profile->teardown.is_found && (at == TH_AT_LAST || at == TH_AT_END) &&
+	       profile->at.time == profile->teardown.time;
+}
+
+char *
+th_profile_moment_text(const struct th_profile *profile)
+{
+	double seconds = th_profile_seconds(profile, profile->at.time);
+
+	if (th_profile_is_before_teardown(profile))
+		return th_format_new("at %.4g s, before %s", seconds,
+			th_teardown_reason(&profile->teardown));
+	if (profile->at.time == profile->recording->end)
+		return th_format_new("at the end");
+	return th_format_new("at %.4g s", seconds);
 }
 
 /* Prepares calibrations and lifetimes, which do not depend on stacks. */
@@ -446,6 +506,7 @@ init_estimators(void *data)
 			&profile->heaps[heap], recording, (enum th_heap)heap, &profile->window);
 	th_lifetimes_init(&profile->lifetimes, recording);
 	profile->end = th_lifetimes_moment(&profile->lifetimes, recording->end);
+	th_teardown_find(&profile->teardown, recording, &profile->lifetimes);
 	profile->at = moment_of(profile);
 	profile->java_bound = th_heap_use_bound(
 		recording, &profile->heaps[TH_HEAP_JAVA], profile->at.time);
@@ -601,6 +662,17 @@ th_profile_renew(struct th_profile *profile)
 		.is_whole = profile->is_whole,
 	};
 	build(profile);
+}
+
+enum th_heap
+th_profile_contents(const struct th_profile *profile, const struct th_row *row)
+{
+	enum th_heap heap;
+
+	if (row->heap != TH_HEAP_MAPPED)
+		return 0;
+	heap = th_mapped_names_contents(th_frames_string(profile->frames, row->class_name));
+	return heap && th_profile_has_heap(profile, heap) ? heap : 0;
 }
 
 bool

@@ -16,6 +16,7 @@
 #include "report/statistics/calibration.h"
 #include "report/statistics/estimate.h"
 #include "report/statistics/lifetimes.h"
+#include "report/statistics/teardown.h"
 #include "report/symbols/call_paths.h"
 #include "report/symbols/frames.h"
 
@@ -40,6 +41,7 @@ struct th_profile {
 	struct th_window window;
 	struct th_calibration heaps[TH_HEAPS];
 	struct th_lifetimes lifetimes;
+	struct th_teardown teardown;
 	struct th_moment at;  /* time at which live values are taken */
 	struct th_moment end; /* of the recording */
 	double java_bound;    /* th_heap_use_bound() at `at` */
@@ -84,8 +86,23 @@ struct th_profile *th_profile_create_whole(const struct th_profile *profile);
 /* The snapshot of resident memory that --at selects; NULL without snapshots. */
 const struct th_decoded_account *th_profile_chosen_account(const struct th_profile *profile);
 
+/* Whether live values are taken at the last time before the process began to end. */
+bool th_profile_is_before_teardown(const struct th_profile *profile);
+
+/*
+ * The time at which live values are taken, and why: "at the end", "at 14.2 s, before the process's
+ * exit handlers ran"; to be freed.
+ */
+char *th_profile_moment_text(const struct th_profile *profile);
+
 /* Whether the options select this heap and it was recorded. */
 bool th_profile_has_heap(const struct th_profile *profile, enum th_heap heap);
+
+/*
+ * The heap whose blocks a row of mapped memory holds, if the options select it: a sum over heaps
+ * must leave the row out, or it counts these twice. 0: none.
+ */
+enum th_heap th_profile_contents(const struct th_profile *profile, const struct th_row *row);
 
 /* Whether the resident bytes of the live blocks of this heap are known. */
 bool th_profile_knows_touched(const struct th_profile *profile, enum th_heap heap);

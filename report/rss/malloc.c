@@ -61,7 +61,7 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	const struct th_calibration *calibration = &profile->heaps[TH_HEAP_NATIVE];
 	double keep = (double)sample->keep *
 		      th_lifetimes_keep(&profile->lifetimes, TH_HEAP_NATIVE, &profile->at);
-	double factor = calibration->factors[sample->name];
+	double factor = th_calibration_factor(calibration, sample);
 	uint64_t interval = th_recording_sample_interval(profile->recording, sample);
 	enum place place = word & TH_TOUCHED_OWN_MAPPING ? OWN_MAPPING : IN_HEAP;
 	double part = th_touched_bytes(sample, word);

@@ -55,18 +55,20 @@ add_points(struct th_rss *rss)
 	}
 }
 
-/* The lines at about half the time before `now`. */
+/* The snapshot nearest to the middle of the second quarter of the time before `now`. */
 static void
 find_before(struct th_rss *rss)
 {
 	struct th_rss_facts *facts = &rss->facts;
+	double wanted = rss->seconds * 3 / 8;
 
 	for (size_t i = 0; i < rss->moments_count; i++) {
 		const struct th_rss_moment *moment = &rss->moments[i];
 
 		if (moment->seconds >= rss->seconds)
 			break;
-		if (facts->has_before && moment->seconds > rss->seconds / 2)
+		if (facts->has_before &&
+			fabs(moment->seconds - wanted) > fabs(facts->before_seconds - wanted))
 			break;
 		memcpy(facts->before, moment->lines, sizeof(facts->before));
 		facts->before_seconds = moment->seconds;
@@ -141,8 +143,20 @@ fill_facts(struct th_rss *rss)
 	}
 }
 
+static void
+fill_leaks(struct th_rss_facts *facts, const struct th_leaks *leaks)
+{
+	facts->has_leaks = leaks;
+	for (size_t i = 0; leaks && i < leaks->findings_count; i++) {
+		const struct th_listed *listed = &leaks->findings[i];
+
+		if (listed->verdict == TH_VERDICT_LEAK)
+			facts->leaks[leaks->places.items[listed->place].heap] += listed->live;
+	}
+}
+
 void
-th_rss_init(struct th_rss *rss, const struct th_profile *profile)
+th_rss_init(struct th_rss *rss, const struct th_profile *profile, const struct th_leaks *leaks)
 {
 	const struct th_decoded_account *head = th_profile_chosen_account(profile);
 
@@ -153,6 +167,7 @@ th_rss_init(struct th_rss *rss, const struct th_profile *profile)
 	add_moments(rss);
 	find_before(rss);
 	fill_facts(rss);
+	fill_leaks(&rss->facts, leaks);
 	rss->verdict = th_rss_judge(&rss->facts);
 }
 

@@ -6,6 +6,7 @@
 #ifndef TH_REPORT_RSS_RSS_H
 #define TH_REPORT_RSS_RSS_H
 
+#include "report/leaks/leaks.h"
 #include "report/rss/breakdown.h"
 #include "report/rss/verdict.h"
 
@@ -28,8 +29,12 @@ struct th_rss {
 
 #define TH_RSS_MOMENTS 64
 
-/* The profile must outlive it and its recording must have a snapshot. */
-void th_rss_init(struct th_rss *rss, const struct th_profile *profile);
+/*
+ * The profile must outlive it and its recording must have a snapshot. `leaks`: the findings of that
+ * profile, with which the verdict must agree; NULL: not known.
+ */
+void
+th_rss_init(struct th_rss *rss, const struct th_profile *profile, const struct th_leaks *leaks);
 void th_rss_deinit(struct th_rss *rss);
 
 /*

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trend of the RSS is the median of its values (one a second) over the last quarter against
- * that over the quarter before the middle. The cause is the line that grew most if the RSS
- * grows, else the largest line that is a possible cause.
+ * The trend of the RSS is its median over the last quarter of the time against that over the
+ * second quarter, and over the third: growth that has ended is none. (Of the time, not of the
+ * values, which are more frequent in the beginning.) If the RSS grows, the cause is the line that
+ * explains most of the growth, or none; else the largest line that is a possible cause.
  */
 #include "report/rss/verdict.h"
 
@@ -15,6 +16,13 @@
 
 /* Minimum number of points for a trend. */
 #define POINTS_LEAST 6
+/*
+ * Least part of the growth that is later than the third quarter. Half of a steady growth is, 2/5 of
+ * a logarithmic one, and a third of one that ended at the last quarter.
+ */
+#define LATE_PART (1.0 / 3)
+/* Least part of the growth that a line must have to be its cause. */
+#define CAUSE_PART 0.5
 /* Smaller changes are noise: the RSS of a JVM fluctuates by this much. */
 #define CHANGE_SHARE 0.05
 #define CHANGE_BYTES (8.0 * 1024 * 1024)
@@ -32,17 +40,25 @@ compare(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* Of points [from, to). */
+/* Of the points in a quarter of the time, 0 to 3; 0 without any. */
 static double
-median(const struct th_rss_facts *facts, size_t from, size_t to)
+median(const struct th_rss_facts *facts, unsigned quarter)
 {
-	size_t count = to - from;
-	double *values = th_allocate(count, sizeof(*values));
+	double start = facts->points[0].seconds;
+	double length = (facts->points[facts->point_count - 1].seconds - start) / 4;
+	double *values = th_allocate(facts->point_count, sizeof(*values));
+	size_t count = 0;
+	double middle;
 
-	for (size_t i = 0; i < count; i++)
-		values[i] = facts->points[from + i].bytes;
+	for (size_t i = 0; i < facts->point_count; i++) {
+		double seconds = facts->points[i].seconds - start;
+
+		if (seconds >= quarter * length &&
+			(quarter == 3 || seconds < (quarter + 1) * length))
+			values[count++] = facts->points[i].bytes;
+	}
 	qsort(values, count, sizeof(*values), compare);
-	double middle = values[count / 2];
+	middle = count ? values[count / 2] : 0;
 	free(values);
 	return middle;
 }
@@ -71,12 +87,14 @@ judge_course(const struct th_rss_facts *facts, double *growth_ret)
 	*growth_ret = 0;
 	if (count < POINTS_LEAST)
 		return TH_RSS_SHORT;
-	double middle = median(facts, count / 4, count / 2);
-	double last = median(facts, count - count / 4, count);
-	double seconds = facts->points[count - 1 - count / 8].seconds -
-			 facts->points[count / 4 + count / 8].seconds;
-	*growth_ret = seconds > 0 ? (last - middle) / seconds : 0;
-	if (is_change(last - middle, last))
+	double second = median(facts, 1);
+	double third = median(facts, 2);
+	double last = median(facts, 3);
+	double seconds = (facts->points[count - 1].seconds - facts->points[0].seconds) / 2;
+	if (second <= 0 || third <= 0 || seconds <= 0)
+		return TH_RSS_SHORT;
+	*growth_ret = (last - second) / seconds;
+	if (is_change(last - second, last) && last - third >= LATE_PART * (last - second))
 		return TH_RSS_GROWING;
 	if (is_change(highest(facts) - last, highest(facts)))
 		return TH_RSS_FELL;
@@ -150,19 +168,35 @@ largest(const double *lines, double *ret)
 	return found;
 }
 
+/* The line that explains the growth between the two snapshots, TH_BREAKDOWN_KINDS for none. */
+static enum th_breakdown_kind
+find_grower(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
+{
+	double differences[TH_BREAKDOWN_KINDS];
+	enum th_breakdown_kind kind;
+
+	for (int i = 0; i < TH_BREAKDOWN_KINDS; i++) {
+		differences[i] = facts->now[i] - facts->before[i];
+		verdict->grown_all += differences[i];
+	}
+	kind = largest(differences, &verdict->grown);
+	if (kind == TH_BREAKDOWN_KINDS || verdict->grown <= CHANGE_BYTES ||
+		verdict->grown < CAUSE_PART * verdict->grown_all)
+		return TH_BREAKDOWN_KINDS;
+	return kind;
+}
+
 static enum th_rss_cause
 judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
 {
 	double most;
-	double differences[TH_BREAKDOWN_KINDS];
 	enum th_breakdown_kind kind;
 
-	if (verdict->course == TH_RSS_GROWING && facts->has_before) {
-		for (int i = 0; i < TH_BREAKDOWN_KINDS; i++)
-			differences[i] = facts->now[i] - facts->before[i];
-		verdict->grower = largest(differences, &verdict->grown);
-		if (verdict->grower != TH_BREAKDOWN_KINDS && verdict->grown > CHANGE_BYTES)
-			return cause_of_line(verdict->grower);
+	if (verdict->course == TH_RSS_GROWING) {
+		if (facts->has_before)
+			verdict->grower = find_grower(facts, verdict);
+		return verdict->grower == TH_BREAKDOWN_KINDS ? TH_RSS_NOTHING_STANDS_OUT
+							     : cause_of_line(verdict->grower);
 	}
 	if (facts->group_limit > 0 && facts->group_file > facts->group_current / 2 &&
 		facts->group_current > NEAR_LIMIT * facts->group_limit)
@@ -236,14 +270,16 @@ course_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fac
 		if (verdict->grower == TH_BREAKDOWN_KINDS)
 			return th_format_new("%s resident, growing by %s/s", size.text,
 				bytes(verdict->growth).text);
-		return th_format_new("%s resident, growing by %s/s; %s grew most, by %s in %s",
+		return th_format_new("%s resident, growing by %s/s; %s grew most, by %s of %s "
+				     "in %s",
 			size.text, bytes(verdict->growth).text,
 			th_breakdown_label(verdict->grower), bytes(verdict->grown).text,
+			bytes(verdict->grown_all).text,
 			th_format_seconds(facts->now_seconds - facts->before_seconds).text);
 	case TH_RSS_PLATEAU:
 		return th_format_new("%s resident, a plateau", size.text);
 	case TH_RSS_FELL:
-		return th_format_new("%s resident, after a peak of %s", size.text,
+		return th_format_new("%s resident, after a peak of %s (--at peak)", size.text,
 			bytes(highest(facts)).text);
 	default:
 		return th_format_new("%s resident", size.text);
@@ -320,16 +356,31 @@ buffers_text(const struct th_rss_facts *facts)
 		bytes(all).text, facts->direct_count);
 }
 
+/* The malloc blocks in use; whether they leak is for the findings of `leaks` to say. */
+static char *
+blocks_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+{
+	char *text = th_format_new(
+		"%s are malloc blocks in use", bytes(blocks_of(facts->now)).text);
+	const char *more = "";
+
+	if (facts->has_leaks && facts->leaks[TH_HEAP_NATIVE] > 0)
+		more = ", with a leak: `twinheap leaks` lists its sites";
+	else if (verdict->course == TH_RSS_GROWING && facts->has_leaks)
+		more = ", without a leak found by `twinheap leaks`";
+	else if (verdict->course == TH_RSS_GROWING)
+		more = "; `twinheap leaks` judges their sites";
+	char *whole = th_format_new("%s%s", text, more);
+	free(text);
+	return whole;
+}
+
 static char *
 cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
 {
 	switch (verdict->cause) {
 	case TH_RSS_LEAK_OF_MALLOC:
-		return th_format_new("%s are malloc blocks in use%s",
-			bytes(blocks_of(facts->now)).text,
-			verdict->course == TH_RSS_GROWING
-				? ", a leak: `twinheap leaks` lists its sites"
-				: "");
+		return blocks_text(verdict, facts);
 	case TH_RSS_RETAINED:
 		return facts->allocator ? retained_by_other_text(facts) : retained_text(facts);
 	case TH_RSS_JAVA_HEAP:
@@ -367,8 +418,26 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 				     "the kernel reclaims when it needs memory",
 			bytes(facts->group_file).text, bytes(facts->group_current).text);
 	default:
-		return th_format_new("no part dominates");
+		return th_format_new(verdict->course != TH_RSS_GROWING ? "no part dominates"
+				     : facts->has_before
+					     ? "no part explains the growth"
+					     : "no earlier snapshot shows which part grew");
 	}
+}
+
+/* What `leaks` found elsewhere than in the cause, and that the sentence would else contradict. */
+static char *
+leaks_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *facts)
+{
+	double all = 0;
+
+	for (int heap = TH_HEAP_JAVA; facts->has_leaks && heap < TH_HEAPS; heap++) {
+		if (heap != TH_HEAP_NATIVE || verdict->cause != TH_RSS_LEAK_OF_MALLOC)
+			all += facts->leaks[heap];
+	}
+	if (all <= 0)
+		return th_format_new("%s", "");
+	return th_format_new("; `twinheap leaks` finds %s leaked", bytes(all).text);
 }
 
 char *
@@ -381,10 +450,12 @@ th_rss_verdict_text(const struct th_rss_verdict *verdict, const struct th_rss_fa
 					bytes(facts->group_current).text,
 					bytes(facts->group_limit).text)
 			      : th_format_new("%s", "");
-	char *text = th_format_new("%s; %s%s", course, cause, limit);
+	char *leaks = leaks_text(verdict, facts);
+	char *text = th_format_new("%s; %s%s%s", course, cause, leaks, limit);
 
 	free(course);
 	free(cause);
+	free(leaks);
 	free(limit);
 	return text;
 }

@@ -21,7 +21,7 @@ struct th_rss_point {
 struct th_rss_facts {
 	const struct th_rss_point *points; /* by time */
 	size_t point_count;
-	double before[TH_BREAKDOWN_KINDS]; /* lines of a snapshot at about half the time */
+	double before[TH_BREAKDOWN_KINDS]; /* lines of a snapshot in the second quarter */
 	double now[TH_BREAKDOWN_KINDS];
 	double before_seconds;
 	double now_seconds;
@@ -40,7 +40,9 @@ struct th_rss_facts {
 	double arenas;         /* heaps of glibc's malloc other than the main one */
 	const char *allocator; /* allocator that retains the memory; NULL: glibc's malloc */
 	double threads;
-	double group_limit; /* 0 = none */
+	bool has_leaks;         /* `leaks` was asked */
+	double leaks[TH_HEAPS]; /* live bytes of its findings that leak */
+	double group_limit;     /* 0 = none */
 	double group_current;
 	double group_file;
 };
@@ -67,9 +69,10 @@ enum th_rss_cause {
 
 struct th_rss_verdict {
 	enum th_rss_course course;
-	double growth;                 /* bytes per second over the second half */
-	enum th_breakdown_kind grower; /* the line that grew most, if the RSS grows */
+	double growth; /* bytes per second from the second to the last quarter */
+	enum th_breakdown_kind grower; /* the line that explains it, if the RSS grows */
 	double grown;                  /* growth of that line since `before` */
+	double grown_all;              /* growth of all lines */
 	enum th_rss_cause cause;
 	bool is_near_limit; /* of the group: nine tenths or more */
 };

@@ -229,6 +229,10 @@ find_fault(const struct setting *setting, const char *text)
 		if (text[strspn(text, "0123456789")] != '\0' || !th_size_parse(text, &value))
 			return "not a number";
 		break;
+	case TH_SETTING_SECONDS:
+		if (!th_seconds_parse(text, &value))
+			return "not a duration (such as 30s, 5m)";
+		break;
 	case TH_SETTING_PERCENT:
 		if (!th_percent_parse(text, &value))
 			return "not a percentage (such as 1%, 0.5%)";

@@ -140,6 +140,19 @@ look(struct th_launch_watch *watch)
 	}
 }
 
+/* A process that grows fast is to be read sooner than the others. */
+static uint64_t
+until_next_look(const struct th_launch_watch *watch, uint64_t now, uint64_t pause)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		uint64_t next = th_outside_next(watch->watched[i].outside);
+
+		if (next > now && next - now < pause)
+			pause = next - now;
+	}
+	return pause;
+}
+
 struct timespec
 th_launch_watch_turn(struct th_launch_watch *watch)
 {
@@ -147,6 +160,8 @@ th_launch_watch_turn(struct th_launch_watch *watch)
 
 	scan(watch);
 	look(watch);
+	pause = until_next_look(
+		watch, th_clock_now(), pause < TH_NS_PER_S ? pause : TH_NS_PER_S);
 	if (pause < TURN_LEAST_NS)
 		pause = TURN_LEAST_NS;
 	return pause < TH_NS_PER_S ? (struct timespec){0, (long)pause}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over the samples of a heap: the first finds the known bytes of each thread at both
- * borders of the window and groups the threads, the second sums with the groups' factors.
+ * Three passes over the samples of a heap: the first finds the known bytes of each thread at both
+ * borders of the window, the second divides the bytes between them among the strata, the third
+ * sums with the factors.
  */
 #include "report/statistics/calibration.h"
 
@@ -9,15 +10,9 @@
 #include <stdlib.h>
 
 #include "report/base/allocate.h"
+#include "report/statistics/factors.h"
 #include "report/statistics/mean_interval.h"
 
-/* A factor from fewer samples would be noise rather than a correction. */
-#define SAMPLES_PER_FACTOR 100
-/*
- * A group that should have had SAMPLES_PER_FACTOR samples and was passed over still gets a
- * factor with at least this many.
- */
-#define SAMPLES_AT_LEAST 5
 /*
  * On the VMs whose sampler is biased (JDK-8356372), objects just outside the TLABs of many
  * small threads are up to 7 % off after all corrections: measured on 17 and 21 in thirteen
@@ -34,27 +29,23 @@ struct knowledge {
 		*sample; /* NULL: a THREAD_BYTES record, nothing allocated since */
 };
 
-/* Per-thread data for the factors. */
 struct thread_state {
+	struct th_estimator sum; /* of its samples in the window, factor 1 */
 	struct knowledge from;
 	struct knowledge to;
-	bool is_unknown; /* its samples have no byte count */
-	uint32_t group;
-	struct th_estimator sum; /* of its samples in the window, factor 1 */
-};
-
-/* Threads that share one factor. */
-struct group {
-	struct th_estimator sum;
-	double bytes; /* counted bytes */
+	const struct th_sample *last; /* in the window, so far */
+	double reached;   /* its bytes so far; those before the window are included */
+	uint32_t stratum; /* of the bytes after the last sample */
+	bool has_stratum;
 };
 
 struct work {
 	const struct th_recording *recording;
 	const struct th_window *window;
 	enum th_heap heap;
-	uint64_t interval;
 	double gap;
+	const struct th_strata *strata;
+	struct th_factors factors;
 	struct thread_state *threads;
 	size_t thread_count;
 	struct knowledge others_from; /* threads without an entry, treated as one */
@@ -98,6 +89,23 @@ account_of(const struct work *work, size_t thread)
 	return work->heap == TH_HEAP_MAPPED ? 0 : thread;
 }
 
+static struct thread_state *
+state_of(const struct work *work, const struct th_sample *sample, size_t *thread_ret)
+{
+	*thread_ret = account_of(work, th_recording_thread(work->recording, sample));
+	return &work->threads[*thread_ret];
+}
+
+static void
+add_sample(struct work *work, size_t thread, const struct th_sample *sample)
+{
+	struct th_estimator one = {0};
+
+	th_sample_add(&one, work->recording, sample, (double)sample->keep, 1);
+	th_estimator_merge(&work->threads[thread].sum, &one);
+	th_factors_add(&work->factors, thread, sample, &one.bytes);
+}
+
 static void
 learn_from_samples(struct work *work)
 {
@@ -106,16 +114,15 @@ learn_from_samples(struct work *work)
 
 	for (size_t i = 0; i < samples->items_count; i++) {
 		const struct th_sample *sample = &samples->items[i];
-		uint32_t index = th_recording_thread(work->recording, sample);
-		struct thread_state *thread = &work->threads[account_of(work, index)];
+		size_t index;
+		struct thread_state *thread = state_of(work, sample, &index);
 
 		if (!sample->thread_bytes)
-			thread->is_unknown = true;
+			work->factors.is_unknown[index] = true;
 		learn_at(work->window, sample->time, sample->thread_bytes, sample,
 			&thread->from, &thread->to);
 		if (th_window_holds(work->window, sample->time))
-			th_sample_add(
-				&thread->sum, work->recording, sample, (double)sample->keep, 1);
+			add_sample(work, index, sample);
 	}
 }
 
@@ -202,7 +209,7 @@ find_total(struct work *work)
 	for (size_t i = 0; i < work->thread_count; i++) {
 		const struct thread_state *thread = &work->threads[i];
 
-		if (thread->is_unknown) {
+		if (work->factors.is_unknown[i]) {
 			th_estimator_merge(&work->uncounted, &thread->sum);
 			continue;
 		}
@@ -228,93 +235,94 @@ find_total(struct work *work)
 	}
 }
 
-/* Groups and their factors */
+/* Bytes by stratum */
 
-/* Group 0 pools threads with few samples; every other thread is a separate group. */
-static uint32_t
-assign_groups(struct work *work)
-{
-	uint32_t group_count = 1;
-
-	for (size_t i = 0; i < work->thread_count; i++) {
-		struct thread_state *thread = &work->threads[i];
-
-		if (!thread->is_unknown && thread->sum.samples >= SAMPLES_PER_FACTOR)
-			thread->group = group_count++;
-	}
-	return group_count;
-}
-
+/* The bytes from the sample before, or from the start of the window, up to this one. */
 static void
-sum_groups(const struct work *work, struct group *groups)
+divide_up_to(struct work *work, const struct th_sample *sample)
 {
-	groups[0].bytes = bytes_before(&work->others_to) - bytes_before(&work->others_from) +
-			  (is_bounded(work->window) ? 0 : (double)work->quiet_bytes);
-	for (size_t i = 0; i < work->thread_count; i++) {
-		const struct thread_state *thread = &work->threads[i];
-		struct group *group = &groups[thread->group];
+	size_t index;
+	struct thread_state *thread = state_of(work, sample, &index);
+	double bytes = fmax((double)sample->thread_bytes - thread->reached, 0);
+	double before = 0;
 
-		if (thread->is_unknown)
-			continue;
-		th_estimator_merge(&group->sum, &thread->sum);
-		group->bytes += estimated_bytes(work, &thread->to) -
-				estimated_bytes(work, &thread->from);
+	if (thread->last) {
+		before = th_strata_split(work->strata, thread->last, sample, bytes);
+		th_factors_count(&work->factors, index,
+			th_strata_of(work->strata, thread->last), before);
 	}
+	th_factors_count(
+		&work->factors, index, th_strata_of(work->strata, sample), bytes - before);
+	thread->reached += bytes;
+	thread->last = sample;
+	thread->stratum = th_strata_of(work->strata, sample);
+	thread->has_stratum = true;
 }
 
 /*
- * Whether the bytes correspond to at least SAMPLES_PER_FACTOR samples. A group of that size
- * with far fewer shows that the sampler missed its threads (HotSpot before 25 misses short
- * threads): samples of other threads must not compensate for its bytes.
+ * Counts of threads without a sample: the countdown of a thread began when it did, and that of
+ * other threads is assumed to have the interval of the time of the record.
  */
-static bool
-is_large(const struct work *work, const struct group *group)
-{
-	return group->bytes >= SAMPLES_PER_FACTOR * (double)work->interval;
-}
-
-/* A pool too small for its own factor shares one with the group that has the fewest samples. */
 static void
-settle_pool(const struct work *work, struct group *groups, uint32_t group_count)
+divide_records(struct work *work)
 {
-	uint32_t fewest = 1;
+	const struct th_recording *recording = work->recording;
+	double others = bytes_before(&work->others_from);
 
-	if (groups[0].sum.samples >= SAMPLES_PER_FACTOR || is_large(work, &groups[0]) ||
-		group_count == 1)
-		return;
-	for (uint32_t i = 2; i < group_count; i++) {
-		if (groups[i].sum.samples < groups[fewest].sum.samples)
-			fewest = i;
+	for (size_t i = 0; i < recording->thread_bytes_count; i++) {
+		const struct th_thread_bytes_info *record = &recording->thread_bytes[i];
+		uint32_t stratum;
+
+		if (record->heap != work->heap || !th_window_holds(work->window, record->time))
+			continue;
+		stratum = th_strata_at(work->strata, record->time);
+		if (record->thread == TH_ID_MAP_NONE) {
+			work->factors.others[stratum] += (double)record->bytes - others;
+			others = (double)record->bytes;
+		} else if (!work->threads[record->thread].has_stratum) {
+			work->threads[record->thread].stratum = stratum;
+			work->threads[record->thread].has_stratum = true;
+		}
 	}
-	th_estimator_merge(&groups[0].sum, &groups[fewest].sum);
-	groups[0].bytes += groups[fewest].bytes;
-	groups[fewest] = groups[0];
 }
 
-static double
-factor_of(const struct group *group)
+/* The counted bytes of the window, by thread and stratum. */
+static void
+divide_bytes(struct work *work)
 {
-	if (group->sum.samples < SAMPLES_AT_LEAST)
-		return 1;
-	return th_estimator_factor(&group->sum, group->bytes);
+	const struct th_samples *samples = th_recording_allocations(
+		work->recording, work->heap);
+
+	for (size_t i = 0; i < work->thread_count; i++)
+		work->threads[i].reached = estimated_bytes(work, &work->threads[i].from);
+	for (size_t i = 0; i < samples->items_count; i++) {
+		if (th_window_holds(work->window, samples->items[i].time))
+			divide_up_to(work, &samples->items[i]);
+	}
+	divide_records(work);
+	for (size_t i = 0; i < work->thread_count; i++) {
+		const struct thread_state *thread = &work->threads[i];
+
+		th_factors_count(&work->factors, i, thread->stratum,
+			estimated_bytes(work, &thread->to) - thread->reached);
+	}
+	work->factors.untimed = is_bounded(work->window) ? 0 : (double)work->quiet_bytes;
 }
 
 static void
 find_factors(struct th_calibration *calibration, struct work *work)
 {
-	uint32_t group_count = assign_groups(work);
-	struct group *groups = th_allocate(group_count, sizeof(*groups));
+	uint32_t parts = th_strata_parts(work->strata);
 
-	sum_groups(work, groups);
-	settle_pool(work, groups, group_count);
+	divide_bytes(work);
+	th_factors_find(&work->factors);
 	for (size_t i = 0; i < work->recording->thread_names_count; i++) {
-		size_t index = work->recording->thread_names[i].thread;
-		const struct thread_state *thread = &work->threads[account_of(work, index)];
+		size_t index = account_of(work, work->recording->thread_names[i].thread);
 
-		if (!thread->is_unknown)
-			calibration->factors[i] = factor_of(&groups[thread->group]);
+		for (uint32_t k = 0; k < parts; k++)
+			calibration->factors[i * parts + k] = th_factors_get(
+				&work->factors, index, k);
 	}
-	free(groups);
 }
 
 /* Validity of the total */
@@ -344,11 +352,17 @@ are_factors_worth_it(const struct work *work, const struct th_estimate *sampled)
 	double counted_width = work->total.high - work->total.low;
 	uint64_t counted_samples = sampled->samples - work->uncounted.samples;
 
-	return counted_samples >= SAMPLES_PER_FACTOR && !sampled->exact &&
+	return counted_samples >= TH_SAMPLES_PER_FACTOR && !sampled->exact &&
 	       2 * counted_width < sampled->high - sampled->low;
 }
 
 /* One heap in one window */
+
+static double
+keep_of(const void *samples, size_t i)
+{
+	return (double)((const struct th_samples *)samples)->items[i].keep;
+}
 
 static double
 thin_gap(
@@ -365,7 +379,8 @@ thin_gap(
 			continue;
 		count++;
 		th_mean_interval_add(&gaps, sample->size,
-			th_recording_sample_interval(recording, sample), (double)sample->keep);
+			th_recording_sample_interval(recording, sample), (double)sample->keep,
+			th_mean_interval_rare(keep_of, samples, samples->items_count, i));
 	}
 	return count ? th_mean_interval_thin(&gaps) : (double)th_recording_gap(recording, heap);
 }
@@ -382,17 +397,18 @@ is_heap_recorded(const struct th_recording *recording, enum th_heap heap)
 
 static void
 work_init(struct work *work, const struct th_recording *recording, enum th_heap heap,
-	const struct th_window *window, double gap)
+	const struct th_window *window, const struct th_calibration *calibration)
 {
 	*work = (struct work){
 		.recording = recording,
 		.window = window,
 		.heap = heap,
-		.interval = th_recording_gap(recording, heap),
-		.gap = gap,
+		.gap = calibration->gap,
+		.strata = &calibration->strata,
 		.thread_count = heap == TH_HEAP_MAPPED ? 1 : recording->threads_count,
 	};
 	work->threads = th_allocate(work->thread_count, sizeof(*work->threads));
+	th_factors_init(&work->factors, work->strata, work->thread_count);
 	if (heap == TH_HEAP_NATIVE)
 		work->quiet_bytes = th_recording_counter(recording, "native_bytes_quiet");
 	learn_from_samples(work);
@@ -437,7 +453,7 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 {
 	struct work work;
 
-	work_init(&work, recording, heap, window, calibration->gap);
+	work_init(&work, recording, heap, window, calibration);
 	calibration->whole = sum_window(calibration, recording, heap, window);
 	struct th_estimate sampled = th_estimate_bytes(
 		&calibration->whole, NULL, calibration->gap);
@@ -457,6 +473,7 @@ calibrate(struct th_calibration *calibration, const struct th_recording *recordi
 	calibration->window_samples = sampled.samples;
 	calibration->objects = estimate_objects(calibration, &calibration->whole);
 	free(work.threads);
+	th_factors_deinit(&work.factors);
 }
 
 /* Uses the counts of the whole recording: the window is one of its shares. */
@@ -480,6 +497,16 @@ calibrate_as_share(struct th_calibration *calibration, const struct th_recording
 	th_calibration_deinit(&all);
 }
 
+static double *
+new_factors(size_t names, uint32_t parts)
+{
+	double *factors = th_allocate(names, parts * sizeof(*factors));
+
+	for (size_t i = 0; i < names * parts; i++)
+		factors[i] = 1;
+	return factors;
+}
+
 void
 th_calibration_init(struct th_calibration *calibration, const struct th_recording *recording,
 	enum th_heap heap, const struct th_window *window)
@@ -488,10 +515,10 @@ th_calibration_init(struct th_calibration *calibration, const struct th_recordin
 		.is_recorded = is_heap_recorded(recording, heap),
 		.interval = th_recording_gap(recording, heap),
 		.gap = thin_gap(recording, heap, window),
-		.factors = th_allocate(recording->thread_names_count, sizeof(double)),
 	};
-	for (size_t i = 0; i < recording->thread_names_count; i++)
-		calibration->factors[i] = 1;
+	th_strata_init(&calibration->strata, recording, heap);
+	calibration->factors = new_factors(
+		recording->thread_names_count, th_strata_parts(&calibration->strata));
 	if (heap == TH_HEAP_JAVA && recording->jvm.features & TH_JVM_TLAB_CURE)
 		calibration->share_error = CURED_SHARE_ERROR;
 	calibrate(calibration, recording, heap, window);
@@ -504,6 +531,7 @@ th_calibration_deinit(struct th_calibration *calibration)
 {
 	free(calibration->factors);
 	calibration->factors = NULL;
+	th_strata_deinit(&calibration->strata);
 }
 
 /* Subsets of the samples */

@@ -5,7 +5,8 @@
  * The library counts every byte of each thread and writes the count with each sample, at the
  * thread's end and once a second. So the bytes A of a heap are known without sampling, and
  * every sample's weight is multiplied by a factor that makes the sum of weights equal A: a
- * factor per thread for threads with enough samples, a common one for all others.
+ * factor per thread and stratum (strata.h) where there are enough samples, a common one for the
+ * others of a stratum.
  *
  * At a point in time (the end of a truncated log, the border of a window) a thread's count is
  * known as of its last record before. If that was a THREAD_BYTES record, nothing was sampled
@@ -27,6 +28,7 @@
 
 #include "report/log/recording.h"
 #include "report/statistics/estimate.h"
+#include "report/statistics/strata.h"
 
 /* A time range: from <= t < to, CLOCK_MONOTONIC nanoseconds. */
 struct th_window {
@@ -47,9 +49,10 @@ th_window_holds(const struct th_window *window, uint64_t time)
 struct th_calibration {
 	bool is_recorded;   /* this heap was sampled at some time */
 	bool is_calibrated; /* the weights add up to known bytes; else every factor is 1 */
-	double *factors;    /* by name index: equal for all names of a thread */
-	uint64_t interval;  /* bytes, th_recording_gap() */
-	double gap;         /* where sampling was sparse, th_mean_interval_thin() */
+	struct th_strata strata;
+	double *factors; /* by name index, then th_strata_part(); equal for all names of a thread */
+	uint64_t interval; /* bytes, th_recording_gap() */
+	double gap;        /* where sampling was sparse, th_mean_interval_thin() */
 	uint64_t window_samples;
 	/* The whole of which estimates are shares: samples with their factors. */
 	struct th_estimator whole;
@@ -85,14 +88,22 @@ th_sample_add(struct th_estimator *sum, const struct th_recording *recording,
 		sum->objects = objects;
 }
 
-/* Adds a sample with its thread's factor. */
+static inline double
+th_calibration_factor(const struct th_calibration *calibration, const struct th_sample *sample)
+{
+	return calibration
+		->factors[(size_t)sample->name * th_strata_parts(&calibration->strata) +
+			  th_strata_part(&calibration->strata, sample)];
+}
+
+/* Adds a sample with its factor. */
 static inline void
 th_calibration_add(const struct th_calibration *calibration,
 	const struct th_recording *recording, const struct th_sample *sample,
 	struct th_estimator *sum)
 {
 	th_sample_add(sum, recording, sample, (double)sample->keep,
-		calibration->factors[sample->name]);
+		th_calibration_factor(calibration, sample));
 }
 
 /*

@@ -80,8 +80,8 @@ th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size
 	estimator->covariance += factor * factor * part * miss / (probability * probability);
 }
 
-static void
-sums_merge(struct th_sums *sums, const struct th_sums *other)
+void
+th_sums_merge(struct th_sums *sums, const struct th_sums *other)
 {
 	sums->seen += other->seen;
 	sums->unseen += other->unseen;
@@ -93,8 +93,8 @@ void
 th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other)
 {
 	estimator->samples += other->samples;
-	sums_merge(&estimator->bytes, &other->bytes);
-	sums_merge(&estimator->objects, &other->objects);
+	th_sums_merge(&estimator->bytes, &other->bytes);
+	th_sums_merge(&estimator->objects, &other->objects);
 	estimator->covariance += other->covariance;
 }
 

@@ -68,6 +68,9 @@ void th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t in
 void th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor);
 
+/* Adds the sums of a disjoint set. */
+void th_sums_merge(struct th_sums *sums, const struct th_sums *other);
+
 /* Adds the samples of a disjoint set. */
 void th_estimator_merge(struct th_estimator *estimator, const struct th_estimator *other);
 

@@ -13,6 +13,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
+#include "unify/shared/collector_name.h"
 #include "unify/shared/bisect.h"
 
 /*
@@ -294,21 +295,6 @@ find_known_part(struct th_lifetimes *lifetimes, enum th_heap heap)
 
 /* Collections */
 
-/* Whether this part of a collection's kind, one collector, leaves old objects unjudged. */
-static bool
-is_young_collector(const char *name)
-{
-	/* Names in HotSpot's hsperfdata: CollectorCounters, JDK 11 to 25. */
-	static const char *const words[] = {
-		"young", "minor", "incremental", "Copy", "Scavenge", "ParNew"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strstr(name, words[i]))
-			return true;
-	}
-	return false;
-}
-
 /* Whether one of the collectors that ran is not a young-generation collector. */
 static bool
 is_major(const char *kind)
@@ -319,7 +305,7 @@ is_major(const char *kind)
 
 	copy[strcspn(copy, "(")] = '\0';
 	for (char *name = strtok_r(copy, "+", &rest); name; name = strtok_r(NULL, "+", &rest)) {
-		if (name[strspn(name, " ")] && !is_young_collector(name))
+		if (name[strspn(name, " ")] && !th_collector_is_young(name))
 			found = true;
 	}
 	free(copy);
@@ -429,6 +415,30 @@ th_lifetimes_deinit(struct th_lifetimes *lifetimes)
 
 /* State at a time */
 
+/* The first judgement that ended after `time`. */
+static size_t
+first_after(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	return th_bisect(lifetimes->judgements_count, i, lifetimes->judgements[i].time <= time);
+}
+
+/* Until when deaths that collections up to `time` found are logged: see struct th_moment. */
+static uint64_t
+known_until(const struct th_lifetimes *lifetimes, uint64_t time)
+{
+	size_t next = first_after(lifetimes, time);
+	bool has_earlier = false;
+
+	for (size_t i = 0; i < next && !has_earlier; i++)
+		has_earlier = lifetimes->judgements[i].is_collection;
+	while (next < lifetimes->judgements_count && !lifetimes->judgements[next].is_collection)
+		next++;
+	if (!has_earlier)
+		return time < UINT64_MAX ? time + 1 : time;
+	return next < lifetimes->judgements_count ? lifetimes->judgements[next].time
+						  : UINT64_MAX;
+}
+
 struct th_moment
 th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 {
@@ -441,6 +451,7 @@ th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint64_t time)
 		if (level->time <= time && level->level > moment.level)
 			moment.level = level->level < 32 ? level->level : 31;
 	}
+	moment.known = known_until(lifetimes, time);
 	return moment;
 }
 
@@ -463,13 +474,6 @@ th_lifetimes_judged(const struct th_lifetimes *lifetimes, uint64_t time, bool ma
 	const struct th_judgement *last = th_lifetimes_last(lifetimes, time, major);
 
 	return last ? last->births : 0;
-}
-
-/* The first judgement that ended after `time`. */
-static size_t
-first_after(const struct th_lifetimes *lifetimes, uint64_t time)
-{
-	return th_bisect(lifetimes->judgements_count, i, lifetimes->judgements[i].time <= time);
 }
 
 uint32_t
@@ -658,6 +662,9 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
 	struct changes changes[TH_HEAPS] = {0};
 
+	/* Mapped memory holds the blocks of the other two. */
+	if (heaps & ~(1u << TH_HEAP_MAPPED))
+		heaps &= ~(1u << TH_HEAP_MAPPED);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!(heaps & 1u << heap))
 			continue;

@@ -39,10 +39,16 @@ struct th_judgement {
 	bool is_collection; /* false: only the deaths found by earlier collections (JAVA_JUDGED) */
 };
 
-/* A point in time, and the `level` of the table of live Java objects at it. */
+/*
+ * A point in time, and the `level` of the table of live Java objects at it. Deaths and judgements
+ * are logged up to some time after the collection that found them: those logged before `known`,
+ * the end of the next collection, were found by collections up to `time`.
+ */
 struct th_moment {
 	uint64_t time;
 	uint32_t level;
+	uint64_t
+		known; /* UINT64_MAX: there was no later one; time + 1: there was no earlier one */
 };
 
 struct th_lifetimes {
@@ -74,7 +80,8 @@ struct th_moment th_lifetimes_moment(const struct th_lifetimes *lifetimes, uint6
 
 /*
  * The time at which most bytes were alive in the heaps of `heaps` (bits 1 << enum th_heap), as
- * far as recorded; `calibrations` by heap.
+ * far as recorded; `calibrations` by heap. Mapped memory counts only on its own: it holds the
+ * blocks of the other heaps.
  */
 struct th_moment th_lifetimes_peak(const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps);
@@ -123,13 +130,27 @@ th_lifetimes_follows(const struct th_lifetimes *lifetimes, enum th_heap heap, si
 		       th_live_keeps((uint64_t)sample->record * 8, moment->level));
 }
 
+/*
+ * The end of a sample as far as it had come by `moment`: TH_END_NEVER if the block was freed, or
+ * the object found dead, only later.
+ */
+static inline uint64_t
+th_lifetimes_end_by(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
+	const struct th_moment *moment)
+{
+	uint64_t end = lifetimes->ends[heap][index];
+	bool is_later = heap == TH_HEAP_JAVA ? end >= moment->known : end > moment->time;
+
+	return is_later ? TH_END_NEVER : end;
+}
+
 /* Whether this sample is known to be alive at `moment`. */
 static inline bool
 th_lifetimes_is_live(const struct th_lifetimes *lifetimes, enum th_heap heap, size_t index,
 	const struct th_moment *moment)
 {
 	return lifetimes->recording->samples[heap].items[index].time <= moment->time &&
-	       lifetimes->ends[heap][index] > moment->time &&
+	       th_lifetimes_end_by(lifetimes, heap, index, moment) == TH_END_NEVER &&
 	       th_lifetimes_follows(lifetimes, heap, index, moment);
 }
 
@@ -190,7 +211,7 @@ th_lifetimes_add(const struct th_lifetimes *lifetimes, const struct th_calibrati
 	if (heap == TH_HEAP_JAVA && lifetimes->followed)
 		keep *= (double)lifetimes->followed[index];
 	th_sample_add(sum, lifetimes->recording, sample, (double)sample->keep * keep,
-		calibration->factors[sample->name]);
+		th_calibration_factor(calibration, sample));
 }
 
 #endif

@@ -5,20 +5,44 @@
 
 /* Larger gaps are from damaged logs. */
 #define LARGEST 0x1p64
+/* Samples on each side of one; 50 ms at 300 a second. */
+#define AROUND 16
+
+/* A probability from a damaged log counts as 1. */
+static double
+possible(double keep)
+{
+	return keep > 0 && keep < 1 ? keep : 1;
+}
+
+double
+th_mean_interval_rare(double (*keep_of)(const void *samples, size_t i), const void *samples,
+	size_t count, size_t index)
+{
+	double before = possible(keep_of(samples, index));
+	double after = before;
+
+	for (size_t i = 1; i <= AROUND && i <= index && before < 1; i++)
+		before = fmax(before, possible(keep_of(samples, index - i)));
+	for (size_t i = 1; i <= AROUND && index + i < count && after < before; i++)
+		after = fmax(after, possible(keep_of(samples, index + i)));
+	return fmin(before, after);
+}
 
 void
-th_mean_interval_add(
-	struct th_mean_interval *gaps, uint64_t size, uint64_t interval, double keep)
+th_mean_interval_add(struct th_mean_interval *gaps, uint64_t size, uint64_t interval,
+	double keep, double rare)
 {
 	double block = fmax((double)size, 1);
-	double kept = keep > 0 && keep < 1 ? keep : 1;
+	double kept = possible(keep);
+	double distance = interval > 0 ? (double)interval : block;
 	double gap, bytes;
 
 	if (interval == 0 && kept == 1)
 		return;
-	gap = fmin((interval > 0 ? (double)interval : block) / kept, LARGEST);
+	gap = fmin(distance / fmax(possible(rare), kept), LARGEST);
 	/* The bytes that it represents, s/p, within a factor of 1.6. */
-	bytes = fmax(fmin(block / kept, LARGEST), gap);
+	bytes = fmin(fmax(block, distance) / kept, LARGEST);
 	gaps->bytes += bytes;
 	gaps->squares += bytes * gap * gap;
 }

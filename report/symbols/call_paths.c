@@ -28,8 +28,9 @@ struct th_paths {
 	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
 	size_t resolved_count;           /* capacity of the arrays, in stacks */
-	struct th_id_map fold_ids;       /* entry of a run of VM frames */
-	TH_ARRAY(uint32_t, folds);       /* the frame that replaces the run */
+	size_t names;              /* of functions in the recording, when they were filled */
+	struct th_id_map fold_ids; /* entry of a run of VM frames */
+	TH_ARRAY(uint32_t, folds); /* the frame that replaces the run */
 };
 
 /* Shortening; `stack` is leaf first. */
@@ -327,11 +328,24 @@ make_room(struct th_paths *paths)
 	paths->resolved_count = count;
 }
 
+/* A growing log may have got names of functions that had none. */
+static void
+forget_outdated(struct th_paths *paths)
+{
+	if (paths->names == paths->recording->functions_count)
+		return;
+	paths->names = paths->recording->functions_count;
+	for (int heap = TH_HEAP_JAVA; paths->resolved_count && heap < TH_HEAPS; heap++)
+		memset(paths->resolved[heap], 0,
+			paths->resolved_count * sizeof(*paths->resolved[heap]));
+}
+
 uint32_t
 th_paths_resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
 	if (stack >= paths->resolved_count)
 		make_room(paths);
+	forget_outdated(paths);
 	uint32_t *resolved = &paths->resolved[heap][stack];
 
 	if (*resolved)

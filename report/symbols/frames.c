@@ -10,20 +10,19 @@
 
 #include "report/base/allocate.h"
 #include "report/base/id_map.h"
-#include "report/symbols/function_starts.h"
+#include "report/symbols/demangle.h"
 #include "report/symbols/java_names.h"
+#include "report/symbols/module_names.h"
+#include "report/symbols/recorded_names.h"
 #include "unify/shared/bisect.h"
 
-/* A run of numbers in a pool. */
+/* The frames of a word: a run of numbers in a pool. */
 struct span {
 	uint32_t start;
 	uint32_t count;
-};
-
-/* Where the functions of a module start, read on demand. */
-struct starts {
-	struct th_function_starts *table;
-	bool is_known; /* reading was attempted */
+	/* a function has no name: looked up again when the log has more names than these */
+	bool is_nameless;
+	uint32_t names;
 };
 
 /* Common data of the frames in one Java method. */
@@ -38,10 +37,11 @@ struct known_method {
 struct th_frames {
 	const struct th_recording *recording;
 	struct th_symbols *symbols;
-	TH_ARRAY(struct starts, starts); /* by module index */
+	struct th_recorded_names *recorded;
 	struct th_strings strings;
 	th_symbols_warn *warn;
 	void *warn_data;
+	bool has_nameless; /* the word that is looked up has a function without a name */
 	bool *is_told;     /* by index of the recording's remarks */
 	size_t told_count; /* number of remarks at creation: growing logs are never bundles */
 
@@ -236,73 +236,80 @@ is_runtime_module(const struct th_decoded_module *module)
 	return is_runtime_name(module_base_name(module));
 }
 
-/*
- * The name that the log has for the function at a frame word, NULL if it has none. Used if the
- * module's file has no name.
- */
-static const struct th_text *
-find_recorded_name(
-	struct th_frames *frames, uint64_t word, const char *path, const char *build_id)
-{
-	const struct th_recording *recording = frames->recording;
-	uint32_t module = th_id_map_find(&recording->modules_ids, th_frame_module(word));
-
-	if (module == TH_ID_MAP_NONE || !recording->symbols_count)
-		return NULL;
-	while (frames->starts_count <= module)
-		th_array_append(frames, starts, (struct starts){0});
-	struct starts *starts = &frames->starts[module];
-	if (!starts->is_known)
-		starts->table = th_function_starts_open(path, build_id);
-	starts->is_known = true;
-	uint64_t start = th_function_starts_find(starts->table, th_frame_offset(word));
-	uint32_t symbol = th_id_map_find(
-		&recording->symbols_ids, th_frame_native(th_frame_module(word), start));
-	return start == UINT64_MAX || symbol == TH_ID_MAP_NONE ? NULL
-							       : &recording->symbols[symbol];
-}
+/* A native module as the frames of its words need it; texts are the caller's. */
+struct native_module {
+	const char *path;
+	const char *build_id;
+	const char *name; /* the path without random parts: the same in every run */
+	enum th_function_kind kind;
+};
 
 static void
 add_native_frame(struct th_frames *frames, uint64_t word, const struct th_named_frame *named,
-	const char *path, enum th_function_kind kind)
+	const struct native_module *module)
 {
 	char *clean = th_text_clean(named->function);
 	struct th_frame frame = {
-		.function = intern_function(frames, clean, path, kind),
+		.function = intern_function(frames, clean, module->name, module->kind),
 		.file = th_strings_intern_text(&frames->strings, named->file),
 		.line = named->line,
 		.is_inlined = named->is_inlined,
 		.word = word,
 	};
+	struct th_function *function = &frames->functions[frame.function];
 	uint32_t number = intern_frame(frames, frame);
 
+	if (!function->build_id)
+		function->build_id = th_strings_intern(&frames->strings, module->build_id);
 	th_array_append(frames, word_frames, number);
 	free(clean);
 }
 
-/* The frames of a word by the files of this machine. */
+/* The name in the log of the function at a word, for display; NULL: none.  The caller frees it. */
+static char *
+copy_recorded_name(struct th_frames *frames, uint64_t word, const struct native_module *module)
+{
+	const struct th_text *recorded = th_recorded_names_find(
+		frames->recorded, word, module->path, module->build_id);
+
+	if (!recorded)
+		return NULL;
+	char *symbol = th_text_clean(*recorded);
+	char *name = th_demangle(symbol);
+	free(symbol);
+	return name;
+}
+
+/* The frame of one function by the files of this machine, or named by the log. */
 static void
-look_up_frames(struct th_frames *frames, uint64_t word, const char *path, const char *build_id,
-	enum th_function_kind kind)
+add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol *symbol,
+	const struct native_module *module)
+{
+	char *recorded = symbol->is_named ? NULL : copy_recorded_name(frames, word, module);
+	struct th_named_frame named = {
+		.function = th_text_of(recorded ? recorded : symbol->function),
+		.file = th_text_of(symbol->file ? symbol->file : ""),
+		.line = symbol->line,
+		.is_inlined = symbol->inlined,
+	};
+
+	frames->has_nameless |= !symbol->is_named && !recorded;
+	add_native_frame(frames, word, &named, module);
+	free(recorded);
+}
+
+static void
+look_up_frames(struct th_frames *frames, uint64_t word, const struct native_module *module)
 {
 	const struct th_symbol *symbols;
-	size_t count = th_symbols_lookup(
-		frames->symbols, path, build_id, th_frame_offset(word), &symbols);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct th_text *recorded = symbols[i].is_named
-							 ? NULL
-							 : find_recorded_name(frames, word,
-								   path, build_id);
-		struct th_named_frame named = {
-			.function = recorded ? *recorded : th_text_of(symbols[i].function),
-			.file = th_text_of(symbols[i].file ? symbols[i].file : ""),
-			.line = symbols[i].line,
-			.is_inlined = symbols[i].inlined,
-		};
+	th_symbols_tolerate_missing(frames->symbols,
+		th_recorded_names_has_module(frames->recorded, th_frame_module(word)));
+	size_t count = th_symbols_lookup(frames->symbols, module->path, module->build_id,
+		th_frame_offset(word), &symbols);
 
-		add_native_frame(frames, word, &named, path, kind);
-	}
+	for (size_t i = 0; i < count; i++)
+		add_found_frame(frames, word, &symbols[i], module);
 }
 
 static bool
@@ -357,20 +364,27 @@ add_native_frames(struct th_frames *frames, uint64_t word)
 {
 	const struct th_decoded_module *module = find_module(frames, th_frame_module(word));
 	const struct th_named_word *named = find_named_word(frames, word);
-	enum th_function_kind kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE;
 	struct th_text none = {"", 0};
 	char *path = th_text_clean(module ? module->path : none);
 	char *build_id = th_text_clean(module ? module->build_id : none);
+	char *name = th_module_stable_path(path);
+	const struct native_module native = {
+		.path = path,
+		.build_id = build_id,
+		.name = name,
+		.kind = is_vm_module(module) ? TH_KIND_VM : TH_KIND_NATIVE,
+	};
 
 	if (named)
 		tell_remarks(frames, module);
 	else
-		look_up_frames(frames, word, path, build_id, kind);
+		look_up_frames(frames, word, &native);
 	for (uint32_t i = 0; named && i < named->count; i++)
 		add_native_frame(frames, word,
-			&frames->recording->named_frames[named->first + i], path, kind);
+			&frames->recording->named_frames[named->first + i], &native);
 	free(path);
 	free(build_id);
+	free(name);
 }
 
 /* Java frames */
@@ -486,15 +500,28 @@ add_marker(struct th_frames *frames, uint64_t word)
 	th_array_append(frames, word_frames, frame);
 }
 
+/* Whether a growing log may have got the name that was missing. */
+static bool
+is_outdated(const struct th_frames *frames, const struct span *span)
+{
+	return span->is_nameless && span->names != frames->recording->functions_count;
+}
+
 static struct span
 expand(struct th_frames *frames, uint64_t word)
 {
 	bool added;
 	uint32_t number = th_id_map_intern(&frames->word_ids, word, &added);
-	struct span span = {.start = (uint32_t)frames->word_frames_count};
+	struct span span = {
+		.start = (uint32_t)frames->word_frames_count,
+		.names = (uint32_t)frames->recording->functions_count,
+	};
 
-	if (!added)
+	if (added)
+		th_array_append(frames, words, span);
+	else if (!is_outdated(frames, &frames->words[number]))
 		return frames->words[number];
+	frames->has_nameless = false;
 	if (th_frame_kind(word) == TH_FRAME_NATIVE)
 		add_native_frames(frames, word);
 	else if (th_frame_kind(word) == TH_FRAME_JAVA)
@@ -502,7 +529,8 @@ expand(struct th_frames *frames, uint64_t word)
 	else
 		add_marker(frames, word);
 	span.count = (uint32_t)frames->word_frames_count - span.start;
-	th_array_append(frames, words, span);
+	span.is_nameless = frames->has_nameless;
+	frames->words[number] = span;
 	return span;
 }
 
@@ -578,6 +606,7 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 
 	frames->recording = recording;
 	frames->symbols = th_symbols_create(warn, warn_data);
+	frames->recorded = th_recorded_names_create(recording);
 	frames->warn = warn;
 	frames->warn_data = warn_data;
 	frames->told_count = recording->remarks_count;
@@ -592,9 +621,7 @@ th_frames_destroy(struct th_frames *frames)
 	if (!frames)
 		return;
 	th_symbols_destroy(frames->symbols);
-	for (size_t i = 0; i < frames->starts_count; i++)
-		th_function_starts_close(frames->starts[i].table);
-	free(frames->starts);
+	th_recorded_names_destroy(frames->recorded);
 	free(frames->is_told);
 	th_strings_deinit(&frames->strings);
 	th_id_map_deinit(&frames->function_ids);

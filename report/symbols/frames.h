@@ -27,7 +27,8 @@ enum th_style th_frames_style(enum th_function_kind kind);
 /* The function of a frame; name and module are numbers for th_frames_string(). */
 struct th_function {
 	uint32_t name;
-	uint32_t module; /* path; 0 = none */
+	uint32_t module;   /* path, without random parts; 0 = none */
+	uint32_t build_id; /* of the module, of the first one with this path; 0 = none */
 	enum th_function_kind kind;
 	bool is_application; /* a Java method, and not one of the Java runtime */
 	bool is_plumbing;    /* native, of the C++ library: allocators, containers, threads */

@@ -11,6 +11,7 @@
 #include "report/base/allocate.h"
 
 #define VM_PREFIX "[JVM-internal] "
+#define JAVA_HEAP "Java heap"
 #define MALLOC_ARENA "arena of malloc"
 #define MALLOC_BUSINESS "[malloc] arenas of the allocator"
 
@@ -24,10 +25,12 @@ struct rule {
 
 /* Names of HotSpot 11 to 25. */
 static const struct rule vm_rules[] = {
-	{"ReservedHeapSpace", VM_PREFIX "Java heap"},
-	{"Universe::reserve_heap", VM_PREFIX "Java heap"},
-	{"ZPhysicalMemory", VM_PREFIX "Java heap"},
-	{"ZVirtualMemory", VM_PREFIX "Java heap"},
+	{"ReservedHeapSpace", VM_PREFIX JAVA_HEAP},
+	{"Universe::reserve_heap", VM_PREFIX JAVA_HEAP},
+	{"ZPhysicalMemory", VM_PREFIX JAVA_HEAP},
+	{"ZVirtualMemory", VM_PREFIX JAVA_HEAP},
+	{"XPhysicalMemory", VM_PREFIX JAVA_HEAP}, /* Z without generations, 21 to 23 */
+	{"XVirtualMemory", VM_PREFIX JAVA_HEAP},
 	{"ompressed_class_space", VM_PREFIX "class space"},
 	{"ompressedClassSpace", VM_PREFIX "class space"},
 	{"FileMapInfo", VM_PREFIX "class archive"},
@@ -54,6 +57,8 @@ static const struct rule vm_rules[] = {
 	{"initialize_heap", VM_PREFIX "collector"},
 	{"ZHeap", VM_PREFIX "collector"},
 	{"ZMark", VM_PREFIX "collector"},
+	{"XHeap", VM_PREFIX "collector"},
+	{"XMark", VM_PREFIX "collector"},
 	{"", VM_PREFIX "virtual machine"},
 };
 
@@ -135,6 +140,25 @@ find_vm_rule(const struct walk *walk)
 	return &vm_rules[last];
 }
 
+/*
+ * The stack that reserved an address range. The VM uncommits memory by mapping it again without
+ * access: that is a return to the reservation around it, not another one.
+ */
+static struct walk
+reserver_of(const struct walk *walk, const struct th_recording *recording, uint32_t place)
+{
+	for (;;) {
+		const struct th_reservation_info *reservation =
+			&recording->reservations[place - 1];
+		const struct walk reserved = {
+			walk->frames, &recording->stacks[reservation->stack].frames};
+
+		if (!reservation->outer || !find_function(&reserved, is_vm_part, "uncommit"))
+			return reserved;
+		place = reservation->outer;
+	}
+}
+
 /* The stack that reserved the address range is more specific than the one that mapped it. */
 static const char *
 vm_business(const struct walk *walk, const struct th_recording *recording,
@@ -143,10 +167,7 @@ vm_business(const struct walk *walk, const struct th_recording *recording,
 	uint32_t place = sample->class >> TH_MAPPED_PLACE_SHIFT;
 
 	if (place) {
-		const struct th_reservation_info *reservation =
-			&recording->reservations[place - 1];
-		const struct walk reserved = {
-			walk->frames, &recording->stacks[reservation->stack].frames};
+		const struct walk reserved = reserver_of(walk, recording, place);
 		const struct rule *rule = find_vm_rule(&reserved);
 
 		if (*rule->part)
@@ -210,4 +231,12 @@ th_mapped_names_business(const char *label)
 			return vm_rules[i].business;
 	}
 	return NULL;
+}
+
+enum th_heap
+th_mapped_names_contents(const char *label)
+{
+	if (!strcmp(label, MALLOC_ARENA))
+		return TH_HEAP_NATIVE;
+	return strcmp(label, JAVA_HEAP) != 0 ? 0 : TH_HEAP_JAVA;
 }

@@ -27,4 +27,10 @@ uint32_t th_mapped_names_label(struct th_frames *frames, const struct th_recordi
  */
 const char *th_mapped_names_business(const char *label);
 
+/*
+ * The heap whose blocks memory with that label holds: the VM's Java heap, or an arena of malloc.
+ * 0: none of the heaps.
+ */
+enum th_heap th_mapped_names_contents(const char *label);
+
 #endif

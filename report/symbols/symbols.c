@@ -15,6 +15,7 @@
 #include "report/base/hash.h"
 #include "report/base/log_text.h"
 #include "report/symbols/demangle.h"
+#include "report/symbols/module_names.h"
 #include "report/symbols/symbol_module.h"
 
 #define FIRST_SLOTS 1024 /* of a hash table; a power of two */
@@ -42,6 +43,7 @@ struct th_symbols {
 	struct th_module_search search;
 	th_symbols_warn *warn;
 	void *warn_data;
+	bool tolerates_missing;
 	struct module *modules;
 	size_t modules_count;
 	size_t modules_capacity;
@@ -111,6 +113,12 @@ th_symbols_add_directory(struct th_symbols *symbols, const char *directory)
 	th_module_search_add(&symbols->search, directory);
 }
 
+void
+th_symbols_tolerate_missing(struct th_symbols *symbols, bool tolerate)
+{
+	symbols->tolerates_missing = tolerate;
+}
+
 /* Modules */
 
 /* The vDSO and mappings without a file have names like "[vdso]". */
@@ -127,7 +135,8 @@ warn_mismatch(const struct th_symbols *symbols, const struct module *module,
 {
 	char text[1024];
 
-	if (!symbols->warn || match == TH_MODULE_FOUND)
+	if (!symbols->warn || match == TH_MODULE_FOUND ||
+		(match == TH_MODULE_MISSING && symbols->tolerates_missing))
 		return;
 	if (match == TH_MODULE_MISSING)
 		snprintf(text, sizeof(text), "%s: not found, so its functions have no names",
@@ -266,7 +275,10 @@ format_stand_in(const char *path, uint64_t address)
 		return th_format_new("0x%" PRIx64, address);
 	if (!has_file(path))
 		return th_format_new("%s", path[0] == '[' ? path : "[vdso]");
-	return th_format_new("%s+0x%" PRIx64, th_text_base_name(path), address);
+	char *stable = th_module_stable_path(path);
+	char *name = th_format_new("%s+0x%" PRIx64, th_text_base_name(stable), address);
+	free(stable);
+	return name;
 }
 
 static struct th_symbol

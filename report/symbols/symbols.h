@@ -46,6 +46,12 @@ void th_symbols_destroy(struct th_symbols *symbols);
 void th_symbols_add_directory(struct th_symbols *symbols, const char *directory);
 
 /*
+ * Whether the caller has other names for the modules looked up from now on: a missing file then
+ * causes no warning.
+ */
+void th_symbols_tolerate_missing(struct th_symbols *symbols, bool tolerate);
+
+/*
  * The functions at `address` (an ELF virtual address inside the instruction in question, as in
  * a frame word of the log) of the module loaded from `path`, whose build id was `build_id`
  * (hexadecimal; NULL or "" if it had none). Innermost first: an inlined function is before the

@@ -14,6 +14,8 @@
 
 /* Share of native samples with Java frames below which the line is a warning. */
 #define ENOUGH_JAVA_STACKS 0.99
+/* Share of Java samples that the VM may pass over; 4 in 10,000 were measured at most. */
+#define MISSED_SHARE_MAX 0.01
 
 void
 th_health_add(struct th_health *health, bool is_warning, const char *format, ...)
@@ -59,7 +61,7 @@ is_remark(struct th_text name)
 {
 	static const char *const names[] = {"rate_thinned", "java_stack_gc",
 		"java_stack_in_java", "java_stack_failed", "java_stack_starting",
-		"seam_guessed", "unwind_stopped", "methods_nameless", NULL};
+		"seam_guessed", "unwind_stopped", "methods_nameless", "names_full", NULL};
 
 	return is_among(name, names);
 }
@@ -123,6 +125,20 @@ add_java_stacks(struct th_health *health, const struct th_recording *recording)
 			th_format_share(found, below).text);
 }
 
+/* Samples that the Java VM passed over; a few are expected when it resizes its buffers. */
+static void
+add_missed(struct th_health *health, const struct th_recording *recording)
+{
+	uint64_t missed = th_recording_counter(recording, "java_missed");
+	uint64_t recorded = th_recording_counter(recording, "java_samples");
+
+	if ((double)missed > MISSED_SHARE_MAX * (double)(recorded + missed))
+		th_health_add(health, true,
+			"the Java VM passed over %s of %s samples: Java totals are exact, "
+			"shares of them approximate",
+			th_format_count(missed).text, th_format_count(recorded + missed).text);
+}
+
 static void
 add_jvm(struct th_health *health, const struct th_recording *recording)
 {
@@ -134,6 +150,7 @@ add_jvm(struct th_health *health, const struct th_recording *recording)
 		th_health_add(health, true,
 			"the sampling bias of this Java VM cannot be corrected: "
 			"Java totals are exact, shares of them approximate");
+	add_missed(health, recording);
 	if (jvm->features & TH_JVM_TLAB_CURE)
 		th_health_add(health, false,
 			"the sampling bias of this Java VM (JDK-8356372) is corrected; "
@@ -187,13 +204,17 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 		      (double)th_recording_counter(recording, "self_agent_ns");
 	double memory = (double)th_recording_counter(recording, "self_memory_bytes");
 	double log = (double)th_recording_log_bytes(recording);
+	double process = (double)th_recording_counter(recording, "process_cpu_ns");
+	double elapsed = recording->end > recording->start
+				 ? (double)(recording->end - recording->start)
+				 : 0;
 
-	if (busy > 0 && recording->end > recording->start)
+	if (busy > 0 && elapsed > 0)
 		th_health_add(health, false,
-			"recording took %s of CPU time (%s of one processor), %s of memory and "
-			"%s of log",
+			"recording took %s of CPU time (%s of %s), %s of memory and %s of log",
 			th_format_seconds(busy / 1e9).text,
-			th_format_share(busy, (double)(recording->end - recording->start)).text,
+			th_format_share(busy, process > 0 ? process : elapsed).text,
+			process > 0 ? "the process's" : "one processor",
 			th_format_number(memory, TH_UNIT_BYTES).text,
 			th_format_number(log, TH_UNIT_BYTES).text);
 }

@@ -200,6 +200,16 @@ th_json_recorded(const struct th_recording *recording)
 		stop_json(recording), "sampled_s", sampled_json(recording));
 }
 
+json_t *
+th_json_moment(const struct th_profile *profile)
+{
+	bool is_before = th_profile_is_before_teardown(profile);
+
+	return json_pack("{s:f, s:o}", "at_s", th_profile_seconds(profile, profile->at.time),
+		"before",
+		is_before ? json_string(th_teardown_reason(&profile->teardown)) : json_null());
+}
+
 char *
 th_json_dump(json_t *json, size_t flags)
 {

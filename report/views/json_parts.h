@@ -8,6 +8,7 @@
 
 #include "report/log/recording.h"
 #include "report/profile/options.h"
+#include "report/profile/profile.h"
 #include "report/statistics/estimate.h"
 #include "report/symbols/frames.h"
 
@@ -33,6 +34,12 @@ json_t *th_json_filters(const struct th_options *options);
  * pauses, seconds for which each heap was sampled, and when recording was stopped.
  */
 json_t *th_json_recorded(const struct th_recording *recording);
+
+/*
+ * The time at which live values are taken, in seconds since the start, and what the process's end
+ * begins with after it; null: it is not the last time before the end.
+ */
+json_t *th_json_moment(const struct th_profile *profile);
 
 /* Serializes `json` and drops the caller's reference; the caller frees the text. */
 char *th_json_dump(json_t *json, size_t flags);

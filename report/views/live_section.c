@@ -109,12 +109,22 @@ print_peak(FILE *file, const struct th_profile *profile)
 static void
 print_moment(FILE *file, const struct th_profile *profile)
 {
-	if (profile->options->at == TH_AT_END)
+	if (profile->at.time == profile->recording->end)
 		fprintf(file, "%-12s %9s", "at the end", "live");
 	else
 		fprintf(file, "at %-9.4g %9s", th_profile_seconds(profile, profile->at.time),
 			"live");
 	fprintf(file, "  %-20s %9s  %-18s %9s\n", "95 % CI", "objects", "95 % CI", "samples");
+}
+
+void
+th_live_section_moment(FILE *file, const struct th_profile *profile)
+{
+	char *text = th_profile_moment_text(profile);
+
+	if (th_profile_is_before_teardown(profile))
+		fprintf(file, "live values are those %s (--at exit: at the end)\n", text);
+	free(text);
 }
 
 void
@@ -124,6 +134,7 @@ th_live_section_totals(FILE *file, const struct th_profile *profile)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, profile, (enum th_heap)heap);
 	th_mapped_use_print(file, profile);
+	th_live_section_moment(file, profile);
 	if (!th_options_filter_stacks(profile->options))
 		print_peak(file, profile);
 }
@@ -212,8 +223,9 @@ static void
 print_unjudged(FILE *file, const struct th_profile *profile)
 {
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	uint64_t judged = th_lifetimes_judged(lifetimes, profile->at.time, false);
-	uint64_t judged_old = th_lifetimes_judged(lifetimes, profile->at.time, true);
+	uint64_t known = profile->at.known - 1;
+	uint64_t judged = th_lifetimes_judged(lifetimes, known, false);
+	uint64_t judged_old = th_lifetimes_judged(lifetimes, known, true);
 	struct selection selection = {judged, UINT64_MAX, profile->at};
 	struct th_estimate since = live_bytes(profile, TH_HEAP_JAVA, &selection);
 

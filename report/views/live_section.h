@@ -14,6 +14,9 @@
 /* Live totals of each heap. */
 void th_live_section_totals(FILE *file, const struct th_profile *profile);
 
+/* The time of live values and its reason, if they are taken before the end of the process. */
+void th_live_section_moment(FILE *file, const struct th_profile *profile);
+
 /* Garbage collections; prints nothing without a Java VM. */
 void th_live_section_collections(FILE *file, const struct th_profile *profile);
 

@@ -156,6 +156,10 @@ th_view_collapsed(FILE *file, const struct th_profile *profile)
 
 	rank_functions(&collapsed);
 	for (size_t i = 0; i < profile->rows_count; i++) {
+		/* The heap of a stack is not shown: its reader adds up all of them. */
+		if (th_profile_contents(profile, &profile->rows[i]) &&
+			!profile->options->annotate)
+			continue;
 		struct stack stack = stack_of(profile, &profile->rows[i]);
 
 		th_array_append(&collapsed, stacks, stack);

@@ -38,8 +38,12 @@ unit_of(const struct th_diff *diff)
 static void
 print_side(FILE *file, const char *label, const struct th_profile *profile)
 {
-	fprintf(file, "%s  %s at %.4g s\n", label, profile->options->log,
-		th_profile_seconds(profile, profile->at.time));
+	double seconds = th_profile_seconds(profile, profile->at.time);
+	bool is_before = th_profile_is_before_teardown(profile);
+
+	fprintf(file, "%s  %s at %.4g s%s%s\n", label, profile->options->log, seconds,
+		is_before ? ", before " : "",
+		is_before ? th_teardown_reason(&profile->teardown) : "");
 }
 
 /* For example "+1.23 MiB". */
@@ -209,9 +213,11 @@ item_json(const struct th_diff *diff, const struct th_difference *difference)
 static json_t *
 side_json(const struct th_profile *profile)
 {
-	return json_pack("{s:s, s:f, s:o}", "log", profile->options->log, "at_s",
-		th_profile_seconds(profile, profile->at.time), "recorded",
-		th_json_recorded(profile->recording));
+	json_t *json = th_json_moment(profile);
+
+	json_object_set_new(json, "log", json_string(profile->options->log));
+	json_object_set_new(json, "recorded", th_json_recorded(profile->recording));
+	return json;
 }
 
 static void

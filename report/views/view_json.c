@@ -151,12 +151,13 @@ sampling_json(const struct th_recording *recording)
 {
 	const struct th_log_header *header = th_reader_header(recording->reader);
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "interval_bytes",
+	return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:o}", "interval_bytes",
 		(json_int_t)header->interval, "rate_target", (json_int_t)header->rate,
-		"java_samples", (json_int_t)recording->samples[TH_HEAP_JAVA].items_count,
-		"native_samples", (json_int_t)recording->samples[TH_HEAP_NATIVE].items_count,
-		"mapped_samples", (json_int_t)th_recording_counter(recording, "mapped_samples"),
-		"dropped", dropped_json(recording));
+		"overhead_target", (double)header->overhead / 1e6, "java_samples",
+		(json_int_t)recording->samples[TH_HEAP_JAVA].items_count, "native_samples",
+		(json_int_t)recording->samples[TH_HEAP_NATIVE].items_count, "mapped_samples",
+		(json_int_t)th_recording_counter(recording, "mapped_samples"), "dropped",
+		dropped_json(recording));
 }
 
 static json_t *
@@ -237,6 +238,10 @@ row_json(const struct printer *printer, const struct th_row *row)
 		th_json_text_or_null(th_frames_string(frames, row->class_name)), "thread",
 		th_frames_function_name(frames, row->thread));
 
+	enum th_heap contents = th_profile_contents(printer->profile, row);
+
+	if (contents)
+		json_object_set_new(json, "contains", json_string(th_heap_word(contents)));
 	set_figures(printer, json, row->heap, row->sums);
 	return json;
 }
@@ -338,6 +343,7 @@ th_view_json(FILE *file, const struct th_profile *profile)
 	print(file, ",\n \"sampling\": ", sampling_json(profile->recording));
 	print(file, ",\n \"recorded\": ", th_json_recorded(profile->recording));
 	print(file, ",\n \"filters\": ", th_json_filters(profile->options));
+	print(file, ",\n \"judged\": ", th_json_moment(profile));
 	print(file, ",\n \"totals\": ", selected_json(&printer));
 	if (th_options_filter_stacks(profile->options))
 		print(file, ",\n \"left_out\": ", totals_json(&printer, profile->left_out));

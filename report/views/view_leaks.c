@@ -14,6 +14,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/terminal.h"
 #include "report/leaks/outcome.h"
+#include "report/leaks/released.h"
 
 /* Column at which the text after a label begins. */
 #define TEXT_COLUMN 16
@@ -217,6 +218,16 @@ print_owner(FILE *file, const struct th_leaks *leaks, const struct th_owner *own
 				    : "owners of live blocks may also be dead");
 }
 
+static void
+print_released(FILE *file, const struct th_leaks *leaks, const struct th_evidence *evidence)
+{
+	char *text = th_released_text(leaks->profile, evidence);
+
+	if (text)
+		fprintf(file, "         later  %s\n", text);
+	free(text);
+}
+
 /* Findings in several heaps: the figures of the other ones. */
 static void
 print_others(FILE *file, const struct th_leaks *leaks, const struct th_finding *first)
@@ -310,6 +321,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *
 	fputc('\n', file);
 	print_others(file, leaks, &finding);
 	print_owner(file, leaks, &finding.owner);
+	print_released(file, leaks, &finding.evidence);
 	if (verdict == TH_VERDICT_LEAK) {
 		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
@@ -377,6 +389,18 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		fputs("every allocation was recorded\n", file);
 }
 
+/* The time at which all is judged, unless it is the end of the recording. */
+static void
+print_moment(FILE *file, const struct th_leaks *leaks)
+{
+	const struct th_profile *profile = leaks->profile;
+	char *text = th_profile_moment_text(profile);
+
+	if (profile->at.time != profile->recording->end)
+		fprintf(file, "judged %s\n", text);
+	free(text);
+}
+
 static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
@@ -391,6 +415,7 @@ print_outcome(FILE *file, const struct th_leaks *leaks)
 	if (advice)
 		fprintf(file, "to decide: %s\n", advice);
 	th_view_filters(file, leaks->profile->options);
+	print_moment(file, leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_window(file, leaks, (enum th_heap)heap);
 	free(advice);

@@ -11,6 +11,7 @@
 #include "report/base/heap_names.h"
 #include "report/base/worker.h"
 #include "report/leaks/outcome.h"
+#include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
 
@@ -77,6 +78,14 @@ set_evidence(json_t *json, const struct th_evidence *evidence)
 	json_object_update(json, figures);
 	json_decref(figures);
 	free(why);
+}
+
+static void
+set_released(json_t *json, const struct th_profile *profile, const struct th_evidence *evidence)
+{
+	json_object_set_new(json, "freed_afterwards", json_real(th_released_part(evidence)));
+	json_object_set_new(json, "released_only_at_exit",
+		json_boolean(th_released_only_at_exit(profile, evidence)));
 }
 
 /* Members of a finding before its frames and after them. */
@@ -187,6 +196,7 @@ rest_json(const struct th_leaks *leaks, const struct measured *measured)
 		"owner", owner_json(leaks, &finding->owner));
 
 	set_evidence(json, &finding->evidence);
+	set_released(json, leaks->profile, &finding->evidence);
 	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		set_parts(json, leaks, measured);
 	if (leaks->profile->options->group_by)
@@ -365,11 +375,14 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 	struct printer printer = {.file = file, .leaks = leaks};
 	char *recorded = th_json_dump(th_json_recorded(leaks->profile->recording), 0);
 	char *filters = th_json_dump(th_json_filters(leaks->profile->options), 0);
+	char *judged = th_json_dump(th_json_moment(leaks->profile), 0);
 
-	fprintf(file, "{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n ", recorded,
-		filters);
+	fprintf(file,
+		"{\"twinheap\": 1,\n \"recorded\": %s,\n \"filters\": %s,\n \"judged\": %s,\n ",
+		recorded, filters, judged);
 	print_outcome(&printer);
 	fputs(",\n \"findings\": [", file);
+	free(judged);
 	free(recorded);
 	free(filters);
 	th_frame_texts_init(&printer.frames, leaks->profile->frames);

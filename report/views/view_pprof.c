@@ -382,6 +382,16 @@ write_told(void *data, const char *text)
 	write_comment(data, text);
 }
 
+static bool
+leaves_out(const struct th_profile *profile)
+{
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		if (th_profile_contents(profile, &profile->rows[i]))
+			return true;
+	}
+	return false;
+}
+
 static void
 write_comments(struct pprof *pprof)
 {
@@ -392,16 +402,25 @@ write_comments(struct pprof *pprof)
 	char *jvm = th_format_new("Java %s", version);
 	char *filters = th_options_filters_text(pprof->profile->options);
 	char *only = th_format_new("only %s", filters);
+	char *moment = th_profile_moment_text(pprof->profile);
+	char *inuse = th_format_new("inuse values are those %s", moment);
 
 	write_comment(pprof,
 		"twinheap " TH_VERSION ": values are unbiased estimates of all that "
 		"was allocated; do not scale them by the period");
 	write_comment(pprof, process);
+	if (leaves_out(pprof->profile))
+		write_comment(pprof,
+			"mapped memory that holds the Java heap or malloc's blocks is left "
+			"out, because values of all heaps are added up; --heaps mapped has it");
 	if (filters[0])
 		write_comment(pprof, only);
+	write_comment(pprof, inuse);
 	th_sampling_changes_tell(recording, write_told, pprof);
 	if (recording->has_jvm)
 		write_comment(pprof, jvm);
+	free(inuse);
+	free(moment);
 	free(only);
 	free(filters);
 	free(jvm);
@@ -468,8 +487,10 @@ th_view_pprof(FILE *file, const struct th_profile *profile)
 	};
 
 	write_header(&pprof);
-	for (size_t i = 0; i < profile->rows_count; i++)
-		write_sample(&pprof, &profile->rows[i]);
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		if (!th_profile_contents(profile, &profile->rows[i]))
+			write_sample(&pprof, &profile->rows[i]);
+	}
 	th_gzip_destroy(pprof.gzip);
 	th_id_map_deinit(&pprof.strings);
 	th_id_map_deinit(&pprof.functions);

@@ -15,6 +15,8 @@
 
 /* Smaller lines and parts are not printed. */
 #define LEAST_SHOWN (16.0 * 1024)
+/* Ratio of the peak to the highest snapshot from which on it is reported as missed. */
+#define PEAK_MISSED 1.05
 /* Maximum number of snapshots listed over time. */
 #define MOMENTS_SHOWN 12
 
@@ -30,6 +32,8 @@ reason_text(uint32_t reason)
 	switch (reason) {
 	case TH_BREAKDOWN_END:
 		return "taken at the end";
+	case TH_BREAKDOWN_TEARDOWN:
+		return "taken when the Java VM began to end";
 	case TH_BREAKDOWN_ASKED:
 		return "on demand";
 	case TH_BREAKDOWN_GROWTH:
@@ -52,11 +56,32 @@ print_head(FILE *file, const struct th_rss *rss)
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
+	if (th_profile_is_before_teardown(rss->profile))
+		fprintf(file, "  nearest to %.4g s, before %s (--at exit: the last snapshot)\n",
+			th_profile_seconds(rss->profile, rss->profile->at.time),
+			th_teardown_reason(&rss->profile->teardown));
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
 		fputs("  /proc/self/pagemap is not readable: malloc memory cannot be split\n",
 			file);
 	if (head->flags & TH_BREAKDOWN_TRUNCATED)
 		fputs("  the process has more mappings than the breakdown can hold\n", file);
+}
+
+/* At the peak, if the RSS was higher while no snapshot was taken. */
+static void
+print_peak(FILE *file, const struct th_rss *rss)
+{
+	const struct th_rss_point *highest = NULL;
+
+	for (size_t i = 0; i < rss->points_count; i++) {
+		if (!highest || rss->points[i].bytes > highest->bytes)
+			highest = &rss->points[i];
+	}
+	if (rss->profile->options->at != TH_AT_PEAK || !highest ||
+		highest->bytes < PEAK_MISSED * (double)rss->account.head->resident)
+		return;
+	fprintf(file, "  the RSS was highest at %.4g s, %s, when no snapshot was taken\n",
+		highest->seconds, bytes(highest->bytes).text);
 }
 
 /* The table */
@@ -424,12 +449,13 @@ print_moments(FILE *file, const struct th_rss *rss)
 }
 
 void
-th_view_rss(FILE *file, const struct th_profile *profile)
+th_view_rss(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
 {
 	struct th_rss rss;
 
-	th_rss_init(&rss, profile);
+	th_rss_init(&rss, profile, leaks);
 	print_head(file, &rss);
+	print_peak(file, &rss);
 	print_table(file, &rss);
 	print_malloc(file, &rss.account);
 	print_pools(file, &rss);

@@ -221,11 +221,11 @@ verdict_json(const struct th_rss *rss)
 }
 
 void
-th_view_rss_json(FILE *file, const struct th_profile *profile)
+th_view_rss_json(FILE *file, const struct th_profile *profile, const struct th_leaks *leaks)
 {
 	struct th_rss rss;
 
-	th_rss_init(&rss, profile);
+	th_rss_init(&rss, profile, leaks);
 	const struct th_decoded_account *head = rss.account.head;
 	json_t *root = json_pack("{s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:f}",
 		"twinheap", 1, "at", rss.seconds, "resident", (json_int_t)head->resident,
@@ -236,6 +236,7 @@ th_view_rss_json(FILE *file, const struct th_profile *profile)
 		!!(head->flags & TH_BREAKDOWN_HAS_OWNERS), "unexplained",
 		th_breakdown_unexplained(&rss.account));
 
+	json_object_set_new(root, "judged", th_json_moment(profile));
 	json_object_set_new(root, "lines", lines_json(&rss));
 	json_object_set_new(root, "malloc", malloc_json(&rss.account));
 	json_object_set_new(root, "pools", pools_json(&rss));

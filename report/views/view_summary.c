@@ -5,6 +5,7 @@
  */
 #include "report/views/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@
 #define LEAST_SITE_COLUMNS 40
 /* Longest command line shown, in columns. */
 #define COMMAND_COLUMNS 100
+/* Sampling at a density that differs by more than this from the configured one is stated. */
+#define ADAPTED 0.05
 
 static enum th_unit
 unit_of(const struct th_profile *profile)
@@ -64,16 +67,52 @@ print_jvm(FILE *file, const struct th_recording *recording)
 	free(version);
 }
 
+static bool
+has_samples(const struct th_recording *recording, enum th_heap heap)
+{
+	return th_recording_allocations(recording, heap)->items_count;
+}
+
+/* Whether a heap was sampled at another density than configured. */
+static bool
+is_adapted(const struct th_recording *recording, enum th_heap heap)
+{
+	double interval = (double)th_recording_interval(recording);
+	double gap = (double)th_recording_gap(recording, heap);
+
+	return has_samples(recording, heap) && fabs(gap - interval) > ADAPTED * interval;
+}
+
+char *
+th_view_sampling_text(const struct th_recording *recording)
+{
+	uint64_t interval = th_recording_interval(recording);
+	double java = (double)th_recording_gap(recording, TH_HEAP_JAVA);
+	double native = (double)th_recording_gap(recording, TH_HEAP_NATIVE);
+
+	if (!interval)
+		return th_format_new("every allocation");
+	if (!is_adapted(recording, TH_HEAP_JAVA) && !is_adapted(recording, TH_HEAP_NATIVE))
+		return th_format_new("one sample per %s",
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	if (!has_samples(recording, TH_HEAP_JAVA))
+		return th_format_new("one sample per %s of the native heap",
+			th_format_number(native, TH_UNIT_BYTES).text);
+	if (!has_samples(recording, TH_HEAP_NATIVE))
+		return th_format_new("one sample per %s of the Java heap",
+			th_format_number(java, TH_UNIT_BYTES).text);
+	return th_format_new("one sample per %s of the Java heap and %s of the native heap",
+		th_format_number(java, TH_UNIT_BYTES).text,
+		th_format_number(native, TH_UNIT_BYTES).text);
+}
+
 static void
 print_interval(FILE *file, const struct th_recording *recording)
 {
-	uint64_t interval = th_recording_interval(recording);
+	char *text = th_view_sampling_text(recording);
 
-	if (interval)
-		fprintf(file, "one sample per %s",
-			th_format_number((double)interval, TH_UNIT_BYTES).text);
-	else
-		fputs("every allocation", file);
+	fputs(text, file);
+	free(text);
 }
 
 static void
@@ -369,17 +408,21 @@ print_brief_heap(FILE *file, const struct th_profile *profile, enum th_heap heap
 		return;
 	struct th_estimate bytes = th_profile_total(profile, heap);
 	struct th_estimate live = th_profile_live(profile, heap);
+	char *moment = th_profile_moment_text(profile);
+	/* The reason is printed once for all heaps. */
+	moment[strcspn(moment, ",")] = '\0';
 	fprintf(file, "%s: %s allocated (%s), %s samples; ", th_heap_title(heap),
 		th_format_number(bytes.estimate, TH_UNIT_BYTES).text,
 		th_estimate_interval(&bytes, TH_UNIT_BYTES).text,
 		th_format_count(bytes.samples).text);
 	if (th_lifetimes_is_unjudged(&profile->lifetimes, heap))
-		fprintf(file, "up to %s live at the end\n",
-			th_format_number(live.high, TH_UNIT_BYTES).text);
+		fprintf(file, "up to %s live %s\n",
+			th_format_number(live.high, TH_UNIT_BYTES).text, moment);
 	else
-		fprintf(file, "%s live at the end (%s)\n",
-			th_format_number(live.estimate, TH_UNIT_BYTES).text,
+		fprintf(file, "%s live %s (%s)\n",
+			th_format_number(live.estimate, TH_UNIT_BYTES).text, moment,
 			th_estimate_interval(&live, TH_UNIT_BYTES).text);
+	free(moment);
 	if (heap == TH_HEAP_JAVA)
 		th_live_section_doubts(file, profile);
 	print_unattributed(file, profile, heap);
@@ -403,6 +446,7 @@ th_view_brief(FILE *file, const struct th_profile *profile, const struct th_heal
 	fputc('\n', file);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_brief_heap(file, profile, (enum th_heap)heap);
+	th_live_section_moment(file, profile);
 	for (size_t i = 0; i < health->lines_count; i++) {
 		if (health->lines[i].is_warning && ++warnings <= BRIEF_WARNINGS)
 			fprintf(file, "warning: %s\n", health->lines[i].text);

@@ -89,6 +89,20 @@ th_jdk_newest(void)
 	return &all[count - 1];
 }
 
+bool
+th_jdk_has_collector(const struct th_jdk *jdk, const char *option)
+{
+	struct th_outcome outcome;
+
+	th_command_run(&(struct th_command){.arguments = TH_WORDS(jdk->java,
+						    "-XX:+UnlockExperimentalVMOptions", option,
+						    "-version")},
+		&outcome);
+	bool is_there = outcome.status == 0;
+	th_outcome_deinit(&outcome);
+	return is_there;
+}
+
 /* A test on one JDK: the initial state of a cmocka test. */
 struct pairing {
 	const struct th_jdk *jdk;

@@ -3,6 +3,7 @@
 #ifndef TESTS_E2E_JDK_H
 #define TESTS_E2E_JDK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct th_jdk {
@@ -23,6 +24,9 @@ const struct th_jdk *th_jdk_find(int feature);
 
 /* The newest JDK. */
 const struct th_jdk *th_jdk_newest(void);
+
+/* Whether its VM accepts an option such as "-XX:+UseZGC". */
+bool th_jdk_has_collector(const struct th_jdk *jdk, const char *option);
 
 /* A test that runs once per JDK, from feature release `since` on. */
 struct th_jdk_test {

@@ -261,10 +261,9 @@ void
 th_recording_check_sum(const struct th_recording *recording)
 {
 	static const char *const outcomes[] = {"native_samples", "java_samples",
-		"mapped_samples", "java_thinned", "rate_thinned", "dropped_log_full",
-		"dropped_stacks_full", "dropped_no_scratch", "dropped_reentered",
-		"dropped_stopped", "dropped_no_space", "dropped_log_unreachable",
-		"dropped_busy"};
+		"mapped_samples", "rate_thinned", "dropped_log_full", "dropped_stacks_full",
+		"dropped_no_scratch", "dropped_reentered", "dropped_stopped",
+		"dropped_no_space", "dropped_log_unreachable", "dropped_busy"};
 	char *text = th_command_output(TH_WORDS(TH_TOOL, "dump", recording->log));
 	double sum = 0;
 

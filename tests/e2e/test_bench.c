@@ -13,10 +13,13 @@
 
 #define BENCH TH_TEST_SOURCE "/bench/run"
 #define PAGE TH_TEST_SOURCE "/docs/benchmarks.md"
+#define SERVICES TH_TEST_SOURCE "/bench/services/run"
+#define SERVICES_PAGE TH_TEST_SOURCE "/bench/services/README.md"
 
 /* The blocks of docs/benchmarks.md and the commands that write them. */
 static const char *const blocks[] = {"machine", "pairs", "mapped", "jni", "programs", "startup",
-	"scaling", "sample-cost", "sample-where", "live-cost", "classes", "report", NULL};
+	"scaling", "sample-cost", "sample-where", "live-cost", "services-leaks",
+	"services-clean", "services-cost", "services-peer", "classes", "report", NULL};
 
 static char *
 read_text(const char *path)
@@ -159,6 +162,36 @@ page_without_a_place_is_refused_at_once(void **state)
 	free(page);
 }
 
+/*
+ * The leaks of the services are those marked in their sources, and the page lists them with their
+ * lines.
+ */
+static void
+leaks_of_services_are_those_of_the_page(void **state)
+{
+	char *page = th_format("%s/services.md", th_temporary_directory());
+	char *before = read_text(SERVICES_PAGE);
+	struct th_outcome outcome;
+	char *after;
+
+	(void)state;
+	write_text(page, before);
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS(SERVICES, "--list", "--markdown", page),
+		},
+		&outcome);
+	if (outcome.status != 0)
+		fail_msg(
+			"bench/services/run ended with %d: %s", outcome.status, outcome.errors);
+	after = read_text(page);
+	assert_string_equal(after, before);
+	th_outcome_deinit(&outcome);
+	free(after);
+	free(before);
+	free(page);
+}
+
 int
 main(void)
 {
@@ -166,6 +199,7 @@ main(void)
 		cmocka_unit_test(page_has_a_place_for_every_block),
 		cmocka_unit_test(tables_go_between_the_markers),
 		cmocka_unit_test(page_without_a_place_is_refused_at_once),
+		cmocka_unit_test(leaks_of_services_are_those_of_the_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

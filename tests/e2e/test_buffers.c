@@ -114,24 +114,10 @@ count_with(const struct th_jdk *jdk, const char *collector)
 	th_recording_deinit(&recording);
 }
 
-static bool
-has_collector(const struct th_jdk *jdk, const char *collector)
-{
-	struct th_outcome outcome;
-
-	th_command_run(&(struct th_command){.arguments = TH_WORDS(jdk->java,
-						    "-XX:+UnlockExperimentalVMOptions",
-						    collector, "-version")},
-		&outcome);
-	bool is_there = outcome.status == 0;
-	th_outcome_deinit(&outcome);
-	return is_there;
-}
-
 static void
 count_if_there(const struct th_jdk *jdk, const char *collector)
 {
-	if (has_collector(jdk, collector))
+	if (th_jdk_has_collector(jdk, collector))
 		count_with(jdk, collector);
 	else
 		print_message("skipped: no %s\n", collector);

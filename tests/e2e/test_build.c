@@ -27,8 +27,9 @@ static const char *const allowed_exports[] = {"malloc", "calloc", "realloc", "re
 	"free", "cfree", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
 	"malloc_usable_size", "free_sized", "free_aligned_sized", "dlsym", "JNI_CreateJavaVM",
 	"JVM_SetNativeThreadName", "mmap", "mmap64", "munmap", "mremap", "mprotect", "madvise",
-	"brk", "sbrk", "setuid", "seteuid", "setreuid", "setresuid", "chroot", "Agent_OnLoad",
-	"Agent_OnAttach", "Agent_OnUnload", "th_operators", "th_mallocx", NULL};
+	"brk", "sbrk", "exit", "quick_exit", "setuid", "seteuid", "setreuid", "setresuid",
+	"chroot", "Agent_OnLoad", "Agent_OnAttach", "Agent_OnUnload", "th_operators",
+	"th_mallocx", NULL};
 /*
  * The exports of the forwarding libraries, each of which implies that the allocator defines
  * them.

@@ -108,7 +108,7 @@ check_log(const char *log, bool is_sudden)
 
 /* Both sites of Hostile, compared with its own output. */
 static void
-check_sites(const struct th_jdk *jdk, const char *output, const char *log)
+check_sites(const char *output, const char *log)
 {
 	struct th_recording recording = {.log = (char *)log};
 
@@ -120,10 +120,8 @@ check_sites(const struct th_jdk *jdk, const char *output, const char *log)
 		struct th_figure figure = th_recording_site(
 			&recording, heap, site, "alloc_bytes");
 
-		/* On JDK 11 shares are approximate, and the report says so. */
-		if (jdk->feature >= 17 || strcmp(heap, "native") == 0)
-			th_assert_covers(&figure,
-				json_number_value(json_object_get(truth, "bytes")), site);
+		th_assert_covers(
+			&figure, json_number_value(json_object_get(truth, "bytes")), site);
 		assert_true(figure.samples >= 500);
 		json_decref(truth);
 	}
@@ -156,7 +154,7 @@ check_under(const struct th_jdk *jdk, const char *const *options)
 
 	assert_same(&recorded, plain_outcome(jdk));
 	check_log(log, false);
-	check_sites(jdk, recorded.output, log);
+	check_sites(recorded.output, log);
 	th_outcome_deinit(&recorded);
 	free(log);
 }

@@ -15,8 +15,6 @@
  */
 #define OWN_BYTES_MAX (8 << 20)
 #define VM_BYTES_MAX (1 << 20)
-/* Before 17 the VM's own sampler is biased: shares of the Java heap are not checked. */
-#define FIRST_WITH_FAIR_SHARES 17
 
 static const char *const fine[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
 
@@ -165,7 +163,7 @@ steps_in_both_heaps(const struct th_jdk *jdk)
 	struct th_recording recording;
 
 	record(jdk, "timeline", &recording);
-	check_moments(&recording, jdk->feature >= FIRST_WITH_FAIR_SHARES ? NULL : "native");
+	check_moments(&recording, NULL);
 	th_recording_deinit(&recording);
 }
 
@@ -210,7 +208,7 @@ check_arrays(const struct th_jdk *jdk, const char *collector, const char *interv
 			.jdk = jdk,
 			.program = "arrays",
 			.variant = "live",
-			.jvm_options = TH_WORDS(collector),
+			.jvm_options = TH_WORDS("-XX:+UnlockExperimentalVMOptions", collector),
 			.settings = TH_WORDS(interval),
 		},
 		&recording);
@@ -248,7 +246,7 @@ main(void)
 		{"steps in both heaps", steps_in_both_heaps, 0},
 		{"cleaners", cleaners, 0},
 		{"finalizers", finalizers, 0},
-		{"arrays", arrays, FIRST_WITH_FAIR_SHARES},
+		{"arrays", arrays, 0},
 		{NULL, NULL, 0},
 	};
 	int failed = cmocka_run_group_tests_name("live, native", native, NULL, NULL);

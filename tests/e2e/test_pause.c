@@ -17,11 +17,7 @@
 
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define MARKS 8
-/*
- * Tolerance for the raw sum of weights relative to the exact bytes: HotSpot's bias before 25,
- * and 5 sigmas.
- */
-#define BIAS 0.1
+/* Tolerance for the raw sum of weights relative to the exact bytes. */
 #define SIGMAS 5
 #define SAMPLES_LEAST 30
 
@@ -123,7 +119,7 @@ check_total(struct th_recording *recording, struct th_dump *dump)
 		"  exact %.0f, by samples %.3f of it\n", total.estimate, raw / total.estimate);
 	assert_true(total.exact);
 	assert_true(count > 0);
-	assert_true(fabs(raw / total.estimate - 1) < BIAS + SIGMAS / sqrt((double)count));
+	assert_true(fabs(raw / total.estimate - 1) < SIGMAS / sqrt((double)count));
 }
 
 /* Two pauses: no samples in them, more than enough around them. */

@@ -539,6 +539,60 @@ a_process_from_outside(void **state)
 	free(log);
 }
 
+/* 400 MB of files, of which 40 pages are used, are no leak: what counts is what is resident. */
+static void
+files_that_are_hardly_used(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+
+	(void)state;
+	free(run_script(directory, TH_TOOL " run -q -o log.thl -- " NATIVE " files 419430400"));
+	char *text = th_command_output(TH_WORDS(TH_TOOL, "leaks", "--format", "json", log));
+	json_t *report = json_loads(text, 0, NULL);
+	json_t *findings = json_object_get(report, "findings");
+	const json_t *largest = NULL;
+
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		const json_t *finding = json_array_get(findings, i);
+
+		assert_string_not_equal(
+			json_string_value(json_object_get(finding, "verdict")), "leak");
+		if (json_number_value(json_object_get(finding, "mapped_bytes")) > 100 * MIB)
+			largest = finding;
+	}
+	assert_non_null(largest);
+	assert_true(json_is_true(json_object_get(largest, "is_resident")));
+	assert_true(th_figure_read(largest, "live_bytes").estimate <= MIB);
+	print_message("%s\n", json_string_value(json_object_get(largest, "why")));
+	json_decref(report);
+	free(text);
+	free(log);
+}
+
+/* 400 MiB for two seconds: the largest snapshot is near the peak, and the last one knows it. */
+static void
+a_peak_that_has_passed(void **state)
+{
+	const char *directory = th_temporary_directory();
+	char *log = th_format("%s/log.thl", directory);
+	struct account account;
+
+	(void)state;
+	free(run_script(directory, TH_TOOL " run -q -o log.thl -- " NATIVE " peak 419430400"));
+	load(&account, log, "peak");
+	assert_true(account.resident > 0.85 * 400 * MIB);
+	assert_true(resident_of(&account, "malloc_application") > 0.85 * 400 * MIB);
+	unload(&account);
+	load(&account, log, "end");
+	assert_true(account.resident < 100 * MIB);
+	assert_string_equal(json_string_value(json_object_get(
+				    json_object_get(account.json, "verdict"), "course")),
+		"fell");
+	unload(&account);
+	free(log);
+}
+
 /* The launcher takes them itself, for a process that grows and for one that does not. */
 static void
 a_process_of_run(void **state)
@@ -863,6 +917,8 @@ main(void)
 		cmocka_unit_test(another_allocator_underneath),
 		cmocka_unit_test(neighbours_of_blocks),
 		cmocka_unit_test(a_process_from_outside),
+		cmocka_unit_test(files_that_are_hardly_used),
+		cmocka_unit_test(a_peak_that_has_passed),
 		cmocka_unit_test(a_process_of_run),
 		cmocka_unit_test(nobody_took_one),
 		cmocka_unit_test(nobody_may_take_one),

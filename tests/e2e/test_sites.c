@@ -7,11 +7,6 @@
 
 #include <stdio.h>
 
-/*
- * The sampler of JDK 11 carries the overshoot of an object over to the next draw: shares of the
- * Java heap are marked as approximate there, and not checked.
- */
-#define FIRST_WITH_FAIR_SAMPLER 17
 /* Share of the samples below a Java frame that must have the whole path. */
 #define PATH_SHARE 0.99
 
@@ -45,8 +40,7 @@ check_with(const struct th_jdk *jdk, const char *const *jvm_options,
 
 	record(jdk, jvm_options, arguments, &recording);
 	th_recording_check_sites(&recording, "native", value);
-	if (jdk->feature >= FIRST_WITH_FAIR_SAMPLER)
-		th_recording_check_sites(&recording, "java", value);
+	th_recording_check_sites(&recording, "java", value);
 	th_recording_deinit(&recording);
 }
 
@@ -90,7 +84,7 @@ twins(const struct th_jdk *jdk)
 static void
 mix_on_z(const struct th_jdk *jdk)
 {
-	check_with(jdk, TH_WORDS("-XX:+UseZGC", "-Xmx512m"),
+	check_with(jdk, TH_WORDS("-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC", "-Xmx512m"),
 		TH_WORDS("--volume", "512M", "--threads", "2", "mix:128,4096,300000"),
 		"alloc_bytes");
 }
@@ -196,11 +190,11 @@ main(void)
 		{"objects", objects, 0},
 		{"functions and JNI", functions_and_jni, 0},
 		{"twins", twins, 0},
-		{"a mix on Z", mix_on_z, FIRST_WITH_FAIR_SAMPLER},
-		{"a mix on G1", mix_on_g1, FIRST_WITH_FAIR_SAMPLER},
-		{"a mix on Parallel", mix_on_parallel, FIRST_WITH_FAIR_SAMPLER},
-		{"a mix of two", mix_of_two, FIRST_WITH_FAIR_SAMPLER},
-		{"a mix in small TLABs", mix_in_small_tlabs, FIRST_WITH_FAIR_SAMPLER},
+		{"a mix on Z", mix_on_z, 0},
+		{"a mix on G1", mix_on_g1, 0},
+		{"a mix on Parallel", mix_on_parallel, 0},
+		{"a mix of two", mix_of_two, 0},
+		{"a mix in small TLABs", mix_in_small_tlabs, 0},
 		{"short threads", short_threads, 0},
 		{"several threads", several_threads, 0},
 		{"virtual threads", virtual_threads, 21},

@@ -383,7 +383,7 @@ test_completion(void **state)
 	expect_completion("twinheap fl", "flamegraph\n");
 	expect_completion("twinheap export --form", "--format\n");
 	expect_completion("twinheap export --format p", "pprof\n");
-	expect_completion("twinheap tree --at ''", "end peak\n");
+	expect_completion("twinheap tree --at ''", "end exit peak\n");
 	expect_completion("twinheap run --follow a", "all\n");
 	expect_completion("twinheap tree --heaps map", "mapped\n");
 	/* A file if no other completion applies. */

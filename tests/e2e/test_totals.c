@@ -26,11 +26,6 @@
  */
 #define MISSED_MAX 3
 /*
- * Before 17 HotSpot carries the overshoot of an object over to the next draw: shares of the
- * Java heap are marked as approximate there, and not checked.
- */
-#define FIRST_WITH_FAIR_SHARES 17
-/*
  * Allocations by the VM and the JDK in an interpreted run: measured 1 to 3 MB of Java and 8 to
  * 24 MB of C.
  */
@@ -88,28 +83,16 @@ check_site(const struct th_recording *recording, const json_t *site)
 	tally.inside += inside;
 }
 
-/* Compares the sites of a run with the report: all of them, or those of one heap. */
+/* Compares all sites of a run with the report. */
 static void
-check_heap(const struct th_jdk *jdk, const char *wanted, const char *const *arguments)
+check(const struct th_jdk *jdk, const char *const *arguments)
 {
 	struct th_recording recording;
 
 	record(jdk, NULL, arguments, &recording);
-	for (size_t i = 0; i < json_array_size(recording.truth); i++) {
-		const json_t *site = json_array_get(recording.truth, i);
-		const char *heap = json_string_value(json_object_get(site, "heap"));
-
-		if (!wanted || strcmp(heap, wanted) == 0)
-			check_site(&recording, site);
-	}
+	for (size_t i = 0; i < json_array_size(recording.truth); i++)
+		check_site(&recording, json_array_get(recording.truth, i));
 	th_recording_deinit(&recording);
-}
-
-/* All sites, except those whose share is approximate. */
-static void
-check(const struct th_jdk *jdk, const char *const *arguments)
-{
-	check_heap(jdk, jdk->feature >= FIRST_WITH_FAIR_SHARES ? NULL : "native", arguments);
 }
 
 static void
@@ -142,7 +125,7 @@ twins(const struct th_jdk *jdk)
 static void
 short_threads(const struct th_jdk *jdk)
 {
-	check_heap(jdk, NULL, TH_WORDS("--volume", "16M", "threads"));
+	check(jdk, TH_WORDS("--volume", "16M", "threads"));
 }
 
 static void

@@ -4,7 +4,9 @@
  *
  *     make_seeds DIRECTORY
  */
+#include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +194,64 @@ write_programs(void)
 	write_seed("unwind", "expression", expression, sizeof(expression));
 }
 
+/* A small library: a file by its sections, an image by its dynamic section. */
+struct library {
+	uint8_t kind; /* see fuzz_elf.c */
+	struct __attribute__((packed)) {
+		ElfW(Ehdr) header;
+		ElfW(Phdr) segment;
+		ElfW(Shdr) sections[3];
+		ElfW(Dyn) dynamic[5];
+		ElfW(Sym) symbols[3];
+		uint32_t hash[8]; /* GNU: one bucket, a filter of one word */
+		char names[16];
+	} elf;
+} __attribute__((packed));
+#define AT(member) offsetof(__typeof__(((struct library *)0)->elf), member)
+
+static void
+write_elf_files(void)
+{
+	static struct library library = {
+		.elf = {
+			.header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					   ELFDATA2LSB},
+				.e_phoff = AT(segment),
+				.e_phentsize = sizeof(ElfW(Phdr)),
+				.e_phnum = 1,
+				.e_shoff = AT(sections),
+				.e_shentsize = sizeof(ElfW(Shdr)),
+				.e_shnum = 3},
+			.segment = {.p_type = PT_DYNAMIC, .p_vaddr = AT(dynamic)},
+			.sections = {{0},
+				{.sh_type = SHT_SYMTAB,
+					.sh_offset = AT(symbols),
+					.sh_size = 3 * sizeof(ElfW(Sym)),
+					.sh_entsize = sizeof(ElfW(Sym)),
+					.sh_link = 2},
+				{.sh_type = SHT_STRTAB, .sh_offset = AT(names), .sh_size = 16}},
+			.dynamic = {{DT_SYMTAB, {AT(symbols)}}, {DT_STRTAB, {AT(names)}},
+				{DT_STRSZ, {16}}, {DT_GNU_HASH, {AT(hash)}}, {DT_NULL, {0}}},
+			.symbols = {{0},
+				{.st_name = 1,
+					.st_info = STT_FUNC,
+					.st_shndx = 1,
+					.st_value = 0x40,
+					.st_size = 0x60},
+				{.st_name = 5,
+					.st_info = STT_FUNC | STB_GLOBAL << 4,
+					.st_shndx = 1,
+					.st_value = 0x80,
+					.st_size = 0x20}},
+			.hash = {1, 1, 1, 0, 0, 0, 1, 2},
+			.names = "\0one\0two",
+		}};
+
+	write_seed("elf", "file", &library, sizeof(library));
+	library.kind = 1;
+	write_seed("elf", "image", &library, sizeof(library));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -206,5 +266,6 @@ main(int argc, char **argv)
 	write_texts();
 	write_tables();
 	write_programs();
+	write_elf_files();
 	return 0;
 }

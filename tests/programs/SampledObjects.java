@@ -381,7 +381,6 @@ public final class SampledObjects {
 		}
 	}
 
-	/** Last, because on JDK 11 samples after an object outside of the TLABs are biased. */
 	private static void large() {
 		for (int i = 0; i < ROUNDS; i++)
 			largeArray();

@@ -14,6 +14,7 @@
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
+#include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
 #include "unify/shared/hash.h"
@@ -316,6 +317,7 @@ take_snapshot(void)
 {
 	struct snapshot *snapshot;
 	uint32_t next;
+	bool is_complete;
 
 	if (!th_trylock(&refresh_lock))
 		return;
@@ -328,10 +330,11 @@ take_snapshot(void)
 	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	th_store_relaxed(&snapshot->count, 0);
-	dl_iterate_phdr(add_object, snapshot);
+	is_complete = th_loader_visit(add_object, snapshot);
 	th_add_acq_rel(&snapshot->generation, 1);
 	/* Pairs with the acquire in find_in_snapshot: the list is complete. */
-	th_store_release(&current_snapshot, next);
+	if (is_complete)
+		th_store_release(&current_snapshot, next);
 	th_unlock(&refresh_lock);
 }
 

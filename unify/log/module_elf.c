@@ -83,10 +83,12 @@ th_elf_segment(const struct th_elf *elf, uint32_t type)
 	return NULL;
 }
 
-/* The build id among the notes in [at, at + left), whose parts are aligned to `alignment`. */
-static const uint8_t *
-find_build_id(const uint8_t *at, uint64_t left, uint64_t alignment, size_t *bytes_ret)
+const uint8_t *
+th_elf_note_build_id(
+	const uint8_t *notes, uint64_t bytes, uint64_t alignment, size_t *bytes_ret)
 {
+	const uint8_t *at = notes;
+	uint64_t left = bytes;
 	static const char owner[] = "GNU";
 	ElfW(Nhdr) note;
 
@@ -126,7 +128,7 @@ th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret)
 
 		if (header->p_type != PT_NOTE || !th_is_readable(&memory, at, header->p_memsz))
 			continue;
-		build_id = find_build_id(
+		build_id = th_elf_note_build_id(
 			(const uint8_t *)at, header->p_memsz, alignment, bytes_ret);
 		if (build_id)
 			return build_id;

@@ -34,6 +34,13 @@ void th_elf_range(const struct th_elf *elf, uintptr_t *start_ret, uintptr_t *end
 /* The first segment of `type` in memory, NULL if there is none. [any] */
 const void *th_elf_segment(const struct th_elf *elf, uint32_t type);
 
+/*
+ * The build id among the notes in [notes, notes + bytes), whose parts are aligned to
+ * `alignment`, and its length; NULL if there is none. [any]
+ */
+const uint8_t *th_elf_note_build_id(
+	const uint8_t *notes, uint64_t bytes, uint64_t alignment, size_t *bytes_ret);
+
 /* Address and length of the build id; NULL if there is none. [in-malloc] */
 const uint8_t *th_elf_build_id(const struct th_elf *elf, size_t *bytes_ret);
 

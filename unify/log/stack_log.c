@@ -2,7 +2,9 @@
 #include "unify/log/stack_log.h"
 
 #include "unify/base/atomic.h"
+#include "unify/log/function_names.h"
 #include "unify/log/log.h"
+#include "unify/log/met_addresses.h"
 #include "unify/log/module.h"
 #include "unify/log/stack_table.h"
 
@@ -38,6 +40,16 @@ th_stack_log_module(uint32_t id)
 		log_module(module);
 }
 
+/* Ensures that the log has the module of a frame, and will have the name of its function. */
+static void
+log_frame(uint64_t frame)
+{
+	if (th_frame_kind(frame) != TH_FRAME_NATIVE || !th_frame_module(frame))
+		return;
+	th_stack_log_module(th_frame_module(frame));
+	th_met_add(frame);
+}
+
 /* Writes a STACK record and the modules of its frames; false: the log is full. */
 static bool
 log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
@@ -45,10 +57,8 @@ log_stack(uint32_t id, const uint64_t *frames, uint32_t count, uint32_t flags)
 	struct th_event_stack event = {.stack = id, .flags = flags};
 	struct th_log_part part = {frames, count};
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (th_frame_kind(frames[i]) == TH_FRAME_NATIVE)
-			th_stack_log_module(th_frame_module(frames[i]));
-	}
+	for (uint32_t i = 0; i < count; i++)
+		log_frame(frames[i]);
 	return th_log_append(TH_EVENT_STACK, &event, &part, 1) != 0;
 }
 
@@ -81,4 +91,6 @@ th_stack_log_reset(void)
 		if (module)
 			th_store_relaxed(&module->logged, 0);
 	}
+	th_function_names_reset();
+	th_met_reset();
 }

@@ -13,6 +13,7 @@
 #include "unify/mapped/mapping.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
 
 static struct {
 	struct th_spinlock lock; /* protects registration */
@@ -24,6 +25,19 @@ static struct {
 	bool (*take)(bool is_wanted);                  /* atomic; NULL: no Java VM */
 	enum th_control_answer (*count_buffers)(void); /* the same */
 } java;
+
+/* A requested collection; the values are an order. */
+enum collection_state {
+	COLLECTION_NONE,
+	COLLECTION_WANTED,
+	COLLECTION_DONE,
+};
+
+static struct {
+	uint32_t is_possible; /* atomic */
+	uint32_t state;       /* atomic: enum collection_state */
+	uint32_t answer;      /* of the last collection; valid when it is done */
+} collection;
 
 static uint32_t seen_heaps = TH_ADMISSION_ALL; /* set before requests are served */
 
@@ -77,6 +91,8 @@ th_control_reset(void)
 	flushing.lock.held = 0;
 	java.take = NULL;
 	java.count_buffers = NULL;
+	collection.is_possible = false;
+	collection.state = COLLECTION_NONE;
 }
 
 /* Requests */
@@ -99,22 +115,22 @@ log_change(uint64_t now, const char *setting, uint64_t value)
 /* The rate */
 
 static enum th_control_answer
-set_interval(struct th_rate *rate, uint64_t now, uint64_t interval)
+set_interval(uint64_t now, uint64_t interval)
 {
 	if (interval > TH_CONTROL_INTERVAL_MAX)
 		return TH_CONTROL_REFUSED;
-	th_rate_set_interval(rate, interval);
+	th_throttle_set_interval(interval);
 	th_store_relaxed(&th_log_header()->interval, interval);
 	log_change(now, "interval", interval);
 	return TH_CONTROL_DONE;
 }
 
 static enum th_control_answer
-set_rate(struct th_rate *rate, uint64_t now, uint64_t target)
+set_rate(uint64_t now, uint64_t target)
 {
 	if (target > TH_CONTROL_RATE_MAX)
 		return TH_CONTROL_REFUSED;
-	th_rate_set_target(rate, target);
+	th_throttle_set_rate(target);
 	th_store_relaxed(&th_log_header()->rate, target);
 	log_change(now, "rate", target);
 	return TH_CONTROL_DONE;
@@ -261,6 +277,44 @@ count_buffers(uint64_t now)
 	return answer;
 }
 
+void
+th_control_set_collects(bool can_collect)
+{
+	th_store_relaxed(&collection.is_possible, can_collect);
+}
+
+bool
+th_control_wants_collection(void)
+{
+	return th_load_relaxed(&collection.state) == COLLECTION_WANTED;
+}
+
+void
+th_control_collected(enum th_control_answer answer)
+{
+	collection.answer = answer;
+	/* Pairs with the acquire in collect(). */
+	th_store_release(&collection.state, COLLECTION_DONE);
+}
+
+/* False: the collection is not over yet. */
+static bool
+collect(uint64_t now, enum th_control_answer *answer_ret)
+{
+	*answer_ret = TH_CONTROL_NO_VM;
+	if (!th_load_relaxed(&collection.is_possible))
+		return true;
+	if (th_load_acquire(&collection.state) != COLLECTION_DONE) {
+		th_store_relaxed(&collection.state, COLLECTION_WANTED);
+		return false;
+	}
+	th_store_relaxed(&collection.state, COLLECTION_NONE);
+	*answer_ret = collection.answer;
+	flush_all();
+	log_change(now, "gc", *answer_ret == TH_CONTROL_DONE);
+	return true;
+}
+
 /* Writes everything known while the library still works; the caller does the rest. */
 static enum th_control_answer
 stop(uint64_t now)
@@ -271,13 +325,13 @@ stop(uint64_t now)
 }
 
 static enum th_control_answer
-serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_control *control)
+serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 {
 	switch (verb) {
 	case TH_CONTROL_INTERVAL:
-		return set_interval(rate, now, th_load_relaxed(&control->value));
+		return set_interval(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_RATE:
-		return set_rate(rate, now, th_load_relaxed(&control->value));
+		return set_rate(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_MARK:
 		return set_mark(now, control);
 	case TH_CONTROL_FLUSH:
@@ -299,17 +353,27 @@ serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_con
 	}
 }
 
-static void
-show(const struct th_rate *rate, uint64_t now, struct th_log_control *control)
+/* True: the recording is to end. */
+static bool
+serve_request(uint64_t now, struct th_log_control *control, uint32_t asked)
 {
-	th_store_relaxed(&control->interval, th_rate_interval(rate));
-	th_store_relaxed(&control->due, th_load_relaxed(&rate->second_population));
-	th_store_relaxed(&control->kept, th_load_relaxed(&rate->second_kept));
-	th_store_relaxed(&control->looked, now);
+	uint32_t verb = th_load_relaxed(&control->verb);
+	enum th_control_answer answer;
+
+	if (verb == TH_CONTROL_COLLECT) {
+		if (!collect(now, &answer))
+			return false;
+	} else {
+		answer = serve(now, verb, control);
+	}
+	th_store_relaxed(&control->answer, answer);
+	/* Orders the answer before it; pairs with the reads of the requester. */
+	th_store_release(&control->served, asked);
+	return verb == TH_CONTROL_STOP;
 }
 
 bool
-th_control_poll(struct th_rate *rate, uint64_t now)
+th_control_poll(uint64_t now)
 {
 	struct th_log_header *header = th_log_header();
 	bool ends = false;
@@ -324,15 +388,11 @@ th_control_poll(struct th_rate *rate, uint64_t now)
 	 * its parent has not returned from vfork() yet.
 	 */
 	if (asked != th_load_relaxed(&control->served) && th_log_is_ours()) {
-		uint32_t verb = th_load_relaxed(&control->verb);
-
 		/* Lets the requester continue to wait. */
 		th_store_relaxed(&control->begun, asked);
-		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
-		/* Orders the answer before it; pairs with the reads of the requester. */
-		th_store_release(&control->served, asked);
-		ends = verb == TH_CONTROL_STOP;
+		ends = serve_request(now, control, asked);
 	}
-	show(rate, now, control);
+	th_throttle_show(control);
+	th_store_relaxed(&control->looked, now);
 	return ends;
 }

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/sample/rate_control.h"
 #include "unify/shared/log_format.h"
 
 /* The parameter of SetHeapSamplingInterval is a jint. */
@@ -30,10 +29,10 @@ void th_control_begin(uint32_t heaps, const char *threads);
 void th_control_set_seen(uint32_t heaps);
 
 /*
- * Serves the requests since the last call and logs them.  The caller must be the rate's only
+ * Serves the requests since the last call and logs them.  The caller must be the throttle's
  * writer.  True: the recording is to end. [in-malloc]
  */
-bool th_control_poll(struct th_rate *rate, uint64_t now);
+bool th_control_poll(uint64_t now);
 
 /*
  * Sets the function that takes the Java heap's sampler (`is_wanted`) or gives it back, on the
@@ -47,6 +46,16 @@ void th_control_set_java(bool (*take)(bool is_wanted));
  * serves requests; NULL: there is none. [any]
  */
 void th_control_set_buffers(enum th_control_answer (*count)(void));
+
+/*
+ * A full collection of the Java heap may take seconds and does not hold up other requests to
+ * the VM's thread: the thread that serves requests asks, outside of th_control_poll(), whether
+ * one was requested, and reports the answer; a later th_control_poll() completes the request.
+ * Refused unless `can_collect`.  [any]
+ */
+void th_control_set_collects(bool can_collect);
+bool th_control_wants_collection(void);
+void th_control_collected(enum th_control_answer answer);
 
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);

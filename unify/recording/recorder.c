@@ -15,6 +15,7 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/self_check.h"
+#include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/resident/remote_tables.h"
 #include "unify/sample/capture.h"
@@ -119,6 +120,7 @@ th_recorder_refresh(void)
 {
 	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
 	th_log_set_counter(TH_COUNTER_SELF_MEMORY_BYTES, th_memory_resident());
+	th_log_set_counter(TH_COUNTER_PROCESS_CPU_NS, th_clock_read(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 void
@@ -130,6 +132,7 @@ th_recorder_reset(void)
 	th_housekeeping_reset();
 	recorder.has_ended = 0;
 	th_control_reset();
+	th_teardown_reset();
 	th_breakdown_reset();
 	th_live_blocks_reset();
 	th_mapping_reset();

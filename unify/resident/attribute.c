@@ -274,6 +274,35 @@ share_out(struct th_breakdown_tables *tables, const struct th_address_space_entr
 	}
 }
 
+/* A file's row has its name, but its pages are also those of the samples that mapped it. */
+static void
+measure_file(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
+{
+	uintptr_t at = entry->start;
+
+	while (at < entry->end) {
+		struct th_breakdown_piece piece = {.start = at};
+
+		piece.claim = th_claims_at(&tables->claims.owners, at, &piece.end);
+		if (piece.end > entry->end)
+			piece.end = entry->end;
+		at = piece.end;
+		if (!piece.claim || !piece.claim->sample)
+			continue;
+		piece.use = (struct th_page_use){entry->resident, 0};
+		if (entry->resident && piece.end - piece.start < entry->end - entry->start)
+			piece.use = th_page_map_use(&tables->pages, piece.start, piece.end);
+		add_to_claim(&tables->claims.owners, &piece);
+	}
+}
+
+static bool
+is_anonymous(
+	const struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
+{
+	return !entry->has_file && !*th_address_space_path(&tables->space, entry);
+}
+
 static void
 add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_entry *entry)
 {
@@ -285,8 +314,11 @@ add_mapping(struct th_breakdown_tables *tables, const struct th_address_space_en
 		share_out(tables, entry, count);
 	for (uint32_t i = 0; i < count; i++) {
 		add_to_row(tables, entry, &tables->pieces[i]);
-		add_to_claim(&tables->claims.owners, &tables->pieces[i]);
+		if (is_anonymous(tables, entry))
+			add_to_claim(&tables->claims.owners, &tables->pieces[i]);
 	}
+	if (!is_anonymous(tables, entry))
+		measure_file(tables, entry);
 }
 
 /* All mappings */

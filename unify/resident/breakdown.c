@@ -207,7 +207,7 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 	event->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 	if (th_remote_tables_are_there())
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
-	if (reason == TH_BREAKDOWN_END)
+	if (reason == TH_BREAKDOWN_END || reason == TH_BREAKDOWN_TEARDOWN)
 		breakdown.last_end = event->time;
 	th_breakdown_plan_taken(&subject->plan, th_clock_now(), event->cost, event->resident);
 }
@@ -221,7 +221,7 @@ look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 	uint64_t resident = th_breakdown_log_resident(now, &subject->group);
 	enum th_breakdown_reason reason;
 
-	th_breakdown_plan_looked(&subject->plan, now);
+	th_breakdown_plan_looked(&subject->plan, now, resident);
 	if (resident && th_breakdown_plan_is_due(&subject->plan, now, resident, &reason))
 		take(subject, reason, on_agent_thread);
 }
@@ -270,6 +270,12 @@ void
 th_breakdown_flush(void)
 {
 	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_ASKED, true);
+}
+
+void
+th_breakdown_teardown(void)
+{
+	th_breakdown_take(&breakdown.own, TH_BREAKDOWN_TEARDOWN, true);
 }
 
 void

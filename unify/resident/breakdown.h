@@ -85,6 +85,9 @@ void th_breakdown_poll(uint64_t now);
 /* Takes a breakdown on demand. [agent-thread] */
 void th_breakdown_flush(void);
 
+/* The Java VM begins to end: takes one while what is freed by then is small. [agent-thread] */
+void th_breakdown_teardown(void);
+
 /*
  * The Java VM or the process ends: takes a breakdown, unless there is a fresh one.  Not on the
  * malloc path.

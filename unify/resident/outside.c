@@ -67,6 +67,12 @@ th_outside_poll(struct th_outside *outside, uint64_t now)
 	return TH_OBSERVED_OK;
 }
 
+uint64_t
+th_outside_next(const struct th_outside *outside)
+{
+	return outside->subject.plan.next_look;
+}
+
 enum th_observed_status
 th_outside_take(struct th_outside *outside)
 {

@@ -197,9 +197,6 @@ static void
 claim_mapped(struct th_breakdown_tables *tables)
 {
 	struct th_range range = {.end = 0};
-	/* The first has no resident bytes, those of the others belong to the file. */
-	const uint32_t excluded = TH_MAPPED_RESERVED | TH_MAPPED_FILE | TH_MAPPED_SHARED;
-
 	while (th_mapping_next(range.end, &range)) {
 		const char *owner = owner_name(range.owner);
 		/*
@@ -213,7 +210,7 @@ claim_mapped(struct th_breakdown_tables *tables)
 			.name = is_heap ? tables->allocator : owner,
 			.category = is_heap ? TH_MEMORY_MALLOC : TH_MEMORY_MAPPED,
 			.stack = stack_of(&range),
-			.sample = range.flags & excluded ? 0 : range.sample,
+			.sample = range.flags & TH_MAPPED_RESERVED ? 0 : range.sample,
 		};
 
 		if (range.owner)

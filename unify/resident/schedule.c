@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regular breakdowns are spaced in proportion to the age of the recording, growth brings them
- * forward, and a budget of CPU time delays both.
+ * forward, and a budget of CPU time delays both.  Growth needs no spacing of its own: its
+ * breakdowns are at most those of a geometric series up to the peak.
  */
 #include "unify/resident/schedule.h"
 
@@ -15,18 +16,18 @@
 /* Breakdowns may take 1/COST_SPACING of the time, */
 #define COST_SPACING 500
 /*
- * and once this much more: CPU time of 25 breakdowns of a gigabyte.  Without it, recordings of
+ * and once this much more: CPU time of 12 breakdowns of a gigabyte.  Without it, recordings of
  * some seconds could not distinguish lasting growth from growth that ended.
  */
-#define CREDIT_NS ((int64_t)TH_NS_PER_S / 2)
-/* A process that grows steadily has four breakdowns in the later half of any recording. */
-#define GROWTH_SPACING_SHARE 8
+#define CREDIT_NS ((int64_t)TH_NS_PER_S / 4)
 /* Upper bound even then: 1/BURST_SPACING of the time. */
-#define BURST_SPACING 25
+#define BURST_SPACING 50
 /* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
-/* but at most this often, and at least once a second. */
+/* but at most this often, at least once a second, */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
+/* and this soon after growth since the last read that is half of what triggers a breakdown. */
+#define LOOK_GROWING_NS LOOK_LEAST_NS
 /* Growth that triggers a breakdown: 5 % and 16 MiB above all breakdowns so far. */
 #define GROWTH_SHARE 20
 #define GROWTH_BYTES (16u << 20)
@@ -61,10 +62,21 @@ look_spacing(const struct th_breakdown_plan *plan, uint64_t now)
 	return spacing < TH_NS_PER_S ? spacing : TH_NS_PER_S;
 }
 
-void
-th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now)
+/* Whether the process is on its way to a new peak, which may be over in a second. */
+static bool
+is_rising(const struct th_breakdown_plan *plan, uint64_t resident)
 {
-	plan->next_look = now + look_spacing(plan, now);
+	return resident > plan->highest && resident > plan->resident + GROWTH_BYTES / 2 &&
+	       resident > plan->resident + plan->resident / GROWTH_SHARE / 2;
+}
+
+void
+th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t resident)
+{
+	bool is_fast = plan->resident && is_rising(plan, resident);
+
+	plan->next_look = now + (is_fast ? LOOK_GROWING_NS : look_spacing(plan, now));
+	plan->resident = resident;
 }
 
 /* Breakdowns */
@@ -109,12 +121,11 @@ th_breakdown_plan_taken(
 	struct th_breakdown_plan *plan, uint64_t now, uint64_t cost, uint64_t resident)
 {
 	uint64_t pause = pause_after(plan, now, cost);
-	uint64_t growth_spacing = (now - plan->start) / GROWTH_SPACING_SHARE;
 	uint64_t spacing = (now - plan->start) / SPACING_SHARE;
 
 	if (spacing < FIRST_NS)
 		spacing = FIRST_NS;
-	plan->next_growth = now + (pause > growth_spacing ? pause : growth_spacing);
+	plan->next_growth = now + pause;
 	plan->next_regular = now + (pause > spacing ? pause : spacing);
 	if (resident > plan->highest)
 		plan->highest = resident;

@@ -3,8 +3,8 @@
  * When a breakdown of resident memory is due, and its maximum cost: pure logic on times and
  * bytes.
  *
- * Breakdowns take 1/500 of the time of one processor plus, once, half a second, which short
- * recordings use up.  The cost of a breakdown is known only afterwards, so it is compensated by
+ * Breakdowns take 1/500 of the time of one processor plus, once, a quarter of a second, which
+ * short recordings use up.  The cost of a breakdown is known only afterwards, so it is compensated by
  * a pause before the next.
  */
 #ifndef TH_UNIFY_RESIDENT_SCHEDULE_H
@@ -24,16 +24,17 @@ struct th_breakdown_plan {
 	int64_t credit;       /* CPU time that breakdowns may still take */
 	uint64_t credit_time; /* time of that value */
 	uint64_t highest;     /* maximum resident bytes of all breakdowns so far */
+	uint64_t resident;    /* bytes at the last read; 0: none */
 };
 
 void th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now);
 
 /*
- * Whether the resident size is due to be read; and the notification that it was read at `now`.
- * [any]
+ * Whether the resident size is due to be read; and the notification that it was read at `now`,
+ * with its value.  [any]
  */
 bool th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_t now);
-void th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now);
+void th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t resident);
 
 /* Whether a breakdown is due at `resident` bytes, and why. [any] */
 bool th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now,

@@ -54,8 +54,6 @@ enum th_log_state {
 	X(JAVA_SAMPLES, java_samples, "Java samples recorded")                                 \
 	X(NATIVE_BYTES_QUIET, native_bytes_quiet,                                              \
 		"exact native bytes of ended threads without a record of their own")           \
-	X(JAVA_THINNED, java_thinned,                                                          \
-		"Java samples thinned out to correct HotSpot's bias towards the first object of a TLAB") \
 	X(DROPPED_LOG_FULL, dropped_log_full, "samples lost: the log reached its limit")       \
 	X(DROPPED_STACKS_FULL, dropped_stacks_full, "samples lost: the stack table is full")   \
 	X(DROPPED_THREADS_FULL, dropped_threads_full, "threads not sampled: the thread table is full") \
@@ -78,7 +76,7 @@ enum th_log_state {
 	X(SEAM_GUESSED, seam_guessed, "stacks in which the position of a native segment is uncertain") \
 	X(UNWIND_FRAME_POINTER, unwind_frame_pointer, "native frames stepped by frame pointer") \
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
-	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
+	X(SELF_CAPTURE_NS, self_capture_ns, "CPU time spent in captures, nanoseconds")         \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
 	X(SELF_MEMORY_BYTES, self_memory_bytes, "resident tables of the library, bytes")       \
 	X(RATE_THINNED, rate_thinned, "samples thinned out to limit the rate; the others weigh more") \
@@ -96,7 +94,14 @@ enum th_log_state {
 	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
 		"sampled blocks that were freed but may look alive")                           \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
-		"table updates abandoned: the holder of a lock was not running")
+		"table updates abandoned: the holder of a lock was not running")               \
+	X(JAVA_EARLY, java_early,                                                              \
+		"callbacks of HotSpot before the end of a countdown")                          \
+	X(JAVA_MISSED, java_missed, "ends of countdowns that HotSpot passed over") \
+	X(NAMES_FULL, names_full, "native addresses without a name in the log: a table is full") \
+	X(NAMES_MISSING, names_missing,                                                        \
+		"native addresses without a name in the log: their modules have no symbol for them") \
+	X(PROCESS_CPU_NS, process_cpu_ns, "CPU time of the process, nanoseconds")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -123,6 +128,7 @@ enum th_control_verb {
 	TH_CONTROL_THREADS = 8,  /* samples threads that match the globs in `name`; "" = all */
 	TH_CONTROL_STOP = 9,     /* ends the recording; the process continues */
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then flushes */
+	TH_CONTROL_COLLECT = 11, /* a full collection of the Java heap, then flushes */
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
@@ -144,11 +150,12 @@ struct th_log_control {
 	/* Written by the library, atomic. */
 	uint32_t served;   /* number of the last completed request */
 	uint32_t answer;   /* enum th_control_answer, of that request */
-	uint64_t interval; /* in effect: the rate control may have raised it */
+	uint64_t interval; /* in effect */
 	uint64_t due;      /* samples due in the last second */
 	uint64_t kept;     /* of those, samples kept */
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
 	uint32_t begun;    /* number of the last request started; it may take a while */
+	uint64_t java_interval; /* in effect in the Java heap; `interval`: in the C heap */
 };
 
 struct th_log_header {
@@ -162,7 +169,7 @@ struct th_log_header {
 	uint64_t start_monotonic;  /* CLOCK_MONOTONIC at creation, nanoseconds */
 	uint64_t tail;             /* atomic: file offset of the next record */
 	uint64_t limit;            /* atomic: end of the allocated space, a file offset */
-	uint64_t interval;         /* atomic: configured interval, mean bytes; 0 = every allocation */
+	uint64_t interval;         /* atomic: configured (the first) interval; 0 = every allocation */
 	uint64_t rate;             /* atomic: configured maximum samples per second; 0 = none */
 	uint32_t paused;           /* atomic: 1 = nothing is sampled */
 	uint32_t counter_count;    /* number of `counters` that this writer knows */
@@ -176,7 +183,8 @@ struct th_log_header {
 	uint32_t knows_vm;         /* atomic: 1 = only the library knows the memory of its VM */
 	uint32_t unused;
 	uint64_t process_space;    /* where pid and start time are unique; 0 = unknown */
-	uint64_t reserved[4];
+	uint64_t overhead;         /* maximum CPU time of recording, millionths; 0 = no budget */
+	uint64_t reserved[3];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
@@ -296,7 +304,8 @@ enum th_content_type {
 	E(45, JAVA_FOLLOWED, java_followed, "Java followed",                                   \
 		"A followed Java object of a VM that follows few; the last record of an object counts") \
 	E(46, JAVA_JUDGED, java_judged, "Java judged",                                         \
-		"A collection judged all followed Java objects born up to a time")
+		"A collection judged all followed Java objects born up to a time")             \
+	E(47, TEARDOWN, teardown, "Teardown", "The process, or its Java VM, begins to end")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -440,16 +449,23 @@ enum th_content_type {
 #define TH_FIELDS_JAVA_JUDGED(F)                                                               \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NANOSECONDS, births, "Time of birth of the youngest object")
+/*
+ * A function that occurs in stacks, as named by the symbol table of its module while it was
+ * loaded.  Without a size: a function of the Java VM that only the VM names.
+ */
 #define TH_FIELDS_SYMBOL(F)                                                                    \
 	F(U64, ADDRESS, offset, "Start, an ELF virtual address")                               \
 	F(U32, MODULE, module, "Module")                                                       \
+	F(U32, BYTES, size, "Size; 0 = not known")                                             \
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, interval, "Sampling interval from here on")                              \
+	F(U64, BYTES, interval, "Sampling interval of the C heap from here on")                \
 	F(U64, COUNT, target, "Maximum samples per second; 0 = none")                          \
 	F(U64, COUNT, due, "Samples due since the last RATE event")                            \
-	F(U64, COUNT, kept, "Samples kept of these")
+	F(U64, COUNT, kept, "Samples kept of these")                                           \
+	F(U64, BYTES, java_interval, "Sampling interval of the Java heap")                     \
+	F(U64, BYTES, mapped_interval, "Sampling interval of mapped memory")
 #define TH_FIELDS_CONTROL(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NONE, value, "New value")                                                       \
@@ -458,6 +474,11 @@ enum th_content_type {
 #define TH_FIELDS_MARK(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(TEXT, NONE, name, "Name")
+/* `detail`: the name of the thread that handles a signal; empty for the other causes. */
+#define TH_FIELDS_TEARDOWN(F)                                                                  \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, NONE, cause, "Cause: enum th_teardown_cause")                                   \
+	F(TEXT, NONE, detail, "Detail")
 #define TH_FIELDS_RESIDENT(F)                                                                  \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, BYTES, resident, "Resident")                                                    \
@@ -610,11 +631,29 @@ enum th_memory_category {
 	TH_MEMORY_CATEGORIES,
 };
 
+/*
+ * What the end of a process or of its VM begins with, as far as it can be observed.  After
+ * MAIN_RETURNED, EXIT and QUICK_EXIT the process ends; MAIN_RETURNED is also written if the main
+ * thread calls pthread_exit() while others run.  After HOOKS and VM_DEATH the Java VM ends, which
+ * may be embedded in a process that goes on.  After SIGNAL nothing needs to end: the program may
+ * handle the signal.
+ */
+enum th_teardown_cause {
+	TH_TEARDOWN_SIGNAL = 1,        /* the VM started a thread for SIGTERM, SIGINT or SIGHUP */
+	TH_TEARDOWN_HOOKS = 2,         /* the VM started its shutdown hooks */
+	TH_TEARDOWN_VM_DEATH = 3,      /* JVMTI's VMDeath: the hooks have ended */
+	TH_TEARDOWN_MAIN_RETURNED = 4, /* or the main thread ended */
+	TH_TEARDOWN_EXIT = 5,          /* exit() was called */
+	TH_TEARDOWN_QUICK_EXIT = 6,    /* quick_exit() was called */
+	TH_TEARDOWN_CAUSES,
+};
+
 enum th_breakdown_reason {
 	TH_BREAKDOWN_REGULAR = 1,
 	TH_BREAKDOWN_GROWTH = 2, /* resident memory has grown since the last breakdown */
 	TH_BREAKDOWN_END = 3,
 	TH_BREAKDOWN_ASKED = 4,
+	TH_BREAKDOWN_TEARDOWN = 5, /* the VM's shutdown hooks have just been started */
 };
 
 enum th_breakdown_flag {
@@ -664,7 +703,7 @@ enum th_mapped_flag {
 enum th_thread_flag { TH_THREAD_JAVA_NAME = 1 };
 
 enum th_java_alloc_flag {
-	TH_JAVA_FIRST_OF_TLAB = 1, /* kept although it was the first object of its TLAB */
+	/* 1: of older logs, the first object of its TLAB */
 	TH_JAVA_VIRTUAL_THREAD = 2,
 };
 
@@ -688,8 +727,8 @@ enum th_jvm_feature {
 	TH_JVM_JAVA_FRAMES = 2,     /* native samples carry Java frames */
 	TH_JVM_SEAMS = 4,           /* older native segments are found */
 	TH_JVM_THREAD_BYTES = 8,    /* exact Java bytes per thread are known */
-	TH_JVM_TLAB_CURE = 16,      /* the sampler is biased; the bias is corrected */
-	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased, not correctable */
+	TH_JVM_TLAB_CURE = 16,      /* of older logs: the sampler's bias is corrected in part */
+	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
 };
 

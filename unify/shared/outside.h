@@ -40,6 +40,9 @@ void th_outside_destroy(struct th_outside *outside);
  */
 enum th_observed_status th_outside_poll(struct th_outside *outside, uint64_t now);
 
+/* When the next th_outside_poll() has work, unless a thread of the library does it. [offline] */
+uint64_t th_outside_next(const struct th_outside *outside);
+
 /* Takes a breakdown now. [offline] */
 enum th_observed_status th_outside_take(struct th_outside *outside);
 

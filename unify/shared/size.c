@@ -113,3 +113,22 @@ th_percent_parse(const char *text, uint64_t *millionths_ret)
 	*millionths_ret = value;
 	return true;
 }
+
+bool
+th_seconds_parse(const char *text, uint64_t *seconds_ret)
+{
+	uint64_t unit = 1;
+	uint64_t value;
+
+	if (!parse_digits(&text, &value))
+		return false;
+	if (*text == 'm')
+		unit = 60;
+	else if (*text == 'h')
+		unit = 3600;
+	text += *text == 's' || unit > 1;
+	if (*text || value > UINT64_MAX / unit)
+		return false;
+	*seconds_ret = value * unit;
+	return true;
+}

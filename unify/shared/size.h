@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes in the syntax of users: 4096, 512k, 2M, 1GiB. */
+/* Sizes, percentages and durations in the syntax of users: 512k, 1GiB, 0.5%, 30s. */
 #ifndef TH_UNIFY_SHARED_SIZE_H
 #define TH_UNIFY_SHARED_SIZE_H
 
@@ -19,5 +19,8 @@ bool th_size_parse(const char *text, uint64_t *bytes_ret);
  * decimals. [any]
  */
 bool th_percent_parse(const char *text, uint64_t *millionths_ret);
+
+/* Parses a duration ("30", "30s", "5m" or "2h") into seconds. [any] */
+bool th_seconds_parse(const char *text, uint64_t *seconds_ret);
 
 #endif

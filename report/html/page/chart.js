@@ -107,9 +107,12 @@ function drawFrame(context, view, item, top) {
 		context.fillStyle = chart.theme.patterns[kind];
 		context.fillRect(item.x, y, width, ROW_HEIGHT - 1);
 	}
+	/* Of the mapped memory only what the sum has. */
+	const [java, native] = heaps.map((values) => values[item.node]);
+	const parts = [java, native, total[item.node] - java - native];
 	let left = item.x;
 	HEAPS.forEach(({word}, heap) => {
-		const part = width * heaps[heap][item.node] / (total[item.node] || 1);
+		const part = width * parts[heap] / (total[item.node] || 1);
 		context.fillStyle = theme["heap-" + word];
 		context.fillRect(left, y + ROW_HEIGHT - 4, part, 3);
 		left += part;

@@ -50,7 +50,7 @@ readColumns(data.functions, readIntegers, ["name", "module", "kind"]);
 readColumns(data.frames, readIntegers, ["function", "file", "line", "inlined"]);
 readColumns(data.nodes, readIntegers, ["parent", "frame"]);
 readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
-	"alloc", "live", "temp", "peak"]);
+	"contains", "alloc", "live", "temp", "peak"]);
 readColumns(data.sums, readIntegers, ["samples"]);
 readColumns(data.sums, readFloats, ["covariance"]);
 readColumns(data.sums.bytes, readFloats, SUMS);

@@ -89,9 +89,11 @@ function showStatus() {
 		.join(" to ") + " s" : "";
 	total.replaceChildren();
 	addText(total, "b", formatNumber(model.total[0], state.unit));
+	const twice = d3.sum(model.heaps, (values) => values[0]) - model.total[0];
 	total.append(` ${element("value").selectedOptions[0].text} ${state.unit}${range}`
 		+ ` (${HEAPS.map(({name}, heap) =>
-			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")})`);
+			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")}`
+		+ (twice >= 1 ? `, of which ${formatNumber(twice, state.unit)} hold the others` : "") + ")");
 	total.dataset.value = model.total[0];
 	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `
@@ -152,7 +154,7 @@ function sortBy(by) {
 const tableActions = {
 	sort: sortBy,
 	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
-	/* Leaks are live at the end. */
+	/* Leaks are live at the time of the page. */
 	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
 		heap: "all", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
 		zoom: path}),
@@ -268,8 +270,7 @@ function start() {
 	const {process} = data;
 	element("process").textContent = `${process.seconds.toFixed(1)} s`
 		+ (process.complete ? "" : ", killed") + (process.jvm ? ` of Java ${process.jvm}` : "")
-		+ (process.interval ? `, one sample per ${formatNumber(process.interval, "bytes")}`
-			: ", every allocation") + `: ${process.command}`;
+		+ `, ${process.sampling}: ${process.command}`;
 	element("process").title = process.command;
 	element("filters").textContent = data.filters ? "only " + data.filters : "";
 	element("filters").title = element("filters").textContent;

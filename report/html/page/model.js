@@ -276,20 +276,33 @@ function valuesOf(state, value) {
 	return knownValues.get(key);
 }
 
-/* The tree of a state, with the sums of all heaps by node; children are sorted by value. */
+/*
+ * Whether a row counts in a sum over heaps: mapped memory that holds the Java heap or malloc's
+ * blocks would count them twice.
+ */
+const addsUp = (state, row) => state.heap !== "all" || !data.rows.contains[row];
+
+/*
+ * The tree of a state, with the sums by heap and of all heaps by node; children are sorted by
+ * value.
+ */
 function evaluate(state) {
 	const tree = treeFor(state);
 	const rows = valuesOf(state, state.value);
 	const selected = selectRows(state);
 	const heaps = HEAPS.map(() => new Float64Array(tree.count));
-	for (let row = 0; row < rowCount; row++)
-		if (selected[row])
-			heaps[data.rows.heap[row]][tree.rowNode[row]] += rows.value[row];
-	for (let i = tree.count - 1; i > 0; i--) {
-		for (const heap of heaps)
-			heap[tree.parent[i]] += heap[i];
+	const total = new Float64Array(tree.count);
+	for (let row = 0; row < rowCount; row++) {
+		if (!selected[row])
+			continue;
+		heaps[data.rows.heap[row]][tree.rowNode[row]] += rows.value[row];
+		if (addsUp(state, row))
+			total[tree.rowNode[row]] += rows.value[row];
 	}
-	const total = heaps[0].map((value, i) => value + heaps[1][i] + heaps[2][i]);
+	for (let i = tree.count - 1; i > 0; i--) {
+		for (const values of [...heaps, total])
+			values[tree.parent[i]] += values[i];
+	}
 	for (let i = 0; i < tree.count; i++)
 		if (tree.start[i + 1] - tree.start[i] > 1)
 			tree.list.subarray(tree.start[i], tree.start[i + 1])

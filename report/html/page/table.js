@@ -23,7 +23,8 @@ function summarize(view) {
 		if (!group)
 			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, first: -1});
 		group[HEAPS[data.rows.heap[row]].word] += rows.value[row];
-		group.share += rows.value[row];
+		if (addsUp(view.state, row))
+			group.share += rows.value[row];
 		nextRow[row] = group.first;
 		group.first = row;
 	}
@@ -67,12 +68,17 @@ function addEntry(body, view, entry, nextRow, onChoose) {
 	addText(line, "td", formatShare(entry.share, view.model.total[0]));
 }
 
+/* The time at which live values are taken, and what comes after it. */
+function momentText() {
+	const {at_s: seconds, before} = data.judged;
+	return `at ${seconds.toFixed(2)} s` + (before ? `, before ${before}` : "");
+}
+
 /* Findings of `leaks`, worst first, each with its reason; a click leads to the frame. */
 function drawLeaks(box, onPath) {
-	if (!data.leaks || !data.leaks.length) {
-		addText(box, "p", data.leaks ? "No site holds enough memory for a verdict."
-			: "Verdicts apply to the end of a recording; this page shows another snapshot.")
-			.className = "note";
+	addText(box, "p", `Judged ${momentText()}.`).className = "note";
+	if (!data.leaks.length) {
+		addText(box, "p", "No site holds enough memory for a verdict.").className = "note";
 		return;
 	}
 	const table = box.appendChild(document.createElement("table"));
@@ -98,7 +104,7 @@ function drawLeaks(box, onPath) {
 		reason.className = "why";
 		const place = file && number ? ` at ${file}:${number}` : "";
 		const cell = addText(reason, "td", (finding.heap ? HEAPS[finding.heap].name : finding.class.slice(0, 200))
-			+ place + ": " + finding.why);
+			+ place + ": " + finding.why + (finding.released ? "; " + finding.released : ""));
 		cell.colSpan = 4;
 	}
 	if (data.leaks_left_out)

@@ -621,6 +621,39 @@ test_text(void **state)
 	leaks_end(&found, &log);
 }
 
+/* A leak that is freed by an exit handler is one, as of the moment before. */
+static void
+test_released_at_exit(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+	uint64_t blocks[99];
+
+	(void)state;
+	leaks_begin(&log);
+	for (uint32_t i = 0; i < 99; i++)
+		blocks[i] = log_native(&log, (struct log_sample){.ms = 100 * i,
+						     .size = BLOCK,
+						     .thread = 1,
+						     .stack = STACK_WORK});
+	log_add_fields(&log, TH_EVENT_TEARDOWN, LOG_U64(LOG_START + UINT64_C(9850000000)),
+		LOG_U32(TH_TEARDOWN_EXIT), LOG_TEXT(""));
+	for (uint32_t i = 0; i < 99; i++)
+		log_free(&log, 9860, blocks[i]);
+	leaks_find(&found, &log);
+	assert_int_equal(leaks_only_finding(&found)->evidence.verdict, TH_VERDICT_LEAK);
+	char *text = print_leaks(&found, th_view_leaks);
+	expect_text(text, "1 leak, 9.79 KiB/s, at least 96.7 KiB, in 9.8 s\n"
+			  "judged at 9.85 s, before the process's exit handlers ran\n");
+	expect_text(text, "later  released only at exit: 100 % of it was freed after 9.85 s");
+	free(text);
+	text = print_leaks(&found, th_view_leaks_json);
+	expect_text(text, "\"released_only_at_exit\":true");
+	expect_text(text, "\"judged\": {\"at_s\":9.8");
+	free(text);
+	leaks_end(&found, &log);
+}
+
 /*
  * Unnamed functions of a library are combined into one line. The creator's line is shown even
  * if it is below the last frame that is shown otherwise: eleven of fourteen, then the creator.
@@ -834,6 +867,7 @@ main(void)
 		cmocka_unit_test(test_small_places_together),
 		cmocka_unit_test(test_pause_of_a_small_place),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_released_at_exit),
 		cmocka_unit_test(test_text_of_a_deep_stack),
 		cmocka_unit_test(test_text_of_a_leak_without_java),
 		cmocka_unit_test(test_text_without_leak),

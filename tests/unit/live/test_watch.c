@@ -649,6 +649,40 @@ test_late_names(void **state)
 	end_growing(&growing);
 }
 
+/* The same for a native function, in a module without a file. */
+static void
+test_late_native_names(void **state)
+{
+	const uint64_t frames[] = {th_frame_native(1, 0x10)};
+	struct growing growing = {.cut_count = 0};
+	struct th_watch watch;
+
+	(void)state;
+	log_init(&growing.log, 0);
+	log_module(&growing.log, 1, "/nonexistent/libwork.so");
+	log_stack(&growing.log, 1, frames, 1);
+	log_native(&growing.log,
+		(struct log_sample){.ms = 10, .size = 8, .thread = 1, .stack = 1});
+	cut_here(&growing);
+	log_add_fields(&growing.log, TH_EVENT_SYMBOL, LOG_U64(0x80), LOG_U32(1), LOG_U32(8),
+		LOG_TEXT("other"));
+	cut_here(&growing);
+	log_add_fields(&growing.log, TH_EVENT_SYMBOL, LOG_U64(8), LOG_U32(1), LOG_U32(32),
+		LOG_TEXT("work"));
+	growing.path = log_save_bytes("x", 1);
+	write_part(&growing, growing.cuts[0]);
+	open_watch(growing.path, &watch);
+	expect_only_row(&watch, "libwork.so+0x10");
+	write_part(&growing, growing.cuts[1]);
+	th_watch_update(&watch);
+	expect_only_row(&watch, "libwork.so+0x10");
+	write_part(&growing, growing.log.length);
+	th_watch_update(&watch);
+	expect_only_row(&watch, "work (libwork.so)");
+	th_watch_close(&watch);
+	end_growing(&growing);
+}
+
 static void
 test_table(void **state)
 {
@@ -752,6 +786,7 @@ main(void)
 		cmocka_unit_test(test_parts_of_a_mapping),
 		cmocka_unit_test(test_unfinished_record),
 		cmocka_unit_test(test_late_names),
+		cmocka_unit_test(test_late_native_names),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_stacks_add_up),
 		cmocka_unit_test(test_sparkline),

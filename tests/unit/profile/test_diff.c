@@ -324,10 +324,55 @@ test_moments_of_operands(void **state)
 	}
 }
 
+/* A log with a block of a function without a name. */
+static void
+begin_nameless(struct log_builder *log, const char *path, const char *build_id, uint64_t size)
+{
+	const uint64_t frames[] = {th_frame_native(5, 0x123)};
+
+	begin(log, 0);
+	log_add_fields(log, TH_EVENT_MODULE, LOG_U64(0x10000), LOG_U64(0x20000),
+		LOG_U64(0x10000), LOG_U32(5), LOG_TEXT(path), LOG_TEXT(build_id));
+	log_stack(log, 9, frames, 1);
+	native(log, 10, 9, size, 0);
+}
+
+/* A library that has another name in every run is the same by its build id. */
+static void
+test_libraries_of_one_build(void **state)
+{
+	static const struct {
+		const char *paths[2];
+		const char *build_ids[2];
+		size_t stacks;
+	} cases[] = {
+		{{"/tmp/lib123456789.so", "/tmp/lib987654321.so"}, {"", ""}, 1},
+		{{"/tmp/tmpabcx.so", "/tmp/tmpabcy.so"}, {"", ""}, 2},
+		{{"/tmp/tmpabcx.so", "/tmp/tmpabcy.so"}, {"ab12", "ab12"}, 1},
+		{{"/tmp/tmpabcx.so", "/tmp/tmpabcx.so"}, {"ab12", "ab13"}, 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct log_builder logs[2];
+		struct compared compared;
+
+		for (int side = 0; side < 2; side++)
+			begin_nameless(&logs[side], cases[i].paths[side],
+				cases[i].build_ids[side], 100 + (uint64_t)side);
+		compare_logs(&compared, &logs[0], &logs[1]);
+		assert_int_equal(compared.diff.items_count, cases[i].stacks);
+		compared_end(&compared);
+		log_deinit(&logs[0]);
+		log_deinit(&logs[1]);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_libraries_of_one_build),
 		cmocka_unit_test(test_two_logs),
 		cmocka_unit_test(test_two_moments),
 		cmocka_unit_test(test_chance),

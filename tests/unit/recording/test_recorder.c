@@ -448,7 +448,7 @@ test_java_sample(void **state)
 		.interval = 524288,
 		.thread_bytes = 99999,
 		.class = 5,
-		.flags = TH_JAVA_FIRST_OF_TLAB};
+		.flags = TH_JAVA_VIRTUAL_THREAD};
 	struct log_image image;
 	const uint64_t *frames;
 	uint32_t flags;
@@ -464,7 +464,7 @@ test_java_sample(void **state)
 	assert_true(event->keep == 1);
 	assert_int_equal(event->thread_bytes, 99999);
 	assert_int_equal(event->class, 5);
-	assert_int_equal(event->flags, TH_JAVA_FIRST_OF_TLAB);
+	assert_int_equal(event->flags, TH_JAVA_VIRTUAL_THREAD);
 	assert_int_equal(event->thread, th_thread.record->id);
 	assert_true(recorder_frames(&image, event->stack, &frames, &flags) > 0);
 	assert_int_equal(recorder_counter(TH_COUNTER_JAVA_SAMPLES), 1);

@@ -326,6 +326,81 @@ test_a_leak_of_malloc(void **state)
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "malloc: application grew most");
 }
 
+/*
+ * Points are ten times as frequent in the first tenth of the time. By number the second quarter is
+ * there, when the process still started; by time it has been flat since a quarter of it.
+ */
+static void
+test_quarters_are_of_time(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 0, 0);
+	for (int i = 0; i < POINTS; i++) {
+		double seconds = i < POINTS / 2 ? i * 0.2 : 4 + (i - POINTS / 2) * 1.8;
+
+		story.points[i].seconds = seconds;
+		story.points[i].bytes = (seconds < 9 ? 50 + 28 * seconds : 300) * MIB;
+	}
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "a plateau");
+}
+
+/* 200 MiB more than in the second quarter, but none of it in the last 30 % of the time. */
+static void
+test_growth_that_ended_is_a_plateau(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 100.0 * MIB, 500.0 * MIB);
+	for (int i = 0; i < POINTS; i++)
+		story.points[i].bytes = fmin(100 + 400.0 / 28 * i, 500) * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_NOTHING_STANDS_OUT, "a plateau");
+}
+
+/* Two lines grew by 40 % of the growth each: neither is its cause. */
+static void
+test_growth_without_a_cause(void **state)
+{
+	static const enum th_breakdown_kind growing[] = {TH_BREAKDOWN_MALLOC_APPLICATION,
+		TH_BREAKDOWN_MALLOC_APPLICATION, TH_BREAKDOWN_JAVA_HEAP, TH_BREAKDOWN_JAVA_HEAP,
+		TH_BREAKDOWN_STACKS};
+	struct story story;
+
+	(void)state;
+	tell(&story, 100.0 * MIB, 500.0 * MIB);
+	for (size_t i = 0; i < sizeof(growing) / sizeof(growing[0]); i++)
+		story.facts.now[growing[i]] += 50.0 * MIB;
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT, "no part explains the growth");
+	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 10.0 * MIB;
+	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "100 MiB of 160 MiB");
+	story.facts.has_before = false;
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT, "no earlier snapshot");
+}
+
+/* Only what `leaks` lists is called a leak. */
+static void
+test_the_verdict_agrees_with_leaks(void **state)
+{
+	struct story story;
+
+	(void)state;
+	tell(&story, 100.0 * MIB, 500.0 * MIB);
+	story.facts.now[TH_BREAKDOWN_MALLOC_APPLICATION] = 380.0 * MIB;
+	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "`twinheap leaks` judges");
+	story.facts.has_leaks = true;
+	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "without a leak found by");
+	story.facts.leaks[TH_HEAP_NATIVE] = 300.0 * MIB;
+	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "with a leak");
+	for (int i = 0; i < POINTS; i++)
+		story.points[i].bytes = 500.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_LEAK_OF_MALLOC, "with a leak");
+	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 400.0 * MIB;
+	judge(&story, TH_RSS_PLATEAU, TH_RSS_JAVA_HEAP,
+		"`twinheap leaks` finds 300 MiB leaked");
+}
+
 static void
 test_a_plateau_of_the_java_heap(void **state)
 {
@@ -486,6 +561,10 @@ main(void)
 		cmocka_unit_test(test_touched_bytes_beside_live_bytes),
 		cmocka_unit_test(test_without_accounts_the_column_is_empty),
 		cmocka_unit_test(test_a_leak_of_malloc),
+		cmocka_unit_test(test_quarters_are_of_time),
+		cmocka_unit_test(test_growth_that_ended_is_a_plateau),
+		cmocka_unit_test(test_growth_without_a_cause),
+		cmocka_unit_test(test_the_verdict_agrees_with_leaks),
 		cmocka_unit_test(test_a_plateau_of_the_java_heap),
 		cmocka_unit_test(test_memory_that_the_allocator_keeps),
 		cmocka_unit_test(test_stacks_buffers_and_mappings),

@@ -158,7 +158,7 @@ judge(const struct scene *scene, uint64_t seed)
 	}
 	add_account(&log, 2, scene, &random);
 	show(&shown, &log, NULL);
-	th_rss_init(&rss, shown.profile);
+	th_rss_init(&rss, shown.profile, NULL);
 	verdict = rss.verdict;
 	char *text = th_rss_verdict_text(&rss.verdict, &rss.facts);
 	if (seed <= 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of sizes and percentages: valid forms, limits of 64 bits, and rejected text. */
+/* Parsing of sizes, percentages and durations: valid forms, limits of 64 bits, and rejected text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,6 +119,28 @@ parts_in_percent(void **state)
 	}
 }
 
+static void
+durations(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t seconds;
+	} good[] = {{"30", 30}, {"30s", 30}, {"5m", 300}, {"2h", 7200}, {"0", 0}};
+	static const char *const bad[] = {"", "s", "-1", "1.5s", "1ms", "1 s", "1ss",
+		"99999999999999999999", "9999999999999999999h"};
+	uint64_t value;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(th_seconds_parse(good[i].text, &value));
+		assert_int_equal(value, good[i].seconds);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (th_seconds_parse(bad[i], &value))
+			fail_msg("%s", bad[i]);
+	}
+}
+
 int
 main(void)
 {
@@ -126,6 +148,7 @@ main(void)
 		cmocka_unit_test(test_sizes_that_read),
 		cmocka_unit_test(test_texts_that_are_no_sizes),
 		cmocka_unit_test(parts_in_percent),
+		cmocka_unit_test(durations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,8 @@ simulated_heap_init(struct simulated_heap *heap, uint64_t seed, uint64_t interva
 		th_random_seed(&heap->threads[i].random, seed * SIMULATED_THREADS_MAX + i);
 		draw(heap, &heap->threads[i]);
 	}
+	for (unsigned i = 0; i < SIMULATED_SITES_MAX; i++)
+		heap->sites[i].keep = 1;
 }
 
 void
@@ -49,11 +51,14 @@ static void
 take_sample(struct simulated_heap *heap, unsigned thread_index, unsigned site, uint64_t size)
 {
 	struct simulated_thread *thread = &heap->threads[thread_index];
+	double keep = heap->keep * heap->sites[site].keep;
 
-	if (th_random_unit(&thread->random) <= heap->keep)
+	heap->sites[site].due++;
+	if (th_random_unit(&thread->random) <= keep)
 		*append_sample(heap) = (struct simulated_sample){.size = size,
 			.interval = thread->drawn_interval,
-			.keep = heap->keep,
+			.keep = keep,
+			.thread_bytes = thread->bytes,
 			.thread = thread_index,
 			.site = site};
 	draw(heap, thread);
@@ -73,6 +78,12 @@ simulated_allocate(
 		take_sample(heap, thread_index, site, size);
 }
 
+static double
+keep_of(const void *samples, size_t i)
+{
+	return ((const struct simulated_sample *)samples)[i].keep;
+}
+
 double
 simulated_gap(const struct simulated_heap *heap)
 {
@@ -81,7 +92,8 @@ simulated_gap(const struct simulated_heap *heap)
 	for (size_t i = 0; i < heap->sample_count; i++) {
 		const struct simulated_sample *sample = &heap->samples[i];
 
-		th_mean_interval_add(&gaps, sample->size, sample->interval, sample->keep);
+		th_mean_interval_add(&gaps, sample->size, sample->interval, sample->keep,
+			th_mean_interval_rare(keep_of, heap->samples, heap->sample_count, i));
 	}
 	return heap->sample_count > 0 ? th_mean_interval_thin(&gaps) : (double)heap->interval;
 }

@@ -19,6 +19,7 @@ struct simulated_sample {
 	uint64_t size;
 	uint64_t interval; /* in force when the countdown was drawn */
 	double keep;
+	uint64_t thread_bytes; /* of the thread, this block included */
 	unsigned thread;
 	unsigned site;
 };
@@ -33,19 +34,21 @@ struct simulated_thread {
 struct simulated_site {
 	uint64_t bytes; /* exact */
 	uint64_t objects;
+	uint64_t due; /* samples, kept or not */
+	double keep;  /* of its samples; the test may change it at any time */
 };
 
 struct simulated_heap {
 	struct simulated_thread threads[SIMULATED_THREADS_MAX];
 	struct simulated_site sites[SIMULATED_SITES_MAX];
 	uint64_t interval; /* for the next draws; the test may change it at any time */
-	double keep;       /* likewise */
+	double keep;       /* likewise; of the samples of all sites */
 	struct simulated_sample *samples;
 	size_t sample_count;
 	size_t sample_capacity;
 };
 
-/* Empty, every thread with a first countdown; `keep` is 1. */
+/* Empty, every thread with a first countdown; every `keep` is 1. */
 void simulated_heap_init(struct simulated_heap *heap, uint64_t seed, uint64_t interval);
 void simulated_heap_deinit(struct simulated_heap *heap);
 

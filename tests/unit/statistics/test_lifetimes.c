@@ -137,7 +137,21 @@ test_peak_of_chosen_heaps(void **state)
 	log_deinit(&log);
 }
 
-/* --from and --to select by birth; --at determines which of these are alive. */
+static double
+live_to(struct log_builder *log, const char *to, const char *at)
+{
+	struct shown shown;
+
+	show(&shown, log, "--to", to, "--at", at, NULL);
+	double value = th_profile_live(shown.profile, TH_HEAP_NATIVE).estimate;
+	show_end(&shown);
+	return value;
+}
+
+/*
+ * --from and --to select by birth; --at determines which of these are alive, by default the end, or
+ * --to if that is earlier.
+ */
 static void
 test_window_is_of_births(void **state)
 {
@@ -146,7 +160,8 @@ test_window_is_of_births(void **state)
 	(void)state;
 	begin(&log);
 	add_three_blocks(&log);
-	assert_true(live(&log, "native", "live_bytes", "--to", "0.15") == 0);
+	assert_true(live(&log, "native", "live_bytes", "--to", "0.15") == 100);
+	assert_true(live_to(&log, "0.15", "end") == 0);
 	assert_true(live(&log, "native", "live_bytes", "--from", "0.15") == 1000);
 	log_deinit(&log);
 }

@@ -17,7 +17,7 @@ static void
 add(struct th_mean_interval *gaps, int count, uint64_t size, uint64_t interval, double keep)
 {
 	while (count-- > 0)
-		th_mean_interval_add(gaps, size, interval, keep);
+		th_mean_interval_add(gaps, size, interval, keep, keep);
 }
 
 static void
@@ -91,6 +91,35 @@ test_certain_samples_say_nothing(void **state)
 	assert_true(th_mean_interval_thin(&gaps) == 2000);
 }
 
+static double
+keep_at(const void *samples, size_t i)
+{
+	return ((const double *)samples)[i];
+}
+
+/*
+ * A frequent site is thinned out between samples of rare ones; then all are. The first of these
+ * has rare ones before it, but none after.
+ */
+static void
+test_the_gap_is_that_of_a_rare_site(void **state)
+{
+	enum { MIXED = 40, THINNED = 40 };
+	double keeps[MIXED + THINNED];
+	struct th_mean_interval gaps = {0};
+
+	(void)state;
+	for (size_t i = 0; i < MIXED + THINNED; i++)
+		keeps[i] = i < MIXED && i % 10 == 9 ? 1 : 0.01;
+	for (size_t i = 0; i < MIXED; i++)
+		assert_true(th_mean_interval_rare(keep_at, keeps, MIXED + THINNED, i) ==
+			    (i > 8 ? 1 : 0.01));
+	for (size_t i = MIXED; i < MIXED + THINNED; i++)
+		assert_true(th_mean_interval_rare(keep_at, keeps, MIXED + THINNED, i) == 0.01);
+	th_mean_interval_add(&gaps, 16, INTERVAL, 0.01, 1);
+	assert_true(fabs(th_mean_interval_thin(&gaps) / (double)INTERVAL - 1) < 1e-12);
+}
+
 /* From a damaged log. */
 static void
 test_impossible_probabilities_do_no_harm(void **state)
@@ -101,8 +130,8 @@ test_impossible_probabilities_do_no_harm(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++)
 		for (size_t k = 0; k < 2; k++)
-			th_mean_interval_add(
-				&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0, keeps[i]);
+			th_mean_interval_add(&gaps, k ? UINT64_MAX : 0, k ? UINT64_MAX : 0,
+				keeps[i], keeps[i]);
 	assert_false(isnan(th_mean_interval_thin(&gaps)));
 }
 
@@ -115,6 +144,7 @@ main(void)
 		cmocka_unit_test(test_bytes_count_and_not_samples),
 		cmocka_unit_test(test_large_blocks_bring_their_bytes),
 		cmocka_unit_test(test_certain_samples_say_nothing),
+		cmocka_unit_test(test_the_gap_is_that_of_a_rare_site),
 		cmocka_unit_test(test_impossible_probabilities_do_no_harm),
 	};
 

@@ -300,7 +300,7 @@ name_in_stripped_module(const char *path, uint64_t symbol_offset)
 	small_log_begin(&log);
 	own_module(&log, 3, path, found.build_id);
 	log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(start + symbol_offset), LOG_U32(3),
-		LOG_TEXT("jni_NewByteArray"));
+		LOG_U32(0), LOG_TEXT("jni_NewByteArray"));
 	add_stack(&log, 1, th_frame_native(3, start + 1), WORK_FRAME(1));
 	return path_of(&log, TH_HEAP_NATIVE, NULL);
 }
@@ -328,6 +328,59 @@ test_recorded_names(void **state)
 	assert_non_null(strstr(other, "libwork.so+0x1 libjvm.so+0x"));
 	free(exact);
 	free(other);
+}
+
+/* A module without a file: functions are named as far as they reach, and demangled. */
+static void
+test_recorded_extents(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	small_log_begin(&log);
+	log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(0x100), LOG_U32(MODULE_WORK),
+		LOG_U32(0x40), LOG_TEXT("_ZN4zstd5resetEv"));
+	log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(0x110), LOG_U32(MODULE_WORK),
+		LOG_U32(0x10), LOG_TEXT("inner"));
+	add_stack(&log, 1, WORK_FRAME(0x140), WORK_FRAME(0x118), WORK_FRAME(0x13f),
+		WORK_FRAME(0x100), WORK_FRAME(0xff), JAVA_FRAME(1));
+	expect_path(&log, TH_HEAP_NATIVE,
+		"app.Main.main libwork.so+0xff zstd::reset zstd::reset inner libwork.so+0x140");
+}
+
+static void
+count_warning(void *data, const char *text)
+{
+	(void)text;
+	++*(int *)data;
+}
+
+/* Where the log has names of a module, its missing file is not worth a warning. */
+static void
+test_warnings_about_missing_files(void **state)
+{
+	(void)state;
+	for (int named = 0; named < 2; named++) {
+		struct log_builder log;
+		struct shown shown;
+		struct th_frames *frames;
+		const uint32_t *numbers;
+		int warnings = 0;
+
+		small_log_begin(&log);
+		if (named)
+			log_add_fields(&log, TH_EVENT_SYMBOL, LOG_U64(0x100),
+				LOG_U32(MODULE_WORK), LOG_U32(0x40), LOG_TEXT("work"));
+		add_stack(&log, 1, WORK_FRAME(0x100));
+		small_log_native(&log, 1, 1, 100);
+		show(&shown, &log, NULL);
+		frames = th_frames_create(shown.recording, count_warning, &warnings);
+		th_frames_expand(frames, WORK_FRAME(0x100), &numbers);
+		assert_int_equal(warnings, !named);
+		th_frames_destroy(frames);
+		show_end(&shown);
+		log_deinit(&log);
+	}
 }
 
 static void
@@ -426,6 +479,8 @@ main(void)
 		cmocka_unit_test(test_internal_threads),
 		cmocka_unit_test(test_jni_function_stays),
 		cmocka_unit_test(test_recorded_names),
+		cmocka_unit_test(test_recorded_extents),
+		cmocka_unit_test(test_warnings_about_missing_files),
 		cmocka_unit_test(test_allocation_functions_are_dropped),
 		cmocka_unit_test(test_clients_of_the_cpp_library),
 	};

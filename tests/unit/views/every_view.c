@@ -53,8 +53,8 @@ print_account(
 {
 	if (!recording->accounts_count)
 		return;
-	th_view_rss(file, profile);
-	th_view_rss_json(file, profile);
+	th_view_rss(file, profile, NULL);
+	th_view_rss_json(file, profile, NULL);
 }
 
 static void
@@ -210,7 +210,8 @@ add_definitions(struct log_builder *log)
 	log_thread(log, 2, "worker-2");
 	log_module(log, 1, "/nonexistent/libwork.so");
 	log_module(log, 2, "/nonexistent/libjvm.so");
-	log_add_fields(log, TH_EVENT_SYMBOL, LOG_U64(0x1200), LOG_U32(1), LOG_TEXT("_Z4workv"));
+	log_add_fields(log, TH_EVENT_SYMBOL, LOG_U64(0x1200), LOG_U32(1), LOG_U32(0x40),
+		LOG_TEXT("_Z4workv"));
 	log_method(log, 7, "Lapp/Main;", "work");
 	log_method(log, 8, "Lapp/Main$$Lambda/0x1234;", "run");
 	log_class(log, 1, "[B");

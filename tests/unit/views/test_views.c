@@ -166,8 +166,7 @@ test_summary(void **state)
 	log_header(&log)->counters[TH_COUNTER_DROPPED_STACKS_FULL] = 1234;
 	log_header(&log)->counters[TH_COUNTER_SAMPLES_DUE] = 6000;
 	log_header(&log)->counters[TH_COUNTER_NATIVE_SAMPLES] = 4000;
-	log_header(&log)->counters[TH_COUNTER_RATE_THINNED] = 700;
-	log_header(&log)->counters[TH_COUNTER_JAVA_THINNED] = 66;
+	log_header(&log)->counters[TH_COUNTER_RATE_THINNED] = 766;
 	log_header(&log)->counters[TH_COUNTER_DROPPED_THREADS_FULL] = 5;
 	log_header(&log)->counters[TH_COUNTER_JAVA_STACK_BELOW] = 200;
 	log_header(&log)->counters[TH_COUNTER_JAVA_STACK_FOUND] = 100;
@@ -261,6 +260,30 @@ test_approximate_shares_are_said(void **state)
 	log_deinit(&log);
 }
 
+/* One sample in a hundred may be missing without a warning. */
+static void
+test_missed_samples_are_said(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	for (uint64_t missed = 10; missed <= 11; missed++) {
+		struct shown shown;
+
+		log_init(&log, 1000);
+		log_jvm(&log, 17, TH_JVM_SAMPLED_ALLOC);
+		log_header(&log)->counters[TH_COUNTER_JAVA_SAMPLES] = 990;
+		log_header(&log)->counters[TH_COUNTER_JAVA_MISSED] = missed;
+		show(&shown, &log, NULL);
+		char *text = show_summary(&shown, true);
+		assert_int_equal(
+			strstr(text, "passed over 11 of 1,001 samples") != NULL, missed == 11);
+		free(text);
+		show_end(&shown);
+		log_deinit(&log);
+	}
+}
+
 static void
 test_tree(void **state)
 {
@@ -304,6 +327,7 @@ main(void)
 		cmocka_unit_test(test_counters_that_do_not_add_up),
 		cmocka_unit_test(test_summary_of_a_log_without_end),
 		cmocka_unit_test(test_approximate_shares_are_said),
+		cmocka_unit_test(test_missed_samples_are_said),
 		cmocka_unit_test(test_tree),
 	};
 

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a service, plain, under twinheap or under async-profiler, and what was reported."""
+
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import machine  # noqa: E402: its place is known only here
+
+HEAP = "-Xmx512m"
+# Exit status of a service whose classes the runtime cannot load.
+STATUS_CLASS_MISSING = 3
+# A run is ended after so many times its seconds, and the seconds for start and end.
+PATIENCE = 3
+START_SECONDS = 120
+ERROR_BYTES = 3000
+INTERVAL_OF_PEER = "512k"
+# A frame without a function: module+0x1234, or an address.
+BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
+# Published without symbol tables: nobody can name their inner functions.
+STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so)")
+APPLICATION = "services."
+
+Case = collections.namedtuple("Case", "jdk collector options")
+
+
+class Outcome:
+    """What a run has printed and used: its truth, CPU seconds and the reports about it."""
+
+    def __init__(self, service, variant, case, config, number):
+        self.service, self.variant, self.case = service, variant, case
+        self.config, self.number = config, number
+        self.truth, self.cpu, self.log_bytes = [], None, None
+        self.findings, self.status, self.totals = [], None, None
+        self.named, self.peer_rows = None, None
+
+    def of_kind(self, kind):
+        return [entry for entry in self.truth if entry["kind"] == kind]
+
+    def leaked(self, name):
+        """Bytes of a leak of that name; None if they are not known."""
+        return next((entry["bytes"] for entry in self.of_kind("leak")
+                     if entry["name"] == name), None)
+
+    def steps(self):
+        return self.of_kind("work")[0]["steps"]
+
+    def growth(self, what):
+        """Of "rss" or "malloc" in bytes, from the first fifth of the time to the end."""
+        points = self.of_kind("memory")
+        return points[-1][what] - points[0][what]
+
+    def alarms(self):
+        return [finding for finding in self.findings if finding["verdict"] == "leak"]
+
+    def is_at(self, finding, leak):
+        return bool(lines_of(finding) & leak.lines)
+
+    def rank(self, leak):
+        """The number of the first finding, from 1, of verdict leak at its line; or None."""
+        return next((number for number, finding in enumerate(self.findings, 1)
+                     if finding["verdict"] == "leak" and self.is_at(finding, leak)), None)
+
+    def other_verdict(self, leak):
+        """The verdict of the first finding at the line of a leak that was not found."""
+        return next((finding["verdict"] for finding in self.findings
+                     if self.is_at(finding, leak)), None)
+
+    def false_alarms(self):
+        """Findings of verdict leak at no line of a leak of this run."""
+        leaks = self.service.leaks if self.variant == "leak" else []
+        return [finding for finding in self.alarms()
+                if not any(self.is_at(finding, leak) for leak in leaks)]
+
+    def peer_rank(self, leak):
+        """The row of async-profiler's profile of its heap that has the line; or None."""
+        rows = self.peer_rows["live" if leak.heap == "java" else "leak"]
+        return next((number for number, row in enumerate(rows, 1) if row[1] in leak.lines), None)
+
+    def churn(self):
+        """Bytes allocated in a second, in the Java heap and in the C heap."""
+        return [self.totals[heap]["alloc_bytes"]["estimate"] / self.totals["duration_s"]
+                for heap in ("java", "native")]
+
+
+def lines_of(finding):
+    """file:line of what a finding is attributed to, and of the application nearest to it."""
+    own = [frame for frame in finding["frames"] if frame["name"].startswith(APPLICATION)]
+    frames = [finding.get("creator"), finding.get("user")] + own[-1:]
+    return {"%s:%s" % (frame["file"], frame["line"]) for frame in frames if frame}
+
+
+def describe(finding):
+    lines = sorted(lines_of(finding) - {"None:None"})
+    return "%s, %s %s, %.1f MB at %s: %s" % (
+        finding["verdict"], finding["heap"], finding["class"] or "",
+        finding["live_bytes"]["estimate"] / 1e6,
+        ", ".join(lines) or finding["frames"][-1]["name"], finding["why"])
+
+
+def share_with_names(collapsed):
+    """
+    The share of bytes with a stack in which every frame has a name; then the same where frames of
+    libraries that are published without names do not count.
+    """
+    total = every = possible = 0
+    for line in collapsed.splitlines():
+        stack, number = line.rsplit(" ", 1)
+        bare = [frame for frame in stack.split(";") if BARE.search(frame)]
+        total += int(number)
+        every += int(number) * (not bare)
+        possible += int(number) * all(STRIPPED.match(frame) for frame in bare)
+    return (every / total, possible / total) if total else (1.0, 1.0)
+
+
+def rows_of(collapsed):
+    """[(bytes, file:line of the application's innermost frame)], most bytes first."""
+    rows = []
+    for line in collapsed.splitlines():
+        stack, number = line.rsplit(" ", 1)
+        place = None
+        for frame in stack.split(";"):
+            found = re.match(r"services\.(\w+?)(?:\$.*)?\.[^.]+:(\d+)", frame)
+            if found:
+                place = "%s.java:%s" % found.groups()
+        rows.append((int(number), place))
+    return sorted(rows, key=lambda row: -row[0])
+
+
+class Bench:
+    """The build, and where recordings go."""
+
+    def __init__(self, arguments, directory):
+        self.directory = directory
+        self.seconds = arguments.seconds
+        self.again = arguments.again
+        self.keeps = bool(arguments.keep)
+        self.failures = 0
+        self.tool = os.path.join(os.path.abspath(arguments.build), "twinheap")
+        fetched = machine.find_fetched()
+        if not fetched:
+            sys.exit("services: run bench/realworld/fetch first")
+        jar = os.path.join(os.path.abspath(arguments.build), "bench/services/services.jar")
+        if not os.path.exists(jar):
+            sys.exit("services: %s is missing: run scons" % jar)
+        self.class_path = "%s:%s/*" % (jar, fetched)
+        self.converter = next(os.path.join(fetched, name) for name in os.listdir(fetched)
+                              if name.startswith("jfr-converter-"))
+        self.agent = machine.find_async_profiler(directory)
+
+    def run(self, outcome):
+        """Fills an outcome; returns it, or None if the JDK cannot run the service."""
+        base = os.path.join(self.directory, "-".join((
+            outcome.service.name, outcome.variant, outcome.case.jdk.feature,
+            outcome.case.collector, outcome.config, str(outcome.number))))
+        if not (self.again and os.path.exists(base + ".truth")):
+            if not self.record(outcome, base):
+                return None
+        with open(base + ".truth", encoding="utf-8") as file:
+            outcome.truth = [json.loads(line) for line in file if line.startswith("{")]
+        outcome.cpu = outcome.of_kind("cpu")[0]["seconds"]
+        if outcome.config == "twinheap":
+            self.read_log(outcome, base)
+        elif outcome.config == "async-profiler":
+            self.read_peer(outcome, base)
+        if not self.keeps:
+            for name in os.listdir(self.directory):
+                if name.startswith(os.path.basename(base) + "."):
+                    os.unlink(os.path.join(self.directory, name))
+        return outcome
+
+    def record(self, outcome, base):
+        agent = ["-agentpath:%s=start,nativemem=%s,alloc=%s,live,file=%s.jfr" % (
+            self.agent, INTERVAL_OF_PEER, INTERVAL_OF_PEER, base)]
+        tool = [self.tool, "run", "-q", "-o", base + ".thl", "--"]
+        if os.path.exists(base + ".thl"):
+            os.unlink(base + ".thl")
+        command = (tool if outcome.config == "twinheap" else []) + [
+            machine.java_of(outcome.case.jdk), HEAP, *outcome.case.options,
+            *(agent if outcome.config == "async-profiler" else []),
+            # Temporary files of libraries do not stay behind after a run.
+            "-Djava.io.tmpdir=" + self.directory, "-cp", self.class_path,
+            "services.Main", "--seconds", str(self.seconds), outcome.service.name,
+            outcome.variant]
+        with open(base + ".truth", "w", encoding="utf-8") as out, \
+                open(base + ".err", "w", encoding="utf-8") as errors:
+            begin = time.monotonic()
+            process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
+            # The session: `twinheap run` and the service.
+            timer = threading.Timer(PATIENCE * self.seconds + START_SECONDS, os.killpg,
+                                    [process.pid, signal.SIGKILL])
+            timer.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            timer.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.write(json.dumps({
+                "kind": "cpu", "seconds": usage.ru_utime + usage.ru_stime,
+                "wall": time.monotonic() - begin}) + "\n")
+        if process.returncode == 0:
+            return True
+        os.unlink(base + ".truth")
+        if process.returncode != STATUS_CLASS_MISSING:
+            with open(base + ".err", encoding="utf-8") as errors:
+                print("services: %s ended with %d:\n%s" % (
+                    " ".join(command), process.returncode, errors.read()[-ERROR_BYTES:]),
+                    file=sys.stderr)
+            self.failures += 1
+        return False
+
+    def read_log(self, outcome, base):
+        log = base + ".thl"
+        outcome.log_bytes = os.stat(log).st_size
+        done = subprocess.run([self.tool, "leaks", "--format", "json", "--fail-on", "leak", log],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        outcome.status = done.returncode
+        outcome.findings = json.loads(done.stdout)["findings"]
+        with open(base + ".json", "wb") as file:
+            file.write(done.stdout)
+        outcome.named = share_with_names(machine.output_of(
+            self.tool, "export", "--format", "collapsed", "--heaps", "native", log))
+        exported = json.loads(machine.output_of(self.tool, "export", "--format", "json", log))
+        outcome.totals = dict(exported["totals"], duration_s=exported["process"]["duration_s"])
+
+    def read_peer(self, outcome, base):
+        java = machine.java_of(machine.find_jdks()[-1])
+        outcome.peer_rows = {}
+        for name, options in (("leak", ["--nativemem", "--leak"]), ("live", ["--live"])):
+            path = "%s.%s.collapsed" % (base, name)
+            if not os.path.exists(path) or not self.again:
+                subprocess.run(
+                    [java, "-jar", self.converter, *options, "--total", "--lines", "--dot",
+                     "--norm", "-o", "collapsed", base + ".jfr", path],
+                    stdout=subprocess.DEVNULL, check=True)
+            with open(path, encoding="utf-8") as file:
+                outcome.peer_rows[name] = rows_of(file.read())

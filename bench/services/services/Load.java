@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package services;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The load of a service: steps at constant rates for a fixed time, each kind in a thread of its
+ * own.  The work does not depend on the speed of the machine, unless it cannot keep up: steps
+ * that are too late are left out, and counted.
+ */
+final class Load {
+	/** Steps that are due within this time run without a sleep in between. */
+	private static final long TICK_NANOS = 2_000_000;
+	/** A step that is later than this delays those after it. */
+	private static final long LATE_NANOS = 200_000_000;
+	private static final long POLL_MILLIS = 50;
+
+	private final long nanos;
+	private final List<Thread> threads = new ArrayList<>();
+	private final AtomicLong done = new AtomicLong();
+	private double wanted;
+	private volatile long begin = System.nanoTime();
+	private volatile Throwable failure;
+
+	interface Step {
+		void run(int number) throws Exception;
+	}
+
+	Load(double seconds) {
+		nanos = (long) (seconds * 1e9);
+	}
+
+	/** The time starts now, not while the service started. */
+	void begin() {
+		begin = System.nanoTime();
+	}
+
+	/** The share of the time that has passed, at most 1. */
+	double share() {
+		return Math.min(1, (double) (System.nanoTime() - begin) / nanos);
+	}
+
+	/** Runs a step so often a second until the time is over; begin() was called before. */
+	void run(String name, double perSecond, Step step) {
+		Thread thread = new Thread(() -> {
+			try {
+				repeat(1e9 / perSecond, step);
+			} catch (Exception | LinkageError error) {
+				failure = error;
+			}
+		}, name);
+		wanted += perSecond * nanos / 1e9;
+		threads.add(thread);
+		thread.start();
+	}
+
+	private void repeat(double interval, Step step) throws Exception {
+		long start = begin;
+		long sinceStart = 0;
+		for (int number = 0; System.nanoTime() - begin < nanos && failure == null; number++) {
+			step.run(number);
+			done.incrementAndGet();
+			sinceStart++;
+			long due = start + (long) (interval * sinceStart);
+			long left = due - System.nanoTime();
+			if (left >= TICK_NANOS) {
+				Thread.sleep(left / 1_000_000, (int) (left % 1_000_000));
+			} else if (-left > LATE_NANOS) {
+				start = System.nanoTime();
+				sinceStart = 0;
+			}
+		}
+	}
+
+	/** Waits until all steps are done; {@code atShare} runs at each of that many equal times. */
+	void await(int times, Runnable atTime) throws Exception {
+		for (int i = 1; i <= times; i++) {
+			while (share() < (double) i / times && failure == null)
+				Thread.sleep(POLL_MILLIS);
+			atTime.run();
+		}
+		for (Thread thread : threads)
+			thread.join();
+		if (failure instanceof LinkageError)
+			throw (LinkageError) failure;
+		if (failure != null)
+			throw new IllegalStateException("a step failed", failure);
+	}
+
+	/** Steps done, and steps that were due. */
+	String tell() {
+		return String.format("{\"kind\": \"work\", \"steps\": %d, \"due\": %.0f}", done.get(),
+				wanted);
+	}
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package services;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/**
+ * Runs one service with its load.
+ *
+ * <pre>
+ * services.Main [--seconds S] SERVICE leak|clean
+ * services.Main --list
+ * </pre>
+ *
+ * Prints one JSON object per line: every fifth of the time what is in memory, and at the end what
+ * has leaked and how many steps ran.  Exits with status 3 if a class is missing or of a newer
+ * release than the runtime.
+ */
+public final class Main {
+	private static final int STATUS_CLASS_MISSING = 3;
+	private static final int TIMES = 5;
+	private static final double SECONDS_DEFAULT = 60;
+	private static final Map<String, Supplier<Service>> TABLE = new LinkedHashMap<>();
+
+	static {
+		TABLE.put("gateway", Gateway::new);
+		TABLE.put("broker", Broker::new);
+		TABLE.put("state", State::new);
+		TABLE.put("search", Search::new);
+		TABLE.put("accounts", Accounts::new);
+		TABLE.put("inference", Inference::new);
+		TABLE.put("web", Web::new);
+		TABLE.put("pipeline", Pipeline::new);
+		TABLE.put("tenants", Tenants::new);
+		TABLE.put("plugins", Plugins::new);
+		TABLE.put("stores", Stores::new);
+		TABLE.put("catalog", Catalog::new);
+		TABLE.put("relay", Relay::new);
+	}
+
+	private Main() {
+	}
+
+	public static void main(String[] arguments) throws Exception {
+		int next = 0;
+		double seconds = SECONDS_DEFAULT;
+		if (arguments.length == 1 && arguments[0].equals("--list")) {
+			TABLE.keySet().forEach(System.out::println);
+			return;
+		}
+		if (arguments.length > 2 && arguments[0].equals("--seconds")) {
+			seconds = Double.parseDouble(arguments[1]);
+			next = 2;
+		}
+		if (arguments.length != next + 2 || !TABLE.containsKey(arguments[next])) {
+			System.err.println("usage: services.Main [--seconds S] SERVICE leak|clean, or --list");
+			System.exit(2);
+		}
+		try {
+			run(arguments[next], seconds, new Leaks(arguments[next + 1].equals("leak")));
+		} catch (LinkageError error) {
+			System.err.println(error);
+			System.exit(STATUS_CLASS_MISSING);
+		} catch (Exception error) {
+			error.printStackTrace();
+			System.exit(1);
+		}
+		/* Libraries leave threads behind that are no daemons. */
+		System.exit(0);
+	}
+
+	private static void run(String name, double seconds, Leaks leaks) throws Exception {
+		Load load = new Load(seconds);
+		try (Service service = TABLE.get(name).get()) {
+			service.start(load, leaks);
+			load.await(TIMES, () -> System.out.println(Memory.tell(load.share())));
+			leaks.tell();
+			System.out.println(load.tell());
+		}
+	}
+}

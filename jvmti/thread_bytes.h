@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the calling thread has allocated in the Java heap, by the VM's own count: exact to the byte
+ * in a callback.
+ */
+#ifndef TH_JVMTI_THREAD_BYTES_H
+#define TH_JVMTI_THREAD_BYTES_H
+
+#include <stdint.h>
+
+#include "jvmti/hotspot.h"
+
+/* A JavaThread's count, and its current TLAB. */
+struct th_thread_bytes {
+	uint64_t retired;    /* excluding the current TLAB */
+	uint64_t tlab_start; /* 0 = none */
+	uint64_t tlab_top;
+	uint64_t tlab_end; /* limit for compiled code; 0 = none, or not exported */
+};
+
+/*
+ * `thread` is the caller's own JavaThread, in native code.  A collection may retire its TLAB at
+ * any time: it adds the used part to the bytes, then clears start, top and end.  [jvmti]
+ */
+void th_thread_bytes_read(
+	const struct th_hotspot *hotspot, const char *thread, struct th_thread_bytes *ret);
+
+/* All bytes of the same thread.  Requires th_hotspot_has_bytes().  [jvmti] */
+uint64_t th_thread_bytes(const struct th_hotspot *hotspot, const char *thread);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live bytes are summed up in two histograms of time: a coarse one over the recording, to compare
+ * the fall with earlier ones, and a fine one over the last part, in which it is located.
+ */
+#include "report/statistics/collapse.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/base/allocate.h"
+#include "unify/shared/clock.h"
+
+#define BINS 4096
+/*
+ * The last part: a fifth of the recording, as much as may pass without growth before a leak
+ * counts as ended (docs/leaks.md), and at most ten seconds, the usual time between SIGTERM and
+ * SIGKILL.
+ */
+#define LAST_PART 5
+#define LAST_MOST_NS (10 * (uint64_t)TH_NS_PER_S)
+/*
+ * After the fall the process ends: within a twentieth of the time, at least 0.1 s, since short
+ * programs unload their libraries, and at most two seconds.
+ */
+#define AFTER_PART 20
+#define AFTER_LEAST_NS (TH_NS_PER_S / 10)
+#define AFTER_MOST_NS (2 * (uint64_t)TH_NS_PER_S)
+/* A fall of at least this part of the live bytes, or of their growth, if that is notable. */
+#define FALL_PART 0.5
+#define NOTABLE_GROWTH 0.1
+/* Growth is counted from the end of the warm-up, as for leaks. */
+#define WARM_PART 5
+/* The fall has ended where this part of it is reached. */
+#define REACHED_PART 0.9
+/* Freed samples: fewer may be chance. */
+#define ENOUGH_FREED 10
+/* No earlier fall within the same time is larger than this part of it. */
+#define EARLIER_PART 0.5
+
+/* Live bytes at the start of each bin and at the end. */
+struct curve {
+	uint64_t from;
+	uint64_t to;
+	double bins_per_ns;
+	double live[BINS + 1];
+};
+
+double
+th_collapse_weight(const struct th_recording *recording, const struct th_sample *sample)
+{
+	double interval = (double)th_recording_sample_interval(recording, sample);
+
+	return fmax((double)sample->size, interval) / (double)sample->keep;
+}
+
+/* Index of the first boundary after `time`; the last one from the end on. */
+static size_t
+boundary_of(const struct curve *curve, uint64_t time)
+{
+	if (time < curve->from)
+		return 0;
+	if (time >= curve->to)
+		return BINS;
+	size_t bin = (size_t)((double)(time - curve->from) * curve->bins_per_ns);
+	return bin < BINS ? bin + 1 : BINS;
+}
+
+static uint64_t
+time_of(const struct curve *curve, size_t boundary)
+{
+	return curve->from + (uint64_t)((double)boundary / curve->bins_per_ns);
+}
+
+static void
+add_sample(struct curve *curve, const struct th_recording *recording,
+	const struct th_sample *sample, uint64_t end)
+{
+	if (end == TH_END_UNKNOWN || sample->time > curve->to || end < curve->from)
+		return;
+	double weight = th_collapse_weight(recording, sample);
+	curve->live[boundary_of(curve, sample->time)] += weight;
+	if (end <= curve->to)
+		curve->live[boundary_of(curve, end)] -= weight;
+}
+
+static struct curve *
+curve_create(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
+	enum th_heap heap, uint64_t from, uint64_t to)
+{
+	const struct th_samples *samples = &recording->samples[heap];
+	struct curve *curve = th_allocate(1, sizeof(*curve));
+
+	curve->from = from;
+	curve->to = to;
+	curve->bins_per_ns = BINS / (double)(to - from);
+	for (size_t i = 0; i < samples->items_count; i++)
+		add_sample(curve, recording, &samples->items[i], lifetimes->ends[heap][i]);
+	for (size_t i = 1; i <= BINS; i++)
+		curve->live[i] += curve->live[i - 1];
+	return curve;
+}
+
+/* The last boundary with the most live bytes. */
+static size_t
+find_top(const struct curve *curve)
+{
+	size_t top = 0;
+
+	for (size_t i = 1; i <= BINS; i++) {
+		if (curve->live[i] >= curve->live[top])
+			top = i;
+	}
+	return top;
+}
+
+/* Whether the process ends soon after the fall from `top`. */
+static bool
+ends_soon(const struct curve *curve, size_t top, uint64_t length)
+{
+	uint64_t after = length / AFTER_PART;
+	double fall = curve->live[top] - curve->live[BINS];
+	size_t low = top;
+
+	while (curve->live[low] > curve->live[top] - REACHED_PART * fall)
+		low++;
+	if (after < AFTER_LEAST_NS)
+		after = AFTER_LEAST_NS;
+	if (after > AFTER_MOST_NS)
+		after = AFTER_MOST_NS;
+	return curve->to - time_of(curve, low) <= after;
+}
+
+/* The largest fall before `time` within `span` nanoseconds, at least one bin. */
+static double
+largest_fall(const struct curve *curve, uint64_t time, uint64_t span)
+{
+	size_t last = boundary_of(curve, time);
+	size_t bins = boundary_of(curve, curve->from + span) + 1;
+	double largest = 0;
+
+	for (size_t i = 0; i < last; i++) {
+		for (size_t k = i + 1; k <= i + bins && k < last; k++)
+			largest = fmax(largest, curve->live[i] - curve->live[k]);
+	}
+	return largest;
+}
+
+/* Whether a fall from `top` bytes is large beside the live bytes or their growth. */
+static bool
+is_large(double fall, double top, double warm)
+{
+	double growth = top - warm;
+
+	return fall > 0 && (fall >= FALL_PART * top || (growth >= NOTABLE_GROWTH * top &&
+							       fall >= FALL_PART * growth));
+}
+
+static size_t
+count_freed(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
+	enum th_heap heap, uint64_t from, uint64_t to)
+{
+	const struct th_samples *samples = &recording->samples[heap];
+	size_t count = 0;
+
+	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t end = lifetimes->ends[heap][i];
+
+		count += samples->items[i].time <= from && end > from && end <= to;
+	}
+	return count;
+}
+
+/* Whether the process ends with a fall that may be large, by the last part alone. */
+static bool
+may_collapse(const struct curve *last, size_t top, uint64_t length)
+{
+	double fall = last->live[top] - last->live[BINS];
+
+	return fall > FALL_PART * NOTABLE_GROWTH * last->live[top] &&
+	       ends_soon(last, top, length);
+}
+
+/* Compares the fall, found in the fine curve, with the whole recording. */
+static bool
+is_collapse(const struct curve *last, size_t top, const struct curve *whole)
+{
+	double fall = last->live[top] - last->live[BINS];
+	uint64_t time = time_of(last, top);
+
+	return is_large(fall, last->live[top], whole->live[BINS / WARM_PART]) &&
+	       largest_fall(whole, time, last->to - time) <= EARLIER_PART * fall;
+}
+
+bool
+th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
+	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t end)
+{
+	uint64_t start = recording->start;
+	uint64_t length = end > start ? end - start : 0;
+	uint64_t part = length / LAST_PART < LAST_MOST_NS ? length / LAST_PART : LAST_MOST_NS;
+	bool found = false;
+
+	if (part < BINS || !recording->samples[heap].items_count)
+		return false;
+	struct curve *last = curve_create(recording, lifetimes, heap, end - part, end);
+	size_t top = find_top(last);
+
+	*ret = (struct th_collapse){
+		.time = time_of(last, top), .bytes = last->live[top] - last->live[BINS]};
+	if (may_collapse(last, top, length) &&
+		count_freed(recording, lifetimes, heap, ret->time, end) >= ENOUGH_FREED) {
+		struct curve *whole = curve_create(recording, lifetimes, heap, start, end);
+
+		found = is_collapse(last, top, whole);
+		free(whole);
+	}
+	free(last);
+	return found;
+}

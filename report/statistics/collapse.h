@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collapse of a heap's live bytes right before the end of a process: a large part of what was
+ * live is freed within a short time, as at no time before.
+ */
+#ifndef TH_REPORT_STATISTICS_COLLAPSE_H
+#define TH_REPORT_STATISTICS_COLLAPSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/log/recording.h"
+#include "report/statistics/lifetimes.h"
+
+struct th_collapse {
+	uint64_t time; /* when it began */
+	double bytes;  /* estimate: by how much live bytes fell */
+};
+
+/*
+ * Whether live bytes of a heap (C or mapped) collapsed right before `end`.  Takes O(samples) and
+ * 64 KiB.
+ */
+bool th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
+	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t end);
+
+/*
+ * The bytes that a sample represents, roughly (as if each byte was sampled by itself): for sums
+ * over all samples that must be fast.
+ */
+double th_collapse_weight(const struct th_recording *recording, const struct th_sample *sample);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses are taken from the list of met ones in batches, sorted, and compared with the
+ * functions that the log has already.  What remains is looked up module by module, each by one
+ * pass over its symbol table; nothing of the tables is kept.  One thread at a time.
+ */
+#include "unify/log/function_names.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "unify/base/atomic.h"
+#include "unify/base/memory.h"
+#include "unify/log/elf_symbols.h"
+#include "unify/log/log.h"
+#include "unify/log/met_addresses.h"
+#include "unify/log/module.h"
+#include "unify/log/module_bytes.h"
+#include "unify/shared/bisect.h"
+#include "unify/shared/clock.h"
+
+/* Addresses that are looked up together. */
+#define BATCH 2048u
+/*
+ * Reading symbol tables takes at most 1/SPACING of one processor's time, and a tenth of that
+ * while reports will find the files of all modules with new functions.
+ */
+#define SPACING 100
+#define SPACING_WITH_FILES (10 * SPACING)
+#define CHUNK_BYTES (64u << 10)
+/* Longer names get no record; C++ templates reach a few thousand characters. */
+#define NAME_MAX_BYTES 4096u
+/* Maximum number of functions, and of bytes of their names, in a log. */
+#define FUNCTIONS_MAX TH_MET_MAX
+#define NAMES_BYTES_MAX (8u << 20)
+
+/* A function that has a record: frame words of its first address and of the one past its end. */
+struct function {
+	uint64_t start;
+	uint64_t end;
+};
+
+/* Working memory, allocated for the first address. */
+struct work {
+	uint64_t batch[BATCH]; /* frame words, sorted */
+	struct th_elf_wanted wanted[BATCH];
+	uint64_t chunk[CHUNK_BYTES / sizeof(uint64_t)];
+	char name[NAME_MAX_BYTES];
+};
+
+static struct {
+	struct th_spinlock busy;
+	struct work *work;
+	struct function *functions; /* sorted, FUNCTIONS_MAX */
+	uint32_t function_count;
+	uint32_t name_bytes;
+	uint32_t taken; /* number of met addresses that were put into a batch */
+	uint32_t batch_count;
+	uint32_t batch_next; /* first item of the batch that is to be looked up */
+	uint64_t last;       /* when tables were read last, and the CPU time of that */
+	uint64_t cost;
+	uint8_t files[TH_MODULE_MAX + 1]; /* by module: enum file */
+} names;
+
+enum file { UNKNOWN_FILE, HAS_FILE, NO_FILE };
+
+static bool
+allocate(void)
+{
+	return th_memory_map_once(&names.work, sizeof(*names.work)) &&
+	       th_memory_map_once(&names.functions, FUNCTIONS_MAX * sizeof(struct function));
+}
+
+/* Known functions */
+
+/* Number of known functions that start at or before `word`. */
+static size_t
+count_starts(uint64_t word)
+{
+	return th_bisect(names.function_count, i, names.functions[i].start <= word);
+}
+
+static bool
+is_known(uint64_t word)
+{
+	size_t begun = count_starts(word);
+
+	return begun && word < names.functions[begun - 1].end;
+}
+
+/* Whether exactly this function is known; others may lie inside it. */
+static bool
+has_record(uint64_t start, uint64_t end)
+{
+	size_t i = count_starts(start);
+
+	while (i-- > 0 && names.functions[i].start == start)
+		if (names.functions[i].end == end)
+			return true;
+	return false;
+}
+
+static void
+add_function(uint64_t start, uint64_t end)
+{
+	size_t at = count_starts(start);
+
+	memmove(&names.functions[at + 1], &names.functions[at],
+		(names.function_count - at) * sizeof(*names.functions));
+	names.functions[at] = (struct function){start, end};
+	names.function_count++;
+}
+
+/* Records */
+
+static void
+log_function(const struct th_module *module, const struct th_elf_wanted *wanted, size_t length)
+{
+	struct th_event_symbol event = {
+		.offset = wanted->start,
+		.module = module->id,
+		.size = (uint32_t)(wanted->end - wanted->start),
+	};
+	struct th_log_part part = {names.work->name, (uint32_t)length};
+
+	if (names.function_count == FUNCTIONS_MAX ||
+		length > NAMES_BYTES_MAX - names.name_bytes ||
+		!th_log_append(TH_EVENT_SYMBOL, &event, &part, 1)) {
+		th_log_count(TH_COUNTER_NAMES_FULL, 1);
+		return;
+	}
+	names.name_bytes += (uint32_t)length;
+	add_function(th_frame_native(module->id, wanted->start),
+		th_frame_native(module->id, wanted->end));
+}
+
+/* The name of a function that was found, in names.work->name; 0: none. */
+static size_t
+read_name(const struct th_module_bytes *bytes, const struct th_elf_wanted *wanted)
+{
+	size_t length;
+
+	if (wanted->end - wanted->start > UINT32_MAX)
+		return 0;
+	length = th_elf_symbols_name(&bytes->elf, wanted, names.work->name, NAME_MAX_BYTES);
+	return length && th_module_bytes_are_valid(bytes) ? length : 0;
+}
+
+static void
+log_found(const struct th_module *module, const struct th_module_bytes *bytes,
+	const struct th_elf_wanted *wanted)
+{
+	size_t length;
+
+	if (has_record(th_frame_native(module->id, wanted->start),
+		    th_frame_native(module->id, wanted->end)))
+		return;
+	length = read_name(bytes, wanted);
+	if (length)
+		log_function(module, wanted, length);
+	else
+		th_log_count(TH_COUNTER_NAMES_MISSING, 1);
+}
+
+/* Modules */
+
+/* Names the first `count` wanted addresses by one source; false: it has no symbol table. */
+static bool
+look_in(const struct th_module *module, enum th_module_source source, size_t count)
+{
+	struct work *work = names.work;
+	struct th_module_bytes bytes;
+	bool found;
+
+	if (!th_module_bytes_open(module, source, &bytes))
+		return false;
+	found = th_elf_symbols_find(
+		&bytes.elf, work->wanted, count, work->chunk, sizeof(work->chunk));
+	for (size_t i = 0; found && i < count; i++)
+		log_found(module, &bytes, &work->wanted[i]);
+	th_module_bytes_close(&bytes);
+	return found;
+}
+
+static void
+name_module(const struct th_module *module, size_t count)
+{
+	unsigned source = 0;
+
+	while (module && source < TH_SOURCES &&
+		!look_in(module, (enum th_module_source)source, count))
+		source++;
+	if (!module || source == TH_SOURCES)
+		th_log_count(TH_COUNTER_NAMES_MISSING, count);
+}
+
+/* Batches */
+
+/* Fills the batch, sorted; false: no address is left. */
+static bool
+take_batch(void)
+{
+	uint64_t *batch = names.work->batch;
+	uint32_t count = th_met_count();
+
+	names.batch_count = names.batch_next = 0;
+	for (; names.taken < count && names.batch_count < BATCH; names.taken++) {
+		uint64_t word = th_met_get(names.taken);
+
+		if (!word)
+			break; /* the thread that met it is about to store it */
+		if (is_known(word))
+			continue;
+		size_t at = th_bisect(names.batch_count, i, batch[i] < word);
+		memmove(&batch[at + 1], &batch[at], (names.batch_count - at) * sizeof(*batch));
+		batch[at] = word;
+		names.batch_count++;
+	}
+	return names.batch_count != 0;
+}
+
+/* Names the functions of the first module in the batch, which is removed from it. */
+static void
+name_first_module(void)
+{
+	const uint64_t *batch = names.work->batch;
+	uint32_t module = th_frame_module(batch[names.batch_next]);
+	size_t count = 0;
+
+	for (; names.batch_next < names.batch_count &&
+		th_frame_module(batch[names.batch_next]) == module;
+		names.batch_next++)
+		names.work->wanted[count++].address = th_frame_offset(batch[names.batch_next]);
+	name_module(th_module_get(module), count);
+}
+
+/* Names the functions at the next addresses; false: there are none. */
+static bool
+name_batch(void)
+{
+	if (!take_batch())
+		return false;
+	while (names.batch_next < names.batch_count)
+		name_first_module();
+	return true;
+}
+
+static bool
+is_idle(void)
+{
+	return names.taken == th_met_count();
+}
+
+/* Whether a report will probably find the file of a module; as of the first call. */
+static bool
+has_file(uint32_t id)
+{
+	const struct th_module *module = th_module_get(id);
+
+	if (names.files[id] == UNKNOWN_FILE && module)
+		names.files[id] = th_module_has_file(module) ? HAS_FILE : NO_FILE;
+	return names.files[id] == HAS_FILE;
+}
+
+/* Whether the functions at all new addresses are in files that a report will find. */
+static bool
+all_have_files(void)
+{
+	uint32_t count = th_met_count();
+
+	for (uint32_t i = names.taken; i < count; i++) {
+		uint64_t word = th_met_get(i);
+
+		if (word && !has_file(th_frame_module(word)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_due(void)
+{
+	uint64_t passed = th_clock_now() - names.last;
+
+	return passed >= SPACING_WITH_FILES * names.cost ||
+	       (passed >= SPACING * names.cost && !all_have_files());
+}
+
+void
+th_function_names_log(bool all)
+{
+	uint64_t begin;
+
+	if (is_idle() || !th_trylock(&names.busy))
+		return;
+	if ((all || is_due()) && allocate()) {
+		begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
+		while (name_batch() && all)
+			continue;
+		names.last = th_clock_now();
+		names.cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
+	}
+	th_unlock(&names.busy);
+}
+
+void
+th_function_names_reset(void)
+{
+	memset(&names, 0, sizeof(names));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ELF file of a loaded module, also when it was deleted or replaced after loading.
+ */
+#ifndef TH_UNIFY_LOG_MODULE_BYTES_H
+#define TH_UNIFY_LOG_MODULE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unify/log/elf_symbols.h"
+#include "unify/log/module.h"
+
+/* Sources, in the order of preference. */
+enum th_module_source {
+	TH_SOURCE_PATH, /* the file at the module's path, by its build id: twice as fast */
+	/*
+	 * A second mapping of the file, derived from the module's own: the whole file, whatever
+	 * its name refers to.  Since Linux 5.13.
+	 */
+	TH_SOURCE_MAPPING,
+	TH_SOURCE_MAP_FILES, /* /proc/self/map_files; for privileged processes */
+	TH_SOURCE_IMAGE,     /* the loaded segments, which lack .symtab */
+	TH_SOURCES,
+};
+
+struct th_module_bytes {
+	struct th_elf_bytes elf; /* for reading; first */
+	uintptr_t start;         /* MAPPING: address; IMAGE: load bias */
+	uint64_t end;            /* MAPPING: bytes; IMAGE: end as an ELF virtual address */
+	int descriptor;          /* MAP_FILES, PATH; else -1 */
+	uint64_t unloads;        /* IMAGE: number of objects unloaded until it was opened */
+};
+
+/*
+ * Opens one source of a module; false: it is not available, or the module is no longer loaded
+ * (a PATH may still be).  Takes the loader's lock, so not on the malloc path, for some
+ * microseconds in which objects cannot be unloaded.
+ */
+bool th_module_bytes_open(const struct th_module *module, enum th_module_source source,
+	struct th_module_bytes *ret);
+
+/*
+ * Whether what was read so far was the module's: false for an IMAGE if an object was unloaded
+ * since it was opened.
+ */
+bool th_module_bytes_are_valid(const struct th_module_bytes *bytes);
+
+void th_module_bytes_close(struct th_module_bytes *bytes);
+
+/*
+ * Whether the file at a module's path begins as the module does in memory: then it is most
+ * likely the file that was loaded, and a report will find it.
+ */
+bool th_module_has_file(const struct th_module *module);
+
+#endif
