@@ -92,8 +92,11 @@ class Outcome:
 
 def lines_of(finding):
     """file:line of what a finding is attributed to, and of the application nearest to it."""
-    own = [frame for frame in finding["frames"] if frame["name"].startswith(APPLICATION)]
-    frames = [finding.get("creator"), finding.get("user")] + own[-1:]
+    frames = [finding.get("creator"), finding.get("user")]
+    for stack in [finding] + finding.get("heaps", []):
+        frames += [frame for frame in stack["frames"] if frame["name"].startswith(APPLICATION)][-1:]
+    if isinstance(finding.get("node"), dict):
+        frames.append(finding["node"])
     return {"%s:%s" % (frame["file"], frame["line"]) for frame in frames if frame}
 
 

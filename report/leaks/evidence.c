@@ -252,7 +252,7 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 				   : judge->older.warm;
 	if (profile->heaps[heap].gap > 0)
 		judge->thinning = th_lifetimes_calibration(&profile->lifetimes,
-					  &profile->heaps[heap], heap, &profile->end, 0)
+					  &profile->heaps[heap], heap, &profile->at, 0)
 					  .gap /
 				  profile->heaps[heap].gap;
 	judge->nothing = heap == TH_HEAP_JAVA && profile->lifetimes.followed
@@ -356,7 +356,8 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 	evaluate(evidence, judge, judge->horizon, samples, count, &sums);
 	sums.is_trend = th_evidence_judge_residency(
 		evidence, judge, th_evidence_seconds(evidence, judge->profile));
-	if (evidence->verdict != TH_VERDICT_LEAK && th_evidence_frees_old(evidence)) {
+	if (evidence->verdict != TH_VERDICT_LEAK && evidence->reason != TH_REASON_UNUSED &&
+		th_evidence_frees_old(evidence)) {
 		struct th_evidence older;
 		struct th_evidence_sums older_sums;
 

@@ -109,7 +109,8 @@ times_of(const struct th_leaks_work *work, uint32_t number, size_t *count_ret)
 		uint32_t index = work->order.samples[k];
 		uint64_t time = samples->items[index].time;
 
-		if (leaks->profile->lifetimes.ends[heap][index] == TH_END_NEVER &&
+		if (th_lifetimes_end_by(&leaks->profile->lifetimes, heap, index,
+			    &leaks->profile->at) == TH_END_NEVER &&
 			time >= horizon->warm && time + horizon->old <= horizon->horizon)
 			times[count++] = (double)(time - horizon->warm) / length;
 	}

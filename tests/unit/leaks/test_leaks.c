@@ -657,7 +657,7 @@ test_released_at_exit(void **state)
 	leaks_find(&found, &log);
 	assert_int_equal(leaks_only_finding(&found)->evidence.verdict, TH_VERDICT_LEAK);
 	char *text = print_leaks(&found, th_view_leaks);
-	expect_text(text, "1 leak, at least 96.7 KiB, in 9.8 s\n"
+	expect_text(text, "1 leak, 9.79 KiB/s, at least 96.7 KiB, in 9.8 s\n"
 			  "judged at 9.85 s, before the process's exit handlers ran\n");
 	expect_text(text, "later  released only at exit: 100 % of it was freed after 9.85 s");
 	free(text);
