@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "jvmti/classes.h"
+#include "jvmti/java_stack.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/base/atomic.h"
@@ -23,6 +24,7 @@
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/hash.h"
 
 /* The first object of a TLAB starts at most this far after the TLAB's start. */
 #define TLAB_HEAD_BYTES 16
@@ -30,7 +32,8 @@
  * Bits of an object's address that give its location: some collectors store color bits above
  * them (ZGC, 2^42 up to 4 TB of heap), in a TLAB's bounds as in references.
  */
-#define PLACE_MASK ((UINT64_C(1) << 42) - 1)
+#define PLACE_BITS 42
+#define PLACE_MASK ((UINT64_C(1) << PLACE_BITS) - 1)
 
 /* Each try coincides with a change of TLAB with a probability of about 1/1000. */
 #define READ_TRIES 4
@@ -101,7 +104,7 @@ th_heap_set_interval(uint64_t interval)
 static bool
 draw(struct th_thread_record *record, char *thread)
 {
-	uint64_t interval = th_throttle_interval();
+	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 	uint64_t countdown = 1;
 
 	if (!th_load_acquire(&heap.is_begun) || !heap.draws)
@@ -329,6 +332,23 @@ struct sampled {
 	jclass type;
 };
 
+/*
+ * The class by the address of its mirror, which the collector moves a few times at most; the
+ * size, whose logarithm the arrays of one site have in common; and the Java code.
+ */
+static uint64_t
+site(const struct th_sample *sample)
+{
+	const struct sampled *sampled = sample->data;
+	uint64_t mirror = *(const uintptr_t *)(const void *)sampled->type & PLACE_MASK;
+	uint64_t size_class = (uint64_t)__builtin_clzll(sample->event->size | 1);
+	uint64_t code = heap.hotspot ? th_java_stack_site(
+					       th_hotspot_thread(heap.hotspot, sampled->env))
+				     : 0;
+
+	return th_hash_mix(mirror ^ size_class << PLACE_BITS) ^ code;
+}
+
 static void
 prepare(struct th_sample *sample)
 {
@@ -370,7 +390,7 @@ static void
 record_object(struct sampled *sampled, uint64_t size, const struct th_registers *registers)
 {
 	static const struct th_sample_lane lane = {
-		.heap = TH_HEAP_JAVA, .prepare = prepare, .append = append_java};
+		.heap = TH_HEAP_JAVA, .site = site, .prepare = prepare, .append = append_java};
 	struct th_event_java_alloc event = {.size = size};
 	struct th_sample sample = {.lane = &lane,
 		.record = th_thread_record(),

@@ -10,6 +10,7 @@
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
+#include "unify/shared/hash.h"
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
@@ -24,6 +25,9 @@
  * deepest stack that is kept.
  */
 #define SCAN_WORDS 65536
+/* A site is known by this many return addresses, looked for in this many words. */
+#define SITE_CALLERS 2
+#define SITE_WORDS 32
 
 typedef struct {
 	jint bci;
@@ -493,6 +497,49 @@ walk(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
+/*
+ * The return addresses of the youngest frames, among the words above their stack pointer.  Other
+ * words of the stack may look like one, and make two sites of one.
+ */
+static uint64_t
+callers(const char *thread)
+{
+	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
+	uintptr_t base = field_at(thread, java.hotspot->stack_base);
+	uintptr_t low = *java.hotspot->code_low;
+	uintptr_t size = *java.hotspot->code_high - low;
+	uint64_t site = 0;
+	unsigned found = 0;
+
+	if (!sp || sp & 7 || sp + SITE_WORDS * sizeof(uintptr_t) > base)
+		return 0;
+	for (unsigned i = 0; i < SITE_WORDS && found < SITE_CALLERS; i++) {
+		uintptr_t word = word_at(sp + i * sizeof(uintptr_t));
+
+		if (word - low < size) {
+			site = th_hash_mix(site ^ word);
+			found++;
+		}
+	}
+	return site;
+}
+
+uint64_t
+th_java_stack_site(const char *thread)
+{
+	return java.running.site ? callers(thread) : 0;
+}
+
+static uint64_t
+site(void)
+{
+	JNIEnv *env;
+
+	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return 0;
+	return callers(th_hotspot_thread(java.hotspot, env));
+}
+
 static enum th_java_status
 refuse(struct th_java_stack *stack)
 {
@@ -523,6 +570,8 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
+	if (java.hotspot->stack_base > 0)
+		java.running.site = site;
 	th_capture_set_java(&java.running);
 	return true;
 }

@@ -124,6 +124,7 @@ create_log(void)
 		.process_space = th_process_space(),
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
+		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 	};
 	static char path[PATH_MAX];
 	enum th_log_status status = th_log_path_create(
@@ -153,17 +154,41 @@ random_seed(void)
 	return seed;
 }
 
-/* The same limit as HotSpot's, a jint. */
+/* Neither interval nor rate are given: the budget determines the interval. */
+static bool
+is_adaptive(void)
+{
+	return !life.settings.is_given[TH_SETTING_NAME_INTERVAL] &&
+	       !life.settings.is_given[TH_SETTING_NAME_RATE];
+}
+
+/*
+ * A given interval is the lower bound, and nothing but a budget or a rate raises it.  Without
+ * one the interval moves in both directions, unless a rate is given: its samples are then like
+ * those of other profilers with the same rate.
+ */
+static void
+set_limits(struct th_recorder_settings *settings)
+{
+	settings->rate = life.settings.number[TH_SETTING_NAME_RATE];
+	settings->overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD];
+	settings->burst = TH_OVERHEAD_BURST;
+	settings->interval = life.settings.number[TH_SETTING_NAME_INTERVAL];
+	settings->least_interval = settings->interval;
+	settings->most_interval = TH_INTERVAL_MAX;
+	if (is_adaptive()) {
+		settings->least_interval = TH_INTERVAL_LEAST;
+		settings->most_interval = TH_INTERVAL_MOST;
+		settings->saves_space = true;
+	}
+}
+
 static struct th_recorder_settings
 recorder_settings(void)
 {
 	uint64_t heaps = life.settings.number[TH_SETTING_NAME_HEAPS];
 
 	return (struct th_recorder_settings){
-		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
-		.rate = life.settings.number[TH_SETTING_NAME_RATE],
-		.rate_free = life.settings.is_given[TH_SETTING_NAME_RATE] ? 0 : TH_RATE_FREE,
-		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
 		.native = heaps & 1u << TH_HEAP_NATIVE,
 		.java = heaps & 1u << TH_HEAP_JAVA,
@@ -215,6 +240,7 @@ start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
 
+	set_limits(&settings);
 	if (!create_log())
 		return false;
 	log_process();
@@ -364,17 +390,28 @@ adjust_heaps(void)
 	life.settings.text[TH_SETTING_NAME_HEAPS] = th_heaps_text((unsigned)heaps);
 }
 
-/*
- * A given interval determines the number of samples, so the default rate limit does not apply.
- */
 static void
-adjust_rate(void)
+set_number(enum th_setting setting, uint64_t number, const char *text)
 {
-	if (life.settings.is_given[TH_SETTING_NAME_RATE] ||
-		!life.settings.is_given[TH_SETTING_NAME_INTERVAL])
+	life.settings.number[setting] = number;
+	life.settings.text[setting] = text;
+}
+
+/* An interval or a rate determines the number of samples, so the default budget does not apply. */
+static void
+adjust_limits(void)
+{
+	const bool *is_given = life.settings.is_given;
+
+	if (!is_given[TH_SETTING_NAME_MAX_OVERHEAD] &&
+		(is_given[TH_SETTING_NAME_INTERVAL] || is_given[TH_SETTING_NAME_RATE]))
+		set_number(TH_SETTING_NAME_MAX_OVERHEAD, 0, "");
+	if (is_given[TH_SETTING_NAME_INTERVAL])
 		return;
-	life.settings.number[TH_SETTING_NAME_RATE] = 0;
-	life.settings.text[TH_SETTING_NAME_RATE] = "0";
+	if (is_given[TH_SETTING_NAME_RATE])
+		set_number(TH_SETTING_NAME_INTERVAL, TH_INTERVAL_OF_RATE, "512k");
+	else
+		set_number(TH_SETTING_NAME_INTERVAL, TH_INTERVAL_FIRST, "");
 }
 
 __attribute__((constructor)) static void
@@ -404,7 +441,7 @@ load(void)
 	} else {
 		life.state = IDLE;
 		adjust_heaps();
-		adjust_rate();
+		adjust_limits();
 		th_log_path_init();
 		life.has_modules = th_unwind_init();
 		choose_unwinder();

@@ -33,8 +33,10 @@ static const char help[] =
 	"                    samples only these heaps; java,mapped for several\n"
 	"  threads GLOB,...  samples only threads whose name matches; '' = all\n"
 	"  interval BYTES    mean bytes between two samples, in each heap; 0 samples\n"
-	"                    every allocation\n"
+	"                    every allocation. A limit of the CPU time or of the rate may\n"
+	"                    raise it\n"
 	"  rate N            maximum samples per second, all heaps together; 0 = no limit\n"
+	"                    but that of the CPU time, if there is one\n"
 	"  mark NAME         names the current time, for --from mark:NAME\n"
 	"  flush             writes to the log what is otherwise written once a second\n"
 	"  buffers           counts the unreachable direct and mapped buffers that wait\n"
@@ -127,6 +129,34 @@ print_bytes_setting(const char *label, uint64_t interval)
 		printf("%s every allocation", label);
 }
 
+/* The configured interval; those of both heaps where a limit has changed them. */
+static void
+print_intervals(const struct th_log_header *header)
+{
+	const struct th_log_control *control = &header->control;
+
+	if (!control->looked || (control->interval == header->interval &&
+					control->java_interval == header->interval)) {
+		print_bytes_setting("interval", header->interval);
+		return;
+	}
+	print_bytes_setting("interval", control->java_interval);
+	print_bytes_setting(" in the Java heap,", control->interval);
+	printf(" in the native heap, at the current load");
+}
+
+static void
+print_limit(const struct th_log_header *header)
+{
+	if (header->overhead)
+		printf("\nlimit %g %% of the CPU time", (double)header->overhead / 1e4);
+	if (header->rate)
+		printf("%s%s samples per second", header->overhead ? ", " : "\nlimit ",
+			th_format_count(header->rate).text);
+	if (!header->overhead && !header->rate)
+		printf("\nrate unlimited");
+}
+
 static void
 print_status(const struct th_target *target)
 {
@@ -141,14 +171,8 @@ print_status(const struct th_target *target)
 		th_format_count(samples(header)).text,
 		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
 	print_samples_of(header);
-	print_bytes_setting("interval", header->interval);
-	if (control->looked && control->interval != header->interval)
-		print_bytes_setting("; at the current load", control->interval);
-	if (header->rate)
-		printf("\nrate limit %s samples per second",
-			th_format_count(header->rate).text);
-	else
-		printf("\nrate unlimited");
+	print_intervals(header);
+	print_limit(header);
 	if (is_over(header)) {
 		fputs("\nnext:  twinheap summary ", stdout);
 		th_text_print(stdout, target->path);

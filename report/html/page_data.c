@@ -15,6 +15,7 @@
 #include "report/html/page_rows.h"
 #include "report/html/page_timeline.h"
 #include "report/views/json_parts.h"
+#include "report/views/view.h"
 
 static void
 print_process(FILE *file, const struct th_profile *profile)
@@ -22,16 +23,17 @@ print_process(FILE *file, const struct th_profile *profile)
 	const struct th_recording *recording = profile->recording;
 	const struct th_text version = recording->jvm.version;
 	char *filters = th_options_filters_text(profile->options);
+	char *sampling = th_view_sampling_text(recording);
 
 	fputs("{\"version\":\"" TH_VERSION "\",\"process\":", file);
 	th_page_print_json(
-		file, json_pack("{s:I, s:o, s:o, s:b, s:f, s:I}", "pid",
+		file, json_pack("{s:I, s:o, s:o, s:b, s:f, s:s}", "pid",
 			      (json_int_t)recording->process.pid, "command",
 			      th_json_log_text(recording->process.command), "jvm",
 			      recording->has_jvm ? th_json_log_text(version) : json_null(),
 			      "complete", recording->is_complete, "seconds",
-			      th_recording_duration(recording), "interval",
-			      (json_int_t)th_recording_interval(recording)));
+			      th_recording_duration(recording), "sampling", sampling));
+	free(sampling);
 	fputs(",\"filters\":", file);
 	th_page_print_json(file, json_string(filters));
 	free(filters);

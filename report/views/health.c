@@ -187,13 +187,17 @@ add_cost(struct th_health *health, const struct th_recording *recording)
 		      (double)th_recording_counter(recording, "self_agent_ns");
 	double memory = (double)th_recording_counter(recording, "self_memory_bytes");
 	double log = (double)th_recording_log_bytes(recording);
+	double process = (double)th_recording_counter(recording, "process_cpu_ns");
+	double elapsed = recording->end > recording->start
+				 ? (double)(recording->end - recording->start)
+				 : 0;
 
-	if (busy > 0 && recording->end > recording->start)
+	if (busy > 0 && elapsed > 0)
 		th_health_add(health, false,
-			"recording took %s of CPU time (%s of one processor), %s of memory and "
-			"%s of log",
+			"recording took %s of CPU time (%s of %s), %s of memory and %s of log",
 			th_format_seconds(busy / 1e9).text,
-			th_format_share(busy, (double)(recording->end - recording->start)).text,
+			th_format_share(busy, process > 0 ? process : elapsed).text,
+			process > 0 ? "the process's" : "one processor",
 			th_format_number(memory, TH_UNIT_BYTES).text,
 			th_format_number(log, TH_UNIT_BYTES).text);
 }

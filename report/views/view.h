@@ -27,6 +27,12 @@ void th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *byte
 void th_view_summary(FILE *file, const struct th_profile *profile,
 	const struct th_health *health, const char *program);
 
+/*
+ * How densely was sampled: "one sample per ...", by heap where a budget or a rate has changed the
+ * configured interval.  The caller frees it.
+ */
+char *th_view_sampling_text(const struct th_recording *recording);
+
 /* About ten lines: fewer figures than the summary, with the same caveats. */
 void th_view_brief(FILE *file, const struct th_profile *profile, const struct th_health *health,
 	const char *program);

@@ -178,10 +178,11 @@ print_header(const struct dump *dump)
 
 	fprintf(dump->file,
 		"log version %" PRIu32 ", pid %" PRIu32 ", %s, %" PRIu64
-		" bytes, interval %" PRIu64 ", rate %" PRIu64 "\n",
+		" bytes, interval %" PRIu64 ", rate %" PRIu64 ", overhead %" PRIu64 "\n",
 		header->version, header->pid,
 		header->state == TH_LOG_COMPLETE ? "complete" : "not closed",
-		th_reader_bytes(dump->reader), header->interval, header->rate);
+		th_reader_bytes(dump->reader), header->interval, header->rate,
+		header->overhead);
 }
 
 /* A record names a counter; the log header holds its value. */

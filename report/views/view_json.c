@@ -151,12 +151,13 @@ sampling_json(const struct th_recording *recording)
 {
 	const struct th_log_header *header = th_reader_header(recording->reader);
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "interval_bytes",
+	return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:o}", "interval_bytes",
 		(json_int_t)header->interval, "rate_target", (json_int_t)header->rate,
-		"java_samples", (json_int_t)recording->samples[TH_HEAP_JAVA].items_count,
-		"native_samples", (json_int_t)recording->samples[TH_HEAP_NATIVE].items_count,
-		"mapped_samples", (json_int_t)th_recording_counter(recording, "mapped_samples"),
-		"dropped", dropped_json(recording));
+		"overhead_target", (double)header->overhead / 1e6, "java_samples",
+		(json_int_t)recording->samples[TH_HEAP_JAVA].items_count, "native_samples",
+		(json_int_t)recording->samples[TH_HEAP_NATIVE].items_count, "mapped_samples",
+		(json_int_t)th_recording_counter(recording, "mapped_samples"), "dropped",
+		dropped_json(recording));
 }
 
 static json_t *

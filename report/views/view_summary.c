@@ -5,6 +5,7 @@
  */
 #include "report/views/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@
 #define LEAST_SITE_COLUMNS 40
 /* Longest command line shown, in columns. */
 #define COMMAND_COLUMNS 100
+/* Sampling at a density that differs by more than this from the configured one is stated. */
+#define ADAPTED 0.05
 
 static enum th_unit
 unit_of(const struct th_profile *profile)
@@ -64,16 +67,52 @@ print_jvm(FILE *file, const struct th_recording *recording)
 	free(version);
 }
 
+static bool
+has_samples(const struct th_recording *recording, enum th_heap heap)
+{
+	return th_recording_allocations(recording, heap)->items_count;
+}
+
+/* Whether a heap was sampled at another density than configured. */
+static bool
+is_adapted(const struct th_recording *recording, enum th_heap heap)
+{
+	double interval = (double)th_recording_interval(recording);
+	double gap = (double)th_recording_gap(recording, heap);
+
+	return has_samples(recording, heap) && fabs(gap - interval) > ADAPTED * interval;
+}
+
+char *
+th_view_sampling_text(const struct th_recording *recording)
+{
+	uint64_t interval = th_recording_interval(recording);
+	double java = (double)th_recording_gap(recording, TH_HEAP_JAVA);
+	double native = (double)th_recording_gap(recording, TH_HEAP_NATIVE);
+
+	if (!interval)
+		return th_format_new("every allocation");
+	if (!is_adapted(recording, TH_HEAP_JAVA) && !is_adapted(recording, TH_HEAP_NATIVE))
+		return th_format_new("one sample per %s",
+			th_format_number((double)interval, TH_UNIT_BYTES).text);
+	if (!has_samples(recording, TH_HEAP_JAVA))
+		return th_format_new("one sample per %s of the native heap",
+			th_format_number(native, TH_UNIT_BYTES).text);
+	if (!has_samples(recording, TH_HEAP_NATIVE))
+		return th_format_new("one sample per %s of the Java heap",
+			th_format_number(java, TH_UNIT_BYTES).text);
+	return th_format_new("one sample per %s of the Java heap and %s of the native heap",
+		th_format_number(java, TH_UNIT_BYTES).text,
+		th_format_number(native, TH_UNIT_BYTES).text);
+}
+
 static void
 print_interval(FILE *file, const struct th_recording *recording)
 {
-	uint64_t interval = th_recording_interval(recording);
+	char *text = th_view_sampling_text(recording);
 
-	if (interval)
-		fprintf(file, "one sample per %s",
-			th_format_number((double)interval, TH_UNIT_BYTES).text);
-	else
-		fputs("every allocation", file);
+	fputs(text, file);
+	free(text);
 }
 
 static void

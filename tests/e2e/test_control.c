@@ -100,7 +100,7 @@ print_trace(const char *log)
 		print_message("  due %6llu, kept %3llu, interval %9llu\n",
 			(unsigned long long)th_dump_number(&dump, "due"),
 			(unsigned long long)th_dump_number(&dump, "kept"),
-			(unsigned long long)th_dump_number(&dump, "interval"));
+			(unsigned long long)th_dump_number(&dump, "java_interval"));
 	th_dump_deinit(&dump);
 }
 
@@ -151,7 +151,7 @@ overhead_is_kept(const struct th_jdk *jdk)
 	print_trace(recording.log);
 	th_dump_init(&dump, recording.log);
 	while (th_dump_next(&dump, "rate"))
-		interval = th_dump_number(&dump, "interval");
+		interval = th_dump_number(&dump, "java_interval");
 	th_dump_deinit(&dump);
 	assert_true(interval >= RAISED_LEAST);
 	th_recording_load(&recording);

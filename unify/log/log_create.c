@@ -157,6 +157,7 @@ init_header(struct th_log_header *header, uint64_t max_bytes,
 	header->most_bytes = max_bytes;
 	header->interval = identity->interval;
 	header->rate = identity->rate;
+	header->overhead = identity->overhead;
 	header->counter_count = TH_COUNTER_COUNT;
 	memcpy(header->magic, TH_LOG_MAGIC, sizeof(header->magic));
 }

@@ -13,6 +13,7 @@
 #include "unify/mapped/mapping.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
 
 static struct {
 	struct th_spinlock lock; /* protects registration */
@@ -99,22 +100,22 @@ log_change(uint64_t now, const char *setting, uint64_t value)
 /* The rate */
 
 static enum th_control_answer
-set_interval(struct th_rate *rate, uint64_t now, uint64_t interval)
+set_interval(uint64_t now, uint64_t interval)
 {
 	if (interval > TH_CONTROL_INTERVAL_MAX)
 		return TH_CONTROL_REFUSED;
-	th_rate_set_interval(rate, interval);
+	th_throttle_set_interval(interval);
 	th_store_relaxed(&th_log_header()->interval, interval);
 	log_change(now, "interval", interval);
 	return TH_CONTROL_DONE;
 }
 
 static enum th_control_answer
-set_rate(struct th_rate *rate, uint64_t now, uint64_t target)
+set_rate(uint64_t now, uint64_t target)
 {
 	if (target > TH_CONTROL_RATE_MAX)
 		return TH_CONTROL_REFUSED;
-	th_rate_set_target(rate, target);
+	th_throttle_set_rate(target);
 	th_store_relaxed(&th_log_header()->rate, target);
 	log_change(now, "rate", target);
 	return TH_CONTROL_DONE;
@@ -271,13 +272,13 @@ stop(uint64_t now)
 }
 
 static enum th_control_answer
-serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_control *control)
+serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 {
 	switch (verb) {
 	case TH_CONTROL_INTERVAL:
-		return set_interval(rate, now, th_load_relaxed(&control->value));
+		return set_interval(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_RATE:
-		return set_rate(rate, now, th_load_relaxed(&control->value));
+		return set_rate(now, th_load_relaxed(&control->value));
 	case TH_CONTROL_MARK:
 		return set_mark(now, control);
 	case TH_CONTROL_FLUSH:
@@ -299,17 +300,8 @@ serve(struct th_rate *rate, uint64_t now, uint32_t verb, const struct th_log_con
 	}
 }
 
-static void
-show(const struct th_rate *rate, uint64_t now, struct th_log_control *control)
-{
-	th_store_relaxed(&control->interval, th_rate_interval(rate));
-	th_store_relaxed(&control->due, th_load_relaxed(&rate->second_population));
-	th_store_relaxed(&control->kept, th_load_relaxed(&rate->second_kept));
-	th_store_relaxed(&control->looked, now);
-}
-
 bool
-th_control_poll(struct th_rate *rate, uint64_t now)
+th_control_poll(uint64_t now)
 {
 	struct th_log_header *header = th_log_header();
 	bool ends = false;
@@ -328,11 +320,12 @@ th_control_poll(struct th_rate *rate, uint64_t now)
 
 		/* Lets the requester continue to wait. */
 		th_store_relaxed(&control->begun, asked);
-		th_store_relaxed(&control->answer, serve(rate, now, verb, control));
+		th_store_relaxed(&control->answer, serve(now, verb, control));
 		/* Orders the answer before it; pairs with the reads of the requester. */
 		th_store_release(&control->served, asked);
 		ends = verb == TH_CONTROL_STOP;
 	}
-	show(rate, now, control);
+	th_throttle_show(control);
+	th_store_relaxed(&control->looked, now);
 	return ends;
 }

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unify/sample/rate_control.h"
 #include "unify/shared/log_format.h"
 
 /* The parameter of SetHeapSamplingInterval is a jint. */
@@ -30,10 +29,10 @@ void th_control_begin(uint32_t heaps, const char *threads);
 void th_control_set_seen(uint32_t heaps);
 
 /*
- * Serves the requests since the last call and logs them.  The caller must be the rate's only
+ * Serves the requests since the last call and logs them.  The caller must be the throttle's
  * writer.  True: the recording is to end. [in-malloc]
  */
-bool th_control_poll(struct th_rate *rate, uint64_t now);
+bool th_control_poll(uint64_t now);
 
 /*
  * Sets the function that takes the Java heap's sampler (`is_wanted`) or gives it back, on the

@@ -11,13 +11,13 @@
 
 /*
  * A server that is this late (its period is 20 ms) is waiting for a processor: meanwhile
- * threads with a sample due roll the rate windows of 10 ms, or a surge would pass.  Requests
- * wait for the server.
+ * threads with a sample due roll the rate windows of 10 ms, or a surge would pass.  The plan
+ * and requests wait for the server.
  */
 #define SERVER_LATE_NS 30000000
 
 static struct {
-	struct th_spinlock working; /* held by one thread at a time: the rate's writer */
+	struct th_spinlock working; /* held by one thread at a time: the throttle's writer */
 	uint32_t has_server;        /* atomic */
 	uint32_t is_ending;         /* atomic */
 	void (*end)(void);
@@ -26,7 +26,7 @@ static struct {
 static void
 serve(uint64_t now)
 {
-	if (th_control_poll(th_throttle_rate(), now))
+	if (th_control_poll(now))
 		th_store_relaxed(&housekeeping.is_ending, 1);
 }
 
@@ -40,8 +40,10 @@ look(uint64_t now)
 		!th_trylock(&housekeeping.working))
 		return;
 	th_throttle_roll(now);
-	if (!has_server)
+	if (!has_server) {
+		th_throttle_review(now);
 		serve(now);
+	}
 	th_unlock(&housekeeping.working);
 }
 
@@ -68,6 +70,7 @@ th_housekeeping_run(void)
 		!th_lock_bounded(&housekeeping.working, TH_LOCK_SPINS * 64))
 		return;
 	th_throttle_roll(now);
+	th_throttle_review(now);
 	serve(now);
 	th_unlock(&housekeeping.working);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The periodic work of a recording: rate windows, the overhead budget, requests on the control
+ * The periodic work of a recording: rate windows, the plan of sampling, requests on the control
  * page, the end on demand.  The agent's thread (a server) does it every 20 ms.  In a process
  * without one, threads do it when a sample is due: this costs one read of the clock per sample
- * and no system call of its own (except for the CPU clock, once a second, with --max-overhead).
+ * and no system call of its own (except for the CPU clock, ten times a second at most, with a
+ * budget).
  */
 #ifndef TH_UNIFY_RECORDING_HOUSEKEEPING_H
 #define TH_UNIFY_RECORDING_HOUSEKEEPING_H

@@ -13,9 +13,15 @@
 #include "unify/log/module.h"
 #include "unify/log/stack_log.h"
 #include "unify/sample/in_flight.h"
+#include "unify/shared/hash.h"
 
 /* Maximum number of concurrent captures; samples of further threads are dropped. */
 #define SCRATCH_COUNT 64
+/*
+ * Native callers that identify a site: beyond malloc's wrappers, operator new or os::malloc and
+ * AllocateHeap.
+ */
+#define SITE_FRAMES 4
 
 struct scratch {
 	unsigned char busy; /* atomic */
@@ -212,6 +218,33 @@ th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_
 	id = th_stack_log_id(scratch->frames, stack.count, stack.flags);
 	give_scratch(scratch);
 	return id;
+}
+
+/* The logarithm of a size: sizes of one site may vary. */
+static uint64_t
+size_class(uint64_t size)
+{
+	return (uint64_t)__builtin_clzll(size | 1);
+}
+
+uint64_t
+th_capture_site(const struct th_registers *registers, uint64_t size)
+{
+	const struct th_java_provider *provider = th_load_acquire(&capture.java);
+	struct th_unwind_limits limits = {0, 0};
+	struct th_registers copy = *registers;
+	uint64_t frames[SITE_FRAMES];
+	uint64_t site = size_class(size);
+	enum th_unwind_end end;
+
+	if (provider)
+		limits = (struct th_unwind_limits){*provider->code_low, *provider->code_high};
+	size_t count = th_unwind(&copy, &limits, frames, SITE_FRAMES, &end);
+	for (size_t i = 0; i < count; i++)
+		site = th_hash_mix(site ^ frames[i]);
+	if (provider && provider->site && end == TH_UNWIND_CODE)
+		site = th_hash_mix(site ^ provider->site());
+	return site;
 }
 
 uint32_t

@@ -352,6 +352,20 @@ th_live_blocks_each(th_live_blocks_visit *visit, void *data)
 	}
 }
 
+uint64_t
+th_live_blocks_count(void)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		const struct shard *shard = th_load_acquire(&shards[i]);
+
+		if (shard)
+			count += th_load_relaxed(&shard->count);
+	}
+	return count;
+}
+
 void
 th_live_blocks_pin(uintptr_t address)
 {

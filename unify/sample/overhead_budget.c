@@ -4,24 +4,24 @@
 #include "unify/shared/clock.h"
 
 #define MILLION 1000000
-/* CPU time in a second below which a process is idle: the budget is not enforced. */
-#define IDLE_NS 20000000
-/* The first floor if every allocation is recorded. */
-#define FIRST_FLOOR 1024
-/* The parameter of SetHeapSamplingInterval is a jint. */
-#define FLOOR_MAX INT32_MAX
-/* Maximum factors per second: captures of one second predict the next only roughly. */
-#define UP_MAX 64
-#define DOWN_MAX 4
-/* Target, in hundredths of the budget, so that random variation does not exceed it. */
-#define AIM 80
-/* The floor is lowered when the cost is below this, in hundredths. */
-#define LOW 50
+/*
+ * The least that is left for captures: a part of the budget, and of a processor.  A process is
+ * sampled even if the rounds of the agent thread alone exceed its budget, as they do in one that
+ * is nearly idle.
+ */
+#define LEAST_PART 2
+#define LEAST_NS 2000000.0
+/* What is saved, or owed, is used or repaid in this time (1/e of it is left). */
+#define HORIZON_NS TH_NS_PER_S
+/* Forecasts are averages over about this time. */
+#define FORECAST_NS 500000000.0
+/* Getting the times takes at most 1/COST_SPACING of the elapsed time. */
+#define COST_SPACING 2000
 
 void
-th_budget_init(struct th_budget *budget, uint64_t limit, uint64_t interval)
+th_budget_init(struct th_budget *budget, uint64_t limit, uint64_t burst)
 {
-	*budget = (struct th_budget){.limit = limit, .configured = interval, .floor = interval};
+	*budget = (struct th_budget){.limit = limit, .burst = burst, .saved = (double)burst};
 }
 
 bool
@@ -30,56 +30,93 @@ th_budget_is_due(const struct th_budget *budget, uint64_t now)
 	return budget->limit && now >= budget->next;
 }
 
-/* The share of captures in this much CPU time. */
 static double
-allowance(const struct th_budget *budget, double process, double agent)
+share(const struct th_budget *budget, double process)
 {
-	double whole = process * (double)budget->limit / MILLION;
-
-	return whole - agent > whole / 2 ? whole - agent : whole / 2;
+	return process * (double)budget->limit / MILLION;
 }
 
-static uint64_t
-scale(uint64_t floor, double factor)
-{
-	double scaled = (double)(floor ? floor : FIRST_FLOOR) * factor;
-
-	return scaled < FLOOR_MAX ? (uint64_t)scaled : FLOOR_MAX;
-}
-
+/* Moves a forecast towards what was used in `elapsed` ns. */
 static void
-follow(struct th_budget *budget, double share)
+forecast(double *rate, double used, double elapsed)
 {
-	double factor = share * 100 / AIM;
+	double part = elapsed < FORECAST_NS ? elapsed / FORECAST_NS : 1;
 
-	if (factor > UP_MAX)
-		factor = UP_MAX;
-	if (factor < 1.0 / DOWN_MAX)
-		factor = 1.0 / DOWN_MAX;
-	budget->is_settling = share > 1;
-	if (share > 1 || share * 100 < LOW)
-		budget->floor = scale(budget->floor, factor);
-	/* If `configured` is 0, the lowest floor is equivalent to none. */
-	if (budget->floor < budget->configured ||
-		(!budget->configured && budget->floor < FIRST_FLOOR))
-		budget->floor = budget->configured;
+	*rate += part * (used * TH_NS_PER_S / elapsed - *rate);
 }
 
-uint64_t
-th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_times *times)
+/* What captures may take of so much CPU time, of which the others took a part; in `elapsed` ns. */
+static double
+for_captures(const struct th_budget *budget, double process, double others, double elapsed)
 {
-	double captures = (double)(times->captures - budget->captures);
-	double agent = (double)(times->agent - budget->agent);
-	double process = (double)(times->process - budget->process);
-	bool is_first = !budget->next;
+	double whole = share(budget, process);
+	double least = elapsed * LEAST_NS / TH_NS_PER_S;
+	double rest = whole - others;
 
-	budget->captures = times->captures;
-	budget->agent = times->agent;
-	budget->process = times->process;
-	budget->next = now + TH_NS_PER_S;
-	if (is_first || budget->is_settling)
-		budget->is_settling = false;
-	else if (process >= IDLE_NS && (captures > 0 || budget->floor > budget->configured))
-		follow(budget, captures / allowance(budget, process, agent));
-	return budget->floor;
+	if (rest < whole / LEAST_PART)
+		rest = whole / LEAST_PART;
+	return rest > least ? rest : least;
+}
+
+static double
+within(double value, double low, double high)
+{
+	return value < low ? low : value < high ? value : high;
+}
+
+/*
+ * The cost of others beyond half of the budget is no debt, which would only stop captures.  A
+ * debt is bounded, so that an error of measurement does not stop them for long.
+ */
+static void
+settle(struct th_budget *budget, double process, double others, double captures, double elapsed)
+{
+	double burst = (double)budget->burst;
+	double saved = budget->saved + for_captures(budget, process, others, elapsed);
+
+	budget->saved = within(saved - captures, -burst, burst);
+}
+
+static double
+allowance(const struct th_budget *budget)
+{
+	double rest = for_captures(budget, budget->process, budget->others, TH_NS_PER_S);
+	double ns = rest + budget->saved * TH_NS_PER_S / HORIZON_NS;
+
+	return ns > rest / LEAST_PART ? ns : rest / LEAST_PART;
+}
+
+double
+th_budget_first(const struct th_budget *budget)
+{
+	/* One processor is in use. */
+	return (double)budget->burst + share(budget, TH_NS_PER_S);
+}
+
+double
+th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_times *times,
+	uint64_t cost)
+{
+	double process = (double)(times->process - budget->last.process);
+	double captures = (double)(times->captures - budget->last.captures);
+	double others = (double)(times->others - budget->last.others);
+	bool is_first = !budget->time;
+	double elapsed = (double)(now - budget->time);
+
+	budget->last = *times;
+	budget->time = now;
+	budget->next = now + TH_BUDGET_PERIOD_NS;
+	/* The lower of two: the thread may have waited for a processor meanwhile. */
+	uint64_t usual = cost < budget->cost ? cost : budget->cost;
+	if (usual * COST_SPACING > TH_BUDGET_PERIOD_NS)
+		budget->next = now + usual * COST_SPACING;
+	budget->cost = cost;
+	if (is_first)
+		return th_budget_first(budget);
+	if (elapsed > 0) {
+		forecast(&budget->process, process, elapsed);
+		forecast(&budget->others, others, elapsed);
+	}
+	settle(budget, process, others, captures, elapsed);
+	return allowance(budget);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The overhead budget: the maximum cost of recording, as a share of the CPU time of the
- * process.  Once a second the cost of the last second is compared with it.  If the cost was
- * higher, the sampling interval is raised to the value at which the same load stays within the
- * budget; later it is lowered again.  The second after a raise is ignored, since the agent
- * thread still processes earlier samples.
+ * The overhead budget: the maximum CPU time of recording, as a share of the CPU time of the
+ * process, plus a burst once, which short programs need.
  *
- * The cost that does not depend on the interval (rounds of the agent thread) is first
- * subtracted from the budget, up to half of it: no interval can reduce that cost.
+ *   saved = burst + share * CPU time of the process - CPU time of recording     (<= burst)
+ *
+ * The allowance, CPU time that captures may take in the next second, is the share of the CPU
+ * time that the process uses in a second, less the other cost of recording, plus what is saved:
+ * half of it is used within 0.7 s.  Debts are repaid alike, so errors of the forecast do not add
+ * up.
+ *
+ * Sampling less does not make the rounds of the agent thread cheaper.  Half of the budget is for
+ * captures, whatever they cost, and at least 0.2 % of a processor.
  */
 #ifndef TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
 #define TH_UNIFY_SAMPLE_OVERHEAD_BUDGET_H
@@ -15,35 +19,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct th_budget {
-	uint64_t limit;      /* millionths; 0 = none */
-	uint64_t configured; /* bytes: lower bound of the floor */
-	uint64_t floor;      /* bytes: lower bound of the interval */
-	uint64_t next;       /* ns: time of the next check */
-	bool is_settling;    /* the floor was raised at the last check */
-	/* Values at the last check, ns. */
-	uint64_t captures;
-	uint64_t agent;
-	uint64_t process;
-};
+/* Time between two looks; more if reading the CPU time of the process always takes long. */
+#define TH_BUDGET_PERIOD_NS 100000000
 
 /* Total CPU time, ns. */
 struct th_budget_times {
-	uint64_t captures; /* of the library, in captures */
-	uint64_t agent;    /* of the library, in the agent thread */
 	uint64_t process;  /* of the whole process */
+	uint64_t captures; /* of recording, in captures */
+	uint64_t others;   /* of recording: the agent thread, samples that are not captured */
 };
 
-/* `limit` in millionths; 0 = no budget.  The floor starts at `interval` bytes. */
-void th_budget_init(struct th_budget *budget, uint64_t limit, uint64_t interval);
+struct th_budget {
+	uint64_t limit; /* millionths; 0 = none */
+	uint64_t burst; /* ns */
+	uint64_t time;  /* ns: of the last look; 0 = there was none */
+	uint64_t next;  /* ns: not before */
+	uint64_t cost;  /* ns: how long it took to get the times for the last look */
+	double saved;   /* ns; negative: a debt */
+	/* Forecasts, ns per second. */
+	double process;
+	double others;
+	struct th_budget_times last;
+};
 
-/* Whether a second has passed since the last check. [in-malloc] */
+/* `limit` in millionths; 0 = no budget.  `burst` in ns of CPU time. */
+void th_budget_init(struct th_budget *budget, uint64_t limit, uint64_t burst);
+
+/* Whether th_budget_look() has work to do at `now` (ns). [in-malloc] */
 bool th_budget_is_due(const struct th_budget *budget, uint64_t now);
 
 /*
- * Compares the last second with the budget; returns the floor, bytes.  One writer. [in-malloc]
+ * Updates the budget; returns the allowance, ns of CPU time per second.  `cost` ns: how long it
+ * took to get the times, which limits how often this is due.  One writer. [in-malloc]
  */
-uint64_t
-th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_times *times);
+double th_budget_look(struct th_budget *budget, uint64_t now,
+	const struct th_budget_times *times, uint64_t cost);
+
+/* The allowance before the first look. */
+double th_budget_first(const struct th_budget *budget);
 
 #endif

@@ -37,21 +37,6 @@
 #define UNUSED_PART 10
 /* Minimum budget of a surge in thousandths of a sample per second, so that P is never 0. */
 #define SURGE_BUDGET_LEAST 1000
-/*
- * Period of the slow loop, in windows, and the maximum factors of its changes: a seemingly
- * lasting load may end.
- */
-#define SLOW_WINDOWS 100
-#define SLOW_UP 4
-#define SLOW_DOWN 8
-/* Consecutive iterations with a low load before the interval is lowered. */
-#define SLOW_CALM 2
-/* Populations between these thousandths of the target do not change the interval. */
-#define SLOW_LOW 800
-#define SLOW_HIGH 1200
-/* The parameter of SetHeapSamplingInterval is a jint. */
-#define INTERVAL_MAX INT32_MAX
-
 static uint64_t
 max(uint64_t a, uint64_t b)
 {
@@ -71,62 +56,49 @@ since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+/* The part of the target of one window, thousandths of a sample. */
+static uint32_t
+window_share(uint64_t target)
+{
+	return (uint32_t)(target * 1000 / TH_RATE_SECOND);
+}
+
+/* What the second that is remembered may keep. */
+static uint64_t
+sum_allowed(const struct th_rate *rate)
+{
+	uint64_t allowed = 0;
+
+	for (unsigned i = 0; i < TH_RATE_SECOND; i++)
+		allowed += rate->ring[i].allowed;
+	return allowed;
+}
+
+static void
+start_target(struct th_rate *rate, uint64_t target)
+{
+	for (unsigned i = 0; i < TH_RATE_SECOND; i++)
+		rate->ring[i].allowed = window_share(target);
+	th_store_relaxed(&rate->allowed, sum_allowed(rate));
+}
+
 void
-th_rate_init(struct th_rate *rate, uint64_t target, uint64_t interval)
+th_rate_init(struct th_rate *rate, uint64_t target)
 {
 	memset(rate, 0, sizeof(*rate));
-	rate->configured_interval = interval;
-	rate->interval = interval;
 	rate->target = target;
 	rate->budget = target * AIM;
 	rate->surge_above = SURGE_LEAST;
+	start_target(rate, target);
 }
 
 void
 th_rate_set_target(struct th_rate *rate, uint64_t target)
 {
+	if (!rate->target || !target)
+		start_target(rate, target);
 	th_store_relaxed(&rate->target, target);
 	th_store_relaxed(&rate->budget, target * AIM);
-}
-
-void
-th_rate_set_interval(struct th_rate *rate, uint64_t interval)
-{
-	rate->configured_interval = interval;
-	rate->slow_windows = 0;
-	rate->slow_population = 0;
-	th_store_relaxed(&rate->interval, max(interval, rate->floor));
-}
-
-void
-th_rate_set_credit(struct th_rate *rate, uint64_t samples)
-{
-	rate->credit = samples;
-}
-
-static uint64_t
-least_interval(const struct th_rate *rate)
-{
-	return max(rate->configured_interval, rate->floor);
-}
-
-void
-th_rate_set_floor(struct th_rate *rate, uint64_t floor)
-{
-	uint64_t old = rate->floor;
-
-	rate->floor = floor;
-	/*
-	 * Without a target nothing else moves the interval; with one the slow loop lowers it.
-	 */
-	if (rate->interval < least_interval(rate) || (!rate->target && floor != old))
-		th_store_relaxed(&rate->interval, least_interval(rate));
-}
-
-uint64_t
-th_rate_interval(const struct th_rate *rate)
-{
-	return th_load_relaxed(&rate->interval);
 }
 
 /* Counting */
@@ -143,12 +115,15 @@ kept_in_second(const struct th_rate *rate, uint64_t now)
 	       th_load_relaxed(&rate->oldest_kept) * left / TH_RATE_WINDOW_NS;
 }
 
-/* Halved for every step by which the last second exceeds the start of the brake. */
+/*
+ * Halved for every step by which the last second exceeds the start of the brake.  `allowed` in
+ * thousandths of a sample.
+ */
 static double
-brake(uint64_t target, uint64_t kept)
+brake(uint64_t allowed, uint64_t kept)
 {
-	uint64_t excess = since(kept * 1000, target * BRAKE_FROM);
-	uint64_t steps = min(excess / (target * BRAKE_STEP), BRAKE_MAX);
+	uint64_t excess = since(kept * 1000000, allowed * BRAKE_FROM);
+	uint64_t steps = min(excess / (allowed * BRAKE_STEP), BRAKE_MAX);
 
 	return 1.0 / (double)(UINT64_C(1) << steps);
 }
@@ -158,6 +133,7 @@ static double
 probability(const struct th_rate *rate, uint64_t target, uint64_t n, uint64_t now)
 {
 	uint64_t kept = kept_in_second(rate, now);
+	uint64_t allowed = th_load_relaxed(&rate->allowed);
 	uint64_t budget = th_load_relaxed(&rate->budget);
 	uint64_t second = th_load_relaxed(&rate->second_population) + n;
 	uint64_t forecast = max(second, th_load_relaxed(&rate->forecast));
@@ -165,13 +141,13 @@ probability(const struct th_rate *rate, uint64_t target, uint64_t n, uint64_t no
 	if (second * FREE_PART <= target)
 		return 1;
 	if (n > th_load_relaxed(&rate->surge_above)) {
-		uint64_t unused = since(target * AIM, kept * 1000);
+		uint64_t unused = since(allowed * AIM / 1000, kept * 1000);
 
 		forecast = max(forecast, n * TH_RATE_SECOND);
 		budget = target * AIM + unused * TH_RATE_SECOND / UNUSED_PART;
 	}
 	double p = (double)budget / ((double)forecast * 1000);
-	return (p < 1 ? p : 1) * brake(target, kept);
+	return (p < 1 ? p : 1) * brake(allowed ? allowed : 1, kept);
 }
 
 double
@@ -180,7 +156,7 @@ th_rate_count(struct th_rate *rate, uint64_t now)
 	uint64_t target = th_load_relaxed(&rate->target);
 	uint64_t population = th_add_relaxed(&rate->population, 1) + 1;
 
-	if (!target || th_load_relaxed(&rate->credit))
+	if (!target)
 		return 1;
 	return probability(rate, target,
 		since(population, th_load_relaxed(&rate->population_before)), now);
@@ -189,13 +165,7 @@ th_rate_count(struct th_rate *rate, uint64_t now)
 void
 th_rate_keep(struct th_rate *rate)
 {
-	uint64_t credit = th_load_relaxed(&rate->credit);
-
-	/* Two threads may use the same credit; the error is harmless. */
-	if (credit)
-		th_store_relaxed(&rate->credit, credit - 1);
-	else
-		th_add_relaxed(&rate->kept, 1);
+	th_add_relaxed(&rate->kept, 1);
 }
 
 /* Rolling */
@@ -239,7 +209,7 @@ static void
 follow_surge(struct th_rate *rate, const struct th_rate_window *window)
 {
 	struct th_rate_surge *surge = &rate->surge;
-	uint64_t share = rate->target * AIM / 1000 / TH_RATE_SECOND;
+	uint64_t share = (uint64_t)window->allowed * AIM / 1000000;
 
 	if (window->population > rate->surge_above) {
 		*surge = (struct th_rate_surge){.is_on = true, .first = window->population};
@@ -272,6 +242,7 @@ look_back(struct th_rate *rate)
 	th_store_relaxed(&rate->second_population, population - oldest->population);
 	th_store_relaxed(&rate->second_kept, kept - oldest->kept);
 	th_store_relaxed(&rate->oldest_kept, oldest->kept);
+	th_store_relaxed(&rate->allowed, sum_allowed(rate));
 	th_store_relaxed(&rate->surge_above,
 		largest(rate->peaks) * SURGE_NUMERATOR / SURGE_DENOMINATOR + SURGE_LEAST);
 }
@@ -284,7 +255,8 @@ static uint64_t
 surge_budget(const struct th_rate *rate)
 {
 	uint64_t aim = rate->target * AIM;
-	uint64_t unused = since(aim, (rate->second_kept + rate->oldest_kept) * 1000);
+	uint64_t unused = since(
+		rate->allowed * AIM / 1000, (rate->second_kept + rate->oldest_kept) * 1000);
 
 	return since(aim, rate->surge.spent * 1000) +
 	       unused * TH_RATE_SECOND / UNUSED_PART / (rate->surge.windows + 2);
@@ -301,12 +273,11 @@ plan(struct th_rate *rate)
 }
 
 /*
- * Scales the stored populations by `factor`, to those expected at another interval.  Blocks far
- * above the interval are due at any interval; with many of them the forecast is too low until
- * the next window, a surge, corrects it.
+ * Blocks far above the interval are due at any interval; with many of them the forecast is too
+ * low until the next window, a surge, corrects it.
  */
-static void
-rescale(struct th_rate *rate, double factor)
+void
+th_rate_rescale(struct th_rate *rate, double factor)
 {
 	for (unsigned i = 0; i < TH_RATE_SECOND; i++)
 		rate->ring[i].population = (uint32_t)(rate->ring[i].population * factor);
@@ -316,68 +287,9 @@ rescale(struct th_rate *rate, double factor)
 	}
 	rate->surge.first = (uint64_t)((double)rate->surge.first * factor);
 	rate->surge.population = (uint64_t)((double)rate->surge.population * factor);
-}
-
-/*
- * Whether the load was low for long enough; the interval then follows the highest load of that
- * time.  A program that only paused, for a collection or on a busy machine, resumes with its
- * full load: at a small interval that would be a surge, of which few samples can be kept, each
- * with more weight than all earlier ones.
- */
-static bool
-is_calm(struct th_rate *rate, double *factor)
-{
-	if (!rate->calm || rate->calm_factor < *factor)
-		rate->calm_factor = *factor;
-	if (++rate->calm < SLOW_CALM)
-		return false;
-	*factor = rate->calm_factor;
-	rate->calm = 0;
-	return true;
-}
-
-/*
- * Adjusts the interval to the load: population and interval are inversely proportional.  It
- * does not change within a band around the target, since every change costs the VM a call and
- * each of its threads a sample of the old interval.
- */
-static void
-adapt_interval(struct th_rate *rate, uint64_t population)
-{
-	uint64_t interval = rate->interval;
-	/* One window more or less does not matter here. */
-	double load = (double)population / (SLOW_WINDOWS / (double)TH_RATE_SECOND) * 1000 /
-		      (double)rate->target;
-
-	if (load >= SLOW_LOW)
-		rate->calm = 0;
-	if (!interval || (load > SLOW_LOW && load < SLOW_HIGH))
-		return;
-	double factor = load / 1000;
-	if (factor < 1 && !is_calm(rate, &factor))
-		return;
-	if (factor > SLOW_UP)
-		factor = SLOW_UP;
-	if (factor < 1.0 / SLOW_DOWN)
-		factor = 1.0 / SLOW_DOWN;
-	interval = (uint64_t)((double)interval * factor);
-	interval = max(min(interval, INTERVAL_MAX), least_interval(rate));
-	/* A decrease appears as a surge. */
-	if (interval > rate->interval)
-		rescale(rate, (double)rate->interval / (double)interval);
-	th_store_relaxed(&rate->interval, interval);
-}
-
-static void
-roll_slow_loop(struct th_rate *rate, const struct th_rate_window *window)
-{
-	rate->slow_population += window->population;
-	if (++rate->slow_windows < SLOW_WINDOWS)
-		return;
-	if (rate->target && !rate->credit)
-		adapt_interval(rate, rate->slow_population);
-	rate->slow_windows = 0;
-	rate->slow_population = 0;
+	th_store_relaxed(
+		&rate->second_population, (uint64_t)((double)rate->second_population * factor));
+	th_store_relaxed(&rate->forecast, (uint64_t)((double)rate->forecast * factor));
 }
 
 static void
@@ -386,7 +298,6 @@ end_window(struct th_rate *rate, struct th_rate_window window)
 	follow_surge(rate, &window);
 	rate->ring[rate->at] = window;
 	rate->at = (rate->at + 1) % TH_RATE_SECOND;
-	roll_slow_loop(rate, &window);
 	look_back(rate);
 	plan(rate);
 }
@@ -398,18 +309,18 @@ th_rate_roll(struct th_rate *rate, uint64_t now)
 	uint64_t population = th_load_relaxed(&rate->population);
 	uint64_t kept = th_load_relaxed(&rate->kept);
 	struct th_rate_window window = {(uint32_t)(population - rate->population_before),
-		(uint32_t)(kept - rate->kept_before)};
+		(uint32_t)(kept - rate->kept_before), window_share(rate->target)};
 
 	if (now < end)
 		return;
 	if (!end)
 		end = now;
 	/* After a long sleep all windows are empty, and further ones change nothing. */
-	uint64_t windows = min(
-		(now - end) / TH_RATE_WINDOW_NS + 1, 2 * (TH_RATE_SECOND + SLOW_WINDOWS));
+	uint64_t windows = min((now - end) / TH_RATE_WINDOW_NS + 1, 2 * TH_RATE_SECOND);
 	for (uint64_t i = 0; i < windows; i++) {
 		end_window(rate, window);
-		window = (struct th_rate_window){0, 0};
+		window.population = 0;
+		window.kept = 0;
 	}
 	th_store_relaxed(&rate->population_before, population);
 	th_store_relaxed(&rate->kept_before, kept);

@@ -16,8 +16,11 @@
  *
  * Time is divided into windows of 10 ms, and "the last second" is the last hundred of them:
  * samples that one window leaves unused are available to others within that second and no
- * longer.  A slow loop adjusts the sampling interval, so that P returns towards 1 under lasting
- * high load.
+ * longer.  Under lasting high load the sampling interval is raised (interval_control.h), so that
+ * P returns towards 1.
+ *
+ * The target may change at any time.  What a second may keep is the sum of the targets of its
+ * windows, so a lower target does not punish samples that were kept under the higher one.
  *
  * Producers only add to two counters; everything else has one writer, which rolls the windows.
  */
@@ -37,6 +40,7 @@
 struct th_rate_window {
 	uint32_t population;
 	uint32_t kept;
+	uint32_t allowed; /* thousandths of a sample: its part of the target */
 };
 
 /* A population that the last second does not explain. */
@@ -59,43 +63,33 @@ struct th_rate {
 	uint64_t second_population; /* of the last second without the current window */
 	uint64_t second_kept;       /* of the same second */
 	uint64_t oldest_kept;       /* of the window before these */
+	uint64_t allowed;           /* thousandths: samples that the last second may keep */
 	uint64_t forecast;          /* lower bound of the population of a second */
 	uint64_t surge_above;       /* a window with more than this begins a surge */
 	uint64_t budget;            /* thousandths of a sample per second */
 	uint64_t target;            /* maximum samples per second; 0 = none */
-	uint64_t interval;          /* bytes */
-	uint64_t credit;            /* remaining samples that do not count towards the target */
 	/* Private to the thread that rolls. */
-	uint64_t configured_interval;
-	uint64_t floor; /* bytes: lower bound set by the overhead budget */
-	uint32_t at;    /* next index in the ring */
-	uint32_t slow_windows;
+	uint32_t at; /* next index in the ring */
 	struct th_rate_window ring[TH_RATE_SECOND];
 	uint64_t seconds[TH_RATE_HOLD]; /* populations of the most recent seconds */
 	uint64_t peaks[TH_RATE_HOLD];   /* largest windows of these seconds */
 	struct th_rate_surge surge;
-	uint64_t slow_population; /* since the last iteration of the slow loop */
-	uint32_t calm;            /* consecutive iterations that found a low load */
-	double calm_factor;       /* the highest of these loads, relative to the target */
 };
 
-/*
- * `target` samples per second (0 = no maximum); the interval never goes below `interval` bytes.
- */
-void th_rate_init(struct th_rate *rate, uint64_t target, uint64_t interval);
+/* `target` samples per second; 0 = no maximum. */
+void th_rate_init(struct th_rate *rate, uint64_t target);
 
 /*
- * Exempts the next `samples` samples from rate control: all are kept, and they do not count
- * towards the target later.  Call before the first sample.
+ * Changes the target, for the time after the current window.  One thread at a time, as
+ * th_rate_roll(). [in-malloc]
  */
-void th_rate_set_credit(struct th_rate *rate, uint64_t samples);
-
-/* Sets a lower bound of the interval, bytes.  One thread at a time, as th_rate_roll(). */
-void th_rate_set_floor(struct th_rate *rate, uint64_t floor);
-
-/* Changes the configured target or interval.  One thread at a time, as th_rate_roll(). */
 void th_rate_set_target(struct th_rate *rate, uint64_t target);
-void th_rate_set_interval(struct th_rate *rate, uint64_t interval);
+
+/*
+ * Scales the remembered populations by `factor`, to those expected from now on: the sampling
+ * interval was changed.  One thread at a time, as th_rate_roll(). [in-malloc]
+ */
+void th_rate_rescale(struct th_rate *rate, double factor);
 
 /* Whether th_rate_roll() has work to do at `now` (ns). [in-malloc] */
 bool th_rate_is_due(const struct th_rate *rate, uint64_t now);
@@ -110,8 +104,5 @@ double th_rate_count(struct th_rate *rate, uint64_t now);
 
 /* Counts the sample as kept. [in-malloc] */
 void th_rate_keep(struct th_rate *rate);
-
-/* Mean bytes between samples, for the next draw. [in-malloc] */
-uint64_t th_rate_interval(const struct th_rate *rate);
 
 #endif

@@ -11,7 +11,7 @@
 #include "unify/sample/capture.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
-#include "unify/shared/clock.h"
+#include "unify/shared/hash.h"
 
 #define SAME_FIELD(event, field, name)                                                    \
 	_Static_assert(                                                                   \
@@ -72,6 +72,16 @@ append(struct th_sample *sample)
 	return sample->event->stack ? sample->lane->append(sample) : 0;
 }
 
+static uint64_t
+site_of(const struct th_sample *sample, const struct th_registers *registers)
+{
+	if (!th_throttle_needs_sites())
+		return 0;
+	return th_hash_mix(sample->lane->site
+				   ? sample->lane->site(sample)
+				   : th_capture_site(registers, sample->event->size));
+}
+
 uint64_t
 th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 {
@@ -80,8 +90,10 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 
 	event->time = sample->now;
 	event->thread = sample->record->id;
-	if (!th_throttle_keeps(sample->record, sample->now, &event->keep))
+	if (!th_throttle_keeps(sample->record, sample->lane->heap, site_of(sample, registers),
+		    sample->now, &event->keep))
 		return 0;
+	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
 	event->stack = th_capture_stack(
@@ -89,7 +101,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - sample->now);
+	th_throttle_capture_ends(begun);
 	return id;
 }
 
@@ -97,6 +109,7 @@ uint64_t
 th_sample_take_caller(struct th_sample *sample, uintptr_t caller)
 {
 	struct th_event_alloc *event = sample->event;
+	uint64_t begun = th_throttle_capture_begins(sample->now);
 	uint64_t id;
 
 	event->time = sample->now;
@@ -105,7 +118,7 @@ th_sample_take_caller(struct th_sample *sample, uintptr_t caller)
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	event->stack = th_capture_caller(caller);
 	id = append(sample);
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - sample->now);
+	th_throttle_capture_ends(begun);
 	return id;
 }
 

@@ -7,10 +7,13 @@
 #include <stdint.h>
 
 struct th_recorder_settings {
-	uint64_t interval;   /* mean bytes between samples; 0 = every allocation */
+	uint64_t interval;       /* first mean bytes between samples; 0 = every allocation */
+	uint64_t least_interval; /* the interval stays between these */
+	uint64_t most_interval;
 	uint64_t rate;       /* maximum samples per second, all heaps together; 0 = none */
-	uint64_t rate_free;  /* initial samples exempt from the rate */
 	uint64_t overhead;   /* maximum CPU time, millionths of the process's; 0 = no limit */
+	uint64_t burst;      /* ns of CPU time, once, beyond the overhead */
+	bool saves_space;    /* sample less before the log or a table becomes full */
 	uint32_t depth;      /* frames per stack; the root end of deeper ones is cut */
 	bool native;         /* sample the C heap; current state: admission.h */
 	bool has_malloc;     /* malloc is interposed: the C heap can be sampled */

@@ -1,95 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rate control and overhead budget of the recording in this process.  Producers only count;
- * windows, budget and RATE events belong to the rate's writer.
+ * Rate control and plan of the recording in this process.  Producers only count; windows, plan
+ * and RATE events belong to the writer.
  */
 #include "unify/sample/throttle.h"
 
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
-#include "unify/sample/overhead_budget.h"
+#include "unify/sample/live_blocks.h"
+#include "unify/sample/plan.h"
 #include "unify/sample/rate_control.h"
 #include "unify/sample/settings.h"
+#include "unify/sample/site_rates.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
+#include "unify/shared/hash.h"
+
+/*
+ * Reading the clock of a thread takes two system calls per capture, a tenth of it, so one in
+ * MEASURED is measured and stands for all.
+ */
+#define MEASURED 16
+/*
+ * A capture that takes longer is not like the 15 others: it grew the log or mapped a table, or
+ * the clock of a virtual machine includes time in which it did not run.
+ */
+#define USUAL_NS 200000
+
+/*
+ * Sites are thinned to this part of the target, somewhat less than that of the rate control,
+ * which then has nothing to do.
+ */
+#define SITES_AIM 0.85
 
 static struct {
 	struct th_rate rate;
-	struct th_budget budget; /* private to the rate's writer */
-	uint64_t rate_logged;    /* time of the last RATE; private to the rate's writer */
-	uint64_t due_logged;     /* the rate's counts at that time */
+	struct th_site_rates sites[TH_PLAN_HEAPS];
+	uint64_t due[TH_PLAN_HEAPS]; /* atomic */
+	struct th_plan plan;         /* the writer's, except for the intervals */
+	/* Private to the writer. */
+	uint64_t rate_logged; /* time of the last RATE */
+	uint64_t due_lately;  /* due in the second before */
+	uint64_t due_logged;  /* counts at that time */
 	uint64_t kept_logged;
 } throttle;
 
 void
 th_throttle_start(const struct th_recorder_settings *settings)
 {
-	th_rate_init(&throttle.rate, settings->rate, settings->interval);
-	th_rate_set_credit(&throttle.rate, settings->rate_free);
-	th_budget_init(&throttle.budget, settings->overhead, settings->interval);
-	throttle.rate_logged = th_clock_now();
+	const struct th_plan_limits limits = {
+		.interval = settings->interval,
+		.least_interval = settings->least_interval,
+		.most_interval = settings->most_interval,
+		.rate = settings->rate,
+		.overhead = settings->overhead,
+		.burst = settings->burst,
+		.saves_space = settings->saves_space,
+	};
+	uint64_t now = th_clock_now();
+
+	th_rate_init(&throttle.rate, th_plan_init(&throttle.plan, &limits, now));
+	throttle.rate_logged = now;
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		th_site_rates_init(&throttle.sites[i], now);
 }
 
 void
 th_throttle_reset(void)
 {
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		throttle.due[i] = 0;
 	throttle.due_logged = 0;
 	throttle.kept_logged = 0;
 }
 
 uint64_t
-th_throttle_interval(void)
+th_throttle_interval(enum th_heap heap)
 {
-	return th_rate_interval(&throttle.rate);
+	return th_plan_interval(&throttle.plan, heap);
 }
 
-struct th_rate *
-th_throttle_rate(void)
+uint64_t
+th_throttle_target(void)
 {
-	return &throttle.rate;
+	return th_load_relaxed(&throttle.rate.target);
 }
 
-/* Once a second, if samples were due.  By the rate's writer. */
+/* Windows */
+
+static uint64_t
+count_due(void)
+{
+	uint64_t due = 0;
+
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		due += th_load_relaxed(&throttle.due[i]);
+	return due;
+}
+
+/* Once a second, if samples were due.  By the writer. */
 static void
 log_rate(uint64_t now)
 {
-	uint64_t due = th_load_relaxed(&throttle.rate.population);
+	uint64_t due = count_due();
 	uint64_t kept = th_load_relaxed(&throttle.rate.kept);
 	struct th_event_rate event = {
 		.time = now,
-		.interval = th_rate_interval(&throttle.rate),
+		.interval = th_throttle_interval(TH_HEAP_NATIVE),
 		.target = th_load_relaxed(&throttle.rate.target),
 		.due = due - throttle.due_logged,
 		.kept = kept - throttle.kept_logged,
+		.java_interval = th_throttle_interval(TH_HEAP_JAVA),
+		.mapped_interval = th_throttle_interval(TH_HEAP_MAPPED),
 	};
 
 	if (now - throttle.rate_logged < TH_NS_PER_S)
 		return;
+	throttle.due_lately = event.due * TH_NS_PER_S / (now - throttle.rate_logged);
 	throttle.rate_logged = now;
 	if (!event.due || !th_log_append(TH_EVENT_RATE, &event, NULL, 0))
 		return;
 	throttle.due_logged = due;
 	throttle.kept_logged = kept;
-}
-
-/* Once a second, keeps the interval within the overhead budget. */
-static void
-keep_budget(uint64_t now)
-{
-	const struct th_log_header *header = th_log_header();
-
-	/* The interval may have been changed. */
-	throttle.budget.configured = throttle.rate.configured_interval;
-	if (!th_budget_is_due(&throttle.budget, now) || !header)
-		return;
-	struct th_budget_times times = {
-		.captures = th_load_relaxed(&header->counters[TH_COUNTER_SELF_CAPTURE_NS]),
-		.agent = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]),
-		.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID),
-	};
-	if (times.process)
-		th_rate_set_floor(
-			&throttle.rate, th_budget_look(&throttle.budget, now, &times));
 }
 
 bool
@@ -102,19 +134,164 @@ void
 th_throttle_roll(uint64_t now)
 {
 	th_rate_roll(&throttle.rate, now);
-	keep_budget(now);
 	log_rate(now);
 }
 
+/* Plan */
+
+/* CPU time of due samples before the decision, kept or not. */
+static uint64_t
+due_ns(const struct th_plan_figures *figures)
+{
+	uint64_t ns = 0;
+
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		ns += figures->due[i] * th_plan_due_ns[i];
+	return ns;
+}
+
+static void
+read_times(const struct th_log_header *header, struct th_plan_figures *figures)
+{
+	uint64_t before = th_clock_now();
+
+	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+	figures->times_cost = th_clock_now() - before;
+	figures->times.captures = th_load_relaxed(
+		&header->counters[TH_COUNTER_SELF_CAPTURE_NS]);
+	figures->times.others = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]) +
+				due_ns(figures);
+}
+
+static void
+get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
+{
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		figures->due[i] = th_load_relaxed(&throttle.due[i]);
+	figures->kept = th_load_relaxed(&throttle.rate.kept);
+	figures->log_bytes = th_load_relaxed(&header->tail);
+	if (header->most_bytes > figures->log_bytes)
+		figures->log_room = header->most_bytes - figures->log_bytes;
+	if (throttle.plan.limits.saves_space)
+		figures->live_blocks = th_live_blocks_count();
+	if (throttle.plan.limits.overhead)
+		read_times(header, figures);
+}
+
+void
+th_throttle_review(uint64_t now)
+{
+	const struct th_log_header *header = th_log_header();
+	struct th_plan_figures figures = {.log_bytes = 0};
+
+	if (!header || !th_plan_is_due(&throttle.plan, now))
+		return;
+	get_figures(header, &figures);
+	struct th_plan_target target = th_plan_review(&throttle.plan, now, &figures);
+	th_rate_set_target(&throttle.rate, target.rate);
+	if (target.all_factor < 1)
+		th_rate_rescale(&throttle.rate, target.all_factor);
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
+		th_site_rates_roll(&throttle.sites[i], now, target.keep[i] * SITES_AIM);
+		if (target.factor[i] != 1)
+			th_site_rates_rescale(&throttle.sites[i], target.factor[i]);
+	}
+}
+
+void
+th_throttle_set_interval(uint64_t interval)
+{
+	th_plan_set_interval(&throttle.plan, interval);
+}
+
+void
+th_throttle_set_rate(uint64_t rate)
+{
+	th_plan_set_rate(&throttle.plan, rate);
+	throttle.plan.next = 0;
+	th_throttle_review(th_clock_now());
+}
+
+void
+th_throttle_show(struct th_log_control *control)
+{
+	th_store_relaxed(&control->interval, th_throttle_interval(TH_HEAP_NATIVE));
+	th_store_relaxed(&control->java_interval, th_throttle_interval(TH_HEAP_JAVA));
+	th_store_relaxed(&control->due, throttle.due_lately);
+	th_store_relaxed(&control->kept, th_load_relaxed(&throttle.rate.second_kept));
+}
+
+/* Samples */
+
 bool
-th_throttle_keeps(struct th_thread_record *record, uint64_t now, double *keep_ret)
+th_throttle_needs_sites(void)
+{
+	return th_load_relaxed(&throttle.rate.target);
+}
+
+static bool
+draw(struct th_thread_record *record, double probability)
+{
+	return probability >= 1 || th_random_unit(&record->random) <= probability;
+}
+
+/* The rate control sees what is left by the sites: it depends on earlier samples only, too. */
+static bool
+is_kept(struct th_thread_record *record, enum th_heap heap, uint64_t site, uint64_t now,
+	double *keep_ret)
+{
+	double of_site = 1;
+
+	if (th_throttle_needs_sites())
+		of_site = th_site_rates_count(&throttle.sites[heap - 1], site);
+	if (!draw(record, of_site))
+		return false;
+	double of_rate = th_rate_count(&throttle.rate, now);
+	*keep_ret = of_site * of_rate;
+	return draw(record, of_rate);
+}
+
+bool
+th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, uint64_t site,
+	uint64_t now, double *keep_ret)
 {
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
-	*keep_ret = th_rate_count(&throttle.rate, now);
-	if (*keep_ret < 1 && th_random_unit(&record->random) > *keep_ret) {
+	th_add_relaxed(&throttle.due[heap - 1], 1);
+	if (!is_kept(record, heap, site, now, keep_ret)) {
 		th_log_count(TH_COUNTER_RATE_THINNED, 1);
 		return false;
 	}
 	th_rate_keep(&throttle.rate);
 	return true;
+}
+
+/* Captures that one which begins at `now` stands for; 0: it is not measured. */
+static uint64_t
+measured_weight(uint64_t now)
+{
+	if (th_load_relaxed(&throttle.rate.kept) <= TH_THROTTLE_MEASURED)
+		return 1;
+	return th_hash_mix(now) % MEASURED ? 0 : MEASURED;
+}
+
+uint64_t
+th_throttle_capture_begins(uint64_t now)
+{
+	/* The clock's lowest bits hold the weight: 0, 1 or MEASURED. */
+	uint64_t weight = measured_weight(now);
+
+	return weight ? th_clock_read(CLOCK_THREAD_CPUTIME_ID) / 32 * 32 + weight : 0;
+}
+
+void
+th_throttle_capture_ends(uint64_t begun)
+{
+	uint64_t weight = begun % 32;
+	uint64_t now = weight ? th_clock_read(CLOCK_THREAD_CPUTIME_ID) : 0;
+
+	if (now <= begun)
+		return;
+	uint64_t ns = now - (begun - weight);
+	uint64_t usual = ns < USUAL_NS ? ns : USUAL_NS;
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, usual * weight + (ns - usual));
 }

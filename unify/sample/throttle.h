@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The number of samples taken: rate control and overhead budget, for all heaps together.  One
- * thread at a time is the writer of the rate: the one that does the housekeeping
- * (recording/housekeeping.h).
+ * The number of samples taken, for all heaps together: which due samples are kept
+ * (rate_control.h), how many may be, and with which intervals (plan.h).  One thread at a time is
+ * the writer of both: the one that does the housekeeping (recording/housekeeping.h).
  */
 #ifndef TH_UNIFY_SAMPLE_THROTTLE_H
 #define TH_UNIFY_SAMPLE_THROTTLE_H
@@ -10,33 +10,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct th_rate;
+#include "unify/shared/log_format.h"
+
 struct th_recorder_settings;
 struct th_thread_record;
 
 /* Applies the interval, rate and overhead of the settings.  Before recording begins. */
 void th_throttle_start(const struct th_recorder_settings *settings);
 
-/* Current mean bytes between samples: rate control moves it, never below the setting. [any] */
-uint64_t th_throttle_interval(void);
+/* Current mean bytes between the samples of a heap. [any] */
+uint64_t th_throttle_interval(enum th_heap heap);
+
+/* Current maximum samples per second, all heaps together; 0 = none. [any] */
+uint64_t th_throttle_target(void);
 
 /* Whether a rate window has ended. [in-malloc] */
 bool th_throttle_is_due(uint64_t now);
 
-/*
- * Closes the window: updates the rate control and the overhead budget.  By the rate's writer.
- * [in-malloc]
- */
+/* Closes the window.  By the writer. [in-malloc] */
 void th_throttle_roll(uint64_t now);
 
-/* The rate control, for its writer. [any] */
-struct th_rate *th_throttle_rate(void);
+/*
+ * Adapts the number of samples and the intervals, if it is time to; reads the CPU time of the
+ * process, which takes the kernel some 0.1 us for each of its threads.  By the writer.
+ * [in-malloc]
+ */
+void th_throttle_review(uint64_t now);
+
+/* Change the settings.  By the writer. [in-malloc] */
+void th_throttle_set_interval(uint64_t interval);
+void th_throttle_set_rate(uint64_t rate);
+
+/* Writes what the control page shows of the last second.  By the writer. [in-malloc] */
+void th_throttle_show(struct th_log_control *control);
+
+/* Whether th_throttle_keeps() needs to know the site. [in-malloc] */
+bool th_throttle_needs_sites(void);
 
 /*
  * Counts the calling thread's sample as due, decides whether it is recorded, and returns the
- * probability of that.  The guard must be held. [in-malloc]
+ * probability of that.  `site`: a hash that samples of one allocation site have in common.  The
+ * guard must be held. [in-malloc]
  */
-bool th_throttle_keeps(struct th_thread_record *record, uint64_t now, double *keep_ret);
+bool th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, uint64_t site,
+	uint64_t now, double *keep_ret);
+
+/*
+ * The CPU time of a capture is measured for one sample in 16, and for each of the first
+ * TH_THROTTLE_MEASURED: begin returns a value for end, which counts it as SELF_CAPTURE_NS.
+ * [in-malloc]
+ */
+#define TH_THROTTLE_MEASURED 256
+uint64_t th_throttle_capture_begins(uint64_t now);
+void th_throttle_capture_ends(uint64_t begun);
 
 /* In a forked child: restores the state before th_throttle_start(). */
 void th_throttle_reset(void);

@@ -78,7 +78,7 @@ enum th_log_state {
 	X(SEAM_GUESSED, seam_guessed, "stacks in which the position of a native segment is uncertain") \
 	X(UNWIND_FRAME_POINTER, unwind_frame_pointer, "native frames stepped by frame pointer") \
 	X(UNWIND_STOPPED, unwind_stopped, "native walks that ended before the first frame")    \
-	X(SELF_CAPTURE_NS, self_capture_ns, "time spent in captures, nanoseconds")             \
+	X(SELF_CAPTURE_NS, self_capture_ns, "CPU time spent in captures, nanoseconds")         \
 	X(SELF_AGENT_NS, self_agent_ns, "CPU time of the agent thread, nanoseconds")           \
 	X(SELF_MEMORY_BYTES, self_memory_bytes, "resident tables of the library, bytes")       \
 	X(RATE_THINNED, rate_thinned, "samples thinned out to limit the rate; the others weigh more") \
@@ -96,7 +96,8 @@ enum th_log_state {
 	X(LIVE_FREES_LOST, live_frees_lost,                                                    \
 		"sampled blocks that were freed but may look alive")                           \
 	X(LOCKS_GIVEN_UP, locks_given_up,                                                      \
-		"table updates abandoned: the holder of a lock was not running")
+		"table updates abandoned: the holder of a lock was not running")               \
+	X(PROCESS_CPU_NS, process_cpu_ns, "CPU time of the process, nanoseconds")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -144,11 +145,12 @@ struct th_log_control {
 	/* Written by the library, atomic. */
 	uint32_t served;   /* number of the last completed request */
 	uint32_t answer;   /* enum th_control_answer, of that request */
-	uint64_t interval; /* in effect: the rate control may have raised it */
+	uint64_t interval; /* in effect */
 	uint64_t due;      /* samples due in the last second */
 	uint64_t kept;     /* of those, samples kept */
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
 	uint32_t begun;    /* number of the last request started; it may take a while */
+	uint64_t java_interval; /* in effect in the Java heap; `interval`: in the C heap */
 };
 
 struct th_log_header {
@@ -162,7 +164,7 @@ struct th_log_header {
 	uint64_t start_monotonic;  /* CLOCK_MONOTONIC at creation, nanoseconds */
 	uint64_t tail;             /* atomic: file offset of the next record */
 	uint64_t limit;            /* atomic: end of the allocated space, a file offset */
-	uint64_t interval;         /* atomic: configured interval, mean bytes; 0 = every allocation */
+	uint64_t interval;         /* atomic: configured (the first) interval; 0 = every allocation */
 	uint64_t rate;             /* atomic: configured maximum samples per second; 0 = none */
 	uint32_t paused;           /* atomic: 1 = nothing is sampled */
 	uint32_t counter_count;    /* number of `counters` that this writer knows */
@@ -176,7 +178,8 @@ struct th_log_header {
 	uint32_t knows_vm;         /* atomic: 1 = only the library knows the memory of its VM */
 	uint32_t unused;
 	uint64_t process_space;    /* where pid and start time are unique; 0 = unknown */
-	uint64_t reserved[4];
+	uint64_t overhead;         /* maximum CPU time of recording, millionths; 0 = no budget */
+	uint64_t reserved[3];
 	uint64_t counters[TH_LOG_COUNTER_SLOTS]; /* atomic, indexed by enum th_log_counter */
 	struct th_log_control control;
 };
@@ -446,10 +449,12 @@ enum th_content_type {
 	F(TEXT, NONE, name, "Name")
 #define TH_FIELDS_RATE(F)                                                                      \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
-	F(U64, BYTES, interval, "Sampling interval from here on")                              \
+	F(U64, BYTES, interval, "Sampling interval of the C heap from here on")                \
 	F(U64, COUNT, target, "Maximum samples per second; 0 = none")                          \
 	F(U64, COUNT, due, "Samples due since the last RATE event")                            \
-	F(U64, COUNT, kept, "Samples kept of these")
+	F(U64, COUNT, kept, "Samples kept of these")                                           \
+	F(U64, BYTES, java_interval, "Sampling interval of the Java heap")                     \
+	F(U64, BYTES, mapped_interval, "Sampling interval of mapped memory")
 #define TH_FIELDS_CONTROL(F)                                                                   \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, NONE, value, "New value")                                                       \

@@ -35,14 +35,17 @@ enum th_setting_access {
 #define TH_ROOT_VARIABLE "TWINHEAP_ROOT"
 
 /* Mean bytes between samples; HotSpot's parameter is a jint. */
-#define TH_INTERVAL_DEFAULT 524288
 #define TH_INTERVAL_MAX INT32_MAX
+/* With a rate only, as JFR and async-profiler. */
+#define TH_INTERVAL_OF_RATE 524288
+/* By default the interval starts here and moves between two bounds. */
+#define TH_INTERVAL_FIRST (128 << 10)
+#define TH_INTERVAL_LEAST (8 << 10)
+#define TH_INTERVAL_MOST (64 << 20)
+/* The default of MAX_OVERHEAD, millionths, and the burst in addition to it, ns. */
+#define TH_OVERHEAD_DEFAULT 10000
+#define TH_OVERHEAD_BURST 50000000
 #define TH_DEPTH_DEFAULT 256
-/*
- * Initial samples of a recording that the default rate does not thin out: short runs need all
- * of their samples to find leaks.  About 10 us each: 0.1 s of CPU time.
- */
-#define TH_RATE_FREE 10000
 #define TH_DEPTH_MAX 2048
 /* Space for the first pages and a metadata block; a smaller log would hold no samples. */
 #define TH_MAX_LOG_MIN (1 << 20)
@@ -59,18 +62,21 @@ enum th_setting_access {
 	S(OUTPUT, 'o', "output", "TWINHEAP_OUTPUT", TEXT, OPTION, "LOG", "twinheap.%p.thl", 0, \
 		0, "name of the log; %p is the process id,\n"                                  \
 		"%h the host name")                                                            \
-	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "512k", 0,    \
+	S(INTERVAL, 'i', "interval", "TWINHEAP_INTERVAL", SIZE, OPTION, "BYTES", "", 0,        \
 		TH_INTERVAL_MAX,                                                               \
 		"mean bytes between two samples, in each heap;\n"                              \
-		"0 samples every allocation")                                                  \
-	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "300", 0, 1000000,       \
+		"0 samples every allocation; if not given, 8k to\n"                            \
+		"64M, as --max-overhead allows\n"                                               \
+		"(512k with --rate)")                                                          \
+	S(RATE, 'r', "rate", "TWINHEAP_RATE", NUMBER, OPTION, "RATE", "", 0, 1000000,          \
 		"maximum samples per second, in all heaps;\n"                                  \
-		"0 = none; if not given, applies after the first\n"                            \
-		"10,000 samples, and not with --interval")                                     \
+		"0 = none; instead of --max-overhead, unless\n"                                \
+		"that is given as well")                                                       \
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
-		"PERCENT", "", 1, 1000000,                                                     \
+		"PERCENT", "1%", 1, 1000000,                                                   \
 		"maximum share of the process's CPU time for\n"                                \
-		"recording, e.g. 1%; above it the interval grows")                             \
+		"recording, beyond the first 50 ms; the default\n"                             \
+		"does not apply with --interval or --rate")                                    \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \

@@ -268,8 +268,7 @@ function start() {
 	const {process} = data;
 	element("process").textContent = `${process.seconds.toFixed(1)} s`
 		+ (process.complete ? "" : ", killed") + (process.jvm ? ` of Java ${process.jvm}` : "")
-		+ (process.interval ? `, one sample per ${formatNumber(process.interval, "bytes")}`
-			: ", every allocation") + `: ${process.command}`;
+		+ `, ${process.sampling}: ${process.command}`;
 	element("process").title = process.command;
 	element("filters").textContent = data.filters ? "only " + data.filters : "";
 	element("filters").title = element("filters").textContent;

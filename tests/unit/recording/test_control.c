@@ -17,12 +17,12 @@
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
 #include "unify/sample/admission.h"
+#include "unify/sample/settings.h"
+#include "unify/sample/throttle.h"
 
 #define NOW 1000000000u
 #define INTERVAL 524288
 #define TARGET 300
-
-static struct th_rate rate;
 
 static struct th_log_control *
 page(void)
@@ -35,7 +35,10 @@ set_up(void **state)
 {
 	(void)state;
 	log_fixture_open(8 << 20);
-	th_rate_init(&rate, TARGET, INTERVAL);
+	th_throttle_start(&(const struct th_recorder_settings){.interval = INTERVAL,
+		.least_interval = INTERVAL,
+		.most_interval = TH_CONTROL_INTERVAL_MAX,
+		.rate = TARGET});
 	return 0;
 }
 
@@ -50,7 +53,7 @@ ask(uint32_t verb, uint64_t value, const char *name)
 	memset(control->name, 0, sizeof(control->name));
 	memcpy(control->name, name, strlen(name));
 	control->asked = number;
-	th_control_poll(&rate, NOW);
+	th_control_poll(NOW);
 	assert_int_equal(control->served, number);
 	return control->answer;
 }
@@ -60,14 +63,14 @@ settings_change(void **state)
 {
 	(void)state;
 	assert_int_equal(ask(TH_CONTROL_INTERVAL, 65536, ""), TH_CONTROL_DONE);
-	assert_int_equal(th_rate_interval(&rate), 65536);
+	assert_int_equal(th_throttle_interval(TH_HEAP_JAVA), 65536);
 	assert_int_equal(th_log_header()->interval, 65536);
 	assert_int_equal(page()->interval, 65536);
 	assert_int_equal(ask(TH_CONTROL_RATE, 50, ""), TH_CONTROL_DONE);
-	assert_int_equal(rate.target, 50);
+	assert_int_equal(th_throttle_target(), 50);
 	assert_int_equal(th_log_header()->rate, 50);
 	assert_int_equal(ask(TH_CONTROL_RATE, 0, ""), TH_CONTROL_DONE);
-	assert_true(th_rate_count(&rate, NOW) == 1);
+	assert_int_equal(th_throttle_target(), 0);
 }
 
 static void
@@ -81,8 +84,8 @@ nonsense_is_refused(void **state)
 	assert_int_equal(ask(TH_CONTROL_RATE, UINT64_MAX, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(TH_CONTROL_MARK, 0, ""), TH_CONTROL_REFUSED);
 	assert_int_equal(ask(77, 1, "x"), TH_CONTROL_UNKNOWN);
-	assert_int_equal(th_rate_interval(&rate), INTERVAL);
-	assert_int_equal(rate.target, TARGET);
+	assert_int_equal(th_throttle_interval(TH_HEAP_JAVA), INTERVAL);
+	assert_int_equal(th_throttle_target(), TARGET);
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
@@ -117,7 +120,7 @@ requests_are_done_once(void **state)
 	assert_int_equal(ask(TH_CONTROL_MARK, 0, "deploy"), TH_CONTROL_DONE);
 	tail = th_log_header()->tail;
 	for (int i = 0; i < 5; i++)
-		th_control_poll(&rate, NOW + 1);
+		th_control_poll(NOW + 1);
 	assert_int_equal(th_log_header()->tail, tail);
 }
 
@@ -210,8 +213,8 @@ no_log(void **state)
 {
 	(void)state;
 	log_fixture_detach();
-	th_control_poll(&rate, NOW);
-	assert_int_equal(th_rate_interval(&rate), INTERVAL);
+	th_control_poll(NOW);
+	assert_int_equal(th_throttle_interval(TH_HEAP_JAVA), INTERVAL);
 }
 
 int

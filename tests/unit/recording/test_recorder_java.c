@@ -62,7 +62,7 @@ walk(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
-static const struct th_java_provider provider = {&code_low, &code_high, walk};
+static const struct th_java_provider provider = {&code_low, &code_high, walk, NULL};
 
 static void
 start_java(enum th_java_status answer, uint32_t depth)
@@ -201,7 +201,8 @@ wait_inside(struct th_java_stack *stack)
 	return TH_JAVA_FAILED;
 }
 
-static const struct th_java_provider waiting_provider = {&code_low, &code_high, wait_inside};
+static const struct th_java_provider waiting_provider = {
+	&code_low, &code_high, wait_inside, NULL};
 
 static void *
 capture_once(void *unused)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The overhead budget on simulated processes: a load in bytes per second, with a cost per
- * sample, in a process with a given CPU usage.
- */
+/* The overhead budget on simulated processes: what is spent follows the allowance. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,170 +10,190 @@
 #include "unify/sample/overhead_budget.h"
 
 #define SECOND UINT64_C(1000000000)
+#define PERIOD TH_BUDGET_PERIOD_NS
 #define LIMIT 10000 /* 1 % */
-#define INTERVAL 524288
-#define SAMPLE_NS 5000
+#define BURST 50000000
 
 struct process {
-	double bytes_per_s;
-	double sample_ns;
-	double cpu; /* processors in use */
-	double agent_ns;
+	double cpu;    /* processors in use */
+	double demand; /* ns per second that captures would like */
+	double agent;  /* ns per second */
 };
 
 struct run {
 	struct th_budget budget;
 	struct th_budget_times times;
 	uint64_t now;
-	uint64_t interval;
-	double share; /* in the last second */
+	double allowance;
 };
 
 static void
-begin(struct run *run, uint64_t limit, uint64_t interval)
+begin(struct run *run, uint64_t limit)
 {
-	*run = (struct run){.now = SECOND, .interval = interval};
-	th_budget_init(&run->budget, limit, interval);
-	if (limit)
-		th_budget_look(&run->budget, run->now, &run->times);
+	*run = (struct run){.now = SECOND};
+	th_budget_init(&run->budget, limit, BURST);
+	run->allowance = th_budget_look(&run->budget, run->now, &run->times, 0);
+}
+
+static double
+seconds_of(uint64_t ns)
+{
+	return (double)ns / SECOND;
 }
 
 static void
-pass_second(struct run *run, const struct process *process)
+pass(struct run *run, const struct process *process, double seconds)
 {
-	double gap = run->interval ? (double)run->interval : 100;
-	double captures = process->bytes_per_s / gap * process->sample_ns;
+	for (uint64_t end = run->now + (uint64_t)(seconds * SECOND); run->now < end;
+		run->now += PERIOD) {
+		double used = process->demand < run->allowance ? process->demand
+							       : run->allowance;
 
-	run->share = (captures + process->agent_ns) / (process->cpu * SECOND);
-	run->times.captures += (uint64_t)captures;
-	run->times.agent += (uint64_t)process->agent_ns;
-	run->times.process += (uint64_t)(process->cpu * SECOND);
-	run->now += SECOND;
-	if (th_budget_is_due(&run->budget, run->now))
-		run->interval = th_budget_look(&run->budget, run->now, &run->times);
-}
-
-static void
-pass(struct run *run, const struct process *process, unsigned seconds)
-{
-	for (unsigned i = 0; i < seconds; i++)
-		pass_second(run, process);
-}
-
-/* 20 GB/s: 40,000 samples a second, 19 % of a processor. */
-static const struct process heavy = {20e9, SAMPLE_NS, 1, 0};
-static const struct process light = {100e6, SAMPLE_NS, 1, 0};
-
-/* One second over the budget, then within it; the interval is not higher than necessary. */
-static void
-a_heavy_load(void **state)
-{
-	struct run run;
-
-	(void)state;
-	begin(&run, LIMIT, INTERVAL);
-	pass_second(&run, &heavy);
-	assert_true(run.share > 0.15);
-	for (int i = 0; i < 100; i++) {
-		pass_second(&run, &heavy);
-		if (i >= 1)
-			assert_true(run.share <= 0.0101 && run.share > 0.004);
+		run->times.captures += (uint64_t)(used * seconds_of(PERIOD));
+		run->times.others += (uint64_t)(process->agent * seconds_of(PERIOD));
+		run->times.process += (uint64_t)(process->cpu * PERIOD);
+		run->allowance = th_budget_look(
+			&run->budget, run->now + PERIOD, &run->times, 0);
 	}
 }
 
-/* A load within the budget changes nothing. */
-static void
-a_light_load(void **state)
+static double
+spent(const struct run *run)
 {
+	return (double)(run->times.captures + run->times.others);
+}
+
+/* 1 % and the burst: never more, and in the long run all of it. */
+static void
+a_busy_process(void **state)
+{
+	const struct process process = {2, 1e9, 2e6};
 	struct run run;
 
 	(void)state;
-	begin(&run, LIMIT, INTERVAL);
-	for (int i = 0; i < 100; i++) {
-		pass_second(&run, &light);
-		assert_int_equal(run.interval, INTERVAL);
+	begin(&run, LIMIT);
+	for (int i = 0; i < 60; i++) {
+		pass(&run, &process, 1);
+		double limit = BURST + 0.01 * (double)run.times.process;
+
+		assert_true(spent(&run) <= limit * 1.02);
+		assert_true(i < 2 || spent(&run) >= limit * 0.9);
 	}
 }
 
-/* After a return to a light load the interval returns to the configured one, and not below. */
+/* The burst is used early: a second of a short program is sampled well. */
 static void
-up_and_back(void **state)
+a_short_process(void **state)
 {
+	const struct process process = {1, 1e9, 0};
 	struct run run;
 
 	(void)state;
-	begin(&run, LIMIT, INTERVAL);
-	pass(&run, &heavy, 10);
-	assert_true(run.interval > 10 * INTERVAL);
-	pass(&run, &light, 12);
-	assert_int_equal(run.interval, INTERVAL);
+	begin(&run, LIMIT);
+	pass(&run, &process, 1);
+	assert_true(spent(&run) >= 0.6 * BURST);
 }
 
-/* Without a budget there are no checks. */
+/* What was not used does not add up without bound. */
 static void
-no_budget(void **state)
+a_quiet_time_saves_the_burst_only(void **state)
 {
+	const struct process quiet = {1, 0, 0};
+	const struct process busy = {1, 1e9, 0};
 	struct run run;
 
 	(void)state;
-	begin(&run, 0, INTERVAL);
-	pass(&run, &heavy, 10);
-	assert_int_equal(run.interval, INTERVAL);
-	assert_false(th_budget_is_due(&run.budget, UINT64_MAX));
+	begin(&run, LIMIT);
+	pass(&run, &quiet, 100);
+	pass(&run, &busy, 10);
+	assert_true(spent(&run) <= BURST + 0.01 * 11 * SECOND);
 }
 
-/* The fixed cost of the agent thread must not raise the interval forever. */
+/* Load that changes from one second to the next: errors of the forecast are made up for. */
+static void
+a_changing_process(void **state)
+{
+	const struct process busy = {2, 1e9, 1e6};
+	const struct process idle = {0.1, 1e9, 0};
+	struct run run;
+
+	(void)state;
+	begin(&run, LIMIT);
+	for (int i = 0; i < 50; i++) {
+		pass(&run, &busy, 0.7);
+		pass(&run, &idle, 1.3);
+	}
+	assert_true(spent(&run) <= BURST + 0.0115 * (double)run.times.process);
+}
+
+/* The agent alone exceeds the budget: half of it is left for samples. */
 static void
 an_agent_that_is_too_expensive(void **state)
 {
-	const struct process process = {10e6, SAMPLE_NS, 0.05, 0.02 * SECOND};
+	const struct process process = {1, 1e9, 30e6};
 	struct run run;
 
 	(void)state;
-	begin(&run, LIMIT, INTERVAL);
-	pass(&run, &process, 100);
-	assert_true(run.interval < 4 * INTERVAL);
+	begin(&run, LIMIT);
+	pass(&run, &process, 20);
+	assert_true(run.allowance >= 0.0049 * SECOND && run.allowance <= 0.0051 * SECOND);
 }
 
-/* If every allocation is recorded, the budget raises the interval, and later returns to 0. */
-static void
-every_allocation(void **state)
-{
-	struct run run;
-
-	(void)state;
-	begin(&run, LIMIT, 0);
-	pass(&run, &light, 20);
-	assert_true(run.interval >= 1024);
-	assert_true(run.share < 0.0101);
-	pass(&run, &(const struct process){1000, SAMPLE_NS, 1, 0}, 20);
-	assert_int_equal(run.interval, 0);
-}
-
-/* An idle process is not throttled, whatever the ratio of two small numbers. */
+/* In an idle process captures may take 2 ms in a second. */
 static void
 an_idle_process(void **state)
 {
-	const struct process process = {100e6, SAMPLE_NS, 0.001, 0};
+	const struct process process = {0.001, 1e9, 1e6};
 	struct run run;
 
 	(void)state;
-	begin(&run, LIMIT, INTERVAL);
+	begin(&run, LIMIT);
 	pass(&run, &process, 100);
-	assert_int_equal(run.interval, INTERVAL);
+	assert_true(run.allowance >= 0.002 * SECOND && run.allowance <= 0.0021 * SECOND);
+}
+
+/*
+ * A process of so many threads that reading its CPU time takes 2 ms: every 4 s.  Once may be by
+ * chance.
+ */
+static void
+times_that_are_expensive(void **state)
+{
+	struct run run;
+
+	(void)state;
+	begin(&run, LIMIT);
+	assert_true(th_budget_is_due(&run.budget, run.now + PERIOD));
+	th_budget_look(&run.budget, run.now, &run.times, 2000000);
+	assert_true(th_budget_is_due(&run.budget, run.now + PERIOD));
+	th_budget_look(&run.budget, run.now, &run.times, 2000000);
+	assert_false(th_budget_is_due(&run.budget, run.now + 39 * SECOND / 10));
+	assert_true(th_budget_is_due(&run.budget, run.now + 4 * SECOND));
+}
+
+/* Without a budget there is nothing to do. */
+static void
+no_budget(void **state)
+{
+	struct th_budget budget;
+
+	(void)state;
+	th_budget_init(&budget, 0, BURST);
+	assert_false(th_budget_is_due(&budget, UINT64_MAX));
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_heavy_load),
-		cmocka_unit_test(a_light_load),
-		cmocka_unit_test(up_and_back),
-		cmocka_unit_test(no_budget),
+		cmocka_unit_test(a_busy_process),
+		cmocka_unit_test(a_short_process),
+		cmocka_unit_test(a_quiet_time_saves_the_burst_only),
+		cmocka_unit_test(a_changing_process),
 		cmocka_unit_test(an_agent_that_is_too_expensive),
-		cmocka_unit_test(every_allocation),
 		cmocka_unit_test(an_idle_process),
+		cmocka_unit_test(times_that_are_expensive),
+		cmocka_unit_test(no_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thinning by site in simulated time: rare sites are kept, the target is met, and estimates are
+ * unbiased with intervals that cover.  As in the throttle, the rate control sees what the sites
+ * leave.
+ *
+ *     test_site_rates also prints the coverage
+ *
+ * Seeds are fixed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "report/statistics/estimate.h"
+#include "unify/sample/poisson.h"
+#include "unify/sample/rate_control.h"
+#include "unify/sample/site_rates.h"
+#include "unify/shared/hash.h"
+
+#define SECOND UINT64_C(1000000000)
+#define ROLL (SECOND / 10)
+#define TARGET 300
+#define DUE 3000 /* per second */
+/* As in the throttle. */
+#define AIM 0.85
+#define INTERVAL (512u * 1024)
+/* Far below the interval: a due sample stands for INTERVAL bytes. */
+#define SIZE 64
+/* Sites 0 to 19: in proportion to 1, 1/2, 1/3...; the others: 1 in 1000 due samples each. */
+#define FREQUENT 20
+#define RARE 20
+#define SITES (FREQUENT + RARE)
+#define RARE_PART 0.001
+
+struct site {
+	uint64_t due;
+	uint64_t kept;
+	struct th_estimator estimator;
+};
+
+struct run {
+	struct th_site_rates sites;
+	struct th_rate rate;
+	struct th_random random;
+	struct site site[SITES];
+	uint64_t kept;
+};
+
+/* The sites' parts of what is due. */
+static const double *
+parts(void)
+{
+	static double part[SITES];
+	double sum = 0;
+
+	for (unsigned i = 0; i < FREQUENT; i++)
+		sum += 1.0 / (i + 1);
+	for (unsigned i = 0; i < FREQUENT; i++)
+		part[i] = (1 - RARE * RARE_PART) / (i + 1) / sum;
+	for (unsigned i = FREQUENT; i < SITES; i++)
+		part[i] = RARE_PART;
+	return part;
+}
+
+static unsigned
+draw_site(struct run *run)
+{
+	const double *part = parts();
+	double at = th_random_unit(&run->random);
+	unsigned i = 0;
+
+	for (; i + 1 < SITES && at > part[i]; i++)
+		at -= part[i];
+	return i;
+}
+
+static void
+init(struct run *run, uint64_t seed)
+{
+	memset(run, 0, sizeof(*run));
+	th_site_rates_init(&run->sites, 0);
+	th_rate_init(&run->rate, TARGET);
+	th_random_seed(&run->random, seed);
+}
+
+static void
+sample(struct run *run, unsigned which, uint64_t now)
+{
+	struct site *site = &run->site[which];
+	double of_site = th_site_rates_count(&run->sites, th_hash_mix(which + 1));
+
+	site->due++;
+	assert_true(of_site > 0 && of_site <= 1);
+	if (th_random_unit(&run->random) > of_site)
+		return;
+	double of_rate = th_rate_count(&run->rate, now);
+	if (th_random_unit(&run->random) > of_rate)
+		return;
+	th_rate_keep(&run->rate);
+	site->kept++;
+	run->kept++;
+	th_estimator_add(&site->estimator, SIZE, INTERVAL, of_site * of_rate, 1);
+}
+
+/* Poisson arrivals, `due` per second. */
+static void
+simulate(struct run *run, double due, double from, double to)
+{
+	double at = from;
+	uint64_t next_roll = (uint64_t)(from * SECOND) + ROLL;
+
+	for (;;) {
+		at -= log(th_random_unit(&run->random)) / due;
+		uint64_t now = (uint64_t)(at * SECOND);
+
+		for (; next_roll <= now && next_roll <= (uint64_t)(to * SECOND);
+			next_roll += ROLL)
+			th_site_rates_roll(&run->sites, next_roll, AIM * TARGET);
+		if (at >= to)
+			return;
+		if (th_rate_is_due(&run->rate, now))
+			th_rate_roll(&run->rate, now);
+		sample(run, draw_site(run), now);
+	}
+}
+
+/*
+ * Ten times the target is due, mostly of a few sites; a site of one in a thousand is thinned by
+ * less than 5 %.  Evenly thinned it would lose 90 %.
+ */
+static void
+the_rare_is_kept(void **state)
+{
+	struct run run;
+	uint64_t due = 0;
+	uint64_t kept = 0;
+
+	(void)state;
+	init(&run, 1);
+	simulate(&run, DUE, 0, 60);
+	for (unsigned i = FREQUENT; i < SITES; i++) {
+		due += run.site[i].due;
+		kept += run.site[i].kept;
+	}
+	print_message("%llu of %llu of the rare kept, %.0f a second in all\n",
+		(unsigned long long)kept, (unsigned long long)due, (double)run.kept / 60);
+	/* 3600 are due: the standard deviation of 5 % lost is 0.4 %. */
+	assert_true((double)kept >= 0.95 * (double)due);
+	assert_in_range(run.kept, 0.7 * TARGET * 60, 1.0 * TARGET * 60);
+}
+
+/* Sites that are met with less than the target are all kept. */
+static void
+nothing_is_thinned_without_need(void **state)
+{
+	struct run run;
+
+	(void)state;
+	init(&run, 2);
+	simulate(&run, TARGET / 3.0, 0, 30);
+	for (unsigned i = 0; i < SITES; i++)
+		assert_int_equal(run.site[i].kept, run.site[i].due);
+}
+
+/* A new site is kept, however much is due otherwise. */
+static void
+a_new_site_is_kept(void **state)
+{
+	struct run run;
+
+	(void)state;
+	init(&run, 3);
+	simulate(&run, 10 * DUE, 0, 5);
+	assert_true(th_site_rates_count(&run.sites, th_hash_mix(1)) < 0.01);
+	assert_true(th_site_rates_count(&run.sites, th_hash_mix(1000)) == 1);
+}
+
+/* After a pause of the program its probabilities are those from before. */
+static void
+a_pause_changes_nothing(void **state)
+{
+	struct run run;
+
+	(void)state;
+	init(&run, 4);
+	simulate(&run, DUE, 0, 10);
+	double before = th_site_rates_count(&run.sites, th_hash_mix(1));
+
+	for (uint64_t now = 10 * SECOND + ROLL; now <= 119 * SECOND / 10; now += ROLL)
+		th_site_rates_roll(&run.sites, now, AIM * TARGET);
+	assert_true(th_site_rates_count(&run.sites, th_hash_mix(1)) == before);
+	for (uint64_t now = 12 * SECOND; now < 20 * SECOND; now += ROLL)
+		th_site_rates_roll(&run.sites, now, AIM * TARGET);
+	assert_true(th_site_rates_count(&run.sites, th_hash_mix(1)) == 1);
+}
+
+/* Coverage */
+
+#define RUNS 400
+#define SECONDS 6
+
+struct coverage {
+	unsigned sites;
+	unsigned covered;
+	double error; /* sum of relative errors, and of their squares */
+	double squares;
+};
+
+static void
+add_site(struct coverage *coverage, const struct site *site, double part)
+{
+	double truth = part * DUE * SECONDS * INTERVAL;
+	struct th_estimate estimate = th_estimate_bytes(&site->estimator, NULL, INTERVAL);
+	double error = estimate.estimate / truth - 1;
+
+	coverage->sites++;
+	coverage->covered += truth >= estimate.low && truth <= estimate.high;
+	coverage->error += error;
+	coverage->squares += error * error;
+}
+
+static void
+check(const char *name, const struct coverage *coverage, double low, double high)
+{
+	double covered = (double)coverage->covered / coverage->sites;
+	double bias = coverage->error / coverage->sites;
+	double deviation = sqrt(coverage->squares / coverage->sites);
+
+	print_message("%s sites: truth in the interval %.1f %%, bias %.2f %%, error %.0f %%\n",
+		name, 100 * covered, 100 * bias, 100 * deviation);
+	/* 4 standard errors of the mean: once in 16,000. */
+	assert_true(fabs(bias) < 4 * deviation / sqrt(coverage->sites));
+	assert_true(covered >= low && covered <= high);
+}
+
+/*
+ * 8000 sites each: the standard error of a coverage of 95 % is 0.25 %.  The rare have 18 samples,
+ * and intervals that cover more than 95 % (docs/statistics.md).
+ */
+static void
+estimates_are_unbiased(void **state)
+{
+	struct coverage frequent = {0};
+	struct coverage rare = {0};
+	static struct run run;
+
+	(void)state;
+	for (uint64_t i = 0; i < RUNS; i++) {
+		init(&run, 1000 + i);
+		simulate(&run, DUE, 0, SECONDS);
+		for (unsigned k = 0; k < SITES; k++)
+			add_site(k < FREQUENT ? &frequent : &rare, &run.site[k], parts()[k]);
+	}
+	check("frequent", &frequent, 0.94, 0.975);
+	check("rare", &rare, 0.94, 0.985);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_rare_is_kept),
+		cmocka_unit_test(nothing_is_thinned_without_need),
+		cmocka_unit_test(a_new_site_is_kept),
+		cmocka_unit_test(a_pause_changes_nothing),
+		cmocka_unit_test(estimates_are_unbiased),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unify/sample/site_rates.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "unify/base/atomic.h"
+#include "unify/sample/water_level.h"
+#include "unify/shared/clock.h"
+
+/* Rates are averages over about this time. */
+#define MEMORY_NS TH_NS_PER_S
+/*
+ * A time with less than this part of the usual number of samples is a pause of the program, up
+ * to STALL_NS: rates are those from before, since it resumes with its full load.
+ */
+#define STALL_PART 4
+#define STALL_NS (2 * (uint64_t)TH_NS_PER_S)
+/* Samples per second that are none: rates decrease towards 0. */
+#define NONE 1e-3
+/* Probabilities are in 2^-31.  None is 0. */
+#define ONE 0x1p31
+#define LEAST 0x1p-20
+
+void
+th_site_rates_init(struct th_site_rates *sites, uint64_t now)
+{
+	memset(sites, 0, sizeof(*sites));
+	sites->time = now;
+}
+
+/* The rows use different bits of the key, which is a hash. */
+static unsigned
+slot_of(uint64_t key, unsigned row)
+{
+	return (unsigned)(key >> 32 * row) % TH_SITE_SLOTS;
+}
+
+double
+th_site_rates_count(struct th_site_rates *sites, uint64_t key)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (unsigned row = 0; row < TH_SITE_ROWS; row++) {
+		unsigned slot = slot_of(key, row);
+		uint32_t dropped = th_load_relaxed(&sites->dropped[row][slot]);
+
+		th_add_relaxed(&sites->counts[row][slot], 1);
+		least = dropped < least ? dropped : least;
+	}
+	return 1 - least / ONE;
+}
+
+static void
+set_probabilities(struct th_site_rates *sites, unsigned row, double level)
+{
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
+		double rate = sites->rates[row][i];
+		double keep = rate > level ? level / rate : 1;
+
+		th_store_relaxed(&sites->dropped[row][i],
+			(uint32_t)((1 - (keep > LEAST ? keep : LEAST)) * ONE));
+	}
+}
+
+static void
+set_all(struct th_site_rates *sites, double target)
+{
+	for (unsigned row = 0; row < TH_SITE_ROWS; row++) {
+		double level = target > 0 && sites->total > target
+				       ? th_water_level(
+						 sites->rates[row], TH_SITE_SLOTS, target)
+				       : 0x1p62;
+
+		set_probabilities(sites, row, level);
+	}
+}
+
+static double
+sum_counts(const struct th_site_rates *sites)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+		sum += th_load_relaxed(&sites->counts[0][i]);
+	return sum;
+}
+
+/* Takes the counts since the last roll, and moves the rates towards them by `part`. */
+static void
+follow(struct th_site_rates *sites, double seconds, double part)
+{
+	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
+		for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
+			uint32_t count = th_load_relaxed(&sites->counts[row][i]);
+			double *rate = &sites->rates[row][i];
+
+			if (count)
+				th_add_relaxed(&sites->counts[row][i], -count);
+			*rate += part * (count / seconds - *rate);
+		}
+}
+
+/* Whether the program pauses, with `sum` samples since the last roll. */
+static bool
+is_stalled(struct th_site_rates *sites, double sum, uint64_t elapsed)
+{
+	if (sum * STALL_PART * TH_NS_PER_S >= sites->total * (double)elapsed) {
+		sites->stalled = 0;
+		return false;
+	}
+	sites->stalled += elapsed;
+	return sites->stalled < STALL_NS;
+}
+
+/* The weight of what was counted in `elapsed` ns; at first that of a mean. */
+static double
+weight(struct th_site_rates *sites, uint64_t elapsed)
+{
+	double part = (double)elapsed / MEMORY_NS;
+	double first = 1.0 / ++sites->rolls;
+
+	return part < first ? first : part < 1 ? part : 1;
+}
+
+void
+th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target)
+{
+	double sum = sum_counts(sites);
+	uint64_t elapsed = now - sites->time;
+	double seconds = (double)elapsed / TH_NS_PER_S;
+
+	if (!elapsed || (!(sum > 0) && !(sites->total > 0)))
+		return;
+	sites->time = now;
+	double part = is_stalled(sites, sum, elapsed) ? 0 : weight(sites, elapsed);
+	follow(sites, seconds, part);
+	sites->total += part * (sum / seconds - sites->total);
+	if (sites->total < NONE)
+		sites->total = 0;
+	set_all(sites, target);
+}
+
+void
+th_site_rates_rescale(struct th_site_rates *sites, double factor)
+{
+	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
+		for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+			sites->rates[row][i] *= factor;
+	sites->total *= factor;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thinning by site: which due samples are dropped when more are due than may be kept.
+ *
+ * Samples of one allocation site have one key, which is cheap to compute.  A table counts the
+ * due samples of each key, and every key is kept with the probability
+ *
+ *   keep(key) = min(1, level / rate of the key)
+ *
+ * The level is chosen so that all together are as many as may be kept: sites that make up the
+ * bulk share the target equally, and rare ones are always kept, as are new ones.  The
+ * probability depends on earlier counts only, so no estimate is biased, whatever the keys are.
+ *
+ * The table is a count-min sketch: two rows with different hashes, of which the smaller rate of
+ * a key is valid.  A rare key shares both slots with frequent ones with a probability of
+ * (frequent keys / slots)^2.
+ *
+ * Each heap has a table of its own.  Producers only add to counters; everything else has one writer.
+ */
+#ifndef TH_UNIFY_SAMPLE_SITE_RATES_H
+#define TH_UNIFY_SAMPLE_SITE_RATES_H
+
+#include <stdint.h>
+
+#define TH_SITE_ROWS 2
+#define TH_SITE_SLOTS 512
+
+struct th_site_rates {
+	/* Written by any thread, atomic: due samples since the last roll. */
+	uint32_t counts[TH_SITE_ROWS][TH_SITE_SLOTS];
+	/* Written by the writer, atomic: 1 - probability, in 2^-31. */
+	uint32_t dropped[TH_SITE_ROWS][TH_SITE_SLOTS];
+	/* Private to the writer. */
+	double rates[TH_SITE_ROWS][TH_SITE_SLOTS]; /* samples per second */
+	double total;                              /* the same, of all keys */
+	uint32_t rolls;
+	uint64_t time;    /* ns: of the last roll */
+	uint64_t stalled; /* ns: of a pause of the program */
+};
+
+void th_site_rates_init(struct th_site_rates *sites, uint64_t now);
+
+/*
+ * Counts a sample of the site `key`; returns the probability > 0 with which to keep it.
+ * [in-malloc]
+ */
+double th_site_rates_count(struct th_site_rates *sites, uint64_t key);
+
+/*
+ * Updates the probabilities, so that about `target` samples are kept per second; 0: all.  One
+ * writer. [in-malloc]
+ */
+void th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target);
+
+/* The number of due samples changes by `factor` from now on.  One writer. [in-malloc] */
+void th_site_rates_rescale(struct th_site_rates *sites, double factor);
+
+#endif
