@@ -156,3 +156,15 @@ leaks_expect(struct log_builder *log, enum th_verdict verdict, enum th_reason re
 	free(why);
 	leaks_end(&found, log);
 }
+
+char *
+leaks_print(const struct leaks_found *found, void (*view)(FILE *, const struct th_leaks *))
+{
+	char *text = NULL;
+	size_t length;
+	FILE *file = open_memstream(&text, &length);
+
+	view(file, &found->leaks);
+	fclose(file);
+	return text;
+}

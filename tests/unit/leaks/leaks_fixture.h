@@ -87,4 +87,8 @@ const struct th_finding *leaks_only_finding(const struct leaks_found *found);
 /* Ends the log, whose only finding must have this verdict for this reason. */
 void leaks_expect(struct log_builder *log, enum th_verdict verdict, enum th_reason reason);
 
+/* What a view prints; the caller frees it. */
+char *
+leaks_print(const struct leaks_found *found, void (*view)(FILE *, const struct th_leaks *));
+
 #endif

@@ -572,18 +572,6 @@ test_small_places_together(void **state)
 
 /* Outputs */
 
-static char *
-print_leaks(const struct leaks_found *found, void (*view)(FILE *, const struct th_leaks *))
-{
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
-
-	view(file, &found->leaks);
-	fclose(file);
-	return text;
-}
-
 /*
  * Beside a leak of its line, a site with three survivors since the warm-up and none in the last
  * 5.5 of 8 s: by chance with p = 0.31^3 = 0.03, and one of two sites that are tested. With nine
@@ -624,7 +612,7 @@ test_text(void **state)
 	leaks_begin(&log);
 	leaks_add_leak(&log, STACK_WORK);
 	leaks_find(&found, &log);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "1 leak, 9.77 KiB/s, at least 97.7 KiB, in 10.0 s\n");
 	expect_text(text, "leak     native, app.Work.work (Source.java:10)\n");
 	expect_text(text, "97.7 KiB (exact) live, median age 5.0 s\n");
@@ -656,12 +644,12 @@ test_released_at_exit(void **state)
 		log_free(&log, 9860, blocks[i]);
 	leaks_find(&found, &log);
 	assert_int_equal(leaks_only_finding(&found)->evidence.verdict, TH_VERDICT_LEAK);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "1 leak, 9.79 KiB/s, at least 96.7 KiB, in 9.8 s\n"
 			  "judged at 9.85 s, before the process's exit handlers ran\n");
 	expect_text(text, "later  released only at exit: 100 % of it was freed after 9.85 s");
 	free(text);
-	text = print_leaks(&found, th_view_leaks_json);
+	text = leaks_print(&found, th_view_leaks_json);
 	expect_text(text, "\"released_only_at_exit\":true");
 	expect_text(text, "\"judged\": {\"at_s\":9.8");
 	free(text);
@@ -690,7 +678,7 @@ test_text_of_a_deep_stack(void **state)
 	log_stack(&log, STACK_DEEP, stack, FRAMES);
 	leaks_add_leak(&log, STACK_DEEP);
 	leaks_find(&found, &log);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "by     libwork.so+0x10 and 2 more without names\n"
 			  "              < java.util.HashMap.put");
 	expect_text(text, "              < 3 more\n"
@@ -711,7 +699,7 @@ test_text_of_a_leak_without_java(void **state)
 	leaks_begin(&log);
 	leaks_add_leak(&log, STACK_C);
 	leaks_find(&found, &log);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "1 leak, 9.77 KiB/s, at least 97.7 KiB, in 10.0 s\n");
 	expect_text(text, "by     libwork.so+0x10\n");
 	free(text);
@@ -730,7 +718,7 @@ test_text_without_leak(void **state)
 		&log, (struct leaks_series){
 			      .stack = STACK_WORK, .to = 1000, .every = 100, .interval = 8000});
 	leaks_find(&found, &log);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	/*
 	 * Seven survivors in the four seconds of the later half are significant, and 13.1
 	 * expected ones are seven or more with sufficient probability: 13.1 intervals.
@@ -765,7 +753,7 @@ test_json(void **state)
 	leaks_begin(&log);
 	leaks_add_peers(&log, 3000);
 	leaks_find(&found, &log);
-	char *text = print_leaks(&found, th_view_leaks_json);
+	char *text = leaks_print(&found, th_view_leaks_json);
 	json_t *root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	assert_int_equal(json_integer_value(json_object_get(root, "twinheap")), 1);
@@ -843,7 +831,7 @@ test_empty_log(void **state)
 	leaks_begin(&log);
 	leaks_find(&found, &log);
 	assert_int_equal(found.findings_count, 0);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "no leak found");
 	free(text);
 	leaks_end(&found, &log);

@@ -70,18 +70,6 @@ leak_of(const struct leaks_found *found)
 	return &found->findings[0];
 }
 
-static char *
-print_leaks(const struct leaks_found *found, void (*view)(FILE *, const struct th_leaks *))
-{
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
-
-	view(file, &found->leaks);
-	fclose(file);
-	return text;
-}
-
 /* No stack shows it, their line does. */
 static void
 test_a_line_of_many_stacks(void **state)
@@ -120,7 +108,7 @@ test_a_method_above_many_lines(void **state)
 	assert_string_equal(th_frames_function_name(found.shown.profile->frames,
 				    found.leaks.places.ways.items[finding->key].function),
 		"app.Work.work");
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text,
 		"leak     native, app.Work.work (Source.java:10), in 30 lines below it\n");
 	free(text);
@@ -235,7 +223,7 @@ test_a_class(void **state)
 	const struct th_finding *finding = leak_of(&found);
 	assert_int_equal(finding->level, TH_LEVEL_CLASS);
 	assert_int_equal(finding->place_count, SITES);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "leak     Java, app.Item, in 30 lines\n");
 	free(text);
 	leaks_end(&found, &log);
@@ -262,7 +250,7 @@ test_a_library(void **state)
 	add_spread_leak(&log, 0);
 	leaks_find(&found, &log);
 	assert_int_equal(leak_of(&found)->level, TH_LEVEL_LIBRARY);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "leak     native, libwork.so, in 30 lines\n");
 	free(text);
 	leaks_end(&found, &log);
@@ -330,7 +318,7 @@ test_an_object_and_its_memory(void **state)
 		th_leaks_parts(&found.leaks, &found.leaks.findings[0], parts, 2, &live), 3);
 	assert_true(live == 175 * BLOCK);
 	assert_int_equal(parts[0].place, finding->place);
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "leak     native and Java, app.Peer.<init> (Source.java:10)");
 	expect_text(text, "57 % native, libwork.so+0x10\n");
 	expect_text(text, "29 % Java, app.Peer in app.Work.work (Source.java:10)\n");

@@ -15,23 +15,11 @@
 
 #define INTERVAL (8 * BLOCK)
 
-static char *
-print_leaks(const struct leaks_found *found, void (*view)(FILE *, const struct th_leaks *))
-{
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
-
-	view(file, &found->leaks);
-	fclose(file);
-	return text;
-}
-
 /* The first line of the text. */
 static void
 expect_headline(const struct leaks_found *found, const char *line)
 {
-	char *text = print_leaks(found, th_view_leaks);
+	char *text = leaks_print(found, th_view_leaks);
 
 	text[strcspn(text, "\n")] = '\0';
 	assert_string_equal(text, line);
@@ -92,7 +80,7 @@ test_java_heap_not_judged(void **state)
 	leaks_find(&found, &log);
 	expect_headline(&found, "inconclusive after 10.0 s: the Java heap was not judged: no "
 				"recent old-generation GC");
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "twinheap ctl PID gc");
 	expect_text(text, "twinheap run --gc-every 30s");
 	expect_text(text, "no recent old-generation GC; no verdict on leaks\n");
@@ -133,7 +121,7 @@ test_unclear_growth(void **state)
 	leaks_find(&found, &log);
 	expect_headline(&found, "inconclusive after 10.0 s: something grows that may be a leak "
 				"or not, see below");
-	char *text = print_leaks(&found, th_view_leaks);
+	char *text = leaks_print(&found, th_view_leaks);
 	expect_text(text, "to decide: record for 22.0 s\n");
 	free(text);
 	leaks_end(&found, &log);
@@ -148,7 +136,7 @@ test_json(void **state)
 	(void)state;
 	add_garbage(&log, YOUNG);
 	leaks_find(&found, &log);
-	char *text = print_leaks(&found, th_view_leaks_json);
+	char *text = leaks_print(&found, th_view_leaks_json);
 	json_t *root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	assert_string_equal(
