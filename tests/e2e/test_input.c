@@ -352,7 +352,7 @@ values_that_are_taken(void **state)
 	check_taken("TWINHEAP_INTERVAL=0", "TWINHEAP_INTERVAL", "0");
 	check_taken("TWINHEAP_INTERVAL=2M", "TWINHEAP_INTERVAL", "2M");
 	check_taken("TWINHEAP_INTERVAL=2147483647", "TWINHEAP_INTERVAL", "2147483647");
-	check_taken("TWINHEAP_INTERVAL=", "TWINHEAP_INTERVAL", "512k");
+	check_taken("TWINHEAP_INTERVAL=", "TWINHEAP_INTERVAL", "");
 	check_taken("TWINHEAP_DEPTH=1", "TWINHEAP_DEPTH", "1");
 	check_taken("TWINHEAP_DEPTH=2048", "TWINHEAP_DEPTH", "2048");
 	check_taken("TWINHEAP_HEAPS=java", "TWINHEAP_HEAPS", "java");

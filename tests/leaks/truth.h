@@ -27,7 +27,7 @@ truth_now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* `verdict`: "leak", or NULL for what is alive but no leak; 0 bytes: not known. */
+/* `verdict`: "leak", or NULL for what is alive but no leak; 0 bytes of some: not known. */
 static inline void
 truth_print_heap(
 	const char *verdict, const char *heap, const char *frame, size_t bytes, size_t objects)
@@ -36,7 +36,7 @@ truth_print_heap(
 	       " \"live_objects\": %zu",
 		verdict ? "\"" : "", verdict ? verdict : "null", verdict ? "\"" : "",
 		(unsigned long long)truth_now(), heap, frame, objects);
-	if (bytes)
+	if (bytes || !objects)
 		printf(", \"live_bytes\": %zu", bytes);
 	puts("}");
 	fflush(stdout);

@@ -5,6 +5,7 @@
 #include "unify/log/log.h"
 #include "unify/mapped/mapping.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/thread_starts.h"
 #include "unify/shared/clock.h"
 
 static uint32_t seen[TH_TEARDOWN_CAUSES]; /* atomic: 1 = the log has this cause */
@@ -36,6 +37,7 @@ th_teardown_begins(enum th_teardown_cause cause, const char *detail)
 		struct th_event_teardown event = {.cause = cause};
 
 		th_mapping_log_use();
+		th_thread_starts_log();
 		event.time = th_clock_now();
 		th_log_append_ours(TH_EVENT_TEARDOWN, &event, &part, 1);
 	}

@@ -20,8 +20,9 @@
  * some seconds could not distinguish lasting growth from growth that ended.
  */
 #define CREDIT_NS ((int64_t)TH_NS_PER_S / 4)
-/* Upper bound even then: 1/BURST_SPACING of the time. */
+/* Upper bound even then: 1/BURST_SPACING of the time, 1/GROWTH_SPACING on the way to a peak. */
 #define BURST_SPACING 50
+#define GROWTH_SPACING 25
 /* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
 /* but at most this often, at least once a second, */
@@ -100,33 +101,33 @@ th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now, uin
 	return now >= plan->next_regular;
 }
 
-/* Charges a breakdown to the credit; returns the time until the next may be taken. */
 static uint64_t
-pause_after(struct th_breakdown_plan *plan, uint64_t now, uint64_t cost)
+max(uint64_t a, uint64_t b)
 {
-	uint64_t pause = cost * BURST_SPACING;
-	uint64_t debt;
+	return a > b ? a : b;
+}
 
+/* Charges a breakdown to the credit; returns the time in which the process pays off its debt. */
+static uint64_t
+charge(struct th_breakdown_plan *plan, uint64_t now, uint64_t cost)
+{
 	plan->credit += (int64_t)((now - plan->credit_time) / COST_SPACING);
 	plan->credit_time = now;
 	if (plan->credit > CREDIT_NS)
 		plan->credit = CREDIT_NS;
 	plan->credit -= (int64_t)cost;
-	debt = plan->credit < 0 ? (uint64_t)-plan->credit * COST_SPACING : 0;
-	return debt > pause ? debt : pause;
+	return plan->credit < 0 ? (uint64_t)-plan->credit * COST_SPACING : 0;
 }
 
 void
 th_breakdown_plan_taken(
 	struct th_breakdown_plan *plan, uint64_t now, uint64_t cost, uint64_t resident)
 {
-	uint64_t pause = pause_after(plan, now, cost);
-	uint64_t spacing = (now - plan->start) / SPACING_SHARE;
+	uint64_t debt = charge(plan, now, cost);
+	uint64_t spacing = max((now - plan->start) / SPACING_SHARE, FIRST_NS);
 
-	if (spacing < FIRST_NS)
-		spacing = FIRST_NS;
-	plan->next_growth = now + pause;
-	plan->next_regular = now + (pause > spacing ? pause : spacing);
+	plan->next_growth = now + max(debt, cost * GROWTH_SPACING);
+	plan->next_regular = now + max(max(debt, cost * BURST_SPACING), spacing);
 	if (resident > plan->highest)
 		plan->highest = resident;
 }

@@ -79,7 +79,7 @@ enum th_setting_access {
 		"recording, beyond the first 50 ms; the default\n"                             \
 		"does not apply with --interval or --rate")                                    \
 	S(GC_EVERY, 0, "gc-every", "TWINHEAP_GC_EVERY", SECONDS, OPTION, "TIME", "", 1, 86400, \
-		"full collection of the Java heap this often, e.g.\n"                          \
+		"collects the whole Java heap this often, e.g.\n"                              \
 		"30s, so that old objects are judged; the program\n"                           \
 		"stands still meanwhile, as at System.gc()")                                   \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
