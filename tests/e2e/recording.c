@@ -340,11 +340,24 @@ th_recording_sum(const struct th_recording *recording, const struct th_stack_fil
 	return sum;
 }
 
+/*
+ * Live bytes are cut at the bytes in use, with the upper limit, and may then be close to the lower
+ * one: its distance is that of so many samples of small blocks.
+ */
+static double
+lower_limit(const struct th_figure *figure)
+{
+	if (figure->estimate < figure->high || figure->exact || figure->samples <= 0)
+		return fmax(figure->low, 0);
+	return fmax(
+		fmin(figure->low, figure->estimate * (1 - 1.96 / sqrt(figure->samples))), 0);
+}
+
 bool
 th_figure_covers(const struct th_figure *figure, double truth, double factor)
 {
 	double root = sqrt(figure->estimate);
-	double low = root - factor * (root - sqrt(fmax(figure->low, 0)));
+	double low = root - factor * (root - sqrt(lower_limit(figure)));
 	double high = root + factor * (sqrt(figure->high) - root);
 	double slack = FORGIVEN * truth;
 
