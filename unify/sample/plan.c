@@ -26,6 +26,11 @@
 #define FIRST_COST_NS 20000
 /* Where the clock of a thread does not advance, samples seem to cost nothing. */
 #define COST_LEAST_NS 100
+/*
+ * While a program starts, captures pay for what is met for the first time: stacks, classes, method
+ * IDs, pages.  Fewer samples would not save that.
+ */
+#define COST_MOST_NS 50000
 /* Means are those of about the last MEAN_SAMPLES. */
 #define MEAN_SAMPLES 300
 /*
@@ -55,12 +60,12 @@
 const uint32_t th_plan_due_ns[TH_PLAN_HEAPS] = {1500, 500, 500};
 
 /*
- * Samples due for each that is kept, with a budget (plan.h): those that are not kept cost a
- * quarter as much as those that are.
+ * Samples due for each that is kept, with a budget (plan.h): those that are not kept cost half
+ * as much as those that are.  Thinning by site keeps the rare ones of them.
  */
-#define DUE_COST_PART 4
+#define DUE_COST_PART 2
 #define DUE_PER_KEPT_MIN 2
-#define DUE_PER_KEPT_MAX 8
+#define DUE_PER_KEPT_MAX 64
 
 uint64_t
 th_plan_interval(const struct th_plan *plan, enum th_heap heap)
@@ -108,7 +113,8 @@ target(const struct th_plan *plan, uint64_t now, const struct th_plan_figures *f
 	if (plan->limits.rate)
 		samples = (double)plan->limits.rate;
 	if (plan->limits.overhead)
-		samples = lower(samples, plan->allowance / (plan->cost + COST_LEAST_NS));
+		samples = lower(samples,
+			plan->allowance / (lower(plan->cost, COST_MOST_NS) + COST_LEAST_NS));
 	if (plan->limits.saves_space)
 		samples = lower(samples, target_of_log(plan, now, figures));
 	return samples > 1 ? samples : 1;
