@@ -33,6 +33,7 @@
  */
 #define PLACE_BITS 42
 #define PLACE_MASK ((UINT64_C(1) << PLACE_BITS) - 1)
+
 /* Each try coincides with a change of TLAB with a probability of about 1/1000. */
 #define READ_TRIES 4
 

@@ -24,7 +24,7 @@ ERROR_BYTES = 3000
 INTERVAL_OF_PEER = "512k"
 # A frame without a function: module+0x1234, or an address.
 BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
-# Published without symbol tables: nobody can name their inner functions.
+# Published without symbol tables: their inner functions have no names.
 STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so)")
 APPLICATION = "services."
 

@@ -75,8 +75,8 @@ enum th_setting_access {
 		"that is given as well")                                                       \
 	S(MAX_OVERHEAD, 0, "max-overhead", "TWINHEAP_MAX_OVERHEAD", PERCENT, OPTION,           \
 		"PERCENT", "1%", 1, 1000000,                                                   \
-		"maximum share of the process's CPU time for\n"                                \
-		"recording, beyond the first 50 ms; the default\n"                             \
+		"share of the process's CPU time that recording\n"                             \
+		"aims at, beyond the first 50 ms; the default\n"                               \
 		"does not apply with --interval or --rate")                                    \
 	S(GC_EVERY, 0, "gc-every", "TWINHEAP_GC_EVERY", SECONDS, OPTION, "TIME", "", 1, 86400, \
 		"collects the whole Java heap this often, e.g.\n"                              \

@@ -11,7 +11,7 @@ import java.util.Map;
 
 /**
  * Inference with ONNX Runtime.  Results of rejected requests are not closed, labels of requests are
- * tensors of strings that nobody closes, and a map caches features without a limit.
+ * tensors of strings that are not closed, and a map caches features without a limit.
  */
 final class Inference implements Service {
 	private static final double REQUESTS_PER_SECOND = 400;
