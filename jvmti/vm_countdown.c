@@ -88,11 +88,18 @@ starts_at_top(char *thread)
 	return sampler_of(thread)->tlab_top_at_start == field(thread, vm.hotspot->tlab_top);
 }
 
+/* Whether the countdown was drawn with the short interval. */
+static bool
+has_drawn(const char *thread)
+{
+	return sampler_of(thread)->countdown <= DRAW_MAX;
+}
+
 static bool
 allocate_probe(JNIEnv *env, const char *thread)
 {
-	bool has_drawn = sampler_of(thread)->countdown <= DRAW_MAX;
-	jbyteArray array = (*env)->NewByteArray(env, has_drawn ? SMALL_BYTES : LARGE_BYTES);
+	jbyteArray array = (*env)->NewByteArray(
+		env, has_drawn(thread) ? SMALL_BYTES : LARGE_BYTES);
 
 	if (array)
 		(*env)->DeleteLocalRef(env, array);
@@ -110,11 +117,14 @@ prove(JNIEnv *env, char *thread)
 	for (int i = 0; i < PROBES_MAX && proofs < PROOFS; i++) {
 		if (!allocate_probe(env, thread))
 			break;
-		if (!is_proved_by_tlab(thread) || sampler_of(thread)->countdown == last)
+		/* The first countdown, drawn before the event was enabled, proves nothing. */
+		if (!has_drawn(thread) || !is_proved_by_tlab(thread) ||
+			sampler_of(thread)->countdown == last)
 			continue;
 		last = sampler_of(thread)->countdown;
 		starts += starts_at_top(thread);
-		sums += *bytes_since(thread) == last;
+		/* In whole words if the TLAB ends there anyway. */
+		sums += (*bytes_since(thread) ^ last) < sizeof(uint64_t);
 		proofs++;
 	}
 	(*env)->ExceptionClear(env);

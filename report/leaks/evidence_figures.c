@@ -66,7 +66,8 @@ th_evidence_limit_of_hits(const struct th_judge *judge, uint32_t hits, double ga
 	struct th_estimator gained = {0};
 	struct th_estimate nothing = judge->nothing;
 
-	th_estimator_add(&one, 1, (uint64_t)fmax(gap, 1), 1, 1);
+	/* A damaged log may claim any probability. */
+	th_estimator_add(&one, 1, (uint64_t)fmin(fmax(gap, 1), 0x1p63), 1, 1);
 	for (uint32_t i = 0; i < hits; i++)
 		th_estimator_merge(&gained, &one);
 	struct th_estimate bytes = th_estimate_bytes(&gained, NULL, gap);

@@ -74,7 +74,7 @@ on_counter_name(struct th_recording *recording, const struct th_decoded_counter_
 static bool
 is_possible(uint64_t size, uint64_t interval, double keep)
 {
-	return keep > 0 && keep <= 1 && (size || !interval);
+	return (float)keep > 0 && keep <= 1 && (size || !interval);
 }
 
 uint32_t
