@@ -10,6 +10,7 @@
 #include "report/html/page_columns.h"
 #include "report/leaks/released.h"
 #include "report/views/json_parts.h"
+#include "report/views/tallied_parts.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
 #define FINDINGS_MAX 200
@@ -86,6 +87,33 @@ finding_json(const struct th_page_names *names, const struct th_leaks *leaks,
 	return json;
 }
 
+static const char *
+kind_of(const struct th_tallied *tallied)
+{
+	if (tallied->kind == TH_TALLY_THREADS)
+		return "threads";
+	return tallied->class_name ? "class loaders" : "hidden classes";
+}
+
+/* Threads and class loaders; their makers need not have samples, so there is no path to show. */
+static json_t *
+tallied_json(const struct th_page_names *names, const struct th_tallied *tallied)
+{
+	const struct th_profile *profile = names->profile;
+	struct th_estimate growth = {.estimate = th_tallied_growth(tallied)};
+	char *why = th_tallied_explain(tallied);
+	json_t *live = th_tallied_bytes_json(tallied);
+
+	growth.low = growth.high = growth.estimate;
+	json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:[], s:o, s:o, s:s}", "verdict",
+		th_verdict_name(tallied->verdict), "kind", kind_of(tallied), "class",
+		th_frames_string(profile->frames, tallied->class_name), "place",
+		th_json_frame(profile->frames, tallied->line), "path", "live", live, "growth",
+		th_json_estimate(&growth), "why", why);
+	free(why);
+	return json;
+}
+
 static void *
 find(void *data)
 {
@@ -119,9 +147,14 @@ th_page_leaks_print(
 	fputs(",\n\"leaks\":", file);
 	size_t shown = leaks->findings_count < FINDINGS_MAX ? leaks->findings_count
 							    : FINDINGS_MAX;
+	const struct th_tallies *tallies = &leaks->tallies;
 	fputc('[', file);
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < tallies->items_count; i++) {
 		fputs(i ? ",\n" : "\n", file);
+		th_page_print_json(file, tallied_json(names, &tallies->items[i]));
+	}
+	for (size_t i = 0; i < shown; i++) {
+		fputs(i || tallies->items_count ? ",\n" : "\n", file);
 		struct th_finding finding = th_leaks_measured(leaks, &leaks->findings[i]);
 		th_page_print_json(file, finding_json(names, leaks, &finding));
 	}

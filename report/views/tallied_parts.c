@@ -168,9 +168,8 @@ line_json(const struct th_leaks *leaks, uint32_t frame)
 				    : th_json_frame(leaks->profile->frames, frame);
 }
 
-/* The metaspace is an estimate of unknown error; resident bytes of stacks are exact. */
-static json_t *
-bytes_json(const struct th_tallied *tallied)
+json_t *
+th_tallied_bytes_json(const struct th_tallied *tallied)
 {
 	const struct th_estimate bytes = {
 		.estimate = tallied->resident + tallied->vm.estimate,
@@ -216,8 +215,9 @@ th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied)
 		th_json_text_or_null(
 			th_frames_string(leaks->profile->frames, tallied->class_name)),
 		"frames", frames_json(leaks, &site), "creator", line_json(leaks, tallied->line),
-		"user", line_json(leaks, tallied->user), "live_bytes", bytes_json(tallied),
-		"live_objects", number_json(tallied, tallied->alive), "growth_objects_per_s",
+		"user", line_json(leaks, tallied->user), "live_bytes",
+		th_tallied_bytes_json(tallied), "live_objects",
+		number_json(tallied, tallied->alive), "growth_objects_per_s",
 		number_json(tallied, rate), "growth_bytes_per_s",
 		number_json(tallied, th_tallied_growth(tallied)), "survivors_per_allocation",
 		tallied->made > 0 ? tallied->alive / tallied->made : 0, "resident_bytes",

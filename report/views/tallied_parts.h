@@ -22,4 +22,10 @@ void th_tallied_print_causes(FILE *file, const struct th_leaks *leaks);
 /* One leak with the members of other findings; a new reference. */
 json_t *th_tallied_json(const struct th_leaks *leaks, const struct th_tallied *tallied);
 
+/*
+ * Resident bytes and those of the C heap; a new reference.  The metaspace is an estimate of unknown
+ * error, resident bytes of stacks are exact.
+ */
+json_t *th_tallied_bytes_json(const struct th_tallied *tallied);
+
 #endif

@@ -74,6 +74,13 @@ function momentText() {
 	return `at ${seconds.toFixed(2)} s` + (before ? `, before ${before}` : "");
 }
 
+/* What a finding is made of: threads, class loaders, a class, or blocks of a heap. */
+function aboutFinding(finding) {
+	if (finding.kind)
+		return finding.kind + (finding.class && ` of ${finding.class.slice(0, 200)}`);
+	return finding.heap || !finding.class ? HEAPS[finding.heap].name : finding.class.slice(0, 200);
+}
+
 /* Findings of `leaks`, worst first, each with its reason; a click leads to the frame. */
 function drawLeaks(box, onPath) {
 	addText(box, "p", `Judged ${momentText()}.`).className = "note";
@@ -93,7 +100,8 @@ function drawLeaks(box, onPath) {
 		const button = addText(addText(line, "td", ""), "button", name.slice(0, 400));
 		button.type = "button";
 		button.title = name.slice(0, 2000) + (file ? ` (${file}${number ? ":" + number : ""})` : "");
-		button.addEventListener("click", () => onPath(finding.path));
+		if (finding.path.length)
+			button.addEventListener("click", () => onPath(finding.path));
 		addText(line, "td", finding.verdict).className = "verdict-" + finding.verdict;
 		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
 		live.dataset.value = finding.live.estimate;
@@ -103,7 +111,7 @@ function drawLeaks(box, onPath) {
 		const reason = addText(body, "tr", "");
 		reason.className = "why";
 		const place = file && number ? ` at ${file}:${number}` : "";
-		const cell = addText(reason, "td", (finding.heap ? HEAPS[finding.heap].name : finding.class.slice(0, 200))
+		const cell = addText(reason, "td", aboutFinding(finding)
 			+ place + ": " + finding.why + (finding.released ? "; " + finding.released : ""));
 		cell.colSpan = 4;
 	}
