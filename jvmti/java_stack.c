@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "jvmti/in_vm.h"
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
@@ -14,12 +15,15 @@
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
+/* globalDefinitions.hpp: SynchronizationEntryBCI; JVMTI reports 0. */
+#define BCI_SYNCHRONIZATION (-1)
 /* forte.cpp: the VM refuses because a collection is active. */
 #define TRACE_GC_ACTIVE (-2)
 /* forte.cpp: no Java frame was found from the anchor on, outside of Java code. */
 #define TRACE_NOT_WALKABLE (-4)
 /* Last feature release whose jmethodIDs are addresses. */
 #define LAST_WITH_CELLS 25
+#define FIRST_WITH_VIRTUAL_THREADS 19
 /*
  * Words of Java stack searched for call stub frames in one capture: 512 KiB, more than the
  * deepest stack that is kept.
@@ -51,7 +55,8 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
-	bool ids_are_cells; /* see may_be_callee() */
+	bool ids_are_cells; /* see is_callee() */
+	bool has_virtual_threads;
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -386,20 +391,33 @@ set_anchor(char *thread, const struct th_java_frame *frame)
 }
 
 /*
- * Repeats the walk from the caller of the runtime stub that the anchor points at.  Only in a
- * state in which no other thread reads the anchor.
+ * Walks from the caller of the runtime stub that the anchor points at; false: it is none.  Only
+ * in a state in which no other thread reads the anchor.
  */
-static void
+static bool
 trace_below_stub(char *thread, call_trace *trace, jint depth)
 {
 	const struct th_java_frame anchor = get_anchor(thread);
 	struct th_java_frame caller;
 
 	if (!th_runtime_stub_caller(java.hotspot, &anchor, &caller))
-		return;
+		return false;
 	set_anchor(thread, &caller);
 	java.get_trace(trace, depth, NULL);
 	set_anchor(thread, &anchor);
+	return true;
+}
+
+static void
+trace_from_anchor(char *thread, call_trace *trace, jint depth, bool has_own_anchor)
+{
+	uintptr_t pc = has_own_anchor ? get_anchor(thread).pc : 0;
+
+	if (th_runtime_stub_is_known(pc) && trace_below_stub(thread, trace, depth))
+		return;
+	java.get_trace(trace, depth, NULL);
+	if (trace->count == TRACE_NOT_WALKABLE && has_own_anchor)
+		trace_below_stub(thread, trace, depth);
 }
 
 static enum th_java_status
@@ -409,9 +427,7 @@ get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_
 	char *thread = th_hotspot_thread(java.hotspot, env);
 	uintptr_t *completed = complete_anchor(thread, sp);
 
-	java.get_trace(&trace, (jint)stack->capacity, NULL);
-	if (trace.count == TRACE_NOT_WALKABLE && has_own_anchor)
-		trace_below_stub(thread, &trace, (jint)stack->capacity);
+	trace_from_anchor(thread, &trace, (jint)stack->capacity, has_own_anchor);
 	if (completed)
 		*completed = 0;
 	if (trace.count == TRACE_GC_ACTIVE)
@@ -446,48 +462,45 @@ get_frames_jvmti(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
-static enum th_java_status
-get_frames(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
-{
-	enum th_java_status status = stack->heap == TH_HEAP_JAVA
-					     ? get_frames_jvmti(stack)
-					     : get_frames_async(env, sp, has_own_anchor, stack);
+/* The state of the calling thread. */
+struct position {
+	JNIEnv *env;
+	char *thread; /* JavaThread */
+	int32_t state;
+	uintptr_t sp; /* of the youngest Java frame; 0 = none */
+};
 
-	if (stack->count == stack->capacity)
-		stack->flags |= TH_STACK_TRUNCATED;
-	return status == TH_JAVA_FOUND && !stack->count ? TH_JAVA_NONE : status;
-}
-
-static enum th_java_status
-walk(struct th_java_stack *stack)
+static bool
+find_position(struct position *ret)
 {
 	const struct th_hotspot *hotspot = java.hotspot;
-	JNIEnv *env;
-	enum th_java_status status;
 
-	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-		return TH_JAVA_NONE;
-	char *thread = th_hotspot_thread(hotspot, env);
-	int32_t state = *(
-		const volatile int32_t *)(const void *)(thread + hotspot->thread_state);
+	if ((*java.vm)->GetEnv(java.vm, (void **)&ret->env, JNI_VERSION_1_6) != JNI_OK)
+		return false;
+	ret->thread = th_hotspot_thread(hotspot, ret->env);
+	ret->state = *(
+		const volatile int32_t *)(const void *)(ret->thread + hotspot->thread_state);
+	ret->sp = field_at(ret->thread, hotspot->last_java_sp);
+	return true;
+}
+
+/* Turns the VM's frames into frame words and segments. */
+static enum th_java_status
+finish(struct th_java_stack *stack, const struct position *position)
+{
 	struct seams seams = {
-		.thread = thread,
-		.sp = field_at(thread, hotspot->last_java_sp),
+		.thread = position->thread,
+		.sp = position->sp,
 		.budget = SCAN_WORDS,
 	};
-	if (state == hotspot->state_in_java)
-		return TH_JAVA_IN_JAVA;
-	if (!th_hotspot_is_state(hotspot->walkable_states, state))
-		return TH_JAVA_FAILED;
-	if (!seams.sp)
+
+	if (!stack->count)
 		return TH_JAVA_NONE;
-	status = get_frames(
-		env, seams.sp, th_hotspot_is_state(hotspot->own_states, state), stack);
-	if (status != TH_JAVA_FOUND)
-		return status;
+	if (stack->count == stack->capacity)
+		stack->flags |= TH_STACK_TRUNCATED;
 	bool is_virtual = translate(stack);
-	if (th_hotspot_has_seams(hotspot)) {
-		seams.base = field_at(thread, hotspot->stack_base);
+	if (th_hotspot_has_seams(java.hotspot)) {
+		seams.base = field_at(position->thread, java.hotspot->stack_base);
 		cut_segments(stack, &seams, is_virtual);
 	} else {
 		add_segment(stack, 0, stack->count);
@@ -495,6 +508,129 @@ walk(struct th_java_stack *stack)
 	if (is_virtual)
 		end_virtual_thread(stack);
 	return TH_JAVA_FOUND;
+}
+
+/* AsyncGetCallTrace in a callback */
+
+struct trace_in_vm {
+	struct th_java_stack *stack;
+	bool is_found;
+};
+
+static void
+trace_in_vm(void *data)
+{
+	struct trace_in_vm *trace = data;
+	struct position position;
+
+	trace->is_found = find_position(&position) &&
+			  th_hotspot_is_state(java.hotspot->own_states, position.state) &&
+			  position.sp &&
+			  get_frames_async(position.env, position.sp, true, trace->stack) ==
+				  TH_JAVA_FOUND;
+}
+
+/*
+ * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
+ * still in the heap.  The words of both handles may differ for a moment while a collector moves
+ * the object.
+ */
+static bool
+is_virtual(const char *thread)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+
+	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
+		return java.has_virtual_threads;
+	uintptr_t carrier = field_at(thread, hotspot->thread_object);
+	uintptr_t current = field_at(thread, hotspot->virtual_thread);
+
+	return !carrier || !current || word_at(carrier) != word_at(current);
+}
+
+/*
+ * Whether all methods have a jmethodID.  Replaces the bytecode index of a frame at the entry of a
+ * synchronized method, as GetStackTrace does.
+ */
+static bool
+has_names(struct th_java_stack *stack)
+{
+	call_frame *frames = stack->raw;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (!frames[i].method)
+			return false;
+		if (frames[i].bci == BCI_SYNCHRONIZATION)
+			frames[i].bci = 0;
+	}
+	return true;
+}
+
+/*
+ * Whether no frames are missing at the root: AsyncGetCallTrace ends silently at a frame that it
+ * does not consider safe, for example one that will be deoptimized.  cut_segments() has found
+ * the method that the oldest call stub called, once, or has set one of the flags.
+ */
+static bool
+is_whole(const struct th_java_stack *stack)
+{
+	if (stack->frames[stack->count - 1] == th_frame_marker(TH_MARKER_VIRTUAL_THREAD))
+		return false;
+	return stack->count == stack->capacity ||
+	       !(stack->flags & (TH_STACK_TRUNCATED | TH_STACK_SEAM_GUESSED));
+}
+
+/*
+ * The stack of a sampled object by AsyncGetCallTrace, which takes a third of the time of
+ * GetStackTrace.  False: its answer is not known to be the same.  In a callback it refuses the
+ * runtime stub below which most objects are sampled, and the anchor is not the thread's own, so
+ * it runs inside the VM (in_vm.h).
+ */
+static bool
+walk_in_vm(struct th_java_stack *stack, const struct position *position)
+{
+	struct trace_in_vm trace = {.stack = stack};
+
+	if (!java.ids_are_cells || !th_hotspot_has_seams(java.hotspot) ||
+		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
+		!trace.is_found || !has_names(stack))
+		return false;
+	return finish(stack, position) == TH_JAVA_FOUND && is_whole(stack);
+}
+
+static enum th_java_status
+walk_object(struct th_java_stack *stack, const struct position *position)
+{
+	enum th_java_status status;
+
+	if (walk_in_vm(stack, position))
+		return TH_JAVA_FOUND;
+	stack->flags = 0;
+	stack->segment_count = 0;
+	status = get_frames_jvmti(stack);
+	return status == TH_JAVA_FOUND ? finish(stack, position) : status;
+}
+
+static enum th_java_status
+walk(struct th_java_stack *stack)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+	struct position position;
+	enum th_java_status status;
+
+	if (!find_position(&position))
+		return TH_JAVA_NONE;
+	if (position.state == hotspot->state_in_java)
+		return TH_JAVA_IN_JAVA;
+	if (!th_hotspot_is_state(hotspot->walkable_states, position.state))
+		return TH_JAVA_FAILED;
+	if (!position.sp)
+		return TH_JAVA_NONE;
+	if (stack->heap == TH_HEAP_JAVA)
+		return walk_object(stack, &position);
+	status = get_frames_async(position.env, position.sp,
+		th_hotspot_is_state(hotspot->own_states, position.state), stack);
+	return status == TH_JAVA_FOUND ? finish(stack, &position) : status;
 }
 
 /*
@@ -566,6 +702,8 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.vm = vm;
 	java.jvmti = jvmti;
 	java.ids_are_cells = feature_release <= LAST_WITH_CELLS;
+	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
+	th_in_vm_start(vm, jvmti);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
