@@ -81,6 +81,7 @@ struct seams {
 	uintptr_t sp;    /* of the youngest Java frame of the current segment; 0 = no more */
 	uintptr_t base;  /* of the thread's stack */
 	uint32_t budget; /* words that may still be searched */
+	bool is_whole;   /* the method called by the oldest call stub was the last frame */
 };
 
 /* A call stub frame: the bottom of a Java segment. */
@@ -278,6 +279,7 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 		 * The oldest segment takes the remaining frames; a carrier's frames were
 		 * removed.
 		 */
+		seams->is_whole = !frame.older_sp && end == stack->count;
 		if (!frame.older_sp && (is_virtual || end))
 			end = stack->count;
 		if (!end)
@@ -484,8 +486,10 @@ find_position(struct position *ret)
 	return true;
 }
 
-/* Turns the VM's frames into frame words and segments. */
-static enum th_java_status
+/*
+ * Turns the VM's frames into frame words and segments.  True: they are known to be all.
+ */
+static bool
 finish(struct th_java_stack *stack, const struct position *position)
 {
 	struct seams seams = {
@@ -494,9 +498,8 @@ finish(struct th_java_stack *stack, const struct position *position)
 		.budget = SCAN_WORDS,
 	};
 
-	if (!stack->count)
-		return TH_JAVA_NONE;
-	if (stack->count == stack->capacity)
+	bool is_full = stack->count == stack->capacity;
+	if (is_full)
 		stack->flags |= TH_STACK_TRUNCATED;
 	bool is_virtual = translate(stack);
 	if (th_hotspot_has_seams(java.hotspot)) {
@@ -507,6 +510,20 @@ finish(struct th_java_stack *stack, const struct position *position)
 	}
 	if (is_virtual)
 		end_virtual_thread(stack);
+	return !is_virtual && (is_full || (seams.is_whole &&
+						  !(stack->flags & TH_STACK_SEAM_GUESSED)));
+}
+
+/* The walk of frames that the VM has returned; `status`: its answer. */
+static enum th_java_status
+finish_with(enum th_java_status status, struct th_java_stack *stack,
+	const struct position *position)
+{
+	if (status != TH_JAVA_FOUND)
+		return status;
+	if (!stack->count)
+		return TH_JAVA_NONE;
+	finish(stack, position);
 	return TH_JAVA_FOUND;
 }
 
@@ -567,24 +584,12 @@ has_names(struct th_java_stack *stack)
 }
 
 /*
- * Whether no frames are missing at the root: AsyncGetCallTrace ends silently at a frame that it
- * does not consider safe, for example one that will be deoptimized.  cut_segments() has found
- * the method that the oldest call stub called, once, or has set one of the flags.
- */
-static bool
-is_whole(const struct th_java_stack *stack)
-{
-	if (stack->frames[stack->count - 1] == th_frame_marker(TH_MARKER_VIRTUAL_THREAD))
-		return false;
-	return stack->count == stack->capacity ||
-	       !(stack->flags & (TH_STACK_TRUNCATED | TH_STACK_SEAM_GUESSED));
-}
-
-/*
  * The stack of a sampled object by AsyncGetCallTrace, which takes a third of the time of
- * GetStackTrace.  False: its answer is not known to be the same.  In a callback it refuses the
- * runtime stub below which most objects are sampled, and the anchor is not the thread's own, so
- * it runs inside the VM (in_vm.h).
+ * GetStackTrace.  False: its answer is not known to be the same; it ends silently at a frame that
+ * it does not consider safe, for example one that will be deoptimized.
+ *
+ * In a callback it refuses the runtime stub below which most objects are sampled, and the anchor
+ * is not the thread's own, so it runs inside the VM (in_vm.h).
  */
 static bool
 walk_in_vm(struct th_java_stack *stack, const struct position *position)
@@ -593,22 +598,19 @@ walk_in_vm(struct th_java_stack *stack, const struct position *position)
 
 	if (!java.ids_are_cells || !th_hotspot_has_seams(java.hotspot) ||
 		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
-		!trace.is_found || !has_names(stack))
+		!trace.is_found || !stack->count || !has_names(stack))
 		return false;
-	return finish(stack, position) == TH_JAVA_FOUND && is_whole(stack);
+	return finish(stack, position);
 }
 
 static enum th_java_status
 walk_object(struct th_java_stack *stack, const struct position *position)
 {
-	enum th_java_status status;
-
 	if (walk_in_vm(stack, position))
 		return TH_JAVA_FOUND;
 	stack->flags = 0;
 	stack->segment_count = 0;
-	status = get_frames_jvmti(stack);
-	return status == TH_JAVA_FOUND ? finish(stack, position) : status;
+	return finish_with(get_frames_jvmti(stack), stack, position);
 }
 
 static enum th_java_status
@@ -630,7 +632,7 @@ walk(struct th_java_stack *stack)
 		return walk_object(stack, &position);
 	status = get_frames_async(position.env, position.sp,
 		th_hotspot_is_state(hotspot->own_states, position.state), stack);
-	return status == TH_JAVA_FOUND ? finish(stack, &position) : status;
+	return finish_with(status, stack, &position);
 }
 
 /*
