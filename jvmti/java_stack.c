@@ -200,6 +200,16 @@ count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t 
 	return count;
 }
 
+/* Whether a frame above the last one, from `begin` to `end`, is of the same method. */
+static bool
+is_recursive(const call_frame *frames, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = begin; i + 1 < end; i++)
+		if (frames[i].method == frames[end - 1].method)
+			return true;
+	return false;
+}
+
 /*
  * The end of the segment that starts at `begin` and whose bottom method is `callee`: the index
  * after its last frame; 0 if the list of frames ends before it.  A native method is always the
@@ -219,6 +229,11 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 		next++;
 	if (!java.ids_are_cells) {
 		*guessed |= next == stack->count;
+		return next;
+	}
+	/* The usual case; the cells of the other frames are not read. */
+	if (is_callee(&frames[next - 1], callee, false)) {
+		*guessed |= next == stack->count && is_recursive(frames, begin, next);
 		return next;
 	}
 	candidates = count_callees(frames, begin, next, callee, false, &first);
@@ -310,6 +325,8 @@ translate(struct th_java_stack *stack)
 	const call_frame *frames = stack->raw;
 	uint32_t own = 0; /* index after the last frame that certainly belongs to the thread */
 
+	for (uint32_t i = 0; i < stack->count; i++)
+		th_methods_prefetch(frames[i].method);
 	for (uint32_t i = 0; i < stack->count; i++) {
 		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
 			       : frames[i].bci < 0          ? TH_BCI_UNKNOWN
@@ -678,6 +695,21 @@ site(void)
 	return callers(th_hotspot_thread(java.hotspot, env));
 }
 
+/* The VM knows the stack of each of its threads; guard pages are at the other end. */
+static uintptr_t
+stack_end(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	JNIEnv *env;
+
+	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return 0;
+	char *thread = th_hotspot_thread(java.hotspot, env);
+	uintptr_t base = field_at(thread, java.hotspot->stack_base);
+
+	return here < base && base - here < field_at(thread, java.hotspot->stack_size) ? base : 0;
+}
+
 static enum th_java_status
 refuse(struct th_java_stack *stack)
 {
@@ -712,6 +744,8 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.running.walk = walk;
 	if (java.hotspot->stack_base > 0)
 		java.running.site = site;
+	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
+		java.running.stack_end = stack_end;
 	th_capture_set_java(&java.running);
 	return true;
 }

@@ -227,7 +227,7 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		errno = saved_errno;
 		return;
 	}
-	if (th_in_flight_begin()) {
+	if (th_sample_begin()) {
 		th_registers_here(&registers);
 		visit(&event, bytes, &registers);
 		th_in_flight_end();
