@@ -128,19 +128,23 @@ read_entry_frame(const struct seams *seams, uintptr_t slot, struct entry_frame *
 static bool
 next_entry_frame(struct seams *seams, struct entry_frame *frame)
 {
-	uintptr_t slot = seams->sp;
+	const uintptr_t wanted = *java.hotspot->call_stub_return;
+	const uintptr_t begin = seams->sp;
+	uintptr_t end = begin + seams->budget * sizeof(uintptr_t);
+	uintptr_t slot;
 
-	if (!slot)
+	if (!begin)
 		return false;
-	for (; seams->budget && slot < seams->base;
-		slot += sizeof(uintptr_t), seams->budget--) {
-		if (word_at(slot) == *java.hotspot->call_stub_return && slot > seams->sp &&
-			read_entry_frame(seams, slot, frame)) {
-			seams->sp = frame->older_sp;
-			return true;
-		}
-	}
-	return false;
+	if (end > seams->base)
+		end = seams->base;
+	for (slot = begin + sizeof(uintptr_t); slot < end; slot += sizeof(uintptr_t))
+		if (word_at(slot) == wanted && read_entry_frame(seams, slot, frame))
+			break;
+	seams->budget -= (uint32_t)((slot - begin) / sizeof(uintptr_t));
+	if (slot >= end)
+		return false;
+	seams->sp = frame->older_sp;
+	return true;
 }
 
 /* The registers of the call stub's caller, C++ code of the VM. */
