@@ -223,7 +223,7 @@ capture(const struct th_registers *registers)
 		return 0;
 	begun = th_throttle_capture_begins(th_clock_now());
 	stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_JAVA);
-	th_throttle_capture_ends(begun);
+	th_throttle_capture_ends(begun, false);
 	th_in_flight_end();
 	return stack;
 }

@@ -531,8 +531,8 @@ finish(struct th_java_stack *stack, const struct position *position)
 	}
 	if (is_virtual)
 		end_virtual_thread(stack);
-	return !is_virtual && (is_full || (seams.is_whole &&
-						  !(stack->flags & TH_STACK_SEAM_GUESSED)));
+	return !is_virtual &&
+	       (is_full || (seams.is_whole && !(stack->flags & TH_STACK_SEAM_GUESSED)));
 }
 
 /* The walk of frames that the VM has returned; `status`: its answer. */
@@ -711,7 +711,8 @@ stack_end(void)
 	char *thread = th_hotspot_thread(java.hotspot, env);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
 
-	return here < base && base - here < field_at(thread, java.hotspot->stack_size) ? base : 0;
+	return here < base && base - here < field_at(thread, java.hotspot->stack_size) ? base
+										       : 0;
 }
 
 static enum th_java_status

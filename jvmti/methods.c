@@ -30,7 +30,7 @@ static struct {
 	unsigned char *mounts; /* atomic, enum th_method_mount, by index of the slot */
 	/* atomic: bits id % FILTER_BITS of the ids in `mounts`, which are few */
 	uint64_t filter[FILTER_BITS / 64];
-	uint64_t *lines;       /* buffer for line tables */
+	uint64_t *lines; /* buffer for line tables */
 } methods;
 
 bool

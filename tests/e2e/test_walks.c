@@ -57,8 +57,8 @@ walk(const struct th_jdk *jdk, const char *const *options, const char *cut, stru
 		&(struct th_recording_plan){
 			.arguments = arguments,
 			.settings = TH_WORDS("LD_PRELOAD=" WALKS_LIBRARY, "WALKS=walks", cut,
-				"TWINHEAP_HEAPS=java", "TWINHEAP_INTERVAL=16k", "TWINHEAP_OVERHEAD=0",
-				"TWINHEAP_SEED=1"),
+				"TWINHEAP_HEAPS=java", "TWINHEAP_INTERVAL=16k",
+				"TWINHEAP_OVERHEAD=0", "TWINHEAP_SEED=1"),
 		},
 		&recording);
 	read_walks(options[-1], recording.directory, ret);
@@ -72,7 +72,8 @@ frames_are_the_same(const struct th_jdk *jdk)
 		{"-XX:+UseG1GC", NULL},
 		{"-XX:+UseSerialGC", "-Xint", NULL},
 		{"-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", NULL},
-		{"-XX:+UnlockExperimentalVMOptions", "-XX:-TieredCompilation", "-XX:+UseZGC", NULL},
+		{"-XX:+UnlockExperimentalVMOptions", "-XX:-TieredCompilation", "-XX:+UseZGC",
+			NULL},
 	};
 	double share = jdk->feature < FIRST_WITHOUT_GAPS ? REFUSED_SHARE_OLD : REFUSED_SHARE;
 	struct walks walks;

@@ -31,10 +31,10 @@ struct trace {
 
 typedef void async_function(struct trace *trace, jint depth, void *context);
 
-bool __real_th_java_stack_start(
-	JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
-bool __wrap_th_java_stack_start(
-	JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
+bool
+__real_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
+bool
+__wrap_th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_release);
 void __real_th_capture_set_java(const struct th_java_provider *given);
 void __wrap_th_capture_set_java(const struct th_java_provider *given);
 

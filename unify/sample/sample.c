@@ -120,7 +120,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);
-	th_throttle_capture_ends(begun);
+	th_throttle_capture_ends(begun, true);
 	return id;
 }
 
@@ -137,7 +137,7 @@ th_sample_take_caller(struct th_sample *sample, uintptr_t caller)
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	event->stack = th_capture_caller(caller);
 	id = append(sample);
-	th_throttle_capture_ends(begun);
+	th_throttle_capture_ends(begun, true);
 	return id;
 }
 

@@ -58,7 +58,7 @@ struct th_thread_record {
 	struct th_byte_count counts[2]; /* by enum th_heap - 1 */
 	uint32_t is_unwanted;           /* the thread's name is not selected */
 	/* Written by the thread itself, see thread_starts.h. */
-	struct th_tally_item start; /* maker 0: not known */
+	struct th_tally_item start;   /* maker 0: not known */
 	struct th_guard_visit *visit; /* NULL: none is awaited */
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;

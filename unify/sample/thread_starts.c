@@ -28,7 +28,7 @@ find_stack(const struct th_registers *registers, uint64_t now)
 	uint64_t begun = th_throttle_capture_begins(now);
 	uint32_t stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE);
 
-	th_throttle_capture_ends(begun);
+	th_throttle_capture_ends(begun, false);
 	return stack;
 }
 
