@@ -18,6 +18,7 @@
 #include "unify/sample/in_flight.h"
 #include "unify/sample/tally.h"
 #include "unify/sample/thread.h"
+#include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 
 /* Loaders followed at most; 60 ns each in a pause (bench/live-cost), 0.25 ms in all. */
@@ -215,13 +216,14 @@ static uint32_t
 capture(const struct th_registers *registers)
 {
 	const struct th_thread_record *record = th_thread_record();
-	uint64_t begun = th_clock_now();
-	uint32_t stack = 0;
+	uint64_t begun;
+	uint32_t stack;
 
 	if (!th_in_flight_begin())
 		return 0;
+	begun = th_throttle_capture_begins(th_clock_now());
 	stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_JAVA);
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - begun);
+	th_throttle_capture_ends(begun, false);
 	th_in_flight_end();
 	return stack;
 }

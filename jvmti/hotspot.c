@@ -237,6 +237,11 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->stack_base = field_offset(fields, "JavaThread", "_stack_base");
 	if (hotspot->stack_base == UNKNOWN)
 		hotspot->stack_base = field_offset(fields, "Thread", "_stack_base");
+	hotspot->stack_size = field_offset(fields, "JavaThread", "_stack_size");
+	if (hotspot->stack_size == UNKNOWN)
+		hotspot->stack_size = field_offset(fields, "Thread", "_stack_size");
+	hotspot->thread_object = field_offset(fields, "JavaThread", "_threadObj");
+	hotspot->virtual_thread = field_offset(fields, "JavaThread", "_vthread");
 	hotspot->wrapper_last_java_sp = inner_offset(wrapper, sp);
 	/* javaCalls.hpp: _callee_method, _receiver, _anchor; the same in 11 to 25. */
 	hotspot->wrapper_callee = wrapper == UNKNOWN ? UNKNOWN

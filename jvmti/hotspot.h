@@ -28,6 +28,10 @@ struct th_hotspot {
 	int64_t tlab_desired_size;       /* size_t, words: of the thread's next TLAB */
 	int64_t tlab_refill_waste_limit; /* size_t, words: the fields after it are not exported */
 	int64_t stack_base;              /* highest address of the thread's stack */
+	int64_t stack_size;
+	/* Handles, pointers to an oop: equal unless a virtual thread is mounted. */
+	int64_t thread_object;
+	int64_t virtual_thread;
 	/* JavaCallWrapper */
 	int64_t wrapper_last_java_sp; /* last_java_sp of the saved anchor */
 	int64_t wrapper_callee;       /* Method* called by the VM */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "jvmti/in_vm.h"
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
@@ -14,12 +15,15 @@
 
 /* forte.cpp: bytecode index of a native method. */
 #define BCI_NATIVE_METHOD (-3)
+/* globalDefinitions.hpp: SynchronizationEntryBCI; JVMTI reports 0. */
+#define BCI_SYNCHRONIZATION (-1)
 /* forte.cpp: the VM refuses because a collection is active. */
 #define TRACE_GC_ACTIVE (-2)
 /* forte.cpp: no Java frame was found from the anchor on, outside of Java code. */
 #define TRACE_NOT_WALKABLE (-4)
 /* Last feature release whose jmethodIDs are addresses. */
 #define LAST_WITH_CELLS 25
+#define FIRST_WITH_VIRTUAL_THREADS 19
 /*
  * Words of Java stack searched for call stub frames in one capture: 512 KiB, more than the
  * deepest stack that is kept.
@@ -51,7 +55,8 @@ static struct {
 	jvmtiEnv *jvmti;
 	const struct th_hotspot *hotspot;
 	async_get_call_trace *get_trace;
-	bool ids_are_cells; /* see may_be_callee() */
+	bool ids_are_cells; /* see is_callee() */
+	bool has_virtual_threads;
 	struct th_java_provider starting;
 	struct th_java_provider running;
 } java;
@@ -76,6 +81,7 @@ struct seams {
 	uintptr_t sp;    /* of the youngest Java frame of the current segment; 0 = no more */
 	uintptr_t base;  /* of the thread's stack */
 	uint32_t budget; /* words that may still be searched */
+	bool is_whole;   /* the method called by the oldest call stub was the last frame */
 };
 
 /* A call stub frame: the bottom of a Java segment. */
@@ -122,19 +128,23 @@ read_entry_frame(const struct seams *seams, uintptr_t slot, struct entry_frame *
 static bool
 next_entry_frame(struct seams *seams, struct entry_frame *frame)
 {
-	uintptr_t slot = seams->sp;
+	const uintptr_t wanted = *java.hotspot->call_stub_return;
+	const uintptr_t begin = seams->sp;
+	uintptr_t end = begin + seams->budget * sizeof(uintptr_t);
+	uintptr_t slot;
 
-	if (!slot)
+	if (!begin)
 		return false;
-	for (; seams->budget && slot < seams->base;
-		slot += sizeof(uintptr_t), seams->budget--) {
-		if (word_at(slot) == *java.hotspot->call_stub_return && slot > seams->sp &&
-			read_entry_frame(seams, slot, frame)) {
-			seams->sp = frame->older_sp;
-			return true;
-		}
-	}
-	return false;
+	if (end > seams->base)
+		end = seams->base;
+	for (slot = begin + sizeof(uintptr_t); slot < end; slot += sizeof(uintptr_t))
+		if (word_at(slot) == wanted && read_entry_frame(seams, slot, frame))
+			break;
+	seams->budget -= (uint32_t)((slot - begin) / sizeof(uintptr_t));
+	if (slot >= end)
+		return false;
+	seams->sp = frame->older_sp;
+	return true;
 }
 
 /* The registers of the call stub's caller, C++ code of the VM. */
@@ -194,6 +204,16 @@ count_callees(const call_frame *frames, uint32_t begin, uint32_t end, uintptr_t 
 	return count;
 }
 
+/* Whether a frame above the last one, from `begin` to `end`, is of the same method. */
+static bool
+is_recursive(const call_frame *frames, uint32_t begin, uint32_t end)
+{
+	for (uint32_t i = begin; i + 1 < end; i++)
+		if (frames[i].method == frames[end - 1].method)
+			return true;
+	return false;
+}
+
 /*
  * The end of the segment that starts at `begin` and whose bottom method is `callee`: the index
  * after its last frame; 0 if the list of frames ends before it.  A native method is always the
@@ -213,6 +233,11 @@ segment_end(const struct th_java_stack *stack, uint32_t begin, uintptr_t callee,
 		next++;
 	if (!java.ids_are_cells) {
 		*guessed |= next == stack->count;
+		return next;
+	}
+	/* The usual case; the cells of the other frames are not read. */
+	if (is_callee(&frames[next - 1], callee, false)) {
+		*guessed |= next == stack->count && is_recursive(frames, begin, next);
 		return next;
 	}
 	candidates = count_callees(frames, begin, next, callee, false, &first);
@@ -273,6 +298,7 @@ cut_segments(struct th_java_stack *stack, struct seams *seams, bool is_virtual)
 		 * The oldest segment takes the remaining frames; a carrier's frames were
 		 * removed.
 		 */
+		seams->is_whole = !frame.older_sp && end == stack->count;
 		if (!frame.older_sp && (is_virtual || end))
 			end = stack->count;
 		if (!end)
@@ -303,6 +329,8 @@ translate(struct th_java_stack *stack)
 	const call_frame *frames = stack->raw;
 	uint32_t own = 0; /* index after the last frame that certainly belongs to the thread */
 
+	for (uint32_t i = 0; i < stack->count; i++)
+		th_methods_prefetch(frames[i].method);
 	for (uint32_t i = 0; i < stack->count; i++) {
 		uint32_t bci = is_native_method(&frames[i]) ? TH_BCI_NATIVE
 			       : frames[i].bci < 0          ? TH_BCI_UNKNOWN
@@ -386,20 +414,33 @@ set_anchor(char *thread, const struct th_java_frame *frame)
 }
 
 /*
- * Repeats the walk from the caller of the runtime stub that the anchor points at.  Only in a
- * state in which no other thread reads the anchor.
+ * Walks from the caller of the runtime stub that the anchor points at; false: it is none.  Only
+ * in a state in which no other thread reads the anchor.
  */
-static void
+static bool
 trace_below_stub(char *thread, call_trace *trace, jint depth)
 {
 	const struct th_java_frame anchor = get_anchor(thread);
 	struct th_java_frame caller;
 
 	if (!th_runtime_stub_caller(java.hotspot, &anchor, &caller))
-		return;
+		return false;
 	set_anchor(thread, &caller);
 	java.get_trace(trace, depth, NULL);
 	set_anchor(thread, &anchor);
+	return true;
+}
+
+static void
+trace_from_anchor(char *thread, call_trace *trace, jint depth, bool has_own_anchor)
+{
+	uintptr_t pc = has_own_anchor ? get_anchor(thread).pc : 0;
+
+	if (th_runtime_stub_is_known(pc) && trace_below_stub(thread, trace, depth))
+		return;
+	java.get_trace(trace, depth, NULL);
+	if (trace->count == TRACE_NOT_WALKABLE && has_own_anchor)
+		trace_below_stub(thread, trace, depth);
 }
 
 static enum th_java_status
@@ -409,9 +450,7 @@ get_frames_async(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_
 	char *thread = th_hotspot_thread(java.hotspot, env);
 	uintptr_t *completed = complete_anchor(thread, sp);
 
-	java.get_trace(&trace, (jint)stack->capacity, NULL);
-	if (trace.count == TRACE_NOT_WALKABLE && has_own_anchor)
-		trace_below_stub(thread, &trace, (jint)stack->capacity);
+	trace_from_anchor(thread, &trace, (jint)stack->capacity, has_own_anchor);
 	if (completed)
 		*completed = 0;
 	if (trace.count == TRACE_GC_ACTIVE)
@@ -446,55 +485,175 @@ get_frames_jvmti(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
-static enum th_java_status
-get_frames(JNIEnv *env, uintptr_t sp, bool has_own_anchor, struct th_java_stack *stack)
-{
-	enum th_java_status status = stack->heap == TH_HEAP_JAVA
-					     ? get_frames_jvmti(stack)
-					     : get_frames_async(env, sp, has_own_anchor, stack);
+/* The state of the calling thread. */
+struct position {
+	JNIEnv *env;
+	char *thread; /* JavaThread */
+	int32_t state;
+	uintptr_t sp; /* of the youngest Java frame; 0 = none */
+};
 
-	if (stack->count == stack->capacity)
-		stack->flags |= TH_STACK_TRUNCATED;
-	return status == TH_JAVA_FOUND && !stack->count ? TH_JAVA_NONE : status;
-}
-
-static enum th_java_status
-walk(struct th_java_stack *stack)
+static bool
+find_position(struct position *ret)
 {
 	const struct th_hotspot *hotspot = java.hotspot;
-	JNIEnv *env;
-	enum th_java_status status;
 
-	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-		return TH_JAVA_NONE;
-	char *thread = th_hotspot_thread(hotspot, env);
-	int32_t state = *(
-		const volatile int32_t *)(const void *)(thread + hotspot->thread_state);
+	if ((*java.vm)->GetEnv(java.vm, (void **)&ret->env, JNI_VERSION_1_6) != JNI_OK)
+		return false;
+	ret->thread = th_hotspot_thread(hotspot, ret->env);
+	ret->state = *(
+		const volatile int32_t *)(const void *)(ret->thread + hotspot->thread_state);
+	ret->sp = field_at(ret->thread, hotspot->last_java_sp);
+	return true;
+}
+
+/*
+ * Turns the VM's frames into frame words and segments.  True: they are known to be all.
+ */
+static bool
+finish(struct th_java_stack *stack, const struct position *position)
+{
 	struct seams seams = {
-		.thread = thread,
-		.sp = field_at(thread, hotspot->last_java_sp),
+		.thread = position->thread,
+		.sp = position->sp,
 		.budget = SCAN_WORDS,
 	};
-	if (state == hotspot->state_in_java)
-		return TH_JAVA_IN_JAVA;
-	if (!th_hotspot_is_state(hotspot->walkable_states, state))
-		return TH_JAVA_FAILED;
-	if (!seams.sp)
-		return TH_JAVA_NONE;
-	status = get_frames(
-		env, seams.sp, th_hotspot_is_state(hotspot->own_states, state), stack);
-	if (status != TH_JAVA_FOUND)
-		return status;
+
+	bool is_full = stack->count == stack->capacity;
+	if (is_full)
+		stack->flags |= TH_STACK_TRUNCATED;
 	bool is_virtual = translate(stack);
-	if (th_hotspot_has_seams(hotspot)) {
-		seams.base = field_at(thread, hotspot->stack_base);
+	if (th_hotspot_has_seams(java.hotspot)) {
+		seams.base = field_at(position->thread, java.hotspot->stack_base);
 		cut_segments(stack, &seams, is_virtual);
 	} else {
 		add_segment(stack, 0, stack->count);
 	}
 	if (is_virtual)
 		end_virtual_thread(stack);
+	return !is_virtual &&
+	       (is_full || (seams.is_whole && !(stack->flags & TH_STACK_SEAM_GUESSED)));
+}
+
+/* The walk of frames that the VM has returned; `status`: its answer. */
+static enum th_java_status
+finish_with(enum th_java_status status, struct th_java_stack *stack,
+	const struct position *position)
+{
+	if (status != TH_JAVA_FOUND)
+		return status;
+	if (!stack->count)
+		return TH_JAVA_NONE;
+	finish(stack, position);
 	return TH_JAVA_FOUND;
+}
+
+/* AsyncGetCallTrace in a callback */
+
+struct trace_in_vm {
+	struct th_java_stack *stack;
+	bool is_found;
+};
+
+static void
+trace_in_vm(void *data)
+{
+	struct trace_in_vm *trace = data;
+	struct position position;
+
+	trace->is_found = find_position(&position) &&
+			  th_hotspot_is_state(java.hotspot->own_states, position.state) &&
+			  position.sp &&
+			  get_frames_async(position.env, position.sp, true, trace->stack) ==
+				  TH_JAVA_FOUND;
+}
+
+/*
+ * Whether a virtual thread is mounted on `thread`: AsyncGetCallTrace omits its frames that are
+ * still in the heap.  The words of both handles may differ for a moment while a collector moves
+ * the object.
+ */
+static bool
+is_virtual(const char *thread)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+
+	if (hotspot->virtual_thread <= 0 || hotspot->thread_object <= 0)
+		return java.has_virtual_threads;
+	uintptr_t carrier = field_at(thread, hotspot->thread_object);
+	uintptr_t current = field_at(thread, hotspot->virtual_thread);
+
+	return !carrier || !current || word_at(carrier) != word_at(current);
+}
+
+/*
+ * Whether all methods have a jmethodID.  Replaces the bytecode index of a frame at the entry of a
+ * synchronized method, as GetStackTrace does.
+ */
+static bool
+has_names(struct th_java_stack *stack)
+{
+	call_frame *frames = stack->raw;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (!frames[i].method)
+			return false;
+		if (frames[i].bci == BCI_SYNCHRONIZATION)
+			frames[i].bci = 0;
+	}
+	return true;
+}
+
+/*
+ * The stack of a sampled object by AsyncGetCallTrace, which takes a third of the time of
+ * GetStackTrace.  False: its answer is not known to be the same; it ends silently at a frame that
+ * it does not consider safe, for example one that will be deoptimized.
+ *
+ * In a callback it refuses the runtime stub below which most objects are sampled, and the anchor
+ * is not the thread's own, so it runs inside the VM (in_vm.h).
+ */
+static bool
+walk_in_vm(struct th_java_stack *stack, const struct position *position)
+{
+	struct trace_in_vm trace = {.stack = stack};
+
+	if (!java.ids_are_cells || !th_hotspot_has_seams(java.hotspot) ||
+		is_virtual(position->thread) || !th_in_vm_run(trace_in_vm, &trace) ||
+		!trace.is_found || !stack->count || !has_names(stack))
+		return false;
+	return finish(stack, position);
+}
+
+static enum th_java_status
+walk_object(struct th_java_stack *stack, const struct position *position)
+{
+	if (walk_in_vm(stack, position))
+		return TH_JAVA_FOUND;
+	stack->flags = 0;
+	stack->segment_count = 0;
+	return finish_with(get_frames_jvmti(stack), stack, position);
+}
+
+static enum th_java_status
+walk(struct th_java_stack *stack)
+{
+	const struct th_hotspot *hotspot = java.hotspot;
+	struct position position;
+	enum th_java_status status;
+
+	if (!find_position(&position))
+		return TH_JAVA_NONE;
+	if (position.state == hotspot->state_in_java)
+		return TH_JAVA_IN_JAVA;
+	if (!th_hotspot_is_state(hotspot->walkable_states, position.state))
+		return TH_JAVA_FAILED;
+	if (!position.sp)
+		return TH_JAVA_NONE;
+	if (stack->heap == TH_HEAP_JAVA)
+		return walk_object(stack, &position);
+	status = get_frames_async(position.env, position.sp,
+		th_hotspot_is_state(hotspot->own_states, position.state), stack);
+	return finish_with(status, stack, &position);
 }
 
 /*
@@ -540,6 +699,22 @@ site(void)
 	return callers(th_hotspot_thread(java.hotspot, env));
 }
 
+/* The VM knows the stack of each of its threads; guard pages are at the other end. */
+static uintptr_t
+stack_end(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	JNIEnv *env;
+
+	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return 0;
+	char *thread = th_hotspot_thread(java.hotspot, env);
+	uintptr_t base = field_at(thread, java.hotspot->stack_base);
+
+	return here < base && base - here < field_at(thread, java.hotspot->stack_size) ? base
+										       : 0;
+}
+
 static enum th_java_status
 refuse(struct th_java_stack *stack)
 {
@@ -566,12 +741,16 @@ th_java_stack_start(JavaVM *vm, jvmtiEnv *jvmti, void *async, uint32_t feature_r
 	java.vm = vm;
 	java.jvmti = jvmti;
 	java.ids_are_cells = feature_release <= LAST_WITH_CELLS;
+	java.has_virtual_threads = feature_release >= FIRST_WITH_VIRTUAL_THREADS;
+	th_in_vm_start(vm, jvmti);
 	memcpy(&java.get_trace, &async, sizeof(async));
 	java.running.code_low = java.hotspot->code_low;
 	java.running.code_high = java.hotspot->code_high;
 	java.running.walk = walk;
 	if (java.hotspot->stack_base > 0)
 		java.running.site = site;
+	if (java.hotspot->stack_base > 0 && java.hotspot->stack_size > 0)
+		java.running.stack_end = stack_end;
 	th_capture_set_java(&java.running);
 	return true;
 }

@@ -4,11 +4,15 @@
  *
  * A thread's stack is a chain of segments: native code on top, the Java frames that called it,
  * the native code that called those through the VM's call stub, and so on.  AsyncGetCallTrace
- * (inside malloc) or GetStackTrace (in a JVMTI callback, where AsyncGetCallTrace refuses frames
- * called from compiled code) returns the Java frames of all segments in one list.  The
- * boundaries are found from the call stub frames: each holds a JavaCallWrapper, which saved the
- * anchor of the previous segment and the called method.  This gives the number of segments, the
- * bottom method of each, and the registers of the native code below.
+ * returns the Java frames of all segments in one list.  The boundaries are found from the call
+ * stub frames: each holds a JavaCallWrapper, which saved the anchor of the previous segment and
+ * the called method.  This gives the number of segments, the bottom method of each, and the
+ * registers of the native code below.
+ *
+ * In a JVMTI callback GetStackTrace is used instead where the answer of AsyncGetCallTrace is not
+ * known to be the same: a method without a jmethodID (which GetStackTrace creates), a virtual
+ * thread, a list that does not end at the method that the oldest call stub called, and a VM that
+ * does not export what these checks need.
  */
 #ifndef TH_JVMTI_JAVA_STACK_H
 #define TH_JVMTI_JAVA_STACK_H

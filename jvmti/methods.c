@@ -16,6 +16,8 @@
 #define PROBES 128
 /* Longest line table kept; javac writes one entry per statement. */
 #define LINES_MAX 8192
+/* One cache line. */
+#define FILTER_BITS 512
 
 static struct {
 	jmethodID *slots; /* atomic, claimed by compare-and-swap; id = index + 1 */
@@ -26,7 +28,9 @@ static struct {
 	uint32_t named;
 	uint32_t nameless;     /* atomic: frames without a jmethodID */
 	unsigned char *mounts; /* atomic, enum th_method_mount, by index of the slot */
-	uint64_t *lines;       /* buffer for line tables */
+	/* atomic: bits id % FILTER_BITS of the ids in `mounts`, which are few */
+	uint64_t filter[FILTER_BITS / 64];
+	uint64_t *lines; /* buffer for line tables */
 } methods;
 
 bool
@@ -55,11 +59,23 @@ announce(uint32_t id)
 	return id;
 }
 
+/* jmethodIDs are addresses of neighboring words: the multiplication spreads them. */
+static uint64_t
+first_index(jmethodID method)
+{
+	return (uint64_t)(uintptr_t)method * 0x9e3779b97f4a7c15u >> 40;
+}
+
+void
+th_methods_prefetch(jmethodID method)
+{
+	__builtin_prefetch(&methods.slots[first_index(method) & (SLOTS - 1)]);
+}
+
 uint32_t
 th_methods_id(jmethodID method)
 {
-	/* jmethodIDs are addresses of neighboring words: the multiplication spreads them. */
-	uint64_t index = (uint64_t)(uintptr_t)method * 0x9e3779b97f4a7c15u >> 40;
+	uint64_t index = first_index(method);
 
 	if (!method) {
 		th_add_relaxed(&methods.nameless, 1);
@@ -88,8 +104,11 @@ th_methods_nameless(void)
 enum th_method_mount
 th_methods_mount(uint32_t id)
 {
-	return id ? (enum th_method_mount)th_load_relaxed(&methods.mounts[id - 1])
-		  : TH_MOUNT_NONE;
+	uint32_t bit = id % FILTER_BITS;
+
+	if (!id || !(th_load_relaxed(&methods.filter[bit / 64]) >> bit % 64 & 1))
+		return TH_MOUNT_NONE;
+	return (enum th_method_mount)th_load_relaxed(&methods.mounts[id - 1]);
 }
 
 /* Classes */
@@ -135,8 +154,10 @@ mark_mount(jmethodID method, enum th_method_mount mount)
 {
 	uint32_t id = mount == TH_MOUNT_NONE ? 0 : th_methods_id(method);
 
-	if (id)
-		th_store_relaxed(&methods.mounts[id - 1], (unsigned char)mount);
+	if (!id)
+		return;
+	th_store_relaxed(&methods.mounts[id - 1], (unsigned char)mount);
+	th_or_relaxed(&methods.filter[id % FILTER_BITS / 64], UINT64_C(1) << id % 64);
 }
 
 static void

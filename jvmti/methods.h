@@ -21,6 +21,9 @@ bool th_methods_init(void);
 /* The id (1..) of a method; 0 for NULL or when the table is full. [in-malloc] */
 uint32_t th_methods_id(jmethodID method);
 
+/* Loads the cache line that th_methods_id() will need, without waiting for it. [in-malloc] */
+void th_methods_prefetch(jmethodID method);
+
 /*
  * Frames so far for which th_methods_id() was called with NULL: AsyncGetCallTrace returns a
  * jmethodID only if it was created before. [any]

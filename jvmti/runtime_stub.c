@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "unify/base/atomic.h"
 #include "unify/base/safe_read.h"
 
 /* CodeCache::allocate_code_heaps creates at most three. */
@@ -16,6 +17,23 @@
 /* Steps back through the segment map to the start of a block: 254 segments per step. */
 #define STEPS_MAX 4096
 #define NAME_MAX_BYTES 16
+/* Compiled code allocates through some ten stubs, each with one call. */
+#define KNOWN_MAX 64
+
+/* A stub, by the return address of its call.  Written once. */
+struct known {
+	uintptr_t claimed; /* atomic: the pc, or 0 = free */
+	uintptr_t pc;      /* atomic: the same once the other fields are written */
+	uintptr_t blob;
+	uintptr_t name; /* const char*, of the VM's own text */
+	int32_t words;
+};
+
+/*
+ * Finding a blob takes 1 us, most of it to prove that memory can be read.  Stubs of the VM are
+ * never freed; should other code ever be in their place, it has another name or another start.
+ */
+static struct known known[KNOWN_MAX];
 
 /* Reads the word at `offset` in an object of the VM. */
 static bool
@@ -101,18 +119,72 @@ is_method(const struct th_hotspot *hotspot, struct th_safe_read *memory, uintptr
 	return !strcmp(text, names[0]) || !strcmp(text, names[1]);
 }
 
+static struct known *
+slot_of(uintptr_t pc)
+{
+	return &known[pc * UINT64_C(0x9e3779b97f4a7c15) >> 58];
+}
+
+bool
+th_runtime_stub_is_known(uintptr_t pc)
+{
+	return pc && th_load_relaxed(&slot_of(pc)->pc) == pc;
+}
+
+/* A blob once found stays mapped: the code cache does not shrink. */
+static bool
+recall(const struct th_hotspot *hotspot, uintptr_t pc, int32_t *words_ret)
+{
+	const struct known *slot = slot_of(pc);
+
+	/* Pairs with the release in remember(). */
+	if (th_load_acquire(&slot->pc) != pc)
+		return false;
+	*words_ret = slot->words;
+	return *(const uintptr_t *)(slot->blob + (uintptr_t)hotspot->blob_name) == slot->name &&
+	       *(const int32_t *)(slot->blob + (uintptr_t)hotspot->blob_frame_size) ==
+		       slot->words;
+}
+
+static void
+remember(const struct th_hotspot *hotspot, uintptr_t pc, uintptr_t blob, int32_t words)
+{
+	struct known *slot = slot_of(pc);
+	uintptr_t before = 0;
+
+	if (!th_cas_acq_rel(&slot->claimed, &before, pc))
+		return;
+	slot->blob = blob;
+	slot->name = *(const uintptr_t *)(blob + (uintptr_t)hotspot->blob_name);
+	slot->words = words;
+	th_store_release(&slot->pc, pc);
+}
+
+/* The size of the frame at `pc`, if that is in a runtime stub. */
+static bool
+find_words(const struct th_hotspot *hotspot, uintptr_t pc, int32_t *words_ret)
+{
+	struct th_safe_read memory = {0};
+	uintptr_t blob;
+
+	if (recall(hotspot, pc, words_ret))
+		return true;
+	if (!find_blob(hotspot, pc, &blob) || is_method(hotspot, &memory, blob) ||
+		!read_int(&memory, blob, hotspot->blob_frame_size, words_ret) || *words_ret < 2)
+		return false;
+	remember(hotspot, pc, blob, *words_ret);
+	return true;
+}
+
 bool
 th_runtime_stub_caller(const struct th_hotspot *hotspot, const struct th_java_frame *frame,
 	struct th_java_frame *caller_ret)
 {
-	struct th_safe_read memory = {0};
-	struct th_safe_read stack = {0};
-	uintptr_t blob;
+	struct th_safe_read stack;
 	int32_t words;
 
-	if (!th_hotspot_has_stubs(hotspot) || !find_blob(hotspot, frame->pc, &blob) ||
-		is_method(hotspot, &memory, blob) ||
-		!read_int(&memory, blob, hotspot->blob_frame_size, &words) || words < 2)
+	th_safe_read_init(&stack, (const void *)frame->sp);
+	if (!th_hotspot_has_stubs(hotspot) || !find_words(hotspot, frame->pc, &words))
 		return false;
 	/* frame::sender_for_compiled_frame(): the return address on top, the frame pointer below. */
 	caller_ret->sp = frame->sp + (uintptr_t)words * sizeof(uintptr_t);

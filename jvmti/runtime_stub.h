@@ -23,6 +23,12 @@ struct th_java_frame {
 };
 
 /*
+ * Whether `pc` is in a stub that th_runtime_stub_caller() has found before and remembers.
+ * [in-malloc]
+ */
+bool th_runtime_stub_is_known(uintptr_t pc);
+
+/*
  * The caller of `frame` if that is a runtime stub's frame (`fp` is not needed).  False: it is
  * not, or the VM does not export enough of its layout.  All reads are checked. [in-malloc]
  */

@@ -186,8 +186,23 @@ end(struct call *call)
 		return result;           \
 	}
 
-REAL(void, th_native_allocated, void *block, size_t size, enum th_alloc_function function)
-TIMED_VOID(PART_ALLOCATED, __real_th_native_allocated(block, size, function))
+void __real_th_native_allocated(void *block, size_t size, enum th_alloc_function function);
+void __wrap_th_native_allocated(void *block, size_t size, enum th_alloc_function function);
+
+/* Inside a sample it is not another one (jvmti/in_vm.h). */
+void
+__wrap_th_native_allocated(void *block, size_t size, enum th_alloc_function function)
+{
+	struct call call;
+
+	if (innermost) {
+		__real_th_native_allocated(block, size, function);
+		return;
+	}
+	begin(&call, PART_ALLOCATED);
+	__real_th_native_allocated(block, size, function);
+	end(&call);
+}
 
 REAL(uint64_t, th_native_unlink, void *block)
 TIMED(uint64_t, PART_FREED, __real_th_native_unlink(block))

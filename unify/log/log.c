@@ -26,6 +26,12 @@ th_log_is_ours(void)
 	return getpid() == th_log_file.owner;
 }
 
+bool
+th_log_is_in_our_memory(void)
+{
+	return th_log_file.mark ? th_load_relaxed(th_log_file.mark) != 0 : th_log_is_ours();
+}
+
 struct th_log_header *
 th_log_header(void)
 {

@@ -131,6 +131,13 @@ void th_log_close(void);
 bool th_log_is_ours(void);
 
 /*
+ * The same without a system call, except that it is also true in a child that shares the
+ * owner's memory: of vfork() and clone(CLONE_VM).  Before Linux 4.14 it is th_log_is_ours().
+ * [in-malloc]
+ */
+bool th_log_is_in_our_memory(void);
+
+/*
  * In a forked child: drops the parent's log without changing it.  An append that the fork
  * interrupted continues in private memory, and fails or is lost.
  */

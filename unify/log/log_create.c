@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "unify/base/align.h"
+#include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
@@ -19,6 +21,9 @@
 
 /* First allocation: limits the disk space of a short-lived process. */
 #define FIRST_CHUNK (1u << 20)
+/* madvise(2), since Linux 4.14; older headers lack it. */
+#define WIPE_ON_FORK 18
+#define INVALID_ADVICE (-1)
 
 /* Creation */
 
@@ -173,6 +178,24 @@ abandon(int descriptor, const char *path, enum th_log_status status)
 	return status;
 }
 
+/*
+ * A page that is zero in every copy of this memory.  Emulators that accept any advice, also an
+ * invalid one, ignore it.  NULL: there is none.
+ */
+static const uint32_t *
+mark_memory(void)
+{
+	static uint32_t *mark;
+
+	if (!mark)
+		mark = th_memory_map(TH_PAGE_BYTES);
+	if (!mark || !syscall(SYS_madvise, mark, TH_PAGE_BYTES, INVALID_ADVICE) ||
+		syscall(SYS_madvise, mark, TH_PAGE_BYTES, WIPE_ON_FORK))
+		return NULL;
+	th_store_relaxed(mark, 1);
+	return mark;
+}
+
 /* Initializes the location of the log; the header is not published yet. */
 static bool
 init_file(const char *path, uint64_t max_bytes, int descriptor)
@@ -195,6 +218,7 @@ init_file(const char *path, uint64_t max_bytes, int descriptor)
 	th_log_file.device = status.st_dev;
 	th_log_file.inode = status.st_ino;
 	th_log_file.owner = getpid();
+	th_log_file.mark = mark_memory();
 	return true;
 }
 

@@ -36,6 +36,7 @@ struct th_log_file {
 	dev_t device;     /* identify the descriptor if the program closed it */
 	ino_t inode;
 	pid_t owner;
+	const uint32_t *mark; /* nonzero in the owner's memory, not in copies; NULL: unknown */
 	struct th_spinlock growing;
 	uint64_t next_try; /* atomic: earliest time of the next attempt after growing failed */
 	/* End of the fixed part of each event, by type number. */

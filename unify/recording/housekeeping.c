@@ -30,13 +30,13 @@ serve(uint64_t now)
 		th_store_relaxed(&housekeeping.is_ending, 1);
 }
 
-/* Called by threads with a sample due. */
+/* Called by threads with a sample due, also in a child that shares the process's memory. */
 static void
 look(uint64_t now)
 {
 	bool has_server = th_load_relaxed(&housekeeping.has_server);
 
-	if (!th_throttle_is_due(has_server ? now - SERVER_LATE_NS : now) ||
+	if (!th_throttle_is_due(has_server ? now - SERVER_LATE_NS : now) || !th_log_is_ours() ||
 		!th_trylock(&housekeeping.working))
 		return;
 	th_throttle_roll(now);
@@ -50,7 +50,8 @@ look(uint64_t now)
 static void
 end_if_requested(void)
 {
-	if (th_housekeeping_is_ending() && !th_load_relaxed(&housekeeping.has_server))
+	if (th_housekeeping_is_ending() && !th_load_relaxed(&housekeeping.has_server) &&
+		th_log_is_ours())
 		housekeeping.end();
 }
 

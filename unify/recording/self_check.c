@@ -89,7 +89,7 @@ static bool
 walks_to(const struct th_self_check_parts *parts, const struct th_registers *from,
 	uintptr_t wanted, uintptr_t *sp_ret)
 {
-	const struct th_unwind_limits limits = {wanted, wanted + 1};
+	const struct th_unwind_limits limits = {.code_low = wanted, .code_high = wanted + 1};
 	struct th_registers registers = *from;
 	uint64_t frames[FRAMES_MAX];
 	enum th_unwind_end end;

@@ -184,6 +184,20 @@ add_below(const struct th_java_provider *provider, const struct th_unwind_limits
 		th_log_count(TH_COUNTER_SEAM_GUESSED, 1);
 }
 
+static struct th_unwind_limits
+get_limits(const struct th_java_provider *provider)
+{
+	struct th_unwind_limits limits = {0, 0, 0};
+
+	if (provider) {
+		limits.code_low = *provider->code_low;
+		limits.code_high = *provider->code_high;
+		if (provider->stack_end)
+			limits.stack_end = provider->stack_end();
+	}
+	return limits;
+}
+
 /*
  * The whole stack of the calling thread; a walk that reached the base has no Java frames below.
  */
@@ -191,12 +205,10 @@ static struct stack
 walk(struct scratch *scratch, enum th_heap heap)
 {
 	const struct th_java_provider *provider = th_load_acquire(&capture.java);
-	struct th_unwind_limits limits = {0, 0};
+	struct th_unwind_limits limits = get_limits(provider);
 	struct stack stack = {0, 0};
 	enum th_unwind_end end;
 
-	if (provider)
-		limits = (struct th_unwind_limits){*provider->code_low, *provider->code_high};
 	end = add_native(&scratch->registers, &limits, scratch->frames, &stack);
 	if (provider && (end == TH_UNWIND_CODE || end == TH_UNWIND_STOPPED)) {
 		scratch->java.heap = heap;
@@ -231,14 +243,12 @@ uint64_t
 th_capture_site(const struct th_registers *registers, uint64_t size)
 {
 	const struct th_java_provider *provider = th_load_acquire(&capture.java);
-	struct th_unwind_limits limits = {0, 0};
+	struct th_unwind_limits limits = get_limits(provider);
 	struct th_registers copy = *registers;
 	uint64_t frames[SITE_FRAMES];
 	uint64_t site = size_class(size);
 	enum th_unwind_end end;
 
-	if (provider)
-		limits = (struct th_unwind_limits){*provider->code_low, *provider->code_high};
 	size_t count = th_unwind(&copy, &limits, frames, SITE_FRAMES, &end);
 	for (size_t i = 0; i < count; i++)
 		site = th_hash_mix(site ^ frames[i]);

@@ -57,6 +57,11 @@ struct th_java_provider {
 	 * [in-malloc]
 	 */
 	uint64_t (*site)(void);
+	/*
+	 * The end of the calling thread's stack if the caller runs on it, 0 if it is unknown.
+	 * NULL: it always is.  [in-malloc]
+	 */
+	uintptr_t (*stack_end)(void);
 };
 
 /* Sets the maximum number of frames; the root end of deeper stacks is cut. */

@@ -207,11 +207,15 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		return;
 	}
 	/*
-	 * Only a signal handler that interrupted the first lines of the guard gets here: the
+	 * An awaited visit, or a signal handler that interrupted the first lines of the guard: the
 	 * exhausted countdown is about to be saved, and must not be restored below zero.
 	 */
 	if (th_thread.guard) {
 		th_thread.countdown += size;
+		if (th_guard_visited()) {
+			errno = saved_errno;
+			return;
+		}
 		th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 		th_log_count(TH_COUNTER_DROPPED_REENTERED, 1);
 		return;
@@ -223,7 +227,7 @@ th_native_allocated(void *block, size_t size, enum th_alloc_function function)
 		errno = saved_errno;
 		return;
 	}
-	if (th_in_flight_begin()) {
+	if (th_sample_begin()) {
 		th_registers_here(&registers);
 		visit(&event, bytes, &registers);
 		th_in_flight_end();

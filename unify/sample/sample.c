@@ -8,7 +8,9 @@
 #include <stddef.h>
 
 #include "unify/log/log.h"
+#include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
+#include "unify/sample/in_flight.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/hash.h"
@@ -58,6 +60,18 @@ th_sample_tick_end(void)
 }
 
 /*
+ * A child that shares the memory may have thread-local storage of its own, and a name of its own
+ * by which it is admitted.
+ */
+bool
+th_sample_begin(void)
+{
+	return th_in_flight_begin_if(th_thread.record && !th_admission_is_filtered()
+					     ? th_log_is_in_our_memory
+					     : th_log_is_ours);
+}
+
+/*
  * The native walk of a mapping ends at Java frames in the same way as that of a C allocation.
  */
 static enum th_heap
@@ -93,6 +107,11 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	if (!th_throttle_keeps(sample->record, sample->lane->heap, site_of(sample, registers),
 		    sample->now, &event->keep))
 		return 0;
+	/* See th_sample_begin(). */
+	if (!th_log_is_ours()) {
+		th_log_count(TH_COUNTER_DROPPED_STOPPED, 1);
+		return 0;
+	}
 	uint64_t begun = th_throttle_capture_begins(sample->now);
 	if (sample->lane->prepare)
 		sample->lane->prepare(sample);
@@ -101,7 +120,7 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 	if (event->stack)
 		th_thread_log_at(sample->record, sample->now);
 	id = append(sample);
-	th_throttle_capture_ends(begun);
+	th_throttle_capture_ends(begun, true);
 	return id;
 }
 
@@ -118,7 +137,7 @@ th_sample_take_caller(struct th_sample *sample, uintptr_t caller)
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);
 	event->stack = th_capture_caller(caller);
 	id = append(sample);
-	th_throttle_capture_ends(begun);
+	th_throttle_capture_ends(begun, true);
 	return id;
 }
 

@@ -14,6 +14,7 @@
 #ifndef TH_UNIFY_SAMPLE_SAMPLE_H
 #define TH_UNIFY_SAMPLE_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unify/shared/log_format.h"
@@ -56,6 +57,13 @@ struct th_sample {
 	struct th_event_alloc *event;    /* the start of the lane's own event */
 	void *data;                      /* private to the lane */
 };
+
+/*
+ * Whether a sample of the calling thread may be due; if so, th_in_flight_end() must follow.  In
+ * a thread with samples before, it makes no system call, and is true in a child of vfork() or
+ * clone(CLONE_VM), too, whose samples th_sample_take() drops. [in-malloc]
+ */
+bool th_sample_begin(void);
 
 /*
  * Takes a sample that is due and admitted: sets time, keep, thread and stack of its event and

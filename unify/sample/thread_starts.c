@@ -7,6 +7,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
+#include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 
 static struct th_tally threads = {.kind = TH_TALLY_THREADS};
@@ -24,9 +25,10 @@ static uint32_t
 find_stack(const struct th_registers *registers, uint64_t now)
 {
 	const struct th_thread_record *record = th_thread_record();
+	uint64_t begun = th_throttle_capture_begins(now);
 	uint32_t stack = th_capture_stack(registers, record ? record->id : 0, TH_HEAP_NATIVE);
 
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, th_clock_now() - now);
+	th_throttle_capture_ends(begun, false);
 	return stack;
 }
 

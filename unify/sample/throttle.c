@@ -37,6 +37,7 @@ static struct {
 	struct th_rate rate;
 	struct th_site_rates sites[TH_PLAN_HEAPS];
 	uint64_t due[TH_PLAN_HEAPS]; /* atomic */
+	uint64_t capture_ns[2];      /* atomic: [1] of samples, [0] of other captures */
 	struct th_plan plan;         /* the writer's, except for the intervals */
 	/* Private to the writer. */
 	uint64_t rate_logged; /* time of the last RATE */
@@ -70,6 +71,8 @@ th_throttle_reset(void)
 {
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		throttle.due[i] = 0;
+	throttle.capture_ns[false] = 0;
+	throttle.capture_ns[true] = 0;
 	throttle.due_logged = 0;
 	throttle.kept_logged = 0;
 }
@@ -157,10 +160,9 @@ read_times(const struct th_log_header *header, struct th_plan_figures *figures)
 
 	figures->times.process = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	figures->times_cost = th_clock_now() - before;
-	figures->times.captures = th_load_relaxed(
-		&header->counters[TH_COUNTER_SELF_CAPTURE_NS]);
+	figures->times.captures = th_load_relaxed(&throttle.capture_ns[true]);
 	figures->times.others = th_load_relaxed(&header->counters[TH_COUNTER_SELF_AGENT_NS]) +
-				due_ns(figures);
+				due_ns(figures) + th_load_relaxed(&throttle.capture_ns[false]);
 }
 
 static void
@@ -284,7 +286,7 @@ th_throttle_capture_begins(uint64_t now)
 }
 
 void
-th_throttle_capture_ends(uint64_t begun)
+th_throttle_capture_ends(uint64_t begun, bool is_sample)
 {
 	uint64_t weight = begun % 32;
 	uint64_t now = weight ? th_clock_read(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -293,5 +295,7 @@ th_throttle_capture_ends(uint64_t begun)
 		return;
 	uint64_t ns = now - (begun - weight);
 	uint64_t usual = ns < USUAL_NS ? ns : USUAL_NS;
-	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, usual * weight + (ns - usual));
+	ns = usual * weight + (ns - usual);
+	th_log_count(TH_COUNTER_SELF_CAPTURE_NS, ns);
+	th_add_relaxed(&throttle.capture_ns[is_sample], ns);
 }

@@ -56,13 +56,14 @@ bool th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, uint6
 	uint64_t now, double *keep_ret);
 
 /*
- * The CPU time of a capture is measured for one sample in 16, and for each of the first
- * TH_THROTTLE_MEASURED: begin returns a value for end, which counts it as SELF_CAPTURE_NS.
- * [in-malloc]
+ * The CPU time of a capture is measured for one in 16, and for each until TH_THROTTLE_MEASURED
+ * samples are recorded: begin returns a value for end, which counts it as SELF_CAPTURE_NS.
+ * `is_sample`: it belongs to the cost of a sample, of which the plan decides the number; other
+ * captures only use up the budget. [in-malloc]
  */
 #define TH_THROTTLE_MEASURED 256
 uint64_t th_throttle_capture_begins(uint64_t now);
-void th_throttle_capture_ends(uint64_t begun);
+void th_throttle_capture_ends(uint64_t begun, bool is_sample);
 
 /* In a forked child: restores the state before th_throttle_start(). */
 void th_throttle_reset(void);

@@ -327,6 +327,8 @@ th_unwind(struct th_registers *registers, const struct th_unwind_limits *limits,
 	th_safe_read_init(&walk.memory, __builtin_frame_address(0));
 	th_safe_read_init(&walk.code, NULL);
 	walk.limits = limits ? *limits : (struct th_unwind_limits){0};
+	if (walk.limits.stack_end > walk.memory.high)
+		walk.memory.high = th_align_down(walk.limits.stack_end, TH_PAGE_BYTES);
 	memset(walk.recent, 0, sizeof(walk.recent));
 	walk.next_recent = 0;
 	walk.descents = 0;

@@ -48,6 +48,11 @@ struct th_registers {
 struct th_unwind_limits {
 	uintptr_t code_low; /* stop at a pc in [code_low, code_high): the JVM's code cache */
 	uintptr_t code_high;
+	/*
+	 * The memory from the walking function's frame to here is that of its stack, and can be
+	 * read; 0: unknown.
+	 */
+	uintptr_t stack_end;
 };
 
 enum th_unwind_end {

@@ -114,6 +114,24 @@ test_methods_are_left_to_the_vm(void **state)
 	assert_false(find(2 << SEGMENT_LOG2, &caller));
 }
 
+/* A stub is found again without a search, unless other code is in its place. */
+static void
+test_known_stubs(void **state)
+{
+	const uintptr_t pc = (uintptr_t)vm.code + (3 << SEGMENT_LOG2) + 17;
+	struct th_java_frame caller;
+
+	(void)state;
+	assert_false(th_runtime_stub_is_known(pc));
+	assert_true(find(pc - (uintptr_t)vm.code, &caller));
+	assert_true(th_runtime_stub_is_known(pc));
+	vm.array.length = 0;
+	assert_true(find(pc - (uintptr_t)vm.code, &caller));
+	assert_int_equal(caller.pc, 0x1234);
+	name_blob("nmethod");
+	assert_false(find(pc - (uintptr_t)vm.code, &caller));
+}
+
 /* Free memory, and addresses outside the code cache: no blob. */
 static void
 test_no_blob(void **state)
@@ -158,6 +176,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_caller_of_a_stub, set_up),
 		cmocka_unit_test_setup(test_methods_are_left_to_the_vm, set_up),
+		cmocka_unit_test_setup(test_known_stubs, set_up),
 		cmocka_unit_test_setup(test_no_blob, set_up),
 		cmocka_unit_test_setup(test_damage, set_up),
 	};

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "unify/log/log_file.h"
+
 #define LARGE ((uint64_t)64 << 20)
 /* Minimum number of the writer's descriptor. */
 #define DESCRIPTOR_LOWEST 512
@@ -396,6 +398,31 @@ test_child_in_shared_memory_writes_nothing(void **state)
 	log_samples_assert_held(1);
 }
 
+static int
+is_in_our_memory(void *unused)
+{
+	(void)unused;
+	return th_log_is_in_our_memory();
+}
+
+/* A child with a copy of the memory, made without the handlers of fork(), and one that shares it. */
+static void
+test_copies_of_the_memory(void **state)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	(void)state;
+	log_fixture_open(LARGE);
+	assert_true(th_log_is_in_our_memory());
+	pid_t copy = clone(is_in_our_memory, stack + sizeof(stack), SIGCHLD, NULL);
+	assert_int_equal(status_of(copy), 0);
+	pid_t shared = clone(is_in_our_memory, stack + sizeof(stack),
+		CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	/* Without the mark, on an old kernel, the process id decides. */
+	assert_int_equal(WEXITSTATUS(status_of(shared)), th_log_file.mark != NULL);
+	assert_true(th_log_is_in_our_memory());
+}
+
 /* Closes a log left open by a test before the next one. */
 #define CASE(test) cmocka_unit_test_teardown(test, log_fixture_teardown)
 
@@ -418,6 +445,7 @@ main(void)
 		CASE(test_forked_child_writes_nothing),
 		CASE(test_forked_child_with_its_own_log),
 		CASE(test_child_in_shared_memory_writes_nothing),
+		CASE(test_copies_of_the_memory),
 	};
 
 	return cmocka_run_group_tests_name("log surroundings", tests, NULL, NULL);

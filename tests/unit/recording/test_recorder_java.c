@@ -62,7 +62,8 @@ walk(struct th_java_stack *stack)
 	return TH_JAVA_FOUND;
 }
 
-static const struct th_java_provider provider = {&code_low, &code_high, walk, NULL};
+static const struct th_java_provider provider = {
+	.code_low = &code_low, .code_high = &code_high, .walk = walk};
 
 static void
 start_java(enum th_java_status answer, uint32_t depth)
@@ -202,7 +203,7 @@ wait_inside(struct th_java_stack *stack)
 }
 
 static const struct th_java_provider waiting_provider = {
-	&code_low, &code_high, wait_inside, NULL};
+	.code_low = &code_low, .code_high = &code_high, .walk = wait_inside};
 
 static void *
 capture_once(void *unused)

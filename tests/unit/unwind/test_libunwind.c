@@ -115,7 +115,7 @@ test_stops_at_code(void **state)
 	uintptr_t here = (uintptr_t)__builtin_return_address(0);
 
 	(void)state;
-	limits = (struct th_unwind_limits){here, here + 1};
+	limits = (struct th_unwind_limits){.code_low = here, .code_high = here + 1};
 	descend(20, &limits, FRAMES_MAX, &walk);
 	assert_int_equal(walk.end, TH_UNWIND_CODE);
 	assert_int_equal(walk.registers.pc, here);

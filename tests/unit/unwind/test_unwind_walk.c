@@ -65,7 +65,8 @@ test_walk_stops_in_code_range(void **state)
 	(void)state;
 	library = th_module_get(th_frame_module(frames[whole - 2]));
 	assert_non_null(library);
-	limits = (struct th_unwind_limits){library->start, library->end};
+	limits = (struct th_unwind_limits){
+		.code_low = library->start, .code_high = library->end};
 	count = walk_here(frames, 256, &limits, &registers, &end);
 	assert_int_equal(end, TH_UNWIND_CODE);
 	assert_true(count < whole);
