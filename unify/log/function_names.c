@@ -23,11 +23,11 @@
 /* Addresses that are looked up together. */
 #define BATCH 2048u
 /*
- * Reading symbol tables takes at most 1/SPACING of one processor's time, and a tenth of that
+ * Reading symbol tables takes at most 1/SPACING of one processor's time, and a fortieth of that
  * while reports will find the files of all modules with new functions.
  */
 #define SPACING 100
-#define SPACING_WITH_FILES (10 * SPACING)
+#define SPACING_WITH_FILES (40 * SPACING)
 #define CHUNK_BYTES (64u << 10)
 /* Longer names get no record; C++ templates reach a few thousand characters. */
 #define NAME_MAX_BYTES 4096u

@@ -82,6 +82,9 @@ void th_breakdown_start(bool has_owners);
  */
 void th_breakdown_poll(uint64_t now);
 
+/* When th_breakdown_poll() has work to do (ns); UINT64_MAX: never. [agent-thread] */
+uint64_t th_breakdown_next(void);
+
 /* Takes a breakdown on demand. [agent-thread] */
 void th_breakdown_flush(void);
 
