@@ -113,13 +113,19 @@ next_turn(void)
 	return next > now + LEAST_NS ? next : now + LEAST_NS;
 }
 
-/* Sleeps until a duty is due or the thread is woken; false: asked to stop. */
+static bool
+must_end(void)
+{
+	return th_load_acquire(&thread.stopping) || th_housekeeping_is_ending();
+}
+
+/* Sleeps until a duty is due or the thread is woken; false: asked to end. */
 static bool
 wait_turn(void)
 {
-	if (!th_load_acquire(&thread.stopping))
+	if (!must_end())
 		th_server_sleep(next_turn());
-	return !th_load_acquire(&thread.stopping);
+	return !must_end();
 }
 
 void
@@ -294,7 +300,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	thread.is_busy = true;
 	thread.next_second = th_clock_next_second(th_clock_now());
 	start_serving();
-	while (wait_turn() && !th_housekeeping_is_ending()) {
+	while (wait_turn()) {
 		work_every_turn(jvmti, env);
 		work_if_second(jvmti, env);
 	}

@@ -95,6 +95,8 @@ th_housekeeping_set_server(bool has_server)
 
 	if (has_server)
 		th_server_start();
+	else
+		th_server_stop();
 	th_store_relaxed(&housekeeping.has_server, has_server);
 	if (header)
 		th_store_relaxed(&header->has_server, has_server);

@@ -56,6 +56,12 @@ th_server_start(void)
 }
 
 void
+th_server_stop(void)
+{
+	th_store_release(&server.calls, NULL);
+}
+
+void
 th_server_sleep(uint64_t until)
 {
 	uint32_t *word = server.calls;

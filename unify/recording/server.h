@@ -12,6 +12,9 @@
 /* The calling thread is the server from now on.  The log must exist. [agent-thread] */
 void th_server_start(void);
 
+/* There is no server from now on, and the control page is left alone. [agent-thread] */
+void th_server_stop(void);
+
 /*
  * Sleeps until a time (CLOCK_MONOTONIC, ns), or until woken; returns at once if it was woken since
  * it last returned.  May return early. [agent-thread]
@@ -28,7 +31,7 @@ void th_server_wake(void);
  */
 void th_server_wake_by(uint64_t now, uint64_t latest);
 
-/* In a forked child: there is no server. */
+/* In a forked child. */
 void th_server_reset(void);
 
 #endif
