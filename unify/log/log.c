@@ -144,7 +144,7 @@ part_end(const struct th_log_field *field, const struct th_log_part *part, uint3
 static const struct th_log_field *
 next_variable_field(const struct th_log_field *field)
 {
-	while (th_log_data_bytes(field->data))
+	while (th_log_data_bytes((enum th_data_type)field->data))
 		field++;
 	return field;
 }
