@@ -27,7 +27,7 @@ bool th_housekeeping_run(void);
  * (server.h), and while samples are due at least every TH_HOUSEKEEPING_BUSY_NS.  Requests wait
  * for it and are not served inside malloc. [agent-thread]
  */
-#define TH_HOUSEKEEPING_BUSY_NS 100000000
+#define TH_HOUSEKEEPING_BUSY_NS 200000000
 void th_housekeeping_set_server(bool has_server);
 
 /* Whether the end was requested (`twinheap ctl stop`); stays true afterwards. [any] */

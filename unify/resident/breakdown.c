@@ -219,8 +219,8 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_BREAKDOWN_END || reason == TH_BREAKDOWN_TEARDOWN)
 		breakdown.last_end = event->time;
-	th_breakdown_plan_taken(
-		&subject->plan, th_clock_now(), cpu_time(), event->cost, event->resident);
+	th_breakdown_plan_taken(&subject->plan, th_clock_now(), cpu_time(), reason, event->cost,
+		event->resident);
 }
 
 /* Triggers */

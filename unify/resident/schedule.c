@@ -18,7 +18,7 @@
  * Breakdowns may take 1/COST_SPACING of the CPU time of the process, or of the time if that is
  * less; an idle process has 1/IDLE_SPACING of the time,
  */
-#define COST_SPACING 500
+#define COST_SPACING 1000
 #define IDLE_SPACING 5000
 /*
  * and all have this much more in the beginning: 5 to 8 breakdowns of half a gigabyte.  Without it,
@@ -27,14 +27,14 @@
 #define CREDIT_FIRST_NS ((int64_t)TH_NS_PER_S / 10)
 /* What is saved at most: 20 breakdowns of a gigabyte, for the way to a peak. */
 #define CREDIT_MAX_NS ((int64_t)TH_NS_PER_S / 4)
-/* Regular breakdowns leave this much. */
-#define CREDIT_REST_NS (CREDIT_FIRST_NS / 2)
+/* Regular breakdowns take at most 1/REGULAR_PART of all that, so that a peak finds the rest. */
+#define REGULAR_PART 2
 /* Upper bound even then: 1/BURST_SPACING of the time, 1/GROWTH_SPACING on the way to a peak. */
 #define BURST_SPACING 50
 #define GROWTH_SPACING 25
 /* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
-/* but at most this often, at least once a second, */
+/* but at most this often, at least about once a second (then at whole seconds, clock.h), */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
 /* and this soon after growth since the last read that is half of what triggers a breakdown. */
 #define LOOK_GROWING_NS LOOK_LEAST_NS
@@ -50,6 +50,7 @@ th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t us
 		.next_look = now,
 		.next_regular = now + FIRST_NS,
 		.credit = CREDIT_FIRST_NS,
+		.regular_credit = CREDIT_FIRST_NS / REGULAR_PART,
 		.credit_time = now,
 		.credit_used = used,
 	};
@@ -115,15 +116,23 @@ earned(uint64_t elapsed, uint64_t used)
 		(used < elapsed ? used : elapsed) / COST_SPACING, elapsed / IDLE_SPACING);
 }
 
+static int64_t
+at_most(int64_t value, int64_t most)
+{
+	return value < most ? value : most;
+}
+
 /* Adds what was earned since the last time. */
 static void
 update_credit(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 {
-	plan->credit += earned(now - plan->credit_time, used - plan->credit_used);
+	int64_t more = earned(now - plan->credit_time, used - plan->credit_used);
+
+	plan->credit = at_most(plan->credit + more, CREDIT_MAX_NS);
+	plan->regular_credit = at_most(
+		plan->regular_credit + more / REGULAR_PART, CREDIT_MAX_NS / REGULAR_PART);
 	plan->credit_time = now;
 	plan->credit_used = used;
-	if (plan->credit > CREDIT_MAX_NS)
-		plan->credit = CREDIT_MAX_NS;
 }
 
 bool
@@ -136,17 +145,19 @@ th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t 
 		return true;
 	}
 	*reason_ret = TH_BREAKDOWN_REGULAR;
-	return now >= plan->next_regular && plan->credit >= CREDIT_REST_NS;
+	return now >= plan->next_regular && plan->credit >= 0 && plan->regular_credit >= 0;
 }
 
 void
 th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
-	uint64_t cost, uint64_t resident)
+	enum th_breakdown_reason reason, uint64_t cost, uint64_t resident)
 {
 	uint64_t spacing = max((now - plan->start) / SPACING_SHARE, FIRST_NS);
 
 	update_credit(plan, now, used);
 	plan->credit -= (int64_t)cost;
+	if (reason == TH_BREAKDOWN_REGULAR)
+		plan->regular_credit -= (int64_t)cost;
 	plan->next_growth = now + cost * GROWTH_SPACING;
 	plan->next_regular = now + max(cost * BURST_SPACING, spacing);
 	if (resident > plan->highest)

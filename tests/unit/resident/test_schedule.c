@@ -46,7 +46,7 @@ simulate_part(uint64_t seconds, uint64_t cost, uint64_t rate, double processors)
 			continue;
 		now += cost;
 		th_breakdown_plan_taken(&plan, now,
-			(uint64_t)(processors * (double)(now - begin)), cost, resident);
+			(uint64_t)(processors * (double)(now - begin)), reason, cost, resident);
 		outcome.cost += cost;
 		outcome.taken++;
 	}
@@ -70,7 +70,7 @@ test_cost_stays_in_its_bounds(void **state)
 			struct outcome outcome = simulate(seconds, costs[i], MIB);
 
 			/* The credit, the share, and the one that exceeds the credit. */
-			assert_true(outcome.cost <= S / 10 + seconds * S / 500 + costs[i]);
+			assert_true(outcome.cost <= S / 10 + seconds * S / 1000 + costs[i]);
 		}
 	}
 }
@@ -84,9 +84,9 @@ test_cost_follows_the_cpu_time_of_the_process(void **state)
 		struct outcome half = simulate_part(seconds, 12 * MS, MIB, 0.5);
 		struct outcome idle = simulate_part(seconds, 3 * MS, 0, 0);
 
-		assert_true(half.cost <= S / 10 + seconds * S / 1000 + 12 * MS);
-		/* Regular ones leave half of the credit. */
-		assert_true(idle.cost <= S / 20 + seconds * S / 5000 + 3 * MS);
+		assert_true(half.cost <= S / 10 + seconds * S / 2000 + 12 * MS);
+		/* Regular ones take half of the credit. */
+		assert_true(idle.cost <= S / 20 + seconds * S / 10000 + 3 * MS);
 		assert_true(idle.taken >= 4);
 	}
 }
@@ -156,7 +156,7 @@ test_a_peak_has_an_account(void **state)
 			th_breakdown_plan_looked(&plan, now, resident);
 			if (!th_breakdown_plan_is_due(&plan, now, now, resident, &reason))
 				continue;
-			th_breakdown_plan_taken(&plan, now, now, 12 * MS, resident);
+			th_breakdown_plan_taken(&plan, now, now, reason, 12 * MS, resident);
 			highest = resident > highest ? resident : highest;
 		}
 		assert_true(highest >= 850 * MIB);
