@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "unify/base/atomic.h"
+#include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/shared/clock.h"
 
 /* Between two wake-ups by samples. */
 #define GAP_NS 10000000
+/* Without a log there is no futex. */
+#define NAP_NS 20000000
 
 static struct {
 	uint32_t *calls; /* atomic: the futex; NULL: there is no server */
@@ -67,8 +70,10 @@ th_server_sleep(uint64_t until)
 	uint32_t *word = server.calls;
 	uint64_t now = th_clock_now();
 
-	if (!word)
+	if (!word) { /* there is no log */
+		th_system_nap(NAP_NS);
 		return;
+	}
 	uint32_t calls = th_load_acquire(word);
 	if (calls == server.seen && now < until) {
 		th_store_release(&server.until, until);

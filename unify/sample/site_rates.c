@@ -91,6 +91,8 @@ sum_counts(const struct th_site_rates *sites)
 static void
 follow(struct th_site_rates *sites, double seconds, double part)
 {
+	const double per_second = 1 / seconds;
+
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
 		for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 			uint32_t count = th_load_relaxed(&sites->counts[row][i]);
@@ -101,7 +103,7 @@ follow(struct th_site_rates *sites, double seconds, double part)
 			else if (*rate < NO_RATE)
 				*rate = 0;
 			if (count || *rate > 0)
-				*rate += part * (count / seconds - *rate);
+				*rate += part * (count * per_second - *rate);
 		}
 }
 
