@@ -2,16 +2,15 @@
 /*
  * The agent thread's loop.  It alone serves requests, logs method names and looks for dead
  * objects.  It runs under the guard for its whole life, so its own allocations are not
- * recorded.  Any thread may wake it through the futex.
+ * recorded.  It sleeps until the next of its duties is due (next_turn()) or it is woken
+ * (unify/recording/server.h): by a collection, a request, the end of the VM, a table that fills up,
+ * or the first sample after a time without.
  */
 #include "jvmti/agent_thread.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "jvmti/batches.h"
 #include "jvmti/class_ids.h"
@@ -30,23 +29,35 @@
 #include "unify/recording/control.h"
 #include "unify/recording/housekeeping.h"
 #include "unify/recording/recorder.h"
+#include "unify/recording/server.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 
-/* Method names are looked up within this time; an idle turn costs a few microseconds. */
-#define TURN_NS 20000000
+/* While samples are due, names of methods are looked up and the plan is reviewed this often. */
+#define BUSY_NS TH_HOUSEKEEPING_BUSY_NS
+/* Between two turns, unless it is woken: a duty that cannot be done now is tried again. */
+#define LEAST_NS 5000000
+/* While a change of the admission has not reached all threads. */
+#define RETRY_NS 20000000
+/* Names of threads are read this often where threads are chosen by name. */
+#define FILTER_NS 60000000
+/*
+ * What is done once a second takes at most 1/SECOND_SPACING of one processor's time: it reads the
+ * bytes of each thread, at 1 us each.
+ */
+#define SECOND_SPACING 1000
+/* The library's own memory is counted this often: 0.3 ms for 10 MiB. */
+#define SECONDS_PER_REFRESH 10
 /*
  * Looking for dead objects takes at most 1/REAP_SPACING of one processor's time: a quarter of
  * the default budget.
  */
 #define REAP_SPACING 400
 /* Reading thread names without a filter: at most 1/NAMES_SPACING; 4 us per thread (JDK 25). */
-#define NAMES_SPACING 1000
-/* Where threads are chosen by name, names are read every third turn. */
-#define TURNS_PER_NAMES 3
+#define NAMES_SPACING 2000
 /*
  * Counted sleeps instead of a deadline: they do not elapse while the whole process is stopped.
  */
@@ -55,7 +66,6 @@
 
 static struct {
 	const struct th_agent_duties *duties;
-	uint32_t calls;    /* atomic, futex: counts the wake-ups */
 	uint32_t stopping; /* atomic: asked to end */
 	uint32_t is_alive; /* atomic: running */
 	uint32_t vm_ends;  /* atomic: asked for the breakdown of that time */
@@ -63,10 +73,20 @@ static struct {
 	pthread_t self;
 	JNIEnv *env;
 	bool must_reap;      /* objects may have died */
+	bool is_busy;        /* samples were due before the last turn */
+	bool has_news;       /* samples were due since names of threads were last read */
 	uint64_t next_reap;  /* not before */
 	uint64_t next_names; /* not before */
-	uint32_t turns;      /* since names were last read */
+	uint64_t next_filter;
+	uint64_t next_second;
+	uint32_t seconds; /* since the library's own memory was last counted */
 } thread;
+
+static uint64_t
+min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 static void
 log_own_time(void)
@@ -74,32 +94,45 @@ log_own_time(void)
 	th_log_set_counter(TH_COUNTER_SELF_AGENT_NS, th_clock_read(CLOCK_THREAD_CPUTIME_ID));
 }
 
-/* Sleeps for one turn or until woken; false: asked to stop. */
+/* When the next duty is due; everything else wakes the thread. */
+static uint64_t
+next_turn(void)
+{
+	uint64_t now = th_clock_now();
+	uint64_t next = min(thread.next_second, th_breakdown_next());
+
+	next = min(next, min(th_collections_next(now), th_full_collection_next()));
+	if (thread.must_reap)
+		next = min(next, thread.next_reap);
+	if (thread.is_busy)
+		next = min(next, now + BUSY_NS);
+	if (th_admission_is_pending())
+		next = min(next, now + RETRY_NS);
+	if (th_admission_is_filtered())
+		next = min(next, thread.next_filter);
+	return next > now + LEAST_NS ? next : now + LEAST_NS;
+}
+
+static bool
+must_end(void)
+{
+	return th_load_acquire(&thread.stopping) || th_housekeeping_is_ending();
+}
+
+/* Sleeps until a duty is due or the thread is woken; false: asked to end. */
 static bool
 wait_turn(void)
 {
-	const struct timespec turn = {0, TURN_NS};
-	static uint32_t seen;
-	uint32_t calls = th_load_acquire(&thread.calls);
-
-	if (calls == seen && !th_load_acquire(&thread.stopping))
-		syscall(SYS_futex, &thread.calls, FUTEX_WAIT_PRIVATE, calls, &turn, NULL, 0);
-	seen = th_load_acquire(&thread.calls);
-	return !th_load_acquire(&thread.stopping);
-}
-
-void
-th_agent_thread_wake(void)
-{
-	th_add_acq_rel(&thread.calls, 1);
-	syscall(SYS_futex, &thread.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	if (!must_end())
+		th_server_sleep(next_turn());
+	return !must_end();
 }
 
 void
 th_agent_thread_vm_ends(void)
 {
 	th_store_release(&thread.vm_ends, 1);
-	th_agent_thread_wake();
+	th_server_wake();
 }
 
 /*
@@ -127,11 +160,23 @@ look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	if (th_clock_now() < thread.next_names)
+	if (!thread.has_news || th_clock_now() < thread.next_names)
 		return;
+	thread.has_news = false;
 	th_heap_look_at_names(jvmti, env);
 	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 	thread.next_names = th_clock_now() + NAMES_SPACING * cost;
+}
+
+/* Between two reads th_agent_renamed() reports nearly all changes. */
+static void
+filter_by_names(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	if (!th_admission_is_filtered() || th_clock_now() < thread.next_filter)
+		return;
+	th_heap_look_at_names(jvmti, env);
+	th_admission_review_names();
+	thread.next_filter = th_clock_now() + FILTER_NS;
 }
 
 static void
@@ -157,15 +202,12 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_log_prepare();
 		th_in_flight_end();
 	}
-	th_housekeeping_run();
+	thread.is_busy = th_housekeeping_run();
+	thread.has_news |= thread.is_busy;
 	th_full_collection_turn(jvmti);
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
-	/* Between two reads th_agent_renamed() reports nearly all changes. */
-	if (th_admission_is_filtered() && ++thread.turns % TURNS_PER_NAMES == 0) {
-		th_heap_look_at_names(jvmti, env);
-		th_admission_review_names();
-	}
+	filter_by_names(jvmti, env);
 	thread.duties->every_turn();
 }
 
@@ -204,9 +246,27 @@ work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 	th_class_ids_review(jvmti, env);
 	th_class_loaders_log();
 	th_module_refresh();
-	th_recorder_refresh();
+	if (++thread.seconds < SECONDS_PER_REFRESH) {
+		th_recorder_look();
+	} else {
+		th_recorder_refresh();
+		thread.seconds = 0;
+	}
 	thread.duties->every_second();
 	log_own_time();
+}
+
+/* At whole seconds, as the looks at the resident size, so that both are done in one turn. */
+static void
+work_if_second(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	uint64_t cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
+
+	if (th_clock_now() < thread.next_second)
+		return;
+	work_every_second(jvmti, env);
+	cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
+	thread.next_second = th_clock_next_second(th_clock_now() + SECOND_SPACING * cost);
 }
 
 /* Requests are served on this thread only. */
@@ -232,20 +292,17 @@ stop_serving(void)
 static void JNICALL
 run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 {
-	uint64_t next_second = th_clock_now() + TH_NS_PER_S;
-
 	(void)argument;
 	/* Never left: the agent's own allocations are not recorded. */
 	th_guard_enter();
 	thread.self = pthread_self();
 	thread.env = env;
+	thread.is_busy = true;
+	thread.next_second = th_clock_next_second(th_clock_now());
 	start_serving();
-	while (wait_turn() && !th_housekeeping_is_ending()) {
+	while (wait_turn()) {
 		work_every_turn(jvmti, env);
-		if (th_clock_now() < next_second)
-			continue;
-		work_every_second(jvmti, env);
-		next_second += TH_NS_PER_S;
+		work_if_second(jvmti, env);
 	}
 	stop_serving();
 	th_collections_log();
@@ -297,7 +354,7 @@ bool
 th_agent_thread_stop(void)
 {
 	th_store_release(&thread.stopping, 1);
-	th_agent_thread_wake();
+	th_server_wake();
 	for (int i = 0; i < STOP_NAPS && th_load_acquire(&thread.is_alive); i++)
 		th_system_nap(STOP_NAP_NS);
 	return !th_load_acquire(&thread.is_alive);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent thread: a daemon thread of the VM that sleeps on a futex.  It looks up the names of
+ * The agent thread: a daemon thread of the VM that sleeps until there is work.  It looks up the names of
  * new methods, finds dead objects after collections, runs the rate control, and writes the
  * exact bytes of threads once a second.
  */
@@ -27,9 +27,6 @@ struct th_agent_duties {
  * [jvmti]
  */
 bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties);
-
-/* Wakes the thread to look for work.  Callable anywhere, also inside a collection. */
-void th_agent_thread_wake(void);
 
 /* The VM begins to end: the thread takes a breakdown of resident memory at once. [any] */
 void th_agent_thread_vm_ends(void);

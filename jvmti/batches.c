@@ -12,6 +12,7 @@
 #include "jvmti/probation.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
+#include "unify/recording/server.h"
 #include "unify/shared/clock.h"
 
 /*
@@ -159,6 +160,8 @@ choose(const struct th_sampled_object *object)
 		&all.open->members, &all.random, object->site, object->size, &evicted);
 	if (evicted.reference)
 		all.spares[all.spare_count++] = evicted.reference;
+	if (evicted.reference && all.spare_count == SPARES / 2)
+		th_server_wake();
 	log_left(&evicted);
 	if (!member)
 		return false;

@@ -13,6 +13,7 @@
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
+#include "unify/recording/server.h"
 #include "unify/sample/admission.h"
 #include "unify/sample/capture.h"
 #include "unify/sample/in_flight.h"
@@ -248,8 +249,10 @@ follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
 	struct th_tally_item *item = &entry->item;
 	uint32_t type = entry->is_hidden ? 0 : class_id(jvmti, env, object);
 
-	if (th_tally_level(&tally, item->born))
+	if (th_tally_level(&tally, item->born) && !th_load_relaxed(&loaders.must_thin)) {
 		th_store_relaxed(&loaders.must_thin, 1);
+		th_server_wake();
+	}
 	item->stack = capture(registers);
 	if (!item->stack)
 		return;
@@ -257,6 +260,8 @@ follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
 	entry->reference = (*env)->NewWeakGlobalRef(env, object);
 	if (entry->reference && item->maker && enter(entry)) {
 		th_tally_add(&tally, item);
+		if (th_load_relaxed(&loaders.count) == loaders.limit / 4 * 3)
+			th_server_wake();
 		return;
 	}
 	(*env)->DeleteWeakGlobalRef(env, entry->reference);

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jvmti/agent_thread.h"
 #include "jvmti/humongous.h"
 #include "jvmti/perf_data.h"
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
+#include "unify/recording/server.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/collector_name.h"
 
@@ -31,6 +31,8 @@ static const uint64_t later[] = {500000000, 1500000000};
 /* The VM's value for a collection without a recorded cause. */
 #define NO_CAUSE "No GC"
 #define LATER_COUNT (sizeof(later) / sizeof(later[0]))
+/* How often the state of a collection that promotes all objects is read while it runs. */
+#define FULL_TURN_NS 20000000
 /* Number of pauses averaged, and the minimum required. */
 #define MEAN_PAUSES 64
 #define MEAN_PAUSES_LEAST 16
@@ -118,7 +120,7 @@ th_collections_finished(jvmtiEnv *jvmti)
 	th_humongous_look(now);
 	/* Pairs with the acquire in th_collections_log(). */
 	th_store_release(&collections.finished, number + 1);
-	th_agent_thread_wake();
+	th_server_wake();
 }
 
 /*
@@ -334,4 +336,27 @@ th_collections_log(void)
 	collections.looks++;
 	log_heap_use(finished);
 	return true;
+}
+
+static uint64_t
+min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t
+th_collections_next(uint64_t now)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint64_t next = collections.full.is_under_way ? now + FULL_TURN_NS : UINT64_MAX;
+	uint64_t last_end;
+
+	if (!finished)
+		return next;
+	last_end = collections.pauses[(finished - 1) % PAUSES_MAX].end;
+	if (finished != collections.logged)
+		next = min(next, last_end + TH_COLLECTIONS_COUNT_NS);
+	if (collections.looks < LATER_COUNT)
+		next = min(next, last_end + later[collections.looks]);
+	return next;
 }

@@ -32,6 +32,9 @@ void JNICALL th_collections_finished(jvmtiEnv *jvmti);
  */
 bool th_collections_log(void);
 
+/* When the next th_collections_log() or th_collections_watch_full() is due (ns). [agent-thread] */
+uint64_t th_collections_next(uint64_t now);
+
 /* Writes the pending records at the end of the recording. [agent-thread] */
 void th_collections_flush(void);
 
@@ -55,7 +58,7 @@ uint64_t th_collections_mean_pause(void);
 /*
  * Generational Z only: checks whether a collection has ended that promotes all objects before
  * it marks (on demand, or for lack of memory).  Must be called every turn, since it compares
- * with the state at the last call.  True while such a collection has not been taken.
+ * with the state at the last call; every pause of such a collection wakes the agent thread.  True while such a collection has not been taken.
  * [agent-thread]
  */
 bool th_collections_watch_full(void);

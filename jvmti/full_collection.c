@@ -54,6 +54,12 @@ collect(jvmtiEnv *jvmti)
 	return th_collections_old() != before;
 }
 
+uint64_t
+th_full_collection_next(void)
+{
+	return full.period ? full.next : UINT64_MAX;
+}
+
 static enum th_control_answer
 collect_or_note(jvmtiEnv *jvmti)
 {

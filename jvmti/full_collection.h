@@ -16,6 +16,9 @@ void th_full_collection_start(uint64_t period);
 /* Collects if it is due or was requested.  Not under a lock. [agent-thread] */
 void th_full_collection_turn(jvmtiEnv *jvmti);
 
+/* When a regular one is due (ns); UINT64_MAX: never. [agent-thread] */
+uint64_t th_full_collection_next(void);
+
 /* Refuses further requests. [agent-thread] */
 void th_full_collection_stop(void);
 

@@ -9,10 +9,13 @@
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
+#include "unify/recording/server.h"
 #include "unify/shared/clock.h"
 
-/* Samples between two turns of the agent thread: 20 ms at 400,000 samples per second. */
+/* Samples between two turns of the agent thread, */
 #define QUEUE_CELLS 8192
+/* which is woken after so many: it has the time of the others, 20 ms at 300,000 per second. */
+#define QUEUE_WAKE 2048
 /*
  * Cost of a reference per pause, in nanoseconds (bench/live-cost): to an old object, of which
  * only the address is used, and to an object allocated since the last pause, whose header is
@@ -87,6 +90,8 @@ push(const struct followed *object)
 			cell->object = *object;
 			/* Pairs with the acquire in pop(): publishes the object. */
 			th_store_release(&cell->turn, turn + 1);
+			if ((turn + 1) % QUEUE_WAKE == 0)
+				th_server_wake();
 			return true;
 		}
 		if (found > turn)

@@ -9,7 +9,7 @@
 
 #include "unify/shared/log_name.h"
 
-static char start_directory[PATH_MAX] = "/";
+static char start_directory[PATH_MAX]; /* "": the root */
 
 void
 th_log_path_init(void)

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request is written field by field; its number is written last, under a file lock that only
- * the tool takes.  With a JVM the agent thread polls the page every 20 ms.  Without one, a
+ * the tool takes.  With a JVM the agent thread sleeps on a futex in the page, and is woken.  Without one, a
  * thread whose sample is due polls it, at most every 10 ms.  In a process that allocates almost
  * nothing a request waits, but it takes effect before the next sample and before the end.
  */
 #include "report/control/request.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +62,28 @@ write_field(const struct th_target *target, size_t offset, const void *bytes, si
 	off_t at = (off_t)(offsetof(struct th_log_header, control) + offset);
 
 	return pwrite(target->descriptor, bytes, count, at) == (ssize_t)count;
+}
+
+/*
+ * Wakes the library's thread, which then finds the request.  The page is mapped, since a futex is
+ * identified by its memory, but not touched: the file may be truncated meanwhile.
+ */
+static void
+wake_server(struct th_target *target)
+{
+	char *page = mmap(NULL, TH_LOG_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		target->descriptor, 0);
+	struct th_log_header *header = (struct th_log_header *)(void *)page;
+
+	if (page == MAP_FAILED)
+		return;
+	/* Read after the request was written: the thread then sees another number, or the request. */
+	bool is_read = th_running_read(target->descriptor, &target->header);
+	uint32_t calls = target->header.control.calls + 1;
+	if (is_read && write_field(target, offsetof(struct th_log_control, calls), &calls,
+			       sizeof(calls)))
+		syscall(SYS_futex, &header->control.calls, FUTEX_WAKE, 1, NULL, NULL, 0);
+	munmap(page, TH_LOG_HEADER_BYTES);
 }
 
 /* The number last, so that the process finds the other fields complete. */
@@ -254,6 +279,7 @@ th_request_ask(struct th_target *target, const struct th_request *request)
 		take_breakdown(target);
 	if (!write_request(target, request, ++number))
 		return th_error_create_errno(TH_ERROR_OUTPUT, "%s", target->path);
+	wake_server(target);
 	return wait_until_served(target, number) ? check_answer(target)
 						 : explain_silence(target, request);
 }
@@ -273,8 +299,10 @@ th_request_current_log(const char *text, char **path_ret)
 		uint32_t number = target.header.control.asked + 1;
 
 		if (wait_until_served(&target, number - 1) &&
-			write_request(&target, &request, number))
+			write_request(&target, &request, number)) {
+			wake_server(&target);
 			wait_until_served(&target, number);
+		}
 		take_breakdown(&target);
 	}
 	th_error_destroy(error);

@@ -22,11 +22,13 @@
 /* Or 2 ms per second, if that is more. */
 #define LEAST_PART 0.003
 /*
- * The agent thread: its rounds, breakdowns and a quarter of a second of them at first.  These are
+ * The agent thread: its turns, breakdowns and a tenth of a second of them at first.  These are
  * bounds for a machine that is busy with other tests; most of it does not depend on samples.
  */
 #define AGENT_PART 0.03
 #define AGENT_NS 300e6
+/* Wake-ups per second of the agent thread of a VM that does nothing. */
+#define IDLE_MOST 5
 /* The first interval. */
 #define FIRST (128 << 10)
 
@@ -162,6 +164,30 @@ given_interval(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/*
+ * The agent thread of a VM that does nothing sleeps: it wakes up once a second, and at the age of 8
+ * seconds twice to read the resident size; the first reading of /proc may add some turns.  A count,
+ * so a busy machine does not matter.
+ */
+static void
+idle_vm(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+
+	record(jdk,
+		TH_WORDS(jdk->java, "-Xmx100m", "-cp", PROGRAMS "/programs.jar", "Idle", "8",
+			"5"),
+		"TWINHEAP_VERBOSE=0", &recording);
+	const json_t *truth = json_array_get(recording.truth, 0);
+	double before = json_number_value(json_object_get(truth, "before"));
+	double sleeps = json_number_value(json_object_get(truth, "sleeps"));
+
+	print_message("  %.0f sleeps in 8 s, %.0f in 5 s\n", before, sleeps);
+	assert_true(before > 0);
+	assert_in_range(sleeps, 5, 5 * IDLE_MOST);
+	th_recording_deinit(&recording);
+}
+
 int
 main(void)
 {
@@ -170,6 +196,7 @@ main(void)
 		{"40 MB per second", quiet_program, 0},
 		{"a compiler", compiler, 0},
 		{"a given interval", given_interval, 0},
+		{"an idle VM", idle_vm, 0},
 		{NULL, NULL, 0},
 	};
 

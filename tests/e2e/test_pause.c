@@ -25,8 +25,8 @@
  * $pid is the JVM; `say` gives it a command and waits until it is done, `ask` runs twinheap ctl
  * on it, and `expect` looks for words in the last output.  `more` waits until enough new
  * samples of the Java heap have arrived, `still` until none arrive any more: a sample in
- * progress at the time of the request may be delayed by a busy machine.  `looked` waits for as
- * many turns of the agent thread as there are between two reads of thread names.
+ * progress at the time of the request may be delayed by a busy machine.  `looked` waits for
+ * longer than there is between two reads of thread names, and for a turn of the agent thread.
  */
 #define SCRIPT                                                                                 \
 	"say() { rm -f obeyed; echo \"$@\" >&3; until [ -e obeyed ]; do sleep 0.02; done; }\n" \
@@ -39,7 +39,7 @@
 	"\twhile [ $(count) -lt $goal ]; do sleep 0.02; done; }\n"                             \
 	"still() { now=$(count); for i in 1 2 3 4 5; do was=$now; sleep 0.05; now=$(count);\n" \
 	"\t[ $now = $was ] || { still; return; }; done; }\n"                                   \
-	"looked() { for i in 1 2 3 4; do ask flush; done; }\n"                                 \
+	"looked() { sleep 0.1; ask flush; ask flush; }\n"                                      \
 	"rm -f commands; mkfifo commands\n"                                                    \
 	"LD_PRELOAD=" TH_LIBRARY " \"$@\" <commands &\n"                                       \
 	"pid=$!\n"                                                                             \

@@ -2,12 +2,14 @@
 /* The native methods of leaks.Native. */
 #include <fcntl.h>
 #include <jni.h>
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "leaks_Native.h"
@@ -170,6 +172,8 @@ flush_log(struct th_log_control *control)
 	control->verb = TH_CONTROL_FLUSH;
 	/* The library reads `asked` first, and then the request's fields. */
 	__atomic_store_n(&control->asked, number, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&control->calls, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &control->calls, FUTEX_WAKE, 1, NULL, NULL, 0);
 	for (int i = 0; i < NAPS_MAX; i++) {
 		if (__atomic_load_n(&control->served, __ATOMIC_ACQUIRE) == number)
 			return true;

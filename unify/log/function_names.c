@@ -23,11 +23,11 @@
 /* Addresses that are looked up together. */
 #define BATCH 2048u
 /*
- * Reading symbol tables takes at most 1/SPACING of one processor's time, and a tenth of that
- * while reports will find the files of all modules with new functions.
+ * Reading symbol tables takes at most 1/SPACING of one processor's time, and those of modules whose
+ * files reports will find a fortieth of that.
  */
 #define SPACING 100
-#define SPACING_WITH_FILES (10 * SPACING)
+#define SPACING_WITH_FILES (40 * SPACING)
 #define CHUNK_BYTES (64u << 10)
 /* Longer names get no record; C++ templates reach a few thousand characters. */
 #define NAME_MAX_BYTES 4096u
@@ -56,10 +56,13 @@ static struct {
 	uint32_t function_count;
 	uint32_t name_bytes;
 	uint32_t taken; /* number of met addresses that were put into a batch */
+	uint32_t seen;  /* the same of those in modules without a file; not below `taken` */
 	uint32_t batch_count;
 	uint32_t batch_next; /* first item of the batch that is to be looked up */
-	uint64_t last;       /* when tables were read last, and the CPU time of that */
-	uint64_t cost;
+	struct reading {
+		uint64_t last; /* when tables were read last, and the CPU time of that */
+		uint64_t cost;
+	} all, without_files;
 	uint8_t files[TH_MODULE_MAX + 1]; /* by module: enum file */
 } names;
 
@@ -197,27 +200,49 @@ name_module(const struct th_module *module, size_t count)
 
 /* Batches */
 
-/* Fills the batch, sorted; false: no address is left. */
-static bool
-take_batch(void)
+static void
+put(uint64_t word)
 {
 	uint64_t *batch = names.work->batch;
+	size_t at = th_bisect(names.batch_count, i, batch[i] < word);
+
+	memmove(&batch[at + 1], &batch[at], (names.batch_count - at) * sizeof(*batch));
+	batch[at] = word;
+	names.batch_count++;
+}
+
+/* Whether a report will probably find the file of a module; as of the first call. */
+static bool
+has_file(uint32_t id)
+{
+	const struct th_module *module = th_module_get(id);
+
+	if (names.files[id] == UNKNOWN_FILE && module)
+		names.files[id] = th_module_has_file(module) ? HAS_FILE : NO_FILE;
+	return names.files[id] == HAS_FILE;
+}
+
+/* Fills the batch, sorted, with addresses in modules without files, or all that are left. */
+static void
+take_batch(bool without_files)
+{
+	uint32_t *next = without_files ? &names.seen : &names.taken;
 	uint32_t count = th_met_count();
 
 	names.batch_count = names.batch_next = 0;
-	for (; names.taken < count && names.batch_count < BATCH; names.taken++) {
-		uint64_t word = th_met_get(names.taken);
+	for (; *next < count && names.batch_count < BATCH; ++*next) {
+		uint64_t word = th_met_get(*next);
 
 		if (!word)
 			break; /* the thread that met it is about to store it */
-		if (is_known(word))
-			continue;
-		size_t at = th_bisect(names.batch_count, i, batch[i] < word);
-		memmove(&batch[at + 1], &batch[at], (names.batch_count - at) * sizeof(*batch));
-		batch[at] = word;
-		names.batch_count++;
+		/* What was seen without a file has been looked up. */
+		bool wants_file = !without_files && *next >= names.seen;
+		if (!is_known(word) &&
+			(wants_file || has_file(th_frame_module(word)) != without_files))
+			put(word);
 	}
-	return names.batch_count != 0;
+	if (names.seen < names.taken)
+		names.seen = names.taken;
 }
 
 /* Names the functions of the first module in the batch, which is removed from it. */
@@ -237,9 +262,10 @@ name_first_module(void)
 
 /* Names the functions at the next addresses; false: there are none. */
 static bool
-name_batch(void)
+name_batch(bool without_files)
 {
-	if (!take_batch())
+	take_batch(without_files);
+	if (!names.batch_count)
 		return false;
 	while (names.batch_next < names.batch_count)
 		name_first_module();
@@ -252,55 +278,33 @@ is_idle(void)
 	return names.taken == th_met_count();
 }
 
-/* Whether a report will probably find the file of a module; as of the first call. */
 static bool
-has_file(uint32_t id)
+is_due(const struct reading *reading, uint64_t spacing)
 {
-	const struct th_module *module = th_module_get(id);
-
-	if (names.files[id] == UNKNOWN_FILE && module)
-		names.files[id] = th_module_has_file(module) ? HAS_FILE : NO_FILE;
-	return names.files[id] == HAS_FILE;
+	return th_clock_now() - reading->last >= spacing * reading->cost;
 }
 
-/* Whether the functions at all new addresses are in files that a report will find. */
-static bool
-all_have_files(void)
+static void
+read_tables(struct reading *reading, bool without_files, bool all)
 {
-	uint32_t count = th_met_count();
+	uint64_t begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
 
-	for (uint32_t i = names.taken; i < count; i++) {
-		uint64_t word = th_met_get(i);
-
-		if (word && !has_file(th_frame_module(word)))
-			return false;
-	}
-	return true;
-}
-
-static bool
-is_due(void)
-{
-	uint64_t passed = th_clock_now() - names.last;
-
-	return passed >= SPACING_WITH_FILES * names.cost ||
-	       (passed >= SPACING * names.cost && !all_have_files());
+	while (name_batch(without_files) && all)
+		continue;
+	reading->last = th_clock_now();
+	reading->cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 void
 th_function_names_log(bool all)
 {
-	uint64_t begin;
-
 	if (is_idle() || !th_trylock(&names.busy))
 		return;
-	if ((all || is_due()) && allocate()) {
-		begin = th_clock_read(CLOCK_THREAD_CPUTIME_ID);
-		while (name_batch() && all)
-			continue;
-		names.last = th_clock_now();
-		names.cost = th_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
-	}
+	if ((all || is_due(&names.all, SPACING_WITH_FILES)) && allocate())
+		read_tables(&names.all, false, all);
+	else if (names.seen < th_met_count() && is_due(&names.without_files, SPACING) &&
+		 allocate())
+		read_tables(&names.without_files, true, false);
 	th_unlock(&names.busy);
 }
 

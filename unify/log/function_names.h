@@ -12,7 +12,7 @@
 /*
  * Names the functions at addresses that were met since the last call.  With `all` false, at up
  * to some 2,000 of them, and at none while the last call took more than 1 % of the time since
- * (0.1 % while reports will find the files of all modules with new addresses).
+ * (0.025 % in modules whose files reports will find).
  * A call reads the symbol table of each of their modules once: 1 ms of CPU time for that of a
  * VM, at most some 50 ms (TH_ELF_SYMBOLS_MAX).  `all`: at the end of a recording or on demand.
  * Takes the loader's lock for moments, so not on the malloc path; of two threads the second

@@ -150,7 +150,7 @@ part_end(const struct th_log_field *field, const struct th_log_part *part, uint3
 static const struct th_log_field *
 next_variable_field(const struct th_log_field *field)
 {
-	while (th_log_data_bytes(field->data))
+	while (th_log_data_bytes((enum th_data_type)field->data))
 		field++;
 	return field;
 }
@@ -290,7 +290,7 @@ touch(uint64_t end)
 		(window = th_log_window_enter(th_log_file.touched))) {
 		th_or_relaxed(
 			(uint64_t *)(void *)th_log_window_at(window, th_log_file.touched), 0);
-		th_log_file.touched += 4096;
+		th_store_relaxed(&th_log_file.touched, th_log_file.touched + 4096);
 		th_log_window_leave(window);
 	}
 }
@@ -311,10 +311,21 @@ th_log_prepare(void)
 	if (end > th_load_relaxed(&th_log_file.limit))
 		end = th_load_relaxed(&th_log_file.limit);
 	if (th_log_file.touched < tail)
-		th_log_file.touched = th_align_down(tail, TH_PAGE_BYTES);
+		th_store_relaxed(&th_log_file.touched, th_align_down(tail, TH_PAGE_BYTES));
 	if (end > tail)
 		th_log_window_open(end - 1, tail);
 	touch(end);
+}
+
+bool
+th_log_needs_preparation(void)
+{
+	const struct th_log_header *header = th_log_header();
+
+	uint64_t touched = th_load_relaxed(&th_log_file.touched);
+
+	return header && touched < th_load_relaxed(&header->tail) + AHEAD / 4 &&
+	       touched < th_load_relaxed(&th_log_file.max_bytes);
 }
 
 /* Reading back */

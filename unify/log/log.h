@@ -111,6 +111,9 @@ void th_log_note(unsigned severity, const char *text);
 /* Allocates and touches space ahead of the tail for the producers. [agent-thread] */
 void th_log_prepare(void);
 
+/* Whether most of that space has been used. [in-malloc] */
+bool th_log_needs_preparation(void);
+
 /*
  * In the tool: starts appending to the log of another process, by the same protocol.  The file
  * is open for reading and writing and remains the caller's.  False: the file is not a log in

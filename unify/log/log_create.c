@@ -27,15 +27,27 @@
 
 /* Creation */
 
+/* The text at `*text`, which advances to the next one. */
+static struct th_log_part
+next_text(const char **text)
+{
+	struct th_log_part part = th_log_text(*text);
+
+	*text += part.length + 1;
+	return part;
+}
+
+/* Advances `*text` over the texts of the event. */
 static void
-write_event_metadata(const struct th_log_event_type *event)
+write_event_metadata(const struct th_log_event_type *event, const char **text)
 {
 	struct th_event_event_type type = {.type = event->type};
-	struct th_log_part texts[] = {th_log_text(event->name), th_log_text(event->label),
-		th_log_text(event->description)};
+	struct th_log_part texts[3];
 
+	for (unsigned i = 0; i < 3; i++)
+		texts[i] = next_text(text);
 	th_log_append(TH_EVENT_EVENT_TYPE, &type, texts, 3);
-	for (uint32_t i = 0; event->fields[i].name; i++) {
+	for (uint32_t i = 0; event->fields[i].data; i++) {
 		const struct th_log_field *field = &event->fields[i];
 		struct th_event_event_field described = {
 			.type = event->type,
@@ -43,9 +55,10 @@ write_event_metadata(const struct th_log_event_type *event)
 			.data_type = field->data,
 			.content_type = field->content,
 		};
-		struct th_log_part names[] = {
-			th_log_text(field->name), th_log_text(field->label)};
+		struct th_log_part names[2];
 
+		for (unsigned k = 0; k < 2; k++)
+			names[k] = next_text(text);
 		th_log_append(TH_EVENT_EVENT_FIELD, &described, names, 2);
 	}
 }
@@ -53,23 +66,23 @@ write_event_metadata(const struct th_log_event_type *event)
 static void
 write_metadata(void)
 {
-	static const struct {
-		const char *name;
-		const char *description;
-	} counters[] = {
-#define X(NAME, name, description) {#name, description},
+	/* Name and description of each, without pointers, as th_log_event_texts. */
+	static const char counters[] =
+#define X(NAME, name, description) #name "\0" description "\0"
 		TH_LOG_COUNTERS(X)
 #undef X
-	};
+		;
+	const char *text = th_log_event_texts;
 
-	for (size_t i = 0; i < TH_EVENT_NUMBERS; i++)
-		if (th_log_events[i].name)
-			write_event_metadata(&th_log_events[i]);
+	for (size_t i = 0; i < TH_LOG_EVENT_TYPES; i++)
+		write_event_metadata(&th_log_events[th_log_event_order[i]], &text);
+	text = counters;
 	for (uint32_t i = 0; i < TH_COUNTER_COUNT; i++) {
 		struct th_event_counter_name name = {.index = i};
-		struct th_log_part texts[] = {
-			th_log_text(counters[i].name), th_log_text(counters[i].description)};
+		struct th_log_part texts[2];
 
+		for (unsigned k = 0; k < 2; k++)
+			texts[k] = next_text(&text);
 		th_log_append(TH_EVENT_COUNTER_NAME, &name, texts, 2);
 	}
 }

@@ -9,23 +9,34 @@
 
 #define TH_LOG_FIELDS_MAX 16
 
+/*
+ * The tables contain no pointers: the dynamic linker would write each of them in each process that
+ * loads the library.
+ */
 struct th_log_field {
-	enum th_data_type data;
-	enum th_content_type content;
-	const char *name;
-	const char *label;
+	uint8_t data; /* enum th_data_type; 0 = past the last field */
+	uint8_t content;
 };
 
 struct th_log_event_type {
-	enum th_event_type type;
-	const char *name;
-	const char *label;
-	const char *description;
-	struct th_log_field fields[TH_LOG_FIELDS_MAX];
+	uint8_t type; /* enum th_event_type */
+	struct th_log_field fields[TH_LOG_FIELDS_MAX + 1];
 };
 
-/* Indexed by number; numbers may have gaps, whose name is NULL. */
+/* Indexed by number; numbers may have gaps, whose type is 0. */
 extern const struct th_log_event_type th_log_events[TH_EVENT_NUMBERS];
+
+/*
+ * The texts of all events, NUL-terminated, behind each other: for each in the order of
+ * th_log_event_order its name, label and description, then name and label of its fields.
+ */
+extern const char th_log_event_texts[];
+extern const uint8_t th_log_event_order[];
+
+/* The number of entries of th_log_event_order. */
+#define E(NUMBER, NAME, name, label, description) +1
+enum { TH_LOG_EVENT_TYPES = 0 TH_EVENTS(E) };
+#undef E
 
 /* Bytes of a value of fixed size; 0 for texts and arrays. */
 uint32_t th_log_data_bytes(enum th_data_type data);

@@ -29,8 +29,8 @@ struct th_log_file {
 	uint64_t seen;                /* atomic: the last valid tail seen */
 	uint64_t limit;               /* atomic: end of the space that this process allocated */
 	uint64_t max_bytes;           /* atomic: maximum size of the log */
-	uint64_t touched;             /* agent thread: end of the touched pages */
-	uint32_t is_complete;         /* atomic */
+	uint64_t touched;     /* atomic; writer: the agent thread; end of the touched pages */
+	uint32_t is_complete; /* atomic */
 	uint32_t refusal; /* atomic: enum th_log_counter, reason of the last failed append */
 	int descriptor;   /* under `growing` */
 	dev_t device;     /* identify the descriptor if the program closed it */

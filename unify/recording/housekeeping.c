@@ -4,22 +4,17 @@
 #include "unify/base/atomic.h"
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
+#include "unify/recording/server.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
 
-/*
- * A server that is this late (its period is 20 ms) is waiting for a processor: meanwhile
- * threads with a sample due roll the rate windows of 10 ms, or a surge would pass.  The plan
- * and requests wait for the server.
- */
-#define SERVER_LATE_NS 30000000
-
 static struct {
 	struct th_spinlock working; /* held by one thread at a time: the throttle's writer */
 	uint32_t has_server;        /* atomic */
 	uint32_t is_ending;         /* atomic */
+	uint64_t due;               /* the server's: samples due before its last run */
 	void (*end)(void);
 } housekeeping;
 
@@ -30,13 +25,20 @@ serve(uint64_t now)
 		th_store_relaxed(&housekeeping.is_ending, 1);
 }
 
-/* Called by threads with a sample due, also in a child that shares the process's memory. */
+/*
+ * Called by threads with a sample due.  They roll the rate windows of 10 ms themselves, or a surge
+ * would pass while the server sleeps; the plan and requests are left to it.
+ * A child that shares the process's memory comes here as well.
+ */
 static void
 look(uint64_t now)
 {
 	bool has_server = th_load_relaxed(&housekeeping.has_server);
 
-	if (!th_throttle_is_due(has_server ? now - SERVER_LATE_NS : now) || !th_log_is_ours() ||
+	if (has_server)
+		th_server_wake_by(
+			now, th_log_needs_preparation() ? now : now + TH_HOUSEKEEPING_BUSY_NS);
+	if (!th_throttle_is_due(now) || !th_log_is_ours() ||
 		!th_trylock(&housekeeping.working))
 		return;
 	th_throttle_roll(now);
@@ -62,18 +64,31 @@ th_housekeeping_start(void (*end)(void))
 	th_sample_on_tick(look, end_if_requested);
 }
 
-void
+/* Whether samples were due since the last call. */
+static bool
+has_new_samples(void)
+{
+	uint64_t before = housekeeping.due;
+
+	housekeeping.due = th_throttle_due();
+	return housekeeping.due != before;
+}
+
+bool
 th_housekeeping_run(void)
 {
 	uint64_t now = th_clock_now();
+	bool is_busy;
 
 	if (th_in_flight_state() != TH_IN_FLIGHT_OPEN ||
 		!th_lock_bounded(&housekeeping.working, TH_LOCK_SPINS * 64))
-		return;
+		return true;
+	is_busy = has_new_samples();
 	th_throttle_roll(now);
 	th_throttle_review(now);
 	serve(now);
 	th_unlock(&housekeeping.working);
+	return is_busy;
 }
 
 void
@@ -81,6 +96,10 @@ th_housekeeping_set_server(bool has_server)
 {
 	struct th_log_header *header = th_log_header();
 
+	if (has_server)
+		th_server_start();
+	else
+		th_server_stop();
 	th_store_relaxed(&housekeeping.has_server, has_server);
 	if (header)
 		th_store_relaxed(&header->has_server, has_server);
@@ -98,4 +117,6 @@ th_housekeeping_reset(void)
 	housekeeping.working.held = 0;
 	housekeeping.has_server = 0;
 	housekeeping.is_ending = 0;
+	housekeeping.due = 0;
+	th_server_reset();
 }

@@ -119,8 +119,14 @@ th_recorder_end(void)
 void
 th_recorder_refresh(void)
 {
-	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
 	th_log_set_counter(TH_COUNTER_SELF_MEMORY_BYTES, th_memory_resident());
+	th_recorder_look();
+}
+
+void
+th_recorder_look(void)
+{
+	th_log_set_counter(TH_COUNTER_UNWIND_FRAME_POINTER, th_unwind_frame_pointer_steps());
 	th_log_set_counter(TH_COUNTER_PROCESS_CPU_NS, th_clock_read(CLOCK_PROCESS_CPUTIME_ID));
 	th_thread_starts_log();
 }

@@ -31,8 +31,12 @@ void th_recorder_stop(void);
  */
 void th_recorder_end(void);
 
-/* Updates the counters in the log's header. [any] */
+/*
+ * Updates the counters in the log's header, and the figures of thread starts; th_recorder_look()
+ * all but the library's own memory, which takes 0.1 to 1 ms to count. [any]
+ */
 void th_recorder_refresh(void);
+void th_recorder_look(void);
 
 /* In a forked child: restores the state before th_recorder_start(). */
 void th_recorder_reset(void);

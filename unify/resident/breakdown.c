@@ -183,6 +183,16 @@ get_tables(void)
 }
 
 /*
+ * Of the observed process; of another one it is assumed to be that of one processor that is busy.
+ */
+static uint64_t
+cpu_time(void)
+{
+	return th_observed_is_other() ? th_clock_now()
+				      : th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/*
  * If the process ends meanwhile, no ACCOUNT is written; readers then ignore the other records.
  */
 static void
@@ -209,7 +219,8 @@ take(struct th_breakdown_subject *subject, enum th_breakdown_reason reason,
 		th_log_append(TH_EVENT_ACCOUNT, event, NULL, 0);
 	if (reason == TH_BREAKDOWN_END || reason == TH_BREAKDOWN_TEARDOWN)
 		breakdown.last_end = event->time;
-	th_breakdown_plan_taken(&subject->plan, th_clock_now(), event->cost, event->resident);
+	th_breakdown_plan_taken(&subject->plan, th_clock_now(), cpu_time(), reason, event->cost,
+		event->resident);
 }
 
 /* Triggers */
@@ -222,19 +233,25 @@ look(struct th_breakdown_subject *subject, uint64_t now, bool on_agent_thread)
 	enum th_breakdown_reason reason;
 
 	th_breakdown_plan_looked(&subject->plan, now, resident);
-	if (resident && th_breakdown_plan_is_due(&subject->plan, now, resident, &reason))
+	if (resident &&
+		th_breakdown_plan_is_due(&subject->plan, now, cpu_time(), resident, &reason))
 		take(subject, reason, on_agent_thread);
+}
+
+static bool
+is_recording(void)
+{
+	const struct th_log_header *header = th_log_header();
+
+	return th_load_acquire(&breakdown.is_on) && header &&
+	       th_load_relaxed(&header->state) == TH_LOG_RECORDING;
 }
 
 /* False if the recording has ended, or another breakdown is being taken. */
 static bool
 may_begin(void)
 {
-	const struct th_log_header *header = th_log_header();
-
-	return th_load_acquire(&breakdown.is_on) && header &&
-	       th_load_relaxed(&header->state) == TH_LOG_RECORDING &&
-	       th_trylock(&breakdown.busy);
+	return is_recording() && th_trylock(&breakdown.busy);
 }
 
 void
@@ -266,6 +283,12 @@ th_breakdown_poll(uint64_t now)
 	th_breakdown_look(&breakdown.own, now, true);
 }
 
+uint64_t
+th_breakdown_next(void)
+{
+	return is_recording() ? breakdown.own.plan.next_look : UINT64_MAX;
+}
+
 void
 th_breakdown_flush(void)
 {
@@ -293,7 +316,7 @@ void
 th_breakdown_begin(struct th_breakdown_subject *subject)
 {
 	th_cgroup_find(&subject->group);
-	th_breakdown_plan_init(&subject->plan, th_clock_now());
+	th_breakdown_plan_init(&subject->plan, th_clock_now(), cpu_time());
 	th_store_release(&breakdown.is_on, 1);
 }
 

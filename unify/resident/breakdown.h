@@ -11,7 +11,8 @@
  * The total resident size is read once a second, and more often in the first 16 seconds.  A
  * breakdown makes the kernel walk the page tables of the process.  It is taken at the end, on
  * demand, when the process has grown, and at increasing intervals; together these take at most
- * 1/500 of the time plus, once, 0.5 s of CPU time, which short recordings use up (schedule.h).
+ * 1/1000 of the CPU time of the process plus, once, 0.1 s, which short recordings use up
+ * (schedule.h).
  *
  * No thread of the application takes breakdowns: the agent thread does, or without one another
  * process (outside.h).  The exception is the breakdown at the end of a process, taken in its
@@ -81,6 +82,9 @@ void th_breakdown_start(bool has_owners);
  * Periodically records the resident size, and takes a breakdown when one is due. [agent-thread]
  */
 void th_breakdown_poll(uint64_t now);
+
+/* When th_breakdown_poll() has work to do (ns); UINT64_MAX: never. [agent-thread] */
+uint64_t th_breakdown_next(void);
 
 /* Takes a breakdown on demand. [agent-thread] */
 void th_breakdown_flush(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regular breakdowns are spaced in proportion to the age of the recording, growth brings them
- * forward, and a budget of CPU time delays both.  Growth needs no spacing of its own: its
+ * forward, and a credit of CPU time delays both: it grows with the CPU time of the process, and
+ * regular breakdowns leave a part of it to growth.  Growth needs no spacing of its own: its
  * breakdowns are at most those of a geometric series up to the peak.
  */
 #include "unify/resident/schedule.h"
@@ -13,19 +14,27 @@
  * Regular spacing as a share of the age: 50 breakdowns each time the recording grows 2.7-fold.
  */
 #define SPACING_SHARE 50
-/* Breakdowns may take 1/COST_SPACING of the time, */
-#define COST_SPACING 500
 /*
- * and once this much more: CPU time of 12 breakdowns of a gigabyte.  Without it, recordings of
- * some seconds could not distinguish lasting growth from growth that ended.
+ * Breakdowns may take 1/COST_SPACING of the CPU time of the process, or of the time if that is
+ * less; an idle process has 1/IDLE_SPACING of the time,
  */
-#define CREDIT_NS ((int64_t)TH_NS_PER_S / 4)
+#define COST_SPACING 1000
+#define IDLE_SPACING 5000
+/*
+ * and all have this much more in the beginning: 5 to 8 breakdowns of half a gigabyte.  Without it,
+ * recordings of some seconds could not distinguish lasting growth from growth that ended.
+ */
+#define CREDIT_FIRST_NS ((int64_t)TH_NS_PER_S / 10)
+/* What is saved at most: 20 breakdowns of a gigabyte, for the way to a peak. */
+#define CREDIT_MAX_NS ((int64_t)TH_NS_PER_S / 4)
+/* Regular breakdowns take at most 1/REGULAR_PART of all that, so that a peak finds the rest. */
+#define REGULAR_PART 2
 /* Upper bound even then: 1/BURST_SPACING of the time, 1/GROWTH_SPACING on the way to a peak. */
 #define BURST_SPACING 50
 #define GROWTH_SPACING 25
 /* The resident size is read 16 times each time the recording grows 2.7-fold, */
 #define LOOK_SHARE 16
-/* but at most this often, at least once a second, */
+/* but at most this often, at least about once a second (then at whole seconds, clock.h), */
 #define LOOK_LEAST_NS (TH_NS_PER_S / 10)
 /* and this soon after growth since the last read that is half of what triggers a breakdown. */
 #define LOOK_GROWING_NS LOOK_LEAST_NS
@@ -34,14 +43,16 @@
 #define GROWTH_BYTES (16u << 20)
 
 void
-th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now)
+th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
 {
 	*plan = (struct th_breakdown_plan){
 		.start = now,
 		.next_look = now,
 		.next_regular = now + FIRST_NS,
-		.credit = CREDIT_NS,
+		.credit = CREDIT_FIRST_NS,
+		.regular_credit = CREDIT_FIRST_NS / REGULAR_PART,
 		.credit_time = now,
+		.credit_used = used,
 	};
 }
 
@@ -77,6 +88,8 @@ th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t 
 	bool is_fast = plan->resident && is_rising(plan, resident);
 
 	plan->next_look = now + (is_fast ? LOOK_GROWING_NS : look_spacing(plan, now));
+	if (plan->next_look - now >= TH_NS_PER_S)
+		plan->next_look = th_clock_next_second(now + TH_NS_PER_S / 2);
 	plan->resident = resident;
 }
 
@@ -89,45 +102,64 @@ has_grown(const struct th_breakdown_plan *plan, uint64_t resident)
 	       resident > plan->highest + plan->highest / GROWTH_SHARE;
 }
 
-bool
-th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now, uint64_t resident,
-	enum th_breakdown_reason *reason_ret)
-{
-	if (now >= plan->next_growth && has_grown(plan, resident)) {
-		*reason_ret = TH_BREAKDOWN_GROWTH;
-		return true;
-	}
-	*reason_ret = TH_BREAKDOWN_REGULAR;
-	return now >= plan->next_regular;
-}
-
 static uint64_t
 max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-/* Charges a breakdown to the credit; returns the time in which the process pays off its debt. */
-static uint64_t
-charge(struct th_breakdown_plan *plan, uint64_t now, uint64_t cost)
+/* The credit that is earned in `elapsed` ns, of which the process used `used` ns of CPU time. */
+static int64_t
+earned(uint64_t elapsed, uint64_t used)
 {
-	plan->credit += (int64_t)((now - plan->credit_time) / COST_SPACING);
+	return (int64_t)max(
+		(used < elapsed ? used : elapsed) / COST_SPACING, elapsed / IDLE_SPACING);
+}
+
+static int64_t
+at_most(int64_t value, int64_t most)
+{
+	return value < most ? value : most;
+}
+
+/* Adds what was earned since the last time. */
+static void
+update_credit(struct th_breakdown_plan *plan, uint64_t now, uint64_t used)
+{
+	int64_t more = earned(now - plan->credit_time, used - plan->credit_used);
+
+	plan->credit = at_most(plan->credit + more, CREDIT_MAX_NS);
+	plan->regular_credit = at_most(
+		plan->regular_credit + more / REGULAR_PART, CREDIT_MAX_NS / REGULAR_PART);
 	plan->credit_time = now;
-	if (plan->credit > CREDIT_NS)
-		plan->credit = CREDIT_NS;
-	plan->credit -= (int64_t)cost;
-	return plan->credit < 0 ? (uint64_t)-plan->credit * COST_SPACING : 0;
+	plan->credit_used = used;
+}
+
+bool
+th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
+	uint64_t resident, enum th_breakdown_reason *reason_ret)
+{
+	update_credit(plan, now, used);
+	if (now >= plan->next_growth && plan->credit >= 0 && has_grown(plan, resident)) {
+		*reason_ret = TH_BREAKDOWN_GROWTH;
+		return true;
+	}
+	*reason_ret = TH_BREAKDOWN_REGULAR;
+	return now >= plan->next_regular && plan->credit >= 0 && plan->regular_credit >= 0;
 }
 
 void
-th_breakdown_plan_taken(
-	struct th_breakdown_plan *plan, uint64_t now, uint64_t cost, uint64_t resident)
+th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
+	enum th_breakdown_reason reason, uint64_t cost, uint64_t resident)
 {
-	uint64_t debt = charge(plan, now, cost);
 	uint64_t spacing = max((now - plan->start) / SPACING_SHARE, FIRST_NS);
 
-	plan->next_growth = now + max(debt, cost * GROWTH_SPACING);
-	plan->next_regular = now + max(max(debt, cost * BURST_SPACING), spacing);
+	update_credit(plan, now, used);
+	plan->credit -= (int64_t)cost;
+	if (reason == TH_BREAKDOWN_REGULAR)
+		plan->regular_credit -= (int64_t)cost;
+	plan->next_growth = now + cost * GROWTH_SPACING;
+	plan->next_regular = now + max(cost * BURST_SPACING, spacing);
 	if (resident > plan->highest)
 		plan->highest = resident;
 }

@@ -3,9 +3,10 @@
  * When a breakdown of resident memory is due, and its maximum cost: pure logic on times and
  * bytes.
  *
- * Breakdowns take 1/500 of the time of one processor plus, once, a quarter of a second, which
- * short recordings use up.  The cost of a breakdown is known only afterwards, so it is compensated by
- * a pause before the next.
+ * Breakdowns take 1/1000 of the CPU time of the process, at least 1/5000 and at most 1/1000 of the
+ * time of one processor, plus, once, a tenth of a second, which short recordings use up.  What is not
+ * used is saved, up to a quarter of a second.  The cost of a breakdown is known only afterwards, so
+ * it is compensated by a pause before the next.
  */
 #ifndef TH_UNIFY_RESIDENT_SCHEDULE_H
 #define TH_UNIFY_RESIDENT_SCHEDULE_H
@@ -21,13 +22,16 @@ struct th_breakdown_plan {
 	uint64_t next_look;    /* next read of the resident size */
 	uint64_t next_regular; /* earliest time */
 	uint64_t next_growth;
-	int64_t credit;       /* CPU time that breakdowns may still take */
-	uint64_t credit_time; /* time of that value */
-	uint64_t highest;     /* maximum resident bytes of all breakdowns so far */
-	uint64_t resident;    /* bytes at the last read; 0: none */
+	int64_t credit;         /* CPU time that breakdowns may still take */
+	int64_t regular_credit; /* the part of it that regular ones may take */
+	uint64_t credit_time;   /* time of these values */
+	uint64_t credit_used;   /* CPU time of the process at that time */
+	uint64_t highest;       /* maximum resident bytes of all breakdowns so far */
+	uint64_t resident;      /* bytes at the last read; 0: none */
 };
 
-void th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now);
+/* `used` here and below: CPU time of the process so far. */
+void th_breakdown_plan_init(struct th_breakdown_plan *plan, uint64_t now, uint64_t used);
 
 /*
  * Whether the resident size is due to be read; and the notification that it was read at `now`,
@@ -37,12 +41,12 @@ bool th_breakdown_plan_is_look_due(const struct th_breakdown_plan *plan, uint64_
 void th_breakdown_plan_looked(struct th_breakdown_plan *plan, uint64_t now, uint64_t resident);
 
 /* Whether a breakdown is due at `resident` bytes, and why. [any] */
-bool th_breakdown_plan_is_due(const struct th_breakdown_plan *plan, uint64_t now,
+bool th_breakdown_plan_is_due(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
 	uint64_t resident, enum th_breakdown_reason *reason_ret);
 
 /* A breakdown was taken, cost `cost` of CPU time and found `resident` bytes. [any] */
-void th_breakdown_plan_taken(
-	struct th_breakdown_plan *plan, uint64_t now, uint64_t cost, uint64_t resident);
+void th_breakdown_plan_taken(struct th_breakdown_plan *plan, uint64_t now, uint64_t used,
+	enum th_breakdown_reason reason, uint64_t cost, uint64_t resident);
 
 /* Breakdowns cannot be taken: none is due from now on. [any] */
 void th_breakdown_plan_give_up(struct th_breakdown_plan *plan);

@@ -314,10 +314,16 @@ review_all(void)
 	errno = saved_errno;
 }
 
+bool
+th_admission_is_pending(void)
+{
+	return th_load_relaxed(&admission.changes) != admission.reviewed;
+}
+
 void
 th_admission_review(void)
 {
-	if (th_load_relaxed(&admission.changes) != admission.reviewed)
+	if (th_admission_is_pending())
 		review_all();
 }
 

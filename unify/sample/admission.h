@@ -50,6 +50,9 @@ bool th_admission_set_threads(const char *globs, const char **problem_ret);
 /* Whether threads are selected by globs. [any] */
 bool th_admission_is_filtered(void);
 
+/* Whether th_admission_review() has threads left that did not follow a change. [agent-thread] */
+bool th_admission_is_pending(void);
+
 /*
  * Whether the Java heap can be sampled: the library has the capability.  Concurrency as above.
  */

@@ -6,7 +6,7 @@
 #define MILLION 1000000
 /*
  * The least that is left for captures: a part of the budget, and of a processor.  A process is
- * sampled even if the rounds of the agent thread alone exceed its budget, as they do in one that
+ * sampled even if the turns of the agent thread alone exceed its budget, as they do in one that
  * is nearly idle.
  */
 #define LEAST_PART 2

@@ -18,6 +18,8 @@
 #define STALL_NS (2 * (uint64_t)TH_NS_PER_S)
 /* Samples per second that are none: rates decrease towards 0. */
 #define NONE 1e-3
+/* A site below this has no rate: it is skipped, and decreases no further, to denormal numbers. */
+#define NO_RATE 1e-6
 /* Probabilities are in 2^-31.  None is 0. */
 #define ONE 0x1p31
 #define LEAST 0x1p-20
@@ -66,14 +68,13 @@ set_probabilities(struct th_site_rates *sites, unsigned row, double level)
 static void
 set_all(struct th_site_rates *sites, double target)
 {
-	for (unsigned row = 0; row < TH_SITE_ROWS; row++) {
-		double level = target > 0 && sites->total > target
-				       ? th_water_level(
-						 sites->rates[row], TH_SITE_SLOTS, target)
-				       : 0x1p62;
+	bool drops = target > 0 && sites->total > target;
 
-		set_probabilities(sites, row, level);
-	}
+	for (unsigned row = 0; row < TH_SITE_ROWS && (drops || sites->drops); row++)
+		set_probabilities(sites, row,
+			drops ? th_water_level(sites->rates[row], TH_SITE_SLOTS, target)
+			      : 0x1p62);
+	sites->drops = drops;
 }
 
 static double
@@ -90,6 +91,8 @@ sum_counts(const struct th_site_rates *sites)
 static void
 follow(struct th_site_rates *sites, double seconds, double part)
 {
+	const double per_second = 1 / seconds;
+
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
 		for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 			uint32_t count = th_load_relaxed(&sites->counts[row][i]);
@@ -97,7 +100,10 @@ follow(struct th_site_rates *sites, double seconds, double part)
 
 			if (count)
 				th_add_relaxed(&sites->counts[row][i], -count);
-			*rate += part * (count / seconds - *rate);
+			else if (*rate < NO_RATE)
+				*rate = 0;
+			if (count || *rate > 0)
+				*rate += part * (count * per_second - *rate);
 		}
 }
 

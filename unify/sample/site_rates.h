@@ -20,6 +20,7 @@
 #ifndef TH_UNIFY_SAMPLE_SITE_RATES_H
 #define TH_UNIFY_SAMPLE_SITE_RATES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TH_SITE_ROWS 2
@@ -33,6 +34,7 @@ struct th_site_rates {
 	/* Private to the writer. */
 	double rates[TH_SITE_ROWS][TH_SITE_SLOTS]; /* samples per second */
 	double total;                              /* the same, of all keys */
+	bool drops;                                /* some are dropped */
 	uint32_t rolls;
 	uint64_t time;    /* ns: of the last roll */
 	uint64_t stalled; /* ns: of a pause of the program */

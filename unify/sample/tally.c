@@ -104,6 +104,13 @@ slot_of(struct th_tally *tally, uint64_t time)
 	return (uint32_t)((time - tally->origin) / tally->slot_ns);
 }
 
+static void
+note_change(struct th_tally *tally, struct th_tally_maker *maker)
+{
+	maker->has_changed = true;
+	th_store_relaxed(&tally->has_changed, 1);
+}
+
 /* Public functions */
 
 uint32_t
@@ -131,7 +138,7 @@ th_tally_add(struct th_tally *tally, const struct th_tally_item *item)
 	maker->alive += item->weight;
 	maker->bytes += item->weight * item->bytes;
 	maker->parts += item->weight * item->parts;
-	maker->has_changed = true;
+	note_change(tally, maker);
 	th_unlock(&tally->lock);
 	return true;
 }
@@ -147,7 +154,7 @@ th_tally_remove(struct th_tally *tally, const struct th_tally_item *item, bool i
 	maker->alive -= item->weight;
 	maker->bytes -= item->weight * item->bytes;
 	maker->parts -= item->weight * item->parts;
-	maker->has_changed = true;
+	note_change(tally, maker);
 	th_unlock(&tally->lock);
 }
 
@@ -158,7 +165,7 @@ th_tally_grow(struct th_tally *tally, uint32_t number, uint64_t bytes, uint64_t 
 		return;
 	tally->makers[number].bytes += bytes;
 	tally->makers[number].parts += parts;
-	tally->makers[number].has_changed = true;
+	note_change(tally, &tally->makers[number]);
 	th_unlock(&tally->lock);
 }
 
@@ -172,8 +179,12 @@ take_changed(struct th_tally *tally, uint32_t number, struct th_tally_maker *ret
 	struct th_tally_maker *maker = &tally->makers[number];
 	bool has_changed;
 
-	if (!maker->stack || !lock(tally))
+	if (!maker->stack)
 		return false;
+	if (!lock(tally)) {
+		th_store_relaxed(&tally->has_changed, 1);
+		return false;
+	}
 	has_changed = maker->has_changed;
 	maker->has_changed = false;
 	*ret = *maker;
@@ -189,11 +200,12 @@ log_maker(struct th_tally *tally, uint32_t number)
 {
 	uint64_t births[TH_TALLY_SLOTS];
 	struct th_tally_maker maker;
-	struct th_event_tally event = {.time = th_clock_now(), .kind = tally->kind};
+	struct th_event_tally event = {.kind = tally->kind};
 	uint32_t used = 0;
 
 	if (!take_changed(tally, number, &maker, &event))
 		return;
+	event.time = th_clock_now();
 	event.stack = maker.stack;
 	event.type = maker.type;
 	event.made = maker.made;
@@ -212,8 +224,10 @@ log_maker(struct th_tally *tally, uint32_t number)
 void
 th_tally_log(struct th_tally *tally)
 {
-	if (!th_load_acquire(&tally->makers))
+	if (!th_load_acquire(&tally->makers) || !th_load_relaxed(&tally->has_changed))
 		return;
+	/* A change from here on may be written twice, but is not missed. */
+	th_store_relaxed(&tally->has_changed, 0);
 	for (uint32_t i = 1; i < TH_TALLY_MAKERS_MAX; i++)
 		log_maker(tally, i);
 }

@@ -44,7 +44,8 @@ struct th_tally {
 	struct th_spinlock lock;       /* protects the fields below and the makers */
 	uint64_t origin;               /* ns: start of the first slot; 0 = not used yet */
 	uint64_t slot_ns;
-	uint32_t level; /* atomic: highest in use; the log holds it */
+	uint32_t level;       /* atomic: highest in use; the log holds it */
+	uint32_t has_changed; /* atomic: a maker has, since the last log */
 	/* The current second; atomic, races cost little. */
 	uint64_t window; /* ns: when it began */
 	uint32_t due;    /* things made in it */

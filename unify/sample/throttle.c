@@ -91,8 +91,8 @@ th_throttle_target(void)
 
 /* Windows */
 
-static uint64_t
-count_due(void)
+uint64_t
+th_throttle_due(void)
 {
 	uint64_t due = 0;
 
@@ -105,7 +105,7 @@ count_due(void)
 static void
 log_rate(uint64_t now)
 {
-	uint64_t due = count_due();
+	uint64_t due = th_throttle_due();
 	uint64_t kept = th_load_relaxed(&throttle.rate.kept);
 	struct th_event_rate event = {
 		.time = now,

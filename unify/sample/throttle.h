@@ -24,6 +24,9 @@ uint64_t th_throttle_interval(enum th_heap heap);
 /* Current maximum samples per second, all heaps together; 0 = none. [any] */
 uint64_t th_throttle_target(void);
 
+/* Samples due so far, all heaps together. [any] */
+uint64_t th_throttle_due(void);
+
 /* Whether a rate window has ended. [in-malloc] */
 bool th_throttle_is_due(uint64_t now);
 

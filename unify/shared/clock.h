@@ -25,4 +25,14 @@ th_clock_now(void)
 	return th_clock_read(CLOCK_MONOTONIC);
 }
 
+/*
+ * The next whole second of CLOCK_MONOTONIC after a time (ns): periodic work that is due at the same
+ * times wakes a processor once. [any]
+ */
+static inline uint64_t
+th_clock_next_second(uint64_t time)
+{
+	return (time / TH_NS_PER_S + 1) * TH_NS_PER_S;
+}
+
 #endif

@@ -157,6 +157,11 @@ struct th_log_control {
 	uint64_t kept;     /* of those, samples kept */
 	uint64_t looked;   /* CLOCK_MONOTONIC when the library last wrote these */
 	uint32_t begun;    /* number of the last request started; it may take a while */
+	/*
+	 * Atomic, a futex: increased by all who wake the library's thread; the requester does
+	 * so after it has written `asked`.
+	 */
+	uint32_t calls;
 	uint64_t java_interval; /* in effect in the Java heap; `interval`: in the C heap */
 };
 

@@ -22,9 +22,12 @@ struct outcome {
 	unsigned looks;
 };
 
-/* Polls every millisecond for `seconds`; `rate` is growth in bytes a millisecond. */
+/*
+ * Polls every millisecond for `seconds`; `rate` is growth in bytes a millisecond, and the process
+ * uses so many processors.
+ */
 static struct outcome
-simulate(uint64_t seconds, uint64_t cost, uint64_t rate)
+simulate_part(uint64_t seconds, uint64_t cost, uint64_t rate, double processors)
 {
 	struct th_breakdown_plan plan;
 	struct outcome outcome = {0, 0, 0};
@@ -32,20 +35,28 @@ simulate(uint64_t seconds, uint64_t cost, uint64_t rate)
 	uint64_t resident = 100 * MIB;
 	const uint64_t begin = 5 * S;
 
-	th_breakdown_plan_init(&plan, begin);
+	th_breakdown_plan_init(&plan, begin, 0);
 	for (uint64_t now = begin; now < begin + seconds * S; now += MS, resident += rate) {
 		if (!th_breakdown_plan_is_look_due(&plan, now))
 			continue;
 		th_breakdown_plan_looked(&plan, now, resident);
 		outcome.looks++;
-		if (!th_breakdown_plan_is_due(&plan, now, resident, &reason))
+		if (!th_breakdown_plan_is_due(&plan, now,
+			    (uint64_t)(processors * (double)(now - begin)), resident, &reason))
 			continue;
 		now += cost;
-		th_breakdown_plan_taken(&plan, now, cost, resident);
+		th_breakdown_plan_taken(&plan, now,
+			(uint64_t)(processors * (double)(now - begin)), reason, cost, resident);
 		outcome.cost += cost;
 		outcome.taken++;
 	}
 	return outcome;
+}
+
+static struct outcome
+simulate(uint64_t seconds, uint64_t cost, uint64_t rate)
+{
+	return simulate_part(seconds, cost, rate, 1);
 }
 
 static void
@@ -59,8 +70,24 @@ test_cost_stays_in_its_bounds(void **state)
 			struct outcome outcome = simulate(seconds, costs[i], MIB);
 
 			/* The credit, the share, and the one that exceeds the credit. */
-			assert_true(outcome.cost <= S / 4 + seconds * S / 500 + costs[i]);
+			assert_true(outcome.cost <= S / 10 + seconds * S / 1000 + costs[i]);
 		}
+	}
+}
+
+/* Of a process that uses little CPU, breakdowns take a part of that, or 1/5000 of the time. */
+static void
+test_cost_follows_the_cpu_time_of_the_process(void **state)
+{
+	(void)state;
+	for (uint64_t seconds = 10; seconds <= 1000; seconds *= 10) {
+		struct outcome half = simulate_part(seconds, 12 * MS, MIB, 0.5);
+		struct outcome idle = simulate_part(seconds, 3 * MS, 0, 0);
+
+		assert_true(half.cost <= S / 10 + seconds * S / 2000 + 12 * MS);
+		/* Regular ones take half of the credit. */
+		assert_true(idle.cost <= S / 20 + seconds * S / 10000 + 3 * MS);
+		assert_true(idle.taken >= 4);
 	}
 }
 
@@ -115,7 +142,7 @@ test_a_peak_has_an_account(void **state)
 	(void)state;
 	for (uint64_t start = 600 * S; start < 602 * S; start += 100 * MS) {
 		highest = 0;
-		th_breakdown_plan_init(&plan, 0);
+		th_breakdown_plan_init(&plan, 0, 0);
 		for (uint64_t now = 0; now < 610 * S; now += 20 * MS) {
 			uint64_t since = now > start ? now - start : 0;
 			uint64_t part = since < 2 * S ? since
@@ -127,9 +154,9 @@ test_a_peak_has_an_account(void **state)
 			if (!th_breakdown_plan_is_look_due(&plan, now))
 				continue;
 			th_breakdown_plan_looked(&plan, now, resident);
-			if (!th_breakdown_plan_is_due(&plan, now, resident, &reason))
+			if (!th_breakdown_plan_is_due(&plan, now, now, resident, &reason))
 				continue;
-			th_breakdown_plan_taken(&plan, now, 12 * MS, resident);
+			th_breakdown_plan_taken(&plan, now, now, reason, 12 * MS, resident);
 			highest = resident > highest ? resident : highest;
 		}
 		assert_true(highest >= 850 * MIB);
@@ -143,10 +170,10 @@ test_none_after_giving_up(void **state)
 	enum th_breakdown_reason reason;
 
 	(void)state;
-	th_breakdown_plan_init(&plan, 0);
-	assert_true(th_breakdown_plan_is_due(&plan, 3 * S, 100 * MIB, &reason));
+	th_breakdown_plan_init(&plan, 0, 0);
+	assert_true(th_breakdown_plan_is_due(&plan, 3 * S, 0, 100 * MIB, &reason));
 	th_breakdown_plan_give_up(&plan);
-	assert_false(th_breakdown_plan_is_due(&plan, 900 * S, 900 * MIB, &reason));
+	assert_false(th_breakdown_plan_is_due(&plan, 900 * S, 0, 900 * MIB, &reason));
 }
 
 int
@@ -154,6 +181,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cost_stays_in_its_bounds),
+		cmocka_unit_test(test_cost_follows_the_cpu_time_of_the_process),
 		cmocka_unit_test(test_short_recordings_have_enough_accounts),
 		cmocka_unit_test(test_looks_are_once_a_second_in_the_end),
 		cmocka_unit_test(test_fast_growth_stays_in_its_bounds),
