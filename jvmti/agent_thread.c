@@ -134,6 +134,17 @@ look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.next_names = th_clock_now() + NAMES_SPACING * cost;
 }
 
+/* Logs what the last collection found. */
+static void
+log_judged(void)
+{
+	th_collections_log();
+	reap(thread.env);
+	th_batches_flush(th_collections_last_start());
+	th_class_loaders_log();
+	th_collections_flush();
+}
+
 static void
 work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
@@ -159,6 +170,10 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	}
 	th_housekeeping_run();
 	th_full_collection_turn(jvmti);
+	if (th_full_collection_exit_turn(jvmti)) {
+		log_judged();
+		th_full_collection_exit_done();
+	}
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 	/* Between two reads th_agent_renamed() reports nearly all changes. */
@@ -216,7 +231,7 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
-	th_full_collection_start(thread.duties->gc_every);
+	th_full_collection_start(&thread.duties->full_collections);
 	th_housekeeping_set_server(true);
 }
 
