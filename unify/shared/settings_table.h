@@ -90,7 +90,8 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 		"collects the whole Java heap when the Java VM\n"                              \
 		"begins to end; auto, which run sets if this is\n"                             \
 		"not given: only if no collection has judged old\n"                            \
-		"objects lately, after 5 s, up to 4 GiB in use")                               \
+		"objects lately, after 5 s, up to 4 GiB in\n"                                  \
+		"use")                                                                         \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \
