@@ -433,6 +433,20 @@ check_hotspot(JNIEnv *env)
 			note(1, notes[i]);
 }
 
+/* Without the event the end of a VM that has no hooks is not seen in time. */
+static void
+start_exit_collection(void)
+{
+	const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
+	const uintptr_t *perf_data = agent.hotspot.perf_data;
+
+	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
+		return;
+	th_shutdown_init(perf_data ? (const char *)*perf_data : NULL);
+	if (add_capabilities(&binding))
+		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
+}
+
 static void
 go_live(JNIEnv *env, jthread thread)
 {
@@ -466,7 +480,9 @@ go_live(JNIEnv *env, jthread thread)
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
-	duties.gc_every = agent.host.gc_every;
+	start_exit_collection();
+	duties.full_collections = (struct th_full_collection_plan){
+		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started: methods are named at the end "
 			"only");
@@ -497,7 +513,28 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_heap_thread_starts(jvmti, env, thread, false);
 	th_guard_enter();
 	record = th_thread_record();
-	th_shutdown_thread_starts(jvmti, env, record ? record->name : "");
+	th_shutdown_thread_starts(jvmti, env, thread, record ? record->name : "");
+	th_guard_leave();
+}
+
+static void JNICALL
+on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	th_guard_enter();
+	th_shutdown_thread_ends(jvmti, env, thread);
+	th_guard_leave();
+	th_heap_thread_ends(jvmti, env, thread);
+}
+
+static void JNICALL
+on_native_bind(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jmethodID method, void *address,
+	void **replacement)
+{
+	(void)thread;
+	(void)address;
+	(void)replacement;
+	th_guard_enter();
+	th_shutdown_native_bound(jvmti, env, method);
 	th_guard_leave();
 }
 
@@ -533,7 +570,8 @@ set_callbacks(void)
 		.VMInit = on_vm_init,
 		.VMDeath = on_vm_death,
 		.ThreadStart = on_thread_start,
-		.ThreadEnd = th_heap_thread_ends,
+		.ThreadEnd = on_thread_end,
+		.NativeMethodBind = on_native_bind,
 		.ClassLoad = on_class_load,
 		.ClassPrepare = on_class_prepare,
 		.GarbageCollectionStart = th_collections_started,
@@ -651,5 +689,6 @@ th_agent_stop(void)
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, false);
 	set_event(JVMTI_EVENT_THREAD_START, false);
 	set_event(JVMTI_EVENT_THREAD_END, false);
+	set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, false);
 	th_capture_set_java(NULL);
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/shared/settings_table.h"
+
 enum th_agent_phase {
 	TH_AGENT_ON_LOAD, /* -agentpath: the VM is not initialized yet */
 	TH_AGENT_LIVE,
@@ -22,7 +24,8 @@ struct th_agent_host {
 	void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	bool is_verbose;
 	uint64_t gc_every; /* nanoseconds between two full collections; 0 = none */
-	bool tells_names;  /* th_agent_renamed() reports renamed threads */
+	enum th_gc_at_exit gc_at_exit;
+	bool tells_names; /* th_agent_renamed() reports renamed threads */
 };
 
 /*

@@ -179,6 +179,17 @@ filter_by_names(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.next_filter = th_clock_now() + FILTER_NS;
 }
 
+/* Logs what the last collection found. */
+static void
+log_judged(void)
+{
+	th_collections_log();
+	reap(thread.env);
+	th_batches_flush(th_collections_last_start());
+	th_class_loaders_log();
+	th_collections_flush();
+}
+
 static void
 work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
@@ -205,6 +216,10 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	thread.is_busy = th_housekeeping_run();
 	thread.has_news |= thread.is_busy;
 	th_full_collection_turn(jvmti);
+	if (th_full_collection_exit_turn(jvmti)) {
+		log_judged();
+		th_full_collection_exit_done();
+	}
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 	filter_by_names(jvmti, env);
@@ -276,7 +291,7 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
-	th_full_collection_start(thread.duties->gc_every);
+	th_full_collection_start(&thread.duties->full_collections);
 	th_housekeeping_set_server(true);
 }
 

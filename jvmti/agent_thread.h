@@ -10,11 +10,12 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
+#include "jvmti/full_collection.h"
 #include "unify/shared/log_format.h"
 
 /* Callbacks of the agent, called under the guard. */
 struct th_agent_duties {
-	uint64_t gc_every; /* ns between two full collections; 0 = none */
+	struct th_full_collection_plan full_collections;
 	void (*every_turn)(void);
 	void (*every_second)(void);
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */

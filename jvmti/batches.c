@@ -68,6 +68,7 @@ static struct {
 	uint32_t spare_count;
 	struct batch batches[BATCHES];
 	uint64_t next_open; /* the next batch opens no earlier than this */
+	uint64_t judged;    /* births up to this time; 0 = none */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void
@@ -111,6 +112,12 @@ bool
 th_batches_are_used(void)
 {
 	return all.hotspot != NULL;
+}
+
+uint64_t
+th_batches_judged(void)
+{
+	return all.judged;
 }
 
 /* Events */
@@ -308,6 +315,7 @@ settle(JNIEnv *env, struct batch *batch, uint64_t births)
 	struct th_probation *members = &batch->members;
 
 	log_judged(births);
+	all.judged = births;
 	reap(env, batch);
 	for (uint32_t i = 0; i < members->count; i++) {
 		struct th_probation_member *member = &members->members[i];

@@ -43,6 +43,9 @@ void th_batches_init(const struct th_hotspot *hotspot, th_batches_prove *prove,
 /* Whether th_batches_init() was called, so that objects are offered here. [jvmti] */
 bool th_batches_are_used(void);
 
+/* Objects born before that time were judged, as far as they are followed; 0 = none. [agent-thread] */
+uint64_t th_batches_judged(void);
+
 /* Offers an object to the open batch, if any; false: the object is too large. [jvmti] */
 bool th_batches_offer(JNIEnv *env, const struct th_sampled_object *object);
 

@@ -60,6 +60,8 @@ static struct {
 	/* Writer: the agent thread. */
 	uint32_t noticed; /* pauses after which the heap was examined */
 	uint32_t logged;
+	bool is_forced; /* the last collection was requested, so it was one of the whole heap */
+	bool has_kinds; /* the VM says which collectors ran */
 	unsigned looks; /* entries of `later` used since the last collection */
 	struct {
 		const int64_t *pauses; /* of major collections; NULL: not Z with generations */
@@ -85,6 +87,7 @@ find_collectors(const char *perf_data)
 		collector->name = th_perf_data_text(perf_data, name);
 		if (collector->invocations)
 			collector->seen = *collector->invocations;
+		collections.has_kinds |= collector->invocations && collector->name;
 		if (collector->invocations && collector->name &&
 			!strncmp(collector->name, "ZGC major", 9))
 			collections.full.pauses = collector->invocations;
@@ -145,6 +148,13 @@ describe(char *text, size_t capacity)
 		snprintf(text + length, capacity - length, " (%.40s)", collections.last_cause);
 }
 
+/* For a VM without such counters; a concurrent collector makes several pauses. */
+static void
+describe_forced(char *text, size_t capacity)
+{
+	snprintf(text, capacity, "concurrent or full collection (ForceGarbageCollection)");
+}
+
 static void
 log_pauses(uint32_t finished)
 {
@@ -153,7 +163,11 @@ log_pauses(uint32_t finished)
 
 	if (finished - collections.logged > PAUSES_MAX)
 		collections.logged = finished - PAUSES_MAX;
-	describe(kind, sizeof(kind));
+	if (collections.is_forced && !collections.has_kinds)
+		describe_forced(kind, sizeof(kind));
+	else
+		describe(kind, sizeof(kind));
+	collections.is_forced = false;
 	part = th_log_text(kind);
 	for (; collections.logged != finished; collections.logged++) {
 		const struct pause *pause =
@@ -168,17 +182,26 @@ log_pauses(uint32_t finished)
 	}
 }
 
+bool
+th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret)
+{
+	const struct th_collections_vm *vm = &collections.vm;
+
+	if (!vm->total_memory || !vm->free_memory)
+		return false;
+	*committed_ret = (uint64_t)vm->total_memory();
+	*used_ret = *committed_ret - (uint64_t)vm->free_memory();
+	return true;
+}
+
 static void
 log_heap_use(uint32_t finished)
 {
 	struct th_event_heap_use event = {.collections = finished};
 	struct th_log_part source = th_log_text("Runtime.totalMemory - freeMemory");
-	const struct th_collections_vm *vm = &collections.vm;
 
-	if (!vm->total_memory || !vm->free_memory)
+	if (!th_collections_heap_use(&event.committed, &event.used))
 		return;
-	event.committed = (uint64_t)vm->total_memory();
-	event.used = event.committed - (uint64_t)vm->free_memory();
 	event.time = th_clock_now();
 	th_log_append(TH_EVENT_HEAP_USE, &event, &source, 1);
 }
@@ -262,6 +285,18 @@ th_collections_old(void)
 		is_known = true;
 	}
 	return is_known ? count : th_collections_count();
+}
+
+bool
+th_collections_have_kinds(void)
+{
+	return collections.has_kinds;
+}
+
+void
+th_collections_forced(void)
+{
+	collections.is_forced = true;
 }
 
 uint32_t

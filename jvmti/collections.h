@@ -46,6 +46,15 @@ void th_collections_flush(void);
 #define TH_COLLECTIONS_COUNT_NS 10000000
 uint64_t th_collections_old(void);
 
+/* Bytes of the Java heap; false: this VM does not export them. [agent-thread] */
+bool th_collections_heap_use(uint64_t *committed_ret, uint64_t *used_ret);
+
+/* Whether the VM has counters by kind. [agent-thread] */
+bool th_collections_have_kinds(void);
+
+/* The pauses that are not logged yet belong to a requested full collection. [agent-thread] */
+void th_collections_forced(void);
+
 /* Pauses so far. [agent-thread] */
 uint32_t th_collections_count(void);
 

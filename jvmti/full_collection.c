@@ -5,35 +5,63 @@
  */
 #include "jvmti/full_collection.h"
 
-#include <stdbool.h>
-
+#include "jvmti/agent_thread.h"
+#include "jvmti/batches.h"
 #include "jvmti/collections.h"
+#include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
+#include "unify/sample/admission.h"
 #include "unify/shared/clock.h"
 
 /* Attempts, and the time between two. */
 #define ATTEMPTS 50
 #define NAP_NS (2 * TH_COLLECTIONS_COUNT_NS)
 
+/*
+ * At the end of the VM: a shorter recording gives no verdict, and one whose old objects were
+ * judged within the last 1/RECENT_PART of its time needs no collection (leaks.md).
+ */
+#define EXIT_LEAST_NS (5 * (uint64_t)TH_NS_PER_S)
+#define RECENT_PART 4
+/* A signal may be handled without an end; then a later end is another one. */
+#define SAME_END_NS (60 * (uint64_t)TH_NS_PER_S)
+/* Counted sleeps: they do not elapse while the process is stopped. */
+#define WAIT_NAP_NS 1000000
+#define WAIT_NAPS (TH_FULL_COLLECTION_WAIT_S * 1000)
+
+enum exit_state { EXIT_IDLE, EXIT_WANTED, EXIT_DONE };
+
 static struct {
-	uint64_t period; /* ns; 0 = none */
+	struct th_full_collection_plan plan; /* written before is_served */
+	uint64_t begun;
 	uint64_t next;
+	/* Writer: the agent thread. */
+	uint64_t old;       /* collections that judged old objects, */
+	uint64_t old_time;  /* and when the last one was seen; 0 = none */
+	uint32_t is_served; /* atomic */
+	uint32_t exit;      /* atomic: enum exit_state */
+	uint64_t exit_time; /* atomic: when the last one at exit was over */
 } full;
 
 void
-th_full_collection_start(uint64_t period)
+th_full_collection_start(const struct th_full_collection_plan *plan)
 {
-	full.period = period;
-	full.next = th_clock_now() + period;
+	full.plan = *plan;
+	full.begun = th_clock_now();
+	full.next = full.begun + plan->period;
+	full.old = th_collections_old();
 	th_control_set_collects(true);
+	/* Pairs with the acquire in th_full_collection_at_exit(): the plan is stored. */
+	th_store_release(&full.is_served, 1);
 }
 
 void
 th_full_collection_stop(void)
 {
-	full.period = 0;
+	full.plan.period = 0;
+	th_store_release(&full.is_served, 0);
 	th_control_set_collects(false);
 }
 
@@ -51,7 +79,10 @@ collect(jvmtiEnv *jvmti)
 			break;
 	}
 	th_collections_watch_full();
-	return th_collections_old() != before;
+	if (th_collections_old() == before)
+		return false;
+	th_collections_forced();
+	return true;
 }
 
 uint64_t
@@ -70,14 +101,112 @@ collect_or_note(jvmtiEnv *jvmti)
 	return TH_CONTROL_FAILED;
 }
 
+static void
+watch_old(void)
+{
+	uint64_t old = th_collections_old();
+
+	if (old != full.old)
+		full.old_time = th_clock_now();
+	full.old = old;
+}
+
 void
 th_full_collection_turn(jvmtiEnv *jvmti)
 {
+	watch_old();
 	if (th_control_wants_collection())
 		th_control_collected(collect_or_note(jvmti));
-	else if (full.period && th_clock_now() >= full.next)
+	else if (full.plan.period && th_clock_now() >= full.next)
 		collect_or_note(jvmti);
 	else
 		return;
-	full.next = th_clock_now() + full.period;
+	full.next = th_clock_now() + full.plan.period;
+}
+
+/* The end of the VM */
+
+/* Whether old objects were judged lately.  Pauses of an unknown kind judge nothing. */
+static bool
+is_judged(uint64_t now)
+{
+	uint64_t time = th_batches_are_used() ? th_batches_judged() : full.old_time;
+
+	return time && (th_batches_are_used() || th_collections_have_kinds()) &&
+	       now - time < (now - full.begun) / RECENT_PART;
+}
+
+static bool
+fits(void)
+{
+	uint64_t committed, used;
+
+	if (!th_collections_heap_use(&committed, &used) ||
+		used <= TH_FULL_COLLECTION_EXIT_BYTES)
+		return true;
+	th_log_note(0, "no collection at exit: more than 4 GiB of the Java heap are in use");
+	return false;
+}
+
+static bool
+is_useful(uint64_t now)
+{
+	if (full.plan.at_exit == TH_GC_AT_EXIT_ALWAYS)
+		return true;
+	return th_admission_wants(TH_HEAP_JAVA) && now - full.begun >= EXIT_LEAST_NS &&
+	       !is_judged(now) && fits();
+}
+
+bool
+th_full_collection_exit_turn(jvmtiEnv *jvmti)
+{
+	if (th_load_acquire(&full.exit) != EXIT_WANTED)
+		return false;
+	uint64_t now = th_clock_now();
+	if (is_useful(now) && collect_or_note(jvmti) == TH_CONTROL_DONE) {
+		th_control_log_exit_collection(th_clock_now() - now);
+		return true;
+	}
+	th_full_collection_exit_done();
+	return false;
+}
+
+void
+th_full_collection_exit_done(void)
+{
+	th_store_relaxed(&full.exit_time, th_clock_now());
+	/* Pairs with the acquire in th_full_collection_at_exit(): deaths are in the log. */
+	th_store_release(&full.exit, EXIT_DONE);
+}
+
+/* True: it is wanted, by this call or an earlier one. */
+static bool
+want_at_exit(void)
+{
+	uint32_t state = th_load_acquire(&full.exit);
+
+	if (state == EXIT_DONE &&
+		th_clock_now() - th_load_relaxed(&full.exit_time) < SAME_END_NS)
+		return false;
+	if (state != EXIT_WANTED)
+		th_cas_acq_rel(&full.exit, &state, EXIT_WANTED);
+	return true;
+}
+
+void
+th_full_collection_at_exit(void)
+{
+	if (!th_load_acquire(&full.is_served) || full.plan.at_exit == TH_GC_AT_EXIT_NEVER ||
+		!want_at_exit())
+		return;
+	th_agent_thread_wake();
+	for (int i = 0; i < WAIT_NAPS; i++) {
+		if (th_load_acquire(&full.exit) == EXIT_DONE ||
+			!th_load_acquire(&full.is_served))
+			return;
+		th_system_nap(WAIT_NAP_NS);
+	}
+	/* No other thread waits for it, and it does not begin any more. */
+	th_full_collection_exit_done();
+	th_log_note(1, "the collection at exit did not end in time");
 }

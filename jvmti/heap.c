@@ -324,17 +324,18 @@ struct sampled {
  * The class by the address of its mirror, which the collector moves a few times at most; the
  * size, whose logarithm the arrays of one site have in common; and the Java code.
  */
-static uint64_t
+static struct th_site_key
 site(const struct th_sample *sample)
 {
 	const struct sampled *sampled = sample->data;
 	uint64_t mirror = *(const uintptr_t *)(const void *)sampled->type & PLACE_MASK;
 	uint64_t size_class = (uint64_t)__builtin_clzll(sample->event->size | 1);
-	uint64_t code = heap.hotspot ? th_java_stack_site(
-					       th_hotspot_thread(heap.hotspot, sampled->env))
-				     : 0;
+	uint64_t kind = th_hash_mix(mirror ^ size_class << PLACE_BITS);
+	struct th_site_key code = {0, 0};
 
-	return th_hash_mix(mirror ^ size_class << PLACE_BITS) ^ code;
+	if (heap.hotspot)
+		code = th_java_stack_site(th_hotspot_thread(heap.hotspot, sampled->env));
+	return (struct th_site_key){kind ^ code.near, kind ^ code.far};
 }
 
 static void

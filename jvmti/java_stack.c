@@ -11,6 +11,7 @@
 #include "jvmti/methods.h"
 #include "jvmti/runtime_stub.h"
 #include "unify/base/atomic.h"
+#include "unify/sample/thread.h"
 #include "unify/shared/hash.h"
 
 /* forte.cpp: bytecode index of a native method. */
@@ -29,9 +30,14 @@
  * deepest stack that is kept.
  */
 #define SCAN_WORDS 65536
-/* A site is known by this many return addresses, looked for in this many words. */
-#define SITE_CALLERS 2
-#define SITE_WORDS 32
+/*
+ * A site is known by this many return addresses, looked for in this many words, and the paths to
+ * it by these.  Inlined calls have none: compiled code reaches further back.
+ */
+#define NEAR_CALLERS 2
+#define NEAR_WORDS 32
+#define FAR_CALLERS 8
+#define FAR_WORDS 128
 
 typedef struct {
 	jint bci;
@@ -656,47 +662,65 @@ walk(struct th_java_stack *stack)
 	return finish_with(status, stack, &position);
 }
 
+static bool
+is_code(uintptr_t word)
+{
+	uintptr_t low = *java.hotspot->code_low;
+
+	return word - low < *java.hotspot->code_high - low;
+}
+
 /*
  * The return addresses of the youngest frames, among the words above their stack pointer.  Other
  * words of the stack may look like one, and make two sites of one.
  */
-static uint64_t
+static struct th_site_key
 callers(const char *thread)
 {
 	uintptr_t sp = field_at(thread, java.hotspot->last_java_sp);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
-	uintptr_t low = *java.hotspot->code_low;
-	uintptr_t size = *java.hotspot->code_high - low;
-	uint64_t site = 0;
+	struct th_site_key site = {0, 0};
 	unsigned found = 0;
 
-	if (!sp || sp & 7 || sp + SITE_WORDS * sizeof(uintptr_t) > base)
-		return 0;
-	for (unsigned i = 0; i < SITE_WORDS && found < SITE_CALLERS; i++) {
+	if (!sp || sp & 7 || sp >= base)
+		return site;
+	uintptr_t words = (base - sp) / sizeof(uintptr_t);
+	for (unsigned i = 0; i < FAR_WORDS && i < words && found < FAR_CALLERS; i++) {
 		uintptr_t word = word_at(sp + i * sizeof(uintptr_t));
 
-		if (word - low < size) {
-			site = th_hash_mix(site ^ word);
-			found++;
-		}
+		if (!is_code(word))
+			continue;
+		site.far = th_hash_mix(site.far ^ word);
+		if (found++ < NEAR_CALLERS && i < NEAR_WORDS)
+			site.near = site.far;
 	}
 	return site;
 }
 
-uint64_t
+struct th_site_key
 th_java_stack_site(const char *thread)
 {
-	return java.running.site ? callers(thread) : 0;
+	return java.running.site ? callers(thread) : (struct th_site_key){0, 0};
 }
 
-static uint64_t
+/*
+ * The thread's JavaThread, NULL if unknown: by its record, since GetEnv() may be the first use of
+ * libjvm's thread-local storage by a thread, which allocates, and takes the loader's lock.
+ */
+static const char *
+own_thread(void)
+{
+	const struct th_thread_record *record = th_thread.record;
+
+	return record ? th_load_relaxed(&record->java_thread) : NULL;
+}
+
+static struct th_site_key
 site(void)
 {
-	JNIEnv *env;
+	const char *thread = own_thread();
 
-	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-		return 0;
-	return callers(th_hotspot_thread(java.hotspot, env));
+	return thread ? callers(thread) : (struct th_site_key){0, 0};
 }
 
 /* The VM knows the stack of each of its threads; guard pages are at the other end. */
@@ -704,11 +728,10 @@ static uintptr_t
 stack_end(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	JNIEnv *env;
+	const char *thread = own_thread();
 
-	if ((*java.vm)->GetEnv(java.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+	if (!thread)
 		return 0;
-	char *thread = th_hotspot_thread(java.hotspot, env);
 	uintptr_t base = field_at(thread, java.hotspot->stack_base);
 
 	return here < base && base - here < field_at(thread, java.hotspot->stack_size) ? base

@@ -30,10 +30,10 @@
 void th_java_stack_expect(const struct th_hotspot *hotspot);
 
 /*
- * A hash of the youngest Java code of the calling thread, whose JavaThread is `thread`; 0: it has
+ * Hashes of the youngest Java code of the calling thread, whose JavaThread is `thread`; 0: it has
  * none, or it is not known. [in-malloc]
  */
-uint64_t th_java_stack_site(const char *thread);
+struct th_site_key th_java_stack_site(const char *thread);
 
 /*
  * The VM is live: from now on native and Java stacks get their Java frames.  `async` is

@@ -3,27 +3,56 @@
  * java.lang.ApplicationShutdownHooks sets its field `hooks` to null before it starts the threads
  * of the hooks, whether the VM ends by System.exit(), a signal, or the end of the last thread (the
  * same in JDK 11 to 25).  The class is loaded with the first hook, and neither loaded nor
- * initialized here; without hooks there is nothing to observe.  A signal's thread is named by
+ * initialized here; without hooks there is nothing to mark.  A signal's thread is named by
  * jdk.internal.misc.Signal; the VM ends by those in java.lang.Terminator.
+ *
+ * A full collection at the end (full_collection.h) must come before the hooks, and before the VM
+ * stops its collector, which is before VMDeath.  Without hooks the end is seen by
+ *
+ *   Shutdown.beforeHalt     a native method that System.exit() calls first: it is bound then
+ *   DestroyJavaVM           the thread of that name starts when main has returned; the VM ends
+ *                           when the other threads that are no daemons have ended
+ *
+ * (JDK 11 to 25.)
  */
 #include "jvmti/shutdown.h"
 
 #include <string.h>
 
 #include "jvmti/agent_thread.h"
+#include "jvmti/full_collection.h"
 #include "jvmti/loaded_class.h"
+#include "jvmti/perf_data.h"
 #include "unify/base/atomic.h"
 #include "unify/recording/teardown.h"
 
 #define HOOKS_CLASS "java.lang.ApplicationShutdownHooks"
 #define HOOKS_FIELD "hooks"
 #define HOOKS_TYPE "Ljava/util/IdentityHashMap;"
+/* jni_DestroyJavaVM() attaches under this name. */
+#define DESTROYER "DestroyJavaVM"
+#define EXIT_CLASS "Ljava/lang/Shutdown;"
+#define EXIT_METHOD "beforeHalt"
 
 static struct {
 	jclass type;      /* a global reference; stored before `field` */
 	jfieldID field;   /* atomic; NULL: not found yet */
 	uint32_t is_over; /* atomic: the shutdown was seen, or the field does not exist */
 } hooks;
+
+/* Threads of the VM (threadService.cpp); NULL: unknown.  Those that end still count. */
+static struct {
+	const int64_t *live;
+	const int64_t *daemons;
+	uint32_t main_returned; /* atomic */
+} threads;
+
+void
+th_shutdown_init(const char *perf_data)
+{
+	threads.live = th_perf_data_long(perf_data, "java.threads.live");
+	threads.daemons = th_perf_data_long(perf_data, "java.threads.daemon");
+}
 
 /* Reading a field would initialize its class, so that is left to the program. */
 static bool
@@ -84,14 +113,104 @@ handles_signal(const char *name)
 	       !strcmp(name, "SIGHUP handler");
 }
 
-void
-th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, const char *name)
+/* Whether the VM waits for so many threads, the one that destroys it included. */
+static bool
+waits_for(int64_t count)
 {
-	if (handles_signal(name))
-		th_teardown_begins(TH_TEARDOWN_SIGNAL, name);
-	if (th_load_relaxed(&hooks.is_over) || !have_begun(jvmti, env))
-		return;
+	return threads.live && threads.daemons && *threads.live - *threads.daemons == count;
+}
+
+/* What the VM knows of a thread. */
+struct look {
+	bool is_daemon;
+	bool is_destroyer; /* by its name, which its record may not have: it was "main" before */
+};
+
+static bool
+look_at(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct look *ret)
+{
+	jvmtiThreadInfo info;
+
+	if ((*jvmti)->GetThreadInfo(jvmti, thread, &info))
+		return false;
+	ret->is_daemon = info.is_daemon;
+	ret->is_destroyer = !strcmp(info.name, DESTROYER);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
+	(*env)->DeleteLocalRef(env, info.thread_group);
+	(*env)->DeleteLocalRef(env, info.context_class_loader);
+	return true;
+}
+
+static void
+hooks_begin(void)
+{
+	/* Other hooks' threads come here until it is over: none runs before. */
+	th_full_collection_at_exit();
 	th_store_relaxed(&hooks.is_over, 1);
 	th_teardown_begins(TH_TEARDOWN_HOOKS, NULL);
 	th_agent_thread_vm_ends();
+}
+
+static bool
+is_destroyer(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	struct look look;
+
+	return threads.live && look_at(jvmti, env, thread, &look) && look.is_destroyer;
+}
+
+void
+th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *name)
+{
+	if (handles_signal(name)) {
+		th_full_collection_at_exit();
+		th_teardown_begins(TH_TEARDOWN_SIGNAL, name);
+	} else if (is_destroyer(jvmti, env, thread)) {
+		th_store_relaxed(&threads.main_returned, 1);
+		if (waits_for(1))
+			th_full_collection_at_exit();
+	}
+	if (!th_load_relaxed(&hooks.is_over) && have_begun(jvmti, env))
+		hooks_begin();
+}
+
+void
+th_shutdown_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+	struct look look;
+
+	if (th_load_relaxed(&threads.main_returned) && waits_for(2) &&
+		look_at(jvmti, env, thread, &look) && !look.is_daemon)
+		th_full_collection_at_exit();
+}
+
+static bool
+is_of_class(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, const char *expected)
+{
+	jclass type;
+	char *signature;
+
+	if ((*jvmti)->GetMethodDeclaringClass(jvmti, method, &type))
+		return false;
+	bool found = !(*jvmti)->GetClassSignature(jvmti, type, &signature, NULL);
+	(*env)->DeleteLocalRef(env, type);
+	if (!found)
+		return false;
+	found = !strcmp(signature, expected);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+	return found;
+}
+
+void
+th_shutdown_native_bound(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method)
+{
+	char *name;
+
+	if ((*jvmti)->GetMethodName(jvmti, method, &name, NULL, NULL))
+		return;
+	bool is_exit = !strcmp(name, EXIT_METHOD) &&
+		       is_of_class(jvmti, env, method, EXIT_CLASS);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+	if (is_exit)
+		th_full_collection_at_exit();
 }

@@ -8,10 +8,20 @@
 
 #include <jvmti.h>
 
+/* `perf_data`: PerfMemory::_start, NULL if unknown.  Before the functions below. [jvmti] */
+void th_shutdown_init(const char *perf_data);
+
 /*
  * A thread starts, on that thread: marks the log if the VM has begun to shut down or handles a
- * signal that usually ends it.  `name` is the thread's.  The guard must be held. [jvmti]
+ * signal that usually ends it, after a full collection if that is configured.  `name` is the thread's.
+ * The guard must be held. [jvmti]
  */
-void th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, const char *name);
+void th_shutdown_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, const char *name);
+
+/* A thread ends, on that thread: collects if the VM ends with it.  As above. [jvmti] */
+void th_shutdown_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
+
+/* A native method is bound, before its first call: collects if System.exit() calls it. [jvmti] */
+void th_shutdown_native_bound(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method);
 
 #endif

@@ -69,6 +69,7 @@ agent_host(void)
 		.warn = th_message,
 		.is_verbose = th_life_is_verbose(),
 		.gc_every = th_life_gc_every(),
+		.gc_at_exit = th_life_gc_at_exit(),
 		.tells_names = th_java_names_are_told(),
 	};
 }

@@ -83,6 +83,12 @@ th_life_gc_every(void)
 	return life.settings.number[TH_SETTING_NAME_GC_EVERY] * TH_NS_PER_S;
 }
 
+enum th_gc_at_exit
+th_life_gc_at_exit(void)
+{
+	return (enum th_gc_at_exit)life.settings.number[TH_SETTING_NAME_GC_AT_EXIT];
+}
+
 /* Start */
 
 static void

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "unify/shared/log_format.h"
+#include "unify/shared/settings_table.h"
 
 /*
  * A Java VM is about to be created, or has loaded the library as its agent.  Starts the
@@ -32,5 +33,8 @@ bool th_life_is_verbose(void);
 
 /* Nanoseconds between two full collections of the Java heap; 0 = none. [any] */
 uint64_t th_life_gc_every(void);
+
+/* Whether the Java heap is collected when the VM begins to end. [any] */
+enum th_gc_at_exit th_life_gc_at_exit(void);
 
 #endif

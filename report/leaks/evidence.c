@@ -83,8 +83,22 @@ count_death(struct look *look, uint64_t birth, uint64_t end, double bytes, bool 
 	evidence->dead++;
 	if (!is_young && end - birth >= evidence->horizon->old) {
 		evidence->dead_old++;
+		evidence->dead_at_exit += look->judge->exit_start &&
+					  end >= look->judge->exit_start;
 		evidence->released_bytes += bytes;
 	}
+}
+
+/* When a sample ended; TH_END_NEVER: not yet. */
+static uint64_t
+end_of(const struct look *look, size_t index)
+{
+	const struct th_judge *judge = look->judge;
+	const struct th_profile *profile = judge->profile;
+	uint64_t end = th_lifetimes_end_by(
+		&profile->lifetimes, judge->heap, index, &profile->at);
+
+	return judge->ignores_exit && end >= judge->exit_start ? TH_END_NEVER : end;
 }
 
 /* Resident bytes of a live sample; its full size if the last snapshot has no data on it. */
@@ -140,7 +154,7 @@ look_at(struct look *look, size_t index)
 	const struct th_calibration *calibration = &profile->heaps[evidence->heap];
 	const struct th_sample *sample =
 		&profile->recording->samples[evidence->heap].items[index];
-	uint64_t end = th_lifetimes_end_by(lifetimes, evidence->heap, index, &profile->at);
+	uint64_t end = end_of(look, index);
 	struct th_estimator one = {0};
 	struct sums *sums = &look->sums;
 
@@ -233,6 +247,18 @@ th_evidence_outline(const struct th_evidence *evidence)
 	};
 }
 
+/* See exit_start of struct th_judge. */
+static uint64_t
+find_exit_start(const struct th_profile *profile)
+{
+	const struct th_decoded_teardown *mark = profile->teardown.mark;
+	const struct th_decoded_control *at_exit = th_teardown_collection(profile->recording);
+
+	if (!at_exit || (mark && mark->cause == TH_TEARDOWN_SIGNAL))
+		return 0;
+	return at_exit->time - at_exit->value;
+}
+
 void
 th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile *profile,
 	const struct th_observation_window *horizon,
@@ -246,6 +272,8 @@ th_judge_init(struct th_judge *judge, enum th_heap heap, const struct th_profile
 		.older = *horizon,
 		.thinning = 1,
 		.chance_limit = TH_SITE_SHARE * TH_ERROR_RATE};
+	if (heap == TH_HEAP_JAVA)
+		judge->exit_start = find_exit_start(profile);
 	judge->older.old *= OLDER;
 	judge->older.end = judge->older.horizon > judge->older.old
 				   ? judge->older.horizon - judge->older.old
@@ -347,6 +375,30 @@ evaluate(struct th_evidence *evidence, struct th_judge *judge,
 	*sums_ret = look.sums.kept;
 }
 
+/*
+ * Judges a site as though what the full GC at exit found dead was alive, if that is all of its old
+ * blocks: they may have been kept until shortly before.  Old garbage looks the same, so growth is
+ * unclear.
+ */
+static void
+judge_dropped(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
+	size_t count, struct th_evidence_sums *sums)
+{
+	struct th_evidence kept;
+	struct th_evidence_sums kept_sums;
+
+	if (!th_evidence_is_dropped(evidence))
+		return;
+	judge->ignores_exit = true;
+	evaluate(&kept, judge, judge->horizon, samples, count, &kept_sums);
+	judge->ignores_exit = false;
+	if (kept.verdict != TH_VERDICT_LEAK)
+		return;
+	*evidence = kept;
+	*sums = kept_sums;
+	th_evidence_set_dropped(evidence);
+}
+
 void
 th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uint32_t *samples,
 	size_t count, struct th_evidence_sums *sums_ret)
@@ -367,6 +419,7 @@ th_evidence_init(struct th_evidence *evidence, struct th_judge *judge, const uin
 			sums = older_sums;
 		}
 	}
+	judge_dropped(evidence, judge, samples, count, &sums);
 	if (sums_ret)
 		*sums_ret = sums;
 }

@@ -39,6 +39,7 @@ enum th_reason {
 	TH_REASON_LATE,        /* unclear: grows only in the last part of the recording */
 	TH_REASON_TURNOVER,    /* unclear: grows, but many of the old blocks were freed */
 	TH_REASON_UNPROVEN,    /* unclear: no old-generation GC */
+	TH_REASON_DROPPED,     /* unclear: grew, and all of it was garbage at exit */
 	TH_REASON_NO_COLLECTION, /* unclear: no GC at all, or no recent one */
 	TH_REASON_INTERNAL,      /* unclear: grows, but is allocated by the VM for itself */
 	TH_REASON_STOPPED,       /* plateau: no recent survivors */
@@ -67,13 +68,14 @@ struct th_evidence {
 	bool is_resident;          /* mapped: live_bytes are resident bytes, where known */
 
 	/* Basis of the figures; numbers of samples unless stated otherwise */
-	uint64_t allocated; /* up to the horizon */
-	uint64_t dead;      /* of these */
-	uint64_t alive;     /* of these */
-	uint64_t alive_old; /* alive, and older than `old` at the horizon */
-	uint64_t dead_old;  /* lived longer than `old`, then died */
-	uint64_t proven;    /* alive and judged by an old-generation GC */
-	uint64_t unproven;  /* Java: allocated after that, judged only as young objects */
+	uint64_t allocated;    /* up to the horizon */
+	uint64_t dead;         /* of these */
+	uint64_t alive;        /* of these */
+	uint64_t alive_old;    /* alive, and older than `old` at the horizon */
+	uint64_t dead_old;     /* lived longer than `old`, then died */
+	uint64_t dead_at_exit; /* of these, found dead by the full GC at exit only */
+	uint64_t proven;       /* alive and judged by an old-generation GC */
+	uint64_t unproven;     /* Java: allocated after that, judged only as young objects */
 	uint64_t unproven_dead;
 	uint64_t enough_old; /* old survivors required for significant growth */
 	uint64_t born_late;  /* old survivors that were allocated in the later half */
@@ -134,6 +136,12 @@ struct th_judge {
 	 * without growth, are so uneven with at most this probability.
 	 */
 	double chance_limit;
+	/*
+	 * Java: start of the full GC at exit; 0: none, or it ran because of a signal.  Otherwise the
+	 * program may have dropped what it kept before, as main returned.
+	 */
+	uint64_t exit_start;
+	bool ignores_exit;                  /* what died in it counts as alive */
 	struct th_sampling_density density; /* since the warm-up */
 	/* Samples of the heap between the warm-up and the start of each part of that time. */
 	double activity[TH_DENSITY_PARTS + 1];

@@ -116,6 +116,12 @@ void th_evidence_find_verdict(struct th_evidence *evidence);
 /* Whether a site frees no more of its old blocks than a leak does. */
 bool th_evidence_keeps_old(const struct th_evidence *evidence);
 
+/* Whether nearly all old blocks were garbage at exit, and the full GC there found them dead. */
+bool th_evidence_is_dropped(const struct th_evidence *evidence);
+
+/* Such a site has grown: sets the verdict. */
+void th_evidence_set_dropped(struct th_evidence *evidence);
+
 /* Whether so many of the old blocks were freed that only older ones can show a leak. */
 bool th_evidence_frees_old(const struct th_evidence *evidence);
 

@@ -127,6 +127,16 @@ explain_unproven(const struct th_evidence *evidence)
 }
 
 static char *
+explain_dropped(const struct th_evidence *evidence)
+{
+	return th_format_new(
+		"grew by %s, but at exit all of it was garbage: a leak that the program "
+		"dropped when it ended, or garbage of the old generation; to decide, "
+		"run twinheap ctl PID gc before it ends, or end it by SIGTERM",
+		format_growth(evidence).text);
+}
+
+static char *
 explain_turnover(const struct th_evidence *evidence)
 {
 	char *old = describe_old(evidence);
@@ -241,6 +251,8 @@ th_evidence_explain(const struct th_evidence *evidence)
 		return explain_turnover(evidence);
 	case TH_REASON_UNPROVEN:
 		return explain_unproven(evidence);
+	case TH_REASON_DROPPED:
+		return explain_dropped(evidence);
 	case TH_REASON_NO_COLLECTION:
 		return explain_no_collection(evidence);
 	case TH_REASON_INTERNAL:

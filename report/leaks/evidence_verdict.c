@@ -154,6 +154,21 @@ th_evidence_find_verdict(struct th_evidence *evidence)
 }
 
 bool
+th_evidence_is_dropped(const struct th_evidence *evidence)
+{
+	double old = (double)(evidence->alive_old + evidence->dead_at_exit);
+
+	return evidence->dead_at_exit >= ENOUGH_SAMPLES &&
+	       (double)evidence->alive_old <= LEAK_FREES * old;
+}
+
+void
+th_evidence_set_dropped(struct th_evidence *evidence)
+{
+	decide(evidence, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
+}
+
+bool
 th_evidence_frees_old(const struct th_evidence *evidence)
 {
 	return !is_kept(evidence) && evidence->alive_old >= ENOUGH_LATE;

@@ -49,7 +49,8 @@ find_suspect(const struct th_leaks *leaks)
 
 		if (listed->verdict == TH_VERDICT_UNCLEAR &&
 			(listed->reason == TH_REASON_LATE ||
-				listed->reason == TH_REASON_TURNOVER))
+				listed->reason == TH_REASON_TURNOVER ||
+				listed->reason == TH_REASON_DROPPED))
 			return listed;
 	}
 	return NULL;
@@ -169,6 +170,10 @@ th_outcome_advice(const struct th_leaks *leaks, const struct th_outcome *outcome
 				     "or record with twinheap run --gc-every 30s");
 	if (!is_everything_judged(leaks, outcome))
 		return th_format_new("record for longer");
+	if (suspect->reason == TH_REASON_DROPPED)
+		return th_format_new(
+			"have the VM collect all of the heap before the program ends, "
+			"twinheap ctl PID gc, or end it by SIGTERM");
 	return advise_longer(duration, suspect->reason == TH_REASON_LATE ? 2 : 4);
 }
 

@@ -333,6 +333,15 @@ th_launch_options_value(const struct th_launch_options *options, enum th_setting
 	return text != NULL ? text : settings[setting].standard;
 }
 
+/* Somebody who runs a command with the tool waits for an answer. */
+static bool
+export_default(enum th_setting setting, const char *text)
+{
+	const char *variable = getenv(settings[setting].variable);
+
+	return (variable && *variable) || setenv(settings[setting].variable, text, 1) == 0;
+}
+
 bool
 th_launch_options_export(const struct th_launch_options *options)
 {
@@ -341,5 +350,5 @@ th_launch_options_export(const struct th_launch_options *options)
 			setenv(settings[i].variable, options->given[i], 1) != 0)
 			return false;
 	}
-	return true;
+	return export_default(TH_SETTING_NAME_GC_AT_EXIT, "auto");
 }

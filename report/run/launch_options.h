@@ -29,7 +29,10 @@ struct th_error *th_launch_options_check(const struct th_launch_options *options
 const char *
 th_launch_options_value(const struct th_launch_options *options, enum th_setting setting);
 
-/* Sets the environment variables for the given options.  False: see errno. */
+/*
+ * Sets the environment variables for the given options, and those for which `run` has a default
+ * of its own.  False: see errno.
+ */
 bool th_launch_options_export(const struct th_launch_options *options);
 
 /* Prints the help on stdout. */

@@ -17,6 +17,8 @@
 #define VM_ENDS_MOST_NS (15 * (uint64_t)TH_NS_PER_S)
 /* From a signal to the end that it causes: orchestrators wait 30 s by default, some 60 s. */
 #define SIGNAL_ENDS_NS (60 * (uint64_t)TH_NS_PER_S)
+/* A collapse is located with a resolution of at most 10 s / 4096 (collapse.c). */
+#define COLLECTION_SLACK_NS (TH_NS_PER_S / 100)
 /* A process that ends takes at most one in this number of its samples. */
 #define WORKS_PART 10
 
@@ -128,6 +130,27 @@ use_mark(struct th_teardown *teardown, const struct th_decoded_teardown *mark)
 	teardown->is_found = true;
 }
 
+const struct th_decoded_control *
+th_teardown_collection(const struct th_recording *recording)
+{
+	const struct th_decoded_control *found = NULL;
+
+	for (size_t i = 0; i < recording->changes_count; i++)
+		if (th_text_equals(recording->changes[i].name, "gc at exit"))
+			found = &recording->changes[i];
+	return found;
+}
+
+/* What the collection at exit uncommits was not freed by the program. */
+static bool
+is_in_collection(const struct th_recording *recording, uint64_t time)
+{
+	const struct th_decoded_control *collection = th_teardown_collection(recording);
+
+	return collection && time <= collection->time &&
+	       time + collection->value + COLLECTION_SLACK_NS >= collection->time;
+}
+
 static void
 look_for_collapse(struct th_teardown *teardown, const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes)
@@ -139,7 +162,8 @@ look_for_collapse(struct th_teardown *teardown, const struct th_recording *recor
 
 		if (!th_collapse_find(
 			    &collapse, recording, lifetimes, (enum th_heap)heap, end) ||
-			collapse.time >= teardown->time)
+			collapse.time >= teardown->time ||
+			is_in_collection(recording, collapse.time))
 			continue;
 		teardown->time = collapse.time;
 		teardown->is_found = teardown->is_collapse = true;

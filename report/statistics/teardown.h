@@ -32,6 +32,12 @@ struct th_teardown {
 void th_teardown_find(struct th_teardown *ret, const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes);
 
+/*
+ * The full collection that the library requested because the Java VM was about to end: `time` is
+ * that after it, `value` how long it took, in nanoseconds.  NULL: there was none.
+ */
+const struct th_decoded_control *th_teardown_collection(const struct th_recording *recording);
+
 /* What begins, as in "before ...": "the shutdown hooks ran".  Only if it was found. */
 const char *th_teardown_reason(const struct th_teardown *teardown);
 

@@ -374,6 +374,22 @@ print_tallies(FILE *file, const struct th_leaks *leaks, enum th_verdict verdict)
 
 /* The head */
 
+/* Which collection judged the Java heap last. */
+static const char *
+collection_text(const struct th_leaks *leaks, const struct th_observation_window *horizon)
+{
+	const struct th_profile *profile = leaks->profile;
+	const struct th_decoded_control *at_exit = th_teardown_collection(profile->recording);
+
+	if (!horizon->is_proven)
+		return ", the last GC, no recent old-generation GC";
+	const struct th_judgement *last = th_lifetimes_last(
+		&profile->lifetimes, profile->at.known - 1, true);
+	return at_exit && last->time + at_exit->value >= at_exit->time
+		       ? ", a full GC at exit"
+		       : ", the last old-generation GC";
+}
+
 static void
 print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 {
@@ -387,9 +403,7 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 	}
 	fprintf(file, "%s: analyzed through %.4g s%s; ", th_heap_title(heap),
 		th_profile_seconds(leaks->profile, horizon->horizon),
-		heap != TH_HEAP_JAVA ? ""
-		: horizon->is_proven ? ", the last old-generation GC"
-				     : ", the last GC, no recent old-generation GC");
+		heap == TH_HEAP_JAVA ? collection_text(leaks, horizon) : "");
 	if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
 		fputs("few objects are tracked with this collector; ", file);
 	if (horizon->horizon <= horizon->middle)

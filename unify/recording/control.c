@@ -14,6 +14,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 
 static struct {
 	struct th_spinlock lock; /* protects registration */
@@ -313,6 +314,12 @@ collect(uint64_t now, enum th_control_answer *answer_ret)
 	flush_all();
 	log_change(now, "gc", *answer_ret == TH_CONTROL_DONE);
 	return true;
+}
+
+void
+th_control_log_exit_collection(uint64_t duration)
+{
+	log_change(th_clock_now(), "gc at exit", duration);
 }
 
 /* Writes everything known while the library still works; the caller does the rest. */

@@ -57,6 +57,12 @@ void th_control_set_collects(bool can_collect);
 bool th_control_wants_collection(void);
 void th_control_collected(enum th_control_answer answer);
 
+/*
+ * Logs that a collection was made because the VM ends, "gc at exit"; it took `duration` ns.
+ * [agent-thread]
+ */
+void th_control_log_exit_collection(uint64_t duration);
+
 /* Sets in the log's header whether another agent holds the Java heap's sampler. [any] */
 void th_control_show_java(bool is_elsewhere);
 

@@ -19,9 +19,10 @@
 #define SCRATCH_COUNT 64
 /*
  * Native callers that identify a site: beyond malloc's wrappers, operator new or os::malloc and
- * AllocateHeap.
+ * AllocateHeap; and those that tell paths to it apart.
  */
-#define SITE_FRAMES 4
+#define NEAR_FRAMES 4
+#define FAR_FRAMES 8
 
 struct scratch {
 	unsigned char busy; /* atomic */
@@ -239,21 +240,27 @@ size_class(uint64_t size)
 	return (uint64_t)__builtin_clzll(size | 1);
 }
 
-uint64_t
+struct th_site_key
 th_capture_site(const struct th_registers *registers, uint64_t size)
 {
 	const struct th_java_provider *provider = th_load_acquire(&capture.java);
 	struct th_unwind_limits limits = get_limits(provider);
 	struct th_registers copy = *registers;
-	uint64_t frames[SITE_FRAMES];
-	uint64_t site = size_class(size);
+	uint64_t frames[FAR_FRAMES];
+	struct th_site_key java = {0, 0};
+	struct th_site_key site = {.far = size_class(size)};
 	enum th_unwind_end end;
 
-	size_t count = th_unwind(&copy, &limits, frames, SITE_FRAMES, &end);
-	for (size_t i = 0; i < count; i++)
-		site = th_hash_mix(site ^ frames[i]);
-	if (provider && provider->site && end == TH_UNWIND_CODE)
-		site = th_hash_mix(site ^ provider->site());
+	size_t count = th_unwind(&copy, &limits, frames, FAR_FRAMES, &end);
+	if (provider && provider->site)
+		java = provider->site();
+	for (size_t i = 0; i < count; i++) {
+		site.far = th_hash_mix(site.far ^ frames[i]);
+		if (i < NEAR_FRAMES)
+			site.near = site.far;
+	}
+	site.near = th_hash_mix(site.near ^ java.near);
+	site.far = th_hash_mix(site.far ^ java.far);
 	return site;
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/sample/site_rates.h"
 #include "unify/shared/log_format.h"
 #include "unify/unwind/unwind.h"
 
@@ -53,10 +54,10 @@ struct th_java_provider {
 	/* Fills `stack` for the calling thread.  The guard must be held. [in-malloc] */
 	enum th_java_status (*walk)(struct th_java_stack *stack);
 	/*
-	 * A hash of the youngest Java code of the calling thread, in some 20 ns; 0: none.
+	 * Hashes of the youngest Java code of the calling thread, in some 50 ns; 0: none.
 	 * [in-malloc]
 	 */
-	uint64_t (*site)(void);
+	struct th_site_key (*site)(void);
 	/*
 	 * The end of the calling thread's stack if the caller runs on it, 0 if it is unknown.
 	 * NULL: it always is.  [in-malloc]
@@ -85,11 +86,11 @@ uint32_t
 th_capture_stack(const struct th_registers *registers, uint32_t thread, enum th_heap heap);
 
 /*
- * A hash of a size, of the youngest callers as of `registers`, and of the Java code that called
- * them: alike for allocations of one site, in 0.2 us.  Within a capture (in_flight.h).
+ * Hashes of a size, of the youngest callers as of `registers`, and of the Java code that called
+ * them: alike for allocations of one site, in 0.3 us.  Within a capture (in_flight.h).
  * [in-malloc]
  */
-uint64_t th_capture_site(const struct th_registers *registers, uint64_t size);
+struct th_site_key th_capture_site(const struct th_registers *registers, uint64_t size);
 
 /* The id of a stack of one address, the return address of a call; 0 as above. [in-malloc] */
 uint32_t th_capture_caller(uintptr_t caller);

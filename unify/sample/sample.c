@@ -86,14 +86,16 @@ append(struct th_sample *sample)
 	return sample->event->stack ? sample->lane->append(sample) : 0;
 }
 
-static uint64_t
+static struct th_site_key
 site_of(const struct th_sample *sample, const struct th_registers *registers)
 {
+	struct th_site_key site = {0, 0};
+
 	if (!th_throttle_needs_sites())
-		return 0;
-	return th_hash_mix(sample->lane->site
-				   ? sample->lane->site(sample)
-				   : th_capture_site(registers, sample->event->size));
+		return site;
+	site = sample->lane->site ? sample->lane->site(sample)
+				  : th_capture_site(registers, sample->event->size);
+	return (struct th_site_key){th_hash_mix(site.near), th_hash_mix(site.far)};
 }
 
 uint64_t

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/sample/site_rates.h"
 #include "unify/shared/log_format.h"
 #include "unify/unwind/unwind.h"
 
@@ -40,10 +41,10 @@ struct th_sample;
 struct th_sample_lane {
 	enum th_heap heap;
 	/*
-	 * A hash that samples of one allocation site have in common, in little time.  NULL:
+	 * Hashes that samples of one allocation site have in common, in little time.  NULL:
 	 * th_capture_site().
 	 */
-	uint64_t (*site)(const struct th_sample *sample);
+	struct th_site_key (*site)(const struct th_sample *sample);
 	/* Completes the event of a sample that the throttle kept.  NULL: nothing to do. */
 	void (*prepare)(struct th_sample *sample);
 	/* Writes the complete event.  Returns the id of the sample; 0: dropped, counted. */

@@ -31,15 +31,23 @@ th_site_rates_init(struct th_site_rates *sites, uint64_t now)
 	sites->time = now;
 }
 
+static bool
+is_near(unsigned row)
+{
+	return row < TH_SITE_ROWS_PER_KEY;
+}
+
 /* The rows use different bits of the key, which is a hash. */
 static unsigned
-slot_of(uint64_t key, unsigned row)
+slot_of(struct th_site_key key, unsigned row)
 {
-	return (unsigned)(key >> 32 * row) % TH_SITE_SLOTS;
+	uint64_t hash = is_near(row) ? key.near : key.far;
+
+	return (unsigned)(hash >> 32 * (row % TH_SITE_ROWS_PER_KEY)) % TH_SITE_SLOTS;
 }
 
 double
-th_site_rates_count(struct th_site_rates *sites, uint64_t key)
+th_site_rates_count(struct th_site_rates *sites, struct th_site_key key)
 {
 	uint32_t least = UINT32_MAX;
 
@@ -70,10 +78,12 @@ set_all(struct th_site_rates *sites, double target)
 {
 	bool drops = target > 0 && sites->total > target;
 
-	for (unsigned row = 0; row < TH_SITE_ROWS && (drops || sites->drops); row++)
+	for (unsigned row = 0; row < TH_SITE_ROWS && (drops || sites->drops); row++) {
+		double part = is_near(row) ? TH_SITE_NEAR_PART * target : target;
+
 		set_probabilities(sites, row,
-			drops ? th_water_level(sites->rates[row], TH_SITE_SLOTS, target)
-			      : 0x1p62);
+			drops ? th_water_level(sites->rates[row], TH_SITE_SLOTS, part) : 0x1p62);
+	}
 	sites->drops = drops;
 }
 

@@ -11,9 +11,15 @@
  * bulk share the target equally, and rare ones are always kept, as are new ones.  The
  * probability depends on earlier counts only, so no estimate is biased, whatever the keys are.
  *
- * The table is a count-min sketch: two rows with different hashes, of which the smaller rate of
- * a key is valid.  A rare key shares both slots with frequent ones with a probability of
- * (frequent keys / slots)^2.
+ * A sample has two keys: `near` stands for its youngest callers, `far` for more of them.  A rare
+ * path to a frequent call is rare by its far key only; and where a frequent call has so many paths
+ * that their far keys fill the table, what is rare is still rare by its near key.  The higher of
+ * both probabilities is valid; near keys have a small part of the target (TH_SITE_NEAR_PART), in
+ * addition to that of the far keys.
+ *
+ * The table is a count-min sketch: for each key two rows with different hashes, of which the
+ * smaller rate of a key is valid.  A rare key shares both slots with frequent ones with a
+ * probability of (frequent keys / slots)^2.
  *
  * Each heap has a table of its own.  Producers only add to counters; everything else has one writer.
  */
@@ -23,8 +29,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TH_SITE_ROWS 2
+/* For each key; those of near keys come first. */
+#define TH_SITE_ROWS_PER_KEY 2
+#define TH_SITE_ROWS (2 * TH_SITE_ROWS_PER_KEY)
 #define TH_SITE_SLOTS 512
+/* Of the target, for near keys. */
+#define TH_SITE_NEAR_PART 0.2
+
+/* Hashes.  Samples with the same far key have the same near key. */
+struct th_site_key {
+	uint64_t near;
+	uint64_t far;
+};
 
 struct th_site_rates {
 	/* Written by any thread, atomic: due samples since the last roll. */
@@ -46,10 +62,11 @@ void th_site_rates_init(struct th_site_rates *sites, uint64_t now);
  * Counts a sample of the site `key`; returns the probability > 0 with which to keep it.
  * [in-malloc]
  */
-double th_site_rates_count(struct th_site_rates *sites, uint64_t key);
+double th_site_rates_count(struct th_site_rates *sites, struct th_site_key key);
 
 /*
- * Updates the probabilities, so that about `target` samples are kept per second; 0: all.  One
+ * Updates the probabilities, so that at most about (1 + TH_SITE_NEAR_PART) `target` samples are
+ * kept per second, and usually `target`; 0: all.  One
  * writer. [in-malloc]
  */
 void th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target);

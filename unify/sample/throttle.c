@@ -239,8 +239,8 @@ draw(struct th_thread_record *record, double probability)
 
 /* The rate control sees what is left by the sites: it depends on earlier samples only, too. */
 static bool
-is_kept(struct th_thread_record *record, enum th_heap heap, uint64_t site, uint64_t now,
-	double *keep_ret)
+is_kept(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
+	uint64_t now, double *keep_ret)
 {
 	double of_site = 1;
 
@@ -254,7 +254,7 @@ is_kept(struct th_thread_record *record, enum th_heap heap, uint64_t site, uint6
 }
 
 bool
-th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, uint64_t site,
+th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, struct th_site_key site,
 	uint64_t now, double *keep_ret)
 {
 	th_log_count(TH_COUNTER_SAMPLES_DUE, 1);

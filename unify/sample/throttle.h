@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/sample/site_rates.h"
 #include "unify/shared/log_format.h"
 
 struct th_recorder_settings;
@@ -52,11 +53,11 @@ bool th_throttle_needs_sites(void);
 
 /*
  * Counts the calling thread's sample as due, decides whether it is recorded, and returns the
- * probability of that.  `site`: a hash that samples of one allocation site have in common.  The
+ * probability of that.  `site`: what samples of one allocation site have in common.  The
  * guard must be held. [in-malloc]
  */
-bool th_throttle_keeps(struct th_thread_record *record, enum th_heap heap, uint64_t site,
-	uint64_t now, double *keep_ret);
+bool th_throttle_keeps(struct th_thread_record *record, enum th_heap heap,
+	struct th_site_key site, uint64_t now, double *keep_ret);
 
 /*
  * The CPU time of a capture is measured for one in 16, and for each until TH_THROTTLE_MEASURED

@@ -32,6 +32,9 @@ enum th_setting_access {
 	TH_SETTING_RESERVED, /* recorded in the log, without effect: no option, no help */
 };
 
+/* The choices of GC_AT_EXIT, in its order. */
+enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEVER };
+
 /* Not a setting: `twinheap run` sets it to the process id of the command that it starts. */
 #define TH_ROOT_VARIABLE "TWINHEAP_ROOT"
 
@@ -82,6 +85,13 @@ enum th_setting_access {
 		"collects the whole Java heap this often, e.g.\n"                              \
 		"30s, so that old objects are judged; the program\n"                           \
 		"stands still meanwhile, as at System.gc()")                                   \
+	S(GC_AT_EXIT, 0, "gc-at-exit", "TWINHEAP_GC_AT_EXIT", CHOICE, OPTION,                  \
+		"auto|always|never", "never", 0, 0,                                            \
+		"collects the whole Java heap when the Java VM\n"                              \
+		"begins to end; auto, which run sets if this is\n"                             \
+		"not given: only if no collection has judged old\n"                            \
+		"objects lately, after 5 s, up to 4 GiB in\n"                                  \
+		"use")                                                                         \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \

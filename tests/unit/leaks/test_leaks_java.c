@@ -103,6 +103,49 @@ test_java_more_than_in_use(void **state)
 	leaks_expect(&log, TH_VERDICT_UNCLEAR, TH_REASON_UNPROVEN);
 }
 
+/* A full GC at exit, from 9.8 s to 9.9 s, that finds nothing dead or, if `all`, everything. */
+static void
+expect_at_exit(
+	enum th_teardown_cause cause, bool all, enum th_verdict verdict, enum th_reason reason)
+{
+	struct log_builder log;
+
+	leaks_begin(&log);
+	for (uint32_t i = 1; i <= 9; i++)
+		leaks_collect(&log, 1000 * i, i, YOUNG);
+	for (uint32_t ms = 0; ms < 9800; ms += 100)
+		leaks_add(&log, (struct leaks_series){.stack = STACK_JAVA,
+					.class = CLASS_BYTES,
+					.from = ms,
+					.to = ms + 1,
+					.every = 1,
+					.life = all ? 9850 - ms : 0});
+	leaks_collect(&log, 9810, 10, FULL);
+	log_add_fields(&log, TH_EVENT_CONTROL, LOG_U64(LOG_START + 9900 * UINT64_C(1000000)),
+		LOG_U64(100 * UINT64_C(1000000)), LOG_TEXT("gc at exit"), LOG_TEXT(""));
+	if (cause == TH_TEARDOWN_SIGNAL)
+		log_add_fields(&log, TH_EVENT_TEARDOWN,
+			LOG_U64(LOG_START + 9901 * UINT64_C(1000000)), LOG_U32(cause),
+			LOG_TEXT("SIGTERM handler"));
+	log_add_fields(&log, TH_EVENT_TEARDOWN, LOG_U64(LOG_START + 9950 * UINT64_C(1000000)),
+		LOG_U32(TH_TEARDOWN_VM_DEATH), LOG_TEXT(""));
+	leaks_expect(&log, verdict, reason);
+}
+
+/*
+ * What survives a GC at exit is a leak.  Garbage was garbage if a signal ended the program; else
+ * main may have dropped it just before.
+ */
+static void
+test_collection_at_exit(void **state)
+{
+	(void)state;
+	expect_at_exit(TH_TEARDOWN_SIGNAL, false, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	expect_at_exit(TH_TEARDOWN_VM_DEATH, false, TH_VERDICT_LEAK, TH_REASON_GROWS);
+	expect_at_exit(TH_TEARDOWN_SIGNAL, true, TH_VERDICT_CHURN, TH_REASON_FREED);
+	expect_at_exit(TH_TEARDOWN_VM_DEATH, true, TH_VERDICT_UNCLEAR, TH_REASON_DROPPED);
+}
+
 /* Garbage of the same method, one line below, that the first GC finds dead. */
 static void
 test_garbage_on_the_next_line(void **state)
@@ -288,6 +331,7 @@ main(void)
 		cmocka_unit_test(test_java_few_followed),
 		cmocka_unit_test(test_java_proof_is_too_old),
 		cmocka_unit_test(test_java_more_than_in_use),
+		cmocka_unit_test(test_collection_at_exit),
 		cmocka_unit_test(test_garbage_on_the_next_line),
 		cmocka_unit_test(test_map_is_one_finding),
 		cmocka_unit_test(test_class_loading_is_the_vms),

@@ -217,6 +217,24 @@ test_no_collapse(void **state)
 	expect_moment(&log, END_MS, "at the end");
 }
 
+/* What a collection at exit gives back was not freed by the program. */
+static void
+test_collection_at_exit(void **state)
+{
+	struct log_builder log;
+	uint64_t blocks[BLOCKS_MAX];
+
+	(void)state;
+	begin(&log);
+	uint32_t count = add_growth(&log, 0, 9900, blocks);
+	free_all(&log, 9950, blocks, count);
+	log_add_fields(&log, TH_EVENT_CONTROL, LOG_U64(AT(9960)), LOG_U64(20 * MS),
+		LOG_TEXT("gc at exit"), LOG_TEXT(""));
+	add_mark(&log, 9990, TH_TEARDOWN_VM_DEATH);
+	log_end(&log, END_MS);
+	expect_moment(&log, 9990, "before the Java VM ended");
+}
+
 /* The recording was ended by request, and the process went on. */
 static void
 test_stop(void **state)
@@ -306,6 +324,7 @@ main(void)
 		cmocka_unit_test(test_embedded_vm),
 		cmocka_unit_test(test_collapse),
 		cmocka_unit_test(test_no_collapse),
+		cmocka_unit_test(test_collection_at_exit),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_late_deaths),

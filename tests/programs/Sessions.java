@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * A static map that remembers sessions, or, if clean, a cache of which the oldest expire.  Beside it garbage, enough for young collections only.
+ * Then the program ends in the given way: main returns, another thread ends after main,
+ * System.exit() is called, the same with a shutdown hook that clears the map, or SIGTERM.
+ *
+ * <pre>Sessions return|thread|exit|hook|signal leak|clean SECONDS</pre>
+ */
+public final class Sessions {
+	private static final int BYTES = 2048;
+	private static final int PER_STEP = 30;
+	private static final int STEP_MS = 100;
+	private static final int CACHED = 4 * PER_STEP;
+	private static final int GARBAGE = 10000;
+
+	private static final Map<Integer, byte[]> SESSIONS = new HashMap<>();
+	private static final ArrayDeque<byte[]> CACHE = new ArrayDeque<>();
+	private static volatile byte[] sink;
+
+	private Sessions() {
+	}
+
+	private static void remember(int number) {
+		SESSIONS.put(number, new byte[BYTES]);
+	}
+
+	private static void cache() {
+		CACHE.add(new byte[BYTES]);
+		if (CACHE.size() > CACHED)
+			CACHE.remove();
+	}
+
+	private static void work(boolean leaks, double seconds) {
+		long end = System.nanoTime() + (long) (seconds * 1e9);
+
+		try {
+			for (int number = 0; System.nanoTime() < end; Thread.sleep(STEP_MS)) {
+				for (int i = 0; i < PER_STEP; i++, number++) {
+					if (leaks)
+						remember(number);
+					else
+						cache();
+				}
+				for (int i = 0; i < GARBAGE; i++)
+					sink = new byte[BYTES / 2];
+			}
+		} catch (InterruptedException e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
+	private static void end(String way) throws IOException, InterruptedException {
+		if (way.equals("exit") || way.equals("hook"))
+			System.exit(0);
+		if (way.equals("signal")) {
+			String self = Long.toString(ProcessHandle.current().pid());
+
+			new ProcessBuilder("kill", "-TERM", self).start();
+			Thread.sleep(60000);
+		}
+	}
+
+	public static void main(String[] arguments) throws IOException, InterruptedException {
+		String way = arguments[0];
+		boolean leaks = arguments[1].equals("leak");
+		double seconds = Double.parseDouble(arguments[2]);
+
+		if (way.equals("hook"))
+			Runtime.getRuntime().addShutdownHook(new Thread(SESSIONS::clear));
+		if (way.equals("thread")) {
+			new Thread(() -> work(leaks, seconds)).start();
+			return;
+		}
+		work(leaks, seconds);
+		end(way);
+	}
+}
