@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent thread: a daemon thread of the VM that sleeps until there is work.  It looks up the names of
- * new methods, finds dead objects after collections, runs the rate control, and writes the
- * exact bytes of threads once a second.
+ * The agent thread: a daemon thread of the VM that sleeps until there is work.  It looks up the
+ * names of new methods, finds dead objects after collections, runs the rate control, and writes
+ * the exact bytes of threads once a second.
  */
 #ifndef TH_JVMTI_AGENT_THREAD_H
 #define TH_JVMTI_AGENT_THREAD_H

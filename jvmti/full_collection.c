@@ -5,13 +5,13 @@
  */
 #include "jvmti/full_collection.h"
 
-#include "jvmti/agent_thread.h"
 #include "jvmti/batches.h"
 #include "jvmti/collections.h"
 #include "unify/base/atomic.h"
 #include "unify/base/system.h"
 #include "unify/log/log.h"
 #include "unify/recording/control.h"
+#include "unify/recording/server.h"
 #include "unify/sample/admission.h"
 #include "unify/shared/clock.h"
 
@@ -88,7 +88,7 @@ collect(jvmtiEnv *jvmti)
 uint64_t
 th_full_collection_next(void)
 {
-	return full.period ? full.next : UINT64_MAX;
+	return full.plan.period ? full.next : UINT64_MAX;
 }
 
 static enum th_control_answer
@@ -199,7 +199,7 @@ th_full_collection_at_exit(void)
 	if (!th_load_acquire(&full.is_served) || full.plan.at_exit == TH_GC_AT_EXIT_NEVER ||
 		!want_at_exit())
 		return;
-	th_agent_thread_wake();
+	th_server_wake();
 	for (int i = 0; i < WAIT_NAPS; i++) {
 		if (th_load_acquire(&full.exit) == EXIT_DONE ||
 			!th_load_acquire(&full.is_served))

@@ -38,8 +38,7 @@ look(uint64_t now)
 	if (has_server)
 		th_server_wake_by(
 			now, th_log_needs_preparation() ? now : now + TH_HOUSEKEEPING_BUSY_NS);
-	if (!th_throttle_is_due(now) || !th_log_is_ours() ||
-		!th_trylock(&housekeeping.working))
+	if (!th_throttle_is_due(now) || !th_log_is_ours() || !th_trylock(&housekeeping.working))
 		return;
 	th_throttle_roll(now);
 	if (!has_server) {

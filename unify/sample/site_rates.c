@@ -82,7 +82,8 @@ set_all(struct th_site_rates *sites, double target)
 		double part = is_near(row) ? TH_SITE_NEAR_PART * target : target;
 
 		set_probabilities(sites, row,
-			drops ? th_water_level(sites->rates[row], TH_SITE_SLOTS, part) : 0x1p62);
+			drops ? th_water_level(sites->rates[row], TH_SITE_SLOTS, part)
+			      : 0x1p62);
 	}
 	sites->drops = drops;
 }
