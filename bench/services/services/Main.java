@@ -14,7 +14,8 @@ import java.util.function.Supplier;
  * </pre>
  *
  * Prints one JSON object per line: every fifth of the time what is in memory, and at the end what
- * has leaked and how many steps ran.  Exits with status 3 if a class is missing or of a newer
+ * has leaked and how many steps ran.  The service is closed by a shutdown hook, as services are
+ * that a signal ends.  Exits with status 3 if a class is missing or of a newer
  * release than the runtime.
  */
 public final class Main {
@@ -72,11 +73,19 @@ public final class Main {
 
 	private static void run(String name, double seconds, Leaks leaks) throws Exception {
 		Load load = new Load(seconds);
-		try (Service service = TABLE.get(name).get()) {
-			service.start(load, leaks);
-			load.await(TIMES, () -> System.out.println(Memory.tell(load.share())));
-			leaks.tell();
-			System.out.println(load.tell());
+		Service service = TABLE.get(name).get();
+		Runtime.getRuntime().addShutdownHook(new Thread(() -> close(service), "service-shutdown"));
+		service.start(load, leaks);
+		load.await(TIMES, () -> System.out.println(Memory.tell(load.share())));
+		leaks.tell();
+		System.out.println(load.tell());
+	}
+
+	private static void close(Service service) {
+		try {
+			service.close();
+		} catch (Exception error) {
+			error.printStackTrace();
 		}
 	}
 }
