@@ -50,16 +50,17 @@ print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 	const struct th_decoded_account *head = rss->account.head;
 	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
 
-	fprintf(file, "%sResident memory at %.4g s: %s%s%s%s, %s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), rss->seconds,
+	fprintf(file, "%sResident memory at %s s: %s%s%s%s, %s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), th_format_time(rss->seconds).text,
 		bytes((double)head->resident).text, head->swapped ? " and in swap " : "",
 		head->swapped ? bytes((double)head->swapped).text : "",
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
 	if (th_profile_is_before_teardown(rss->profile))
-		fprintf(file, "  nearest to %.4g s, before %s (--at exit: the last snapshot)\n",
-			th_profile_seconds(rss->profile, rss->profile->at.time),
+		fprintf(file, "  nearest to %s s, before %s (--at exit: the last snapshot)\n",
+			th_format_time(th_profile_seconds(rss->profile, rss->profile->at.time))
+				.text,
 			th_teardown_reason(&rss->profile->teardown));
 	th_tallied_print_causes(file, leaks);
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
@@ -82,8 +83,8 @@ print_peak(FILE *file, const struct th_rss *rss)
 	if (rss->profile->options->at != TH_AT_PEAK || !highest ||
 		highest->bytes < PEAK_MISSED * (double)rss->account.head->resident)
 		return;
-	fprintf(file, "  the RSS was highest at %.4g s, %s, when no snapshot was taken\n",
-		highest->seconds, bytes(highest->bytes).text);
+	fprintf(file, "  the RSS was highest at %s s, %s, when no snapshot was taken\n",
+		th_format_time(highest->seconds).text, bytes(highest->bytes).text);
 }
 
 /* The table */
@@ -256,8 +257,10 @@ print_unjudged(FILE *file, const struct th_breakdown *account)
 		bytes(unjudged->estimate).text,
 		th_estimate_interval(unjudged, TH_UNIT_BYTES).text);
 	if (account->judgement)
-		fprintf(file, "allocated since the last old-generation GC, at %.4g s\n",
-			th_profile_seconds(account->profile, account->judgement->time));
+		fprintf(file, "allocated since the last old-generation GC, at %s s\n",
+			th_format_time(
+				th_profile_seconds(account->profile, account->judgement->time))
+				.text);
 	else
 		fputs("no old-generation GC so far\n", file);
 }
@@ -279,10 +282,10 @@ print_waiting(
 {
 	fprintf(file,
 		"%43s  %9s  of which await their Cleaner: %s unreachable buffers, "
-		"counted at %.4g s; %s are in use\n",
+		"counted at %s s; %s are in use\n",
 		"", bytes((double)count->waiting_bytes).text,
 		th_format_count(count->waiting).text,
-		th_profile_seconds(account->profile, count->time),
+		th_format_time(th_profile_seconds(account->profile, count->time)).text,
 		th_format_count(count->reached).text);
 }
 
@@ -400,8 +403,8 @@ print_counts(FILE *file, const struct th_breakdown *account)
 		fprintf(file, "Counting the buffers paused the VM for %.3g ms.\n",
 			(double)foreign->stopped / 1e6);
 	else if (last)
-		fprintf(file, "Buffers were last counted for the snapshot at %.4g s (--at).\n",
-			th_profile_seconds(account->profile, last->time));
+		fprintf(file, "Buffers were last counted for the snapshot at %s s (--at).\n",
+			th_format_time(th_profile_seconds(account->profile, last->time)).text);
 }
 
 static void
@@ -439,8 +442,9 @@ print_moments(FILE *file, const struct th_rss *rss)
 		const struct th_rss_moment *moment = &rss->moments[i];
 		const double *lines = moment->lines;
 
-		fprintf(file, "%8.4g  %9s  %9s  %9s  %9s  %9s  %9s\n", moment->seconds,
-			bytes(moment->resident).text, bytes(lines[TH_BREAKDOWN_JAVA_HEAP]).text,
+		fprintf(file, "%8s  %9s  %9s  %9s  %9s  %9s  %9s\n",
+			th_format_time(moment->seconds).text, bytes(moment->resident).text,
+			bytes(lines[TH_BREAKDOWN_JAVA_HEAP]).text,
 			bytes(malloc_live(moment)).text,
 			bytes(lines[TH_BREAKDOWN_MALLOC_RETAINED]).text,
 			bytes(lines[TH_BREAKDOWN_VM] + lines[TH_BREAKDOWN_MAPPED] +
