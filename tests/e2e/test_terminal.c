@@ -141,6 +141,125 @@ test_tree_fits_the_terminal(void **state)
 	free(wide);
 }
 
+/* The longest line, without those that end in the name of a log: they are commands to copy. */
+static size_t
+longest_text(const char *text)
+{
+	size_t longest = 0;
+
+	for (const char *line = text; *line;) {
+		size_t bytes = strcspn(line, "\r\n");
+		char *copy = th_format("%.*s", (int)bytes, line);
+		size_t columns = longest_line(copy);
+
+		if (bytes < 4 || memcmp(line + bytes - 4, ".thl", 4) != 0)
+			longest = columns > longest ? columns : longest;
+		free(copy);
+		line += bytes + strspn(line + bytes, "\r\n");
+	}
+	return longest;
+}
+
+/* What follows the verb on a command line, before the log. */
+static const char *const texts[] = {"summary", "summary --brief", "tree", "tree --threads",
+	"tree --min 0", "leaks", "rss --top 100", "summary --value live-bytes --group-by class"};
+
+/* Every view fits 80 columns, and uses the 160 of a wider terminal. */
+static void
+test_views_fit_the_terminal(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *narrow = on_terminal(texts[i], 80, "NO_COLOR=1");
+		char *wide = on_terminal(texts[i], 160, "NO_COLOR=1");
+
+		if (longest_text(narrow) > 80)
+			fail_msg("%zu columns in\n%s", longest_text(narrow), narrow);
+		if (longest_text(wide) > 160 || longest_text(wide) <= 80)
+			fail_msg("%zu columns in\n%s", longest_text(wide), wide);
+		free(narrow);
+		free(wide);
+	}
+}
+
+/* diff leaves out intervals where the names would have no room. */
+static void
+test_diff_fits_the_terminal(void **state)
+{
+	char *verb = th_format("diff %s@1", recording.log);
+	char *narrow = on_terminal(verb, 80, "NO_COLOR=1");
+	char *wide = on_terminal(verb, 160, "NO_COLOR=1");
+
+	(void)state;
+	assert_in_range(longest_text(narrow), 60, 80);
+	assert_in_range(longest_text(wide), 81, 160);
+	assert_null(strstr(narrow, "95 % CI"));
+	assert_non_null(strstr(narrow, "..."));
+	assert_non_null(strstr(wide, "95 % CI"));
+	free(verb);
+	free(narrow);
+	free(wide);
+}
+
+/* The verdict has a color besides its words; --color outweighs the terminal and NO_COLOR. */
+static void
+test_color_option(void **state)
+{
+	char *leaks = on_terminal("leaks", 120, "");
+	char *never = on_terminal("leaks --color never", 120, "");
+	char *always = th_command_output(TH_WORDS("env", "NO_COLOR=1", TH_TOOL, "leaks",
+		"--color", "always", recording.log));
+	char *pipe = th_command_output(TH_WORDS(TH_TOOL, "leaks", recording.log));
+
+	(void)state;
+	assert_non_null(strstr(leaks, "\033[1;32mplateau \033[0m "));
+	assert_null(strchr(never, '\033'));
+	assert_non_null(strstr(always, "\033[1;32mplateau \033[0m "));
+	strip_colours(always);
+	assert_string_equal(always, pipe);
+	free(leaks);
+	free(never);
+	free(always);
+	free(pipe);
+}
+
+/* The same from a pipe, from a redirected file, and to a file or standard output. */
+static void
+test_standard_streams(void **state)
+{
+	char *expected, *piped, *redirected;
+
+	(void)state;
+	char *command = th_format("%s leaks --json %s", TH_TOOL, recording.log);
+	expected = th_command_output(TH_WORDS("sh", "-c", command));
+	free(command);
+	command = th_format("cat %s | %s leaks --format json -", recording.log, TH_TOOL);
+	piped = th_command_output(TH_WORDS("sh", "-c", command));
+	free(command);
+	command = th_format("%s leaks --json - < %s", TH_TOOL, recording.log);
+	redirected = th_command_output(TH_WORDS("sh", "-c", command));
+	free(command);
+	assert_string_equal(piped, expected);
+	assert_string_equal(redirected, expected);
+	free(expected);
+	free(piped);
+	free(redirected);
+	expected = th_command_output(
+		TH_WORDS(TH_TOOL, "export", "--format", "collapsed", recording.log));
+	piped = th_command_output(TH_WORDS(
+		TH_TOOL, "export", "--format", "collapsed", "-o", "-", recording.log));
+	assert_string_equal(piped, expected);
+	free(expected);
+	free(piped);
+	/* A bundle through a pipe is a log like any other. */
+	command = th_format("%s bundle %s -o - | %s summary - --json", TH_TOOL, recording.log,
+		TH_TOOL);
+	piped = th_command_output(TH_WORDS("sh", "-c", command));
+	assert_non_null(strstr(piped, "\"twinheap\""));
+	free(command);
+	free(piped);
+}
+
 /* Help texts fit into 80 columns. */
 static void
 test_helps_fit(void **state)
@@ -331,7 +450,10 @@ test_sentences_fit_the_terminal(void **state)
 			assert_in_range(strcspn(next, "\r"), 17, 100);
 	}
 	assert_non_null(strstr(output, "\r\n                "));
-	assert_null(strstr(wide, "\r\n                "));
+	for (char *why = wide; (why = strstr(why, "         why    ")); why++)
+		assert_int_not_equal(strncmp(why + strcspn(why, "\r") + 2,
+					     "                ", 16),
+			0);
 	free(output);
 	free(wide);
 }
@@ -346,7 +468,7 @@ test_manual(void **state)
 		TH_WORDS("sh", "-c", "groff -man -Tascii -P-cbou -rLL=100n " MANUAL));
 
 	assert_string_equal(warnings, "");
-	assert_non_null(strstr(text, "twinheap flamegraph [OPTIONS] LOG -o FILE.html"));
+	assert_non_null(strstr(text, "twinheap flamegraph [OPTIONS] LOG|PID -o FILE.html"));
 	assert_non_null(strstr(text, "--temp-within SECONDS"));
 	assert_non_null(strstr(text, "TWINHEAP_SEED=N"));
 	assert_non_null(strstr(text, "interval BYTES"));
@@ -397,6 +519,10 @@ main(void)
 		cmocka_unit_test(test_colours_on_a_terminal),
 		cmocka_unit_test(test_plain_in_a_pipe),
 		cmocka_unit_test(test_tree_fits_the_terminal),
+		cmocka_unit_test(test_views_fit_the_terminal),
+		cmocka_unit_test(test_diff_fits_the_terminal),
+		cmocka_unit_test(test_color_option),
+		cmocka_unit_test(test_standard_streams),
 		cmocka_unit_test(test_sentences_fit_the_terminal),
 		cmocka_unit_test(test_helps_fit),
 		cmocka_unit_test(test_progress),

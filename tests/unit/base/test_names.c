@@ -211,8 +211,11 @@ test_fit(void **state)
 	fputs("the end of the text, without a line feed of its own", file);
 	th_terminal_fitted(file);
 	fclose(terminal);
-	ssize_t length = read(master, text, sizeof(text) - 1);
-	assert_true(length > 0);
+	size_t length = 0;
+	ssize_t count;
+	/* The end is an error, since the terminal is closed. */
+	while ((count = read(master, text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)count;
 	text[length] = '\0';
 	assert_string_equal(text, "it fits, with its   blanks, to the edge\r\n"
 				  "leak     a title that is longer than one\r\n"
