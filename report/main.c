@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line tool: a table of commands.  Exit status: 0 success, 1 findings that match
- * --fail-on, 2 usage error, 3 unreadable input, 4 the process refused the request, 5 and 6 see
- * th_view_leaks_status(); `run` exits with the status of the command it ran.
+ * The command line tool: a table of commands. The exit statuses are those of print_help().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -599,10 +597,17 @@ print_help(FILE *file)
 	      "All heaps are sampled with the same method; every figure is unbiased, in\n"
 	      "bytes or objects, with its 95 % confidence interval.\n"
 	      "\n"
-	      "Exit status: 0 success, 2 usage error, 3 unreadable input, 4 the process "
-	      "refused\n"
-	      "the request; leaks --fail-on: 1 a leak, 5 --limit not reached, 6 inconclusive;\n"
-	      "run: that of the command.\n",
+	      "Exit status:\n"
+	      "    0    success\n"
+	      "    1    leaks --fail-on: a leak\n"
+	      "    2    usage error, or output that cannot be written; run: not started\n"
+	      "    3    unreadable input\n"
+	      "    4    the process refused the request (ctl, rss --count-buffers)\n"
+	      "    5    leaks --fail-on --limit: no leak, but one could have been missed\n"
+	      "    6    leaks --fail-on: inconclusive\n"
+	      "    126  run: the command cannot be executed\n"
+	      "    127  run: the command was not found\n"
+	      "run exits with the status of the command it ran.\n",
 		file);
 }
 

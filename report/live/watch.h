@@ -81,7 +81,11 @@ void th_watch_close(struct th_watch *watch);
 /* Reads and sums up what was written since, unless the last update was too recent for its cost. */
 void th_watch_update(struct th_watch *watch);
 
-/* Growth of live bytes in bytes/s over the last minute, or since the start if that is shorter. */
+/*
+ * Growth of live bytes in bytes/s over the last minute; in a younger recording without its first
+ * fifth, so that what is mapped or allocated once at the start does not grow. 0 in the first ten
+ * seconds.
+ */
 double th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site);
 
 /* Allocation rate in bytes/s over the last ten seconds. */

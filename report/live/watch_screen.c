@@ -19,6 +19,7 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/progress.h"
+#include "report/base/terminal.h"
 #include "report/live/watch_lines.h"
 
 /* Lines above and below the list. */
@@ -51,7 +52,6 @@ is_capable(const char *term)
 static void
 begin_colors(void)
 {
-	const char *no_color = getenv("NO_COLOR");
 	static const short colors[PAIR_COUNT] = {
 		[PAIR_JAVA] = COLOR_BLUE,
 		[PAIR_NATIVE] = COLOR_YELLOW,
@@ -61,7 +61,7 @@ begin_colors(void)
 		[PAIR_WARNING] = COLOR_RED,
 	};
 
-	if ((no_color && no_color[0]) || !has_colors())
+	if (!th_terminal_has_colors(stdout) || !has_colors())
 		return;
 	start_color();
 	use_default_colors();
@@ -365,18 +365,20 @@ draw_help(void)
 {
 	static const char *const lines[] = {
 		"q            quit",
-		"p            pause the display; the process keeps running",
-		"s            sort by live bytes, growth, allocated bytes, allocation rate",
-		"/            filter sites by a regular expression; Esc clears the filter",
+		"p, z         freeze the display; the process keeps running",
+		"s, < >       sort by live bytes, growth, allocated bytes, allocation rate",
+		"R            reverse the order",
+		"/, o         filter sites by a regular expression; Esc clears the filter",
 		"Tab          all heaps, Java, native, mapped",
 		"arrows, j k  select a site; also Page Up and Down, Home, End",
 		"Enter        stacks of the site: left and right select one, up and down "
 		"scroll",
 		"Esc          back",
-		"h            this help",
+		"h, ?         this help",
 		"",
 		"live         bytes allocated and not yet freed or collected",
-		"growth       change of live bytes per second, over the last minute",
+		"growth       change of live bytes per second over the last minute, without "
+		"the start",
 		"allocated    bytes since the start; rate: bytes per second, over the last 10 "
 		"s",
 		"J, N, M      Java heap, native heap, memory that libraries map themselves",

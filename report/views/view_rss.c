@@ -174,7 +174,8 @@ print_parts(FILE *file, const struct th_breakdown_line *line, size_t most)
 		if (part->resident < LEAST_SHOWN)
 			break;
 		print_part_bytes(file, part->resident);
-		th_format_cut(file, part->name[0] ? part->name : "[others]", name_columns(file));
+		th_format_cut(
+			file, part->name[0] ? part->name : "[others]", name_columns(file));
 		fputc('\n', file);
 	}
 }

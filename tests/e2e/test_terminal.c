@@ -162,7 +162,8 @@ longest_text(const char *text)
 
 /* What follows the verb on a command line, before the log. */
 static const char *const texts[] = {"summary", "summary --brief", "tree", "tree --threads",
-	"tree --min 0", "leaks", "rss --top 100", "summary --value live-bytes --group-by class"};
+	"tree --min 0", "leaks", "rss --top 100",
+	"summary --value live-bytes --group-by class"};
 
 /* Every view fits 80 columns, and uses the 160 of a wider terminal. */
 static void
@@ -207,8 +208,8 @@ test_color_option(void **state)
 {
 	char *leaks = on_terminal("leaks", 120, "");
 	char *never = on_terminal("leaks --color never", 120, "");
-	char *always = th_command_output(TH_WORDS("env", "NO_COLOR=1", TH_TOOL, "leaks",
-		"--color", "always", recording.log));
+	char *always = th_command_output(TH_WORDS(
+		"env", "NO_COLOR=1", TH_TOOL, "leaks", "--color", "always", recording.log));
 	char *pipe = th_command_output(TH_WORDS(TH_TOOL, "leaks", recording.log));
 
 	(void)state;
@@ -246,14 +247,14 @@ test_standard_streams(void **state)
 	free(redirected);
 	expected = th_command_output(
 		TH_WORDS(TH_TOOL, "export", "--format", "collapsed", recording.log));
-	piped = th_command_output(TH_WORDS(
-		TH_TOOL, "export", "--format", "collapsed", "-o", "-", recording.log));
+	piped = th_command_output(
+		TH_WORDS(TH_TOOL, "export", "--format", "collapsed", "-o", "-", recording.log));
 	assert_string_equal(piped, expected);
 	free(expected);
 	free(piped);
 	/* A bundle through a pipe is a log like any other. */
-	command = th_format("%s bundle %s -o - | %s summary - --json", TH_TOOL, recording.log,
-		TH_TOOL);
+	command = th_format(
+		"%s bundle %s -o - | %s summary - --json", TH_TOOL, recording.log, TH_TOOL);
 	piped = th_command_output(TH_WORDS("sh", "-c", command));
 	assert_non_null(strstr(piped, "\"twinheap\""));
 	free(command);
@@ -451,9 +452,8 @@ test_sentences_fit_the_terminal(void **state)
 	}
 	assert_non_null(strstr(output, "\r\n                "));
 	for (char *why = wide; (why = strstr(why, "         why    ")); why++)
-		assert_int_not_equal(strncmp(why + strcspn(why, "\r") + 2,
-					     "                ", 16),
-			0);
+		assert_int_not_equal(
+			strncmp(why + strcspn(why, "\r") + 2, "                ", 16), 0);
 	free(output);
 	free(wide);
 }
@@ -512,6 +512,49 @@ test_completion(void **state)
 	expect_completion("twinheap tree " TH_TEST_BUILD "/twinheap.ba", COMPLETION "\n");
 }
 
+static char *
+read_built(const char *name)
+{
+	char *path = th_format(TH_TEST_BUILD "/%s", name);
+	char *text = th_command_output(TH_WORDS("cat", path));
+
+	free(path);
+	return text;
+}
+
+/* The other shells know the same verbs, options and choices. */
+static void
+test_completions_of_other_shells(void **state)
+{
+	char *zsh = read_built("_twinheap");
+	char *fish = read_built("twinheap.fish");
+
+	(void)state;
+	assert_non_null(strstr(zsh, "#compdef twinheap\n"));
+	assert_non_null(strstr(zsh, "'flamegraph:self-contained HTML page for a browser'"));
+	assert_non_null(strstr(zsh, "'--color[auto]:WHEN:(auto always never)'"));
+	assert_non_null(strstr(fish, "-a leaks -d 'memory that is retained or leaked"));
+	assert_non_null(strstr(fish, "'__fish_seen_subcommand_from tree' -l at -x -a 'end exit "
+				     "peak'"));
+	free(zsh);
+	free(fish);
+}
+
+/* The manual has the exit statuses of the help. */
+static void
+test_exit_statuses(void **state)
+{
+	char *help = th_command_output(TH_WORDS(TH_TOOL, "--help"));
+	char *manual = read_built("twinheap.1");
+
+	(void)state;
+	assert_non_null(strstr(help, "\n    3    unreadable input\n"));
+	assert_non_null(strstr(manual, ".TP\n3\nunreadable input\n"));
+	assert_non_null(strstr(manual, ".TP\n127\nrun: the command was not found\n"));
+	free(help);
+	free(manual);
+}
+
 int
 main(void)
 {
@@ -530,6 +573,8 @@ main(void)
 		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_manual),
 		cmocka_unit_test(test_completion),
+		cmocka_unit_test(test_completions_of_other_shells),
+		cmocka_unit_test(test_exit_statuses),
 	};
 
 	return cmocka_run_group_tests(tests, record, forget);

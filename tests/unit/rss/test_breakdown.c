@@ -384,7 +384,8 @@ test_growth_without_a_cause(void **state)
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
 	for (size_t i = 0; i < sizeof(growing) / sizeof(growing[0]); i++)
 		story.facts.now[growing[i]] += 50.0 * MIB;
-	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT, "no single part explains the growth");
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
+		"no single part explains the growth");
 	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 10.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "100 MiB of 160 MiB");
 	story.facts.has_before = false;
@@ -417,8 +418,8 @@ test_the_verdict_agrees_with_leaks(void **state)
 static void
 test_leaked_loaders_explain_the_growth(void **state)
 {
-	static const enum th_breakdown_kind growing[] = {TH_BREAKDOWN_METASPACE,
-		TH_BREAKDOWN_MALLOC_VM, TH_BREAKDOWN_JAVA_HEAP};
+	static const enum th_breakdown_kind growing[] = {
+		TH_BREAKDOWN_METASPACE, TH_BREAKDOWN_MALLOC_VM, TH_BREAKDOWN_JAVA_HEAP};
 	struct story story;
 
 	(void)state;
