@@ -275,6 +275,8 @@ draw_row(struct th_watch_view *view, int line, uint32_t site, bool is_selected)
 	if (is_selected)
 		put_bar(line, A_REVERSE, "", "");
 	put_styled(line, 1, COLS, style, figures);
+	if (watch->sites[site].is_leak)
+		put_styled(line, 2, 3, style | COLOR_PAIR(PAIR_WARNING) | A_BOLD, "!");
 	put_styled(line, 1 + columns, COLS - 1, style | style_of(function->kind),
 		th_watch_table_name(&view->table, watch, site));
 	free(figures);
@@ -288,6 +290,9 @@ draw_table(struct th_watch_view *view)
 
 	view->rows = LINES - HEAD_LINES - 1 > 1 ? LINES - HEAD_LINES - 1 : 1;
 	size_t first = position - position % (size_t)view->rows;
+	if (view->watch->findings.headline)
+		put_styled(HEAD_LINES - 2, 1, COLS - 1, COLOR_PAIR(PAIR_WARNING) | A_BOLD,
+			view->watch->findings.headline);
 	take_line(HEAD_LINES - 1, th_watch_line_table_heading(view, COLS - 2), A_BOLD);
 	for (int i = 0; i < view->rows && first + (size_t)i < table->rows_count; i++)
 		draw_row(view, HEAD_LINES + i, table->rows[first + (size_t)i].site,
@@ -381,6 +386,7 @@ draw_help(void)
 		"the start",
 		"allocated    bytes since the start; rate: bytes per second, over the last 10 "
 		"s",
+		"!            a leak, as `leaks` finds it; looked for every ten seconds",
 		"J, N, M      Java heap, native heap, memory that libraries map themselves",
 		"",
 		"Figures are unbiased estimates; intervals are 95 % confidence intervals.",

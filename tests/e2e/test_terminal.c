@@ -261,6 +261,30 @@ test_standard_streams(void **state)
 	free(piped);
 }
 
+/* A process in place of its log, which contains what it allocated until then. */
+static void
+test_process_for_a_log(void **state)
+{
+	static const char *const verbs[] = {"summary", "tree", "leaks", "dump", "diff $pid@0"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		char *script = th_format(
+			"LD_PRELOAD=%s TWINHEAP_FOLLOW=all TWINHEAP_INTERVAL=0 "
+			"TWINHEAP_OUTPUT=%s/%zu.thl perl -e '$kept = q(x) x 5e6; "
+			"$| = 1; print qq(ready\\n); sleep 60' > %s/%zu.ready & pid=$!; "
+			"until [ -s %s/%zu.ready ]; do sleep 0.05; done; "
+			"%s %s $pid; status=$?; kill $pid; exit $status",
+			TH_LIBRARY, th_temporary_directory(), i, th_temporary_directory(), i,
+			th_temporary_directory(), i, TH_TOOL, verbs[i]);
+		char *output = th_command_output(TH_WORDS("bash", "-c", script));
+
+		assert_non_null(strstr(output, "perl"));
+		free(output);
+		free(script);
+	}
+}
+
 /* Help texts fit into 80 columns. */
 static void
 test_helps_fit(void **state)
@@ -566,6 +590,7 @@ main(void)
 		cmocka_unit_test(test_diff_fits_the_terminal),
 		cmocka_unit_test(test_color_option),
 		cmocka_unit_test(test_standard_streams),
+		cmocka_unit_test(test_process_for_a_log),
 		cmocka_unit_test(test_sentences_fit_the_terminal),
 		cmocka_unit_test(test_helps_fit),
 		cmocka_unit_test(test_progress),

@@ -20,6 +20,7 @@
 #include "report/live/watch_lines.h"
 #include "report/live/watch_table.h"
 #include "report/live/watch_view.h"
+#include "tests/unit/leaks/leaks_fixture.h"
 #include "tests/unit/log/log_builder.h"
 #include "unify/shared/clock.h"
 
@@ -778,6 +779,32 @@ test_sparkline(void **state)
 	assert_string_equal(text, "    ");
 }
 
+/* A leak is shown as soon as it is significant, and its site is marked. */
+static void
+test_findings(void **state)
+{
+	struct log_builder log;
+	struct th_watch watch;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_leak(&log, STACK_WORK);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_OTHER, .to = END_MS, .every = 100, .life = 50});
+	log_end(&log, END_MS);
+	char *path = log_save(&log);
+	assert_null(th_watch_open(path, &world, &watch));
+	assert_non_null(watch.findings.headline);
+	assert_memory_equal(watch.findings.headline, "1 leak, ", 8);
+	assert_int_equal(watch.sites_count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(watch.sites[i].is_leak, live_of(&watch.sites[i]) > 50 * BLOCK);
+	th_watch_close(&watch);
+	unlink(path);
+	free(path);
+	log_deinit(&log);
+}
+
 /* Keys of top: the sort column to the left and right, the reverse order, and to freeze. */
 static void
 test_keys_of_top(void **state)
@@ -818,6 +845,7 @@ main(void)
 		cmocka_unit_test(test_rate_is_bounded),
 		cmocka_unit_test(test_curves_move_on),
 		cmocka_unit_test(test_parts_of_a_mapping),
+		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_keys_of_top),
 		cmocka_unit_test(test_unfinished_record),
 		cmocka_unit_test(test_late_names),
