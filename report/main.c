@@ -304,6 +304,7 @@ leaks(const struct th_options *options)
 static struct th_error *
 show_rss(const struct th_options *options, const struct th_recording *recording)
 {
+	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
 	FILE *file = stdout;
 	struct th_profile *profile;
 	struct th_leaks leaks;
@@ -316,14 +317,14 @@ show_rss(const struct th_options *options, const struct th_recording *recording)
 			options->log);
 	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
 	/* Verdicts apply to the end of a recording. */
-	if (options->at == TH_AT_END)
+	if (is_end)
 		th_leaks_init(&leaks, profile);
 	if (options->format != TH_OUTPUT_JSON)
 		file = th_terminal_fit(stdout);
 	(options->format == TH_OUTPUT_JSON ? th_view_rss_json : th_view_rss)(
-		file, profile, options->at == TH_AT_END ? &leaks : NULL);
+		file, profile, is_end ? &leaks : NULL);
 	th_terminal_fitted(file);
-	if (options->at == TH_AT_END)
+	if (is_end)
 		th_leaks_deinit(&leaks);
 	th_profile_destroy(profile);
 	return close_output(stdout, NULL);
