@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line tool: a table of commands.  Exit status: 0 success, 1 findings that match
- * --fail-on, 2 usage error, 3 unreadable input, 4 the process refused the request, 5 and 6 see
- * th_view_leaks_status(); `run` exits with the status of the command it ran.
+ * The command line tool: a table of commands. The exit statuses are those of print_help().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +15,13 @@
 #include "report/base/error.h"
 #include "report/base/format.h"
 #include "report/base/log_text.h"
+#include "report/base/nearest.h"
 #include "report/base/progress.h"
+#include "report/base/standard_input.h"
+#include "report/base/terminal.h"
 #include "report/control/ctl.h"
 #include "report/control/request.h"
+#include "report/control/running.h"
 #include "report/live/watch_main.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
@@ -81,9 +83,9 @@ open_output(const struct th_options *options, FILE **file_ret)
 	const char *path = options->output;
 
 	*file_ret = stdout;
-	if (!path)
+	if (th_options_writes_stdout(options))
 		return NULL;
-	if (is_same_file(path, options->log))
+	if (is_same_file(path, options->input))
 		return th_error_create(TH_ERROR_OUTPUT, "%s: would overwrite the log", path);
 	*file_ret = open_private(path, O_TRUNC);
 	if (!*file_ret)
@@ -106,11 +108,47 @@ close_output(FILE *file, const char *path)
 	return th_error_create_errno(TH_ERROR_OUTPUT, "%s", path ? path : "standard output");
 }
 
+/* Input */
+
+/*
+ * The path of the log given as LOG, as the id of a process, which is asked to write its pending
+ * data, or as "-"; to be freed.
+ */
+static struct th_error *
+find_input(const char *operand, char **path_ret)
+{
+	const char *copied;
+	struct th_error *error;
+
+	*path_ret = NULL;
+	if (!strcmp(operand, "-")) {
+		error = th_standard_input_path(&copied);
+		if (!error)
+			*path_ret = th_format_new("%s", copied);
+		return error;
+	}
+	error = th_running_find(operand, path_ret);
+	if (error || !strcmp(operand, *path_ret))
+		return error;
+	free(*path_ret);
+	return th_request_current_log(operand, path_ret);
+}
+
+/* The same for `rss`, which has a running process take a breakdown in any case. */
+static struct th_error *
+find_current_input(const struct th_options *options, char **path_ret)
+{
+	if (options->counts_buffers)
+		return th_request_count_buffers(options->log, path_ret);
+	return strcmp(options->log, "-") ? th_request_current_log(options->log, path_ret)
+					 : find_input(options->log, path_ret);
+}
+
 /* Reads the log of the options. */
 static struct th_error *
 load(const struct th_options *options, struct th_recording **recording_ret)
 {
-	struct th_error *error = th_recording_load(options->log, recording_ret);
+	struct th_error *error = th_recording_load(options->input, recording_ret);
 
 	if (!error && options->no_command)
 		th_recording_hide_command(*recording_ret);
@@ -133,30 +171,44 @@ warn_in_health(void *data, const char *text)
 
 /* Commands */
 
-static struct th_error *
-summary(const struct th_options *options)
+static void
+print_summary(const struct th_options *options, struct th_recording *recording)
 {
-	struct th_recording *recording;
-	struct th_error *error = load(options, &recording);
+	FILE *file = th_terminal_fit(stdout);
 	struct th_health health;
 
-	if (error)
-		return error;
 	th_health_init(&health, recording);
 	struct th_profile *profile = th_profile_create(
 		recording, options, warn_in_health, &health);
 	th_live_section_health(&health, profile);
 	if (options->brief)
-		th_view_brief(stdout, profile, &health, program);
+		th_view_brief(file, profile, &health, program);
 	else
-		th_view_summary(stdout, profile, &health, program);
+		th_view_summary(file, profile, &health, program);
+	th_terminal_fitted(file);
 	th_profile_destroy(profile);
 	th_health_deinit(&health);
-	th_recording_destroy(recording);
-	return close_output(stdout, NULL);
 }
 
 typedef void view(FILE *file, const struct th_profile *profile);
+
+static struct th_error *
+print_view(const struct th_options *options, struct th_recording *recording, view *print)
+{
+	FILE *file;
+	struct th_error *error = open_output(options, &file);
+
+	if (error)
+		return error;
+	struct th_profile *profile = th_profile_create(
+		recording, options, warn_on_stderr, NULL);
+	FILE *fitted = print == th_view_tree ? th_terminal_fit(file) : file;
+
+	print(fitted, profile);
+	th_terminal_fitted(fitted);
+	th_profile_destroy(profile);
+	return close_output(file, options->output);
+}
 
 /* Shows the log of the options in one of the plain views. */
 static struct th_error *
@@ -164,27 +216,34 @@ show(const struct th_options *options, view *print)
 {
 	struct th_recording *recording;
 	struct th_error *error = load(options, &recording);
-	FILE *file;
 
-	if (error)
-		return error;
-	error = open_output(options, &file);
 	if (!error) {
-		struct th_profile *profile = th_profile_create(
-			recording, options, warn_on_stderr, NULL);
-
-		print(file, profile);
-		th_profile_destroy(profile);
-		error = close_output(file, options->output);
+		error = print_view(options, recording, print);
+		th_recording_destroy(recording);
 	}
-	th_recording_destroy(recording);
+	return error;
+}
+
+static struct th_error *
+summary(const struct th_options *options)
+{
+	struct th_recording *recording;
+
+	if (options->format == TH_OUTPUT_JSON)
+		return show(options, th_view_json);
+	struct th_error *error = load(options, &recording);
+	if (!error) {
+		print_summary(options, recording);
+		th_recording_destroy(recording);
+		error = close_output(stdout, NULL);
+	}
 	return error;
 }
 
 static struct th_error *
 tree(const struct th_options *options)
 {
-	return show(options, th_view_tree);
+	return show(options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree);
 }
 
 static struct th_error *export(const struct th_options *options)
@@ -195,7 +254,7 @@ static struct th_error *export(const struct th_options *options)
 	case TH_OUTPUT_JSON:
 		return show(options, th_view_json);
 	case TH_OUTPUT_PPROF:
-		if (!options->output && isatty(STDOUT_FILENO))
+		if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
 			return th_error_create(TH_ERROR_USAGE,
 				"export: pprof is a binary format, use -o FILE");
 		return show(options, th_view_pprof);
@@ -207,32 +266,46 @@ static struct th_error *export(const struct th_options *options)
 	}
 }
 
+static void
+print_leaks(const struct th_options *options, struct th_recording *recording)
+{
+	struct th_profile *profile = th_profile_create(
+		recording, options, warn_on_stderr, NULL);
+	FILE *file;
+	struct th_leaks found;
+
+	th_leaks_init(&found, profile);
+	if (options->format == TH_OUTPUT_JSON) {
+		th_view_leaks_json(stdout, &found);
+	} else {
+		file = th_terminal_fit(stdout);
+		th_view_leaks(file, &found);
+		th_terminal_fitted(file);
+	}
+	status_of_findings = th_view_leaks_status(&found);
+	th_leaks_deinit(&found);
+	th_profile_destroy(profile);
+}
+
 static struct th_error *
 leaks(const struct th_options *options)
 {
 	struct th_recording *recording;
 	struct th_error *error = load(options, &recording);
-	struct th_leaks found;
 
-	if (error)
-		return error;
-	struct th_profile *profile = th_profile_create(
-		recording, options, warn_on_stderr, NULL);
-	th_leaks_init(&found, profile);
-	if (options->format == TH_OUTPUT_JSON)
-		th_view_leaks_json(stdout, &found);
-	else
-		th_view_leaks(stdout, &found);
-	status_of_findings = th_view_leaks_status(&found);
-	th_leaks_deinit(&found);
-	th_profile_destroy(profile);
-	th_recording_destroy(recording);
-	return close_output(stdout, NULL);
+	if (!error) {
+		print_leaks(options, recording);
+		th_recording_destroy(recording);
+		error = close_output(stdout, NULL);
+	}
+	return error;
 }
 
 static struct th_error *
 show_rss(const struct th_options *options, const struct th_recording *recording)
 {
+	bool is_end = options->at == TH_AT_LAST || options->at == TH_AT_END;
+	FILE *file = stdout;
 	struct th_profile *profile;
 	struct th_leaks leaks;
 
@@ -244,11 +317,14 @@ show_rss(const struct th_options *options, const struct th_recording *recording)
 			options->log);
 	profile = th_profile_create(recording, options, warn_on_stderr, NULL);
 	/* Verdicts apply to the end of a recording. */
-	if (options->at == TH_AT_END)
+	if (is_end)
 		th_leaks_init(&leaks, profile);
+	if (options->format != TH_OUTPUT_JSON)
+		file = th_terminal_fit(stdout);
 	(options->format == TH_OUTPUT_JSON ? th_view_rss_json : th_view_rss)(
-		stdout, profile, options->at == TH_AT_END ? &leaks : NULL);
-	if (options->at == TH_AT_END)
+		file, profile, is_end ? &leaks : NULL);
+	th_terminal_fitted(file);
+	if (is_end)
 		th_leaks_deinit(&leaks);
 	th_profile_destroy(profile);
 	return close_output(stdout, NULL);
@@ -257,28 +333,20 @@ show_rss(const struct th_options *options, const struct th_recording *recording)
 static struct th_error *
 rss(const struct th_options *options)
 {
-	struct th_options current = *options;
 	struct th_recording *recording;
-	char *log = NULL;
-	struct th_error *error = options->counts_buffers
-					 ? th_request_count_buffers(options->log, &log)
-					 : th_request_current_log(options->log, &log);
+	struct th_error *error = load(options, &recording);
 
-	current.log = log;
-	if (!error)
-		error = th_recording_load(log, &recording);
 	if (!error) {
-		error = show_rss(&current, recording);
+		error = show_rss(options, recording);
 		th_recording_destroy(recording);
 	}
-	free(log);
 	return error;
 }
 
 /* A side of a diff: its own options; the recording may be shared with the other side. */
 struct side {
 	struct th_options options;
-	char *log;
+	char *log; /* as given, without the time */
 	struct th_recording *recording;
 	struct th_profile *profile;
 	struct th_leak_sites places;
@@ -293,14 +361,16 @@ side_load(struct side *side, const struct th_options *options, const char *opera
 		side->options.value = TH_VALUE_LIVE_BYTES;
 	side->log = th_options_split_moment(operand, &side->options);
 	side->options.log = side->log;
-	struct th_error *error = th_marks_resolve(&side->options);
+	struct th_error *error = find_input(side->log, &side->options.input);
+	if (!error)
+		error = th_marks_resolve(&side->options);
 	if (error)
 		return error;
-	if (other && is_same_file(side->log, other->log)) {
+	if (other && is_same_file(side->options.input, other->options.input)) {
 		side->recording = other->recording;
 		return NULL;
 	}
-	return th_recording_load(side->log, &side->recording);
+	return th_recording_load(side->options.input, &side->recording);
 }
 
 static void
@@ -318,6 +388,7 @@ side_deinit(struct side *side)
 		th_leak_sites_deinit(&side->places);
 	th_profile_destroy(side->profile);
 	free(side->log);
+	free(side->options.input);
 }
 
 static void
@@ -327,10 +398,14 @@ print_diff(const struct side *old_side, const struct side *new_side)
 
 	th_diff_init(&found, &(struct th_side){old_side->profile, &old_side->places},
 		&(struct th_side){new_side->profile, &new_side->places});
-	if (new_side->options.format == TH_OUTPUT_JSON)
+	if (new_side->options.format == TH_OUTPUT_JSON) {
 		th_view_diff_json(stdout, &found);
-	else
-		th_view_diff(stdout, &found);
+	} else {
+		FILE *file = th_terminal_fit(stdout);
+
+		th_view_diff(file, &found);
+		th_terminal_fitted(file);
+	}
 	th_diff_deinit(&found);
 }
 
@@ -367,7 +442,7 @@ diff(const struct th_options *options)
 static struct th_error *
 flamegraph(const struct th_options *options)
 {
-	if (!options->output && isatty(STDOUT_FILENO))
+	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
 		return th_error_create(
 			TH_ERROR_USAGE, "flamegraph: no output file, use -o FILE.html");
 	return show(options, th_view_flamegraph);
@@ -377,13 +452,14 @@ static struct th_error *
 dump(const struct th_options *options)
 {
 	struct th_reader *reader;
-	struct th_error *error = th_reader_open(options->log, &reader);
+	struct th_error *error = th_reader_open(options->input, &reader);
 
-	if (error)
-		return error;
-	th_view_dump(stdout, reader, options->no_command);
-	th_reader_close(reader);
-	return close_output(stdout, NULL);
+	if (!error) {
+		th_view_dump(stdout, reader, options->no_command);
+		th_reader_close(reader);
+		error = close_output(stdout, NULL);
+	}
+	return error;
 }
 
 static bool
@@ -407,11 +483,11 @@ name_bundle(const char *log)
 static struct th_error *
 open_bundle(const struct th_options *options, char **path_ret, FILE **file_ret)
 {
-	if (options->output) {
-		*path_ret = th_format_new("%s", options->output);
+	if (options->output || !strcmp(options->log, "-")) {
+		*path_ret = th_format_new("%s", options->output ? options->output : "-");
 		return open_output(options, file_ret);
 	}
-	*path_ret = name_bundle(options->log);
+	*path_ret = name_bundle(options->input);
 	*file_ret = open_private(*path_ret, O_EXCL);
 	return *file_ret ? NULL
 			 : th_error_create_errno(TH_ERROR_OUTPUT,
@@ -425,13 +501,17 @@ write_bundle(const struct th_options *options, const struct th_recording *record
 	char *path;
 	FILE *file;
 	struct th_error *error = open_bundle(options, &path, &file);
+	bool is_stdout = !error && file == stdout;
 
+	if (is_stdout && isatty(STDOUT_FILENO))
+		error = th_error_create(
+			TH_ERROR_USAGE, "bundle: is a binary format, use -o FILE");
 	if (!error) {
 		th_bundle_write(file, recording, ends_in(path, ".gz"), options->no_command,
 			warn_on_stderr, NULL, &size);
 		error = close_output(file, path);
 	}
-	if (!error) {
+	if (!error && !is_stdout) {
 		th_text_print(stdout, path);
 		printf(": %s, names of %s native addresses; every command reads it, on "
 		       "any machine\n",
@@ -448,49 +528,57 @@ bundle(const struct th_options *options)
 	struct th_recording *recording;
 	struct th_error *error = load(options, &recording);
 
-	if (error)
-		return error;
-	error = recording->is_bundle ? th_error_create(TH_ERROR_USAGE,
-					       "%s: is already a bundle", options->log)
-				     : write_bundle(options, recording);
-	th_recording_destroy(recording);
+	if (!error) {
+		error = recording->is_bundle ? th_error_create(TH_ERROR_USAGE,
+						       "%s: is already a bundle", options->log)
+					     : write_bundle(options, recording);
+		th_recording_destroy(recording);
+	}
 	return error;
 }
 
 /* clang-format off: keeps one entry per line */
 static const struct command commands[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
-	{"summary", "[OPTIONS] LOG",
+	{"summary", "[OPTIONS] LOG|PID",
 		"totals of every heap, top allocation sites, recording quality",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND,
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND |
+			TH_OPTIONS_JSON | TH_OPTIONS_COLOR,
 		summary, NULL},
-	{"tree", "[OPTIONS] LOG", "call tree, with the heaps side by side",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE, tree, NULL},
-	{"leaks", "[OPTIONS] LOG", "memory that is retained or leaked, with the evidence",
-		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS, leaks, NULL},
+	{"tree", "[OPTIONS] LOG|PID", "call tree, with the heaps side by side",
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE | TH_OPTIONS_JSON |
+			TH_OPTIONS_COLOR,
+		tree, NULL},
+	{"leaks", "[OPTIONS] LOG|PID", "memory that is retained or leaked, with the evidence",
+		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS | TH_OPTIONS_JSON |
+			TH_OPTIONS_COLOR,
+		leaks, NULL},
 	{"rss", "[OPTIONS] LOG|PID", "breakdown of resident memory that adds up to RSS",
-		TH_OPTIONS_RSS, rss, NULL},
-	{"export", "--format FORMAT [OPTIONS] LOG", "all stacks in the format of another tool",
+		TH_OPTIONS_RSS | TH_OPTIONS_JSON | TH_OPTIONS_COLOR, rss, NULL},
+	{"export", "--format FORMAT [OPTIONS] LOG|PID",
+		"all stacks in the format of another tool",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT |
 			TH_OPTIONS_COMMAND,
 		export, NULL},
-	{"flamegraph", "[OPTIONS] LOG -o FILE.html", "self-contained HTML page for a browser",
+	{"flamegraph", "[OPTIONS] LOG|PID -o FILE.html",
+		"self-contained HTML page for a browser",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_COMMAND,
 		flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@TIME] NEW[@TIME]",
 		"changes between two logs, or between two times of one: end, peak, 12s, "
 		"mark:NAME",
-		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF, diff,
-		NULL},
+		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF |
+			TH_OPTIONS_JSON | TH_OPTIONS_COLOR,
+		diff, NULL},
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"show or change a running recording", 0, NULL, th_control_main},
 	{"list", "", "list running recordings", 0, NULL, th_list_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
-		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND, th_watch_run, NULL},
-	{"bundle", "LOG [-o FILE]",
+		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, th_watch_run, NULL},
+	{"bundle", "LOG|PID [-o FILE]",
 		"log and symbol names in one file, to read on another machine",
 		TH_OPTIONS_BUNDLE | TH_OPTIONS_COMMAND, bundle, NULL},
-	{"dump", "[OPTIONS] LOG", "every event of a log, as described by the log",
+	{"dump", "[OPTIONS] LOG|PID", "every event of a log, as described by the log",
 		TH_OPTIONS_COMMAND, dump, NULL},
 };
 /* clang-format on */
@@ -510,10 +598,17 @@ print_help(FILE *file)
 	      "All heaps are sampled with the same method; every figure is unbiased, in\n"
 	      "bytes or objects, with its 95 % confidence interval.\n"
 	      "\n"
-	      "Exit status: 0 success, 2 usage error, 3 unreadable input, 4 the process "
-	      "refused\n"
-	      "the request; leaks --fail-on: 1 a leak, 5 --limit not reached, 6 inconclusive;\n"
-	      "run: that of the command.\n",
+	      "Exit status:\n"
+	      "    0    success\n"
+	      "    1    leaks --fail-on: a leak\n"
+	      "    2    usage error, or output that cannot be written; run: not started\n"
+	      "    3    unreadable input\n"
+	      "    4    the process refused the request (ctl, rss --count-buffers)\n"
+	      "    5    leaks --fail-on --limit: no leak, but one could have been missed\n"
+	      "    6    leaks --fail-on: inconclusive\n"
+	      "    126  run: the command cannot be executed\n"
+	      "    127  run: the command was not found\n"
+	      "run exits with the status of the command it ran.\n",
 		file);
 }
 
@@ -522,8 +617,27 @@ print_command_help(const struct command *command)
 {
 	printf("usage: twinheap %s %s\n\n%s\n\n", command->name, command->arguments,
 		command->summary);
+	if (command->act != th_watch_run)
+		puts("LOG may be a log, a bundle or - for standard input, PID a process that "
+		     "is "
+		     "being\nrecorded.\n");
 	th_options_print_help(stdout, command->groups);
 	return th_error_report(close_output(stdout, NULL));
+}
+
+/* Sets the input and resolves marks; diff does both for each side, live finds its process. */
+static struct th_error *
+find_log(const struct command *command, struct th_options *options)
+{
+	struct th_error *error;
+
+	if (command->groups & (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE))
+		return NULL;
+	if (command->groups & TH_OPTIONS_RSS)
+		error = find_current_input(options, &options->input);
+	else
+		error = find_input(options->log, &options->input);
+	return error ? error : th_marks_resolve(options);
 }
 
 static int
@@ -541,9 +655,9 @@ run_command(const struct command *command, int argc, char **argv)
 	if (!error && options.help) {
 		status = print_command_help(command);
 	} else {
-		/* diff resolves marks for each side by itself. */
-		if (!error && !(command->groups & TH_OPTIONS_DIFF))
-			error = th_marks_resolve(&options);
+		th_terminal_set_colors(options.colors);
+		if (!error)
+			error = find_log(command, &options);
 		if (!error)
 			error = command->act(&options);
 		status = th_error_report(error);
@@ -562,6 +676,22 @@ find_command(const char *name)
 			return &commands[i];
 	}
 	return NULL;
+}
+
+static struct th_error *
+unknown_command(const char *name)
+{
+	struct th_nearest nearest;
+
+	th_nearest_init(&nearest, name);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		th_nearest_offer(&nearest, commands[i].name);
+	char *suggestion = th_nearest_text(&nearest, "", "");
+	struct th_error *error = th_error_create(
+		TH_ERROR_USAGE, "%s: unknown command%s", name, suggestion);
+
+	free(suggestion);
+	return error;
 }
 
 /* The parent may have closed them; no log or output file may get descriptors 0 to 2. */
@@ -609,7 +739,6 @@ main(int argc, char **argv)
 	}
 	const struct command *command = find_command(argv[1]);
 	if (!command)
-		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "%s: unknown command, see twinheap --help", argv[1]));
+		return th_error_report(unknown_command(argv[1]));
 	return run_command(command, argc - 1, argv + 1);
 }

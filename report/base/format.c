@@ -17,6 +17,10 @@ static const struct scale scales[] = {
 	[TH_UNIT_OBJECTS] = {1000, {"", " k", " M", " G", " T", " P", " E"}},
 };
 #define UNITS_MAX 7
+/* Longer times are printed as this one, which has room in struct th_number. */
+#define LONGEST_TIME 1e15
+/* Times that are whole thousandths of a second up to this error were typed. */
+#define TYPED_ERROR 1e-6
 
 /* The largest unit in which `value` is at least 1 when printed with three digits. */
 static int
@@ -111,6 +115,22 @@ th_format_seconds(double seconds)
 }
 
 struct th_number
+th_format_time(double seconds)
+{
+	struct th_number number;
+	double thousandths = seconds * 1000;
+	bool is_typed = fabs(thousandths - round(thousandths)) < TYPED_ERROR;
+	int decimals = is_typed || seconds < 10 ? 3 : seconds < 100 ? 2 : 1;
+	int length = snprintf(number.text, sizeof(number.text), "%.*f", decimals,
+		fmin(seconds, LONGEST_TIME));
+
+	while (number.text[length - 1] == '0')
+		length--;
+	number.text[length - (number.text[length - 1] == '.')] = '\0';
+	return number;
+}
+
+struct th_number
 th_format_count(uint64_t count)
 {
 	struct th_number number;
@@ -143,52 +163,28 @@ th_format_columns(const char *text)
 	return columns;
 }
 
-/* Narrower paragraphs are no easier to read than lines broken by the terminal. */
-#define LEAST_WRAPPED 30
-
-void
-th_format_wrap(FILE *file, const char *text, int indent, int columns)
+/* The position after `columns` characters. */
+static const char *
+skip(const char *text, int columns)
 {
-	int room = columns - indent;
-	int used = 0;
-
-	if (room < LEAST_WRAPPED || th_format_columns(text) <= room) {
-		fputs(text, file);
-		return;
+	for (; columns > 0 && *text; columns--) {
+		text++;
+		while (!starts_character(*text))
+			text++;
 	}
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		int width = 0;
-
-		for (size_t i = 0; i < length; i++)
-			width += starts_character(text[i]);
-		if (used && used + 1 + width > room) {
-			fprintf(file, "\n%*s", indent, "");
-			used = 0;
-		}
-		if (used) {
-			fputc(' ', file);
-			used++;
-		}
-		fwrite(text, 1, length, file);
-		used += width;
-		text += length + strspn(text + length, " ");
-	}
+	return text;
 }
 
 void
 th_format_cut(FILE *file, const char *text, int columns)
 {
-	if (th_format_columns(text) <= columns) {
+	int all = th_format_columns(text);
+	int head = columns > 3 ? (columns - 3) / 2 : 0;
+	int tail = columns > 3 ? columns - 3 - head : 0;
+
+	if (all <= columns)
 		fputs(text, file);
-		return;
-	}
-	const char *end = text;
-	for (int left = columns - 3; left > 0; left--) {
-		end++;
-		while (!starts_character(*end))
-			end++;
-	}
-	fwrite(text, 1, (size_t)(end - text), file);
-	fputs("...", file);
+	else
+		fprintf(file, "%.*s...%s", (int)(skip(text, head) - text), text,
+			skip(text, all - tail));
 }

@@ -32,6 +32,12 @@ struct th_number th_format_share(double part, double whole);
 /* "1 h 02 min", "3 min 04 s", "12.3 s". */
 struct th_number th_format_seconds(double seconds);
 
+/*
+ * A time of a recording in seconds, as --at takes it: "0.05", "10.24", "99999". As typed with up
+ * to three decimals; measured ones have at least four significant digits. Never an exponent.
+ */
+struct th_number th_format_time(double seconds);
+
 /* An integer with commas between thousands. */
 struct th_number th_format_count(uint64_t count);
 
@@ -39,12 +45,9 @@ struct th_number th_format_count(uint64_t count);
 int th_format_columns(const char *text);
 
 /*
- * Prints `text`, a sentence that begins in column `indent`, wrapped between words at `columns`;
- * on one line if `columns` is 0 or too small.
+ * Prints `text` in at most `columns` columns: of a longer one the beginning and the end, with
+ * "..." between them, since names often differ only at their ends.
  */
-void th_format_wrap(FILE *file, const char *text, int indent, int columns);
-
-/* Prints `text` cut to `columns` columns; a cut is marked by "...". */
 void th_format_cut(FILE *file, const char *text, int columns);
 
 #endif

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Colors, widths, and the stream that fits lines to a terminal. That stream collects a line and
+ * then prints it to the terminal, wrapped between words if it is too long.
+ */
 #include "report/base/terminal.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+
+/* Continuation lines are indented by this much more than the first one. */
+#define HANGING 2
+/* A narrower terminal wraps its lines itself. */
+#define LEAST_FITTED 40
 
 /* Colors of the terminal's own palette, which the user can make readable. */
 static const char *const codes[] = {
@@ -13,28 +26,52 @@ static const char *const codes[] = {
 	[TH_STYLE_HEADING] = "\033[1m",
 	[TH_STYLE_LARGE] = "\033[1m",
 	[TH_STYLE_WARNING] = "\033[1;31m",
+	[TH_STYLE_DOUBT] = "\033[1;33m",
+	[TH_STYLE_GOOD] = "\033[1;32m",
 	[TH_STYLE_JAVA] = "\033[34m",
 	[TH_STYLE_NATIVE] = "\033[33m",
 	[TH_STYLE_VM] = "\033[2m",
 	[TH_STYLE_GROUP] = "\033[35m",
 };
 
+static enum th_colors wanted;
+
+/* The fitted stream, one at a time. */
+static struct {
+	FILE *stream; /* NULL: none is open */
+	FILE *target;
+	int columns;
+	char *line; /* printed so far of the present one */
+	size_t line_count;
+	size_t line_capacity;
+} fitted;
+
 static bool
 is_terminal(FILE *file)
 {
+	if (fitted.stream && file == fitted.stream)
+		return true;
 	int descriptor = fileno(file); /* -1: a stream in memory */
 
 	return descriptor >= 0 && isatty(descriptor);
 }
 
-static bool
-has_colours(FILE *file)
+bool
+th_terminal_has_colors(FILE *file)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 
+	if (wanted != TH_COLORS_AUTO)
+		return wanted == TH_COLORS_ALWAYS;
 	return is_terminal(file) && !(no_color && no_color[0]) && term &&
 	       strcmp(term, "dumb") != 0;
+}
+
+void
+th_terminal_set_colors(enum th_colors colors)
+{
+	wanted = colors;
 }
 
 const char *
@@ -45,7 +82,7 @@ th_terminal_code(FILE *file, enum th_style style)
 	static bool is_coloured;
 
 	if (file != known)
-		is_coloured = has_colours(file);
+		is_coloured = th_terminal_has_colors(file);
 	known = file;
 	return is_coloured ? codes[style] : "";
 }
@@ -55,7 +92,171 @@ th_terminal_columns(FILE *file)
 {
 	struct winsize size;
 
+	if (fitted.stream && file == fitted.stream)
+		return fitted.columns;
 	if (!is_terminal(file) || ioctl(fileno(file), TIOCGWINSZ, &size))
 		return 0;
 	return size.ws_col;
+}
+
+int
+th_terminal_room(FILE *file, int used, int least)
+{
+	int columns = th_terminal_columns(file);
+
+	if (!columns)
+		return INT_MAX;
+	return columns - used > least ? columns - used : least;
+}
+
+/* Fitting */
+
+/* Columns of `length` bytes; escape sequences that end in 'm' have none. */
+static int
+columns_of(const char *text, size_t length)
+{
+	int columns = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '\033') {
+			while (i < length && text[i] != 'm')
+				i++;
+			continue;
+		}
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	}
+	return columns;
+}
+
+/* Whether a word is a path or the name of a log, which can be copied only as a whole. */
+static bool
+is_path(const char *word, size_t length)
+{
+	size_t start = word[0] == '\'';
+
+	return (length > start && word[start] == '/') ||
+	       (length >= 4 && !memcmp(word + length - 4, ".thl", 4));
+}
+
+/* Also of a command to copy. */
+static bool
+ends_in_path(const char *line)
+{
+	const char *blank = strrchr(line, ' ');
+	const char *word = blank ? blank + 1 : line;
+
+	return is_path(word, strlen(word));
+}
+
+/* Prints a word that is longer than a line; a path stays whole. */
+static void
+print_long(const char *word, size_t length, int room)
+{
+	if (is_path(word, length) || memchr(word, '\033', length)) {
+		fwrite(word, 1, length, fitted.target);
+		return;
+	}
+	char *text = th_format_new("%.*s", (int)length, word);
+	th_format_cut(fitted.target, text, room);
+	free(text);
+}
+
+/*
+ * Continuation lines begin below the text after a label ("leak     text"), else further right
+ * than the first one.
+ */
+static int
+hanging_indent(const char *line)
+{
+	size_t start = strspn(line, " ");
+	size_t end = start + strcspn(line + start, " ");
+	size_t blanks = strspn(line + end, " ");
+	int indent = columns_of(line, blanks > 1 ? end + blanks : start) +
+		     (blanks > 1 ? 0 : HANGING);
+
+	return indent <= fitted.columns / 2 ? indent : HANGING;
+}
+
+/* Prints the line between words at most `columns` wide, with a hanging indent. */
+static void
+wrap(const char *line)
+{
+	int indent = hanging_indent(line);
+	int used = 0;
+
+	while (*line) {
+		size_t blanks = strspn(line, " ");
+		size_t length = strcspn(line + blanks, " ");
+		int width = columns_of(line + blanks, length);
+
+		if (used > indent && used + (int)blanks + width > fitted.columns) {
+			fprintf(fitted.target, "\n%*s", indent, "");
+			used = indent;
+		} else {
+			fprintf(fitted.target, "%*s", (int)blanks, "");
+			used += (int)blanks;
+		}
+		if (used + width > fitted.columns)
+			print_long(line + blanks, length, fitted.columns - used);
+		else
+			fwrite(line + blanks, 1, length, fitted.target);
+		used += width;
+		line += blanks + length;
+	}
+}
+
+static void
+end_line(void)
+{
+	th_array_append(&fitted, line, '\0');
+	if (columns_of(fitted.line, strlen(fitted.line)) <= fitted.columns ||
+		ends_in_path(fitted.line))
+		fputs(fitted.line, fitted.target);
+	else
+		wrap(fitted.line);
+	fitted.line_count = 0;
+}
+
+static ssize_t
+take(void *cookie, const char *text, size_t length)
+{
+	(void)cookie;
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] != '\n') {
+			th_array_append(&fitted, line, text[i]);
+			continue;
+		}
+		end_line();
+		fputc('\n', fitted.target);
+	}
+	/* An error of the target is reported when that is closed. */
+	return (ssize_t)length;
+}
+
+FILE *
+th_terminal_fit(FILE *file)
+{
+	int columns = th_terminal_columns(file);
+
+	if (columns < LEAST_FITTED || fitted.stream)
+		return file;
+	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = take});
+	if (!stream)
+		th_out_of_memory();
+	fitted.target = file;
+	fitted.columns = columns;
+	fitted.stream = stream;
+	return stream;
+}
+
+void
+th_terminal_fitted(FILE *file)
+{
+	if (file != fitted.stream)
+		return;
+	fclose(file);
+	if (fitted.line_count)
+		end_line();
+	free(fitted.line);
+	memset(&fitted, 0, sizeof(fitted));
 }

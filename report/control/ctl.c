@@ -14,6 +14,7 @@
 
 #include "report/base/format.h"
 #include "report/base/log_text.h"
+#include "report/base/nearest.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
 #include "unify/shared/clock.h"
@@ -278,6 +279,23 @@ find_command(const char *name)
 	return NULL;
 }
 
+static struct th_error *
+unknown_command(const char *name)
+{
+	struct th_nearest nearest;
+
+	th_nearest_init(&nearest, name);
+	th_nearest_offer(&nearest, "status");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		th_nearest_offer(&nearest, commands[i].name);
+	char *suggestion = th_nearest_text(&nearest, "", "ctl");
+	struct th_error *error = th_error_create(
+		TH_ERROR_USAGE, "ctl: %s: no such command%s", name, suggestion);
+
+	free(suggestion);
+	return error;
+}
+
 /* Parses a command into a request; `value` is NULL if there is none. */
 static struct th_error *
 parse_request(const char *name, const char *value, struct th_request *ret)
@@ -285,8 +303,7 @@ parse_request(const char *name, const char *value, struct th_request *ret)
 	const struct command *command = find_command(name);
 
 	if (!command)
-		return th_error_create(TH_ERROR_USAGE,
-			"ctl: %s: no such command, see twinheap ctl --help", name);
+		return unknown_command(name);
 	*ret = (struct th_request){.verb = command->verb};
 	if (!command->read)
 		return value ? th_error_create(TH_ERROR_USAGE, "ctl: %s takes no value", name)

@@ -14,6 +14,12 @@ seconds_between(uint64_t from, uint64_t to)
 	return to > from ? (double)(to - from) / 1e9 : 0;
 }
 
+static struct th_number
+time_between(uint64_t from, uint64_t to)
+{
+	return th_format_time(seconds_between(from, to));
+}
+
 /* Room for a rate and its interval. */
 struct rate {
 	char text[120];
@@ -47,10 +53,10 @@ explain_leak(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 	char *old = describe_old(evidence);
-	char *text = th_format_new("grew by %s from %.3g s to %.3g s and is still growing, "
+	char *text = th_format_new("grew by %s from %s s to %s s and is still growing, "
 				   "%.0f %% of its objects survive, and %s",
-		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
-		seconds_between(horizon->origin, horizon->horizon), 100 * evidence->survivors,
+		format_growth(evidence).text, time_between(horizon->origin, horizon->warm).text,
+		time_between(horizon->origin, horizon->horizon).text, 100 * evidence->survivors,
 		old);
 
 	free(old);
@@ -63,13 +69,12 @@ explain_resident(const struct th_evidence *evidence)
 	const struct th_observation_window *horizon = evidence->horizon;
 	const struct th_trend *trend = &evidence->trend;
 
-	return th_format_new(
-		"its resident memory grew by %s/s from %.3g s to %.3g s and is still "
-		"growing, over %" PRIu32
-		" snapshots (trend test: p = %.2g), and %s of it was released",
+	return th_format_new("its resident memory grew by %s/s from %s s to %s s and is still "
+			     "growing, over %" PRIu32
+			     " snapshots (trend test: p = %.2g), and %s of it was released",
 		th_format_number(evidence->growth.estimate, TH_UNIT_BYTES).text,
-		seconds_between(horizon->origin, horizon->warm),
-		seconds_between(horizon->origin, horizon->horizon), trend->points,
+		time_between(horizon->origin, horizon->warm).text,
+		time_between(horizon->origin, horizon->horizon).text, trend->points,
 		trend->probability,
 		trend->lost > 0 ? th_format_number(trend->lost, TH_UNIT_BYTES).text : "none");
 }
@@ -111,10 +116,10 @@ explain_no_collection(const struct th_evidence *evidence)
 		return th_format_new(
 			"no GC has shown which objects died: record longer, or run "
 			"twinheap ctl PID gc");
-	return th_format_new("the last GC was at %.3g of %.3g s, and reachability of younger "
+	return th_format_new("the last GC was at %s of %s s, and reachability of younger "
 			     "objects is unknown: record longer, or run twinheap ctl PID gc",
-		seconds_between(horizon->origin, horizon->horizon),
-		seconds_between(horizon->origin, horizon->end));
+		time_between(horizon->origin, horizon->horizon).text,
+		time_between(horizon->origin, horizon->end).text);
 }
 
 static char *
@@ -155,11 +160,11 @@ explain_late(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
 
-	return th_format_new("grows by %s, but only since %.3g s of %.3g s: record for about "
+	return th_format_new("grows by %s, but only since %s s of %s s: record for about "
 			     "%s to see whether it stops",
 		format_growth(evidence).text,
-		seconds_between(horizon->origin, evidence->first_birth),
-		seconds_between(horizon->origin, horizon->end),
+		time_between(horizon->origin, evidence->first_birth).text,
+		time_between(horizon->origin, horizon->end).text,
 		th_format_seconds(2 * seconds_between(horizon->start, horizon->end)).text);
 }
 
@@ -174,10 +179,10 @@ explain_steady(const struct th_evidence *evidence)
 			format_growth(evidence).text);
 	old = describe_old(evidence);
 	text = th_format_new(
-		"grew by %s from %.3g s to %.3g s, but not significantly in the later half "
+		"grew by %s from %s s to %s s, but not significantly in the later half "
 		"of that time, and %s",
-		format_growth(evidence).text, seconds_between(horizon->origin, horizon->warm),
-		seconds_between(horizon->origin, horizon->horizon), old);
+		format_growth(evidence).text, time_between(horizon->origin, horizon->warm).text,
+		time_between(horizon->origin, horizon->horizon).text, old);
 	free(old);
 	return text;
 }
@@ -186,23 +191,23 @@ static char *
 explain_plateau(const struct th_evidence *evidence)
 {
 	const struct th_observation_window *horizon = evidence->horizon;
-	double duration = seconds_between(horizon->start, horizon->end);
 
 	switch (evidence->reason) {
 	case TH_REASON_STOPPED:
 		if (!evidence->born_since)
 			return th_format_new(
-				"no survivor was allocated after the first %.3g s of "
-				"%.3g s",
-				seconds_between(horizon->start, horizon->warm), duration);
-		return th_format_new("the last survivor was allocated at %.3g s of %.3g s",
-			seconds_between(horizon->origin, evidence->last_birth),
-			seconds_between(horizon->origin, horizon->end));
+				"no survivor was allocated after the first %s s of "
+				"%s s",
+				time_between(horizon->start, horizon->warm).text,
+				time_between(horizon->start, horizon->end).text);
+		return th_format_new("the last survivor was allocated at %s s of %s s",
+			time_between(horizon->origin, evidence->last_birth).text,
+			time_between(horizon->origin, horizon->end).text);
 	case TH_REASON_STEP:
-		return th_format_new("grew only from %.3g s to %.3g s of %.3g s",
-			seconds_between(horizon->origin, evidence->first_since),
-			seconds_between(horizon->origin, evidence->last_birth),
-			seconds_between(horizon->origin, horizon->end));
+		return th_format_new("grew only from %s s to %s s of %s s",
+			time_between(horizon->origin, evidence->first_since).text,
+			time_between(horizon->origin, evidence->last_birth).text,
+			time_between(horizon->origin, horizon->end).text);
 	case TH_REASON_SLOWED:
 		return th_format_new("growth is ending: %" PRIu64 " of %" PRIu64
 				     " survivors were allocated in the last quarter of the "

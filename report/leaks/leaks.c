@@ -215,6 +215,22 @@ outline_group(struct th_leaks_work *work, const struct th_leak_group *group)
 	return th_evidence_outline(&finding.evidence);
 }
 
+/*
+ * Whether a leak of class loaders or of threads contains the memory of the VM at this site: the
+ * metaspace and what the VM allocates for classes, or the stacks and what it allocates for threads.
+ */
+static bool
+is_of_tallies(const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	if (!place->internal || place->heap == TH_HEAP_JAVA)
+		return false;
+	for (size_t i = 0; i < leaks->tallies.leaks_count; i++) {
+		if (th_tallied_contains(&leaks->tallies.items[i], place->internal))
+			return true;
+	}
+	return false;
+}
+
 static void
 list_group(struct th_leaks_work *work, uint32_t number)
 {
@@ -228,7 +244,8 @@ list_group(struct th_leaks_work *work, uint32_t number)
 		.live = outline.live_bytes,
 	};
 
-	if (is_notable(work, group->heap, &outline))
+	if (is_notable(work, group->heap, &outline) &&
+		!is_of_tallies(work->leaks, &work->leaks->places.items[listed.place]))
 		th_array_append(work->leaks, findings, listed);
 }
 

@@ -2,6 +2,7 @@
 #include "report/leaks/released.h"
 
 #include "report/base/allocate.h"
+#include "report/base/format.h"
 
 /* Released at exit: at least this part; less than NOTABLE_PART is not mentioned. */
 #define MOST_PART 0.5
@@ -28,9 +29,9 @@ th_released_text(const struct th_profile *profile, const struct th_evidence *evi
 
 	if (part < NOTABLE_PART)
 		return NULL;
-	return th_format_new("%s: %.0f %% of it was freed after %.4g s",
+	return th_format_new("%s: %.0f %% of it was freed after %s s",
 		th_released_only_at_exit(profile, evidence) ? "released only at exit"
 		: th_profile_is_before_teardown(profile)    ? "partly released at exit"
 							    : "released later",
-		100 * part, seconds);
+		100 * part, th_format_time(seconds).text);
 }

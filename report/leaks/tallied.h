@@ -65,6 +65,9 @@ void th_tallies_init(struct th_tallies *tallies, struct th_leak_sites *places,
 	const struct th_observation_window *window);
 void th_tallies_deinit(struct th_tallies *tallies);
 
+/* Whether its figures contain memory with this purpose (th_leak_site.internal). */
+bool th_tallied_contains(const struct th_tallied *tallied, const char *purpose);
+
 /* Bytes that the leak holds: resident ones, and those of the C heap at the lower end. */
 double th_tallied_bytes(const struct th_tallied *tallied);
 

@@ -63,6 +63,7 @@ sum_sites(struct th_watch *watch)
 			.heap = watch->sites[i].heap,
 			.class_name = watch->sites[i].class_name,
 			.place = watch->sites[i].place,
+			.is_leak = watch->sites[i].is_leak,
 		};
 	watch->row_sites_count = 0;
 	for (size_t i = 0; i < profile->rows_count; i++) {
@@ -190,6 +191,21 @@ read_on(struct th_watch *watch)
 	return is_new;
 }
 
+/* Marks the sites that leak: from time to time, and at the end of the recording. */
+static void
+judge_sites(struct th_watch *watch)
+{
+	if (watch->state != TH_WATCH_RUNNING)
+		watch->findings.due = 0;
+	if (!th_watch_findings_update(&watch->findings, watch->profile, watch->now))
+		return;
+	for (size_t i = 0; i < watch->sites_count; i++)
+		watch->sites[i].is_leak = false;
+	for (size_t i = 0; i < watch->row_sites_count; i++)
+		watch->sites[watch->row_sites[i]].is_leak |= th_watch_findings_is_leak(
+			&watch->findings, i);
+}
+
 static void
 sum_up(struct th_watch *watch)
 {
@@ -200,6 +216,7 @@ sum_up(struct th_watch *watch)
 			watch->recording, &watch->options, NULL, NULL);
 	watch->summed = watch->second;
 	sum_sites(watch);
+	judge_sites(watch);
 	sum_histories(watch);
 }
 
@@ -242,6 +259,7 @@ th_watch_open(const char *path, const struct th_watch_world *world, struct th_wa
 void
 th_watch_close(struct th_watch *watch)
 {
+	th_watch_findings_deinit(&watch->findings);
 	th_profile_destroy(watch->profile);
 	th_recording_destroy(watch->recording);
 	th_id_map_deinit(&watch->place_ids);

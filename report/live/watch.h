@@ -15,6 +15,7 @@
 
 #include "report/base/error.h"
 #include "report/base/id_map.h"
+#include "report/live/watch_findings.h"
 #include "report/log/recording.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
@@ -44,6 +45,7 @@ struct th_watch_site {
 	struct th_estimator allocated;
 	struct th_estimator live;
 	struct th_watch_history history;
+	bool is_leak; /* of a finding, in the last analysis */
 };
 
 /* The environment outside the log; tests replace it. */
@@ -66,6 +68,7 @@ struct th_watch {
 	TH_ARRAY(struct th_watch_site, sites); /* never removed */
 	TH_ARRAY(uint32_t, row_sites);         /* site index by row of the profile */
 	struct th_watch_site heaps[TH_HEAPS];
+	struct th_watch_findings findings;
 	struct th_id_map place_ids; /* function << 32 | caller */
 	struct th_id_map site_ids;  /* place << 34 | heap << 32 | class */
 };
@@ -81,7 +84,11 @@ void th_watch_close(struct th_watch *watch);
 /* Reads and sums up what was written since, unless the last update was too recent for its cost. */
 void th_watch_update(struct th_watch *watch);
 
-/* Growth of live bytes in bytes/s over the last minute, or since the start if that is shorter. */
+/*
+ * Growth of live bytes in bytes/s over the last minute; in a younger recording without its first
+ * fifth, so that what is mapped or allocated once at the start does not grow. 0 in the first ten
+ * seconds.
+ */
 double th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site);
 
 /* Allocation rate in bytes/s over the last ten seconds. */

@@ -11,6 +11,8 @@
 
 /* Seconds over which the allocation rate is averaged. */
 #define RATE_SECONDS 10
+/* No growth is shown of less, nor of a recording's first seconds. */
+#define WARM_UP_SECONDS 5
 
 /* Number of seconds of a curve that the recording covers. */
 static int
@@ -54,14 +56,30 @@ th_watch_allocated_curve(const struct th_watch *watch, const struct th_watch_sit
 			watch, site->history.allocated, back);
 }
 
+/*
+ * The seconds of growth: without the first fifth of the recording, at least WARM_UP_SECONDS, in which
+ * a program maps its heaps and fills its caches; 0 = too early.
+ */
+static int
+growth_seconds(const struct th_watch *watch)
+{
+	int64_t all = watch->second + 1;
+	int64_t warm = all / 5 > WARM_UP_SECONDS ? all / 5 : WARM_UP_SECONDS;
+
+	if (all - warm < WARM_UP_SECONDS)
+		return 0;
+	return all - warm < TH_WATCH_SECONDS ? (int)(all - warm) : TH_WATCH_SECONDS;
+}
+
 double
 th_watch_growth(const struct th_watch *watch, const struct th_watch_site *site)
 {
+	int seconds = growth_seconds(watch);
 	double change = 0;
 
-	for (int back = 0; back < TH_WATCH_SECONDS; back++)
+	for (int back = 0; back < seconds; back++)
 		change += slot_at(watch, site->history.change, back);
-	return change / known_seconds(watch);
+	return seconds ? change / seconds : 0;
 }
 
 double

@@ -19,6 +19,7 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/progress.h"
+#include "report/base/terminal.h"
 #include "report/live/watch_lines.h"
 
 /* Lines above and below the list. */
@@ -51,7 +52,6 @@ is_capable(const char *term)
 static void
 begin_colors(void)
 {
-	const char *no_color = getenv("NO_COLOR");
 	static const short colors[PAIR_COUNT] = {
 		[PAIR_JAVA] = COLOR_BLUE,
 		[PAIR_NATIVE] = COLOR_YELLOW,
@@ -61,7 +61,7 @@ begin_colors(void)
 		[PAIR_WARNING] = COLOR_RED,
 	};
 
-	if ((no_color && no_color[0]) || !has_colors())
+	if (!th_terminal_has_colors(stdout) || !has_colors())
 		return;
 	start_color();
 	use_default_colors();
@@ -275,6 +275,8 @@ draw_row(struct th_watch_view *view, int line, uint32_t site, bool is_selected)
 	if (is_selected)
 		put_bar(line, A_REVERSE, "", "");
 	put_styled(line, 1, COLS, style, figures);
+	if (watch->sites[site].is_leak)
+		put_styled(line, 2, 3, style | COLOR_PAIR(PAIR_WARNING) | A_BOLD, "!");
 	put_styled(line, 1 + columns, COLS - 1, style | style_of(function->kind),
 		th_watch_table_name(&view->table, watch, site));
 	free(figures);
@@ -288,6 +290,9 @@ draw_table(struct th_watch_view *view)
 
 	view->rows = LINES - HEAD_LINES - 1 > 1 ? LINES - HEAD_LINES - 1 : 1;
 	size_t first = position - position % (size_t)view->rows;
+	if (view->watch->findings.headline)
+		put_styled(HEAD_LINES - 2, 1, COLS - 1, COLOR_PAIR(PAIR_WARNING) | A_BOLD,
+			view->watch->findings.headline);
 	take_line(HEAD_LINES - 1, th_watch_line_table_heading(view, COLS - 2), A_BOLD);
 	for (int i = 0; i < view->rows && first + (size_t)i < table->rows_count; i++)
 		draw_row(view, HEAD_LINES + i, table->rows[first + (size_t)i].site,
@@ -365,20 +370,23 @@ draw_help(void)
 {
 	static const char *const lines[] = {
 		"q            quit",
-		"p            pause the display; the process keeps running",
-		"s            sort by live bytes, growth, allocated bytes, allocation rate",
-		"/            filter sites by a regular expression; Esc clears the filter",
+		"p, z         freeze the display; the process keeps running",
+		"s, < >       sort by live bytes, growth, allocated bytes, allocation rate",
+		"R            reverse the order",
+		"/, o         filter sites by a regular expression; Esc clears the filter",
 		"Tab          all heaps, Java, native, mapped",
 		"arrows, j k  select a site; also Page Up and Down, Home, End",
 		"Enter        stacks of the site: left and right select one, up and down "
 		"scroll",
 		"Esc          back",
-		"h            this help",
+		"h, ?         this help",
 		"",
 		"live         bytes allocated and not yet freed or collected",
-		"growth       change of live bytes per second, over the last minute",
+		"growth       change of live bytes per second over the last minute, without "
+		"the start",
 		"allocated    bytes since the start; rate: bytes per second, over the last 10 "
 		"s",
+		"!            a leak, as `leaks` finds it; looked for every ten seconds",
 		"J, N, M      Java heap, native heap, memory that libraries map themselves",
 		"",
 		"Figures are unbiased estimates; intervals are 95 % confidence intervals.",

@@ -120,7 +120,8 @@ th_watch_table_update(struct th_watch_table *table, const struct th_watch *watch
 {
 	table->rows_count = 0;
 	for (uint32_t i = 0; i < watch->sites_count; i++) {
-		struct th_watch_row row = {i, key_of(watch, &watch->sites[i], table->order)};
+		double key = key_of(watch, &watch->sites[i], table->order);
+		struct th_watch_row row = {i, table->is_reversed ? -key : key};
 
 		if (is_shown(table, watch, i))
 			th_array_append(table, rows, row);

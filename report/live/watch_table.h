@@ -28,6 +28,7 @@ struct th_watch_row {
 
 struct th_watch_table {
 	enum th_watch_order order;
+	bool is_reversed;
 	unsigned heaps; /* bits 1 << enum th_heap */
 	bool is_filtered;
 	regex_t filter;

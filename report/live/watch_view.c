@@ -120,10 +120,12 @@ begin_typing(struct th_watch_view *view)
 
 /* The table */
 
+/* The sort column that is `step` columns further right. */
 static void
-next_order(struct th_watch_view *view)
+turn_order(struct th_watch_view *view, int step)
 {
-	view->table.order = (enum th_watch_order)((view->table.order + 1) % TH_WATCH_ORDERS);
+	view->table.order = (enum th_watch_order)(
+		((int)view->table.order + step) % TH_WATCH_ORDERS);
 	refresh(view);
 }
 
@@ -200,6 +202,7 @@ table_key(struct th_watch_view *view, int key)
 		apply(view, "");
 		break;
 	case '/':
+	case 'o':
 		begin_typing(view);
 		break;
 	default:
@@ -302,10 +305,19 @@ th_watch_view_key(struct th_watch_view *view, int key)
 		view->is_done = true;
 		break;
 	case 'p':
+	case 'z':
 		view->is_paused = !view->is_paused;
 		break;
 	case 's':
-		next_order(view);
+	case '>':
+		turn_order(view, 1);
+		break;
+	case '<':
+		turn_order(view, TH_WATCH_ORDERS - 1);
+		break;
+	case 'R':
+		view->table.is_reversed = !view->table.is_reversed;
+		refresh(view);
 		break;
 	case '\t':
 		next_heaps(view);

@@ -82,6 +82,7 @@ th_mapped_use_print(FILE *file, const struct th_profile *profile)
 	if (use->returned)
 		fprintf(file, "; %s released by madvise so far", bytes(use->returned).text);
 	if (age > RECENT_S)
-		fprintf(file, " (at %.4g s)", th_profile_seconds(profile, use->time));
+		fprintf(file, " (at %s s)",
+			th_format_time(th_profile_seconds(profile, use->time)).text);
 	fputc('\n', file);
 }

@@ -40,7 +40,7 @@ th_marks_resolve(struct th_options *options)
 
 	if (!options->from_mark && !options->to_mark && !options->at_mark)
 		return NULL;
-	struct th_error *error = th_recording_load(options->log, &recording);
+	struct th_error *error = th_recording_load(options->input, &recording);
 	if (error)
 		return error;
 	error = resolve_all(recording, options);

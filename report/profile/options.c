@@ -12,15 +12,18 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/nearest.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
 #define DEFAULT_MIN_SHARE 1.0
 #define DEFAULT_TOP 10
+/* With the heading, a screenful. */
+#define DEFAULT_TREE_TOP 20
 #define DEFAULT_PARTS 3
 #define DEFAULT_TEMPORARY_SECONDS 0.1
 #define LONGEST_SECONDS 1e9
-#define OPTIONS_MAX 40
+#define OPTIONS_MAX 56
 
 /* Applies the argument (NULL for an option without one). */
 typedef struct th_error *setter(struct th_options *options, const char *argument);
@@ -349,6 +352,7 @@ set_help(struct th_options *options, const char *argument)
 static struct th_error *
 set_min(struct th_options *options, const char *argument)
 {
+	options->has_min = true;
 	if (parse_number(argument, &options->min_share) && options->min_share <= 100)
 		return NULL;
 	return bad_argument("min", argument, "a percentage");
@@ -362,6 +366,7 @@ set_top(struct th_options *options, const char *argument)
 	if (!parse_number(argument, &value) || value != floor(value) || value > 1e9)
 		return bad_argument("top", argument, "a number of lines");
 	options->top = (uint64_t)value;
+	options->has_top = true;
 	return NULL;
 }
 
@@ -394,6 +399,40 @@ set_list_format(struct th_options *options, const char *argument)
 	else
 		return bad_argument("format", argument, "text or json");
 	return NULL;
+}
+
+static struct th_error *
+set_json(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->format = TH_OUTPUT_JSON;
+	return NULL;
+}
+
+static struct th_error *
+set_threads(struct th_options *options, const char *argument)
+{
+	(void)argument;
+	options->per_thread = true;
+	return NULL;
+}
+
+static struct th_error *
+set_color(struct th_options *options, const char *argument)
+{
+	static const char *const names[] = {
+		[TH_COLORS_AUTO] = "auto",
+		[TH_COLORS_ALWAYS] = "always",
+		[TH_COLORS_NEVER] = "never",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(argument, names[i])) {
+			options->colors = (enum th_colors)i;
+			return NULL;
+		}
+	}
+	return bad_argument("color", argument, "auto, always or never");
 }
 
 static struct th_error *
@@ -437,17 +476,19 @@ static const struct option_entry entries[] = {
 		"flame graphs) or json (every number with its\n"
 		"interval)"},
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
-		"write to FILE instead of standard output"},
+		"write to FILE instead of standard output; - is\n"
+		"standard output"},
 	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
 		"write to FILE; compressed if its name ends in .gz\n"
-		"(every command reads that). Default: the log's\n"
-		"name with .bundle inserted"},
+		"(every command reads that); - is standard output.\n"
+		"Default: the log's name with .bundle inserted"},
 	{"annotate", 0, NULL, TH_OPTIONS_EXPORT, set_annotate,
 		"collapsed: prefix each stack with its heap"},
 	{"brief", 0, NULL, TH_OPTIONS_SUMMARY, set_brief,
 		"the short form that `run` prints at its end"},
-	{"format", 0, "FORMAT", TH_OPTIONS_LEAKS | TH_OPTIONS_DIFF | TH_OPTIONS_RSS,
-		set_list_format, "text (default) or json"},
+	{"format", 0, "FORMAT", TH_OPTIONS_JSON, set_list_format, "text (default) or json"},
+	{"json", 0, NULL, TH_OPTIONS_JSON | TH_OPTIONS_EXPORT, set_json,
+		"same as --format json"},
 	{"fail-on", 0, "WHAT", TH_OPTIONS_LEAKS, set_fail_on,
 		"exit with status 1 if there is a leak (leak), or if\n"
 		"the lower bound of all leaks is at least this size\n"
@@ -458,6 +499,9 @@ static const struct option_entry entries[] = {
 		"leak, but one of RATE bytes per second (1M/s) could\n"
 		"have been missed"},
 	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
+	{"top", 0, "N", TH_OPTIONS_TREE, set_top,
+		"lines of each heap, those with the largest shares\n"
+		"(20; no limit if --min is given)"},
 	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
@@ -474,6 +518,8 @@ static const struct option_entry entries[] = {
 		"10 million objects in use"},
 	{"min", 0, "PERCENT", TH_OPTIONS_TREE, set_min,
 		"omit branches below this share of every heap (1)"},
+	{"threads", 0, NULL, TH_OPTIONS_TREE, set_threads,
+		"a tree for each thread instead of all together"},
 	{"value", 0, "VALUE", TH_OPTIONS_VIEW | TH_OPTIONS_VALUE, set_value,
 		"alloc-bytes (default; diff: live-bytes),\n"
 		"alloc-objects, live-bytes, live-objects,\n"
@@ -520,6 +566,9 @@ static const struct option_entry entries[] = {
 	{"no-command", 0, NULL, TH_OPTIONS_COMMAND, set_no_command,
 		"omit the command line, which may contain\n"
 		"passwords; show the program's path instead"},
+	{"color", 0, "WHEN", TH_OPTIONS_COLOR, set_color,
+		"auto (default: on a terminal, unless NO_COLOR is\n"
+		"set), always or never"},
 	{"help", 'h', NULL, ~0u, set_help, "print this help"},
 };
 /* clang-format on */
@@ -567,11 +616,35 @@ find_entry(int result)
 	return NULL;
 }
 
-static struct th_error *
-bad_option(const char *command, int result, const char *text)
+/* The option that an unknown one may stand for, as th_nearest_text(). */
+static char *
+suggest(unsigned groups, const char *command, const char *text)
 {
-	return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help", text,
-		result == ':' ? "needs an argument" : "unknown option", command);
+	char name[32];
+	struct th_nearest nearest;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + strspn(text, "-"), "="),
+		text + strspn(text, "-"));
+	th_nearest_init(&nearest, name);
+	for (size_t i = 0; i < ENTRY_COUNT; i++) {
+		if (entries[i].groups & groups)
+			th_nearest_offer(&nearest, entries[i].name);
+	}
+	return th_nearest_text(&nearest, "--", command);
+}
+
+static struct th_error *
+bad_option(const char *command, unsigned groups, int result, const char *text)
+{
+	if (result == ':')
+		return th_error_create(TH_ERROR_USAGE,
+			"%s: needs an argument, see twinheap %s --help", text, command);
+	char *suggestion = suggest(groups, command, text);
+	struct th_error *error = th_error_create(
+		TH_ERROR_USAGE, "%s: unknown option%s", text, suggestion);
+
+	free(suggestion);
+	return error;
 }
 
 static struct th_error *
@@ -616,7 +689,7 @@ parse_arguments(struct th_options *options, unsigned groups, int argc, char **ar
 		if (result == -1)
 			break;
 		if (result == '?' || result == ':')
-			return bad_option(argv[0], result, text);
+			return bad_option(argv[0], groups, result, text);
 		error = take_result(options, groups, argv[0], result);
 	}
 	while (!error && optind < argc)
@@ -642,6 +715,8 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 	th_options_set_defaults(options);
 	if (groups & TH_OPTIONS_RSS)
 		options->top = DEFAULT_PARTS;
+	if (groups & TH_OPTIONS_TREE)
+		options->top = DEFAULT_TREE_TOP;
 	struct th_error *error = parse_arguments(options, groups, argc, argv);
 
 	if (error || options->help)
@@ -649,6 +724,8 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 	if (!options->log)
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: no log given, see twinheap %s --help", argv[0], argv[0]);
+	if ((groups & TH_OPTIONS_TREE) && options->has_min && !options->has_top)
+		options->top = UINT64_MAX;
 	if (options->from >= options->to)
 		return th_error_create(TH_ERROR_USAGE, "--from must be less than --to");
 	if (options->limit && options->fail_on == TH_FAIL_NEVER)
@@ -673,6 +750,14 @@ th_options_deinit(struct th_options *options)
 	deinit_pattern(&options->exclude);
 	deinit_pattern(&options->focus);
 	deinit_pattern(&options->hide);
+	free(options->input);
+	options->input = NULL;
+}
+
+bool
+th_options_writes_stdout(const struct th_options *options)
+{
+	return !options->output || !strcmp(options->output, "-");
 }
 
 bool

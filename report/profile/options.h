@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "report/base/error.h"
+#include "report/base/terminal.h"
 #include "unify/shared/log_format.h"
 
 /* The quantity that is summed up for each stack. */
@@ -73,7 +74,8 @@ struct th_pattern {
 };
 
 struct th_options {
-	const char *log;
+	const char *log;     /* as given: a path, the id of a process, or "-" */
+	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
 	const char *new_log; /* diff only; both may end in "@MOMENT" */
 	enum th_view_value value;
 	bool has_value;
@@ -96,17 +98,21 @@ struct th_options {
 	bool all_vm_frames;
 	bool annotate;
 	bool brief;
+	bool has_min;
+	bool has_top;
+	bool per_thread; /* tree: the threads are the first level */
+	enum th_colors colors;
 	bool no_command;     /* the executable instead of the command line */
 	bool counts_buffers; /* requests a count of buffers from the process first */
 	bool help;
 	double min_share; /* percent */
-	uint64_t top;     /* sites per heap, findings of a verdict, rows of a difference */
+	uint64_t top; /* sites or tree lines per heap, findings of a verdict, rows of a diff */
 	enum th_output_format format;
 	enum th_fail_on fail_on;
 	uint64_t fail_bytes;
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
-	const char *output; /* NULL = stdout */
+	const char *output; /* NULL and "-" = stdout */
 };
 
 /* Groups of options that a command accepts. */
@@ -125,6 +131,8 @@ enum th_option_group {
 	TH_OPTIONS_RSS = 2048,
 	TH_OPTIONS_LIVE = 4096,
 	TH_OPTIONS_COMMAND = 8192, /* shows the recorded command line */
+	TH_OPTIONS_COLOR = 16384,
+	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
 };
 
 /*
@@ -146,6 +154,9 @@ void th_options_set_defaults(struct th_options *options);
 
 /* Prints the options of `groups`. */
 void th_options_print_help(FILE *file, unsigned groups);
+
+/* Whether the output is standard output. */
+bool th_options_writes_stdout(const struct th_options *options);
 
 /* The two components of a value: the measure, and whether it is objects or bytes. */
 enum th_measure th_value_measure(enum th_view_value value);

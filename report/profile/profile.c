@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/format.h"
 #include "report/base/progress.h"
 #include "report/base/worker.h"
 #include "report/profile/mapped_use.h"
@@ -487,11 +488,11 @@ th_profile_moment_text(const struct th_profile *profile)
 	double seconds = th_profile_seconds(profile, profile->at.time);
 
 	if (th_profile_is_before_teardown(profile))
-		return th_format_new("at %.4g s, before %s", seconds,
+		return th_format_new("at %s s, before %s", th_format_time(seconds).text,
 			th_teardown_reason(&profile->teardown));
 	if (profile->at.time == profile->recording->end)
 		return th_format_new("at the end");
-	return th_format_new("at %.4g s", seconds);
+	return th_format_new("at %s s", th_format_time(seconds).text);
 }
 
 /* Prepares calibrations and lifetimes, which do not depend on stacks. */

@@ -153,6 +153,12 @@ fill_leaks(struct th_rss_facts *facts, const struct th_leaks *leaks)
 		if (listed->verdict == TH_VERDICT_LEAK)
 			facts->leaks[leaks->places.items[listed->place].heap] += listed->live;
 	}
+	for (size_t i = 0; leaks && i < leaks->tallies.leaks_count; i++) {
+		const struct th_tallied *tallied = &leaks->tallies.items[i];
+
+		facts->tallied[tallied->kind] += th_tallied_bytes(tallied);
+		facts->tallied_growth[tallied->kind] += th_tallied_growth(tallied);
+	}
 }
 
 void

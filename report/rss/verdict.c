@@ -189,6 +189,34 @@ find_grower(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
 	return kind;
 }
 
+/*
+ * A leak of class loaders or threads that explains the growth: what it holds is spread over several
+ * lines. TH_TALLY_KINDS for none.
+ */
+static int
+find_tallied_grower(const struct th_rss_facts *facts, const struct th_rss_verdict *verdict)
+{
+	for (int kind = 0; kind < TH_TALLY_KINDS; kind++) {
+		if (facts->has_leaks && facts->tallied_growth[kind] > 0 &&
+			facts->tallied_growth[kind] >= CAUSE_PART * verdict->growth)
+			return kind;
+	}
+	return TH_TALLY_KINDS;
+}
+
+static enum th_rss_cause
+cause_of_growth(const struct th_rss_facts *facts, const struct th_rss_verdict *verdict)
+{
+	int kind = find_tallied_grower(facts, verdict);
+
+	if (kind == TH_TALLY_LOADERS)
+		return TH_RSS_LOADERS;
+	if (kind == TH_TALLY_THREADS)
+		return TH_RSS_THREADS;
+	return verdict->grower == TH_BREAKDOWN_KINDS ? TH_RSS_NOTHING_STANDS_OUT
+						     : cause_of_line(verdict->grower);
+}
+
 static enum th_rss_cause
 judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
 {
@@ -198,8 +226,7 @@ judge_cause(const struct th_rss_facts *facts, struct th_rss_verdict *verdict)
 	if (verdict->course == TH_RSS_GROWING) {
 		if (facts->has_before)
 			verdict->grower = find_grower(facts, verdict);
-		return verdict->grower == TH_BREAKDOWN_KINDS ? TH_RSS_NOTHING_STANDS_OUT
-							     : cause_of_line(verdict->grower);
+		return cause_of_growth(facts, verdict);
 	}
 	if (facts->group_limit > 0 && facts->group_file > facts->group_current / 2 &&
 		facts->group_current > NEAR_LIMIT * facts->group_limit)
@@ -248,6 +275,8 @@ th_rss_cause_name(enum th_rss_cause cause)
 		[TH_RSS_MAPPED] = "mapped",
 		[TH_RSS_FILES] = "files",
 		[TH_RSS_METASPACE] = "metaspace",
+		[TH_RSS_LOADERS] = "class-loaders",
+		[TH_RSS_THREADS] = "threads",
 		[TH_RSS_PAGE_CACHE] = "page-cache",
 		[TH_RSS_NOTHING_STANDS_OUT] = "none",
 	};
@@ -416,6 +445,16 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 			bytes(facts->now[TH_BREAKDOWN_METASPACE] +
 				facts->now[TH_BREAKDOWN_CLASS_SPACE])
 				.text);
+	case TH_RSS_LOADERS:
+		return th_format_new("class loaders that are never unloaded hold %s, and %s/s "
+				     "more, in metaspace and memory of the VM",
+			bytes(facts->tallied[TH_TALLY_LOADERS]).text,
+			bytes(facts->tallied_growth[TH_TALLY_LOADERS]).text);
+	case TH_RSS_THREADS:
+		return th_format_new("threads that never end hold %s, and %s/s more, in stacks "
+				     "and memory of the VM",
+			bytes(facts->tallied[TH_TALLY_THREADS]).text,
+			bytes(facts->tallied_growth[TH_TALLY_THREADS]).text);
 	case TH_RSS_PAGE_CACHE:
 		return th_format_new("%s of the %s in the control group are page cache, which "
 				     "the kernel reclaims when it needs memory",
@@ -423,7 +462,7 @@ cause_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 	default:
 		return th_format_new(verdict->course != TH_RSS_GROWING ? "no part dominates"
 				     : facts->has_before
-					     ? "no part explains the growth"
+					     ? "no single part explains the growth"
 					     : "no earlier snapshot shows which part grew");
 	}
 }
@@ -438,6 +477,10 @@ leaks_text(const struct th_rss_verdict *verdict, const struct th_rss_facts *fact
 		if (heap != TH_HEAP_NATIVE || verdict->cause != TH_RSS_LEAK_OF_MALLOC)
 			all += facts->leaks[heap];
 	}
+	if (facts->has_leaks && verdict->cause != TH_RSS_LOADERS)
+		all += facts->tallied[TH_TALLY_LOADERS];
+	if (facts->has_leaks && verdict->cause != TH_RSS_THREADS)
+		all += facts->tallied[TH_TALLY_THREADS];
 	if (all <= 0)
 		return th_format_new("%s", "");
 	return th_format_new("; `twinheap leaks` finds %s leaked", bytes(all).text);

@@ -42,7 +42,10 @@ struct th_rss_facts {
 	double threads;
 	bool has_leaks;         /* `leaks` was asked */
 	double leaks[TH_HEAPS]; /* live bytes of its findings that leak */
-	double group_limit;     /* 0 = none */
+	/* Bytes of its leaks of class loaders and threads, and their growth in a second. */
+	double tallied[TH_TALLY_KINDS];
+	double tallied_growth[TH_TALLY_KINDS];
+	double group_limit; /* 0 = none */
 	double group_current;
 	double group_file;
 };
@@ -63,6 +66,8 @@ enum th_rss_cause {
 	TH_RSS_MAPPED,
 	TH_RSS_FILES,
 	TH_RSS_METASPACE,
+	TH_RSS_LOADERS,    /* class loaders that are never unloaded, with all that they hold */
+	TH_RSS_THREADS,    /* threads that never end */
 	TH_RSS_PAGE_CACHE, /* of the control group, not in the RSS */
 	TH_RSS_NOTHING_STANDS_OUT,
 };

@@ -310,28 +310,39 @@ print_summary(char *path)
 }
 
 static void
-print_logs(const struct launch *launch)
+print_logs(const struct th_launch_logs *logs)
 {
-	struct th_launch_logs logs;
-
-	th_launch_logs_find(launch->pattern, launch->start_realtime, &logs);
-	for (size_t i = 0; i < logs.logs_count && i < LOGS_NAMED; i++) {
-		const struct th_launch_log *log = &logs.logs[i];
+	for (size_t i = 0; i < logs->logs_count && i < LOGS_NAMED; i++) {
+		const struct th_launch_log *log = &logs->logs[i];
 
 		th_notice("process %u%s recorded in %s", log->pid,
 			log->has_jvm ? " (Java)" : "", short_path(log->path));
 	}
-	if (logs.logs_count > LOGS_NAMED)
+	if (logs->logs_count > LOGS_NAMED)
 		th_notice("and %zu more logs in the same directory",
-			logs.logs_count - LOGS_NAMED);
-	if (logs.logs_count > 0)
-		print_summary((char *)short_path(logs.logs[0].path));
+			logs->logs_count - LOGS_NAMED);
+	if (logs->logs_count > 0)
+		print_summary((char *)short_path(logs->logs[0].path));
 	else
 		th_notice("no log was written: see the library's message above, or the command "
 			  "ended before "
 			  "it allocated anything, or cleared LD_PRELOAD, or delegated the work "
 			  "to "
 			  "a process that was already running");
+}
+
+/* Only --follow all keeps the logs of processes without a sample. */
+static void
+finish_logs(const struct launch *launch)
+{
+	const char *follow = th_launch_options_value(&launch->options, TH_SETTING_NAME_FOLLOW);
+	struct th_launch_logs logs;
+
+	th_launch_logs_find(launch->pattern, launch->start_realtime, &logs);
+	if (strcmp(follow, "all") != 0)
+		th_launch_logs_remove_empty(&logs);
+	if (!launch->options.is_quiet)
+		print_logs(&logs);
 	th_launch_logs_deinit(&logs);
 }
 
@@ -344,8 +355,7 @@ finish(const struct launch *launch, const struct th_launch_watch *watch, int wai
 	if (watch->problem != TH_OBSERVED_OK && !launch->options.is_quiet)
 		th_notice("process %d: no breakdown of its resident memory: %s",
 			(int)watch->problem_pid, th_outside_problem(watch->problem));
-	if (!launch->options.is_quiet)
-		print_logs(launch);
+	finish_logs(launch);
 	return exit_status(wait_status);
 }
 

@@ -149,6 +149,14 @@ has_jvm(const struct th_reader *reader)
 	return false;
 }
 
+static bool
+has_samples(const struct th_log_header *header)
+{
+	return header->counters[TH_COUNTER_NATIVE_SAMPLES] ||
+	       header->counters[TH_COUNTER_JAVA_SAMPLES] ||
+	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
+}
+
 /* Whether the file at `path` is a log that was begun at or after `since`. */
 static bool
 is_of_run(const char *path, uint64_t since)
@@ -175,6 +183,8 @@ add_log(struct th_launch_logs *logs, const char *path)
 			.bytes = th_reader_bytes(reader),
 			.pid = th_reader_header(reader)->pid,
 			.has_jvm = has_jvm(reader),
+			.has_samples = has_samples(th_reader_header(reader)),
+			.is_alive = th_running_is_alive(th_reader_header(reader)),
 		};
 
 		th_array_append(logs, logs, log);
@@ -265,4 +275,31 @@ th_launch_logs_deinit(struct th_launch_logs *logs)
 	for (size_t i = 0; i < logs->logs_count; i++)
 		free(logs->logs[i].path);
 	free(logs->logs);
+}
+
+static bool
+is_worth_keeping(const struct th_launch_log *log)
+{
+	return log->has_samples || log->has_jvm;
+}
+
+void
+th_launch_logs_remove_empty(struct th_launch_logs *logs)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < logs->logs_count; i++)
+		kept += is_worth_keeping(&logs->logs[i]);
+	if (!kept)
+		return;
+	kept = 0;
+	for (size_t i = 0; i < logs->logs_count; i++) {
+		struct th_launch_log *log = &logs->logs[i];
+
+		if (!is_worth_keeping(log) && !log->is_alive && !unlink(log->path))
+			free(log->path);
+		else
+			logs->logs[kept++] = *log;
+	}
+	logs->logs_count = kept;
 }

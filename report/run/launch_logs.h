@@ -37,6 +37,8 @@ struct th_launch_log {
 	uint64_t bytes; /* used, not allocated */
 	uint32_t pid;
 	bool has_jvm;
+	bool has_samples;
+	bool is_alive; /* its process still writes it */
 };
 
 struct th_launch_logs {
@@ -51,5 +53,11 @@ struct th_launch_logs {
  */
 void th_launch_logs_find(const char *pattern, uint64_t since, struct th_launch_logs *ret);
 void th_launch_logs_deinit(struct th_launch_logs *logs);
+
+/*
+ * Removes the files of shells, wrappers and other processes that have ended without a sample,
+ * provided that another log has one or is of a Java VM.
+ */
+void th_launch_logs_remove_empty(struct th_launch_logs *logs);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/nearest.h"
 #include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
@@ -154,6 +155,25 @@ find_setting(int value)
 	return -1;
 }
 
+/* An option that the long one may stand for, as th_nearest_text(). */
+static char *
+suggest(const char *text)
+{
+	char name[32];
+	struct th_nearest nearest;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + strspn(text, "-"), "="),
+		text + strspn(text, "-"));
+	th_nearest_init(&nearest, name);
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		if (settings[i].access == TH_SETTING_OPTION)
+			th_nearest_offer(&nearest, settings[i].option);
+	}
+	th_nearest_offer(&nearest, "quiet");
+	th_nearest_offer(&nearest, "help");
+	return th_nearest_text(&nearest, "--", "run");
+}
+
 /* The error for a value that getopt_long() rejected.  `value` is ':' or '?'. */
 static struct th_error *
 fail_option(int value, char **argv)
@@ -166,8 +186,12 @@ fail_option(int value, char **argv)
 	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
 		return th_error_create(TH_ERROR_USAGE,
 			"run: unknown option -%c (see twinheap run --help)", optopt);
-	return th_error_create(TH_ERROR_USAGE,
-		"run: unknown option %s (see twinheap run --help)", argv[optind - 1]);
+	char *suggestion = suggest(argv[optind - 1]);
+	struct th_error *error = th_error_create(
+		TH_ERROR_USAGE, "run: unknown option %s%s", argv[optind - 1], suggestion);
+
+	free(suggestion);
+	return error;
 }
 
 struct th_error *

@@ -117,7 +117,8 @@ tell_of_heaps(const struct listener *listener, uint64_t heaps, double seconds)
 			length += (size_t)snprintf(names + length, sizeof(names) - length,
 				"%s%s", length ? ", " : "", th_heap_title((enum th_heap)heap));
 	}
-	tell(listener, th_format_new("sampled from %.4g s on: %s", seconds, names));
+	tell(listener,
+		th_format_new("sampled from %s s on: %s", th_format_time(seconds).text, names));
 }
 
 static void
@@ -126,18 +127,18 @@ tell_of_threads(const struct listener *listener, struct th_text globs, double se
 	char *text;
 
 	if (!globs.length && seconds > 0) {
-		tell(listener, th_format_new("from %.4g s on all threads are sampled and "
+		tell(listener, th_format_new("from %s s on all threads are sampled and "
 					     "counted",
-				       seconds));
+				       th_format_time(seconds).text));
 		return;
 	}
 	if (!globs.length)
 		return;
 	text = th_text_clean(globs);
 	if (seconds > 0)
-		tell(listener, th_format_new("from %.4g s on only threads matching %s are "
+		tell(listener, th_format_new("from %s s on only threads matching %s are "
 					     "sampled and counted",
-				       seconds, text));
+				       th_format_time(seconds).text, text));
 	else
 		tell(listener, th_format_new("only threads matching %s are sampled and counted",
 				       text));
@@ -155,9 +156,9 @@ tell_of_change(const struct listener *listener, const struct th_recording *recor
 	if (th_text_equals(change->name, "heaps"))
 		tell_of_heaps(listener, change->value, seconds);
 	if (th_text_equals(change->name, "stop"))
-		tell(listener, th_format_new("the recording was stopped after %.4g s; the "
+		tell(listener, th_format_new("the recording was stopped after %s s; the "
 					     "process continued",
-				       seconds));
+				       th_format_time(seconds).text));
 }
 
 void

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/base/format.h"
 #include "report/profile/options.h"
 #include "report/views/view.h"
 #include "unify/shared/heaps.h"
@@ -34,16 +35,10 @@ each_pattern(const struct th_options *options, th_options_each *each, void *data
 static void
 each_time(const struct th_options *options, th_options_each *each, void *data)
 {
-	char seconds[32];
-
-	if (options->from > 0) {
-		snprintf(seconds, sizeof(seconds), "%.9g", options->from);
-		each(data, "from", seconds);
-	}
-	if (isfinite(options->to)) {
-		snprintf(seconds, sizeof(seconds), "%.9g", options->to);
-		each(data, "to", seconds);
-	}
+	if (options->from > 0)
+		each(data, "from", th_format_time(options->from).text);
+	if (isfinite(options->to))
+		each(data, "to", th_format_time(options->to).text);
 }
 
 void

@@ -92,8 +92,8 @@ print_peak(FILE *file, const struct th_profile *profile)
 
 	if (llabs((long long)(peak.time - profile->at.time)) < ABOUT_NS)
 		return;
-	fprintf(file, "peak of live bytes at %.3g s (--at peak)",
-		th_profile_seconds(profile, peak.time));
+	fprintf(file, "peak of live bytes at %s s (--at peak)",
+		th_format_time(th_profile_seconds(profile, peak.time)).text);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!th_profile_has_heap(profile, (enum th_heap)heap))
 			continue;
@@ -112,9 +112,10 @@ print_moment(FILE *file, const struct th_profile *profile)
 	if (profile->at.time == profile->recording->end)
 		fprintf(file, "%-12s %9s", "at the end", "live");
 	else
-		fprintf(file, "at %-9.4g %9s", th_profile_seconds(profile, profile->at.time),
+		fprintf(file, "at %-9s %9s",
+			th_format_time(th_profile_seconds(profile, profile->at.time)).text,
 			"live");
-	fprintf(file, "  %-20s %9s  %-18s %9s\n", "95 % CI", "objects", "95 % CI", "samples");
+	fprintf(file, "  %-17s %8s  %-15s %9s\n", "95 % CI", "objects", "95 % CI", "samples");
 }
 
 void
@@ -239,9 +240,9 @@ print_unjudged(FILE *file, const struct th_profile *profile)
 		fputs("  no old-generation GC so far: dead old objects count as live\n", file);
 	else if (judged_old < judged)
 		fprintf(file,
-			"  the last old-generation GC was at %.4g s: "
+			"  the last old-generation GC was at %s s: "
 			"old objects that died since count as live\n",
-			th_profile_seconds(profile, judged_old));
+			th_format_time(th_profile_seconds(profile, judged_old)).text);
 }
 
 void
@@ -274,10 +275,12 @@ th_live_section_collections(FILE *file, const struct th_profile *profile)
 	const struct th_decoded_heap_use *use = th_heap_use_after(
 		profile->recording, last->end);
 	fprintf(file,
-		"  %s, with pauses of %.3g s in total (%s of the time); the last at "
-		"%.4g s: %s\n",
-		th_format_count(count).text, pause, th_format_share(pause, duration).text,
-		th_profile_seconds(profile, last->start), kind[0] ? kind : "[unknown]");
+		"  %s, with pauses of %s s in total (%s of the time); the last at "
+		"%s s: %s\n",
+		th_format_count(count).text, th_format_time(pause).text,
+		th_format_share(pause, duration).text,
+		th_format_time(th_profile_seconds(profile, last->start)).text,
+		kind[0] ? kind : "[unknown]");
 	free(kind);
 	if (use)
 		print_coverage(file, profile, use);

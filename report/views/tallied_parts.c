@@ -7,9 +7,7 @@
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/views/json_parts.h"
-
-/* Column at which the text after a label begins. */
-#define TEXT_COLUMN 16
+#include "report/views/view.h"
 
 static bool
 is_threads(const struct th_tallied *tallied)
@@ -126,11 +124,9 @@ th_tallied_print(FILE *file, const struct th_leaks *leaks, const struct th_talli
 	struct th_leak_site site = site_of(leaks, tallied);
 	char *why = th_tallied_explain(tallied);
 
-	fprintf(file, "%-8s ", th_verdict_name(tallied->verdict));
+	th_view_verdict(file, tallied->verdict);
 	print_headline(file, leaks, tallied, "\n         ");
-	fputs("         why    ", file);
-	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
-	fputc('\n', file);
+	fprintf(file, "         why    %s\n", why);
 	if (tallied->verdict == TH_VERDICT_LEAK)
 		print_stack(file, leaks, &site);
 	free(why);

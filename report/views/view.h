@@ -49,6 +49,8 @@ void th_view_json(FILE *file, const struct th_profile *profile);
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
 void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
+/* The word for a verdict in its color and a blank, nine columns. */
+void th_view_verdict(FILE *file, enum th_verdict verdict);
 /* The exit status, th_outcome_status(). */
 int th_view_leaks_status(const struct th_leaks *leaks);
 

@@ -10,16 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/views/json_parts.h"
 
-/* Columns of figures in front of a site, and the minimum width of a site on a narrow terminal. */
+/* Columns of figures in front of a site, with and without the confidence interval. */
 #define FIGURE_COLUMNS 64
-#define LEAST_SITE_COLUMNS 40
+#define BARE_FIGURE_COLUMNS 41
+/* If sites have fewer columns than the first, intervals are left out; they never have fewer than
+ * the second. */
+#define FAIR_SITE_COLUMNS 40
+#define LEAST_SITE_COLUMNS 20
 
 static enum th_view_value
 value_of(const struct th_diff *diff)
@@ -41,8 +45,8 @@ print_side(FILE *file, const char *label, const struct th_profile *profile)
 	double seconds = th_profile_seconds(profile, profile->at.time);
 	bool is_before = th_profile_is_before_teardown(profile);
 
-	fprintf(file, "%s  %s at %.4g s%s%s\n", label, profile->options->log, seconds,
-		is_before ? ", before " : "",
+	fprintf(file, "%s  %s at %s s%s%s\n", label, profile->options->log,
+		th_format_time(seconds).text, is_before ? ", before " : "",
 		is_before ? th_teardown_reason(&profile->teardown) : "");
 }
 
@@ -60,16 +64,25 @@ signed_number(double value, enum th_unit unit)
 	return number;
 }
 
+/* Whether the terminal has columns for confidence intervals. */
+static bool
+has_intervals(FILE *file)
+{
+	return th_terminal_room(file, FIGURE_COLUMNS, 0) >= FAIR_SITE_COLUMNS;
+}
+
 static void
 print_figures(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
 	enum th_unit unit = unit_of(diff);
 
-	fprintf(file, "%9s  %9s  %10s  %-22s ",
+	fprintf(file, "%9s  %9s  %10s%s ",
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
 		signed_number(difference->change.estimate, unit).text,
-		th_estimate_interval(&difference->change, unit).text);
+		difference->may_be_chance && !has_intervals(file) ? "~" : " ");
+	if (has_intervals(file))
+		fprintf(file, "%-22s ", th_estimate_interval(&difference->change, unit).text);
 }
 
 static void
@@ -80,7 +93,8 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 		return;
 	print_figures(file, diff, &diff->totals[heap]);
 	fprintf(file, "%s%s\n", th_heap_title(heap),
-		diff->totals[heap].may_be_chance ? ", not significant" : "");
+		has_intervals(file) && diff->totals[heap].may_be_chance ? ", not significant"
+									: "");
 }
 
 /* The allocating function and the application line that called it. */
@@ -100,36 +114,20 @@ print_site(FILE *file, const struct th_side *side, const struct th_leak_site *pl
 	}
 }
 
-/* Cuts to the terminal's width, but not below LEAST_SITE_COLUMNS. */
-static void
-print_cut_site(FILE *file, const struct th_diff *diff, const struct th_difference *difference,
-	int columns)
-{
-	const struct th_side *side = &diff->sides[difference->side];
-	char *text = NULL;
-	size_t length;
-	FILE *memory = open_memstream(&text, &length);
-
-	if (!memory)
-		th_out_of_memory();
-	print_site(memory, side, &side->places->items[difference->place]);
-	if (fclose(memory))
-		th_out_of_memory();
-	if (!th_terminal_columns(file))
-		columns = th_format_columns(text);
-	th_format_cut(file, text, columns > LEAST_SITE_COLUMNS ? columns : LEAST_SITE_COLUMNS);
-	free(text);
-}
-
 static void
 print_item(FILE *file, const struct th_diff *diff, const struct th_difference *difference)
 {
-	const char *remark = difference->may_be_chance ? " (not significant)" : "";
+	const struct th_side *side = &diff->sides[difference->side];
+	bool is_wide = has_intervals(file);
+	const char *remark = is_wide && difference->may_be_chance ? " (not significant)" : "";
+	int used = (is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS) + (int)strlen(remark);
+	struct th_line line;
 
 	print_figures(file, diff, difference);
 	fprintf(file, "%-7s", th_sampling_change_name(difference->kind));
-	print_cut_site(file, diff, difference,
-		th_terminal_columns(file) - FIGURE_COLUMNS - (int)strlen(remark));
+	th_line_begin(&line);
+	print_site(line.stream, side, &side->places->items[difference->place]);
+	th_line_cut(&line, file, th_terminal_room(file, used, LEAST_SITE_COLUMNS));
 	fprintf(file, "%s\n", remark);
 }
 
@@ -147,9 +145,10 @@ print_items(FILE *file, const struct th_diff *diff)
 	if (diff->items_count > top)
 		fprintf(file, "and %s more (--top)\n",
 			th_format_count(diff->items_count - top).text);
-	fprintf(file, "\n%s of %s %s changed significantly\n", th_format_count(certain).text,
+	fprintf(file, "\n%s of %s %s changed significantly%s\n", th_format_count(certain).text,
 		th_format_count(diff->items_count).text,
-		diff->sides[1].profile->options->group_by ? "groups" : "stacks");
+		diff->sides[1].profile->options->group_by ? "groups" : "stacks",
+		has_intervals(file) ? "" : "; the others are marked with ~");
 }
 
 void
@@ -160,8 +159,10 @@ th_view_diff(FILE *file, const struct th_diff *diff)
 	print_side(file, "old", diff->sides[0].profile);
 	print_side(file, "new", diff->sides[1].profile);
 	th_view_filters(file, diff->sides[1].profile->options);
-	fprintf(file, "\n%9s  %9s  %10s  %-22s %s\n", "old", "new", "change", "95 % CI",
-		heading);
+	fprintf(file, "\n%s%9s  %9s  %10s  %-*s%s%s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), "old", "new", "change",
+		has_intervals(file) ? 23 : 0, has_intervals(file) ? "95 % CI" : "", heading,
+		th_terminal_code(file, TH_STYLE_PLAIN));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_total(file, diff, (enum th_heap)heap);
 	fputc('\n', file);

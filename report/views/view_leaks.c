@@ -12,13 +12,14 @@
 
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/views/tallied_parts.h"
 
-/* Column at which the text after a label begins. */
-#define TEXT_COLUMN 16
+/* Column at which the lines of a stack begin. */
+#define STACK_COLUMN 16
 /* Stack lines printed, from the allocation towards the root. */
 #define STEPS_SHOWN 12
 /* Parts of a finding printed, largest first. */
@@ -133,10 +134,14 @@ print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint
 {
 	uint32_t nameless = count_nameless(frames, path, depth);
 
+	struct th_line line;
+
 	fputs(depth ? "              < " : "         by     ", file);
-	print_frame(file, frames, frame_at(path, depth));
+	th_line_begin(&line);
+	print_frame(line.stream, frames, frame_at(path, depth));
 	if (nameless > 1)
-		fprintf(file, " and %u more without names", nameless - 1);
+		fprintf(line.stream, " and %u more without names", nameless - 1);
+	th_line_cut(&line, file, th_terminal_room(file, STACK_COLUMN, STACK_COLUMN));
 	fputc('\n', file);
 	return nameless ? nameless : 1;
 }
@@ -185,6 +190,20 @@ print_stack(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 }
 
 /* Findings */
+
+void
+th_view_verdict(FILE *file, enum th_verdict verdict)
+{
+	static const enum th_style styles[] = {
+		[TH_VERDICT_LEAK] = TH_STYLE_WARNING,
+		[TH_VERDICT_UNCLEAR] = TH_STYLE_DOUBT,
+		[TH_VERDICT_PLATEAU] = TH_STYLE_GOOD,
+		[TH_VERDICT_CHURN] = TH_STYLE_VM,
+	};
+
+	fprintf(file, "%s%-8s%s ", th_terminal_code(file, styles[verdict]),
+		th_verdict_name(verdict), th_terminal_code(file, TH_STYLE_PLAIN));
+}
 
 static void
 print_figures(FILE *file, const struct th_evidence *evidence)
@@ -305,7 +324,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *
 	enum th_verdict verdict = finding.evidence.verdict;
 	char *why = th_evidence_explain(&finding.evidence);
 
-	fprintf(file, "%-8s ", th_verdict_name(verdict));
+	th_view_verdict(file, verdict);
 	print_heaps(file, leaks, &finding);
 	fputs(", ", file);
 	if (leaks->profile->options->group_by)
@@ -317,9 +336,7 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *
 		fprintf(file, " and %u more stacks or classes", finding.place_count - 1);
 	fputs("\n         ", file);
 	print_figures(file, &finding.evidence);
-	fputs("\n         why    ", file);
-	th_format_wrap(file, why, TEXT_COLUMN, th_terminal_columns(file));
-	fputc('\n', file);
+	fprintf(file, "\n         why    %s\n", why);
 	print_others(file, leaks, &finding);
 	print_owner(file, leaks, &finding.owner);
 	print_released(file, leaks, &finding.evidence);
@@ -401,8 +418,8 @@ print_window(FILE *file, const struct th_leaks *leaks, enum th_heap heap)
 		fputs("Java heap: no GC so far, reachability is unknown\n", file);
 		return;
 	}
-	fprintf(file, "%s: analyzed through %.4g s%s; ", th_heap_title(heap),
-		th_profile_seconds(leaks->profile, horizon->horizon),
+	fprintf(file, "%s: analyzed through %s s%s; ", th_heap_title(heap),
+		th_format_time(th_profile_seconds(leaks->profile, horizon->horizon)).text,
 		heap == TH_HEAP_JAVA ? collection_text(leaks, horizon) : "");
 	if (heap == TH_HEAP_JAVA && leaks->profile->lifetimes.followed)
 		fputs("few objects are tracked with this collector; ", file);
@@ -432,11 +449,17 @@ print_moment(FILE *file, const struct th_leaks *leaks)
 static void
 print_outcome(FILE *file, const struct th_leaks *leaks)
 {
+	static const enum th_style styles[] = {
+		[TH_OUTCOME_FOUND] = TH_STYLE_WARNING,
+		[TH_OUTCOME_NONE] = TH_STYLE_GOOD,
+		[TH_OUTCOME_INCONCLUSIVE] = TH_STYLE_DOUBT,
+	};
 	struct th_outcome outcome = th_outcome_find(leaks);
 	char *headline = th_outcome_headline(leaks, &outcome);
 	char *advice = th_outcome_advice(leaks, &outcome);
 
-	fprintf(file, "%s\n", headline);
+	fprintf(file, "%s%s%s\n", th_terminal_code(file, styles[outcome.verdict]), headline,
+		th_terminal_code(file, TH_STYLE_PLAIN));
 	if (!outcome.is_reached && outcome.verdict == TH_OUTCOME_NONE)
 		fprintf(file, "limit of %s/s not reached\n",
 			th_format_number(outcome.asked, TH_UNIT_BYTES).text);

@@ -7,6 +7,7 @@
 
 #include "report/base/allocate.h"
 #include "report/base/format.h"
+#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/rss/buffers.h"
@@ -20,6 +21,17 @@
 #define PEAK_MISSED 1.05
 /* Maximum number of snapshots listed over time. */
 #define MOMENTS_SHOWN 12
+
+/* Indentation of the parts of a line; on a narrow terminal, and the width from which it is wide. */
+#define PART_INDENT 43
+#define NARROW_PART_INDENT 10
+#define WIDE 120
+/* Columns of a line with its label, and of the label. */
+#define LABELED_COLUMNS 67
+#define LABEL_COLUMNS 24
+/* Columns of the bytes of a part, and the least ones for its name. */
+#define PART_FIGURE_COLUMNS 13
+#define LEAST_NAME_COLUMNS 20
 
 static struct th_number
 bytes(double value)
@@ -50,16 +62,17 @@ print_head(FILE *file, const struct th_rss *rss, const struct th_leaks *leaks)
 	const struct th_decoded_account *head = rss->account.head;
 	char *text = th_rss_verdict_text(&rss->verdict, &rss->facts);
 
-	fprintf(file, "%sResident memory at %.4g s: %s%s%s%s, %s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), rss->seconds,
+	fprintf(file, "%sResident memory at %s s: %s%s%s%s, %s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), th_format_time(rss->seconds).text,
 		bytes((double)head->resident).text, head->swapped ? " and in swap " : "",
 		head->swapped ? bytes((double)head->swapped).text : "",
 		th_terminal_code(file, TH_STYLE_PLAIN), reason_text(head->reason));
 	fprintf(file, "  %s\n", text);
 	free(text);
 	if (th_profile_is_before_teardown(rss->profile))
-		fprintf(file, "  nearest to %.4g s, before %s (--at exit: the last snapshot)\n",
-			th_profile_seconds(rss->profile, rss->profile->at.time),
+		fprintf(file, "  nearest to %s s, before %s (--at exit: the last snapshot)\n",
+			th_format_time(th_profile_seconds(rss->profile, rss->profile->at.time))
+				.text,
 			th_teardown_reason(&rss->profile->teardown));
 	th_tallied_print_causes(file, leaks);
 	if (!(head->flags & TH_BREAKDOWN_HAS_PAGES))
@@ -82,8 +95,8 @@ print_peak(FILE *file, const struct th_rss *rss)
 	if (rss->profile->options->at != TH_AT_PEAK || !highest ||
 		highest->bytes < PEAK_MISSED * (double)rss->account.head->resident)
 		return;
-	fprintf(file, "  the RSS was highest at %.4g s, %s, when no snapshot was taken\n",
-		highest->seconds, bytes(highest->bytes).text);
+	fprintf(file, "  the RSS was highest at %s s, %s, when no snapshot was taken\n",
+		th_format_time(highest->seconds).text, bytes(highest->bytes).text);
 }
 
 /* The table */
@@ -110,15 +123,42 @@ static void
 print_line(FILE *file, const struct th_rss *rss, const struct th_breakdown_line *line)
 {
 	bool is_estimate = line->resident.high > line->resident.low;
+	struct th_line remark;
 
-	fprintf(file, "%9s  %6s  %-22s  %-24s", bytes(line->resident.estimate).text,
+	fprintf(file, "%9s  %6s  %-22s  %-*s", bytes(line->resident.estimate).text,
 		th_format_share(line->resident.estimate, (double)rss->account.head->resident)
 			.text,
 		is_estimate ? th_estimate_interval(&line->resident, TH_UNIT_BYTES).text
 			    : "exact",
-		th_breakdown_label(line->kind));
-	print_remark(file, line);
-	fputc('\n', file);
+		LABEL_COLUMNS, th_breakdown_label(line->kind));
+	th_line_begin(&remark);
+	print_remark(remark.stream, line);
+	char *text = th_line_end(&remark);
+	/* On a narrow terminal below the label. */
+	if (th_format_columns(text) > th_terminal_room(file, LABELED_COLUMNS, 0))
+		fprintf(file, "\n%*s", NARROW_PART_INDENT, "");
+	fprintf(file, "%s\n", text);
+	free(text);
+}
+
+static int
+part_indent(FILE *file)
+{
+	return th_terminal_room(file, 0, 0) >= WIDE ? PART_INDENT : NARROW_PART_INDENT;
+}
+
+/* The bytes of a part, below the text of its line. */
+static void
+print_part_bytes(FILE *file, double value)
+{
+	fprintf(file, "%*s  %9s  ", part_indent(file), "", bytes(value).text);
+}
+
+static int
+name_columns(FILE *file)
+{
+	return th_terminal_room(
+		file, part_indent(file) + PART_FIGURE_COLUMNS, LEAST_NAME_COLUMNS);
 }
 
 static void
@@ -133,8 +173,10 @@ print_parts(FILE *file, const struct th_breakdown_line *line, size_t most)
 
 		if (part->resident < LEAST_SHOWN)
 			break;
-		fprintf(file, "%43s  %9s  %s\n", "", bytes(part->resident).text,
-			part->name[0] ? part->name : "[others]");
+		print_part_bytes(file, part->resident);
+		th_format_cut(
+			file, part->name[0] ? part->name : "[others]", name_columns(file));
+		fputc('\n', file);
 	}
 }
 
@@ -198,10 +240,14 @@ compare_sources(const void *a, const void *b)
 static void
 print_source(FILE *file, const struct th_rss *rss, const struct source *source)
 {
-	fprintf(file, "%43s  %9s  %s", "", bytes(source->bytes).text,
-		function_name(rss, source->leaf));
+	struct th_line line;
+
+	print_part_bytes(file, source->bytes);
+	th_line_begin(&line);
+	fputs(function_name(rss, source->leaf), line.stream);
 	if (source->caller != TH_SITE_NO_FUNCTION)
-		fprintf(file, ", called from %s", function_name(rss, source->caller));
+		fprintf(line.stream, ", called from %s", function_name(rss, source->caller));
+	th_line_cut(&line, file, name_columns(file));
 	fputc('\n', file);
 }
 
@@ -234,11 +280,11 @@ has_stacks(enum th_breakdown_kind kind)
 static void
 print_cached(FILE *file, const struct th_estimate *cached)
 {
-	if (cached->estimate >= LEAST_SHOWN)
-		fprintf(file,
-			"%43s  %9s  of which cached per thread for channels and sockets (%s)\n",
-			"", bytes(cached->estimate).text,
-			th_estimate_interval(cached, TH_UNIT_BYTES).text);
+	if (cached->estimate < LEAST_SHOWN)
+		return;
+	print_part_bytes(file, cached->estimate);
+	fprintf(file, "of which cached per thread for channels and sockets (%s)\n",
+		th_estimate_interval(cached, TH_UNIT_BYTES).text);
 }
 
 /*
@@ -252,12 +298,14 @@ print_unjudged(FILE *file, const struct th_breakdown *account)
 
 	if (unjudged->estimate < LEAST_SHOWN)
 		return;
-	fprintf(file, "%43s  %9s  of which may await their Cleaner (%s): ", "",
-		bytes(unjudged->estimate).text,
+	print_part_bytes(file, unjudged->estimate);
+	fprintf(file, "of which may await their Cleaner (%s): ",
 		th_estimate_interval(unjudged, TH_UNIT_BYTES).text);
 	if (account->judgement)
-		fprintf(file, "allocated since the last old-generation GC, at %.4g s\n",
-			th_profile_seconds(account->profile, account->judgement->time));
+		fprintf(file, "allocated since the last old-generation GC, at %s s\n",
+			th_format_time(
+				th_profile_seconds(account->profile, account->judgement->time))
+				.text);
 	else
 		fputs("no old-generation GC so far\n", file);
 }
@@ -268,21 +316,22 @@ print_class_space(FILE *file, const struct th_breakdown *account)
 {
 	const struct th_breakdown_line *line = &account->lines[TH_BREAKDOWN_CLASS_SPACE];
 
-	if (line->committed > 0 && line->resident.estimate < LEAST_SHOWN)
-		fprintf(file, "%43s  %9s  used of %s committed: class space\n", "",
-			bytes(line->used).text, bytes(line->committed).text);
+	if (line->committed <= 0 || line->resident.estimate >= LEAST_SHOWN)
+		return;
+	print_part_bytes(file, line->used);
+	fprintf(file, "used of %s committed: class space\n", bytes(line->committed).text);
 }
 
 static void
 print_waiting(
 	FILE *file, const struct th_breakdown *account, const struct th_decoded_buffers *count)
 {
+	print_part_bytes(file, (double)count->waiting_bytes);
 	fprintf(file,
-		"%43s  %9s  of which await their Cleaner: %s unreachable buffers, "
-		"counted at %.4g s; %s are in use\n",
-		"", bytes((double)count->waiting_bytes).text,
+		"of which await their Cleaner: %s unreachable buffers, counted at %s s; %s are "
+		"in use\n",
 		th_format_count(count->waiting).text,
-		th_profile_seconds(account->profile, count->time),
+		th_format_time(th_profile_seconds(account->profile, count->time)).text,
 		th_format_count(count->reached).text);
 }
 
@@ -400,8 +449,8 @@ print_counts(FILE *file, const struct th_breakdown *account)
 		fprintf(file, "Counting the buffers paused the VM for %.3g ms.\n",
 			(double)foreign->stopped / 1e6);
 	else if (last)
-		fprintf(file, "Buffers were last counted for the snapshot at %.4g s (--at).\n",
-			th_profile_seconds(account->profile, last->time));
+		fprintf(file, "Buffers were last counted for the snapshot at %s s (--at).\n",
+			th_format_time(th_profile_seconds(account->profile, last->time)).text);
 }
 
 static void
@@ -439,8 +488,9 @@ print_moments(FILE *file, const struct th_rss *rss)
 		const struct th_rss_moment *moment = &rss->moments[i];
 		const double *lines = moment->lines;
 
-		fprintf(file, "%8.4g  %9s  %9s  %9s  %9s  %9s  %9s\n", moment->seconds,
-			bytes(moment->resident).text, bytes(lines[TH_BREAKDOWN_JAVA_HEAP]).text,
+		fprintf(file, "%8s  %9s  %9s  %9s  %9s  %9s  %9s\n",
+			th_format_time(moment->seconds).text, bytes(moment->resident).text,
+			bytes(lines[TH_BREAKDOWN_JAVA_HEAP]).text,
 			bytes(malloc_live(moment)).text,
 			bytes(lines[TH_BREAKDOWN_MALLOC_RETAINED]).text,
 			bytes(lines[TH_BREAKDOWN_VM] + lines[TH_BREAKDOWN_MAPPED] +

@@ -12,6 +12,7 @@
 #include "report/base/allocate.h"
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
+#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
 #include "report/views/live_section.h"
@@ -23,9 +24,9 @@
 /* Unattributed part of a heap's total from which a warning is printed. */
 #define NOTABLE_PART 0.01
 /* Columns of figures in front of a site, and the minimum width of a site on a narrow terminal. */
-#define SITE_FIGURE_COLUMNS 43
-#define LEAST_SITE_COLUMNS 40
-/* Longest command line shown, in columns. */
+#define SITE_FIGURE_COLUMNS 40
+#define LEAST_SITE_COLUMNS 20
+/* Longest command line shown without a terminal, in columns. */
 #define COMMAND_COLUMNS 100
 /* Sampling at a density that differs by more than this from the configured one is stated. */
 #define ADAPTED 0.05
@@ -44,10 +45,12 @@ print_command(FILE *file, const struct th_recording *recording)
 {
 	char *text = th_text_clean(recording->process.command); /* replaces NUL by a blank */
 	size_t length = strlen(text);
+	int columns = th_terminal_columns(file);
 
 	if (length && text[length - 1] == ' ')
 		text[length - 1] = '\0';
-	th_format_cut(file, text[0] ? text : "[unknown command]", COMMAND_COLUMNS);
+	th_format_cut(file, text[0] ? text : "[unknown command]",
+		columns ? columns : COMMAND_COLUMNS);
 	free(text);
 }
 
@@ -122,8 +125,8 @@ print_window(FILE *file, const struct th_profile *profile)
 	double duration = th_recording_duration(profile->recording);
 
 	if (options->from > 0 || options->to < duration)
-		fprintf(file, ", showing %g s to %g s", options->from,
-			options->to < duration ? options->to : duration);
+		fprintf(file, ", showing %s s to %s s", th_format_time(options->from).text,
+			th_format_time(options->to < duration ? options->to : duration).text);
 }
 
 static void
@@ -149,7 +152,7 @@ void
 th_view_total(FILE *file, enum th_heap heap, const struct th_estimate *bytes,
 	const struct th_estimate *objects)
 {
-	fprintf(file, "%-12s %9s  %-20s %9s  %-18s %9s\n", th_heap_title(heap),
+	fprintf(file, "%-12s %9s  %-17s %8s  %-15s %9s\n", th_heap_title(heap),
 		th_format_number(bytes->estimate, TH_UNIT_BYTES).text,
 		th_estimate_interval(bytes, TH_UNIT_BYTES).text,
 		th_format_number(objects->estimate, TH_UNIT_OBJECTS).text,
@@ -205,7 +208,7 @@ print_left_out(FILE *file, const struct th_profile *profile, enum th_heap heap)
 static void
 print_totals(FILE *file, const struct th_profile *profile)
 {
-	fprintf(file, "%s%-12s %9s  %-20s %9s  %-18s %9s%s\n",
+	fprintf(file, "%s%-12s %9s  %-17s %8s  %-15s %9s%s\n",
 		th_terminal_code(file, TH_STYLE_HEADING), "", "allocated", "95 % CI", "objects",
 		"95 % CI", "samples", th_terminal_code(file, TH_STYLE_PLAIN));
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
@@ -229,26 +232,17 @@ print_name(FILE *file, const struct th_profile *profile, const struct th_site *s
 static void
 print_cut_name(FILE *file, const struct th_profile *profile, const struct th_site *site)
 {
-	int columns = th_terminal_columns(file) - SITE_FIGURE_COLUMNS;
-	char *text = NULL;
-	size_t length;
-	FILE *memory = open_memstream(&text, &length);
+	struct th_line line;
 
-	if (!memory)
-		th_out_of_memory();
-	print_name(memory, profile, site);
-	fclose(memory);
-	if (th_terminal_columns(file) == 0)
-		columns = th_format_columns(text);
-	else if (columns < LEAST_SITE_COLUMNS)
-		columns = LEAST_SITE_COLUMNS;
+	th_line_begin(&line);
+	print_name(line.stream, profile, site);
 	fputs(th_terminal_code(
 		      file, th_frames_style(
 				    th_frames_function(profile->frames, site->function)->kind)),
 		file);
-	th_format_cut(file, text, columns);
+	th_line_cut(
+		&line, file, th_terminal_room(file, SITE_FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
 	fputs(th_terminal_code(file, TH_STYLE_PLAIN), file);
-	free(text);
 }
 
 static void
@@ -260,7 +254,7 @@ print_site(FILE *file, const struct th_profile *profile, enum th_heap heap,
 		profile, heap, th_profile_selected(profile, heap));
 	enum th_unit unit = unit_of(profile);
 
-	fprintf(file, "  %7s  %9s  %-20s ",
+	fprintf(file, "  %7s  %9s  %-17s ",
 		th_format_share(value.estimate, whole.estimate).text,
 		th_format_number(value.estimate, unit).text,
 		th_estimate_interval(&value, unit).text);
@@ -319,12 +313,12 @@ print_health(FILE *file, const struct th_health *health)
 {
 	if (health->lines_count)
 		fputs("\nRecording quality\n", file);
-	for (size_t i = 0; i < health->lines_count; i++) {
-		fprintf(file, "  %s", health->lines[i].is_warning ? "warning: " : "");
-		th_format_wrap(file, health->lines[i].text,
-			health->lines[i].is_warning ? 11 : 2, th_terminal_columns(file));
-		fputc('\n', file);
-	}
+	for (size_t i = 0; i < health->lines_count; i++)
+		fprintf(file, "  %s%s%s%s\n",
+			th_terminal_code(file, health->lines[i].is_warning ? TH_STYLE_WARNING
+									   : TH_STYLE_PLAIN),
+			health->lines[i].is_warning ? "warning: " : "",
+			th_terminal_code(file, TH_STYLE_PLAIN), health->lines[i].text);
 }
 
 /* Prints a word quoted for the shell; unprintable characters are replaced. */

@@ -6,9 +6,16 @@
  *
  * Only the printed part of the tree is built: a node is a range of rows that share their first
  * functions.  The rows of a node are sorted by their next function when its children are needed.
+ *
+ * Threads of the application are merged: their level is skipped unless --threads is given.
+ * Of each heap only the nodes with the largest shares are printed (--top): a first walk over the
+ * tree ranks them, the second prints. A node's share is not larger than its parent's, so that
+ * with a node its parents are among them.
  */
 #include "report/views/view.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +23,7 @@
 #include "report/base/format.h"
 #include "report/base/heap_names.h"
 #include "report/base/id_map.h"
+#include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/views/live_section.h"
 
@@ -38,11 +46,23 @@ struct node {
 	size_t first;   /* index in tree.rows */
 	size_t count;
 	int depth; /* depth at which it is printed */
+	bool is_thread;
+	bool is_hidden; /* beyond --top */
 	struct th_estimator sums[TH_HEAPS];
 };
 
 struct nodes {
 	TH_ARRAY(struct node, items);
+};
+
+/* A node in the order of the walk. */
+struct rank {
+	double share;
+	uint64_t number;
+};
+
+struct ranks {
+	TH_ARRAY(struct rank, items);
 };
 
 struct tree {
@@ -56,7 +76,10 @@ struct tree {
 	int path_columns;       /* 0 = no limit */
 	bool has_intervals;     /* there are columns for them */
 	bool has_shares;        /* there are columns for them */
-	uint64_t cut_count;     /* subtrees left out */
+	struct ranks ranks[TH_HEAPS];
+	uint64_t visited;   /* nodes, in the present walk */
+	uint8_t *is_top;    /* by number of the node; NULL: all are */
+	uint64_t cut_count; /* subtrees left out */
 	struct th_estimator cut[TH_HEAPS];
 };
 
@@ -89,6 +112,13 @@ plant(struct tree *tree)
 		tree->whole[heap] = th_profile_point(tree->profile, &tree->root.sums[heap]);
 }
 
+/* Whether a row is below its thread; that of the VM's threads is kept, as it says what they do. */
+static bool
+skips_thread(const struct tree *tree, const struct th_row *row)
+{
+	return row->shows_thread && !row->shows_internal && !tree->profile->options->per_thread;
+}
+
 /*
  * Finds the children of a node, in the order of their first rows, and sets for each of its rows
  * the number of its child; TH_ID_MAP_NONE: the row ends at the node.
@@ -100,11 +130,16 @@ find_children(struct tree *tree, const struct node *parent, struct nodes *childr
 
 	for (size_t i = 0; i < parent->count; i++) {
 		const struct th_row *row = &tree->profile->rows[tree->rows[parent->first + i]];
-		struct node child = {.level = parent->level + 1};
+		struct node child = {
+			.level = parent->level + 1,
+			.is_thread = row->shows_thread && !skips_thread(tree, row) &&
+				     parent->level == row->shows_internal,
+		};
 		uint32_t number = TH_ID_MAP_NONE;
 		bool added = false;
 
-		if (th_profile_function_at(tree->profile, row, parent->level, &child.function))
+		if (th_profile_function_at(tree->profile, row,
+			    parent->level + skips_thread(tree, row), &child.function))
 			number = th_id_map_intern(&ids, child.function, &added);
 		if (added)
 			th_array_append(children, items, child);
@@ -139,18 +174,22 @@ order_rows(struct tree *tree, const struct node *parent, struct nodes *children)
 
 /* Choosing */
 
+static double
+share_in(const struct tree *tree, const struct node *node, int heap)
+{
+	double value = th_profile_point(tree->profile, &node->sums[heap]);
+
+	return tree->whole[heap] > 0 ? value / tree->whole[heap] : 0;
+}
+
 /* The largest of the node's shares of the heaps. */
 static double
 share_of(const struct tree *tree, const struct node *node)
 {
 	double largest = 0;
 
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		double value = th_profile_point(tree->profile, &node->sums[heap]);
-
-		if (tree->whole[heap] > 0 && value / tree->whole[heap] > largest)
-			largest = value / tree->whole[heap];
-	}
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		largest = fmax(largest, share_in(tree, node, heap));
 	return largest;
 }
 
@@ -177,7 +216,7 @@ cut(struct tree *tree, const struct node *node)
 
 /* Keeps the children that are large enough, largest first. */
 static void
-choose(struct tree *tree, struct nodes *children)
+choose(struct tree *tree, struct nodes *children, bool is_hidden)
 {
 	size_t count = children->items_count;
 
@@ -185,9 +224,11 @@ choose(struct tree *tree, struct nodes *children)
 	for (size_t i = 0; i < count; i++) {
 		const struct node *child = &children->items[i];
 
-		if (100 * share_of(tree, child) < tree->profile->options->min_share)
+		bool is_small = 100 * share_of(tree, child) < tree->profile->options->min_share;
+
+		if (is_small && !is_hidden)
 			cut(tree, child);
-		else
+		if (!is_small)
 			children->items[children->items_count++] = *child;
 	}
 	if (children->items_count)
@@ -260,16 +301,20 @@ print_name(const struct tree *tree, const struct node *node, int indent)
 	const char *name = th_frames_function_name(frames, function);
 	const char *library = th_frames_library(frames, function);
 	bool has_library = library[0] && !th_frames_is_nameless(frames, function);
-	char *text = th_format_new("%*s%s%s%s%s", indent, "", name, has_library ? " (" : "",
-		has_library ? library : "", has_library ? ")" : "");
+	struct th_line line;
 
-	fputs(th_terminal_code(
-		      tree->file, th_frames_style(th_frames_function(frames, function)->kind)),
-		tree->file);
-	th_format_cut(tree->file, text,
-		tree->path_columns ? tree->path_columns : th_format_columns(text));
+	fprintf(tree->file, "%*s%s", indent, "",
+		th_terminal_code(tree->file,
+			th_frames_style(th_frames_function(frames, function)->kind)));
+	th_line_begin(&line);
+	if (node->is_thread)
+		fprintf(line.stream, "thread \"%s\"", name);
+	else
+		fprintf(line.stream, "%s%s%s%s", name, has_library ? " (" : "",
+			has_library ? library : "", has_library ? ")" : "");
+	th_line_cut(
+		&line, tree->file, tree->path_columns ? tree->path_columns - indent : INT_MAX);
 	fputs(th_terminal_code(tree->file, TH_STYLE_PLAIN), tree->file);
-	free(text);
 }
 
 static void
@@ -297,28 +342,95 @@ add_children(struct tree *tree, const struct node *parent, struct nodes *pending
 	find_children(tree, parent, &children);
 	order_rows(tree, parent, &children);
 	int depth = parent->depth + (parent->level && !is_chain(parent, &children));
-	choose(tree, &children);
+	choose(tree, &children, parent->is_hidden);
 	for (size_t i = children.items_count; i-- > 0;) {
 		children.items[i].depth = depth;
+		children.items[i].is_hidden = parent->is_hidden;
 		th_array_append(pending, items, children.items[i]);
 	}
 	free(children.items);
 }
 
-/* Iterative, since stacks may be thousands of frames deep. */
+typedef void visit(struct tree *tree, struct node *node);
+
+/* Visits all nodes, parents first. Iterative, since stacks may be thousands of frames deep. */
 static void
-print_nodes(struct tree *tree)
+walk(struct tree *tree, visit *see)
 {
 	struct nodes pending = {0};
 
+	tree->visited = 0;
+	tree->cut_count = 0;
+	memset(tree->cut, 0, sizeof(tree->cut));
 	th_array_append(&pending, items, tree->root);
 	while (pending.items_count) {
 		struct node node = pending.items[--pending.items_count];
 
-		print_node(tree, &node);
+		see(tree, &node);
 		add_children(tree, &node, &pending);
+		tree->visited++;
 	}
 	free(pending.items);
+}
+
+/* Of the branches below a hidden node only the whole is counted. */
+static void
+print_visited(struct tree *tree, struct node *node)
+{
+	if (node->is_hidden)
+		return;
+	node->is_hidden = tree->is_top && !tree->is_top[tree->visited];
+	if (node->is_hidden)
+		cut(tree, node);
+	else
+		print_node(tree, node);
+}
+
+/* Ranks */
+
+static void
+rank_visited(struct tree *tree, struct node *node)
+{
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct rank rank = {share_in(tree, node, heap), tree->visited};
+
+		if (rank.share > 0)
+			th_array_append(&tree->ranks[heap], items, rank);
+	}
+}
+
+/* By share; of equal ones, parents first. */
+static int
+compare_ranks(const void *a, const void *b)
+{
+	const struct rank *left = a;
+	const struct rank *right = b;
+
+	if (left->share != right->share)
+		return left->share < right->share ? 1 : -1;
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+/* Finds the nodes to print: those of each heap with the largest shares. */
+static void
+find_top(struct tree *tree)
+{
+	uint64_t top = tree->profile->options->top;
+
+	walk(tree, rank_visited);
+	tree->is_top = th_allocate(tree->visited, sizeof(*tree->is_top));
+	tree->is_top[0] = true;
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
+		struct ranks *ranks = &tree->ranks[heap];
+
+		if (ranks->items_count)
+			qsort(ranks->items, ranks->items_count, sizeof(*ranks->items),
+				compare_ranks);
+		/* The root is not counted. */
+		for (size_t i = 0; i < ranks->items_count && i <= top; i++)
+			tree->is_top[ranks->items[i].number] = true;
+		free(ranks->items);
+	}
 }
 
 static void
@@ -371,10 +483,9 @@ print_cut(const struct tree *tree)
 	if (!tree->cut_count)
 		return;
 	char *text = cut_text(tree);
-	fprintf(tree->file, "omitted: %s branches below %g %%; --min 0 shows all\n  ",
-		th_format_count(tree->cut_count).text, tree->profile->options->min_share);
-	th_format_wrap(tree->file, text, 2, th_terminal_columns(tree->file));
-	fputc('\n', tree->file);
+	fprintf(tree->file, "omitted: %s branches below %g %%%s; --min 0 shows all\n  %s\n",
+		th_format_count(tree->cut_count).text, tree->profile->options->min_share,
+		tree->is_top ? " or beyond --top" : "", text);
 	free(text);
 }
 
@@ -404,10 +515,13 @@ th_view_tree(FILE *file, const struct th_profile *profile)
 
 	fit(&tree);
 	plant(&tree);
+	if (profile->options->top != UINT64_MAX)
+		find_top(&tree);
 	print_heading(&tree);
-	print_nodes(&tree);
+	walk(&tree, print_visited);
 	print_cut(&tree);
 	free(tree.rows);
 	free(tree.numbers);
 	free(tree.ordered);
+	free(tree.is_top);
 }

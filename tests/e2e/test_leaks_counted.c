@@ -6,6 +6,7 @@
 #include "tests/e2e/corpus.h"
 #include "tests/e2e/harness.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SECONDS 4
@@ -102,6 +103,26 @@ threads_that_end(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/*
+ * The verdict on resident memory agrees with the finding, and what the finding contains is not
+ * listed again.
+ */
+static void
+expect_one_row(const struct th_recording *recording)
+{
+	char *rss = th_command_output(TH_WORDS(TH_TOOL, "rss", recording->log));
+	char *leaks = th_command_output(TH_WORDS(TH_TOOL, "leaks", recording->log));
+
+	assert_non_null(strstr(rss, "\n  leak: classes defined at leaks.ClassLoaders"));
+	assert_true(
+		strstr(rss, "`twinheap leaks` finds ") || strstr(rss, "never unloaded hold "));
+	assert_null(strstr(leaks, "native, [JVM-internal] classes"));
+	assert_null(strstr(leaks, "mapped, [JVM-internal] class"));
+	assert_null(strstr(leaks, "mapped, [JVM-internal] metaspace"));
+	free(rss);
+	free(leaks);
+}
+
 /* A loader with one small class has a chunk in each space of metaspace: 6 KiB (JDK 11 to 25). */
 static void
 loaders_that_stay(const struct th_jdk *jdk)
@@ -114,6 +135,7 @@ loaders_that_stay(const struct th_jdk *jdk)
 	assert_string_equal(json_string_value(json_object_get(leak, "class")),
 		"leaks.ClassLoaders$PluginLoader");
 	assert_true(resident >= 800.0 * 4096 && resident <= 800.0 * 12288);
+	expect_one_row(&recording);
 	json_decref(report);
 	th_recording_deinit(&recording);
 }

@@ -141,6 +141,150 @@ test_tree_fits_the_terminal(void **state)
 	free(wide);
 }
 
+/* The longest line, without those that end in the name of a log: they are commands to copy. */
+static size_t
+longest_text(const char *text)
+{
+	size_t longest = 0;
+
+	for (const char *line = text; *line;) {
+		size_t bytes = strcspn(line, "\r\n");
+		char *copy = th_format("%.*s", (int)bytes, line);
+		size_t columns = longest_line(copy);
+
+		if (bytes < 4 || memcmp(line + bytes - 4, ".thl", 4) != 0)
+			longest = columns > longest ? columns : longest;
+		free(copy);
+		line += bytes + strspn(line + bytes, "\r\n");
+	}
+	return longest;
+}
+
+/* What follows the verb on a command line, before the log. */
+static const char *const texts[] = {"summary", "summary --brief", "tree", "tree --threads",
+	"tree --min 0", "leaks", "rss --top 100",
+	"summary --value live-bytes --group-by class"};
+
+/* Every view fits 80 columns, and uses the 160 of a wider terminal. */
+static void
+test_views_fit_the_terminal(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *narrow = on_terminal(texts[i], 80, "NO_COLOR=1");
+		char *wide = on_terminal(texts[i], 160, "NO_COLOR=1");
+
+		if (longest_text(narrow) > 80)
+			fail_msg("%zu columns in\n%s", longest_text(narrow), narrow);
+		if (longest_text(wide) > 160 || longest_text(wide) <= 80)
+			fail_msg("%zu columns in\n%s", longest_text(wide), wide);
+		free(narrow);
+		free(wide);
+	}
+}
+
+/* diff leaves out intervals where the names would have no room. */
+static void
+test_diff_fits_the_terminal(void **state)
+{
+	char *verb = th_format("diff %s@1", recording.log);
+	char *narrow = on_terminal(verb, 80, "NO_COLOR=1");
+	char *wide = on_terminal(verb, 160, "NO_COLOR=1");
+
+	(void)state;
+	assert_in_range(longest_text(narrow), 60, 80);
+	assert_in_range(longest_text(wide), 81, 160);
+	assert_null(strstr(narrow, "95 % CI"));
+	assert_non_null(strstr(narrow, "..."));
+	assert_non_null(strstr(wide, "95 % CI"));
+	free(verb);
+	free(narrow);
+	free(wide);
+}
+
+/* The verdict has a color besides its words; --color outweighs the terminal and NO_COLOR. */
+static void
+test_color_option(void **state)
+{
+	char *leaks = on_terminal("leaks", 120, "");
+	char *never = on_terminal("leaks --color never", 120, "");
+	char *always = th_command_output(TH_WORDS(
+		"env", "NO_COLOR=1", TH_TOOL, "leaks", "--color", "always", recording.log));
+	char *pipe = th_command_output(TH_WORDS(TH_TOOL, "leaks", recording.log));
+
+	(void)state;
+	assert_non_null(strstr(leaks, "\033[1;32mplateau \033[0m "));
+	assert_null(strchr(never, '\033'));
+	assert_non_null(strstr(always, "\033[1;32mplateau \033[0m "));
+	strip_colours(always);
+	assert_string_equal(always, pipe);
+	free(leaks);
+	free(never);
+	free(always);
+	free(pipe);
+}
+
+/* The same from a pipe, from a redirected file, and to a file or standard output. */
+static void
+test_standard_streams(void **state)
+{
+	char *expected, *piped, *redirected;
+
+	(void)state;
+	char *command = th_format("%s leaks --json %s", TH_TOOL, recording.log);
+	expected = th_command_output(TH_WORDS("sh", "-c", command));
+	free(command);
+	command = th_format("cat %s | %s leaks --format json -", recording.log, TH_TOOL);
+	piped = th_command_output(TH_WORDS("sh", "-c", command));
+	free(command);
+	command = th_format("%s leaks --json - < %s", TH_TOOL, recording.log);
+	redirected = th_command_output(TH_WORDS("sh", "-c", command));
+	free(command);
+	assert_string_equal(piped, expected);
+	assert_string_equal(redirected, expected);
+	free(expected);
+	free(piped);
+	free(redirected);
+	expected = th_command_output(
+		TH_WORDS(TH_TOOL, "export", "--format", "collapsed", recording.log));
+	piped = th_command_output(
+		TH_WORDS(TH_TOOL, "export", "--format", "collapsed", "-o", "-", recording.log));
+	assert_string_equal(piped, expected);
+	free(expected);
+	free(piped);
+	/* A bundle through a pipe is a log like any other. */
+	command = th_format(
+		"%s bundle %s -o - | %s summary - --json", TH_TOOL, recording.log, TH_TOOL);
+	piped = th_command_output(TH_WORDS("sh", "-c", command));
+	assert_non_null(strstr(piped, "\"twinheap\""));
+	free(command);
+	free(piped);
+}
+
+/* A process in place of its log, which contains what it allocated until then. */
+static void
+test_process_for_a_log(void **state)
+{
+	static const char *const verbs[] = {"summary", "tree --min 0", "dump", "diff $pid@0"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		const char *directory = th_temporary_directory();
+		char *script = th_format("cd %s; LD_PRELOAD=%s TWINHEAP_FOLLOW=all "
+					 "TWINHEAP_INTERVAL=0 TWINHEAP_OUTPUT=a.thl perl -e "
+					 "'$kept = q(x) x 5e6; $| = 1; print qq(ready\\n); "
+					 "sleep 20' > ready & pid=$!; cd %s; "
+					 "until [ -s ready ]; do sleep 0.05; done; "
+					 "%s %s $pid; status=$?; kill $pid; exit $status",
+			directory, TH_LIBRARY, directory, TH_TOOL, verbs[i]);
+		char *output = th_command_output(TH_WORDS("bash", "-c", script));
+
+		assert_non_null(strstr(output, i == 3 ? "+4.7" : "erl"));
+		free(output);
+		free(script);
+	}
+}
+
 /* Help texts fit into 80 columns. */
 static void
 test_helps_fit(void **state)
@@ -331,7 +475,9 @@ test_sentences_fit_the_terminal(void **state)
 			assert_in_range(strcspn(next, "\r"), 17, 100);
 	}
 	assert_non_null(strstr(output, "\r\n                "));
-	assert_null(strstr(wide, "\r\n                "));
+	for (char *why = wide; (why = strstr(why, "         why    ")); why++)
+		assert_int_not_equal(
+			strncmp(why + strcspn(why, "\r") + 2, "                ", 16), 0);
 	free(output);
 	free(wide);
 }
@@ -346,7 +492,7 @@ test_manual(void **state)
 		TH_WORDS("sh", "-c", "groff -man -Tascii -P-cbou -rLL=100n " MANUAL));
 
 	assert_string_equal(warnings, "");
-	assert_non_null(strstr(text, "twinheap flamegraph [OPTIONS] LOG -o FILE.html"));
+	assert_non_null(strstr(text, "twinheap flamegraph [OPTIONS] LOG|PID -o FILE.html"));
 	assert_non_null(strstr(text, "--temp-within SECONDS"));
 	assert_non_null(strstr(text, "TWINHEAP_SEED=N"));
 	assert_non_null(strstr(text, "interval BYTES"));
@@ -390,6 +536,49 @@ test_completion(void **state)
 	expect_completion("twinheap tree " TH_TEST_BUILD "/twinheap.ba", COMPLETION "\n");
 }
 
+static char *
+read_built(const char *name)
+{
+	char *path = th_format(TH_TEST_BUILD "/%s", name);
+	char *text = th_command_output(TH_WORDS("cat", path));
+
+	free(path);
+	return text;
+}
+
+/* The other shells know the same verbs, options and choices. */
+static void
+test_completions_of_other_shells(void **state)
+{
+	char *zsh = read_built("_twinheap");
+	char *fish = read_built("twinheap.fish");
+
+	(void)state;
+	assert_non_null(strstr(zsh, "#compdef twinheap\n"));
+	assert_non_null(strstr(zsh, "'flamegraph:self-contained HTML page for a browser'"));
+	assert_non_null(strstr(zsh, "'--color[auto]:WHEN:(auto always never)'"));
+	assert_non_null(strstr(fish, "-a leaks -d 'memory that is retained or leaked"));
+	assert_non_null(strstr(fish, "'__fish_seen_subcommand_from tree' -l at -x -a 'end exit "
+				     "peak'"));
+	free(zsh);
+	free(fish);
+}
+
+/* The manual has the exit statuses of the help. */
+static void
+test_exit_statuses(void **state)
+{
+	char *help = th_command_output(TH_WORDS(TH_TOOL, "--help"));
+	char *manual = read_built("twinheap.1");
+
+	(void)state;
+	assert_non_null(strstr(help, "\n    3    unreadable input\n"));
+	assert_non_null(strstr(manual, ".TP\n3\nunreadable input\n"));
+	assert_non_null(strstr(manual, ".TP\n127\nrun: the command was not found\n"));
+	free(help);
+	free(manual);
+}
+
 int
 main(void)
 {
@@ -397,6 +586,11 @@ main(void)
 		cmocka_unit_test(test_colours_on_a_terminal),
 		cmocka_unit_test(test_plain_in_a_pipe),
 		cmocka_unit_test(test_tree_fits_the_terminal),
+		cmocka_unit_test(test_views_fit_the_terminal),
+		cmocka_unit_test(test_diff_fits_the_terminal),
+		cmocka_unit_test(test_color_option),
+		cmocka_unit_test(test_standard_streams),
+		cmocka_unit_test(test_process_for_a_log),
 		cmocka_unit_test(test_sentences_fit_the_terminal),
 		cmocka_unit_test(test_helps_fit),
 		cmocka_unit_test(test_progress),
@@ -404,6 +598,8 @@ main(void)
 		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_manual),
 		cmocka_unit_test(test_completion),
+		cmocka_unit_test(test_completions_of_other_shells),
+		cmocka_unit_test(test_exit_statuses),
 	};
 
 	return cmocka_run_group_tests(tests, record, forget);

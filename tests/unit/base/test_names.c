@@ -5,14 +5,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "report/base/format.h"
 #include "report/base/id_map.h"
 #include "report/base/log_text.h"
+#include "report/base/nearest.h"
+#include "report/base/terminal.h"
 #include "report/symbols/java_names.h"
 
 static void
@@ -126,36 +130,117 @@ test_cut(void **state)
 	th_format_cut(file, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5);
 	th_format_cut(file, "|short", 20);
 	fclose(file);
-	assert_string_equal(text, "\xc3\xa9\xc3\xa9...|short");
+	assert_string_equal(text, "\xc3\xa9...\xc3\xa9|short");
 	free(text);
 }
 
-/* The first line continues existing text. */
+/* Times are printed as --at takes them: without an exponent. */
 static void
-test_wrap(void **state)
+test_times(void **state)
 {
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
+	(void)state;
+	assert_string_equal(th_format_time(0).text, "0");
+	assert_string_equal(th_format_time(0.05).text, "0.05");
+	assert_string_equal(th_format_time(8.1).text, "8.1");
+	assert_string_equal(th_format_time(10.238).text, "10.238");
+	assert_string_equal(th_format_time(10.2384567).text, "10.24");
+	assert_string_equal(th_format_time(100).text, "100");
+	assert_string_equal(th_format_time(3600).text, "3600");
+	assert_string_equal(th_format_time(99999).text, "99999");
+	assert_string_equal(th_format_time(12345.678).text, "12345.678");
+	assert_string_equal(th_format_time(1e300).text, "1000000000000000");
+}
+
+static const char *
+nearest(const char *word)
+{
+	static const char *const known[] = {"summary", "tree", "leaks", "flamegraph", "diff"};
+	struct th_nearest found;
+
+	th_nearest_init(&found, word);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		th_nearest_offer(&found, known[i]);
+	return found.found ? found.found : "";
+}
+
+static void
+test_nearest(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("leak"), "leaks");
+	assert_string_equal(nearest("laeks"), "leaks");
+	assert_string_equal(nearest("flame"), "flamegraph");
+	assert_string_equal(nearest("flamgraf"), "flamegraph");
+	assert_string_equal(nearest("sumary"), "summary");
+	assert_string_equal(nearest("dif"), "diff");
+	/* Neither too far nor too short. */
+	assert_string_equal(nearest("top"), "");
+	assert_string_equal(nearest("t"), "");
+	assert_string_equal(nearest("a_word_that_is_longer_than_any_known"), "");
+}
+
+/* A terminal of 40 columns. */
+static FILE *
+open_terminal(int *master_ret)
+{
+	const struct winsize size = {.ws_row = 24, .ws_col = 40};
+	int slave;
+
+	assert_int_equal(openpty(master_ret, &slave, NULL, NULL, &size), 0);
+	return fdopen(slave, "w");
+}
+
+/* Lines are wrapped below the text after a label; paths and what fits stay whole. */
+static void
+test_fit(void **state)
+{
+	char text[1024];
+	int master;
+	FILE *terminal = open_terminal(&master);
+	FILE *file = th_terminal_fit(terminal);
 
 	(void)state;
-	th_format_wrap(file, "\xc3\xa9\xc3\xa9\xc3\xa9 of 30 columns, the second here", 4, 34);
-	fputs("|\n", file);
-	th_format_wrap(file, "it fits by a hair, as it stands", 3, 34);
-	fputs("|\n", file);
-	th_format_wrap(file, "not_a_blank_in_the_first_forty_columns here", 0, 30);
-	fputs("|\n", file);
-	th_format_wrap(file, "no terminal, or one that is far too narrow", 4, 0);
-	th_format_wrap(file, "|no terminal, or one that is far too narrow", 4, 33);
+	assert_ptr_not_equal(file, terminal);
+	assert_int_equal(th_terminal_columns(file), 40);
+	fputs("it fits, with its   blanks, to the edge\n", file);
+	fputs("leak     a title that is longer than one line\n", file);
+	fputs("  a sentence that is longer than one line\n", file);
+	fputs("\033[1;31mcolors have no columns in a line\033[0m, none\n", file);
+	fputs("a_word_of_the_kind_that_is_too_long_for_a_line\n", file);
+	fputs("  a command with its log is whole /tmp/twinheap.thl\n", file);
+	fputs("the end of the text, without a line feed of its own", file);
+	th_terminal_fitted(file);
+	fclose(terminal);
+	size_t length = 0;
+	ssize_t count;
+	/* The end is an error, since the terminal is closed. */
+	while ((count = read(master, text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)count;
+	text[length] = '\0';
+	assert_string_equal(text, "it fits, with its   blanks, to the edge\r\n"
+				  "leak     a title that is longer than one\r\n"
+				  "         line\r\n"
+				  "  a sentence that is longer than one\r\n"
+				  "    line\r\n"
+				  "\033[1;31mcolors have no columns in a line\033[0m, none\r\n"
+				  "a_word_of_the_kind...too_long_for_a_line\r\n"
+				  "  a command with its log is whole /tmp/twinheap.thl\r\n"
+				  "the end of the text, without a line feed\r\n"
+				  "  of its own");
+	close(master);
+}
+
+/* In a file nothing is changed. */
+static void
+test_fit_of_a_file(void **state)
+{
+	FILE *file = tmpfile();
+
+	(void)state;
+	assert_ptr_equal(th_terminal_fit(file), file);
+	th_terminal_fitted(file);
+	assert_true(th_terminal_room(file, 50, 20) > 1000);
 	fclose(file);
-	assert_string_equal(text, "\xc3\xa9\xc3\xa9\xc3\xa9 of 30 columns, the second\n"
-				  "    here|\n"
-				  "it fits by a hair, as it stands|\n"
-				  "not_a_blank_in_the_first_forty_columns\n"
-				  "here|\n"
-				  "no terminal, or one that is far too narrow"
-				  "|no terminal, or one that is far too narrow");
-	free(text);
 }
 
 /* Numbers are assigned from 0 in the order of first occurrence, across all enlargements. */
@@ -234,7 +319,10 @@ main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_shares_and_intervals),
 		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_fit_of_a_file),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_clean_text),

@@ -121,9 +121,32 @@ memory_of_the_vm_belongs_to_them(void **state)
 	assert_non_null(tallied);
 	assert_true(tallied->vm.estimate == own);
 	assert_true(th_tallied_bytes(tallied) == own);
-	for (size_t i = 0; i < found.findings_count; i++)
-		assert_int_not_equal(found.findings[i].evidence.verdict, TH_VERDICT_LEAK);
+	/* One memory is in one row. */
+	for (size_t i = 0; i < found.leaks.findings_count; i++) {
+		const struct th_listed *listed = &found.leaks.findings[i];
+
+		assert_int_not_equal(listed->verdict, TH_VERDICT_LEAK);
+		assert_null(found.leaks.places.items[listed->place].internal);
+	}
 	leaks_end(&found, &log);
+}
+
+/* Memory with another purpose stays a finding of its own. */
+static void
+purposes_of_classes_are_known(void **state)
+{
+	const struct th_tallied loaders = {.kind = TH_TALLY_LOADERS};
+	const struct th_tallied threads = {.kind = TH_TALLY_THREADS};
+
+	(void)state;
+	assert_true(th_tallied_contains(&loaders, TH_PURPOSE_CLASSES));
+	assert_true(th_tallied_contains(&loaders, "[JVM-internal] metaspace"));
+	assert_true(th_tallied_contains(&loaders, "[JVM-internal] class space"));
+	assert_true(th_tallied_contains(&loaders, "[JVM-internal] class archive"));
+	assert_false(th_tallied_contains(&loaders, TH_PURPOSE_THREADS));
+	assert_false(th_tallied_contains(&loaders, "[JVM-internal] code cache"));
+	assert_false(th_tallied_contains(&threads, "[JVM-internal] metaspace"));
+	assert_true(th_tallied_contains(&threads, TH_PURPOSE_THREADS));
 }
 
 /* Made in the first second, and alive ever since. */
@@ -282,6 +305,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_that_stay_are_a_leak),
 		cmocka_unit_test(memory_of_the_vm_belongs_to_them),
+		cmocka_unit_test(purposes_of_classes_are_known),
 		cmocka_unit_test(a_pool_is_none),
 		cmocka_unit_test(short_threads_are_none),
 		cmocka_unit_test(replaced_threads_are_none),

@@ -20,6 +20,7 @@
 #include "report/live/watch_lines.h"
 #include "report/live/watch_table.h"
 #include "report/live/watch_view.h"
+#include "tests/unit/leaks/leaks_fixture.h"
 #include "tests/unit/log/log_builder.h"
 #include "unify/shared/clock.h"
 
@@ -549,8 +550,8 @@ test_parts_of_a_mapping(void **state)
 		th_watch_update(&watch);
 		assert_float_equal(live_of(all), parts[i].live + 100, 1e-6);
 		assert_int_equal(all->live.samples, parts[i].live > 0 ? 2 : 1);
-		assert_float_equal(th_watch_growth(&watch, all),
-			(parts[i].live + 100) / (parts[i].ms / 1000 + 1), 0.01);
+		/* What is mapped once at the start does not grow. */
+		assert_float_equal(th_watch_growth(&watch, all), 0, 0);
 		assert_int_equal(watch.sites_count, 1);
 		assert_float_equal(live_of(&watch.sites[0]), parts[i].live + 100, 1e-6);
 		struct th_estimate live = th_profile_live(watch.profile, TH_HEAP_MAPPED);
@@ -561,6 +562,9 @@ test_parts_of_a_mapping(void **state)
 	for (int i = 0; i < 6; i++)
 		assert_float_equal(curve[TH_WATCH_SECONDS - 6 + i], last[i], 0.01);
 	assert_float_equal(allocated_of(all), 10100, 1e-6);
+	/* After 16 s without the first five: only the last part was unmapped in that time. */
+	watch.second = 15;
+	assert_float_equal(th_watch_growth(&watch, all), -4000.0 / 11, 0.01);
 	th_watch_close(&watch);
 	end_growing(&growing);
 }
@@ -775,6 +779,63 @@ test_sparkline(void **state)
 	assert_string_equal(text, "    ");
 }
 
+/* A leak is shown as soon as it is significant, and its site is marked. */
+static void
+test_findings(void **state)
+{
+	struct log_builder log;
+	struct th_watch watch;
+
+	(void)state;
+	leaks_begin(&log);
+	leaks_add_leak(&log, STACK_WORK);
+	leaks_add(&log, (struct leaks_series){
+				.stack = STACK_OTHER, .to = END_MS, .every = 100, .life = 50});
+	log_end(&log, END_MS);
+	char *path = log_save(&log);
+	assert_null(th_watch_open(path, &world, &watch));
+	assert_non_null(watch.findings.headline);
+	assert_memory_equal(watch.findings.headline, "1 leak, ", 8);
+	assert_int_equal(watch.sites_count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(watch.sites[i].is_leak, live_of(&watch.sites[i]) > 50 * BLOCK);
+	th_watch_close(&watch);
+	unlink(path);
+	free(path);
+	log_deinit(&log);
+}
+
+/* Keys of top: the sort column to the left and right, the reverse order, and to freeze. */
+static void
+test_keys_of_top(void **state)
+{
+	struct growing growing;
+	struct th_watch watch;
+	struct th_watch_view view;
+
+	(void)state;
+	begin_growing(&growing, 0);
+	write_part(&growing, growing.log.length);
+	open_watch(growing.path, &watch);
+	th_watch_view_init(&view, &watch);
+	th_watch_view_key(&view, '>');
+	assert_int_equal(view.table.order, TH_WATCH_BY_GROWTH);
+	th_watch_view_key(&view, '<');
+	th_watch_view_key(&view, '<');
+	assert_int_equal(view.table.order, TH_WATCH_BY_RATE);
+	th_watch_view_key(&view, 'R');
+	for (size_t i = 1; i < view.table.rows_count; i++)
+		assert_true(view.table.rows[i - 1].key >= view.table.rows[i].key);
+	assert_true(view.table.rows[0].key <= 0);
+	th_watch_view_key(&view, 'z');
+	assert_true(view.is_paused);
+	th_watch_view_key(&view, 'o');
+	assert_true(view.is_typing);
+	th_watch_view_deinit(&view);
+	th_watch_close(&watch);
+	end_growing(&growing);
+}
+
 int
 main(void)
 {
@@ -784,6 +845,8 @@ main(void)
 		cmocka_unit_test(test_rate_is_bounded),
 		cmocka_unit_test(test_curves_move_on),
 		cmocka_unit_test(test_parts_of_a_mapping),
+		cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_keys_of_top),
 		cmocka_unit_test(test_unfinished_record),
 		cmocka_unit_test(test_late_names),
 		cmocka_unit_test(test_late_native_names),

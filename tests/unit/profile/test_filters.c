@@ -368,7 +368,7 @@ test_filters_are_said(void **state)
 		show_summary(&shown, false), "excluded from the native heap: 300 B (exact)\n");
 	expect_in(show_summary(&shown, false), "native heap: by library\n");
 	expect_in(show_summary(&shown, false),
-		" 50.0 %   97.7 KiB  exact                libother.so\n");
+		" 50.0 %   97.7 KiB  exact             libother.so\n");
 	expect_in(show_text(&shown, th_view_tree), "only --focus 'deco.*' --group-by");
 	expect_in(
 		show_text(&shown, th_view_speedscope), "(--focus 'deco.*' --group-by library)");

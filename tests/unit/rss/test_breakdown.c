@@ -384,7 +384,8 @@ test_growth_without_a_cause(void **state)
 	tell(&story, 100.0 * MIB, 500.0 * MIB);
 	for (size_t i = 0; i < sizeof(growing) / sizeof(growing[0]); i++)
 		story.facts.now[growing[i]] += 50.0 * MIB;
-	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT, "no part explains the growth");
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
+		"no single part explains the growth");
 	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 10.0 * MIB;
 	judge(&story, TH_RSS_GROWING, TH_RSS_LEAK_OF_MALLOC, "100 MiB of 160 MiB");
 	story.facts.has_before = false;
@@ -411,6 +412,34 @@ test_the_verdict_agrees_with_leaks(void **state)
 	story.facts.now[TH_BREAKDOWN_JAVA_HEAP] = 400.0 * MIB;
 	judge(&story, TH_RSS_PLATEAU, TH_RSS_JAVA_HEAP,
 		"`twinheap leaks` finds 300 MiB leaked");
+}
+
+/* What class loaders hold is spread over metaspace and malloc: no line has half of the growth. */
+static void
+test_leaked_loaders_explain_the_growth(void **state)
+{
+	static const enum th_breakdown_kind growing[] = {
+		TH_BREAKDOWN_METASPACE, TH_BREAKDOWN_MALLOC_VM, TH_BREAKDOWN_JAVA_HEAP};
+	struct story story;
+
+	(void)state;
+	tell(&story, 100.0 * MIB, 500.0 * MIB);
+	for (size_t i = 0; i < sizeof(growing) / sizeof(growing[0]); i++)
+		story.facts.now[growing[i]] += 60.0 * MIB;
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
+		"no single part explains the growth");
+	struct th_rss_verdict verdict = th_rss_judge(&story.facts);
+	story.facts.has_leaks = true;
+	story.facts.tallied[TH_TALLY_LOADERS] = 120.0 * MIB;
+	story.facts.tallied_growth[TH_TALLY_LOADERS] = 0.6 * verdict.growth;
+	judge(&story, TH_RSS_GROWING, TH_RSS_LOADERS,
+		"class loaders that are never unloaded hold 120 MiB");
+	/* Too little to be the cause, but said. */
+	story.facts.tallied_growth[TH_TALLY_LOADERS] = 0.4 * verdict.growth;
+	judge(&story, TH_RSS_GROWING, TH_RSS_NOTHING_STANDS_OUT,
+		"`twinheap leaks` finds 120 MiB leaked");
+	story.facts.tallied_growth[TH_TALLY_THREADS] = 0.5 * verdict.growth;
+	judge(&story, TH_RSS_GROWING, TH_RSS_THREADS, "threads that never end");
 }
 
 static void
@@ -578,6 +607,7 @@ main(void)
 		cmocka_unit_test(test_what_was_freed_just_now_has_fallen),
 		cmocka_unit_test(test_growth_without_a_cause),
 		cmocka_unit_test(test_the_verdict_agrees_with_leaks),
+		cmocka_unit_test(test_leaked_loaders_explain_the_growth),
 		cmocka_unit_test(test_a_plateau_of_the_java_heap),
 		cmocka_unit_test(test_memory_that_the_allocator_keeps),
 		cmocka_unit_test(test_stacks_buffers_and_mappings),

@@ -19,7 +19,7 @@
 
 /* A log of this process at `path`, begun `age` seconds ago, with `padding` bytes of records. */
 static void
-write_log(const char *path, bool has_jvm, int age, uint32_t padding)
+write_log(const char *path, bool has_jvm, int age, uint32_t padding, uint64_t samples)
 {
 	static union {
 		struct th_log_header header;
@@ -35,6 +35,7 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding)
 	log.header.version = TH_LOG_VERSION;
 	log.header.header_bytes = TH_LOG_HEADER_BYTES;
 	log.header.pid = (uint32_t)getpid();
+	log.header.counters[TH_COUNTER_NATIVE_SAMPLES] = samples;
 	log.header.start_realtime = th_clock_read(CLOCK_REALTIME) - (uint64_t)age * TH_NS_PER_S;
 	filler.check = th_log_check(at, filler.size, filler.type);
 	memcpy(log.bytes + at, &filler, sizeof(filler));
@@ -47,13 +48,13 @@ write_log(const char *path, bool has_jvm, int age, uint32_t padding)
 	fclose(file);
 }
 
-/* write-log PATH java|native AGE PADDING ...: writes logs. */
+/* write-log PATH java|native|empty AGE PADDING ...: writes logs, the last kind without a sample. */
 static int
 play_command(int argc, char **argv)
 {
 	for (int i = 2; i + 3 < argc; i += 4)
 		write_log(argv[i], !strcmp(argv[i + 1], "java"), atoi(argv[i + 2]),
-			(uint32_t)atoi(argv[i + 3]));
+			(uint32_t)atoi(argv[i + 3]), strcmp(argv[i + 1], "empty") != 0);
 	return 0;
 }
 
@@ -88,7 +89,7 @@ static void
 test_logs_of_the_run(void **state)
 {
 	(void)state;
-	write_log("twinheap.1.thl", true, 10, 64); /* of an earlier run */
+	write_log("twinheap.1.thl", true, 10, 64, 1); /* of an earlier run */
 	close(creat("twinheap.2.thl", 0644));
 	close(creat("twinheap.x.thl", 0644));
 	RUN(launch_self, "write-log", "twinheap.77.thl", "native", "0", "4096",
@@ -103,6 +104,29 @@ test_logs_of_the_run(void **state)
 	assert_true(strstr(launched.err, "77.thl") < strstr(launched.err, "79.thl"));
 	RUN("-q", launch_self, "write-log", "twinheap.80.thl", "java", "0", "64");
 	assert_int_equal(count_lines(launched.err), OWN_ALLOCATOR_LINES);
+}
+
+/* Wrappers without a sample leave no log, unless all logs are wanted or there is no other one. */
+static void
+test_empty_logs_are_removed(void **state)
+{
+	(void)state;
+	RUN(launch_self, "write-log", "twinheap.91.thl", "empty", "0", "64", "twinheap.92.thl",
+		"java", "0", "64", "twinheap.93.thl", "native", "0", "64");
+	assert_int_not_equal(access("twinheap.91.thl", F_OK), 0);
+	assert_int_equal(access("twinheap.92.thl", F_OK), 0);
+	assert_int_equal(access("twinheap.93.thl", F_OK), 0);
+	assert_null(strstr(launched.err, "91.thl"));
+	/* Quietly, too. */
+	RUN("-q", "-o", "q.%p", launch_self, "write-log", "q.1", "empty", "0", "64", "q.2",
+		"native", "0", "64");
+	assert_int_not_equal(access("q.1", F_OK), 0);
+	assert_int_equal(access("q.2", F_OK), 0);
+	RUN("--follow", "all", "-o", "a.%p", launch_self, "write-log", "a.1", "empty", "0",
+		"64", "a.2", "native", "0", "64");
+	assert_int_equal(access("a.1", F_OK), 0);
+	RUN("-o", "o.%p", launch_self, "write-log", "o.1", "empty", "0", "64");
+	assert_int_equal(access("o.1", F_OK), 0);
 }
 
 static void
@@ -125,7 +149,7 @@ finds(const char *pattern, const char *name)
 	bool found;
 
 	assert_null(th_launch_logs_absolute(pattern, &absolute));
-	write_log(name, false, 0, 64);
+	write_log(name, false, 0, 64, 1);
 	th_launch_logs_find(absolute, 0, &logs);
 	unlink(name);
 	found = logs.logs_count == 1;
@@ -178,6 +202,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_log),
 		cmocka_unit_test(test_logs_of_the_run),
+		cmocka_unit_test(test_empty_logs_are_removed),
 		cmocka_unit_test(test_many_logs_are_not_all_named),
 		cmocka_unit_test(test_names_that_a_pattern_stands_for),
 	};

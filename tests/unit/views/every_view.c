@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/leaks/leaks.h"
+#include "report/base/allocate.h"
 #include "report/profile/diff.h"
 #include "report/profile/marks.h"
 #include "report/profile/profile.h"
@@ -136,8 +137,10 @@ look_at(const struct look *look, const struct th_recording *recording, const cha
 		arguments[count] = (char *)(uintptr_t)look->words[count - 1];
 	arguments[count++] = (char *)(uintptr_t)path;
 	error = th_options_parse(&options, ~0u, count, arguments);
-	if (!error)
+	if (!error) {
+		options.input = th_format_new("%s", path);
 		error = th_marks_resolve(&options);
+	}
 	if (!error) {
 		FILE *file = open_nowhere();
 		struct th_profile *profile = th_profile_create(recording, &options, NULL, NULL);

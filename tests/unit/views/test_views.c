@@ -177,7 +177,7 @@ test_summary(void **state)
 	expect_text(text, "A VM 25.0.3+9-LTS\n");
 	expect_text(text, "Java heap        200 B  exact ");
 	expect_text(text, "native heap   1.76 KiB  exact ");
-	expect_text(text, " 88.0 %      176 B  exact                byte[] in "
+	expect_text(text, " 88.0 %      176 B  exact             byte[] in "
 			  "java.util.Arrays.copyOf < app.Codec.decode\n");
 	expect_text(text, " libwork.so+0x10 < app.Codec.decode\n");
 	expect_text(text,
@@ -297,8 +297,10 @@ test_tree(void **state)
 	expect_text(text, "100.0 %     200 B  exact                100.0 %  1.76 KiB  exact"
 			  "                all\n");
 	/* A chain of calls is printed at one depth; branches of a fork are indented. */
-	expect_text(text, " main\n");
-	expect_text(text, " 60.0 %     120 B  exact                 83.3 %  1.46 KiB  exact"
+	/* Threads are merged. */
+	assert_null(strstr(text, "main\n  "));
+	assert_null(strstr(text, "thread"));
+	expect_text(text, "100.0 %     200 B  exact                 83.3 %  1.46 KiB  exact"
 			  "                app.Codec.decode\n");
 	expect_text(text, "  libwork.so+0x10\n");
 	expect_text(text, "omitted: 1 branches below 20 %; --min 0 shows all\n"
@@ -306,6 +308,38 @@ test_tree(void **state)
 	free(text);
 	show_end(&shown);
 	show(&shown, &log, "--min", "0", NULL);
+	text = show_text(&shown, th_view_tree);
+	expect_text(text, "libwork.so+0x20");
+	assert_null(strstr(text, "omitted"));
+	free(text);
+	show_end(&shown);
+	show(&shown, &log, "--threads", NULL);
+	text = show_text(&shown, th_view_tree);
+	expect_text(text, " thread \"main\"\n");
+	free(text);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* Of each heap the nodes with the largest shares, and the parents of these. */
+static void
+test_top_of_tree(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	small_log_build(&log);
+	show(&shown, &log, "--top", "1", NULL);
+	char *text = show_text(&shown, th_view_tree);
+	expect_text(text, "all\n");
+	expect_text(text, "app.Main.main\n");
+	assert_null(strstr(text, "app.Codec.decode"));
+	expect_text(text, "or beyond --top; --min 0 shows all\n");
+	free(text);
+	show_end(&shown);
+	/* With all of them, as many as there are. */
+	show(&shown, &log, "--top", "1000", "--min", "0", NULL);
 	text = show_text(&shown, th_view_tree);
 	expect_text(text, "libwork.so+0x20");
 	assert_null(strstr(text, "omitted"));
@@ -329,6 +363,7 @@ main(void)
 		cmocka_unit_test(test_approximate_shares_are_said),
 		cmocka_unit_test(test_missed_samples_are_said),
 		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_top_of_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
