@@ -52,7 +52,7 @@ th_page_data_print(FILE *file, const struct th_profile *profile)
 	struct th_moment peak = th_lifetimes_peak(
 		&profile->lifetimes, profile->heaps, profile->options->heaps);
 	th_page_names_init(&names, profile);
-	th_page_leaks_begin(&leaks, profile);
+	th_page_leaks_begin(&leaks, &names);
 	print_process(file, profile);
 	th_page_names_print(file, &names);
 	th_page_rows_print(file, &names, &peak);

@@ -26,9 +26,17 @@
  *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
  *                           objects_variance, live_bytes, live_objects}; death -1 = never; the
  *                           last two only if they differ from bytes and objects
- *   leaks                   findings: {verdict, heap, class, place, path, live, growth, why},
- *                           path has function numbers, root first; null = another snapshot;
- *                           leaks_left_out is the number of omitted findings
+ *   outcome                 the answer of leaks as a whole, as in its JSON, and its first line:
+ *                           headline
+ *   leaks                   findings: {verdict, heap, class, place, path, live, objects, growth,
+ *                           age, survived, lines, owner, others, why, released}; path has frame
+ *                           numbers, root first; others has {heap, verdict, live, growth} of
+ *                           further heaps. Those of threads and class loaders have kind, alive,
+ *                           rate, is_counted and curve (number alive at the end that was made
+ *                           by then, over equal parts of the time) instead of heap and what
+ *                           follows growth except why. leaks_left_out is the number of omitted
+ *                           findings
+ *   finding_rows            column: the finding of each row, as an index of leaks; -1 = none
  *   timeline                {slices, seconds, peak, live, uses, collections, marks}; live bytes
  *                           by heap, over time slices of equal length
  */

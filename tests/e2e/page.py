@@ -2,7 +2,7 @@
 """
 The page of the flame graph in a real browser, driven by the WebDriver protocol.
 
-usage: page.py CASE PAGE.html REPORT.json [TOOL LOG]
+usage: page.py CASE PAGE.html REPORT.json [TOOL LOG [OPTIONS]]
                                       REPORT: export --format json of the same log
        page.py --check                         whether a browser and its driver are there
 
@@ -68,6 +68,7 @@ class Browser:
         # The same page with another fragment would not be loaded anew.
         self.call("POST", "/url", {"url": "about:blank"})
         self.call("POST", "/url", {"url": url})
+        self.run("document.getElementById('explore').scrollIntoView();")
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
@@ -507,26 +508,119 @@ def case_table(browser, page, report):
     return "%d classes" % len(expected)
 
 
-def case_leaks(browser, page, report):
-    """Findings are there with their verdicts; a click leads to what is alive of them."""
-    browser.open(page, "#table=%22leaks%22")
-    lines = browser.run(
-        "return [...document.querySelectorAll('#table tbody tr:not(.why)')].map((line) =>"
-        " [line.cells[0].textContent, line.cells[1].textContent,"
-        "  Number(line.cells[2].dataset.value), Number(line.cells[3].dataset.value)]);"
+def cards(browser):
+    """The cards of leaks: title, text, live bytes."""
+    return browser.run(
+        "return [...document.querySelectorAll('#cards article')].map((card) =>"
+        " [card.querySelector('h3 b').textContent, card.textContent,"
+        "  Number(card.querySelector('.figures [data-value]').dataset.value)]);"
     )
-    worst = lines[0]
-    assert worst[1] == "leak", lines
-    browser.run("document.querySelector('#table td button').click();")
+
+
+def leaks_of_log():
+    """What `leaks` says of the same log."""
+    command = [TOOL, "leaks", "--format", "json", *OPTIONS, LOG]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def headline_of_log():
+    command = [TOOL, "leaks", *OPTIONS, LOG]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return text.splitlines()[0]
+
+
+def check_head(browser, verdict):
+    """The page opens with the first line of `leaks`, and its title says so."""
+    headline = headline_of_log()
+    head = browser.run("return document.querySelector('#answer h2').textContent;")
+    assert head.lower().endswith(headline.lower()), (head, headline)
+    assert browser.run("return document.querySelector('#answer').className;") == verdict
+    assert headline in browser.run("return document.title;")
+    assert headline in browser.run("return document.querySelector('meta[name=description]').content;")
+    top = browser.run("scrollTo(0, 0); return document.querySelector('#answer h2')"
+                      ".getBoundingClientRect().top;")
+    assert 0 <= top < 100, top
+
+
+def check_cards(browser):
+    """There is a card for each leak, with the figures of `leaks`; their curves grow."""
+    leaks = [leak for leak in leaks_of_log()["findings"] if leak["verdict"] == "leak"]
+    found = cards(browser)
+    assert leaks and len(found) == min(len(leaks), 12)
+    for (title, text, live), leak in zip(found, leaks):
+        close_to(live, leak["live_bytes"]["estimate"], title)
+        assert leak["why"] in text
+        assert "next" in text and "held by" in text
+        creator = leak["creator"]
+        if creator and creator["file"] and leak.get("level", "line") == "line":
+            assert title == "%s:%d" % (pathlib.Path(creator["file"]).name, creator["line"]), title
+    curves = browser.run(
+        "return [...document.querySelectorAll('#cards article')].map((card) =>"
+        " curveOf(Number(card.dataset.finding)).map((point) => point[1]));"
+    )
+    for curve in curves:
+        assert len(curve) > 8 and curve[-1] > curve[len(curve) // 2] > 0, curve
+    return len(found)
+
+
+def case_leaks(browser, page, report):
+    """A card for each leak; a click leads to what is alive of it, and the path is opened."""
+    browser.open(page)
+    check_head(browser, "found")
+    count = check_cards(browser)
+    worst = cards(browser)[0]
+    browser.run("document.querySelector('#cards article .actions button').click();")
     state = browser.run("return view.state;")
     assert state["value"] == "live" and len(state["zoom"]) > 3
+    assert state["filter"] == {"by": "finding", "key": "0"}
     live = browser.run(
         "return Number(document.querySelector('#card [data-heap=native] [data-value]')"
         ".dataset.value);"
     )
     # One stack of the finding, which may have several.
     assert 0 < live <= worst[2] * 1.000001
-    return "%d findings, worst %s" % (len(lines), worst[0])
+    # The rows of the finding are its live bytes.
+    close_to(totals(browser)[2], worst[2], "all of the finding", 0.05)
+    assert browser.run("return scrollY + 1 >= Math.min(document.documentElement.scrollHeight"
+                       " - innerHeight, document.getElementById('explore').offsetTop);")
+    return "%d cards, worst %s" % (count, worst[0])
+
+
+def case_counted(browser, page, report):
+    """A leak of threads has a card, too: no samples, but a stack and a curve."""
+    browser.open(page)
+    check_head(browser, "found")
+    check_cards(browser)
+    title, text, _ = cards(browser)[0]
+    assert title.startswith("ThreadGrowth.java:") and "threads" in text and "alive" in text
+    steps = browser.run(
+        "document.querySelector('#cards details').open = true;"
+        "return [...document.querySelectorAll('#cards li')].map((line) => line.textContent);"
+    )
+    assert any(step.startswith("leaks.ThreadGrowth.start") for step in steps), steps
+    browser.run("document.querySelector('#cards .actions button').click();")
+    zoomed = browser.run("return view.model.tree.depth[view.zoom];")
+    assert zoomed > 1
+    return "%s, %d steps" % (title, len(steps))
+
+
+def case_none(browser, page, report):
+    """Without a leak: the detection limits, and what lowers them."""
+    browser.open(page)
+    check_head(browser, "none")
+    assert not cards(browser)
+    limits = browser.run("return document.querySelector('#answer .limits').textContent;")
+    assert "/s" in limits and "twice as long" in limits
+    return limits
+
+
+def case_inconclusive(browser, page, report):
+    """Without a verdict: what to record."""
+    browser.open(page)
+    check_head(browser, "inconclusive")
+    advice = browser.run("return document.querySelector('#answer .advice').textContent;")
+    assert leaks_of_log()["advice"] in advice
+    return advice
 
 
 def case_link(browser, page, report):
@@ -659,8 +753,9 @@ def main():
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if shutil.which("chromedriver") and shutil.which("chromium") else 1)
     name, page, report_path = sys.argv[1:4]
-    global TOOL, LOG
+    global TOOL, LOG, OPTIONS
     TOOL, LOG = (sys.argv[4:] + [None, None])[:2]
+    OPTIONS = sys.argv[6:]
     report = json.loads(pathlib.Path(report_path).read_text(encoding="utf-8"))
     browser = Browser()
     try:

@@ -8,16 +8,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/e2e/corpus.h"
+
 #define SCRIPT TH_TEST_SOURCE "/tests/e2e/page.py"
 
 /* A recording, and the tool's outputs for it. */
 struct made {
 	struct th_recording recording;
+	const char *heaps;
 	char *page;
 	char *report;
 };
 
 static struct made mixed;
+
+/* Writes the outputs for a recording; `heaps` are those of --heaps. */
+static void
+write_outputs(const char *heaps, struct made *made)
+{
+	const char *log = made->recording.log;
+
+	made->heaps = heaps;
+	made->page = th_format("%s/page.html", made->recording.directory);
+	made->report = th_format("%s/report.json", made->recording.directory);
+	free(th_command_output(
+		TH_WORDS(TH_TOOL, "flamegraph", log, "--heaps", heaps, "-o", made->page)));
+	free(th_command_output(TH_WORDS(TH_TOOL, "export", "--format", "json", "--heaps", heaps,
+		"-o", made->report, log)));
+}
 
 static void
 make(const char *const *settings, struct made *made)
@@ -29,12 +47,7 @@ make(const char *const *settings, struct made *made)
 			.settings = settings,
 		},
 		&made->recording);
-	const char *log = made->recording.log;
-	made->page = th_format("%s/page.html", made->recording.directory);
-	made->report = th_format("%s/report.json", made->recording.directory);
-	free(th_command_output(TH_WORDS(TH_TOOL, "flamegraph", log, "-o", made->page)));
-	free(th_command_output(
-		TH_WORDS(TH_TOOL, "export", "--format", "json", "-o", made->report, log)));
+	write_outputs("all", made);
 }
 
 static void
@@ -76,7 +89,7 @@ run_case_of(const struct made *made, const char *name)
 		skip();
 	}
 	char *said = th_command_output(TH_WORDS("python3", SCRIPT, name, made->page,
-		made->report, TH_TOOL, made->recording.log));
+		made->report, TH_TOOL, made->recording.log, "--heaps", made->heaps));
 	print_message("%s: %s", name, said);
 	free(said);
 }
@@ -85,6 +98,49 @@ static void
 run_case(const char *name)
 {
 	run_case_of(&mixed, name);
+}
+
+/* A case with the recording of a program of tests/leaks. */
+static void
+run_case_of_program(
+	const char *program, const char *variant, const char *heaps, const char *name)
+{
+	struct made made;
+
+	th_corpus_record(
+		&(struct th_corpus_plan){
+			.jdk = th_jdk_newest(),
+			.program = program,
+			.variant = variant,
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=16k", "TWINHEAP_SEED=7"),
+			.seconds = 6,
+		},
+		&made.recording);
+	write_outputs(heaps, &made);
+	run_case_of(&made, name);
+	unmake(&made);
+}
+
+static void
+test_leak_of_threads(void **state)
+{
+	(void)state;
+	run_case_of_program("thread-growth", "leak", "all", "counted");
+}
+
+static void
+test_no_leak(void **state)
+{
+	(void)state;
+	run_case_of_program("jni-blocks", "clean", "native", "none");
+}
+
+/* Without a GC nothing is known about the Java heap. */
+static void
+test_inconclusive(void **state)
+{
+	(void)state;
+	run_case_of_program("jni-blocks", "clean", "all", "inconclusive");
 }
 
 /* Rate control gives samples different weights, and intervals include the discarded samples. */
@@ -130,6 +186,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASES(LIST_TEST) cmocka_unit_test(test_intervals_of_a_thinned_recording),
+		cmocka_unit_test(test_leak_of_threads),
+		cmocka_unit_test(test_no_leak),
+		cmocka_unit_test(test_inconclusive),
 	};
 
 	return cmocka_run_group_tests(tests, record, forget);

@@ -51,6 +51,7 @@ readColumns(data.frames, readIntegers, ["function", "file", "line", "inlined"]);
 readColumns(data.nodes, readIntegers, ["parent", "frame"]);
 readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
 	"contains", "alloc", "live", "temp", "peak"]);
+readColumns(data, readIntegers, ["finding_rows"]);
 readColumns(data.sums, readIntegers, ["samples"]);
 readColumns(data.sums, readFloats, ["covariance"]);
 readColumns(data.sums.bytes, readFloats, SUMS);

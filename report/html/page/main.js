@@ -37,13 +37,12 @@ function isValid(name, value) {
 	switch (name) {
 	case "vm": return typeof value === "boolean";
 	case "search": return typeof value === "string";
-	case "table": return value === "leaks"
-		|| (typeof value === "string" && Object.hasOwn(KEYS, value));
+	case "table": return typeof value === "string" && Object.hasOwn(KEYS, value);
 	case "zoom": return Array.isArray(value) && value.every(Number.isInteger);
 	case "range": return value === null || (Array.isArray(value) && value.length === 2
 		&& value.every(Number.isInteger) && value[0] >= 0 && value[0] < value[1] && value[1] <= slices);
 	case "filter": return value === null || (typeof value === "object"
-		&& Object.hasOwn(KEYS, value.by) && typeof value.key === "string");
+		&& Object.hasOwn(FILTERS, value.by) && typeof value.key === "string");
 	case "sort": return value !== null && typeof value === "object"
 		&& COLUMNS.some((column) => column.name === value.by) && typeof value.down === "boolean";
 	default: return false;
@@ -82,6 +81,13 @@ function findZoom() {
 	return node;
 }
 
+function filterText({by, key}) {
+	if (by !== "finding")
+		return `${by} ${key.slice(0, 80)}`;
+	const finding = data.leaks[Number(key)];
+	return "finding " + (finding ? fileLine(finding.place) || finding.place.name.slice(0, 80) : key);
+}
+
 function showStatus() {
 	const {model, state, found} = view;
 	const total = element("total");
@@ -100,8 +106,7 @@ function showStatus() {
 		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: no match";
 	element("matches").dataset.value = found ? found.weight : "";
 	element("filter").hidden = !state.filter;
-	element("filter").querySelector("b").textContent = state.filter
-		? `${state.filter.by} ${state.filter.key.slice(0, 80)}` : "";
+	element("filter").querySelector("b").textContent = state.filter ? filterText(state.filter) : "";
 }
 
 function showSwitches() {
@@ -154,11 +159,22 @@ function sortBy(by) {
 const tableActions = {
 	sort: sortBy,
 	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
-	/* Leaks are live at the time of the page. */
-	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
-		heap: "all", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
-		zoom: path}),
+	showFinding,
 };
+
+/* Findings are live at the time of the page; the graph has their rows alone. */
+function showFinding(number) {
+	const path = data.leaks[number].path.map((frame) => data.frames.function[frame]);
+	const hasRows = data.finding_rows.includes(number);
+	update({value: "live", moment: "end", range: null, thread: "", heap: "all", vm: true,
+		filter: hasRows ? {by: "finding", key: String(number)} : null,
+		layout: view.state.layout === "flames" ? "flames" : "icicle", zoom: path});
+	element("explore").scrollIntoView();
+	view.focus = view.zoom;
+	revealFocus();
+	drawChart(view, true);
+	chart.canvas.focus({preventScroll: true});
+}
 
 function zoomTo(node) {
 	const {tree} = view.model;
@@ -277,6 +293,7 @@ function start() {
 	element("timeline").addEventListener("keydown", onTimelineKey);
 	for (const name of [...new Set(data.rows.thread)].map((i) => data.strings[i]).sort())
 		element("thread").append(new Option(name.slice(0, 80), name));
+	drawAnswer(tableActions);
 	readTheme();
 	listenToSwitches();
 	listenToChart();

@@ -59,12 +59,15 @@ const KEYS = {
 	library: (row) => data.strings[data.rows.library[row]],
 };
 
-/* The same for all rows, computed on first use. */
+/* What a filter selects by: a key of the tables, or the number of a finding. */
+const FILTERS = {...KEYS, finding: (row) => String(data.finding_rows[row])};
+
+/* The key of all rows, computed on first use. */
 const keyColumns = new Map();
 
 function keyColumn(by) {
 	if (!keyColumns.has(by))
-		keyColumns.set(by, Array.from({length: rowCount}, (_, row) => KEYS[by](row)));
+		keyColumns.set(by, Array.from({length: rowCount}, (_, row) => FILTERS[by](row)));
 	return keyColumns.get(by);
 }
 

@@ -54,9 +54,8 @@ function addHead(table, view, onSort) {
 function addEntry(body, view, entry, nextRow, onChoose) {
 	const {unit} = view.state;
 	const line = addText(body, "tr", "");
-	const button = addText(addText(line, "td", ""), "button", entry.name.slice(0, 400));
+	const button = addName(addText(line, "td", ""), "button", entry.name);
 	button.type = "button";
-	button.title = entry.name.slice(0, 2000);
 	button.addEventListener("click", () => onChoose(entry.name));
 	HEAPS.forEach(({word: name}, heap) => {
 		const cell = addText(line, "td", entry[name] ? formatNumber(entry[name], unit) : "-");
@@ -68,66 +67,12 @@ function addEntry(body, view, entry, nextRow, onChoose) {
 	addText(line, "td", formatShare(entry.share, view.model.total[0]));
 }
 
-/* The time at which live values are taken, and what comes after it. */
-function momentText() {
-	const {at_s: seconds, before} = data.judged;
-	return `at ${seconds.toFixed(2)} s` + (before ? `, before ${before}` : "");
-}
-
-/* What a finding is made of: threads, class loaders, a class, or blocks of a heap. */
-function aboutFinding(finding) {
-	if (finding.kind)
-		return finding.kind + (finding.class && ` of ${finding.class.slice(0, 200)}`);
-	return finding.heap || !finding.class ? HEAPS[finding.heap].name : finding.class.slice(0, 200);
-}
-
-/* Findings of `leaks`, worst first, each with its reason; a click leads to the frame. */
-function drawLeaks(box, onPath) {
-	addText(box, "p", `Judged ${momentText()}.`).className = "note";
-	if (!data.leaks.length) {
-		addText(box, "p", "No site holds enough memory for a verdict.").className = "note";
-		return;
-	}
-	const table = box.appendChild(document.createElement("table"));
-	table.className = "findings";
-	const head = addText(addText(table, "thead", ""), "tr", "");
-	for (const title of ["Where", "Verdict", "Live", "Growth"])
-		addText(head, "th", title);
-	const body = addText(table, "tbody", "");
-	for (const finding of data.leaks) {
-		const line = addText(body, "tr", "");
-		const {name, file, line: number} = finding.place;
-		const button = addText(addText(line, "td", ""), "button", name.slice(0, 400));
-		button.type = "button";
-		button.title = name.slice(0, 2000) + (file ? ` (${file}${number ? ":" + number : ""})` : "");
-		if (finding.path.length)
-			button.addEventListener("click", () => onPath(finding.path));
-		addText(line, "td", finding.verdict).className = "verdict-" + finding.verdict;
-		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
-		live.dataset.value = finding.live.estimate;
-		live.title = formatInterval({low: finding.live.ci95[0], high: finding.live.ci95[1]}, "bytes");
-		addText(line, "td", formatNumber(finding.growth.estimate, "bytes") + "/s").title =
-			formatInterval({low: finding.growth.ci95[0], high: finding.growth.ci95[1]}, "bytes");
-		const reason = addText(body, "tr", "");
-		reason.className = "why";
-		const place = file && number ? ` at ${file}:${number}` : "";
-		const cell = addText(reason, "td", aboutFinding(finding)
-			+ place + ": " + finding.why + (finding.released ? "; " + finding.released : ""));
-		cell.colSpan = 4;
-	}
-	if (data.leaks_left_out)
-		addText(box, "p", `${data.leaks_left_out} more: see twinheap leaks`).className = "note";
-}
-
 function drawTable(view, actions) {
 	const box = document.getElementById("table");
 	box.replaceChildren();
 	for (const tab of document.querySelectorAll("#tabs button"))
 		tab.setAttribute("aria-selected", tab.dataset.table === view.state.table);
-	if (view.state.table === "leaks")
-		drawLeaks(box, actions.showPath);
-	else
-		drawSums(box, view, actions);
+	drawSums(box, view, actions);
 }
 
 function drawSums(box, view, actions) {
