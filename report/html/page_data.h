@@ -23,9 +23,10 @@
  *                           bytes, objects} of all rows by figure: share is true if its sums are
  *                           shares of the whole, gap is the sampling gap; bytes and objects are
  *                           {estimate, low, high}; null = not recorded
- *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
- *                           objects_variance, live_bytes, live_objects}; death -1 = never; the
- *                           last two only if they differ from bytes and objects
+ *   cells                   {row, birth, death, temp, size, bytes, objects, bytes_variance,
+ *                           objects_variance, live_bytes, live_objects}; death -1 = never; size
+ *                           is floor(log2) of the blocks' sizes; the last two only if they
+ *                           differ from bytes and objects
  *   outcome                 the answer of leaks as a whole, as in its JSON, and its first line:
  *                           headline
  *   leaks                   findings: {verdict, heap, class, place, path, live, objects, growth,

@@ -62,40 +62,67 @@ function layOut(view, width) {
 	const {tree, total} = model;
 	const placed = [];
 	const path = pathTo(tree, view.zoom);
+	/* Callers of a sandwich are above its root. */
+	const depthOf = (node) => tree.isCaller && tree.isCaller[node] ? -tree.depth[node] : tree.depth[node];
 	for (const node of path)
-		placed.push({node, x: 0, depth: tree.depth[node], width});
-	let deepest = tree.depth[view.zoom];
+		placed.push({node, x: 0, depth: depthOf(node), width});
+	let deepest = Math.max(...placed.map((item) => item.depth));
 	const scale = total[view.zoom] > 0 ? width / total[view.zoom] : 0;
 	const pending = [[view.zoom, 0]];
 	while (pending.length) {
 		const [node, left] = pending.pop();
-		let x = left;
+		let x = left, xAbove = left;
 		for (let i = tree.start[node]; i < tree.start[node + 1]; i++) {
 			const child = tree.list[i];
 			const childWidth = total[child] * scale;
 			if (childWidth < NARROWEST)
 				break; /* children are sorted: the others are narrower */
-			placed.push({node: child, x, depth: tree.depth[child], width: childWidth});
-			deepest = Math.max(deepest, tree.depth[child]);
-			pending.push([child, x]);
-			x += childWidth;
+			const isAbove = tree.isCaller && tree.isCaller[child];
+			const at = isAbove ? xAbove : x;
+			placed.push({node: child, x: at, depth: depthOf(child), width: childWidth});
+			deepest = Math.max(deepest, depthOf(child));
+			pending.push([child, at]);
+			if (isAbove)
+				xAbove += childWidth;
+			else
+				x += childWidth;
 		}
 	}
-	chart.rows = deepest + 1;
+	const highest = tree.isCaller ? Math.min(...placed.map((item) => item.depth)) : 0;
+	chart.rows = deepest - highest + 1;
 	for (const item of placed)
-		item.y = ROW_HEIGHT * (state.layout === "flames" ? deepest - item.depth : item.depth);
+		item.y = ROW_HEIGHT * (state.layout === "flames" ? deepest - item.depth : item.depth - highest);
 	return placed;
 }
 
+/* Whether a row has several frames folded into it. */
+const isFolded = ({model: {tree}}, node) => node > 0 && Boolean(tree.folded) && tree.folded.has(node);
+
 function frameLabel(view, node) {
-	return node ? functionName(view.model.tree.func[node])
-		: "all: " + formatNumber(view.model.total[0], view.state.unit);
+	const {tree, total} = view.model;
+	if (!node && !tree.isCaller)
+		return "all: " + formatNumber(total[0], view.state.unit);
+	return functionName(tree.func[node]);
+}
+
+/* Java packages as initials: "c.e.Gateway.handle". */
+function shortenPackages(name) {
+	return name.replace(/^((?:[a-z][\w]*\.)+)(?=[A-Z])/, (packages) =>
+		packages.split(".").map((word) => word.slice(0, 1)).join("."));
+}
+
+const cutMiddle = (text, room) => text.length <= room ? text
+	: text.slice(0, Math.ceil((room - 1) / 2)) + "…" + text.slice(text.length - Math.floor((room - 1) / 2));
+
+/* A label for a number of characters: packages are shortened first, then the middle is cut. */
+function fitLabel(name, room) {
+	return name.length <= room ? name : cutMiddle(shortenPackages(name), room);
 }
 
 function drawFrame(context, view, item, top) {
 	const {theme} = chart;
 	const {tree, heaps, total} = view.model;
-	const kind = item.node ? functionKind(tree.func[item.node]) : "group";
+	const kind = tree.func[item.node] >= 0 ? functionKind(tree.func[item.node]) : "group";
 	const y = item.y - top;
 	const width = Math.max(item.width - 0.6, 0.4);
 	const isFound = view.found && item.node && view.found.found[tree.func[item.node]];
@@ -119,10 +146,9 @@ function drawFrame(context, view, item, top) {
 	});
 	const room = Math.floor((width - 6) / CHARACTER_WIDTH);
 	if (room >= 2) {
-		const label = frameLabel(view, item.node);
+		const label = (isFolded(view, item.node) ? "▸ " : "") + frameLabel(view, item.node);
 		context.fillStyle = theme["frame-text"];
-		context.fillText(label.length <= room ? label : label.slice(0, room - 1) + "…",
-			item.x + 3, y + 11.5, width - 4);
+		context.fillText(fitLabel(label, room), item.x + 3, y + 11.5, width - 4);
 	}
 	if (isFound) { /* visible without color */
 		context.strokeStyle = theme.text;
@@ -173,14 +199,18 @@ function nodeAt(x, y) {
 function neighbor(view, key) {
 	const {tree, total} = view.model;
 	const node = view.focus < 0 ? view.zoom : view.focus;
-	const deeper = view.state.layout === "flames" ? "ArrowUp" : "ArrowDown";
+	const [down, up] = view.state.layout === "flames" ? ["ArrowUp", "ArrowDown"]
+		: ["ArrowDown", "ArrowUp"];
+	const isAbove = (at) => Boolean(tree.isCaller) && tree.isCaller[at] === 1;
+	/* The callers of a sandwich are above its root. */
+	const deeper = isAbove(node) || (tree.isCaller && !node && key === up) ? up : down;
 	const isShown = (candidate) => chart.placed.some((item) => item.node === candidate);
 	if (key === "ArrowUp" || key === "ArrowDown") {
-		const child = tree.list[tree.start[node]];
+		const child = tree.list.subarray(tree.start[node], tree.start[node + 1])
+			.find((at) => isAbove(at) === (deeper === up));
 		if (key !== deeper)
 			return tree.parent[node] >= 0 ? tree.parent[node] : node;
-		return tree.start[node] < tree.start[node + 1] && total[child] > 0 && isShown(child)
-			? child : node;
+		return total[child] > 0 && isShown(child) ? child : node;
 	}
 	if (tree.parent[node] < 0)
 		return node;

@@ -56,7 +56,7 @@ readColumns(data.sums, readIntegers, ["samples"]);
 readColumns(data.sums, readFloats, ["covariance"]);
 readColumns(data.sums.bytes, readFloats, SUMS);
 readColumns(data.sums.objects, readFloats, SUMS);
-readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp"]);
+readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp", "size"]);
 readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "objects_variance"]);
 if (data.cells.live_bytes !== undefined)
 	readColumns(data.cells, readFloats, ["live_bytes", "live_objects"]);

@@ -6,7 +6,7 @@
 const DEFAULTS = {
 	heap: "all", value: "alloc", unit: "bytes", moment: "end", thread: "", vm: true,
 	layout: "icicle", search: "", range: null, filter: null, table: "site",
-	sort: {by: "share", down: true}, zoom: [],
+	sort: {by: "share", down: true}, zoom: [], fold: true, around: "",
 };
 const CHOICES = ["heap", "value", "unit", "moment", "thread", "layout"];
 const element = (id) => document.getElementById(id);
@@ -35,9 +35,10 @@ function isValid(name, value) {
 	if (CHOICES.includes(name))
 		return isOption(name, value);
 	switch (name) {
-	case "vm": return typeof value === "boolean";
-	case "search": return typeof value === "string";
-	case "table": return typeof value === "string" && Object.hasOwn(KEYS, value);
+	case "vm": case "fold": return typeof value === "boolean";
+	case "search": case "around": return typeof value === "string";
+	case "table": return value === "histograms"
+		|| (typeof value === "string" && Object.hasOwn(KEYS, value));
 	case "zoom": return Array.isArray(value) && value.every(Number.isInteger);
 	case "range": return value === null || (Array.isArray(value) && value.length === 2
 		&& value.every(Number.isInteger) && value[0] >= 0 && value[0] < value[1] && value[1] <= slices);
@@ -74,9 +75,10 @@ function findZoom() {
 	for (const f of view.state.zoom) {
 		const children = tree.list.subarray(tree.start[node], tree.start[node + 1]);
 		const child = children.find((candidate) => tree.func[candidate] === f);
-		if (child === undefined || !(total[child] > 0))
-			break;
-		node = child;
+		if (child !== undefined && total[child] > 0)
+			node = child;
+		else if (!(view.state.fold && isGlue(f)) && (view.state.vm || data.functions.kind[f] !== VM))
+			break; /* others are not shown */
 	}
 	return node;
 }
@@ -103,7 +105,12 @@ function showStatus() {
 	total.dataset.value = model.total[0];
 	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `
-		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: no match";
+		+ `${formatNumber(found.weight, state.unit)}, ${formatShare(found.weight, model.total[0])} `
+		+ `in ${found.frames} frames` : "search: no match";
+	for (const id of ["previous", "next"])
+		element(id).hidden = !found || !found.frames;
+	element("around").hidden = !model.tree.isCaller;
+	element("around").querySelector("b").textContent = state.around.slice(0, 80);
 	element("matches").dataset.value = found ? found.weight : "";
 	element("filter").hidden = !state.filter;
 	element("filter").querySelector("b").textContent = state.filter ? filterText(state.filter) : "";
@@ -113,6 +120,8 @@ function showSwitches() {
 	for (const name of CHOICES)
 		element(name).value = view.state[name];
 	element("vm").checked = view.state.vm;
+	element("fold").checked = view.state.fold;
+	element("layout").disabled = Boolean(view.model.tree.isCaller);
 	if (element("search").value !== view.state.search)
 		element("search").value = view.state.search;
 	element("moment").querySelector("[value=peak]").disabled = view.state.value !== "live";
@@ -166,7 +175,7 @@ const tableActions = {
 function showFinding(number) {
 	const path = data.leaks[number].path.map((frame) => data.frames.function[frame]);
 	const hasRows = data.finding_rows.includes(number);
-	update({value: "live", moment: "end", range: null, thread: "", heap: "all", vm: true,
+	update({value: "live", moment: "end", range: null, thread: "", heap: "all", vm: true, around: "",
 		filter: hasRows ? {by: "finding", key: String(number)} : null,
 		layout: view.state.layout === "flames" ? "flames" : "icicle", zoom: path});
 	element("explore").scrollIntoView();
@@ -183,7 +192,23 @@ function zoomTo(node) {
 	view.focus = node;
 	drawChart(view);
 	showCard(view, node);
+	if (view.state.table === "histograms")
+		drawTable(view, tableActions);
 	writeLink();
+}
+
+/* Zooms to the next topmost match, largest first, or to the one before. */
+function stepMatch(step) {
+	const {topmost} = view.found || {topmost: []};
+	if (!topmost.length)
+		return;
+	const at = topmost.indexOf(view.zoom);
+	const next = at < 0 ? (step > 0 ? 0 : topmost.length - 1)
+		: (at + step + topmost.length) % topmost.length;
+	zoomTo(topmost[next]);
+	revealFocus();
+	element("announcement").textContent = `match ${next + 1} of ${topmost.length}: `
+		+ frameLabel(view, view.zoom).slice(0, 200);
 }
 
 /* --- what the user does ---------------------------------------------------------------------- */
@@ -194,6 +219,15 @@ function listenToSwitches() {
 			update(name === "moment" ? {moment: event.target.value, range: null}
 				: {[name]: event.target.value}));
 	element("vm").addEventListener("change", (event) => update({vm: event.target.checked}));
+	element("fold").addEventListener("change", (event) => update({fold: event.target.checked}));
+	element("around").querySelector("button").addEventListener("click", () =>
+		update({around: "", zoom: []}));
+	element("next").addEventListener("click", () => stepMatch(1));
+	element("previous").addEventListener("click", () => stepMatch(-1));
+	element("search").addEventListener("keydown", (event) => {
+		if (event.key === "Enter")
+			stepMatch(event.shiftKey ? -1 : 1);
+	});
 	element("search").addEventListener("input", (event) => update({search: event.target.value}));
 	element("reset").addEventListener("click", () => update(structuredClone(DEFAULTS)));
 	element("filter").querySelector("button").addEventListener("click", () => update({filter: null}));
@@ -217,6 +251,7 @@ function listenToChart() {
 	};
 	chart.canvas.addEventListener("mousemove", (event) => {
 		const node = at(event);
+		showTip(view, node, event);
 		if (node === view.hover)
 			return;
 		view.hover = node;
@@ -224,9 +259,12 @@ function listenToChart() {
 		if (node >= 0)
 			showCard(view, node);
 	});
+	chart.canvas.addEventListener("mouseleave", () => { element("tip").hidden = true; });
 	chart.canvas.addEventListener("click", (event) => {
 		const node = at(event);
-		if (node >= 0)
+		if (isFolded(view, node))
+			update({fold: false});
+		else if (node >= 0)
 			zoomTo(node);
 	});
 	chart.box.addEventListener("scroll", () => drawChart(view, true));
@@ -248,6 +286,8 @@ function onKey(event) {
 		zoomTo(Math.max(tree.parent[view.zoom], 0));
 	} else if (event.key === "Home") {
 		zoomTo(0);
+	} else if (event.key === "n" || event.key === "N") {
+		stepMatch(event.key === "n" ? 1 : -1);
 	} else {
 		return;
 	}

@@ -7,6 +7,14 @@ const COLUMNS = [
 	{name: "share", title: "Share"},
 ];
 
+/* The columns of heaps that were recorded and are chosen, and the others. */
+function shownColumns({heap}) {
+	return COLUMNS.filter(({name}) => {
+		const number = HEAPS.findIndex(({word}) => word === name);
+		return number < 0 || (data.heaps[number] && (heap === "all" || heap === name));
+	});
+}
+
 /*
  * One entry per key: {name, java, native, mapped, share, first}; `share` is the sum of all
  * heaps, `first` one of its rows, from which `nextRow` links to the others.
@@ -39,7 +47,7 @@ function sortEntries(entries, sort) {
 
 function addHead(table, view, onSort) {
 	const head = addText(addText(table, "thead", ""), "tr", "");
-	for (const column of COLUMNS) {
+	for (const column of shownColumns(view.state)) {
 		const cell = addText(head, "th", "");
 		const isSorted = view.state.sort.by === column.name;
 		const arrow = isSorted ? (view.state.sort.down ? " ▾" : " ▴") : "";
@@ -58,6 +66,8 @@ function addEntry(body, view, entry, nextRow, onChoose) {
 	button.type = "button";
 	button.addEventListener("click", () => onChoose(entry.name));
 	HEAPS.forEach(({word: name}, heap) => {
+		if (!shownColumns(view.state).some((column) => column.name === name))
+			return;
 		const cell = addText(line, "td", entry[name] ? formatNumber(entry[name], unit) : "-");
 		cell.dataset.value = entry[name];
 		if (entry[name])
@@ -72,7 +82,10 @@ function drawTable(view, actions) {
 	box.replaceChildren();
 	for (const tab of document.querySelectorAll("#tabs button"))
 		tab.setAttribute("aria-selected", tab.dataset.table === view.state.table);
-	drawSums(box, view, actions);
+	if (view.state.table === "histograms")
+		drawHistograms(box, view);
+	else
+		drawSums(box, view, actions);
 }
 
 function drawSums(box, view, actions) {
