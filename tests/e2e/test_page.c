@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/e2e/corpus.h"
 
@@ -143,6 +144,26 @@ test_inconclusive(void **state)
 	run_case_of_program("jni-blocks", "clean", "all", "inconclusive");
 }
 
+/* From scripts/install-deps. */
+static void
+test_accessibility(void **state)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+	char *script = th_format("%s%s/twinheap/axe-core-4.14.1/axe.min.js",
+		cache && cache[0] ? cache : getenv("HOME"),
+		cache && cache[0] ? "" : "/.cache");
+
+	(void)state;
+	if (access(script, R_OK)) {
+		print_message("%s is missing\n", script);
+		free(script);
+		skip();
+	}
+	setenv("AXE", script, 1);
+	free(script);
+	run_case("axe");
+}
+
 /* Rate control gives samples different weights, and intervals include the discarded samples. */
 static void
 test_intervals_of_a_thinned_recording(void **state)
@@ -164,6 +185,15 @@ test_intervals_of_a_thinned_recording(void **state)
 	X(brush)    \
 	X(table)    \
 	X(leaks)    \
+	X(timeline) \
+	X(histograms) \
+	X(fold)     \
+	X(sandwich) \
+	X(matches)  \
+	X(history)  \
+	X(share)    \
+	X(widths)   \
+	X(contrast) \
 	X(link)     \
 	X(theme)    \
 	X(card)     \
@@ -186,6 +216,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASES(LIST_TEST) cmocka_unit_test(test_intervals_of_a_thinned_recording),
+		cmocka_unit_test(test_accessibility),
 		cmocka_unit_test(test_leak_of_threads),
 		cmocka_unit_test(test_no_leak),
 		cmocka_unit_test(test_inconclusive),

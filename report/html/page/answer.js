@@ -168,7 +168,7 @@ function addStack(card, finding) {
 		line.className = isApplication(f) ? "application" : "";
 		addName(line, "span", functionName(f));
 		const place = fileLine({file: data.strings[data.frames.file[frame]],
-			line: data.frames.line[frame]}) || functionModule(f);
+			line: data.frames.line[frame]}) || functionModule(f).replace(/^.*\//, "");
 		addText(line, "span", place).className = "place";
 	}
 	if (finding.path.length > STEPS_SHOWN)
@@ -185,6 +185,9 @@ function addActions(card, number, actions) {
 		show.type = "button";
 		show.addEventListener("click", () => actions.showFinding(number));
 	}
+	const copy = addText(box, "button", "Copy as Markdown");
+	copy.type = "button";
+	copy.addEventListener("click", () => copyFrom(copy, findingMarkdown(number), "finding"));
 }
 
 function addCard(box, number, actions) {

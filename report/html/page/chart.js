@@ -141,7 +141,11 @@ function drawFrame(context, view, item, top) {
 	HEAPS.forEach(({word}, heap) => {
 		const part = width * parts[heap] / (total[item.node] || 1);
 		context.fillStyle = theme["heap-" + word];
-		context.fillRect(left, y + ROW_HEIGHT - 4, part, 3);
+		if (word === "mapped") /* dashed: not told from Java by color alone */
+			for (let x = 0; x < part; x += 6)
+				context.fillRect(left + x, y + ROW_HEIGHT - 4, Math.min(4, part - x), 3);
+		else
+			context.fillRect(left, y + ROW_HEIGHT - 4, part, 3);
 		left += part;
 	});
 	const room = Math.floor((width - 6) / CHARACTER_WIDTH);

@@ -8,13 +8,28 @@
 const sliceAt = (seconds) => Math.min(Math.floor(seconds * data.timeline.slices
 	/ (data.timeline.seconds || 1)), data.timeline.slices - 1);
 
-/* The slice at whose end live values are taken, and the range that the values belong to. */
-function histogramTimes({range, value, moment}) {
-	const {slices, peak} = data.timeline;
-	if (range)
-		return {range, last: range[1]};
-	const last = value !== "live" ? slices : sliceAt(moment === "peak" ? peak : data.judged.at_s);
-	return {range: [0, slices], last};
+/* The slice in or at whose end live values of the whole recording are taken. */
+const liveSlice = (moment) => sliceAt(moment === "peak" ? data.timeline.peak : data.judged.at_s);
+
+/*
+ * Calls `visit` with each cell that counts, its weight, and its lifetime or age in slices; null: not
+ * freed.  What is freed in the slice in which live values are taken was live when it began.
+ */
+function eachSelected(state, visit) {
+	const {cells, timeline: {slices}} = data, {value, unit, moment} = state;
+	if (value !== "live" || state.range) {
+		const range = state.range || [0, slices];
+		eachCell(value, unit, range, (i, weight) => visit(i, weight,
+			value === "live" ? range[1] - 1 - cells.birth[i]
+				: cells.death[i] < 0 ? null : cells.death[i] - cells.birth[i]));
+		return;
+	}
+	const last = liveSlice(moment), weight = cells["live_" + unit];
+	for (let i = 0; i < cells.row.length; i++) {
+		const birth = cells.birth[i], death = cells.death[i];
+		if (birth <= last && (death < 0 || death > last || (death === last && birth < last)))
+			visit(i, weight[i], last - birth);
+	}
 }
 
 /* Which rows are selected and below the zoomed frame. */
@@ -35,20 +50,13 @@ const add = (map, key, weight) => map.set(key, (map.get(key) || 0) + weight);
  */
 function histograms(view) {
 	const {state, model} = view, {cells} = data;
-	const {range, last} = histogramTimes(state);
 	const rows = rowsBelow(model, view.zoom), sizes = new Map(), times = new Map();
-	const isLive = state.value === "live";
-	/* What is freed in the last slice was live when it began. */
-	eachCell(state.value, state.unit, isLive ? [range[0], Math.min(last + 1, range[1])] : range,
-		(i, weight) => {
-			const death = cells.death[i];
-			if (!rows[cells.row[i]] || !addsUp(state, cells.row[i]))
-				return;
-			add(sizes, cells.size[i], weight);
-			const end = isLive ? last : death;
-			const length = end - cells.birth[i];
-			add(times, end < 0 ? null : length < 1 ? -1 : Math.floor(Math.log2(length)), weight);
-		});
+	eachSelected(state, (i, weight, length) => {
+		if (!rows[cells.row[i]] || !addsUp(state, cells.row[i]))
+			return;
+		add(sizes, cells.size[i], weight);
+		add(times, length === null ? null : length < 1 ? -1 : Math.floor(Math.log2(length)), weight);
+	});
 	return {sizes, times};
 }
 

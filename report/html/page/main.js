@@ -15,16 +15,25 @@ const view = {state: {...DEFAULTS}, model: null, zoom: 0, focus: -1, hover: -1, 
 
 /* --- the link ---------------------------------------------------------------------------------- */
 
-/* Each value is URL-encoded JSON, since names may contain any character. */
-function writeLink() {
+/*
+ * Each value is URL-encoded JSON, since names may contain any character.  Every change is an entry
+ * of the history, but `replaces` keeps the steps of one action, such as typing, one entry.
+ */
+function writeLink(replaces) {
 	const parts = [];
 	for (const name of Object.keys(DEFAULTS)) {
 		const text = JSON.stringify(view.state[name]);
 		if (text !== JSON.stringify(DEFAULTS[name]))
 			parts.push(name + "=" + encodeURIComponent(text));
 	}
-	history.replaceState(null, "", parts.length ? "#" + parts.join("&") : location.pathname
-		+ location.search);
+	const hash = parts.length ? "#" + parts.join("&") : "";
+	if (hash === location.hash)
+		return;
+	const url = hash || location.pathname + location.search;
+	if (replaces)
+		history.replaceState(null, "", url);
+	else
+		history.pushState(null, "", url);
 }
 
 const isOption = (id, value) => [...element(id).options].some((option) => option.value === value);
@@ -141,7 +150,7 @@ function settle(state) {
 		state.moment = "end";
 }
 
-function update(change) {
+function update(change, replaces = false) {
 	Object.assign(view.state, change);
 	const {state} = view;
 	settle(state);
@@ -155,7 +164,7 @@ function update(change) {
 	draw();
 	showCard(view, view.zoom);
 	drawTable(view, tableActions);
-	writeLink();
+	writeLink(replaces);
 }
 
 function sortBy(by) {
@@ -228,9 +237,15 @@ function listenToSwitches() {
 		if (event.key === "Enter")
 			stepMatch(event.shiftKey ? -1 : 1);
 	});
-	element("search").addEventListener("input", (event) => update({search: event.target.value}));
+	element("search").addEventListener("input", (event) => {
+		/* One entry of the history for a search, not one for each letter. */
+		update({search: event.target.value}, view.state.search !== "");
+	});
 	element("reset").addEventListener("click", () => update(structuredClone(DEFAULTS)));
 	element("filter").querySelector("button").addEventListener("click", () => update({filter: null}));
+	element("copy-link").addEventListener("click", () =>
+		copyFrom(element("copy-link"), location.href, "link"));
+	element("save").addEventListener("click", () => saveSvg(view));
 	element("help").addEventListener("click", () => element("keys").showModal());
 	element("theme").addEventListener("click", () => {
 		const root = document.documentElement;
@@ -306,7 +321,7 @@ function onTimelineKey(event) {
 			to = Math.min(Math.max(to + step, from + 1), slices);
 		else if (view.state.range && from + step >= 0 && to + step <= slices)
 			[from, to] = [from + step, to + step];
-		update({range: [from, to]});
+		update({range: [from, to]}, Boolean(view.state.range));
 		element("announcement").textContent = `from ${sliceSeconds(from).toFixed(2)} to `
 			+ `${sliceSeconds(to).toFixed(2)} seconds: ${element("total").textContent}`;
 	} else {
@@ -349,8 +364,9 @@ function start() {
 		drawChart(view);
 	});
 	addEventListener("resize", draw);
-	addEventListener("hashchange", () => update(readLink()));
-	update(readLink());
+	addEventListener("popstate", () => update(readLink(), true));
+	listenToPrinting(view);
+	update(readLink(), true);
 }
 
 start();
