@@ -20,7 +20,8 @@ struct th_time_slice {
 	uint32_t row;
 	uint32_t birth; /* slice */
 	uint32_t death; /* slice; TH_TIME_SLICE_NEVER: alive at the end, or not known */
-	uint32_t size;  /* floor(log2) of the sizes of its blocks; at most TH_TIME_SLICE_SIZES - 1 */
+	uint32_t
+		size; /* floor(log2) of the sizes of its blocks; at most TH_TIME_SLICE_SIZES - 1 */
 	bool is_temporary;
 	struct th_estimator alloc;
 };

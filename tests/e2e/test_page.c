@@ -150,8 +150,7 @@ test_accessibility(void **state)
 {
 	const char *cache = getenv("XDG_CACHE_HOME");
 	char *script = th_format("%s%s/twinheap/axe-core-4.14.1/axe.min.js",
-		cache && cache[0] ? cache : getenv("HOME"),
-		cache && cache[0] ? "" : "/.cache");
+		cache && cache[0] ? cache : getenv("HOME"), cache && cache[0] ? "" : "/.cache");
 
 	(void)state;
 	if (access(script, R_OK)) {
@@ -176,29 +175,29 @@ test_intervals_of_a_thinned_recording(void **state)
 	unmake(&thinned);
 }
 
-#define CASES(X)    \
-	X(switches) \
-	X(thread)   \
-	X(layout)   \
-	X(search)   \
-	X(zoom)     \
-	X(brush)    \
-	X(table)    \
-	X(leaks)    \
-	X(timeline) \
+#define CASES(X)      \
+	X(switches)   \
+	X(thread)     \
+	X(layout)     \
+	X(search)     \
+	X(zoom)       \
+	X(brush)      \
+	X(table)      \
+	X(leaks)      \
+	X(timeline)   \
 	X(histograms) \
-	X(fold)     \
-	X(sandwich) \
-	X(matches)  \
-	X(history)  \
-	X(share)    \
-	X(widths)   \
-	X(contrast) \
-	X(link)     \
-	X(theme)    \
-	X(card)     \
-	X(groups)   \
-	X(moment)   \
+	X(fold)       \
+	X(sandwich)   \
+	X(matches)    \
+	X(history)    \
+	X(share)      \
+	X(widths)     \
+	X(contrast)   \
+	X(link)       \
+	X(theme)      \
+	X(card)       \
+	X(groups)     \
+	X(moment)     \
 	X(intervals)
 
 #define DEFINE_TEST(name)                     \
