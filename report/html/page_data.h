@@ -38,6 +38,8 @@
  *                           follows growth except why. leaks_left_out is the number of omitted
  *                           findings
  *   finding_rows            column: the finding of each row, as an index of leaks; -1 = none
+ *   base                    only in a comparison: {command, seconds, at_s, strings, functions,
+ *                           frames, nodes, rows, sums, heaps} of the older snapshot
  *   timeline                {slices, seconds, peak, live, uses, collections, marks}; live bytes
  *                           by heap, over time slices of equal length
  */
@@ -48,7 +50,8 @@
 
 #include "report/profile/profile.h"
 
-/* Prints the object, escaped for a script element. */
-void th_page_data_print(FILE *file, const struct th_profile *profile);
+/* Prints the object, escaped for a script element; `base` is the snapshot to compare with, or NULL. */
+void
+th_page_data_print(FILE *file, const struct th_profile *profile, const struct th_profile *base);
 
 #endif

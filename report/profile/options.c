@@ -577,7 +577,7 @@ bad_option(const char *command, int result, const char *text)
 static struct th_error *
 take_log(struct th_options *options, unsigned groups, const char *command, const char *argument)
 {
-	bool takes_two = groups & TH_OPTIONS_DIFF;
+	bool takes_two = groups & (TH_OPTIONS_DIFF | TH_OPTIONS_COMPARE);
 
 	if (!options->log)
 		options->log = argument;

@@ -74,7 +74,7 @@ struct th_pattern {
 
 struct th_options {
 	const char *log;
-	const char *new_log; /* diff only; both may end in "@MOMENT" */
+	const char *new_log; /* NULL: one log; both may end in "@MOMENT" */
 	enum th_view_value value;
 	bool has_value;
 	unsigned heaps; /* bits 1 << enum th_heap */
@@ -124,7 +124,8 @@ enum th_option_group {
 	TH_OPTIONS_TIME = 1024, /* a part of the recording */
 	TH_OPTIONS_RSS = 2048,
 	TH_OPTIONS_LIVE = 4096,
-	TH_OPTIONS_COMMAND = 8192, /* shows the recorded command line */
+	TH_OPTIONS_COMMAND = 8192,  /* shows the recorded command line */
+	TH_OPTIONS_COMPARE = 16384, /* takes one log or two */
 };
 
 /*

@@ -800,6 +800,33 @@ def case_axe(browser, page, report):
     return "%d rules passed" % checked
 
 
+def case_compare(browser, page, report):
+    """PAGE compares the log with an earlier time, which REPORT is of: both sums, and the signs."""
+    browser.open(page)
+    assert browser.run("return view.state.value;") == "live"
+    before, now = browser.run("return [view.model.before[0], view.model.total[0]];")
+    close_to(before, sum_of(report, "live_bytes"), "before", FEW_SAMPLES)
+    command = [TOOL, "export", "--format", "json", LOG]
+    later = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    close_to(now, sum_of(later, "live_bytes"), "now", FEW_SAMPLES)
+    text = browser.run("return document.getElementById('total').textContent;")
+    assert browser.run("return formatChange(arguments[0], 'bytes');", now - before) in text
+    lines = browser.run(
+        "return [...document.querySelectorAll('#table tbody tr')].map((line) =>"
+        " Number(line.cells[line.cells.length - 1].dataset.value));"
+    )
+    assert lines == sorted(lines, reverse=True) and lines[0] > 0
+    close_to(sum(lines), now - before, "sum of the changes", FEW_SAMPLES)
+    drawn = browser.run("return chart.drawn.map((d) => [view.model.total[d.node], view.model.before[d.node],"
+                        " drawnLabel(view, d.node, 1000), frameColor(view, d.node, 'java')]);")
+    for new, old, label, _ in drawn:
+        assert new == old or (" +" if new > old else " -") in label, (new, old, label)
+    assert len({color for *_, color in drawn}) > 1
+    assert not browser.run("return document.querySelector('.comparison').hidden;")
+    check_layout(browser, browser.run("return innerWidth;"))
+    return text
+
+
 def case_link(browser, page, report):
     """The address restores the view, in a page opened anew; a broken one does no harm."""
     browser.open(page)

@@ -144,6 +144,26 @@ test_inconclusive(void **state)
 	run_case_of_program("jni-blocks", "clean", "all", "inconclusive");
 }
 
+/* The first seconds of the recording as the older snapshot. */
+static void
+test_comparison(void **state)
+{
+	struct made compared = mixed;
+	char *old_side = th_format("%s@2s", mixed.recording.log);
+
+	(void)state;
+	compared.page = th_format("%s/compared.html", mixed.recording.directory);
+	compared.report = th_format("%s/before.json", mixed.recording.directory);
+	free(th_command_output(TH_WORDS(
+		TH_TOOL, "flamegraph", old_side, mixed.recording.log, "-o", compared.page)));
+	free(th_command_output(TH_WORDS(TH_TOOL, "export", "--format", "json", "--at", "2",
+		"-o", compared.report, mixed.recording.log)));
+	run_case_of(&compared, "compare");
+	free(compared.page);
+	free(compared.report);
+	free(old_side);
+}
+
 /* From scripts/install-deps. */
 static void
 test_accessibility(void **state)
@@ -215,6 +235,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASES(LIST_TEST) cmocka_unit_test(test_intervals_of_a_thinned_recording),
+		cmocka_unit_test(test_comparison),
 		cmocka_unit_test(test_accessibility),
 		cmocka_unit_test(test_leak_of_threads),
 		cmocka_unit_test(test_no_leak),

@@ -296,6 +296,9 @@ function drawAnswer(actions) {
 	const facts = addText(box, "p", `Judged ${momentText()}.`);
 	if (data.memory)
 		facts.append(` Resident memory: ${data.memory.verdict}.`);
+	if (data.base)
+		addText(box, "p", `Compared with ${data.base.at_s.toFixed(2)} s of ${data.base.command.slice(0, 200)}. `
+			+ "Changes are point estimates: twinheap diff lists which are significant.").className = "compared";
 	if (outcome.advice)
 		addText(box, "p", `Next: ${outcome.advice}.`).className = "advice";
 	if (outcome.verdict !== "found")

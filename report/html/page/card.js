@@ -89,7 +89,12 @@ function showCard(view, node) {
 			.filter((text) => text).join(" · "));
 		addCardActions(card, view, node);
 	}
-	addFigures(card, view, Math.max(node, 0));
+	const {before, total} = view.model, at = Math.max(node, 0);
+	if (before)
+		addText(card, "p", `before ${formatNumber(before[at], view.state.unit)}, now `
+			+ `${formatNumber(total[at], view.state.unit)}: `
+			+ formatChange(total[at] - before[at], view.state.unit)).className = "change";
+	addFigures(card, view, at);
 }
 
 /* Name and value of a frame, beside the pointer. */
@@ -102,7 +107,9 @@ function showTip(view, node, event) {
 	tip.replaceChildren();
 	addText(tip, "b", frameLabel(view, node).slice(0, 400));
 	addText(tip, "span", `${formatNumber(model.total[node], state.unit)}, `
-		+ formatShare(model.total[node], model.total[0])
+		+ (model.before ? `before ${formatNumber(model.before[node], state.unit)}, `
+			+ formatChange(model.total[node] - model.before[node], state.unit)
+			: formatShare(model.total[node], model.total[0]))
 		+ (isFolded(view, node) ? "; several frames: click to unfold" : ""));
 	const {clientX: x, clientY: y} = event, box = tip.getBoundingClientRect();
 	tip.style.left = Math.max(Math.min(x + 14, innerWidth - box.width - 4), 4) + "px";

@@ -7,6 +7,7 @@
 const ROW_HEIGHT = 19;
 const NARROWEST = 0.33;
 const CHARACTER_WIDTH = 6.7; /* average of the font below; text is cut to fit */
+const SHORTEST_NAME = 6; /* characters of a name beside which there is room for a change */
 const FONT = "11.5px system-ui, 'DejaVu Sans', sans-serif";
 
 const chart = {
@@ -21,7 +22,7 @@ const chart = {
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const names = ["back", "java", "native", "vm", "group", "mark", "frame-text", "hatch",
-		"heap-java", "heap-native", "heap-mapped", "focus", "line", "text"];
+		"heap-java", "heap-native", "heap-mapped", "focus", "line", "text", "grew", "shrank", "same"];
 	const theme = Object.fromEntries(names.map((n) => [n, style.getPropertyValue("--" + n).trim()]));
 	theme.patterns = {native: makePattern(theme.hatch, "lines"), vm: makePattern(theme.hatch, "dots")};
 	chart.theme = theme;
@@ -59,7 +60,7 @@ function pathTo(tree, node) {
 /* Positions frames: the zoomed frame and its ancestors at full width, and what is below it. */
 function layOut(view, width) {
 	const {model, state} = view;
-	const {tree, total} = model;
+	const {tree, size: total} = model;
 	const placed = [];
 	const path = pathTo(tree, view.zoom);
 	/* Callers of a sandwich are above its root. */
@@ -119,6 +120,28 @@ function fitLabel(name, room) {
 	return name.length <= room ? name : cutMiddle(shortenPackages(name), room);
 }
 
+/* In a comparison from blue, gone, to red, new; else by kind. */
+function frameColor({model: {before, total}}, node, kind) {
+	const {theme} = chart;
+	if (!before)
+		return theme[kind];
+	const change = relativeChange(total[node], before[node]);
+	return d3.interpolateRgb(theme.same, change < 0 ? theme.shrank : theme.grew)(Math.abs(change));
+}
+
+/*
+ * The label of a frame for a number of characters: folded frames are marked, and in a comparison it
+ * ends with the change, which is never cut.
+ */
+function drawnLabel(view, node, room) {
+	const {before, total} = view.model;
+	const name = (isFolded(view, node) ? "▸ " : "") + frameLabel(view, node);
+	const change = before && before[node] !== total[node]
+		? " " + formatChange(total[node] - before[node], view.state.unit) : "";
+	return change && room >= change.length + SHORTEST_NAME
+		? fitLabel(name, room - change.length) + change : fitLabel(name, room);
+}
+
 function drawFrame(context, view, item, top) {
 	const {theme} = chart;
 	const {tree, heaps, total} = view.model;
@@ -126,7 +149,7 @@ function drawFrame(context, view, item, top) {
 	const y = item.y - top;
 	const width = Math.max(item.width - 0.6, 0.4);
 	const isFound = view.found && item.node && view.found.found[tree.func[item.node]];
-	context.fillStyle = isFound ? theme.mark : theme[kind];
+	context.fillStyle = isFound ? theme.mark : frameColor(view, item.node, kind);
 	context.fillRect(item.x, y, width, ROW_HEIGHT - 1);
 	if (width < 3)
 		return;
@@ -150,9 +173,8 @@ function drawFrame(context, view, item, top) {
 	});
 	const room = Math.floor((width - 6) / CHARACTER_WIDTH);
 	if (room >= 2) {
-		const label = (isFolded(view, item.node) ? "▸ " : "") + frameLabel(view, item.node);
 		context.fillStyle = theme["frame-text"];
-		context.fillText(fitLabel(label, room), item.x + 3, y + 11.5, width - 4);
+		context.fillText(drawnLabel(view, item.node, room), item.x + 3, y + 11.5, width - 4);
 	}
 	if (isFound) { /* visible without color */
 		context.strokeStyle = theme.text;
@@ -201,7 +223,7 @@ function nodeAt(x, y) {
 
 /* The node reached from the focused one by an arrow key. */
 function neighbor(view, key) {
-	const {tree, total} = view.model;
+	const {tree, size: total} = view.model;
 	const node = view.focus < 0 ? view.zoom : view.focus;
 	const [down, up] = view.state.layout === "flames" ? ["ArrowUp", "ArrowDown"]
 		: ["ArrowDown", "ArrowUp"];

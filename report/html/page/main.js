@@ -8,6 +8,9 @@ const DEFAULTS = {
 	layout: "icicle", search: "", range: null, filter: null, table: "site",
 	sort: {by: "share", down: true}, zoom: [], fold: true, around: "",
 };
+/* A comparison opens with what is live. */
+if (data.base)
+	Object.assign(DEFAULTS, {value: "live", sort: {by: "change", down: true}});
 const CHOICES = ["heap", "value", "unit", "moment", "thread", "layout"];
 const element = (id) => document.getElementById(id);
 
@@ -79,7 +82,7 @@ function readLink() {
 
 /* The zoom is stored as functions from the root, since node numbers differ between trees. */
 function findZoom() {
-	const {tree, total} = view.model;
+	const {tree, size: total} = view.model;
 	let node = 0;
 	for (const f of view.state.zoom) {
 		const children = tree.list.subarray(tree.start[node], tree.start[node + 1]);
@@ -111,6 +114,9 @@ function showStatus() {
 		+ ` (${HEAPS.map(({name}, heap) =>
 			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")}`
 		+ (twice >= 1 ? `, of which ${formatNumber(twice, state.unit)} hold the others` : "") + ")");
+	if (model.before)
+		total.append(`; before ${formatNumber(model.before[0], state.unit)}, change `
+			+ formatChange(model.total[0] - model.before[0], state.unit));
 	total.dataset.value = model.total[0];
 	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `
@@ -146,6 +152,9 @@ function draw() {
 
 /* Only live values have a snapshot, and those of a range are taken at its end. */
 function settle(state) {
+	/* The older snapshot has no time slices. */
+	if (data.base)
+		state.range = null;
 	if (state.range || (state.value !== "live" && state.moment === "peak"))
 		state.moment = "end";
 }
@@ -348,6 +357,10 @@ function start() {
 	element("timeline").addEventListener("keydown", onTimelineKey);
 	for (const name of [...new Set(data.rows.thread)].map((i) => data.strings[i]).sort())
 		element("thread").append(new Option(name.slice(0, 80), name));
+	for (const part of document.querySelectorAll(".comparison"))
+		part.hidden = !data.base;
+	for (const part of document.querySelectorAll(".kinds"))
+		part.hidden = Boolean(data.base);
 	drawAnswer(tableActions);
 	readTheme();
 	listenToSwitches();

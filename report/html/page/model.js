@@ -9,7 +9,7 @@ const VM = 2;
 const HEAPS = [{word: "java", name: "Java"}, {word: "native", name: "native"},
 	{word: "mapped", name: "mapped"}];
 
-const rowCount = data.rows.count;
+const rowCount = data.rows.count; /* in a comparison those of both snapshots */
 const functionCount = data.functions.name.length;
 
 const functionName = (f) => data.strings[data.functions.name[f]];
@@ -383,10 +383,17 @@ function evaluate(state) {
 	const selected = selectRows(state);
 	const heaps = HEAPS.map(() => new Float64Array(tree.count));
 	const total = new Float64Array(tree.count);
+	/* Of the older snapshot, in a comparison. */
+	const before = data.base ? new Float64Array(tree.count) : null;
 	tree.rowNode.forEach((node, i) => {
 		const row = i % rowCount;
 		if (node < 0 || !selected[row])
 			return;
+		if (row >= newCount) {
+			if (addsUp(state, row))
+				before[node] += rows.value[row];
+			return;
+		}
 		heaps[data.rows.heap[row]][node] += rows.value[row];
 		if (addsUp(state, row))
 			total[node] += rows.value[row];
@@ -395,14 +402,16 @@ function evaluate(state) {
 	const endsBelow = (i) => tree.isCaller && tree.isCaller[i] && !tree.parent[i];
 	for (let i = tree.count - 1; i > 0; i--) {
 		if (!endsBelow(i))
-			for (const values of [...heaps, total])
+			for (const values of before ? [...heaps, total, before] : [...heaps, total])
 				values[tree.parent[i]] += values[i];
 	}
+	/* What the width of a frame shows: in a comparison both values, so that what is gone is seen. */
+	const size = before ? total.map((value, i) => value + before[i]) : total;
 	for (let i = 0; i < tree.count; i++)
 		if (tree.start[i + 1] - tree.start[i] > 1)
 			tree.list.subarray(tree.start[i], tree.start[i + 1])
-				.sort((a, b) => total[b] - total[a] || a - b);
-	return {tree, rows, selected, heaps, total, state: {...state},
+				.sort((a, b) => size[b] - size[a] || a - b);
+	return {tree, rows, selected, heaps, total, before, size, state: {...state},
 		isWhole: !state.range && !state.thread && !state.filter && !tree.isCaller};
 }
 
@@ -439,7 +448,7 @@ function estimateNode(model, state, value, heap, node) {
 	const next = () => {
 		while (at < tree.rowsTo[node]) {
 			const entry = tree.rowOrder[at++], row = entry % rowCount;
-			if (selected[row] && (node || entry < rowCount))
+			if (selected[row] && row < newCount && (node || entry < rowCount))
 				return row;
 		}
 		return -1;
@@ -465,7 +474,7 @@ function coveredRows({tree, rows, selected, state}, covered) {
 	let weight = 0;
 	for (let row = 0; row < rowCount; row++) {
 		const below = tree.rowNode[row], above = tree.rowNode[rowCount + row];
-		if (below >= 0 && selected[row] && addsUp(state, row)
+		if (below >= 0 && selected[row] && row < newCount && addsUp(state, row)
 			&& (covered[below] || (above >= 0 && covered[above])))
 			weight += rows.value[row];
 	}
@@ -481,7 +490,7 @@ function search(model, text) {
 		return null;
 	const matches = makeMatcher(text);
 	const found = Uint8Array.from({length: functionCount}, (_, f) => matches(functionName(f)));
-	const {tree, total} = model;
+	const {tree, size: total} = model;
 	const covered = new Uint8Array(tree.count);
 	const topmost = [];
 	let weight = 0, frames = 0;
@@ -491,7 +500,7 @@ function search(model, text) {
 		if (isFound && total[i] > 0)
 			frames++;
 		if (isFound && !covered[tree.parent[i]] && total[i] > 0) {
-			weight += total[i];
+			weight += model.total[i];
 			topmost.push(i);
 		}
 	}

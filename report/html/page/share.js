@@ -81,11 +81,11 @@ function makeSvg(view) {
 		group.append("rect").attr("x", x.toFixed(1)).attr("y", y).attr("width", Math.max(full - 0.6, 0.4).toFixed(1))
 			.attr("height", ROW_HEIGHT - 1)
 			.attr("fill", view.found && f >= 0 && view.found.found[f] ? theme.mark
-				: theme[f >= 0 ? functionKind(f) : "group"]);
+				: frameColor(view, node, f >= 0 ? functionKind(f) : "group"));
 		const room = Math.floor((full - 6) / CHARACTER_WIDTH);
 		if (room >= 2)
 			group.append("text").attr("x", (x + 3).toFixed(1)).attr("y", y + 13)
-				.attr("fill", theme["frame-text"]).text(fitLabel(frameLabel(view, node), room));
+				.attr("fill", theme["frame-text"]).text(drawnLabel(view, node, room));
 	}
 	return root;
 }

@@ -4,13 +4,15 @@ const LINES_SHOWN = 300;
 const COLUMNS = [
 	{name: "name", title: "Name"}, {name: "java", title: "Java"}, {name: "native", title: "Native"},
 	{name: "mapped", title: "Mapped"},
-	{name: "share", title: "Share"},
+	{name: "share", title: "Share"}, {name: "change", title: "Change"},
 ];
 
 /* The columns of heaps that were recorded and are chosen, and the others. */
 function shownColumns({heap}) {
 	return COLUMNS.filter(({name}) => {
 		const number = HEAPS.findIndex(({word}) => word === name);
+		if (name === "change" || name === "share")
+			return (name === "change") === Boolean(data.base);
 		return number < 0 || (data.heaps[number] && (heap === "all" || heap === name));
 	});
 }
@@ -29,7 +31,12 @@ function summarize(view) {
 		const name = keys[row];
 		let group = groups.get(name);
 		if (!group)
-			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, first: -1});
+			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, change: 0,
+				first: -1});
+		if (addsUp(view.state, row))
+			group.change += row < newCount ? rows.value[row] : -rows.value[row];
+		if (row >= newCount)
+			continue;
 		group[HEAPS[data.rows.heap[row]].word] += rows.value[row];
 		if (addsUp(view.state, row))
 			group.share += rows.value[row];
@@ -74,7 +81,10 @@ function addEntry(body, view, entry, nextRow, onChoose) {
 			cell.title = formatInterval(estimateRows(view.model.rows, heap, unit, entry.first,
 				(row) => nextRow[row]), unit);
 	});
-	addText(line, "td", formatShare(entry.share, view.model.total[0]));
+	if (!data.base)
+		addText(line, "td", formatShare(entry.share, view.model.total[0]));
+	else
+		addText(line, "td", formatChange(entry.change, unit)).dataset.value = entry.change;
 }
 
 function drawTable(view, actions) {
