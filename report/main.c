@@ -512,10 +512,9 @@ static const struct command commands[] = {
 			TH_OPTIONS_COMMAND,
 		export, NULL},
 	{"flamegraph", "[OPTIONS] [OLD] LOG -o FILE.html",
-		"self-contained HTML page for a browser; with two logs, or one at two times, "
-		"their changes",
+		"self-contained HTML page for a browser",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_COMMAND |
-			TH_OPTIONS_COMPARE,
+			TH_OPTIONS_PAGE,
 		flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@TIME] NEW[@TIME]",
 		"changes between two logs, or between two times of one: end, peak, 12s, "

@@ -38,6 +38,7 @@
  *                           follows growth except why. leaks_left_out is the number of omitted
  *                           findings
  *   finding_rows            column: the finding of each row, as an index of leaks; -1 = none
+ *   sources                 [frame, first line, lines] of frames of findings, with --source
  *   base                    only in a comparison: {command, seconds, at_s, strings, functions,
  *                           frames, nodes, rows, sums, heaps} of the older snapshot
  *   timeline                {slices, seconds, peak, live, uses, collections, marks}; live bytes

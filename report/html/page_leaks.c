@@ -10,6 +10,7 @@
 #include "report/base/allocate.h"
 #include "report/html/page_columns.h"
 #include "report/html/page_findings.h"
+#include "report/html/page_source.h"
 #include "report/views/outcome_parts.h"
 
 /* Maximum number of findings, worst first; each carries its stack. */
@@ -142,6 +143,7 @@ th_page_leaks_print(
 	}
 	fprintf(file, "],\n\"leaks_left_out\":%zu", leaks->findings_count - shown_count(leaks));
 	print_rows(file, leaks, names->profile);
+	th_page_source_print(file, names, leaks);
 }
 
 void

@@ -24,7 +24,7 @@ void th_page_leaks_begin(struct th_page_leaks *leaks, struct th_page_names *name
 /* Waits for the worker. */
 void th_page_leaks_wait(struct th_page_leaks *leaks);
 
-/* Prints the members "outcome", "leaks", "leaks_left_out" and "finding_rows". */
+/* Prints the members "outcome", "leaks", "leaks_left_out", "finding_rows" and "sources". */
 void th_page_leaks_print(
 	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
 

@@ -107,6 +107,7 @@ struct th_options {
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
 	const char *output; /* NULL = stdout */
+	const char *source; /* directory of source files; NULL = none */
 };
 
 /* Groups of options that a command accepts. */
@@ -124,8 +125,8 @@ enum th_option_group {
 	TH_OPTIONS_TIME = 1024, /* a part of the recording */
 	TH_OPTIONS_RSS = 2048,
 	TH_OPTIONS_LIVE = 4096,
-	TH_OPTIONS_COMMAND = 8192,  /* shows the recorded command line */
-	TH_OPTIONS_COMPARE = 16384, /* takes one log or two */
+	TH_OPTIONS_COMMAND = 8192, /* shows the recorded command line */
+	TH_OPTIONS_PAGE = 16384,   /* takes one log or two */
 };
 
 /*

@@ -56,7 +56,7 @@ class Browser:
         # The same page with another fragment would not be loaded anew.
         self.call("POST", "/url", {"url": "about:blank"})
         self.call("POST", "/url", {"url": url})
-        self.run("document.getElementById('explore').scrollIntoView();")
+        self.run("const e = document.getElementById('explore'); if (e) e.scrollIntoView();")
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})

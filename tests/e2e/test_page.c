@@ -75,8 +75,9 @@ forget(void **state)
 	return 0;
 }
 
+/* Skips the test without a browser. */
 static void
-run_case_of(const struct made *made, const char *name)
+need_browser(void)
 {
 	struct th_outcome outcome;
 
@@ -89,6 +90,12 @@ run_case_of(const struct made *made, const char *name)
 		print_message("chromium or chromedriver is missing\n");
 		skip();
 	}
+}
+
+static void
+run_case_of(const struct made *made, const char *name)
+{
+	need_browser();
 	char *said = th_command_output(TH_WORDS("python3", SCRIPT, name, made->page,
 		made->report, TH_TOOL, made->recording.log, "--heaps", made->heaps));
 	print_message("%s: %s", name, said);
@@ -164,6 +171,52 @@ test_comparison(void **state)
 	free(old_side);
 }
 
+/* The sources of the program are those of the example. */
+static void
+test_source(void **state)
+{
+	const char *sources = TH_TEST_SOURCE "/examples/mixed";
+	char *page = th_format("%s/source.html", mixed.recording.directory);
+
+	(void)state;
+	need_browser();
+	free(th_command_output(TH_WORDS(
+		TH_TOOL, "flamegraph", "--source", sources, mixed.recording.log, "-o", page)));
+	char *said = th_command_output(TH_WORDS("python3", SCRIPT, "source", page, mixed.report,
+		TH_TOOL, mixed.recording.log, "--source", sources));
+	print_message("source: %s", said);
+	free(said);
+	free(page);
+}
+
+/* Two files that match equally well, and one behind a link: neither is shown. */
+static void
+test_ambiguous_source(void **state)
+{
+	const char *directory = mixed.recording.directory;
+	char *page = th_format("%s/ambiguous.html", directory);
+	char *make_files = th_format("cd %s && mkdir twice linked && cp -r " TH_TEST_SOURCE
+				     "/examples/mixed twice/a && cp -r twice/a twice/b && "
+				     "ln -s ../twice/a linked/a",
+		directory);
+	const char *const folders[] = {"twice", "linked"};
+
+	(void)state;
+	free(th_command_output(TH_WORDS("sh", "-c", make_files)));
+	for (size_t i = 0; i < 2; i++) {
+		char *sources = th_format("%s/%s", directory, folders[i]);
+		free(th_command_output(TH_WORDS(TH_TOOL, "flamegraph", "--source", sources,
+			mixed.recording.log, "-o", page)));
+		char *found = th_command_output(
+			TH_WORDS("grep", "-c", "\"sources\":\\[\\]", page));
+		assert_string_equal(found, "1\n");
+		free(found);
+		free(sources);
+	}
+	free(make_files);
+	free(page);
+}
+
 /* From scripts/install-deps. */
 static void
 test_accessibility(void **state)
@@ -236,6 +289,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		CASES(LIST_TEST) cmocka_unit_test(test_intervals_of_a_thinned_recording),
 		cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_source), cmocka_unit_test(test_ambiguous_source),
 		cmocka_unit_test(test_accessibility),
 		cmocka_unit_test(test_leak_of_threads),
 		cmocka_unit_test(test_no_leak),

@@ -155,6 +155,29 @@ function estimateText(estimate, format) {
 		+ (high > low ? ` (${formatInterval({low, high}, "bytes")})` : "");
 }
 
+/* The lines around that of a frame, if --source has its file. */
+function addSource(parent, frame) {
+	const found = data.sources.find(([number]) => number === frame);
+	if (!found)
+		return;
+	const [, first, lines] = found, line = data.frames.line[frame];
+	const box = addText(parent, "pre", "");
+	box.tabIndex = 0;
+	box.setAttribute("aria-label", "Source");
+	lines.forEach((text, i) => {
+		const row = addText(box, first + i === line ? "b" : "span",
+			`${String(first + i).padStart(5)}  ${text}\n`);
+		row.className = "line";
+	});
+}
+
+/* The nearest frame to the allocation whose source is known, one of the application first. */
+function mainSource({path}) {
+	const known = [...path].reverse().filter((frame) =>
+		data.sources.some(([number]) => number === frame));
+	return known.find((frame) => isApplication(data.frames.function[frame])) ?? known[0];
+}
+
 /* The stack from the allocation to the root; frames of the application are marked. */
 function addStack(card, finding) {
 	if (!finding.path.length)
@@ -170,6 +193,8 @@ function addStack(card, finding) {
 		const place = fileLine({file: data.strings[data.frames.file[frame]],
 			line: data.frames.line[frame]}) || functionModule(f).replace(/^.*\//, "");
 		addText(line, "span", place).className = "place";
+		if (frame !== mainSource(finding))
+			addSource(list, frame);
 	}
 	if (finding.path.length > STEPS_SHOWN)
 		addText(details, "p", `${finding.path.length - STEPS_SHOWN} more`).className = "note";
@@ -208,6 +233,7 @@ function addCard(box, number, actions) {
 	live.append(` (${formatInterval(limitsOf(finding.live), "bytes")}), grows by `);
 	addText(live, "b", formatRate(finding.growth.estimate));
 	drawCurve(card, number);
+	addSource(card, mainSource(finding));
 	const facts = addText(rest, "dl", "");
 	addFact(facts, "count", countText(finding));
 	for (const other of finding.others || [])

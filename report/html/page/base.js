@@ -56,7 +56,6 @@ function joinBase(base) {
 	joinColumns(data.rows, base.rows, {heap: same, thread: string, class: string,
 		node: (node) => node + nodeCount, package: string, library: string, contains: same,
 		alloc: sum, live: sum, temp: sum, peak: sum});
-	data.rows.count += base.rows.count;
 	data.sums.samples = joined(data.sums.samples, base.sums.samples);
 	for (const unit of ["bytes", "objects"])
 		for (const name of SUMS)

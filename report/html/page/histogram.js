@@ -8,28 +8,45 @@
 const sliceAt = (seconds) => Math.min(Math.floor(seconds * data.timeline.slices
 	/ (data.timeline.seconds || 1)), data.timeline.slices - 1);
 
-/* The slice in or at whose end live values of the whole recording are taken. */
+/* The slice in which live values of the whole recording are taken. */
 const liveSlice = (moment) => sliceAt(moment === "peak" ? data.timeline.peak : data.judged.at_s);
 
 /*
- * Calls `visit` with each cell that counts, its weight, and its lifetime or age in slices; null: not
- * freed.  What is freed in the slice in which live values are taken was live when it began.
+ * Live values of the whole recording are taken inside a slice, so that cells tell only about what
+ * they were made of: each row's value is divided among its cells that lived until that slice, or
+ * among all its cells if none did.
  */
-function eachSelected(state, visit) {
-	const {cells, timeline: {slices}} = data, {value, unit, moment} = state;
-	if (value !== "live" || state.range) {
-		const range = state.range || [0, slices];
+function eachLive(state, rows, visit) {
+	const {cells} = data, {unit, moment} = state, {value} = rows;
+	const last = liveSlice(moment), weight = cells["live_" + unit];
+	const lived = (i) => cells.birth[i] <= last && (cells.death[i] < 0 || cells.death[i] >= last);
+	const sums = new Float64Array(rowCount), others = new Float64Array(rowCount);
+	for (let i = 0; i < cells.row.length; i++) {
+		others[cells.row[i]] += cells[unit][i];
+		if (lived(i))
+			sums[cells.row[i]] += weight[i];
+	}
+	for (let i = 0; i < cells.row.length; i++) {
+		const row = cells.row[i], age = Math.max(last - cells.birth[i], 0);
+		if (!value[row])
+			continue;
+		if (!(sums[row] > 0))
+			visit(i, value[row] * cells[unit][i] / others[row], age);
+		else if (lived(i))
+			visit(i, value[row] * weight[i] / sums[row], age);
+	}
+}
+
+/* Calls `visit` with each cell that counts, its weight, and its lifetime or age; null: not freed. */
+function eachSelected({state, model}, visit) {
+	const {cells, timeline: {slices}} = data, {value, unit} = state;
+	const range = state.range || [0, slices];
+	if (value === "live" && !state.range)
+		eachLive(state, model.rows, visit);
+	else
 		eachCell(value, unit, range, (i, weight) => visit(i, weight,
 			value === "live" ? range[1] - 1 - cells.birth[i]
 				: cells.death[i] < 0 ? null : cells.death[i] - cells.birth[i]));
-		return;
-	}
-	const last = liveSlice(moment), weight = cells["live_" + unit];
-	for (let i = 0; i < cells.row.length; i++) {
-		const birth = cells.birth[i], death = cells.death[i];
-		if (birth <= last && (death < 0 || death > last || (death === last && birth < last)))
-			visit(i, weight[i], last - birth);
-	}
 }
 
 /* Which rows are selected and below the zoomed frame. */
@@ -51,7 +68,7 @@ const add = (map, key, weight) => map.set(key, (map.get(key) || 0) + weight);
 function histograms(view) {
 	const {state, model} = view, {cells} = data;
 	const rows = rowsBelow(model, view.zoom), sizes = new Map(), times = new Map();
-	eachSelected(state, (i, weight, length) => {
+	eachSelected(view, (i, weight, length) => {
 		if (!rows[cells.row[i]] || !addsUp(state, cells.row[i]))
 			return;
 		add(sizes, cells.size[i], weight);

@@ -261,7 +261,7 @@ const knownWholes = [];
 function wholeOf(heap) {
 	if (!knownWholes[heap]) {
 		const whole = structuredClone(data.heaps[heap].outside);
-		for (let row = 0; row < newCount; row++)
+		for (let row = 0; row < data.rows.count; row++)
 			if (data.rows.heap[row] === heap)
 				addSum(whole, data.rows.alloc[row]);
 		knownWholes[heap] = whole;

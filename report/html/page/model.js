@@ -9,7 +9,7 @@ const VM = 2;
 const HEAPS = [{word: "java", name: "Java"}, {word: "native", name: "native"},
 	{word: "mapped", name: "mapped"}];
 
-const rowCount = data.rows.count; /* in a comparison those of both snapshots */
+const rowCount = data.rows.heap.length; /* in a comparison those of both snapshots */
 const functionCount = data.functions.name.length;
 
 const functionName = (f) => data.strings[data.functions.name[f]];
