@@ -454,8 +454,8 @@ static const struct option_entry entries[] = {
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write to FILE instead of standard output"},
 	{"source", 0, "DIR", TH_OPTIONS_PAGE, set_source,
-		"show the lines around the frames of findings, from the\n"
-		"source files below DIR"},
+		"show the lines around the frames of findings, from\n"
+		"the source files below DIR"},
 	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
 		"write to FILE; compressed if its name ends in .gz\n"
 		"(every command reads that). Default: the log's\n"

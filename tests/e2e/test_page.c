@@ -289,7 +289,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		CASES(LIST_TEST) cmocka_unit_test(test_intervals_of_a_thinned_recording),
 		cmocka_unit_test(test_comparison),
-		cmocka_unit_test(test_source), cmocka_unit_test(test_ambiguous_source),
+		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_ambiguous_source),
 		cmocka_unit_test(test_accessibility),
 		cmocka_unit_test(test_leak_of_threads),
 		cmocka_unit_test(test_no_leak),
