@@ -410,6 +410,30 @@ print_diff(const struct side *old_side, const struct side *new_side)
 }
 
 static struct th_error *
+sides_load(struct side sides[2], const struct th_options *options)
+{
+	struct th_error *error = side_load(&sides[0], options, options->log, NULL);
+
+	if (!error)
+		error = side_load(&sides[1], options, options->new_log, &sides[0]);
+	if (error)
+		return error;
+	side_look(&sides[0]);
+	side_look(&sides[1]);
+	return NULL;
+}
+
+static void
+sides_deinit(struct side sides[2])
+{
+	side_deinit(&sides[0]);
+	side_deinit(&sides[1]);
+	if (sides[1].recording != sides[0].recording)
+		th_recording_destroy(sides[1].recording);
+	th_recording_destroy(sides[0].recording);
+}
+
+static struct th_error *
 diff(const struct th_options *options)
 {
 	struct side sides[2] = {0};
@@ -422,20 +446,33 @@ diff(const struct th_options *options)
 		return th_error_create(TH_ERROR_USAGE,
 			"diff: touched-bytes exist only in breakdowns of "
 			"resident memory, see rss");
-	error = side_load(&sides[0], options, options->log, NULL);
-	if (!error)
-		error = side_load(&sides[1], options, options->new_log, &sides[0]);
+	error = sides_load(sides, options);
 	if (!error) {
-		side_look(&sides[0]);
-		side_look(&sides[1]);
 		print_diff(&sides[0], &sides[1]);
 		error = close_output(stdout, NULL);
 	}
-	side_deinit(&sides[0]);
-	side_deinit(&sides[1]);
-	if (sides[1].recording != sides[0].recording)
-		th_recording_destroy(sides[1].recording);
-	th_recording_destroy(sides[0].recording);
+	sides_deinit(sides);
+	return error;
+}
+
+/* The page of the newer snapshot, with the changes since the older one. */
+static struct th_error *
+flamegraph_diff(const struct th_options *options)
+{
+	struct side sides[2] = {0};
+	struct th_error *error = sides_load(sides, options);
+	FILE *file;
+
+	if (!error && options->output && is_same_file(options->output, sides[0].log))
+		error = th_error_create(
+			TH_ERROR_OUTPUT, "%s: would overwrite the log", options->output);
+	if (!error)
+		error = open_output(&sides[1].options, &file);
+	if (!error) {
+		th_view_flamegraph_diff(file, sides[0].profile, sides[1].profile);
+		error = close_output(file, options->output);
+	}
+	sides_deinit(sides);
 	return error;
 }
 
@@ -445,7 +482,7 @@ flamegraph(const struct th_options *options)
 	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
 		return th_error_create(
 			TH_ERROR_USAGE, "flamegraph: no output file, use -o FILE.html");
-	return show(options, th_view_flamegraph);
+	return options->new_log ? flamegraph_diff(options) : show(options, th_view_flamegraph);
 }
 
 static struct th_error *
@@ -560,9 +597,10 @@ static const struct command commands[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_EXPORT |
 			TH_OPTIONS_COMMAND,
 		export, NULL},
-	{"flamegraph", "[OPTIONS] LOG|PID -o FILE.html",
+	{"flamegraph", "[OPTIONS] [OLD] LOG|PID -o FILE.html",
 		"self-contained HTML page for a browser",
-		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_COMMAND,
+		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_OUTPUT | TH_OPTIONS_COMMAND |
+			TH_OPTIONS_PAGE,
 		flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@TIME] NEW[@TIME]",
 		"changes between two logs, or between two times of one: end, peak, 12s, "
@@ -625,13 +663,13 @@ print_command_help(const struct command *command)
 	return th_error_report(close_output(stdout, NULL));
 }
 
-/* Sets the input and resolves marks; diff does both for each side, live finds its process. */
+/* Sets the input and resolves marks; for two logs both are done for each side, live finds its process. */
 static struct th_error *
 find_log(const struct command *command, struct th_options *options)
 {
 	struct th_error *error;
 
-	if (command->groups & (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE))
+	if (command->groups & (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE) || options->new_log)
 		return NULL;
 	if (command->groups & TH_OPTIONS_RSS)
 		error = find_current_input(options, &options->input);

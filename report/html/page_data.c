@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "report/html/page_base.h"
 #include "report/html/page_columns.h"
 #include "report/html/page_leaks.h"
 #include "report/html/page_memory.h"
@@ -42,7 +43,7 @@ print_process(FILE *file, const struct th_profile *profile)
 }
 
 void
-th_page_data_print(FILE *file, const struct th_profile *profile)
+th_page_data_print(FILE *file, const struct th_profile *profile, const struct th_profile *base)
 {
 	struct th_page_timeline timeline;
 	struct th_page_names names;
@@ -52,7 +53,7 @@ th_page_data_print(FILE *file, const struct th_profile *profile)
 	struct th_moment peak = th_lifetimes_peak(
 		&profile->lifetimes, profile->heaps, profile->options->heaps);
 	th_page_names_init(&names, profile);
-	th_page_leaks_begin(&leaks, profile);
+	th_page_leaks_begin(&leaks, &names);
 	print_process(file, profile);
 	th_page_names_print(file, &names);
 	th_page_rows_print(file, &names, &peak);
@@ -61,6 +62,8 @@ th_page_data_print(FILE *file, const struct th_profile *profile)
 	th_page_memory_print(file, profile, &leaks.leaks);
 	th_page_leaks_print(file, &names, &leaks);
 	th_page_leaks_end(&leaks);
+	if (base)
+		th_page_base_print(file, base);
 	fputs("}\n", file);
 	th_page_names_deinit(&names);
 }

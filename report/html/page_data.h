@@ -23,12 +23,24 @@
  *                           bytes, objects} of all rows by figure: share is true if its sums are
  *                           shares of the whole, gap is the sampling gap; bytes and objects are
  *                           {estimate, low, high}; null = not recorded
- *   cells                   {row, birth, death, temp, bytes, objects, bytes_variance,
- *                           objects_variance, live_bytes, live_objects}; death -1 = never; the
- *                           last two only if they differ from bytes and objects
- *   leaks                   findings: {verdict, heap, class, place, path, live, growth, why},
- *                           path has function numbers, root first; null = another snapshot;
- *                           leaks_left_out is the number of omitted findings
+ *   cells                   {row, birth, death, temp, size, bytes, objects, bytes_variance,
+ *                           objects_variance, live_bytes, live_objects}; death -1 = never; size
+ *                           is floor(log2) of the blocks' sizes; the last two only if they
+ *                           differ from bytes and objects
+ *   outcome                 the answer of leaks as a whole, as in its JSON, and its first line:
+ *                           headline
+ *   leaks                   findings: {verdict, heap, class, place, path, live, objects, growth,
+ *                           age, survived, lines, owner, others, why, released}; path has frame
+ *                           numbers, root first; others has {heap, verdict, live, growth} of
+ *                           further heaps. Those of threads and class loaders have kind, alive,
+ *                           rate, is_counted and curve (number alive at the end that was made
+ *                           by then, over equal parts of the time) instead of heap and what
+ *                           follows growth except why. leaks_left_out is the number of omitted
+ *                           findings
+ *   finding_rows            column: the finding of each row, as an index of leaks; -1 = none
+ *   sources                 [frame, first line, lines] of frames of findings, with --source
+ *   base                    only in a comparison: {command, seconds, at_s, strings, functions,
+ *                           frames, nodes, rows, sums, heaps} of the older snapshot
  *   timeline                {slices, seconds, peak, live, uses, collections, marks}; live bytes
  *                           by heap, over time slices of equal length
  */
@@ -39,7 +51,8 @@
 
 #include "report/profile/profile.h"
 
-/* Prints the object, escaped for a script element. */
-void th_page_data_print(FILE *file, const struct th_profile *profile);
+/* Prints the object, escaped for a script element; `base` is the snapshot to compare with, or NULL. */
+void
+th_page_data_print(FILE *file, const struct th_profile *profile, const struct th_profile *base);
 
 #endif

@@ -15,13 +15,16 @@ struct th_page_leaks {
 	struct th_worker aside;
 };
 
-/* Until th_page_leaks_wait(), the frames and paths of the profile must not change. */
-void th_page_leaks_begin(struct th_page_leaks *leaks, const struct th_profile *profile);
+/*
+ * Numbers the frames of findings that are no samples.  Until th_page_leaks_wait(), the frames and
+ * paths of the profile must not change.
+ */
+void th_page_leaks_begin(struct th_page_leaks *leaks, struct th_page_names *names);
 
 /* Waits for the worker. */
 void th_page_leaks_wait(struct th_page_leaks *leaks);
 
-/* Prints the members "leaks" and "leaks_left_out". */
+/* Prints the members "outcome", "leaks", "leaks_left_out", "finding_rows" and "sources". */
 void th_page_leaks_print(
 	FILE *file, const struct th_page_names *names, const struct th_page_leaks *leaks);
 

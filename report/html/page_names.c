@@ -64,6 +64,13 @@ add_frame(struct th_page_names *names, uint32_t number)
 	return find(&names->frames, number) - 1;
 }
 
+void
+th_page_names_add(struct th_page_names *names, struct th_path path)
+{
+	for (uint32_t i = 0; i < path.count; i++)
+		add_frame(names, path.frames[i]);
+}
+
 /* The name of the group that a row belongs to, by its stack as shown. */
 static uint32_t
 add_group(struct th_page_names *names, enum th_group_by by, const struct th_row *row)
@@ -331,4 +338,10 @@ uint32_t
 th_page_names_function(const struct th_page_names *names, uint32_t function)
 {
 	return find(&names->functions, function) - 1;
+}
+
+uint32_t
+th_page_names_frame(const struct th_page_names *names, uint32_t frame)
+{
+	return find(&names->frames, frame) - 1;
 }

@@ -34,11 +34,18 @@ struct th_page_names {
 void th_page_names_init(struct th_page_names *names, const struct th_profile *profile);
 void th_page_names_deinit(struct th_page_names *names);
 
+/* Numbers the frames of a path that need not be one of a row. */
+void th_page_names_add(struct th_page_names *names, struct th_path path);
+
 /* Prints the members "strings", "functions", "frames" and "nodes". */
 void th_page_names_print(FILE *file, const struct th_page_names *names);
 
-/* Index on the page of a string or a function, by its number in the frames. */
+/*
+ * Index on the page of a string, a function or a frame, by its number in the frames; UINT32_MAX: it
+ * has none.
+ */
 uint32_t th_page_names_string(const struct th_page_names *names, uint32_t string);
 uint32_t th_page_names_function(const struct th_page_names *names, uint32_t function);
+uint32_t th_page_names_frame(const struct th_page_names *names, uint32_t frame);
 
 #endif

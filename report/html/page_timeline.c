@@ -44,6 +44,12 @@ cell_temporary(const struct th_time_slice *cell)
 	return cell->is_temporary;
 }
 
+static int64_t
+cell_size(const struct th_time_slice *cell)
+{
+	return cell->size;
+}
+
 static double
 cell_bytes(const struct th_time_slice *cell)
 {
@@ -112,6 +118,7 @@ print_cells(FILE *file, const struct th_time_slices *cells)
 	print_integers(file, cells, ",", "birth", cell_birth);
 	print_integers(file, cells, ",", "death", cell_death);
 	print_integers(file, cells, ",", "temp", cell_temporary);
+	print_integers(file, cells, ",", "size", cell_size);
 	print_numbers(file, cells, "bytes", cell_bytes);
 	print_numbers(file, cells, "objects", cell_objects);
 	print_numbers(file, cells, "bytes_variance", cell_bytes_variance);

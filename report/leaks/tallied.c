@@ -221,14 +221,28 @@ add_slot(
 }
 
 static void
+add_parts(
+	const struct work *work, struct th_tallied *group, double from, double to, double count)
+{
+	double begin = (double)work->window->start;
+	double part = ((double)work->window->end - begin) / TH_TALLIED_PARTS;
+
+	for (int i = 0; i < TH_TALLIED_PARTS; i++)
+		group->made_in[i] += count * overlap(from, to, begin + i * part,
+						     begin + (i + 1) * part);
+}
+
+static void
 add_births(
 	const struct work *work, struct th_tallied *group, const struct th_decoded_tally *tally)
 {
 	for (uint32_t i = 0; i < tally->births.count; i++) {
 		double from = (double)tally->origin + (double)i * (double)tally->slot_ns;
+		double to = from + (double)tally->slot_ns;
+		double count = (double)tally->births.words[i] * scale_of(tally);
 
-		add_slot(work, group, from, from + (double)tally->slot_ns,
-			(double)tally->births.words[i] * scale_of(tally));
+		add_slot(work, group, from, to, count);
+		add_parts(work, group, from, to, count);
 	}
 }
 

@@ -27,6 +27,8 @@
 #include "report/statistics/estimate.h"
 
 #define TH_TALLIED_QUARTERS 4
+/* Parts of the whole window in which the survivors' times of creation are counted. */
+#define TH_TALLIED_PARTS 32
 
 struct th_tallied {
 	enum th_tally_kind kind;
@@ -45,6 +47,7 @@ struct th_tallied {
 	double bytes;        /* stacks: address space; classes: estimated metaspace */
 	double births[TH_TALLIED_QUARTERS]; /* alive, of the quarters */
 	double born_after;                  /* alive, made after them */
+	double made_in[TH_TALLIED_PARTS];   /* alive, by part of the window in which made */
 	double seconds;                     /* of the quarters */
 	double resident;       /* of the stacks or the metaspace; at most `bytes` */
 	struct th_estimate vm; /* live bytes that the VM allocated for them in the C heap */

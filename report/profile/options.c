@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "report/base/allocate.h"
 #include "report/base/nearest.h"
@@ -468,6 +469,20 @@ set_output(struct th_options *options, const char *argument)
 	return NULL;
 }
 
+static struct th_error *
+set_source(struct th_options *options, const char *argument)
+{
+	struct stat status;
+
+	if (stat(argument, &status))
+		return th_error_create_errno(TH_ERROR_USAGE, "--source %s", argument);
+	if (!S_ISDIR(status.st_mode))
+		return th_error_create(
+			TH_ERROR_USAGE, "--source %s: is not a directory", argument);
+	options->source = argument;
+	return NULL;
+}
+
 /* clang-format off: keeps one entry per line */
 static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
@@ -478,6 +493,9 @@ static const struct option_entry entries[] = {
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write to FILE instead of standard output; - is\n"
 		"standard output"},
+	{"source", 0, "DIR", TH_OPTIONS_PAGE, set_source,
+		"show the lines around the frames of findings, from\n"
+		"the source files below DIR"},
 	{"output", 'o', "FILE", TH_OPTIONS_BUNDLE, set_output,
 		"write to FILE; compressed if its name ends in .gz\n"
 		"(every command reads that); - is standard output.\n"
@@ -650,7 +668,7 @@ bad_option(const char *command, unsigned groups, int result, const char *text)
 static struct th_error *
 take_log(struct th_options *options, unsigned groups, const char *command, const char *argument)
 {
-	bool takes_two = groups & TH_OPTIONS_DIFF;
+	bool takes_two = groups & (TH_OPTIONS_DIFF | TH_OPTIONS_PAGE);
 
 	if (!options->log)
 		options->log = argument;

@@ -76,7 +76,7 @@ struct th_pattern {
 struct th_options {
 	const char *log;     /* as given: a path, the id of a process, or "-" */
 	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
-	const char *new_log; /* diff only; both may end in "@MOMENT" */
+	const char *new_log; /* NULL: one log; both may end in "@MOMENT" */
 	enum th_view_value value;
 	bool has_value;
 	unsigned heaps; /* bits 1 << enum th_heap */
@@ -113,6 +113,7 @@ struct th_options {
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
 	const char *output; /* NULL and "-" = stdout */
+	const char *source; /* directory of source files; NULL = none */
 };
 
 /* Groups of options that a command accepts. */
@@ -133,6 +134,7 @@ enum th_option_group {
 	TH_OPTIONS_COMMAND = 8192, /* shows the recorded command line */
 	TH_OPTIONS_COLOR = 16384,
 	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
+	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
 };
 
 /*

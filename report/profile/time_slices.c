@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples are sorted by row once. The cells of a row are found by their two slices and
- * whether their blocks died young in a table that the next row reuses: cell numbers increase,
+ * The samples are sorted by row once. The cells of a row are found by their two slices, their
+ * size and whether their blocks died young in a table that the next row reuses: cell numbers increase,
  * so entries of other rows are recognized by smaller numbers. Cells are counted before any is
  * made, with ever fewer slices until they are few enough.
  */
@@ -35,33 +35,44 @@ slice_of(const struct th_time_slices *cells, uint64_t time)
 /* Table index by time */
 
 /*
- * Index in a table of births by deaths, which has one more death for "never", and by early
- * death.
+ * Index of a cell in a table of births by deaths, which has one more death for "never", by size
+ * and by early death.
  */
 static uint32_t
-place_at(const struct th_time_slices *cells, uint32_t birth, uint32_t death, bool is_temporary)
+place_at(const struct th_time_slices *cells, const struct th_time_slice *cell)
 {
-	uint32_t column = death == TH_TIME_SLICE_NEVER ? 0 : death + 1;
+	uint32_t column = cell->death == TH_TIME_SLICE_NEVER ? 0 : cell->death + 1;
+	uint32_t times = cell->birth * (cells->slices + 1) + column;
 
-	return 2 * (birth * (cells->slices + 1) + column) + is_temporary;
+	return 2 * (times * TH_TIME_SLICE_SIZES + cell->size) + cell->is_temporary;
 }
 
 static size_t
 count_places(const struct th_time_slices *cells)
 {
-	return 2 * (size_t)cells->slices * (cells->slices + 1);
+	return 2 * (size_t)cells->slices * (cells->slices + 1) * TH_TIME_SLICE_SIZES;
 }
 
 static struct th_time_slice
 cell_at(const struct th_time_slices *cells, uint32_t place)
 {
-	uint32_t column = place / 2 % (cells->slices + 1);
+	uint32_t times = place / 2 / TH_TIME_SLICE_SIZES;
+	uint32_t column = times % (cells->slices + 1);
 
 	return (struct th_time_slice){
-		.birth = place / 2 / (cells->slices + 1),
+		.birth = times / (cells->slices + 1),
 		.death = column ? column - 1 : TH_TIME_SLICE_NEVER,
+		.size = place / 2 % TH_TIME_SLICE_SIZES,
 		.is_temporary = place % 2,
 	};
+}
+
+static uint32_t
+size_of(uint64_t bytes)
+{
+	uint32_t size = bytes ? 63 - (uint32_t)__builtin_clzll(bytes) : 0;
+
+	return size < TH_TIME_SLICE_SIZES ? size : TH_TIME_SLICE_SIZES - 1;
 }
 
 static uint32_t
@@ -72,12 +83,16 @@ place_of(const struct maker *maker, enum th_heap heap, size_t index)
 	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
 	uint64_t end = lifetimes->ends[heap][index];
 	bool has_end = end != TH_END_UNKNOWN && end <= profile->recording->end;
+	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
+	const struct th_time_slice cell = {
+		.birth = slice_of(maker->cells, sample->time),
+		.death = has_end ? slice_of(maker->cells, end) : TH_TIME_SLICE_NEVER,
+		.size = size_of(sample->size),
+		.is_temporary = th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
+				th_lifetimes_is_temporary(lifetimes, heap, index, within),
+	};
 
-	return place_at(maker->cells,
-		slice_of(maker->cells, profile->recording->samples[heap].items[index].time),
-		has_end ? slice_of(maker->cells, end) : TH_TIME_SLICE_NEVER,
-		th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
-			th_lifetimes_is_temporary(lifetimes, heap, index, within));
+	return place_at(maker->cells, &cell);
 }
 
 /* Prefetches a sample that will be used soon, if it is of this heap. */
@@ -123,11 +138,11 @@ halve(struct maker *maker)
 	maker->cells->slice *= 2;
 	for (uint32_t i = 0; i < count; i++) {
 		struct th_time_slice cell = cell_at(&before, maker->places[i]);
-		uint32_t death = cell.death == TH_TIME_SLICE_NEVER ? TH_TIME_SLICE_NEVER
-								   : cell.death / 2;
 
-		maker->places[i] = place_at(
-			maker->cells, cell.birth / 2, death, cell.is_temporary);
+		cell.birth /= 2;
+		if (cell.death != TH_TIME_SLICE_NEVER)
+			cell.death /= 2;
+		maker->places[i] = place_at(maker->cells, &cell);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The samples of a profile by time: how much of each row was allocated in one time slice of the
- * recording and ended in another. Any range of slices can then be summed up without the
+ * recording and ended in another, by size. Any range of slices can then be summed up without the
  * samples.
  */
 #ifndef TH_REPORT_PROFILE_TIME_SLICES_H
@@ -13,11 +13,15 @@
 #include "report/profile/profile.h"
 
 #define TH_TIME_SLICE_NEVER UINT32_MAX
+/* Powers of two that sizes are divided by: up to 1 TiB. */
+#define TH_TIME_SLICE_SIZES 41
 
 struct th_time_slice {
 	uint32_t row;
 	uint32_t birth; /* slice */
 	uint32_t death; /* slice; TH_TIME_SLICE_NEVER: alive at the end, or not known */
+	uint32_t
+		size; /* floor(log2) of the sizes of its blocks; at most TH_TIME_SLICE_SIZES - 1 */
 	bool is_temporary;
 	struct th_estimator alloc;
 };

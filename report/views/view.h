@@ -67,6 +67,10 @@ void th_view_speedscope(FILE *file, const struct th_profile *profile);
 /* A self-contained HTML page. */
 void th_view_flamegraph(FILE *file, const struct th_profile *profile);
 
+/* The same with the changes since an older snapshot; NULL: without. */
+void th_view_flamegraph_diff(
+	FILE *file, const struct th_profile *old_profile, const struct th_profile *profile);
+
 /*
  * The breakdown of resident memory, as text and as JSON. The profile must not be filtered, and
  * its recording must contain a breakdown. `leaks`: its findings; NULL: not known.

@@ -10,10 +10,10 @@
 #include "report/base/allocate.h"
 #include "report/base/heap_names.h"
 #include "report/base/worker.h"
-#include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
+#include "report/views/outcome_parts.h"
 #include "report/views/tallied_parts.h"
 
 /* Findings per batch: enough to outweigh the cost of a thread. */
@@ -330,44 +330,11 @@ print_findings(struct printer *printer)
 	free(batches);
 }
 
-/* The detection limits of judged heaps; null: not judged, 0: every allocation was recorded. */
-static json_t *
-limits_json(const struct th_outcome *outcome)
-{
-	json_t *json = json_object();
-
-	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
-		json_object_set_new(json, th_heap_word((enum th_heap)heap),
-			outcome->is_judged[heap] ? json_real(outcome->limits[heap])
-						 : json_null());
-	return json;
-}
-
-static json_t *
-text_or_null(char *text)
-{
-	json_t *json = text ? json_string(text) : json_null();
-
-	free(text);
-	return json;
-}
-
 static void
 print_outcome(const struct printer *printer)
 {
-	struct th_outcome outcome = th_outcome_find(printer->leaks);
-	json_t *json = json_pack("{s:s, s:I, s:f, s:o, s:o, s:o}", "verdict",
-		th_outcome_name(outcome.verdict), "leaks", (json_int_t)outcome.leaks,
-		"growth_bytes_per_s", outcome.growth, "detection_limits_bytes_per_s",
-		limits_json(&outcome), "reason",
-		text_or_null(th_outcome_reason(printer->leaks, &outcome)), "advice",
-		text_or_null(th_outcome_advice(printer->leaks, &outcome)));
+	char *text = th_json_dump(th_outcome_json(printer->leaks), JSON_EMBED);
 
-	if (outcome.asked > 0) {
-		json_object_set_new(json, "limit_bytes_per_s", json_real(outcome.asked));
-		json_object_set_new(json, "limit_reached", json_boolean(outcome.is_reached));
-	}
-	char *text = th_json_dump(json, JSON_EMBED);
 	fprintf(printer->file, "%s", text);
 	free(text);
 }

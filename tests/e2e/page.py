@@ -2,7 +2,7 @@
 """
 The page of the flame graph in a real browser, driven by the WebDriver protocol.
 
-usage: page.py CASE PAGE.html REPORT.json [TOOL LOG]
+usage: page.py CASE PAGE.html REPORT.json [TOOL LOG [OPTIONS]]
                                       REPORT: export --format json of the same log
        page.py --check                         whether a browser and its driver are there
 
@@ -12,97 +12,17 @@ browser's console fail every case.
 
 import base64
 import json
+import os
 import pathlib
+import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
-PATIENCE = 90  # seconds for the driver and the browser to start
-
-
-class Browser:
-    """A headless Chromium of its own."""
-
-    def __init__(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.driver = subprocess.Popen(
-            ["chromedriver", "--port=%d" % port],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.url = "http://127.0.0.1:%d" % port
-        self.wait_for_driver()
-        options = {
-            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,900"]
-        }
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
-        session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        self.url += "/session/" + session["sessionId"]
-
-    def wait_for_driver(self):
-        end = time.time() + PATIENCE
-        while True:
-            try:
-                return self.call("GET", "/status")
-            except urllib.error.URLError:
-                if time.time() > end:
-                    raise
-                time.sleep(0.05)
-
-    def call(self, method, path, body=None):
-        payload = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, payload, method=method)
-        request.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            return json.load(answer)["value"]
-
-    def open(self, page, fragment=""):
-        url = pathlib.Path(page).resolve().as_uri() + fragment
-        # The same page with another fragment would not be loaded anew.
-        self.call("POST", "/url", {"url": "about:blank"})
-        self.call("POST", "/url", {"url": url})
-
-    def run(self, script, *arguments):
-        return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
-
-    def actions(self, *actions):
-        pointer = {"type": "pointer", "id": "mouse", "actions": list(actions)}
-        self.call("POST", "/actions", {"actions": [pointer]})
-
-    def drag(self, start, end):
-        self.actions(
-            {"type": "pointerMove", "duration": 0, "x": int(start[0]), "y": int(start[1])},
-            {"type": "pointerDown", "button": 0},
-            {"type": "pointerMove", "duration": 100, "x": int(end[0]), "y": int(end[1])},
-            {"type": "pointerUp", "button": 0},
-        )
-
-    def click(self, x, y):
-        self.drag((x, y), (x, y))
-
-    def keys(self, text):
-        steps = []
-        for key in text:
-            steps += [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
-        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": steps}]})
-
-    def console(self):
-        return self.call("POST", "/se/log", {"type": "browser"})
-
-    def close(self):
-        try:
-            self.call("DELETE", "")
-        finally:
-            self.driver.terminate()
-            self.driver.wait()
-
+sys.dont_write_bytecode = True  # not into the sources
+from browser import PATIENCE, Browser  # noqa: E402
 
 # --- what the page says, as a reader of the page sees it -----------------------------------------
 
@@ -306,7 +226,9 @@ def case_brush(browser, page, report):
     assert 0 < first < whole and 0 < second < whole
     close_to(first + second, whole, "both halves")
     browser.open(page, "#value=%22live%22&range=" + urllib.parse.quote(json.dumps([0, slices])))
-    live = sum_of(report, "live_bytes")
+    command = [TOOL, "export", "--format", "json", "--at", "exit", LOG]
+    exit_ = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    live = sum_of(exit_, "live_bytes")
     close_to(totals(browser)[0], live, "live at the end of the range", FEW_SAMPLES)
     browser.open(page, link)
     close_to(totals(browser)[0], first, "range from the link")
@@ -507,26 +429,427 @@ def case_table(browser, page, report):
     return "%d classes" % len(expected)
 
 
-def case_leaks(browser, page, report):
-    """Findings are there with their verdicts; a click leads to what is alive of them."""
-    browser.open(page, "#table=%22leaks%22")
-    lines = browser.run(
-        "return [...document.querySelectorAll('#table tbody tr:not(.why)')].map((line) =>"
-        " [line.cells[0].textContent, line.cells[1].textContent,"
-        "  Number(line.cells[2].dataset.value), Number(line.cells[3].dataset.value)]);"
+def cards(browser):
+    """The cards of leaks: title, text, live bytes."""
+    return browser.run(
+        "return [...document.querySelectorAll('#cards article')].map((card) =>"
+        " [card.querySelector('h3 b').textContent, card.textContent,"
+        "  Number(card.querySelector('.figures [data-value]').dataset.value)]);"
     )
-    worst = lines[0]
-    assert worst[1] == "leak", lines
-    browser.run("document.querySelector('#table td button').click();")
+
+
+def leaks_of_log():
+    """What `leaks` says of the same log."""
+    command = [TOOL, "leaks", "--format", "json", *OPTIONS, LOG]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def headline_of_log():
+    command = [TOOL, "leaks", *OPTIONS, LOG]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return text.splitlines()[0]
+
+
+def check_head(browser, verdict):
+    """The page opens with the first line of `leaks`, and its title says so."""
+    headline = headline_of_log()
+    head = browser.run("return document.querySelector('#answer h2').textContent;")
+    assert head.lower().endswith(headline.lower()), (head, headline)
+    assert browser.run("return document.querySelector('#answer').className;") == verdict
+    assert headline in browser.run("return document.title;")
+    assert headline in browser.run("return document.querySelector('meta[name=description]').content;")
+    top = browser.run("scrollTo(0, 0); return document.querySelector('#answer h2')"
+                      ".getBoundingClientRect().top;")
+    assert 0 <= top < 100, top
+
+
+def check_cards(browser):
+    """There is a card for each leak, with the figures of `leaks`; their curves grow."""
+    leaks = [leak for leak in leaks_of_log()["findings"] if leak["verdict"] == "leak"]
+    found = cards(browser)
+    assert leaks and len(found) == min(len(leaks), 12)
+    for (title, text, live), leak in zip(found, leaks):
+        close_to(live, leak["live_bytes"]["estimate"], title)
+        assert leak["why"] in text
+        assert "next" in text and "held by" in text
+        creator = leak["creator"]
+        if creator and creator["file"] and leak.get("level", "line") == "line":
+            assert title == "%s:%d" % (pathlib.Path(creator["file"]).name, creator["line"]), title
+    curves = browser.run(
+        "return [...document.querySelectorAll('#cards article')].map((card) =>"
+        " curveOf(Number(card.dataset.finding)).map((point) => point[1]));"
+    )
+    for curve in curves:
+        assert len(curve) > 8 and curve[-1] > curve[len(curve) // 2] > 0, curve
+    return len(found)
+
+
+def case_leaks(browser, page, report):
+    """A card for each leak; a click leads to what is alive of it, and the path is opened."""
+    browser.open(page)
+    check_head(browser, "found")
+    count = check_cards(browser)
+    worst = cards(browser)[0]
+    browser.run("document.querySelector('#cards article .actions button').click();")
     state = browser.run("return view.state;")
     assert state["value"] == "live" and len(state["zoom"]) > 3
+    assert state["filter"] == {"by": "finding", "key": "0"}
     live = browser.run(
         "return Number(document.querySelector('#card [data-heap=native] [data-value]')"
         ".dataset.value);"
     )
     # One stack of the finding, which may have several.
     assert 0 < live <= worst[2] * 1.000001
-    return "%d findings, worst %s" % (len(lines), worst[0])
+    # The rows of the finding are its live bytes.
+    close_to(totals(browser)[2], worst[2], "all of the finding", 0.05)
+    assert browser.run("return scrollY + 1 >= Math.min(document.documentElement.scrollHeight"
+                       " - innerHeight, document.getElementById('explore').offsetTop);")
+    return "%d cards, worst %s" % (count, worst[0])
+
+
+def case_counted(browser, page, report):
+    """A leak of threads has a card, too: no samples, but a stack and a curve."""
+    browser.open(page)
+    check_head(browser, "found")
+    check_cards(browser)
+    title, text, _ = cards(browser)[0]
+    assert title.startswith("ThreadGrowth.java:") and "threads" in text and "alive" in text
+    steps = browser.run(
+        "document.querySelector('#cards details').open = true;"
+        "return [...document.querySelectorAll('#cards li')].map((line) => line.textContent);"
+    )
+    assert any(step.startswith("leaks.ThreadGrowth.start") for step in steps), steps
+    browser.run("document.querySelector('#cards .actions button').click();")
+    zoomed = browser.run("return view.model.tree.depth[view.zoom];")
+    assert zoomed > 1
+    return "%s, %d steps" % (title, len(steps))
+
+
+def case_none(browser, page, report):
+    """Without a leak: the detection limits, and what lowers them."""
+    browser.open(page)
+    check_head(browser, "none")
+    assert not cards(browser)
+    limits = browser.run("return document.querySelector('#answer .limits').textContent;")
+    assert "/s" in limits and "twice as long" in limits
+    return limits
+
+
+def case_inconclusive(browser, page, report):
+    """Without a verdict: what to record."""
+    browser.open(page)
+    check_head(browser, "inconclusive")
+    advice = browser.run("return document.querySelector('#answer .advice').textContent;")
+    assert leaks_of_log()["advice"] in advice
+    return advice
+
+
+def case_timeline(browser, page, report):
+    """The timeline has what is chosen, and the leaks; its scale follows."""
+    browser.open(page)
+    shown = (
+        "return [...document.querySelectorAll('#timeline path[class^=live]')]"
+        ".map((path) => path.getAttribute('class'));"
+    )
+    most = (
+        "return Math.max(...timelineCurves(view).filter((curve) => curve)"
+        ".map((curve) => d3.max([...curve])));"
+    )
+    scale = (
+        "const ticks = document.querySelectorAll('#timeline svg g:nth-of-type(2) .tick text');"
+        "return ticks[ticks.length - 1].textContent;"
+    )
+    assert set(browser.run(shown)) == {"live-java", "live-native", "live-mapped"}
+    whole = browser.run(scale)
+    leaks = browser.run("return document.querySelectorAll('#timeline g.leak').length;")
+    assert leaks == min(len(cards(browser)), 4)
+    choose(browser, "heap", "native")
+    assert browser.run(shown) == ["live-native"]
+    assert browser.run("return document.querySelector('[data-key=mapped]').hidden;")
+    native = browser.run(scale)
+    assert native != whole
+    assert browser.run("return formatNumber(%s, 'bytes');" % most[7:-1]) == native
+    before = browser.run(most)
+    choose(browser, "thread", browser.run("return document.getElementById('thread').options[1].value;"))
+    assert browser.run(most) <= before
+    return "all %s, native %s" % (whole, native)
+
+
+def histogram(browser):
+    """The lines of both histograms: label and value."""
+    return browser.run(
+        "return [...document.querySelectorAll('#table .histogram')].map((table) =>"
+        " [...table.rows].map((line) => [line.cells[0].textContent, Number(line.cells[2].dataset.value)]));"
+    )
+
+
+def case_histograms(browser, page, report):
+    """Sizes and lifetimes add up to what is selected."""
+    browser.open(page)
+    browser.run("document.querySelector('[data-table=histograms]').click();")
+    for value in ("alloc", "live"):
+        choose(browser, "value", value)
+        for unit in ("bytes", "objects"):
+            choose(browser, "unit", unit)
+            sizes, times = histogram(browser)
+            total = totals(browser)[0]
+            for lines in (sizes, times):
+                close_to(sum(line[1] for line in lines), total, (value, unit), FEW_SAMPLES)
+    choose(browser, "value", "alloc")
+    choose(browser, "unit", "bytes")
+    whole = sum(line[1] for line in histogram(browser)[0])
+    click_frame(browser, "gallery_photo_buffer")
+    sizes = histogram(browser)[0]
+    zoomed = browser.run("return view.model.total[view.zoom];")
+    assert 0 < zoomed < whole
+    close_to(sum(line[1] for line in sizes), zoomed, "below the frame")
+    return "%d sizes" % len(sizes)
+
+
+def case_fold(browser, page, report):
+    """Frames that start threads are one row, which opens."""
+    browser.open(page)
+    choose(browser, "thread", "main") if browser.run(
+        "return isOption('thread', 'main');") else None
+    total = totals(browser)[0]
+    rows = browser.run("return chart.rows;")
+    folded = browser.run("return chart.drawn.filter((d) => isFolded(view, d.node))"
+                         ".map((d) => frameLabel(view, d.node));")
+    assert folded
+    click_frame(browser, folded[0])
+    assert not browser.run("return view.state.fold;")
+    assert browser.run("return chart.rows;") > rows
+    close_to(totals(browser)[0], total, "unfolded")
+    return "%s and %d more" % (folded[0], len(folded) - 1)
+
+
+def case_sandwich(browser, page, report):
+    """A function with its callers above and its callees below, each stack once."""
+    browser.open(page)
+    name = "Java_mixed_Gallery_thumbnail"
+    browser.run("update({around: arguments[0]});", name)
+    expected = sum(
+        stack["alloc_bytes"]["estimate"]
+        for stack in report["stacks"]
+        if any(frame["name"] == name for frame in stack["frames"])
+    )
+    close_to(totals(browser)[0], expected, name)
+    middle = frame_named(browser, name)
+    assert frame_named(browser, "gallery_photo_buffer")[2] > middle[2]
+    above = [frame for frame in frames(browser) if frame[2] < middle[2]]
+    assert any(frame[0].startswith("mixed.Gallery.") for frame in above), above
+    card = browser.run(
+        "return Number(document.querySelector('#card [data-heap=native] [data-value]')"
+        ".dataset.value);"
+    )
+    close_to(card, totals(browser)[2], "card")
+    browser.run("document.querySelector('#around button').click();")
+    assert totals(browser)[0] > expected
+    return "%d callers drawn" % len(above)
+
+
+def case_matches(browser, page, report):
+    """The next match and the one before, and the sum of all."""
+    browser.open(page)
+    choose(browser, "search", ".")  # the first frames of all stacks
+    count = browser.run("return view.found.topmost.length;")
+    assert count > 1
+    text = browser.run("return document.getElementById('matches').textContent;")
+    assert re.search(r"[KMG]iB, [0-9.]+ % in \d+ frames", text), text
+    visited = []
+    for _ in range(count + 1):
+        browser.run("document.getElementById('next').click();")
+        visited.append(browser.run("return view.zoom;"))
+    assert len(set(visited)) == count and visited[0] == visited[-1]
+    browser.run("document.getElementById('previous').click();")
+    assert browser.run("return view.zoom;") == visited[-2]
+    return text
+
+
+def case_history(browser, page, report):
+    """Back and forward lead through the views; the letters of a search are one step."""
+    browser.open(page)
+    choose(browser, "heap", "native")
+    for text in ("g", "ga", "gal"):
+        choose(browser, "search", text)
+    click_frame(browser, "gallery_photo_buffer")
+    zoom = browser.run("return view.state.zoom;")
+    state = "return [view.state.heap, view.state.search, view.state.zoom.length];"
+    seen = [browser.run(state)]
+    for _ in range(3):
+        browser.call("POST", "/back", {})
+        seen.append(browser.run(state))
+    assert seen == [["native", "gal", len(zoom)], ["native", "gal", 0], ["native", "", 0], ["all", "", 0]], seen
+    browser.call("POST", "/forward", {})
+    assert browser.run("return document.getElementById('heap').value;") == "native"
+    return "three steps"
+
+
+# Of the page without its data.
+PAGE_BYTES = 600000
+
+
+def case_share(browser, page, report):
+    """A finding as Markdown, the graph as SVG, whole pages on paper."""
+    browser.open(page)
+    content = pathlib.Path(page).read_text(encoding="ascii", errors="replace")
+    start = content.index('id="data">')
+    own = len(content) - (content.index("</script>", start) - start)
+    assert own < PAGE_BYTES, own
+    text = browser.run("return findingMarkdown(0);")
+    leak = leaks_of_log()["findings"][0]
+    assert text.startswith("**leak** ") and leak["why"] in text
+    assert "    %s" % leak["frames"][-1]["name"] in text
+    drawn = browser.run("return chart.placed.length;")
+    svg = browser.run("return new XMLSerializer().serializeToString(makeSvg(view));")
+    assert svg.count("<g>") == drawn
+    assert "gallery_photo_buffer" in svg
+    pdf = browser.print_pages()
+    pages = len(re.findall(rb"/Type\s*/Page[^s]", pdf))
+    assert pdf.startswith(b"%PDF") and pages >= 2, pages
+    assert "hidden" not in browser.run("return getComputedStyle(document.body).overflow;")
+    return "%d frames, %d pages" % (drawn, pages)
+
+
+WIDTHS = ((1600, 1000), (1280, 900), (390, 844))
+
+
+def check_layout(browser, width):
+    """Nothing is wider than the page; no number is cut; a name is one line."""
+    wide = browser.run("return document.documentElement.scrollWidth;")
+    assert wide <= width, (width, wide)
+    cut = browser.run(
+        "return [...document.querySelectorAll('#table td:not(:first-child), #table th, .findings td,"
+        " #cards .figures, #cards dd, #total')].filter((cell) => cell.clientWidth"
+        " && !cell.querySelector('.name') && cell.scrollWidth > cell.clientWidth + 1)"
+        ".map((cell) => cell.textContent);"
+    )
+    assert not cut, (width, cut)
+    names = browser.run(
+        "return [...document.querySelectorAll('#table td .name')].map((name) =>"
+        " name.getBoundingClientRect().height);"
+    )
+    assert names and max(names) < 30, (width, max(names))
+
+
+def case_widths(browser, page, report):
+    """Usable at 1600, 1280 and 390 pixels in both themes; the screenshots are kept beside the log."""
+    taken = 0
+    for width, height in WIDTHS:
+        for dark in (False, True):
+            browser.resize(width, height, dark)
+            browser.open(page)
+            for kind in ("site", "class", "library", "histograms"):
+                browser.run("document.querySelector('[data-table=%s]').click();" % kind)
+                if kind != "histograms":
+                    check_layout(browser, width)
+            browser.run("for (const d of document.querySelectorAll('#answer details')) d.open = true;"
+                        "document.querySelector('[data-table=site]').click();")
+            check_layout(browser, width)
+            image = browser.call("GET", "/screenshot")
+            name = "page-%d-%s.png" % (width, "dark" if dark else "light")
+            pathlib.Path(page).with_name(name).write_bytes(base64.b64decode(image))
+            taken += 1
+    return "%d screenshots" % taken
+
+
+# Of small text and its background, and of large or bold text (WCAG 2.1, 1.4.3).
+CONTRAST = 4.5
+
+
+def case_contrast(browser, page, report):
+    """Labels in the graph, which accessibility checkers do not see."""
+    lowest = 99
+    for dark in (False, True):
+        browser.resize(1280, 900, dark)
+        browser.open(page)
+        ratios = browser.run(
+            "const parse = (c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16) / 255);"
+            "const light = (c) => { const [r, g, b] = parse(c).map((v) =>"
+            "  v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);"
+            "  return 0.2126 * r + 0.7152 * g + 0.0722 * b; };"
+            "const text = light(chart.theme['frame-text']);"
+            "return ['java', 'native', 'vm', 'group', 'mark'].map((name) => {"
+            "  const back = light(chart.theme[name]);"
+            "  return [name, (Math.max(text, back) + 0.05) / (Math.min(text, back) + 0.05)]; });"
+        )
+        for name, ratio in ratios:
+            assert ratio >= CONTRAST, (dark, name, ratio)
+        lowest = min([lowest] + [ratio for _, ratio in ratios])
+    return "at least %.1f" % lowest
+
+
+def case_axe(browser, page, report):
+    """axe-core finds nothing serious, in both themes and with all opened."""
+    script = pathlib.Path(os.environ["AXE"]).read_text(encoding="utf-8")
+    checked = 0
+    for dark in (False, True):
+        for width, height in WIDTHS[1:]:
+            browser.resize(width, height, dark)
+            browser.open(page)
+            browser.run(
+                "for (const d of document.querySelectorAll('details')) d.open = true;"
+                "update({search: 'gallery', filter: {by: 'finding', key: '0'}});"
+            )
+            browser.run(script)
+            found = browser.call(
+                "POST",
+                "/execute/async",
+                {
+                    "script": "const done = arguments[0];"
+                    "axe.run().then((r) => done([r.violations.map((v) => [v.impact, v.id,"
+                    " v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160))]), r.passes.length]));",
+                    "args": [],
+                },
+            )
+            serious = [rule for rule in found[0] if rule[0] in ("serious", "critical")]
+            assert not serious, (dark, width, serious)
+            checked += found[1]
+    return "%d rules passed" % checked
+
+
+def case_compare(browser, page, report):
+    """PAGE compares the log with an earlier time, which REPORT is of: both sums, and the signs."""
+    browser.open(page)
+    assert browser.run("return view.state.value;") == "live"
+    before, now = browser.run("return [view.model.before[0], view.model.total[0]];")
+    close_to(before, sum_of(report, "live_bytes"), "before", FEW_SAMPLES)
+    command = [TOOL, "export", "--format", "json", LOG]
+    later = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    close_to(now, sum_of(later, "live_bytes"), "now", FEW_SAMPLES)
+    text = browser.run("return document.getElementById('total').textContent;")
+    assert browser.run("return formatChange(arguments[0], 'bytes');", now - before) in text
+    lines = browser.run(
+        "return [...document.querySelectorAll('#table tbody tr')].map((line) =>"
+        " Number(line.cells[line.cells.length - 1].dataset.value));"
+    )
+    assert lines == sorted(lines, reverse=True) and lines[0] > 0
+    close_to(sum(lines), now - before, "sum of the changes", FEW_SAMPLES)
+    drawn = browser.run("return chart.drawn.map((d) => [view.model.total[d.node], view.model.before[d.node],"
+                        " drawnLabel(view, d.node, 1000), frameColor(view, d.node, 'java')]);")
+    for new, old, label, _ in drawn:
+        assert new == old or (" +" if new > old else " -") in label, (new, old, label)
+    assert len({color for *_, color in drawn}) > 1
+    assert not browser.run("return document.querySelector('.comparison').hidden;")
+    check_layout(browser, browser.run("return innerWidth;"))
+    return text
+
+
+def case_source(browser, page, report):
+    """The lines around the place of a finding are those of the file; others are not read."""
+    browser.open(page)
+    place = browser.run("return data.leaks[0].place;")
+    text = browser.run("return document.querySelector('#cards pre').textContent;").splitlines()
+    marked = browser.run("return document.querySelector('#cards pre b').textContent;")
+    file = next(pathlib.Path(SOURCES).rglob(pathlib.Path(place["file"]).name))
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert marked.split(maxsplit=1)[0] == str(place["line"])
+    assert marked.rstrip()[7:] == lines[place["line"] - 1]
+    assert len(text) == 7 and text[0].rstrip()[7:] == lines[place["line"] - 4]
+    names = browser.run("return data.sources.map(([frame]) => data.strings[data.frames.file[frame]]);")
+    known = {entry.name for entry in pathlib.Path(SOURCES).rglob("*")}
+    assert names and all(pathlib.Path(name).name in known for name in names), names
+    return marked.strip()
 
 
 def case_link(browser, page, report):
@@ -659,8 +982,11 @@ def main():
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if shutil.which("chromedriver") and shutil.which("chromium") else 1)
     name, page, report_path = sys.argv[1:4]
-    global TOOL, LOG
+    global TOOL, LOG, OPTIONS, SOURCES
     TOOL, LOG = (sys.argv[4:] + [None, None])[:2]
+    OPTIONS = [] if "--source" in sys.argv else sys.argv[6:]
+    if "--source" in sys.argv:
+        SOURCES = sys.argv[-1]
     report = json.loads(pathlib.Path(report_path).read_text(encoding="utf-8"))
     browser = Browser()
     try:

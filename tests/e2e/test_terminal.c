@@ -492,7 +492,8 @@ test_manual(void **state)
 		TH_WORDS("sh", "-c", "groff -man -Tascii -P-cbou -rLL=100n " MANUAL));
 
 	assert_string_equal(warnings, "");
-	assert_non_null(strstr(text, "twinheap flamegraph [OPTIONS] LOG|PID -o FILE.html"));
+	assert_non_null(
+		strstr(text, "twinheap flamegraph [OPTIONS] [OLD] LOG|PID -o FILE.html"));
 	assert_non_null(strstr(text, "--temp-within SECONDS"));
 	assert_non_null(strstr(text, "TWINHEAP_SEED=N"));
 	assert_non_null(strstr(text, "interval BYTES"));

@@ -66,20 +66,54 @@ function addFigures(card, view, node) {
 			addFigure(table, view, node, value);
 }
 
+function addCardActions(card, view, node) {
+	const around = addText(card, "button", "Callers and callees");
+	around.type = "button";
+	around.disabled = view.state.around === functionName(view.model.tree.func[node]);
+	around.addEventListener("click", () =>
+		update({around: functionName(view.model.tree.func[node]), zoom: []}));
+}
+
 function showCard(view, node) {
 	const card = document.getElementById("card");
 	const {tree} = view.model;
 	card.replaceChildren();
-	if (node <= 0) {
+	if (node <= 0 && !tree.isCaller) {
 		addText(card, "h2", "all frames");
 	} else {
+		node = Math.max(node, 0);
 		const f = tree.func[node];
 		const kinds = {java: "Java", native: "native", vm: "Java VM", group: "threads"};
 		addText(card, "h2", functionName(f));
 		addText(card, "p", [kinds[functionKind(f)], framePlaces(view, node), functionModule(f)]
 			.filter((text) => text).join(" · "));
+		addCardActions(card, view, node);
 	}
-	addFigures(card, view, Math.max(node, 0));
+	const {before, total} = view.model, at = Math.max(node, 0);
+	if (before)
+		addText(card, "p", `before ${formatNumber(before[at], view.state.unit)}, now `
+			+ `${formatNumber(total[at], view.state.unit)}: `
+			+ formatChange(total[at] - before[at], view.state.unit)).className = "change";
+	addFigures(card, view, at);
+}
+
+/* Name and value of a frame, beside the pointer. */
+function showTip(view, node, event) {
+	const tip = document.getElementById("tip");
+	tip.hidden = node < 0;
+	if (node < 0)
+		return;
+	const {model, state} = view;
+	tip.replaceChildren();
+	addText(tip, "b", frameLabel(view, node).slice(0, 400));
+	addText(tip, "span", `${formatNumber(model.total[node], state.unit)}, `
+		+ (model.before ? `before ${formatNumber(model.before[node], state.unit)}, `
+			+ formatChange(model.total[node] - model.before[node], state.unit)
+			: formatShare(model.total[node], model.total[0]))
+		+ (isFolded(view, node) ? "; several frames: click to unfold" : ""));
+	const {clientX: x, clientY: y} = event, box = tip.getBoundingClientRect();
+	tip.style.left = Math.max(Math.min(x + 14, innerWidth - box.width - 4), 4) + "px";
+	tip.style.top = (y + 18 + box.height < innerHeight ? y + 18 : y - box.height - 8) + "px";
 }
 
 function announce(view, node) {

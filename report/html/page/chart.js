@@ -7,6 +7,7 @@
 const ROW_HEIGHT = 19;
 const NARROWEST = 0.33;
 const CHARACTER_WIDTH = 6.7; /* average of the font below; text is cut to fit */
+const SHORTEST_NAME = 6; /* characters of a name beside which there is room for a change */
 const FONT = "11.5px system-ui, 'DejaVu Sans', sans-serif";
 
 const chart = {
@@ -21,7 +22,7 @@ const chart = {
 function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const names = ["back", "java", "native", "vm", "group", "mark", "frame-text", "hatch",
-		"heap-java", "heap-native", "heap-mapped", "focus", "line", "text"];
+		"heap-java", "heap-native", "heap-mapped", "focus", "line", "text", "grew", "shrank", "same"];
 	const theme = Object.fromEntries(names.map((n) => [n, style.getPropertyValue("--" + n).trim()]));
 	theme.patterns = {native: makePattern(theme.hatch, "lines"), vm: makePattern(theme.hatch, "dots")};
 	chart.theme = theme;
@@ -59,47 +60,96 @@ function pathTo(tree, node) {
 /* Positions frames: the zoomed frame and its ancestors at full width, and what is below it. */
 function layOut(view, width) {
 	const {model, state} = view;
-	const {tree, total} = model;
+	const {tree, size: total} = model;
 	const placed = [];
 	const path = pathTo(tree, view.zoom);
+	/* Callers of a sandwich are above its root. */
+	const depthOf = (node) => tree.isCaller && tree.isCaller[node] ? -tree.depth[node] : tree.depth[node];
 	for (const node of path)
-		placed.push({node, x: 0, depth: tree.depth[node], width});
-	let deepest = tree.depth[view.zoom];
+		placed.push({node, x: 0, depth: depthOf(node), width});
+	let deepest = Math.max(...placed.map((item) => item.depth));
 	const scale = total[view.zoom] > 0 ? width / total[view.zoom] : 0;
 	const pending = [[view.zoom, 0]];
 	while (pending.length) {
 		const [node, left] = pending.pop();
-		let x = left;
+		let x = left, xAbove = left;
 		for (let i = tree.start[node]; i < tree.start[node + 1]; i++) {
 			const child = tree.list[i];
 			const childWidth = total[child] * scale;
 			if (childWidth < NARROWEST)
 				break; /* children are sorted: the others are narrower */
-			placed.push({node: child, x, depth: tree.depth[child], width: childWidth});
-			deepest = Math.max(deepest, tree.depth[child]);
-			pending.push([child, x]);
-			x += childWidth;
+			const isAbove = tree.isCaller && tree.isCaller[child];
+			const at = isAbove ? xAbove : x;
+			placed.push({node: child, x: at, depth: depthOf(child), width: childWidth});
+			deepest = Math.max(deepest, depthOf(child));
+			pending.push([child, at]);
+			if (isAbove)
+				xAbove += childWidth;
+			else
+				x += childWidth;
 		}
 	}
-	chart.rows = deepest + 1;
+	const highest = tree.isCaller ? Math.min(...placed.map((item) => item.depth)) : 0;
+	chart.rows = deepest - highest + 1;
 	for (const item of placed)
-		item.y = ROW_HEIGHT * (state.layout === "flames" ? deepest - item.depth : item.depth);
+		item.y = ROW_HEIGHT * (state.layout === "flames" ? deepest - item.depth : item.depth - highest);
 	return placed;
 }
 
+/* Whether a row has several frames folded into it. */
+const isFolded = ({model: {tree}}, node) => node > 0 && Boolean(tree.folded) && tree.folded.has(node);
+
 function frameLabel(view, node) {
-	return node ? functionName(view.model.tree.func[node])
-		: "all: " + formatNumber(view.model.total[0], view.state.unit);
+	const {tree, total} = view.model;
+	if (!node && !tree.isCaller)
+		return "all: " + formatNumber(total[0], view.state.unit);
+	return functionName(tree.func[node]);
+}
+
+/* Java packages as initials: "c.e.Gateway.handle". */
+function shortenPackages(name) {
+	return name.replace(/^((?:[a-z][\w]*\.)+)(?=[A-Z])/, (packages) =>
+		packages.split(".").map((word) => word.slice(0, 1)).join("."));
+}
+
+const cutMiddle = (text, room) => text.length <= room ? text
+	: text.slice(0, Math.ceil((room - 1) / 2)) + "…" + text.slice(text.length - Math.floor((room - 1) / 2));
+
+/* A label for a number of characters: packages are shortened first, then the middle is cut. */
+function fitLabel(name, room) {
+	return name.length <= room ? name : cutMiddle(shortenPackages(name), room);
+}
+
+/* In a comparison from blue, gone, to red, new; else by kind. */
+function frameColor({model: {before, total}}, node, kind) {
+	const {theme} = chart;
+	if (!before)
+		return theme[kind];
+	const change = relativeChange(total[node], before[node]);
+	return d3.interpolateRgb(theme.same, change < 0 ? theme.shrank : theme.grew)(Math.abs(change));
+}
+
+/*
+ * The label of a frame for a number of characters: folded frames are marked, and in a comparison it
+ * ends with the change, which is never cut.
+ */
+function drawnLabel(view, node, room) {
+	const {before, total} = view.model;
+	const name = (isFolded(view, node) ? "▸ " : "") + frameLabel(view, node);
+	const change = before && before[node] !== total[node]
+		? " " + formatChange(total[node] - before[node], view.state.unit) : "";
+	return change && room >= change.length + SHORTEST_NAME
+		? fitLabel(name, room - change.length) + change : fitLabel(name, room);
 }
 
 function drawFrame(context, view, item, top) {
 	const {theme} = chart;
 	const {tree, heaps, total} = view.model;
-	const kind = item.node ? functionKind(tree.func[item.node]) : "group";
+	const kind = tree.func[item.node] >= 0 ? functionKind(tree.func[item.node]) : "group";
 	const y = item.y - top;
 	const width = Math.max(item.width - 0.6, 0.4);
 	const isFound = view.found && item.node && view.found.found[tree.func[item.node]];
-	context.fillStyle = isFound ? theme.mark : theme[kind];
+	context.fillStyle = isFound ? theme.mark : frameColor(view, item.node, kind);
 	context.fillRect(item.x, y, width, ROW_HEIGHT - 1);
 	if (width < 3)
 		return;
@@ -114,15 +164,17 @@ function drawFrame(context, view, item, top) {
 	HEAPS.forEach(({word}, heap) => {
 		const part = width * parts[heap] / (total[item.node] || 1);
 		context.fillStyle = theme["heap-" + word];
-		context.fillRect(left, y + ROW_HEIGHT - 4, part, 3);
+		if (word === "mapped") /* dashed: not told from Java by color alone */
+			for (let x = 0; x < part; x += 6)
+				context.fillRect(left + x, y + ROW_HEIGHT - 4, Math.min(4, part - x), 3);
+		else
+			context.fillRect(left, y + ROW_HEIGHT - 4, part, 3);
 		left += part;
 	});
 	const room = Math.floor((width - 6) / CHARACTER_WIDTH);
 	if (room >= 2) {
-		const label = frameLabel(view, item.node);
 		context.fillStyle = theme["frame-text"];
-		context.fillText(label.length <= room ? label : label.slice(0, room - 1) + "…",
-			item.x + 3, y + 11.5, width - 4);
+		context.fillText(drawnLabel(view, item.node, room), item.x + 3, y + 11.5, width - 4);
 	}
 	if (isFound) { /* visible without color */
 		context.strokeStyle = theme.text;
@@ -171,16 +223,20 @@ function nodeAt(x, y) {
 
 /* The node reached from the focused one by an arrow key. */
 function neighbor(view, key) {
-	const {tree, total} = view.model;
+	const {tree, size: total} = view.model;
 	const node = view.focus < 0 ? view.zoom : view.focus;
-	const deeper = view.state.layout === "flames" ? "ArrowUp" : "ArrowDown";
+	const [down, up] = view.state.layout === "flames" ? ["ArrowUp", "ArrowDown"]
+		: ["ArrowDown", "ArrowUp"];
+	const isAbove = (at) => Boolean(tree.isCaller) && tree.isCaller[at] === 1;
+	/* The callers of a sandwich are above its root. */
+	const deeper = isAbove(node) || (tree.isCaller && !node && key === up) ? up : down;
 	const isShown = (candidate) => chart.placed.some((item) => item.node === candidate);
 	if (key === "ArrowUp" || key === "ArrowDown") {
-		const child = tree.list[tree.start[node]];
+		const child = tree.list.subarray(tree.start[node], tree.start[node + 1])
+			.find((at) => isAbove(at) === (deeper === up));
 		if (key !== deeper)
 			return tree.parent[node] >= 0 ? tree.parent[node] : node;
-		return tree.start[node] < tree.start[node + 1] && total[child] > 0 && isShown(child)
-			? child : node;
+		return total[child] > 0 && isShown(child) ? child : node;
 	}
 	if (tree.parent[node] < 0)
 		return node;

@@ -46,16 +46,24 @@ function readColumns(object, read, names) {
 
 const SUMS = ["seen", "unseen", "variance", "doubt"];
 
-readColumns(data.functions, readIntegers, ["name", "module", "kind"]);
-readColumns(data.frames, readIntegers, ["function", "file", "line", "inlined"]);
-readColumns(data.nodes, readIntegers, ["parent", "frame"]);
-readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
-	"contains", "alloc", "live", "temp", "peak"]);
-readColumns(data.sums, readIntegers, ["samples"]);
-readColumns(data.sums, readFloats, ["covariance"]);
-readColumns(data.sums.bytes, readFloats, SUMS);
-readColumns(data.sums.objects, readFloats, SUMS);
-readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp"]);
+/* The names, rows and sums of the page, and of the snapshot that it is compared with. */
+function readSnapshot(data) {
+	readColumns(data.functions, readIntegers, ["name", "module", "kind"]);
+	readColumns(data.frames, readIntegers, ["function", "file", "line", "inlined"]);
+	readColumns(data.nodes, readIntegers, ["parent", "frame"]);
+	readColumns(data.rows, readIntegers, ["heap", "thread", "class", "node", "package", "library",
+		"contains", "alloc", "live", "temp", "peak"]);
+	readColumns(data.sums, readIntegers, ["samples"]);
+	readColumns(data.sums, readFloats, ["covariance"]);
+	readColumns(data.sums.bytes, readFloats, SUMS);
+	readColumns(data.sums.objects, readFloats, SUMS);
+}
+
+readSnapshot(data);
+if (data.base)
+	readSnapshot(data.base);
+readColumns(data, readIntegers, ["finding_rows"]);
+readColumns(data.cells, readIntegers, ["row", "birth", "death", "temp", "size"]);
 readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "objects_variance"]);
 if (data.cells.live_bytes !== undefined)
 	readColumns(data.cells, readFloats, ["live_bytes", "live_objects"]);

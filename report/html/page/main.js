@@ -6,8 +6,11 @@
 const DEFAULTS = {
 	heap: "all", value: "alloc", unit: "bytes", moment: "end", thread: "", vm: true,
 	layout: "icicle", search: "", range: null, filter: null, table: "site",
-	sort: {by: "share", down: true}, zoom: [],
+	sort: {by: "share", down: true}, zoom: [], fold: true, around: "",
 };
+/* A comparison opens with what is live. */
+if (data.base)
+	Object.assign(DEFAULTS, {value: "live", sort: {by: "change", down: true}});
 const CHOICES = ["heap", "value", "unit", "moment", "thread", "layout"];
 const element = (id) => document.getElementById(id);
 
@@ -15,16 +18,25 @@ const view = {state: {...DEFAULTS}, model: null, zoom: 0, focus: -1, hover: -1, 
 
 /* --- the link ---------------------------------------------------------------------------------- */
 
-/* Each value is URL-encoded JSON, since names may contain any character. */
-function writeLink() {
+/*
+ * Each value is URL-encoded JSON, since names may contain any character.  Every change is an entry
+ * of the history, but `replaces` keeps the steps of one action, such as typing, one entry.
+ */
+function writeLink(replaces) {
 	const parts = [];
 	for (const name of Object.keys(DEFAULTS)) {
 		const text = JSON.stringify(view.state[name]);
 		if (text !== JSON.stringify(DEFAULTS[name]))
 			parts.push(name + "=" + encodeURIComponent(text));
 	}
-	history.replaceState(null, "", parts.length ? "#" + parts.join("&") : location.pathname
-		+ location.search);
+	const hash = parts.length ? "#" + parts.join("&") : "";
+	if (hash === location.hash)
+		return;
+	const url = hash || location.pathname + location.search;
+	if (replaces)
+		history.replaceState(null, "", url);
+	else
+		history.pushState(null, "", url);
 }
 
 const isOption = (id, value) => [...element(id).options].some((option) => option.value === value);
@@ -35,15 +47,15 @@ function isValid(name, value) {
 	if (CHOICES.includes(name))
 		return isOption(name, value);
 	switch (name) {
-	case "vm": return typeof value === "boolean";
-	case "search": return typeof value === "string";
-	case "table": return value === "leaks"
+	case "vm": case "fold": return typeof value === "boolean";
+	case "search": case "around": return typeof value === "string";
+	case "table": return value === "histograms"
 		|| (typeof value === "string" && Object.hasOwn(KEYS, value));
 	case "zoom": return Array.isArray(value) && value.every(Number.isInteger);
 	case "range": return value === null || (Array.isArray(value) && value.length === 2
 		&& value.every(Number.isInteger) && value[0] >= 0 && value[0] < value[1] && value[1] <= slices);
 	case "filter": return value === null || (typeof value === "object"
-		&& Object.hasOwn(KEYS, value.by) && typeof value.key === "string");
+		&& Object.hasOwn(FILTERS, value.by) && typeof value.key === "string");
 	case "sort": return value !== null && typeof value === "object"
 		&& COLUMNS.some((column) => column.name === value.by) && typeof value.down === "boolean";
 	default: return false;
@@ -70,16 +82,24 @@ function readLink() {
 
 /* The zoom is stored as functions from the root, since node numbers differ between trees. */
 function findZoom() {
-	const {tree, total} = view.model;
+	const {tree, size: total} = view.model;
 	let node = 0;
 	for (const f of view.state.zoom) {
 		const children = tree.list.subarray(tree.start[node], tree.start[node + 1]);
 		const child = children.find((candidate) => tree.func[candidate] === f);
-		if (child === undefined || !(total[child] > 0))
-			break;
-		node = child;
+		if (child !== undefined && total[child] > 0)
+			node = child;
+		else if (!(view.state.fold && isGlue(f)) && (view.state.vm || data.functions.kind[f] !== VM))
+			break; /* others are not shown */
 	}
 	return node;
+}
+
+function filterText({by, key}) {
+	if (by !== "finding")
+		return `${by} ${key.slice(0, 80)}`;
+	const finding = data.leaks[Number(key)];
+	return "finding " + (finding ? fileLine(finding.place) || finding.place.name.slice(0, 80) : key);
 }
 
 function showStatus() {
@@ -94,20 +114,29 @@ function showStatus() {
 		+ ` (${HEAPS.map(({name}, heap) =>
 			`${name} ${formatNumber(model.heaps[heap][0], state.unit)}`).join(", ")}`
 		+ (twice >= 1 ? `, of which ${formatNumber(twice, state.unit)} hold the others` : "") + ")");
+	if (model.before)
+		total.append(`; before ${formatNumber(model.before[0], state.unit)}, change `
+			+ formatChange(model.total[0] - model.before[0], state.unit));
 	total.dataset.value = model.total[0];
 	HEAPS.forEach(({word}, heap) => total.dataset[word] = model.heaps[heap][0]);
 	element("matches").textContent = !found ? "" : found.frames ? `search: `
-		+ `${formatShare(found.weight, model.total[0])} in ${found.frames} frames` : "search: no match";
+		+ `${formatNumber(found.weight, state.unit)}, ${formatShare(found.weight, model.total[0])} `
+		+ `in ${found.frames} frames` : "search: no match";
+	for (const id of ["previous", "next"])
+		element(id).hidden = !found || !found.frames;
+	element("around").hidden = !model.tree.isCaller;
+	element("around").querySelector("b").textContent = state.around.slice(0, 80);
 	element("matches").dataset.value = found ? found.weight : "";
 	element("filter").hidden = !state.filter;
-	element("filter").querySelector("b").textContent = state.filter
-		? `${state.filter.by} ${state.filter.key.slice(0, 80)}` : "";
+	element("filter").querySelector("b").textContent = state.filter ? filterText(state.filter) : "";
 }
 
 function showSwitches() {
 	for (const name of CHOICES)
 		element(name).value = view.state[name];
 	element("vm").checked = view.state.vm;
+	element("fold").checked = view.state.fold;
+	element("layout").disabled = Boolean(view.model.tree.isCaller);
 	if (element("search").value !== view.state.search)
 		element("search").value = view.state.search;
 	element("moment").querySelector("[value=peak]").disabled = view.state.value !== "live";
@@ -123,11 +152,14 @@ function draw() {
 
 /* Only live values have a snapshot, and those of a range are taken at its end. */
 function settle(state) {
+	/* The older snapshot has no time slices. */
+	if (data.base)
+		state.range = null;
 	if (state.range || (state.value !== "live" && state.moment === "peak"))
 		state.moment = "end";
 }
 
-function update(change) {
+function update(change, replaces = false) {
 	Object.assign(view.state, change);
 	const {state} = view;
 	settle(state);
@@ -141,7 +173,7 @@ function update(change) {
 	draw();
 	showCard(view, view.zoom);
 	drawTable(view, tableActions);
-	writeLink();
+	writeLink(replaces);
 }
 
 function sortBy(by) {
@@ -154,11 +186,22 @@ function sortBy(by) {
 const tableActions = {
 	sort: sortBy,
 	choose: (key) => update({filter: {by: view.state.table, key}, zoom: []}),
-	/* Leaks are live at the time of the page. */
-	showPath: (path) => update({value: "live", moment: "end", range: null, filter: null, thread: "",
-		heap: "all", vm: true, layout: view.state.layout === "flames" ? "flames" : "icicle",
-		zoom: path}),
+	showFinding,
 };
+
+/* Findings are live at the time of the page; the graph has their rows alone. */
+function showFinding(number) {
+	const path = data.leaks[number].path.map((frame) => data.frames.function[frame]);
+	const hasRows = data.finding_rows.includes(number);
+	update({value: "live", moment: "end", range: null, thread: "", heap: "all", vm: true, around: "",
+		filter: hasRows ? {by: "finding", key: String(number)} : null,
+		layout: view.state.layout === "flames" ? "flames" : "icicle", zoom: path});
+	element("explore").scrollIntoView();
+	view.focus = view.zoom;
+	revealFocus();
+	drawChart(view, true);
+	chart.canvas.focus({preventScroll: true});
+}
 
 function zoomTo(node) {
 	const {tree} = view.model;
@@ -167,7 +210,23 @@ function zoomTo(node) {
 	view.focus = node;
 	drawChart(view);
 	showCard(view, node);
+	if (view.state.table === "histograms")
+		drawTable(view, tableActions);
 	writeLink();
+}
+
+/* Zooms to the next topmost match, largest first, or to the one before. */
+function stepMatch(step) {
+	const {topmost} = view.found || {topmost: []};
+	if (!topmost.length)
+		return;
+	const at = topmost.indexOf(view.zoom);
+	const next = at < 0 ? (step > 0 ? 0 : topmost.length - 1)
+		: (at + step + topmost.length) % topmost.length;
+	zoomTo(topmost[next]);
+	revealFocus();
+	element("announcement").textContent = `match ${next + 1} of ${topmost.length}: `
+		+ frameLabel(view, view.zoom).slice(0, 200);
 }
 
 /* --- what the user does ---------------------------------------------------------------------- */
@@ -178,9 +237,24 @@ function listenToSwitches() {
 			update(name === "moment" ? {moment: event.target.value, range: null}
 				: {[name]: event.target.value}));
 	element("vm").addEventListener("change", (event) => update({vm: event.target.checked}));
-	element("search").addEventListener("input", (event) => update({search: event.target.value}));
+	element("fold").addEventListener("change", (event) => update({fold: event.target.checked}));
+	element("around").querySelector("button").addEventListener("click", () =>
+		update({around: "", zoom: []}));
+	element("next").addEventListener("click", () => stepMatch(1));
+	element("previous").addEventListener("click", () => stepMatch(-1));
+	element("search").addEventListener("keydown", (event) => {
+		if (event.key === "Enter")
+			stepMatch(event.shiftKey ? -1 : 1);
+	});
+	element("search").addEventListener("input", (event) => {
+		/* One entry of the history for a search, not one for each letter. */
+		update({search: event.target.value}, view.state.search !== "");
+	});
 	element("reset").addEventListener("click", () => update(structuredClone(DEFAULTS)));
 	element("filter").querySelector("button").addEventListener("click", () => update({filter: null}));
+	element("copy-link").addEventListener("click", () =>
+		copyFrom(element("copy-link"), location.href, "link"));
+	element("save").addEventListener("click", () => saveSvg(view));
 	element("help").addEventListener("click", () => element("keys").showModal());
 	element("theme").addEventListener("click", () => {
 		const root = document.documentElement;
@@ -201,6 +275,7 @@ function listenToChart() {
 	};
 	chart.canvas.addEventListener("mousemove", (event) => {
 		const node = at(event);
+		showTip(view, node, event);
 		if (node === view.hover)
 			return;
 		view.hover = node;
@@ -208,9 +283,12 @@ function listenToChart() {
 		if (node >= 0)
 			showCard(view, node);
 	});
+	chart.canvas.addEventListener("mouseleave", () => { element("tip").hidden = true; });
 	chart.canvas.addEventListener("click", (event) => {
 		const node = at(event);
-		if (node >= 0)
+		if (isFolded(view, node))
+			update({fold: false});
+		else if (node >= 0)
 			zoomTo(node);
 	});
 	chart.box.addEventListener("scroll", () => drawChart(view, true));
@@ -232,6 +310,8 @@ function onKey(event) {
 		zoomTo(Math.max(tree.parent[view.zoom], 0));
 	} else if (event.key === "Home") {
 		zoomTo(0);
+	} else if (event.key === "n" || event.key === "N") {
+		stepMatch(event.key === "n" ? 1 : -1);
 	} else {
 		return;
 	}
@@ -250,7 +330,7 @@ function onTimelineKey(event) {
 			to = Math.min(Math.max(to + step, from + 1), slices);
 		else if (view.state.range && from + step >= 0 && to + step <= slices)
 			[from, to] = [from + step, to + step];
-		update({range: [from, to]});
+		update({range: [from, to]}, Boolean(view.state.range));
 		element("announcement").textContent = `from ${sliceSeconds(from).toFixed(2)} to `
 			+ `${sliceSeconds(to).toFixed(2)} seconds: ${element("total").textContent}`;
 	} else {
@@ -277,6 +357,11 @@ function start() {
 	element("timeline").addEventListener("keydown", onTimelineKey);
 	for (const name of [...new Set(data.rows.thread)].map((i) => data.strings[i]).sort())
 		element("thread").append(new Option(name.slice(0, 80), name));
+	for (const part of document.querySelectorAll(".comparison"))
+		part.hidden = !data.base;
+	for (const part of document.querySelectorAll(".kinds"))
+		part.hidden = Boolean(data.base);
+	drawAnswer(tableActions);
 	readTheme();
 	listenToSwitches();
 	listenToChart();
@@ -292,8 +377,9 @@ function start() {
 		drawChart(view);
 	});
 	addEventListener("resize", draw);
-	addEventListener("hashchange", () => update(readLink()));
-	update(readLink());
+	addEventListener("popstate", () => update(readLink(), true));
+	listenToPrinting(view);
+	update(readLink(), true);
 }
 
 start();

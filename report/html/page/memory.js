@@ -66,7 +66,7 @@ function listenToMemory() {
 	details.hidden = !data.memory;
 	if (!data.memory)
 		return;
-	d3.select("#memory summary").text("Resident memory: " + data.memory.verdict);
+	d3.select("#memory summary").text("Resident memory over time");
 	details.addEventListener("toggle", () => { if (details.open) drawMemory(); });
 	addEventListener("resize", () => { if (details.open) drawMemory(); });
 }

@@ -9,7 +9,7 @@ const VM = 2;
 const HEAPS = [{word: "java", name: "Java"}, {word: "native", name: "native"},
 	{word: "mapped", name: "mapped"}];
 
-const rowCount = data.rows.count;
+const rowCount = data.rows.heap.length; /* in a comparison those of both snapshots */
 const functionCount = data.functions.name.length;
 
 const functionName = (f) => data.strings[data.functions.name[f]];
@@ -59,12 +59,15 @@ const KEYS = {
 	library: (row) => data.strings[data.rows.library[row]],
 };
 
-/* The same for all rows, computed on first use. */
+/* What a filter selects by: a key of the tables, or the number of a finding. */
+const FILTERS = {...KEYS, finding: (row) => String(data.finding_rows[row])};
+
+/* The key of all rows, computed on first use. */
 const keyColumns = new Map();
 
 function keyColumn(by) {
 	if (!keyColumns.has(by))
-		keyColumns.set(by, Array.from({length: rowCount}, (_, row) => KEYS[by](row)));
+		keyColumns.set(by, Array.from({length: rowCount}, (_, row) => FILTERS[by](row)));
 	return keyColumns.get(by);
 }
 
@@ -128,21 +131,54 @@ class GrowingTree {
 	}
 }
 
-function makeTree(showsVm) {
+/*
+ * Frames with which threads start, executors and launchers call, and lambdas and reflection pass
+ * on: consecutive ones are one row if folded.
+ */
+const GLUE = new RegExp("^(?:" + [
+	"_start|__libc_start_(?:main|call_main).*|_*clone3?|start_thread|__GI_+clone.*|thread_start",
+	"ThreadJavaMain|JavaMain|JLI_Launch|CallJavaMainInNewThread",
+	"\\[jvm\\] (?:thread_native_entry|jni_Call\\w*|JavaThread::\\w+|Thread::call_run)",
+	"java\\.lang\\.(?:Thread|VirtualThread)\\.(?:run|runWith)",
+	"jdk\\.internal\\.(?:vm|reflect)\\..*|java\\.lang\\.reflect\\..*|java\\.lang\\.invoke\\..*",
+	"java\\.util\\.concurrent\\.(?:ThreadPoolExecutor|ForkJoin|FutureTask|Executors\\$|CompletableFuture\\$)"
+		+ ".*\\.(?:run|runWorker|call|exec|doExec|topLevelExec|scan|runAndReset)",
+	".*\\$\\$Lambda.*"].join("|") + ")$");
+
+const glue = new Map();
+
+function isGlue(f) {
+	if (!glue.has(f))
+		glue.set(f, GLUE.test(functionName(f)));
+	return glue.get(f);
+}
+
+/* The nodes that are shown as their parent: VM frames, and frames of a row of glue but the first. */
+function isHidden(state, node, f) {
+	if (!state.vm && data.functions.kind[f] === VM)
+		return true;
+	const up = data.nodes.parent[node];
+	return state.fold && up >= 0 && isGlue(f) && isGlue(nodeFunction(up));
+}
+
+function makeTree(state) {
 	const tree = new GrowingTree();
+	const folded = new Set();
 	const nodeOf = new Int32Array(data.nodes.parent.length);
 	for (let i = 0; i < nodeOf.length; i++) {
 		const up = data.nodes.parent[i] < 0 ? 0 : nodeOf[data.nodes.parent[i]];
 		const frame = data.nodes.frame[i];
 		const f = data.frames.function[frame];
-		const hidden = !showsVm && data.functions.kind[f] === VM;
+		const hidden = isHidden(state, i, f);
 		nodeOf[i] = hidden ? up : tree.child(up, f, frame);
+		if (hidden && isGlue(f))
+			folded.add(up);
 	}
-	return finishTree(tree, data.rows.node.map((node) => nodeOf[node]));
+	return Object.assign(finishTree(tree, data.rows.node.map((node) => nodeOf[node])), {folded});
 }
 
 /* From the allocating function to the root of the thread. */
-function makeInvertedTree(showsVm) {
+function makeInvertedTree(state) {
 	const tree = new GrowingTree();
 	const rowNode = new Int32Array(rowCount);
 	for (let row = 0; row < rowCount; row++) {
@@ -150,12 +186,51 @@ function makeInvertedTree(showsVm) {
 		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
 			const frame = data.nodes.frame[at];
 			const f = data.frames.function[frame];
-			if (showsVm || data.functions.kind[f] !== VM)
+			if (!isHidden(state, at, f))
 				node = tree.child(node, f, frame);
 		}
 		rowNode[row] = node;
 	}
 	return finishTree(tree, rowNode);
+}
+
+/*
+ * The callees and the callers of a function: the root is the function, below it are its callees
+ * and, marked in `isCaller`, its callers.  Each stack counts once, from the frame of the function
+ * nearest to the root.  Rows are numbered twice: as callees, and from rowCount on as callers.
+ */
+function makeSandwich(state, wanted) {
+	const tree = new GrowingTree();
+	const rowNode = new Int32Array(2 * rowCount).fill(-1);
+	const path = [];
+	for (let row = 0; row < rowCount; row++) {
+		path.length = 0;
+		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
+			const frame = data.nodes.frame[at], f = data.frames.function[frame];
+			if (f === wanted || !isHidden(state, at, f))
+				path.push([f, frame]);
+		}
+		path.reverse();
+		const first = path.findIndex(([f]) => f === wanted);
+		if (first < 0)
+			continue;
+		let node = 0, up = 0;
+		for (const [f, frame] of path.slice(first + 1))
+			node = tree.child(node, f, frame);
+		/* Callers must not share nodes with callees: their functions are numbered on from the end. */
+		for (const [f, frame] of path.slice(0, first).reverse())
+			up = tree.child(up, f + functionCount, frame);
+		rowNode[row] = node;
+		rowNode[rowCount + row] = first ? up : -1;
+	}
+	const isCaller = new Uint8Array(tree.count);
+	for (let i = 1; i < tree.count; i++)
+		if (tree.func[i] >= functionCount) {
+			isCaller[i] = 1;
+			tree.func[i] -= functionCount;
+		}
+	tree.func[0] = wanted;
+	return Object.assign(finishTree(tree, rowNode), {isCaller});
 }
 
 /*
@@ -175,12 +250,14 @@ function orderRows({count, parent, start, list}, rowNode) {
 	}
 	const begin = new Int32Array(count + 1);
 	for (const node of rowNode)
-		begin[place[node] + 1]++;
+		if (node >= 0)
+			begin[place[node] + 1]++;
 	for (let i = 0; i < count; i++)
 		begin[i + 1] += begin[i];
-	const next = begin.slice(), rowOrder = new Int32Array(rowCount);
-	for (let row = 0; row < rowCount; row++)
-		rowOrder[next[place[rowNode[row]]]++] = row;
+	const next = begin.slice(), rowOrder = new Int32Array(begin[count]);
+	for (let row = 0; row < rowNode.length; row++)
+		if (rowNode[row] >= 0)
+			rowOrder[next[place[rowNode[row]]]++] = row;
 	return {rowOrder, rowsFrom: place.map((at) => begin[at]),
 		rowsTo: place.map((at, i) => begin[at + size[i]])};
 }
@@ -208,11 +285,18 @@ function finishTree(tree, rowNode) {
 
 const trees = new Map();
 
+const functionNamed = (name) => data.functions.name.findIndex((text) => data.strings[text] === name);
+
 function treeFor(state) {
-	const key = (state.layout === "inverted") + ":" + state.vm;
+	const isSandwich = state.around !== "" && functionNamed(state.around) >= 0;
+	const key = [state.layout === "inverted", state.vm, state.fold, isSandwich && state.around].join();
+	/* There may be a sandwich for each function: only the last one is kept. */
+	if (isSandwich && !trees.has(key))
+		for (const known of [...trees.keys()].filter((text) => !text.endsWith("false")))
+			trees.delete(known);
 	if (!trees.has(key))
-		trees.set(key, state.layout === "inverted" ? makeInvertedTree(state.vm)
-			: makeTree(state.vm));
+		trees.set(key, isSandwich ? makeSandwich(state, functionNamed(state.around))
+			: state.layout === "inverted" ? makeInvertedTree(state) : makeTree(state));
 	return trees.get(key);
 }
 
@@ -231,12 +315,10 @@ function selectRows(state) {
 	return selected;
 }
 
-/* The value of each row in a range of slices, and its variance. */
-function rangeValues(value, unit, [from, to]) {
+/* Calls `visit` with each cell that counts in a range of slices, and its weight. */
+function eachCell(value, unit, [from, to], visit) {
 	const {cells} = data;
-	const sum = new Float64Array(rowCount), spread = new Float64Array(rowCount);
 	const weight = value === "alloc" ? cells[unit] : cells["live_" + unit];
-	const variance = cells[unit + "_variance"];
 	for (let i = 0; i < cells.row.length; i++) {
 		if (cells.birth[i] < from || cells.birth[i] >= to)
 			continue;
@@ -244,9 +326,18 @@ function rangeValues(value, unit, [from, to]) {
 			continue;
 		if (value === "temp" && !cells.temp[i])
 			continue;
-		sum[cells.row[i]] += weight[i];
-		spread[cells.row[i]] += 1.96 * 1.96 * variance[i];
+		visit(i, weight[i]);
 	}
+}
+
+/* The value of each row in a range of slices, and its variance. */
+function rangeValues(value, unit, range) {
+	const {row} = data.cells, variance = data.cells[unit + "_variance"];
+	const sum = new Float64Array(rowCount), spread = new Float64Array(rowCount);
+	eachCell(value, unit, range, (i, weight) => {
+		sum[row[i]] += weight;
+		spread[row[i]] += 1.96 * 1.96 * variance[i];
+	});
 	return {value: sum, spread};
 }
 
@@ -292,22 +383,36 @@ function evaluate(state) {
 	const selected = selectRows(state);
 	const heaps = HEAPS.map(() => new Float64Array(tree.count));
 	const total = new Float64Array(tree.count);
-	for (let row = 0; row < rowCount; row++) {
-		if (!selected[row])
-			continue;
-		heaps[data.rows.heap[row]][tree.rowNode[row]] += rows.value[row];
+	/* Of the older snapshot, in a comparison. */
+	const before = data.base ? new Float64Array(tree.count) : null;
+	tree.rowNode.forEach((node, i) => {
+		const row = i % rowCount;
+		if (node < 0 || !selected[row])
+			return;
+		if (row >= newCount) {
+			if (addsUp(state, row))
+				before[node] += rows.value[row];
+			return;
+		}
+		heaps[data.rows.heap[row]][node] += rows.value[row];
 		if (addsUp(state, row))
-			total[tree.rowNode[row]] += rows.value[row];
-	}
+			total[node] += rows.value[row];
+	});
+	/* Of a sandwich, the callees alone make up the root. */
+	const endsBelow = (i) => tree.isCaller && tree.isCaller[i] && !tree.parent[i];
 	for (let i = tree.count - 1; i > 0; i--) {
-		for (const values of [...heaps, total])
-			values[tree.parent[i]] += values[i];
+		if (!endsBelow(i))
+			for (const values of before ? [...heaps, total, before] : [...heaps, total])
+				values[tree.parent[i]] += values[i];
 	}
+	/* What the width of a frame shows: in a comparison both values, so that what is gone is seen. */
+	const size = before ? total.map((value, i) => value + before[i]) : total;
 	for (let i = 0; i < tree.count; i++)
 		if (tree.start[i + 1] - tree.start[i] > 1)
 			tree.list.subarray(tree.start[i], tree.start[i + 1])
-				.sort((a, b) => total[b] - total[a] || a - b);
-	return {tree, rows, selected, heaps, total, isWhole: !state.range && !state.thread && !state.filter};
+				.sort((a, b) => size[b] - size[a] || a - b);
+	return {tree, rows, selected, heaps, total, before, size, state: {...state},
+		isWhole: !state.range && !state.thread && !state.filter && !tree.isCaller};
 }
 
 /*
@@ -342,8 +447,8 @@ function estimateNode(model, state, value, heap, node) {
 	let at = tree.rowsFrom[node];
 	const next = () => {
 		while (at < tree.rowsTo[node]) {
-			const row = tree.rowOrder[at++];
-			if (selected[row])
+			const entry = tree.rowOrder[at++], row = entry % rowCount;
+			if (selected[row] && row < newCount && (node || entry < rowCount))
 				return row;
 		}
 		return -1;
@@ -364,24 +469,43 @@ function makeMatcher(text) {
 	}
 }
 
-/* Numbers of matching functions, and the value of the topmost matching frames; null = no search. */
+/* The value of the stacks of a sandwich of which callers or callees are covered, each once. */
+function coveredRows({tree, rows, selected, state}, covered) {
+	let weight = 0;
+	for (let row = 0; row < rowCount; row++) {
+		const below = tree.rowNode[row], above = tree.rowNode[rowCount + row];
+		if (below >= 0 && selected[row] && row < newCount && addsUp(state, row)
+			&& (covered[below] || (above >= 0 && covered[above])))
+			weight += rows.value[row];
+	}
+	return weight;
+}
+
+/*
+ * Numbers of matching functions, the value of the topmost matching frames, and these frames by
+ * value; null = no search.
+ */
 function search(model, text) {
 	if (!text)
 		return null;
 	const matches = makeMatcher(text);
 	const found = Uint8Array.from({length: functionCount}, (_, f) => matches(functionName(f)));
-	const {tree, total} = model;
+	const {tree, size: total} = model;
 	const covered = new Uint8Array(tree.count);
+	const topmost = [];
 	let weight = 0, frames = 0;
 	for (let i = 1; i < tree.count; i++) {
 		const isFound = found[tree.func[i]];
 		covered[i] = covered[tree.parent[i]] || isFound;
 		if (isFound && total[i] > 0)
 			frames++;
-		if (isFound && !covered[tree.parent[i]])
-			weight += total[i];
+		if (isFound && !covered[tree.parent[i]] && total[i] > 0) {
+			weight += model.total[i];
+			topmost.push(i);
+		}
 	}
-	return {found, weight, frames};
+	topmost.sort((a, b) => total[b] - total[a] || a - b);
+	return {found, weight: tree.isCaller ? coveredRows(model, covered) : weight, frames, topmost};
 }
 
 /* --- numbers for people, as the tool prints them ----------------------------------------------- */

@@ -4,8 +4,18 @@ const LINES_SHOWN = 300;
 const COLUMNS = [
 	{name: "name", title: "Name"}, {name: "java", title: "Java"}, {name: "native", title: "Native"},
 	{name: "mapped", title: "Mapped"},
-	{name: "share", title: "Share"},
+	{name: "share", title: "Share"}, {name: "change", title: "Change"},
 ];
+
+/* The columns of heaps that were recorded and are chosen, and the others. */
+function shownColumns({heap}) {
+	return COLUMNS.filter(({name}) => {
+		const number = HEAPS.findIndex(({word}) => word === name);
+		if (name === "change" || name === "share")
+			return (name === "change") === Boolean(data.base);
+		return number < 0 || (data.heaps[number] && (heap === "all" || heap === name));
+	});
+}
 
 /*
  * One entry per key: {name, java, native, mapped, share, first}; `share` is the sum of all
@@ -21,7 +31,12 @@ function summarize(view) {
 		const name = keys[row];
 		let group = groups.get(name);
 		if (!group)
-			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, first: -1});
+			groups.set(name, group = {name, java: 0, native: 0, mapped: 0, share: 0, change: 0,
+				first: -1});
+		if (addsUp(view.state, row))
+			group.change += row < newCount ? rows.value[row] : -rows.value[row];
+		if (row >= newCount)
+			continue;
 		group[HEAPS[data.rows.heap[row]].word] += rows.value[row];
 		if (addsUp(view.state, row))
 			group.share += rows.value[row];
@@ -39,7 +54,7 @@ function sortEntries(entries, sort) {
 
 function addHead(table, view, onSort) {
 	const head = addText(addText(table, "thead", ""), "tr", "");
-	for (const column of COLUMNS) {
+	for (const column of shownColumns(view.state)) {
 		const cell = addText(head, "th", "");
 		const isSorted = view.state.sort.by === column.name;
 		const arrow = isSorted ? (view.state.sort.down ? " ▾" : " ▴") : "";
@@ -54,69 +69,22 @@ function addHead(table, view, onSort) {
 function addEntry(body, view, entry, nextRow, onChoose) {
 	const {unit} = view.state;
 	const line = addText(body, "tr", "");
-	const button = addText(addText(line, "td", ""), "button", entry.name.slice(0, 400));
+	const button = addName(addText(line, "td", ""), "button", entry.name);
 	button.type = "button";
-	button.title = entry.name.slice(0, 2000);
 	button.addEventListener("click", () => onChoose(entry.name));
 	HEAPS.forEach(({word: name}, heap) => {
+		if (!shownColumns(view.state).some((column) => column.name === name))
+			return;
 		const cell = addText(line, "td", entry[name] ? formatNumber(entry[name], unit) : "-");
 		cell.dataset.value = entry[name];
 		if (entry[name])
 			cell.title = formatInterval(estimateRows(view.model.rows, heap, unit, entry.first,
 				(row) => nextRow[row]), unit);
 	});
-	addText(line, "td", formatShare(entry.share, view.model.total[0]));
-}
-
-/* The time at which live values are taken, and what comes after it. */
-function momentText() {
-	const {at_s: seconds, before} = data.judged;
-	return `at ${seconds.toFixed(2)} s` + (before ? `, before ${before}` : "");
-}
-
-/* What a finding is made of: threads, class loaders, a class, or blocks of a heap. */
-function aboutFinding(finding) {
-	if (finding.kind)
-		return finding.kind + (finding.class && ` of ${finding.class.slice(0, 200)}`);
-	return finding.heap || !finding.class ? HEAPS[finding.heap].name : finding.class.slice(0, 200);
-}
-
-/* Findings of `leaks`, worst first, each with its reason; a click leads to the frame. */
-function drawLeaks(box, onPath) {
-	addText(box, "p", `Judged ${momentText()}.`).className = "note";
-	if (!data.leaks.length) {
-		addText(box, "p", "No site holds enough memory for a verdict.").className = "note";
-		return;
-	}
-	const table = box.appendChild(document.createElement("table"));
-	table.className = "findings";
-	const head = addText(addText(table, "thead", ""), "tr", "");
-	for (const title of ["Where", "Verdict", "Live", "Growth"])
-		addText(head, "th", title);
-	const body = addText(table, "tbody", "");
-	for (const finding of data.leaks) {
-		const line = addText(body, "tr", "");
-		const {name, file, line: number} = finding.place;
-		const button = addText(addText(line, "td", ""), "button", name.slice(0, 400));
-		button.type = "button";
-		button.title = name.slice(0, 2000) + (file ? ` (${file}${number ? ":" + number : ""})` : "");
-		if (finding.path.length)
-			button.addEventListener("click", () => onPath(finding.path));
-		addText(line, "td", finding.verdict).className = "verdict-" + finding.verdict;
-		const live = addText(line, "td", formatNumber(finding.live.estimate, "bytes"));
-		live.dataset.value = finding.live.estimate;
-		live.title = formatInterval({low: finding.live.ci95[0], high: finding.live.ci95[1]}, "bytes");
-		addText(line, "td", formatNumber(finding.growth.estimate, "bytes") + "/s").title =
-			formatInterval({low: finding.growth.ci95[0], high: finding.growth.ci95[1]}, "bytes");
-		const reason = addText(body, "tr", "");
-		reason.className = "why";
-		const place = file && number ? ` at ${file}:${number}` : "";
-		const cell = addText(reason, "td", aboutFinding(finding)
-			+ place + ": " + finding.why + (finding.released ? "; " + finding.released : ""));
-		cell.colSpan = 4;
-	}
-	if (data.leaks_left_out)
-		addText(box, "p", `${data.leaks_left_out} more: see twinheap leaks`).className = "note";
+	if (!data.base)
+		addText(line, "td", formatShare(entry.share, view.model.total[0]));
+	else
+		addText(line, "td", formatChange(entry.change, unit)).dataset.value = entry.change;
 }
 
 function drawTable(view, actions) {
@@ -124,8 +92,8 @@ function drawTable(view, actions) {
 	box.replaceChildren();
 	for (const tab of document.querySelectorAll("#tabs button"))
 		tab.setAttribute("aria-selected", tab.dataset.table === view.state.table);
-	if (view.state.table === "leaks")
-		drawLeaks(box, actions.showPath);
+	if (view.state.table === "histograms")
+		drawHistograms(box, view);
 	else
 		drawSums(box, view, actions);
 }

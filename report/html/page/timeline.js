@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live bytes of all heaps over the recording, collections with the heap in use after them, the
- * peak and marks; a brush selects a range of whole slices.
+ * Live bytes of what is chosen over the recording, collections with the heap in use after them,
+ * leaks, the peak and marks; a brush selects a range of whole slices.
  */
 const MARGIN = {left: 70, right: 14, top: 6, bottom: 18};
 const KEY_HEIGHT = 18;
@@ -11,19 +11,53 @@ const timeline = {box: d3.select("#timeline")};
 
 const sliceSeconds = (slice) => slice * data.timeline.seconds / data.timeline.slices;
 
+/*
+ * Live bytes of each heap that is shown; null: not shown.  Of mapped memory beside other heaps only
+ * what adds to them.
+ */
+function timelineCurves({state, model}) {
+	const {heap, thread, filter, around} = state;
+	const isShown = HEAPS.map(({word}, number) => data.heaps[number] && (heap === "all" || heap === word));
+	const isPart = thread || filter || around;
+	const needsCells = isPart || (heap === "all" && data.heaps[2]);
+	const below = around ? rowsBelow(model, 0) : model.selected;
+	const sums = needsCells ? liveCurves(3, (row) =>
+		(isPart ? below[row] : true) && addsUp(state, row) ? data.rows.heap[row] : -1) : null;
+	return isShown.map((shown, number) => !shown ? null
+		: isPart || number === 2 && sums ? sums[number] : data.timeline.live[number]);
+}
+
+/* The leaks that are shown over time: bytes of the heaps that are shown, worst first. */
+const LEAKS_DRAWN = 4;
+
+function timelineLeaks({heap}) {
+	return data.leaks.map((finding, number) => ({finding, number}))
+		.filter(({finding}) => finding.verdict === "leak" && (finding.kind ? heap === "all"
+			: heap === "all" || heap === HEAPS[finding.heap].word))
+		.slice(0, LEAKS_DRAWN)
+		.map(({finding, number}) => ({finding, number, points: curveOf(number).map(([seconds, value]) =>
+			[seconds, finding.kind ? value * finding.live.estimate / (finding.alive || 1) : value])}));
+}
+
 function drawTimeline(view, onRange) {
 	const node = timeline.box.node();
 	const width = node.clientWidth, height = node.clientHeight - KEY_HEIGHT;
-	const curve = data.timeline.live;
-	const moment = (i) => i * data.timeline.seconds / (curve[0].length - 1);
-	const uses = data.timeline.uses.filter(([seconds]) => seconds >= 0);
-	const most = d3.max([...curve.flat(), ...uses.map((use) => use[1]), 1]);
+	const curves = timelineCurves(view);
+	const leaks = view.state.filter || view.state.thread || view.state.around ? []
+		: timelineLeaks(view.state);
+	const {heap} = view.state;
+	const isWhole = !view.state.filter && !view.state.thread && !view.state.around;
+	const uses = isWhole && (heap === "all" || heap === "java")
+		? data.timeline.uses.filter(([seconds]) => seconds >= 0) : [];
+	const most = d3.max([...curves.filter((curve) => curve).map((curve) => d3.max(curve)),
+		...uses.map((use) => use[1]), ...leaks.map(({points}) => d3.max(points, (point) => point[1])), 1]);
 	const x = d3.scaleLinear([0, data.timeline.seconds || 1], [MARGIN.left, width - MARGIN.right]);
 	const y = d3.scaleLinear([0, most], [height - MARGIN.bottom, MARGIN.top]);
+	const moment = (i, curve) => i * data.timeline.seconds / (curve.length - 1);
 	timeline.box.selectAll("svg").remove();
 	const svg = timeline.box.append("svg").attr("viewBox", [0, 0, width, height]);
 	svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`)
-		.call(d3.axisBottom(x).ticks(10).tickFormat((value) => value + " s"));
+		.call(d3.axisBottom(x).ticks(Math.min(width / 90, 10)).tickFormat((value) => value + " s"));
 	svg.append("g").attr("transform", `translate(${MARGIN.left},0)`)
 		.call(d3.axisLeft(y).tickValues([0, most / 2, most])
 			.tickFormat((value) => formatNumber(value, "bytes")));
@@ -31,17 +65,38 @@ function drawTimeline(view, onRange) {
 		.attr("class", "collection").attr("x1", (c) => x(c.start)).attr("x2", (c) => x(c.start))
 		.attr("y1", height - MARGIN.bottom - 8).attr("y2", height - MARGIN.bottom)
 		.append("title").text((c) => c.kind);
-	svg.append("path").datum(curve[0]).attr("class", "live-java")
-		.attr("d", d3.area().x((_, i) => x(moment(i))).y0(y(0)).y1((value) => y(value)));
-	for (const heap of [1, 2])
-		svg.append("path").datum(curve[heap]).attr("class", "live-" + HEAPS[heap].word)
-			.attr("d", d3.line().x((_, i) => x(moment(i))).y((value) => y(value)));
+	curves.forEach((curve, number) => {
+		const {word} = HEAPS[number];
+		document.querySelector(`#timeline [data-key=${word}]`).hidden = !curve;
+		if (!curve)
+			return;
+		const along = (shape) => shape.x((_, i) => x(moment(i, curve)));
+		svg.append("path").datum([...curve]).attr("class", "live-" + word)
+			.attr("d", number === 0 ? along(d3.area()).y0(y(0)).y1((value) => y(value))
+				: along(d3.line()).y((value) => y(value)));
+	});
+	document.querySelector("#timeline [data-key=use]").hidden = !uses.length;
+	document.querySelector("#timeline [data-key=leak]").hidden = !leaks.length;
 	svg.append("g").selectAll("circle").data(uses).join("circle").attr("class", "use")
 		.attr("r", 2.2).attr("cx", (use) => x(use[0])).attr("cy", (use) => y(use[1]));
 	svg.append("line").attr("class", "peak").attr("x1", x(data.timeline.peak))
 		.attr("x2", x(data.timeline.peak)).attr("y1", MARGIN.top).attr("y2", height - MARGIN.bottom);
 	addMarks(svg, x, height);
 	addBrush(svg, x, width, height, view, onRange);
+	addLeaks(svg, leaks, x, y);
+}
+
+/* The curves of leaks, with the line of the application; a click shows the finding. */
+function addLeaks(svg, leaks, x, y) {
+	const group = svg.append("g").selectAll("g").data(leaks).join("g").attr("class", "leak");
+	group.append("path").attr("d", ({points}) => d3.line().x((point) => x(point[0]))
+		.y((point) => y(point[1]))(points));
+	group.append("text").attr("x", ({points}) => x(points[points.length - 1][0]) - 4)
+		.attr("y", ({points}) => Math.max(y(points[points.length - 1][1]) - 4, MARGIN.top + 8))
+		.attr("text-anchor", "end")
+		.text(({finding}) => cutMiddle(fileLine(finding.place) || finding.place.name, 32));
+	group.append("title").text(({finding}) => finding.place.name);
+	group.on("click", ({number}) => showFinding(number));
 }
 
 /* Names are shown if they fit before the next mark; hovering shows every name. */
