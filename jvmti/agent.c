@@ -204,13 +204,16 @@ set_interval(uint64_t interval)
 	th_heap_set_interval(interval);
 }
 
+/* On the agent thread. */
 static void
-follow_interval(void)
+every_turn(void)
 {
 	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
+	if (agent.host.turn)
+		agent.host.turn();
 }
 
 /* The sampling capability is exclusive: another agent may hold it, and may release it later. */
@@ -371,6 +374,8 @@ start_collections(void)
 static void
 end_recording(JNIEnv *env)
 {
+	if (agent.host.leave)
+		agent.host.leave();
 	give_sampling();
 	th_agent_stop();
 	th_methods_log_pending(agent.jvmti, env);
@@ -436,7 +441,7 @@ check_hotspot(JNIEnv *env)
 static void
 go_live(JNIEnv *env, jthread thread)
 {
-	static struct th_agent_duties duties = {.every_turn = follow_interval,
+	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
@@ -470,6 +475,8 @@ go_live(JNIEnv *env, jthread thread)
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started: methods are named at the end "
 			"only");
+	else if (agent.host.bound)
+		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
 
 static void JNICALL
@@ -486,6 +493,17 @@ on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass type)
 	(void)thread;
 	th_guard_enter();
 	th_class_ids_prepare(jvmti, env, type);
+	th_guard_leave();
+}
+
+/* The first call of a method is about to come; its library may have been loaded just now. */
+static void JNICALL
+on_bind(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jmethodID method, void *address,
+	void **address_ret)
+{
+	(void)jvmti, (void)env, (void)thread, (void)method, (void)address, (void)address_ret;
+	th_guard_enter();
+	agent.host.bound();
 	th_guard_leave();
 }
 
@@ -538,6 +556,7 @@ set_callbacks(void)
 		.ClassPrepare = on_class_prepare,
 		.GarbageCollectionStart = th_collections_started,
 		.GarbageCollectionFinish = th_collections_finished,
+		.NativeMethodBind = on_bind,
 		.SampledObjectAlloc = th_heap_sampled,
 	};
 
@@ -553,6 +572,7 @@ register_with_vm(void)
 	const jvmtiCapabilities lines = {
 		.can_get_source_file_name = 1, .can_get_line_numbers = 1};
 	const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
+	const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
 
 	if ((*agent.vm)->GetEnv(agent.vm, (void **)&agent.jvmti, JVMTI_VERSION_11) != JNI_OK) {
 		note(1, "this VM has no JVMTI 11: the Java heap is not recorded");
@@ -565,6 +585,8 @@ register_with_vm(void)
 	}
 	/* if refused, the events cannot be enabled, see below */
 	add_capabilities(&collections);
+	if (agent.host.bound && !add_capabilities(&binding))
+		note(0, "the VM does not report the first calls of native methods");
 	if (!add_capabilities(&lines))
 		note(0, "the VM does not provide source files and lines");
 	return true;
@@ -647,6 +669,7 @@ th_agent_stop(void)
 		return;
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, false);
+	set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, false);
 	set_event(JVMTI_EVENT_THREAD_START, false);

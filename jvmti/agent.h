@@ -23,6 +23,10 @@ struct th_agent_host {
 	bool is_verbose;
 	uint64_t gc_every; /* nanoseconds between two full collections; 0 = none */
 	bool tells_names;  /* th_agent_renamed() reports renamed threads */
+	/* Where the library is not preloaded; all NULL otherwise. */
+	void (*turn)(void);  /* on the agent thread, every 20 ms */
+	void (*bound)(void); /* a native method was bound; on the thread that will call it */
+	void (*leave)(void); /* on the agent thread, before the recording ends on request */
 };
 
 /*

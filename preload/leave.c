@@ -39,7 +39,7 @@ th_leave_init(void)
 	if (!th_real_dlsym_find())
 		return;
 #define L(name, parameters, arguments)           \
-	found = th_real_dlsym(RTLD_NEXT, #name); \
+	found = th_next_find(#name); \
 	memcpy(&next.name, &found, sizeof(found));
 	FUNCTIONS(L)
 #undef L

@@ -14,6 +14,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
+#include "unify/shared/clock.h"
 
 static struct {
 	struct th_spinlock lock; /* protects registration */
@@ -220,6 +221,33 @@ void
 th_control_set_seen(uint32_t heaps)
 {
 	seen_heaps = heaps;
+}
+
+void
+th_control_open(uint32_t heaps)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (!header)
+		return;
+	th_admission_set_heaps(heaps);
+	th_admission_review();
+	th_store_relaxed(&header->heaps, heaps);
+}
+
+void
+th_control_close(uint32_t heaps)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (!header)
+		return;
+	seen_heaps &= ~heaps;
+	heaps = header->heaps & seen_heaps;
+	th_admission_set_heaps(heaps);
+	follow_settings();
+	th_store_relaxed(&header->heaps, heaps);
+	log_text_change(th_clock_now(), "heaps", heaps, th_heaps_text(heaps));
 }
 
 void

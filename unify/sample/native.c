@@ -262,6 +262,19 @@ th_native_freed(uint64_t sample)
 	th_guard_leave();
 }
 
+__attribute__((noinline)) void
+th_native_reused(void *block)
+{
+	int saved_errno = errno;
+	uint64_t sample = th_native_unlink(block);
+
+	if (sample) {
+		th_log_count(TH_COUNTER_LIVE_REUSED, 1);
+		th_native_freed(sample);
+	}
+	errno = saved_errno;
+}
+
 void
 th_native_relink(void *block, uint64_t sample)
 {
