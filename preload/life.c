@@ -509,6 +509,8 @@ th_life_start_late(const char *options)
 		return TH_LATE_REFUSED;
 	if (!read_settings(options))
 		return TH_LATE_BAD_OPTION;
+	if (life.settings.number[TH_SETTING_NAME_DISABLE])
+		return TH_LATE_REFUSED;
 	adjust_heaps();
 	adjust_limits();
 	if (!life.is_prepared)

@@ -24,6 +24,7 @@
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
+#include "report/run/attach.h"
 #include "report/run/launch.h"
 #include "report/views/bundle.h"
 #include "report/views/live_section.h"
@@ -460,6 +461,9 @@ bundle(const struct th_options *options)
 /* clang-format off: keeps one entry per line */
 static const struct command commands[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
+	{"attach", "[OPTIONS] PID", "record a Java VM that runs already", 0, NULL,
+		th_attach_main},
+	{"detach", "PID", "end the recording that attach began", 0, NULL, th_detach_main},
 	{"summary", "[OPTIONS] LOG",
 		"totals of every heap, top allocation sites, recording quality",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND,
@@ -513,7 +517,7 @@ print_help(FILE *file)
 	      "Exit status: 0 success, 2 usage error, 3 unreadable input, 4 the process "
 	      "refused\n"
 	      "the request; leaks --fail-on: 1 a leak, 5 --limit not reached, 6 inconclusive;\n"
-	      "run: that of the command.\n",
+	      "run: that of the command; attach: 10 to 15, see twinheap attach --help.\n",
 		file);
 }
 
