@@ -45,7 +45,8 @@
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
 
-enum state { IDLE, RUNNING, STOPPED };
+/* ENDED: on request, with the environment disposed of. */
+enum state { IDLE, RUNNING, STOPPED, ENDED };
 
 static struct {
 	struct th_agent_host host;
@@ -370,6 +371,15 @@ start_collections(void)
 			"is not known");
 }
 
+/* Callbacks in progress on other threads still use `agent`, but not the environment. */
+static void
+dispose(void)
+{
+	th_vm_memory_stop();
+	(*agent.jvmti)->DisposeEnvironment(agent.jvmti);
+	th_store_release(&agent.state, ENDED);
+}
+
 /* On the agent thread, as its last work.  The recording cannot be resumed. */
 static void
 end_recording(JNIEnv *env)
@@ -383,6 +393,8 @@ end_recording(JNIEnv *env)
 	th_live_objects_release(env);
 	th_class_loaders_release(env);
 	th_recorder_end();
+	if (agent.host.leave)
+		dispose();
 }
 
 static void
@@ -632,10 +644,34 @@ th_agent_expect(const struct th_agent_host *host, const void *create_java_vm)
 	th_guard_leave();
 }
 
+bool
+th_agent_has_ended(void)
+{
+	uint32_t state = th_load_acquire(&agent.state);
+
+	return !agent.vm || (state == ENDED && !th_agent_thread_is_alive());
+}
+
+/* For another recording. */
+static void
+restart(JavaVM *vm)
+{
+	JNIEnv *env;
+
+	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+		th_live_objects_restart(env);
+	th_methods_restart();
+	th_classes_restart();
+	th_heap_restart();
+	memset(&agent, 0, sizeof(agent));
+}
+
 void
 th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase)
 {
 	th_guard_enter();
+	if (agent.vm && th_load_acquire(&agent.state) == ENDED)
+		restart(vm);
 	if (!agent.vm) {
 		agent.host = *host;
 		agent.vm = vm;

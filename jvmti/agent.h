@@ -44,6 +44,12 @@ void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_
 /* A thread was renamed, usually the calling one. [jvmti] */
 void th_agent_renamed(JNIEnv *env, jthread thread);
 
+/*
+ * Whether another recording can begin: there was no VM, or the last recording has been ended on
+ * request and its thread and environment are gone. [any]
+ */
+bool th_agent_has_ended(void);
+
 /* Stops all calls into the VM. [any] */
 void th_agent_stop(void);
 

@@ -95,6 +95,12 @@ th_agent_thread_wake(void)
 	syscall(SYS_futex, &thread.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+bool
+th_agent_thread_is_alive(void)
+{
+	return th_load_acquire(&thread.is_alive);
+}
+
 void
 th_agent_thread_vm_ends(void)
 {
@@ -284,6 +290,7 @@ th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties
 	bool started;
 
 	thread.duties = duties;
+	th_store_relaxed(&thread.stopping, 0);
 	th_store_relaxed(&thread.is_alive, 1);
 	started = object && !(*jvmti)->RunAgentThread(
 				    jvmti, object, run, NULL, JVMTI_THREAD_NORM_PRIORITY);

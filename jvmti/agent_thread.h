@@ -31,6 +31,9 @@ bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_d
 /* Wakes the thread to look for work.  Callable anywhere, also inside a collection. */
 void th_agent_thread_wake(void);
 
+/* Whether the thread runs. [any] */
+bool th_agent_thread_is_alive(void);
+
 /* The VM begins to end: the thread takes a breakdown of resident memory at once. [any] */
 void th_agent_thread_vm_ends(void);
 

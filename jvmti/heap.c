@@ -84,6 +84,12 @@ th_heap_set_interval(uint64_t interval)
 	th_store_relaxed(&heap.interval, interval);
 }
 
+void
+th_heap_restart(void)
+{
+	memset(&heap, 0, sizeof(heap));
+}
+
 /* Samples */
 
 /*

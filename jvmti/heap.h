@@ -54,6 +54,9 @@ void th_heap_ask_names(bool asks);
  */
 void th_heap_set_interval(uint64_t interval);
 
+/* For another recording of the same process. */
+void th_heap_restart(void);
+
 /* The SampledObjectAlloc callback. */
 void JNICALL th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size);

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "jvmti/agent.h"
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
 #include "preload/exit.h"
@@ -44,6 +45,7 @@
 #include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
+#include "unify/sample/native.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
@@ -138,6 +140,7 @@ create_log(void)
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
+		.keeps_earlier = th_next_is_late(),
 	};
 	static char path[PATH_MAX];
 	enum th_log_status status = th_log_path_create(
@@ -500,13 +503,29 @@ load(void)
 	errno = saved_errno;
 }
 
+/* The last recording has been ended on request. */
+static bool
+restart(void)
+{
+	bool is_done;
+
+	th_guard_enter();
+	is_done = th_agent_has_ended() && th_recorder_restart();
+	th_guard_leave();
+	if (is_done)
+		life.state = IDLE;
+	return is_done;
+}
+
 enum th_late_status
 th_life_start_late(const char *options)
 {
-	if (life.state == RECORDING)
+	if (life.state == RECORDING && !th_housekeeping_is_ending())
 		return TH_LATE_RECORDED_ALREADY;
 	if (life.state == OFF)
 		return TH_LATE_REFUSED;
+	if (life.state == RECORDING && !restart())
+		return TH_LATE_BUSY;
 	if (!read_settings(options))
 		return TH_LATE_BAD_OPTION;
 	if (life.settings.number[TH_SETTING_NAME_DISABLE])
@@ -515,6 +534,7 @@ th_life_start_late(const char *options)
 	adjust_limits();
 	if (!life.is_prepared)
 		prepare();
+	th_native_keep_countdowns();
 	start_once();
 	if (life.state != RECORDING)
 		return TH_LATE_NO_LOG;

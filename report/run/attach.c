@@ -33,6 +33,8 @@
 
 /* The first release that warns of agents loaded into a running VM (JEP 451). */
 #define FIRST_WARNING 21
+/* Precedes the result of the library in the answer of the VM. */
+#define RETURN_CODE "return code: "
 /* After the answer of the VM, the log is there; it is complete soon after the request to end. */
 #define STEP_MS 20
 #define LOG_WAIT_MS 2000
@@ -196,16 +198,25 @@ static struct th_error *
 load(struct attach *attach, const char *path, bool *is_loaded_ret,
 	char answer[TH_VIRTUAL_MACHINE_ANSWER_MAX])
 {
-	static const char key[] = "return code: ";
-	struct th_error *error =
-		th_virtual_machine_load(&attach->process, path, attach->text, answer);
-	const char *found = error ? NULL : strstr(answer, key);
+	struct th_error *error;
+	const char *found;
+	int waited = 0;
 
+	/* A recording that was ended a moment ago still closes its log. */
+	do {
+		error = th_virtual_machine_load(
+			&attach->process, path, attach->text, answer);
+		found = error ? NULL : strstr(answer, RETURN_CODE);
+		if (!found || atoi(found + strlen(RETURN_CODE)) != TH_LATE_BUSY)
+			break;
+		nap();
+		waited += STEP_MS;
+	} while (waited < LOG_WAIT_MS);
 	*is_loaded_ret = found != NULL;
 	if (error)
 		return error;
 	if (found)
-		return explain_status(attach, atoi(found + strlen(key)));
+		return explain_status(attach, atoi(found + strlen(RETURN_CODE)));
 	if (strstr(answer, "Dynamic agent loading is not enabled"))
 		return th_error_create(TH_ERROR_AGENTS_DISABLED,
 			"process %d: its VM does not load agents "

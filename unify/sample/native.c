@@ -34,6 +34,7 @@
 #define CLOSED_INTERVAL (64 << 10)
 
 static bool tracks; /* blocks are followed to their free */
+static bool keeps_countdowns; /* while no recording runs */
 
 /* Called at the first sample; NULL: not waiting for one. */
 static struct {
@@ -57,6 +58,12 @@ th_native_start(bool has_live_table)
 {
 	tracks = has_live_table;
 	th_live_blocks_on_late_free(log_free);
+}
+
+void
+th_native_keep_countdowns(void)
+{
+	keeps_countdowns = true;
 }
 
 void
@@ -183,7 +190,7 @@ pass(uint64_t bytes)
 		th_thread_draw(record, first.interval, bytes);
 		return;
 	}
-	if (state == TH_IN_FLIGHT_OPEN && !th_log_is_ours()) {
+	if ((state == TH_IN_FLIGHT_OPEN && !th_log_is_ours()) || keeps_countdowns) {
 		if (record)
 			th_thread_draw(record, next_interval(record), bytes);
 		else

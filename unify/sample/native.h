@@ -45,6 +45,12 @@ void th_native_freed(uint64_t sample);
  */
 void th_native_reused(void *block);
 
+/*
+ * Another recording may follow this one: between them, countdowns stay as they were drawn.  Before
+ * the recording begins. [any]
+ */
+void th_native_keep_countdowns(void);
+
 /* The block was not freed (realloc failed): inserts it again. [in-malloc] */
 void th_native_relink(void *block, uint64_t sample);
 
