@@ -145,6 +145,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t vm_ends = 1;
 
+	thread.duties->every_turn();
 	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
 		th_breakdown_teardown();
 	if (th_methods_are_pending())
@@ -172,7 +173,6 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 		th_heap_look_at_names(jvmti, env);
 		th_admission_review_names();
 	}
-	thread.duties->every_turn();
 }
 
 /*
@@ -229,7 +229,9 @@ start_serving(void)
 static void
 stop_serving(void)
 {
-	th_housekeeping_set_server(false);
+	/* Without a server, the next thread with a sample due would end the recording. */
+	if (!th_housekeeping_is_ending())
+		th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
 	th_full_collection_stop();

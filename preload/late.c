@@ -33,7 +33,7 @@
 #include "unify/shared/heaps.h"
 
 /* Longest wait of a native method's first call. */
-#define BOUND_WAIT_NS 50000000
+#define BOUND_WAIT_NS 500000000
 #define HEAPS (1u << TH_HEAP_NATIVE | 1u << TH_HEAP_MAPPED)
 
 #define USURPED                                                                           \
