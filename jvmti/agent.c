@@ -45,7 +45,7 @@
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
 
-/* ENDED: on request, with the environment disposed of. */
+/* ENDED: on request; the environment is kept. */
 enum state { IDLE, RUNNING, STOPPED, ENDED };
 
 static struct {
@@ -185,6 +185,16 @@ set_event(jvmtiEvent event, bool on)
 }
 
 static const jvmtiCapabilities sampling = {.can_generate_sampled_object_alloc_events = 1};
+/* The others, each of which may be refused. */
+static const jvmtiCapabilities lines = {.can_get_source_file_name = 1, .can_get_line_numbers = 1};
+static const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
+static const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
+static const jvmtiCapabilities further = {
+	.can_get_source_file_name = 1,
+	.can_get_line_numbers = 1,
+	.can_generate_garbage_collection_events = 1,
+	.can_generate_native_method_bind_events = 1,
+};
 
 static bool
 add_capabilities(const jvmtiCapabilities *wanted)
@@ -371,12 +381,16 @@ start_collections(void)
 			"is not known");
 }
 
-/* Callbacks in progress on other threads still use `agent`, but not the environment. */
+/*
+ * The environment stays, without events and capabilities, for the next recording: where it was
+ * disposed of again and again beside many threads, VMs crashed with a damaged C heap within a
+ * minute or two (11 to 25), and callbacks may still be in progress on other threads.
+ */
 static void
-dispose(void)
+retire(void)
 {
 	th_vm_memory_stop();
-	(*agent.jvmti)->DisposeEnvironment(agent.jvmti);
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &further);
 	th_store_release(&agent.state, ENDED);
 }
 
@@ -394,7 +408,7 @@ end_recording(JNIEnv *env)
 	th_class_loaders_release(env);
 	th_recorder_end();
 	if (agent.host.leave)
-		dispose();
+		retire();
 }
 
 static void
@@ -581,12 +595,8 @@ set_callbacks(void)
 static bool
 register_with_vm(void)
 {
-	const jvmtiCapabilities lines = {
-		.can_get_source_file_name = 1, .can_get_line_numbers = 1};
-	const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
-	const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
-
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&agent.jvmti, JVMTI_VERSION_11) != JNI_OK) {
+	if (!agent.jvmti && (*agent.vm)->GetEnv(agent.vm, (void **)&agent.jvmti,
+				    JVMTI_VERSION_11) != JNI_OK) {
 		note(1, "this VM has no JVMTI 11: the Java heap is not recorded");
 		return false;
 	}
@@ -616,7 +626,8 @@ start(enum th_agent_phase phase)
 	if (!register_with_vm())
 		return false;
 	memcpy(&function, &(*vm)->GetEnv, sizeof(function));
-	read_hotspot(function);
+	if (!agent.is_hotspot)
+		read_hotspot(function);
 	th_java_stack_expect(&agent.hotspot);
 	read_release();
 	th_store_release(&agent.state, RUNNING);
@@ -652,7 +663,9 @@ th_agent_has_ended(void)
 	return !agent.vm || (state == ENDED && !th_agent_thread_is_alive());
 }
 
-/* For another recording. */
+/*
+ * For another recording.  What callbacks read that may still be in progress stays as it is.
+ */
 static void
 restart(JavaVM *vm)
 {
@@ -663,16 +676,23 @@ restart(JavaVM *vm)
 	th_methods_restart();
 	th_classes_restart();
 	th_heap_restart();
-	memset(&agent, 0, sizeof(agent));
+	agent.samples_java = false;
+	agent.has_begun = false;
+	agent.is_biased = false;
+	agent.has_frames = false;
+	agent.is_logged = false;
+	agent.is_elsewhere = false;
 }
 
 void
 th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase)
 {
 	th_guard_enter();
-	if (agent.vm && th_load_acquire(&agent.state) == ENDED)
+	bool has_ended = th_load_acquire(&agent.state) == ENDED;
+
+	if (has_ended)
 		restart(vm);
-	if (!agent.vm) {
+	if (!agent.vm || has_ended) {
 		agent.host = *host;
 		agent.vm = vm;
 		if (!start(phase))

@@ -46,7 +46,7 @@ void th_agent_renamed(JNIEnv *env, jthread thread);
 
 /*
  * Whether another recording can begin: there was no VM, or the last recording has been ended on
- * request and its thread and environment are gone. [any]
+ * request and its thread is gone. [any]
  */
 bool th_agent_has_ended(void);
 

@@ -30,8 +30,8 @@ void th_heap_begin(bool own_draws);
 void th_heap_take_over(void);
 
 /*
- * Marks the existing threads: each is counted from its first sample on, because what it
- * allocated before the recording is unknown.  Before samples are recorded. [jvmti]
+ * Marks the existing threads: each is counted from now on (older_threads.h).  Before samples are
+ * recorded. [jvmti]
  */
 void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
 

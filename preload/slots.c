@@ -25,6 +25,7 @@
 #include "unify/base/real_dlsym.h"
 #include "unify/base/system.h"
 #include "unify/log/loader.h"
+#include "unify/shared/hash.h"
 
 /* Objects written in one pass; more are written in the next. */
 #define AT_ONCE 512
@@ -39,10 +40,11 @@ struct contents {
 	uint32_t others;
 };
 
-/* An object whose slots were examined. */
+/* An object whose slots were examined.  Another one may take its address, and even its name. */
 struct known {
 	uintptr_t base;
 	const void *dynamic;
+	uint64_t name; /* hash */
 	struct contents left; /* after the last write */
 	uint32_t pass;        /* the last one that met it */
 };
@@ -56,6 +58,7 @@ struct job {
 	struct th_import_object object;
 	struct known *known;
 	void *handle;    /* NULL: not pinned */
+	struct contents before; /* after the last write */
 	bool was_sealed; /* the pages that the loader seals are read-only */
 	struct range writable[WRITABLE_MAX];
 	uint32_t writable_count;
@@ -153,14 +156,16 @@ is_left_out(const struct th_import_object *object)
 }
 
 static struct known *
-find_known(const struct th_import_object *object)
+find_known(const struct th_import_object *object, const char *path)
 {
+	uint64_t name = th_hash_bytes(TH_HASH_START, path, strlen(path));
 	struct known *unused = NULL;
 
 	for (uint32_t i = 0; i < slots.known_count; i++) {
 		struct known *known = &slots.known[i];
 
-		if (known->base == object->base && known->dynamic == object->dynamic)
+		if (known->base == object->base && known->dynamic == object->dynamic &&
+			known->name == name)
 			return known;
 		if (known->pass + 1 < slots.pass)
 			unused = known; /* the object is no longer loaded */
@@ -168,16 +173,24 @@ find_known(const struct th_import_object *object)
 	if (!unused && slots.known_count < TH_SLOTS_OBJECTS_MAX)
 		unused = &slots.known[slots.known_count++];
 	if (unused)
-		*unused = (struct known){.base = object->base, .dynamic = object->dynamic};
+		*unused = (struct known){
+			.base = object->base, .dynamic = object->dynamic, .name = name};
 	return unused;
 }
 
+/* Somebody else has overwritten what we wrote, or the object is still being loaded. */
 static bool
-has_work(const struct contents *now, const struct known *known)
+may_be_usurped(const struct contents *now, const struct contents *before)
+{
+	return now->others > before->others && now->ours < before->ours;
+}
+
+static bool
+has_work(const struct contents *now, const struct contents *before)
 {
 	if (slots.is_restoring)
 		return now->ours > 0;
-	return now->originals || now->stubs > known->left.stubs;
+	return now->originals || now->stubs > before->stubs || may_be_usurped(now, before);
 }
 
 static void
@@ -188,13 +201,6 @@ report(const struct contents *now)
 	slots.report->foreign += now->others;
 }
 
-/* Somebody else has overwritten what we wrote. */
-static void
-report_usurped(const struct contents *now, const struct known *known)
-{
-	if (now->others > known->left.others && now->ours < known->left.ours)
-		slots.report->usurped += now->others - known->left.others;
-}
 
 static int
 examine(struct dl_phdr_info *info, size_t bytes, void *data)
@@ -209,17 +215,17 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 		&slots.changes, info->dlpi_adds + info->dlpi_subs, __ATOMIC_RELAXED);
 	if (!th_import_object_read(info, &object) || is_left_out(&object))
 		return 0;
-	known = find_known(&object);
+	known = find_known(&object, info->dlpi_name);
 	if (!known) {
 		slots.report->failed++;
 		return 0;
 	}
 	known->pass = slots.pass;
 	now = count(&object);
-	report_usurped(&now, known);
-	has_job = has_work(&now, known) && slots.job_count < AT_ONCE;
+	has_job = has_work(&now, &known->left) && slots.job_count < AT_ONCE;
 	if (has_job)
-		slots.jobs[slots.job_count++] = (struct job){.object = object, .known = known};
+		slots.jobs[slots.job_count++] = (struct job){
+			.object = object, .known = known, .before = known->left};
 	else
 		report(&now);
 	return 0;
@@ -447,6 +453,9 @@ look_again(void)
 			continue;
 		job->known->left = count(&job->object);
 		report(&job->known->left);
+		if (may_be_usurped(&job->known->left, &job->before))
+			slots.report->usurped +=
+				job->known->left.others - job->before.others;
 	}
 }
 

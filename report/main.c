@@ -19,6 +19,7 @@
 #include "report/base/log_text.h"
 #include "report/base/progress.h"
 #include "report/control/ctl.h"
+#include "report/control/list.h"
 #include "report/control/request.h"
 #include "report/live/watch_main.h"
 #include "report/profile/marks.h"
@@ -488,7 +489,8 @@ static const struct command commands[] = {
 		NULL},
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"show or change a running recording", 0, NULL, th_control_main},
-	{"list", "", "list running recordings", 0, NULL, th_list_main},
+	{"list", "", "list recorded processes, and Java VMs that can be attached to", 0, NULL,
+		th_list_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND, th_watch_run, NULL},
 	{"bundle", "LOG [-o FILE]",
