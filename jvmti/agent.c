@@ -186,7 +186,8 @@ set_event(jvmtiEvent event, bool on)
 
 static const jvmtiCapabilities sampling = {.can_generate_sampled_object_alloc_events = 1};
 /* The others, each of which may be refused. */
-static const jvmtiCapabilities lines = {.can_get_source_file_name = 1, .can_get_line_numbers = 1};
+static const jvmtiCapabilities lines = {
+	.can_get_source_file_name = 1, .can_get_line_numbers = 1};
 static const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
 static const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
 static const jvmtiCapabilities further = {

@@ -69,8 +69,7 @@ th_older_threads_meet(jvmtiEnv *jvmti, JNIEnv *env, const struct th_hotspot *hot
 	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
 		return;
 	for (jint i = 0; i < count; i++) {
-		(*jvmti)->SetThreadLocalStorage(
-			jvmti, threads[i], add(env, threads[i], eetop));
+		(*jvmti)->SetThreadLocalStorage(jvmti, threads[i], add(env, threads[i], eetop));
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);

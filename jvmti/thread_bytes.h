@@ -30,8 +30,8 @@ void th_thread_bytes_read(
  * All bytes of any thread, whose JavaThread may be deleted meanwhile: the caller must verify
  * afterwards that it was not.  False: not readable.  Requires th_hotspot_has_bytes().  [jvmti]
  */
-bool th_thread_bytes_of(
-	const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
+bool
+th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
 
 /* All bytes of the same thread.  Requires th_hotspot_has_bytes().  [jvmti] */
 uint64_t th_thread_bytes(const struct th_hotspot *hotspot, const char *thread);

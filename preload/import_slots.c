@@ -19,12 +19,12 @@
 
 /* The parts of the dynamic section that are needed; addresses are absolute. */
 struct tables {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *names;
-	const ElfW(Rela) *relocations;
+	const ElfW(Rela) * relocations;
 	size_t relocation_bytes;
 	size_t relative_count; /* they come first, and name no symbol */
-	const ElfW(Rela) *calls;
+	const ElfW(Rela) * calls;
 	size_t call_bytes;
 };
 
@@ -73,7 +73,7 @@ read_tables(const struct th_import_object *object)
 }
 
 static bool
-is_slot(const ElfW(Rela) *relocation)
+is_slot(const ElfW(Rela) * relocation)
 {
 	switch (ELF64_R_TYPE(relocation->r_info)) {
 	case JUMP_SLOT:
@@ -94,7 +94,7 @@ struct visitor {
 };
 
 static void
-visit_relocation(const struct visitor *visitor, const ElfW(Rela) *relocation)
+visit_relocation(const struct visitor *visitor, const ElfW(Rela) * relocation)
 {
 	const ElfW(Sym) *symbol = &visitor->tables->symbols[ELF64_R_SYM(relocation->r_info)];
 	const char *name = visitor->tables->names + symbol->st_name;
@@ -109,7 +109,7 @@ visit_relocation(const struct visitor *visitor, const ElfW(Rela) *relocation)
 }
 
 static void
-visit_relocations(const struct visitor *visitor, const ElfW(Rela) *first, size_t bytes)
+visit_relocations(const struct visitor *visitor, const ElfW(Rela) * first, size_t bytes)
 {
 	const ElfW(Rela) *end = first + bytes / sizeof(*first);
 
@@ -135,7 +135,7 @@ th_import_slots_each(const struct th_import_object *object, bool (*is_meant)(con
 }
 
 static void
-extend(struct th_import_object *object, const ElfW(Phdr) *segment)
+extend(struct th_import_object *object, const ElfW(Phdr) * segment)
 {
 	uintptr_t start = object->base + segment->p_vaddr;
 

@@ -15,10 +15,11 @@
 /* A loaded object, by what dl_iterate_phdr() knows of it. */
 struct th_import_object {
 	uintptr_t base;
-	const ElfW(Dyn) *dynamic; /* NULL: imports nothing */
-	uintptr_t start;          /* mapped range [start, end) */
+	const ElfW(Dyn) * dynamic; /* NULL: imports nothing */
+	uintptr_t start;           /* mapped range [start, end) */
 	uintptr_t end;
-	uintptr_t sealed; /* whole pages that the loader makes read-only, [sealed, sealed_end) */
+	uintptr_t
+		sealed; /* whole pages that the loader makes read-only, [sealed, sealed_end) */
 	uintptr_t sealed_end;
 };
 
@@ -35,8 +36,8 @@ bool th_import_object_read(const struct dl_phdr_info *info, struct th_import_obj
  * Calls `visit` for each slot of a symbol for which `is_meant` is true.  The object must stay
  * loaded meanwhile. [any]
  */
-void th_import_slots_each(const struct th_import_object *object,
-	bool (*is_meant)(const char *name),
+void
+th_import_slots_each(const struct th_import_object *object, bool (*is_meant)(const char *name),
 	void (*visit)(const struct th_import_slot *slot, void *data), void *data);
 
 #endif

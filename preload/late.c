@@ -41,18 +41,18 @@
 	"longer recorded"
 
 /* L(name, is release): redirected to functions of late_entry.h. */
-#define ALLOCATION(L)           \
-	L(free, true)           \
-	L(realloc, true)        \
-	L(reallocarray, true)   \
-	L(malloc, false)        \
-	L(calloc, false)        \
-	L(posix_memalign, false)\
-	L(aligned_alloc, false) \
-	L(memalign, false)      \
-	L(valloc, false)        \
-	L(pvalloc, false)       \
-	L(free_sized, true)     \
+#define ALLOCATION(L)            \
+	L(free, true)            \
+	L(realloc, true)         \
+	L(reallocarray, true)    \
+	L(malloc, false)         \
+	L(calloc, false)         \
+	L(posix_memalign, false) \
+	L(aligned_alloc, false)  \
+	L(memalign, false)       \
+	L(valloc, false)         \
+	L(pvalloc, false)        \
+	L(free_sized, true)      \
 	L(free_aligned_sized, true)
 
 /* Redirected to the exported functions of the same name. */
@@ -98,8 +98,8 @@ static void
 add(const char *name, const void *original, const void *ours, bool is_release)
 {
 	if (original && ours && late.count < FUNCTIONS_MAX)
-		late.functions[late.count++] =
-			(struct th_slot_function){name, original, ours, is_release};
+		late.functions[late.count++] = (struct th_slot_function){
+			name, original, ours, is_release};
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
@@ -127,7 +127,7 @@ find_functions(void)
 	void *ours;
 
 	late.count = 0;
-#define L(name, is_release)                                                    \
+#define L(name, is_release)                                                        \
 	memcpy(&ours, &(__typeof(&th_late_##name)){th_late_##name}, sizeof(ours)); \
 	add(#name, th_next_find(#name), ours, is_release);
 	ALLOCATION(L)
@@ -168,13 +168,15 @@ log_redirected(const struct th_slots_report *report, uint64_t ns)
 		"through %u import slots of %u objects, redirected in %u us; calls by "
 		"pointers taken before are not seen%s",
 		report->slots, report->objects, (unsigned)(ns / 1000),
-		report->failed ? ", nor are those of some objects, whose slots cannot be written"
-			       : "");
+		report->failed
+			? ", nor are those of some objects, whose slots cannot be written"
+			: "");
 	th_log_note(0, text);
 	if (!report->foreign)
 		return;
 	snprintf(text, sizeof(text),
-		"%u import slots hold functions of another tool or library: their calls are not "
+		"%u import slots hold functions of another tool or library: their calls are "
+		"not "
 		"recorded",
 		report->foreign);
 	th_log_note(1, text);
@@ -233,7 +235,8 @@ th_late_turn(void)
 	uint64_t now = th_clock_now();
 	bool is_asked = th_load_acquire(&late.asked);
 
-	if (th_load_relaxed(&late.heaps) && (now >= late.next_look || th_slots_have_changed())) {
+	if (th_load_relaxed(&late.heaps) &&
+		(now >= late.next_look || th_slots_have_changed())) {
 		look();
 		late.next_look = now + TH_NS_PER_S;
 	}

@@ -24,7 +24,8 @@ th_late_calloc(size_t count, size_t size)
 void *
 th_late_realloc(void *block, size_t size)
 {
-	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block) : 0;
+	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block)
+								   : 0;
 	void *moved = th_next.realloc(block, size);
 
 	if (!moved && size) {

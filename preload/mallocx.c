@@ -82,7 +82,8 @@ count_rallocx(void *block, size_t size, int flags)
 static void *
 late_rallocx(void *block, size_t size, int flags)
 {
-	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block) : 0;
+	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block)
+								   : 0;
 	void *moved = next.rallocx(block, size, flags);
 
 	if (!moved) {
@@ -257,20 +258,20 @@ th_mallocx_init(void)
 	th_store_release(&resolved, 1);
 }
 
-#define ADD(name, function, is_release)                            \
-	do {                                                       \
-		found = th_next_find(#name);                       \
-		if (!found || !th_allocator_is_underneath(found))  \
-			return;                                    \
-		memcpy(&next.name, &found, sizeof(found));         \
-		__typeof(next.name) late = function;               \
-		memcpy(&ours, &late, sizeof(ours));                \
-		add(#name, found, ours, is_release);               \
+#define ADD(name, function, is_release)                           \
+	do {                                                      \
+		found = th_next_find(#name);                      \
+		if (!found || !th_allocator_is_underneath(found)) \
+			return;                                   \
+		memcpy(&next.name, &found, sizeof(found));        \
+		__typeof(next.name) late = function;              \
+		memcpy(&ours, &late, sizeof(ours));               \
+		add(#name, found, ours, is_release);              \
 	} while (0)
 
 void
-th_mallocx_each_late(void (*add)(const char *symbol, const void *original, const void *ours,
-	bool is_release))
+th_mallocx_each_late(void (*add)(
+	const char *symbol, const void *original, const void *ours, bool is_release))
 {
 	void *found, *ours;
 

@@ -213,30 +213,30 @@ th_operators_init(void)
 }
 
 void
-th_operators_each_late(void (*add)(const char *symbol, const void *original, const void *ours,
-	bool is_release))
+th_operators_each_late(void (*add)(
+	const char *symbol, const void *original, const void *ours, bool is_release))
 {
 	void *found, *ours;
 
-#define N(name, symbol, parameters, ...)                                   \
-	found = th_next_find(#symbol);                                     \
-	if (is_own(found)) {                                               \
-		void *(*late)parameters = late_##name;                     \
-                                                                           \
-		memcpy(&next.name, &found, sizeof(found));                 \
-		memcpy(&ours, &late, sizeof(ours));                        \
-		add(#symbol, found, ours, false);                          \
+#define N(name, symbol, parameters, ...)                   \
+	found = th_next_find(#symbol);                     \
+	if (is_own(found)) {                               \
+		void *(*late)parameters = late_##name;     \
+                                                           \
+		memcpy(&next.name, &found, sizeof(found)); \
+		memcpy(&ours, &late, sizeof(ours));        \
+		add(#symbol, found, ours, false);          \
 	}
 	TH_OPERATORS_NEW(N)
 #undef N
-#define D(name, symbol, parameters, arguments)                             \
-	found = th_next_find(#symbol);                                     \
-	if (is_own(found)) {                                               \
-		void(*late) parameters = count_##name;                     \
-                                                                           \
-		memcpy(&next.name, &found, sizeof(found));                 \
-		memcpy(&ours, &late, sizeof(ours));                        \
-		add(#symbol, found, ours, true);                           \
+#define D(name, symbol, parameters, arguments)             \
+	found = th_next_find(#symbol);                     \
+	if (is_own(found)) {                               \
+		void(*late) parameters = count_##name;     \
+                                                           \
+		memcpy(&next.name, &found, sizeof(found)); \
+		memcpy(&ours, &late, sizeof(ours));        \
+		add(#symbol, found, ours, true);           \
 	}
 	TH_OPERATORS_DELETE(D)
 #undef D

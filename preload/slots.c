@@ -44,7 +44,7 @@ struct contents {
 struct known {
 	uintptr_t base;
 	const void *dynamic;
-	uint64_t name; /* hash */
+	uint64_t name;        /* hash */
 	struct contents left; /* after the last write */
 	uint32_t pass;        /* the last one that met it */
 };
@@ -57,9 +57,9 @@ struct range {
 struct job {
 	struct th_import_object object;
 	struct known *known;
-	void *handle;    /* NULL: not pinned */
+	void *handle;           /* NULL: not pinned */
 	struct contents before; /* after the last write */
-	bool was_sealed; /* the pages that the loader seals are read-only */
+	bool was_sealed;        /* the pages that the loader seals are read-only */
 	struct range writable[WRITABLE_MAX];
 	uint32_t writable_count;
 };
@@ -85,8 +85,7 @@ static const struct th_slot_function *
 find_function(const char *name)
 {
 	for (size_t i = 0; i < slots.count; i++)
-		if (*name == *slots.functions[i].name &&
-			!strcmp(name, slots.functions[i].name))
+		if (*name == *slots.functions[i].name && !strcmp(name, slots.functions[i].name))
 			return &slots.functions[i];
 	return NULL;
 }
@@ -151,8 +150,7 @@ static bool
 is_left_out(const struct th_import_object *object)
 {
 	return contains(object, (uintptr_t)&slots) || contains(object, slots.loader) ||
-	       contains(object, slots.except) ||
-	       contains(object, getauxval(AT_SYSINFO_EHDR));
+	       contains(object, slots.except) || contains(object, getauxval(AT_SYSINFO_EHDR));
 }
 
 static struct known *
@@ -201,7 +199,6 @@ report(const struct contents *now)
 	slots.report->foreign += now->others;
 }
 
-
 static int
 examine(struct dl_phdr_info *info, size_t bytes, void *data)
 {
@@ -211,8 +208,7 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	bool has_job;
 
 	(void)bytes, (void)data;
-	__atomic_store_n(
-		&slots.changes, info->dlpi_adds + info->dlpi_subs, __ATOMIC_RELAXED);
+	__atomic_store_n(&slots.changes, info->dlpi_adds + info->dlpi_subs, __ATOMIC_RELAXED);
 	if (!th_import_object_read(info, &object) || is_left_out(&object))
 		return 0;
 	known = find_known(&object, info->dlpi_name);
@@ -454,8 +450,7 @@ look_again(void)
 		job->known->left = count(&job->object);
 		report(&job->known->left);
 		if (may_be_usurped(&job->known->left, &job->before))
-			slots.report->usurped +=
-				job->known->left.others - job->before.others;
+			slots.report->usurped += job->known->left.others - job->before.others;
 	}
 }
 
@@ -493,8 +488,8 @@ pass_all(struct th_slots_report *ret)
 }
 
 void
-th_slots_redirect(const struct th_slot_function *functions, size_t count,
-	const void *except, struct th_slots_report *report_ret)
+th_slots_redirect(const struct th_slot_function *functions, size_t count, const void *except,
+	struct th_slots_report *report_ret)
 {
 	slots.functions = functions;
 	slots.count = count;

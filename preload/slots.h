@@ -23,11 +23,11 @@ struct th_slot_function {
 #define TH_SLOTS_OBJECTS_MAX 2048
 
 struct th_slots_report {
-	uint32_t objects;  /* with redirected slots */
-	uint32_t slots;    /* redirected */
-	uint32_t foreign;  /* slots that hold somebody else's function */
-	uint32_t failed;   /* objects that could not be kept loaded or made writable */
-	uint32_t usurped;  /* slots of ours that were overwritten by somebody else */
+	uint32_t objects; /* with redirected slots */
+	uint32_t slots;   /* redirected */
+	uint32_t foreign; /* slots that hold somebody else's function */
+	uint32_t failed;  /* objects that could not be kept loaded or made writable */
+	uint32_t usurped; /* slots of ours that were overwritten by somebody else */
 };
 
 /*

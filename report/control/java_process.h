@@ -21,11 +21,12 @@ struct th_java_process {
 	bool is_readable; /* its mappings are; false: it belongs to somebody else */
 	bool has_vm;
 	bool handles_quit; /* SIGQUIT has a handler: without one, the signal ends the process */
-	bool refuses_attach;   /* -XX:+DisableAttachMechanism */
-	bool forbids_agents;   /* -XX:-EnableDynamicAgentLoading */
-	unsigned release;      /* feature release of the VM; 0 = unknown */
+	bool refuses_attach;               /* -XX:+DisableAttachMechanism */
+	bool forbids_agents;               /* -XX:-EnableDynamicAgentLoading */
+	unsigned release;                  /* feature release of the VM; 0 = unknown */
 	char version[TH_JAVA_VERSION_MAX]; /* "" = unknown */
-	char library[PATH_MAX]; /* the twinheap library it has loaded, as it names it; "" = none */
+	char library
+		[PATH_MAX]; /* the twinheap library it has loaded, as it names it; "" = none */
 };
 
 /* False: there is no such process. */

@@ -27,14 +27,16 @@ th_virtual_machine_check(const struct th_java_process *process)
 
 	if (geteuid() != 0 && geteuid() != process->uid)
 		return th_error_create(TH_ERROR_OTHER_USER,
-			"process %d: belongs to another user: only that user or root can attach",
+			"process %d: belongs to another user: only that user or root can "
+			"attach",
 			pid);
 	if (!process->is_readable)
 		return th_error_create(TH_ERROR_OTHER_USER,
 			"process %d: its memory map is not readable for this user", pid);
 	if (!process->has_vm)
 		return th_error_create(TH_ERROR_NO_VM,
-			"process %d: has no Java VM (HotSpot): start it with twinheap run", pid);
+			"process %d: has no Java VM (HotSpot): start it with twinheap run",
+			pid);
 	if (process->refuses_attach)
 		return th_error_create(TH_ERROR_ATTACH_DISABLED,
 			"process %d: its VM does not allow to attach "
@@ -110,10 +112,10 @@ has_socket(const struct visit *visit)
 static bool
 create_in(int directory, const char *name)
 {
-	int descriptor = directory < 0 ? -1
-				       : openat(directory, name,
-						 O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW,
-						 0660);
+	int descriptor = directory < 0
+				 ? -1
+				 : openat(directory, name,
+					   O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0660);
 
 	if (descriptor >= 0)
 		close(descriptor);
@@ -146,7 +148,8 @@ wake(const struct visit *visit)
 	/* -Xrs has its socket from the start, and no handler: SIGQUIT would end the process. */
 	if (!process->handles_quit)
 		return th_error_create(TH_ERROR_NO_SIGNAL,
-			"process %d: SIGQUIT has no handler: its VM runs with -Xrs, or is still "
+			"process %d: SIGQUIT has no handler: its VM runs with -Xrs, or is "
+			"still "
 			"starting",
 			pid);
 	/* The file tells the VM what SIGQUIT means: in its current directory or in /tmp. */
@@ -154,7 +157,8 @@ wake(const struct visit *visit)
 	directory = create_in(visit->current, name) ? visit->current : visit->tmp;
 	if (directory == visit->tmp && !create_in(visit->tmp, name))
 		return th_error_create_errno(TH_ERROR_REFUSED,
-			"process %d: neither its current directory nor its /tmp is writable", pid);
+			"process %d: neither its current directory nor its /tmp is writable",
+			pid);
 	is_awake = !kill(process->pid, SIGQUIT) && wait_for_socket(visit);
 	unlinkat(directory, name, 0);
 	if (is_awake)
@@ -251,8 +255,8 @@ ask(const struct visit *visit, const char *path, const char *options,
 	bool is_done = descriptor >= 0;
 
 	if (!is_done)
-		return th_error_create_errno(TH_ERROR_REFUSED,
-			"process %d: the socket of its VM", pid);
+		return th_error_create_errno(
+			TH_ERROR_REFUSED, "process %d: the socket of its VM", pid);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && is_done; i++)
 		is_done = send_text(descriptor, words[i]);
 	is_done = is_done && receive(descriptor, answer_ret, TH_VIRTUAL_MACHINE_ANSWER_MAX);

@@ -27,7 +27,7 @@ struct th_error *th_virtual_machine_check(const struct th_java_process *process)
  * Answers in `answer_ret` what the VM has written: "return code: N" with the result of the library
  * if it was loaded, else a message.
  */
-struct th_error *th_virtual_machine_load(const struct th_java_process *process, const char *path,
-	const char *options, char answer_ret[TH_VIRTUAL_MACHINE_ANSWER_MAX]);
+struct th_error *th_virtual_machine_load(const struct th_java_process *process,
+	const char *path, const char *options, char answer_ret[TH_VIRTUAL_MACHINE_ANSWER_MAX]);
 
 #endif

@@ -78,8 +78,8 @@ read_pid(const char *command, const char *text, pid_t *pid_ret)
 	long number = strtol(text, &end, 10);
 
 	if (*end || number <= 0 || number > INT_MAX)
-		return th_error_create(TH_ERROR_USAGE, "%s: %s: expected the id of a process",
-			command, text);
+		return th_error_create(
+			TH_ERROR_USAGE, "%s: %s: expected the id of a process", command, text);
 	*pid_ret = (pid_t)number;
 	return NULL;
 }
@@ -122,7 +122,8 @@ read_options(struct attach *attach, int argc, char **argv)
 	if (options->duration &&
 		(!th_seconds_parse(options->duration, &attach->seconds) || !attach->seconds))
 		return th_error_create(TH_ERROR_USAGE,
-			"attach: --for %s: not a duration (such as 60s, 5m)", options->duration);
+			"attach: --for %s: not a duration (such as 60s, 5m)",
+			options->duration);
 	return th_launch_options_check(options);
 }
 
@@ -151,8 +152,8 @@ prepare_text(struct attach *attach)
 {
 	struct th_error *error = prepare_output(attach);
 
-	if (error || th_launch_options_format(
-			     &attach->options, attach->text, sizeof(attach->text)))
+	if (error ||
+		th_launch_options_format(&attach->options, attach->text, sizeof(attach->text)))
 		return error;
 	return th_error_create(TH_ERROR_USAGE,
 		"attach: the options together exceed the %d bytes that a VM accepts",
@@ -204,8 +205,7 @@ load(struct attach *attach, const char *path, bool *is_loaded_ret,
 
 	/* A recording that was ended a moment ago still closes its log. */
 	do {
-		error = th_virtual_machine_load(
-			&attach->process, path, attach->text, answer);
+		error = th_virtual_machine_load(&attach->process, path, attach->text, answer);
 		found = error ? NULL : strstr(answer, RETURN_CODE);
 		if (!found || atoi(found + strlen(RETURN_CODE)) != TH_LATE_BUSY)
 			break;
@@ -266,9 +266,9 @@ load_library(struct attach *attach)
 	}
 	if (error || is_loaded)
 		return error;
-	return th_error_create(TH_ERROR_NOT_LOADED, "process %d: the library was not loaded: %.*s",
-		(int)attach->process.pid, (int)strcspn(message_of(answer), "\n") + 200,
-		message_of(answer));
+	return th_error_create(TH_ERROR_NOT_LOADED,
+		"process %d: the library was not loaded: %.*s", (int)attach->process.pid,
+		(int)strcspn(message_of(answer), "\n") + 200, message_of(answer));
 }
 
 static void
@@ -496,7 +496,7 @@ th_detach_main(int argc, char **argv)
 		return 0;
 	}
 	if (argc != 2)
-		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "detach: expected one PID, see twinheap detach --help"));
+		return th_error_report(th_error_create(TH_ERROR_USAGE,
+			"detach: expected one PID, see twinheap detach --help"));
 	return th_error_report(detach(argv[1]));
 }

@@ -145,7 +145,8 @@ print_attach_help(void)
 	puts("usage: twinheap attach [OPTION...] PID\n\n"
 	     "Starts recording in a running Java VM: its Java heap, its C heap, and memory\n"
 	     "mappings, from now on. Returns when it records; twinheap detach PID ends it. A\n"
-	     "process whose recording is paused, started by twinheap run, is resumed instead.\n");
+	     "process whose recording is paused, started by twinheap run, is resumed "
+	     "instead.\n");
 	puts("      --for TIME                records for this long, e.g. 60s, detaches, and\n"
 	     "                                prints a summary");
 	print_options(TH_LAUNCH_ATTACH);
@@ -223,14 +224,13 @@ fail_option(int value, char **argv, enum th_launch_command command)
 	const char *name = name_of(command);
 
 	if (value == ':')
-		return th_error_create(TH_ERROR_USAGE, "%s: %s requires a value: %s",
-			name, argv[optind - 1],
-			setting >= 0 ? settings[setting].argument : "TIME");
+		return th_error_create(TH_ERROR_USAGE, "%s: %s requires a value: %s", name,
+			argv[optind - 1], setting >= 0 ? settings[setting].argument : "TIME");
 	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: unknown option -%c (see twinheap %s --help)", name, optopt, name);
-	return th_error_create(TH_ERROR_USAGE,
-		"%s: unknown option %s (see twinheap %s --help)", name, argv[optind - 1], name);
+	return th_error_create(TH_ERROR_USAGE, "%s: unknown option %s (see twinheap %s --help)",
+		name, argv[optind - 1], name);
 }
 
 struct th_error *

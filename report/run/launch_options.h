@@ -21,7 +21,7 @@ struct th_launch_options {
 	bool is_quiet;
 	bool wants_help;
 	const char *duration; /* attach --for; NULL: not given */
-	char **command; /* NULL-terminated; empty only when help is requested */
+	char **command;       /* NULL-terminated; empty only when help is requested */
 };
 
 /*

@@ -21,8 +21,8 @@ struct th_library_copy {
 };
 
 /* False: there is no such directory, or it is not writable. */
-bool th_library_copy_create(const struct th_java_process *process, const char *library, int number,
-	struct th_library_copy *ret);
+bool th_library_copy_create(const struct th_java_process *process, const char *library,
+	int number, struct th_library_copy *ret);
 
 /* Once the file is loaded, it is no longer needed. */
 void th_library_copy_remove(struct th_library_copy *copy);

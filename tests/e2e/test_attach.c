@@ -20,17 +20,19 @@ static void
 beside(const struct th_jdk *jdk, const char *options, const char *arguments, const char *script,
 	struct th_outcome *ret)
 {
-	char *text = th_format("java=%s\n"
-			       "$java %s -cp " PROGRAM("programs.jar") " %s >out 2>err &\n"
-			       "pid=$!\n"
-			       "until [ -e /tmp/hsperfdata_$(id -un)/$pid ] || ! kill -0 $pid; do\n"
-			       "\tsleep 0.05\n"
-			       "done\n"
-			       "sleep 0.3\n"
-			       "%s\n"
-			       "touch stop\n"
-			       "wait $pid; echo exit $?\n"
-			       "echo err $(wc -l <err) $(cat out)\n",
+	char *text = th_format(
+		"java=%s\n"
+		"$java %s -cp " PROGRAM("programs.jar") " %s >out 2>err &\n"
+							"pid=$!\n"
+							"until [ -e /tmp/hsperfdata_$(id "
+							"-un)/$pid ] || ! kill -0 $pid; do\n"
+							"\tsleep 0.05\n"
+							"done\n"
+							"sleep 0.3\n"
+							"%s\n"
+							"touch stop\n"
+							"wait $pid; echo exit $?\n"
+							"echo err $(wc -l <err) $(cat out)\n",
 		jdk->java, options, arguments, script);
 
 	th_command_run(
@@ -72,10 +74,10 @@ leak_under_way(const struct th_jdk *jdk)
 
 	beside(jdk, "", "Attached leak",
 		TH_TOOL " attach $pid -o late.thl -i 16k; echo attach $?\n"
-		"sleep 5\n" TH_TOOL " detach $pid; echo detach $?\n"
-		TH_TOOL " leaks late.thl --fail-on leak; echo leaks $?\n"
-		TH_TOOL " summary late.thl\n"
-		"kill -0 $pid && echo alive\n",
+			"sleep 5\n" TH_TOOL " detach $pid; echo detach $?\n" TH_TOOL
+			" leaks late.thl --fail-on leak; echo leaks $?\n" TH_TOOL
+			" summary late.thl\n"
+			"kill -0 $pid && echo alive\n",
 		&outcome);
 	assert_contains(outcome.output, "attach 0\n");
 	assert_contains(outcome.output, "detach 0\n");
@@ -99,8 +101,8 @@ for_a_time(const struct th_jdk *jdk)
 	struct th_outcome outcome;
 
 	beside(jdk, "", "Attached leak",
-		TH_TOOL " attach $pid --for 3s -o late.thl -i 16k; echo attach $?\n"
-		TH_TOOL " ctl late.thl\n",
+		TH_TOOL " attach $pid --for 3s -o late.thl -i 16k; echo attach $?\n" TH_TOOL
+			" ctl late.thl\n",
 		&outcome);
 	assert_contains(outcome.output, "attach 0\n");
 	assert_contains(outcome.output, "complete");
@@ -121,7 +123,8 @@ again_and_again(const struct th_jdk *jdk)
 
 	beside(jdk, "-Xmx64m -Xms64m -XX:+AlwaysPreTouch -Xint", "Attached",
 		"measure() {\n"
-		"\techo $1 rss $(sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$pid/status)\n"
+		"\techo $1 rss $(sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "
+		"/proc/$pid/status)\n"
 		"\techo $1 maps $(wc -l </proc/$pid/maps)\n"
 		"\techo $1 threads $(ls /proc/$pid/task | wc -l)\n"
 		"\techo $1 files $(ls /proc/$pid/fd | wc -l)\n"
@@ -157,9 +160,8 @@ preloaded_and_paused(const struct th_jdk *jdk)
 	struct th_outcome outcome;
 
 	beside(jdk, "-XX:-UsePerfData -version; LD_PRELOAD=" TH_LIBRARY " $java", "Attached",
-		"sleep 1\n"
-		TH_TOOL " attach $pid; echo first $?\n" TH_TOOL " detach $pid; echo detach $?\n"
-		TH_TOOL " attach $pid; echo second $?\n",
+		"sleep 1\n" TH_TOOL " attach $pid; echo first $?\n" TH_TOOL
+		" detach $pid; echo detach $?\n" TH_TOOL " attach $pid; echo second $?\n",
 		&outcome);
 	assert_contains(outcome.output, "first 4\n");
 	assert_contains(outcome.errors, "is already recorded in");
@@ -180,7 +182,8 @@ check_refusal(const struct th_jdk *jdk, const char *options, int status, const c
 	struct th_outcome outcome;
 
 	beside(jdk, options, "Attached",
-		TH_TOOL " attach $pid 2>line; echo attach $? $(grep -vc 'lines of WARNING' line)\n"
+		TH_TOOL
+		" attach $pid 2>line; echo attach $? $(grep -vc 'lines of WARNING' line)\n"
 		"cat line >&2; cat out err; kill -0 $pid && echo alive\n",
 		&outcome);
 	assert_contains(outcome.output, expected);
@@ -213,8 +216,8 @@ reduced_signals(const struct th_jdk *jdk)
 
 	beside(jdk, "-Xrs", "Attached",
 		TH_TOOL " attach $pid -o late.thl; echo attach $?\n"
-		"rm -f /tmp/.java_pid$pid; " TH_TOOL " detach $pid >/dev/null\n"
-		TH_TOOL " attach $pid -o more.thl; echo again $?\n",
+			"rm -f /tmp/.java_pid$pid; " TH_TOOL " detach $pid >/dev/null\n" TH_TOOL
+			" attach $pid -o more.thl; echo again $?\n",
 		&outcome);
 	assert_contains(outcome.output, "attach 0\n");
 	assert_contains(outcome.output, "again 13\n");
@@ -246,6 +249,103 @@ no_java_vm(void **state)
 	th_outcome_deinit(&outcome);
 }
 
+/* Other users and namespaces: as root only */
+
+#define SKIPPED 77
+
+/*
+ * Runs a script of root, which starts $java; skipped where the machine does not allow what it needs.
+ */
+static void
+as_root(const struct th_jdk *jdk, const char *script, struct th_outcome *ret)
+{
+	char *text = th_format(
+		"java=%s\njar=" PROGRAM("programs.jar") "\n%s", jdk->java, script);
+
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS("sh", "-c", text),
+			.environment = TH_WORDS("LD_PRELOAD"),
+			.directory = th_temporary_directory(),
+		},
+		ret);
+	free(text);
+	if (getenv("TH_TEST_VERBOSE"))
+		print_message("%s\n%s\n", ret->output, ret->errors);
+	if (ret->status == SKIPPED) {
+		th_outcome_deinit(ret);
+		skip();
+	}
+}
+
+/*
+ * In another pid and mount namespace, where the library's directory does not exist: it gets a copy,
+ * which is removed, and the log is in the process's current directory.
+ */
+static void
+other_namespaces(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	as_root(jdk,
+		"unshare --mount --pid --fork true 2>/dev/null || exit 77\n"
+		"unshare --mount --pid --fork sh -c '\n"
+		"mount -t proc proc /proc; mount -t tmpfs none /tmp; mkdir /tmp/here\n"
+		"cp '$jar' /tmp/here/p.jar; cd /tmp/here\n"
+		"mount -t tmpfs none " TH_TEST_BUILD "\n"
+		"exec '$java' -Dnamespaces=$$ -cp p.jar Attached leak' >out 2>err &\n"
+		"top=$!; sleep 1.5\n"
+		"pid=$(cat /proc/$top/task/$top/children); pid=${pid% }\n" TH_TOOL
+		" list | grep \"^ *$pid \"\n" TH_TOOL
+		" attach $pid -i 16k >line; echo attach $?\n"
+		"sleep 2; cat line\n" TH_TOOL " detach $pid; echo detach $?\n"
+		"ls /proc/$pid/root/tmp | grep -c libtwinheap\n" TH_TOOL
+		" leaks /proc/$pid/root/tmp/here/twinheap.1.thl\n"
+		"kill $pid; wait $top; true\n",
+		&outcome);
+	assert_contains(outcome.output, "attachable");
+	assert_contains(outcome.output, "attach 0\n");
+	assert_contains(outcome.output, "detach 0\n");
+	assert_contains(outcome.output, "/root/tmp/here/twinheap.1.thl\n");
+	assert_contains(outcome.output, "\n0\n");
+	assert_contains(outcome.output, "Attached.leak");
+	th_outcome_deinit(&outcome);
+}
+
+/* Root attaches to any user's process; another user is refused. */
+static void
+other_users(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	as_root(jdk,
+		"unshare --mount true 2>/dev/null || exit 77\n"
+		"cat >inner <<EOF\n"
+		"java=$java; jar=$jar\n"
+		"EOF\n"
+		"cat >>inner <<'EOF'\n"
+		"mount -t tmpfs -o mode=1777 none /tmp; mkdir /tmp/here; cd /tmp/here\n"
+		"as='setpriv --reuid 1234 --regid 1234 --clear-groups'\n"
+		"mkdir open; chmod 777 open . && cp $jar open/p.jar && cp " TH_TOOL " tool\n"
+		"chmod 755 tool; chmod 644 open/p.jar; (cd open && $as $java -version) "
+		"2>/dev/null || exit 77\n"
+		"(cd open && exec $as $java -cp p.jar Attached leak) >out 2>err &\n"
+		"pid=$!; sleep 1.5\n" TH_TOOL " attach $pid -i 16k; echo attach $?\n"
+		"sleep 1; " TH_TOOL
+		" detach $pid >/dev/null; echo detach $?; kill $pid; wait $pid\n"
+		"ls open\n"
+		"$java -cp $jar Attached >/dev/null 2>&1 &\n"
+		"pid=$!; sleep 1; $as ./tool attach $pid; echo other $?; kill $pid; wait $pid; "
+		"true\n",
+		&outcome);
+	assert_contains(outcome.output, "attach 0\n");
+	assert_contains(outcome.output, "detach 0\n");
+	assert_contains(outcome.output, ".thl\n");
+	assert_contains(outcome.output, "other 10\n");
+	assert_contains(outcome.errors, "belongs to another user");
+	th_outcome_deinit(&outcome);
+}
+
 int
 main(void)
 {
@@ -257,6 +357,8 @@ main(void)
 		{"-XX:+DisableAttachMechanism", attach_disabled, 0},
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
+		{"other namespaces", other_namespaces, 0},
+		{"other users", other_users, 0},
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest others[] = {

@@ -18,9 +18,9 @@
 static void
 record(const char *preload, const char *environment, struct th_recording *ret)
 {
-	th_recording_run(&(struct th_recording_plan){.arguments = TH_WORDS(PROGRAM, TH_LIBRARY,
-							     OPTIONS),
-				 .settings = TH_WORDS(preload, environment)},
+	th_recording_run(
+		&(struct th_recording_plan){.arguments = TH_WORDS(PROGRAM, TH_LIBRARY, OPTIONS),
+			.settings = TH_WORDS(preload, environment)},
 		ret);
 	free(ret->log);
 	ret->log = th_format("%s/late.thl", ret->directory);

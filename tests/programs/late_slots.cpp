@@ -158,7 +158,7 @@ attach(const char *path, char *options)
 	static struct JNIInvokeInterface_ functions;
 	static JavaVM_ vm = {&functions};
 	void *library = dlopen(path, RTLD_LAZY);
-	jint (*start)(JavaVM *vm, char *options, void *reserved);
+	jint (*start)(JavaVM * vm, char *options, void *reserved);
 
 	functions.GetEnv = get_env;
 	if (!library) {

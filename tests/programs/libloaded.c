@@ -5,8 +5,8 @@
 
 #define BLOCKS 64
 
-extern void *plt_less_calloc(size_t count, size_t size) __asm__("calloc")
-	__attribute__((noplt));
+extern void *
+plt_less_calloc(size_t count, size_t size) __asm__("calloc") __attribute__((noplt));
 
 static void *(*volatile in_data)(size_t size) = malloc;
 

@@ -26,7 +26,7 @@ struct region {
 
 static struct {
 	struct region regions[REGIONS_MAX];
-	uint32_t count; /* atomic; may exceed the array size */
+	uint32_t count;   /* atomic; may exceed the array size */
 	uint32_t retired; /* atomic: regions that were retired, about */
 } memory;
 

@@ -27,8 +27,8 @@ struct th_log_identity {
 	uint64_t process_start; /* field 22 of /proc/self/stat; 0 = unknown */
 	uint64_t process_space; /* of this boot and pid namespace; 0 = unknown */
 	uint64_t interval;
-	uint64_t rate;     /* maximum samples per second; 0 = none */
-	uint64_t overhead; /* maximum CPU time of recording, millionths; 0 = no budget */
+	uint64_t rate;      /* maximum samples per second; 0 = none */
+	uint64_t overhead;  /* maximum CPU time of recording, millionths; 0 = no budget */
 	bool keeps_earlier; /* an earlier log of this process at that path is not replaced */
 };
 

@@ -136,8 +136,8 @@ is_recording(void)
 bool
 th_recorder_restart(void)
 {
-	if (!th_load_acquire(&recorder.has_ended) || is_recording() ||
-		!th_log_retire() || !th_in_flight_restart())
+	if (!th_load_acquire(&recorder.has_ended) || is_recording() || !th_log_retire() ||
+		!th_in_flight_restart())
 		return false;
 	th_throttle_reset();
 	th_housekeeping_reset();

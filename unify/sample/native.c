@@ -33,7 +33,7 @@
  */
 #define CLOSED_INTERVAL (64 << 10)
 
-static bool tracks; /* blocks are followed to their free */
+static bool tracks;           /* blocks are followed to their free */
 static bool keeps_countdowns; /* while no recording runs */
 
 /* Called at the first sample; NULL: not waiting for one. */
