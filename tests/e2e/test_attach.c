@@ -336,7 +336,9 @@ other_users(const struct th_jdk *jdk)
 		"ls open\n"
 		"$java -cp $jar Attached >/dev/null 2>&1 &\n"
 		"pid=$!; sleep 1; $as ./tool attach $pid; echo other $?; kill $pid; wait $pid; "
-		"true\n",
+		"true\n"
+		"EOF\n"
+		"unshare --mount sh inner\n",
 		&outcome);
 	assert_contains(outcome.output, "attach 0\n");
 	assert_contains(outcome.output, "detach 0\n");
