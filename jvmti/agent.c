@@ -401,6 +401,7 @@ end_recording(JNIEnv *env)
 {
 	if (agent.host.leave)
 		agent.host.leave();
+	th_heap_settle(agent.jvmti, env);
 	give_sampling();
 	th_agent_stop();
 	th_methods_log_pending(agent.jvmti, env);
@@ -560,6 +561,7 @@ static void JNICALL
 on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
+	th_heap_settle(jvmti, env);
 	th_agent_stop();
 	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
 		th_methods_log_pending(jvmti, env);

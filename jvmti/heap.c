@@ -449,12 +449,15 @@ void
 th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past)
 {
 	struct th_thread_record *record;
+	uint64_t past;
 
 	th_guard_enter();
 	record = th_thread_record();
 	if (record && !record->java_named)
 		name_thread(jvmti, env, thread, record);
-	(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
+	/* This thread is counted from here on, whatever it allocated before. */
+	if (!th_older_threads_take(jvmti, record, &past))
+		(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
@@ -497,6 +500,13 @@ counts_older(void)
 {
 	return heap.hotspot && th_load_acquire(&heap.is_begun) &&
 	       th_admission_wants(TH_HEAP_JAVA);
+}
+
+void
+th_heap_settle(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	if (counts_older())
+		th_add_relaxed(&heap.quiet_bytes, th_older_threads_settle(jvmti, env));
 }
 
 void
@@ -579,8 +589,6 @@ th_heap_log_bytes(bool final)
 
 	for (; record && heap.hotspot; record = th_thread_next(record))
 		log_thread(record, final);
-	if (final && counts_older())
-		th_add_relaxed(&heap.quiet_bytes, th_older_threads_bytes());
 	quiet = th_load_relaxed(&heap.quiet_bytes);
 	if (quiet != heap.quiet_bytes_logged &&
 		th_thread_log_heap_bytes(0, TH_HEAP_JAVA, quiet))

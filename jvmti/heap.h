@@ -71,6 +71,12 @@ void th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool sk
 void th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
 
 /*
+ * Counts the threads that are older than the recording and never had a sample.  Before the events at
+ * the end of threads are switched off. [jvmti]
+ */
+void th_heap_settle(jvmtiEnv *jvmti, JNIEnv *env);
+
+/*
  * Writes the exact bytes of every thread whose count changed.  `final`: also of threads without
  * a sample. [agent-thread]
  */

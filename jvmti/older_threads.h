@@ -31,7 +31,10 @@ bool th_older_threads_is_mark(const void *mark);
  */
 bool th_older_threads_take(jvmtiEnv *jvmti, void *record, uint64_t *past_ret);
 
-/* What the threads that still have a mark have allocated since. [agent-thread] */
-uint64_t th_older_threads_bytes(void);
+/*
+ * What the threads that still have a mark have allocated since; they are not counted again.  Before
+ * the events at the end of threads are switched off. [jvmti]
+ */
+uint64_t th_older_threads_settle(jvmtiEnv *jvmti, JNIEnv *env);
 
 #endif

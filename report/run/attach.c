@@ -462,10 +462,10 @@ th_attach_main(int argc, char **argv)
 static const char detach_help[] =
 	"usage: twinheap detach PID\n"
 	"\n"
-	"Ends the recording of a process that twinheap attach began: its import slots are\n"
-	"restored, and the capability and the events of the VM given back. The library\n"
-	"stays loaded and does nothing; twinheap attach begins another recording. Where the\n"
-	"library was preloaded, the recording is paused, and attach resumes it.\n";
+	"Ends the recording of a process that twinheap attach began: its import slots\n"
+	"are restored, and the capabilities and events of the VM given back. The library\n"
+	"stays loaded and does nothing; twinheap attach begins another recording. Where\n"
+	"the library was preloaded, the recording is paused, and attach resumes it.\n";
 
 static struct th_error *
 detach(const char *text)
