@@ -37,7 +37,7 @@
 #define RETURN_CODE "return code: "
 /* After the answer of the VM, the log is there; it is complete soon after the request to end. */
 #define STEP_MS 20
-#define LOG_WAIT_MS 2000
+#define LOG_WAIT_MS 10000
 #define END_WAIT_MS 30000
 
 struct attach {

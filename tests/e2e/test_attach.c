@@ -137,6 +137,8 @@ again_and_again(const struct th_jdk *jdk)
 		"done\n"
 		"sleep 0.3; measure last\n" TH_TOOL " summary r12.thl\n",
 		&outcome);
+	if (strstr(outcome.output, "failed"))
+		print_message("%s", outcome.errors);
 	assert_null(strstr(outcome.output, "failed"));
 	assert_contains(outcome.output, "exit 0\n");
 	assert_contains(outcome.output, "Attached.churn");
