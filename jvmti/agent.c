@@ -45,7 +45,11 @@
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
 
-enum state { IDLE, RUNNING, STOPPED };
+/* New libraries are looked for this often. */
+#define HOST_TURN_NS 20000000
+
+/* ENDED: on request; the environment is kept. */
+enum state { IDLE, RUNNING, STOPPED, ENDED };
 
 static struct {
 	struct th_agent_host host;
@@ -184,6 +188,17 @@ set_event(jvmtiEvent event, bool on)
 }
 
 static const jvmtiCapabilities sampling = {.can_generate_sampled_object_alloc_events = 1};
+/* The others, each of which may be refused. */
+static const jvmtiCapabilities lines = {
+	.can_get_source_file_name = 1, .can_get_line_numbers = 1};
+static const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
+static const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
+static const jvmtiCapabilities further = {
+	.can_get_source_file_name = 1,
+	.can_get_line_numbers = 1,
+	.can_generate_garbage_collection_events = 1,
+	.can_generate_native_method_bind_events = 1,
+};
 
 static bool
 add_capabilities(const jvmtiCapabilities *wanted)
@@ -204,13 +219,16 @@ set_interval(uint64_t interval)
 	th_heap_set_interval(interval);
 }
 
+/* On the agent thread. */
 static void
-follow_interval(void)
+every_turn(void)
 {
 	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
+	if (agent.host.turn)
+		agent.host.turn();
 }
 
 /* The sampling capability is exclusive: another agent may hold it, and may release it later. */
@@ -367,10 +385,26 @@ start_collections(void)
 			"is not known");
 }
 
+/*
+ * The environment stays, without events and capabilities, for the next recording: where it was
+ * disposed of again and again beside many threads, VMs crashed with a damaged C heap within a
+ * minute or two (11 to 25), and callbacks may still be in progress on other threads.
+ */
+static void
+retire(void)
+{
+	th_vm_memory_stop();
+	(*agent.jvmti)->RelinquishCapabilities(agent.jvmti, &further);
+	th_store_release(&agent.state, ENDED);
+}
+
 /* On the agent thread, as its last work.  The recording cannot be resumed. */
 static void
 end_recording(JNIEnv *env)
 {
+	if (agent.host.leave)
+		agent.host.leave();
+	th_heap_settle(agent.jvmti, env);
 	give_sampling();
 	th_agent_stop();
 	th_methods_log_pending(agent.jvmti, env);
@@ -378,6 +412,8 @@ end_recording(JNIEnv *env)
 	th_live_objects_release(env);
 	th_class_loaders_release(env);
 	th_recorder_end();
+	if (agent.host.leave)
+		retire();
 }
 
 static void
@@ -437,7 +473,6 @@ check_hotspot(JNIEnv *env)
 static void
 start_exit_collection(void)
 {
-	const jvmtiCapabilities binding = {.can_generate_native_method_bind_events = 1};
 	const uintptr_t *perf_data = agent.hotspot.perf_data;
 
 	if (agent.host.gc_at_exit == TH_GC_AT_EXIT_NEVER)
@@ -450,7 +485,7 @@ start_exit_collection(void)
 static void
 go_live(JNIEnv *env, jthread thread)
 {
-	static struct th_agent_duties duties = {.every_turn = follow_interval,
+	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
@@ -481,11 +516,14 @@ go_live(JNIEnv *env, jthread thread)
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
 	start_exit_collection();
+	duties.turn_ns = agent.host.turn ? HOST_TURN_NS : 0;
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
 		note(1, "the agent thread could not be started: methods are named at the end "
 			"only");
+	else if (agent.host.bound)
+		set_event(JVMTI_EVENT_NATIVE_METHOD_BIND, true);
 }
 
 static void JNICALL
@@ -526,6 +564,7 @@ on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_heap_thread_ends(jvmti, env, thread);
 }
 
+/* The first call of a method is about to come; its library may have been loaded just now. */
 static void JNICALL
 on_native_bind(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jmethodID method, void *address,
 	void **replacement)
@@ -534,7 +573,10 @@ on_native_bind(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jmethodID method, v
 	(void)address;
 	(void)replacement;
 	th_guard_enter();
-	th_shutdown_native_bound(jvmti, env, method);
+	if (agent.host.bound)
+		agent.host.bound();
+	if (agent.host.gc_at_exit != TH_GC_AT_EXIT_NEVER)
+		th_shutdown_native_bound(jvmti, env, method);
 	th_guard_leave();
 }
 
@@ -552,6 +594,7 @@ static void JNICALL
 on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	th_guard_enter();
+	th_heap_settle(jvmti, env);
 	th_agent_stop();
 	if (th_agent_thread_stop() && !th_housekeeping_is_ending()) {
 		th_methods_log_pending(jvmti, env);
@@ -588,11 +631,8 @@ set_callbacks(void)
 static bool
 register_with_vm(void)
 {
-	const jvmtiCapabilities lines = {
-		.can_get_source_file_name = 1, .can_get_line_numbers = 1};
-	const jvmtiCapabilities collections = {.can_generate_garbage_collection_events = 1};
-
-	if ((*agent.vm)->GetEnv(agent.vm, (void **)&agent.jvmti, JVMTI_VERSION_11) != JNI_OK) {
+	if (!agent.jvmti && (*agent.vm)->GetEnv(agent.vm, (void **)&agent.jvmti,
+				    JVMTI_VERSION_11) != JNI_OK) {
 		note(1, "this VM has no JVMTI 11: the Java heap is not recorded");
 		return false;
 	}
@@ -603,6 +643,8 @@ register_with_vm(void)
 	}
 	/* if refused, the events cannot be enabled, see below */
 	add_capabilities(&collections);
+	if (agent.host.bound && !add_capabilities(&binding))
+		note(0, "the VM does not report the first calls of native methods");
 	if (!add_capabilities(&lines))
 		note(0, "the VM does not provide source files and lines");
 	return true;
@@ -620,7 +662,8 @@ start(enum th_agent_phase phase)
 	if (!register_with_vm())
 		return false;
 	memcpy(&function, &(*vm)->GetEnv, sizeof(function));
-	read_hotspot(function);
+	if (!agent.is_hotspot)
+		read_hotspot(function);
 	th_java_stack_expect(&agent.hotspot);
 	read_release();
 	th_store_release(&agent.state, RUNNING);
@@ -648,11 +691,44 @@ th_agent_expect(const struct th_agent_host *host, const void *create_java_vm)
 	th_guard_leave();
 }
 
+bool
+th_agent_has_ended(void)
+{
+	uint32_t state = th_load_acquire(&agent.state);
+
+	return !agent.vm || (state == ENDED && !th_agent_thread_is_alive());
+}
+
+/*
+ * For another recording.  What callbacks read that may still be in progress stays as it is.
+ */
+static void
+restart(JavaVM *vm)
+{
+	JNIEnv *env;
+
+	if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+		th_live_objects_restart(env);
+	th_methods_restart();
+	th_classes_restart();
+	th_heap_restart();
+	agent.samples_java = false;
+	agent.has_begun = false;
+	agent.is_biased = false;
+	agent.has_frames = false;
+	agent.is_logged = false;
+	agent.is_elsewhere = false;
+}
+
 void
 th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase)
 {
 	th_guard_enter();
-	if (!agent.vm) {
+	bool has_ended = th_load_acquire(&agent.state) == ENDED;
+
+	if (has_ended)
+		restart(vm);
+	if (!agent.vm || has_ended) {
 		agent.host = *host;
 		agent.vm = vm;
 		if (!start(phase))

@@ -26,6 +26,10 @@ struct th_agent_host {
 	uint64_t gc_every; /* nanoseconds between two full collections; 0 = none */
 	enum th_gc_at_exit gc_at_exit;
 	bool tells_names; /* th_agent_renamed() reports renamed threads */
+	/* Where the library is not preloaded; all NULL otherwise. */
+	void (*turn)(void);  /* on the agent thread, every 20 ms or later */
+	void (*bound)(void); /* a native method was bound; on the thread that will call it */
+	void (*leave)(void); /* on the agent thread, before the recording ends on request */
 };
 
 /*
@@ -42,6 +46,12 @@ void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_
 
 /* A thread was renamed, usually the calling one. [jvmti] */
 void th_agent_renamed(JNIEnv *env, jthread thread);
+
+/*
+ * Whether another recording can begin: there was no VM, or the last recording has been ended on
+ * request and its thread is gone. [any]
+ */
+bool th_agent_has_ended(void);
 
 /* Stops all calls into the VM. [any] */
 void th_agent_stop(void);

@@ -110,6 +110,8 @@ next_turn(void)
 		next = min(next, now + RETRY_NS);
 	if (th_admission_is_filtered())
 		next = min(next, thread.next_filter);
+	if (thread.duties->turn_ns)
+		next = min(next, now + thread.duties->turn_ns);
 	return next > now + LEAST_NS ? next : now + LEAST_NS;
 }
 
@@ -126,6 +128,12 @@ wait_turn(void)
 	if (!must_end())
 		th_server_sleep(next_turn());
 	return !must_end();
+}
+
+bool
+th_agent_thread_is_alive(void)
+{
+	return th_load_acquire(&thread.is_alive);
 }
 
 void
@@ -195,6 +203,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t vm_ends = 1;
 
+	thread.duties->every_turn();
 	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
 		th_breakdown_teardown();
 	if (th_methods_are_pending())
@@ -223,7 +232,6 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 	th_breakdown_poll(th_clock_now());
 	th_admission_review();
 	filter_by_names(jvmti, env);
-	thread.duties->every_turn();
 }
 
 /*
@@ -298,7 +306,11 @@ start_serving(void)
 static void
 stop_serving(void)
 {
-	th_housekeeping_set_server(false);
+	/* Without a server, the next thread with a sample due would end the recording. */
+	if (th_housekeeping_is_ending())
+		th_server_stop();
+	else
+		th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
 	th_full_collection_stop();
@@ -356,6 +368,7 @@ th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties
 	bool started;
 
 	thread.duties = duties;
+	th_store_relaxed(&thread.stopping, 0);
 	th_store_relaxed(&thread.is_alive, 1);
 	started = object && !(*jvmti)->RunAgentThread(
 				    jvmti, object, run, NULL, JVMTI_THREAD_NORM_PRIORITY);

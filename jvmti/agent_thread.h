@@ -17,6 +17,7 @@
 struct th_agent_duties {
 	struct th_full_collection_plan full_collections;
 	void (*every_turn)(void);
+	uint64_t turn_ns; /* a turn comes at least this often; 0 = when there is work */
 	void (*every_second)(void);
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
 	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
@@ -28,6 +29,9 @@ struct th_agent_duties {
  * [jvmti]
  */
 bool th_agent_thread_start(jvmtiEnv *jvmti, JNIEnv *env, const struct th_agent_duties *duties);
+
+/* Whether the thread runs. [any] */
+bool th_agent_thread_is_alive(void);
 
 /* The VM begins to end: the thread takes a breakdown of resident memory at once. [any] */
 void th_agent_thread_vm_ends(void);

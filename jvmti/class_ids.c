@@ -200,7 +200,8 @@ for_loaded(jvmtiEnv *jvmti, JNIEnv *env, uint32_t sought,
 void
 th_class_ids_start(jvmtiEnv *jvmti, JNIEnv *env)
 {
-	trust_system_loaders(env);
+	if (!ids.trusted_count) /* else of an earlier recording */
+		trust_system_loaders(env);
 	ids.permanent_count = ids.trusted_count;
 	for_loaded(jvmti, env, UINT32_MAX, th_class_ids_prepare);
 }

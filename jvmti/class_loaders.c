@@ -451,7 +451,9 @@ th_class_loaders_release(JNIEnv *env)
 void
 th_class_loaders_start(const struct th_class_loaders_vm *vm, bool has_pauses)
 {
-	loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
+	if (!loaders.entries)
+		loaders.entries = th_memory_map((ENTRIES_MAX + 1) * sizeof(*loaders.entries));
+	th_tally_restart(&tally);
 	loaders.vm = *vm;
 	loaders.has_pauses = has_pauses;
 	loaders.limit = ENTRIES_MAX;

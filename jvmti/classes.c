@@ -22,6 +22,13 @@ th_classes_init(void)
 	return slots != NULL;
 }
 
+void
+th_classes_restart(void)
+{
+	th_memory_retire(slots);
+	slots = NULL;
+}
+
 static uint64_t
 hash_text(const char *text)
 {

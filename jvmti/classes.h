@@ -12,6 +12,9 @@
 /* Maps the table; false: out of memory. */
 bool th_classes_init(void);
 
+/* For another recording: forgets all classes. */
+void th_classes_restart(void);
+
 /*
  * The id (1..) of a class signature; writes its CLASS record on the first call.  0 when the
  * table is full.  Lock-free.  Two signatures share an id with probability 2^-33 when the table

@@ -8,12 +8,11 @@
 #include "jvmti/heap.h"
 
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "jvmti/classes.h"
 #include "jvmti/java_stack.h"
 #include "jvmti/live_objects.h"
+#include "jvmti/older_threads.h"
 #include "jvmti/thread_bytes.h"
 #include "jvmti/vm_countdown.h"
 #include "unify/base/atomic.h"
@@ -33,9 +32,6 @@
  */
 #define PLACE_BITS 42
 #define PLACE_MASK ((UINT64_C(1) << PLACE_BITS) - 1)
-
-/* Each try coincides with a change of TLAB with a probability of about 1/1000. */
-#define READ_TRIES 4
 
 static bool read_for_admission(struct th_thread_record *record, uint64_t *bytes_ret);
 
@@ -82,6 +78,14 @@ void
 th_heap_set_interval(uint64_t interval)
 {
 	th_store_relaxed(&heap.interval, interval);
+}
+
+void
+th_heap_restart(void)
+{
+	th_store_release(&heap.is_begun, 0);
+	th_store_relaxed(&heap.quiet_bytes, 0);
+	heap.quiet_bytes_logged = 0;
 }
 
 /* Samples */
@@ -229,11 +233,6 @@ name_thread(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, struct th_thread_recor
 	(*env)->DeleteLocalRef(env, info.context_class_loader);
 }
 
-/*
- * Placeholder for the record of a thread that existed before the recording, until it has one.
- */
-static struct th_thread_record older_thread;
-
 /* A virtual thread has no record: it runs on a carrier, which keeps its own name. */
 void
 th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
@@ -241,33 +240,28 @@ th_heap_look_at_name(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	struct th_thread_record *record = NULL;
 
 	if (!(*jvmti)->GetThreadLocalStorage(jvmti, thread, (void **)&record) && record &&
-		record != &older_thread)
+		!th_older_threads_is_mark(record))
 		name_thread(jvmti, env, thread, record);
 }
 
 void
 th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env)
 {
-	jthread *threads;
-	jint count;
-
-	if ((*jvmti)->GetAllThreads(jvmti, &count, &threads))
-		return;
-	for (jint i = 0; i < count; i++) {
-		(*jvmti)->SetThreadLocalStorage(jvmti, threads[i], &older_thread);
-		(*env)->DeleteLocalRef(env, threads[i]);
-	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	th_older_threads_meet(jvmti, env, heap.hotspot);
 }
 
-/* Whether the calling thread is marked as existing before the recording; removes the mark. */
-static bool
-was_there_before(jvmtiEnv *jvmti, struct th_thread_record *record)
+/*
+ * What the calling thread, which has no record in the VM yet, allocated before the recording; `now`:
+ * what it has allocated so far.
+ */
+static uint64_t
+past_of(jvmtiEnv *jvmti, struct th_thread_record *record, uint64_t now)
 {
-	void *mark;
+	uint64_t past;
 
-	return !(*jvmti)->GetThreadLocalStorage(jvmti, NULL, &mark) && mark == &older_thread &&
-	       !(*jvmti)->SetThreadLocalStorage(jvmti, NULL, record);
+	if (!th_older_threads_take(jvmti, record, &past))
+		return 0;
+	return past == TH_OLDER_THREADS_UNKNOWN ? now : past;
 }
 
 /* The exact bytes of the calling thread, including the object just sampled. */
@@ -277,7 +271,7 @@ bytes_with(jvmtiEnv *jvmti, struct th_thread_record *record, char *thread, uint6
 	uint64_t bytes = th_thread_bytes(heap.hotspot, thread);
 
 	if (record->java_thread != thread)
-		join(record, thread, was_there_before(jvmti, record) ? bytes - size : 0);
+		join(record, thread, past_of(jvmti, record, bytes - size));
 	/* The VM may post an object that was allocated before the thread joined. */
 	if (bytes - record->java_before < size)
 		record->java_before = bytes - size;
@@ -456,12 +450,15 @@ void
 th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool skip_past)
 {
 	struct th_thread_record *record;
+	uint64_t past;
 
 	th_guard_enter();
 	record = th_thread_record();
 	if (record && !record->java_named)
 		name_thread(jvmti, env, thread, record);
-	(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
+	/* This thread is counted from here on, whatever it allocated before. */
+	if (!th_older_threads_take(jvmti, record, &past))
+		(*jvmti)->SetThreadLocalStorage(jvmti, thread, record);
 	if (record && heap.hotspot) {
 		char *java_thread = th_hotspot_thread(heap.hotspot, env);
 
@@ -498,71 +495,58 @@ log_end(struct th_thread_record *record, uint64_t bytes)
 	th_admission_restart(record, TH_HEAP_JAVA);
 }
 
+/* Whether threads that never had a sample count as a whole. */
+static bool
+counts_older(void)
+{
+	return heap.hotspot && th_load_acquire(&heap.is_begun) &&
+	       th_admission_wants(TH_HEAP_JAVA);
+}
+
+void
+th_heap_settle(jvmtiEnv *jvmti, JNIEnv *env)
+{
+	if (counts_older())
+		th_add_relaxed(&heap.quiet_bytes, th_older_threads_settle(jvmti, env));
+}
+
 void
 th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
 	struct th_thread_record *record;
 
-	(void)jvmti;
 	(void)thread;
 	th_guard_enter();
 	record = th_thread.record;
-	if (record && record->java_thread && heap.hotspot) {
-		char *java_thread = th_hotspot_thread(heap.hotspot, env);
+	if (heap.hotspot) {
+		uint64_t bytes = th_thread_bytes(
+			heap.hotspot, th_hotspot_thread(heap.hotspot, env));
+		uint64_t past;
 
-		log_end(record,
-			th_thread_bytes(heap.hotspot, java_thread) - record->java_before);
+		if (record && record->java_thread)
+			log_end(record, bytes - record->java_before);
+		else if (th_older_threads_take(jvmti, NULL, &past) &&
+			 past != TH_OLDER_THREADS_UNKNOWN && counts_older())
+			th_add_relaxed(&heap.quiet_bytes, bytes - past);
 	}
 	th_guard_leave();
-}
-
-struct allocated {
-	uint64_t bytes;      /* excluding the current TLAB */
-	uint64_t tlab_start; /* 0 = none */
-	uint64_t tlab_top;
-};
-
-/* Reads both in this order.  The copy fails where a plain read would fault. */
-static bool
-read_allocated(char *thread, struct allocated *ret)
-{
-	const struct th_hotspot *hotspot = heap.hotspot;
-	struct iovec local[] = {{&ret->bytes, 8}, {&ret->tlab_start, 8}, {&ret->tlab_top, 8}};
-	struct iovec remote[] = {{thread + hotspot->allocated_bytes, 8},
-		{thread + hotspot->tlab_start, 8}, {thread + hotspot->tlab_top, 8}};
-
-	return th_observed_copy_pieces(remote, local, 3, 24);
 }
 
 /*
  * The bytes of another thread.  Its JavaThread may be deleted at any time, but not before
  * th_heap_thread_ends() has cleared the pointer: if the pointer is unchanged after the read,
  * the values read were valid.
- *
- * A thread that changes its TLAB adds the old one to its bytes and then sets start and top.
- * Read in between, they are inconsistent (a top of 0 makes 2^64 bytes).  If a second read finds
- * bytes and start unchanged, the top read between the two belongs to them.
  */
 static bool
 read_bytes(struct th_thread_record *record, uint64_t *bytes_ret)
 {
 	char *thread = th_load_acquire(&record->java_thread);
-	struct allocated first, second;
 
-	if (!thread)
+	if (!thread || !th_thread_bytes_of(heap.hotspot, thread, bytes_ret) ||
+		th_load_acquire(&record->java_thread) != thread)
 		return false;
-	for (int i = 0; i < READ_TRIES; i++) {
-		if (!read_allocated(thread, &first) || !read_allocated(thread, &second) ||
-			th_load_acquire(&record->java_thread) != thread)
-			return false;
-		if (first.bytes != second.bytes || first.tlab_start != second.tlab_start ||
-			first.tlab_top < first.tlab_start)
-			continue;
-		*bytes_ret = first.bytes + (first.tlab_top - first.tlab_start) -
-			     record->java_before;
-		return true;
-	}
-	return false;
+	*bytes_ret -= record->java_before;
+	return true;
 }
 
 /* For admission: the bytes of a thread outside the VM are those at the time it left. */

@@ -30,8 +30,8 @@ void th_heap_begin(bool own_draws);
 void th_heap_take_over(void);
 
 /*
- * Marks the existing threads: each is counted from its first sample on, because what it
- * allocated before the recording is unknown.  Before samples are recorded. [jvmti]
+ * Marks the existing threads: each is counted from now on (older_threads.h).  Before samples are
+ * recorded. [jvmti]
  */
 void th_heap_meet_threads(jvmtiEnv *jvmti, JNIEnv *env);
 
@@ -54,6 +54,9 @@ void th_heap_ask_names(bool asks);
  */
 void th_heap_set_interval(uint64_t interval);
 
+/* For another recording of the same process. */
+void th_heap_restart(void);
+
 /* The SampledObjectAlloc callback. */
 void JNICALL th_heap_sampled(
 	jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object, jclass type, jlong size);
@@ -66,6 +69,12 @@ void th_heap_thread_starts(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, bool sk
 
 /* The calling thread leaves the VM: its exact bytes go to the log. [jvmti] */
 void th_heap_thread_ends(jvmtiEnv *jvmti, JNIEnv *env, jthread thread);
+
+/*
+ * Counts the threads that are older than the recording and never had a sample.  Before the events at
+ * the end of threads are switched off. [jvmti]
+ */
+void th_heap_settle(jvmtiEnv *jvmti, JNIEnv *env);
 
 /*
  * Writes the exact bytes of every thread whose count changed.  `final`: also of threads without

@@ -46,7 +46,7 @@ th_humongous_init(const struct th_hotspot *hotspot)
 	if (!hotspot->g1_region_bytes || !*hotspot->g1_region_bytes)
 		return false;
 	table.hotspot = hotspot;
-	if (has_regions(hotspot))
+	if (has_regions(hotspot) && !table.slots)
 		table.slots = th_memory_map(TH_HUMONGOUS_MAX * sizeof(*table.slots));
 	return table.slots != NULL;
 }

@@ -5,6 +5,8 @@
  */
 #include "jvmti/live_objects.h"
 
+#include <string.h>
+
 #include "jvmti/humongous.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -306,4 +308,16 @@ th_live_objects_release(JNIEnv *env)
 	for (uint32_t i = 0; i < live.count; i++)
 		(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
 	live.count = 0;
+}
+
+void
+th_live_objects_restart(JNIEnv *env)
+{
+	struct followed object;
+
+	while (live.queue && pop(&object))
+		(*env)->DeleteWeakGlobalRef(env, object.reference);
+	live.limit = TH_LIVE_OBJECTS_MAX;
+	th_store_relaxed(&live.level, 0);
+	memset(&live.window, 0, sizeof(live.window));
 }

@@ -46,4 +46,7 @@ void th_live_objects_reap(JNIEnv *env);
 /* Stops following objects and deletes all references. [agent-thread] */
 void th_live_objects_release(JNIEnv *env);
 
+/* For another recording: drops what a callback may have left after the release. [jvmti] */
+void th_live_objects_restart(JNIEnv *env);
+
 #endif

@@ -45,6 +45,16 @@ th_methods_init(void)
 	return methods.slots && methods.pending && methods.lines && methods.mounts;
 }
 
+void
+th_methods_restart(void)
+{
+	th_memory_retire(methods.pending);
+	th_memory_retire(methods.lines);
+	th_memory_retire(methods.mounts);
+	th_memory_retire(methods.slots);
+	memset(&methods, 0, sizeof(methods));
+}
+
 static uint32_t
 announce(uint32_t id)
 {

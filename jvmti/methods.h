@@ -18,6 +18,9 @@
 /* Maps the table; false: out of memory. */
 bool th_methods_init(void);
 
+/* For another recording: forgets all methods.  No capture is in flight. */
+void th_methods_restart(void);
+
 /* The id (1..) of a method; 0 for NULL or when the table is full. [in-malloc] */
 uint32_t th_methods_id(jmethodID method);
 

@@ -2,6 +2,7 @@
 #include "jvmti/thread_bytes.h"
 
 #include "unify/base/atomic.h"
+#include "unify/base/observed.h"
 
 /* Each try coincides with a collection that retires the TLAB with a probability below 1/1000. */
 #define READ_TRIES 4
@@ -36,4 +37,45 @@ th_thread_bytes(const struct th_hotspot *hotspot, const char *thread)
 
 	th_thread_bytes_read(hotspot, thread, &bytes);
 	return bytes.retired + (bytes.tlab_top - bytes.tlab_start);
+}
+
+struct allocated {
+	uint64_t bytes;      /* excluding the current TLAB */
+	uint64_t tlab_start; /* 0 = none */
+	uint64_t tlab_top;
+};
+
+/* Reads both in this order.  The copy fails where a plain read would fault. */
+static bool
+read_allocated(const struct th_hotspot *hotspot, const char *thread, struct allocated *ret)
+{
+	char *start = (char *)(uintptr_t)thread;
+	struct iovec local[] = {{&ret->bytes, 8}, {&ret->tlab_start, 8}, {&ret->tlab_top, 8}};
+	struct iovec remote[] = {{start + hotspot->allocated_bytes, 8},
+		{start + hotspot->tlab_start, 8}, {start + hotspot->tlab_top, 8}};
+
+	return th_observed_copy_pieces(remote, local, 3, 24);
+}
+
+/*
+ * A thread that changes its TLAB adds the old one to its bytes and then sets start and top.
+ * Read in between, they are inconsistent (a top of 0 makes 2^64 bytes).  If a second read finds
+ * bytes and start unchanged, the top read between the two belongs to them.
+ */
+bool
+th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret)
+{
+	struct allocated first, second;
+
+	for (int i = 0; i < READ_TRIES; i++) {
+		if (!read_allocated(hotspot, thread, &first) ||
+			!read_allocated(hotspot, thread, &second))
+			return false;
+		if (first.bytes != second.bytes || first.tlab_start != second.tlab_start ||
+			first.tlab_top < first.tlab_start)
+			continue;
+		*bytes_ret = first.bytes + (first.tlab_top - first.tlab_start);
+		return true;
+	}
+	return false;
 }

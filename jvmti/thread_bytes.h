@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the calling thread has allocated in the Java heap, by the VM's own count: exact to the byte
- * in a callback.
+ * What a thread has allocated in the Java heap, by the VM's own count: for the calling thread exact
+ * to the byte in a callback.
  */
 #ifndef TH_JVMTI_THREAD_BYTES_H
 #define TH_JVMTI_THREAD_BYTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "jvmti/hotspot.h"
@@ -24,6 +25,13 @@ struct th_thread_bytes {
  */
 void th_thread_bytes_read(
 	const struct th_hotspot *hotspot, const char *thread, struct th_thread_bytes *ret);
+
+/*
+ * All bytes of any thread, whose JavaThread may be deleted meanwhile: the caller must verify
+ * afterwards that it was not.  False: not readable.  Requires th_hotspot_has_bytes().  [jvmti]
+ */
+bool
+th_thread_bytes_of(const struct th_hotspot *hotspot, const char *thread, uint64_t *bytes_ret);
 
 /* All bytes of the same thread.  Requires th_hotspot_has_bytes().  [jvmti] */
 uint64_t th_thread_bytes(const struct th_hotspot *hotspot, const char *thread);

@@ -40,21 +40,6 @@ static struct {
 	bool misses_mallocx;
 } facts;
 
-/* Defined by the linker: start and end of this library. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-
-/*
- * Not compared with our malloc by name: within the library, too, that name refers to the
- * program's.
- */
-static bool
-is_ours(const void *address)
-{
-	return (uintptr_t)address >= (uintptr_t)__ehdr_start &&
-	       (uintptr_t)address < (uintptr_t)_end;
-}
-
 /* The definition found in the global scope. */
 static void *
 find(const char *name)
@@ -72,16 +57,6 @@ path_of(const void *address)
 	Dl_info info;
 
 	return dladdr(address, &info) && *info.dli_fname ? info.dli_fname : "the program";
-}
-
-static bool
-is_in_libc(const void *address)
-{
-	unsigned long (*function)(unsigned long) = getauxval;
-	const void *of_libc;
-
-	memcpy(&of_libc, &function, sizeof(of_libc));
-	return th_next_are_together(address, of_libc);
 }
 
 static bool
@@ -127,21 +102,6 @@ reaches_us(void *found)
 	return is_counted;
 }
 
-/*
- * A program that is not position-independent and takes the address of malloc has an entry of
- * that name in its procedure linkage table.  Every lookup finds that entry, which only jumps
- * on: its symbol has an address, but is undefined.
- */
-static bool
-leads_on(const void *address)
-{
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
-
-	return dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
-	       symbol->st_shndx == SHN_UNDEF;
-}
-
 /* Whether a function in the global scope belongs to the underlying allocator. */
 static bool
 is_past_us(const char *name)
@@ -151,22 +111,29 @@ is_past_us(const char *name)
 	return found && th_allocator_is_underneath(found);
 }
 
+/* A foreign malloc is not called to find out: it may not be initialized yet. */
+static bool
+is_reached_by(void *found)
+{
+	return (th_next_is_ours(found) || th_next_leads_on(found)) && reaches_us(found);
+}
+
 void
 th_allocator_init(void)
 {
+	bool is_late = th_next_is_late();
 	void *found = find("malloc");
 
 	facts.malloc = found;
 	facts.malloc_path = path_of(found);
 	facts.is_malloc_in_program = is_in_program(found);
-	facts.is_malloc_in_libc = is_in_libc(found);
-	/* A foreign malloc is not called to find out: it may not be initialized yet. */
-	facts.is_seen = (is_ours(found) || leads_on(found)) && reaches_us(found);
-	facts.is_mmap_seen = is_ours(find("mmap"));
+	facts.is_malloc_in_libc = th_next_is_in_libc(found);
+	facts.is_seen = is_late || is_reached_by(found);
+	facts.is_mmap_seen = is_late || th_next_is_ours(find("mmap"));
 	facts.next_path = path_of(next_malloc());
-	facts.underneath = is_in_libc(next_malloc()) ? NULL : next_malloc();
-	facts.misses_new = is_past_us("_Znwm");
-	facts.misses_mallocx = is_past_us("mallocx");
+	facts.underneath = th_next_is_in_libc(next_malloc()) ? NULL : next_malloc();
+	facts.misses_new = !is_late && is_past_us("_Znwm");
+	facts.misses_mallocx = !is_late && is_past_us("mallocx");
 }
 
 bool
@@ -206,7 +173,7 @@ log_unseen_malloc(void)
 {
 	const char *path = facts.malloc_path;
 
-	if (is_ours(facts.malloc)) {
+	if (th_next_is_ours(facts.malloc)) {
 		note(1, "calls of malloc are redirected past the library, as under "
 			"valgrind: " UNSEEN);
 		th_message("calls of malloc are redirected past the library, as under "
@@ -214,8 +181,6 @@ log_unseen_malloc(void)
 	} else if (facts.is_malloc_in_program) {
 		note(1, "%s defines malloc itself: " UNSEEN, path);
 		th_message("%.200s defines malloc itself: " UNSEEN, path);
-	} else if (facts.is_malloc_in_libc) {
-		note(1, "the library was not loaded at program start: " UNSEEN);
 	} else {
 		note(1,
 			"the malloc of %s precedes the library: " UNSEEN "; name "

@@ -16,8 +16,8 @@
 void th_allocator_init(void);
 
 /*
- * Whether the program's malloc reaches us.  Determined by a call, because tools such as
- * valgrind redirect functions without leaving a trace. [any]
+ * Whether the program's malloc reaches us, or will through import slots (late.h).  Determined by a
+ * call, because tools such as valgrind redirect functions without leaving a trace. [any]
  */
 bool th_allocator_is_seen(void);
 

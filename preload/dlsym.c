@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "preload/java.h"
+#include "preload/next.h"
 #include "unify/base/real_dlsym.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -28,27 +29,6 @@ is_create_java_vm(const char *name)
 	return true;
 }
 
-/* The object that contains an address; NULL: none. */
-static const struct link_map *
-object_of(const void *address)
-{
-	struct link_map *object;
-	Dl_info info;
-
-	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
-}
-
-/* Whether an object precedes the library in lookup order. */
-static bool
-is_in_front(const struct link_map *object)
-{
-	const struct link_map *ours = object_of(&th_real_dlsym);
-
-	while (object && object != ours)
-		object = object->l_next;
-	return object != NULL;
-}
-
 /*
  * The default scope yields our own export; without the library it would yield the next
  * definition after ours.  An object before us with this name wraps a VM, as we do, and will
@@ -62,7 +42,7 @@ find_create_java_vm(void *handle)
 
 	if (th_java_is_wrapper(found))
 		found = th_real_dlsym(RTLD_NEXT, name);
-	else if (found && is_in_front(object_of(found)))
+	else if (found && th_next_is_in_front(th_next_object_of(found)))
 		return found;
 	return found ? th_java_wrap(found) : NULL;
 }
@@ -77,7 +57,7 @@ find_in(const struct link_map *object, const char *name)
 
 	if (handle)
 		dlclose(handle);
-	return found && object_of(found) == object ? found : NULL;
+	return found && th_next_object_of(found) == object ? found : NULL;
 }
 
 /*
@@ -89,11 +69,11 @@ static __attribute__((noinline, cold)) bool
 find_next_create_java_vm(const void *caller, void **found_ret)
 {
 	const char *name = "JNI_CreateJavaVM";
-	const struct link_map *object = object_of(caller);
+	const struct link_map *object = th_next_object_of(caller);
 
-	if (!is_in_front(object))
+	if (!th_next_is_in_front(object))
 		return false;
-	while (is_in_front(object = object->l_next)) {
+	while (th_next_is_in_front(object = object->l_next)) {
 		*found_ret = find_in(object, name);
 		if (th_java_is_wrapper(*found_ret))
 			break;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "preload/next.h"
+#include "unify/sample/live_blocks.h"
 #include "unify/sample/native.h"
 #include "unify/sample/thread.h"
 
@@ -34,6 +35,17 @@ th_entry_take(void *block, size_t size, enum th_alloc_function function)
 	if (block && th_entry_is_due(size))
 		th_native_allocated(block, size, function);
 	return block;
+}
+
+/*
+ * The same where frees may go past us: ends an older block of this address first. [in-malloc]
+ */
+static inline void *
+th_entry_take_fresh(void *block, size_t size, enum th_alloc_function function)
+{
+	if (UNLIKELY(th_live_blocks_may_hold(block)))
+		th_native_reused(block);
+	return th_entry_take(block, size, function);
 }
 
 /*

@@ -35,8 +35,8 @@ th_exit_init(void)
 
 	if (!th_real_dlsym_find())
 		return;
-#define X(name, cause)                           \
-	found = th_real_dlsym(RTLD_NEXT, #name); \
+#define X(name, cause)               \
+	found = th_next_find(#name); \
 	memcpy(&next.name, &found, sizeof(found));
 	FUNCTIONS(X)
 #undef X

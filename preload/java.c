@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "jvmti/agent.h"
-#include "preload/allocator.h"
 #include "preload/java_names.h"
+#include "preload/late.h"
 #include "preload/life.h"
 #include "preload/message.h"
 #include "preload/next.h"
@@ -64,6 +64,8 @@ th_java_is_wrapper(const void *function)
 static struct th_agent_host
 agent_host(void)
 {
+	bool is_late = th_next_is_late();
+
 	return (struct th_agent_host){
 		.find_symbol = th_real_dlsym,
 		.warn = th_message,
@@ -71,6 +73,9 @@ agent_host(void)
 		.gc_every = th_life_gc_every(),
 		.gc_at_exit = th_life_gc_at_exit(),
 		.tells_names = th_java_names_are_told(),
+		.turn = is_late ? th_late_turn : NULL,
+		.bound = is_late ? th_late_bound : NULL,
+		.leave = is_late ? th_late_leave : NULL,
 	};
 }
 
@@ -149,31 +154,38 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 	return create_with(create, vm_ret, env_ret, arguments);
 }
 
-/* Loaded by -agentpath: without LD_PRELOAD malloc is not interposed. */
+/*
+ * Loaded by -agentpath or later.  Preloaded as well, the library may be recording already.  The
+ * VM ends if loading fails at its start.
+ */
 static jint
-load_as_agent(JavaVM *vm, enum th_agent_phase phase)
+load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 {
-	if (th_life_java_comes() && !th_allocator_is_seen())
-		th_message("loaded as an agent only: the Java heap is recorded; for the C heap "
-			   "too, start the program with LD_PRELOAD or twinheap run");
-	start_agent(vm, phase);
-	return JNI_OK;
+	const struct th_agent_host host = agent_host();
+	enum th_late_status status;
+
+	if (!th_next_is_late()) {
+		start_agent(vm, phase);
+		return JNI_OK;
+	}
+	status = th_life_start_late(options);
+	if (status == TH_LATE_RECORDS)
+		th_agent_start(&host, vm, phase);
+	return phase == TH_AGENT_ON_LOAD ? JNI_OK : (jint)status;
 }
 
 EXPORT jint JNICALL
 Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
-	(void)options;
 	(void)reserved;
-	return load_as_agent(vm, TH_AGENT_ON_LOAD);
+	return load_as_agent(vm, options, TH_AGENT_ON_LOAD);
 }
 
 EXPORT jint JNICALL
 Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 {
-	(void)options;
 	(void)reserved;
-	return load_as_agent(vm, TH_AGENT_LIVE);
+	return load_as_agent(vm, options, TH_AGENT_LIVE);
 }
 
 EXPORT void JNICALL

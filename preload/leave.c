@@ -38,8 +38,8 @@ th_leave_init(void)
 
 	if (!th_real_dlsym_find())
 		return;
-#define L(name, parameters, arguments)           \
-	found = th_real_dlsym(RTLD_NEXT, #name); \
+#define L(name, parameters, arguments) \
+	found = th_next_find(#name);   \
 	memcpy(&next.name, &found, sizeof(found));
 	FUNCTIONS(L)
 #undef L

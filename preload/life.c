@@ -17,9 +17,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "jvmti/agent.h"
 #include "preload/allocator.h"
 #include "preload/allocator_figures.h"
 #include "preload/exit.h"
+#include "preload/late.h"
 #include "preload/leave.h"
 #include "preload/log_path.h"
 #include "preload/mallocx.h"
@@ -43,6 +45,7 @@
 #include "unify/recording/teardown.h"
 #include "unify/resident/breakdown.h"
 #include "unify/sample/capture.h"
+#include "unify/sample/native.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
@@ -62,6 +65,7 @@ enum state { UNREAD, IDLE, RECORDING, OFF };
 static struct {
 	struct th_settings settings;
 	enum state state;
+	bool is_prepared;
 	bool has_modules; /* loaded modules can be found */
 	/* recording the C heap was requested, but malloc does not reach us */
 	bool lacks_native;
@@ -142,6 +146,7 @@ create_log(void)
 		.interval = life.settings.number[TH_SETTING_NAME_INTERVAL],
 		.rate = life.settings.number[TH_SETTING_NAME_RATE],
 		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
+		.keeps_earlier = th_next_is_late(),
 	};
 	static char path[PATH_MAX];
 	enum th_log_status status = th_log_path_create(
@@ -207,9 +212,10 @@ recorder_settings(void)
 
 	return (struct th_recorder_settings){
 		.depth = (uint32_t)life.settings.number[TH_SETTING_NAME_DEPTH],
-		.native = heaps & 1u << TH_HEAP_NATIVE,
+		/* th_late_redirect() opens them. */
+		.native = heaps & 1u << TH_HEAP_NATIVE && !th_next_is_late(),
 		.java = heaps & 1u << TH_HEAP_JAVA,
-		.mapped = heaps & 1u << TH_HEAP_MAPPED,
+		.mapped = heaps & 1u << TH_HEAP_MAPPED && !th_next_is_late(),
 		.has_malloc = th_allocator_is_seen(),
 		.has_mmap = th_allocator_mmap_is_seen(),
 		.seed = random_seed(),
@@ -433,10 +439,49 @@ adjust_limits(void)
 		set_number(TH_SETTING_NAME_INTERVAL, TH_INTERVAL_FIRST, "");
 }
 
+/* False: printed, and the process is not recorded. */
+static bool
+read_settings(const char *options)
+{
+	char problem[256];
+
+	if (th_settings_read(&life.settings, options, problem, sizeof(problem)))
+		return true;
+	th_message("%s; this process is not recorded", problem);
+	return false;
+}
+
+/* Once, when it is certain that the process may be recorded. */
+static void
+prepare(void)
+{
+	th_log_path_init();
+	life.has_modules = th_unwind_init();
+	choose_unwinder();
+	th_thread_init(random_seed());
+	life.has_allocator = th_allocator_underneath() != NULL;
+	pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
+	life.is_prepared = true;
+}
+
+static void
+begin(void)
+{
+	adjust_heaps();
+	adjust_limits();
+	prepare();
+	if (life.has_allocator)
+		th_nested_silence();
+	th_exit_watch_main();
+	if (!th_process_is_followed_child())
+		start_once();
+	else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
+		start_with_first_sample();
+}
+
 __attribute__((constructor)) static void
 load(void)
 {
-	char problem[256];
 	int saved_errno = errno;
 
 	th_next_init();
@@ -447,36 +492,60 @@ load(void)
 	th_mallocx_init();
 	th_allocator_init();
 	th_allocator_figures_init();
+	life.state = IDLE;
+	/*
+	 * With raised privileges the user lacks them: variables are not trusted, and no file is
+	 * created.
+	 */
 	if (getauxval(AT_SECURE)) {
-		/*
-		 * The user lacks these privileges: variables are not trusted, and no file is
-		 * created.
-		 */
 		turn_off();
-	} else if (!th_settings_read(&life.settings, problem, sizeof(problem))) {
-		th_message("%s; this process is not recorded", problem);
-		turn_off();
-	} else if (life.settings.number[TH_SETTING_NAME_DISABLE]) {
+	} else if (th_next_is_late()) {
+		/* The options come with the agent's start. */
+	} else if (!read_settings(NULL) || life.settings.number[TH_SETTING_NAME_DISABLE]) {
 		turn_off();
 	} else {
-		life.state = IDLE;
-		adjust_heaps();
-		adjust_limits();
-		th_log_path_init();
-		life.has_modules = th_unwind_init();
-		choose_unwinder();
-		th_thread_init(random_seed());
-		life.has_allocator = th_allocator_underneath() != NULL;
-		if (life.has_allocator)
-			th_nested_silence();
-		pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
-		th_exit_watch_main();
-		if (!th_process_is_followed_child())
-			start_once();
-		else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
-			start_with_first_sample();
+		begin();
 	}
 	errno = saved_errno;
+}
+
+/* The last recording has been ended on request. */
+static bool
+restart(void)
+{
+	bool is_done;
+
+	th_guard_enter();
+	is_done = th_agent_has_ended() && th_recorder_restart();
+	th_guard_leave();
+	if (is_done)
+		life.state = IDLE;
+	return is_done;
+}
+
+enum th_late_status
+th_life_start_late(const char *options)
+{
+	if (life.state == RECORDING && !th_housekeeping_is_ending())
+		return TH_LATE_RECORDED_ALREADY;
+	if (life.state == OFF)
+		return TH_LATE_REFUSED;
+	if (life.state == RECORDING && !restart())
+		return TH_LATE_BUSY;
+	if (!read_settings(options))
+		return TH_LATE_BAD_OPTION;
+	if (life.settings.number[TH_SETTING_NAME_DISABLE])
+		return TH_LATE_REFUSED;
+	adjust_heaps();
+	adjust_limits();
+	if (!life.is_prepared)
+		prepare();
+	th_native_keep_countdowns();
+	start_once();
+	if (life.state != RECORDING)
+		return TH_LATE_NO_LOG;
+	th_late_redirect((unsigned)life.settings.number[TH_SETTING_NAME_HEAPS]);
+	return TH_LATE_RECORDS;
 }
 
 void

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unify/shared/late_status.h"
 #include "unify/shared/log_format.h"
 #include "unify/shared/settings_table.h"
 
@@ -20,6 +21,13 @@
  * recording unless it is already running or disabled here.  True when this process is recorded.
  */
 bool th_life_java_comes(void);
+
+/*
+ * Loaded as an agent into a process without the preloaded library (th_next_is_late()): starts
+ * recording with these options (settings.h).  Anything but TH_LATE_RECORDS: not recorded, and the
+ * reason printed. [jvmti]
+ */
+enum th_late_status th_life_start_late(const char *options);
 
 /*
  * The process begins to end: takes the last breakdown of resident memory, while what is freed from

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/allocator.h"
 #include "preload/entry.h"
 #include "preload/next.h"
 #include "unify/base/atomic.h"
@@ -22,6 +23,12 @@
 static struct th_mallocx next;
 
 /* Counted forms */
+
+static void *
+late_mallocx(size_t size, int flags)
+{
+	return th_entry_take_fresh(next.mallocx(size, flags), size, TH_FUNCTION_MALLOCX);
+}
 
 static SLOW void *
 mallocx_due(size_t size, int flags)
@@ -70,6 +77,21 @@ count_rallocx(void *block, size_t size, int flags)
 	if (th_entry_is_due(size))
 		return rallocx_due(block, size, flags);
 	return next.rallocx(block, size, flags);
+}
+
+static void *
+late_rallocx(void *block, size_t size, int flags)
+{
+	uint64_t sample = UNLIKELY(th_live_blocks_may_hold(block)) ? th_native_unlink(block)
+								   : 0;
+	void *moved = next.rallocx(block, size, flags);
+
+	if (!moved) {
+		th_native_relink(block, sample);
+		return NULL;
+	}
+	th_native_freed(sample);
+	return th_entry_take_fresh(moved, size, TH_FUNCTION_MALLOCX);
 }
 
 /*
@@ -234,4 +256,28 @@ th_mallocx_init(void)
 	RESOLVE(dallocx);
 	RESOLVE(sdallocx);
 	th_store_release(&resolved, 1);
+}
+
+#define ADD(name, function, is_release)                           \
+	do {                                                      \
+		found = th_next_find(#name);                      \
+		if (!found || !th_allocator_is_underneath(found)) \
+			return;                                   \
+		memcpy(&next.name, &found, sizeof(found));        \
+		__typeof(next.name) late = function;              \
+		memcpy(&ours, &late, sizeof(ours));               \
+		add(#name, found, ours, is_release);              \
+	} while (0)
+
+void
+th_mallocx_each_late(void (*add)(
+	const char *symbol, const void *original, const void *ours, bool is_release))
+{
+	void *found, *ours;
+
+	ADD(dallocx, count_dallocx, true);
+	ADD(sdallocx, count_sdallocx, true);
+	ADD(rallocx, late_rallocx, true);
+	ADD(mallocx, late_mallocx, false);
+	ADD(xallocx, count_xallocx, false);
 }

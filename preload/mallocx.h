@@ -34,4 +34,8 @@ th_forward_find_mallocx(const char *symbol) __attribute__((weak, visibility("def
 /* Resolves the table; later calls do nothing.  No effect without libtwinheap-mallocx.so. */
 void th_mallocx_init(void);
 
+/* As th_operators_each_late(). */
+void th_mallocx_each_late(void (*add)(
+	const char *symbol, const void *original, const void *ours, bool is_release));
+
 #endif

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "unify/base/align.h"
@@ -28,6 +29,11 @@ static struct {
 } arena;
 
 static unsigned char resolving; /* atomic: 1 while a thread looks the functions up */
+static bool is_late;            /* set before the functions are looked up */
+
+/* Defined by the linker: start and end of this library. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
 /* Bootstrap arena */
 
@@ -229,13 +235,109 @@ th_next_in_scope_of(const void *caller, const char *name)
 	return found;
 }
 
+/* Loaded objects */
+
+bool
+th_next_is_ours(const void *address)
+{
+	return (uintptr_t)address >= (uintptr_t)__ehdr_start &&
+	       (uintptr_t)address < (uintptr_t)_end;
+}
+
+const struct link_map *
+th_next_object_of(const void *address)
+{
+	struct link_map *object;
+	Dl_info info;
+
+	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
+}
+
+bool
+th_next_is_in_front(const struct link_map *object)
+{
+	const struct link_map *ours = th_next_object_of(__ehdr_start);
+
+	while (object && object != ours)
+		object = object->l_next;
+	return object != NULL;
+}
+
+bool
+th_next_leads_on(const void *address)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
+}
+
+/* A function of libc that nobody interposes. */
+static const void *
+in_libc(void)
+{
+	unsigned long (*function)(unsigned long) = getauxval;
+	const void *address;
+
+	memcpy(&address, &function, sizeof(address));
+	return address;
+}
+
+bool
+th_next_is_in_libc(const void *function)
+{
+	return th_next_are_together(function, in_libc());
+}
+
+bool
+th_next_is_late(void)
+{
+	return is_late;
+}
+
+/* The first definition after the program, whose entry in the global scope only jumps on. */
+static void *
+find_after_program(const char *name)
+{
+	const struct link_map *object = th_next_object_of((const void *)getauxval(AT_PHDR));
+	void *found = NULL;
+
+	while (object && !found) {
+		void *handle = NULL;
+
+		object = object->l_next;
+		if (object && *object->l_name)
+			handle = dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		if (!handle)
+			continue;
+		found = th_real_dlsym(handle, name);
+		dlclose(handle);
+		if (found && (th_next_is_ours(found) || th_next_leads_on(found)))
+			found = NULL;
+	}
+	return found;
+}
+
+void *
+th_next_find(const char *name)
+{
+	void *found = th_real_dlsym(is_late ? RTLD_DEFAULT : RTLD_NEXT, name);
+
+	if (found && is_late && th_next_leads_on(found))
+		found = find_after_program(name);
+	if (!found)
+		dlerror(); /* clears dlerror for the host */
+	return found && th_next_is_ours(found) ? NULL : found;
+}
+
 /* The page functions of the allocator itself, or else ours based on its memalign. */
 static void
 resolve_pages(struct th_next *next)
 {
-	void *memalign = th_real_dlsym(RTLD_NEXT, "memalign");
-	void *valloc = th_real_dlsym(RTLD_NEXT, "valloc");
-	void *pvalloc = th_real_dlsym(RTLD_NEXT, "pvalloc");
+	void *memalign = th_next_find("memalign");
+	void *valloc = th_next_find("valloc");
+	void *pvalloc = th_next_find("pvalloc");
 
 	next->valloc = own_valloc;
 	next->pvalloc = own_pvalloc;
@@ -247,7 +349,7 @@ resolve_pages(struct th_next *next)
 
 #define RESOLVE(field)                                              \
 	do {                                                        \
-		found = th_real_dlsym(RTLD_NEXT, #field);           \
+		found = th_next_find(#field);                       \
 		if (found)                                          \
 			memcpy(&next.field, &found, sizeof(found)); \
 	} while (0)
@@ -260,6 +362,8 @@ resolve(void)
 
 	if (!th_real_dlsym_find())
 		return;
+	/* libc is loaded at the start of every dynamic program. */
+	is_late = th_next_is_in_front(th_next_object_of(in_libc()));
 	RESOLVE(free);
 	RESOLVE(realloc);
 	RESOLVE(malloc);

@@ -7,6 +7,7 @@
 #ifndef TH_PRELOAD_NEXT_H
 #define TH_PRELOAD_NEXT_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,38 @@ extern struct th_next th_next __attribute__((visibility("hidden")));
  * resolution is in progress, on another thread or further up this thread's stack.
  */
 bool th_next_init(void);
+
+/*
+ * Whether the library was loaded after libc, by dlopen(): no lookup by name finds its definitions
+ * first, and it sees the calls of import slots only (slots.h).  After th_next_init(). [any]
+ */
+bool th_next_is_late(void);
+
+/*
+ * The definition of a name that follows the library in lookup order; where it was loaded late, the
+ * one in the global scope, because the next one is libc's even if another allocator precedes it.
+ * NULL: none.  Clears dlerror.  After th_next_init(), not from the malloc path.
+ */
+void *th_next_find(const char *name);
+
+/* Whether an address belongs to this library. [any] */
+bool th_next_is_ours(const void *address);
+
+/* The object that contains an address; NULL: none.  Not from the malloc path. */
+const struct link_map *th_next_object_of(const void *address);
+
+/* Whether an object precedes the library in lookup order. */
+bool th_next_is_in_front(const struct link_map *object);
+
+/*
+ * Whether `address` is an entry of a procedure linkage table, which only jumps on: a program that
+ * is not position-independent and takes the address of a function has one, and every lookup of
+ * the name finds it.  Its symbol has an address, but is undefined.
+ */
+bool th_next_leads_on(const void *address);
+
+/* Whether a function is libc's. [any] */
+bool th_next_is_in_libc(const void *function);
 
 /* Whether two functions belong to the same loaded object. [any] */
 bool th_next_are_together(const void *one, const void *other);

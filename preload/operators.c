@@ -51,6 +51,16 @@ TH_OPERATORS_NEW(N)
 TH_OPERATORS_DELETE(D)
 #undef D
 
+/* Counted forms for import slots (late_entry.h) */
+
+#define N(name, symbol, parameters, arguments, ...)                                     \
+	static void *late_##name parameters                                             \
+	{                                                                               \
+		return th_entry_take_fresh(next.name arguments, size, TH_FUNCTION_NEW); \
+	}
+TH_OPERATORS_NEW(N)
+#undef N
+
 /* Stand-ins */
 
 static void *
@@ -200,4 +210,34 @@ th_operators_init(void)
 	/* Two threads may reach this point; both find the same definitions. */
 	resolve();
 	th_store_release(&resolved, 1);
+}
+
+void
+th_operators_each_late(void (*add)(
+	const char *symbol, const void *original, const void *ours, bool is_release))
+{
+	void *found, *ours;
+
+#define N(name, symbol, parameters, ...)                   \
+	found = th_next_find(#symbol);                     \
+	if (is_own(found)) {                               \
+		void *(*late)parameters = late_##name;     \
+                                                           \
+		memcpy(&next.name, &found, sizeof(found)); \
+		memcpy(&ours, &late, sizeof(ours));        \
+		add(#symbol, found, ours, false);          \
+	}
+	TH_OPERATORS_NEW(N)
+#undef N
+#define D(name, symbol, parameters, arguments)             \
+	found = th_next_find(#symbol);                     \
+	if (is_own(found)) {                               \
+		void(*late) parameters = count_##name;     \
+                                                           \
+		memcpy(&next.name, &found, sizeof(found)); \
+		memcpy(&ours, &late, sizeof(ours));        \
+		add(#symbol, found, ours, true);           \
+	}
+	TH_OPERATORS_DELETE(D)
+#undef D
 }

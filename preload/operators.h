@@ -81,4 +81,11 @@ th_forward_find_operator(const char *symbol) __attribute__((weak, visibility("de
 /* Resolves the table; later calls do nothing.  No effect without libtwinheap-new.so. */
 void th_operators_init(void);
 
+/*
+ * Where the library was loaded late (late.h): calls `add` for each operator of the underlying
+ * allocator, with the function that counts its calls.  Not from the malloc path.
+ */
+void th_operators_each_late(void (*add)(
+	const char *symbol, const void *original, const void *ours, bool is_release));
+
 #endif

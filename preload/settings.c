@@ -13,6 +13,7 @@
 #include "unify/shared/size.h"
 
 struct setting {
+	const char *option; /* "": by variable only */
 	const char *variable;
 	enum th_setting_kind kind;
 	const char *argument;
@@ -24,7 +25,7 @@ struct setting {
 static const struct setting table[TH_SETTING_COUNT] = {
 #define S(NAME, letter, option, variable, KIND, ACCESS, argument, standard, minimum, maximum, \
 	help)                                                                                 \
-	{variable, TH_SETTING_##KIND, argument, standard, minimum, maximum},
+	{option, variable, TH_SETTING_##KIND, argument, standard, minimum, maximum},
 	TH_SETTINGS(S)
 #undef S
 };
@@ -109,12 +110,77 @@ keep(struct th_settings *settings, const char *text)
 	return memcpy(copy, text, bytes);
 }
 
-bool
-th_settings_read(struct th_settings *settings, char *problem_ret, size_t problem_bytes)
+/* Options of an agent */
+
+static bool
+is_name(const char *word, size_t length, const char *name)
 {
+	return strlen(name) == length && !strncmp(word, name, length);
+}
+
+/* The setting that `word` assigns to: "interval=64k"; -1: none. */
+static int
+find_assigned(const char *word)
+{
+	size_t length = strcspn(word, "=,");
+
+	if (!length || word[length] != '=')
+		return -1;
+	for (int i = 0; i < TH_SETTING_COUNT; i++)
+		if (is_name(word, length, table[i].option) ||
+			is_name(word, length, table[i].variable))
+			return i;
+	return -1;
+}
+
+/* The end of the value at `text`: words that assign to nothing belong to it. */
+static const char *
+end_of_value(const char *text)
+{
+	const char *end = text + strcspn(text, ",");
+
+	while (*end && find_assigned(end + 1) < 0)
+		end += 1 + strcspn(end + 1, ",");
+	return end;
+}
+
+/* Copies of the values given by `options`.  False: see `problem_ret`. */
+static bool
+read_options(struct th_settings *settings, const char *options,
+	const char *values[TH_SETTING_COUNT], char *problem_ret, size_t problem_bytes)
+{
+	while (*options) {
+		int setting = find_assigned(options);
+		const char *value = options + strcspn(options, "=") + 1;
+		char text[TH_SETTINGS_BYTES];
+
+		if (setting < 0) {
+			snprintf(problem_ret, problem_bytes, "%.100s: no such option", options);
+			return false;
+		}
+		options = end_of_value(value);
+		snprintf(text, sizeof(text), "%.*s", (int)(options - value), value);
+		options += *options == ',';
+		values[setting] = keep(settings, text);
+		if (!values[setting]) {
+			snprintf(problem_ret, problem_bytes, "the options are too long");
+			return false;
+		}
+	}
+	return true;
+}
+
+bool
+th_settings_read(struct th_settings *settings, const char *options, char *problem_ret,
+	size_t problem_bytes)
+{
+	const char *values[TH_SETTING_COUNT] = {NULL};
+
 	settings->given_bytes = 0;
+	if (options && !read_options(settings, options, values, problem_ret, problem_bytes))
+		return false;
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
-		const char *text = getenv(table[i].variable);
+		const char *text = values[i] ? values[i] : getenv(table[i].variable);
 
 		settings->is_given[i] = text && *text;
 		settings->text[i] = settings->is_given[i] ? keep(settings, text)

@@ -24,9 +24,12 @@ struct th_settings {
 };
 
 /*
- * Reads every variable.  False: one has an invalid value; `problem_ret` names it, in one line.
- * In the constructor only.
+ * Reads every variable.  `options`, which may be NULL, are those of an agent: "NAME=VALUE,...", by
+ * the names of the launcher's options or of the variables; they take precedence.  A word without
+ * such a name belongs to the value before it.  False: a value or a name is invalid; `problem_ret`
+ * names it, in one line.  In the constructor, or when the agent is loaded.
  */
-bool th_settings_read(struct th_settings *settings, char *problem_ret, size_t problem_bytes);
+bool th_settings_read(struct th_settings *settings, const char *options, char *problem_ret,
+	size_t problem_bytes);
 
 #endif

@@ -59,7 +59,7 @@ find_next(void)
 		sched_yield();
 	if (!th_real_dlsym)
 		return NULL;
-	void *found = th_real_dlsym(RTLD_NEXT, "pthread_create");
+	void *found = th_next_find("pthread_create");
 	memcpy(&next, &found, sizeof(next));
 	th_store_relaxed(&known, next);
 	return next;

@@ -20,12 +20,14 @@
 #include "report/base/standard_input.h"
 #include "report/base/terminal.h"
 #include "report/control/ctl.h"
+#include "report/control/list.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
 #include "report/live/watch_main.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
+#include "report/run/attach.h"
 #include "report/run/launch.h"
 #include "report/views/bundle.h"
 #include "report/views/live_section.h"
@@ -577,6 +579,9 @@ bundle(const struct th_options *options)
 /* clang-format off: keeps one entry per line */
 static const struct command commands[] = {
 	{"run", "[OPTIONS] -- COMMAND...", "record a command", 0, NULL, th_launch_main},
+	{"attach", "[OPTIONS] PID", "record a Java VM that runs already", 0, NULL,
+		th_attach_main},
+	{"detach", "PID", "end the recording that attach began", 0, NULL, th_detach_main},
 	{"summary", "[OPTIONS] LOG|PID",
 		"totals of every heap, top allocation sites, recording quality",
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_SUMMARY | TH_OPTIONS_COMMAND |
@@ -610,7 +615,8 @@ static const struct command commands[] = {
 		diff, NULL},
 	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
 		"show or change a running recording", 0, NULL, th_control_main},
-	{"list", "", "list running recordings", 0, NULL, th_list_main},
+	{"list", "", "list recorded processes, and Java VMs that can be attached to", 0, NULL,
+		th_list_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, th_watch_run, NULL},
 	{"bundle", "LOG|PID [-o FILE]",
@@ -644,6 +650,7 @@ print_help(FILE *file)
 	      "    4    the process refused the request (ctl, rss --count-buffers)\n"
 	      "    5    leaks --fail-on --limit: no leak, but one could have been missed\n"
 	      "    6    leaks --fail-on: inconclusive\n"
+	      "    10-15  attach, detach: see twinheap attach --help\n"
 	      "    126  run: the command cannot be executed\n"
 	      "    127  run: the command was not found\n"
 	      "run exits with the status of the command it ran.\n",

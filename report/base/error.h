@@ -12,6 +12,13 @@ enum th_error_code {
 	TH_ERROR_UNREADABLE, /* the input cannot be read */
 	TH_ERROR_OUTPUT,     /* the result cannot be written to its destination */
 	TH_ERROR_REFUSED,    /* the process cannot fulfill a request */
+	/* Why attach cannot load the library; one exit status each. */
+	TH_ERROR_OTHER_USER,
+	TH_ERROR_NO_VM,
+	TH_ERROR_ATTACH_DISABLED,
+	TH_ERROR_NO_SIGNAL,
+	TH_ERROR_AGENTS_DISABLED,
+	TH_ERROR_NOT_LOADED,
 	/* For the command that `run` starts, as in shells and env(1). */
 	TH_ERROR_NOT_EXECUTABLE,
 	TH_ERROR_NOT_FOUND,
@@ -40,8 +47,8 @@ void th_error_destroy(struct th_error *error);
 
 /*
  * Prints the error as one line to stderr, destroys it and returns its exit status: 0 for NULL,
- * 2 for usage and output, 3 for unreadable input, 4 for refused requests, 126 and 127 for a
- * command that cannot be executed or is not found.
+ * 2 for usage and output, 3 for unreadable input, 4 for refused requests, 10 to 15 for attach, in
+ * the order above, 126 and 127 for a command that cannot be executed or is not found.
  */
 int th_error_report(struct th_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines and output of `ctl` and `list`.  A command is parsed into a request before the
+ * Command line and output of `ctl`.  A command is parsed into a request before the
  * log is opened; request.c submits it, running.c finds the recording.
  */
 #include "report/control/ctl.h"
@@ -53,10 +53,6 @@ static const char help[] =
 	"recorded in the log.\n"
 	"Exit status 4: the process cannot do it, for example because malloc does not\n"
 	"reach the library, or because there is no Java VM.\n";
-
-static const char list_help[] = "usage: twinheap list\n"
-				"\n"
-				"Lists the running recordings that this user can access.\n";
 
 /* Status */
 
@@ -370,67 +366,4 @@ th_control_main(int argc, char **argv)
 		return th_error_report(th_error_create(
 			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help"));
 	return th_error_report(control(argc, argv));
-}
-
-/* List */
-
-static void
-print_row(pid_t pid, const char *path)
-{
-	struct th_target target = {.descriptor = -1};
-	struct th_error *error = th_running_open(
-		path, false, &target.descriptor, &target.header);
-
-	if (error) {
-		th_error_destroy(error);
-		return;
-	}
-	char *command = th_running_command(pid);
-	printf("%7d  %-9s  %12s  %9s  %9s  ", (int)pid, state_of(&target.header),
-		th_format_seconds(seconds_recorded(&target.header)).text,
-		th_format_count(samples(&target.header)).text,
-		th_format_number((double)target.header.tail, TH_UNIT_BYTES).text);
-	th_format_cut(stdout, command, 60);
-	printf("\n%9s", "");
-	th_text_print(stdout, path);
-	putchar('\n');
-	free(command);
-	close(target.descriptor);
-}
-
-static void
-list(void)
-{
-	struct th_running_pids all;
-	bool any = false;
-
-	th_running_find_pids(&all);
-	for (size_t i = 0; i < all.pids_count; i++) {
-		char *path = th_running_log(all.pids[i]);
-
-		if (path && !any)
-			printf("%7s  %-9s  %12s  %9s  %9s  %s\n", "PID", "STATE", "DURATION",
-				"SAMPLES", "LOG", "COMMAND");
-		if (path)
-			print_row(all.pids[i], path);
-		any |= path != NULL;
-		free(path);
-	}
-	if (!any)
-		puts("no recordings are running");
-	free(all.pids);
-}
-
-int
-th_list_main(int argc, char **argv)
-{
-	if (wants_help(argc, argv)) {
-		fputs(list_help, stdout);
-		return 0;
-	}
-	if (argc > 1)
-		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]));
-	list();
-	return 0;
 }

@@ -93,21 +93,29 @@ check_preloadable(const char *path)
 		"%s: LD_PRELOAD cannot name a path with a space or a colon", path);
 }
 
-static struct th_error *
-prepare_library(struct launch *launch)
+struct th_error *
+th_launch_library(char path_ret[PATH_MAX])
 {
 	const char *named = getenv(TH_LIBRARY_VARIABLE);
 
 	if (named && *named) {
-		if (!is_readable(named) || !realpath(named, launch->library))
+		if (!is_readable(named) || !realpath(named, path_ret))
 			return th_error_create_errno(
 				TH_ERROR_USAGE, TH_LIBRARY_VARIABLE "=%s", named);
-	} else if (!find_beside_tool(launch->library)) {
+	} else if (!find_beside_tool(path_ret)) {
 		return th_error_create(TH_ERROR_USAGE,
 			LIBRARY " is neither in the directory of the tool nor in its "
 				"../lib; set " TH_LIBRARY_VARIABLE " to its path");
 	}
-	return check_preloadable(launch->library);
+	return NULL;
+}
+
+static struct th_error *
+prepare_library(struct launch *launch)
+{
+	struct th_error *error = th_launch_library(launch->library);
+
+	return error ? error : check_preloadable(launch->library);
 }
 
 static struct th_error *
@@ -291,9 +299,8 @@ short_path(const char *path)
 	return path;
 }
 
-/* Runs the tool again to print a summary of the log on stderr. */
-static void
-print_summary(char *path)
+void
+th_launch_summary(char *path)
 {
 	char *arguments[] = {"twinheap", "summary", "--brief", path, NULL};
 	pid_t child;
@@ -322,7 +329,7 @@ print_logs(const struct th_launch_logs *logs)
 		th_notice("and %zu more logs in the same directory",
 			logs->logs_count - LOGS_NAMED);
 	if (logs->logs_count > 0)
-		print_summary((char *)short_path(logs->logs[0].path));
+		th_launch_summary((char *)short_path(logs->logs[0].path));
 	else
 		th_notice("no log was written: see the library's message above, or the command "
 			  "ended before "
@@ -403,7 +410,7 @@ th_launch_main(int argc, char **argv)
 	struct th_error *error = th_launch_options_parse(&launch.options, argc, argv);
 
 	if (!error && launch.options.wants_help) {
-		th_launch_options_help();
+		th_launch_options_help(TH_LAUNCH_RUN);
 		return 0;
 	}
 	if (!error)

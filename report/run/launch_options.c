@@ -17,6 +17,7 @@
 
 /* Values that getopt_long() returns for the options of the table. */
 #define FIRST_SETTING_VALUE 256
+#define FOR_VALUE (FIRST_SETTING_VALUE + TH_SETTING_COUNT)
 
 struct setting {
 	char letter;
@@ -37,6 +38,20 @@ static const struct setting settings[TH_SETTING_COUNT] = {
 	TH_SETTINGS(S)
 #undef S
 };
+
+/* Of a process that runs already, the allocator is loaded, and no child is followed. */
+static bool
+applies(int setting, enum th_launch_command command)
+{
+	return command == TH_LAUNCH_RUN ||
+	       (setting != TH_SETTING_NAME_ALLOCATOR && setting != TH_SETTING_NAME_FOLLOW);
+}
+
+static const char *
+name_of(enum th_launch_command command)
+{
+	return command == TH_LAUNCH_RUN ? "run" : "attach";
+}
 
 /* Help */
 
@@ -90,44 +105,89 @@ print_variable(const struct setting *setting)
 	print_entry(head, setting);
 }
 
-void
-th_launch_options_help(void)
+static void
+print_options(enum th_launch_command command)
 {
-	puts("usage: twinheap run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
-	     "Runs a command and records allocations in its Java heap and its C heap, and\n"
-	     "memory mappings.\n");
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
-		if (settings[i].access == TH_SETTING_OPTION)
+		if (settings[i].access == TH_SETTING_OPTION && applies(i, command))
 			print_option(&settings[i]);
 	}
-	puts("  -q, --quiet                   print no summary after the run\n"
-	     "  -h, --help                    print this help\n\n"
-	     "Each option has an environment variable, such as TWINHEAP_OUTPUT for --output,\n"
-	     "which is used if the option is not given. By variable only:\n");
+}
+
+static void
+print_variables(void)
+{
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		if (settings[i].access == TH_SETTING_VARIABLE)
 			print_variable(&settings[i]);
 	}
+}
+
+static void
+print_run_help(void)
+{
+	puts("usage: twinheap run [OPTION...] [--] COMMAND [ARGUMENT...]\n\n"
+	     "Runs a command and records allocations in its Java heap and its C heap, and\n"
+	     "memory mappings.\n");
+	print_options(TH_LAUNCH_RUN);
+	puts("  -q, --quiet                   print no summary after the run\n"
+	     "  -h, --help                    print this help\n\n"
+	     "Each option has an environment variable, such as TWINHEAP_OUTPUT for --output,\n"
+	     "which is used if the option is not given. By variable only:\n");
+	print_variables();
 	puts("  " TH_LIBRARY_VARIABLE "=FILE         the library to preload\n\n"
 	     "The exit status is that of the command; 2 if it was not started because it\n"
 	     "cannot be recorded, 126 if it cannot be executed, 127 if it was not found.");
+}
+
+static void
+print_attach_help(void)
+{
+	puts("usage: twinheap attach [OPTION...] PID\n\n"
+	     "Starts recording in a running Java VM: its Java heap, its C heap, and memory\n"
+	     "mappings, from now on. Returns when it records; twinheap detach PID ends it. A\n"
+	     "process whose recording is paused, started by twinheap run, is resumed "
+	     "instead.\n");
+	puts("      --for TIME                records for this long, e.g. 60s, detaches, and\n"
+	     "                                prints a summary");
+	print_options(TH_LAUNCH_ATTACH);
+	puts("  -q, --quiet                   print no messages and no summary\n"
+	     "  -h, --help                    print this help\n\n"
+	     "The same environment variables as for run apply, those of twinheap attach, not\n"
+	     "those of the process. A relative name of the log refers to the current\n"
+	     "directory, but for a process below another root directory to its own.\n\n"
+	     "The VM is asked through its attach mechanism, as by jcmd, without ptrace. From\n"
+	     "JDK 21 on it prints three or four lines of WARNING on its stderr.\n"
+	     "Exit status: 4 refused or already recorded, 10 another user's process, 11 no\n"
+	     "Java VM, 12 -XX:+DisableAttachMechanism, 13 -Xrs, 14 agents are disabled\n"
+	     "(-XX:-EnableDynamicAgentLoading), 15 the library could not be loaded.");
+}
+
+void
+th_launch_options_help(enum th_launch_command command)
+{
+	if (command == TH_LAUNCH_RUN)
+		print_run_help();
+	else
+		print_attach_help();
 }
 
 /* Options */
 
 struct parser {
 	char letters[2 * TH_SETTING_COUNT + 8];
-	struct option options[TH_SETTING_COUNT + 3];
+	struct option options[TH_SETTING_COUNT + 4];
 };
 
+/* The command of `run` has options of its own. */
 static void
-init_parser(struct parser *parser)
+init_parser(struct parser *parser, enum th_launch_command command)
 {
 	struct option *option = parser->options;
-	char *letter = stpcpy(parser->letters, "+:qh");
+	char *letter = stpcpy(parser->letters, command == TH_LAUNCH_RUN ? "+:qh" : ":qh");
 
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
-		if (settings[i].access != TH_SETTING_OPTION)
+		if (settings[i].access != TH_SETTING_OPTION || !applies(i, command))
 			continue;
 		*option++ = (struct option){
 			settings[i].option, required_argument, NULL, FIRST_SETTING_VALUE + i};
@@ -137,6 +197,8 @@ init_parser(struct parser *parser)
 		}
 	}
 	*letter = '\0';
+	if (command == TH_LAUNCH_ATTACH)
+		*option++ = (struct option){"for", required_argument, NULL, FOR_VALUE};
 	*option++ = (struct option){"quiet", no_argument, NULL, 'q'};
 	*option++ = (struct option){"help", no_argument, NULL, 'h'};
 	*option = (struct option){0};
@@ -157,7 +219,7 @@ find_setting(int value)
 
 /* An option that the long one may stand for, as th_nearest_text(). */
 static char *
-suggest(const char *text)
+suggest(const char *text, const char *command)
 {
 	char name[32];
 	struct th_nearest nearest;
@@ -171,24 +233,25 @@ suggest(const char *text)
 	}
 	th_nearest_offer(&nearest, "quiet");
 	th_nearest_offer(&nearest, "help");
-	return th_nearest_text(&nearest, "--", "run");
+	return th_nearest_text(&nearest, "--", command);
 }
 
 /* The error for a value that getopt_long() rejected.  `value` is ':' or '?'. */
 static struct th_error *
-fail_option(int value, char **argv)
+fail_option(int value, char **argv, enum th_launch_command command)
 {
-	int setting = find_setting(optopt);
+	int setting = optopt == FOR_VALUE ? -1 : find_setting(optopt);
+	const char *name = name_of(command);
 
 	if (value == ':')
-		return th_error_create(TH_ERROR_USAGE, "run: %s requires a value: %s",
-			argv[optind - 1], setting >= 0 ? settings[setting].argument : "");
+		return th_error_create(TH_ERROR_USAGE, "%s: %s requires a value: %s", name,
+			argv[optind - 1], setting >= 0 ? settings[setting].argument : "TIME");
 	if (optopt != 0 && optopt < FIRST_SETTING_VALUE && find_setting(optopt) < 0)
 		return th_error_create(TH_ERROR_USAGE,
-			"run: unknown option -%c (see twinheap run --help)", optopt);
-	char *suggestion = suggest(argv[optind - 1]);
+			"%s: unknown option -%c (see twinheap %s --help)", name, optopt, name);
+	char *suggestion = suggest(argv[optind - 1], name);
 	struct th_error *error = th_error_create(
-		TH_ERROR_USAGE, "run: unknown option %s%s", argv[optind - 1], suggestion);
+		TH_ERROR_USAGE, "%s: unknown option %s%s", name, argv[optind - 1], suggestion);
 
 	free(suggestion);
 	return error;
@@ -200,21 +263,23 @@ th_launch_options_parse(struct th_launch_options *options, int argc, char **argv
 	struct parser parser;
 	int value;
 
-	init_parser(&parser);
+	init_parser(&parser, options->for_command);
 	opterr = 0;
 	optind = 0; /* restarts getopt_long() after earlier calls */
 	while ((value = getopt_long(argc, argv, parser.letters, parser.options, NULL)) != -1) {
 		if (value == ':' || value == '?')
-			return fail_option(value, argv);
+			return fail_option(value, argv, options->for_command);
 		if (value == 'q')
 			options->is_quiet = true;
 		else if (value == 'h')
 			options->wants_help = true;
+		else if (value == FOR_VALUE)
+			options->duration = optarg;
 		else
 			options->given[find_setting(value)] = optarg;
 	}
 	options->command = argv + optind;
-	if (optind == argc && !options->wants_help)
+	if (optind == argc && !options->wants_help && options->for_command == TH_LAUNCH_RUN)
 		return th_error_create(
 			TH_ERROR_USAGE, "run: no command given (see twinheap run --help)");
 	return NULL;
@@ -355,6 +420,33 @@ th_launch_options_value(const struct th_launch_options *options, enum th_setting
 	const char *text = given_value(options, setting);
 
 	return text != NULL ? text : settings[setting].standard;
+}
+
+/* Appends "NAME=VALUE" or ",NAME=VALUE"; false: it does not fit. */
+static bool
+append_option(char *text, size_t capacity, const char *name, const char *value)
+{
+	size_t used = strlen(text);
+
+	return snprintf(text + used, capacity - used, "%s%s=%s", used ? "," : "", name, value) <
+	       (int)(capacity - used);
+}
+
+bool
+th_launch_options_format(
+	const struct th_launch_options *options, char *text_ret, size_t capacity)
+{
+	*text_ret = '\0';
+	for (int i = 0; i < TH_SETTING_COUNT; i++) {
+		const char *value = given_value(options, i);
+		const char *name = settings[i].option[0] ? settings[i].option
+							 : settings[i].variable;
+
+		if (value && applies(i, options->for_command) &&
+			!append_option(text_ret, capacity, name, value))
+			return false;
+	}
+	return true;
 }
 
 /* Somebody who runs a command with the tool waits for an answer. */

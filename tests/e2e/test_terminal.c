@@ -290,7 +290,8 @@ static void
 test_helps_fit(void **state)
 {
 	static const char *const verbs[] = {"run", "summary", "tree", "leaks", "rss", "export",
-		"flamegraph", "diff", "ctl", "list", "live", "bundle", "dump"};
+		"flamegraph", "diff", "ctl", "list", "live", "bundle", "dump", "attach",
+		"detach"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

@@ -6,6 +6,7 @@
 #include "unify/base/memory.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,11 +21,13 @@
 struct region {
 	char *start; /* atomic, stored last */
 	size_t bytes;
+	uint32_t is_retired; /* atomic */
 };
 
 static struct {
 	struct region regions[REGIONS_MAX];
-	uint32_t count; /* atomic; may exceed the array size */
+	uint32_t count;   /* atomic; may exceed the array size */
+	uint32_t retired; /* atomic: regions that were retired, about */
 } memory;
 
 static void
@@ -76,11 +79,70 @@ map_zeros(size_t bytes)
 	return start == MAP_FAILED ? NULL : start;
 }
 
+/* Retired mappings */
+
+static uint32_t
+listed(void)
+{
+	uint32_t count = th_load_acquire(&memory.count);
+
+	return count < REGIONS_MAX ? count : REGIONS_MAX;
+}
+
+/* A retired mapping of this size; NULL: there is none. */
+static void *
+take_retired(size_t bytes)
+{
+	if (!th_load_relaxed(&memory.retired))
+		return NULL;
+	for (uint32_t i = 0; i < listed(); i++) {
+		struct region *region = &memory.regions[i];
+		uint32_t is_retired = 1;
+
+		/* Pairs with the release in th_memory_retire(): the pages are zero. */
+		if (th_load_acquire(&region->is_retired) && region->bytes == bytes &&
+			th_cas_acq_rel(&region->is_retired, &is_retired, 0)) {
+			th_add_relaxed(&memory.retired, -1);
+			return region->start;
+		}
+	}
+	return NULL;
+}
+
+/* Locked pages cannot be given back. */
+static void
+clear(char *start, size_t bytes)
+{
+	int saved_errno = errno;
+
+	if (syscall(SYS_madvise, start, bytes, MADV_DONTNEED))
+		memset(start, 0, bytes);
+	errno = saved_errno;
+}
+
+void
+th_memory_retire(void *start)
+{
+	for (uint32_t i = 0; start && i < listed(); i++) {
+		struct region *region = &memory.regions[i];
+
+		if (th_load_acquire(&region->start) != start)
+			continue;
+		clear(start, region->bytes);
+		th_store_release(&region->is_retired, 1);
+		th_add_relaxed(&memory.retired, 1);
+		return;
+	}
+}
+
 void *
 th_memory_map(size_t bytes)
 {
-	void *start = map_zeros(bytes);
+	void *start = take_retired(bytes);
 
+	if (start)
+		return start;
+	start = map_zeros(bytes);
 	if (start)
 		remember(start, bytes);
 	return start;
@@ -91,10 +153,20 @@ th_memory_map_once(void *place, size_t bytes)
 {
 	void **pointer = place;
 	void *found = th_load_acquire(pointer);
-	void *start = found ? NULL : map_zeros(bytes);
+	void *start;
 
-	if (!start)
+	if (found)
 		return found;
+	start = take_retired(bytes);
+	if (start) {
+		if (th_cas_acq_rel(pointer, &found, start))
+			return start;
+		th_memory_retire(start);
+		return found;
+	}
+	start = map_zeros(bytes);
+	if (!start)
+		return NULL;
 	if (th_cas_acq_rel(pointer, &found, start)) {
 		remember(start, bytes);
 		return start;

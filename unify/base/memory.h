@@ -23,6 +23,13 @@ void *th_memory_map(size_t bytes);
 void *th_memory_map_once(void *place, size_t bytes);
 
 /*
+ * Nobody uses the table at `start` any more, which the functions above provided: its pages are
+ * given back, and a later request of the same size gets the mapping, zeroed.  NULL is legal.
+ * [any]
+ */
+void th_memory_retire(void *start);
+
+/*
  * Resident bytes of these mappings, by mincore(2), without the library's code and static data
  * (under 1 MiB) and the log.  Takes some ten microseconds. [agent-thread]
  */

@@ -311,5 +311,7 @@ th_function_names_log(bool all)
 void
 th_function_names_reset(void)
 {
+	th_memory_retire(names.work);
+	th_memory_retire(names.functions);
 	memset(&names, 0, sizeof(names));
 }

@@ -27,18 +27,25 @@ struct th_log_identity {
 	uint64_t process_start; /* field 22 of /proc/self/stat; 0 = unknown */
 	uint64_t process_space; /* of this boot and pid namespace; 0 = unknown */
 	uint64_t interval;
-	uint64_t rate;     /* maximum samples per second; 0 = none */
-	uint64_t overhead; /* maximum CPU time of recording, millionths; 0 = no budget */
+	uint64_t rate;      /* maximum samples per second; 0 = none */
+	uint64_t overhead;  /* maximum CPU time of recording, millionths; 0 = no budget */
+	bool keeps_earlier; /* an earlier log of this process at that path is not replaced */
 };
 
 /*
  * Creates the log at `path` (absolute) with a maximum size of `max_bytes` and writes its
  * metadata.  Replaces a log that this process left at that path before it called exec (same
- * pid, same start time, same space, all of them known), and no other file.  On failure no file
- * remains. Not from the malloc path.
+ * pid, same start time, same space, all of them known), unless identity->keeps_earlier, and no
+ * other file.  On failure no file remains.  Not from the malloc path.
  */
 enum th_log_status
 th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity *identity);
+
+/*
+ * The log is complete, and another one will be created: gives back its mappings, but for the header
+ * page, which the next log takes over.  False: a thread still writes to it. [any]
+ */
+bool th_log_retire(void);
 
 /* The header page, NULL if there is no log. [any] */
 struct th_log_header *th_log_header(void);

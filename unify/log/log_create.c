@@ -117,7 +117,7 @@ create_file(const char *path, const struct th_log_identity *identity)
 	int descriptor = th_log_file_open(path, flags);
 
 	if (descriptor < 0 && errno == EEXIST) {
-		if (!is_earlier_image(path, identity)) {
+		if (identity->keeps_earlier || !is_earlier_image(path, identity)) {
 			errno = EEXIST;
 			return -1;
 		}
@@ -151,11 +151,20 @@ map_part(uint64_t offset, size_t bytes)
 	return mapping;
 }
 
+/* A thread may still count in the header of the last log, so its address remains mapped. */
+static struct th_log_header *last_header; /* NULL: none */
+
 static struct th_log_header *
 map_header(int descriptor)
 {
-	void *mapping = th_memory_system_map(NULL, TH_LOG_HEADER_BYTES, MAP_SHARED, descriptor);
+	void *mapping;
 
+	if (last_header)
+		mapping = (void *)syscall(SYS_mmap, last_header, TH_LOG_HEADER_BYTES,
+			PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0L);
+	else
+		mapping = th_memory_system_map(
+			NULL, TH_LOG_HEADER_BYTES, MAP_SHARED, descriptor);
 	return mapping == MAP_FAILED ? NULL : mapping;
 }
 
@@ -254,6 +263,18 @@ th_log_create(const char *path, uint64_t max_bytes, const struct th_log_identity
 	th_store_release(&th_log_file.header, header);
 	write_metadata();
 	return TH_LOG_OK;
+}
+
+bool
+th_log_retire(void)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (header) {
+		last_header = header;
+		th_store_release(&th_log_file.header, NULL);
+	}
+	return th_log_windows_retire();
 }
 
 /* The log of another process */

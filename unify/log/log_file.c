@@ -187,6 +187,9 @@ grow_file(uint64_t needed)
 
 	if (th_load_relaxed(&th_log_file.limit) >= needed)
 		return true;
+	/* The descriptor is closed, and stays so. */
+	if (th_load_acquire(&th_log_file.is_complete))
+		return false;
 	descriptor = th_log_file_descriptor();
 	if (descriptor < 0)
 		th_log_file_refuse(TH_COUNTER_DROPPED_LOG_UNREACHABLE);

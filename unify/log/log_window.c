@@ -230,6 +230,35 @@ th_log_window_open(uint64_t offset, uint64_t used)
 
 /* Start and reset */
 
+static bool
+has_windows(void)
+{
+	for (unsigned i = 0; i < WINDOWS; i++)
+		if (log_map.windows[i].start)
+			return true;
+	return false;
+}
+
+bool
+th_log_windows_retire(void)
+{
+	bool is_done = true;
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct th_log_window *window = &log_map.windows[i];
+
+		/* As in retire(): a thread that enters sees the 0, or is seen. */
+		__atomic_store_n(&window->number, 0, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&window->users, __ATOMIC_SEQ_CST)) {
+			is_done = false;
+		} else if (window->start) {
+			th_memory_system_unmap(window->start, MAPPED_BYTES);
+			window->start = NULL;
+		}
+	}
+	return is_done;
+}
+
 bool
 th_log_windows_init(int descriptor, th_log_window_map *map)
 {
@@ -239,7 +268,9 @@ th_log_windows_init(int descriptor, th_log_window_map *map)
 	if (start == MAP_FAILED)
 		return false;
 	map_file = map;
-	memset(&log_map, 0, sizeof(log_map));
+	/* After th_log_windows_retire() another thread may be about to leave one. */
+	if (has_windows())
+		memset(&log_map, 0, sizeof(log_map));
 	log_map.windows[0].start = start;
 	th_store_release(&log_map.windows[0].number, 1);
 	return true;

@@ -56,6 +56,12 @@ enum th_log_window_result {
  */
 enum th_log_window_result th_log_window_open(uint64_t offset, uint64_t used);
 
+/*
+ * The log is complete: unmaps its windows.  False: a thread still writes to one, which stays mapped.
+ * [any]
+ */
+bool th_log_windows_retire(void);
+
 /* Calls `visit` for each mapped window. [any] */
 void
 th_log_windows_each(void (*visit)(const void *start, size_t bytes, void *data), void *data);

@@ -109,8 +109,12 @@ th_met_get(uint32_t index)
 void
 th_met_reset(void)
 {
-	for (unsigned i = 0; i < LEVELS; i++)
+	for (unsigned i = 0; i < LEVELS; i++) {
+		th_memory_retire(levels[i].slots);
 		levels[i] = (struct level){NULL, 0};
+	}
+	for (unsigned i = 0; i < PARTS; i++)
+		th_memory_retire(list[i]);
 	memset(list, 0, sizeof(list));
 	count = 0;
 }

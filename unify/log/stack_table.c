@@ -159,6 +159,7 @@ void
 th_stack_table_reset(void)
 {
 	for (unsigned i = 0; i < LEVELS; i++) {
+		th_memory_retire(levels[i].slots);
 		levels[i].slots = NULL;
 		levels[i].taken = 0;
 	}

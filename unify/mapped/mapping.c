@@ -54,7 +54,7 @@ static struct {
 	uint32_t allocator;      /* module; set before recording begins */
 	uint64_t returned;       /* atomic */
 	struct th_spinlock lock; /* protects the fields below */
-	struct th_range_tree ranges;
+	struct th_range_tree ranges; /* the first of them */
 	struct th_random random;
 	struct lane lanes[2]; /* accessible, reserved */
 	struct th_mapping_use use;
@@ -137,6 +137,23 @@ count_lost(uint64_t changes)
 {
 	if (changes)
 		th_log_count(TH_COUNTER_MAPPED_LOST, changes);
+}
+
+void
+th_mapping_restart(void)
+{
+	th_store_release(&mapping.is_on, 0);
+	if (!th_lock_bounded(&mapping.lock, LOCK_TURNS))
+		return;
+	for (uint32_t i = 0; i < TH_RANGE_TREE_CHUNKS_MAX; i++)
+		th_memory_retire(mapping.ranges.chunks[i]);
+	memset(&mapping.ranges, 0,
+		sizeof(mapping) - ((char *)&mapping.ranges - (char *)&mapping));
+	/* A change that was about to enter finds an empty tree. */
+	th_range_tree_init(&mapping.ranges, th_memory_map, NODES);
+	mapping.has_drawn = false;
+	mapping.returned = 0;
+	th_unlock(&mapping.lock);
 }
 
 /* Counts the losses of cuts since the last call. */

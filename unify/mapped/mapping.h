@@ -106,6 +106,9 @@ void th_mapping_log_use(void);
 /* In a forked child: restores the state before th_mapping_start() and th_mapping_wait(). */
 void th_mapping_reset(void);
 
+/* For another recording of the same process: forgets all mappings. [any] */
+void th_mapping_restart(void);
+
 /* In the tool: the ranges become a copy of the observed process's. */
 struct th_observed_part th_mapping_part(void);
 bool th_mapping_observe(const void *part);

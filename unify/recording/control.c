@@ -224,6 +224,40 @@ th_control_set_seen(uint32_t heaps)
 }
 
 void
+th_control_open(uint32_t heaps)
+{
+	struct th_log_header *header = th_log_header();
+	struct th_thread_record *record;
+
+	if (!header)
+		return;
+	/* Closed, the counts of an earlier recording can be set to 0. */
+	th_admission_review();
+	for (record = th_thread_first(); record; record = th_thread_next(record)) {
+		th_admission_restart(record, TH_HEAP_NATIVE);
+		th_admission_restart(record, TH_HEAP_JAVA);
+	}
+	th_admission_set_heaps(heaps);
+	th_admission_review();
+	th_store_relaxed(&header->heaps, heaps);
+}
+
+void
+th_control_close(uint32_t heaps)
+{
+	struct th_log_header *header = th_log_header();
+
+	if (!header)
+		return;
+	seen_heaps &= ~heaps;
+	heaps = header->heaps & seen_heaps;
+	th_admission_set_heaps(heaps);
+	follow_settings();
+	th_store_relaxed(&header->heaps, heaps);
+	log_text_change(th_clock_now(), "heaps", heaps, th_heaps_text(heaps));
+}
+
+void
 th_control_begin(uint32_t heaps, const char *threads)
 {
 	struct th_log_header *header = th_log_header();

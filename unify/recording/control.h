@@ -29,6 +29,15 @@ void th_control_begin(uint32_t heaps, const char *threads);
 void th_control_set_seen(uint32_t heaps);
 
 /*
+ * Opens heaps that were closed when the recording began, because the process was not ready for
+ * them.  Before requests are served. [any]
+ */
+void th_control_open(uint32_t heaps);
+
+/* The process can no longer sample these heaps.  The caller must be the throttle's writer. [any] */
+void th_control_close(uint32_t heaps);
+
+/*
  * Serves the requests since the last call and logs them.  The caller must be the throttle's
  * writer.  True: the recording is to end. [in-malloc]
  */

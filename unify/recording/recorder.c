@@ -131,6 +131,34 @@ th_recorder_look(void)
 	th_thread_starts_log();
 }
 
+static bool
+is_recording(void)
+{
+	const struct th_log_header *header = th_log_header();
+
+	return header && th_load_acquire(&header->state) == TH_LOG_RECORDING;
+}
+
+bool
+th_recorder_restart(void)
+{
+	if (!th_load_acquire(&recorder.has_ended) || is_recording() || !th_log_retire() ||
+		!th_in_flight_restart())
+		return false;
+	th_throttle_reset();
+	th_housekeeping_reset();
+	recorder.has_ended = 0;
+	th_control_reset();
+	th_teardown_reset();
+	th_breakdown_restart();
+	th_live_blocks_clear();
+	th_mapping_restart();
+	th_stack_table_reset();
+	th_stack_log_reset();
+	th_thread_restart();
+	return true;
+}
+
 void
 th_recorder_reset(void)
 {

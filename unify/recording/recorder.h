@@ -38,6 +38,13 @@ void th_recorder_end(void);
 void th_recorder_refresh(void);
 void th_recorder_look(void);
 
+/*
+ * After the end of a recording: restores the state before th_recorder_start(), so that another one
+ * can begin in the same process.  The tables keep their memory.  False: the last one has not ended
+ * completely yet.  The guard must be held. [any]
+ */
+bool th_recorder_restart(void);
+
 /* In a forked child: restores the state before th_recorder_start(). */
 void th_recorder_reset(void);
 

@@ -328,6 +328,14 @@ th_breakdown_start(bool has_owners)
 }
 
 void
+th_breakdown_restart(void)
+{
+	th_store_release(&breakdown.is_on, 0);
+	th_store_release(&breakdown.source_count, 0);
+	breakdown.last_end = 0;
+}
+
+void
 th_breakdown_reset(void)
 {
 	breakdown.is_on = 0;

@@ -101,6 +101,9 @@ void th_breakdown_end(bool on_agent_thread);
 /* In a forked child: restores the state before th_breakdown_start(). */
 void th_breakdown_reset(void);
 
+/* For another recording of the same process: its sources must be added again. */
+void th_breakdown_restart(void);
+
 /* The same for any process: the observed one (observed.h). */
 struct th_breakdown_subject {
 	struct th_cgroup group;

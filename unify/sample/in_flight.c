@@ -47,6 +47,15 @@ th_in_flight_drain(void)
 	}
 }
 
+bool
+th_in_flight_restart(void)
+{
+	if (has_captures())
+		return false;
+	th_store_release(&th_in_flight.state, TH_IN_FLIGHT_NOT_YET);
+	return true;
+}
+
 void
 th_in_flight_reset(void)
 {

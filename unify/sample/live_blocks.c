@@ -376,6 +376,22 @@ th_live_blocks_pin(uintptr_t address)
 }
 
 void
+th_live_blocks_clear(void)
+{
+	for (uint32_t i = 0; i < SHARDS; i++) {
+		struct shard *shard = th_load_acquire(&shards[i]);
+		struct late late;
+
+		if (!shard || !enter(shard, &late))
+			continue;
+		for (uint32_t k = 0; k < SLOTS; k++)
+			while (shard->slots[k].address)
+				take(shard, shard->slots[k].address);
+		th_unlock(&shard->lock);
+	}
+}
+
+void
 th_live_blocks_reset(void)
 {
 	for (size_t i = 0; i < sizeof(th_live_blocks_filter) / sizeof(th_live_blocks_filter[0]);

@@ -89,6 +89,9 @@ uint64_t th_live_blocks_count(void);
 #define TH_LIVE_BLOCKS_PINS_MAX 64
 void th_live_blocks_pin(uintptr_t address);
 
+/* Removes everything but the pins, while other threads may free blocks.  The guard must be held. */
+void th_live_blocks_clear(void);
+
 /* In a forked child: removes everything but the pins. */
 void th_live_blocks_reset(void);
 

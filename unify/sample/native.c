@@ -33,7 +33,8 @@
  */
 #define CLOSED_INTERVAL (64 << 10)
 
-static bool tracks; /* blocks are followed to their free */
+static bool tracks;           /* blocks are followed to their free */
+static bool keeps_countdowns; /* while no recording runs */
 
 /* Called at the first sample; NULL: not waiting for one. */
 static struct {
@@ -57,6 +58,12 @@ th_native_start(bool has_live_table)
 {
 	tracks = has_live_table;
 	th_live_blocks_on_late_free(log_free);
+}
+
+void
+th_native_keep_countdowns(void)
+{
+	keeps_countdowns = true;
 }
 
 void
@@ -183,7 +190,7 @@ pass(uint64_t bytes)
 		th_thread_draw(record, first.interval, bytes);
 		return;
 	}
-	if (state == TH_IN_FLIGHT_OPEN && !th_log_is_ours()) {
+	if ((state == TH_IN_FLIGHT_OPEN && !th_log_is_ours()) || keeps_countdowns) {
 		if (record)
 			th_thread_draw(record, next_interval(record), bytes);
 		else
@@ -264,6 +271,19 @@ th_native_freed(uint64_t sample)
 	th_guard_enter();
 	log_free(sample, th_clock_now(), th_thread.record ? th_thread.record->id : 0);
 	th_guard_leave();
+}
+
+__attribute__((noinline)) void
+th_native_reused(void *block)
+{
+	int saved_errno = errno;
+	uint64_t sample = th_native_unlink(block);
+
+	if (sample) {
+		th_log_count(TH_COUNTER_LIVE_REUSED, 1);
+		th_native_freed(sample);
+	}
+	errno = saved_errno;
 }
 
 void

@@ -38,6 +38,19 @@ uint64_t th_native_unlink(void *block);
 /* Records that the block of this sample was freed. [in-malloc] */
 void th_native_freed(uint64_t sample);
 
+/*
+ * The next allocator has just handed out `block`, for which th_live_blocks_may_hold() is true: if
+ * a sample of this address is still alive, its free was not seen, and is recorded now.  Preserves
+ * errno. [in-malloc]
+ */
+void th_native_reused(void *block);
+
+/*
+ * Another recording may follow this one: between them, countdowns stay as they were drawn.  Before
+ * the recording begins. [any]
+ */
+void th_native_keep_countdowns(void);
+
 /* The block was not freed (realloc failed): inserts it again. [in-malloc] */
 void th_native_relink(void *block, uint64_t sample);
 

@@ -233,6 +233,21 @@ th_tally_log(struct th_tally *tally)
 }
 
 void
+th_tally_restart(struct th_tally *tally)
+{
+	if (!lock(tally))
+		return;
+	if (tally->makers)
+		memset(tally->makers, 0, TH_TALLY_MAKERS_MAX * sizeof(*tally->makers));
+	tally->origin = 0;
+	th_store_relaxed(&tally->level, 0);
+	th_store_relaxed(&tally->window, 0);
+	th_store_relaxed(&tally->due, 0);
+	th_store_relaxed(&tally->spent, 0);
+	th_unlock(&tally->lock);
+}
+
+void
 th_tally_reset(struct th_tally *tally)
 {
 	/* The old table stays mapped copy-on-write and untouched. */

@@ -86,4 +86,7 @@ void th_tally_log(struct th_tally *tally);
 /* In a forked child: forgets everything. */
 void th_tally_reset(struct th_tally *tally);
 
+/* For another recording of the same process: forgets everything counted.  [any] */
+void th_tally_restart(struct th_tally *tally);
+
 #endif

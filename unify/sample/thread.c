@@ -439,6 +439,25 @@ th_thread_init(uint64_t seed)
 }
 
 void
+th_thread_restart(void)
+{
+	struct th_thread_record *record = th_thread_first();
+
+	for (; record; record = record->next) {
+		record->logged = false;
+		record->start = (struct th_tally_item){.maker = 0};
+		record->native_bytes_logged = 0;
+		record->java_bytes_logged = 0;
+		record->java_bytes = 0;
+		record->java_before = 0;
+		record->java_due = 0;
+		record->java_takeover = 0;
+		th_store_release(&record->java_thread, NULL);
+	}
+	th_thread_starts_restart();
+}
+
+void
 th_thread_reset(void)
 {
 	struct th_thread_record *record = registry.all;

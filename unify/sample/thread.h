@@ -209,6 +209,12 @@ struct th_observed_part th_thread_part(void);
 bool th_thread_observe(const void *part);
 
 /*
+ * For another recording of the same process: every thread's bytes begin at 0, and its name is not
+ * in the log.  Countdowns continue.  Before the recording begins. [any]
+ */
+void th_thread_restart(void);
+
+/*
  * In a forked child: only the calling thread is left, and its state is reset.  The guard is
  * kept: a signal handler may have forked in the middle of a capture, which continues in the
  * child.

@@ -124,6 +124,12 @@ th_thread_starts_log(void)
 }
 
 void
+th_thread_starts_restart(void)
+{
+	th_tally_restart(&threads);
+}
+
+void
 th_thread_starts_reset(void)
 {
 	th_tally_reset(&threads);

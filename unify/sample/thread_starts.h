@@ -39,4 +39,7 @@ void th_thread_starts_log(void);
 /* In a forked child, which has none of these threads. */
 void th_thread_starts_reset(void);
 
+/* For another recording of the same process. [any] */
+void th_thread_starts_restart(void);
+
 #endif

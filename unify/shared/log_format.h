@@ -103,7 +103,13 @@ enum th_log_state {
 		"native addresses without a name in the log: their modules have no symbol for them") \
 	X(PROCESS_CPU_NS, process_cpu_ns, "CPU time of the process, nanoseconds") \
 	X(THREADS_UNSEEN, threads_unseen, "threads not counted: a table is full")              \
-	X(LOADERS_UNSEEN, loaders_unseen, "class loaders not counted: a table is full")
+	X(LOADERS_UNSEEN, loaders_unseen, "class loaders not counted: a table is full")       \
+	X(LIVE_REUSED, live_reused,                                                            \
+		"sampled blocks whose free was not seen, ended when their address was reused") \
+	X(SLOT_OBJECTS, slot_objects, "loaded objects whose calls are seen by import slots")   \
+	X(SLOTS, slots, "import slots redirected")                                             \
+	X(SLOTS_FOREIGN, slots_foreign,                                                        \
+		"import slots of allocation functions that hold the function of another tool or library")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,

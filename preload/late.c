@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slots are written by one thread at a time: by the one that loads the agent, then by the agent
+ * thread.  Waiting for the loader's lock can take as long as the constructors of a library, so
+ * no other thread writes them: a thread of the program only waits for the agent thread, for a
+ * limited time.
+ */
+#include "preload/late.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/allocator.h"
+#include "preload/late_entry.h"
+#include "preload/mallocx.h"
+#include "preload/message.h"
+#include "preload/next.h"
+#include "preload/operators.h"
+#include "preload/slots.h"
+#include "unify/base/atomic.h"
+#include "unify/base/real_dlsym.h"
+#include "unify/log/log.h"
+#include "unify/recording/control.h"
+#include "unify/recording/server.h"
+#include "unify/shared/clock.h"
+#include "unify/shared/heaps.h"
+
+/* Longest wait of a native method's first call. */
+#define BOUND_WAIT_NS 500000000
+#define HEAPS (1u << TH_HEAP_NATIVE | 1u << TH_HEAP_MAPPED)
+
+#define USURPED                                                                           \
+	"another tool has overwritten import slots: the C heap and mapped memory are no " \
+	"longer recorded"
+
+/* L(name, is release): redirected to functions of late_entry.h. */
+#define ALLOCATION(L)            \
+	L(free, true)            \
+	L(realloc, true)         \
+	L(reallocarray, true)    \
+	L(malloc, false)         \
+	L(calloc, false)         \
+	L(posix_memalign, false) \
+	L(aligned_alloc, false)  \
+	L(memalign, false)       \
+	L(valloc, false)         \
+	L(pvalloc, false)        \
+	L(free_sized, true)      \
+	L(free_aligned_sized, true)
+
+/* Redirected to the exported functions of the same name. */
+static const struct {
+	const char *name;
+	bool is_release;
+} exported[] = {
+	{"munmap", true},
+	{"mremap", true},
+	{"mmap", false},
+	{"mmap64", false},
+	{"mprotect", false},
+	{"madvise", false},
+	{"sbrk", false},
+	{"brk", false},
+	{"pthread_create", false},
+	{"exit", false},
+	{"quick_exit", false},
+	{"setuid", false},
+	{"seteuid", false},
+	{"setreuid", false},
+	{"setresuid", false},
+	{"chroot", false},
+	{"dlsym", false},
+};
+
+#define EXPORTED (sizeof(exported) / sizeof(exported[0]))
+/* Twelve of libc, seventeen exported, twenty operators, five of jemalloc. */
+#define FUNCTIONS_MAX 64
+
+static struct {
+	struct th_slot_function functions[FUNCTIONS_MAX];
+	size_t count;
+	unsigned heaps;     /* atomic: open while the slots are redirected; 0: they are not */
+	uint64_t next_look; /* at all slots */
+	uint32_t asked;     /* atomic: threads wait for a turn */
+	uint32_t turns;     /* atomic, futex */
+} late;
+
+/* Functions */
+
+static void
+add(const char *name, const void *original, const void *ours, bool is_release)
+{
+	if (original && ours && late.count < FUNCTIONS_MAX)
+		late.functions[late.count++] = (struct th_slot_function){
+			name, original, ours, is_release};
+}
+
+/* Our definition of an exported name: the library itself comes first in its own scope. */
+static void
+add_exported(void)
+{
+	const struct link_map *self = th_next_object_of(&late);
+	void *handle = self ? dlopen(self->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
+	for (size_t i = 0; handle && i < EXPORTED; i++) {
+		const void *ours = th_real_dlsym(handle, exported[i].name);
+		const void *original = th_next_find(exported[i].name);
+
+		/* Ours make system calls themselves, which would pass over another tool. */
+		if (th_next_is_ours(ours) && original && th_next_is_in_libc(original))
+			add(exported[i].name, original, ours, exported[i].is_release);
+	}
+	if (handle)
+		dlclose(handle);
+}
+
+static void
+find_functions(void)
+{
+	void *ours;
+
+	late.count = 0;
+#define L(name, is_release)                                                        \
+	memcpy(&ours, &(__typeof(&th_late_##name)){th_late_##name}, sizeof(ours)); \
+	add(#name, th_next_find(#name), ours, is_release);
+	ALLOCATION(L)
+#undef L
+	add_exported();
+	th_operators_each_late(add);
+	th_mallocx_each_late(add);
+}
+
+void *
+th_late_function(const char *name)
+{
+	if (!th_load_acquire(&late.heaps))
+		return NULL;
+	for (size_t i = 0; i < late.count; i++)
+		if (!strcmp(name, late.functions[i].name))
+			return (void *)(uintptr_t)late.functions[i].ours;
+	return NULL;
+}
+
+/* Redirection */
+
+static void
+count(const struct th_slots_report *report)
+{
+	th_log_set_counter(TH_COUNTER_SLOT_OBJECTS, report->objects);
+	th_log_set_counter(TH_COUNTER_SLOTS, report->slots);
+	th_log_set_counter(TH_COUNTER_SLOTS_FOREIGN, report->foreign);
+}
+
+static void
+log_redirected(const struct th_slots_report *report, uint64_t ns)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		"loaded into a running process: the C heap and mapped memory are recorded "
+		"through %u import slots of %u objects, redirected in %u us; calls by "
+		"pointers taken before are not seen%s",
+		report->slots, report->objects, (unsigned)(ns / 1000),
+		report->failed
+			? ", nor are those of some objects, whose slots cannot be written"
+			: "");
+	th_log_note(0, text);
+	if (!report->foreign)
+		return;
+	snprintf(text, sizeof(text),
+		"%u import slots hold functions of another tool or library: their calls are "
+		"not "
+		"recorded",
+		report->foreign);
+	th_log_note(1, text);
+}
+
+void
+th_late_redirect(unsigned heaps)
+{
+	struct th_slots_report report;
+	uint64_t begin = th_clock_now();
+
+	if (!(heaps & HEAPS))
+		return;
+	find_functions();
+	th_slots_redirect(late.functions, late.count, th_allocator_underneath(), &report);
+	log_redirected(&report, th_clock_now() - begin);
+	count(&report);
+	late.next_look = th_clock_now() + TH_NS_PER_S;
+	th_store_release(&late.heaps, heaps);
+	th_control_open(heaps);
+}
+
+/* The agent thread */
+
+static void
+give_up(void)
+{
+	th_late_leave();
+	th_control_close(HEAPS);
+	th_message(USURPED);
+	th_log_note(1, USURPED);
+}
+
+static void
+look(void)
+{
+	struct th_slots_report report;
+
+	th_slots_review(&report);
+	count(&report);
+	if (report.usurped)
+		give_up();
+}
+
+static void
+answer_waiting(void)
+{
+	th_store_relaxed(&late.asked, 0);
+	th_add_acq_rel(&late.turns, 1);
+	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void
+th_late_turn(void)
+{
+	uint64_t now = th_clock_now();
+	bool is_asked = th_load_acquire(&late.asked);
+
+	if (th_load_relaxed(&late.heaps) &&
+		(now >= late.next_look || th_slots_have_changed())) {
+		look();
+		late.next_look = now + TH_NS_PER_S;
+	}
+	if (is_asked)
+		answer_waiting();
+}
+
+void
+th_late_bound(void)
+{
+	const struct timespec limit = {0, BOUND_WAIT_NS};
+	uint32_t turns = th_load_acquire(&late.turns);
+
+	if (!th_load_relaxed(&late.heaps) || !th_slots_have_changed())
+		return;
+	th_store_release(&late.asked, 1);
+	th_server_wake();
+	syscall(SYS_futex, &late.turns, FUTEX_WAIT_PRIVATE, turns, &limit, NULL, 0);
+}
+
+void
+th_late_leave(void)
+{
+	if (!th_load_relaxed(&late.heaps))
+		return;
+	th_slots_restore();
+	th_store_release(&late.heaps, 0);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library in a process that it was not preloaded into: loaded as an agent, at the start of the
+ * VM or later.  It sees the calls of allocation functions through import slots (slots.h) from then
+ * on, and can leave them again.
+ */
+#ifndef TH_PRELOAD_LATE_H
+#define TH_PRELOAD_LATE_H
+
+#include <stdbool.h>
+
+/*
+ * Redirects the slots of all loaded objects, then opens the C heap and mapped memory, as far as
+ * `heaps` (bits 1 << enum th_heap) has them.  The recording must have begun with both closed.
+ * Not from the malloc path.
+ */
+void th_late_redirect(unsigned heaps);
+
+/*
+ * The agent's turn, every 20 ms: redirects the slots of new objects.  Once a second it examines all
+ * slots: if somebody else has overwritten ours, the C heap and mapped memory are closed and the
+ * other slots restored. [agent-thread]
+ */
+void th_late_turn(void);
+
+/*
+ * The VM is about to call a native method for the first time: if objects were loaded since the last
+ * turn, waits until their slots are redirected, at most 0.5 s. [jvmti]
+ */
+void th_late_bound(void);
+
+/* Restores all slots, before the recording ends. [agent-thread] */
+void th_late_leave(void);
+
+/* What dlsym() answers for an allocation function while slots are redirected; NULL: the original. */
+void *th_late_function(const char *name);
+
+#endif

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every pass first counts, under the loader's list lock, what each object's slots hold; only
+ * objects with something to do are then written.  These are first pinned by dlopen(), which waits
+ * until their loading is complete: before that, the loader writes and seals the same pages.  While
+ * it is pinned, no object is unloaded.  Nothing is remembered about a slot: which slots an object
+ * has is in its file, and what is to be done follows from what a slot holds.
+ */
+#include "preload/slots.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "preload/import_slots.h"
+#include "preload/next.h"
+#include "unify/base/align.h"
+#include "unify/base/atomic.h"
+#include "unify/base/proc_file.h"
+#include "unify/base/real_dlsym.h"
+#include "unify/base/system.h"
+#include "unify/log/loader.h"
+#include "unify/shared/hash.h"
+
+/* Objects written in one pass; more are written in the next. */
+#define AT_ONCE 512
+/* Writable mappings of an object that are written: usually one or two. */
+#define WRITABLE_MAX 4
+
+/* What the slots of an object hold. */
+struct contents {
+	uint32_t ours;
+	uint32_t originals;
+	uint32_t stubs; /* an address in the object itself */
+	uint32_t others;
+};
+
+/* An object whose slots were examined.  Another one may take its address, and even its name. */
+struct known {
+	uintptr_t base;
+	const void *dynamic;
+	uint64_t name;        /* hash */
+	struct contents left; /* after the last write */
+	uint32_t pass;        /* the last one that met it */
+};
+
+struct range {
+	uintptr_t start;
+	uintptr_t end;
+};
+
+struct job {
+	struct th_import_object object;
+	struct known *known;
+	void *handle;           /* NULL: not pinned */
+	struct contents before; /* after the last write */
+	bool was_sealed;        /* the pages that the loader seals are read-only */
+	struct range writable[WRITABLE_MAX];
+	uint32_t writable_count;
+};
+
+static struct {
+	const struct th_slot_function *functions;
+	size_t count;
+	uintptr_t except;
+	uintptr_t loader;
+	bool is_restoring;
+	struct known known[TH_SLOTS_OBJECTS_MAX];
+	uint32_t known_count;
+	uint32_t pass;
+	uint64_t changes; /* atomic: loads and unloads, at the last pass */
+	struct job jobs[AT_ONCE];
+	uint32_t job_count;
+	struct th_slots_report *report;
+} slots;
+
+/* Functions */
+
+static const struct th_slot_function *
+find_function(const char *name)
+{
+	for (size_t i = 0; i < slots.count; i++)
+		if (*name == *slots.functions[i].name && !strcmp(name, slots.functions[i].name))
+			return &slots.functions[i];
+	return NULL;
+}
+
+static bool
+is_redirected(const char *name)
+{
+	const struct th_slot_function *function = find_function(name);
+
+	return function && function->original;
+}
+
+/* Counting */
+
+struct counter {
+	const struct th_import_object *object;
+	struct contents contents;
+};
+
+static bool
+is_stub(const struct th_import_object *object, const struct th_import_slot *slot,
+	uintptr_t value)
+{
+	return slot->may_be_lazy && value >= object->start && value < object->end;
+}
+
+static void
+count_slot(const struct th_import_slot *slot, void *data)
+{
+	const struct th_slot_function *function = find_function(slot->name);
+	struct counter *counter = data;
+	uintptr_t value = __atomic_load_n(slot->address, __ATOMIC_RELAXED);
+
+	if (value == (uintptr_t)function->ours)
+		counter->contents.ours++;
+	else if (value == (uintptr_t)function->original)
+		counter->contents.originals++;
+	else if (is_stub(counter->object, slot, value))
+		counter->contents.stubs++;
+	else if (value) /* 0: a weak reference */
+		counter->contents.others++;
+}
+
+static struct contents
+count(const struct th_import_object *object)
+{
+	struct counter counter = {.object = object};
+
+	th_import_slots_each(object, is_redirected, count_slot, &counter);
+	return counter.contents;
+}
+
+/* Examination of all objects */
+
+static bool
+contains(const struct th_import_object *object, uintptr_t address)
+{
+	return address >= object->start && address < object->end;
+}
+
+static bool
+is_left_out(const struct th_import_object *object)
+{
+	return contains(object, (uintptr_t)&slots) || contains(object, slots.loader) ||
+	       contains(object, slots.except) || contains(object, getauxval(AT_SYSINFO_EHDR));
+}
+
+static struct known *
+find_known(const struct th_import_object *object, const char *path)
+{
+	uint64_t name = th_hash_bytes(TH_HASH_START, path, strlen(path));
+	struct known *unused = NULL;
+
+	for (uint32_t i = 0; i < slots.known_count; i++) {
+		struct known *known = &slots.known[i];
+
+		if (known->base == object->base && known->dynamic == object->dynamic &&
+			known->name == name)
+			return known;
+		if (known->pass + 1 < slots.pass)
+			unused = known; /* the object is no longer loaded */
+	}
+	if (!unused && slots.known_count < TH_SLOTS_OBJECTS_MAX)
+		unused = &slots.known[slots.known_count++];
+	if (unused)
+		*unused = (struct known){
+			.base = object->base, .dynamic = object->dynamic, .name = name};
+	return unused;
+}
+
+/* Somebody else has overwritten what we wrote, or the object is still being loaded. */
+static bool
+may_be_usurped(const struct contents *now, const struct contents *before)
+{
+	return now->others > before->others && now->ours < before->ours;
+}
+
+static bool
+has_work(const struct contents *now, const struct contents *before)
+{
+	if (slots.is_restoring)
+		return now->ours > 0;
+	return now->originals || now->stubs > before->stubs || may_be_usurped(now, before);
+}
+
+static void
+report(const struct contents *now)
+{
+	slots.report->objects += now->ours > 0;
+	slots.report->slots += now->ours;
+	slots.report->foreign += now->others;
+}
+
+static int
+examine(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct th_import_object object;
+	struct contents now;
+	struct known *known;
+	bool has_job;
+
+	(void)bytes, (void)data;
+	__atomic_store_n(&slots.changes, info->dlpi_adds + info->dlpi_subs, __ATOMIC_RELAXED);
+	if (!th_import_object_read(info, &object) || is_left_out(&object))
+		return 0;
+	known = find_known(&object, info->dlpi_name);
+	if (!known) {
+		slots.report->failed++;
+		return 0;
+	}
+	known->pass = slots.pass;
+	now = count(&object);
+	has_job = has_work(&now, &known->left) && slots.job_count < AT_ONCE;
+	if (has_job)
+		slots.jobs[slots.job_count++] = (struct job){
+			.object = object, .known = known, .before = known->left};
+	else
+		report(&now);
+	return 0;
+}
+
+/* Pins */
+
+/*
+ * The object's name may be gone by now, and is copied under the lock that protects it.  The
+ * handle may be another object of that name.
+ */
+static void
+pin(struct job *job, const char *name)
+{
+	void *handle = dlopen(*name ? name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+	const struct link_map *object = handle;
+
+	if (!handle) {
+		dlerror(); /* clears dlerror for the host */
+	} else if (object->l_addr == job->object.base &&
+		   (const void *)object->l_ld == job->object.dynamic) {
+		job->handle = handle;
+	} else {
+		dlclose(handle);
+	}
+	if (!job->handle)
+		slots.report->failed++;
+}
+
+struct naming {
+	const struct job *job;
+	char name[PATH_MAX];
+	bool is_found;
+};
+
+static int
+copy_name(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct naming *naming = data;
+	struct th_import_object object;
+
+	(void)bytes;
+	if (info->dlpi_addr != naming->job->object.base ||
+		!th_import_object_read(info, &object) ||
+		object.dynamic != naming->job->object.dynamic)
+		return 0;
+	naming->is_found = strlen(info->dlpi_name) < sizeof(naming->name);
+	if (naming->is_found)
+		strcpy(naming->name, info->dlpi_name);
+	return 1;
+}
+
+static void
+pin_all(void)
+{
+	static struct naming naming;
+
+	for (uint32_t i = 0; i < slots.job_count; i++) {
+		naming.job = &slots.jobs[i];
+		naming.is_found = false;
+		if (th_loader_visit(copy_name, &naming) && naming.is_found)
+			pin(&slots.jobs[i], naming.name);
+	}
+}
+
+static void
+unpin_all(void)
+{
+	for (uint32_t i = 0; i < slots.job_count; i++)
+		if (slots.jobs[i].handle)
+			dlclose(slots.jobs[i].handle);
+	slots.job_count = 0;
+}
+
+/* Protection */
+
+static void
+note_mapping(struct job *job, const struct range *mapping, bool is_writable)
+{
+	const struct th_import_object *object = &job->object;
+
+	if (mapping->end <= object->start || mapping->start >= object->end)
+		return;
+	if (is_writable) {
+		if (job->writable_count < WRITABLE_MAX)
+			job->writable[job->writable_count++] = *mapping;
+	} else if (object->sealed < object->sealed_end && object->sealed >= mapping->start &&
+		   object->sealed < mapping->end) {
+		job->was_sealed = true;
+	}
+}
+
+/* A line of /proc/self/maps. */
+static void
+read_mapping(const char *line)
+{
+	struct range mapping;
+	uint64_t start, end;
+	const char *at = line;
+
+	if (!th_proc_hexadecimal(&at, &start) || *at++ != '-' ||
+		!th_proc_hexadecimal(&at, &end) || at[0] != ' ')
+		return;
+	mapping = (struct range){start, end};
+	for (uint32_t i = 0; i < slots.job_count; i++)
+		note_mapping(&slots.jobs[i], &mapping, at[2] == 'w');
+}
+
+/*
+ * Reads which pages of the objects are writable, and which sealed ones are read-only now: another
+ * tool may have left them writable, and relies on it.
+ */
+static bool
+read_protections(void)
+{
+	static char buffer[PATH_MAX + 256];
+	int descriptor = th_system_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	size_t used = 0;
+	size_t got;
+
+	if (descriptor < 0)
+		return false;
+	while ((got = th_proc_file_chunk(
+			descriptor, buffer + used, sizeof(buffer) - 1 - used)) > 0) {
+		char *line = buffer;
+		char *end;
+
+		used += got;
+		buffer[used] = '\0';
+		while ((end = strchr(line, '\n'))) {
+			*end = '\0';
+			read_mapping(line);
+			line = end + 1;
+		}
+		used -= (size_t)(line - buffer);
+		memmove(buffer, line, used);
+		if (used == sizeof(buffer) - 1)
+			used = 0; /* a path longer than any */
+	}
+	th_system_close(descriptor);
+	return true;
+}
+
+static bool
+protect(const struct job *job, int protection)
+{
+	return !syscall(SYS_mprotect, job->object.sealed,
+		job->object.sealed_end - job->object.sealed, protection);
+}
+
+/* Writing */
+
+static bool
+is_writable(const struct job *job, uintptr_t address)
+{
+	if (job->was_sealed && address >= job->object.sealed &&
+		address < job->object.sealed_end)
+		return true;
+	for (uint32_t i = 0; i < job->writable_count; i++)
+		if (address >= job->writable[i].start && address < job->writable[i].end)
+			return true;
+	return false;
+}
+
+struct writer {
+	const struct job *job;
+	bool writes_releases;
+};
+
+static void
+write_slot(const struct th_import_slot *slot, void *data)
+{
+	const struct writer *writer = data;
+	const struct th_slot_function *function = find_function(slot->name);
+	uintptr_t original = (uintptr_t)function->original;
+	uintptr_t ours = (uintptr_t)function->ours;
+	uintptr_t value = __atomic_load_n(slot->address, __ATOMIC_RELAXED);
+
+	if (function->is_release != writer->writes_releases ||
+		!is_writable(writer->job, (uintptr_t)slot->address))
+		return;
+	if (slots.is_restoring) {
+		if (value == ours)
+			__atomic_store_n(slot->address, original, __ATOMIC_RELEASE);
+		return;
+	}
+	/* The stub would bind what the object's own scope has; if that is doubtful, it stays. */
+	if (value != original &&
+		!(is_stub(&writer->job->object, slot, value) &&
+			(uintptr_t)th_real_dlsym(writer->job->handle, slot->name) == original))
+		return;
+	__atomic_store_n(slot->address, ours, __ATOMIC_RELEASE);
+}
+
+static void
+write_object(const struct job *job, bool writes_releases)
+{
+	struct writer writer = {job, writes_releases};
+
+	if (!job->handle)
+		return;
+	if (job->was_sealed && !protect(job, PROT_READ | PROT_WRITE)) {
+		slots.report->failed++;
+		return;
+	}
+	th_import_slots_each(&job->object, is_redirected, write_slot, &writer);
+	if (job->was_sealed)
+		protect(job, PROT_READ);
+}
+
+static void
+write_all(bool writes_releases)
+{
+	for (uint32_t i = 0; i < slots.job_count; i++)
+		write_object(&slots.jobs[i], writes_releases);
+}
+
+static void
+look_again(void)
+{
+	for (uint32_t i = 0; i < slots.job_count; i++) {
+		struct job *job = &slots.jobs[i];
+
+		if (!job->handle)
+			continue;
+		job->known->left = count(&job->object);
+		report(&job->known->left);
+		if (may_be_usurped(&job->known->left, &job->before))
+			slots.report->usurped += job->known->left.others - job->before.others;
+	}
+}
+
+/* Examines all objects and writes some; true: there may be more to write. */
+static bool
+pass(void)
+{
+	bool is_full;
+
+	*slots.report = (struct th_slots_report){0};
+	slots.pass++;
+	if (!th_loader_visit(examine, NULL) || !slots.job_count)
+		return false;
+	is_full = slots.job_count == AT_ONCE;
+	pin_all();
+	if (read_protections()) {
+		write_all(!slots.is_restoring);
+		write_all(slots.is_restoring);
+		look_again();
+	}
+	unpin_all();
+	return is_full;
+}
+
+static void
+pass_all(struct th_slots_report *ret)
+{
+	const int passes = TH_SLOTS_OBJECTS_MAX / AT_ONCE + 1;
+	int saved_errno = errno;
+
+	slots.report = ret;
+	for (int i = 0; i < passes && pass(); i++)
+		continue;
+	errno = saved_errno;
+}
+
+void
+th_slots_redirect(const struct th_slot_function *functions, size_t count, const void *except,
+	struct th_slots_report *report_ret)
+{
+	slots.functions = functions;
+	slots.count = count;
+	slots.except = (uintptr_t)except;
+	slots.loader = getauxval(AT_BASE);
+	slots.is_restoring = false;
+	slots.known_count = 0;
+	pass_all(report_ret);
+}
+
+static int
+compare_changes(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	(void)bytes;
+	*(bool *)data = info->dlpi_adds + info->dlpi_subs != slots.changes;
+	return 1;
+}
+
+bool
+th_slots_have_changed(void)
+{
+	bool have_changed = false;
+
+	return th_loader_visit(compare_changes, &have_changed) && have_changed;
+}
+
+void
+th_slots_review(struct th_slots_report *report_ret)
+{
+	pass_all(report_ret);
+}
+
+void
+th_slots_restore(void)
+{
+	struct th_slots_report report;
+
+	slots.is_restoring = true;
+	pass_all(&report);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/control/java_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+
+#define LIBRARY "libtwinheap"
+/* Larger files are not the VM's: its default is 32 KiB. */
+#define COUNTERS_MAX (1 << 20)
+
+/* Reads a file of /proc/PID, at most `bytes_ret` bytes, to be freed; NULL: not readable. */
+static char *
+read_file(const char *path, size_t most, size_t *bytes_ret)
+{
+	char *text = th_allocate(most + 1, 1);
+	FILE *file = fopen(path, "re");
+
+	*bytes_ret = file ? fread(text, 1, most, file) : 0;
+	text[*bytes_ret] = '\0';
+	if (file) {
+		fclose(file);
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+static char *
+read_proc(pid_t pid, const char *name, size_t *bytes_ret)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return read_file(path, 256 << 10, bytes_ret);
+}
+
+/* /proc/PID/status */
+
+/* The text after "\nKEY:", NULL if there is none. */
+static const char *
+find_field(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+static void
+read_status(const char *status, struct th_java_process *ret)
+{
+	const char *field = find_field(status, "\nUid:");
+	unsigned real, effective;
+	int length;
+
+	if (field && sscanf(field, "%u %u", &real, &effective) == 2)
+		ret->uid = effective;
+	field = find_field(status, "\nGid:");
+	if (field && sscanf(field, "%u %u", &real, &effective) == 2)
+		ret->gid = effective;
+	field = find_field(status, "\nSigCgt:");
+	if (field)
+		ret->handles_quit = strtoull(field, NULL, 16) >> (SIGQUIT - 1) & 1;
+	field = find_field(status, "\nNSpid:");
+	for (; field && *field && *field != '\n'; field += length) {
+		if (sscanf(field, "%u%n", &real, &length) < 1)
+			break;
+		ret->inside = (pid_t)real;
+	}
+}
+
+/* Performance counters (perfMemory.hpp, perfData.hpp) */
+
+struct prologue {
+	uint32_t magic;
+	uint8_t byte_order;
+	uint8_t major, minor, accessible;
+	int32_t used, overflow;
+	int64_t modified;
+	int32_t entry_offset, entry_count;
+};
+
+struct entry {
+	int32_t bytes, name_offset, length;
+	uint8_t type, flags, unit, variability;
+	int32_t data_offset;
+};
+
+/* The text of a counter, within `bytes`; NULL: there is none. */
+static const char *
+find_counter(const char *data, size_t bytes, const char *name)
+{
+	struct prologue prologue;
+	struct entry entry;
+	size_t at;
+
+	if (bytes < sizeof(prologue))
+		return NULL;
+	memcpy(&prologue, data, sizeof(prologue));
+	at = (size_t)prologue.entry_offset;
+	for (int32_t i = 0; i < prologue.entry_count && at + sizeof(entry) < bytes; i++) {
+		memcpy(&entry, data + at, sizeof(entry));
+		if (entry.bytes < (int32_t)sizeof(entry) || at + (size_t)entry.bytes > bytes ||
+			entry.name_offset < 0 || entry.name_offset >= entry.bytes ||
+			entry.data_offset < 0 || entry.data_offset >= entry.bytes)
+			return NULL;
+		if (!strcmp(data + at + entry.name_offset, name))
+			return data + at + entry.data_offset;
+		at += (size_t)entry.bytes;
+	}
+	return NULL;
+}
+
+static void
+set_version(struct th_java_process *ret, const char *version, size_t length)
+{
+	snprintf(ret->version, sizeof(ret->version), "%.*s", (int)length, version);
+	ret->release = (unsigned)strtoul(ret->version, NULL, 10);
+}
+
+static void
+read_counters(const char *path, struct th_java_process *ret)
+{
+	size_t bytes;
+	char *data = read_file(path, COUNTERS_MAX, &bytes);
+	const char *found;
+
+	if (!data)
+		return;
+	found = find_counter(data, bytes, "java.property.java.vm.version");
+	if (found)
+		set_version(ret, found, strcspn(found, "-"));
+	found = find_counter(data, bytes, "sun.rt.jvmCapabilities");
+	if (found)
+		ret->refuses_attach = *found == '0';
+	free(data);
+}
+
+/* Without counters (-XX:-UsePerfData): the file beside the VM's libraries. */
+static void
+read_release(const char *libjvm, struct th_java_process *ret)
+{
+	static const char key[] = "JAVA_VERSION=\"";
+	char path[PATH_MAX + 64];
+	size_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)ret->pid, libjvm);
+	for (int i = 0; i < 3 && strrchr(path, '/'); i++)
+		*strrchr(path, '/') = '\0';
+	strncat(path, "/release", sizeof(path) - strlen(path) - 1);
+	char *text = read_file(path, 64 << 10, &bytes);
+	const char *found = text ? strstr(text, key) : NULL;
+	if (found)
+		set_version(ret, found + strlen(key), strcspn(found + strlen(key), "\""));
+	free(text);
+}
+
+/* /proc/PID/maps */
+
+/* Removes what the kernel appends to the path of a deleted file. */
+static void
+copy_path(char *ret, size_t bytes, const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path);
+
+	if (length > strlen(deleted) && !strcmp(path + length - strlen(deleted), deleted))
+		length -= strlen(deleted);
+	snprintf(ret, bytes, "%.*s", (int)length, path);
+}
+
+struct files {
+	char libjvm[PATH_MAX];
+	char counters[PATH_MAX];
+};
+
+static void
+read_mapped_file(const char *path, struct th_java_process *ret, struct files *files)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	if (!strncmp(name, "libjvm.so", 9))
+		copy_path(files->libjvm, sizeof(files->libjvm), path);
+	else if (!strncmp(name, LIBRARY ".", strlen(LIBRARY ".")))
+		copy_path(ret->library, sizeof(ret->library), path);
+	else if (strstr(path, "/hsperfdata_"))
+		copy_path(files->counters, sizeof(files->counters), path);
+}
+
+static void
+read_maps(struct th_java_process *ret)
+{
+	struct files files = {"", ""};
+	char path[2 * PATH_MAX];
+	char *line = NULL;
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)ret->pid);
+	FILE *maps = fopen(path, "re");
+	while (maps && getline(&line, &room, maps) > 0) {
+		const char *file = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		ret->is_readable = true;
+		if (file)
+			read_mapped_file(file, ret, &files);
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	ret->has_vm = files.libjvm[0];
+	if (files.counters[0]) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)ret->pid, files.counters);
+		read_counters(path, ret);
+	}
+	if (ret->has_vm && !ret->release)
+		read_release(files.libjvm, ret);
+}
+
+/* The command line and the environment */
+
+/* Whether one of the texts in `texts`, each ended by NUL, contains `wanted`. */
+static bool
+contains(const char *texts, size_t bytes, const char *wanted)
+{
+	return texts && memmem(texts, bytes, wanted, strlen(wanted));
+}
+
+static void
+read_options(struct th_java_process *ret)
+{
+	static const char *const sources[] = {"cmdline", "environ"};
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t bytes;
+		char *texts = read_proc(ret->pid, sources[i], &bytes);
+
+		ret->refuses_attach |= contains(texts, bytes, "-XX:+DisableAttachMechanism");
+		ret->forbids_agents |= contains(texts, bytes, "-XX:-EnableDynamicAgentLoading");
+		free(texts);
+	}
+}
+
+bool
+th_java_process_read(pid_t pid, struct th_java_process *ret)
+{
+	size_t bytes;
+	char *status = read_proc(pid, "status", &bytes);
+
+	*ret = (struct th_java_process){.pid = pid, .inside = pid};
+	if (!status)
+		return false;
+	read_status(status, ret);
+	free(status);
+	read_maps(ret);
+	read_options(ret);
+	return true;
+}
+
+int
+th_java_process_open(const struct th_java_process *process, const char *path)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	char name[PATH_MAX + 64];
+	int root, directory;
+
+	snprintf(name, sizeof(name), "/proc/%d/root", (int)process->pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	directory = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (directory < 0 && errno == ENOSYS) {
+		strncat(name, path, sizeof(name) - strlen(name) - 1);
+		directory = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	close(root);
+	return directory;
+}
+
+bool
+th_java_process_is_preloaded(pid_t pid)
+{
+	size_t bytes;
+	char *environment = read_proc(pid, "environ", &bytes);
+	const char *found = environment ? memmem(environment, bytes, "LD_PRELOAD=", 11) : NULL;
+	bool is_preloaded = found && strstr(found, LIBRARY);
+
+	free(environment);
+	return is_preloaded;
+}

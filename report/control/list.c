@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One row for each process that writes a log or has a Java VM, also in other namespaces and of other
+ * users, as far as /proc shows them.
+ */
+#include "report/control/list.h"
+
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/base/error.h"
+#include "report/base/format.h"
+#include "report/base/log_text.h"
+#include "report/control/java_process.h"
+#include "report/control/running.h"
+#include "report/control/virtual_machine.h"
+#include "unify/shared/clock.h"
+#include "unify/shared/heaps.h"
+
+static const char help[] =
+	"usage: twinheap list\n"
+	"\n"
+	"Lists the processes that are recorded, and the Java VMs that are not:\n"
+	"\n"
+	"  recorded    started with the library, by twinheap run or LD_PRELOAD\n"
+	"  attached    recorded since twinheap attach, or as an agent alone\n"
+	"  paused      recorded, but paused: twinheap attach or twinheap ctl PID resume\n"
+	"  attachable  a Java VM that twinheap attach can record\n"
+	"  refuses     a Java VM that it cannot record; twinheap attach prints the reason\n"
+	"\n"
+	"HEAPS are those that are sampled at present.\n";
+
+#define COMMAND_COLUMNS 60
+
+struct row {
+	struct th_java_process process;
+	char *log; /* NULL: not recorded */
+	struct th_log_header header;
+};
+
+static const char *
+user_of(uid_t uid, char text[32])
+{
+	const struct passwd *user = getpwuid(uid);
+
+	if (user)
+		snprintf(text, 32, "%.31s", user->pw_name);
+	else
+		snprintf(text, 32, "%u", uid);
+	return text;
+}
+
+static const char *
+state_of(const struct row *row)
+{
+	if (row->log && row->header.paused)
+		return "paused";
+	if (row->log)
+		return th_java_process_is_preloaded(row->process.pid) ? "recorded" : "attached";
+	struct th_error *error = th_virtual_machine_check(&row->process);
+	bool is_refused = error || th_java_process_is_preloaded(row->process.pid);
+	th_error_destroy(error);
+	return is_refused ? "refuses" : "attachable";
+}
+
+static void
+print_recording(const struct row *row)
+{
+	const struct th_log_header *header = &row->header;
+	uint64_t now = th_clock_now();
+	double seconds = now > header->start_monotonic
+				 ? (double)(now - header->start_monotonic) / 1e9
+				 : 0;
+	uint64_t samples = header->counters[TH_COUNTER_NATIVE_SAMPLES] +
+			   header->counters[TH_COUNTER_JAVA_SAMPLES] +
+			   header->counters[TH_COUNTER_MAPPED_SAMPLES];
+
+	printf("%-13s  %12s  %9s  %9s  ", th_heaps_text(header->heaps),
+		th_format_seconds(seconds).text, th_format_count(samples).text,
+		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
+}
+
+static void
+print_row(const struct row *row)
+{
+	char user[32];
+	char *command = th_running_command(row->process.pid);
+
+	printf("%7d  %-10.10s  %-9.9s  %-10s  ", (int)row->process.pid,
+		user_of(row->process.uid, user),
+		row->process.version[0] ? row->process.version : "-", state_of(row));
+	if (row->log)
+		print_recording(row);
+	else
+		printf("%-13s  %12s  %9s  %9s  ", "-", "-", "-", "-");
+	th_format_cut(stdout, command, COMMAND_COLUMNS);
+	if (row->log) {
+		printf("\n%9s", "");
+		th_text_print(stdout, row->log);
+	}
+	putchar('\n');
+	free(command);
+}
+
+/* A process without a log is listed if it has a VM; NULL log: none that is readable. */
+static bool
+read_row(pid_t pid, struct row *row)
+{
+	int descriptor;
+	struct th_error *error;
+
+	*row = (struct row){.log = th_running_log(pid)};
+	if (!th_java_process_read(pid, &row->process)) {
+		free(row->log);
+		return false;
+	}
+	if (!row->log)
+		return row->process.has_vm;
+	error = th_running_open(row->log, false, &descriptor, &row->header);
+	if (!error) {
+		close(descriptor);
+		return true;
+	}
+	th_error_destroy(error);
+	free(row->log);
+	row->log = NULL;
+	return row->process.has_vm;
+}
+
+static void
+list(void)
+{
+	struct th_running_pids all;
+	bool any = false;
+
+	th_running_find_pids(&all);
+	for (size_t i = 0; i < all.pids_count; i++) {
+		struct row row;
+
+		if (!read_row(all.pids[i], &row))
+			continue;
+		if (!any)
+			printf("%7s  %-10s  %-9s  %-10s  %-13s  %12s  %9s  %9s  %s\n", "PID",
+				"USER", "JDK", "STATE", "HEAPS", "DURATION", "SAMPLES", "LOG",
+				"COMMAND");
+		any = true;
+		print_row(&row);
+		free(row.log);
+	}
+	if (!any)
+		puts("no process is recorded, and none has a Java VM");
+	free(all.pids);
+}
+
+int
+th_list_main(int argc, char **argv)
+{
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (argc > 1)
+		return th_error_report(th_error_create(
+			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]));
+	list();
+	return 0;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/control/virtual_machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A VM in a safepoint, or on a busy machine, takes a while to create its socket. */
+#define WAIT_MS 10000
+#define STEP_MS 10
+/* The socket is created before it listens. */
+#define CONNECT_TRIES 100
+
+struct th_error *
+th_virtual_machine_check(const struct th_java_process *process)
+{
+	int pid = (int)process->pid;
+
+	if (geteuid() != 0 && geteuid() != process->uid)
+		return th_error_create(TH_ERROR_OTHER_USER,
+			"process %d: belongs to another user: only that user or root can "
+			"attach",
+			pid);
+	if (!process->is_readable)
+		return th_error_create(TH_ERROR_OTHER_USER,
+			"process %d: its memory map is not readable for this user", pid);
+	if (!process->has_vm)
+		return th_error_create(TH_ERROR_NO_VM,
+			"process %d: has no Java VM (HotSpot): start it with twinheap run",
+			pid);
+	if (process->refuses_attach)
+		return th_error_create(TH_ERROR_ATTACH_DISABLED,
+			"process %d: its VM does not allow to attach "
+			"(-XX:+DisableAttachMechanism)",
+			pid);
+	if (process->forbids_agents)
+		return th_error_create(TH_ERROR_AGENTS_DISABLED,
+			"process %d: its VM does not load agents "
+			"(-XX:-EnableDynamicAgentLoading)",
+			pid);
+	return NULL;
+}
+
+/*
+ * The directories of the process are opened with the tool's rights.  Then the tool takes the user of
+ * the process, because the VM checks the owner of files and of the socket's peer.
+ */
+
+struct visit {
+	const struct th_java_process *process;
+	int tmp; /* /tmp and the current directory of the process; -1: not accessible */
+	int current;
+	uid_t uid; /* before */
+	gid_t gid;
+};
+
+static int
+open_current(const struct th_java_process *process)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)process->pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool
+enter(const struct th_java_process *process, struct visit *ret)
+{
+	*ret = (struct visit){
+		.process = process,
+		.tmp = th_java_process_open(process, "/tmp"),
+		.current = open_current(process),
+		.uid = geteuid(),
+		.gid = getegid(),
+	};
+	return ret->uid || (!setegid(process->gid) && !seteuid(process->uid));
+}
+
+static void
+leave(const struct visit *visit)
+{
+	if (visit->tmp >= 0)
+		close(visit->tmp);
+	if (visit->current >= 0)
+		close(visit->current);
+	if (seteuid(visit->uid) || setegid(visit->gid))
+		th_notice("cannot take back the former user id");
+}
+
+/* The socket */
+
+static bool
+has_socket(const struct visit *visit)
+{
+	char name[64];
+	struct stat status;
+
+	snprintf(name, sizeof(name), ".java_pid%d", (int)visit->process->inside);
+	return visit->tmp >= 0 && !fstatat(visit->tmp, name, &status, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISSOCK(status.st_mode);
+}
+
+static bool
+create_in(int directory, const char *name)
+{
+	int descriptor = directory < 0
+				 ? -1
+				 : openat(directory, name,
+					   O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0660);
+
+	if (descriptor >= 0)
+		close(descriptor);
+	return descriptor >= 0;
+}
+
+static bool
+wait_for_socket(const struct visit *visit)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+
+	for (int waited = 0; waited < WAIT_MS && !kill(visit->process->pid, 0);
+		waited += STEP_MS) {
+		if (has_socket(visit))
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return has_socket(visit);
+}
+
+static struct th_error *
+wake(const struct visit *visit)
+{
+	const struct th_java_process *process = visit->process;
+	int pid = (int)process->pid;
+	char name[64];
+	int directory;
+	bool is_awake;
+
+	/* -Xrs has its socket from the start, and no handler: SIGQUIT would end the process. */
+	if (!process->handles_quit)
+		return th_error_create(TH_ERROR_NO_SIGNAL,
+			"process %d: SIGQUIT has no handler: its VM runs with -Xrs, or is "
+			"still "
+			"starting",
+			pid);
+	/* The file tells the VM what SIGQUIT means: in its current directory or in /tmp. */
+	snprintf(name, sizeof(name), ".attach_pid%d", (int)process->inside);
+	directory = create_in(visit->current, name) ? visit->current : visit->tmp;
+	if (directory == visit->tmp && !create_in(visit->tmp, name))
+		return th_error_create_errno(TH_ERROR_REFUSED,
+			"process %d: neither its current directory nor its /tmp is writable",
+			pid);
+	is_awake = !kill(process->pid, SIGQUIT) && wait_for_socket(visit);
+	unlinkat(directory, name, 0);
+	if (is_awake)
+		return NULL;
+	return th_error_create(TH_ERROR_REFUSED,
+		"process %d: its VM does not answer: no socket in its /tmp after %d s", pid,
+		WAIT_MS / 1000);
+}
+
+static int
+connect_once(const struct sockaddr_un *address)
+{
+	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (descriptor >= 0 &&
+		connect(descriptor, (const struct sockaddr *)address, sizeof(*address))) {
+		int error = errno;
+
+		close(descriptor);
+		errno = error;
+		return -1;
+	}
+	return descriptor;
+}
+
+/* -1: see errno. */
+static int
+connect_to(const struct visit *visit)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int descriptor = -1;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/.java_pid%d",
+		visit->tmp, (int)visit->process->inside);
+	for (int i = 0; i < CONNECT_TRIES && descriptor < 0; i++) {
+		descriptor = connect_once(&address);
+		if (descriptor >= 0 || (errno != ECONNREFUSED && errno != ENOENT))
+			break;
+		nanosleep(&step, NULL);
+	}
+	return descriptor;
+}
+
+/* Requests */
+
+static bool
+send_text(int descriptor, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+
+	while (bytes) {
+		ssize_t sent = send(descriptor, text, bytes, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return false;
+		text += sent;
+		bytes -= (size_t)sent;
+	}
+	return true;
+}
+
+static bool
+receive(int descriptor, char *answer, size_t capacity)
+{
+	size_t used = 0;
+
+	for (;;) {
+		char rest[256];
+		bool is_full = used == capacity - 1;
+		ssize_t got = recv(descriptor, is_full ? rest : answer + used,
+			is_full ? sizeof(rest) : capacity - 1 - used, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			answer[used] = '\0';
+			return got == 0 && used;
+		}
+		used += is_full ? 0 : (size_t)got;
+	}
+}
+
+static struct th_error *
+ask(const struct visit *visit, const char *path, const char *options,
+	char answer_ret[TH_VIRTUAL_MACHINE_ANSWER_MAX])
+{
+	/* Version of the protocol, command, three arguments: the path is absolute. */
+	const char *const words[] = {"1", "load", path, "true", options};
+	int pid = (int)visit->process->pid;
+	int descriptor = connect_to(visit);
+	bool is_done = descriptor >= 0;
+
+	if (!is_done)
+		return th_error_create_errno(
+			TH_ERROR_REFUSED, "process %d: the socket of its VM", pid);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && is_done; i++)
+		is_done = send_text(descriptor, words[i]);
+	is_done = is_done && receive(descriptor, answer_ret, TH_VIRTUAL_MACHINE_ANSWER_MAX);
+	close(descriptor);
+	return is_done ? NULL
+		       : th_error_create(TH_ERROR_REFUSED,
+				 "process %d: its VM did not answer the request", pid);
+}
+
+struct th_error *
+th_virtual_machine_load(const struct th_java_process *process, const char *path,
+	const char *options, char answer_ret[TH_VIRTUAL_MACHINE_ANSWER_MAX])
+{
+	struct visit visit;
+	struct th_error *error = NULL;
+
+	if (strlen(path) >= TH_VIRTUAL_MACHINE_ARGUMENT_MAX ||
+		strlen(options) >= TH_VIRTUAL_MACHINE_ARGUMENT_MAX)
+		return th_error_create(TH_ERROR_USAGE,
+			"the path of the library, or all options together, exceed the %d bytes "
+			"that a VM accepts",
+			TH_VIRTUAL_MACHINE_ARGUMENT_MAX - 1);
+	if (!enter(process, &visit))
+		error = th_error_create_errno(TH_ERROR_OTHER_USER,
+			"process %d: cannot take the id of its user", (int)process->pid);
+	if (!error && !has_socket(&visit))
+		error = wake(&visit);
+	if (!error)
+		error = ask(&visit, path, options, answer_ret);
+	leave(&visit);
+	return error;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach: finds out whether the process can be attached to, has its VM load the library with the
+ * options (virtual_machine.h), and names the log that the process then has.  detach: asks for the
+ * end of the recording through the control page of the log.
+ */
+#include "report/run/attach.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/base/error.h"
+#include "report/base/log_text.h"
+#include "report/control/java_process.h"
+#include "report/control/request.h"
+#include "report/control/running.h"
+#include "report/control/virtual_machine.h"
+#include "report/run/launch.h"
+#include "report/run/launch_logs.h"
+#include "report/run/launch_options.h"
+#include "report/run/library_copy.h"
+#include "unify/shared/late_status.h"
+#include "unify/shared/size.h"
+
+/* The first release that warns of agents loaded into a running VM (JEP 451). */
+#define FIRST_WARNING 21
+/* Precedes the result of the library in the answer of the VM. */
+#define RETURN_CODE "return code: "
+/* After the answer of the VM, the log is there; it is complete soon after the request to end. */
+#define STEP_MS 20
+#define LOG_WAIT_MS 10000
+#define END_WAIT_MS 30000
+
+struct attach {
+	struct th_launch_options options;
+	struct th_java_process process;
+	bool has_our_root; /* paths mean the same to the process as to the tool */
+	uint64_t seconds;  /* --for; 0: until detach */
+	char *pattern;     /* of the log's name, absolute; NULL: the library decides */
+	char text[TH_VIRTUAL_MACHINE_ARGUMENT_MAX];
+	char *log;
+};
+
+/* Waiting */
+
+static volatile sig_atomic_t is_interrupted;
+
+static void
+interrupt(int number)
+{
+	(void)number;
+	is_interrupted = 1;
+}
+
+static void
+nap(void)
+{
+	const struct timespec step = {0, STEP_MS * 1000000};
+
+	nanosleep(&step, NULL);
+}
+
+/* Processes */
+
+static struct th_error *
+read_pid(const char *command, const char *text, pid_t *pid_ret)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (*end || number <= 0 || number > INT_MAX)
+		return th_error_create(
+			TH_ERROR_USAGE, "%s: %s: expected the id of a process", command, text);
+	*pid_ret = (pid_t)number;
+	return NULL;
+}
+
+static struct th_error *
+read_process(struct attach *attach, const char *text)
+{
+	char path[64];
+	struct stat ours, theirs;
+	pid_t pid = 0;
+	struct th_error *error = read_pid("attach", text, &pid);
+
+	if (error)
+		return error;
+	if (!th_java_process_read(pid, &attach->process))
+		return th_error_create(TH_ERROR_UNREADABLE, "process %s: does not exist", text);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	attach->has_our_root = !stat("/proc/self/ns/mnt", &ours) && !stat(path, &theirs) &&
+			       ours.st_ino == theirs.st_ino;
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	attach->has_our_root = attach->has_our_root && !stat("/", &ours) &&
+			       !stat(path, &theirs) && ours.st_dev == theirs.st_dev &&
+			       ours.st_ino == theirs.st_ino;
+	return NULL;
+}
+
+/* Options */
+
+static struct th_error *
+read_options(struct attach *attach, int argc, char **argv)
+{
+	struct th_launch_options *options = &attach->options;
+	struct th_error *error = th_launch_options_parse(options, argc, argv);
+
+	if (error || options->wants_help)
+		return error;
+	if (!options->command[0] || options->command[1])
+		return th_error_create(
+			TH_ERROR_USAGE, "attach: expected one PID, see twinheap attach --help");
+	if (options->duration &&
+		(!th_seconds_parse(options->duration, &attach->seconds) || !attach->seconds))
+		return th_error_create(TH_ERROR_USAGE,
+			"attach: --for %s: not a duration (such as 60s, 5m)",
+			options->duration);
+	return th_launch_options_check(options);
+}
+
+/*
+ * The log's name, where it means the same to the process.  Another user's process may not be able
+ * to write to the tool's directory, so its log is by default in its own.
+ */
+static struct th_error *
+prepare_output(struct attach *attach)
+{
+	struct th_launch_options *options = &attach->options;
+	const char *given = options->given[TH_SETTING_NAME_OUTPUT];
+	struct th_error *error;
+
+	if (!attach->has_our_root || (!given && attach->process.uid != geteuid()))
+		return NULL;
+	error = th_launch_logs_absolute(
+		th_launch_options_value(options, TH_SETTING_NAME_OUTPUT), &attach->pattern);
+	if (!error)
+		options->given[TH_SETTING_NAME_OUTPUT] = attach->pattern;
+	return error;
+}
+
+static struct th_error *
+prepare_text(struct attach *attach)
+{
+	struct th_error *error = prepare_output(attach);
+
+	if (error ||
+		th_launch_options_format(&attach->options, attach->text, sizeof(attach->text)))
+		return error;
+	return th_error_create(TH_ERROR_USAGE,
+		"attach: the options together exceed the %d bytes that a VM accepts",
+		TH_VIRTUAL_MACHINE_ARGUMENT_MAX - 1);
+}
+
+/* Attach */
+
+static struct th_error *
+explain_status(const struct attach *attach, int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} reasons[] = {
+#define X(NAME, number, reason) {number, reason},
+		TH_LATE_STATUSES(X)
+#undef X
+	};
+	int pid = (int)attach->process.pid;
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].status == status)
+			return status ? th_error_create(TH_ERROR_REFUSED, "process %d: %s", pid,
+						reasons[i].reason)
+				      : NULL;
+	return th_error_create(TH_ERROR_NOT_LOADED,
+		"process %d: the library answers %d, which this version does not know", pid,
+		status);
+}
+
+/* What follows the number in the first line. */
+static const char *
+message_of(const char *answer)
+{
+	const char *line = strchr(answer, '\n');
+
+	return line && line[1] ? line + 1 : answer;
+}
+
+/* NULL and *is_loaded_ret false: the VM could not load this file. */
+static struct th_error *
+load(struct attach *attach, const char *path, bool *is_loaded_ret,
+	char answer[TH_VIRTUAL_MACHINE_ANSWER_MAX])
+{
+	struct th_error *error;
+	const char *found;
+	int waited = 0;
+
+	/* A recording that was ended a moment ago still closes its log. */
+	do {
+		error = th_virtual_machine_load(&attach->process, path, attach->text, answer);
+		found = error ? NULL : strstr(answer, RETURN_CODE);
+		if (!found || atoi(found + strlen(RETURN_CODE)) != TH_LATE_BUSY)
+			break;
+		nap();
+		waited += STEP_MS;
+	} while (waited < LOG_WAIT_MS);
+	*is_loaded_ret = found != NULL;
+	if (error)
+		return error;
+	if (found)
+		return explain_status(attach, atoi(found + strlen(RETURN_CODE)));
+	if (strstr(answer, "Dynamic agent loading is not enabled"))
+		return th_error_create(TH_ERROR_AGENTS_DISABLED,
+			"process %d: its VM does not load agents "
+			"(-XX:-EnableDynamicAgentLoading)",
+			(int)attach->process.pid);
+	return NULL;
+}
+
+/* Loads copies of the library, one directory after the other. */
+static struct th_error *
+load_copy(struct attach *attach, const char *library, bool *is_loaded_ret,
+	char answer[TH_VIRTUAL_MACHINE_ANSWER_MAX])
+{
+	struct th_error *error = NULL;
+
+	for (int i = 0; i < TH_LIBRARY_COPY_DIRECTORIES && !error && !*is_loaded_ret; i++) {
+		struct th_library_copy copy;
+
+		if (!th_library_copy_create(&attach->process, library, i, &copy))
+			continue;
+		error = load(attach, copy.path_inside, is_loaded_ret, answer);
+		th_library_copy_remove(&copy);
+	}
+	return error;
+}
+
+/*
+ * A library that is loaded already is named as the loader knows it, so that it is not loaded a
+ * second time.
+ */
+static struct th_error *
+load_library(struct attach *attach)
+{
+	char answer[TH_VIRTUAL_MACHINE_ANSWER_MAX] = "no directory for a copy is writable";
+	char library[PATH_MAX];
+	bool is_loaded = false;
+	struct th_error *error;
+
+	if (attach->process.library[0]) {
+		error = load(attach, attach->process.library, &is_loaded, answer);
+	} else {
+		error = th_launch_library(library);
+		if (!error && attach->has_our_root)
+			error = load(attach, library, &is_loaded, answer);
+		if (!error && !is_loaded)
+			error = load_copy(attach, library, &is_loaded, answer);
+	}
+	if (error || is_loaded)
+		return error;
+	return th_error_create(TH_ERROR_NOT_LOADED,
+		"process %d: the library was not loaded: %.*s", (int)attach->process.pid,
+		(int)strcspn(message_of(answer), "\n") + 200, message_of(answer));
+}
+
+static void
+warn(const struct attach *attach)
+{
+	if (attach->process.release >= FIRST_WARNING && !attach->process.library[0] &&
+		!attach->options.is_quiet)
+		th_notice("the VM of process %d (JDK %u) will print lines of WARNING on its "
+			  "stderr, as for every agent that is loaded into a running VM",
+			(int)attach->process.pid, attach->process.release);
+}
+
+static struct th_error *
+find_log(struct attach *attach)
+{
+	for (int waited = 0; waited < LOG_WAIT_MS && !attach->log; waited += STEP_MS) {
+		attach->log = th_running_log(attach->process.pid);
+		if (!attach->log)
+			nap();
+	}
+	if (attach->log)
+		return NULL;
+	return th_error_create(TH_ERROR_UNREADABLE,
+		"process %d: was recorded, but its log is not found among its mappings",
+		(int)attach->process.pid);
+}
+
+/* A preloaded library that is paused. */
+static struct th_error *
+resume(struct attach *attach, bool *is_done_ret)
+{
+	const struct th_request request = {.verb = TH_CONTROL_RESUME};
+	struct th_target target;
+	struct th_error *error;
+	char pid[16];
+
+	*is_done_ret = false;
+	attach->log = th_running_log(attach->process.pid);
+	if (!attach->log)
+		return NULL;
+	*is_done_ret = true;
+	snprintf(pid, sizeof(pid), "%d", (int)attach->process.pid);
+	error = th_target_open(pid, true, &target);
+	if (!error && !target.header.paused)
+		error = th_error_create(TH_ERROR_REFUSED,
+			"process %s: is already recorded in %s", pid, attach->log);
+	if (!error)
+		error = th_request_ask(&target, &request);
+	th_target_close(&target);
+	return error;
+}
+
+static void
+print_log(const struct attach *attach, bool is_resumed)
+{
+	int pid = (int)attach->process.pid;
+
+	if (attach->options.is_quiet)
+		return;
+	printf("process %d %s ", pid, is_resumed ? "is recorded again in" : "is recorded in");
+	th_text_print(stdout, attach->log);
+	printf("\nnext:  twinheap leaks ");
+	th_text_print(stdout, attach->log);
+	printf("    twinheap detach %d\n", pid);
+	fflush(stdout);
+}
+
+static struct th_error *
+start(struct attach *attach)
+{
+	bool is_resumed;
+	struct th_error *error = resume(attach, &is_resumed);
+
+	if (!error && !is_resumed)
+		error = th_virtual_machine_check(&attach->process);
+	if (!error && !is_resumed && th_java_process_is_preloaded(attach->process.pid) &&
+		attach->process.library[0])
+		error = th_error_create(TH_ERROR_REFUSED,
+			"process %d: was started with the library, which records nothing in it "
+			"and cannot be switched on",
+			(int)attach->process.pid);
+	if (!error && !is_resumed)
+		error = prepare_text(attach);
+	if (error || is_resumed)
+		return error;
+	warn(attach);
+	error = load_library(attach);
+	return error ? error : find_log(attach);
+}
+
+/* Detach */
+
+static struct th_error *
+wait_until_complete(struct th_target *target)
+{
+	for (int waited = 0; waited < END_WAIT_MS; waited += STEP_MS) {
+		if (!th_running_read(target->descriptor, &target->header) ||
+			target->header.state != TH_LOG_RECORDING ||
+			!th_running_is_alive(&target->header))
+			return NULL;
+		nap();
+	}
+	return th_error_create(TH_ERROR_REFUSED, "%s: the recording has not ended after %d s",
+		target->path, END_WAIT_MS / 1000);
+}
+
+/* A preloaded library stays, and its recording is paused, so that it can be resumed. */
+static struct th_error *
+end(pid_t pid, char **log_ret, bool *is_paused_ret)
+{
+	struct th_request request = {.verb = TH_CONTROL_STOP};
+	struct th_target target;
+	char text[16];
+	struct th_error *error;
+
+	*is_paused_ret = th_java_process_is_preloaded(pid);
+	if (*is_paused_ret)
+		request.verb = TH_CONTROL_PAUSE;
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	error = th_target_open(text, true, &target);
+	if (!error)
+		error = th_request_ask(&target, &request);
+	if (!error && !*is_paused_ret)
+		error = wait_until_complete(&target);
+	if (!error)
+		*log_ret = th_format_new("%s", target.path);
+	th_target_close(&target);
+	return error;
+}
+
+static bool
+is_alive(const struct attach *attach)
+{
+	return !kill(attach->process.pid, 0) || errno == EPERM;
+}
+
+/* Ctrl-C ends the time early. */
+static struct th_error *
+record_for(struct attach *attach)
+{
+	const struct sigaction action = {.sa_handler = interrupt};
+	struct timespec now;
+	struct th_error *error = NULL;
+	char *log = NULL;
+	bool is_paused;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t until = (uint64_t)now.tv_sec + attach->seconds;
+	long until_ns = now.tv_nsec;
+	do {
+		nap();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (!is_interrupted && is_alive(attach) &&
+		 ((uint64_t)now.tv_sec < until ||
+			 ((uint64_t)now.tv_sec == until && now.tv_nsec < until_ns)));
+	if (is_alive(attach))
+		error = end(attach->process.pid, &log, &is_paused);
+	free(log);
+	if (!error && !attach->options.is_quiet)
+		th_launch_summary(attach->log);
+	return error;
+}
+
+/* Commands */
+
+int
+th_attach_main(int argc, char **argv)
+{
+	struct attach attach = {.options = {.for_command = TH_LAUNCH_ATTACH}};
+	struct th_error *error = read_options(&attach, argc, argv);
+
+	if (!error && attach.options.wants_help) {
+		th_launch_options_help(TH_LAUNCH_ATTACH);
+		return 0;
+	}
+	if (!error)
+		error = read_process(&attach, attach.options.command[0]);
+	if (!error)
+		error = start(&attach);
+	if (!error && attach.log)
+		print_log(&attach, !attach.text[0]);
+	if (!error && attach.seconds)
+		error = record_for(&attach);
+	free(attach.log);
+	free(attach.pattern);
+	return th_error_report(error);
+}
+
+static const char detach_help[] =
+	"usage: twinheap detach PID\n"
+	"\n"
+	"Ends the recording of a process that twinheap attach began: its import slots\n"
+	"are restored, and the capabilities and events of the VM given back. The library\n"
+	"stays loaded and does nothing; twinheap attach begins another recording. Where\n"
+	"the library was preloaded, the recording is paused, and attach resumes it.\n";
+
+static struct th_error *
+detach(const char *text)
+{
+	pid_t pid = 0;
+	char *log = NULL;
+	bool is_paused;
+	struct th_error *error = read_pid("detach", text, &pid);
+
+	if (!error)
+		error = end(pid, &log, &is_paused);
+	if (error)
+		return error;
+	fputs(is_paused ? "paused; the log is " : "detached; the log is ", stdout);
+	th_text_print(stdout, log);
+	printf("\nnext:  twinheap summary ");
+	th_text_print(stdout, log);
+	putchar('\n');
+	free(log);
+	return NULL;
+}
+
+int
+th_detach_main(int argc, char **argv)
+{
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(detach_help, stdout);
+		return 0;
+	}
+	if (argc != 2)
+		return th_error_report(th_error_create(TH_ERROR_USAGE,
+			"detach: expected one PID, see twinheap detach --help"));
+	return th_error_report(detach(argv[1]));
+}

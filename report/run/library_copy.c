@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/run/library_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* TMPDIR of the process and its current directory, then these. */
+static const char *const fixed[] = {"/tmp", "/dev/shm", "/var/tmp", "/run"};
+
+/* The value of a variable in the environment of the process; false: it is not set. */
+static bool
+read_variable(pid_t pid, const char *name, char *ret, size_t capacity)
+{
+	char path[64];
+	char *variable = NULL;
+	size_t room = 0;
+	size_t length = strlen(name);
+	bool is_found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	FILE *file = fopen(path, "re");
+	while (file && !is_found && getdelim(&variable, &room, '\0', file) > 0) {
+		is_found = !strncmp(variable, name, length) && variable[length] == '=' &&
+			   strlen(variable) - length < capacity;
+		if (is_found)
+			strcpy(ret, variable + length + 1);
+	}
+	free(variable);
+	if (file)
+		fclose(file);
+	return is_found;
+}
+
+/* The current directory of the process, as it sees it. */
+static bool
+read_current(pid_t pid, char *ret, size_t capacity)
+{
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	length = readlink(path, ret, capacity - 1);
+	if (length <= 0)
+		return false;
+	ret[length] = '\0';
+	return ret[0] == '/';
+}
+
+static bool
+directory_name(pid_t pid, int number, char *ret, size_t capacity)
+{
+	if (number == 0)
+		return read_variable(pid, "TMPDIR", ret, capacity) && ret[0] == '/';
+	if (number == TH_LIBRARY_COPY_DIRECTORIES - 1)
+		return read_current(pid, ret, capacity);
+	snprintf(ret, capacity, "%s", fixed[number - 1]);
+	return true;
+}
+
+static bool
+copy_bytes(int from, int to)
+{
+	char buffer[65536];
+	ssize_t got;
+
+	while ((got = read(from, buffer, sizeof(buffer))) > 0)
+		for (ssize_t done = 0; done < got;) {
+			ssize_t written = write(to, buffer + done, (size_t)(got - done));
+
+			if (written < 0)
+				return false;
+			done += written;
+		}
+	return got == 0;
+}
+
+static int
+create_file(struct th_library_copy *copy)
+{
+	uint32_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -1;
+	snprintf(copy->name, sizeof(copy->name), "libtwinheap.%08x.so", number);
+	return openat(
+		copy->directory, copy->name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+}
+
+/* Readable for the process whatever the tool's mask is. */
+static bool
+fill(struct th_library_copy *copy, const char *library)
+{
+	int from = open(library, O_RDONLY | O_CLOEXEC);
+	int to = from < 0 ? -1 : create_file(copy);
+	bool is_filled = to >= 0 && copy_bytes(from, to) && !fchmod(to, 0755);
+
+	if (to >= 0) {
+		close(to);
+		if (!is_filled)
+			unlinkat(copy->directory, copy->name, 0);
+	}
+	if (from >= 0)
+		close(from);
+	return is_filled;
+}
+
+bool
+th_library_copy_create(const struct th_java_process *process, const char *library, int number,
+	struct th_library_copy *ret)
+{
+	char inside[PATH_MAX - 128];
+
+	if (!directory_name(process->pid, number, inside, sizeof(inside)))
+		return false;
+	ret->directory = th_java_process_open(process, inside);
+	if (ret->directory < 0)
+		return false;
+	if (!fill(ret, library)) {
+		close(ret->directory);
+		return false;
+	}
+	snprintf(ret->path_inside, sizeof(ret->path_inside), "%s/%s", inside, ret->name);
+	return true;
+}
+
+void
+th_library_copy_remove(struct th_library_copy *copy)
+{
+	unlinkat(copy->directory, copy->name, 0);
+	close(copy->directory);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.Deflater;
+
+/**
+ * Runs until the file "stop" exists in the current directory: ends most deflaters, and with the
+ * argument "leak" forgets one of twenty. Prints the number of turns, at least one.
+ */
+public final class Attached {
+	private static final List<Deflater> kept = new ArrayList<>();
+	private static volatile Object sink;
+
+	private Attached() {
+	}
+
+	private static void leak() {
+		kept.add(new Deflater());
+	}
+
+	private static void churn() {
+		Deflater deflater = new Deflater();
+		sink = new byte[10_000];
+		deflater.end();
+	}
+
+	private static void work(boolean leaks) {
+		File stop = new File("stop");
+		for (int turn = 1; turn % 100 != 0 || !stop.exists(); turn++) {
+			churn();
+			if (leaks && turn % 20 == 0)
+				leak();
+			try {
+				Thread.sleep(1);
+			} catch (InterruptedException e) {
+				return;
+			}
+		}
+	}
+
+	public static void main(String[] arguments) throws Exception {
+		boolean leaks = arguments.length > 0 && arguments[0].equals("leak");
+		Thread other = new Thread(() -> work(false), "other");
+		other.start();
+		work(leaks);
+		other.join();
+		System.out.println("done");
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaded and unloaded by libstorm.c, in many copies: allocates through slots of every kind. */
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS 64
+
+extern void *
+plt_less_calloc(size_t count, size_t size) __asm__("calloc") __attribute__((noplt));
+
+static void *(*volatile in_data)(size_t size) = malloc;
+
+int loaded_work(void);
+
+static void *
+allocate(unsigned i, size_t size)
+{
+	switch (i % 4) {
+	case 0:
+		return malloc(size);
+	case 1:
+		return plt_less_calloc(1, size);
+	case 2:
+		return in_data(size);
+	default:
+		return realloc(NULL, size);
+	}
+}
+
+static int
+is_filled(const unsigned char *block, unsigned i)
+{
+	return block[0] == (unsigned char)i && block[15 + i] == (unsigned char)i;
+}
+
+/* Whether all blocks keep their contents. */
+int
+loaded_work(void)
+{
+	unsigned char *blocks[BLOCKS];
+	int is_right = 1;
+
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		blocks[i] = allocate(i, 16 + i);
+		memset(blocks[i], (int)i, 16 + i);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		blocks[i] = realloc(blocks[i], 4096 + i);
+		is_right &= is_filled(blocks[i], i);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+	return is_right;
+}
