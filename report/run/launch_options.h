@@ -45,12 +45,13 @@ th_launch_options_value(const struct th_launch_options *options, enum th_setting
 bool th_launch_options_format(
 	const struct th_launch_options *options, char *text_ret, size_t capacity);
 
+/*
  * Sets the environment variables for the given options, and those for which `run` has a default
  * of its own.  False: see errno.
  */
 bool th_launch_options_export(const struct th_launch_options *options);
 
- /* Prints the help of the command on stdout. */
- void th_launch_options_help(enum th_launch_command command);
+/* Prints the help of the command on stdout. */
+void th_launch_options_help(enum th_launch_command command);
 
 #endif
