@@ -100,7 +100,11 @@ function curveOf(number) {
 	const {curve} = data.leaks[number], {at_s: judged} = data.judged;
 	if (curve)
 		return curve.map((value, i) => [judged * i / (curve.length - 1), value]);
-	knownCurves.all ||= liveCurves(data.leaks.length, (row) => data.finding_rows[row]);
+	/* As the figures of the card: of the finding's first heap. */
+	knownCurves.all ||= liveCurves(data.leaks.length, (row) => {
+		const found = data.finding_rows[row];
+		return found >= 0 && data.leaks[found].heap === data.rows.heap[row] ? found : -1;
+	});
 	return [...knownCurves.all[number]].map((value, i) => [sliceSeconds(i), value])
 		.filter(([seconds], i) => !i || seconds <= judged * 1.0001);
 }

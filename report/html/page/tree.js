@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shape of the graph: trees of functions, made from the nodes of the data and cached by the
+ * controls that they depend on.  Their nodes have no values.
+ */
+
+/*
+ * A tree of functions: parent and function by node (0 is the root and has no function), and the
+ * frame of the data that it came from.  Parents precede their children.  A page may have
+ * millions of nodes, for which a Map takes seconds: children are looked up in a hash table of
+ * node numbers with linear probing, at most half full.
+ */
+class GrowingTree {
+	constructor() {
+		this.count = 1;
+		this.parent = new Int32Array(1 << 12);
+		this.func = new Int32Array(1 << 12);
+		this.frame = new Int32Array(1 << 12);
+		this.parent[0] = this.func[0] = this.frame[0] = -1;
+		this.slots = new Int32Array(1 << 13);
+	}
+
+	/* The slot at which the search for a child starts. */
+	slotOf(node, f) {
+		const hash = Math.imul(node + Math.imul(f, 0x85ebca6b), 0x9e3779b1);
+		return (hash ^ hash >>> 16) & this.slots.length - 1;
+	}
+
+	enlarge() {
+		const mask = 4 * this.parent.length - 1;
+		for (const name of ["parent", "func", "frame"]) {
+			const larger = new Int32Array(2 * this.count);
+			larger.set(this[name]);
+			this[name] = larger;
+		}
+		this.slots = new Int32Array(mask + 1);
+		for (let i = 1; i < this.count; i++) {
+			let slot = this.slotOf(this.parent[i], this.func[i]);
+			while (this.slots[slot])
+				slot = slot + 1 & mask;
+			this.slots[slot] = i;
+		}
+	}
+
+	/* The child of a node for a function; added if missing. */
+	child(node, f, dataFrame) {
+		const {parent, func, slots} = this;
+		let slot = this.slotOf(node, f);
+		for (; slots[slot]; slot = slot + 1 & slots.length - 1) {
+			const found = slots[slot];
+			if (parent[found] === node && func[found] === f)
+				return found;
+		}
+		const made = this.count++;
+		parent[made] = node;
+		func[made] = f;
+		this.frame[made] = dataFrame;
+		slots[slot] = made;
+		if (this.count === parent.length)
+			this.enlarge();
+		return made;
+	}
+}
+
+/*
+ * Frames with which threads start, executors and launchers call, and lambdas and reflection pass
+ * on: consecutive ones are one row if folded.
+ */
+const GLUE = new RegExp("^(?:" + [
+	"_start|__libc_start_(?:main|call_main).*|_*clone3?|start_thread|__GI_+clone.*|thread_start",
+	"ThreadJavaMain|JavaMain|JLI_Launch|CallJavaMainInNewThread",
+	"\\[jvm\\] (?:thread_native_entry|jni_Call\\w*|JavaThread::\\w+|Thread::call_run)",
+	"java\\.lang\\.(?:Thread|VirtualThread)\\.(?:run|runWith)",
+	"jdk\\.internal\\.(?:vm|reflect)\\..*|java\\.lang\\.reflect\\..*|java\\.lang\\.invoke\\..*",
+	"java\\.util\\.concurrent\\.(?:ThreadPoolExecutor|ForkJoin|FutureTask|Executors\\$|CompletableFuture\\$)"
+		+ ".*\\.(?:run|runWorker|call|exec|doExec|topLevelExec|scan|runAndReset)",
+	".*\\$\\$Lambda.*"].join("|") + ")$");
+
+const glue = new Map();
+
+function isGlue(f) {
+	if (!glue.has(f))
+		glue.set(f, GLUE.test(functionName(f)));
+	return glue.get(f);
+}
+
+/* The nodes that are shown as their parent: VM frames, and frames of a row of glue but the first. */
+function isHidden(state, node, f) {
+	if (!state.vm && data.functions.kind[f] === VM)
+		return true;
+	const up = data.nodes.parent[node];
+	return state.fold && up >= 0 && isGlue(f) && isGlue(nodeFunction(up));
+}
+
+function makeTree(state) {
+	const tree = new GrowingTree();
+	const folded = new Set();
+	const nodeOf = new Int32Array(data.nodes.parent.length);
+	for (let i = 0; i < nodeOf.length; i++) {
+		const up = data.nodes.parent[i] < 0 ? 0 : nodeOf[data.nodes.parent[i]];
+		const frame = data.nodes.frame[i];
+		const f = data.frames.function[frame];
+		const hidden = isHidden(state, i, f);
+		nodeOf[i] = hidden ? up : tree.child(up, f, frame);
+		if (hidden && isGlue(f))
+			folded.add(up);
+	}
+	return Object.assign(finishTree(tree, data.rows.node.map((node) => nodeOf[node])), {folded});
+}
+
+/* From the allocating function to the root of the thread. */
+function makeInvertedTree(state) {
+	const tree = new GrowingTree();
+	const rowNode = new Int32Array(rowCount);
+	for (let row = 0; row < rowCount; row++) {
+		let node = 0;
+		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
+			const frame = data.nodes.frame[at];
+			const f = data.frames.function[frame];
+			if (!isHidden(state, at, f))
+				node = tree.child(node, f, frame);
+		}
+		rowNode[row] = node;
+	}
+	return finishTree(tree, rowNode);
+}
+
+/*
+ * The callees and the callers of a function: the root is the function, below it are its callees
+ * and, marked in `isCaller`, its callers.  Each stack counts once, from the frame of the function
+ * nearest to the root.  Rows are numbered twice: as callees, and from rowCount on as callers.
+ */
+function makeSandwich(state, wanted) {
+	const tree = new GrowingTree();
+	const rowNode = new Int32Array(2 * rowCount).fill(-1);
+	const path = [];
+	for (let row = 0; row < rowCount; row++) {
+		path.length = 0;
+		for (let at = data.rows.node[row]; at >= 0; at = data.nodes.parent[at]) {
+			const frame = data.nodes.frame[at], f = data.frames.function[frame];
+			if (f === wanted || !isHidden(state, at, f))
+				path.push([f, frame]);
+		}
+		path.reverse();
+		const first = path.findIndex(([f]) => f === wanted);
+		if (first < 0)
+			continue;
+		let node = 0, up = 0;
+		for (const [f, frame] of path.slice(first + 1))
+			node = tree.child(node, f, frame);
+		/* Callers must not share nodes with callees: their functions are numbered on from the end. */
+		for (const [f, frame] of path.slice(0, first).reverse())
+			up = tree.child(up, f + functionCount, frame);
+		rowNode[row] = node;
+		rowNode[rowCount + row] = first ? up : -1;
+	}
+	const isCaller = new Uint8Array(tree.count);
+	for (let i = 1; i < tree.count; i++)
+		if (tree.func[i] >= functionCount) {
+			isCaller[i] = 1;
+			tree.func[i] -= functionCount;
+		}
+	tree.func[0] = wanted;
+	return Object.assign(finishTree(tree, rowNode), {isCaller});
+}
+
+/*
+ * Orders rows by node, those of a node before those of its descendants, so that the rows in and
+ * below a node are one range: `rowOrder` from `rowsFrom` to `rowsTo`.
+ */
+function orderRows({count, parent, start, list}, rowNode) {
+	const size = new Int32Array(count).fill(1), place = new Int32Array(count);
+	for (let i = count - 1; i > 0; i--)
+		size[parent[i]] += size[i];
+	for (let i = 0; i < count; i++) {
+		let next = place[i] + 1;
+		for (let k = start[i]; k < start[i + 1]; k++) {
+			place[list[k]] = next;
+			next += size[list[k]];
+		}
+	}
+	const begin = new Int32Array(count + 1);
+	for (const node of rowNode)
+		if (node >= 0)
+			begin[place[node] + 1]++;
+	for (let i = 0; i < count; i++)
+		begin[i + 1] += begin[i];
+	const next = begin.slice(), rowOrder = new Int32Array(begin[count]);
+	for (let row = 0; row < rowNode.length; row++)
+		if (rowNode[row] >= 0)
+			rowOrder[next[place[rowNode[row]]]++] = row;
+	return {rowOrder, rowsFrom: place.map((at) => begin[at]),
+		rowsTo: place.map((at, i) => begin[at + size[i]])};
+}
+
+/* Adds each node's children, as a range of `list`, its depth and its rows. */
+function finishTree(tree, rowNode) {
+	const {count} = tree;
+	const parent = tree.parent.slice(0, count);
+	const start = new Int32Array(count + 1);
+	const depth = new Int32Array(count);
+	const list = new Int32Array(Math.max(count - 1, 0));
+	for (let i = 1; i < count; i++) {
+		start[parent[i] + 1]++;
+		depth[i] = depth[parent[i]] + 1;
+	}
+	for (let i = 0; i < count; i++)
+		start[i + 1] += start[i];
+	const next = start.slice();
+	for (let i = 1; i < count; i++)
+		list[next[parent[i]]++] = i;
+	const made = {count, parent, func: tree.func.slice(0, count),
+		frame: tree.frame.slice(0, count), rowNode, start, list, depth};
+	return Object.assign(made, orderRows(made, rowNode));
+}
+
+const trees = new Map();
+
+const functionNamed = (name) => data.functions.name.findIndex((text) => data.strings[text] === name);
+
+function treeFor(state) {
+	const isSandwich = state.around !== "" && functionNamed(state.around) >= 0;
+	const key = [state.layout === "inverted", state.vm, state.fold, isSandwich && state.around].join();
+	/* There may be a sandwich for each function: only the last one is kept. */
+	if (isSandwich && !trees.has(key))
+		for (const known of [...trees.keys()].filter((text) => !text.endsWith("false")))
+			trees.delete(known);
+	if (!trees.has(key))
+		trees.set(key, isSandwich ? makeSandwich(state, functionNamed(state.around))
+			: state.layout === "inverted" ? makeInvertedTree(state) : makeTree(state));
+	return trees.get(key);
+}
