@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dlsym, interposed for one name: programs that load libjvm themselves (the java launcher,
- * JPype, other embedders) look up JNI_CreateJavaVM in it and get our wrapper.
+ * dlsym, interposed for two purposes: programs that load libjvm themselves (the java launcher,
+ * JPype, other embedders) look up JNI_CreateJavaVM in it and get our wrapper; and Java programs that
+ * look up allocation functions by java.lang.foreign get those that C code would call.
  *
  * Every other call is a jump to the real function with the caller's return address still on the
  * stack, because dlsym interprets RTLD_NEXT as "after the calling module".
@@ -10,8 +11,10 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "preload/java.h"
+#include "preload/late.h"
 #include "preload/next.h"
 #include "unify/base/real_dlsym.h"
 
@@ -86,6 +89,59 @@ find_next_create_java_vm(const void *caller, void **found_ret)
 	return true;
 }
 
+/* The default lookup of java.lang.foreign */
+
+/* Functions that a Java program may look up there; strcmp as above. */
+static bool
+is_allocation(const char *name)
+{
+	static const char *const names[] = {"malloc", "calloc", "realloc", "free",
+		"posix_memalign", "aligned_alloc", "memalign", "valloc", "reallocarray"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t k = 0;
+
+		while (name[k] && name[k] == names[i][k])
+			k++;
+		if (name[k] == names[i][k])
+			return true;
+	}
+	return false;
+}
+
+/* Whether the handle is that of a library of the JDK that only refers to libc. */
+static bool
+is_default_lookup(void *handle)
+{
+	static const char wanted[] = "/libsyslookup.so";
+	struct link_map *object;
+	size_t length;
+
+	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT ||
+		dlinfo(handle, RTLD_DI_LINKMAP, &object))
+		return false;
+	length = strlen(object->l_name);
+	return length >= sizeof(wanted) - 1 &&
+	       !strcmp(object->l_name + length - (sizeof(wanted) - 1), wanted);
+}
+
+/*
+ * The lookup searches libc alone, past the library.  What C code of the program would call is
+ * ours, or redirected to it.  NULL: the real dlsym returns the right result.
+ */
+static __attribute__((noinline, cold)) void *
+find_for_foreign(void *handle, const char *name)
+{
+	void *found = NULL;
+
+	if (!is_default_lookup(handle))
+		return NULL;
+	if (th_next_is_late())
+		return th_late_function(name);
+	found = th_real_dlsym(RTLD_DEFAULT, name);
+	return th_next_is_ours(found) ? found : NULL;
+}
+
 EXPORT void *
 dlsym(void *restrict handle, const char *restrict name)
 {
@@ -97,6 +153,12 @@ dlsym(void *restrict handle, const char *restrict name)
 		if (handle != RTLD_NEXT)
 			return find_create_java_vm(handle);
 		if (find_next_create_java_vm(__builtin_return_address(0), &found))
+			return found;
+	}
+	if (__builtin_expect(is_allocation(name), 0)) {
+		void *found = find_for_foreign(handle, name);
+
+		if (found)
 			return found;
 	}
 	return th_real_dlsym(handle, name);

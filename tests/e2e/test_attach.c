@@ -251,6 +251,41 @@ no_java_vm(void **state)
 	th_outcome_deinit(&outcome);
 }
 
+/* java.lang.foreign */
+
+#define FOREIGN_COUNT "20000"
+
+static void
+check_foreign(const struct th_jdk *jdk, const char *agent, const char *preload)
+{
+	const double truth = atof(FOREIGN_COUNT) * 1000;
+	struct th_recording recording;
+	struct th_figure figure;
+
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(jdk->java, agent,
+				"--enable-native-access=ALL-UNNAMED", "-cp",
+				PROGRAM("programs.jar"), "Foreign", FOREIGN_COUNT),
+			.settings = TH_WORDS(
+				"TWINHEAP_INTERVAL=16k", "TWINHEAP_SEED=1", preload),
+		},
+		&recording);
+	figure = th_recording_site(&recording, "native", "Foreign.allocate", "live_bytes");
+	print_message("%.0f of %.0f\n", figure.estimate, truth);
+	/* 1,200 samples: a standard deviation of 3 %; the VM allocates a little there as well. */
+	assert_true(figure.estimate > 0.88 * truth && figure.estimate < 1.15 * truth);
+	th_recording_deinit(&recording);
+}
+
+/* The default lookup searches libc, past the library. */
+static void
+foreign_lookup(const struct th_jdk *jdk)
+{
+	check_foreign(jdk, "-Xshare:auto", "TWINHEAP_VERBOSE=0");
+	check_foreign(jdk, "-agentpath:" TH_LIBRARY, "LD_PRELOAD");
+}
+
 /* Other users and namespaces: as root only */
 
 #define SKIPPED 77
@@ -361,6 +396,7 @@ main(void)
 		{"-XX:+DisableAttachMechanism", attach_disabled, 0},
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
+		{"malloc found by java.lang.foreign", foreign_lookup, 22},
 		{"other namespaces", other_namespaces, 0},
 		{"other users", other_users, 0},
 		{NULL, NULL, 0},

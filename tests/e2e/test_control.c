@@ -457,7 +457,8 @@ heaps_of_an_agent_alone(const struct th_jdk *jdk)
 		&outcome);
 	assert_non_null(strstr(outcome.output, "java 0\nboth 0\nall 0\nmapped 0\n"));
 	assert_non_null(strstr(outcome.output, "\nsamples mapped memory\n"));
-	assert_string_equal(outcome.errors, "");
+	/* The shell reports the signal. */
+	assert_null(strstr(outcome.errors, "twinheap: "));
 	th_outcome_deinit(&outcome);
 }
 
