@@ -300,6 +300,25 @@ short_storm(const struct th_jdk *jdk)
 	free(feature);
 }
 
+/* Another tool takes a slot: the lane is closed within a second or two, and nothing else ends. */
+static void
+slot_taken_by_another(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libusurper.so"), "Attached",
+		TH_TOOL " attach $pid -o late.thl; echo attach $?\n"
+			"sleep 3\n" TH_TOOL " ctl $pid\n" TH_TOOL
+			" detach $pid; echo detach $?\n"
+			"grep -c 'has overwritten import slots' err\n",
+		&outcome);
+	assert_contains(outcome.output, "attach 0\n");
+	assert_contains(outcome.output, "\nsamples the Java heap\n");
+	assert_contains(outcome.output, "detach 0\n1\n");
+	assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
 /* java.lang.foreign */
 
 #define FOREIGN_COUNT "20000"
@@ -445,6 +464,7 @@ main(void)
 		{"-XX:+DisableAttachMechanism", attach_disabled, 0},
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
+		{"a slot taken by another tool", slot_taken_by_another, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
