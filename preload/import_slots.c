@@ -102,6 +102,7 @@ visit_relocation(const struct visitor *visitor, const ElfW(Rela) * relocation)
 		.address = (uintptr_t *)(visitor->object->base + relocation->r_offset),
 		.name = name,
 		.may_be_lazy = ELF64_R_TYPE(relocation->r_info) == JUMP_SLOT,
+		.is_data = ELF64_R_TYPE(relocation->r_info) == ABSOLUTE,
 	};
 
 	if (visitor->is_meant(name))

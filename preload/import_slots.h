@@ -27,6 +27,7 @@ struct th_import_slot {
 	uintptr_t *address;
 	const char *name;
 	bool may_be_lazy; /* may hold a stub that binds it at the first call */
+	bool is_data;     /* a variable, which the program may change */
 };
 
 /* False: the object has no dynamic section. [any] */

@@ -251,6 +251,74 @@ no_java_vm(void **state)
 	th_outcome_deinit(&outcome);
 }
 
+/* Options of an agent, whose values may contain commas; a wrong one does not end the VM. */
+static void
+options_of_an_agent(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+	char *text = th_format(
+		"touch stop; java=%s; jar=" PROGRAM(
+			"programs.jar") "\n"
+					"$java -agentpath:" TH_LIBRARY
+					"=output=o.thl,heaps=java,native,TWINHEAP_SEED=3,"
+					"interval=64k -cp $jar Attached\n" TH_TOOL
+					" dump o.thl | grep -a '^0x[^ ]* setting'\n"
+					"$java -agentpath:" TH_LIBRARY
+					"=depht=3 -cp $jar Attached; echo exit $?; ls\n",
+		jdk->java);
+
+	th_command_run(&(struct th_command){.arguments = TH_WORDS("sh", "-c", text),
+			       .environment = TH_WORDS("LD_PRELOAD"),
+			       .directory = th_temporary_directory()},
+		&outcome);
+	free(text);
+	assert_contains(outcome.output, "TWINHEAP_HEAPS\" value=\"both\"");
+	assert_contains(outcome.output, "TWINHEAP_SEED\" value=\"3\"");
+	assert_contains(outcome.output, "TWINHEAP_INTERVAL\" value=\"64k\"");
+	assert_contains(outcome.output, "done\nexit 0\no.thl\nstop\n");
+	assert_string_equal(outcome.errors,
+		"twinheap: depht=3: no such option; this process is not recorded\n");
+	th_outcome_deinit(&outcome);
+}
+
+/* Attaching and detaching beside loads and unloads of libraries, for a short time. */
+static void
+short_storm(const struct th_jdk *jdk)
+{
+	char *feature = th_format("%d", jdk->feature);
+	struct th_outcome outcome;
+
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS(
+				TH_TEST_SOURCE "/scripts/attach-storm", "3", feature),
+			.environment = TH_WORDS("TWINHEAP_BUILD=" TH_TEST_BUILD, "LD_PRELOAD"),
+		},
+		&outcome);
+	assert_contains(outcome.output, "1 passed, 0 failed\n");
+	th_outcome_deinit(&outcome);
+	free(feature);
+}
+
+/* Another tool takes a slot: the lane is closed within a second or two, and nothing else ends. */
+static void
+slot_taken_by_another(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libusurper.so"), "Attached",
+		TH_TOOL " attach $pid -o late.thl; echo attach $?\n"
+			"sleep 3\n" TH_TOOL " ctl $pid\n" TH_TOOL
+			" detach $pid; echo detach $?\n"
+			"grep -c 'has overwritten import slots' err\n",
+		&outcome);
+	assert_contains(outcome.output, "attach 0\n");
+	assert_contains(outcome.output, "\nsamples the Java heap\n");
+	assert_contains(outcome.output, "detach 0\n1\n");
+	assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
 /* java.lang.foreign */
 
 #define FOREIGN_COUNT "20000"
@@ -396,6 +464,9 @@ main(void)
 		{"-XX:+DisableAttachMechanism", attach_disabled, 0},
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
+		{"a slot taken by another tool", slot_taken_by_another, 0},
+		{"options of an agent", options_of_an_agent, 0},
+		{"a short storm", short_storm, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
 		{"other namespaces", other_namespaces, 0},
 		{"other users", other_users, 0},
