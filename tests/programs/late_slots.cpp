@@ -27,7 +27,12 @@ static allocate *volatile copied;
 static allocate *volatile looked_up;
 static release *volatile copied_free;
 
-extern "C" void *plt_less_malloc(size_t size) __asm__("malloc") __attribute__((noplt));
+#if __has_attribute(noplt)
+#	define NO_PLT __attribute__((noplt))
+#else
+#	define NO_PLT /* clang: only for a whole file */
+#endif
+extern "C" void *plt_less_malloc(size_t size) __asm__("malloc") NO_PLT;
 
 SITE void
 by_table(void)

@@ -5,8 +5,12 @@
 
 #define BLOCKS 64
 
-extern void *
-plt_less_calloc(size_t count, size_t size) __asm__("calloc") __attribute__((noplt));
+#if __has_attribute(noplt)
+#	define NO_PLT __attribute__((noplt))
+#else
+#	define NO_PLT /* clang: only for a whole file */
+#endif
+extern void *plt_less_calloc(size_t count, size_t size) __asm__("calloc") NO_PLT;
 
 static void *(*volatile in_data)(size_t size) = malloc;
 
