@@ -399,22 +399,32 @@ th_batches_reap(JNIEnv *env)
 			reap(env, &all.batches[i]);
 }
 
+/* The batch in use that closed first; NULL: none is in use. */
+static struct batch *
+first_closed(void)
+{
+	struct batch *first = NULL;
+
+	for (struct batch *batch = all.batches; batch < all.batches + BATCHES; batch++)
+		if (batch->state != EMPTY && (!first || batch->closed < first->closed))
+			first = batch;
+	return first;
+}
+
+/* In the order of births: the last judgement counts. */
 void
 th_batches_judge_all(JNIEnv *env, uint64_t began)
 {
 	struct th_collector_counts now;
+	struct batch *batch;
 
 	if (!all.hotspot)
 		return;
 	now = th_collector_counts(all.hotspot);
 	if (all.open)
 		close_batch(all.open, th_clock_now(), &now, 0);
-	for (int i = 0; i < BATCHES; i++) {
-		struct batch *batch = &all.batches[i];
-
-		if (batch->state != EMPTY)
-			settle(env, batch, batch->closed < began ? batch->closed : began);
-	}
+	while ((batch = first_closed()))
+		settle(env, batch, batch->closed < began ? batch->closed : began);
 }
 
 /* A member that was young at an earlier call and is now older, but not judged, is unknown. */

@@ -354,7 +354,7 @@ foreign_lookup(const struct th_jdk *jdk)
 	check_foreign(jdk, "-agentpath:" TH_LIBRARY, "LD_PRELOAD");
 }
 
-/* Other users and namespaces: as root only */
+/* Other users and namespaces: as root only; the build may be below /tmp */
 
 #define SKIPPED 77
 
@@ -395,8 +395,10 @@ other_namespaces(const struct th_jdk *jdk)
 	as_root(jdk,
 		"unshare --mount --pid --fork true 2>/dev/null || exit 77\n"
 		"unshare --mount --pid --fork sh -c '\n"
-		"mount -t proc proc /proc; mount -t tmpfs none /tmp; mkdir /tmp/here\n"
-		"cp '$jar' /tmp/here/p.jar; cd /tmp/here\n"
+		"mount -t proc proc /proc; mount --bind " TH_TEST_BUILD " /mnt\n"
+		"mount -t tmpfs none /tmp; mkdir /tmp/here\n"
+		"cp /mnt/tests/programs/programs.jar /tmp/here/p.jar; cd /tmp/here; umount "
+		"/mnt\n"
 		"mount -t tmpfs none " TH_TEST_BUILD "\n"
 		"exec '$java' -Dnamespaces=$$ -cp p.jar Attached leak' >out 2>err &\n"
 		"top=$!; sleep 1.5\n"
@@ -429,7 +431,9 @@ other_users(const struct th_jdk *jdk)
 		"java=$java; jar=$jar\n"
 		"EOF\n"
 		"cat >>inner <<'EOF'\n"
-		"mount -t tmpfs -o mode=1777 none /tmp; mkdir /tmp/here; cd /tmp/here\n"
+		"mount --bind " TH_TEST_BUILD " /mnt; mount -t tmpfs -o mode=1777 none /tmp\n"
+		"mkdir -p " TH_TEST_BUILD "; mount --bind /mnt " TH_TEST_BUILD "\n"
+		"mkdir /tmp/here; cd /tmp/here\n"
 		"as='setpriv --reuid 1234 --regid 1234 --clear-groups'\n"
 		"mkdir open; chmod 777 open . && cp $jar open/p.jar && cp " TH_TOOL " tool\n"
 		"chmod 755 tool; chmod 644 open/p.jar; (cd open && $as $java -version) "

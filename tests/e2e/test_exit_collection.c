@@ -171,18 +171,19 @@ found(const struct th_jdk *jdk)
 	runs_deinit(runs, count);
 }
 
-/* Under generational Z few objects are followed: they are judged, however small their number. */
+/*
+ * Under generational Z objects are followed in batches, and the last one may have closed too early
+ * in so short a run for a verdict: only the collection is expected.
+ */
 static void
 check_judged(const struct run *run)
 {
 	char *text = first_lines(run->log);
-	bool is_at_exit = strstr(text, ", a full GC at exit; ") != NULL;
 	bool is_judged = strstr(text, ", the last old-generation GC; ") != NULL;
 
-	if (!is_at_exit && !is_judged)
+	if (collections_at_exit(run->log) == is_judged)
 		print_message("%s", text);
-	assert_true(is_at_exit || is_judged);
-	assert_int_equal(collections_at_exit(run->log), is_at_exit);
+	assert_int_equal(collections_at_exit(run->log), !is_judged);
 	free(text);
 }
 
