@@ -25,7 +25,7 @@ INTERVAL_OF_PEER = "512k"
 # A frame without a function: module+0x1234, or an address.
 BARE = re.compile(r"(^|\+)0x[0-9a-f]+$")
 # Published without symbol tables: their inner functions have no names.
-STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so)")
+STRIPPED = re.compile(r"^(libonnxruntime|sqlite-|snappy-|libz\.so|libstdc\+\+)")
 APPLICATION = "services."
 
 Case = collections.namedtuple("Case", "jdk collector options")
