@@ -300,11 +300,13 @@ th_function_names_log(bool all)
 {
 	if (is_idle() || !th_trylock(&names.busy))
 		return;
-	if ((all || is_due(&names.all, SPACING_WITH_FILES)) && allocate())
+	if ((all || is_due(&names.all, SPACING_WITH_FILES)) && allocate()) {
 		read_tables(&names.all, false, all);
-	else if (names.seen < th_met_count() && is_due(&names.without_files, SPACING) &&
-		 allocate())
+		names.without_files = names.all;
+	} else if (names.seen < th_met_count() && is_due(&names.without_files, SPACING) &&
+		   allocate()) {
 		read_tables(&names.without_files, true, false);
+	}
 	th_unlock(&names.busy);
 }
 
