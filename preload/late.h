@@ -18,7 +18,7 @@ void th_late_redirect(unsigned heaps);
 
 /*
  * The agent's turn, every 20 ms: redirects the slots of new objects.  Once a second it examines all
- * slots: if somebody else has overwritten ours, the C heap and mapped memory are closed and the
+ * slots: if another tool has overwritten ours, the C heap and mapped memory are closed and the
  * other slots restored. [agent-thread]
  */
 void th_late_turn(void);

@@ -273,7 +273,7 @@ th_next_leads_on(const void *address)
 	       symbol->st_shndx == SHN_UNDEF;
 }
 
-/* A function of libc that nobody interposes. */
+/* A function of libc that is not interposed. */
 static const void *
 in_libc(void)
 {

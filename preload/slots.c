@@ -176,7 +176,7 @@ find_known(const struct th_import_object *object, const char *path)
 	return unused;
 }
 
-/* Somebody else has overwritten what we wrote, or the object is still being loaded. */
+/* Another tool has overwritten what we wrote, or the object is still being loaded. */
 static bool
 may_be_usurped(const struct contents *now, const struct contents *before)
 {

@@ -2,7 +2,7 @@
 /*
  * Import slots of all loaded objects, redirected to the library where it was loaded late.  A slot
  * is written only if it holds the function that the program would call, or a stub that would bind
- * that function; whatever else is in a slot belongs to somebody else and stays.
+ * that function; anything else in a slot is another tool's and stays.
  */
 #ifndef TH_PRELOAD_SLOTS_H
 #define TH_PRELOAD_SLOTS_H
@@ -25,9 +25,9 @@ struct th_slot_function {
 struct th_slots_report {
 	uint32_t objects; /* with redirected slots */
 	uint32_t slots;   /* redirected */
-	uint32_t foreign; /* slots that hold somebody else's function */
+	uint32_t foreign; /* slots that hold another tool's function */
 	uint32_t failed;  /* objects that could not be kept loaded or made writable */
-	uint32_t usurped; /* slots of ours that were overwritten by somebody else */
+	uint32_t usurped; /* slots of ours that were overwritten by another tool */
 };
 
 /*

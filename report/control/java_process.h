@@ -18,7 +18,7 @@ struct th_java_process {
 	pid_t inside; /* its id in its own pid namespace */
 	uid_t uid;    /* effective, as seen by the tool */
 	gid_t gid;
-	bool is_readable; /* its mappings are; false: it belongs to somebody else */
+	bool is_readable; /* its mappings are; false: it belongs to another user */
 	bool has_vm;
 	bool handles_quit; /* SIGQUIT has a handler: without one, the signal ends the process */
 	bool refuses_attach;               /* -XX:+DisableAttachMechanism */

@@ -449,7 +449,7 @@ th_launch_options_format(
 	return true;
 }
 
-/* Somebody who runs a command with the tool waits for an answer. */
+/* A setting whose default differs under `run`; an environment variable that is set takes precedence. */
 static bool
 export_default(enum th_setting setting, const char *text)
 {

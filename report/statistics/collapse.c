@@ -33,6 +33,12 @@
 #define WARM_PART 5
 /* The fall has ended where this part of it is reached. */
 #define REACHED_PART 0.9
+/*
+ * What lived shorter than this part of the time, at most two seconds, is working memory (a
+ * compilation's, a collection's), whose rise and end would be a fall from a top of its own.
+ */
+#define WORKING_PART 20
+#define WORKING_MOST_NS (2 * (uint64_t)TH_NS_PER_S)
 /* Freed samples: fewer may be chance. */
 #define ENOUGH_FREED 10
 /* No earlier fall within the same time is larger than this part of it. */
@@ -52,6 +58,14 @@ th_collapse_weight(const struct th_recording *recording, const struct th_sample 
 	double interval = (double)th_recording_sample_interval(recording, sample);
 
 	return fmax((double)sample->size, interval) / (double)sample->keep;
+}
+
+static uint64_t
+least_lifetime(uint64_t length)
+{
+	uint64_t part = length / WORKING_PART;
+
+	return part < WORKING_MOST_NS ? part : WORKING_MOST_NS;
 }
 
 /* Index of the first boundary after `time`; the last one from the end on. */
@@ -84,9 +98,10 @@ add_sample(struct curve *curve, const struct th_recording *recording,
 		curve->live[boundary_of(curve, end)] -= weight;
 }
 
+/* Of what lived for `least` nanoseconds. */
 static struct curve *
 curve_create(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
-	enum th_heap heap, uint64_t from, uint64_t to)
+	enum th_heap heap, uint64_t from, uint64_t to, uint64_t least)
 {
 	const struct th_samples *samples = &recording->samples[heap];
 	struct curve *curve = th_allocate(1, sizeof(*curve));
@@ -94,20 +109,25 @@ curve_create(const struct th_recording *recording, const struct th_lifetimes *li
 	curve->from = from;
 	curve->to = to;
 	curve->bins_per_ns = BINS / (double)(to - from);
-	for (size_t i = 0; i < samples->items_count; i++)
-		add_sample(curve, recording, &samples->items[i], lifetimes->ends[heap][i]);
+	for (size_t i = 0; i < samples->items_count; i++) {
+		const struct th_sample *sample = &samples->items[i];
+		uint64_t sample_end = lifetimes->ends[heap][i];
+
+		if (sample_end - sample->time >= least)
+			add_sample(curve, recording, sample, sample_end);
+	}
 	for (size_t i = 1; i <= BINS; i++)
 		curve->live[i] += curve->live[i - 1];
 	return curve;
 }
 
-/* The last boundary with the most live bytes. */
+/* The last boundary with the most live bytes, of those in a range. */
 static size_t
-find_top(const struct curve *curve)
+find_top(const struct curve *curve, size_t first, size_t last)
 {
-	size_t top = 0;
+	size_t top = first;
 
-	for (size_t i = 1; i <= BINS; i++) {
+	for (size_t i = first; i <= last; i++) {
 		if (curve->live[i] >= curve->live[top])
 			top = i;
 	}
@@ -161,12 +181,14 @@ count_freed(const struct th_recording *recording, const struct th_lifetimes *lif
 	enum th_heap heap, uint64_t from, uint64_t to)
 {
 	const struct th_samples *samples = &recording->samples[heap];
+	uint64_t least = least_lifetime(to - recording->start);
 	size_t count = 0;
 
 	for (size_t i = 0; i < samples->items_count; i++) {
+		uint64_t time = samples->items[i].time;
 		uint64_t end = lifetimes->ends[heap][i];
 
-		count += samples->items[i].time <= from && end > from && end <= to;
+		count += time <= from && end > from && end <= to && end - time >= least;
 	}
 	return count;
 }
@@ -192,6 +214,22 @@ is_collapse(const struct curve *last, size_t top, const struct curve *whole)
 	       largest_fall(whole, time, last->to - time) <= EARLIER_PART * fall;
 }
 
+/* What lived for a short time may have been freed first: the latest elements of a list. */
+static struct th_collapse
+start_of_fall(const struct th_recording *recording, const struct th_lifetimes *lifetimes,
+	enum th_heap heap, const struct curve *last, size_t top)
+{
+	struct curve *all = curve_create(recording, lifetimes, heap, last->from, last->to, 0);
+	double least = (double)least_lifetime(last->to - recording->start);
+	size_t bins = (size_t)(least * last->bins_per_ns);
+	size_t start = find_top(all, top > bins ? top - bins : 0, top);
+	struct th_collapse collapse = {
+		.time = time_of(all, start), .bytes = all->live[start] - all->live[BINS]};
+
+	free(all);
+	return collapse;
+}
+
 bool
 th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes, enum th_heap heap, uint64_t end)
@@ -203,18 +241,21 @@ th_collapse_find(struct th_collapse *ret, const struct th_recording *recording,
 
 	if (part < BINS || !recording->samples[heap].items_count)
 		return false;
-	struct curve *last = curve_create(recording, lifetimes, heap, end - part, end);
-	size_t top = find_top(last);
+	uint64_t least = least_lifetime(length);
+	struct curve *last = curve_create(recording, lifetimes, heap, end - part, end, least);
+	size_t top = find_top(last, 0, BINS);
 
-	*ret = (struct th_collapse){
-		.time = time_of(last, top), .bytes = last->live[top] - last->live[BINS]};
 	if (may_collapse(last, top, length) &&
-		count_freed(recording, lifetimes, heap, ret->time, end) >= ENOUGH_FREED) {
-		struct curve *whole = curve_create(recording, lifetimes, heap, start, end);
+		count_freed(recording, lifetimes, heap, time_of(last, top), end) >=
+			ENOUGH_FREED) {
+		struct curve *whole = curve_create(
+			recording, lifetimes, heap, start, end, least);
 
 		found = is_collapse(last, top, whole);
 		free(whole);
 	}
+	if (found)
+		*ret = start_of_fall(recording, lifetimes, heap, last, top);
 	free(last);
 	return found;
 }

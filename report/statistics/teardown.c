@@ -17,8 +17,6 @@
 #define VM_ENDS_MOST_NS (15 * (uint64_t)TH_NS_PER_S)
 /* From a signal to the end that it causes: orchestrators wait 30 s by default, some 60 s. */
 #define SIGNAL_ENDS_NS (60 * (uint64_t)TH_NS_PER_S)
-/* A collapse is located with a resolution of at most 10 s / 4096 (collapse.c). */
-#define COLLECTION_SLACK_NS (TH_NS_PER_S / 100)
 /* A process that ends takes at most one in this number of its samples. */
 #define WORKS_PART 10
 
@@ -142,28 +140,27 @@ th_teardown_collection(const struct th_recording *recording)
 }
 
 /* What the collection at exit uncommits was not freed by the program. */
-static bool
-is_in_collection(const struct th_recording *recording, uint64_t time)
+static uint64_t
+before_collection(const struct th_recording *recording, uint64_t end)
 {
 	const struct th_decoded_control *collection = th_teardown_collection(recording);
+	uint64_t start = collection ? collection->time - collection->value : end;
 
-	return collection && time <= collection->time &&
-	       time + collection->value + COLLECTION_SLACK_NS >= collection->time;
+	return start < end ? start : end;
 }
 
 static void
 look_for_collapse(struct th_teardown *teardown, const struct th_recording *recording,
 	const struct th_lifetimes *lifetimes)
 {
-	uint64_t end = teardown->time;
+	uint64_t end = before_collection(recording, teardown->time);
 
 	for (int heap = TH_HEAP_NATIVE; heap <= TH_HEAP_MAPPED; heap++) {
 		struct th_collapse collapse;
 
 		if (!th_collapse_find(
 			    &collapse, recording, lifetimes, (enum th_heap)heap, end) ||
-			collapse.time >= teardown->time ||
-			is_in_collection(recording, collapse.time))
+			collapse.time >= teardown->time)
 			continue;
 		teardown->time = collapse.time;
 		teardown->is_found = teardown->is_collapse = true;

@@ -16,6 +16,11 @@
 #define JAR TH_TEST_BUILD "/tests/programs/programs.jar"
 /* More than the least recording that is judged by a collection at exit (full_collection.c). */
 #define SECONDS "8"
+/*
+ * Under generational Z objects are followed in batches, up to 4 s apart in this program on a busy
+ * machine: what the last one judges must be more than half of the time.
+ */
+#define SECONDS_OF_BATCHES "20"
 /* The machine may stop a program for so long that its growth seems to have ended. */
 #define ATTEMPTS 4
 /* Z has generations by option only in this release, and always from FIRST_GENERATIONAL on. */
@@ -37,10 +42,10 @@ struct run {
 
 /* Starts all runs, and waits for them. */
 static void
-record(const struct th_jdk *jdk, struct run *runs, size_t count)
+record(const struct th_jdk *jdk, const char *seconds, struct run *runs, size_t count)
 {
 	static const char script[] =
-		"tool=$1 library=$2 java=$3 jar=$4; shift 4\n"
+		"tool=$1 library=$2 java=$3 jar=$4 seconds=$5; shift 5\n"
 		"while [ $# -gt 0 ]; do (\n"
 		"	case $6 in\n"
 		"	preload) run='env LD_PRELOAD='$library' TWINHEAP_OUTPUT='$1 ;;\n"
@@ -48,13 +53,13 @@ record(const struct th_jdk *jdk, struct run *runs, size_t count)
 		"	esac\n"
 		"	$run $java -Xmx256m -XX:+UnlockExperimentalVMOptions $2 $3 -cp $jar "
 		"\\\n"
-		"		Sessions $4 $5 " SECONDS "\n"
+		"		Sessions $4 $5 $seconds\n"
 		"	echo $? >$1.status\n"
 		") & shift 6; done; wait\n";
 	const char *directory = th_temporary_directory();
-	const char *words[8 + 6 * 8 + 1] = {
-		"sh", "-c", script, "sh", TH_TOOL, TH_LIBRARY, jdk->java, JAR};
-	size_t used = 8;
+	const char *words[9 + 6 * 8 + 1] = {
+		"sh", "-c", script, "sh", TH_TOOL, TH_LIBRARY, jdk->java, JAR, seconds};
+	size_t used = 9;
 
 	assert_true(count <= 8);
 	for (size_t i = 0; i < count; i++) {
@@ -160,7 +165,7 @@ found(const struct th_jdk *jdk)
 	bool all = false;
 
 	for (int i = 0; i < ATTEMPTS && !all; i++) {
-		record(jdk, runs, count);
+		record(jdk, SECONDS, runs, count);
 		all = true;
 		for (size_t k = 0; k < count; k++)
 			all &= finds_leak(&runs[k]);
@@ -171,19 +176,18 @@ found(const struct th_jdk *jdk)
 	runs_deinit(runs, count);
 }
 
-/*
- * Under generational Z objects are followed in batches, and the last one may have closed too early
- * in so short a run for a verdict: only the collection is expected.
- */
+/* Under generational Z few objects are followed: they are judged, however small their number. */
 static void
 check_judged(const struct run *run)
 {
 	char *text = first_lines(run->log);
+	bool is_at_exit = strstr(text, ", a full GC at exit; ") != NULL;
 	bool is_judged = strstr(text, ", the last old-generation GC; ") != NULL;
 
-	if (collections_at_exit(run->log) == is_judged)
+	if (!is_at_exit && !is_judged)
 		print_message("%s", text);
-	assert_int_equal(collections_at_exit(run->log), !is_judged);
+	assert_true(is_at_exit || is_judged);
+	assert_int_equal(collections_at_exit(run->log), is_at_exit);
 	free(text);
 }
 
@@ -203,7 +207,7 @@ generational_z(const struct th_jdk *jdk)
 		print_message("skipped: no generations\n");
 		return;
 	}
-	record(jdk, runs, count);
+	record(jdk, SECONDS_OF_BATCHES, runs, count);
 	for (size_t i = 0; i < count; i++)
 		check_judged(&runs[i]);
 	runs_deinit(runs, count);
@@ -221,7 +225,7 @@ clean(const struct th_jdk *jdk)
 	};
 	const size_t count = sizeof(runs) / sizeof(runs[0]);
 
-	record(jdk, runs, count);
+	record(jdk, SECONDS, runs, count);
 	for (size_t i = 0; i < count; i++) {
 		bool collects = !*runs[i].option;
 		char *status = th_command_output(TH_WORDS("sh", "-c",
