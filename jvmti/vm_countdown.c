@@ -69,6 +69,12 @@ bytes_since(char *thread)
 				    BYTES_SINCE_AFTER_LIMIT);
 }
 
+static uint64_t
+room_in_tlab(const char *thread)
+{
+	return field(thread, vm.hotspot->tlab_end) - field(thread, vm.hotspot->tlab_top);
+}
+
 /*
  * After a sample the VM ends the TLAB, for compiled code, where the countdown will end
  * (ThreadLocalAllocBuffer::set_sample_end, set_sampling_point): in whole words.
@@ -76,10 +82,10 @@ bytes_since(char *thread)
 static bool
 is_proved_by_tlab(char *thread)
 {
-	uint64_t top = field(thread, vm.hotspot->tlab_top);
-	uint64_t room = field(thread, vm.hotspot->tlab_end) - top;
+	uint64_t room = room_in_tlab(thread);
 
-	return top && room && room == (sampler_of(thread)->countdown & ~UINT64_C(7));
+	return field(thread, vm.hotspot->tlab_top) && room &&
+	       room == (sampler_of(thread)->countdown & ~UINT64_C(7));
 }
 
 static bool
@@ -95,11 +101,21 @@ has_drawn(const char *thread)
 	return sampler_of(thread)->countdown <= DRAW_MAX;
 }
 
+/*
+ * A first draw may be as short, in a TLAB from before the event was enabled, which has no sample
+ * point: a large array ends that TLAB.
+ */
+static bool
+ends_at_sample(const char *thread)
+{
+	return has_drawn(thread) && room_in_tlab(thread) <= sampler_of(thread)->countdown;
+}
+
 static bool
 allocate_probe(JNIEnv *env, const char *thread)
 {
-	jbyteArray array = (*env)->NewByteArray(
-		env, has_drawn(thread) ? SMALL_BYTES : LARGE_BYTES);
+	bool is_near = ends_at_sample(thread);
+	jbyteArray array = (*env)->NewByteArray(env, is_near ? SMALL_BYTES : LARGE_BYTES);
 
 	if (array)
 		(*env)->DeleteLocalRef(env, array);
