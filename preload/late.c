@@ -8,6 +8,7 @@
 #include "preload/late.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
@@ -32,8 +33,13 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
-/* Longest wait of a native method's first call. */
-#define BOUND_WAIT_NS 500000000
+/*
+ * Longest wait of a native method's first call: the agent thread needs some 10 ms of CPU time for
+ * its first turn, which on a busy machine may take 0.5 s.  After a wait in vain, as behind a
+ * constructor that keeps the loader's lock, the next ones are short.
+ */
+#define BOUND_WAIT_NS (2 * TH_NS_PER_S)
+#define NEXT_WAIT_NS 20000000
 #define HEAPS (1u << TH_HEAP_NATIVE | 1u << TH_HEAP_MAPPED)
 
 #define USURPED                                                                           \
@@ -90,6 +96,7 @@ static struct {
 	uint64_t next_look; /* at all slots */
 	uint32_t asked;     /* atomic: threads wait for a turn */
 	uint32_t turns;     /* atomic, futex */
+	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
 } late;
 
 /* Functions */
@@ -225,6 +232,7 @@ static void
 answer_waiting(void)
 {
 	th_store_relaxed(&late.asked, 0);
+	th_store_relaxed(&late.in_vain, 0);
 	th_add_acq_rel(&late.turns, 1);
 	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
@@ -244,17 +252,28 @@ th_late_turn(void)
 		answer_waiting();
 }
 
+/* False: the time is over. */
+static bool
+wait_for_turn(uint32_t turns)
+{
+	uint64_t ns = th_load_relaxed(&late.in_vain) ? NEXT_WAIT_NS : BOUND_WAIT_NS;
+	const struct timespec limit = {(time_t)(ns / TH_NS_PER_S), (long)(ns % TH_NS_PER_S)};
+
+	return !syscall(SYS_futex, &late.turns, FUTEX_WAIT_PRIVATE, turns, &limit, NULL, 0) ||
+	       errno != ETIMEDOUT;
+}
+
 void
 th_late_bound(void)
 {
-	const struct timespec limit = {0, BOUND_WAIT_NS};
 	uint32_t turns = th_load_acquire(&late.turns);
 
 	if (!th_load_relaxed(&late.heaps) || !th_slots_have_changed())
 		return;
 	th_store_release(&late.asked, 1);
 	th_server_wake();
-	syscall(SYS_futex, &late.turns, FUTEX_WAIT_PRIVATE, turns, &limit, NULL, 0);
+	if (!wait_for_turn(turns))
+		th_store_relaxed(&late.in_vain, 1);
 }
 
 void

@@ -25,7 +25,7 @@ void th_late_turn(void);
 
 /*
  * The VM is about to call a native method for the first time: if objects were loaded since the last
- * turn, waits until their slots are redirected, at most 0.5 s. [jvmti]
+ * turn, waits until their slots are redirected, at most 2 s, or 20 ms after a wait in vain. [jvmti]
  */
 void th_late_bound(void);
 
