@@ -21,6 +21,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/sample.h"
+#include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
@@ -386,6 +387,8 @@ record_object(struct sampled *sampled, uint64_t size, const struct th_registers 
 	th_sample_tick(sample.now);
 	id = th_sample_take(&sample, registers);
 	th_in_flight_end();
+	if (id)
+		th_survivors_add(TH_HEAP_JAVA, sample.site, id, sample.now);
 	follow(sampled->env, sampled->object, &event, id);
 }
 

@@ -12,6 +12,7 @@
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
 #include "unify/recording/server.h"
+#include "unify/sample/survivors.h"
 #include "unify/shared/clock.h"
 
 /* Samples between two turns of the agent thread, */
@@ -129,6 +130,7 @@ log_death_at(uint64_t sample, uint64_t time)
 {
 	struct th_event_java_death event = {.time = time, .sample = sample};
 
+	th_survivors_remove(TH_HEAP_JAVA, sample);
 	th_log_append(TH_EVENT_JAVA_DEATH, &event, NULL, 0);
 }
 
@@ -143,6 +145,7 @@ log_lost(uint64_t sample)
 {
 	struct th_event_java_lost event = {.time = th_clock_now(), .sample = sample};
 
+	th_survivors_remove(TH_HEAP_JAVA, sample);
 	th_log_append(TH_EVENT_JAVA_LOST, &event, NULL, 0);
 	th_log_count(TH_COUNTER_LIVE_OBJECTS_LOST, 1);
 }
@@ -174,10 +177,19 @@ follow(JNIEnv *env, const struct th_sampled_object *object)
 void
 th_live_objects_follow(JNIEnv *env, const struct th_sampled_object *object)
 {
-	if (object->sample && live.queue &&
-		th_live_keeps(object->sample, th_load_relaxed(&live.level)) &&
-		!follow(env, object))
+	if (!object->sample)
+		return;
+	if (!live.queue || !th_live_keeps(object->sample, th_load_relaxed(&live.level)))
+		th_survivors_remove(TH_HEAP_JAVA, object->sample);
+	else if (!follow(env, object))
 		log_lost(object->sample);
+}
+
+static void
+drop(JNIEnv *env, const struct followed *object)
+{
+	th_survivors_remove(TH_HEAP_JAVA, object->sample);
+	(*env)->DeleteWeakGlobalRef(env, object->reference);
 }
 
 /* From now on half as many objects are followed, including those in the table. */
@@ -193,7 +205,7 @@ raise_level(JNIEnv *env)
 		if (th_live_keeps(live.table[i].sample, level))
 			live.table[kept++] = live.table[i];
 		else
-			(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+			drop(env, &live.table[i]);
 	}
 	live.count = kept;
 	th_humongous_thin(level);
@@ -210,13 +222,15 @@ thin(JNIEnv *env)
 static void
 add(JNIEnv *env, jweak reference, uint64_t sample)
 {
+	const struct followed object = {reference, sample};
+
 	if (live.count >= live.limit)
 		thin(env);
 	/* It may have been queued under an earlier level. */
 	if (th_live_keeps(sample, live.level))
-		live.table[live.count++] = (struct followed){reference, sample};
+		live.table[live.count++] = object;
 	else
-		(*env)->DeleteWeakGlobalRef(env, reference);
+		drop(env, &object);
 }
 
 void

@@ -37,6 +37,7 @@ struct contents {
 	uint32_t ours;
 	uint32_t originals;
 	uint32_t stubs; /* an address in the object itself */
+	uint32_t zeros; /* a weak reference, or not relocated yet */
 	uint32_t others;
 };
 
@@ -125,7 +126,9 @@ count_slot(const struct th_import_slot *slot, void *data)
 		counter->contents.originals++;
 	else if (is_stub(counter->object, slot, value))
 		counter->contents.stubs++;
-	else if (value && !slot->is_data) /* 0: a weak reference */
+	else if (!value)
+		counter->contents.zeros++;
+	else if (!slot->is_data)
 		counter->contents.others++;
 }
 
@@ -176,9 +179,19 @@ find_known(const struct th_import_object *object, const char *path)
 	return unused;
 }
 
-/* Another tool has overwritten what we wrote, or the object is still being loaded. */
+/*
+ * An object that is being loaded is in the loader's list before its slots are relocated: they hold
+ * zeros, or offsets in the file.
+ */
 static bool
-may_be_usurped(const struct contents *now, const struct contents *before)
+may_be_loading(const struct contents *now, const struct contents *before)
+{
+	return now->others > before->others || now->zeros > before->zeros;
+}
+
+/* Another tool has overwritten what we wrote. */
+static bool
+is_usurped(const struct contents *now, const struct contents *before)
 {
 	return now->others > before->others && now->ours < before->ours;
 }
@@ -188,7 +201,7 @@ has_work(const struct contents *now, const struct contents *before)
 {
 	if (slots.is_restoring)
 		return now->ours > 0;
-	return now->originals || now->stubs > before->stubs || may_be_usurped(now, before);
+	return now->originals || now->stubs > before->stubs || may_be_loading(now, before);
 }
 
 static void
@@ -216,6 +229,8 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 		slots.report->failed++;
 		return 0;
 	}
+	if (known->pass + 1 < slots.pass) /* loaded again since */
+		known->left = (struct contents){0};
 	known->pass = slots.pass;
 	now = count(&object);
 	has_job = has_work(&now, &known->left) && slots.job_count < AT_ONCE;
@@ -449,7 +464,7 @@ look_again(void)
 			continue;
 		job->known->left = count(&job->object);
 		report(&job->known->left);
-		if (may_be_usurped(&job->known->left, &job->before))
+		if (is_usurped(&job->known->left, &job->before))
 			slots.report->usurped += job->known->left.others - job->before.others;
 	}
 }

@@ -17,6 +17,8 @@
 #define ORDERS "60000"
 #define ORDER_BYTES 1016.0
 #define TEXT_BYTES 200.0
+/* See libslow_load.c. */
+#define SLOW_BYTES (1024 * 8192.0)
 
 static const char *const settings[] = {"TWINHEAP_INTERVAL=64k", "TWINHEAP_SEED=1", NULL};
 
@@ -107,6 +109,26 @@ agent_alone(const struct th_jdk *jdk)
 	assert_true(th_recording_total(&recording, "java", "alloc_bytes").exact);
 	assert_true(th_recording_counter(&recording, "slots") >= 20);
 	check_both_heaps(jdk, &recording);
+	th_recording_deinit(&recording);
+}
+
+/* A library is in the loader's list long before its slots are relocated. */
+static void
+loaded_slowly(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	struct th_figure figure;
+
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = TH_WORDS(jdk->java, "-agentpath:" TH_LIBRARY, "-cp",
+				PROGRAMS "/programs.jar", "SlowLoad",
+				PROGRAMS "/libslow_load.so"),
+			.settings = TH_WORDS("TWINHEAP_INTERVAL=64k", "LD_PRELOAD"),
+		},
+		&recording);
+	figure = th_recording_site(&recording, "native", "slow_load_blocks", "alloc_bytes");
+	th_assert_covers(&figure, SLOW_BYTES, "slow_load_blocks");
 	th_recording_deinit(&recording);
 }
 
@@ -348,6 +370,7 @@ main(void)
 {
 	const struct th_jdk_test tests[] = {
 		{"agent alone", agent_alone, 0},
+		{"loaded slowly", loaded_slowly, 0},
 		{"preload and agent", preload_and_agent, 0},
 		{"beside a sampling agent", beside_a_sampling_agent, 0},
 		{"checked JNI", checked_jni, 0},

@@ -15,6 +15,7 @@
 #include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
 #include "unify/sample/sample.h"
+#include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/sample/throttle.h"
 #include "unify/shared/clock.h"
@@ -49,6 +50,7 @@ log_free(uint64_t sample, uint64_t time, uint32_t thread)
 	const struct th_event_native_free event = {
 		.sample = sample, .time = time, .thread = thread};
 
+	th_survivors_remove(TH_HEAP_NATIVE, sample);
 	if (sample != SAMPLE_PENDING && th_in_flight_state() == TH_IN_FLIGHT_OPEN)
 		th_log_append(TH_EVENT_NATIVE_FREE, &event, NULL, 0);
 }
@@ -99,6 +101,7 @@ append_native(struct th_sample *sample)
 		 */
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
+		th_survivors_add(TH_HEAP_NATIVE, sample->site, id, sample->now);
 	} else if (tracked)
 		th_live_blocks_remove(address);
 	return id;

@@ -106,8 +106,9 @@ th_sample_take(struct th_sample *sample, const struct th_registers *registers)
 
 	event->time = sample->now;
 	event->thread = sample->record->id;
-	if (!th_throttle_keeps(sample->record, sample->lane->heap, site_of(sample, registers),
-		    sample->now, &event->keep))
+	sample->site = site_of(sample, registers);
+	if (!th_throttle_keeps(sample->record, sample->lane->heap, sample->site, sample->now,
+		    &event->keep))
 		return 0;
 	/* See th_sample_begin(). */
 	if (!th_log_is_ours()) {

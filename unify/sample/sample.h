@@ -56,7 +56,8 @@ struct th_sample {
 	struct th_thread_record *record; /* of the calling thread */
 	uint64_t now;                    /* ns, read once for all steps */
 	struct th_event_alloc *event;    /* the start of the lane's own event */
-	void *data;                      /* private to the lane */
+	struct th_site_key site; /* written by th_sample_take(): hashes; 0: not needed */
+	void *data;              /* private to the lane */
 };
 
 /*

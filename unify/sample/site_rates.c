@@ -20,6 +20,8 @@
 #define NONE 1e-3
 /* A site below this has no rate: it is skipped, and decreases no further, to denormal numbers. */
 #define NO_RATE 1e-6
+/* Fewer may be what lives a little longer than others. */
+#define LEAST_SURVIVORS 2
 /* Probabilities are in 2^-31.  None is 0. */
 #define ONE 0x1p31
 #define LEAST 0x1p-20
@@ -37,13 +39,17 @@ is_near(unsigned row)
 	return row < TH_SITE_ROWS_PER_KEY;
 }
 
-/* The rows use different bits of the key, which is a hash. */
+/* The rows use different bits of the hash. */
+static unsigned
+slot_in(uint64_t hash, unsigned row)
+{
+	return (unsigned)(hash >> 32 * (row % TH_SITE_ROWS_PER_KEY)) % TH_SITE_SLOTS;
+}
+
 static unsigned
 slot_of(struct th_site_key key, unsigned row)
 {
-	uint64_t hash = is_near(row) ? key.near : key.far;
-
-	return (unsigned)(hash >> 32 * (row % TH_SITE_ROWS_PER_KEY)) % TH_SITE_SLOTS;
+	return slot_in(is_near(row) ? key.near : key.far, row);
 }
 
 double
@@ -61,15 +67,86 @@ th_site_rates_count(struct th_site_rates *sites, struct th_site_key key)
 	return 1 - least / ONE;
 }
 
-static void
-set_probabilities(struct th_site_rates *sites, unsigned row, double level)
+void
+th_site_rates_forget_survivors(struct th_site_rates *sites)
 {
+	memset(sites->survivors, 0, sizeof(sites->survivors));
+}
+
+void
+th_site_rates_add_survivor(struct th_site_rates *sites, uint64_t far)
+{
+	for (unsigned row = 0; row < TH_SITE_ROWS_PER_KEY; row++) {
+		uint16_t *count = &sites->survivors[row][slot_in(far, row)];
+
+		*count += *count < UINT16_MAX;
+	}
+}
+
+static bool
+has_survivors(const struct th_site_rates *sites, unsigned row, unsigned slot)
+{
+	return !is_near(row) &&
+	       sites->survivors[row % TH_SITE_ROWS_PER_KEY][slot] >= LEAST_SURVIVORS;
+}
+
+static void
+set_keep(struct th_site_rates *sites, unsigned row, unsigned slot, double keep)
+{
+	double dropped = keep < 1 ? 1 - (keep > LEAST ? keep : LEAST) : 0;
+
+	th_store_relaxed(&sites->dropped[row][slot], (uint32_t)(dropped * ONE));
+}
+
+static void
+keep_all(struct th_site_rates *sites)
+{
+	for (unsigned row = 0; row < TH_SITE_ROWS; row++)
+		for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+			set_keep(sites, row, i, 1);
+}
+
+static double
+min(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Samples per second of each slot, of `target`, for sites with survivors alone; the sum. */
+static double
+divide_first(const struct th_site_rates *sites, unsigned row, double target, double *shares_ret)
+{
+	double sum = 0;
+	double level;
+
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+		shares_ret[i] = has_survivors(sites, row, i) ? sites->rates[row][i] : 0;
+	level = min(th_water_level(shares_ret, TH_SITE_SLOTS, target * TH_SITE_SURVIVORS_PART),
+		target * TH_SITE_SURVIVOR_PART);
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
+		shares_ret[i] = min(shares_ret[i], level);
+		sum += shares_ret[i];
+	}
+	return sum;
+}
+
+/* Divides `target` between the slots of a row. */
+static void
+set_probabilities(struct th_site_rates *sites, unsigned row, double target)
+{
+	/* The writer's; stacks may be small. */
+	static double first[TH_SITE_SLOTS];
+	static double rest[TH_SITE_SLOTS];
+	double left = target - divide_first(sites, row, target, first);
+	double level;
+
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+		rest[i] = sites->rates[row][i] - first[i];
+	level = th_water_level(rest, TH_SITE_SLOTS, left);
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 		double rate = sites->rates[row][i];
-		double keep = rate > level ? level / rate : 1;
 
-		th_store_relaxed(&sites->dropped[row][i],
-			(uint32_t)((1 - (keep > LEAST ? keep : LEAST)) * ONE));
+		set_keep(sites, row, i, rest[i] > level ? (first[i] + level) / rate : 1);
 	}
 }
 
@@ -78,13 +155,11 @@ set_all(struct th_site_rates *sites, double target)
 {
 	bool drops = target > 0 && sites->total > target;
 
-	for (unsigned row = 0; row < TH_SITE_ROWS && (drops || sites->drops); row++) {
-		double part = is_near(row) ? TH_SITE_NEAR_PART * target : target;
-
-		set_probabilities(sites, row,
-			drops ? th_water_level(sites->rates[row], TH_SITE_SLOTS, part)
-			      : 0x1p62);
-	}
+	if (sites->drops && !drops)
+		keep_all(sites);
+	for (unsigned row = 0; row < TH_SITE_ROWS && drops; row++)
+		set_probabilities(
+			sites, row, is_near(row) ? TH_SITE_NEAR_PART * target : target);
 	sites->drops = drops;
 }
 

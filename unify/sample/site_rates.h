@@ -17,6 +17,9 @@
  * both probabilities is valid; near keys have a small part of the target (TH_SITE_NEAR_PART), in
  * addition to that of the far keys.
  *
+ * Sites with survivors (survivors.h) have part of the target first, TH_SITE_SURVIVORS_PART, by
+ * far keys; what they leave of it, and the rest, is for all.
+ *
  * The table is a count-min sketch: for each key two rows with different hashes, of which the
  * smaller rate of a key is valid.  A rare key shares both slots with frequent ones with a
  * probability of (frequent keys / slots)^2.
@@ -35,6 +38,9 @@
 #define TH_SITE_SLOTS 512
 /* Of the target, for near keys. */
 #define TH_SITE_NEAR_PART 0.2
+/* Of the target, for sites with survivors alone, all of them and each. */
+#define TH_SITE_SURVIVORS_PART 0.5
+#define TH_SITE_SURVIVOR_PART 0.125
 
 /* Hashes.  Samples with the same far key have the same near key. */
 struct th_site_key {
@@ -48,9 +54,10 @@ struct th_site_rates {
 	/* Written by the writer, atomic: 1 - probability, in 2^-31. */
 	uint32_t dropped[TH_SITE_ROWS][TH_SITE_SLOTS];
 	/* Private to the writer. */
-	double rates[TH_SITE_ROWS][TH_SITE_SLOTS]; /* samples per second */
-	double total;                              /* the same, of all keys */
-	bool drops;                                /* some are dropped */
+	double rates[TH_SITE_ROWS][TH_SITE_SLOTS];               /* samples per second */
+	double total;                                            /* the same, of all keys */
+	uint16_t survivors[TH_SITE_ROWS_PER_KEY][TH_SITE_SLOTS]; /* of far keys */
+	bool drops;                                              /* some are dropped */
 	uint32_t rolls;
 	uint64_t time;    /* ns: of the last roll */
 	uint64_t stalled; /* ns: of a pause of the program */
@@ -70,6 +77,10 @@ double th_site_rates_count(struct th_site_rates *sites, struct th_site_key key);
  * writer. [in-malloc]
  */
 void th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target);
+
+/* Survivors count from the next roll on.  By the writer. [in-malloc] */
+void th_site_rates_forget_survivors(struct th_site_rates *sites);
+void th_site_rates_add_survivor(struct th_site_rates *sites, uint64_t far);
 
 /* The number of due samples changes by `factor` from now on.  One writer. [in-malloc] */
 void th_site_rates_rescale(struct th_site_rates *sites, double factor);

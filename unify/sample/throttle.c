@@ -12,6 +12,7 @@
 #include "unify/sample/rate_control.h"
 #include "unify/sample/settings.h"
 #include "unify/sample/site_rates.h"
+#include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/hash.h"
@@ -40,9 +41,11 @@ static struct {
 	uint64_t capture_ns[2];      /* atomic: [1] of samples, [0] of other captures */
 	struct th_plan plan;         /* the writer's, except for the intervals */
 	/* Private to the writer. */
-	uint64_t rate_logged; /* time of the last RATE */
-	uint64_t due_lately;  /* due in the second before */
-	uint64_t due_logged;  /* counts at that time */
+	uint64_t start;
+	uint64_t next_survivors; /* when they are counted */
+	uint64_t rate_logged;    /* time of the last RATE */
+	uint64_t due_lately;     /* due in the second before */
+	uint64_t due_logged;     /* counts at that time */
 	uint64_t kept_logged;
 } throttle;
 
@@ -62,6 +65,8 @@ th_throttle_start(const struct th_recorder_settings *settings)
 
 	th_rate_init(&throttle.rate, th_plan_init(&throttle.plan, &limits, now));
 	throttle.rate_logged = now;
+	throttle.start = now;
+	throttle.next_survivors = now;
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		th_site_rates_init(&throttle.sites[i], now);
 }
@@ -75,6 +80,7 @@ th_throttle_reset(void)
 	throttle.capture_ns[true] = 0;
 	throttle.due_logged = 0;
 	throttle.kept_logged = 0;
+	th_survivors_reset();
 }
 
 uint64_t
@@ -180,6 +186,19 @@ get_figures(const struct th_log_header *header, struct th_plan_figures *figures)
 		read_times(header, figures);
 }
 
+/* Once a second, if there is something to thin. */
+static void
+count_survivors(uint64_t now)
+{
+	if (now < throttle.next_survivors)
+		return;
+	throttle.next_survivors = now + TH_NS_PER_S;
+	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
+		if (throttle.sites[i].drops)
+			th_survivors_count((enum th_heap)(i + TH_HEAP_JAVA), throttle.start,
+				now, &throttle.sites[i]);
+}
+
 void
 th_throttle_review(uint64_t now)
 {
@@ -193,6 +212,7 @@ th_throttle_review(uint64_t now)
 	th_rate_set_target(&throttle.rate, target.rate);
 	if (target.all_factor < 1)
 		th_rate_rescale(&throttle.rate, target.all_factor);
+	count_survivors(now);
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++) {
 		th_site_rates_roll(&throttle.sites[i], now, target.keep[i] * SITES_AIM);
 		if (target.factor[i] != 1)

@@ -60,7 +60,11 @@ struct run {
 	struct th_random random;
 	struct site site[SITES];
 	uint64_t kept;
+	unsigned leaks; /* a part of this site's samples survives; 0: of none */
 };
+
+/* Of a site that leaks, one in. */
+#define SURVIVES 50
 
 /* The sites' parts of what is due. */
 static const double *
@@ -133,6 +137,9 @@ sample(struct run *run, unsigned which, uint64_t now)
 	th_rate_keep(&run->rate);
 	site->kept++;
 	run->kept++;
+	if (run->leaks && which == run->leaks && th_random_unit(&run->random) * SURVIVES < 1)
+		for (int i = 0; i < 2; i++)
+			th_site_rates_add_survivor(&run->sites, key_of(run, which).far);
 	th_estimator_add(&site->estimator, SIZE, INTERVAL, of_site * of_rate, 1);
 }
 
@@ -251,6 +258,24 @@ a_pause_changes_nothing(void **state)
 	assert_true(th_site_rates_count(&run.sites, same_key(1)) == 1);
 }
 
+/* As many samples of each frequent site are kept, but of one with survivors. */
+static void
+sites_with_survivors_come_first(void **state)
+{
+	static struct run run;
+
+	(void)state;
+	init(&run, 5);
+	run.leaks = 3;
+	simulate(&run, DUE, 0, 60);
+	print_message("%llu of %llu kept of a site with survivors, %llu of %llu of its "
+		      "neighbour\n",
+		(unsigned long long)run.site[3].kept, (unsigned long long)run.site[3].due,
+		(unsigned long long)run.site[4].kept, (unsigned long long)run.site[4].due);
+	assert_true(run.site[3].kept > 3 * run.site[4].kept);
+	assert_in_range(run.kept, 0.7 * TARGET * 60, 1.0 * TARGET * 60);
+}
+
 /* Coverage */
 
 #define RUNS 400
@@ -312,6 +337,27 @@ estimates_are_unbiased(void **state)
 	check("rare", &rare, 0.94, 0.985);
 }
 
+/* Survivors are found after some samples, and forgotten again: what is kept depends on chance. */
+static void
+survivors_bias_nothing(void **state)
+{
+	struct coverage leaking = {0};
+	static struct run run;
+
+	(void)state;
+	for (uint64_t i = 0; i < 4 * RUNS; i++) {
+		init(&run, 5000 + i);
+		run.leaks = 6;
+		for (unsigned second = 0; second < SECONDS; second++) {
+			simulate(&run, DUE, second, second + 1);
+			if (second % 2)
+				th_site_rates_forget_survivors(&run.sites);
+		}
+		add_site(&leaking, &run.site[run.leaks], parts()[run.leaks]);
+	}
+	check("leaking", &leaking, 0.93, 0.985);
+}
+
 int
 main(void)
 {
@@ -322,7 +368,9 @@ main(void)
 		cmocka_unit_test(nothing_is_thinned_without_need),
 		cmocka_unit_test(a_new_site_is_kept),
 		cmocka_unit_test(a_pause_changes_nothing),
+		cmocka_unit_test(sites_with_survivors_come_first),
 		cmocka_unit_test(estimates_are_unbiased),
+		cmocka_unit_test(survivors_bias_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

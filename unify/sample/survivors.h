@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which allocation sites have samples that stay alive.  The throttle keeps more of such sites
+ * (site_rates.h), since a leak is proved by survivors, and most samples of a busy site are freed
+ * at once.
+ *
+ * The latest samples that are followed, in a table that is indexed by their ids and forgets the
+ * older one of two.  A sample is a survivor when it has lived for some time; a Java object also
+ * needs to have survived a collection.  What is known of earlier samples decides on later ones
+ * only, so no estimate is biased, whatever the table has forgotten.
+ */
+#ifndef TH_UNIFY_SAMPLE_SURVIVORS_H
+#define TH_UNIFY_SAMPLE_SURVIVORS_H
+
+#include <stdint.h>
+
+#include "unify/sample/site_rates.h"
+#include "unify/shared/log_format.h"
+
+/* A sample that is followed to its end was recorded, at `now` (ns). [in-malloc] */
+void
+th_survivors_add(enum th_heap heap, struct th_site_key site, uint64_t sample, uint64_t now);
+
+/* It has ended, or is not followed any more.  Unknown samples are ignored. [in-malloc] */
+void th_survivors_remove(enum th_heap heap, uint64_t sample);
+
+/* Java objects from before `time` (ns) that have not been removed have survived. [any] */
+void th_survivors_collected(uint64_t time);
+
+/*
+ * Writes the survivors of each site into `sites`; the recording began at `start`.  Takes some 10
+ * us.  By the writer of `sites`. [in-malloc]
+ */
+void th_survivors_count(
+	enum th_heap heap, uint64_t start, uint64_t now, struct th_site_rates *sites);
+
+/* In a forked child, or for another recording. */
+void th_survivors_reset(void);
+
+#endif
