@@ -74,7 +74,8 @@ static struct {
 	struct known known[TH_SLOTS_OBJECTS_MAX];
 	uint32_t known_count;
 	uint32_t pass;
-	uint64_t changes; /* atomic: loads and unloads, at the last pass */
+	uint64_t met;     /* loads and unloads so far, as of this pass */
+	uint64_t changes; /* atomic: the same, when all slots were written */
 	struct job jobs[AT_ONCE];
 	uint32_t job_count;
 	struct th_slots_report *report;
@@ -221,7 +222,7 @@ examine(struct dl_phdr_info *info, size_t bytes, void *data)
 	bool has_job;
 
 	(void)bytes, (void)data;
-	__atomic_store_n(&slots.changes, info->dlpi_adds + info->dlpi_subs, __ATOMIC_RELAXED);
+	slots.met = info->dlpi_adds + info->dlpi_subs;
 	if (!th_import_object_read(info, &object) || is_left_out(&object))
 		return 0;
 	known = find_known(&object, info->dlpi_name);
@@ -499,6 +500,7 @@ pass_all(struct th_slots_report *ret)
 	slots.report = ret;
 	for (int i = 0; i < passes && pass(); i++)
 		continue;
+	th_store_release(&slots.changes, slots.met);
 	errno = saved_errno;
 }
 
@@ -519,7 +521,7 @@ static int
 compare_changes(struct dl_phdr_info *info, size_t bytes, void *data)
 {
 	(void)bytes;
-	*(bool *)data = info->dlpi_adds + info->dlpi_subs != slots.changes;
+	*(bool *)data = info->dlpi_adds + info->dlpi_subs != th_load_acquire(&slots.changes);
 	return 1;
 }
 

@@ -14,7 +14,7 @@
 JNIEXPORT void JNICALL Java_SlowLoad_allocate(JNIEnv *env, jclass type);
 void slow_load_blocks(void);
 
-static void *kept[BLOCKS];
+static void *volatile kept[BLOCKS];
 
 static void
 nothing(void)
