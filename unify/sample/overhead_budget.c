@@ -12,7 +12,7 @@
 #define LEAST_PART 2
 #define LEAST_NS 2000000.0
 /* What is saved, or owed, is used or repaid in this time (1/e of it is left). */
-#define HORIZON_NS TH_NS_PER_S
+#define HORIZON_NS (5 * TH_NS_PER_S)
 /* Forecasts are averages over about this time. */
 #define FORECAST_NS 500000000.0
 /* Getting the times takes at most 1/COST_SPACING of the elapsed time. */
@@ -90,7 +90,7 @@ double
 th_budget_first(const struct th_budget *budget)
 {
 	/* One processor is in use. */
-	return (double)budget->burst + share(budget, TH_NS_PER_S);
+	return (double)budget->burst * TH_NS_PER_S / HORIZON_NS + share(budget, TH_NS_PER_S);
 }
 
 double

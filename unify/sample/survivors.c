@@ -9,6 +9,8 @@
 
 /* Samples of a minute at the default budget. */
 #define ENTRIES 8192
+/* Those of one hash, where a sample may be. */
+#define BUCKET 4
 /* A survivor has lived for this part of the time so far, within these bounds. */
 #define LIVED_PART 6
 #define LIVED_LEAST_NS (2 * (uint64_t)TH_NS_PER_S)
@@ -36,20 +38,37 @@ entries_of(enum th_heap heap)
 }
 
 static struct entry *
-entry_of(enum th_heap heap, uint64_t sample)
+bucket_of(enum th_heap heap, uint64_t sample)
 {
 	struct entry *entries = entries_of(heap);
 
-	return entries ? &entries[th_hash_mix(sample) % ENTRIES] : NULL;
+	return entries ? &entries[th_hash_mix(sample) % (ENTRIES / BUCKET) * BUCKET] : NULL;
+}
+
+/* An unused entry, or the youngest: what has survived for long is what the table is for. */
+static struct entry *
+entry_for_new(struct entry *bucket)
+{
+	struct entry *youngest = bucket;
+
+	for (unsigned i = 0; i < BUCKET; i++) {
+		if (!th_load_relaxed(&bucket[i].sample))
+			return &bucket[i];
+		if (th_load_relaxed(&bucket[i].time) > th_load_relaxed(&youngest->time))
+			youngest = &bucket[i];
+	}
+	return youngest;
 }
 
 void
 th_survivors_add(enum th_heap heap, struct th_site_key site, uint64_t sample, uint64_t now)
 {
-	struct entry *entry = entry_of(heap, sample);
+	struct entry *bucket = bucket_of(heap, sample);
+	struct entry *entry;
 
-	if (!entry)
+	if (!bucket)
 		return;
+	entry = entry_for_new(bucket);
 	th_store_relaxed(&entry->sample, 0);
 	th_store_relaxed(&entry->time, now);
 	th_store_relaxed(&entry->site, site.far);
@@ -59,11 +78,14 @@ th_survivors_add(enum th_heap heap, struct th_site_key site, uint64_t sample, ui
 void
 th_survivors_remove(enum th_heap heap, uint64_t sample)
 {
-	struct entry *entry = entry_of(heap, sample);
-	uint64_t expected = sample;
+	struct entry *bucket = sample ? bucket_of(heap, sample) : NULL;
 
-	if (entry && sample)
-		th_cas_acq_rel(&entry->sample, &expected, 0);
+	for (unsigned i = 0; bucket && i < BUCKET; i++) {
+		uint64_t expected = sample;
+
+		if (th_cas_acq_rel(&bucket[i].sample, &expected, 0))
+			return;
+	}
 }
 
 void

@@ -4,8 +4,7 @@
  * (site_rates.h), since a leak is proved by survivors, and most samples of a busy site are freed
  * at once.
  *
- * The latest samples that are followed, in a table that is indexed by their ids and forgets the
- * older one of two.  A sample is a survivor when it has lived for some time; a Java object also
+ * The table holds the latest samples that are followed; where it is full it forgets the youngest.  A sample is a survivor when it has lived for some time; a Java object also
  * needs to have survived a collection.  What is known of earlier samples decides on later ones
  * only, so no estimate is biased, whatever the table has forgotten.
  */
