@@ -45,9 +45,6 @@
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
 
-/* New libraries are looked for this often. */
-#define HOST_TURN_NS 20000000
-
 /* ENDED: on request; the environment is kept. */
 enum state { IDLE, RUNNING, STOPPED, ENDED };
 
@@ -220,15 +217,14 @@ set_interval(uint64_t interval)
 }
 
 /* On the agent thread. */
-static void
+static uint64_t
 every_turn(void)
 {
 	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
-	if (agent.host.turn)
-		agent.host.turn();
+	return agent.host.turn ? agent.host.turn() : UINT64_MAX;
 }
 
 /* The sampling capability is exclusive: another agent may hold it, and may release it later. */
@@ -516,7 +512,6 @@ go_live(JNIEnv *env, jthread thread)
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
 	start_exit_collection();
-	duties.turn_ns = agent.host.turn ? HOST_TURN_NS : 0;
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))

@@ -27,7 +27,8 @@ struct th_agent_host {
 	enum th_gc_at_exit gc_at_exit;
 	bool tells_names; /* th_agent_renamed() reports renamed threads */
 	/* Where the library is not preloaded; all NULL otherwise. */
-	void (*turn)(void);  /* on the agent thread, every 20 ms or later */
+	/* on the agent thread; returns when the next turn is due (CLOCK_MONOTONIC, ns) */
+	uint64_t (*turn)(void);
 	void (*bound)(void); /* a native method was bound; on the thread that will call it */
 	void (*leave)(void); /* on the agent thread, before the recording ends on request */
 };

@@ -125,7 +125,7 @@ count_slot(const struct th_import_slot *slot, void *data)
 		counter->contents.originals++;
 	else if (is_stub(counter->object, slot, value))
 		counter->contents.stubs++;
-	else if (value && !slot->is_data) /* 0: a weak reference */
+	else if (value && !slot->is_data && !function->is_notice) /* 0: a weak reference */
 		counter->contents.others++;
 }
 

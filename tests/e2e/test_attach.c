@@ -319,6 +319,25 @@ slot_taken_by_another(const struct th_jdk *jdk)
 	th_outcome_deinit(&outcome);
 }
 
+/* An object that is not loaded by the VM is announced by the call of dlopen(). */
+static void
+library_loaded_later(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libloader.so") "=" PROGRAM("libloaded.so"),
+		"Attached",
+		TH_TOOL " attach -q $pid -o late.thl; echo attach $?\n"
+			"for i in $(seq 200); do\n"
+			"\tgrep -q -e soon -e late out && break; sleep 0.1\n"
+			"done\n",
+		&outcome);
+	assert_contains(outcome.output, "attach 0\n");
+	assert_contains(outcome.output, " soon done\n");
+	assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
 /* java.lang.foreign */
 
 #define FOREIGN_COUNT "20000"
@@ -469,6 +488,7 @@ main(void)
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
 		{"a slot taken by another tool", slot_taken_by_another, 0},
+		{"a library loaded later", library_loaded_later, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
