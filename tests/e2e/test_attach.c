@@ -112,16 +112,17 @@ for_a_time(const struct th_jdk *jdk)
 }
 
 /*
- * Slots, descriptors, threads and mappings are as before; the memory of the process does not grow
- * with the number of recordings.  The first two are not compared: the VM loads classes, and the
- * library's tables are touched.
+ * Beside threads that allocate at full speed: slots, descriptors, threads and mappings are as before;
+ * the memory of the process does not grow with the number of recordings.  The first two are not
+ * compared: the VM loads classes, and the library's tables are touched.  A hundred on each JDK:
+ * scripts/attach-storm.
  */
 static void
 again_and_again(const struct th_jdk *jdk)
 {
 	struct th_outcome outcome;
 
-	beside(jdk, "-Xmx64m -Xms64m -XX:+AlwaysPreTouch -Xint", "Attached",
+	beside(jdk, "-Xmx64m -Xms64m -XX:+AlwaysPreTouch -Xint", "Attached busy",
 		"measure() {\n"
 		"\techo $1 rss $(sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "
 		"/proc/$pid/status)\n"
@@ -129,13 +130,13 @@ again_and_again(const struct th_jdk *jdk)
 		"\techo $1 threads $(ls /proc/$pid/task | wc -l)\n"
 		"\techo $1 files $(ls /proc/$pid/fd | wc -l)\n"
 		"}\n"
-		"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do\n"
+		"for i in $(seq 20); do\n"
 		"\t" TH_TOOL " attach -q $pid -o r$i.thl -i 16k || echo failed $?\n"
-		"\tsleep 0.2\n"
+		"\tsleep 0.1\n"
 		"\t" TH_TOOL " detach $pid >/dev/null || echo failed $?\n"
 		"\t[ $i = 2 ] && sleep 0.2 && measure first\n"
 		"done\n"
-		"sleep 0.3; measure last\n" TH_TOOL " summary r12.thl\n",
+		"sleep 0.3; measure last\n" TH_TOOL " summary r20.thl\n",
 		&outcome);
 	if (strstr(outcome.output, "failed"))
 		print_message("%s", outcome.errors);
@@ -290,8 +291,8 @@ short_storm(const struct th_jdk *jdk)
 
 	th_command_check(
 		&(struct th_command){
-			.arguments = TH_WORDS(
-				TH_TEST_SOURCE "/scripts/attach-storm", "3", feature),
+			.arguments = TH_WORDS(TH_TEST_SOURCE "/scripts/attach-storm",
+				"--minutes", "0.05", "--jdk", feature),
 			.environment = TH_WORDS("TWINHEAP_BUILD=" TH_TEST_BUILD, "LD_PRELOAD"),
 		},
 		&outcome);
