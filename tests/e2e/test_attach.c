@@ -374,109 +374,6 @@ foreign_lookup(const struct th_jdk *jdk)
 	check_foreign(jdk, "-agentpath:" TH_LIBRARY, "LD_PRELOAD");
 }
 
-/* Other users and namespaces: as root only; the build may be below /tmp */
-
-#define SKIPPED 77
-
-/*
- * Runs a script of root, which starts $java; skipped where the machine does not allow what it needs.
- */
-static void
-as_root(const struct th_jdk *jdk, const char *script, struct th_outcome *ret)
-{
-	char *text = th_format(
-		"java=%s\njar=" PROGRAM("programs.jar") "\n%s", jdk->java, script);
-
-	th_command_run(
-		&(struct th_command){
-			.arguments = TH_WORDS("sh", "-c", text),
-			.environment = TH_WORDS("LD_PRELOAD"),
-			.directory = th_temporary_directory(),
-		},
-		ret);
-	free(text);
-	if (getenv("TH_TEST_VERBOSE"))
-		print_message("%s\n%s\n", ret->output, ret->errors);
-	if (ret->status == SKIPPED) {
-		th_outcome_deinit(ret);
-		skip();
-	}
-}
-
-/*
- * In another pid and mount namespace, where the library's directory does not exist: it gets a copy,
- * which is removed, and the log is in the process's current directory.
- */
-static void
-other_namespaces(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	as_root(jdk,
-		"unshare --mount --pid --fork true 2>/dev/null || exit 77\n"
-		"unshare --mount --pid --fork sh -c '\n"
-		"mount -t proc proc /proc; mount --bind " TH_TEST_BUILD " /mnt\n"
-		"mount -t tmpfs none /tmp; mkdir /tmp/here\n"
-		"cp /mnt/tests/programs/programs.jar /tmp/here/p.jar; cd /tmp/here; umount "
-		"/mnt\n"
-		"mount -t tmpfs none " TH_TEST_BUILD "\n"
-		"exec '$java' -Dnamespaces=$$ -cp p.jar Attached leak' >out 2>err &\n"
-		"top=$!; sleep 1.5\n"
-		"pid=$(cat /proc/$top/task/$top/children); pid=${pid% }\n" TH_TOOL
-		" list | grep \"^ *$pid \"\n" TH_TOOL
-		" attach $pid -i 16k >line; echo attach $?\n"
-		"sleep 2; cat line\n" TH_TOOL " detach $pid; echo detach $?\n"
-		"ls /proc/$pid/root/tmp | grep -c libtwinheap\n" TH_TOOL
-		" leaks /proc/$pid/root/tmp/here/twinheap.1.thl\n"
-		"kill $pid; wait $top; true\n",
-		&outcome);
-	assert_contains(outcome.output, "attachable");
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "/root/tmp/here/twinheap.1.thl\n");
-	assert_contains(outcome.output, "\n0\n");
-	assert_contains(outcome.output, "Attached.leak");
-	th_outcome_deinit(&outcome);
-}
-
-/* Root attaches to any user's process; another user is refused. */
-static void
-other_users(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	as_root(jdk,
-		"unshare --mount true 2>/dev/null || exit 77\n"
-		"cat >inner <<EOF\n"
-		"java=$java; jar=$jar\n"
-		"EOF\n"
-		"cat >>inner <<'EOF'\n"
-		"mount --bind " TH_TEST_BUILD " /mnt; mount -t tmpfs -o mode=1777 none /tmp\n"
-		"mkdir -p " TH_TEST_BUILD "; mount --bind /mnt " TH_TEST_BUILD "\n"
-		"mkdir /tmp/here; cd /tmp/here\n"
-		"as='setpriv --reuid 1234 --regid 1234 --clear-groups'\n"
-		"mkdir open; chmod 777 open . && cp $jar open/p.jar && cp " TH_TOOL " tool\n"
-		"chmod 755 tool; chmod 644 open/p.jar; (cd open && $as $java -version) "
-		"2>/dev/null || exit 77\n"
-		"(cd open && exec $as $java -cp p.jar Attached leak) >out 2>err &\n"
-		"pid=$!; sleep 1.5\n" TH_TOOL " attach $pid -i 16k; echo attach $?\n"
-		"sleep 1; " TH_TOOL
-		" detach $pid >/dev/null; echo detach $?; kill $pid; wait $pid\n"
-		"ls open\n"
-		"$java -cp $jar Attached >/dev/null 2>&1 &\n"
-		"pid=$!; sleep 1; $as ./tool attach $pid; echo other $?; kill $pid; wait $pid; "
-		"true\n"
-		"EOF\n"
-		"unshare --mount sh inner\n",
-		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, ".thl\n");
-	assert_contains(outcome.output, "other 10\n");
-	assert_contains(outcome.errors, "belongs to another user");
-	th_outcome_deinit(&outcome);
-}
-
 int
 main(void)
 {
@@ -493,8 +390,6 @@ main(void)
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
-		{"other namespaces", other_namespaces, 0},
-		{"other users", other_users, 0},
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest others[] = {

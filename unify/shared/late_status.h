@@ -14,7 +14,8 @@
 	X(BAD_OPTION, 103,                                                                    \
 		"the library rejects an option; its message is on the stderr of the process") \
 	X(NO_LOG, 104,                                                                        \
-		"the log cannot be created; the reason is on the stderr of the process")      \
+		"the log cannot be created; the reason is on the stderr of the process; -o "  \
+		"names another file")                                                         \
 	X(BUSY, 105, "the previous recording has not ended yet; try again")
 
 enum th_late_status {
