@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recording of a Java VM that runs already, by `twinheap attach`, and its end by `twinheap detach`:
- * the process is not disturbed, a leak that is under way is found, and nothing is left behind.
+ * the process is not disturbed, and nothing is left behind.
  */
 #include "tests/e2e/harness.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first release that warns of agents loaded late. */
-#define WARNS_OF_AGENTS 21
 #define PROGRAM(name) TH_TEST_BUILD "/tests/programs/" name
 
 /*
@@ -47,14 +45,6 @@ beside(const struct th_jdk *jdk, const char *options, const char *arguments, con
 	free(text);
 }
 
-static void
-assert_contains(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		print_message("%s\nhas no: %s\n", text, part);
-	assert_non_null(strstr(text, part));
-}
-
 /* The value of a line "KEY NUMBER". */
 static long
 number_after(const char *text, const char *key)
@@ -65,35 +55,7 @@ number_after(const char *text, const char *key)
 	return strtol(found + strlen(key), NULL, 10);
 }
 
-/* Attach, leak and detach */
-
-static void
-leak_under_way(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	beside(jdk, "", "Attached leak",
-		TH_TOOL " attach $pid -o late.thl -i 16k; echo attach $?\n"
-			"sleep 5\n" TH_TOOL " detach $pid; echo detach $?\n" TH_TOOL
-			" leaks late.thl --fail-on leak; echo leaks $?\n" TH_TOOL
-			" summary late.thl\n"
-			"kill -0 $pid && echo alive\n",
-		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "leaks 1\n");
-	assert_contains(outcome.output, "Attached.leak");
-	assert_contains(outcome.output, "deflateInit2_");
-	assert_contains(outcome.output, "1 leak");
-	assert_contains(outcome.output, "alive\n");
-	assert_int_equal(number_after(outcome.output, "\nerr "),
-		jdk->feature >= WARNS_OF_AGENTS ? 3 : 0);
-	assert_contains(outcome.output, " done\n");
-	assert_contains(outcome.output, "exit 0\n");
-	if (jdk->feature >= WARNS_OF_AGENTS)
-		assert_contains(outcome.errors, "WARNING");
-	th_outcome_deinit(&outcome);
-}
+/* Attach and detach */
 
 static void
 for_a_time(const struct th_jdk *jdk)
@@ -104,10 +66,10 @@ for_a_time(const struct th_jdk *jdk)
 		TH_TOOL " attach $pid --for 3s -o late.thl -i 16k; echo attach $?\n" TH_TOOL
 			" ctl late.thl\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "complete");
-	assert_contains(outcome.errors, "native heap");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "complete");
+	th_assert_contains(outcome.errors, "native heap");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -141,8 +103,8 @@ again_and_again(const struct th_jdk *jdk)
 	if (strstr(outcome.output, "failed"))
 		print_message("%s", outcome.errors);
 	assert_null(strstr(outcome.output, "failed"));
-	assert_contains(outcome.output, "exit 0\n");
-	assert_contains(outcome.output, "Attached.churn");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "Attached.churn");
 	print_message("RSS %ld KiB, then %ld KiB\n", number_after(outcome.output, "first rss "),
 		number_after(outcome.output, "last rss "));
 	assert_true(number_after(outcome.output, "last rss ") <
@@ -166,12 +128,12 @@ preloaded_and_paused(const struct th_jdk *jdk)
 		"sleep 1\n" TH_TOOL " attach $pid; echo first $?\n" TH_TOOL
 		" detach $pid; echo detach $?\n" TH_TOOL " attach $pid; echo second $?\n",
 		&outcome);
-	assert_contains(outcome.output, "first 4\n");
-	assert_contains(outcome.errors, "is already recorded in");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "second 0\n");
-	assert_contains(outcome.output, "is recorded again in");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "first 4\n");
+	th_assert_contains(outcome.errors, "is already recorded in");
+	th_assert_contains(outcome.output, "detach 0\n");
+	th_assert_contains(outcome.output, "second 0\n");
+	th_assert_contains(outcome.output, "is recorded again in");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -189,11 +151,11 @@ check_refusal(const struct th_jdk *jdk, const char *options, int status, const c
 		" attach $pid 2>line; echo attach $? $(grep -vc 'lines of WARNING' line)\n"
 		"cat line >&2; cat out err; kill -0 $pid && echo alive\n",
 		&outcome);
-	assert_contains(outcome.output, expected);
-	assert_contains(outcome.errors, reason);
+	th_assert_contains(outcome.output, expected);
+	th_assert_contains(outcome.errors, reason);
 	assert_null(strstr(outcome.output, "Full thread dump"));
-	assert_contains(outcome.output, "alive\n");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "alive\n");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 	free(expected);
 }
@@ -222,10 +184,10 @@ reduced_signals(const struct th_jdk *jdk)
 			"rm -f /tmp/.java_pid$pid; " TH_TOOL " detach $pid >/dev/null\n" TH_TOOL
 			" attach $pid -o more.thl; echo again $?\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "again 13\n");
-	assert_contains(outcome.errors, "SIGQUIT has no handler");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "again 13\n");
+	th_assert_contains(outcome.errors, "SIGQUIT has no handler");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -247,8 +209,8 @@ no_java_vm(void **state)
 				"kill $pid"),
 		},
 		&outcome);
-	assert_contains(outcome.output, "attach 11\ndetach 3\nnobody 3\nword 2\ntime 2\n");
-	assert_contains(outcome.errors, "has no Java VM");
+	th_assert_contains(outcome.output, "attach 11\ndetach 3\nnobody 3\nword 2\ntime 2\n");
+	th_assert_contains(outcome.errors, "has no Java VM");
 	th_outcome_deinit(&outcome);
 }
 
@@ -273,10 +235,10 @@ options_of_an_agent(const struct th_jdk *jdk)
 			       .directory = th_temporary_directory()},
 		&outcome);
 	free(text);
-	assert_contains(outcome.output, "TWINHEAP_HEAPS\" value=\"both\"");
-	assert_contains(outcome.output, "TWINHEAP_SEED\" value=\"3\"");
-	assert_contains(outcome.output, "TWINHEAP_INTERVAL\" value=\"64k\"");
-	assert_contains(outcome.output, "done\nexit 0\no.thl\nstop\n");
+	th_assert_contains(outcome.output, "TWINHEAP_HEAPS\" value=\"both\"");
+	th_assert_contains(outcome.output, "TWINHEAP_SEED\" value=\"3\"");
+	th_assert_contains(outcome.output, "TWINHEAP_INTERVAL\" value=\"64k\"");
+	th_assert_contains(outcome.output, "done\nexit 0\no.thl\nstop\n");
 	assert_string_equal(outcome.errors,
 		"twinheap: depht=3: no such option; this process is not recorded\n");
 	th_outcome_deinit(&outcome);
@@ -296,7 +258,7 @@ short_storm(const struct th_jdk *jdk)
 			.environment = TH_WORDS("TWINHEAP_BUILD=" TH_TEST_BUILD, "LD_PRELOAD"),
 		},
 		&outcome);
-	assert_contains(outcome.output, "1 passed, 0 failed\n");
+	th_assert_contains(outcome.output, "1 passed, 0 failed\n");
 	th_outcome_deinit(&outcome);
 	free(feature);
 }
@@ -313,10 +275,10 @@ slot_taken_by_another(const struct th_jdk *jdk)
 			" detach $pid; echo detach $?\n"
 			"grep -c 'has overwritten import slots' err\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "\nsamples the Java heap\n");
-	assert_contains(outcome.output, "detach 0\n1\n");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "\nsamples the Java heap\n");
+	th_assert_contains(outcome.output, "detach 0\n1\n");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -333,9 +295,9 @@ library_loaded_later(const struct th_jdk *jdk)
 			"\tgrep -q -e soon -e late out && break; sleep 0.1\n"
 			"done\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, " soon done\n");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, " soon done\n");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -378,7 +340,6 @@ int
 main(void)
 {
 	const struct th_jdk_test tests[] = {
-		{"a leak under way", leak_under_way, 0},
 		{"for a time", for_a_time, 0},
 		{"again and again", again_and_again, 0},
 		{"preloaded and paused", preloaded_and_paused, 0},

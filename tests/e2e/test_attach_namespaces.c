@@ -11,14 +11,6 @@
 
 #define PROGRAM(name) TH_TEST_BUILD "/tests/programs/" name
 
-static void
-assert_contains(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		print_message("%s\nhas no: %s\n", text, part);
-	assert_non_null(strstr(text, part));
-}
-
 #define SKIPPED 77
 
 /*
@@ -73,12 +65,12 @@ other_namespaces(const struct th_jdk *jdk)
 		" leaks /proc/$pid/root/tmp/here/twinheap.1.thl\n"
 		"kill $pid; wait $top; true\n",
 		&outcome);
-	assert_contains(outcome.output, "attachable");
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "/root/tmp/here/twinheap.1.thl\n");
-	assert_contains(outcome.output, "\n0\n");
-	assert_contains(outcome.output, "Attached.leak");
+	th_assert_contains(outcome.output, "attachable");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "detach 0\n");
+	th_assert_contains(outcome.output, "/root/tmp/here/twinheap.1.thl\n");
+	th_assert_contains(outcome.output, "\n0\n");
+	th_assert_contains(outcome.output, "Attached.leak");
 	th_outcome_deinit(&outcome);
 }
 
@@ -112,11 +104,11 @@ other_users(const struct th_jdk *jdk)
 		"EOF\n"
 		"unshare --mount sh inner\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, ".thl\n");
-	assert_contains(outcome.output, "other 10\n");
-	assert_contains(outcome.errors, "belongs to another user");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "detach 0\n");
+	th_assert_contains(outcome.output, ".thl\n");
+	th_assert_contains(outcome.output, "other 10\n");
+	th_assert_contains(outcome.errors, "belongs to another user");
 	th_outcome_deinit(&outcome);
 }
 
@@ -153,13 +145,13 @@ read_only_root(void **state)
 		" leaks /proc/$pid/root/tmp/late.thl\n"
 		"kill $pid; wait $top; true\n",
 		&outcome);
-	assert_contains(outcome.output, "first 4\n");
-	assert_contains(outcome.errors, "the log cannot be created");
-	assert_contains(outcome.output, "Read-only file system");
-	assert_contains(outcome.output, "second 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "\n0\n");
-	assert_contains(outcome.output, "Attached.leak");
+	th_assert_contains(outcome.output, "first 4\n");
+	th_assert_contains(outcome.errors, "the log cannot be created");
+	th_assert_contains(outcome.output, "Read-only file system");
+	th_assert_contains(outcome.output, "second 0\n");
+	th_assert_contains(outcome.output, "detach 0\n");
+	th_assert_contains(outcome.output, "\n0\n");
+	th_assert_contains(outcome.output, "Attached.leak");
 	th_outcome_deinit(&outcome);
 }
 
@@ -206,12 +198,12 @@ user_namespace(void **state)
 		"EOF\n"
 		"unshare --mount sh inner\n",
 		&outcome);
-	assert_contains(outcome.output, "unwritable 4\n");
-	assert_contains(outcome.errors, "its VM needs a socket in its /tmp");
-	assert_contains(outcome.output, "root 0\n");
-	assert_contains(outcome.output, "detach 0\nprocess ");
-	assert_contains(outcome.output, "user 0\n");
-	assert_contains(outcome.output, "Attached.leak");
+	th_assert_contains(outcome.output, "unwritable 4\n");
+	th_assert_contains(outcome.errors, "its VM needs a socket in its /tmp");
+	th_assert_contains(outcome.output, "root 0\n");
+	th_assert_contains(outcome.output, "detach 0\nprocess ");
+	th_assert_contains(outcome.output, "user 0\n");
+	th_assert_contains(outcome.output, "Attached.leak");
 	th_outcome_deinit(&outcome);
 }
 
