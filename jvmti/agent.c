@@ -623,6 +623,19 @@ set_callbacks(void)
 
 /* Start and stop */
 
+bool
+th_agent_can_start(JavaVM *vm)
+{
+	jint status = JNI_OK;
+
+	th_guard_enter();
+	/* JNI_EDETACHED: "called at the wrong time" (jvmtiExport.cpp), before the live phase. */
+	if (!agent.jvmti)
+		status = (*vm)->GetEnv(vm, (void **)&agent.jvmti, JVMTI_VERSION_11);
+	th_guard_leave();
+	return status != JNI_EDETACHED;
+}
+
 static bool
 register_with_vm(void)
 {

@@ -45,6 +45,12 @@ void th_agent_expect(const struct th_agent_host *host, const void *create_java_v
  */
 void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase);
 
+/*
+ * False: a VM that is starting has no environment for agents yet (JVMTI), though it can load their
+ * libraries.  The calling thread must be attached to it.
+ */
+bool th_agent_can_start(JavaVM *vm);
+
 /* A thread was renamed, usually the calling one. [jvmti] */
 void th_agent_renamed(JNIEnv *env, jthread thread);
 

@@ -282,6 +282,25 @@ slot_taken_by_another(const struct th_jdk *jdk)
 	th_outcome_deinit(&outcome);
 }
 
+/* A VM that does not have environments for agents yet: attach waits. */
+static void
+starting_vm(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libslow_start.so"), "Attached",
+		TH_TOOL " attach -q $pid -o late.thl -i 16k; echo attach $?\n"
+			"sleep 1\n" TH_TOOL " detach $pid >/dev/null\n" TH_TOOL
+			" summary late.thl\n"
+			"cat err\n",
+		&outcome);
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "Attached.churn");
+	assert_null(strstr(outcome.output, "JVMTI 11"));
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
 /* An object that is not loaded by the VM is announced by the call of dlopen(). */
 static void
 library_loaded_later(const struct th_jdk *jdk)
@@ -347,6 +366,7 @@ main(void)
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
 		{"a slot taken by another tool", slot_taken_by_another, 0},
+		{"a VM that is starting", starting_vm, 0},
 		{"a library loaded later", library_loaded_later, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
