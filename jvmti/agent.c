@@ -382,9 +382,10 @@ start_collections(void)
 }
 
 /*
- * The environment stays, without events and capabilities, for the next recording: where it was
- * disposed of again and again beside many threads, VMs crashed with a damaged C heap within a
- * minute or two (11 to 25), and callbacks may still be in progress on other threads.
+ * The environment stays, without events and capabilities, for the next recording, and because VMs
+ * need one: a thread that ends while there is none keeps its JvmtiThreadState (JavaThread::exit():
+ * "if (JvmtiEnv::environments_might_exist())"), and the next change of events in a new environment
+ * writes through it to the freed JavaThread (11 to 25).
  */
 static void
 retire(void)
