@@ -18,14 +18,12 @@ static void
 beside(const struct th_jdk *jdk, const char *options, const char *arguments, const char *script,
 	struct th_outcome *ret)
 {
-	char *text = th_format(
+	char *text = th_format(TH_JDK_IS_UP
 		"java=%s\n"
 		"$java %s -cp " PROGRAM("programs.jar") " %s >out 2>err &\n"
 							"pid=$!\n"
-							"until [ -e /tmp/hsperfdata_$(id "
-							"-un)/$pid ] || ! kill -0 $pid; do\n"
-							"\tsleep 0.05\n"
-							"done\n"
+							"until is_up $pid || ! kill -0 $pid; "
+							"do sleep 0.05; done\n"
 							"sleep 0.3\n"
 							"%s\n"
 							"touch stop\n"
@@ -289,13 +287,11 @@ starting_vm(const struct th_jdk *jdk)
 	struct th_outcome outcome;
 
 	beside(jdk, "-agentpath:" PROGRAM("libslow_start.so"), "Attached",
-		TH_TOOL " attach -q $pid -o late.thl -i 16k; echo attach $?\n"
-			"sleep 1\n" TH_TOOL " detach $pid >/dev/null\n" TH_TOOL
-			" summary late.thl\n"
-			"cat err\n",
+		TH_TOOL " attach -q $pid -o late.thl; echo attach $?\n" TH_TOOL
+			" ctl $pid; cat err\n",
 		&outcome);
 	th_assert_contains(outcome.output, "attach 0\n");
-	th_assert_contains(outcome.output, "Attached.churn");
+	th_assert_contains(outcome.output, "samples all heaps\n");
 	assert_null(strstr(outcome.output, "JVMTI 11"));
 	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);

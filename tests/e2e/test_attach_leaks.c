@@ -20,11 +20,11 @@
  * NAME; at most three times, until it names a leak: on a busy machine the program may have stopped for
  * a part of the time.
  */
-static const char script[] =
+static const char script[] = TH_JDK_IS_UP
 	"leak() {\n"
 	"\tname=$1; shift\n"
 	"\t\"$@\" >$name.out 2>$name.err & pid=$!\n"
-	"\tuntil [ -e /tmp/hsperfdata_$(id -un)/$pid ] || ! kill -0 $pid; do sleep 0.05; done\n"
+	"\tuntil is_up $pid || ! kill -0 $pid; do sleep 0.05; done\n"
 	"\tsleep 1\n"
 	"\tfor attempt in 1 2 3; do\n"
 	"\t\tlog=$name.$attempt.thl\n"

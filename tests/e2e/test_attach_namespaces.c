@@ -20,7 +20,7 @@ static void
 as_root(const struct th_jdk *jdk, const char *script, struct th_outcome *ret)
 {
 	char *text = th_format(
-		"java=%s\njar=" PROGRAM("programs.jar") "\n%s", jdk->java, script);
+		TH_JDK_IS_UP "java=%s\njar=" PROGRAM("programs.jar") "\n%s", jdk->java, script);
 
 	th_command_run(
 		&(struct th_command){
@@ -133,7 +133,7 @@ read_only_root(void **state)
 		"exec '$java' -cp /tmp/p.jar Attached leak' >out 2>err &\n"
 		"top=$!\n"
 		"until pid=$(cat /proc/$top/task/$top/children 2>/dev/null) &&\n"
-		"\tls /proc/${pid% }/root/tmp/hsperfdata_*/* >/dev/null 2>&1; do\n"
+		"\t[ \"$pid\" ] && is_up $pid 2>/dev/null; do\n"
 		"\tkill -0 $top 2>/dev/null || { wait $top; exit; }\n"
 		"\tsleep 0.05\n"
 		"done\n"
@@ -175,14 +175,14 @@ user_namespace(void **state)
 		" /opt/build\n"
 		"chmod 755 /opt/build/*; mount -t tmpfs -o mode=1777 none /tmp\n"
 		"EOF\n"
-		"cat >>inner <<'EOF'\n"
+		"cat >>inner <<'EOF'\n" TH_JDK_IS_UP
 		"as='setpriv --reuid 1234 --regid 1234 --clear-groups'\n"
 		"cd /opt/here; $as unshare --user --map-root-user true || exit 77\n"
 		"$as unshare --user --map-root-user --mount --pid --fork --mount-proc \\\n"
 		"\t/opt/jdk/bin/java -cp /opt/build/p.jar Attached leak >out 2>err &\n"
 		"top=$!\n"
 		"until pid=$(cat /proc/$top/task/$top/children 2>/dev/null) &&\n"
-		"\tls /tmp/hsperfdata_root/1 >/dev/null 2>&1; do\n"
+		"\t[ \"$pid\" ] && is_up $pid 2>/dev/null; do\n"
 		"\tkill -0 $top 2>/dev/null || exit 1\n"
 		"\tsleep 0.05\n"
 		"done\n"
