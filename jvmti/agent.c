@@ -45,9 +45,6 @@
 /* The first release whose own sampler is unbiased (JDK-8356372). */
 #define FIRST_UNBIASED 25
 
-/* New libraries are looked for this often. */
-#define HOST_TURN_NS 20000000
-
 /* ENDED: on request; the environment is kept. */
 enum state { IDLE, RUNNING, STOPPED, ENDED };
 
@@ -220,15 +217,14 @@ set_interval(uint64_t interval)
 }
 
 /* On the agent thread. */
-static void
+static uint64_t
 every_turn(void)
 {
 	uint64_t interval = th_throttle_interval(TH_HEAP_JAVA);
 
 	if (agent.samples_java && interval != agent.interval)
 		set_interval(interval);
-	if (agent.host.turn)
-		agent.host.turn();
+	return agent.host.turn ? agent.host.turn() : UINT64_MAX;
 }
 
 /* The sampling capability is exclusive: another agent may hold it, and may release it later. */
@@ -386,9 +382,10 @@ start_collections(void)
 }
 
 /*
- * The environment stays, without events and capabilities, for the next recording: where it was
- * disposed of again and again beside many threads, VMs crashed with a damaged C heap within a
- * minute or two (11 to 25), and callbacks may still be in progress on other threads.
+ * The environment stays, without events and capabilities, for the next recording, and because VMs
+ * need one: a thread that ends while there is none keeps its JvmtiThreadState (JavaThread::exit():
+ * "if (JvmtiEnv::environments_might_exist())"), and the next change of events in a new environment
+ * writes through it to the freed JavaThread (11 to 25).
  */
 static void
 retire(void)
@@ -516,7 +513,6 @@ go_live(JNIEnv *env, jthread thread)
 	set_event(JVMTI_EVENT_THREAD_START, true);
 	set_event(JVMTI_EVENT_THREAD_END, true);
 	start_exit_collection();
-	duties.turn_ns = agent.host.turn ? HOST_TURN_NS : 0;
 	duties.full_collections = (struct th_full_collection_plan){
 		.period = agent.host.gc_every, .at_exit = agent.host.gc_at_exit};
 	if (!th_agent_thread_start(agent.jvmti, env, &duties))
@@ -627,6 +623,19 @@ set_callbacks(void)
 }
 
 /* Start and stop */
+
+bool
+th_agent_can_start(JavaVM *vm)
+{
+	jint status = JNI_OK;
+
+	th_guard_enter();
+	/* JNI_EDETACHED: "called at the wrong time" (jvmtiExport.cpp), before the live phase. */
+	if (!agent.jvmti)
+		status = (*vm)->GetEnv(vm, (void **)&agent.jvmti, JVMTI_VERSION_11);
+	th_guard_leave();
+	return status != JNI_EDETACHED;
+}
 
 static bool
 register_with_vm(void)

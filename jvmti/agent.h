@@ -27,7 +27,8 @@ struct th_agent_host {
 	enum th_gc_at_exit gc_at_exit;
 	bool tells_names; /* th_agent_renamed() reports renamed threads */
 	/* Where the library is not preloaded; all NULL otherwise. */
-	void (*turn)(void);  /* on the agent thread, every 20 ms or later */
+	/* on the agent thread; returns when the next turn is due (CLOCK_MONOTONIC, ns) */
+	uint64_t (*turn)(void);
 	void (*bound)(void); /* a native method was bound; on the thread that will call it */
 	void (*leave)(void); /* on the agent thread, before the recording ends on request */
 };
@@ -43,6 +44,12 @@ void th_agent_expect(const struct th_agent_host *host, const void *create_java_v
  * The recording must be running, and the calling thread attached to the VM.
  */
 void th_agent_start(const struct th_agent_host *host, JavaVM *vm, enum th_agent_phase phase);
+
+/*
+ * False: a VM that is starting has no environment for agents yet (JVMTI), though it can load their
+ * libraries.  The calling thread must be attached to it.
+ */
+bool th_agent_can_start(JavaVM *vm);
 
 /* A thread was renamed, usually the calling one. [jvmti] */
 void th_agent_renamed(JNIEnv *env, jthread thread);

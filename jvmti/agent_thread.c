@@ -80,7 +80,8 @@ static struct {
 	uint64_t next_names; /* not before */
 	uint64_t next_filter;
 	uint64_t next_second;
-	uint32_t seconds; /* since the library's own memory was last counted */
+	uint64_t next_host; /* as every_turn() has returned */
+	uint32_t seconds;   /* since the library's own memory was last counted */
 } thread;
 
 static uint64_t
@@ -102,6 +103,7 @@ next_turn(void)
 	uint64_t now = th_clock_now();
 	uint64_t next = min(thread.next_second, th_breakdown_next());
 
+	next = min(next, thread.next_host);
 	next = min(next, min(th_collections_next(now), th_full_collection_next()));
 	if (thread.must_reap)
 		next = min(next, thread.next_reap);
@@ -111,8 +113,6 @@ next_turn(void)
 		next = min(next, now + RETRY_NS);
 	if (th_admission_is_filtered())
 		next = min(next, thread.next_filter);
-	if (thread.duties->turn_ns)
-		next = min(next, now + thread.duties->turn_ns);
 	return next > now + LEAST_NS ? next : now + LEAST_NS;
 }
 
@@ -206,7 +206,7 @@ work_every_turn(jvmtiEnv *jvmti, JNIEnv *env)
 {
 	uint32_t vm_ends = 1;
 
-	thread.duties->every_turn();
+	thread.next_host = thread.duties->every_turn();
 	if (th_cas_acq_rel(&thread.vm_ends, &vm_ends, 0))
 		th_breakdown_teardown();
 	if (th_methods_are_pending())
@@ -328,6 +328,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 	thread.self = pthread_self();
 	thread.env = env;
 	thread.is_busy = true;
+	thread.next_host = 0;
 	thread.next_second = th_clock_next_second(th_clock_now());
 	start_serving();
 	while (wait_turn()) {

@@ -16,8 +16,8 @@
 /* Callbacks of the agent, called under the guard. */
 struct th_agent_duties {
 	struct th_full_collection_plan full_collections;
-	void (*every_turn)(void);
-	uint64_t turn_ns; /* a turn comes at least this often; 0 = when there is work */
+	/* Returns when the next turn is due (CLOCK_MONOTONIC, ns); UINT64_MAX: by nothing of its own */
+	uint64_t (*every_turn)(void);
 	void (*every_second)(void);
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
 	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */

@@ -168,6 +168,8 @@ load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 		start_agent(vm, phase);
 		return JNI_OK;
 	}
+	if (phase == TH_AGENT_LIVE && !th_agent_can_start(vm))
+		return TH_LATE_STARTING;
 	status = th_life_start_late(options);
 	if (status == TH_LATE_RECORDS)
 		th_agent_start(&host, vm, phase);

@@ -33,6 +33,9 @@
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
+/* After a call of dlopen(): until the object has appeared in the loader's list. */
+#define LOADING_NS 200000000
+#define LOADING_TURN_NS 20000000
 /*
  * Longest wait of a native method's first call: the agent thread needs some 10 ms of CPU time for
  * its first turn, which on a busy machine may take 0.5 s.  After a wait in vain, as behind a
@@ -86,7 +89,7 @@ static const struct {
 };
 
 #define EXPORTED (sizeof(exported) / sizeof(exported[0]))
-/* Twelve of libc, seventeen exported, twenty operators, five of jemalloc. */
+/* Twelve of libc, seventeen exported, dlopen, twenty operators, five of jemalloc. */
 #define FUNCTIONS_MAX 64
 
 static struct {
@@ -97,6 +100,9 @@ static struct {
 	uint32_t asked;     /* atomic: threads wait for a turn */
 	uint32_t turns;     /* atomic, futex */
 	uint32_t in_vain;   /* atomic: a thread has waited as long as it may */
+	void *(*dlopen)(const char *path, int flags);
+	uint64_t loaded_at;  /* atomic: the last call of dlopen(), on any thread */
+	uint32_t is_loading; /* atomic: set by that call, cleared by the agent thread */
 } late;
 
 /* Functions */
@@ -106,7 +112,7 @@ add(const char *name, const void *original, const void *ours, bool is_release)
 {
 	if (original && ours && late.count < FUNCTIONS_MAX)
 		late.functions[late.count++] = (struct th_slot_function){
-			name, original, ours, is_release};
+			name, original, ours, .is_release = is_release};
 }
 
 /* Our definition of an exported name: the library itself comes first in its own scope. */
@@ -128,6 +134,34 @@ add_exported(void)
 		dlclose(handle);
 }
 
+/*
+ * A call of dlopen(), which comes before the object is in the loader's list: the agent thread looks
+ * for it from now on.  The call itself is a jump: the loader searches in the caller's RUNPATH, and
+ * opens in its namespace.
+ */
+static void *
+notice_dlopen(const char *path, int flags)
+{
+	th_store_relaxed(&late.loaded_at, th_clock_now());
+	/* Sequentially consistent, as the accesses in is_loading(). */
+	if (!__atomic_exchange_n(&late.is_loading, 1, __ATOMIC_SEQ_CST))
+		th_server_wake();
+	return late.dlopen(path, flags);
+}
+
+static void
+add_dlopen(void)
+{
+	const void *original = th_next_find("dlopen");
+	void *ours;
+
+	memcpy(&late.dlopen, &original, sizeof(late.dlopen));
+	memcpy(&ours, &(__typeof(&notice_dlopen)){notice_dlopen}, sizeof(ours));
+	if (original && late.count < FUNCTIONS_MAX)
+		late.functions[late.count++] = (struct th_slot_function){
+			"dlopen", original, ours, .is_notice = true};
+}
+
 static void
 find_functions(void)
 {
@@ -140,6 +174,7 @@ find_functions(void)
 	ALLOCATION(L)
 #undef L
 	add_exported();
+	add_dlopen();
 	th_operators_each_late(add);
 	th_mallocx_each_late(add);
 }
@@ -201,7 +236,7 @@ th_late_redirect(unsigned heaps)
 	th_slots_redirect(late.functions, late.count, th_allocator_underneath(), &report);
 	log_redirected(&report, th_clock_now() - begin);
 	count(&report);
-	late.next_look = th_clock_now() + TH_NS_PER_S;
+	late.next_look = th_clock_next_second(th_clock_now());
 	th_store_release(&late.heaps, heaps);
 	th_control_open(heaps);
 }
@@ -237,7 +272,38 @@ answer_waiting(void)
 	syscall(SYS_futex, &late.turns, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-void
+/* Whether an object that was opened lately may not be in the loader's list yet. */
+static bool
+is_loading(uint64_t now)
+{
+	if (!th_load_acquire(&late.is_loading))
+		return false;
+	if (now < th_load_relaxed(&late.loaded_at) + LOADING_NS)
+		return true;
+	/*
+	 * Either this finds the time of a call that found the mark set, or that call finds it
+	 * cleared and wakes this thread.
+	 */
+	__atomic_store_n(&late.is_loading, 0, __ATOMIC_SEQ_CST);
+	if (now >= __atomic_load_n(&late.loaded_at, __ATOMIC_SEQ_CST) + LOADING_NS)
+		return false;
+	th_store_relaxed(&late.is_loading, 1);
+	return true;
+}
+
+static uint64_t
+next_turn(uint64_t now)
+{
+	uint64_t next = late.next_look;
+
+	if (!th_load_relaxed(&late.heaps))
+		return UINT64_MAX;
+	if (is_loading(now) && now + LOADING_TURN_NS < next)
+		next = now + LOADING_TURN_NS;
+	return next;
+}
+
+uint64_t
 th_late_turn(void)
 {
 	uint64_t now = th_clock_now();
@@ -246,10 +312,11 @@ th_late_turn(void)
 	if (th_load_relaxed(&late.heaps) &&
 		(now >= late.next_look || th_slots_have_changed())) {
 		look();
-		late.next_look = now + TH_NS_PER_S;
+		late.next_look = th_clock_next_second(now);
 	}
 	if (is_asked)
 		answer_waiting();
+	return next_turn(now);
 }
 
 /* False: the time is over. */

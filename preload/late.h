@@ -8,6 +8,7 @@
 #define TH_PRELOAD_LATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Redirects the slots of all loaded objects, then opens the C heap and mapped memory, as far as
@@ -17,11 +18,13 @@
 void th_late_redirect(unsigned heaps);
 
 /*
- * The agent's turn, every 20 ms: redirects the slots of new objects.  Once a second it examines all
- * slots: if another tool has overwritten ours, the C heap and mapped memory are closed and the
- * other slots restored. [agent-thread]
+ * The agent's turn: redirects the slots of new objects.  Once a second it examines all slots: if
+ * another tool has overwritten ours, the C heap and mapped memory are closed and the other slots
+ * restored.  Returns when the next turn is due (CLOCK_MONOTONIC, ns): every 20 ms while objects are
+ * being loaded, otherwise at the next whole second; UINT64_MAX: nothing is redirected.
+ * [agent-thread]
  */
-void th_late_turn(void);
+uint64_t th_late_turn(void);
 
 /*
  * The VM is about to call a native method for the first time: if objects were loaded since the last

@@ -256,16 +256,17 @@ set_allocator(void)
  * Sets up the recording, in a process that may have run for a while already.  A child calls
  * this before fork() returns, so no code here may take a lock of libc or of the loader, or call
  * libc's malloc: other threads may have held such a lock, and a signal handler that forks may
- * have interrupted malloc.
+ * have interrupted malloc.  Returns the new state: a process that is attached to, and whose log
+ * cannot be created, can be attached to again with another name.
  */
-static bool
+static enum state
 start(void)
 {
 	struct th_recorder_settings settings = recorder_settings();
 
 	set_limits(&settings);
 	if (!create_log())
-		return false;
+		return th_next_is_late() ? IDLE : OFF;
 	log_process();
 	log_settings();
 	if (!life.has_modules)
@@ -284,10 +285,10 @@ start(void)
 			"the kernel forbids process_vm_readv here: the bytes of a thread "
 			"are known as of its last sample, and totals are estimates");
 	if (th_recorder_start(&settings))
-		return true;
+		return RECORDING;
 	th_message("no memory for the tables; this process is not recorded");
 	th_log_close();
-	return false;
+	return OFF;
 }
 
 static void
@@ -303,7 +304,7 @@ start_once(void)
 	pthread_mutex_lock(&life.lock);
 	if (life.state == IDLE) {
 		th_guard_enter();
-		life.state = start() ? RECORDING : OFF;
+		life.state = start();
 		if (life.state == OFF)
 			th_recorder_stop();
 		th_guard_leave();

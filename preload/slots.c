@@ -129,7 +129,7 @@ count_slot(const struct th_import_slot *slot, void *data)
 		counter->contents.stubs++;
 	else if (!value)
 		counter->contents.zeros++;
-	else if (!slot->is_data)
+	else if (!slot->is_data && !function->is_notice)
 		counter->contents.others++;
 }
 

@@ -17,6 +17,7 @@ struct th_slot_function {
 	const void *original; /* what the program calls; NULL: not redirected */
 	const void *ours;
 	bool is_release; /* redirected first, and restored last: free, realloc, munmap */
+	bool is_notice; /* only tells of calls: another tool's function in a slot is no matter */
 };
 
 /* Upper bounds; objects beyond are not seen, and counted. */

@@ -51,26 +51,16 @@ th_virtual_machine_check(const struct th_java_process *process)
 }
 
 /*
- * The directories of the process are opened with the tool's rights.  Then the tool takes the user of
+ * The /tmp of the process is opened with the tool's rights.  Then the tool takes the user of
  * the process, because the VM checks the owner of files and of the socket's peer.
  */
 
 struct visit {
 	const struct th_java_process *process;
-	int tmp; /* /tmp and the current directory of the process; -1: not accessible */
-	int current;
+	int tmp;   /* -1: not accessible */
 	uid_t uid; /* before */
 	gid_t gid;
 };
-
-static int
-open_current(const struct th_java_process *process)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)process->pid);
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
 
 static bool
 enter(const struct th_java_process *process, struct visit *ret)
@@ -78,7 +68,6 @@ enter(const struct th_java_process *process, struct visit *ret)
 	*ret = (struct visit){
 		.process = process,
 		.tmp = th_java_process_open(process, "/tmp"),
-		.current = open_current(process),
 		.uid = geteuid(),
 		.gid = getegid(),
 	};
@@ -90,8 +79,6 @@ leave(const struct visit *visit)
 {
 	if (visit->tmp >= 0)
 		close(visit->tmp);
-	if (visit->current >= 0)
-		close(visit->current);
 	if (seteuid(visit->uid) || setegid(visit->gid))
 		th_notice("cannot take back the former user id");
 }
@@ -142,7 +129,6 @@ wake(const struct visit *visit)
 	const struct th_java_process *process = visit->process;
 	int pid = (int)process->pid;
 	char name[64];
-	int directory;
 	bool is_awake;
 
 	/* -Xrs has its socket from the start, and no handler: SIGQUIT would end the process. */
@@ -152,15 +138,14 @@ wake(const struct visit *visit)
 			"still "
 			"starting",
 			pid);
-	/* The file tells the VM what SIGQUIT means: in its current directory or in /tmp. */
+	/* The file tells the VM what SIGQUIT means.  Its socket will be beside it. */
 	snprintf(name, sizeof(name), ".attach_pid%d", (int)process->inside);
-	directory = create_in(visit->current, name) ? visit->current : visit->tmp;
-	if (directory == visit->tmp && !create_in(visit->tmp, name))
+	if (!create_in(visit->tmp, name))
 		return th_error_create_errno(TH_ERROR_REFUSED,
-			"process %d: neither its current directory nor its /tmp is writable",
+			"process %d: its VM needs a socket in its /tmp, which is not writable",
 			pid);
 	is_awake = !kill(process->pid, SIGQUIT) && wait_for_socket(visit);
-	unlinkat(directory, name, 0);
+	unlinkat(visit->tmp, name, 0);
 	if (is_awake)
 		return NULL;
 	return th_error_create(TH_ERROR_REFUSED,

@@ -194,6 +194,20 @@ message_of(const char *answer)
 	return line && line[1] ? line + 1 : answer;
 }
 
+/*
+ * A recording that was ended a moment ago still closes its log, or the VM is starting: newer ones
+ * refuse agents before the live phase (attachListener.cpp), older ones leave it to the library.
+ */
+static bool
+is_temporary(const char *answer)
+{
+	const char *found = strstr(answer, RETURN_CODE);
+	int status = found ? atoi(found + strlen(RETURN_CODE)) : 0;
+
+	return status == TH_LATE_BUSY || status == TH_LATE_STARTING ||
+	       strstr(answer, "only permitted in the live phase");
+}
+
 /* NULL and *is_loaded_ret false: the VM could not load this file. */
 static struct th_error *
 load(struct attach *attach, const char *path, bool *is_loaded_ret,
@@ -203,20 +217,21 @@ load(struct attach *attach, const char *path, bool *is_loaded_ret,
 	const char *found;
 	int waited = 0;
 
-	/* A recording that was ended a moment ago still closes its log. */
 	do {
 		error = th_virtual_machine_load(&attach->process, path, attach->text, answer);
-		found = error ? NULL : strstr(answer, RETURN_CODE);
-		if (!found || atoi(found + strlen(RETURN_CODE)) != TH_LATE_BUSY)
+		if (error || !is_temporary(answer))
 			break;
 		nap();
 		waited += STEP_MS;
 	} while (waited < LOG_WAIT_MS);
+	found = error ? NULL : strstr(answer, RETURN_CODE);
 	*is_loaded_ret = found != NULL;
 	if (error)
 		return error;
 	if (found)
 		return explain_status(attach, atoi(found + strlen(RETURN_CODE)));
+	if (is_temporary(answer))
+		return explain_status(attach, TH_LATE_STARTING);
 	if (strstr(answer, "Dynamic agent loading is not enabled"))
 		return th_error_create(TH_ERROR_AGENTS_DISABLED,
 			"process %d: its VM does not load agents "

@@ -193,6 +193,14 @@ th_outcome_deinit(struct th_outcome *outcome)
 	memset(outcome, 0, sizeof(*outcome));
 }
 
+void
+th_assert_contains(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		print_message("%s\nhas no: %s\n", text, part);
+	assert_non_null(strstr(text, part));
+}
+
 static char *directories[DIRECTORIES_MAX];
 static size_t directory_count;
 

@@ -39,6 +39,9 @@ char *th_command_output(const char *const *arguments);
 
 void th_outcome_deinit(struct th_outcome *outcome);
 
+/* Fails the test, and prints both, if a text does not contain a part. */
+void th_assert_contains(const char *text, const char *part);
+
 /*
  * A new directory, removed with its contents when the program ends (kept if the variable
  * TH_TEST_KEEP is set).  The string lives as long as the program.

@@ -99,6 +99,20 @@ th_corpus_has(const char *program)
 	return has;
 }
 
+char *
+th_corpus_shell_command(const struct th_corpus_plan *plan)
+{
+	char *options = options_of(plan->program, plan->variant);
+	char *command;
+
+	assert_non_null(options);
+	command = th_format("%s %s -Djava.library.path=" LIBRARY_PATH " -cp " CLASS_PATH
+			    " leaks.Main --seconds %g %s %s",
+		plan->jdk->java, options, plan->seconds, plan->program, plan->variant);
+	free(options);
+	return command;
+}
+
 static void
 record_once(const struct th_corpus_plan *plan, struct th_recording *ret)
 {

@@ -22,6 +22,9 @@ struct th_corpus_plan {
 /* False if it was not built because a library is missing: the test may be skipped. */
 bool th_corpus_has(const char *program);
 
+/* The command that runs a program without recording it, for a shell; to be freed. */
+char *th_corpus_shell_command(const struct th_corpus_plan *plan);
+
 /*
  * Records one program; fails the test if it fails.  A paced program is recorded again if the
  * machine delayed it: even growth appears to end, or to begin late, if the process stops for a

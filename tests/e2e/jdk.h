@@ -41,4 +41,13 @@ struct th_jdk_test {
  */
 int th_jdk_run_tests(const char *group, const struct th_jdk_test *tests);
 
+/*
+ * A shell function, is_up PID: whether a VM can be attached to.  It handles SIGQUIT (the bit of 4 in
+ * the last digit), or has its socket from the start (-Xrs).
+ */
+#define TH_JDK_IS_UP                                                                   \
+	"is_up() {\n"                                                                  \
+	"\t[ -S /tmp/.java_pid$1 ] || grep -q '^SigCgt:.*[4-7c-f]$' /proc/$1/status\n" \
+	"}\n"
+
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recording of a Java VM that runs already, by `twinheap attach`, and its end by `twinheap detach`:
- * the process is not disturbed, a leak that is under way is found, and nothing is left behind.
+ * the process is not disturbed, and nothing is left behind.
  */
 #include "tests/e2e/harness.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first release that warns of agents loaded late. */
-#define WARNS_OF_AGENTS 21
 #define PROGRAM(name) TH_TEST_BUILD "/tests/programs/" name
 
 /*
@@ -20,14 +18,12 @@ static void
 beside(const struct th_jdk *jdk, const char *options, const char *arguments, const char *script,
 	struct th_outcome *ret)
 {
-	char *text = th_format(
+	char *text = th_format(TH_JDK_IS_UP
 		"java=%s\n"
 		"$java %s -cp " PROGRAM("programs.jar") " %s >out 2>err &\n"
 							"pid=$!\n"
-							"until [ -e /tmp/hsperfdata_$(id "
-							"-un)/$pid ] || ! kill -0 $pid; do\n"
-							"\tsleep 0.05\n"
-							"done\n"
+							"until is_up $pid || ! kill -0 $pid; "
+							"do sleep 0.05; done\n"
 							"sleep 0.3\n"
 							"%s\n"
 							"touch stop\n"
@@ -47,14 +43,6 @@ beside(const struct th_jdk *jdk, const char *options, const char *arguments, con
 	free(text);
 }
 
-static void
-assert_contains(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		print_message("%s\nhas no: %s\n", text, part);
-	assert_non_null(strstr(text, part));
-}
-
 /* The value of a line "KEY NUMBER". */
 static long
 number_after(const char *text, const char *key)
@@ -65,35 +53,7 @@ number_after(const char *text, const char *key)
 	return strtol(found + strlen(key), NULL, 10);
 }
 
-/* Attach, leak and detach */
-
-static void
-leak_under_way(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	beside(jdk, "", "Attached leak",
-		TH_TOOL " attach $pid -o late.thl -i 16k; echo attach $?\n"
-			"sleep 5\n" TH_TOOL " detach $pid; echo detach $?\n" TH_TOOL
-			" leaks late.thl --fail-on leak; echo leaks $?\n" TH_TOOL
-			" summary late.thl\n"
-			"kill -0 $pid && echo alive\n",
-		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "leaks 1\n");
-	assert_contains(outcome.output, "Attached.leak");
-	assert_contains(outcome.output, "deflateInit2_");
-	assert_contains(outcome.output, "1 leak");
-	assert_contains(outcome.output, "alive\n");
-	assert_int_equal(number_after(outcome.output, "\nerr "),
-		jdk->feature >= WARNS_OF_AGENTS ? 3 : 0);
-	assert_contains(outcome.output, " done\n");
-	assert_contains(outcome.output, "exit 0\n");
-	if (jdk->feature >= WARNS_OF_AGENTS)
-		assert_contains(outcome.errors, "WARNING");
-	th_outcome_deinit(&outcome);
-}
+/* Attach and detach */
 
 static void
 for_a_time(const struct th_jdk *jdk)
@@ -104,24 +64,25 @@ for_a_time(const struct th_jdk *jdk)
 		TH_TOOL " attach $pid --for 3s -o late.thl -i 16k; echo attach $?\n" TH_TOOL
 			" ctl late.thl\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "complete");
-	assert_contains(outcome.errors, "native heap");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "complete");
+	th_assert_contains(outcome.errors, "native heap");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
 /*
- * Slots, descriptors, threads and mappings are as before; the memory of the process does not grow
- * with the number of recordings.  The first two are not compared: the VM loads classes, and the
- * library's tables are touched.
+ * Beside threads that allocate at full speed: slots, descriptors, threads and mappings are as before;
+ * the memory of the process does not grow with the number of recordings.  The first two are not
+ * compared: the VM loads classes, and the library's tables are touched.  A hundred on each JDK:
+ * scripts/attach-storm.
  */
 static void
 again_and_again(const struct th_jdk *jdk)
 {
 	struct th_outcome outcome;
 
-	beside(jdk, "-Xmx64m -Xms64m -XX:+AlwaysPreTouch -Xint", "Attached",
+	beside(jdk, "-Xmx64m -Xms64m -XX:+AlwaysPreTouch -Xint", "Attached busy",
 		"measure() {\n"
 		"\techo $1 rss $(sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "
 		"/proc/$pid/status)\n"
@@ -129,19 +90,19 @@ again_and_again(const struct th_jdk *jdk)
 		"\techo $1 threads $(ls /proc/$pid/task | wc -l)\n"
 		"\techo $1 files $(ls /proc/$pid/fd | wc -l)\n"
 		"}\n"
-		"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do\n"
+		"for i in $(seq 20); do\n"
 		"\t" TH_TOOL " attach -q $pid -o r$i.thl -i 16k || echo failed $?\n"
-		"\tsleep 0.2\n"
+		"\tsleep 0.1\n"
 		"\t" TH_TOOL " detach $pid >/dev/null || echo failed $?\n"
 		"\t[ $i = 2 ] && sleep 0.2 && measure first\n"
 		"done\n"
-		"sleep 0.3; measure last\n" TH_TOOL " summary r12.thl\n",
+		"sleep 0.3; measure last\n" TH_TOOL " summary r20.thl\n",
 		&outcome);
 	if (strstr(outcome.output, "failed"))
 		print_message("%s", outcome.errors);
 	assert_null(strstr(outcome.output, "failed"));
-	assert_contains(outcome.output, "exit 0\n");
-	assert_contains(outcome.output, "Attached.churn");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "Attached.churn");
 	print_message("RSS %ld KiB, then %ld KiB\n", number_after(outcome.output, "first rss "),
 		number_after(outcome.output, "last rss "));
 	assert_true(number_after(outcome.output, "last rss ") <
@@ -165,12 +126,12 @@ preloaded_and_paused(const struct th_jdk *jdk)
 		"sleep 1\n" TH_TOOL " attach $pid; echo first $?\n" TH_TOOL
 		" detach $pid; echo detach $?\n" TH_TOOL " attach $pid; echo second $?\n",
 		&outcome);
-	assert_contains(outcome.output, "first 4\n");
-	assert_contains(outcome.errors, "is already recorded in");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "second 0\n");
-	assert_contains(outcome.output, "is recorded again in");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "first 4\n");
+	th_assert_contains(outcome.errors, "is already recorded in");
+	th_assert_contains(outcome.output, "detach 0\n");
+	th_assert_contains(outcome.output, "second 0\n");
+	th_assert_contains(outcome.output, "is recorded again in");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -188,11 +149,11 @@ check_refusal(const struct th_jdk *jdk, const char *options, int status, const c
 		" attach $pid 2>line; echo attach $? $(grep -vc 'lines of WARNING' line)\n"
 		"cat line >&2; cat out err; kill -0 $pid && echo alive\n",
 		&outcome);
-	assert_contains(outcome.output, expected);
-	assert_contains(outcome.errors, reason);
+	th_assert_contains(outcome.output, expected);
+	th_assert_contains(outcome.errors, reason);
 	assert_null(strstr(outcome.output, "Full thread dump"));
-	assert_contains(outcome.output, "alive\n");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "alive\n");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 	free(expected);
 }
@@ -221,10 +182,10 @@ reduced_signals(const struct th_jdk *jdk)
 			"rm -f /tmp/.java_pid$pid; " TH_TOOL " detach $pid >/dev/null\n" TH_TOOL
 			" attach $pid -o more.thl; echo again $?\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "again 13\n");
-	assert_contains(outcome.errors, "SIGQUIT has no handler");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "again 13\n");
+	th_assert_contains(outcome.errors, "SIGQUIT has no handler");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -246,8 +207,8 @@ no_java_vm(void **state)
 				"kill $pid"),
 		},
 		&outcome);
-	assert_contains(outcome.output, "attach 11\ndetach 3\nnobody 3\nword 2\ntime 2\n");
-	assert_contains(outcome.errors, "has no Java VM");
+	th_assert_contains(outcome.output, "attach 11\ndetach 3\nnobody 3\nword 2\ntime 2\n");
+	th_assert_contains(outcome.errors, "has no Java VM");
 	th_outcome_deinit(&outcome);
 }
 
@@ -272,10 +233,10 @@ options_of_an_agent(const struct th_jdk *jdk)
 			       .directory = th_temporary_directory()},
 		&outcome);
 	free(text);
-	assert_contains(outcome.output, "TWINHEAP_HEAPS\" value=\"both\"");
-	assert_contains(outcome.output, "TWINHEAP_SEED\" value=\"3\"");
-	assert_contains(outcome.output, "TWINHEAP_INTERVAL\" value=\"64k\"");
-	assert_contains(outcome.output, "done\nexit 0\no.thl\nstop\n");
+	th_assert_contains(outcome.output, "TWINHEAP_HEAPS\" value=\"both\"");
+	th_assert_contains(outcome.output, "TWINHEAP_SEED\" value=\"3\"");
+	th_assert_contains(outcome.output, "TWINHEAP_INTERVAL\" value=\"64k\"");
+	th_assert_contains(outcome.output, "done\nexit 0\no.thl\nstop\n");
 	assert_string_equal(outcome.errors,
 		"twinheap: depht=3: no such option; this process is not recorded\n");
 	th_outcome_deinit(&outcome);
@@ -290,12 +251,12 @@ short_storm(const struct th_jdk *jdk)
 
 	th_command_check(
 		&(struct th_command){
-			.arguments = TH_WORDS(
-				TH_TEST_SOURCE "/scripts/attach-storm", "3", feature),
+			.arguments = TH_WORDS(TH_TEST_SOURCE "/scripts/attach-storm",
+				"--minutes", "0.05", "--jdk", feature),
 			.environment = TH_WORDS("TWINHEAP_BUILD=" TH_TEST_BUILD, "LD_PRELOAD"),
 		},
 		&outcome);
-	assert_contains(outcome.output, "1 passed, 0 failed\n");
+	th_assert_contains(outcome.output, "1 passed, 0 failed\n");
 	th_outcome_deinit(&outcome);
 	free(feature);
 }
@@ -312,10 +273,46 @@ slot_taken_by_another(const struct th_jdk *jdk)
 			" detach $pid; echo detach $?\n"
 			"grep -c 'has overwritten import slots' err\n",
 		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "\nsamples the Java heap\n");
-	assert_contains(outcome.output, "detach 0\n1\n");
-	assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "\nsamples the Java heap\n");
+	th_assert_contains(outcome.output, "detach 0\n1\n");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
+/* A VM that does not have environments for agents yet: attach waits. */
+static void
+starting_vm(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libslow_start.so"), "Attached",
+		TH_TOOL " attach -q $pid -o late.thl; echo attach $?\n" TH_TOOL
+			" ctl $pid; cat err\n",
+		&outcome);
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, "samples all heaps\n");
+	assert_null(strstr(outcome.output, "JVMTI 11"));
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_outcome_deinit(&outcome);
+}
+
+/* An object that is not loaded by the VM is announced by the call of dlopen(). */
+static void
+library_loaded_later(const struct th_jdk *jdk)
+{
+	struct th_outcome outcome;
+
+	beside(jdk, "-agentpath:" PROGRAM("libloader.so") "=" PROGRAM("libloaded.so"),
+		"Attached",
+		TH_TOOL " attach -q $pid -o late.thl; echo attach $?\n"
+			"for i in $(seq 200); do\n"
+			"\tgrep -q -e soon -e late out && break; sleep 0.1\n"
+			"done\n",
+		&outcome);
+	th_assert_contains(outcome.output, "attach 0\n");
+	th_assert_contains(outcome.output, " soon done\n");
+	th_assert_contains(outcome.output, "exit 0\n");
 	th_outcome_deinit(&outcome);
 }
 
@@ -354,114 +351,10 @@ foreign_lookup(const struct th_jdk *jdk)
 	check_foreign(jdk, "-agentpath:" TH_LIBRARY, "LD_PRELOAD");
 }
 
-/* Other users and namespaces: as root only; the build may be below /tmp */
-
-#define SKIPPED 77
-
-/*
- * Runs a script of root, which starts $java; skipped where the machine does not allow what it needs.
- */
-static void
-as_root(const struct th_jdk *jdk, const char *script, struct th_outcome *ret)
-{
-	char *text = th_format(
-		"java=%s\njar=" PROGRAM("programs.jar") "\n%s", jdk->java, script);
-
-	th_command_run(
-		&(struct th_command){
-			.arguments = TH_WORDS("sh", "-c", text),
-			.environment = TH_WORDS("LD_PRELOAD"),
-			.directory = th_temporary_directory(),
-		},
-		ret);
-	free(text);
-	if (getenv("TH_TEST_VERBOSE"))
-		print_message("%s\n%s\n", ret->output, ret->errors);
-	if (ret->status == SKIPPED) {
-		th_outcome_deinit(ret);
-		skip();
-	}
-}
-
-/*
- * In another pid and mount namespace, where the library's directory does not exist: it gets a copy,
- * which is removed, and the log is in the process's current directory.
- */
-static void
-other_namespaces(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	as_root(jdk,
-		"unshare --mount --pid --fork true 2>/dev/null || exit 77\n"
-		"unshare --mount --pid --fork sh -c '\n"
-		"mount -t proc proc /proc; mount --bind " TH_TEST_BUILD " /mnt\n"
-		"mount -t tmpfs none /tmp; mkdir /tmp/here\n"
-		"cp /mnt/tests/programs/programs.jar /tmp/here/p.jar; cd /tmp/here; umount "
-		"/mnt\n"
-		"mount -t tmpfs none " TH_TEST_BUILD "\n"
-		"exec '$java' -Dnamespaces=$$ -cp p.jar Attached leak' >out 2>err &\n"
-		"top=$!; sleep 1.5\n"
-		"pid=$(cat /proc/$top/task/$top/children); pid=${pid% }\n" TH_TOOL
-		" list | grep \"^ *$pid \"\n" TH_TOOL
-		" attach $pid -i 16k >line; echo attach $?\n"
-		"sleep 2; cat line\n" TH_TOOL " detach $pid; echo detach $?\n"
-		"ls /proc/$pid/root/tmp | grep -c libtwinheap\n" TH_TOOL
-		" leaks /proc/$pid/root/tmp/here/twinheap.1.thl\n"
-		"kill $pid; wait $top; true\n",
-		&outcome);
-	assert_contains(outcome.output, "attachable");
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, "/root/tmp/here/twinheap.1.thl\n");
-	assert_contains(outcome.output, "\n0\n");
-	assert_contains(outcome.output, "Attached.leak");
-	th_outcome_deinit(&outcome);
-}
-
-/* Root attaches to any user's process; another user is refused. */
-static void
-other_users(const struct th_jdk *jdk)
-{
-	struct th_outcome outcome;
-
-	as_root(jdk,
-		"unshare --mount true 2>/dev/null || exit 77\n"
-		"cat >inner <<EOF\n"
-		"java=$java; jar=$jar\n"
-		"EOF\n"
-		"cat >>inner <<'EOF'\n"
-		"mount --bind " TH_TEST_BUILD " /mnt; mount -t tmpfs -o mode=1777 none /tmp\n"
-		"mkdir -p " TH_TEST_BUILD "; mount --bind /mnt " TH_TEST_BUILD "\n"
-		"mkdir /tmp/here; cd /tmp/here\n"
-		"as='setpriv --reuid 1234 --regid 1234 --clear-groups'\n"
-		"mkdir open; chmod 777 open . && cp $jar open/p.jar && cp " TH_TOOL " tool\n"
-		"chmod 755 tool; chmod 644 open/p.jar; (cd open && $as $java -version) "
-		"2>/dev/null || exit 77\n"
-		"(cd open && exec $as $java -cp p.jar Attached leak) >out 2>err &\n"
-		"pid=$!; sleep 1.5\n" TH_TOOL " attach $pid -i 16k; echo attach $?\n"
-		"sleep 1; " TH_TOOL
-		" detach $pid >/dev/null; echo detach $?; kill $pid; wait $pid\n"
-		"ls open\n"
-		"$java -cp $jar Attached >/dev/null 2>&1 &\n"
-		"pid=$!; sleep 1; $as ./tool attach $pid; echo other $?; kill $pid; wait $pid; "
-		"true\n"
-		"EOF\n"
-		"unshare --mount sh inner\n",
-		&outcome);
-	assert_contains(outcome.output, "attach 0\n");
-	assert_contains(outcome.output, "detach 0\n");
-	assert_contains(outcome.output, ".thl\n");
-	assert_contains(outcome.output, "other 10\n");
-	assert_contains(outcome.errors, "belongs to another user");
-	th_outcome_deinit(&outcome);
-}
-
 int
 main(void)
 {
 	const struct th_jdk_test tests[] = {
-		{"a leak under way", leak_under_way, 0},
 		{"for a time", for_a_time, 0},
 		{"again and again", again_and_again, 0},
 		{"preloaded and paused", preloaded_and_paused, 0},
@@ -469,11 +362,11 @@ main(void)
 		{"-XX:-EnableDynamicAgentLoading", agents_disabled, 0},
 		{"-Xrs", reduced_signals, 0},
 		{"a slot taken by another tool", slot_taken_by_another, 0},
+		{"a VM that is starting", starting_vm, 0},
+		{"a library loaded later", library_loaded_later, 0},
 		{"options of an agent", options_of_an_agent, 0},
 		{"a short storm", short_storm, 0},
 		{"malloc found by java.lang.foreign", foreign_lookup, 22},
-		{"other namespaces", other_namespaces, 0},
-		{"other users", other_users, 0},
 		{NULL, NULL, 0},
 	};
 	const struct CMUnitTest others[] = {

@@ -308,24 +308,39 @@ free_costs_few_instructions(void **state)
 	assert_int_equal(count_in_path(&function, length, "lock "), 0);
 }
 
-/* RTLD_NEXT depends on the caller's return address, so our frame must not be in between. */
 static void
-dlsym_ends_in_a_tail_jump(void **state)
+check_tail_jump(const char *name)
 {
 	struct function function;
 	bool found = false;
 
-	(void)state;
-	skip_unless_x86_64();
-	disassemble(TH_LIBRARY, "dlsym", &function);
+	disassemble(TH_LIBRARY, name, &function);
 	for (size_t i = 0; i < function.count; i++) {
 		const char *text = function.code[i].text;
 
 		found |= is_final_jump(&function, text) && strchr(text, '*');
 		if (starts_with(text, "call") && strchr(text, '*'))
-			fail_msg("dlsym calls what it should jump to: \"%s\"", text);
+			fail_msg("%s calls what it should jump to: \"%s\"", name, text);
 	}
 	assert_true(found);
+}
+
+/* RTLD_NEXT depends on the caller's return address, so our frame must not be in between. */
+static void
+dlsym_ends_in_a_tail_jump(void **state)
+{
+	(void)state;
+	skip_unless_x86_64();
+	check_tail_jump("dlsym");
+}
+
+/* Where import slots lead to: the caller's RUNPATH is searched. */
+static void
+dlopen_ends_in_a_tail_jump(void **state)
+{
+	(void)state;
+	skip_unless_x86_64();
+	check_tail_jump("notice_dlopen");
 }
 
 /* The forwarding libraries only jump, so that return addresses are the caller's. */
@@ -519,6 +534,7 @@ main(void)
 		cmocka_unit_test(malloc_costs_few_instructions),
 		cmocka_unit_test(free_costs_few_instructions),
 		cmocka_unit_test(dlsym_ends_in_a_tail_jump),
+		cmocka_unit_test(dlopen_ends_in_a_tail_jump),
 		cmocka_unit_test(forwarding_is_a_jump),
 		cmocka_unit_test(rooms_include_only_what_they_may),
 	};

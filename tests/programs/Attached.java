@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.zip.Deflater;
 
 /**
- * Runs until the file "stop" exists in the current directory: ends most deflaters, and with the
- * argument "leak" forgets one of twenty. Prints the number of turns, at least one.
+ * Runs until the file "stop" exists in the current directory: two threads create deflaters and end
+ * most of them. With the argument "leak" one of them forgets one of twenty; with "busy" they never
+ * sleep.
  */
 public final class Attached {
 	private static final List<Deflater> kept = new ArrayList<>();
@@ -26,12 +27,14 @@ public final class Attached {
 		deflater.end();
 	}
 
-	private static void work(boolean leaks) {
+	private static void work(boolean leaks, boolean isBusy) {
 		File stop = new File("stop");
 		for (int turn = 1; turn % 100 != 0 || !stop.exists(); turn++) {
 			churn();
 			if (leaks && turn % 20 == 0)
 				leak();
+			if (isBusy)
+				continue;
 			try {
 				Thread.sleep(1);
 			} catch (InterruptedException e) {
@@ -42,9 +45,10 @@ public final class Attached {
 
 	public static void main(String[] arguments) throws Exception {
 		boolean leaks = arguments.length > 0 && arguments[0].equals("leak");
-		Thread other = new Thread(() -> work(false), "other");
+		boolean isBusy = arguments.length > 0 && arguments[0].equals("busy");
+		Thread other = new Thread(() -> work(false, isBusy), "other");
 		other.start();
-		work(leaks);
+		work(leaks, isBusy);
 		other.join();
 		System.out.println("done");
 	}

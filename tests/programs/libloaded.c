@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded and unloaded by libstorm.c, in many copies: allocates through slots of every kind. */
+/*
+ * Loaded and unloaded by libstorm.c, in many copies, and by libloader.c: allocates through slots of
+ * every kind.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +18,7 @@ extern void *plt_less_calloc(size_t count, size_t size) __asm__("calloc") NO_PLT
 static void *(*volatile in_data)(size_t size) = malloc;
 
 int loaded_work(void);
+void *(*loaded_malloc(void))(size_t size);
 
 static void *
 allocate(unsigned i, size_t size)
@@ -35,6 +39,12 @@ static int
 is_filled(const unsigned char *block, unsigned i)
 {
 	return block[0] == (unsigned char)i && block[15 + i] == (unsigned char)i;
+}
+
+/* What the slot in the data holds. */
+void *(*loaded_malloc(void))(size_t size)
+{
+	return in_data;
 }
 
 /* Whether all blocks keep their contents. */

@@ -14,8 +14,10 @@
 	X(BAD_OPTION, 103,                                                                    \
 		"the library rejects an option; its message is on the stderr of the process") \
 	X(NO_LOG, 104,                                                                        \
-		"the log cannot be created; the reason is on the stderr of the process")      \
-	X(BUSY, 105, "the previous recording has not ended yet; try again")
+		"the log cannot be created; the reason is on the stderr of the process; -o "  \
+		"names another file")                                                         \
+	X(BUSY, 105, "the previous recording has not ended yet; try again")                   \
+	X(STARTING, 106, "its VM is still starting; try again")
 
 enum th_late_status {
 #define X(NAME, number, reason) TH_LATE_##NAME = number,
