@@ -23,6 +23,7 @@
 #include "jvmti/hotspot_check.h"
 #include "jvmti/java_stack.h"
 #include "jvmti/jni_names.h"
+#include "jvmti/ledger/references.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
@@ -347,6 +348,33 @@ count_buffers(void)
 	return th_buffers_count(agent.vm, env);
 }
 
+/* A thread that is still attached to the VM ends: the VM keeps it for ever. */
+static void
+on_native_end(struct th_thread_record *record)
+{
+	if (!record->is_attached || th_load_acquire(&agent.state) != RUNNING ||
+		!th_log_is_ours())
+		return;
+	record->is_attached = false;
+	th_thread_log(record);
+	const struct th_event_undetached event = {.time = th_clock_now(), .thread = record->id};
+	th_log_append(TH_EVENT_UNDETACHED, &event, NULL, 0);
+}
+
+static void
+start_references(JNIEnv *env)
+{
+	const struct th_references_vm vm = {
+		.globals = agent.hotspot.global_references,
+		.weaks = agent.hotspot.weak_references,
+	};
+
+	if (!agent.is_hotspot || !th_references_start(&vm, env))
+		note(0, "the number of JNI references is not known: this VM does not export "
+			"it");
+	th_thread_on_end(on_native_end);
+}
+
 /* On the agent thread. */
 static void
 retry_sampling(void)
@@ -356,6 +384,14 @@ retry_sampling(void)
 		return;
 	agent.is_elsewhere = false;
 	note(0, "the Java heap is sampled from now on");
+}
+
+/* On the agent thread. */
+static void
+every_second(void)
+{
+	th_references_log();
+	retry_sampling();
 }
 
 static void
@@ -486,7 +522,7 @@ static void
 go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
-		.every_second = retry_sampling,
+		.every_second = every_second,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
 		.end_recording = end_recording};
@@ -510,6 +546,7 @@ go_live(JNIEnv *env, jthread thread)
 	start_class_loaders();
 	log_jvm();
 	th_jni_names_log(env);
+	start_references(env);
 	start_collections();
 	start_breakdowns();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
@@ -551,6 +588,8 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_heap_thread_starts(jvmti, env, thread, false);
 	th_guard_enter();
 	record = th_thread_record();
+	if (record)
+		record->is_attached = true;
 	th_shutdown_thread_starts(jvmti, env, thread, record ? record->name : "");
 	th_guard_leave();
 }
@@ -559,6 +598,8 @@ static void JNICALL
 on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
 	th_guard_enter();
+	if (th_thread.record)
+		th_thread.record->is_attached = false;
 	th_shutdown_thread_ends(jvmti, env, thread);
 	th_guard_leave();
 	th_heap_thread_ends(jvmti, env, thread);

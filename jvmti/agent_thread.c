@@ -18,6 +18,7 @@
 #include "jvmti/collections.h"
 #include "jvmti/full_collection.h"
 #include "jvmti/heap.h"
+#include "jvmti/ledger/references.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "unify/base/atomic.h"
@@ -253,6 +254,7 @@ flush(void)
 	}
 	th_heap_log_bytes(false);
 	th_class_loaders_log();
+	th_references_log();
 	th_collections_flush();
 	log_own_time();
 	if (pthread_equal(thread.self, pthread_self()))
@@ -332,6 +334,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_if_second(jvmti, env);
 	}
 	stop_serving();
+	th_references_log();
 	th_collections_log();
 	th_collections_flush();
 	reap(env);

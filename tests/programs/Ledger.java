@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Takes things from the VM in C (libtakes.so) and gives them back, or forgets to: one function of C for
+ * each kind, all in turn, every 5 ms.
+ *
+ * <pre>
+ * Ledger LIBRARY STEPS MODE [COMMAND...]
+ * </pre>
+ *
+ * MODE leak or clean takes all kinds; references only creates references at once: 1,000 global and
+ * 500 weak ones; threads has ten threads attach and end without detaching; pairs takes and gives back
+ * STEPS thousand global references as fast as possible. At the end executes COMMAND with the process
+ * id as its last argument but one, if there is one, and ends the VM without waiting for threads.
+ */
+public final class Ledger {
+	private static final List<Object> BUFFERS = new ArrayList<>();
+	private static volatile Object sink;
+
+	private Ledger() {
+	}
+
+	private static native void global(Object object, boolean leaking);
+
+	private static native void weak(Object object, boolean leaking);
+
+	private static native void elements(byte[] bytes, boolean leaking);
+
+	private static native void commit(int[] numbers, boolean leaking);
+
+	private static native void chars(String text, boolean leaking);
+
+	private static native void utf(String text, boolean leaking);
+
+	private static native void critical(byte[] bytes, boolean leaking);
+
+	private static native void stringCritical(String text, boolean leaking);
+
+	private static native void monitor(Object object, boolean leaking);
+
+	private static native ByteBuffer direct();
+
+	private static native void cached(Object object);
+
+	private static native void once(Object object);
+
+	private static native void startLocals(Object object, boolean leaking);
+
+	private static native void references(Object object, int globals, int weaks);
+
+	private static native void threads(int count, boolean leaking);
+
+	private static native void pairs(Object object, int count);
+
+	private static void step(int number, boolean leaking) {
+		byte[] bytes = new byte[100];
+		String text = "step " + number;
+
+		global(new int[10], leaking);
+		weak(text, leaking);
+		elements(bytes, leaking);
+		commit(new int[10], leaking);
+		chars(text, leaking);
+		utf(text, leaking);
+		monitor(new Object(), leaking);
+		cached(text);
+		ByteBuffer buffer = direct();
+		if (leaking)
+			BUFFERS.add(buffer);
+		critical(bytes, leaking && number % 50 == 20);
+		stringCritical(text, leaking && number % 50 == 40);
+		if (number % 20 == 0)
+			System.gc();
+		sink = new byte[1 << 16];
+	}
+
+	private static void takeAll(int steps, boolean leaking) throws InterruptedException {
+		for (int i = 0; i < 20; i++)
+			once("kept");
+		startLocals("local", leaking);
+		threads(leaking ? 10 : 1, leaking);
+		for (int i = 0; i < steps; i++) {
+			step(i, leaking);
+			Thread.sleep(5);
+		}
+	}
+
+	private static void execute(String[] arguments) throws Exception {
+		List<String> command = new ArrayList<>();
+
+		for (int i = 3; i < arguments.length; i++)
+			command.add(arguments[i].equals("PID") ? "" + ProcessHandle.current().pid()
+					: arguments[i]);
+		if (!command.isEmpty())
+			new ProcessBuilder(command).inheritIO().start().waitFor();
+	}
+
+	public static void main(String[] arguments) throws Exception {
+		int steps = Integer.parseInt(arguments[1]);
+		String mode = arguments[2];
+
+		System.load(arguments[0]);
+		if (mode.equals("references"))
+			references("object", 1000, 500);
+		else if (mode.equals("threads"))
+			threads(10, true);
+		else if (mode.equals("pairs"))
+			pairs("object", steps * 1000);
+		else
+			takeAll(steps, mode.equals("leak"));
+		execute(arguments);
+		/* Not all threads of C have detached. */
+		Runtime.getRuntime().halt(0);
+	}
+}
