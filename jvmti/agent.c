@@ -23,7 +23,9 @@
 #include "jvmti/hotspot_check.h"
 #include "jvmti/java_stack.h"
 #include "jvmti/jni_names.h"
+#include "jvmti/ledger/functions.h"
 #include "jvmti/ledger/references.h"
+#include "jvmti/ledger/takes.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
@@ -361,6 +363,50 @@ on_native_end(struct th_thread_record *record)
 	th_log_append(TH_EVENT_UNDETACHED, &event, NULL, 0);
 }
 
+/* th_functions_vm.class_of */
+static uint32_t
+class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
+{
+	jclass type = jni->GetObjectClass(env, object);
+	char *signature;
+	uint32_t id = 0;
+
+	if (!(*agent.jvmti)->GetClassSignature(agent.jvmti, type, &signature, NULL)) {
+		id = th_classes_id(signature);
+		deallocate(signature);
+	}
+	jni->DeleteLocalRef(env, type);
+	return id;
+}
+
+/* On the agent thread, or while the VM starts. */
+static enum th_control_answer
+switch_ledger(uint64_t interval)
+{
+	const struct th_functions_vm vm = {agent.jvmti, class_of};
+	JNIEnv *env;
+
+	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return TH_CONTROL_NO_VM;
+	if (interval && !th_functions_install(&vm, env)) {
+		note(1, "the ledger cannot be switched on: another agent has replaced the JNI "
+			"functions of this VM");
+		return TH_CONTROL_FAILED;
+	}
+	if (!th_takes_switch((uint32_t)interval)) {
+		note(1, "the ledger cannot be switched on: no memory for its tables");
+		return TH_CONTROL_FAILED;
+	}
+	return TH_CONTROL_DONE;
+}
+
+static void
+start_ledger(void)
+{
+	if (agent.host.ledger && switch_ledger(agent.host.ledger) == TH_CONTROL_DONE)
+		th_control_log_ledger(agent.host.ledger);
+}
+
 static void
 start_references(JNIEnv *env)
 {
@@ -384,14 +430,6 @@ retry_sampling(void)
 		return;
 	agent.is_elsewhere = false;
 	note(0, "the Java heap is sampled from now on");
-}
-
-/* On the agent thread. */
-static void
-every_second(void)
-{
-	th_references_log();
-	retry_sampling();
 }
 
 static void
@@ -522,7 +560,8 @@ static void
 go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
-		.every_second = every_second,
+		.every_second = retry_sampling,
+		.switch_ledger = switch_ledger,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
 		.end_recording = end_recording};
@@ -547,6 +586,7 @@ go_live(JNIEnv *env, jthread thread)
 	log_jvm();
 	th_jni_names_log(env);
 	start_references(env);
+	start_ledger();
 	start_collections();
 	start_breakdowns();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
@@ -800,6 +840,7 @@ th_agent_stop(void)
 
 	if (!th_cas_acq_rel(&agent.state, &running, STOPPED))
 		return;
+	th_takes_switch(TH_LEDGER_OFF);
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "jvmti/humongous.h"
+#include "jvmti/ledger/references.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -154,10 +155,10 @@ follow_by_reference(JNIEnv *env, const struct th_sampled_object *object)
 {
 	struct followed followed = {.sample = object->sample};
 
-	followed.reference = (*env)->NewWeakGlobalRef(env, object->reference);
+	followed.reference = th_references_new_weak(env, object->reference);
 	if (followed.reference && push(&followed))
 		return true;
-	(*env)->DeleteWeakGlobalRef(env, followed.reference);
+	th_references_delete_weak(env, followed.reference);
 	return false;
 }
 
@@ -193,7 +194,7 @@ raise_level(JNIEnv *env)
 		if (th_live_keeps(live.table[i].sample, level))
 			live.table[kept++] = live.table[i];
 		else
-			(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+			th_references_delete_weak(env, live.table[i].reference);
 	}
 	live.count = kept;
 	th_humongous_thin(level);
@@ -216,7 +217,7 @@ add(JNIEnv *env, jweak reference, uint64_t sample)
 	if (th_live_keeps(sample, live.level))
 		live.table[live.count++] = (struct followed){reference, sample};
 	else
-		(*env)->DeleteWeakGlobalRef(env, reference);
+		th_references_delete_weak(env, reference);
 }
 
 void
@@ -292,7 +293,7 @@ th_live_objects_reap(JNIEnv *env)
 			continue;
 		}
 		log_death(object->sample);
-		(*env)->DeleteWeakGlobalRef(env, object->reference);
+		th_references_delete_weak(env, object->reference);
 	}
 	live.count = kept;
 	th_humongous_reap(log_death_at);
@@ -306,7 +307,7 @@ th_live_objects_release(JNIEnv *env)
 	th_humongous_release();
 	th_batches_release(env);
 	for (uint32_t i = 0; i < live.count; i++)
-		(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+		th_references_delete_weak(env, live.table[i].reference);
 	live.count = 0;
 }
 
@@ -316,7 +317,7 @@ th_live_objects_restart(JNIEnv *env)
 	struct followed object;
 
 	while (live.queue && pop(&object))
-		(*env)->DeleteWeakGlobalRef(env, object.reference);
+		th_references_delete_weak(env, object.reference);
 	live.limit = TH_LIVE_OBJECTS_MAX;
 	th_store_relaxed(&live.level, 0);
 	memset(&live.window, 0, sizeof(live.window));

@@ -72,6 +72,7 @@ agent_host(void)
 		.is_verbose = th_life_is_verbose(),
 		.gc_every = th_life_gc_every(),
 		.gc_at_exit = th_life_gc_at_exit(),
+		.ledger = th_life_ledger(),
 		.tells_names = th_java_names_are_told(),
 		.turn = is_late ? th_late_turn : NULL,
 		.bound = is_late ? th_late_bound : NULL,

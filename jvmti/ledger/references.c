@@ -7,6 +7,7 @@
  */
 #include "jvmti/ledger/references.h"
 
+#include "unify/base/atomic.h"
 #include "unify/base/safe_read.h"
 #include "unify/log/log.h"
 #include "unify/shared/clock.h"
@@ -18,6 +19,8 @@
 #define FIRST_COUNT 37
 #define SECOND_COUNT 23
 #define NO_WORD WORDS
+
+uint64_t th_references_own;
 
 static struct {
 	struct th_references_vm vm;
@@ -119,13 +122,14 @@ read_count(const uintptr_t *storage, uint64_t *count_ret)
 void
 th_references_log(void)
 {
-	struct th_event_jni_references event = {.time = th_clock_now()};
+	struct th_event_jni_references event = {
+		.time = th_clock_now(), .own = th_load_relaxed(&th_references_own)};
 
 	if (!references.word || !read_count(references.vm.globals, &event.globals) ||
 		!read_count(references.vm.weaks, &event.weaks))
 		return;
 	if (references.is_logged && event.globals == references.last.globals &&
-		event.weaks == references.last.weaks)
+		event.weaks - event.own == references.last.weaks - references.last.own)
 		return;
 	references.last = event;
 	references.is_logged = th_log_append(TH_EVENT_JNI_REFERENCES, &event, NULL, 0) != 0;

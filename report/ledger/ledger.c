@@ -135,7 +135,7 @@ add_take(struct work *work, size_t i)
 {
 	const struct th_ledger_take *take = &work->ledger->profile->recording->ledger_takes[i];
 
-	if (take->time > work->ledger->end)
+	if (take->time > work->ledger->end || take->time < work->ledger->begin)
 		return;
 	uint32_t number = find_entry(
 		work, (enum th_ledger_kind)take->kind, take->stack, take->class);
@@ -179,7 +179,7 @@ match_ends(struct work *work)
 			work->committed[index] = true;
 		else
 			work->ends[index] = give->time;
-		if (give->duration)
+		if (give->duration && give->time >= work->ledger->begin)
 			see_section(work, (enum th_ledger_kind)take->kind, take->stack,
 				take->class, give->duration);
 	}
@@ -204,7 +204,7 @@ sum_up(struct work *work)
 	for (size_t i = 0; i < recording->ledger_longs_count; i++) {
 		const struct th_decoded_ledger_long *section = &recording->ledger_longs[i];
 
-		if (section->time <= work->ledger->end)
+		if (section->time <= work->ledger->end && section->time >= work->ledger->begin)
 			see_section(work, (enum th_ledger_kind)section->kind, section->stack, 0,
 				section->duration);
 	}
@@ -332,27 +332,32 @@ compare_entries(const void *a, const void *b)
 		       : (int)left->kind - (int)right->kind;
 }
 
-/* Public functions */
-
-/* When it was switched on first. */
+/* From when it was switched on last up to when it was switched off, or to when all is judged. */
 static void
 find_window(struct th_ledger *ledger)
 {
 	const struct th_recording *recording = ledger->profile->recording;
+	uint64_t last = ledger->profile->at.time;
+	bool is_on = false;
 
-	ledger->end = ledger->profile->at.time;
-	for (size_t i = 0; i < recording->changes_count && !ledger->was_on; i++) {
+	ledger->end = last;
+	for (size_t i = 0; i < recording->changes_count; i++) {
 		const struct th_decoded_control *change = &recording->changes[i];
 
-		if (!th_text_equals(change->name, "ledger") || !change->value)
+		if (!th_text_equals(change->name, "ledger") || change->time > last)
 			continue;
-		ledger->was_on = true;
-		ledger->begin = change->time;
+		if (change->value && !is_on)
+			ledger->begin = change->time;
+		ledger->end = change->value ? last : change->time;
+		is_on = change->value;
+		ledger->was_on |= is_on;
 	}
 	if (ledger->end < ledger->begin)
 		ledger->end = ledger->begin;
 	ledger->warm = ledger->begin + (ledger->end - ledger->begin) / WARM_UP_PART;
 }
+
+/* Public functions */
 
 void
 th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile)

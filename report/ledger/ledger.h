@@ -50,7 +50,7 @@ struct th_ledger {
 	size_t findings_count; /* of the items, the first ones: leaks and long sections */
 	bool was_on;
 	bool is_exact;  /* every take was recorded */
-	uint64_t begin; /* ns: when it was switched on first */
+	uint64_t begin; /* ns: when it was switched on last */
 	uint64_t end;   /* ns: as of when it judges */
 	uint64_t warm;  /* ns: the end of the warm-up */
 };

@@ -333,6 +333,14 @@ on_ledger_count(struct th_recording *recording, const struct th_decoded_ledger_c
 	return true;
 }
 
+/* The library's own references are not the program's. */
+static bool
+on_jni_references(struct th_recording *recording, struct th_decoded_jni_references event)
+{
+	event.weaks -= event.own < event.weaks ? event.own : event.weaks;
+	return keep_timed(recording, references, event);
+}
+
 static bool
 on_undetached(struct th_recording *recording, struct th_decoded_undetached event)
 {
@@ -471,7 +479,7 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return on_thread_bytes(recording, &event->thread_bytes);
 
 	case TH_EVENT_JNI_REFERENCES:
-		return keep_timed(recording, references, event->jni_references);
+		return on_jni_references(recording, event->jni_references);
 	case TH_EVENT_UNDETACHED:
 		return on_undetached(recording, event->undetached);
 	case TH_EVENT_LEDGER_TAKE:

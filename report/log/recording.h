@@ -222,7 +222,8 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_tally,
 		tallies); /* in order; stack, type: indices, type + 1 */
 	/* What native code holds of the Java VM, in order. */
-	TH_ARRAY(struct th_decoded_jni_references, references);
+	TH_ARRAY(struct th_decoded_jni_references,
+		references);                                /* weaks: without the library's */
 	TH_ARRAY(struct th_decoded_undetached, undetached); /* thread: index */
 	TH_ARRAY(struct th_ledger_take, ledger_takes);
 	TH_ARRAY(struct th_ledger_give, ledger_gives);

@@ -63,11 +63,9 @@ struct th_thread_record {
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;
 	/* Written by the thread itself, in jvmti/. */
-	bool is_attached;        /* between the VM's events of its start and its end */
-	uint32_t monitors;       /* entered by native code and not left (jvmti/ledger) */
-	uint32_t criticals;      /* critical sections it is in */
-	uint64_t ledger_random;  /* state of its draws for the ledger */
-	uint64_t critical_begun; /* ns of the coarse clock: the outermost one */
+	bool is_attached; /* between the VM's events of its start and its end */
+	/* Its part of the ledger (jvmti/ledger), which stays with the record; NULL: none yet. */
+	void *ledger;
 	/* Written by jvmti/. */
 	void *java_thread; /* atomic: its thread in the VM; NULL if there is none (any more) */
 	/* The VM's count of this thread's bytes minus the library's, modulo 2^64. */

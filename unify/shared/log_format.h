@@ -655,7 +655,8 @@ enum th_content_type {
 #define TH_FIELDS_JNI_REFERENCES(F)                                                            \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, globals, "Global references")                                            \
-	F(U64, COUNT, weaks, "Weak global references")
+	F(U64, COUNT, weaks, "Weak global references")                                         \
+	F(U64, COUNT, own, "Of the weak ones: those of this library")
 #define TH_FIELDS_UNDETACHED(F)                                                                \
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U32, THREAD, thread, "Thread")
