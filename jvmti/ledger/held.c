@@ -10,10 +10,11 @@
 
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
-#include "unify/shared/hash.h"
 
 #define KEYS 7
-#define BUCKETS (TH_HELD_MAX / 8)
+#define BUCKET_BITS 14
+#define BUCKETS (1u << BUCKET_BITS)
+_Static_assert(BUCKETS * 8 == TH_HELD_MAX, "a bucket of 8 words");
 /* A slot whose sample is being written; no key, since its kind is 0. */
 #define BUSY 1
 
@@ -41,7 +42,8 @@ th_held_init(void)
 static uint32_t
 home_of(uint64_t key)
 {
-	return (uint32_t)th_hash_mix(key) % BUCKETS;
+	/* Fibonacci hashing. */
+	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUCKET_BITS));
 }
 
 /* The slot of a key in a bucket; KEYS: none. */

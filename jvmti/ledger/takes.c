@@ -21,7 +21,8 @@
 
 #define SLOW __attribute__((noinline, cold))
 /* Callers, by hash; two that share an entry have the same probability. */
-#define CALLERS 4096
+#define CALLER_BITS 12
+#define CALLERS (1u << CALLER_BITS)
 /* Bits of the probability: 1, 1/8, 1/64, 1/512. */
 #define LEVEL_STEP 3
 #define LEVELS 4
@@ -33,9 +34,16 @@
 
 uint32_t th_takes_are_followed;
 
+/* Written by samples; races cost little. */
+struct caller {
+	uint32_t samples; /* atomic: so far */
+	uint32_t stack;   /* atomic: of the last one */
+	uint32_t type;    /* atomic: of the last one */
+};
+
 static struct {
-	uint32_t interval;               /* atomic */
-	uint32_t *callers;               /* atomic: samples so far */
+	uint32_t interval; /* atomic */
+	struct caller *callers;
 	struct th_takes_thread *threads; /* atomic; all, newest first */
 	uint32_t shift;                  /* atomic: added to the level of frequent callers */
 	uint32_t samples;                /* atomic: of frequent callers, in this second */
@@ -118,27 +126,23 @@ level_of(uint32_t samples)
 	return LEVEL_STEP * (step < LEVELS ? step : LEVELS - 1);
 }
 
+/* Of a linear congruential generator (Knuth, MMIX) only the high bits are used. */
 static inline uint64_t
 next_random(struct th_takes_thread *thread)
 {
-	uint64_t x = thread->random;
-
-	/* xorshift64*, Vigna 2016 */
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	thread->random = x;
-	return x * UINT64_C(0x2545f4914f6cdd1d);
+	thread->random = thread->random * UINT64_C(6364136223846793005) +
+			 UINT64_C(1442695040888963407);
+	return thread->random;
 }
 
 /* Whether a take of this caller is drawn. */
 static inline bool
-draw(struct th_takes_thread *thread, uint32_t *caller, uint32_t *level_ret)
+draw(struct th_takes_thread *thread, const struct caller *caller, uint32_t *level_ret)
 {
 	uint32_t level = 0;
 
 	if (th_load_relaxed(&takes.interval) != TH_LEDGER_EXACT)
-		level = level_of(th_load_relaxed(caller));
+		level = level_of(th_load_relaxed(&caller->samples));
 	if (level)
 		level += th_load_relaxed(&takes.shift);
 	if (th_held_count() > HELD_MANY && level < LEVEL_STEP * (LEVELS - 1))
@@ -151,7 +155,7 @@ draw(struct th_takes_thread *thread, uint32_t *caller, uint32_t *level_ret)
 
 /* Captures the stack of the caller of JNI. */
 static SLOW void
-sample(struct th_take *take, uint32_t *caller)
+sample(struct th_take *take, struct caller *caller)
 {
 	int saved_errno = errno;
 	struct th_registers registers;
@@ -171,21 +175,32 @@ sample(struct th_take *take, uint32_t *caller)
 		th_in_flight_end();
 	}
 	th_guard_leave();
-	/* Races cost little: a few more samples. */
-	th_store_relaxed(caller, th_load_relaxed(caller) + 1);
+	th_store_relaxed(&caller->samples, th_load_relaxed(&caller->samples) + 1);
+	if (take->stack)
+		th_store_relaxed(&caller->stack, take->stack);
 	if (take->level)
 		th_add_relaxed(&takes.samples, 1);
 	errno = saved_errno;
+}
+
+/* The number of a caller: Fibonacci hashing. */
+static inline uint32_t
+number_of(enum th_ledger_kind kind, uintptr_t caller)
+{
+	return (uint32_t)((caller ^ (uintptr_t)kind << 56) * UINT64_C(0x9e3779b97f4a7c15) >>
+			  (64 - CALLER_BITS));
 }
 
 void
 th_take_begin(struct th_take *take, enum th_ledger_kind kind, uintptr_t caller)
 {
 	struct th_takes_thread *thread = own_thread();
-	uint32_t *entry = &takes.callers[th_hash_mix(caller ^ (uintptr_t)kind << 56) % CALLERS];
+	struct caller *entry =
+		&takes.callers[th_hash_mix(caller ^ (uintptr_t)kind << 56) % CALLERS];
 
 	take->thread = thread;
 	take->kind = kind;
+	take->caller = (uint32_t)(entry - takes.callers);
 	take->stack = 0;
 	take->type = 0;
 	if (thread && draw(thread, entry, &take->level))
@@ -228,6 +243,7 @@ log_take(const struct th_take *take, uint64_t key)
 	uint64_t replaced = 0;
 	uint64_t id = 0;
 
+	th_store_relaxed(&takes.callers[take->caller].type, take->type);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
 		id = th_log_append(TH_EVENT_LEDGER_TAKE, &event, NULL, 0);
@@ -265,8 +281,10 @@ th_take_end(struct th_take *take, uintptr_t address)
 	count(&thread->taken[take->kind], 1);
 	if (take->kind == TH_LEDGER_MONITOR)
 		thread->monitors++;
-	if (is_critical(take->kind) && !thread->criticals++)
+	if (is_critical(take->kind) && !thread->criticals++) {
 		thread->critical_begun = th_clock_read(CLOCK_MONOTONIC_COARSE);
+		thread->critical_caller = take->caller;
+	}
 	if (!take->stack && take->kind != TH_LEDGER_LOCAL)
 		return 0;
 	uint64_t key = key_of(thread, take->kind, address);
@@ -302,20 +320,30 @@ th_take_log_end(uint64_t sample, uint64_t duration, enum th_ledger_end how)
 	errno = saved_errno;
 }
 
-/* A long section whose begin is not in the log gets the stack of its end. */
+/*
+ * A long section whose begin is not in the log gets the stack of another one that began with the same
+ * call, or of its end if there is none.
+ */
 static SLOW void
 log_long(const struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t duration)
 {
 	int saved_errno = errno;
+	const struct caller *caller = &takes.callers[thread->critical_caller];
 	struct th_event_ledger_long event = {
-		.duration = duration, .thread = thread->id, .kind = kind};
+		.duration = duration,
+		.thread = thread->id,
+		.stack = th_load_relaxed(&caller->stack),
+		.type = th_load_relaxed(&caller->type),
+		.kind = kind,
+	};
 	struct th_registers registers;
 
 	th_registers_here(&registers);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
 		event.time = th_clock_now();
-		event.stack = th_capture_stack(&registers, thread->id, TH_HEAP_NATIVE);
+		if (!event.stack)
+			event.stack = th_capture_stack(&registers, thread->id, TH_HEAP_NATIVE);
 		if (!event.stack || !th_log_append(TH_EVENT_LEDGER_LONG, &event, NULL, 0))
 			th_log_count(TH_COUNTER_LEDGER_LOST, 1);
 		th_in_flight_end();
@@ -396,10 +424,11 @@ adapt_rate(void)
 	uint32_t samples = __atomic_exchange_n(&takes.samples, 0, __ATOMIC_RELAXED);
 	uint32_t shift = th_load_relaxed(&takes.shift);
 
-	if (samples > TH_TAKES_RATE && shift < SHIFT_MOST)
-		th_store_relaxed(&takes.shift, shift + 1);
-	else if (samples < TH_TAKES_RATE / 4 && shift)
-		th_store_relaxed(&takes.shift, shift - 1);
+	if (samples < TH_TAKES_RATE / 4 && shift)
+		shift--;
+	for (; samples > TH_TAKES_RATE && shift < SHIFT_MOST; samples /= 2)
+		shift++;
+	th_store_relaxed(&takes.shift, shift);
 }
 
 static struct th_event_ledger_count

@@ -19,7 +19,7 @@
 #include "unify/shared/log_format.h"
 
 /* Takes of one caller that are recorded at each level, before the next. */
-#define TH_TAKES_PER_LEVEL 256
+#define TH_TAKES_PER_LEVEL 512
 /* Samples per second of frequent callers, unless every take is to be recorded. */
 #define TH_TAKES_RATE 2000
 
@@ -31,19 +31,21 @@ struct th_takes_thread {
 	uint64_t duration[TH_LEDGER_KINDS]; /* ns in critical sections */
 	uint64_t longest[TH_LEDGER_KINDS];
 	uint64_t random;
-	uint64_t critical_begun; /* coarse clock, ns: the outermost one */
-	uint32_t criticals;      /* critical sections that the thread is in */
-	uint32_t monitors;       /* entered and not left */
-	uint32_t id;             /* of the thread whose state the last three are */
+	uint64_t critical_begun;  /* coarse clock, ns: the outermost one */
+	uint32_t critical_caller; /* of the outermost one, struct th_take.caller */
+	uint32_t criticals;       /* critical sections that the thread is in */
+	uint32_t monitors;        /* entered and not left */
+	uint32_t id;              /* of the thread whose state the last three are */
 };
 
 /* A take in progress. */
 struct th_take {
 	struct th_takes_thread *thread; /* NULL: not counted */
 	enum th_ledger_kind kind;
-	uint32_t type;  /* class id of the object; set by the caller if it is sampled */
-	uint32_t level; /* the probability is 2^-level */
-	uint32_t stack; /* 0: not sampled */
+	uint32_t type;   /* class id of the object; set by the caller if it is sampled */
+	uint32_t level;  /* the probability is 2^-level */
+	uint32_t caller; /* number of its entry in a table */
+	uint32_t stack;  /* 0: not sampled */
 };
 
 /* Whether the calling thread's calls are followed. */

@@ -5,6 +5,7 @@
  */
 #include "report/ledger/ledger.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,10 @@ struct age {
 struct sums {
 	struct th_estimator taken;
 	struct th_estimator held;
-	struct th_estimator held_warm; /* taken after the warm-up */
+	struct th_estimator gained; /* of these, taken after the warm-up */
+	struct th_estimator lost;   /* held when the warm-up ended, and not now */
 	double births[TH_LEDGER_QUARTERS];
+	double variance;  /* of the last one of these */
 	double committed; /* of the held ones */
 	double least;     /* probability of a take */
 	TH_ARRAY(struct age, ages);
@@ -126,8 +129,11 @@ add_held(struct work *work, struct sums *sums, const struct th_ledger_take *take
 	th_array_append(sums, ages, age);
 	if (take->time < ledger->warm)
 		return;
-	add_one(&sums->held_warm, take);
-	sums->births[(take->time - ledger->warm) / quarter] += age.weight;
+	add_one(&sums->gained, take);
+	uint64_t birth = (take->time - ledger->warm) / quarter;
+	sums->births[birth] += age.weight;
+	if (birth == TH_LEDGER_QUARTERS - 1)
+		sums->variance += age.weight * (age.weight - 1);
 }
 
 static void
@@ -145,8 +151,11 @@ add_take(struct work *work, size_t i)
 		sums->least = (double)take->keep;
 	if (take->keep < 1)
 		work->ledger->is_exact = false;
-	if (work->ends[i] <= work->ledger->end)
+	if (work->ends[i] <= work->ledger->end) {
+		if (take->time < work->ledger->warm && work->ends[i] > work->ledger->warm)
+			add_one(&sums->lost, take);
 		return;
+	}
 	add_held(work, sums, take);
 	if (work->committed[i])
 		sums->committed += 1 / (double)take->keep;
@@ -205,8 +214,8 @@ sum_up(struct work *work)
 		const struct th_decoded_ledger_long *section = &recording->ledger_longs[i];
 
 		if (section->time <= work->ledger->end && section->time >= work->ledger->begin)
-			see_section(work, (enum th_ledger_kind)section->kind, section->stack, 0,
-				section->duration);
+			see_section(work, (enum th_ledger_kind)section->kind, section->stack,
+				section->type, section->duration);
 	}
 }
 
@@ -217,7 +226,7 @@ is_growing(const struct th_ledger *ledger, const struct sums *sums)
 {
 	double before = 0;
 
-	if (ledger->end - ledger->begin < LEAST_NS || sums->held_warm.samples < TH_LEDGER_LEAST)
+	if (ledger->end - ledger->begin < LEAST_NS || sums->gained.samples < TH_LEDGER_LEAST)
 		return false;
 	for (int i = 0; i < TH_LEDGER_QUARTERS; i++) {
 		if (sums->births[i] <= 0)
@@ -225,7 +234,9 @@ is_growing(const struct th_ledger *ledger, const struct sums *sums)
 		if (i < TH_LEDGER_QUARTERS - 1)
 			before += sums->births[i];
 	}
-	return 2 * sums->births[TH_LEDGER_QUARTERS - 1] * (TH_LEDGER_QUARTERS - 1) >= before;
+	/* Two standard deviations: few may have been drawn. */
+	double last = sums->births[TH_LEDGER_QUARTERS - 1] + 2 * sqrt(sums->variance);
+	return 2 * last * (TH_LEDGER_QUARTERS - 1) >= before;
 }
 
 static enum th_ledger_verdict
@@ -298,16 +309,18 @@ static void
 measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct sums *sums)
 {
 	double seconds = (double)(ledger->end - ledger->warm) / 1e9;
-	struct th_estimate growth = estimate(ledger, sums, &sums->held_warm);
+	struct th_estimate gained = estimate(ledger, sums, &sums->gained);
+	struct th_estimate lost = estimate(ledger, sums, &sums->lost);
 
 	entry->taken = estimate(ledger, sums, &sums->taken);
 	entry->held = estimate(ledger, sums, &sums->held);
+	entry->held_per_second = th_estimate_difference(&gained, &lost);
+	entry->held_per_second.exact = ledger->is_exact;
 	if (seconds > 0) {
-		growth.estimate /= seconds;
-		growth.low /= seconds;
-		growth.high /= seconds;
+		entry->held_per_second.estimate /= seconds;
+		entry->held_per_second.low /= seconds;
+		entry->held_per_second.high /= seconds;
 	}
-	entry->held_per_second = growth;
 	set_ages(ledger, entry, sums);
 	entry->verdict = judge(ledger, entry, sums);
 }

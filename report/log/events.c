@@ -320,6 +320,8 @@ on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long ite
 	if (!item.kind || item.kind >= TH_LEDGER_KINDS)
 		return false;
 	item.stack = th_recording_intern(recording, stacks, item.stack);
+	if (item.type)
+		item.type = th_recording_intern(recording, classes, item.type) + 1;
 	return keep_timed(recording, ledger_longs, item);
 }
 

@@ -226,7 +226,7 @@ th_ledger_parts_entry(
 	const struct th_frames *frames = ledger->profile->frames;
 	char *verdict = th_ledger_verdict_text(entry);
 
-	fprintf(file, "%s%-8s%s %s", th_terminal_code(file, styles[entry->verdict]), verdict,
+	fprintf(file, "%s%-7s%s  %s", th_terminal_code(file, styles[entry->verdict]), verdict,
 		th_terminal_code(file, TH_STYLE_PLAIN), th_ledger_kind_name(entry->kind));
 	if (entry->class_name)
 		fprintf(file, ", %s", th_frames_string(frames, entry->class_name));

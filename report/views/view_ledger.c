@@ -27,8 +27,12 @@ print_window(FILE *file, const struct th_ledger *ledger)
 static void
 print_kind(FILE *file, const struct th_decoded_ledger_count *count)
 {
+	/* Most local references end with their frame, and all kinds can be given back by hand. */
+	bool is_local = count->kind == TH_LEDGER_LOCAL;
+
 	fprintf(file, "%-16s %14s %14s", th_ledger_kind_name((enum th_ledger_kind)count->kind),
-		th_format_count(count->taken).text, th_format_count(count->given).text);
+		th_format_count(count->taken).text,
+		is_local ? "-" : th_format_count(count->given).text);
 	if (th_ledger_is_critical((enum th_ledger_kind)count->kind))
 		fprintf(file, "  %s in critical sections, the longest %.0f ms",
 			th_format_seconds((double)count->duration / 1e9).text,

@@ -2,6 +2,8 @@
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 
 /**
@@ -9,13 +11,19 @@ import java.util.List;
  * each kind, all in turn, every 5 ms.
  *
  * <pre>
- * Ledger LIBRARY STEPS MODE [COMMAND...]
+ * Ledger LIBRARY STEPS MODE,... [COMMAND... [-- COMMAND...]...]
  * </pre>
  *
- * MODE leak or clean takes all kinds; references only creates references at once: 1,000 global and
- * 500 weak ones; threads has ten threads attach and end without detaching; pairs takes and gives back
- * STEPS thousand global references as fast as possible. At the end executes COMMAND with the process
- * id as its last argument but one, if there is one, and ends the VM without waiting for threads.
+ * <pre>
+ * leak, clean  takes all kinds, STEPS times; prints the longest step, as JSON
+ * references   creates references at once: 1,000 global and 500 weak ones
+ * threads      has ten threads attach and end without detaching
+ * pairs        takes and gives back STEPS thousand global references, arrays, strings; prints the CPU
+ *              time, as JSON
+ * run          executes the next COMMAND, in which the word PID is the process id
+ * </pre>
+ *
+ * Ends the VM without waiting for threads.
  */
 public final class Ledger {
 	private static final List<Object> BUFFERS = new ArrayList<>();
@@ -54,7 +62,7 @@ public final class Ledger {
 
 	private static native void threads(int count, boolean leaking);
 
-	private static native void pairs(Object object, int count);
+	private static native double pairs(Object object, int kind, int count);
 
 	private static void step(int number, boolean leaking) {
 		byte[] bytes = new byte[100];
@@ -83,36 +91,56 @@ public final class Ledger {
 			once("kept");
 		startLocals("local", leaking);
 		threads(leaking ? 10 : 1, leaking);
+		long longest = 0;
+		long begun = System.nanoTime();
 		for (int i = 0; i < steps; i++) {
+			long before = System.nanoTime();
 			step(i, leaking);
 			Thread.sleep(5);
+			longest = Math.max(longest, System.nanoTime() - before);
 		}
+		System.out.printf("{\"longest_ms\": %d, \"total_ms\": %d}%n", longest / 1_000_000,
+				(System.nanoTime() - begun) / 1_000_000);
 	}
 
-	private static void execute(String[] arguments) throws Exception {
+	private static void measurePairs(int thousands) {
+		Object[] objects = {"object", new byte[64], "text", new byte[64]};
+		String[] names = {"global", "elements", "utf", "critical"};
+
+		for (int i = 0; i < names.length; i++)
+			System.out.printf("{\"pair\": \"%s\", \"ns\": %.1f}%n", names[i],
+					pairs(objects[i], i, thousands * 1000));
+	}
+
+	private static void execute(Iterator<String> words) throws Exception {
 		List<String> command = new ArrayList<>();
 
-		for (int i = 3; i < arguments.length; i++)
-			command.add(arguments[i].equals("PID") ? "" + ProcessHandle.current().pid()
-					: arguments[i]);
-		if (!command.isEmpty())
-			new ProcessBuilder(command).inheritIO().start().waitFor();
+		while (words.hasNext()) {
+			String word = words.next();
+			if (word.equals("--"))
+				break;
+			command.add(word.equals("PID") ? "" + ProcessHandle.current().pid() : word);
+		}
+		new ProcessBuilder(command).inheritIO().start().waitFor();
 	}
 
 	public static void main(String[] arguments) throws Exception {
 		int steps = Integer.parseInt(arguments[1]);
-		String mode = arguments[2];
+		Iterator<String> words = Arrays.asList(arguments).subList(3, arguments.length).iterator();
 
 		System.load(arguments[0]);
-		if (mode.equals("references"))
-			references("object", 1000, 500);
-		else if (mode.equals("threads"))
-			threads(10, true);
-		else if (mode.equals("pairs"))
-			pairs("object", steps * 1000);
-		else
-			takeAll(steps, mode.equals("leak"));
-		execute(arguments);
+		for (String mode : arguments[2].split(",")) {
+			if (mode.equals("references"))
+				references("object", 1000, 500);
+			else if (mode.equals("threads"))
+				threads(10, true);
+			else if (mode.equals("pairs"))
+				measurePairs(steps);
+			else if (mode.equals("run"))
+				execute(words);
+			else
+				takeAll(steps, mode.equals("leak"));
+		}
 		/* Not all threads of C have detached. */
 		Runtime.getRuntime().halt(0);
 	}

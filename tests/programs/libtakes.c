@@ -32,7 +32,7 @@ METHOD(void, once)(JNIEnv *env, jclass type, jobject object);
 METHOD(void, startLocals)(JNIEnv *env, jclass type, jobject object, jboolean leaking);
 METHOD(void, references)(JNIEnv *env, jclass type, jobject object, jint globals, jint weaks);
 METHOD(void, threads)(JNIEnv *env, jclass type, jint count, jboolean leaking);
-METHOD(void, pairs)(JNIEnv *env, jclass type, jobject object, jint count);
+METHOD(jdouble, pairs)(JNIEnv *env, jclass type, jobject object, jint kind, jint count);
 
 METHOD(void, global)(JNIEnv *env, jclass type, jobject object, jboolean leaking)
 {
@@ -154,11 +154,47 @@ METHOD(void, references)(JNIEnv *env, jclass type, jobject object, jint globals,
 		(*env)->NewWeakGlobalRef(env, object);
 }
 
-METHOD(void, pairs)(JNIEnv *env, jclass type, jobject object, jint count)
+static void
+pair(JNIEnv *env, jobject object, jint kind)
 {
+	void *taken;
+
+	switch (kind) {
+	case 0:
+		(*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, object));
+		break;
+	case 1:
+		taken = (*env)->GetByteArrayElements(env, object, NULL);
+		(*env)->ReleaseByteArrayElements(env, object, taken, JNI_ABORT);
+		break;
+	case 2:
+		taken = (void *)(*env)->GetStringUTFChars(env, object, NULL);
+		(*env)->ReleaseStringUTFChars(env, object, taken);
+		break;
+	default:
+		taken = (*env)->GetPrimitiveArrayCritical(env, object, NULL);
+		(*env)->ReleasePrimitiveArrayCritical(env, object, taken, JNI_ABORT);
+	}
+}
+
+static double
+cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* CPU time of a pair, in nanoseconds. */
+METHOD(jdouble, pairs)(JNIEnv *env, jclass type, jobject object, jint kind, jint count)
+{
+	double begun = cpu_ns();
+
 	(void)type;
 	for (jint i = 0; i < count; i++)
-		(*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, object));
+		pair(env, object, kind);
+	return (cpu_ns() - begun) / count;
 }
 
 /* Threads of C */

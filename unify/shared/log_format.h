@@ -684,7 +684,8 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time of its end")                                           \
 	F(U64, COUNT, duration, "Nanoseconds")                                                 \
 	F(U32, THREAD, thread, "Thread")                                                       \
-	F(U32, STACK, stack, "Stack of its end")                                               \
+	F(U32, STACK, stack, "Stack of a section that began with the same call, or of its end") \
+	F(U32, CLASS, type, "Class of the object; 0 = not known")                              \
 	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 

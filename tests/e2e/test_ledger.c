@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What native code holds of the VM: the number of references as in the VM's own thread dump, and the
+ * ledger of a program that forgets one thing of each kind, of its clean twin, beside others who wrap JNI
+ * functions, and switched on and off.
+ */
+#include "tests/e2e/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/e2e/dump.h"
+
+#define PROGRAMS TH_TEST_BUILD "/tests/programs"
+#define TAKES PROGRAMS "/libtakes.so"
+#define WRAPS PROGRAMS "/libwraps.so"
+#define JAR PROGRAMS "/programs.jar"
+#define STEPS "200"
+#define WORDS_MAX 24
+/* A program that is stopped for long takes nothing meanwhile, which looks like the end of a leak. */
+#define ATTEMPTS 8
+#define STOPPED_PART 12
+/* References that a VM creates by itself while it prints its threads. */
+#define OF_VM 20
+
+/* Records Ledger with these arguments; `options` are the VM's. */
+static void
+record(const struct th_jdk *jdk, const char *const *options, const char *const *arguments,
+	const char *ledger, struct th_recording *ret)
+{
+	const char *words[WORDS_MAX] = {jdk->java, "-Xmx256m"};
+	size_t count = 2;
+	char *setting = th_format("TWINHEAP_LEDGER=%s", ledger);
+
+	for (; *options; options++)
+		words[count++] = *options;
+	words[count++] = "-cp";
+	words[count++] = JAR;
+	words[count++] = "Ledger";
+	words[count++] = TAKES;
+	for (; *arguments; arguments++)
+		words[count++] = *arguments;
+	assert_true(count < WORDS_MAX);
+	th_recording_run(
+		&(struct th_recording_plan){
+			.arguments = words,
+			.settings = TH_WORDS(setting),
+		},
+		ret);
+	free(setting);
+}
+
+/* The output of `ledger` or `leaks` as JSON. */
+static json_t *
+load(const struct th_recording *recording, const char *command)
+{
+	char *text = th_command_output(
+		TH_WORDS(TH_TOOL, command, "--format", "json", recording->log));
+	json_t *json = json_loads(text, 0, NULL);
+
+	assert_non_null(json);
+	free(text);
+	return json;
+}
+
+static json_int_t
+number(const json_t *json, const char *name)
+{
+	return json_integer_value(json_object_get(json, name));
+}
+
+static const char *
+text(const json_t *json, const char *name)
+{
+	return json_string_value(json_object_get(json, name));
+}
+
+/* Counts */
+
+/* A jcmd, which works with every VM; NULL: none of the JDKs has it. */
+static char *
+find_jcmd(void)
+{
+	const struct th_jdk *jdks;
+	size_t count = th_jdk_list(&jdks);
+
+	while (count--) {
+		char *path = th_format("%s/bin/jcmd", jdks[count].home);
+		struct stat status;
+
+		if (!stat(path, &status))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* The last event of the log, which was written at the end. */
+static void
+read_counts(const char *log, uint64_t *globals_ret, uint64_t *weaks_ret)
+{
+	struct th_dump dump;
+
+	*globals_ret = *weaks_ret = 0;
+	th_dump_init(&dump, log);
+	while (th_dump_next(&dump, "jni_references")) {
+		*globals_ret = th_dump_number(&dump, "globals");
+		*weaks_ret = th_dump_number(&dump, "weaks");
+	}
+	th_dump_deinit(&dump);
+}
+
+static void
+assert_about(uint64_t value, uint64_t expected)
+{
+	assert_in_range(value, expected - OF_VM, expected + OF_VM);
+}
+
+static void
+counts_of_vm(const struct th_jdk *jdk)
+{
+	char *jcmd = find_jcmd();
+	struct th_recording recording;
+	unsigned long globals;
+	unsigned long weaks;
+	uint64_t logged_globals;
+	uint64_t logged_weaks;
+
+	if (!jcmd)
+		skip();
+	record(jdk, TH_WORDS(NULL),
+		TH_WORDS("1", "references,run,run", TH_TOOL, "ctl", "PID", "flush", "--", jcmd,
+			"PID", "Thread.print"),
+		"0", &recording);
+	const char *line = strstr(recording.outcome.output, "JNI global refs: ");
+	assert_non_null(line);
+	assert_int_equal(
+		sscanf(line, "JNI global refs: %lu, weak refs: %lu", &globals, &weaks), 2);
+	assert_true(globals >= 1000 && weaks >= 500);
+	read_counts(recording.log, &logged_globals, &logged_weaks);
+	assert_about(logged_globals, globals);
+	/* The library creates weak references of its own, for samples. */
+	assert_about(logged_weaks, weaks);
+	th_recording_deinit(&recording);
+	free(jcmd);
+}
+
+/* Entries */
+
+struct expected {
+	const char *kind;
+	const char *frame;
+	const char *class_name; /* NULL: none */
+	const char *verdict;    /* the beginning of it */
+	bool is_growing;
+};
+
+static const struct expected leaking[] = {
+	{"global", "Java_Ledger_global", "int[]", "leak", true},
+	{"weak", "Java_Ledger_weak", "java.lang.String", "leak", true},
+	{"elements", "Java_Ledger_elements", "byte[]", "leak", true},
+	{"elements", "Java_Ledger_commit", "int[]", "commit without release", true},
+	{"chars", "Java_Ledger_chars", "java.lang.String", "leak", true},
+	{"utf", "Java_Ledger_utf", "java.lang.String", "leak", true},
+	{"monitor", "Java_Ledger_monitor", "java.lang.Object", "leak", true},
+	{"direct-buffer", "Ledger.direct", NULL, "leak", true},
+	{"local", "take_local", "java.lang.String", "leak", true},
+	{"critical", "Java_Ledger_critical", "byte[]", "critical section of ", false},
+	{"string-critical", "Java_Ledger_stringCritical", "java.lang.String",
+		"critical section of ", false},
+};
+
+/* The innermost frame of an entry is the caller of JNI. */
+static bool
+is_of(const json_t *entry, const char *kind, const char *frame)
+{
+	const json_t *frames = json_object_get(entry, "frames");
+	const json_t *leaf = json_array_get(frames, json_array_size(frames) - 1);
+
+	return !strcmp(text(entry, "kind"), kind) && !strcmp(text(leaf, "name"), frame);
+}
+
+static const json_t *
+find_entry(const json_t *ledger, const char *kind, const char *frame)
+{
+	const json_t *entries = json_object_get(ledger, "entries");
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(entries, i, entry) if (is_of(entry, kind, frame)) return entry;
+	return NULL;
+}
+
+static bool
+is_finding(const json_t *entry)
+{
+	static const char *const verdicts[] = {"leak", "commit", "critical"};
+
+	for (size_t i = 0; i < 3; i++)
+		if (!strncmp(text(entry, "verdict"), verdicts[i], strlen(verdicts[i])))
+			return true;
+	return false;
+}
+
+static size_t
+count_findings(const json_t *ledger)
+{
+	const json_t *entry;
+	size_t count = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(ledger, "entries"), i, entry)
+		count += is_finding(entry);
+	return count;
+}
+
+/* NULL: it is as expected. */
+static const char *
+find_fault(const json_t *ledger, const struct expected *expected)
+{
+	const json_t *entry = find_entry(ledger, expected->kind, expected->frame);
+
+	if (!entry)
+		return "missing";
+	const char *class_name = text(entry, "class");
+	if (expected->class_name ? !class_name || strcmp(class_name, expected->class_name)
+				 : class_name != NULL)
+		return "another class";
+	if (strncmp(text(entry, "verdict"), expected->verdict, strlen(expected->verdict)) != 0)
+		return text(entry, "verdict");
+	if (!expected->is_growing)
+		return json_number_value(json_object_get(entry, "longest_ms")) < 20 ? "not long"
+										    : NULL;
+	struct th_figure held = th_figure_read(entry, "held");
+	/* The thread with local references takes them at its own pace. */
+	if (strcmp(expected->kind, "local") != 0 && held.estimate != atoi(STEPS))
+		return "another number";
+	return NULL;
+}
+
+/* Whether the machine stopped the program for a good part of its time. */
+static bool
+was_stopped(const struct th_recording *recording)
+{
+	const json_t *pace = json_array_get(recording->truth, 0);
+
+	return number(pace, "longest_ms") * STOPPED_PART > number(pace, "total_ms");
+}
+
+/* Records until the program was not stopped. */
+static void
+record_paced(const struct th_jdk *jdk, const char *mode, struct th_recording *ret)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		record(jdk, TH_WORDS(NULL), TH_WORDS(STEPS, mode), "1", ret);
+		if (!was_stopped(ret))
+			return;
+		th_recording_deinit(ret);
+	}
+	skip();
+}
+
+static void
+check_leaks(const struct th_recording *recording)
+{
+	json_t *leaks = load(recording, "leaks");
+	json_t *outcome = json_object_get(leaks, "outcome");
+
+	assert_int_equal(number(json_object_get(leaks, "counts"), "dead_attached_threads"), 10);
+	assert_int_equal(json_array_size(json_object_get(leaks, "ledger")), 11);
+	if (outcome)
+		assert_string_equal(text(outcome, "verdict"), "found");
+	json_decref(leaks);
+}
+
+static void
+each_kind(const struct th_jdk *jdk)
+{
+	const size_t count = sizeof(leaking) / sizeof(leaking[0]);
+	struct th_recording recording;
+	json_t *ledger;
+	size_t faults = 0;
+
+	record_paced(jdk, "leak", &recording);
+	ledger = load(&recording, "ledger");
+	for (size_t i = 0; i < count; i++) {
+		const char *fault = find_fault(ledger, &leaking[i]);
+
+		if (fault)
+			print_error("%s %s: %s\n", leaking[i].kind, leaking[i].frame, fault);
+		faults += fault != NULL;
+	}
+	assert_int_equal(faults, 0);
+	assert_int_equal(count_findings(ledger), count);
+	assert_string_equal(
+		text(find_entry(ledger, "global", "Java_Ledger_cached"), "verdict"), "cache");
+	assert_string_equal(text(find_entry(ledger, "global", "Ledger.once"), "verdict"),
+		"never given back");
+	check_leaks(&recording);
+	json_decref(ledger);
+	th_recording_deinit(&recording);
+}
+
+static void
+clean_twins(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	json_t *ledger;
+
+	record_paced(jdk, "clean", &recording);
+	ledger = load(&recording, "ledger");
+	for (size_t i = 0; i < sizeof(leaking) / sizeof(leaking[0]); i++)
+		assert_non_null(find_entry(ledger, leaking[i].kind, leaking[i].frame));
+	if (count_findings(ledger))
+		print_error("%s\n", json_string_value(json_array_get(
+					    json_object_get(ledger, "entries"), 0)));
+	assert_int_equal(count_findings(ledger), 0);
+	assert_int_equal(number(json_object_get(ledger, "counts"), "dead_attached_threads"), 0);
+	json_decref(ledger);
+	th_recording_deinit(&recording);
+}
+
+/* Others */
+
+static struct th_figure
+held(const json_t *ledger, const char *kind, const char *frame)
+{
+	const json_t *entry = find_entry(ledger, kind, frame);
+
+	assert_non_null(entry);
+	return th_figure_read(entry, "held");
+}
+
+/* With -Xcheck:jni, and with an agent that wraps the same functions before us or after us. */
+static void
+in_company(const struct th_jdk *jdk)
+{
+	static const char *const companies[] = {"-Xcheck:jni", "-agentpath:" WRAPS};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct th_recording recording;
+		json_t *ledger;
+
+		record(jdk, TH_WORDS(companies[i]), TH_WORDS("1", "references"), "exact",
+			&recording);
+		ledger = load(&recording, "ledger");
+		struct th_figure figure = held(ledger, "global", "Java_Ledger_references");
+		assert_true(figure.exact && figure.estimate == 1000);
+		if (i == 1)
+			assert_non_null(strstr(recording.outcome.errors, "wraps: "));
+		json_decref(ledger);
+		th_recording_deinit(&recording);
+	}
+}
+
+/* Beside the other agent: on again finds its wrappers, off leaves them. */
+static void
+on_and_off(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	json_t *ledger;
+
+	record(jdk, TH_WORDS("-agentpath:" WRAPS),
+		TH_WORDS("1", "references,run,references,run,references", TH_TOOL, "ctl", "PID",
+			"ledger", "exact", "--", TH_TOOL, "ctl", "PID", "ledger", "off"),
+		"0", &recording);
+	ledger = load(&recording, "ledger");
+	struct th_figure globals = held(ledger, "global", "Java_Ledger_references");
+	assert_true(globals.exact && globals.estimate == 1000);
+	struct th_figure weaks = held(ledger, "weak", "Java_Ledger_references");
+	assert_true(weaks.exact && weaks.estimate == 500);
+	/* The VM's count contains those of before and after. */
+	const json_t *counted = json_object_get(
+		json_object_get(ledger, "counts"), "global_refs");
+	assert_true(number(counted, "last") >= 3000);
+	json_decref(ledger);
+	th_recording_deinit(&recording);
+}
+
+int
+main(void)
+{
+	const struct th_jdk_test tests[] = {
+		{"counts of the VM", counts_of_vm, 0},
+		{"each kind", each_kind, 0},
+		{"clean twins", clean_twins, 0},
+		{"in company", in_company, 0},
+		{"on and off", on_and_off, 0},
+		{NULL, NULL, 0},
+	};
+
+	return th_jdk_run_tests("ledger", tests);
+}
