@@ -24,8 +24,10 @@ struct age {
 	double weight;
 };
 
-/* The sums of an entry. */
+/* The sums of an entry.  Its own window begins with its first take. */
 struct sums {
+	uint64_t first; /* ns */
+	uint64_t warm;  /* ns: the end of the warm-up */
 	struct th_estimator taken;
 	struct th_estimator held;
 	struct th_estimator gained; /* of these, taken after the warm-up */
@@ -121,16 +123,15 @@ add_one(struct th_estimator *sum, const struct th_ledger_take *take)
 static void
 add_held(struct work *work, struct sums *sums, const struct th_ledger_take *take)
 {
-	const struct th_ledger *ledger = work->ledger;
 	const struct age age = {take->time, 1 / (double)take->keep};
-	uint64_t quarter = (ledger->end - ledger->warm) / TH_LEDGER_QUARTERS + 1;
+	uint64_t quarter = (work->ledger->end - sums->warm) / TH_LEDGER_QUARTERS + 1;
 
 	add_one(&sums->held, take);
 	th_array_append(sums, ages, age);
-	if (take->time < ledger->warm)
+	if (take->time < sums->warm)
 		return;
 	add_one(&sums->gained, take);
-	uint64_t birth = (take->time - ledger->warm) / quarter;
+	uint64_t birth = (take->time - sums->warm) / quarter;
 	sums->births[birth] += age.weight;
 	if (birth == TH_LEDGER_QUARTERS - 1)
 		sums->variance += age.weight * (age.weight - 1);
@@ -146,13 +147,17 @@ add_take(struct work *work, size_t i)
 	uint32_t number = find_entry(
 		work, (enum th_ledger_kind)take->kind, take->stack, take->class);
 	struct sums *sums = &work->sums[number];
+	if (!sums->taken.samples) {
+		sums->first = take->time;
+		sums->warm = take->time + (work->ledger->end - take->time) / WARM_UP_PART;
+	}
 	add_one(&sums->taken, take);
 	if ((double)take->keep < sums->least)
 		sums->least = (double)take->keep;
 	if (take->keep < 1)
 		work->ledger->is_exact = false;
 	if (work->ends[i] <= work->ledger->end) {
-		if (take->time < work->ledger->warm && work->ends[i] > work->ledger->warm)
+		if (take->time < sums->warm && work->ends[i] > sums->warm)
 			add_one(&sums->lost, take);
 		return;
 	}
@@ -226,7 +231,7 @@ is_growing(const struct th_ledger *ledger, const struct sums *sums)
 {
 	double before = 0;
 
-	if (ledger->end - ledger->begin < LEAST_NS || sums->gained.samples < TH_LEDGER_LEAST)
+	if (ledger->end - sums->first < LEAST_NS || sums->gained.samples < TH_LEDGER_LEAST)
 		return false;
 	for (int i = 0; i < TH_LEDGER_QUARTERS; i++) {
 		if (sums->births[i] <= 0)
@@ -308,7 +313,7 @@ estimate(const struct th_ledger *ledger, const struct sums *sums,
 static void
 measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct sums *sums)
 {
-	double seconds = (double)(ledger->end - ledger->warm) / 1e9;
+	double seconds = (double)(ledger->end - sums->warm) / 1e9;
 	struct th_estimate gained = estimate(ledger, sums, &sums->gained);
 	struct th_estimate lost = estimate(ledger, sums, &sums->lost);
 
@@ -367,7 +372,6 @@ find_window(struct th_ledger *ledger)
 	}
 	if (ledger->end < ledger->begin)
 		ledger->end = ledger->begin;
-	ledger->warm = ledger->begin + (ledger->end - ledger->begin) / WARM_UP_PART;
 }
 
 /* Public functions */

@@ -3,8 +3,8 @@
  * The ledger: what native code has taken from the Java VM and not given back, by kind, call path and
  * class, worst first, each with a verdict.
  *
- * A sampled take stands for 1/keep takes.  Verdicts are those of a time window that begins when the
- * ledger was switched on, without its first fifth, divided into quarters.  A leak: of those taken in
+ * A sampled take stands for 1/keep takes.  Verdicts are those of a time window that begins with the
+ * first take of the entry, without its first fifth, divided into quarters.  A leak: of those taken in
  * each quarter some are held at the end, at least TH_LEDGER_LEAST samples in all, and of the last
  * quarter at least half as many as of the others on average.
  */
@@ -52,7 +52,6 @@ struct th_ledger {
 	bool is_exact;  /* every take was recorded */
 	uint64_t begin; /* ns: when it was switched on last */
 	uint64_t end;   /* ns: as of when it judges */
-	uint64_t warm;  /* ns: the end of the warm-up */
 };
 
 /* Resolves paths of the profile, which must outlive the ledger. */

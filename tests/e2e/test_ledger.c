@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "tests/e2e/dump.h"
+#include "unify/shared/log_format.h"
 
 #define PROGRAMS TH_TEST_BUILD "/tests/programs"
 #define TAKES PROGRAMS "/libtakes.so"
@@ -24,6 +25,8 @@
 #define STOPPED_PART 12
 /* References that a VM creates by itself while it prints its threads. */
 #define OF_VM 20
+#define PAIRS_THOUSANDS "300"
+#define PAIRS 300000
 
 /* Records Ledger with these arguments; `options` are the VM's. */
 static void
@@ -172,6 +175,8 @@ static const struct expected leaking[] = {
 		"critical section of ", false},
 };
 
+#define KINDS (sizeof(leaking) / sizeof(leaking[0]))
+
 /* The innermost frame of an entry is the caller of JNI. */
 static bool
 is_of(const json_t *entry, const char *kind, const char *frame)
@@ -275,25 +280,50 @@ check_leaks(const struct th_recording *recording)
 	json_decref(leaks);
 }
 
-static void
-each_kind(const struct th_jdk *jdk)
+/* The number of kinds that are not as expected. */
+static size_t
+count_faults(const json_t *ledger)
 {
-	const size_t count = sizeof(leaking) / sizeof(leaking[0]);
-	struct th_recording recording;
-	json_t *ledger;
 	size_t faults = 0;
 
-	record_paced(jdk, "leak", &recording);
-	ledger = load(&recording, "ledger");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < KINDS; i++) {
 		const char *fault = find_fault(ledger, &leaking[i]);
 
 		if (fault)
-			print_error("%s %s: %s\n", leaking[i].kind, leaking[i].frame, fault);
+			print_message("%s %s: %s\n", leaking[i].kind, leaking[i].frame, fault);
 		faults += fault != NULL;
 	}
-	assert_int_equal(faults, 0);
-	assert_int_equal(count_findings(ledger), count);
+	return faults;
+}
+
+/*
+ * Records the leaks until they are as expected: where the machine stops the program for some tenths of
+ * a second before it ends, leaks have ended before.
+ */
+static json_t *
+record_leaks(const struct th_jdk *jdk, struct th_recording *ret)
+{
+	for (int i = 1;; i++) {
+		record_paced(jdk, "leak", ret);
+		json_t *ledger = load(ret, "ledger");
+		size_t faults = count_faults(ledger);
+
+		if (!faults)
+			return ledger;
+		if (i == ATTEMPTS)
+			fail_msg("%zu kinds are not as expected", faults);
+		json_decref(ledger);
+		th_recording_deinit(ret);
+	}
+}
+
+static void
+each_kind(const struct th_jdk *jdk)
+{
+	struct th_recording recording;
+	json_t *ledger = record_leaks(jdk, &recording);
+
+	assert_int_equal(count_findings(ledger), KINDS);
 	assert_string_equal(
 		text(find_entry(ledger, "global", "Java_Ledger_cached"), "verdict"), "cache");
 	assert_string_equal(text(find_entry(ledger, "global", "Ledger.once"), "verdict"),
@@ -311,11 +341,14 @@ clean_twins(const struct th_jdk *jdk)
 
 	record_paced(jdk, "clean", &recording);
 	ledger = load(&recording, "ledger");
-	for (size_t i = 0; i < sizeof(leaking) / sizeof(leaking[0]); i++)
+	for (size_t i = 0; i < KINDS; i++)
 		assert_non_null(find_entry(ledger, leaking[i].kind, leaking[i].frame));
-	if (count_findings(ledger))
-		print_error("%s\n", json_string_value(json_array_get(
-					    json_object_get(ledger, "entries"), 0)));
+	if (count_findings(ledger)) {
+		char *dump = json_dumps(
+			json_array_get(json_object_get(ledger, "entries"), 0), 0);
+		print_error("%s\n", dump);
+		free(dump);
+	}
 	assert_int_equal(count_findings(ledger), 0);
 	assert_int_equal(number(json_object_get(ledger, "counts"), "dead_attached_threads"), 0);
 	json_decref(ledger);
@@ -387,6 +420,68 @@ on_and_off(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* The last counts of a kind. */
+static uint64_t
+taken_of(const struct th_recording *recording, enum th_ledger_kind kind)
+{
+	struct th_dump dump;
+	uint64_t taken = 0;
+
+	th_dump_init(&dump, recording->log);
+	while (th_dump_next(&dump, "ledger_count"))
+		if (th_dump_number(&dump, "kind") == kind)
+			taken = th_dump_number(&dump, "taken");
+	th_dump_deinit(&dump);
+	return taken;
+}
+
+/* The largest number taken at one place. */
+static struct th_figure
+largest(const json_t *ledger, const char *kind)
+{
+	struct th_figure found = {0};
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(ledger, "entries"), i, entry)
+	{
+		struct th_figure taken = th_figure_read(entry, "taken");
+
+		if (!strcmp(text(entry, "kind"), kind) && taken.estimate > found.estimate)
+			found = taken;
+	}
+	return found;
+}
+
+/*
+ * What following costs at worst is bounded by the number of stacks: of a caller the first 3 * 512 in
+ * falling part, then one in 512.  Counts are exact, and intervals cover them.
+ */
+static void
+frequent_pairs(const struct th_jdk *jdk)
+{
+	static const char *const kinds[] = {"global", "elements", "utf", "critical"};
+	struct th_recording recording;
+	struct th_dump dump;
+	json_t *ledger;
+
+	record(jdk, TH_WORDS(NULL), TH_WORDS(PAIRS_THOUSANDS, "pairs"), "1", &recording);
+	assert_in_range(taken_of(&recording, TH_LEDGER_GLOBAL), PAIRS, PAIRS + PAIRS / 100);
+	assert_in_range(taken_of(&recording, TH_LEDGER_UTF), PAIRS, PAIRS + PAIRS / 100);
+	ledger = load(&recording, "ledger");
+	for (size_t i = 0; i < 4; i++) {
+		struct th_figure taken = largest(ledger, kinds[i]);
+
+		assert_false(taken.exact);
+		th_assert_covers(&taken, PAIRS, kinds[i]);
+	}
+	th_dump_init(&dump, recording.log);
+	assert_in_range(th_dump_count(&dump, "ledger_take"), 4 * 1536, 4 * 3000);
+	th_dump_deinit(&dump);
+	json_decref(ledger);
+	th_recording_deinit(&recording);
+}
+
 int
 main(void)
 {
@@ -396,6 +491,7 @@ main(void)
 		{"clean twins", clean_twins, 0},
 		{"with -Xcheck:jni", with_checks, 0},
 		{"on and off", on_and_off, 0},
+		{"frequent pairs", frequent_pairs, 0},
 		{NULL, NULL, 0},
 	};
 

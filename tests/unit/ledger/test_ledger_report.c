@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Verdicts on what native code holds of the VM, from logs of ten seconds.  The ledger is on from the
- * start: its warm-up ends at 2 s, its quarters are of 2 s each.
+ * start: for what is taken from the start on, the warm-up ends at 2 s, and quarters are of 2 s each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,6 +126,18 @@ test_never_given_back(void **state)
 	begin(&log);
 	add_takes(&log, TH_LEDGER_GLOBAL, 0, 3000, HELD);
 	expect(&log, TH_LEDGER_NEVER, 30);
+}
+
+/* A leak that begins late is judged from when it begins. */
+static void
+test_late_leak(void **state)
+{
+	struct log_builder log;
+
+	(void)state;
+	begin(&log);
+	add_takes(&log, TH_LEDGER_GLOBAL, 7000, END_MS, HELD);
+	expect(&log, TH_LEDGER_LEAK, 30);
 }
 
 static void
@@ -303,6 +315,7 @@ main(void)
 		cmocka_unit_test(test_given_back),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_never_given_back),
+		cmocka_unit_test(test_late_leak),
 		cmocka_unit_test(test_commit_without_release),
 		cmocka_unit_test(test_long_section),
 		cmocka_unit_test(test_off_and_on),
