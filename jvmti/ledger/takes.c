@@ -195,8 +195,7 @@ void
 th_take_begin(struct th_take *take, enum th_ledger_kind kind, uintptr_t caller)
 {
 	struct th_takes_thread *thread = own_thread();
-	struct caller *entry =
-		&takes.callers[th_hash_mix(caller ^ (uintptr_t)kind << 56) % CALLERS];
+	struct caller *entry = &takes.callers[number_of(kind, caller)];
 
 	take->thread = thread;
 	take->kind = kind;
