@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "jvmti/ledger/callers.h"
 #include "jvmti/ledger/held.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -20,33 +22,14 @@
 #include "unify/shared/hash.h"
 
 #define SLOW __attribute__((noinline, cold))
-/* Callers, by hash; two that share an entry have the same probability. */
-#define CALLER_BITS 12
-#define CALLERS (1u << CALLER_BITS)
-/* Bits of the probability: 1, 1/8, 1/64, 1/512. */
-#define LEVEL_STEP 3
-#define LEVELS 4
-#define LEVEL_MOST 20
-/* Rate shift: at most 1 in 2^(9 + 8). */
-#define SHIFT_MOST 8
 /* Entries of the table above which new takes are as those of a frequent caller. */
 #define HELD_MANY (TH_HELD_MAX / 2)
 
 uint32_t th_takes_are_followed;
 
-/* Written by samples; races cost little. */
-struct caller {
-	uint32_t samples; /* atomic: so far */
-	uint32_t stack;   /* atomic: of the last one */
-	uint32_t type;    /* atomic: of the last one */
-};
-
 static struct {
-	uint32_t interval; /* atomic */
-	struct caller *callers;
-	struct th_takes_thread *threads; /* atomic; all, newest first */
-	uint32_t shift;                  /* atomic: added to the level of frequent callers */
-	uint32_t samples;                /* atomic: of frequent callers, in this second */
+	uint32_t interval;                                    /* atomic */
+	struct th_takes_thread *threads;                      /* atomic; all, newest first */
 	struct th_event_ledger_count logged[TH_LEDGER_KINDS]; /* agent thread */
 } takes;
 
@@ -118,14 +101,6 @@ count(uint64_t *counter, uint64_t more)
 
 /* The draw */
 
-static uint32_t
-level_of(uint32_t samples)
-{
-	uint32_t step = samples / TH_TAKES_PER_LEVEL;
-
-	return LEVEL_STEP * (step < LEVELS ? step : LEVELS - 1);
-}
-
 /* Of a linear congruential generator (Knuth, MMIX) only the high bits are used. */
 static inline uint64_t
 next_random(struct th_takes_thread *thread)
@@ -137,16 +112,14 @@ next_random(struct th_takes_thread *thread)
 
 /* Whether a take of this caller is drawn. */
 static inline bool
-draw(struct th_takes_thread *thread, const struct caller *caller, uint32_t *level_ret)
+draw(struct th_takes_thread *thread, const struct th_caller *caller, uint32_t *level_ret)
 {
 	uint32_t level = 0;
 
 	if (th_load_relaxed(&takes.interval) != TH_LEDGER_EXACT)
-		level = level_of(th_load_relaxed(&caller->samples));
-	if (level)
-		level += th_load_relaxed(&takes.shift);
-	if (th_held_count() > HELD_MANY && level < LEVEL_STEP * (LEVELS - 1))
-		level = LEVEL_STEP * (LEVELS - 1);
+		level = th_callers_level(caller);
+	if (th_held_count() > HELD_MANY && level < TH_CALLERS_FREQUENT)
+		level = TH_CALLERS_FREQUENT;
 	*level_ret = level;
 	return !level || !(next_random(thread) >> (64 - level));
 }
@@ -155,7 +128,7 @@ draw(struct th_takes_thread *thread, const struct caller *caller, uint32_t *leve
 
 /* Captures the stack of the caller of JNI. */
 static SLOW void
-sample(struct th_take *take, struct caller *caller)
+sample(struct th_take *take, struct th_caller *caller)
 {
 	int saved_errno = errno;
 	struct th_registers registers;
@@ -175,35 +148,23 @@ sample(struct th_take *take, struct caller *caller)
 		th_in_flight_end();
 	}
 	th_guard_leave();
-	th_store_relaxed(&caller->samples, th_load_relaxed(&caller->samples) + 1);
-	if (take->stack)
-		th_store_relaxed(&caller->stack, take->stack);
-	if (take->level)
-		th_add_relaxed(&takes.samples, 1);
+	th_callers_drawn(caller, take->level, take->stack);
 	errno = saved_errno;
-}
-
-/* The number of a caller: Fibonacci hashing. */
-static inline uint32_t
-number_of(enum th_ledger_kind kind, uintptr_t caller)
-{
-	return (uint32_t)((caller ^ (uintptr_t)kind << 56) * UINT64_C(0x9e3779b97f4a7c15) >>
-			  (64 - CALLER_BITS));
 }
 
 void
 th_take_begin(struct th_take *take, enum th_ledger_kind kind, uintptr_t caller)
 {
 	struct th_takes_thread *thread = own_thread();
-	struct caller *entry = &takes.callers[number_of(kind, caller)];
+	uint32_t number = th_callers_number(kind, caller);
 
 	take->thread = thread;
 	take->kind = kind;
-	take->caller = (uint32_t)(entry - takes.callers);
+	take->caller = number;
 	take->stack = 0;
 	take->type = 0;
-	if (thread && draw(thread, entry, &take->level))
-		sample(take, entry);
+	if (thread && draw(thread, &th_callers[number], &take->level))
+		sample(take, &th_callers[number]);
 }
 
 static bool
@@ -242,7 +203,7 @@ log_take(const struct th_take *take, uint64_t key)
 	uint64_t replaced = 0;
 	uint64_t id = 0;
 
-	th_store_relaxed(&takes.callers[take->caller].type, take->type);
+	th_store_relaxed(&th_callers[take->caller].type, take->type);
 	th_guard_enter();
 	if (th_in_flight_begin()) {
 		id = th_log_append(TH_EVENT_LEDGER_TAKE, &event, NULL, 0);
@@ -327,7 +288,7 @@ static SLOW void
 log_long(const struct th_takes_thread *thread, enum th_ledger_kind kind, uint64_t duration)
 {
 	int saved_errno = errno;
-	const struct caller *caller = &takes.callers[thread->critical_caller];
+	const struct th_caller *caller = &th_callers[thread->critical_caller];
 	struct th_event_ledger_long event = {
 		.duration = duration,
 		.thread = thread->id,
@@ -396,38 +357,19 @@ th_take_commit(uintptr_t address)
 
 /* The agent thread */
 
-uint32_t
-th_takes_interval(void)
-{
-	return th_load_relaxed(&takes.interval);
-}
-
 bool
 th_takes_switch(uint32_t interval)
 {
-	if (interval && !takes.callers)
-		takes.callers = th_memory_map(CALLERS * sizeof(*takes.callers));
-	if (interval && (!takes.callers || !th_held_init()))
-		return false;
-	if (interval && !takes.interval)
+	if (interval && !takes.interval) {
+		if (!th_callers_clear() || !th_held_init())
+			return false;
 		th_held_clear();
+		memset(takes.logged, 0, sizeof(takes.logged));
+	}
 	th_store_relaxed(&takes.interval, interval);
-	/* Pairs with nothing: the tables were there before, or nothing is followed yet. */
+	/* The tables are there: a wrapper that sees this on another thread uses them. */
 	th_store_release(&th_takes_are_followed, interval != TH_LEDGER_OFF);
 	return true;
-}
-
-static void
-adapt_rate(void)
-{
-	uint32_t samples = __atomic_exchange_n(&takes.samples, 0, __ATOMIC_RELAXED);
-	uint32_t shift = th_load_relaxed(&takes.shift);
-
-	if (samples < TH_TAKES_RATE / 4 && shift)
-		shift--;
-	for (; samples > TH_TAKES_RATE && shift < SHIFT_MOST; samples /= 2)
-		shift++;
-	th_store_relaxed(&takes.shift, shift);
 }
 
 static struct th_event_ledger_count
@@ -450,7 +392,7 @@ count_kind(enum th_ledger_kind kind)
 void
 th_takes_log(void)
 {
-	adapt_rate();
+	th_callers_adapt();
 	for (int kind = 1; kind < TH_LEDGER_KINDS; kind++) {
 		struct th_event_ledger_count sum = count_kind((enum th_ledger_kind)kind);
 		struct th_event_ledger_count *logged = &takes.logged[kind];

@@ -18,11 +18,6 @@
 #include "unify/sample/thread.h"
 #include "unify/shared/log_format.h"
 
-/* Takes of one caller that are recorded at each level, before the next. */
-#define TH_TAKES_PER_LEVEL 512
-/* Samples per second of frequent callers, unless every take is to be recorded. */
-#define TH_TAKES_RATE 2000
-
 /* A thread's part; it stays with the thread's record.  Written by the thread, read by any. */
 struct th_takes_thread {
 	struct th_takes_thread *next; /* all, newest first; never removed */
@@ -44,7 +39,7 @@ struct th_take {
 	enum th_ledger_kind kind;
 	uint32_t type;   /* class id of the object; set by the caller if it is sampled */
 	uint32_t level;  /* the probability is 2^-level */
-	uint32_t caller; /* number of its entry in a table */
+	uint32_t caller; /* th_callers_number() */
 	uint32_t stack;  /* 0: not sampled */
 };
 
@@ -63,7 +58,6 @@ th_takes_follow(void)
  * held.  False: out of memory. [agent-thread]
  */
 bool th_takes_switch(uint32_t interval);
-uint32_t th_takes_interval(void);
 
 /*
  * Before the call that takes: draws, and captures the stack of a take that is drawn.  `caller`: the

@@ -252,6 +252,23 @@ METHOD(void, startLocals)(JNIEnv *env, jclass type, jobject object, jboolean lea
 	pthread_detach(thread);
 }
 
+static pthread_key_t detach_key;
+
+/* As many programs do, so that no thread can forget it. */
+static void
+detach(void *data)
+{
+	JavaVM *vm = data;
+
+	(*vm)->DetachCurrentThread(vm);
+}
+
+static __attribute__((constructor)) void
+make_key(void)
+{
+	pthread_key_create(&detach_key, detach);
+}
+
 static void *
 run_attached(void *data)
 {
@@ -260,7 +277,7 @@ run_attached(void *data)
 
 	(*attached->vm)->AttachCurrentThread(attached->vm, (void **)&env, NULL);
 	if (!attached->is_leaking)
-		(*attached->vm)->DetachCurrentThread(attached->vm);
+		pthread_setspecific(detach_key, attached->vm);
 	free(attached);
 	return NULL;
 }

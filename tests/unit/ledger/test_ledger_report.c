@@ -307,6 +307,26 @@ test_undetached_threads(void **state)
 	leaks_end(&found, &log);
 }
 
+/* Memory of a JNI function: what is missing is named. */
+static void
+test_cause(void **state)
+{
+	struct log_builder log;
+	struct leaks_found found;
+
+	(void)state;
+	leaks_begin(&log);
+	log_add_fields(&log, TH_EVENT_NATIVE_FRAME, LOG_U64(0x10), LOG_U32(MODULE_VM),
+		LOG_U32(0), LOG_U32(0), LOG_U32(0), LOG_TEXT("jni_GetByteArrayElements"),
+		LOG_TEXT(""));
+	leaks_add_leak(&log, STACK_VM);
+	leaks_find(&found, &log);
+	char *text = leaks_print(&found, th_view_leaks);
+	assert_non_null(strstr(text, "cause  Get...ArrayElements without Release"));
+	free(text);
+	leaks_end(&found, &log);
+}
+
 int
 main(void)
 {
@@ -324,6 +344,7 @@ main(void)
 		cmocka_unit_test(test_references_grow),
 		cmocka_unit_test(test_references_stay),
 		cmocka_unit_test(test_undetached_threads),
+		cmocka_unit_test(test_cause),
 	};
 
 	return cmocka_run_group_tests_name("ledger_report", tests, NULL, NULL);
