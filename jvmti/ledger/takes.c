@@ -62,7 +62,10 @@ create_thread(struct th_thread_record *record)
 	return thread;
 }
 
-/* The calling thread has no record yet, or one of a thread that has ended. */
+/*
+ * The calling thread has no record yet, or one of a thread that has ended, or what it entered and left
+ * meanwhile was not seen, because the ledger was off.
+ */
 static SLOW struct th_takes_thread *
 join(void)
 {
@@ -73,8 +76,9 @@ join(void)
 	record = th_thread_record();
 	if (record) {
 		thread = record->ledger ? record->ledger : create_thread(record);
-		if (thread && thread->id != record->id) {
+		if (thread) {
 			thread->id = record->id;
+			thread->generation = th_load_relaxed(&takes.generation);
 			thread->random = th_hash_mix(record->id) | 1;
 			thread->criticals = 0;
 			thread->monitors = 0;
@@ -90,7 +94,10 @@ own_thread(void)
 	struct th_thread_record *record = th_thread.record;
 	struct th_takes_thread *thread = record ? record->ledger : NULL;
 
-	return thread && thread->id == record->id ? thread : join();
+	return thread && thread->id == record->id &&
+			       thread->generation == th_load_relaxed(&takes.generation)
+		       ? thread
+		       : join();
 }
 
 static inline void
@@ -364,6 +371,7 @@ th_takes_switch(uint32_t interval)
 		if (!th_callers_clear() || !th_held_init())
 			return false;
 		th_held_clear();
+		th_store_relaxed(&takes.generation, takes.generation + 1);
 		memset(takes.logged, 0, sizeof(takes.logged));
 	}
 	th_store_relaxed(&takes.interval, interval);

@@ -31,6 +31,7 @@ struct th_takes_thread {
 	uint32_t criticals;       /* critical sections that the thread is in */
 	uint32_t monitors;        /* entered and not left */
 	uint32_t id;              /* of the thread whose state the last three are */
+	uint32_t generation;      /* of the ledger, in which they count */
 };
 
 /* A take in progress. */
