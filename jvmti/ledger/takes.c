@@ -28,8 +28,9 @@
 uint32_t th_takes_are_followed;
 
 static struct {
-	uint32_t interval;                                    /* atomic */
-	struct th_takes_thread *threads;                      /* atomic; all, newest first */
+	uint32_t interval;               /* atomic */
+	uint32_t generation;             /* atomic: how often it was switched on after off */
+	struct th_takes_thread *threads; /* atomic; all, newest first */
 	struct th_event_ledger_count logged[TH_LEDGER_KINDS]; /* agent thread */
 } takes;
 
