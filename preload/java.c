@@ -162,7 +162,6 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 static jint
 load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 {
-	const struct th_agent_host host = agent_host();
 	enum th_late_status status;
 
 	if (!th_next_is_late()) {
@@ -170,8 +169,12 @@ load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 		return JNI_OK;
 	}
 	status = th_life_start_late(options);
-	if (status == TH_LATE_RECORDS)
+	if (status == TH_LATE_RECORDS) {
+		/* With the settings of the options. */
+		const struct th_agent_host host = agent_host();
+
 		th_agent_start(&host, vm, phase);
+	}
 	return phase == TH_AGENT_ON_LOAD ? JNI_OK : (jint)status;
 }
 
