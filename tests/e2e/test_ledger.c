@@ -423,6 +423,30 @@ on_and_off(const struct th_jdk *jdk)
 	th_recording_deinit(&recording);
 }
 
+/* In a program that runs already, with the option of attach. */
+static void
+attached(const struct th_jdk *jdk)
+{
+	struct th_recording recording = {.directory = th_temporary_directory()};
+	struct th_outcome outcome;
+
+	recording.log = th_format("%s/log.thl", recording.directory);
+	th_command_check(
+		&(struct th_command){
+			.arguments = TH_WORDS(jdk->java, "-cp", JAR, "Ledger", TAKES, "1",
+				"run,references,run", TH_TOOL, "attach", "--ledger", "-q", "-o",
+				recording.log, "PID", "--", TH_TOOL, "detach", "PID"),
+			.directory = recording.directory,
+		},
+		&outcome);
+	json_t *ledger = load(&recording, "ledger");
+	struct th_figure figure = held(ledger, "global", "Java_Ledger_references");
+	th_assert_covers(&figure, 1000, "attached");
+	json_decref(ledger);
+	th_outcome_deinit(&outcome);
+	free(recording.log);
+}
+
 /* The last counts of a kind. */
 static uint64_t
 taken_of(const struct th_recording *recording, enum th_ledger_kind kind)
@@ -495,6 +519,7 @@ main(void)
 		{"with -Xcheck:jni", with_checks, 0},
 		{"on and off", on_and_off, 0},
 		{"frequent pairs", frequent_pairs, 0},
+		{"attached", attached, 25},
 		{NULL, NULL, 0},
 	};
 
