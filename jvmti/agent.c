@@ -23,6 +23,9 @@
 #include "jvmti/hotspot_check.h"
 #include "jvmti/java_stack.h"
 #include "jvmti/jni_names.h"
+#include "jvmti/ledger/functions.h"
+#include "jvmti/ledger/references.h"
+#include "jvmti/ledger/takes.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/loaded_class.h"
 #include "jvmti/methods.h"
@@ -343,6 +346,77 @@ count_buffers(void)
 	return th_buffers_count(agent.vm, env);
 }
 
+/* A thread that is still attached to the VM ends: the VM keeps it for ever. */
+static void
+on_native_end(struct th_thread_record *record)
+{
+	if (!record->is_attached || th_load_acquire(&agent.state) != RUNNING ||
+		!th_log_is_ours())
+		return;
+	record->is_attached = false;
+	th_thread_log(record);
+	const struct th_event_undetached event = {.time = th_clock_now(), .thread = record->id};
+	th_log_append(TH_EVENT_UNDETACHED, &event, NULL, 0);
+}
+
+/* th_functions_vm.class_of */
+static uint32_t
+class_of(const struct JNINativeInterface_ *jni, JNIEnv *env, jobject object)
+{
+	jclass type = jni->GetObjectClass(env, object);
+	char *signature;
+	uint32_t id = 0;
+
+	if (!(*agent.jvmti)->GetClassSignature(agent.jvmti, type, &signature, NULL)) {
+		id = th_classes_id(signature);
+		deallocate(signature);
+	}
+	jni->DeleteLocalRef(env, type);
+	return id;
+}
+
+/* On the agent thread, or while the VM starts. */
+static enum th_control_answer
+switch_ledger(uint64_t interval)
+{
+	const struct th_functions_vm vm = {agent.jvmti, class_of};
+	JNIEnv *env;
+
+	if ((*agent.vm)->GetEnv(agent.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+		return TH_CONTROL_NO_VM;
+	if (interval && !th_functions_install(&vm, env)) {
+		note(1, "the ledger cannot be switched on: another agent has replaced the JNI "
+			"functions of this VM");
+		return TH_CONTROL_FAILED;
+	}
+	if (!th_takes_switch((uint32_t)interval)) {
+		note(1, "the ledger cannot be switched on: no memory for its tables");
+		return TH_CONTROL_FAILED;
+	}
+	return TH_CONTROL_DONE;
+}
+
+static void
+start_ledger(void)
+{
+	if (agent.host.ledger && switch_ledger(agent.host.ledger) == TH_CONTROL_DONE)
+		th_control_log_ledger(agent.host.ledger);
+}
+
+static void
+start_references(JNIEnv *env)
+{
+	const struct th_references_vm vm = {
+		.globals = agent.hotspot.global_references,
+		.weaks = agent.hotspot.weak_references,
+	};
+
+	if (!agent.is_hotspot || !th_references_start(&vm, env))
+		note(0, "the number of JNI references is not known: this VM does not export "
+			"it");
+	th_thread_on_end(on_native_end);
+}
+
 /* On the agent thread. */
 static void
 retry_sampling(void)
@@ -484,6 +558,7 @@ go_live(JNIEnv *env, jthread thread)
 {
 	static struct th_agent_duties duties = {.every_turn = every_turn,
 		.every_second = retry_sampling,
+		.switch_ledger = switch_ledger,
 		.switch_sampling = switch_sampling,
 		.count_buffers = count_buffers,
 		.end_recording = end_recording};
@@ -507,6 +582,8 @@ go_live(JNIEnv *env, jthread thread)
 	start_class_loaders();
 	log_jvm();
 	th_jni_names_log(env);
+	start_references(env);
+	start_ledger();
 	start_collections();
 	start_breakdowns();
 	th_heap_thread_starts(agent.jvmti, env, thread, true);
@@ -547,6 +624,8 @@ on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 	th_heap_thread_starts(jvmti, env, thread, false);
 	th_guard_enter();
 	record = th_thread_record();
+	if (record)
+		record->is_attached = true;
 	th_shutdown_thread_starts(jvmti, env, thread, record ? record->name : "");
 	th_guard_leave();
 }
@@ -555,6 +634,8 @@ static void JNICALL
 on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
 {
 	th_guard_enter();
+	if (th_thread.record)
+		th_thread.record->is_attached = false;
 	th_shutdown_thread_ends(jvmti, env, thread);
 	th_guard_leave();
 	th_heap_thread_ends(jvmti, env, thread);
@@ -768,6 +849,7 @@ th_agent_stop(void)
 
 	if (!th_cas_acq_rel(&agent.state, &running, STOPPED))
 		return;
+	th_takes_switch(TH_LEDGER_OFF);
 	set_event(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
 	set_event(JVMTI_EVENT_CLASS_PREPARE, false);
 	set_event(JVMTI_EVENT_GARBAGE_COLLECTION_START, false);

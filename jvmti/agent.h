@@ -25,6 +25,7 @@ struct th_agent_host {
 	bool is_verbose;
 	uint64_t gc_every; /* nanoseconds between two full collections; 0 = none */
 	enum th_gc_at_exit gc_at_exit;
+	uint32_t ledger;  /* the ledger at the start: TH_LEDGER_OFF, ... */
 	bool tells_names; /* th_agent_renamed() reports renamed threads */
 	/* Where the library is not preloaded; all NULL otherwise. */
 	/* on the agent thread; returns when the next turn is due (CLOCK_MONOTONIC, ns) */

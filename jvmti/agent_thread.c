@@ -18,6 +18,9 @@
 #include "jvmti/collections.h"
 #include "jvmti/full_collection.h"
 #include "jvmti/heap.h"
+#include "jvmti/ledger/buffers.h"
+#include "jvmti/ledger/references.h"
+#include "jvmti/ledger/takes.h"
 #include "jvmti/live_objects.h"
 #include "jvmti/methods.h"
 #include "unify/base/atomic.h"
@@ -166,6 +169,16 @@ reap(JNIEnv *env)
 	thread.next_reap = th_clock_now() + REAP_SPACING * cost;
 }
 
+/* What native code holds of the VM. */
+static void
+log_held(void)
+{
+	th_references_log();
+	if (pthread_equal(thread.self, pthread_self()))
+		th_ledger_buffers_log(thread.env);
+	th_takes_log();
+}
+
 static void
 look_at_names(jvmtiEnv *jvmti, JNIEnv *env)
 {
@@ -256,6 +269,7 @@ flush(void)
 	}
 	th_heap_log_bytes(false);
 	th_class_loaders_log();
+	log_held();
 	th_collections_flush();
 	log_own_time();
 	if (pthread_equal(thread.self, pthread_self()))
@@ -278,6 +292,7 @@ work_every_second(jvmtiEnv *jvmti, JNIEnv *env)
 		th_recorder_refresh();
 		thread.seconds = 0;
 	}
+	log_held();
 	thread.duties->every_second();
 	log_own_time();
 }
@@ -302,6 +317,7 @@ start_serving(void)
 	th_control_on_flush(flush);
 	th_control_set_java(thread.duties->switch_sampling);
 	th_control_set_buffers(thread.duties->count_buffers);
+	th_control_set_ledger(thread.duties->switch_ledger);
 	th_full_collection_start(&thread.duties->full_collections);
 	th_housekeeping_set_server(true);
 }
@@ -316,6 +332,7 @@ stop_serving(void)
 		th_housekeeping_set_server(false);
 	th_control_set_java(NULL);
 	th_control_set_buffers(NULL);
+	th_control_set_ledger(NULL);
 	th_full_collection_stop();
 }
 
@@ -336,6 +353,7 @@ run(jvmtiEnv *jvmti, JNIEnv *env, void *argument)
 		work_if_second(jvmti, env);
 	}
 	stop_serving();
+	log_held();
 	th_collections_log();
 	th_collections_flush();
 	reap(env);

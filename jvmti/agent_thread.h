@@ -21,7 +21,9 @@ struct th_agent_duties {
 	void (*every_second)(void);
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
 	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
-	void (*end_recording)(JNIEnv *env);            /* on request */
+	enum th_control_answer (*switch_ledger)(
+		uint64_t interval);         /* th_control_set_ledger() */
+	void (*end_recording)(JNIEnv *env); /* on request */
 };
 
 /*

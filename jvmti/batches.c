@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "jvmti/collector.h"
+#include "jvmti/ledger/references.h"
 #include "jvmti/probation.h"
 #include "unify/log/log.h"
 #include "unify/recording/recorder.h"
@@ -193,7 +194,7 @@ find_open(uint64_t sample)
 static void
 refer(JNIEnv *env, const struct th_sampled_object *object)
 {
-	jweak reference = (*env)->NewWeakGlobalRef(env, object->reference);
+	jweak reference = th_references_new_weak(env, object->reference);
 	struct th_probation_member *member;
 
 	if (!reference) {
@@ -206,7 +207,7 @@ refer(JNIEnv *env, const struct th_sampled_object *object)
 		member->reference = reference;
 	pthread_mutex_unlock(&all.lock);
 	if (!member)
-		(*env)->DeleteWeakGlobalRef(env, reference);
+		th_references_delete_weak(env, reference);
 }
 
 bool
@@ -236,7 +237,7 @@ static void
 bury(JNIEnv *env, struct th_probation_member *member)
 {
 	all.report(member->sample);
-	(*env)->DeleteWeakGlobalRef(env, member->reference);
+	th_references_delete_weak(env, member->reference);
 	member->reference = NULL;
 	member->is_dead = true;
 }
@@ -291,7 +292,7 @@ delete_spares(JNIEnv *env)
 	all.spare_count = 0;
 	pthread_mutex_unlock(&all.lock);
 	for (uint32_t i = 0; i < count; i++)
-		(*env)->DeleteWeakGlobalRef(env, spares[i]);
+		th_references_delete_weak(env, spares[i]);
 }
 
 /* An object that no collection has judged is logged as unknown. */
@@ -300,7 +301,7 @@ drop(JNIEnv *env, struct th_probation_member *member)
 {
 	log_left(member);
 	if (member->reference)
-		(*env)->DeleteWeakGlobalRef(env, member->reference);
+		th_references_delete_weak(env, member->reference);
 	member->reference = NULL;
 	member->is_dead = false;
 }
@@ -470,7 +471,7 @@ th_batches_release(JNIEnv *env)
 
 		for (uint32_t k = 0; k < members->count; k++)
 			if (members->members[k].reference)
-				(*env)->DeleteWeakGlobalRef(env, members->members[k].reference);
+				th_references_delete_weak(env, members->members[k].reference);
 		th_probation_reset(members, 0, 0);
 		all.batches[i].state = EMPTY;
 	}

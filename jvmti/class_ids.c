@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "jvmti/ledger/references.h"
 #include "jvmti/methods.h"
 #include "unify/base/atomic.h"
 #include "unify/shared/clock.h"
@@ -89,10 +90,10 @@ is_trusted(JNIEnv *env, jobject object)
 static void
 trust_object(JNIEnv *env, jobject object)
 {
-	struct loader loader = {.reference = (*env)->NewWeakGlobalRef(env, object)};
+	struct loader loader = {.reference = th_references_new_weak(env, object)};
 
 	if (loader.reference && !trust(&loader))
-		(*env)->DeleteWeakGlobalRef(env, loader.reference);
+		th_references_delete_weak(env, loader.reference);
 }
 
 bool
@@ -219,7 +220,7 @@ add_candidate(jvmtiEnv *jvmti, JNIEnv *env, jclass type)
 		return;
 	if (!is_trusted(env, loader) &&
 		!is_among(env, ids.candidates, ids.candidate_count, loader))
-		found.reference = (*env)->NewWeakGlobalRef(env, loader);
+		found.reference = th_references_new_weak(env, loader);
 	if (found.reference)
 		ids.candidates[ids.candidate_count++] = found;
 	(*env)->DeleteLocalRef(env, loader);
@@ -249,7 +250,7 @@ remove_dead(JNIEnv *env)
 
 	for (uint32_t i = 0; i < ids.candidate_count; i++) {
 		if ((*env)->IsSameObject(env, ids.candidates[i].reference, NULL))
-			(*env)->DeleteWeakGlobalRef(env, ids.candidates[i].reference);
+			th_references_delete_weak(env, ids.candidates[i].reference);
 		else
 			ids.candidates[kept++] = ids.candidates[i];
 	}

@@ -9,6 +9,7 @@
 
 #include "jvmti/class_ids.h"
 #include "jvmti/classes.h"
+#include "jvmti/ledger/references.h"
 #include "unify/base/align.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
@@ -257,14 +258,14 @@ follow(jvmtiEnv *jvmti, JNIEnv *env, jobject object, struct entry *entry,
 	if (!item->stack)
 		return;
 	item->maker = th_tally_maker(&tally, item->stack, type);
-	entry->reference = (*env)->NewWeakGlobalRef(env, object);
+	entry->reference = th_references_new_weak(env, object);
 	if (entry->reference && item->maker && enter(entry)) {
 		th_tally_add(&tally, item);
 		if (th_load_relaxed(&loaders.count) == loaders.limit / 4 * 3)
 			th_server_wake();
 		return;
 	}
-	(*env)->DeleteWeakGlobalRef(env, entry->reference);
+	th_references_delete_weak(env, entry->reference);
 	th_log_count(TH_COUNTER_LOADERS_UNSEEN, 1);
 }
 
@@ -356,7 +357,7 @@ remove_entry(JNIEnv *env, uint32_t number, bool is_made)
 	unlink_entry(number);
 	th_unlock(&loaders.lock);
 	th_tally_remove(&tally, &entry.item, is_made);
-	(*env)->DeleteWeakGlobalRef(env, entry.reference);
+	th_references_delete_weak(env, entry.reference);
 }
 
 /* Removes the entries that `is_gone`; `is_made` as for th_tally_remove(). */

@@ -258,6 +258,8 @@ read_fields(struct th_hotspot *hotspot, const struct field_table *fields)
 	hotspot->code_high = static_field(fields, "CodeCache", "_high_bound");
 	hotspot->call_stub_return = static_field(
 		fields, "StubRoutines", "_call_stub_return_address");
+	hotspot->global_references = static_field(fields, "JNIHandles", "_global_handles");
+	hotspot->weak_references = static_field(fields, "JNIHandles", "_weak_global_handles");
 	read_code_heaps(hotspot, fields);
 	read_g1(hotspot, fields);
 	read_code_blobs(hotspot, fields);

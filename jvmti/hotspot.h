@@ -83,6 +83,8 @@ struct th_hotspot {
 	const uintptr_t *code_high;
 	const uintptr_t *perf_data;        /* start of the performance counters */
 	const uintptr_t *call_stub_return; /* return address of Java methods called by the VM */
+	const uintptr_t *global_references; /* OopStorage of JNI: JNIHandles::_global_handles */
+	const uintptr_t *weak_references;   /* JNIHandles::_weak_global_handles */
 };
 
 /* `find_symbol` (dlsym) looks up the VM's symbols in `libjvm`. */

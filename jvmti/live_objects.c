@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "jvmti/humongous.h"
+#include "jvmti/ledger/references.h"
 #include "unify/base/atomic.h"
 #include "unify/base/memory.h"
 #include "unify/log/log.h"
@@ -157,10 +158,10 @@ follow_by_reference(JNIEnv *env, const struct th_sampled_object *object)
 {
 	struct followed followed = {.sample = object->sample};
 
-	followed.reference = (*env)->NewWeakGlobalRef(env, object->reference);
+	followed.reference = th_references_new_weak(env, object->reference);
 	if (followed.reference && push(&followed))
 		return true;
-	(*env)->DeleteWeakGlobalRef(env, followed.reference);
+	th_references_delete_weak(env, followed.reference);
 	return false;
 }
 
@@ -189,7 +190,7 @@ static void
 drop(JNIEnv *env, const struct followed *object)
 {
 	th_survivors_remove(TH_HEAP_JAVA, object->sample);
-	(*env)->DeleteWeakGlobalRef(env, object->reference);
+	th_references_delete_weak(env, object->reference);
 }
 
 /* From now on half as many objects are followed, including those in the table. */
@@ -306,7 +307,7 @@ th_live_objects_reap(JNIEnv *env)
 			continue;
 		}
 		log_death(object->sample);
-		(*env)->DeleteWeakGlobalRef(env, object->reference);
+		th_references_delete_weak(env, object->reference);
 	}
 	live.count = kept;
 	th_humongous_reap(log_death_at);
@@ -320,7 +321,7 @@ th_live_objects_release(JNIEnv *env)
 	th_humongous_release();
 	th_batches_release(env);
 	for (uint32_t i = 0; i < live.count; i++)
-		(*env)->DeleteWeakGlobalRef(env, live.table[i].reference);
+		th_references_delete_weak(env, live.table[i].reference);
 	live.count = 0;
 }
 
@@ -330,7 +331,7 @@ th_live_objects_restart(JNIEnv *env)
 	struct followed object;
 
 	while (live.queue && pop(&object))
-		(*env)->DeleteWeakGlobalRef(env, object.reference);
+		th_references_delete_weak(env, object.reference);
 	live.limit = TH_LIVE_OBJECTS_MAX;
 	th_store_relaxed(&live.level, 0);
 	memset(&live.window, 0, sizeof(live.window));

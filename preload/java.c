@@ -72,6 +72,7 @@ agent_host(void)
 		.is_verbose = th_life_is_verbose(),
 		.gc_every = th_life_gc_every(),
 		.gc_at_exit = th_life_gc_at_exit(),
+		.ledger = th_life_ledger(),
 		.tells_names = th_java_names_are_told(),
 		.turn = is_late ? th_late_turn : NULL,
 		.bound = is_late ? th_late_bound : NULL,
@@ -161,7 +162,6 @@ JNI_CreateJavaVM(JavaVM **vm_ret, void **env_ret, void *arguments)
 static jint
 load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 {
-	const struct th_agent_host host = agent_host();
 	enum th_late_status status;
 
 	if (!th_next_is_late()) {
@@ -171,8 +171,12 @@ load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 	if (phase == TH_AGENT_LIVE && !th_agent_can_start(vm))
 		return TH_LATE_STARTING;
 	status = th_life_start_late(options);
-	if (status == TH_LATE_RECORDS)
+	if (status == TH_LATE_RECORDS) {
+		/* With the settings of the options. */
+		const struct th_agent_host host = agent_host();
+
 		th_agent_start(&host, vm, phase);
+	}
 	return phase == TH_AGENT_ON_LOAD ? JNI_OK : (jint)status;
 }
 

@@ -93,6 +93,15 @@ th_life_gc_at_exit(void)
 	return (enum th_gc_at_exit)life.settings.number[TH_SETTING_NAME_GC_AT_EXIT];
 }
 
+uint32_t
+th_life_ledger(void)
+{
+	if (!life.settings.number[TH_SETTING_NAME_LEDGER])
+		return TH_LEDGER_OFF;
+	return strcmp(life.settings.text[TH_SETTING_NAME_LEDGER], "exact") ? TH_LEDGER_SAMPLED
+									   : TH_LEDGER_EXACT;
+}
+
 /* Start */
 
 static void

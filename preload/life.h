@@ -42,6 +42,9 @@ bool th_life_is_verbose(void);
 /* Nanoseconds between two full collections of the Java heap; 0 = none. [any] */
 uint64_t th_life_gc_every(void);
 
+/* The ledger at the start: TH_LEDGER_OFF, ... */
+uint32_t th_life_ledger(void);
+
 /* Whether the Java heap is collected when the VM begins to end. [any] */
 enum th_gc_at_exit th_life_gc_at_exit(void);
 

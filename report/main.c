@@ -23,6 +23,7 @@
 #include "report/control/list.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
+#include "report/ledger/ledger.h"
 #include "report/live/watch_main.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
@@ -299,6 +300,43 @@ leaks(const struct th_options *options)
 		print_leaks(options, recording);
 		th_recording_destroy(recording);
 		error = close_output(stdout, NULL);
+	}
+	return error;
+}
+
+static struct th_error *
+show_ledger(const struct th_options *options, const struct th_recording *recording)
+{
+	bool is_json = options->format == TH_OUTPUT_JSON;
+	struct th_profile *profile = th_profile_create(
+		recording, options, warn_on_stderr, NULL);
+	struct th_error *error = NULL;
+	struct th_ledger found;
+
+	th_ledger_init(&found, profile);
+	FILE *file = is_json ? stdout : th_terminal_fit(stdout);
+	if (!found.was_on && !is_json)
+		error = th_error_create(TH_ERROR_UNREADABLE,
+			"%s: the ledger was not on: twinheap run --ledger, or twinheap ctl PID "
+			"ledger on",
+			options->log);
+	else
+		(is_json ? th_view_ledger_json : th_view_ledger)(file, &found);
+	th_terminal_fitted(file);
+	th_ledger_deinit(&found);
+	th_profile_destroy(profile);
+	return error ? error : close_output(stdout, NULL);
+}
+
+static struct th_error *
+ledger(const struct th_options *options)
+{
+	struct th_recording *recording;
+	struct th_error *error = load(options, &recording);
+
+	if (!error) {
+		error = show_ledger(options, recording);
+		th_recording_destroy(recording);
 	}
 	return error;
 }
@@ -595,6 +633,9 @@ static const struct command commands[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS | TH_OPTIONS_JSON |
 			TH_OPTIONS_COLOR,
 		leaks, NULL},
+	{"ledger", "[OPTIONS] LOG|PID",
+		"what native code takes from the Java VM and does not give back",
+		TH_OPTIONS_LEDGER | TH_OPTIONS_JSON | TH_OPTIONS_COLOR, ledger, NULL},
 	{"rss", "[OPTIONS] LOG|PID", "breakdown of resident memory that adds up to RSS",
 		TH_OPTIONS_RSS | TH_OPTIONS_JSON | TH_OPTIONS_COLOR, rss, NULL},
 	{"export", "--format FORMAT [OPTIONS] LOG|PID",
@@ -613,7 +654,7 @@ static const struct command commands[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF |
 			TH_OPTIONS_JSON | TH_OPTIONS_COLOR,
 		diff, NULL},
-	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME",
+	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME|ledger on",
 		"show or change a running recording", 0, NULL, th_control_main},
 	{"list", "", "list recorded processes, and Java VMs that can be attached to", 0, NULL,
 		th_list_main},

@@ -46,6 +46,10 @@ static const char help[] =
 	"  gc                full collection of the Java heap, after which `leaks` knows\n"
 	"                    which old objects are alive; the program stands still\n"
 	"                    meanwhile, as at System.gc()\n"
+	"  ledger on|off|exact\n"
+	"                    follows what native code takes from the Java VM and does not\n"
+	"                    give back; `ledger` and `leaks` show it. exact records each\n"
+	"                    call, on the first ones of a caller and a part of the rest\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
 	"\n"
@@ -236,6 +240,15 @@ read_heaps(const char *value, struct th_request *request)
 }
 
 static bool
+read_ledger(const char *value, struct th_request *request)
+{
+	request->value = !strcmp(value, "exact") ? TH_LEDGER_EXACT
+			 : !strcmp(value, "on")  ? TH_LEDGER_SAMPLED
+						 : TH_LEDGER_OFF;
+	return request->value || !strcmp(value, "off");
+}
+
+static bool
 read_threads(const char *value, struct th_request *request)
 {
 	request->name = value;
@@ -256,6 +269,7 @@ static const struct command commands[] = {
 	{"flush", TH_CONTROL_FLUSH, NULL, ""},
 	{"buffers", TH_CONTROL_BUFFERS, NULL, ""},
 	{"gc", TH_CONTROL_COLLECT, NULL, ""},
+	{"ledger", TH_CONTROL_LEDGER, read_ledger, "on, off or exact"},
 	{"pause", TH_CONTROL_PAUSE, NULL, ""},
 	{"resume", TH_CONTROL_RESUME, NULL, ""},
 	{"heaps", TH_CONTROL_HEAPS, read_heaps,

@@ -328,6 +328,8 @@ th_leaks_prepare(struct th_leaks *leaks, const struct th_profile *profile)
 		th_observation_window_init(
 			&leaks->horizons[heap], leaks->profile, (enum th_heap)heap);
 	th_tallies_init(&leaks->tallies, &leaks->places, &leaks->horizons[TH_HEAP_NATIVE]);
+	leaks->references = th_references_find(profile->recording, leaks->profile->at.time);
+	th_ledger_init(&leaks->ledger, leaks->profile);
 	leaks->work = work_create(leaks);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		leaks->growth_limit[heap] = growth_limit(leaks, (enum th_heap)heap);
@@ -363,6 +365,7 @@ void
 th_leaks_deinit(struct th_leaks *leaks)
 {
 	work_destroy(leaks->work);
+	th_ledger_deinit(&leaks->ledger);
 	th_tallies_deinit(&leaks->tallies);
 	th_leak_sites_deinit(&leaks->places);
 	th_profile_destroy(leaks->whole);

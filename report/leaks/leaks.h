@@ -22,6 +22,8 @@
 
 #include "report/leaks/evidence.h"
 #include "report/leaks/tallied.h"
+#include "report/ledger/ledger.h"
+#include "report/ledger/references.h"
 #include "report/profile/leak_sites.h"
 #include "report/profile/profile.h"
 
@@ -81,6 +83,8 @@ struct th_leaks {
 	struct th_observation_window horizons[TH_HEAPS];
 	TH_ARRAY(struct th_listed, findings); /* worst first */
 	struct th_tallies tallies;            /* leaks of threads and class loaders */
+	struct th_references references;      /* of JNI, as the VM counts them */
+	struct th_ledger ledger;              /* what native code holds of the VM */
 	double growth_limit[TH_HEAPS];        /* detection limit; infinite: not judged */
 	struct th_leaks_work *work;           /* input for computing findings */
 };
@@ -124,6 +128,12 @@ struct th_leaks_totals {
 	double bytes;   /* live, at the lower ends of their intervals */
 	double growth;  /* bytes per second, point estimates */
 };
+
+/*
+ * Number of leaks in what native code holds of the Java VM: entries of the ledger that grow, or
+ * without it references whose number grows, and threads that ended while attached, as one.
+ */
+uint64_t th_leaks_of_vm(const struct th_leaks *leaks);
 
 /* Of all findings with verdict leak. Computed once, by the thread that uses the leaks. */
 struct th_leaks_totals th_leaks_totals(const struct th_leaks *leaks);

@@ -72,6 +72,7 @@ th_outcome_find(const struct th_leaks *leaks)
 	struct th_outcome outcome = {
 		.verdict = TH_OUTCOME_NONE,
 		.leaks = totals.leaks,
+		.of_vm = th_leaks_of_vm(leaks),
 		.growth = totals.growth,
 		.asked = (double)leaks->profile->options->limit,
 		.is_reached = true,
@@ -84,7 +85,7 @@ th_outcome_find(const struct th_leaks *leaks)
 			(!outcome.is_judged[heap] || outcome.limits[heap] > outcome.asked))
 			outcome.is_reached = false;
 	}
-	if (totals.leaks)
+	if (totals.leaks || outcome.of_vm)
 		outcome.verdict = TH_OUTCOME_FOUND;
 	else if (!is_everything_judged(leaks, &outcome) || find_suspect(leaks))
 		outcome.verdict = TH_OUTCOME_INCONCLUSIVE;
@@ -199,15 +200,33 @@ limits_text(const struct th_leaks *leaks, const struct th_outcome *outcome)
 	return text;
 }
 
+/* ", and 2 of what native code holds of the Java VM"; empty: none.  The caller frees it. */
+static char *
+of_vm_text(const struct th_outcome *outcome)
+{
+	return outcome->of_vm
+		       ? th_format_new(", and %s of what native code holds of the Java VM",
+				 th_format_count(outcome->of_vm).text)
+		       : th_format_new("%s", "");
+}
+
 static char *
 found_headline(const struct th_leaks *leaks, const struct th_outcome *outcome)
 {
-	return th_format_new("%s %s, %s%s/s, at least %s, in %s",
+	if (!outcome->leaks)
+		return th_format_new("%s %s of what native code holds of the Java VM, in %s",
+			th_format_count(outcome->of_vm).text,
+			outcome->of_vm == 1 ? "leak" : "leaks",
+			th_format_seconds(duration_of(leaks)).text);
+	char *more = of_vm_text(outcome);
+	char *text = th_format_new("%s %s, %s%s/s, at least %s, in %s%s",
 		th_format_count(outcome->leaks).text, outcome->leaks == 1 ? "leak" : "leaks",
 		outcome->leaks == 1 ? "" : "together ",
 		th_format_number(outcome->growth, TH_UNIT_BYTES).text,
 		th_format_number(th_leaks_bytes(leaks), TH_UNIT_BYTES).text,
-		th_format_seconds(duration_of(leaks)).text);
+		th_format_seconds(duration_of(leaks)).text, more);
+	free(more);
+	return text;
 }
 
 char *

@@ -96,6 +96,19 @@ th_leaks_totals(const struct th_leaks *leaks)
 	return *totals;
 }
 
+uint64_t
+th_leaks_of_vm(const struct th_leaks *leaks)
+{
+	const struct th_references *references = &leaks->references;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < leaks->ledger.findings_count; i++)
+		count += leaks->ledger.items[i].verdict != TH_LEDGER_LONG;
+	if (!count)
+		count += (unsigned)references->globals.is_leak + references->weaks.is_leak;
+	return count + (references->undetached > 0);
+}
+
 double
 th_leaks_bytes(const struct th_leaks *leaks)
 {

@@ -279,6 +279,77 @@ on_tally(struct th_recording *recording, struct th_decoded_tally tally)
 	return keep_timed(recording, tallies, tally);
 }
 
+/* Stack and class become indices; class 0 stays, others are indices plus one. */
+static bool
+on_ledger_take(
+	struct th_recording *recording, struct th_decoded_ledger_take take, uint32_t record)
+{
+	struct th_ledger_take item = {
+		.time = take.time,
+		.keep = (float)take.keep,
+		.kind = take.kind,
+		.record = record,
+	};
+
+	if (!take.kind || take.kind >= TH_LEDGER_KINDS || !(item.keep > 0) || take.keep > 1)
+		return false;
+	item.stack = th_recording_intern(recording, stacks, take.stack);
+	if (take.type)
+		item.class = th_recording_intern(recording, classes, take.type) + 1;
+	return keep_timed(recording, ledger_takes, item);
+}
+
+static bool
+on_ledger_give(struct th_recording *recording, const struct th_decoded_ledger_give *give)
+{
+	struct th_ledger_give item = {
+		.time = give->time,
+		.duration = give->duration,
+		.record = record_of(give->sample),
+		.how = give->how,
+	};
+
+	if (!give->how || give->how >= TH_LEDGER_ENDS)
+		return false;
+	return keep_timed(recording, ledger_gives, item);
+}
+
+static bool
+on_ledger_long(struct th_recording *recording, struct th_decoded_ledger_long item)
+{
+	if (!item.kind || item.kind >= TH_LEDGER_KINDS)
+		return false;
+	item.stack = th_recording_intern(recording, stacks, item.stack);
+	if (item.type)
+		item.type = th_recording_intern(recording, classes, item.type) + 1;
+	return keep_timed(recording, ledger_longs, item);
+}
+
+static bool
+on_ledger_count(struct th_recording *recording, const struct th_decoded_ledger_count *count)
+{
+	if (!count->kind || count->kind >= TH_LEDGER_KINDS)
+		return false;
+	recording->ledger_counts[count->kind] = *count;
+	saw_time(recording, count->time);
+	return true;
+}
+
+/* The library's own references are not the program's. */
+static bool
+on_jni_references(struct th_recording *recording, struct th_decoded_jni_references event)
+{
+	event.weaks -= event.own < event.weaks ? event.own : event.weaks;
+	return keep_timed(recording, references, event);
+}
+
+static bool
+on_undetached(struct th_recording *recording, struct th_decoded_undetached event)
+{
+	event.thread = th_recording_intern_thread(recording, event.thread);
+	return keep_timed(recording, undetached, event);
+}
+
 static bool
 on_thread_bytes(struct th_recording *recording, const struct th_decoded_thread_bytes *event)
 {
@@ -408,6 +479,19 @@ add(struct th_recording *recording, uint32_t type, const union th_decoded *event
 		return on_tally(recording, event->tally);
 	case TH_EVENT_THREAD_BYTES:
 		return on_thread_bytes(recording, &event->thread_bytes);
+
+	case TH_EVENT_JNI_REFERENCES:
+		return on_jni_references(recording, event->jni_references);
+	case TH_EVENT_UNDETACHED:
+		return on_undetached(recording, event->undetached);
+	case TH_EVENT_LEDGER_TAKE:
+		return on_ledger_take(recording, event->ledger_take, record);
+	case TH_EVENT_LEDGER_GIVE:
+		return on_ledger_give(recording, &event->ledger_give);
+	case TH_EVENT_LEDGER_COUNT:
+		return on_ledger_count(recording, &event->ledger_count);
+	case TH_EVENT_LEDGER_LONG:
+		return on_ledger_long(recording, event->ledger_long);
 
 	case TH_EVENT_RESIDENT:
 		return keep_timed(recording, residents, event->resident);

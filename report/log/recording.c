@@ -159,6 +159,11 @@ free_tables(struct th_recording *recording)
 	free(recording->stacks);
 	free(recording->intervals);
 	free(recording->tallies);
+	free(recording->references);
+	free(recording->undetached);
+	free(recording->ledger_takes);
+	free(recording->ledger_gives);
+	free(recording->ledger_longs);
 	free(recording->marks);
 	free(recording->teardowns);
 	free(recording->changes);

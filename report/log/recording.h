@@ -129,6 +129,24 @@ struct th_named_function {
 	struct th_text name; /* as in the symbol table */
 };
 
+/* Something that native code took from the Java VM, sampled. */
+struct th_ledger_take {
+	uint64_t time;
+	uint32_t record; /* file offset / 8 */
+	uint32_t stack;  /* index */
+	uint32_t class;  /* index + 1; 0 = not known */
+	float keep;
+	uint32_t kind; /* enum th_ledger_kind */
+};
+
+/* It was given back, or only committed. */
+struct th_ledger_give {
+	uint64_t time;
+	uint64_t duration; /* ns in a critical section */
+	uint32_t record;   /* of the take */
+	uint32_t how;      /* enum th_ledger_end */
+};
+
 /* A growing array of `type`. */
 #define TH_ARRAY(type, name) \
 	type *name;          \
@@ -203,6 +221,15 @@ struct th_recording {
 	TH_ARRAY(struct th_thread_bytes_info, thread_bytes);
 	TH_ARRAY(struct th_decoded_tally,
 		tallies); /* in order; stack, type: indices, type + 1 */
+	/* What native code holds of the Java VM, in order. */
+	TH_ARRAY(struct th_decoded_jni_references,
+		references);                                /* weaks: without the library's */
+	TH_ARRAY(struct th_decoded_undetached, undetached); /* thread: index */
+	TH_ARRAY(struct th_ledger_take, ledger_takes);
+	TH_ARRAY(struct th_ledger_give, ledger_gives);
+	TH_ARRAY(struct th_decoded_ledger_long, ledger_longs);         /* stack: index */
+	struct th_decoded_ledger_count ledger_counts[TH_LEDGER_KINDS]; /* the last of each */
+
 	TH_ARRAY(struct th_decoded_mark, marks);
 	TH_ARRAY(struct th_decoded_teardown, teardowns); /* in order */
 	TH_ARRAY(struct th_decoded_control, changes);    /* in order */

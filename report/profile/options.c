@@ -523,6 +523,7 @@ static const struct option_entry entries[] = {
 	{"top", 0, "N", TH_OPTIONS_LEAKS, set_top,
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
+	{"top", 0, "N", TH_OPTIONS_LEDGER, set_top, "entries to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
 	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
 		"snapshot at: end (default: the last one before the\n"

@@ -135,6 +135,7 @@ enum th_option_group {
 	TH_OPTIONS_COLOR = 16384,
 	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
 	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
+	TH_OPTIONS_LEDGER = 131072,
 };
 
 /*

@@ -92,7 +92,8 @@ print_option(const struct setting *setting)
 		snprintf(head, sizeof(head), "-%c, --%s %s", setting->letter, setting->option,
 			setting->argument);
 	else
-		snprintf(head, sizeof(head), "    --%s %s", setting->option, setting->argument);
+		snprintf(head, sizeof(head), "    --%s%s%s", setting->option,
+			setting->argument[0] ? " " : "", setting->argument);
 	print_entry(head, setting);
 }
 
@@ -189,8 +190,9 @@ init_parser(struct parser *parser, enum th_launch_command command)
 	for (int i = 0; i < TH_SETTING_COUNT; i++) {
 		if (settings[i].access != TH_SETTING_OPTION || !applies(i, command))
 			continue;
-		*option++ = (struct option){
-			settings[i].option, required_argument, NULL, FIRST_SETTING_VALUE + i};
+		*option++ = (struct option){settings[i].option,
+			settings[i].kind == TH_SETTING_FLAG ? no_argument : required_argument,
+			NULL, FIRST_SETTING_VALUE + i};
 		if (settings[i].letter != 0) {
 			*letter++ = settings[i].letter;
 			*letter++ = ':';
@@ -276,7 +278,7 @@ th_launch_options_parse(struct th_launch_options *options, int argc, char **argv
 		else if (value == FOR_VALUE)
 			options->duration = optarg;
 		else
-			options->given[find_setting(value)] = optarg;
+			options->given[find_setting(value)] = optarg ? optarg : "1";
 	}
 	options->command = argv + optind;
 	if (optind == argc && !options->wants_help && options->for_command == TH_LAUNCH_RUN)

@@ -54,6 +54,10 @@ void th_view_verdict(FILE *file, enum th_verdict verdict);
 /* The exit status, th_outcome_status(). */
 int th_view_leaks_status(const struct th_leaks *leaks);
 
+/* What native code holds of the Java VM, as text and as JSON. */
+void th_view_ledger(FILE *file, const struct th_ledger *ledger);
+void th_view_ledger_json(FILE *file, const struct th_ledger *ledger);
+
 /* Changes between two snapshots, as text and as JSON. */
 void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);

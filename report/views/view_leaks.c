@@ -16,6 +16,7 @@
 #include "report/base/terminal.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
+#include "report/views/ledger_parts.h"
 #include "report/views/tallied_parts.h"
 
 /* Column at which the lines of a stack begin. */
@@ -316,6 +317,17 @@ print_parts(FILE *file, const struct th_leaks *leaks, const struct th_listed *li
 		fprintf(file, "                and %zu more\n", count - PARTS_SHOWN);
 }
 
+/* What to look for where the memory is of a JNI function. */
+static void
+print_advice(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	const char *advice = th_ledger_parts_advice(
+		leaks->profile->frames, th_paths_get(leaks->profile->paths, place->path));
+
+	if (advice && place->heap == TH_HEAP_NATIVE && !place->internal)
+		fprintf(file, "         cause  %s\n", advice);
+}
+
 static void
 print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *listed)
 {
@@ -340,6 +352,8 @@ print_finding(FILE *file, const struct th_leaks *leaks, const struct th_listed *
 	print_others(file, leaks, &finding);
 	print_owner(file, leaks, &finding.owner);
 	print_released(file, leaks, &finding.evidence);
+	if (verdict == TH_VERDICT_LEAK || verdict == TH_VERDICT_UNCLEAR)
+		print_advice(file, leaks, place);
 	if (verdict == TH_VERDICT_LEAK) {
 		print_parts(file, leaks, listed);
 		print_stack(file, leaks, place);
@@ -477,6 +491,7 @@ void
 th_view_leaks(FILE *file, const struct th_leaks *leaks)
 {
 	print_outcome(file, leaks);
+	th_ledger_parts_findings(file, leaks, print_stack);
 	for (int verdict = TH_VERDICT_LEAK; verdict <= TH_VERDICT_CHURN; verdict++) {
 		print_tallies(file, leaks, (enum th_verdict)verdict);
 		print_verdict(file, leaks, (enum th_verdict)verdict);

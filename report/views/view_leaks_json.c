@@ -13,6 +13,7 @@
 #include "report/leaks/released.h"
 #include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
+#include "report/views/ledger_parts.h"
 #include "report/views/outcome_parts.h"
 #include "report/views/tallied_parts.h"
 
@@ -187,6 +188,16 @@ set_parts(json_t *json, const struct th_leaks *leaks, const struct measured *mea
 	json_object_set_new(json, "parts", parts_json(leaks, measured->listed));
 }
 
+static void
+set_advice(json_t *json, const struct th_leaks *leaks, const struct th_leak_site *place)
+{
+	const char *advice = th_ledger_parts_advice(
+		leaks->profile->frames, th_paths_get(leaks->profile->paths, place->path));
+
+	if (advice && place->heap == TH_HEAP_NATIVE && !place->internal)
+		json_object_set_new(json, "cause", json_string(advice));
+}
+
 static json_t *
 rest_json(const struct th_leaks *leaks, const struct measured *measured)
 {
@@ -198,6 +209,7 @@ rest_json(const struct th_leaks *leaks, const struct measured *measured)
 
 	set_evidence(json, &finding->evidence);
 	set_released(json, leaks->profile, &finding->evidence);
+	set_advice(json, leaks, place);
 	if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		set_parts(json, leaks, measured);
 	if (leaks->profile->options->group_by)
@@ -339,6 +351,21 @@ print_outcome(const struct printer *printer)
 	free(text);
 }
 
+/* What native code holds of the Java VM: counts, and the entries of the ledger that are findings. */
+static void
+print_vm(const struct printer *printer)
+{
+	char *counts = th_json_dump(
+		th_ledger_parts_counts_json(&printer->leaks->references), 0);
+	char *entries = th_json_dump(th_ledger_parts_json(&printer->leaks->ledger,
+					     printer->leaks->ledger.findings_count),
+		0);
+
+	fprintf(printer->file, ",\n \"counts\": %s,\n \"ledger\": %s", counts, entries);
+	free(counts);
+	free(entries);
+}
+
 static void
 print_tallies(struct printer *printer)
 {
@@ -366,6 +393,7 @@ th_view_leaks_json(FILE *file, const struct th_leaks *leaks)
 		recorded, filters, judged);
 	free(judged);
 	print_outcome(&printer);
+	print_vm(&printer);
 	fputs(",\n \"findings\": [", file);
 	free(recorded);
 	free(filters);

@@ -15,6 +15,7 @@
 #include "report/base/line.h"
 #include "report/base/terminal.h"
 #include "report/profile/sites.h"
+#include "report/views/ledger_parts.h"
 #include "report/views/live_section.h"
 
 /* Sites listed for each heap in the brief form. */
@@ -385,6 +386,7 @@ th_view_summary(FILE *file, const struct th_profile *profile, const struct th_he
 	print_totals(file, profile);
 	th_live_section_totals(file, profile);
 	th_live_section_collections(file, profile);
+	th_ledger_parts_summary(file, profile);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		print_sites(file, profile, (enum th_heap)heap);
 	print_health(file, health);

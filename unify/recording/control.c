@@ -25,6 +25,7 @@ static struct {
 static struct {
 	bool (*take)(bool is_wanted);                  /* atomic; NULL: no Java VM */
 	enum th_control_answer (*count_buffers)(void); /* the same */
+	enum th_control_answer (*switch_ledger)(uint64_t interval); /* the same */
 } java;
 
 /* A requested collection; the values are an order. */
@@ -92,6 +93,7 @@ th_control_reset(void)
 	flushing.lock.held = 0;
 	java.take = NULL;
 	java.count_buffers = NULL;
+	java.switch_ledger = NULL;
 	collection.is_possible = false;
 	collection.state = COLLECTION_NONE;
 }
@@ -148,6 +150,17 @@ th_control_set_java(bool (*take)(bool is_wanted))
 void th_control_set_buffers(enum th_control_answer (*count)(void))
 {
 	th_store_release(&java.count_buffers, count);
+}
+
+void th_control_set_ledger(enum th_control_answer (*switch_ledger)(uint64_t interval))
+{
+	th_store_release(&java.switch_ledger, switch_ledger);
+}
+
+void
+th_control_log_ledger(uint64_t interval)
+{
+	log_change(th_clock_now(), "ledger", interval);
 }
 
 void
@@ -312,6 +325,21 @@ count_buffers(uint64_t now)
 	return answer;
 }
 
+static enum th_control_answer
+set_ledger(uint64_t now, uint64_t interval)
+{
+	enum th_control_answer (*set)(uint64_t) = th_load_acquire(&java.switch_ledger);
+	enum th_control_answer answer;
+
+	if (interval != TH_LEDGER_OFF && interval != TH_LEDGER_EXACT &&
+		interval != TH_LEDGER_SAMPLED)
+		return TH_CONTROL_REFUSED;
+	answer = set ? set(interval) : TH_CONTROL_NO_VM;
+	if (answer == TH_CONTROL_DONE)
+		log_change(now, "ledger", interval);
+	return answer;
+}
+
 void
 th_control_set_collects(bool can_collect)
 {
@@ -389,6 +417,8 @@ serve(uint64_t now, uint32_t verb, const struct th_log_control *control)
 		return stop(now);
 	case TH_CONTROL_BUFFERS:
 		return count_buffers(now);
+	case TH_CONTROL_LEDGER:
+		return set_ledger(now, th_load_relaxed(&control->value));
 	default:
 		return TH_CONTROL_UNKNOWN;
 	}

@@ -57,6 +57,15 @@ void th_control_set_java(bool (*take)(bool is_wanted));
 void th_control_set_buffers(enum th_control_answer (*count)(void));
 
 /*
+ * Sets the function that switches the ledger of what native code holds (`interval` as in
+ * TH_CONTROL_LEDGER), on the thread that serves requests; NULL: there is none. [any]
+ */
+void th_control_set_ledger(enum th_control_answer (*switch_ledger)(uint64_t interval));
+
+/* Logs that the ledger was switched at the start of the recording. [any] */
+void th_control_log_ledger(uint64_t interval);
+
+/*
  * A full collection of the Java heap may take seconds and does not hold up other requests to
  * the VM's thread: the thread that serves requests asks, outside of th_control_poll(), whether
  * one was requested, and reports the answer; a later th_control_poll() completes the request.

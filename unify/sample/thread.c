@@ -53,6 +53,7 @@ static struct {
 	uint64_t seed;
 	pthread_key_t key;
 	bool has_key;
+	void (*ended)(struct th_thread_record *record); /* atomic; NULL: none */
 } registry;
 
 /* Guard */
@@ -248,6 +249,7 @@ th_thread_record(void)
 	record->name[0] = '\0';
 	record->name_seen = 0;
 	record->start = (struct th_tally_item){.maker = 0};
+	record->is_attached = false;
 	th_thread.record = record;
 	uint32_t seen = th_admission_join(record);
 	th_store_release(&record->state, &th_thread);
@@ -333,13 +335,22 @@ th_thread_log_heap_bytes(uint32_t thread, enum th_heap heap, uint64_t bytes)
 	return th_log_append(TH_EVENT_THREAD_BYTES, &event, NULL, 0) != 0;
 }
 
+void
+th_thread_on_end(void (*ended)(struct th_thread_record *record))
+{
+	th_store_release(&registry.ended, ended);
+}
+
 static void
 end_thread(struct th_thread_record *record)
 {
 	uint64_t bytes = th_counted_bytes(record, TH_HEAP_NATIVE, th_thread_native_bytes());
+	void (*ended)(struct th_thread_record *) = th_load_acquire(&registry.ended);
 
 	th_thread_postpone(NEVER);
 	th_guard_enter();
+	if (ended)
+		ended(record);
 	if (record->logged)
 		th_thread_log_heap_bytes(record->id, TH_HEAP_NATIVE, bytes);
 	else if (th_log_is_ours())
@@ -463,6 +474,7 @@ th_thread_reset(void)
 	struct th_thread_record *record = registry.all;
 
 	registry.lock.held = 0;
+	registry.ended = NULL;
 	for (; record; record = record->next) {
 		th_store_relaxed(&record->state, NULL);
 		record->logged = false;

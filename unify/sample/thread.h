@@ -62,6 +62,10 @@ struct th_thread_record {
 	struct th_guard_visit *visit; /* NULL: none is awaited */
 	/* Under the registry's lock. */
 	struct th_thread_record *unused_next;
+	/* Written by the thread itself, in jvmti/. */
+	bool is_attached; /* between the VM's events of its start and its end */
+	/* Its part of the ledger (jvmti/ledger), which stays with the record; NULL: none yet. */
+	void *ledger;
 	/* Written by jvmti/. */
 	void *java_thread; /* atomic: its thread in the VM; NULL if there is none (any more) */
 	/* The VM's count of this thread's bytes minus the library's, modulo 2^64. */
@@ -108,6 +112,12 @@ th_countdown_take(uint64_t *countdown, uint64_t size)
 
 /* Creates the key whose destructor runs when threads end.  Once, outside the malloc path. */
 void th_thread_init(uint64_t seed);
+
+/*
+ * Sets the function that is called when a thread with a record ends, on that thread, under the guard;
+ * NULL: none. [any]
+ */
+void th_thread_on_end(void (*ended)(struct th_thread_record *record));
 
 /* Sets the seed for threads that have no record yet. */
 void th_thread_seed(uint64_t seed);

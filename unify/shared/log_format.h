@@ -109,7 +109,10 @@ enum th_log_state {
 	X(SLOT_OBJECTS, slot_objects, "loaded objects whose calls are seen by import slots")   \
 	X(SLOTS, slots, "import slots redirected")                                             \
 	X(SLOTS_FOREIGN, slots_foreign,                                                        \
-		"import slots of allocation functions that hold the function of another tool or library")
+		"import slots of allocation functions that hold the function of another tool or library") \
+	X(LEDGER_FULL, ledger_full,                                                            \
+		"ledger: samples without a known end, its table is full")                        \
+	X(LEDGER_LOST, ledger_lost, "ledger: samples lost: no stack or no space in the log")
 
 enum th_log_counter {
 #define X(NAME, name, description) TH_COUNTER_##NAME,
@@ -137,6 +140,7 @@ enum th_control_verb {
 	TH_CONTROL_STOP = 9,     /* ends the recording; the process continues */
 	TH_CONTROL_BUFFERS = 10, /* counts buffers that wait for their Cleaner, then flushes */
 	TH_CONTROL_COLLECT = 11, /* a full collection of the Java heap, then flushes */
+	TH_CONTROL_LEDGER = 12,  /* switches the ledger: `value`, TH_LEDGER_OFF, ... */
 };
 enum th_control_answer {
 	TH_CONTROL_DONE = 0,
@@ -320,7 +324,19 @@ enum th_content_type {
 		"A collection judged all followed Java objects born up to a time")             \
 	E(47, TEARDOWN, teardown, "Teardown", "The process, or its Java VM, begins to end") \
 	E(64, TALLY, tally, "Tally",                                                           \
-		"Threads or class loaders that one stack has made; the last record of a stack counts")
+		"Threads or class loaders that one stack has made; the last record of a stack counts") \
+	E(72, JNI_REFERENCES, jni_references, "JNI references",                                \
+		"References of native code as counted by the Java VM, when they have changed")   \
+	E(73, UNDETACHED, undetached, "Undetached thread",                                     \
+		"A thread ended while it was attached to the Java VM")                           \
+	E(74, LEDGER_TAKE, ledger_take, "Ledger: taken",                                       \
+		"Native code took something from the Java VM that it has to give back")          \
+	E(75, LEDGER_GIVE, ledger_give, "Ledger: given back",                                  \
+		"What a sampled LEDGER_TAKE took was given back")                                \
+	E(76, LEDGER_COUNT, ledger_count, "Ledger: count",                                     \
+		"Exact counts of one kind since the ledger was switched on first")               \
+	E(77, LEDGER_LONG, ledger_long, "Ledger: long critical section",                       \
+		"A long critical section whose begin was not sampled")
 
 #define TH_FIELDS_EVENT_TYPE(F)                                                                \
 	F(U32, NONE, type, "Type number")                                                      \
@@ -636,6 +652,41 @@ enum th_content_type {
 	F(U32, NONE, kind, "Kind: enum th_tally_kind")                                         \
 	F(U32, COUNT, level, "One of 2^level is counted")                                      \
 	F(U64_ARRAY, COUNT, births, "Alive, by time of birth")
+#define TH_FIELDS_JNI_REFERENCES(F)                                                            \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, globals, "Global references")                                            \
+	F(U64, COUNT, weaks, "Weak global references")                                         \
+	F(U64, COUNT, own, "Of the weak ones: those of this library")
+#define TH_FIELDS_UNDETACHED(F)                                                                \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U32, THREAD, thread, "Thread")
+#define TH_FIELDS_LEDGER_TAKE(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(F64, PROBABILITY, keep, "Probability of being recorded")                             \
+	F(U32, THREAD, thread, "Thread")                                                       \
+	F(U32, STACK, stack, "Stack")                                                          \
+	F(U32, CLASS, type, "Class of the object; 0 = not known")                              \
+	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
+#define TH_FIELDS_LEDGER_GIVE(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, SAMPLE, sample, "The LEDGER_TAKE")                                              \
+	F(U64, COUNT, duration, "Nanoseconds in a critical section; 0 = not measured")         \
+	F(U32, NONE, how, "How: enum th_ledger_end")
+/* `taken` - `given` may be off by calls in progress. */
+#define TH_FIELDS_LEDGER_COUNT(F)                                                              \
+	F(U64, NANOSECONDS, time, "Time")                                                      \
+	F(U64, COUNT, taken, "Taken")                                                          \
+	F(U64, COUNT, given, "Given back")                                                     \
+	F(U64, COUNT, duration, "Nanoseconds in critical sections")                            \
+	F(U64, COUNT, longest, "Nanoseconds of the longest one")                               \
+	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
+#define TH_FIELDS_LEDGER_LONG(F)                                                               \
+	F(U64, NANOSECONDS, time, "Time of its end")                                           \
+	F(U64, COUNT, duration, "Nanoseconds")                                                 \
+	F(U32, THREAD, thread, "Thread")                                                       \
+	F(U32, STACK, stack, "Stack of a section that began with the same call, or of its end") \
+	F(U32, CLASS, type, "Class of the object; 0 = not known")                              \
+	F(U32, NONE, kind, "Kind: enum th_ledger_kind")
 #define TH_FIELDS_END(F) F(U64, NANOSECONDS, time, "Time")
 
 enum th_event_type {
@@ -703,6 +754,38 @@ enum th_breakdown_flag {
 enum th_pool_kind { TH_POOL_MEMORY = 1, TH_POOL_BUFFERS = 2 };
 
 enum th_tally_kind { TH_TALLY_THREADS = 1, TH_TALLY_LOADERS = 2, TH_TALLY_KINDS };
+
+/* What native code takes from the Java VM, and has to give back. */
+enum th_ledger_kind {
+	TH_LEDGER_GLOBAL = 1,      /* NewGlobalRef */
+	TH_LEDGER_WEAK = 2,        /* NewWeakGlobalRef */
+	TH_LEDGER_ELEMENTS = 3,    /* Get<Type>ArrayElements */
+	TH_LEDGER_CRITICAL = 4,    /* GetPrimitiveArrayCritical */
+	TH_LEDGER_CHARS = 5,       /* GetStringChars */
+	TH_LEDGER_UTF = 6,         /* GetStringUTFChars */
+	TH_LEDGER_STRING_CRITICAL = 7, /* GetStringCritical */
+	TH_LEDGER_DIRECT_BUFFER = 8,   /* NewDirectByteBuffer; given back when it is collected */
+	TH_LEDGER_MONITOR = 9,     /* MonitorEnter */
+	TH_LEDGER_LOCAL = 10,      /* NewLocalRef; also given back when its address is reused */
+	TH_LEDGER_KINDS,
+};
+
+enum th_ledger_end {
+	TH_LEDGER_GIVEN_BACK = 1,
+	TH_LEDGER_COMMITTED = 2, /* Release<Type>ArrayElements with JNI_COMMIT: still taken */
+	TH_LEDGER_REUSED = 3,    /* its address was taken again: its release was not seen */
+	TH_LEDGER_DIED = 4,      /* the buffer was collected */
+	TH_LEDGER_ENDS,
+};
+
+/*
+ * The value of TH_CONTROL_LEDGER, of the setting and of the change of that name: 0 = off, 1 = every
+ * take is recorded, else at most one of so many of a frequent caller.
+ */
+enum { TH_LEDGER_OFF = 0, TH_LEDGER_EXACT = 1, TH_LEDGER_SAMPLED = 512 };
+
+/* Critical sections of at least this length are recorded. */
+#define TH_LEDGER_LONG_NS 10000000
 
 enum th_buffers_kind {
 	TH_BUFFERS_DIRECT = 1,  /* ByteBuffer.allocateDirect() */

@@ -71,6 +71,7 @@ static const char tail[] =
 	"| `rate N` | `--rate` |\n"
 	"| `heaps both\\|java\\|native` | `--heaps` |\n"
 	"| `threads GLOB,...` | `--threads` |\n"
+	"| `ledger on\\|off\\|exact` | `--ledger` |\n"
 	"| `pause`, `resume` | nothing: samples nothing meanwhile |\n"
 	"| `mark NAME` | nothing: gives the moment a name, for `--from mark:NAME`, `--to`, "
 	"`--at` |\n"
@@ -101,7 +102,7 @@ print_row(FILE *file, const struct setting *setting)
 	if (setting->access == TH_SETTING_OPTION) {
 		if (setting->letter)
 			fprintf(file, "`-%c`, ", setting->letter);
-		fprintf(file, "`--%s ", setting->option);
+		fprintf(file, "`--%s%s", setting->option, setting->argument[0] ? " " : "");
 		print_cell(file, setting->argument);
 		fputc('`', file);
 	}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of what is held: from a key (a reference or an address, and its kind) to the sample that
+ * recorded its take.  It has a fixed size, and only sampled takes are in it.
+ *
+ * Without locks.  A program that gives something back has got it before, so put and take of one key do
+ * not run at the same time; if they do because of an error of the program, one of them wins.
+ */
+#ifndef TH_JVMTI_LEDGER_HELD_H
+#define TH_JVMTI_LEDGER_HELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Takes that can be held at the same time; 3 MiB, touched as needed. */
+#define TH_HELD_MAX (1u << 17)
+
+/* Maps the table; false: out of memory. */
+bool th_held_init(void);
+
+/*
+ * The key of an address (of which the low 56 bits count) and a kind, from 1; never 0. [any]
+ */
+static inline uint64_t
+th_held_key(uint32_t kind, uintptr_t address)
+{
+	return (uint64_t)kind << 56 | ((uint64_t)address & UINT64_C(0xffffffffffffff));
+}
+
+/*
+ * Enters a sample (not 0).  *replaced_ret: the one that had this key before, 0 = none.  False: there
+ * is no room for it. [any]
+ */
+bool th_held_put(uint64_t key, uint64_t sample, uint64_t *replaced_ret);
+
+/* Removes a key and returns its sample; 0: it is not in the table. [any] */
+uint64_t th_held_take(uint64_t key);
+
+/* The sample of a key, which stays; 0: it is not in the table. [any] */
+uint64_t th_held_find(uint64_t key);
+
+/* Number of keys, about. [any] */
+uint32_t th_held_count(void);
+
+/* Forgets everything; while nothing is entered. [any] */
+void th_held_clear(void);
+
+#endif

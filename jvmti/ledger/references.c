@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Class OopStorage of HotSpot has a field _allocation_count, whose offset is not exported: word 7
+ * in JDK 11, word 8 in later ones.  It is found by its behaviour: the only word that grows by the
+ * number of references created.  Other threads may create some at the same time, hence several
+ * attempts, and two of different numbers must agree.
+ */
+#include "jvmti/ledger/references.h"
+
+#include "unify/base/atomic.h"
+#include "unify/base/safe_read.h"
+#include "unify/log/log.h"
+#include "unify/shared/clock.h"
+
+/* The words of an OopStorage that are looked at; the first is its name or its vtable. */
+#define WORDS 16
+#define ATTEMPTS 16
+/* More references than a VM creates by itself between two reads. */
+#define FIRST_COUNT 37
+#define SECOND_COUNT 23
+#define NO_WORD WORDS
+
+uint64_t th_references_own;
+
+static struct {
+	struct th_references_vm vm;
+	unsigned word; /* of an OopStorage; 0 = not known */
+	struct th_event_jni_references last;
+	bool is_logged;
+} references;
+
+static bool
+read_words(const uintptr_t *storage, uintptr_t words[WORDS])
+{
+	struct th_safe_read readable;
+
+	th_safe_read_init(&readable, NULL);
+	for (unsigned i = 0; i < WORDS; i++)
+		if (!th_read_word(&readable, *storage + i * sizeof(uintptr_t), &words[i]))
+			return false;
+	return true;
+}
+
+/* The only word that is larger by `count`. */
+static unsigned
+find_grown(const uintptr_t before[WORDS], const uintptr_t after[WORDS], unsigned count)
+{
+	unsigned found = NO_WORD;
+
+	for (unsigned i = 0; i < WORDS; i++) {
+		if (after[i] - before[i] != count)
+			continue;
+		if (found != NO_WORD)
+			return NO_WORD;
+		found = i;
+	}
+	return found;
+}
+
+/* Creates `count` references to an object and deletes them. */
+static unsigned
+find_word(const uintptr_t *storage, JNIEnv *env, jobject object, unsigned count)
+{
+	uintptr_t before[WORDS];
+	uintptr_t after[WORDS];
+	jobject created[FIRST_COUNT];
+	bool is_read = read_words(storage, before);
+
+	for (unsigned i = 0; i < count; i++)
+		created[i] = (*env)->NewGlobalRef(env, object);
+	is_read = is_read && read_words(storage, after);
+	for (unsigned i = 0; i < count; i++)
+		(*env)->DeleteGlobalRef(env, created[i]);
+	return is_read ? find_grown(before, after, count) : NO_WORD;
+}
+
+static unsigned
+learn_word(const uintptr_t *storage, JNIEnv *env, jobject object)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		unsigned word = find_word(storage, env, object, FIRST_COUNT);
+
+		if (word && word != NO_WORD &&
+			find_word(storage, env, object, SECOND_COUNT) == word)
+			return word;
+	}
+	return 0;
+}
+
+bool
+th_references_start(const struct th_references_vm *vm, JNIEnv *env)
+{
+	jclass object;
+
+	references.word = 0;
+	references.is_logged = false;
+	if (!vm->globals || !vm->weaks || !*vm->globals || !*vm->weaks)
+		return false;
+	object = (*env)->FindClass(env, "java/lang/Object");
+	references.vm = *vm;
+	if (object)
+		references.word = learn_word(vm->globals, env, object);
+	(*env)->ExceptionClear(env);
+	(*env)->DeleteLocalRef(env, object);
+	th_references_log();
+	return references.word;
+}
+
+static bool
+read_count(const uintptr_t *storage, uint64_t *count_ret)
+{
+	struct th_safe_read readable;
+	uintptr_t count;
+
+	th_safe_read_init(&readable, NULL);
+	if (!th_read_word(&readable, *storage + references.word * sizeof(uintptr_t), &count))
+		return false;
+	*count_ret = count;
+	return true;
+}
+
+void
+th_references_log(void)
+{
+	struct th_event_jni_references event = {
+		.time = th_clock_now(), .own = th_load_relaxed(&th_references_own)};
+
+	if (!references.word || !read_count(references.vm.globals, &event.globals) ||
+		!read_count(references.vm.weaks, &event.weaks))
+		return;
+	if (references.is_logged && event.globals == references.last.globals &&
+		event.weaks - event.own == references.last.weaks - references.last.own)
+		return;
+	references.last = event;
+	references.is_logged = th_log_append(TH_EVENT_JNI_REFERENCES, &event, NULL, 0) != 0;
+}

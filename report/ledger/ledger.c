@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes are matched with their ends by record, and summed up by kind, path and class.  A sum of takes
+ * is one of values 1 with inclusion probability `keep`, as other sums of samples (estimate.h).
+ */
+#include "report/ledger/ledger.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/format.h"
+#include "report/base/id_map.h"
+#include "unify/shared/clock.h"
+
+/* The warm-up is this part of the time. */
+#define WARM_UP_PART 5
+/* Shorter windows are not judged. */
+#define LEAST_NS UINT64_C(1000000000)
+
+struct age {
+	uint64_t time; /* when it was taken */
+	double weight;
+};
+
+/* The sums of an entry.  Its own window begins with its first take. */
+struct sums {
+	uint64_t first; /* ns */
+	uint64_t warm;  /* ns: the end of the warm-up */
+	struct th_estimator taken;
+	struct th_estimator held;
+	struct th_estimator gained; /* of these, taken after the warm-up */
+	struct th_estimator lost;   /* held when the warm-up ended, and not now */
+	double births[TH_LEDGER_QUARTERS];
+	double variance;  /* of the last one of these */
+	double committed; /* of the held ones */
+	double least;     /* probability of a take */
+	TH_ARRAY(struct age, ages);
+};
+
+struct work {
+	struct th_ledger *ledger;
+	struct th_id_map ids; /* of entries */
+	TH_ARRAY(struct sums, sums);
+	/* By index of the take. */
+	uint64_t *ends; /* ns; UINT64_MAX = held */
+	bool *committed;
+	struct th_id_map records;
+};
+
+static const char *const kind_names[TH_LEDGER_KINDS] = {
+	[TH_LEDGER_GLOBAL] = "global",
+	[TH_LEDGER_WEAK] = "weak",
+	[TH_LEDGER_ELEMENTS] = "elements",
+	[TH_LEDGER_CRITICAL] = "critical",
+	[TH_LEDGER_CHARS] = "chars",
+	[TH_LEDGER_UTF] = "utf",
+	[TH_LEDGER_STRING_CRITICAL] = "string-critical",
+	[TH_LEDGER_DIRECT_BUFFER] = "direct-buffer",
+	[TH_LEDGER_MONITOR] = "monitor",
+	[TH_LEDGER_LOCAL] = "local",
+};
+
+const char *
+th_ledger_kind_name(enum th_ledger_kind kind)
+{
+	return kind_names[kind];
+}
+
+bool
+th_ledger_is_critical(enum th_ledger_kind kind)
+{
+	return kind == TH_LEDGER_CRITICAL || kind == TH_LEDGER_STRING_CRITICAL;
+}
+
+char *
+th_ledger_verdict_text(const struct th_ledger_entry *entry)
+{
+	static const char *const texts[] = {
+		[TH_LEDGER_LEAK] = "leak",
+		[TH_LEDGER_COMMIT] = "commit without release",
+		[TH_LEDGER_CACHE] = "cache",
+		[TH_LEDGER_NEVER] = "never given back",
+		[TH_LEDGER_BALANCED] = "given back",
+	};
+
+	if (entry->verdict == TH_LEDGER_LONG)
+		return th_format_new("critical section of %.0f ms", entry->longest * 1e3);
+	return th_format_new("%s", texts[entry->verdict]);
+}
+
+/* Sums */
+
+/* The number of the entry with this kind, path and class. */
+static uint32_t
+find_entry(struct work *work, enum th_ledger_kind kind, uint32_t stack, uint32_t class)
+{
+	struct th_ledger *ledger = work->ledger;
+	uint32_t path = th_paths_resolve(ledger->profile->paths, stack, TH_HEAP_NATIVE);
+	bool added;
+	uint32_t number = th_id_map_intern(&work->ids,
+		(uint64_t)kind << 60 | (uint64_t)path << 28 | (class & 0xfffffff), &added);
+
+	if (added) {
+		struct th_ledger_entry entry = {.kind = kind, .path = path};
+		struct sums sums = {.least = 1};
+
+		if (class)
+			entry.class_name = th_profile_class_name(ledger->profile, class - 1);
+		th_array_append(ledger, items, entry);
+		th_array_append(work, sums, sums);
+	}
+	return number;
+}
+
+static void
+add_one(struct th_estimator *sum, const struct th_ledger_take *take)
+{
+	th_estimator_add(sum, 1, 0, (double)take->keep, 1);
+}
+
+static void
+add_held(struct work *work, struct sums *sums, const struct th_ledger_take *take)
+{
+	const struct age age = {take->time, 1 / (double)take->keep};
+	uint64_t quarter = (work->ledger->end - sums->warm) / TH_LEDGER_QUARTERS + 1;
+
+	add_one(&sums->held, take);
+	th_array_append(sums, ages, age);
+	if (take->time < sums->warm)
+		return;
+	add_one(&sums->gained, take);
+	uint64_t birth = (take->time - sums->warm) / quarter;
+	sums->births[birth] += age.weight;
+	if (birth == TH_LEDGER_QUARTERS - 1)
+		sums->variance += age.weight * (age.weight - 1);
+}
+
+static void
+add_take(struct work *work, size_t i)
+{
+	const struct th_ledger_take *take = &work->ledger->profile->recording->ledger_takes[i];
+
+	if (take->time > work->ledger->end || take->time < work->ledger->begin)
+		return;
+	uint32_t number = find_entry(
+		work, (enum th_ledger_kind)take->kind, take->stack, take->class);
+	struct sums *sums = &work->sums[number];
+	if (!sums->taken.samples) {
+		sums->first = take->time;
+		sums->warm = take->time + (work->ledger->end - take->time) / WARM_UP_PART;
+	}
+	add_one(&sums->taken, take);
+	if ((double)take->keep < sums->least)
+		sums->least = (double)take->keep;
+	if (take->keep < 1)
+		work->ledger->is_exact = false;
+	if (work->ends[i] <= work->ledger->end) {
+		if (take->time < sums->warm && work->ends[i] > sums->warm)
+			add_one(&sums->lost, take);
+		return;
+	}
+	add_held(work, sums, take);
+	if (work->committed[i])
+		sums->committed += 1 / (double)take->keep;
+}
+
+static void
+see_section(struct work *work, enum th_ledger_kind kind, uint32_t stack, uint32_t class,
+	uint64_t duration)
+{
+	uint32_t number = find_entry(work, kind, stack, class);
+	struct th_ledger_entry *entry = &work->ledger->items[number];
+
+	if (duration >= TH_LEDGER_LONG_NS && (double)duration / 1e9 > entry->longest)
+		entry->longest = (double)duration / 1e9;
+}
+
+static void
+match_ends(struct work *work)
+{
+	const struct th_recording *recording = work->ledger->profile->recording;
+
+	for (size_t i = 0; i < recording->ledger_gives_count; i++) {
+		const struct th_ledger_give *give = &recording->ledger_gives[i];
+		uint32_t index = th_id_map_find(&work->records, give->record);
+
+		if (index == TH_ID_MAP_NONE || give->time > work->ledger->end)
+			continue;
+		const struct th_ledger_take *take = &recording->ledger_takes[index];
+		if (give->how == TH_LEDGER_COMMITTED)
+			work->committed[index] = true;
+		else
+			work->ends[index] = give->time;
+		if (give->duration && give->time >= work->ledger->begin)
+			see_section(work, (enum th_ledger_kind)take->kind, take->stack,
+				take->class, give->duration);
+	}
+}
+
+static void
+sum_up(struct work *work)
+{
+	const struct th_recording *recording = work->ledger->profile->recording;
+	size_t count = recording->ledger_takes_count;
+	bool added;
+
+	work->ends = th_allocate(count + 1, sizeof(*work->ends));
+	work->committed = th_allocate(count + 1, sizeof(*work->committed));
+	for (size_t i = 0; i < count; i++) {
+		th_id_map_intern(&work->records, recording->ledger_takes[i].record, &added);
+		work->ends[i] = UINT64_MAX;
+	}
+	match_ends(work);
+	for (size_t i = 0; i < count; i++)
+		add_take(work, i);
+	for (size_t i = 0; i < recording->ledger_longs_count; i++) {
+		const struct th_decoded_ledger_long *section = &recording->ledger_longs[i];
+
+		if (section->time <= work->ledger->end && section->time >= work->ledger->begin)
+			see_section(work, (enum th_ledger_kind)section->kind, section->stack,
+				section->type, section->duration);
+	}
+}
+
+/* Verdicts */
+
+static bool
+is_growing(const struct th_ledger *ledger, const struct sums *sums)
+{
+	double before = 0;
+
+	if (ledger->end - sums->first < LEAST_NS || sums->gained.samples < TH_LEDGER_LEAST)
+		return false;
+	for (int i = 0; i < TH_LEDGER_QUARTERS; i++) {
+		if (sums->births[i] <= 0)
+			return false;
+		if (i < TH_LEDGER_QUARTERS - 1)
+			before += sums->births[i];
+	}
+	/* Two standard deviations: few may have been drawn. */
+	double last = sums->births[TH_LEDGER_QUARTERS - 1] + 2 * sqrt(sums->variance);
+	return 2 * last * (TH_LEDGER_QUARTERS - 1) >= before;
+}
+
+static enum th_ledger_verdict
+judge(const struct th_ledger *ledger, const struct th_ledger_entry *entry,
+	const struct sums *sums)
+{
+	double held = th_sums_point(&sums->held.bytes);
+
+	if (is_growing(ledger, sums))
+		return sums->committed * 2 >= held ? TH_LEDGER_COMMIT : TH_LEDGER_LEAK;
+	if (entry->longest > 0)
+		return TH_LEDGER_LONG;
+	if (!sums->held.samples)
+		return TH_LEDGER_BALANCED;
+	return sums->held.samples == sums->taken.samples ? TH_LEDGER_NEVER : TH_LEDGER_CACHE;
+}
+
+static int
+compare_ages(const void *a, const void *b)
+{
+	const struct age *left = a;
+	const struct age *right = b;
+
+	return (left->time > right->time) - (left->time < right->time);
+}
+
+/* The time at which the median one of those held was taken. */
+static uint64_t
+median_time(struct sums *sums)
+{
+	double half = 0;
+	size_t i = 0;
+
+	qsort(sums->ages, sums->ages_count, sizeof(*sums->ages), compare_ages);
+	for (size_t k = 0; k < sums->ages_count; k++)
+		half += sums->ages[k].weight / 2;
+	while (i + 1 < sums->ages_count && (half -= sums->ages[i].weight) > 0)
+		i++;
+	return sums->ages[i].time;
+}
+
+static void
+set_ages(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct sums *sums)
+{
+	const struct th_recording *recording = ledger->profile->recording;
+
+	if (!sums->ages_count)
+		return;
+	uint64_t median = median_time(sums);
+	entry->median_age = (double)(ledger->end - median) / 1e9;
+	for (size_t i = 0; i < recording->collections_count; i++)
+		if (recording->collections[i].start > median &&
+			recording->collections[i].start <= ledger->end)
+			entry->collections++;
+}
+
+static struct th_estimate
+estimate(const struct th_ledger *ledger, const struct sums *sums,
+	const struct th_estimator *estimator)
+{
+	struct th_estimate estimate = th_estimate_bytes(
+		estimator, NULL, sums->least < 1 ? 1 / sums->least : 0);
+
+	if (ledger->is_exact)
+		return th_estimate_exact(estimate.estimate, estimate.samples);
+	return estimate;
+}
+
+static void
+measure(const struct th_ledger *ledger, struct th_ledger_entry *entry, struct sums *sums)
+{
+	double seconds = (double)(ledger->end - sums->warm) / 1e9;
+	struct th_estimate gained = estimate(ledger, sums, &sums->gained);
+	struct th_estimate lost = estimate(ledger, sums, &sums->lost);
+
+	entry->taken = estimate(ledger, sums, &sums->taken);
+	entry->held = estimate(ledger, sums, &sums->held);
+	entry->held_per_second = th_estimate_difference(&gained, &lost);
+	entry->held_per_second.exact = ledger->is_exact;
+	if (seconds > 0) {
+		entry->held_per_second.estimate /= seconds;
+		entry->held_per_second.low /= seconds;
+		entry->held_per_second.high /= seconds;
+	}
+	set_ages(ledger, entry, sums);
+	entry->verdict = judge(ledger, entry, sums);
+}
+
+/* By verdict, then by what makes it bad. */
+static int
+compare_entries(const void *a, const void *b)
+{
+	const struct th_ledger_entry *left = a;
+	const struct th_ledger_entry *right = b;
+
+	if (left->verdict != right->verdict)
+		return left->verdict < right->verdict ? -1 : 1;
+	if (left->verdict == TH_LEDGER_LONG && left->longest != right->longest)
+		return left->longest > right->longest ? -1 : 1;
+	if (left->held.estimate != right->held.estimate)
+		return left->held.estimate > right->held.estimate ? -1 : 1;
+	if (left->taken.estimate != right->taken.estimate)
+		return left->taken.estimate > right->taken.estimate ? -1 : 1;
+	return left->path != right->path
+		       ? (left->path > right->path) - (left->path < right->path)
+		       : (int)left->kind - (int)right->kind;
+}
+
+/* From when it was switched on last up to when it was switched off, or to when all is judged. */
+static void
+find_window(struct th_ledger *ledger)
+{
+	const struct th_recording *recording = ledger->profile->recording;
+	uint64_t last = ledger->profile->at.time;
+	bool is_on = false;
+
+	ledger->end = last;
+	for (size_t i = 0; i < recording->changes_count; i++) {
+		const struct th_decoded_control *change = &recording->changes[i];
+
+		if (!th_text_equals(change->name, "ledger") || change->time > last)
+			continue;
+		if (change->value && !is_on)
+			ledger->begin = change->time;
+		ledger->end = change->value ? last : change->time;
+		is_on = change->value;
+		ledger->was_on |= is_on;
+	}
+	if (ledger->end < ledger->begin)
+		ledger->end = ledger->begin;
+}
+
+/* Public functions */
+
+void
+th_ledger_init(struct th_ledger *ledger, const struct th_profile *profile)
+{
+	struct work work = {.ledger = ledger};
+
+	*ledger = (struct th_ledger){
+		.profile = profile,
+		.is_exact = !th_recording_counter(profile->recording, "ledger_full") &&
+			    !th_recording_counter(profile->recording, "ledger_lost"),
+	};
+	find_window(ledger);
+	if (!ledger->was_on)
+		return;
+	sum_up(&work);
+	for (size_t i = 0; i < ledger->items_count; i++) {
+		measure(ledger, &ledger->items[i], &work.sums[i]);
+		free(work.sums[i].ages);
+		ledger->findings_count += ledger->items[i].verdict <= TH_LEDGER_LONG;
+	}
+	if (ledger->items_count)
+		qsort(ledger->items, ledger->items_count, sizeof(*ledger->items),
+			compare_entries);
+	free(work.sums);
+	free(work.ends);
+	free(work.committed);
+	th_id_map_deinit(&work.ids);
+	th_id_map_deinit(&work.records);
+}
+
+void
+th_ledger_deinit(struct th_ledger *ledger)
+{
+	free(ledger->items);
+}
