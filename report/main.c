@@ -248,6 +248,16 @@ tree(const struct th_options *options)
 	return show(options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree);
 }
 
+/* The same for a format that a terminal cannot show. */
+static struct th_error *
+show_binary(const struct th_options *options, const char *format, view *print)
+{
+	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
+		return th_error_create(TH_ERROR_USAGE,
+			"export: %s is a binary format, use -o FILE", format);
+	return show(options, print);
+}
+
 static struct th_error *export(const struct th_options *options)
 {
 	switch (options->format) {
@@ -256,15 +266,14 @@ static struct th_error *export(const struct th_options *options)
 	case TH_OUTPUT_JSON:
 		return show(options, th_view_json);
 	case TH_OUTPUT_PPROF:
-		if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
-			return th_error_create(TH_ERROR_USAGE,
-				"export: pprof is a binary format, use -o FILE");
-		return show(options, th_view_pprof);
+		return show_binary(options, "pprof", th_view_pprof);
+	case TH_OUTPUT_OTLP:
+		return show_binary(options, "otlp", th_view_otlp);
 	case TH_OUTPUT_SPEEDSCOPE:
 		return show(options, th_view_speedscope);
 	default:
 		return th_error_create(TH_ERROR_USAGE,
-			"export: requires --format pprof|speedscope|collapsed|json");
+			"export: requires --format pprof|otlp|speedscope|collapsed|json");
 	}
 }
 

@@ -379,6 +379,7 @@ set_format(struct th_options *options, const char *argument)
 		[TH_OUTPUT_JSON] = "json",
 		[TH_OUTPUT_PPROF] = "pprof",
 		[TH_OUTPUT_SPEEDSCOPE] = "speedscope",
+		[TH_OUTPUT_OTLP] = "otlp",
 	};
 
 	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -387,7 +388,7 @@ set_format(struct th_options *options, const char *argument)
 			return NULL;
 		}
 	}
-	return bad_argument("format", argument, "pprof, speedscope, collapsed or json");
+	return bad_argument("format", argument, "pprof, otlp, speedscope, collapsed or json");
 }
 
 static struct th_error *
