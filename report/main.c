@@ -27,6 +27,7 @@
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
+#include "report/push/push.h"
 #include "report/run/attach.h"
 #include "report/run/launch.h"
 #include "report/views/bundle.h"
@@ -626,6 +627,8 @@ static const struct command commands[] = {
 		"show or change a running recording", 0, NULL, th_control_main},
 	{"list", "", "list recorded processes, and Java VMs that can be attached to", 0, NULL,
 		th_list_main},
+	{"push", "[OPTIONS] [LOG|PID] --to URL",
+		"send recordings to OpenTelemetry, Pyroscope or Parca", 0, NULL, th_push_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, th_watch_run, NULL},
 	{"bundle", "LOG|PID [-o FILE]",

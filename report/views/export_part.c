@@ -27,20 +27,33 @@ th_export_value_unit(enum th_export_value value)
 										: "count";
 }
 
+/* The same figures as in every other view. */
+static void
+exact_values(const struct th_profile *profile, const struct th_row *row, enum th_measure measure,
+	double *objects_ret, double *bytes_ret)
+{
+	const struct th_estimator *sum = &row->sums[measure];
+
+	*objects_ret = *bytes_ret = 0;
+	if (!sum->samples)
+		return;
+	*objects_ret = th_profile_objects(profile, row->heap, measure, sum).estimate;
+	*bytes_ret = th_profile_bytes(profile, row->heap, measure, sum).estimate;
+}
+
 /*
  * Rounds to integers that add up to the rounded sum: the remainder is carried to the next row.
  */
 static void
-round_values(const struct th_row *row, double sums[TH_EXPORT_VALUES], th_export_row values)
+round_values(const struct th_profile *profile, const struct th_row *row,
+	double sums[TH_EXPORT_VALUES], th_export_row values)
 {
-	const struct th_estimator *alloc = &row->sums[TH_MEASURE_ALLOC];
-	const struct th_estimator *live = &row->sums[TH_MEASURE_LIVE];
-	const double exact[TH_EXPORT_VALUES] = {
-		[TH_EXPORT_ALLOC_OBJECTS] = th_sums_point(&alloc->objects),
-		[TH_EXPORT_ALLOC_SPACE] = th_sums_point(&alloc->bytes),
-		[TH_EXPORT_INUSE_OBJECTS] = th_sums_point(&live->objects),
-		[TH_EXPORT_INUSE_SPACE] = th_sums_point(&live->bytes),
-	};
+	double exact[TH_EXPORT_VALUES];
+
+	exact_values(profile, row, TH_MEASURE_ALLOC, &exact[TH_EXPORT_ALLOC_OBJECTS],
+		&exact[TH_EXPORT_ALLOC_SPACE]);
+	exact_values(profile, row, TH_MEASURE_LIVE, &exact[TH_EXPORT_INUSE_OBJECTS],
+		&exact[TH_EXPORT_INUSE_SPACE]);
 
 	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
 		int64_t before = llround(sums[i]);
@@ -60,7 +73,7 @@ th_export_rows(const struct th_profile *profile)
 		const struct th_row *row = &profile->rows[i];
 
 		if (!th_profile_contents(profile, row))
-			round_values(row, sums[row->heap], rows[i]);
+			round_values(profile, row, sums[row->heap], rows[i]);
 	}
 	return rows;
 }

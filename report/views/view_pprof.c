@@ -287,6 +287,21 @@ write_told(void *data, const char *text)
 	write_comment(data, text);
 }
 
+/* The format has no place for labels of a process. */
+static void
+write_labels(struct pprof *pprof)
+{
+	const struct th_labels *labels = pprof->part->labels;
+
+	for (size_t i = 0; labels && i < labels->items_count; i++) {
+		char *text = th_format_new(
+			"%s=%s", labels->items[i].key, labels->items[i].value);
+
+		write_comment(pprof, text);
+		free(text);
+	}
+}
+
 static bool
 leaves_out(const struct th_profile *profile)
 {
@@ -324,6 +339,7 @@ write_comments(struct pprof *pprof)
 	th_sampling_changes_tell(recording, write_told, pprof);
 	if (recording->has_jvm)
 		write_comment(pprof, jvm);
+	write_labels(pprof);
 	free(inuse);
 	free(moment);
 	free(only);
