@@ -254,8 +254,8 @@ static struct th_error *
 show_binary(const struct th_options *options, const char *format, view *print)
 {
 	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
-		return th_error_create(TH_ERROR_USAGE,
-			"export: %s is a binary format, use -o FILE", format);
+		return th_error_create(
+			TH_ERROR_USAGE, "export: %s is a binary format, use -o FILE", format);
 	return show(options, print);
 }
 
@@ -270,11 +270,13 @@ static struct th_error *export(const struct th_options *options)
 		return show_binary(options, "pprof", th_view_pprof);
 	case TH_OUTPUT_OTLP:
 		return show_binary(options, "otlp", th_view_otlp);
+	case TH_OUTPUT_JFR:
+		return show_binary(options, "jfr", th_view_jfr);
 	case TH_OUTPUT_SPEEDSCOPE:
 		return show(options, th_view_speedscope);
 	default:
 		return th_error_create(TH_ERROR_USAGE,
-			"export: requires --format pprof|otlp|speedscope|collapsed|json");
+			"export: requires --format pprof|otlp|jfr|speedscope|collapsed|json");
 	}
 }
 

@@ -380,6 +380,7 @@ set_format(struct th_options *options, const char *argument)
 		[TH_OUTPUT_PPROF] = "pprof",
 		[TH_OUTPUT_SPEEDSCOPE] = "speedscope",
 		[TH_OUTPUT_OTLP] = "otlp",
+		[TH_OUTPUT_JFR] = "jfr",
 	};
 
 	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -388,7 +389,8 @@ set_format(struct th_options *options, const char *argument)
 			return NULL;
 		}
 	}
-	return bad_argument("format", argument, "pprof, otlp, speedscope, collapsed or json");
+	return bad_argument(
+		"format", argument, "pprof, otlp, jfr, speedscope, collapsed or json");
 }
 
 static struct th_error *

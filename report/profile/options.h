@@ -48,6 +48,7 @@ enum th_output_format {
 	TH_OUTPUT_PPROF,
 	TH_OUTPUT_SPEEDSCOPE,
 	TH_OUTPUT_OTLP,
+	TH_OUTPUT_JFR,
 	TH_OUTPUT_TEXT,
 };
 

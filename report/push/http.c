@@ -93,8 +93,7 @@ th_http_init(void)
 	if (!curl.library)
 		return th_error_create(TH_ERROR_OUTPUT,
 			"push requires libcurl (libcurl.so.4), which is not installed");
-	if (!find_functions() || curl.global_init(GLOBAL_ALL) ||
-		!(curl.handle = curl.init()))
+	if (!find_functions() || curl.global_init(GLOBAL_ALL) || !(curl.handle = curl.init()))
 		return th_error_create(TH_ERROR_OUTPUT, "push: libcurl cannot be used");
 	return NULL;
 }
@@ -212,7 +211,7 @@ th_http_post(const struct th_http_request *request, struct th_http_answer *answe
 	}
 	/* A request that was not sent whole cannot have been processed. */
 	answer_ret->outcome = uploaded < (int64_t)request->length ? TH_HTTP_REFUSED
-								   : TH_HTTP_UNKNOWN;
+								  : TH_HTTP_UNKNOWN;
 	snprintf(answer_ret->reason, sizeof(answer_ret->reason), "%.200s",
 		error[0] ? error : curl.describe(code));
 }

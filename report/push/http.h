@@ -29,7 +29,7 @@ struct th_http_request {
 
 struct th_http_answer {
 	enum th_http_outcome outcome;
-	uint64_t wait; /* Retry-After, ns; 0 = none */
+	uint64_t wait;    /* Retry-After, ns; 0 = none */
 	char reason[256]; /* "503", "connection refused", ...; printable only after cleaning */
 	char body[TH_HTTP_BODY_MAX]; /* its beginning */
 	size_t body_length;

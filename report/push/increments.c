@@ -83,8 +83,8 @@ find(struct th_increments *increments, uint64_t hash)
 
 /* Adds up the rows by key; their allocated values become 0. */
 static void
-sum_rows(struct th_increments *increments, const struct th_profile *profile,
-	th_export_row *rows)
+sum_rows(
+	struct th_increments *increments, const struct th_profile *profile, th_export_row *rows)
 {
 	for (size_t i = 0; i < increments->items_count; i++) {
 		memset(increments->items[i].total, 0, sizeof(increments->items[i].total));
@@ -145,8 +145,8 @@ take_value(struct th_increments *increments, int heap, int kind, th_export_row *
 }
 
 bool
-th_increments_take(struct th_increments *increments, const struct th_profile *profile,
-	th_export_row *rows)
+th_increments_take(
+	struct th_increments *increments, const struct th_profile *profile, th_export_row *rows)
 {
 	bool any = false;
 

@@ -14,7 +14,7 @@
  * OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME, of this tool and then of the process. Of the
  * environment nothing else is read. `pid` is that of the process here, 0 = unknown.
  */
-void th_process_labels(
-	const struct th_recording *recording, pid_t pid, struct th_labels *labels);
+void
+th_process_labels(const struct th_recording *recording, pid_t pid, struct th_labels *labels);
 
 #endif

@@ -131,8 +131,8 @@ th_push_options_read(struct th_push_options *options, int argc, char **argv)
 	while (!error && (option = getopt_long(argc, argv, ":h", names, NULL)) >= 0)
 		error = read_option(options, option, argv);
 	if (!error && argc - optind > 1)
-		error = th_error_create(TH_ERROR_USAGE, "push: %s: unexpected argument",
-			argv[optind + 1]);
+		error = th_error_create(
+			TH_ERROR_USAGE, "push: %s: unexpected argument", argv[optind + 1]);
 	if (!error && optind < argc)
 		options->log = argv[optind];
 	return error;

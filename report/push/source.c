@@ -178,9 +178,9 @@ set_id(const struct th_source *source, struct th_export_part *part)
 static uint64_t
 window_end(const struct th_source *source)
 {
-	uint64_t end = source->is_ended ? th_export_time(source->recording,
-						  source->recording->end)
-					: realtime_now();
+	uint64_t end = source->is_ended
+			       ? th_export_time(source->recording, source->recording->end)
+			       : realtime_now();
 
 	return end > source->sent_to ? end : source->sent_to + 1;
 }
@@ -209,10 +209,10 @@ th_source_prepare(
 	}
 	set_id(source, &parts[0]);
 	set_id(source, &parts[1]);
-	source->requests_count = has_alloc ? th_destination_requests(destination, parts, 2,
-						     source->requests)
-					   : th_destination_requests(destination, &parts[1], 1,
-						     source->requests);
+	source->requests_count =
+		has_alloc
+			? th_destination_requests(destination, parts, 2, source->requests)
+			: th_destination_requests(destination, &parts[1], 1, source->requests);
 	free(rows);
 }
 

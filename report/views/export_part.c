@@ -29,8 +29,8 @@ th_export_value_unit(enum th_export_value value)
 
 /* The same figures as in every other view. */
 static void
-exact_values(const struct th_profile *profile, const struct th_row *row, enum th_measure measure,
-	double *objects_ret, double *bytes_ret)
+exact_values(const struct th_profile *profile, const struct th_row *row,
+	enum th_measure measure, double *objects_ret, double *bytes_ret)
 {
 	const struct th_estimator *sum = &row->sums[measure];
 

@@ -35,7 +35,7 @@ struct th_export_part {
 	unsigned values;           /* set of values */
 	uint64_t start;            /* of the span of time, ns since 1970 */
 	uint64_t duration;         /* ns; 0: values at one time */
-	bool is_whole;             /* of the whole recording: intervals are those of its totals */
+	bool is_whole;  /* of the whole recording: intervals are those of its totals */
 	uint64_t id[2]; /* identifies the profiles, for a receiver that gets one twice; or 0 */
 	const struct th_labels *labels; /* of the process; NULL: none, not for OTLP */
 };

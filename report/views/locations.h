@@ -27,10 +27,10 @@ struct th_locations {
 	 * frame.
 	 */
 	struct th_id_map lists;
-	TH_ARRAY(uint64_t, ids);     /* by number in `lists`: of the location; 0 = none yet */
-	TH_ARRAY(uint64_t, stack);   /* locations of the current row, leaf first */
-	uint64_t count;              /* ids given so far; the first is 1 */
-	uint32_t internal_frame;     /* root frame of VM-internal threads */
+	TH_ARRAY(uint64_t, ids);   /* by number in `lists`: of the location; 0 = none yet */
+	TH_ARRAY(uint64_t, stack); /* locations of the current row, leaf first */
+	uint64_t count;            /* ids given so far; the first is 1 */
+	uint32_t internal_frame;   /* root frame of VM-internal threads */
 };
 
 void th_locations_init(struct th_locations *locations, const struct th_profile *profile,

@@ -16,6 +16,7 @@
 
 #include "opentelemetry/proto/profiles/v1development/profiles.pb-c.h"
 #include "report/base/allocate.h"
+#include "report/base/bytes.h"
 #include "report/base/heap_names.h"
 #include "report/base/log_text.h"
 #include "report/views/export_part.h"
@@ -25,13 +26,6 @@
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
 enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPES = 2 };
 enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2 };
-
-/* A protobuf message's bytes. */
-struct bytes {
-	uint8_t *items;
-	size_t items_count;
-	size_t items_capacity;
-};
 
 typedef Opentelemetry__Proto__Profiles__V1development__ProfilesDictionary dictionary;
 typedef Opentelemetry__Proto__Profiles__V1development__Profile profile_part;
@@ -46,8 +40,8 @@ typedef Opentelemetry__Proto__Common__V1__AnyValue any_value;
 
 struct otlp {
 	const struct th_profile *profile;
-	struct bytes dictionary;
-	struct bytes profiles; /* fields of ScopeProfiles */
+	struct th_bytes dictionary;
+	struct th_bytes profiles; /* fields of ScopeProfiles */
 	/* Indices in the tables by key; the zero values have key 0. */
 	struct th_id_map strings;    /* string number in the frames */
 	struct th_id_map functions;  /* function << 32 | file, + 1 */
@@ -60,44 +54,23 @@ struct otlp {
 /* Bytes */
 
 static void
-append_bytes(struct bytes *bytes, const void *items, size_t length)
-{
-	while (bytes->items_count + length > bytes->items_capacity)
-		bytes->items = th_array_grow(bytes->items, bytes->items_capacity,
-			&bytes->items_capacity, 1);
-	if (length)
-		memcpy(bytes->items + bytes->items_count, items, length);
-	bytes->items_count += length;
-}
-
-static void
-append_message(struct bytes *bytes, const ProtobufCMessage *message)
+append_message(struct th_bytes *bytes, const ProtobufCMessage *message)
 {
 	size_t length = protobuf_c_message_get_packed_size(message);
 	uint8_t *packed = th_allocate(length + 1, 1);
 
 	protobuf_c_message_pack(message, packed);
-	append_bytes(bytes, packed, length);
+	th_bytes_add(bytes, packed, length);
 	free(packed);
-}
-
-static void
-append_varint(struct bytes *bytes, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		append_bytes(bytes, &(uint8_t){(uint8_t)(value | 0x80)}, 1);
-	append_bytes(bytes, &(uint8_t){(uint8_t)value}, 1);
 }
 
 /* Moves the bytes of a message into a field of another. */
 static void
-append_field(struct bytes *bytes, unsigned field, struct bytes *message)
+append_field(struct th_bytes *bytes, unsigned field, struct th_bytes *message)
 {
-	append_varint(bytes, field << 3 | 2);
-	append_varint(bytes, message->items_count);
-	append_bytes(bytes, message->items, message->items_count);
-	free(message->items);
-	*message = (struct bytes){0};
+	th_bytes_varint(bytes, field << 3 | 2);
+	th_bytes_varint(bytes, message->items_count);
+	th_bytes_move(bytes, message);
 }
 
 static void
@@ -135,7 +108,8 @@ static void
 add_attribute(struct otlp *otlp, const char *key, any_value *value, const char *unit)
 {
 	dictionary part = DICTIONARY_INIT;
-	attribute item = OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__KEY_VALUE_AND_UNIT__INIT;
+	attribute item =
+		OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__KEY_VALUE_AND_UNIT__INIT;
 
 	item.key_strindex = text_index(otlp, key);
 	item.value = value;
@@ -202,8 +176,8 @@ function_index(struct otlp *otlp, const struct th_frame *frame)
 		function.name_strindex = string_index(
 			otlp, th_frames_function(frames, frame->function)->name);
 		function.filename_strindex = string_index(otlp, frame->file);
-		part.function_table =
-			&(Opentelemetry__Proto__Profiles__V1development__Function *){&function};
+		part.function_table = &(
+			Opentelemetry__Proto__Profiles__V1development__Function *){&function};
 		part.n_function_table = 1;
 		add(otlp, &part);
 	}
@@ -230,16 +204,16 @@ add_mapping(struct otlp *otlp, const struct th_decoded_module *module, uint32_t 
 	}
 	mapping.attribute_indices = &build_id;
 	mapping.n_attribute_indices = build_id != 0;
-	part.mapping_table =
-		&(Opentelemetry__Proto__Profiles__V1development__Mapping *){&mapping};
+	part.mapping_table = &(Opentelemetry__Proto__Profiles__V1development__Mapping *){
+		&mapping};
 	part.n_mapping_table = 1;
 	add(otlp, &part);
 }
 
 /* 0 for a frame without a file. */
 static int32_t
-mapping_index(struct otlp *otlp, const struct th_frame *frame,
-	const struct th_decoded_module *module)
+mapping_index(
+	struct otlp *otlp, const struct th_frame *frame, const struct th_decoded_module *module)
 {
 	uint32_t path = th_frames_function(otlp->profile->frames, frame->function)->module;
 	bool added;
@@ -258,12 +232,12 @@ mapping_index(struct otlp *otlp, const struct th_frame *frame,
 static int32_t
 frame_type(struct otlp *otlp, const struct th_frame *frame)
 {
-	const char *type = frame->kind == TH_KIND_JAVA	   ? "jvm"
+	const char *type = frame->kind == TH_KIND_JAVA    ? "jvm"
 			   : frame->kind == TH_KIND_GROUP ? ""
 							  : "native";
 
-	return text_attribute(otlp, "profile.frame.type",
-		th_frames_intern(otlp->profile->frames, type));
+	return text_attribute(
+		otlp, "profile.frame.type", th_frames_intern(otlp->profile->frames, type));
 }
 
 static void
@@ -298,8 +272,8 @@ add_location(void *data, uint64_t id, const uint32_t *inner, size_t count)
 	location.n_lines = count;
 	location.attribute_indices = &type;
 	location.n_attribute_indices = type != 0;
-	part.location_table =
-		&(Opentelemetry__Proto__Profiles__V1development__Location *){&location};
+	part.location_table = &(Opentelemetry__Proto__Profiles__V1development__Location *){
+		&location};
 	part.n_location_table = 1;
 	add(otlp, &part);
 	free(pointers);
@@ -324,8 +298,8 @@ stack_index(struct otlp *otlp, const struct th_row *row)
 			stack.n_location_indices + 1, sizeof(int32_t));
 		for (size_t i = 0; i < stack.n_location_indices; i++)
 			stack.location_indices[i] = (int32_t)otlp->locations.stack[i];
-		part.stack_table =
-			&(Opentelemetry__Proto__Profiles__V1development__Stack *){&stack};
+		part.stack_table = &(Opentelemetry__Proto__Profiles__V1development__Stack *){
+			&stack};
 		part.n_stack_table = 1;
 		add(otlp, &part);
 		free(stack.location_indices);
@@ -349,18 +323,19 @@ add_zero_values(struct otlp *otlp)
 		OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__LINK__INIT;
 	Opentelemetry__Proto__Profiles__V1development__Stack stack =
 		OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__STACK__INIT;
-	attribute item = OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__KEY_VALUE_AND_UNIT__INIT;
+	attribute item =
+		OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__KEY_VALUE_AND_UNIT__INIT;
 	bool added;
 
 	string_index(otlp, 0);
 	link.trace_id = (ProtobufCBinaryData){sizeof(zeros), zeros};
 	link.span_id = (ProtobufCBinaryData){sizeof(zeros) / 2, zeros};
-	part.mapping_table =
-		&(Opentelemetry__Proto__Profiles__V1development__Mapping *){&mapping};
-	part.location_table =
-		&(Opentelemetry__Proto__Profiles__V1development__Location *){&location};
-	part.function_table =
-		&(Opentelemetry__Proto__Profiles__V1development__Function *){&function};
+	part.mapping_table = &(Opentelemetry__Proto__Profiles__V1development__Mapping *){
+		&mapping};
+	part.location_table = &(Opentelemetry__Proto__Profiles__V1development__Location *){
+		&location};
+	part.function_table = &(Opentelemetry__Proto__Profiles__V1development__Function *){
+		&function};
 	part.link_table = &(Opentelemetry__Proto__Profiles__V1development__Link *){&link};
 	part.stack_table = &(Opentelemetry__Proto__Profiles__V1development__Stack *){&stack};
 	part.attribute_table = &(attribute *){&item};
@@ -376,7 +351,8 @@ add_zero_values(struct otlp *otlp)
 /* Profiles */
 
 static void
-append_sample(struct otlp *otlp, struct bytes *bytes, const struct th_row *row, int64_t value)
+append_sample(
+	struct otlp *otlp, struct th_bytes *bytes, const struct th_row *row, int64_t value)
 {
 	struct th_frames *frames = otlp->profile->frames;
 	profile_part part = PROFILE_INIT;
@@ -434,7 +410,7 @@ interval_attributes(struct otlp *otlp, const struct th_export_part *part,
 }
 
 static void
-append_head(struct otlp *otlp, struct bytes *bytes, const struct th_export_part *part,
+append_head(struct otlp *otlp, struct th_bytes *bytes, const struct th_export_part *part,
 	enum th_export_value value)
 {
 	profile_part head = PROFILE_INIT;
@@ -464,7 +440,7 @@ static void
 append_profile(struct otlp *otlp, const struct th_export_part *part, enum th_export_value value)
 {
 	const struct th_profile *profile = part->profile;
-	struct bytes bytes = {0};
+	struct th_bytes bytes = {0};
 
 	append_head(otlp, &bytes, part, value);
 	for (size_t i = 0; i < profile->rows_count; i++) {
@@ -477,7 +453,7 @@ append_profile(struct otlp *otlp, const struct th_export_part *part, enum th_exp
 /* The message */
 
 static void
-pack_resource(const struct th_labels *labels, struct bytes *bytes)
+pack_resource(const struct th_labels *labels, struct th_bytes *bytes)
 {
 	for (size_t i = 0; i < labels->items_count; i++) {
 		Opentelemetry__Proto__Resource__V1__Resource resource =
@@ -498,7 +474,7 @@ pack_resource(const struct th_labels *labels, struct bytes *bytes)
 }
 
 static void
-pack_scope(struct bytes *bytes)
+pack_scope(struct th_bytes *bytes)
 {
 	Opentelemetry__Proto__Common__V1__InstrumentationScope scope =
 		OPENTELEMETRY__PROTO__COMMON__V1__INSTRUMENTATION_SCOPE__INIT;
@@ -508,15 +484,14 @@ pack_scope(struct bytes *bytes)
 	append_message(bytes, &scope.base);
 }
 
-static struct bytes
+static struct th_bytes
 pack_data(struct otlp *otlp, const struct th_labels *labels)
 {
-	struct bytes resource = {0}, scope = {0}, scopes = {0}, processes = {0}, data = {0};
+	struct th_bytes resource = {0}, scope = {0}, scopes = {0}, processes = {0}, data = {0};
 
 	pack_scope(&scope);
 	append_field(&scopes, SCOPE_PROFILES_SCOPE, &scope);
-	append_bytes(&scopes, otlp->profiles.items, otlp->profiles.items_count);
-	free(otlp->profiles.items);
+	th_bytes_move(&scopes, &otlp->profiles);
 	pack_resource(labels, &resource);
 	append_field(&processes, RESOURCE_PROFILES_RESOURCE, &resource);
 	append_field(&processes, RESOURCE_PROFILES_SCOPES, &scopes);
@@ -538,7 +513,7 @@ th_export_otlp(const struct th_export_part *parts, size_t parts_count, size_t *l
 				append_profile(&otlp, &parts[i], (enum th_export_value)value);
 		}
 	}
-	struct bytes data = pack_data(&otlp, parts[0].labels);
+	struct th_bytes data = pack_data(&otlp, parts[0].labels);
 	th_id_map_deinit(&otlp.strings);
 	th_id_map_deinit(&otlp.functions);
 	th_id_map_deinit(&otlp.mappings);

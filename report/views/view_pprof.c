@@ -154,7 +154,8 @@ write_location(void *data, uint64_t id, const uint32_t *inner, size_t count)
 	struct pprof *pprof = data;
 	const struct th_frames *frames = pprof->profile->frames;
 	const struct th_frame *first = th_frames_get(frames, *inner);
-	const struct th_decoded_module *module = th_locations_module(pprof->profile, first->word);
+	const struct th_decoded_module *module = th_locations_module(
+		pprof->profile, first->word);
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
 	Perftools__Profiles__Line *lines = th_allocate(count, sizeof(*lines));

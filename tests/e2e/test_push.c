@@ -15,14 +15,14 @@
  * In a new directory: the receiver with the answers $2, its port in $port.  $1 is the build
  * directory, $3 the source directory, $4 the kind of the receiver.
  */
-#define RECEIVER                                                                               \
-	"set -e\n"                                                                             \
-	"/usr/bin/python3 $3/tests/e2e/receiver.py . $2 $certificate 2>receiver.log &\n"       \
-	"receiver=$!\n"                                                                        \
-	"trap 'kill $(jobs -p) 2>/dev/null' EXIT\n"                                            \
-	"while ! [ -s port ]; do sleep 0.02; done\n"                                           \
-	"port=$(cat port)\n"                                                                   \
-	"unset OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES OTEL_EXPORTER_OTLP_ENDPOINT\n"       \
+#define RECEIVER                                                                         \
+	"set -e\n"                                                                       \
+	"/usr/bin/python3 $3/tests/e2e/receiver.py . $2 $certificate 2>receiver.log &\n" \
+	"receiver=$!\n"                                                                  \
+	"trap 'kill $(jobs -p) 2>/dev/null' EXIT\n"                                      \
+	"while ! [ -s port ]; do sleep 0.02; done\n"                                     \
+	"port=$(cat port)\n"                                                             \
+	"unset OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES OTEL_EXPORTER_OTLP_ENDPOINT\n" \
 	"unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY\n"
 
 /* The recording of the group, in $5. */
@@ -86,8 +86,7 @@ run(const char *script, const char *answers, const char *kind)
 		json_t *problems = json_object_get(request, "problems");
 
 		if (json_array_size(problems))
-			print_message("%s\n",
-				json_string_value(json_array_get(problems, 0)));
+			print_message("%s\n", json_string_value(json_array_get(problems, 0)));
 		assert_int_equal(json_array_size(problems), 0);
 	}
 	return pushed;
@@ -149,8 +148,8 @@ reported(const json_t *report, const char *heap, const char *value)
 	json_array_foreach(json_object_get(report, "stacks"), i, stack)
 	{
 		if (strcmp(text_of(stack, "heap"), heap) == 0)
-			sum += json_number_value(json_object_get(
-				json_object_get(stack, value), "estimate"));
+			sum += json_number_value(
+				json_object_get(json_object_get(stack, value), "estimate"));
 	}
 	return sum;
 }
@@ -184,9 +183,8 @@ check_figures(const struct pushed *pushed)
 		json_t *request;
 		size_t j;
 
-		json_array_foreach(pushed->requests, j, request)
-			if (is_accepted(request))
-				sum += value_of(request, values[i].type, "native");
+		json_array_foreach(pushed->requests, j, request) if (is_accepted(request))
+			sum += value_of(request, values[i].type, "native");
 		assert_true(sum > 0);
 		assert_same(sum, reported(pushed->report, "native", values[i].name),
 			values[i].type);
@@ -235,9 +233,10 @@ otlp_request(void **state)
 		0);
 	assert_true(json_is_integer(json_object_get(json_object_get(alloc, "attributes"),
 		"twinheap.alloc_space.native.ci95.high")));
-	assert_true(json_number_value(json_object_get(json_object_get(alloc, "functions"),
-			    "native allocate_kept")) > 0);
-	assert_true(json_is_integer(json_object_get(json_object_get(alloc, "kinds"), "native")));
+	assert_true(json_number_value(json_object_get(
+			    json_object_get(alloc, "functions"), "native allocate_kept")) > 0);
+	assert_true(
+		json_is_integer(json_object_get(json_object_get(alloc, "kinds"), "native")));
 	assert_true(json_integer_value(json_object_get(request, "build_ids")) > 0);
 	forget(&pushed);
 }
@@ -328,8 +327,8 @@ faults_are_retried(void **state)
 	check_figures(&pushed);
 	assert_string_equal(text_of(profile_of(reset, "alloc_space"), "id"),
 		text_of(profile_of(last, "alloc_space"), "id"));
-	assert_true(json_equal(json_object_get(reset, "profiles"),
-		json_object_get(last, "profiles")));
+	assert_true(json_equal(
+		json_object_get(reset, "profiles"), json_object_get(last, "profiles")));
 	/* One line at the beginning of the outage, one at its end. */
 	assert_non_null(strstr(pushed.outcome.errors, "HTTP status 429; trying again"));
 	assert_null(strstr(pushed.outcome.errors, "503"));
@@ -373,8 +372,7 @@ static const char certified[] =
 	"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1"
 	" -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 2>/dev/null\n"
 	"cat key.pem cert.pem >both.pem\n"
-	"certificate=both.pem\n" RECEIVER RECORDED
-	"to=otlp+https://127.0.0.1:$port\n"
+	"certificate=both.pem\n" RECEIVER RECORDED "to=otlp+https://127.0.0.1:$port\n"
 	"$1/twinheap push work.thl --to $to --patience 0.1 2>errors && exit 9\n"
 	"grep -qi certificate errors\n"
 	"! [ -e requests ]\n"
@@ -404,14 +402,16 @@ without_libcurl(void **state)
 {
 	(void)state;
 	struct pushed pushed = run(
-		"printf '%s\\n' '#define _GNU_SOURCE' '#include <dlfcn.h>' '#include <string.h>'"
+		"printf '%s\\n' '#define _GNU_SOURCE' '#include <dlfcn.h>' '#include "
+		"<string.h>'"
 		" 'void *dlopen(const char *name, int flags) {'"
 		" ' void *(*real)(const char *, int) = dlsym(RTLD_NEXT, \"dlopen\");'"
 		" ' return name && strstr(name, \"libcurl\") ? 0 : real(name, flags); }'"
 		" >missing.c\n"
 		"gcc -shared -fPIC -o missing.so missing.c\n"
 		"touch work.thl\n"
-		"LD_PRELOAD=$PWD/missing.so $1/twinheap push work.thl --to otlp+http://127.0.0.1:1\n"
+		"LD_PRELOAD=$PWD/missing.so $1/twinheap push work.thl --to "
+		"otlp+http://127.0.0.1:1\n"
 		"[ $? = 2 ]\n",
 		"", "");
 
