@@ -16,10 +16,10 @@
 
 /* Without systemtap-sdt-dev there are no probes. */
 #if __has_include(<sys/sdt.h>)
-#include <sys/sdt.h>
+#	include <sys/sdt.h>
 #else
-#define DTRACE_PROBE1(provider, name, a) ((void)(a))
-#define DTRACE_PROBE3(provider, name, a, b, c) ((void)(a), (void)(b), (void)(c))
+#	define DTRACE_PROBE1(provider, name, a) ((void)(a))
+#	define DTRACE_PROBE3(provider, name, a, b, c) ((void)(a), (void)(b), (void)(c))
 #endif
 
 /* [in-malloc] */
