@@ -489,7 +489,8 @@ set_source(struct th_options *options, const char *argument)
 /* clang-format off: keeps one entry per line */
 static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
-		"pprof (for `go tool pprof`), speedscope (for\n"
+		"pprof (for `go tool pprof`), otlp (for OpenTelemetry's\n"
+		"collector), jfr (a flight recording), speedscope (for\n"
 		"speedscope.app), collapsed (one line per stack, for\n"
 		"flame graphs) or json (every number with its\n"
 		"interval)"},
