@@ -2,6 +2,7 @@
 #include "report/push/source.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -214,6 +215,9 @@ th_source_prepare(
 			? th_destination_requests(destination, parts, 2, source->requests)
 			: th_destination_requests(destination, &parts[1], 1, source->requests);
 	free(rows);
+	/* There may be hundreds of recordings. */
+	th_frames_close_files(source->profile->frames);
+	malloc_trim(0);
 }
 
 /* The values of the current request are not to be sent again. */
