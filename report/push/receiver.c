@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb-c.h"
 #include "report/base/format.h"
@@ -62,6 +63,7 @@ recover(struct th_receiver *receiver)
 static bool
 is_partial(const struct th_receiver *receiver, struct th_http_answer *answer)
 {
+	/* A response for logs has the same fields. */
 	if (receiver->destination.kind != TH_TO_OTLP ||
 		answer->body_length == sizeof(answer->body))
 		return false;
@@ -130,6 +132,31 @@ handle(struct th_receiver *receiver, struct th_source *source, struct th_http_an
 	return false;
 }
 
+/*
+ * Findings are told once the values are accepted. A receiver that has no logs is told none; a
+ * fault is no reason to wait with values.
+ */
+static void
+send_findings(
+	struct th_receiver *receiver, struct th_source *source, struct th_http_answer *answer)
+{
+	struct th_request_body request;
+
+	if (receiver->takes_no_logs ||
+		!th_source_findings(source, &receiver->destination, &request))
+		return;
+	post(receiver, &request, answer);
+	th_request_body_deinit(&request);
+	if (answer->outcome == TH_HTTP_ACCEPTED) {
+		th_findings_accepted(&source->findings);
+	} else {
+		th_notice("push: %s: leaks cannot be sent as log records: %s",
+			receiver->destination.text, answer->reason);
+		receiver->takes_no_logs = answer->outcome == TH_HTTP_REJECTED ||
+					  !strcmp(answer->reason, "HTTP status 404");
+	}
+}
+
 bool
 th_receiver_send(struct th_receiver *receiver, struct th_source *source)
 {
@@ -140,6 +167,8 @@ th_receiver_send(struct th_receiver *receiver, struct th_source *source)
 		post(receiver, &source->requests[source->requests_sent], answer);
 		is_sent = handle(receiver, source, answer);
 	}
+	if (is_sent && !source->is_lost)
+		send_findings(receiver, source, answer);
 	free(answer);
 	return is_sent;
 }

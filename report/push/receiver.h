@@ -16,6 +16,7 @@ struct th_receiver {
 	uint64_t delay;   /* of the last failure, ns; 0 = it accepts */
 	uint64_t failing; /* time of the first failure of this outage */
 	char reason[256]; /* of the last failure */
+	bool takes_no_logs; /* it refused a finding */
 };
 
 /*

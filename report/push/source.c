@@ -17,6 +17,9 @@
 #define STATE_FORMAT "twinheap push 1 %" PRIu64 "\n"
 #define STATE_SCAN "twinheap push 1 %" SCNu64
 
+/* Leaks are looked for after each so many windows, and at the end: it takes as long as ten windows. */
+#define FINDING_WINDOWS 5
+
 /* State */
 
 /* A file's name: the process that writes the log, and when it began. To be freed. */
@@ -125,6 +128,7 @@ th_source_close(struct th_source *source)
 {
 	clear_requests(source);
 	th_increments_deinit(&source->increments);
+	th_findings_deinit(&source->findings);
 	th_profile_destroy(source->profile);
 	th_recording_destroy(source->recording);
 	th_labels_deinit(&source->labels);
@@ -238,6 +242,7 @@ th_source_accepted(struct th_source *source, const char *state)
 	settle(source, state);
 	source->repeats = 0;
 	if (++source->requests_sent == source->requests_count) {
+		source->windows++;
 		source->is_done = source->is_ended;
 		clear_requests(source);
 	}
@@ -256,4 +261,15 @@ th_source_drop(struct th_source *source, const char *state)
 	source->is_lost = true;
 	source->is_done = source->is_ended;
 	clear_requests(source);
+}
+
+bool
+th_source_findings(struct th_source *source, const struct th_destination *destination,
+	struct th_request_body *request_ret)
+{
+	if (destination->kind != TH_TO_OTLP ||
+		(!source->is_ended && source->windows % FINDING_WINDOWS))
+		return false;
+	return th_findings_request(&source->findings, source->profile, destination,
+		&source->labels, source->window_to, request_ret);
 }

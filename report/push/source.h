@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "report/push/destination.h"
+#include "report/push/findings.h"
 #include "report/push/increments.h"
 
 struct th_source {
@@ -20,6 +21,8 @@ struct th_source {
 	struct th_profile *profile; /* NULL until the first window */
 	struct th_labels labels;
 	struct th_increments increments;
+	struct th_findings findings;
+	unsigned windows; /* accepted */
 	bool is_ended;      /* the process ended: its last window is due */
 	bool is_done;       /* the last window was sent or given up */
 	bool is_lost;       /* a window was dropped */
@@ -56,6 +59,13 @@ void th_source_merge(struct th_source *source);
 
 /* The receiver rejects the window's bytes: its values are counted as accepted. */
 void th_source_drop(struct th_source *source, const char *state);
+
+/*
+ * The request with leaks that the receiver was not told yet, after an accepted window; false: there
+ * are none, or it is not time to look for them.
+ */
+bool th_source_findings(struct th_source *source, const struct th_destination *destination,
+	struct th_request_body *request_ret);
 
 /* Removes the file of state of a process that ended. */
 void th_source_forget(const struct th_source *source, const char *state);

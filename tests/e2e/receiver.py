@@ -228,9 +228,26 @@ def parca(body):
     return result
 
 
+def logs(body):
+    """ExportLogsServiceRequest of OpenTelemetry in JSON."""
+    process = json.loads(body)["resourceLogs"][0]
+    records = process["scopeLogs"][0]["logRecords"]
+
+    def plain(pairs):
+        return {pair["key"]: list(pair["value"].values())[0] for pair in pairs}
+
+    for record in records:
+        record["attributes"] = plain(record["attributes"])
+        assert int(record["timeUnixNano"]) > 0 and record["body"]["stringValue"]
+    return {"records": records, "resource": plain(process["resource"]["attributes"]),
+            "profiles": [], "problems": []}
+
+
 def decode(path, headers, body):
     if headers.get("Content-Encoding") == "gzip":
         body = gzip.decompress(body)
+    if path.endswith("/v1/logs"):
+        return logs(body)
     if path.endswith("/v1development/profiles"):
         return Otlp(body).result()
     return parca(body) if path.endswith("/writeraw") else pprof(body)

@@ -35,6 +35,7 @@ struct pushed {
 	const char *directory;
 	struct th_outcome outcome;
 	json_t *requests; /* array; see receiver.py */
+	json_t *findings; /* those of them with log records */
 	json_t *report;   /* work.json; NULL if there is none */
 };
 
@@ -81,6 +82,7 @@ run(const char *script, const char *answers, const char *kind)
 	path = th_format("%s/work.json", pushed.directory);
 	pushed.report = json_load_file(path, 0, NULL);
 	free(path);
+	pushed.findings = json_array();
 	json_array_foreach(pushed.requests, i, request)
 	{
 		json_t *problems = json_object_get(request, "problems");
@@ -88,6 +90,13 @@ run(const char *script, const char *answers, const char *kind)
 		if (json_array_size(problems))
 			print_message("%s\n", json_string_value(json_array_get(problems, 0)));
 		assert_int_equal(json_array_size(problems), 0);
+	}
+	for (i = json_array_size(pushed.requests); i-- > 0;) {
+		request = json_array_get(pushed.requests, i);
+		if (!json_object_get(request, "records"))
+			continue;
+		json_array_append(pushed.findings, request);
+		json_array_remove(pushed.requests, i);
 	}
 	return pushed;
 }
@@ -97,6 +106,7 @@ forget(struct pushed *pushed)
 {
 	th_outcome_deinit(&pushed->outcome);
 	json_decref(pushed->requests);
+	json_decref(pushed->findings);
 	json_decref(pushed->report);
 }
 
@@ -238,6 +248,39 @@ otlp_request(void **state)
 	assert_true(
 		json_is_integer(json_object_get(json_object_get(alloc, "kinds"), "native")));
 	assert_true(json_integer_value(json_object_get(request, "build_ids")) > 0);
+	forget(&pushed);
+}
+
+/* A log record for each leak of the report. */
+static void
+leaks_are_log_records(void **state)
+{
+	struct pushed pushed = run(once, "200", "otlp");
+	json_t *request = json_array_get(pushed.findings, 0);
+	json_t *record = json_array_get(json_object_get(request, "records"), 0);
+	json_t *attributes = json_object_get(record, "attributes");
+	char *path = th_format("%s/leaks.json", recorded);
+	json_t *report = json_load_file(path, 0, NULL);
+	size_t leaks = 0;
+	json_t *finding;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(json_object_get(report, "findings"), i, finding)
+		leaks += strcmp(text_of(finding, "verdict"), "leak") == 0;
+	assert_true(leaks > 0);
+	assert_int_equal(json_array_size(pushed.findings), 1);
+	assert_int_equal(json_array_size(json_object_get(request, "records")), leaks);
+	assert_string_equal(text_of(request, "path"), "/v1/logs");
+	assert_string_equal(header(request, "Content-Type"), "application/json");
+	assert_string_equal(text_of(json_object_get(request, "resource"), "service.name"), "shop");
+	assert_string_equal(text_of(record, "eventName"), "twinheap.leak");
+	assert_string_equal(text_of(attributes, "twinheap.heap"), "native");
+	assert_non_null(strstr(text_of(attributes, "code.stacktrace"), "allocate_kept\nmain\n"));
+	assert_true(json_number_value(json_object_get(
+			    attributes, "twinheap.growth_bytes_per_s.ci95.low")) > 0);
+	json_decref(report);
+	free(path);
 	forget(&pushed);
 }
 
@@ -515,10 +558,11 @@ record(void **state)
 {
 	static const char script[] =
 		"set -e\n"
-		"(sleep 1; touch stop) &\n"
+		"(sleep 3; touch stop) &\n"
 		"LD_PRELOAD=$1/libtwinheap.so TWINHEAP_FOLLOW=all TWINHEAP_INTERVAL=4k"
 		" TWINHEAP_OUTPUT=work.thl $1/tests/programs/native_windows stop\n"
-		"$1/twinheap export --format json work.thl >work.json\n";
+		"$1/twinheap export --format json work.thl >work.json\n"
+		"$1/twinheap leaks --format json work.thl >leaks.json\n";
 
 	(void)state;
 	struct pushed pushed = run(script, "", "");
@@ -532,6 +576,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(otlp_request),
+		cmocka_unit_test(leaks_are_log_records),
 		cmocka_unit_test(pyroscope_request),
 		cmocka_unit_test(parca_request),
 		cmocka_unit_test(pprof_request),
