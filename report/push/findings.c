@@ -38,7 +38,8 @@ contains(const uint64_t *hashes, size_t count, uint64_t hash)
 static void
 add_attribute(json_t *list, const char *key, const char *type, json_t *value)
 {
-	json_array_append_new(list, json_pack("{s:s, s:{s:o}}", "key", key, "value", type, value));
+	json_array_append_new(
+		list, json_pack("{s:s, s:{s:o}}", "key", key, "value", type, value));
 }
 
 static void
@@ -53,8 +54,8 @@ add_estimate(json_t *list, const char *key, const struct th_estimate *estimate)
 	const struct {
 		const char *suffix;
 		double value;
-	} values[] = {
-		{"", estimate->estimate}, {".ci95.low", estimate->low}, {".ci95.high", estimate->high}};
+	} values[] = {{"", estimate->estimate}, {".ci95.low", estimate->low},
+		{".ci95.high", estimate->high}};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		char *name = th_format_new("%s%s", key, values[i].suffix);

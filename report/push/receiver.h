@@ -10,12 +10,12 @@
 
 struct th_receiver {
 	struct th_destination destination;
-	uint64_t timeout; /* of a request, ns */
-	char *state;      /* directory of the files of state; NULL: none */
-	uint64_t blocked; /* no request before this time, CLOCK_MONOTONIC ns */
-	uint64_t delay;   /* of the last failure, ns; 0 = it accepts */
-	uint64_t failing; /* time of the first failure of this outage */
-	char reason[256]; /* of the last failure */
+	uint64_t timeout;   /* of a request, ns */
+	char *state;        /* directory of the files of state; NULL: none */
+	uint64_t blocked;   /* no request before this time, CLOCK_MONOTONIC ns */
+	uint64_t delay;     /* of the last failure, ns; 0 = it accepts */
+	uint64_t failing;   /* time of the first failure of this outage */
+	char reason[256];   /* of the last failure */
 	bool takes_no_logs; /* it refused a finding */
 };
 

@@ -22,7 +22,7 @@ struct th_source {
 	struct th_labels labels;
 	struct th_increments increments;
 	struct th_findings findings;
-	unsigned windows; /* accepted */
+	unsigned windows;   /* accepted */
 	bool is_ended;      /* the process ended: its last window is due */
 	bool is_done;       /* the last window was sent or given up */
 	bool is_lost;       /* a window was dropped */

@@ -273,10 +273,12 @@ leaks_are_log_records(void **state)
 	assert_int_equal(json_array_size(json_object_get(request, "records")), leaks);
 	assert_string_equal(text_of(request, "path"), "/v1/logs");
 	assert_string_equal(header(request, "Content-Type"), "application/json");
-	assert_string_equal(text_of(json_object_get(request, "resource"), "service.name"), "shop");
+	assert_string_equal(
+		text_of(json_object_get(request, "resource"), "service.name"), "shop");
 	assert_string_equal(text_of(record, "eventName"), "twinheap.leak");
 	assert_string_equal(text_of(attributes, "twinheap.heap"), "native");
-	assert_non_null(strstr(text_of(attributes, "code.stacktrace"), "allocate_kept\nmain\n"));
+	assert_non_null(
+		strstr(text_of(attributes, "code.stacktrace"), "allocate_kept\nmain\n"));
 	assert_true(json_number_value(json_object_get(
 			    attributes, "twinheap.growth_bytes_per_s.ci95.low")) > 0);
 	json_decref(report);
