@@ -408,7 +408,9 @@ faults_are_retried(void **state)
 /* $4 is the URL, with PORT for the port; the status must be 2. */
 static const char failing[] = RECEIVER RECORDED
 	"url=${4/PORT/$port}\n"
-	"$1/twinheap push work.thl --to $url --timeout 0.5 --patience 0.1 2>errors && exit 9\n"
+	"case $2 in silent | stalled) timeout=0.5 ;; *) timeout=30 ;; esac\n"
+	"$1/twinheap push work.thl --to $url --timeout $timeout --patience 0.1 2>errors"
+	" && exit 9\n"
 	"[ $? = 2 ] && cat errors >&2\n";
 
 static void
