@@ -28,6 +28,7 @@
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
+#include "report/push/push.h"
 #include "report/run/attach.h"
 #include "report/run/launch.h"
 #include "report/views/bundle.h"
@@ -249,6 +250,16 @@ tree(const struct th_options *options)
 	return show(options, options->format == TH_OUTPUT_JSON ? th_view_json : th_view_tree);
 }
 
+/* The same for a format that a terminal cannot show. */
+static struct th_error *
+show_binary(const struct th_options *options, const char *format, view *print)
+{
+	if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
+		return th_error_create(
+			TH_ERROR_USAGE, "export: %s is a binary format, use -o FILE", format);
+	return show(options, print);
+}
+
 static struct th_error *export(const struct th_options *options)
 {
 	switch (options->format) {
@@ -257,15 +268,16 @@ static struct th_error *export(const struct th_options *options)
 	case TH_OUTPUT_JSON:
 		return show(options, th_view_json);
 	case TH_OUTPUT_PPROF:
-		if (th_options_writes_stdout(options) && isatty(STDOUT_FILENO))
-			return th_error_create(TH_ERROR_USAGE,
-				"export: pprof is a binary format, use -o FILE");
-		return show(options, th_view_pprof);
+		return show_binary(options, "pprof", th_view_pprof);
+	case TH_OUTPUT_OTLP:
+		return show_binary(options, "otlp", th_view_otlp);
+	case TH_OUTPUT_JFR:
+		return show_binary(options, "jfr", th_view_jfr);
 	case TH_OUTPUT_SPEEDSCOPE:
 		return show(options, th_view_speedscope);
 	default:
 		return th_error_create(TH_ERROR_USAGE,
-			"export: requires --format pprof|speedscope|collapsed|json");
+			"export: requires --format pprof|otlp|jfr|speedscope|collapsed|json");
 	}
 }
 
@@ -658,6 +670,8 @@ static const struct command commands[] = {
 		"show or change a running recording", 0, NULL, th_control_main},
 	{"list", "", "list recorded processes, and Java VMs that can be attached to", 0, NULL,
 		th_list_main},
+	{"push", "[OPTIONS] [LOG|PID] --to URL",
+		"send recordings to OpenTelemetry, Pyroscope or Parca", 0, NULL, th_push_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, th_watch_run, NULL},
 	{"bundle", "LOG|PID [-o FILE]",

@@ -379,6 +379,8 @@ set_format(struct th_options *options, const char *argument)
 		[TH_OUTPUT_JSON] = "json",
 		[TH_OUTPUT_PPROF] = "pprof",
 		[TH_OUTPUT_SPEEDSCOPE] = "speedscope",
+		[TH_OUTPUT_OTLP] = "otlp",
+		[TH_OUTPUT_JFR] = "jfr",
 	};
 
 	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -387,7 +389,8 @@ set_format(struct th_options *options, const char *argument)
 			return NULL;
 		}
 	}
-	return bad_argument("format", argument, "pprof, speedscope, collapsed or json");
+	return bad_argument(
+		"format", argument, "pprof, otlp, jfr, speedscope, collapsed or json");
 }
 
 static struct th_error *
@@ -486,7 +489,8 @@ set_source(struct th_options *options, const char *argument)
 /* clang-format off: keeps one entry per line */
 static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
-		"pprof (for `go tool pprof`), speedscope (for\n"
+		"pprof (for `go tool pprof`), otlp (for OpenTelemetry's\n"
+		"collector), jfr (a flight recording), speedscope (for\n"
 		"speedscope.app), collapsed (one line per stack, for\n"
 		"flame graphs) or json (every number with its\n"
 		"interval)"},

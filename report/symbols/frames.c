@@ -616,6 +616,13 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 }
 
 void
+th_frames_close_files(struct th_frames *frames)
+{
+	th_symbols_destroy(frames->symbols);
+	frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
+}
+
+void
 th_frames_destroy(struct th_frames *frames)
 {
 	if (!frames)

@@ -52,6 +52,11 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 void th_frames_destroy(struct th_frames *frames);
 
 /*
+ * Closes the files of modules, which take most of the memory; a new address opens them again.
+ */
+void th_frames_close_files(struct th_frames *frames);
+
+/*
  * The numbers of the frames of a word, innermost first; returns their number, at least 1.
  * *frames_ret is valid until the next call.
  */

@@ -65,6 +65,12 @@ void th_view_diff_json(FILE *file, const struct th_diff *diff);
 /* The gzipped protocol buffer of pprof; values are rounded so that they add up. */
 void th_view_pprof(FILE *file, const struct th_profile *profile);
 
+/* OpenTelemetry's ProfilesData, a protocol buffer: one profile for each value. */
+void th_view_otlp(FILE *file, const struct th_profile *profile);
+
+/* A flight recording of OpenJDK, of one chunk: each sample is an event. */
+void th_view_jfr(FILE *file, const struct th_profile *profile);
+
 /* The JSON of speedscope: one profile per heap and value; the value of the options comes first. */
 void th_view_speedscope(FILE *file, const struct th_profile *profile);
 

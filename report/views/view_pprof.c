@@ -5,14 +5,9 @@
  * Concatenated parts of a protobuf message form one message, so the profile is written in
  * pieces, each with one string, function, location or sample, as soon as it is needed.  Only the
  * assigned ids stay in memory.
- *
- * A location is a native frame with its inlined functions, a Java frame, or a synthetic frame
- * of the report.  Several addresses that print alike may share a location, which has the first
- * one's address.
  */
 #include "report/views/view.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,33 +16,21 @@
 #include "report/base/gzip.h"
 #include "report/base/heap_names.h"
 #include "report/statistics/sampling_changes.h"
-
-/* Values of a sample, in the order of the format. */
-enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, VALUES };
+#include "report/views/export_part.h"
+#include "report/views/locations.h"
 
 /* Large enough for a location with a hundred inlined functions. */
 #define PIECE_BYTES 4096
 
-/* A sum of a thousand values of this size still fits a 64-bit integer. */
-#define LARGEST_VALUE 0x1p53
-
 struct pprof {
 	struct th_gzip *gzip;
+	const struct th_export_part *part;
 	const struct th_profile *profile;
 	struct th_id_map
 		strings; /* string number in the frames -> index in the profile's table */
 	struct th_id_map functions; /* function << 32 | file -> id - 1 */
 	struct th_id_map mappings;  /* index of the module, or 1 << 32 | path -> id - 1 */
-	/*
-	 * Ids of lists of frames, innermost first: number of the list's tail << 32
-	 * frame.
-	 */
-	struct th_id_map locations;
-	TH_ARRAY(bool,
-		is_written); /* by number in `locations`: a location with this list is written */
-	TH_ARRAY(uint64_t, stack);     /* locations of the current sample, leaf first */
-	uint32_t internal_frame;       /* root frame of VM-internal threads */
-	double sums[TH_HEAPS][VALUES]; /* of the samples written so far */
+	struct th_locations locations;
 };
 
 typedef Perftools__Profiles__Profile piece;
@@ -119,18 +102,6 @@ function_id(struct pprof *pprof, const struct th_frame *frame)
 	return id;
 }
 
-/* The module of a frame word of the log; NULL if it has none. */
-static const struct th_decoded_module *
-module_of(const struct pprof *pprof, uint64_t word)
-{
-	const struct th_recording *recording = pprof->profile->recording;
-
-	if (!word || th_frame_kind(word) != TH_FRAME_NATIVE || !th_frame_module(word))
-		return NULL;
-	uint32_t index = th_id_map_find(&recording->modules_ids, th_frame_module(word));
-	return index == TH_ID_MAP_NONE ? NULL : &recording->modules[index];
-}
-
 /* `module` is NULL if only the path is known. */
 static void
 write_mapping(
@@ -177,13 +148,14 @@ mapping_id(struct pprof *pprof, const struct th_frame *frame,
 	return id;
 }
 
-/* Writes the `count` frames that end at `inner`; each is inlined into the one before it. */
 static void
-write_location(struct pprof *pprof, uint64_t id, const uint32_t *inner, size_t count)
+write_location(void *data, uint64_t id, const uint32_t *inner, size_t count)
 {
+	struct pprof *pprof = data;
 	const struct th_frames *frames = pprof->profile->frames;
 	const struct th_frame *first = th_frames_get(frames, *inner);
-	const struct th_decoded_module *module = module_of(pprof, first->word);
+	const struct th_decoded_module *module = th_locations_module(
+		pprof->profile, first->word);
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
 	Perftools__Profiles__Line *lines = th_allocate(count, sizeof(*lines));
@@ -210,109 +182,32 @@ write_location(struct pprof *pprof, uint64_t id, const uint32_t *inner, size_t c
 	free(lines);
 }
 
-/* Location id of these frames; arguments as for write_location(). */
-static uint64_t
-location_id(struct pprof *pprof, const uint32_t *inner, size_t count)
-{
-	uint64_t number = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		bool added;
-
-		number = th_id_map_intern(
-				 &pprof->locations, number << 32 | *(inner - i), &added) +
-			 1;
-		if (added)
-			th_array_append(pprof, is_written, false);
-	}
-	if (!pprof->is_written[number - 1]) {
-		pprof->is_written[number - 1] = true;
-		write_location(pprof, number, inner, count);
-	}
-	return number;
-}
-
 /* Samples */
 
-/* Number of frames at the end of the path's first `end` frames that form one location. */
+/* The values of the part's set, without gaps; their number. */
 static size_t
-location_frames(const struct pprof *pprof, const uint32_t *path, size_t end)
+choose_values(const struct pprof *pprof, const th_export_row row, th_export_row values)
 {
-	const struct th_frames *frames = pprof->profile->frames;
-	size_t count = 1;
+	size_t count = 0;
 
-	while (count < end) {
-		const struct th_frame *inner = th_frames_get(frames, path[end - count]);
-		const struct th_frame *outer = th_frames_get(frames, path[end - count - 1]);
-
-		/* The frame around an inlined one may be missing from a filtered path. */
-		if (!inner->is_inlined ||
-			th_frames_function(frames, inner->function)->module !=
-				th_frames_function(frames, outer->function)->module)
-			break;
-		count++;
+	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
+		if (pprof->part->values & 1u << i)
+			values[count++] = row[i];
 	}
 	return count;
 }
 
 static void
-find_locations(struct pprof *pprof, const struct th_row *row)
-{
-	const struct th_profile *profile = pprof->profile;
-	struct th_path path = th_paths_get(profile->paths, row->path);
-
-	pprof->stack_count = 0;
-	for (size_t end = path.count; end > 0;) {
-		size_t count = location_frames(pprof, path.frames, end);
-		uint64_t id = location_id(pprof, &path.frames[end - 1], count);
-
-		th_array_append(pprof, stack, id);
-		end -= count;
-	}
-	if (row->shows_internal) {
-		uint64_t id = location_id(pprof, &pprof->internal_frame, 1);
-
-		th_array_append(pprof, stack, id);
-	}
-}
-
-/*
- * Rounds to integers that add up to the rounded sum: the remainder is carried to the next
- * sample.
- */
-static void
-round_values(struct pprof *pprof, const struct th_row *row, int64_t *values)
-{
-	const struct th_estimator *alloc = &row->sums[TH_MEASURE_ALLOC];
-	const struct th_estimator *live = &row->sums[TH_MEASURE_LIVE];
-	const double exact[VALUES] = {
-		[ALLOC_OBJECTS] = th_sums_point(&alloc->objects),
-		[ALLOC_SPACE] = th_sums_point(&alloc->bytes),
-		[INUSE_OBJECTS] = th_sums_point(&live->objects),
-		[INUSE_SPACE] = th_sums_point(&live->bytes),
-	};
-
-	for (int i = 0; i < VALUES; i++) {
-		double *sum = &pprof->sums[row->heap][i];
-		int64_t before = llround(*sum);
-
-		*sum += fmin(exact[i], LARGEST_VALUE);
-		values[i] = llround(*sum) - before;
-	}
-}
-
-static void
-write_sample(struct pprof *pprof, const struct th_row *row)
+write_sample(struct pprof *pprof, const struct th_row *row, const th_export_row row_values)
 {
 	const struct th_frames *frames = pprof->profile->frames;
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
 	Perftools__Profiles__Label labels[3];
 	Perftools__Profiles__Label *pointers[3] = {&labels[0], &labels[1], &labels[2]};
-	int64_t values[VALUES];
+	th_export_row values;
 
-	find_locations(pprof, row);
-	round_values(pprof, row, values);
+	th_locations_find(&pprof->locations, row);
 	for (size_t i = 0; i < 3; i++)
 		perftools__profiles__label__init(&labels[i]);
 	labels[0].key = text_index(pprof, "heap");
@@ -321,10 +216,10 @@ write_sample(struct pprof *pprof, const struct th_row *row)
 	labels[1].str = string_index(pprof, th_frames_function(frames, row->thread)->name);
 	labels[2].key = text_index(pprof, "class");
 	labels[2].str = string_index(pprof, row->class_name);
-	sample.location_id = pprof->stack;
-	sample.n_location_id = pprof->stack_count;
+	sample.location_id = pprof->locations.stack;
+	sample.n_location_id = pprof->locations.stack_count;
 	sample.value = values;
-	sample.n_value = VALUES;
+	sample.n_value = choose_values(pprof, row_values, values);
 	sample.label = pointers;
 	sample.n_label = row->class_name ? 3 : 2;
 	part.sample = &(Perftools__Profiles__Sample *){&sample};
@@ -334,34 +229,45 @@ write_sample(struct pprof *pprof, const struct th_row *row)
 
 /* Before the samples */
 
+/* The value that the options select, if the part has it. */
+static enum th_export_value
+default_value(const struct th_export_part *part)
+{
+	static const enum th_export_value chosen[] = {
+		[TH_VALUE_ALLOC_BYTES] = TH_EXPORT_ALLOC_SPACE,
+		[TH_VALUE_ALLOC_OBJECTS] = TH_EXPORT_ALLOC_OBJECTS,
+		[TH_VALUE_LIVE_BYTES] = TH_EXPORT_INUSE_SPACE,
+		[TH_VALUE_LIVE_OBJECTS] = TH_EXPORT_INUSE_OBJECTS,
+		[TH_VALUE_TEMPORARY_BYTES] = TH_EXPORT_ALLOC_SPACE,
+		[TH_VALUE_TOUCHED_BYTES] = TH_EXPORT_INUSE_SPACE,
+	};
+	enum th_export_value value = chosen[part->profile->options->value];
+
+	if (part->values & 1u << value)
+		return value;
+	return part->values & TH_EXPORT_ALLOC ? TH_EXPORT_ALLOC_SPACE : TH_EXPORT_INUSE_SPACE;
+}
+
 static void
 write_sample_types(struct pprof *pprof)
 {
-	static const char *const types[VALUES] = {
-		"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"};
-	static const int chosen[] = {
-		[TH_VALUE_ALLOC_BYTES] = ALLOC_SPACE,
-		[TH_VALUE_ALLOC_OBJECTS] = ALLOC_OBJECTS,
-		[TH_VALUE_LIVE_BYTES] = INUSE_SPACE,
-		[TH_VALUE_LIVE_OBJECTS] = INUSE_OBJECTS,
-		[TH_VALUE_TEMPORARY_BYTES] = ALLOC_SPACE,
-		[TH_VALUE_TOUCHED_BYTES] = INUSE_SPACE,
-	};
 	piece part = PERFTOOLS__PROFILES__PROFILE__INIT;
-	Perftools__Profiles__ValueType values[VALUES];
-	Perftools__Profiles__ValueType *pointers[VALUES];
+	Perftools__Profiles__ValueType types[TH_EXPORT_VALUES];
+	Perftools__Profiles__ValueType *pointers[TH_EXPORT_VALUES];
 
-	for (int i = 0; i < VALUES; i++) {
-		bool is_space = i == ALLOC_SPACE || i == INUSE_SPACE;
+	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
+		enum th_export_value value = (enum th_export_value)i;
 
-		perftools__profiles__value_type__init(&values[i]);
-		values[i].type = text_index(pprof, types[i]);
-		values[i].unit = text_index(pprof, is_space ? "bytes" : "count");
-		pointers[i] = &values[i];
+		if (!(pprof->part->values & 1u << i))
+			continue;
+		perftools__profiles__value_type__init(&types[i]);
+		types[i].type = text_index(pprof, th_export_value_name(value));
+		types[i].unit = text_index(pprof, th_export_value_unit(value));
+		pointers[part.n_sample_type++] = &types[i];
 	}
 	part.sample_type = pointers;
-	part.n_sample_type = VALUES;
-	part.default_sample_type = values[chosen[pprof->profile->options->value]].type;
+	part.default_sample_type = text_index(
+		pprof, th_export_value_name(default_value(pprof->part)));
 	write_piece(pprof, &part);
 }
 
@@ -380,6 +286,21 @@ static void
 write_told(void *data, const char *text)
 {
 	write_comment(data, text);
+}
+
+/* The format has no place for labels of a process. */
+static void
+write_labels(struct pprof *pprof)
+{
+	const struct th_labels *labels = pprof->part->labels;
+
+	for (size_t i = 0; labels && i < labels->items_count; i++) {
+		char *text = th_format_new(
+			"%s=%s", labels->items[i].key, labels->items[i].value);
+
+		write_comment(pprof, text);
+		free(text);
+	}
 }
 
 static bool
@@ -419,6 +340,7 @@ write_comments(struct pprof *pprof)
 	th_sampling_changes_tell(recording, write_told, pprof);
 	if (recording->has_jvm)
 		write_comment(pprof, jvm);
+	write_labels(pprof);
 	free(inuse);
 	free(moment);
 	free(only);
@@ -433,25 +355,17 @@ write_comments(struct pprof *pprof)
 static void
 write_main_mapping(struct pprof *pprof)
 {
-	const struct th_recording *recording = pprof->profile->recording;
-	char *executable = th_text_clean(recording->process.executable);
+	const struct th_decoded_module *module = th_locations_executable(pprof->profile);
 	bool added;
 
-	for (size_t i = 0; i < recording->modules_count; i++) {
-		const struct th_decoded_module *module = &recording->modules[i];
+	if (!module)
+		return;
+	char *path = th_text_clean(module->path);
+	uint32_t id = th_id_map_intern(&pprof->mappings,
+		(uint64_t)(module - pprof->profile->recording->modules), &added);
 
-		char *path = th_text_clean(module->path);
-		if (strcmp(path, executable) != 0) {
-			free(path);
-			continue;
-		}
-		uint32_t id = th_id_map_intern(&pprof->mappings, i, &added);
-		write_mapping(
-			pprof, id + 1, module, th_frames_intern(pprof->profile->frames, path));
-		free(path);
-		break;
-	}
-	free(executable);
+	write_mapping(pprof, id + 1, module, th_frames_intern(pprof->profile->frames, path));
+	free(path);
 }
 
 static void
@@ -469,33 +383,47 @@ write_header(struct pprof *pprof)
 	period.unit = text_index(pprof, "bytes");
 	part.period_type = &period;
 	part.period = interval ? (int64_t)interval : 1;
-	part.time_nanos = (int64_t)th_reader_header(recording->reader)->start_realtime;
-	part.duration_nanos = (int64_t)(recording->end - recording->start);
+	part.time_nanos = (int64_t)pprof->part->start;
+	part.duration_nanos = (int64_t)pprof->part->duration;
 	write_piece(pprof, &part);
 	write_main_mapping(pprof);
 }
 
 void
-th_view_pprof(FILE *file, const struct th_profile *profile)
+th_export_pprof(FILE *file, const struct th_export_part *part)
 {
 	struct pprof pprof = {
 		.gzip = th_gzip_create(file),
-		.profile = profile,
-		.internal_frame = th_frames_special(profile->frames,
-			th_frames_function_name(profile->frames, profile->internal_group), "",
-			TH_KIND_GROUP),
+		.part = part,
+		.profile = part->profile,
 	};
 
+	th_locations_init(&pprof.locations, part->profile, write_location, &pprof);
 	write_header(&pprof);
-	for (size_t i = 0; i < profile->rows_count; i++) {
-		if (!th_profile_contents(profile, &profile->rows[i]))
-			write_sample(&pprof, &profile->rows[i]);
+	for (size_t i = 0; i < part->profile->rows_count; i++) {
+		if (th_export_part_has(part, i))
+			write_sample(&pprof, &part->profile->rows[i], part->rows[i]);
 	}
 	th_gzip_destroy(pprof.gzip);
 	th_id_map_deinit(&pprof.strings);
 	th_id_map_deinit(&pprof.functions);
 	th_id_map_deinit(&pprof.mappings);
-	th_id_map_deinit(&pprof.locations);
-	free(pprof.is_written);
-	free(pprof.stack);
+	th_locations_deinit(&pprof.locations);
+}
+
+void
+th_view_pprof(FILE *file, const struct th_profile *profile)
+{
+	const struct th_recording *recording = profile->recording;
+	th_export_row *rows = th_export_rows(profile);
+	const struct th_export_part part = {
+		.profile = profile,
+		.rows = rows,
+		.values = TH_EXPORT_ALL,
+		.start = th_export_time(recording, recording->start),
+		.duration = recording->end - recording->start,
+	};
+
+	th_export_pprof(file, &part);
+	free(rows);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports checked with the tools that read them: the real `go tool pprof`, the schema of
- * speedscope, flamegraph.pl.  Their totals must equal those of our own report.
+ * speedscope, flamegraph.pl, the JDK's `jfr`.  Their totals must equal those of our own report.
  */
 #include "tests/e2e/harness.h"
 
@@ -332,10 +332,157 @@ test_flamegraph_script(void **state)
 	free(path);
 }
 
+/* JFR */
+
+/* Whether the JDK has the tool; to be freed. */
+static char *
+jfr_tool(const struct th_jdk *jdk)
+{
+	char *path = th_format("%s/bin/jfr", jdk->home);
+
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* The number of events of a type in the output of `jfr summary`; -1: the type is unknown. */
+static long
+count_of(const char *summary, const char *type)
+{
+	char *wanted = th_format(" %s ", type);
+	const char *at = strstr(summary, wanted);
+	long count = at ? strtol(at + strlen(wanted), NULL, 10) : -1;
+
+	free(wanted);
+	return count;
+}
+
+/* Every JDK reads the recording to its end. */
+static void
+test_jfr_summary(void **state)
+{
+	static const char *const types[] = {"jdk.ObjectAllocationSample", "jdk.OldObjectSample",
+		"profiler.Malloc", "profiler.Free", "jdk.GarbageCollection",
+		"jdk.GCHeapSummary"};
+	const struct th_jdk *jdks;
+	size_t count = th_jdk_list(&jdks);
+	char *path = export_as("jfr");
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		char *tool = jfr_tool(&jdks[i]);
+
+		if (!tool)
+			continue;
+		char *summary = th_command_output(TH_WORDS(tool, "summary", path));
+		for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++)
+			assert_true(count_of(summary, types[j]) > 0);
+		free(summary);
+		free(tool);
+	}
+	free(path);
+}
+
+/* The sum of a field over all events of a type, by `jfr print` of the newest JDK. */
+static double
+jfr_sum(const json_t *events, const char *type, const char *field)
+{
+	double sum = 0;
+	json_t *event;
+	size_t i;
+
+	json_array_foreach(events, i, event)
+	{
+		if (strcmp(json_string_value(json_object_get(event, "type")), type) == 0)
+			sum += json_number_value(
+				json_object_get(json_object_get(event, "values"), field));
+	}
+	return sum;
+}
+
+/* The sum over the stacks of a heap, as the report has it. */
+static double
+stacks_sum(const char *heap, const char *value)
+{
+	const json_t *stacks = json_object_get(recording.report, "stacks");
+	double sum = 0;
+	json_t *stack;
+	size_t i;
+
+	json_array_foreach(stacks, i, stack)
+	{
+		if (strcmp(json_string_value(json_object_get(stack, "heap")), heap) == 0)
+			sum += th_figure_read(stack, value).estimate;
+	}
+	return sum;
+}
+
+/* A stack of an allocation of Java that goes through a method and begins in C. */
+static bool
+has_mixed_stack(const json_t *events)
+{
+	json_t *event;
+	size_t i;
+
+	json_array_foreach(events, i, event)
+	{
+		char *text = json_dumps(event, JSON_COMPACT);
+		bool is_mixed = strstr(text, "\"profiler.Malloc\"") &&
+				strstr(text, "\"mixed/Gallery\"") &&
+				strstr(text, "\"gallery_photo_buffer\"") &&
+				strstr(text, "\"Native\"") && strstr(text, "\"JIT compiled\"");
+
+		free(text);
+		if (is_mixed)
+			return true;
+	}
+	return false;
+}
+
+static void
+test_jfr_totals(void **state)
+{
+	char *path = export_as("jfr");
+	char *tool = jfr_tool(th_jdk_newest());
+
+	(void)state;
+	if (!tool)
+		skip();
+	char *output = th_command_output(
+		TH_WORDS(tool, "print", "--json", "--stack-depth", "64", path));
+	json_t *root = json_loads(output, 0, NULL);
+	json_t *events = json_object_get(json_object_get(root, "recording"), "events");
+	/* Exact but for the rounding of a heap's sum. */
+	const struct {
+		const char *type, *field, *heap, *value;
+	} sums[] = {
+		{"jdk.ObjectAllocationSample", "weight", "java", "alloc_bytes"},
+		{"jdk.OldObjectSample", "weight", "java", "live_bytes"},
+		{"profiler.Malloc", "size", "native", "alloc_bytes"},
+	};
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		double found = jfr_sum(events, sums[i].type, sums[i].field);
+		double expected = stacks_sum(sums[i].heap, sums[i].value);
+
+		print_message("%s: jfr %.0f, report %.3f\n", sums[i].type, found, expected);
+		assert_true(expected > 0);
+		assert_true(fabs(found - expected) <= 1 + 1e-9 * expected);
+	}
+	assert_true(has_mixed_stack(events));
+	json_decref(root);
+	free(output);
+	free(tool);
+	free(path);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_jfr_summary),
+		cmocka_unit_test(test_jfr_totals),
 		cmocka_unit_test(test_pprof_totals),
 		cmocka_unit_test(test_pprof_tags),
 		cmocka_unit_test(test_pprof_peek),

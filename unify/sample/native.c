@@ -14,6 +14,7 @@
 #include "unify/sample/admission.h"
 #include "unify/sample/in_flight.h"
 #include "unify/sample/live_blocks.h"
+#include "unify/sample/probes.h"
 #include "unify/sample/sample.h"
 #include "unify/sample/survivors.h"
 #include "unify/sample/thread.h"
@@ -79,6 +80,21 @@ th_native_wait(uint64_t interval, void (*begin)(void))
 }
 
 /*
+ * Bytes that a sample represents: the interval for its first sampled byte, and each byte after that
+ * once, since all of these are sampled at the same rate.  Unbiased, without the exponential that the
+ * inclusion probability needs.
+ */
+static uint64_t
+weight_of(const struct th_event_native_alloc *event)
+{
+	uint64_t after = -th_thread.guarded_countdown;
+
+	if (!event->interval || after > event->size)
+		after = event->size;
+	return (uint64_t)((double)(event->interval + after) / event->keep);
+}
+
+/*
  * The address is in the live table, with SAMPLE_PENDING, before the id of the sample is known.
  */
 static uint64_t
@@ -102,6 +118,7 @@ append_native(struct th_sample *sample)
 		if (!th_live_blocks_insert(address, id))
 			th_log_count(TH_COUNTER_LIVE_FREES_LOST, 1);
 		th_survivors_add(TH_HEAP_NATIVE, sample->site, id, sample->now);
+		th_probe_alloc(address, event->size, weight_of(event));
 	} else if (tracked)
 		th_live_blocks_remove(address);
 	return id;
@@ -257,6 +274,8 @@ th_native_unlink(void *block)
 
 	th_guard_enter();
 	sample = th_live_blocks_remove((uintptr_t)block);
+	if (sample)
+		th_probe_free((uintptr_t)block);
 	th_guard_leave();
 	errno = saved_errno;
 	return sample;

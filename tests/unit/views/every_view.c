@@ -45,6 +45,8 @@ print_plain(FILE *file, const struct th_recording *recording, const struct th_pr
 	th_view_collapsed(file, profile);
 	th_view_json(file, profile);
 	th_view_pprof(file, profile);
+	th_view_otlp(file, profile);
+	th_view_jfr(file, profile);
 	th_view_speedscope(file, profile);
 }
 

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/push/source.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/base/allocate.h"
+#include "report/control/running.h"
+#include "report/push/process_labels.h"
+#include "unify/shared/clock.h"
+
+/* First line of a file of state. */
+#define STATE_FORMAT "twinheap push 1 %" PRIu64 "\n"
+#define STATE_SCAN "twinheap push 1 %" SCNu64
+
+/* Leaks are looked for after each so many windows, and at the end: it takes as long as ten windows. */
+#define FINDING_WINDOWS 5
+
+/* State */
+
+/* A file's name: the process that writes the log, and when it began. To be freed. */
+static char *
+state_path(const struct th_source *source, const char *state, const char *suffix)
+{
+	const struct th_log_header *header = th_reader_header(source->recording->reader);
+
+	return th_format_new("%s/%016" PRIx64 "-%u-%016" PRIx64 "%s", state,
+		header->start_realtime, header->pid, header->process_space, suffix);
+}
+
+static void
+read_state(struct th_source *source, const char *state)
+{
+	char *path = state_path(source, state, ".state");
+	FILE *file = fopen(path, "re");
+	uint64_t sent_to;
+	char line[128];
+
+	free(path);
+	if (!file)
+		return;
+	if (fgets(line, sizeof(line), file) && sscanf(line, STATE_SCAN, &sent_to) == 1 &&
+		th_increments_read(&source->increments, file))
+		source->sent_to = sent_to;
+	else
+		th_increments_deinit(&source->increments);
+	fclose(file);
+}
+
+/* A file that cannot be written, because the disk is full, costs only the restart. */
+static void
+write_state(const struct th_source *source, const char *state)
+{
+	static bool is_told;
+	char *path = state_path(source, state, ".state");
+	char *new_path = state_path(source, state, ".new");
+	FILE *file = fopen(new_path, "we");
+	bool is_written = file != NULL;
+
+	if (file) {
+		fprintf(file, STATE_FORMAT, source->sent_to);
+		th_increments_write(&source->increments, file);
+		is_written = !ferror(file);
+		is_written = !fclose(file) && is_written;
+	}
+	if (!is_written || rename(new_path, path)) {
+		unlink(new_path);
+		if (!is_told)
+			th_notice("push: %s cannot be written: after a restart of push, what "
+				  "was sent since will be sent again",
+				path);
+		is_told = true;
+	}
+	free(new_path);
+	free(path);
+}
+
+void
+th_source_forget(const struct th_source *source, const char *state)
+{
+	if (!state)
+		return;
+	char *path = state_path(source, state, ".state");
+	unlink(path);
+	free(path);
+}
+
+/* Life */
+
+struct th_error *
+th_source_open(const char *log, pid_t pid, const struct th_labels *extra, const char *state,
+	struct th_source **source_ret)
+{
+	struct th_source *source = th_allocate(1, sizeof(*source));
+	struct th_error *error = pid ? th_recording_follow(log, &source->recording)
+				     : th_recording_load(log, &source->recording);
+
+	if (error) {
+		free(source);
+		return error;
+	}
+	source->pid = pid;
+	th_options_set_defaults(&source->options);
+	source->sent_to = th_export_time(source->recording, source->recording->start);
+	th_process_labels(source->recording, pid, &source->labels);
+	th_labels_add(&source->labels, extra);
+	if (state)
+		read_state(source, state);
+	*source_ret = source;
+	return NULL;
+}
+
+static void
+clear_requests(struct th_source *source)
+{
+	for (size_t i = 0; i < source->requests_count; i++)
+		th_request_body_deinit(&source->requests[i]);
+	source->requests_count = source->requests_sent = 0;
+	source->repeats = 0;
+}
+
+void
+th_source_close(struct th_source *source)
+{
+	clear_requests(source);
+	th_increments_deinit(&source->increments);
+	th_findings_deinit(&source->findings);
+	th_profile_destroy(source->profile);
+	th_recording_destroy(source->recording);
+	th_labels_deinit(&source->labels);
+	th_options_deinit(&source->options);
+	free(source);
+}
+
+/* Windows */
+
+static uint64_t
+realtime_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * TH_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Reads all that the log contains; of a process that ended, unfinished records stay so. */
+static void
+read_on(struct th_source *source)
+{
+	struct th_recording *recording = source->recording;
+	const struct th_log_header *header = th_reader_header(recording->reader);
+
+	source->is_ended = !source->pid || !th_running_is_alive(header);
+	while (source->pid && th_recording_update(recording) && source->is_ended) {
+	}
+}
+
+static void
+renew_profile(struct th_source *source)
+{
+	if (source->profile)
+		th_profile_renew(source->profile);
+	else
+		source->profile = th_profile_create(
+			source->recording, &source->options, NULL, NULL);
+}
+
+/* Identifies a window of a process, to a receiver that gets the same request twice. */
+static void
+set_id(const struct th_source *source, struct th_export_part *part)
+{
+	const struct th_log_header *header = th_reader_header(source->recording->reader);
+
+	part->id[0] = header->start_realtime ^ (uint64_t)header->pid << 40;
+	part->id[1] = source->sent_to << 4;
+}
+
+/* The end of the window: now, or the end of the process. */
+static uint64_t
+window_end(const struct th_source *source)
+{
+	uint64_t end = source->is_ended
+			       ? th_export_time(source->recording, source->recording->end)
+			       : realtime_now();
+
+	return end > source->sent_to ? end : source->sent_to + 1;
+}
+
+void
+th_source_prepare(
+	struct th_source *source, const struct th_destination *destination, bool is_whole)
+{
+	struct th_export_part parts[2];
+
+	if (source->requests_count)
+		return;
+	read_on(source);
+	/* Arguments of a command may be secrets. */
+	th_recording_hide_command(source->recording);
+	renew_profile(source);
+	th_export_row *rows = th_export_rows(source->profile);
+	bool has_alloc = th_increments_take(&source->increments, source->profile, rows);
+	source->window_to = window_end(source);
+	th_export_both(source->profile, rows, &source->labels, parts);
+	parts[0].is_whole = is_whole;
+	if (!is_whole) {
+		parts[0].start = source->sent_to;
+		parts[0].duration = source->window_to - source->sent_to;
+		parts[1].start = source->window_to;
+	}
+	set_id(source, &parts[0]);
+	set_id(source, &parts[1]);
+	source->requests_count =
+		has_alloc
+			? th_destination_requests(destination, parts, 2, source->requests)
+			: th_destination_requests(destination, &parts[1], 1, source->requests);
+	free(rows);
+	/* There may be hundreds of recordings. */
+	th_frames_close_files(source->profile->frames);
+	malloc_trim(0);
+}
+
+/* The values of the current request are not to be sent again. */
+static void
+settle(struct th_source *source, const char *state)
+{
+	if (!source->requests[source->requests_sent].has_alloc)
+		return;
+	th_increments_commit(&source->increments);
+	source->sent_to = source->window_to;
+	if (state)
+		write_state(source, state);
+}
+
+void
+th_source_accepted(struct th_source *source, const char *state)
+{
+	settle(source, state);
+	source->repeats = 0;
+	if (++source->requests_sent == source->requests_count) {
+		source->windows++;
+		source->is_done = source->is_ended;
+		clear_requests(source);
+	}
+}
+
+void
+th_source_merge(struct th_source *source)
+{
+	clear_requests(source);
+}
+
+void
+th_source_drop(struct th_source *source, const char *state)
+{
+	settle(source, state);
+	source->is_lost = true;
+	source->is_done = source->is_ended;
+	clear_requests(source);
+}
+
+bool
+th_source_findings(struct th_source *source, const struct th_destination *destination,
+	struct th_request_body *request_ret)
+{
+	if (destination->kind != TH_TO_OTLP ||
+		(!source->is_ended && source->windows % FINDING_WINDOWS))
+		return false;
+	return th_findings_request(&source->findings, source->profile, destination,
+		&source->labels, source->window_to, request_ret);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/views/export_part.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/allocate.h"
+#include "report/base/log_text.h"
+
+/* A sum of a thousand values of this size still fits a 64-bit integer. */
+#define LARGEST_VALUE 0x1p53
+
+const char *
+th_export_value_name(enum th_export_value value)
+{
+	static const char *const names[TH_EXPORT_VALUES] = {
+		"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"};
+
+	return names[value];
+}
+
+const char *
+th_export_value_unit(enum th_export_value value)
+{
+	return value == TH_EXPORT_ALLOC_SPACE || value == TH_EXPORT_INUSE_SPACE ? "bytes"
+										: "count";
+}
+
+/* The same figures as in every other view. */
+static void
+exact_values(const struct th_profile *profile, const struct th_row *row,
+	enum th_measure measure, double *objects_ret, double *bytes_ret)
+{
+	const struct th_estimator *sum = &row->sums[measure];
+
+	*objects_ret = *bytes_ret = 0;
+	if (!sum->samples)
+		return;
+	*objects_ret = th_profile_objects(profile, row->heap, measure, sum).estimate;
+	*bytes_ret = th_profile_bytes(profile, row->heap, measure, sum).estimate;
+}
+
+/*
+ * Rounds to integers that add up to the rounded sum: the remainder is carried to the next row.
+ */
+static void
+round_values(const struct th_profile *profile, const struct th_row *row,
+	double sums[TH_EXPORT_VALUES], th_export_row values)
+{
+	double exact[TH_EXPORT_VALUES];
+
+	exact_values(profile, row, TH_MEASURE_ALLOC, &exact[TH_EXPORT_ALLOC_OBJECTS],
+		&exact[TH_EXPORT_ALLOC_SPACE]);
+	exact_values(profile, row, TH_MEASURE_LIVE, &exact[TH_EXPORT_INUSE_OBJECTS],
+		&exact[TH_EXPORT_INUSE_SPACE]);
+
+	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
+		int64_t before = llround(sums[i]);
+
+		sums[i] += fmin(exact[i], LARGEST_VALUE);
+		values[i] = llround(sums[i]) - before;
+	}
+}
+
+th_export_row *
+th_export_rows(const struct th_profile *profile)
+{
+	th_export_row *rows = th_allocate(profile->rows_count + 1, sizeof(*rows));
+	double sums[TH_HEAPS][TH_EXPORT_VALUES] = {0};
+
+	for (size_t i = 0; i < profile->rows_count; i++) {
+		const struct th_row *row = &profile->rows[i];
+
+		if (!th_profile_contents(profile, row))
+			round_values(profile, row, sums[row->heap], rows[i]);
+	}
+	return rows;
+}
+
+bool
+th_export_part_has(const struct th_export_part *part, size_t row)
+{
+	for (int i = 0; i < TH_EXPORT_VALUES; i++) {
+		if (part->values & 1u << i && part->rows[row][i])
+			return true;
+	}
+	return false;
+}
+
+uint64_t
+th_export_time(const struct th_recording *recording, uint64_t time)
+{
+	return th_reader_header(recording->reader)->start_realtime + (time - recording->start);
+}
+
+void
+th_export_both(const struct th_profile *profile, const th_export_row *rows,
+	const struct th_labels *labels, struct th_export_part parts_ret[2])
+{
+	const struct th_recording *recording = profile->recording;
+
+	parts_ret[0] = (struct th_export_part){
+		.profile = profile,
+		.rows = rows,
+		.values = TH_EXPORT_ALLOC,
+		.start = th_export_time(recording, recording->start),
+		.duration = recording->end - recording->start,
+		.is_whole = true,
+		.labels = labels,
+	};
+	parts_ret[1] = parts_ret[0];
+	parts_ret[1].values = TH_EXPORT_INUSE;
+	parts_ret[1].start = th_export_time(recording, profile->at.time);
+	parts_ret[1].duration = 0;
+}
+
+void
+th_export_labels(const struct th_recording *recording, struct th_labels *labels)
+{
+	const struct th_decoded_process *process = &recording->process;
+	char *executable = th_text_clean(process->executable);
+	char *host = th_text_clean(process->host);
+	char *library = th_text_clean(process->library_version);
+	char *pid = th_format_new("%u", process->pid);
+
+	th_labels_set(labels, "service.name", th_text_base_name(executable));
+	th_labels_set(labels, "process.pid", pid);
+	th_labels_set(labels, "process.executable.name", th_text_base_name(executable));
+	th_labels_set(labels, "host.name", host);
+	th_labels_set(labels, "twinheap.version", library);
+	if (recording->has_jvm) {
+		char *version = th_text_clean(recording->jvm.version);
+
+		th_labels_set(labels, "process.runtime.version", version);
+		free(version);
+	}
+	free(pid);
+	free(library);
+	free(host);
+	free(executable);
+}
