@@ -339,10 +339,10 @@ def case_intervals(browser, page, report):
 def check_frames(browser):
     """What a frame has is what a report of the stacks with it has, and so is its interval."""
     names = browser.run(
-        "const {tree} = view.model, seen = new Map();"
+        "const {tree} = view.model, order = tree.order(), seen = new Map();"
         "for (let i = 1; i < tree.count; i++) seen.set(tree.func[i], (seen.get(tree.func[i]) || 0) + 1);"
         "return Array.from({length: tree.count - 1}, (_, i) => i + 1)"
-        "  .filter((i) => seen.get(tree.func[i]) === 1 && tree.rowsTo[i] - tree.rowsFrom[i] > 1)"
+        "  .filter((i) => seen.get(tree.func[i]) === 1 && order.rowsTo[i] - order.rowsFrom[i] > 1)"
         "  .map((i) => [i, functionName(tree.func[i])])"
         "  .filter(([, name]) => /^[\\w.$]+$/.test(name)).slice(0, 4);"
     )
