@@ -950,34 +950,6 @@ def case_speedscope(browser, page, report):
     return "%s: %s" % (largest, own)
 
 
-def case_large(browser, page, report):
-    """A hundred thousand stacks: open and drawn within two seconds, redrawn without a stutter."""
-    browser.open(page)
-    shown = browser.run("return performance.now();")
-    redraw = browser.run(
-        "const t = performance.now(); for (let i = 0; i < 10; i++) drawChart(view);"
-        "return (performance.now() - t) / 10;"
-    )
-    took = {}
-    for name, action in (
-        ("a zoom", "zoomTo(chart.drawn[i % chart.drawn.length].node)"),
-        ("a card", "showCard(view, chart.drawn[i % chart.drawn.length].node)"),
-        ("a search", "update({search: 'method' + i})"),
-        ("a switch", "update({unit: i % 2 ? 'bytes' : 'objects'})"),
-        ("a range", "update({range: [i, i + 20]})"),
-    ):
-        took[name] = browser.run(
-            "const t = performance.now(); for (let i = 0; i < 4; i++) %s;"
-            "return (performance.now() - t) / 4;" % action
-        )
-    print(", ".join("%s takes %.0f ms" % entry for entry in took.items()))
-    print("open after %.0f ms, a drawing takes %.1f ms" % (shown, redraw))
-    # A few times what it takes alone: the machine may be busy.
-    assert shown < 10000
-    assert redraw < 250
-    return "fast"
-
-
 def main():
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if shutil.which("chromedriver") and shutil.which("chromium") else 1)
