@@ -7,19 +7,20 @@
 /*
  * A tree of functions: parent and function by node (0 is the root and has no function), and the
  * frame of the data that it came from.  Parents precede their children.  A page may have
- * millions of nodes, for which a Map takes seconds: children are looked up in a hash table of
- * node numbers with linear probing, at most half full.
+ * millions of nodes, for which a Map takes seconds.  Most nodes have one child: the first one is
+ * found in `first`, by node, and the others in a hash table of node numbers with linear probing, at
+ * most half full.
  */
 class GrowingTree {
 	/* `expected`: about as many nodes as there will be. */
 	constructor(expected) {
 		const capacity = 1 << Math.max(12, 32 - Math.clz32(expected));
 		this.count = 1;
-		this.parent = new Int32Array(capacity);
-		this.func = new Int32Array(capacity);
-		this.frame = new Int32Array(capacity);
+		for (const name of ["parent", "func", "frame", "first"])
+			this[name] = new Int32Array(capacity);
 		this.parent[0] = this.func[0] = this.frame[0] = -1;
-		this.slots = new Int32Array(2 * capacity);
+		this.slots = new Int32Array(1 << 13);
+		this.slotsTaken = 0;
 	}
 
 	/* The slot at which the search for a child starts. */
@@ -29,23 +30,47 @@ class GrowingTree {
 	}
 
 	enlarge() {
-		const mask = 4 * this.parent.length - 1;
-		for (const name of ["parent", "func", "frame"]) {
+		for (const name of ["parent", "func", "frame", "first"]) {
 			const larger = new Int32Array(2 * this.count);
 			larger.set(this[name]);
 			this[name] = larger;
 		}
+	}
+
+	enlargeSlots() {
+		const known = this.slots.filter((node) => node);
+		const mask = 2 * this.slots.length - 1;
 		this.slots = new Int32Array(mask + 1);
-		for (let i = 1; i < this.count; i++) {
-			let slot = this.slotOf(this.parent[i], this.func[i]);
+		for (const node of known) {
+			let slot = this.slotOf(this.parent[node], this.func[node]);
 			while (this.slots[slot])
 				slot = slot + 1 & mask;
-			this.slots[slot] = i;
+			this.slots[slot] = node;
 		}
+	}
+
+	append(node, f, dataFrame) {
+		if (this.count === this.parent.length)
+			this.enlarge();
+		const made = this.count++;
+		this.parent[made] = node;
+		this.func[made] = f;
+		this.frame[made] = dataFrame;
+		return made;
 	}
 
 	/* The child of a node for a function; added if missing. */
 	child(node, f, dataFrame) {
+		const first = this.first[node];
+		if (!first) {
+			const made = this.append(node, f, dataFrame);
+			this.first[node] = made;
+			return made;
+		}
+		return this.func[first] === f ? first : this.otherChild(node, f, dataFrame);
+	}
+
+	otherChild(node, f, dataFrame) {
 		const {parent, func, slots} = this;
 		let slot = this.slotOf(node, f);
 		for (; slots[slot]; slot = slot + 1 & slots.length - 1) {
@@ -53,13 +78,10 @@ class GrowingTree {
 			if (parent[found] === node && func[found] === f)
 				return found;
 		}
-		const made = this.count++;
-		parent[made] = node;
-		func[made] = f;
-		this.frame[made] = dataFrame;
+		const made = this.append(node, f, dataFrame);
 		slots[slot] = made;
-		if (this.count === parent.length)
-			this.enlarge();
+		if (2 * ++this.slotsTaken > slots.length)
+			this.enlargeSlots();
 		return made;
 	}
 }
