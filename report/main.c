@@ -661,15 +661,14 @@ static const struct command commands[] = {
 			TH_OPTIONS_PAGE,
 		flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@TIME] NEW[@TIME]",
-		"changes between two logs, or between two times of one: end, peak, 12s, "
-		"mark:NAME",
+		"changes between two logs, or between two times of one",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF |
 			TH_OPTIONS_JSON | TH_OPTIONS_COLOR,
 		diff, NULL},
-	{"ctl", "PID|LOG status|interval BYTES|rate N|mark NAME|ledger on",
-		"show or change a running recording", 0, NULL, th_control_main},
-	{"list", "", "list recorded processes, and Java VMs that can be attached to", 0, NULL,
-		th_list_main},
+	{"ctl", "[OPTIONS] PID|LOG COMMAND [VALUE]", "show or change a running recording", 0,
+		NULL, th_control_main},
+	{"list", "[OPTIONS]", "list recorded processes, and Java VMs that can be attached to",
+		0, NULL, th_list_main},
 	{"push", "[OPTIONS] [LOG|PID] --to URL",
 		"send recordings to OpenTelemetry, Pyroscope or Parca", 0, NULL, th_push_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
@@ -702,10 +701,15 @@ print_help(FILE *file)
 	      "    1    leaks --fail-on: a leak\n"
 	      "    2    usage error, or output that cannot be written; run: not started\n"
 	      "    3    unreadable input\n"
-	      "    4    the process refused the request (ctl, rss --count-buffers)\n"
+	      "    4    the process refused the request (ctl, attach, rss --count-buffers)\n"
 	      "    5    leaks --fail-on --limit: no leak, but one could have been missed\n"
 	      "    6    leaks --fail-on: inconclusive\n"
-	      "    10-15  attach, detach: see twinheap attach --help\n"
+	      "    10   attach, detach: a process of another user\n"
+	      "    11   attach: no Java VM\n"
+	      "    12   attach: the VM has -XX:+DisableAttachMechanism\n"
+	      "    13   attach: the VM has -Xrs\n"
+	      "    14   attach: the VM has -XX:-EnableDynamicAgentLoading\n"
+	      "    15   attach: the library could not be loaded\n"
 	      "    126  run: the command cannot be executed\n"
 	      "    127  run: the command was not found\n"
 	      "run exits with the status of the command it ran.\n",
@@ -719,8 +723,11 @@ print_command_help(const struct command *command)
 		command->summary);
 	if (command->act != th_watch_run)
 		puts("LOG may be a log, a bundle or - for standard input, PID a process that "
-		     "is "
-		     "being\nrecorded.\n");
+		     "is\n"
+		     "being recorded.\n");
+	if (strstr(command->arguments, "OLD"))
+		puts("OLD is what it is compared with; both may be times of a log: LOG@end,\n"
+		     "LOG@peak, LOG@12s, LOG@mark:NAME.\n");
 	th_options_print_help(stdout, command->groups);
 	return th_error_report(close_output(stdout, NULL));
 }

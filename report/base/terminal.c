@@ -161,6 +161,24 @@ print_long(const char *word, size_t length, int room)
 	free(text);
 }
 
+/* The length of the blanks at `text` and of the escape sequences among them; counts the blanks. */
+static size_t
+span_blanks(const char *text, size_t *blanks_ret)
+{
+	size_t at = 0;
+
+	*blanks_ret = 0;
+	for (;;) {
+		const char *end = text[at] == '\033' ? strchr(text + at, 'm') : NULL;
+
+		if (text[at] == ' ')
+			++*blanks_ret;
+		else if (!end)
+			return at;
+		at = end ? (size_t)(end - text) + 1 : at + 1;
+	}
+}
+
 /*
  * Continuation lines begin below the text after a label ("leak     text"), else further right
  * than the first one.
@@ -170,8 +188,9 @@ hanging_indent(const char *line)
 {
 	size_t start = strspn(line, " ");
 	size_t end = start + strcspn(line + start, " ");
-	size_t blanks = strspn(line + end, " ");
-	int indent = columns_of(line, blanks > 1 ? end + blanks : start) +
+	size_t blanks;
+	size_t gap = span_blanks(line + end, &blanks);
+	int indent = columns_of(line, blanks > 1 ? end + gap : start) +
 		     (blanks > 1 ? 0 : HANGING);
 
 	return indent <= fitted.columns / 2 ? indent : HANGING;

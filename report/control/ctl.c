@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command line and output of `ctl`.  A command is parsed into a request before the
- * log is opened; request.c submits it, running.c finds the recording.
+ * Command line of `ctl`.  A command is parsed into a request before the log is opened; request.c
+ * submits it, running.c finds the recording, status.c prints its state.
  */
 #include "report/control/ctl.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "report/base/format.h"
 #include "report/base/log_text.h"
 #include "report/base/nearest.h"
+#include "report/control/output_format.h"
 #include "report/control/request.h"
-#include "report/control/running.h"
-#include "unify/shared/clock.h"
+#include "report/control/status.h"
 #include "unify/shared/glob.h"
 #include "unify/shared/heaps.h"
 #include "unify/shared/size.h"
 
 static const char help[] =
-	"usage: twinheap ctl PID|LOG COMMAND [VALUE]\n"
+	"usage: twinheap ctl [OPTIONS] PID|LOG COMMAND [VALUE]\n"
 	"\n"
 	"Controls a running recording.\n"
 	"\n"
@@ -52,143 +49,12 @@ static const char help[] =
 	"                    call, on the first ones of a caller and a part of the rest\n"
 	"  stop              ends the recording, which cannot be resumed; the process\n"
 	"                    continues\n"
-	"\n"
+	"\n" TH_OUTPUT_FORMAT_HELP "\n"
+	"As JSON it prints the state after any command.\n"
 	"Any process with write access to the log can submit requests. All requests are\n"
 	"recorded in the log.\n"
 	"Exit status 4: the process cannot do it, for example because malloc does not\n"
 	"reach the library, or because there is no Java VM.\n";
-
-/* Status */
-
-static bool
-is_over(const struct th_log_header *header)
-{
-	return header->state == TH_LOG_COMPLETE || !th_running_is_alive(header);
-}
-
-/* For a recording that is over: until the library last updated its log. */
-static double
-seconds_recorded(const struct th_log_header *header)
-{
-	uint64_t end = is_over(header) ? header->control.looked : th_clock_now();
-
-	return end > header->start_monotonic ? (double)(end - header->start_monotonic) / 1e9
-					     : 0;
-}
-
-static uint64_t
-samples(const struct th_log_header *header)
-{
-	return header->counters[TH_COUNTER_NATIVE_SAMPLES] +
-	       header->counters[TH_COUNTER_JAVA_SAMPLES] +
-	       header->counters[TH_COUNTER_MAPPED_SAMPLES];
-}
-
-static const char *
-state_of(const struct th_log_header *header)
-{
-	if (header->state == TH_LOG_COMPLETE)
-		return "complete";
-	if (!th_running_is_alive(header))
-		return "ended";
-	return header->paused ? "paused" : "recording";
-}
-
-static const char *
-heaps_of(const struct th_log_header *header)
-{
-	/* By the bits of java, native and mapped. */
-	static const char *const texts[] = {"no heap", "the Java heap", "the C heap",
-		"the Java and the C heap", "mapped memory", "the Java heap and mapped memory",
-		"the C heap and mapped memory", "all heaps"};
-
-	return texts[header->heaps >> TH_HEAP_JAVA & 7];
-}
-
-static void
-print_samples_of(const struct th_log_header *header)
-{
-	char threads[sizeof(header->threads) + 1] = "";
-
-	memcpy(threads, header->threads, sizeof(header->threads));
-	printf("%s %s", is_over(header) ? "sampled" : "samples", heaps_of(header));
-	if (threads[0]) {
-		char *text = th_text_clean(
-			(struct th_text){threads, (uint32_t)strlen(threads)});
-		printf(" of threads matching %s", text);
-		free(text);
-	}
-	if (header->java_elsewhere)
-		fputs("; another agent samples the Java heap", stdout);
-	putchar('\n');
-}
-
-static void
-print_bytes_setting(const char *label, uint64_t interval)
-{
-	if (interval)
-		printf("%s one sample per %s", label,
-			th_format_number((double)interval, TH_UNIT_BYTES).text);
-	else
-		printf("%s every allocation", label);
-}
-
-/* The configured interval; those of both heaps where a limit has changed them. */
-static void
-print_intervals(const struct th_log_header *header)
-{
-	const struct th_log_control *control = &header->control;
-
-	if (!control->looked || (control->interval == header->interval &&
-					control->java_interval == header->interval)) {
-		print_bytes_setting("interval", header->interval);
-		return;
-	}
-	print_bytes_setting("interval", control->java_interval);
-	print_bytes_setting(" in the Java heap,", control->interval);
-	printf(" in the native heap, at the current load");
-}
-
-static void
-print_limit(const struct th_log_header *header)
-{
-	if (header->overhead)
-		printf("\nlimit %g %% of the CPU time", (double)header->overhead / 1e4);
-	if (header->rate)
-		printf("%s%s samples per second", header->overhead ? ", " : "\nlimit ",
-			th_format_count(header->rate).text);
-	if (!header->overhead && !header->rate)
-		printf("\nrate unlimited");
-}
-
-static void
-print_status(const struct th_target *target)
-{
-	const struct th_log_header *header = &target->header;
-	const struct th_log_control *control = &header->control;
-
-	pid_t pid = th_running_writer(header);
-	printf("pid %d, %s, log ", pid ? (int)pid : (int)header->pid, state_of(header));
-	th_text_print(stdout, target->path);
-	printf("\nrecorded %s, %s samples, %s\n",
-		th_format_seconds(seconds_recorded(header)).text,
-		th_format_count(samples(header)).text,
-		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
-	print_samples_of(header);
-	print_intervals(header);
-	print_limit(header);
-	if (is_over(header)) {
-		fputs("\nnext:  twinheap summary ", stdout);
-		th_text_print(stdout, target->path);
-		putchar('\n');
-		return;
-	}
-	/* Older values do not describe the present. */
-	bool is_fresh = control->looked + TH_NS_PER_S > th_clock_now();
-	printf("; in the last second %s due, %s kept\n",
-		th_format_count(is_fresh ? control->due : 0).text,
-		th_format_count(is_fresh ? control->kept : 0).text);
-}
 
 /* Command line */
 
@@ -338,7 +204,7 @@ print_next(enum th_control_verb verb, const char *target)
 }
 
 static struct th_error *
-control(int argc, char **argv)
+control(int argc, char **argv, bool is_json)
 {
 	bool is_status = argc == 2 || (argc == 3 && !strcmp(argv[2], "status"));
 	struct th_request request;
@@ -353,11 +219,13 @@ control(int argc, char **argv)
 		error = parse_request(argv[2], argv[3], &request);
 	if (!error)
 		error = th_target_open(argv[1], !is_status, &target);
-	if (!error && is_status)
-		print_status(&target);
-	else if (!error)
-		error = th_request_ask(&target, &request);
 	if (!error && !is_status)
+		error = th_request_ask(&target, &request);
+	if (!error && is_json)
+		th_status_print_json(&target);
+	else if (!error && is_status)
+		th_status_print(&target);
+	else if (!error)
 		print_next(request.verb, argv[1]);
 	th_target_close(&target);
 	return error;
@@ -372,12 +240,16 @@ wants_help(int argc, char **argv)
 int
 th_control_main(int argc, char **argv)
 {
+	bool is_json;
+	struct th_error *error;
+
 	if (wants_help(argc, argv)) {
 		fputs(help, stdout);
 		return 0;
 	}
-	if (argc < 2)
-		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help"));
-	return th_error_report(control(argc, argv));
+	error = th_output_format_take(&argc, argv, &is_json);
+	if (!error && argc < 2)
+		error = th_error_create(
+			TH_ERROR_USAGE, "ctl: expected PID|LOG, see twinheap ctl --help");
+	return th_error_report(error ? error : control(argc, argv, is_json));
 }

@@ -16,13 +16,15 @@
 #include "report/base/format.h"
 #include "report/base/log_text.h"
 #include "report/control/java_process.h"
+#include "report/control/output_format.h"
 #include "report/control/running.h"
+#include "report/control/status.h"
 #include "report/control/virtual_machine.h"
 #include "unify/shared/clock.h"
 #include "unify/shared/heaps.h"
 
 static const char help[] =
-	"usage: twinheap list\n"
+	"usage: twinheap list [OPTIONS]\n"
 	"\n"
 	"Lists the processes that are recorded, and the Java VMs that are not:\n"
 	"\n"
@@ -32,7 +34,8 @@ static const char help[] =
 	"  attachable  a Java VM that twinheap attach can record\n"
 	"  refuses     a Java VM that it cannot record; twinheap attach prints the reason\n"
 	"\n"
-	"HEAPS are those that are sampled at present.\n";
+	"HEAPS are those that are sampled at present.\n"
+	"\n" TH_OUTPUT_FORMAT_HELP;
 
 #define COMMAND_COLUMNS 60
 
@@ -67,20 +70,23 @@ state_of(const struct row *row)
 	return is_refused ? "refuses" : "attachable";
 }
 
+static double
+seconds_of(const struct th_log_header *header)
+{
+	uint64_t now = th_clock_now();
+
+	return now > header->start_monotonic ? (double)(now - header->start_monotonic) / 1e9
+					     : 0;
+}
+
 static void
 print_recording(const struct row *row)
 {
 	const struct th_log_header *header = &row->header;
-	uint64_t now = th_clock_now();
-	double seconds = now > header->start_monotonic
-				 ? (double)(now - header->start_monotonic) / 1e9
-				 : 0;
-	uint64_t samples = header->counters[TH_COUNTER_NATIVE_SAMPLES] +
-			   header->counters[TH_COUNTER_JAVA_SAMPLES] +
-			   header->counters[TH_COUNTER_MAPPED_SAMPLES];
 
 	printf("%-13s  %12s  %9s  %9s  ", th_heaps_text(header->heaps),
-		th_format_seconds(seconds).text, th_format_count(samples).text,
+		th_format_seconds(seconds_of(header)).text,
+		th_format_count(th_status_samples(header)).text,
 		th_format_number((double)header->tail, TH_UNIT_BYTES).text);
 }
 
@@ -132,10 +138,48 @@ read_row(pid_t pid, struct row *row)
 }
 
 static void
-list(void)
+print_head(void)
+{
+	printf("%7s  %-10s  %-9s  %-10s  %-13s  %12s  %9s  %9s  %s\n", "PID", "USER", "JDK",
+		"STATE", "HEAPS", "DURATION", "SAMPLES", "LOG", "COMMAND");
+}
+
+/* null: not recorded. */
+static json_t *
+json_recording(const struct row *row)
+{
+	const struct th_log_header *header = &row->header;
+
+	if (!row->log)
+		return json_null();
+	return json_pack("{s:o, s:o, s:f, s:I, s:I}", "log", th_output_json_text(row->log),
+		"heaps", th_status_json_heaps(header->heaps), "recorded_s", seconds_of(header),
+		"samples", (json_int_t)th_status_samples(header), "log_bytes",
+		(json_int_t)header->tail);
+}
+
+static json_t *
+json_row(const struct row *row)
+{
+	const struct th_java_process *process = &row->process;
+	char user[32];
+	char *command = th_running_command(process->pid);
+	json_t *value = json_pack("{s:i, s:s, s:o, s:s, s:o, s:o}", "pid", (int)process->pid,
+		"user", user_of(process->uid, user), "jdk",
+		process->version[0] ? th_output_json_text(process->version) : json_null(),
+		"state", state_of(row), "command", th_output_json_text(command), "recording",
+		json_recording(row));
+
+	free(command);
+	return value;
+}
+
+/* Prints the processes, or adds them to `rows` if it is not NULL.  Returns their number. */
+static size_t
+list(json_t *rows)
 {
 	struct th_running_pids all;
-	bool any = false;
+	size_t listed = 0;
 
 	th_running_find_pids(&all);
 	for (size_t i = 0; i < all.pids_count; i++) {
@@ -143,29 +187,47 @@ list(void)
 
 		if (!read_row(all.pids[i], &row))
 			continue;
-		if (!any)
-			printf("%7s  %-10s  %-9s  %-10s  %-13s  %12s  %9s  %9s  %s\n", "PID",
-				"USER", "JDK", "STATE", "HEAPS", "DURATION", "SAMPLES", "LOG",
-				"COMMAND");
-		any = true;
-		print_row(&row);
+		if (!rows && !listed)
+			print_head();
+		listed++;
+		if (rows)
+			json_array_append_new(rows, json_row(&row));
+		else
+			print_row(&row);
 		free(row.log);
 	}
-	if (!any)
-		puts("no process is recorded, and none has a Java VM");
 	free(all.pids);
+	return listed;
+}
+
+static void
+list_json(void)
+{
+	json_t *rows = json_array();
+
+	list(rows);
+	th_output_json(json_pack("{s:i, s:o}", "twinheap", 1, "processes", rows));
 }
 
 int
 th_list_main(int argc, char **argv)
 {
+	bool is_json;
+	struct th_error *error;
+
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(help, stdout);
 		return 0;
 	}
-	if (argc > 1)
-		return th_error_report(th_error_create(
-			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]));
-	list();
+	error = th_output_format_take(&argc, argv, &is_json);
+	if (!error && argc > 1)
+		error = th_error_create(
+			TH_ERROR_USAGE, "list: %s: unexpected argument", argv[1]);
+	if (error)
+		return th_error_report(error);
+	if (is_json)
+		list_json();
+	else if (!list(NULL))
+		puts("no process is recorded, and none has a Java VM");
 	return 0;
 }

@@ -152,8 +152,9 @@ check_answer(const struct th_target *target)
 	case TH_CONTROL_DONE:
 		return NULL;
 	case TH_CONTROL_NO_JAVA:
-		puts("the C heap is sampled; another agent samples the Java heap, and sampling "
-		     "of the Java heap starts when that agent releases it");
+		th_notice("the C heap is sampled; another agent samples the Java heap, and "
+			  "sampling of "
+			  "the Java heap starts when that agent releases it");
 		return NULL;
 	case TH_CONTROL_UNSEEN:
 		return th_error_create(TH_ERROR_REFUSED,
@@ -191,13 +192,14 @@ explain_silence(const struct th_target *target, const struct th_request *request
 		return th_error_create(
 			TH_ERROR_UNREADABLE, "%s: the process has ended", target->path);
 	if (target->header.has_server) {
-		puts("submitted; takes effect when the process runs again");
+		th_notice("submitted; takes effect when the process runs again");
 		return NULL;
 	}
 	if (needs_vm(request))
 		return no_vm(target);
-	puts("submitted; takes effect before the next sample; the process allocates nothing at "
-	     "present");
+	th_notice(
+		"submitted; takes effect before the next sample; the process allocates nothing "
+		"at present");
 	return NULL;
 }
 

@@ -33,7 +33,7 @@ struct th_error *th_target_open(const char *text, bool may_write, struct th_targ
 void th_target_close(struct th_target *target);
 
 /*
- * Submits a request, waits for the answer, and prints on stdout what is still pending.
+ * Submits a request, waits for the answer, and prints on stderr what is still pending.
  * TH_ERROR_REFUSED: the process cannot do it.
  */
 struct th_error *th_request_ask(struct th_target *target, const struct th_request *request);

@@ -123,28 +123,117 @@ creator_name(const struct th_leaks_work *work, const struct th_leak_site *place)
 		work->leaks->profile->frames, ways->items[place->creator].function);
 }
 
-/* Whether a leak of a line is below the method of a node, and both are of one library's use. */
+/* A node at which growth was found, by its path. */
+struct place_of_node {
+	uint32_t key; /* the prefix of the path */
+	uint32_t group;
+};
+
+/* A leak of a line that is part of the use of a library at a node. */
+struct use {
+	uint32_t node; /* group */
+	uint32_t line; /* group */
+};
+
+struct uses {
+	TH_ARRAY(struct place_of_node, nodes);
+	TH_ARRAY(struct use, items);
+};
+
+static int
+compare_nodes(const void *a, const void *b)
+{
+	const struct place_of_node *left = a;
+	const struct place_of_node *right = b;
+
+	return (left->key > right->key) - (left->key < right->key);
+}
+
+static int
+compare_uses(const void *a, const void *b)
+{
+	const struct use *left = a;
+	const struct use *right = b;
+
+	if (left->node != right->node)
+		return left->node < right->node ? -1 : 1;
+	return (left->line > right->line) - (left->line < right->line);
+}
+
+static void
+find_nodes(const struct th_leaks_work *work, struct uses *uses)
+{
+	for (uint32_t i = 0; i < work->groups_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
+
+		if (!group->places_count || group->node == TH_NO_NODE ||
+			work->found[group->node].level != TH_LEVEL_PATH)
+			continue;
+		struct place_of_node node = {work->found[group->node].key, i};
+
+		th_array_append(uses, nodes, node);
+	}
+	if (uses->nodes_count)
+		qsort(uses->nodes, uses->nodes_count, sizeof(*uses->nodes), compare_nodes);
+}
+
+/* The first node with that path, or the number of nodes. */
+static size_t
+first_node(const struct uses *uses, uint32_t key)
+{
+	size_t from = 0, to = uses->nodes_count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (uses->nodes[middle].key < key)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* Whether the line and the node are of one library's use, and the user is not the library. */
 static bool
-is_use_of_library(struct th_leaks_work *work, const struct th_leak_group *node,
-	const struct th_leak_group *line)
+is_use_of_library(const struct th_leaks_work *work, const struct th_leak_group *node,
+	const struct th_leak_site *of_line)
 {
 	const struct th_leak_site *of_node = &work->leaks->places.items[node->places[0]];
-	const struct th_leak_site *of_line = &work->leaks->places.items[line->places[0]];
-	struct th_path_prefixes *ways = &work->leaks->places.ways;
-	uint32_t key = work->found[node->node].key;
-	uint32_t prefix;
+	const struct th_path_prefixes *ways = &work->leaks->places.ways;
 
-	if (!of_node->creator || !of_line->creator ||
-		ways->items[of_line->creator].length <= ways->items[key].length)
+	if (!of_node->creator)
 		return false;
-	const char *user = th_frames_function_name(
-		work->leaks->profile->frames, ways->items[key].function);
+	const char *user = th_frames_function_name(work->leaks->profile->frames,
+		ways->items[work->found[node->node].key].function);
 	const char *library = creator_name(work, of_node);
-	if (!th_leak_sites_same_library(library, creator_name(work, of_line)) ||
-		th_leak_sites_same_library(library, user))
-		return false;
-	th_path_prefixes_add(ways, of_line->path, ways->items[key].length, &prefix);
-	return prefix == key;
+	return th_leak_sites_same_library(library, creator_name(work, of_line)) &&
+	       !th_leak_sites_same_library(library, user);
+}
+
+/* The nodes at the callers of a leak's line. */
+static void
+find_uses_of_line(const struct th_leaks_work *work, uint32_t number, struct uses *uses)
+{
+	const struct th_leak_group *line = &work->groups[number];
+	const struct th_leak_site *site = &work->leaks->places.items[line->places[0]];
+	struct th_path_prefix_cursor cursor;
+	uint32_t function;
+
+	if (!site->creator)
+		return;
+	cursor = th_path_prefixes_last(&work->leaks->places.ways, site->creator);
+	while (th_path_prefixes_step(&cursor, &function)) {
+		uint32_t key = th_path_prefixes_left(&cursor);
+
+		for (size_t i = first_node(uses, key);
+			i < uses->nodes_count && uses->nodes[i].key == key; i++) {
+			struct use use = {uses->nodes[i].group, number};
+
+			if (is_use_of_library(work, &work->groups[use.node], site))
+				th_array_append(uses, items, use);
+		}
+	}
 }
 
 /* Moves the sites of a group to another one of the same heap. */
@@ -160,25 +249,30 @@ absorb(struct th_leak_group *group, struct th_leak_group *other)
 static void
 unite_uses(struct th_leaks_work *work, uint32_t *leaders)
 {
-	for (uint32_t i = 0; i < work->groups_count; i++) {
-		struct th_leak_group *node = &work->groups[i];
+	struct uses uses = {0};
 
-		if (!node->places_count || node->node == TH_NO_NODE ||
-			work->found[node->node].level != TH_LEVEL_PATH)
-			continue;
-		for (uint32_t k = 0; k < work->groups_count; k++) {
-			struct th_leak_group *line = &work->groups[k];
+	find_nodes(work, &uses);
+	for (uint32_t i = 0; i < work->groups_count && uses.nodes_count; i++) {
+		const struct th_leak_group *group = &work->groups[i];
 
-			if (line->verdict != TH_VERDICT_LEAK || !line->places_count ||
-				line->node != TH_NO_NODE ||
-				!is_use_of_library(work, node, line))
-				continue;
-			if (line->heap == node->heap)
-				absorb(node, line);
-			else
-				unite(work, leaders, i, k);
-		}
+		if (group->verdict == TH_VERDICT_LEAK && group->places_count &&
+			group->node == TH_NO_NODE)
+			find_uses_of_line(work, i, &uses);
 	}
+	if (uses.items_count)
+		qsort(uses.items, uses.items_count, sizeof(*uses.items), compare_uses);
+	for (size_t i = 0; i < uses.items_count; i++) {
+		struct th_leak_group *node = &work->groups[uses.items[i].node];
+		struct th_leak_group *line = &work->groups[uses.items[i].line];
+
+		/* Another node may have absorbed it. */
+		if (line->places_count && line->heap == node->heap)
+			absorb(node, line);
+		else if (line->places_count)
+			unite(work, leaders, uses.items[i].node, uses.items[i].line);
+	}
+	free(uses.nodes);
+	free(uses.items);
 }
 
 static uint32_t *

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define COMPLETION TH_TEST_BUILD "/twinheap.bash"
-#define MANUAL TH_TEST_BUILD "/twinheap.1"
 
 static struct th_recording recording;
 
@@ -483,23 +482,66 @@ test_sentences_fit_the_terminal(void **state)
 	free(wide);
 }
 
+/* A page of the manual as text; groff has nothing to complain about. */
+static char *
+read_page(const char *name)
+{
+	char *path = th_format(TH_TEST_BUILD "/%s.1", name);
+	char *warnings = th_command_output(
+		TH_WORDS("sh", "-c", "groff -man -Tutf8 -ww -z \"$0\" 2>&1", path));
+	char *text = th_command_output(
+		TH_WORDS("sh", "-c", "groff -man -Tascii -P-cbou -rLL=100n \"$0\"", path));
+
+	assert_string_equal(warnings, "");
+	free(warnings);
+	free(path);
+	return text;
+}
+
+static void
+expect_in_page(const char *name, const char *expected)
+{
+	char *text = read_page(name);
+
+	if (!strstr(text, expected))
+		fail_msg("no \"%s\" in %s(1):\n%s", expected, name, text);
+	free(text);
+}
+
 static void
 test_manual(void **state)
 {
 	(void)state;
-	char *warnings = th_command_output(
-		TH_WORDS("sh", "-c", "groff -man -Tutf8 -ww -z " MANUAL " 2>&1"));
-	char *text = th_command_output(
-		TH_WORDS("sh", "-c", "groff -man -Tascii -P-cbou -rLL=100n " MANUAL));
+	expect_in_page("twinheap", "twinheap flamegraph [OPTIONS] [OLD] LOG|PID -o FILE.html");
+	expect_in_page("twinheap", "TWINHEAP_SEED=N");
+	expect_in_page("twinheap", "twinheap-leaks(1)");
+	expect_in_page("twinheap-summary", "--temp-within SECONDS");
+	expect_in_page("twinheap-run", "TWINHEAP_SEED=N");
+	expect_in_page("twinheap-ctl", "interval BYTES");
+	expect_in_page("twinheap-leaks", "leaks --fail-on: inconclusive");
+	expect_in_page("twinheap-attach", "attach: the VM has -Xrs");
+}
 
-	assert_string_equal(warnings, "");
-	assert_non_null(
-		strstr(text, "twinheap flamegraph [OPTIONS] [OLD] LOG|PID -o FILE.html"));
-	assert_non_null(strstr(text, "--temp-within SECONDS"));
-	assert_non_null(strstr(text, "TWINHEAP_SEED=N"));
-	assert_non_null(strstr(text, "interval BYTES"));
-	free(warnings);
-	free(text);
+/* Each command of the help has a page, with the synopsis of its own help. */
+static void
+test_page_for_each_command(void **state)
+{
+	char *names = th_command_output(
+		TH_WORDS("sh", "-c", TH_TOOL " --help | sed -n 's/^  \\([a-z]*\\)  .*/\\1/p'"));
+	size_t count = 0;
+
+	(void)state;
+	for (char *name = strtok(names, "\n"); name; name = strtok(NULL, "\n")) {
+		char *page = th_format("twinheap-%s", name);
+		char *usage = th_format("twinheap %s", name);
+
+		expect_in_page(page, usage);
+		free(usage);
+		free(page);
+		count++;
+	}
+	assert_true(count >= 15);
+	free(names);
 }
 
 /* The completions for these words; the last one is incomplete. */
@@ -566,6 +608,44 @@ test_completions_of_other_shells(void **state)
 	free(fish);
 }
 
+/* What terminals of 80 and 160 columns show is as recorded, colors included. */
+static void
+test_recordings(void **state)
+{
+	char *made = th_format("%s/recordings", recording.directory);
+	char *script = th_format(TH_TEST_SOURCE
+		"/scripts/record-terminal " TH_TEST_BUILD " %s && diff -ru " TH_TEST_SOURCE
+		"/tests/e2e/recordings %s || echo 'intended? then run scripts/record-terminal'",
+		made, made);
+	char *difference = th_command_output(TH_WORDS("sh", "-c", script));
+
+	(void)state;
+	assert_string_equal(difference, "");
+	free(difference);
+	free(script);
+	free(made);
+}
+
+/* The recordings fit, and what continues a labeled line is below its text. */
+static void
+test_recordings_fit(void **state)
+{
+	(void)state;
+	for (int columns = 80; columns <= 160; columns += 80) {
+		char *script = th_format(
+			"cat " TH_TEST_SOURCE "/tests/e2e/recordings/*.%d", columns);
+		char *text = th_command_output(TH_WORDS("sh", "-c", script));
+
+		strip_colours(text);
+		assert_in_range(longest_line(text), 70, columns);
+		assert_non_null(strstr(text, "\nleak     native, "));
+		if (columns == 80)
+			assert_non_null(strstr(text, "\n         app.part"));
+		free(text);
+		free(script);
+	}
+}
+
 /* The manual has the exit statuses of the help. */
 static void
 test_exit_statuses(void **state)
@@ -599,9 +679,12 @@ main(void)
 		cmocka_unit_test(test_progress_damages_nothing),
 		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_manual),
+		cmocka_unit_test(test_page_for_each_command),
 		cmocka_unit_test(test_completion),
 		cmocka_unit_test(test_completions_of_other_shells),
 		cmocka_unit_test(test_exit_statuses),
+		cmocka_unit_test(test_recordings),
+		cmocka_unit_test(test_recordings_fit),
 	};
 
 	return cmocka_run_group_tests(tests, record, forget);

@@ -73,8 +73,7 @@ function layOut(view, width) {
 	while (pending.length) {
 		const [node, left] = pending.pop();
 		let x = left, xAbove = left;
-		for (let i = tree.start[node]; i < tree.start[node + 1]; i++) {
-			const child = tree.list[i];
+		for (const child of childrenOf(model, node)) {
 			const childWidth = total[child] * scale;
 			if (childWidth < NARROWEST)
 				break; /* children are sorted: the others are narrower */
@@ -232,7 +231,7 @@ function neighbor(view, key) {
 	const deeper = isAbove(node) || (tree.isCaller && !node && key === up) ? up : down;
 	const isShown = (candidate) => chart.placed.some((item) => item.node === candidate);
 	if (key === "ArrowUp" || key === "ArrowDown") {
-		const child = tree.list.subarray(tree.start[node], tree.start[node + 1])
+		const child = childrenOf(view.model, node)
 			.find((at) => isAbove(at) === (deeper === up));
 		if (key !== deeper)
 			return tree.parent[node] >= 0 ? tree.parent[node] : node;
@@ -240,7 +239,7 @@ function neighbor(view, key) {
 	}
 	if (tree.parent[node] < 0)
 		return node;
-	const from = tree.start[tree.parent[node]], to = tree.start[tree.parent[node] + 1];
-	const at = tree.list.subarray(from, to).indexOf(node) + from + (key === "ArrowLeft" ? -1 : 1);
-	return at >= from && at < to && isShown(tree.list[at]) ? tree.list[at] : node;
+	const siblings = childrenOf(view.model, tree.parent[node]);
+	const next = siblings[siblings.indexOf(node) + (key === "ArrowLeft" ? -1 : 1)];
+	return next !== undefined && isShown(next) ? next : node;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 "use strict";
 /*
- * The data, with long columns as typed arrays. page_columns.h defines the encoding, page_data.h
- * the contents.
+ * The data, with long columns as typed arrays, decoded when they are first read: a large page has
+ * columns that only few views need.  page_columns.h defines the encoding, page_data.h the contents.
  */
 const data = JSON.parse(document.getElementById("data").textContent);
 
 function columnBytes(text) {
+	if (Uint8Array.fromBase64)
+		return Uint8Array.fromBase64(text);
 	const letters = atob(text);
 	const bytes = new Uint8Array(letters.length);
 	for (let i = 0; i < bytes.length; i++)
@@ -36,12 +38,20 @@ function readIntegers(text) {
 
 function readFloats(text) {
 	const view = new DataView(columnBytes(text).buffer);
-	return new Float32Array(view.byteLength / 4).map((_, i) => view.getFloat32(4 * i, true));
+	const values = new Float32Array(view.byteLength / 4);
+	for (let i = 0; i < values.length; i++)
+		values[i] = view.getFloat32(4 * i, true);
+	return values;
 }
 
 function readColumns(object, read, names) {
-	for (const name of names)
-		object[name] = read(object[name]);
+	for (const name of names) {
+		const text = object[name];
+		const store = (value) => Object.defineProperty(object, name,
+			{value, writable: true, enumerable: true, configurable: true});
+		Object.defineProperty(object, name, {configurable: true, enumerable: true, set: store,
+			get: () => store(read(text))[name]});
+	}
 }
 
 const SUMS = ["seen", "unseen", "variance", "doubt"];
@@ -68,4 +78,5 @@ readColumns(data.cells, readFloats, ["bytes", "objects", "bytes_variance", "obje
 if (data.cells.live_bytes !== undefined)
 	readColumns(data.cells, readFloats, ["live_bytes", "live_objects"]);
 else
-	Object.assign(data.cells, {live_bytes: data.cells.bytes, live_objects: data.cells.objects});
+	Object.defineProperties(data.cells, {live_bytes: {get: () => data.cells.bytes},
+		live_objects: {get: () => data.cells.objects}});

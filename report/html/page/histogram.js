@@ -52,8 +52,9 @@ function eachSelected({state, model}, visit) {
 /* Which rows are selected and below the zoomed frame. */
 function rowsBelow({tree, selected}, node) {
 	const below = new Uint8Array(rowCount);
-	for (let at = tree.rowsFrom[node]; at < tree.rowsTo[node]; at++) {
-		const row = tree.rowOrder[at] % rowCount;
+	const {rowOrder, rowsFrom, rowsTo} = tree.order();
+	for (let at = rowsFrom[node]; at < rowsTo[node]; at++) {
+		const row = rowOrder[at] % rowCount;
 		below[row] = selected[row];
 	}
 	return below;

@@ -85,8 +85,7 @@ function findZoom() {
 	const {tree, size: total} = view.model;
 	let node = 0;
 	for (const f of view.state.zoom) {
-		const children = tree.list.subarray(tree.start[node], tree.start[node + 1]);
-		const child = children.find((candidate) => tree.func[candidate] === f);
+		const child = childrenOf(view.model, node).find((candidate) => tree.func[candidate] === f);
 		if (child !== undefined && total[child] > 0)
 			node = child;
 		else if (!(view.state.fold && isGlue(f)) && (view.state.vm || data.functions.kind[f] !== VM))

@@ -16,15 +16,26 @@ const functionName = (f) => data.strings[data.functions.name[f]];
 const functionModule = (f) => data.strings[data.functions.module[f]];
 const functionKind = (f) => KINDS[data.functions.kind[f]];
 
-const nodeFunction = (node) => data.frames.function[data.nodes.frame[node]];
+/* By node of the data. */
+const nodeFunctions = data.nodes.frame.slice();
+for (let i = 0, of = data.frames.function; i < nodeFunctions.length; i++)
+	nodeFunctions[i] = of[nodeFunctions[i]];
+
+const nodeFunction = (node) => nodeFunctions[node];
+
+/* A predicate of functions that is computed once for each: 0 = not yet, 1 = no, 2 = yes. */
+function memoized(predicate) {
+	const known = new Uint8Array(functionCount);
+	return (f) => (known[f] || (known[f] = predicate(f) ? 2 : 1)) === 2;
+}
 
 /* Whether a function is a Java method outside the Java runtime. */
-const isApplication = (f) => functionKind(f) === "java"
-	&& !/^(java|javax|jdk|sun|com\.sun)\./.test(functionName(f));
+const isApplication = memoized((f) => functionKind(f) === "java"
+	&& !/^(java|javax|jdk|sun|com\.sun)\./.test(functionName(f)));
 
 /* Whether a function belongs to the C++ library. */
-const isPlumbing = (f) => functionKind(f) === "native"
-	&& /^(std::|__gnu_cxx::|operator new)/.test(functionName(f));
+const isPlumbing = memoized((f) => functionKind(f) === "native"
+	&& /^(std::|__gnu_cxx::|operator new)/.test(functionName(f)));
 
 /*
  * The site of a row: the allocating function and, if that is not Java code of the application,
@@ -79,8 +90,9 @@ function selectRows(state) {
 	const selected = new Uint8Array(rowCount);
 	const threads = state.thread && keyColumn("thread");
 	const keys = state.filter && keyColumn(state.filter.by);
+	const {heap} = data.rows, wanted = HEAPS.findIndex(({word}) => word === state.heap);
 	for (let row = 0; row < rowCount; row++)
-		selected[row] = (state.heap === "all" || state.heap === HEAPS[data.rows.heap[row]].word)
+		selected[row] = (wanted < 0 || wanted === heap[row])
 			&& (!threads || threads[row] === state.thread)
 			&& (!keys || keys[row] === state.filter.key);
 	return selected;
@@ -88,14 +100,15 @@ function selectRows(state) {
 
 /* Calls `visit` with each cell that counts in a range of slices, and its weight. */
 function eachCell(value, unit, [from, to], visit) {
-	const {cells} = data;
-	const weight = value === "alloc" ? cells[unit] : cells["live_" + unit];
-	for (let i = 0; i < cells.row.length; i++) {
-		if (cells.birth[i] < from || cells.birth[i] >= to)
+	const {birth} = data.cells, death = value === "live" ? data.cells.death : null;
+	const temp = value === "temp" ? data.cells.temp : null;
+	const weight = value === "alloc" ? data.cells[unit] : data.cells["live_" + unit];
+	for (let i = 0; i < birth.length; i++) {
+		if (birth[i] < from || birth[i] >= to)
 			continue;
-		if (value === "live" && cells.death[i] >= 0 && cells.death[i] < to)
+		if (death && death[i] >= 0 && death[i] < to)
 			continue;
-		if (value === "temp" && !cells.temp[i])
+		if (temp && !temp[i])
 			continue;
 		visit(i, weight[i]);
 	}
@@ -114,12 +127,11 @@ function rangeValues(value, unit, range) {
 
 function wholeValues(value, unit, moment) {
 	const figure = figureName(value, moment);
-	const number = data.rows[figure];
-	return {
-		figure, number,
-		value: new Float64Array(rowCount).map(
-			(_, row) => pointOf(number[row], data.rows.heap[row], unit)),
-	};
+	const number = data.rows[figure], {heap} = data.rows;
+	const points = new Float64Array(rowCount);
+	for (let row = 0; row < rowCount; row++)
+		points[row] = pointOf(number[row], heap[row], unit);
+	return {figure, number, value: points};
 }
 
 const knownValues = new Map();
@@ -144,10 +156,27 @@ function valuesOf(state, value) {
  */
 const addsUp = (state, row) => state.heap !== "all" || !data.rows.contains[row];
 
+/* Adds the value of each node to its parent, except where `endsBelow`. */
+function addUp({count, parent, isCaller}, sums, endsBelow) {
+	for (let i = count - 1; i > 0; i--)
+		if (sums[i] && !(isCaller && endsBelow(i)))
+			sums[parent[i]] += sums[i];
+}
+
 /*
- * The tree of a state, with the sums by heap and of all heaps by node; children are sorted by
- * value.
+ * The children of a node by value, largest first: a part of the tree's list, sorted when it is first
+ * asked for.
  */
+function childrenOf({tree, size, isSorted}, node) {
+	const children = tree.list.subarray(tree.start[node], tree.start[node + 1]);
+	if (!isSorted[node]) {
+		isSorted[node] = 1;
+		children.sort((a, b) => size[b] - size[a] || a - b);
+	}
+	return children;
+}
+
+/* The tree of a state, with the sums by heap and of all heaps by node. */
 function evaluate(state) {
 	const tree = treeFor(state);
 	const rows = valuesOf(state, state.value);
@@ -156,33 +185,28 @@ function evaluate(state) {
 	const total = new Float64Array(tree.count);
 	/* Of the older snapshot, in a comparison. */
 	const before = data.base ? new Float64Array(tree.count) : null;
-	tree.rowNode.forEach((node, i) => {
-		const row = i % rowCount;
+	const {rowNode} = tree, {heap} = data.rows, {value: values} = rows;
+	for (let i = 0; i < rowNode.length; i++) {
+		const node = rowNode[i], row = i % rowCount;
 		if (node < 0 || !selected[row])
-			return;
+			continue;
 		if (row >= newCount) {
 			if (addsUp(state, row))
-				before[node] += rows.value[row];
-			return;
+				before[node] += values[row];
+			continue;
 		}
-		heaps[data.rows.heap[row]][node] += rows.value[row];
+		heaps[heap[row]][node] += values[row];
 		if (addsUp(state, row))
-			total[node] += rows.value[row];
-	});
+			total[node] += values[row];
+	}
 	/* Of a sandwich, the callees alone make up the root. */
 	const endsBelow = (i) => tree.isCaller && tree.isCaller[i] && !tree.parent[i];
-	for (let i = tree.count - 1; i > 0; i--) {
-		if (!endsBelow(i))
-			for (const values of before ? [...heaps, total, before] : [...heaps, total])
-				values[tree.parent[i]] += values[i];
-	}
+	for (const sums of before ? [...heaps, total, before] : [...heaps, total])
+		addUp(tree, sums, endsBelow);
 	/* What the width of a frame shows: in a comparison both values, so that what is gone is seen. */
 	const size = before ? total.map((value, i) => value + before[i]) : total;
-	for (let i = 0; i < tree.count; i++)
-		if (tree.start[i + 1] - tree.start[i] > 1)
-			tree.list.subarray(tree.start[i], tree.start[i + 1])
-				.sort((a, b) => size[b] - size[a] || a - b);
-	return {tree, rows, selected, heaps, total, before, size, state: {...state},
+	return {tree, rows, selected, heaps, total, before, size, isSorted: new Uint8Array(tree.count),
+		state: {...state},
 		isWhole: !state.range && !state.thread && !state.filter && !tree.isCaller};
 }
 
@@ -215,10 +239,11 @@ function estimateNode(model, state, value, heap, node) {
 	const rows = valuesOf(state, value);
 	if (node === 0 && model.isWhole)
 		return data.heaps[heap].figures[rows.figure][state.unit];
-	let at = tree.rowsFrom[node];
+	const {rowOrder, rowsFrom, rowsTo} = tree.order();
+	let at = rowsFrom[node];
 	const next = () => {
-		while (at < tree.rowsTo[node]) {
-			const entry = tree.rowOrder[at++], row = entry % rowCount;
+		while (at < rowsTo[node]) {
+			const entry = rowOrder[at++], row = entry % rowCount;
 			if (selected[row] && row < newCount && (node || entry < rowCount))
 				return row;
 		}

@@ -7,17 +7,20 @@
 /*
  * A tree of functions: parent and function by node (0 is the root and has no function), and the
  * frame of the data that it came from.  Parents precede their children.  A page may have
- * millions of nodes, for which a Map takes seconds: children are looked up in a hash table of
- * node numbers with linear probing, at most half full.
+ * millions of nodes, for which a Map takes seconds.  Most nodes have one child: the first one is
+ * found in `first`, by node, and the others in a hash table of node numbers with linear probing, at
+ * most half full.
  */
 class GrowingTree {
-	constructor() {
+	/* `expected`: about as many nodes as there will be. */
+	constructor(expected) {
+		const capacity = 1 << Math.max(12, 32 - Math.clz32(expected));
 		this.count = 1;
-		this.parent = new Int32Array(1 << 12);
-		this.func = new Int32Array(1 << 12);
-		this.frame = new Int32Array(1 << 12);
+		for (const name of ["parent", "func", "frame", "first"])
+			this[name] = new Int32Array(capacity);
 		this.parent[0] = this.func[0] = this.frame[0] = -1;
 		this.slots = new Int32Array(1 << 13);
+		this.slotsTaken = 0;
 	}
 
 	/* The slot at which the search for a child starts. */
@@ -27,23 +30,47 @@ class GrowingTree {
 	}
 
 	enlarge() {
-		const mask = 4 * this.parent.length - 1;
-		for (const name of ["parent", "func", "frame"]) {
+		for (const name of ["parent", "func", "frame", "first"]) {
 			const larger = new Int32Array(2 * this.count);
 			larger.set(this[name]);
 			this[name] = larger;
 		}
+	}
+
+	enlargeSlots() {
+		const known = this.slots.filter((node) => node);
+		const mask = 2 * this.slots.length - 1;
 		this.slots = new Int32Array(mask + 1);
-		for (let i = 1; i < this.count; i++) {
-			let slot = this.slotOf(this.parent[i], this.func[i]);
+		for (const node of known) {
+			let slot = this.slotOf(this.parent[node], this.func[node]);
 			while (this.slots[slot])
 				slot = slot + 1 & mask;
-			this.slots[slot] = i;
+			this.slots[slot] = node;
 		}
+	}
+
+	append(node, f, dataFrame) {
+		if (this.count === this.parent.length)
+			this.enlarge();
+		const made = this.count++;
+		this.parent[made] = node;
+		this.func[made] = f;
+		this.frame[made] = dataFrame;
+		return made;
 	}
 
 	/* The child of a node for a function; added if missing. */
 	child(node, f, dataFrame) {
+		const first = this.first[node];
+		if (!first) {
+			const made = this.append(node, f, dataFrame);
+			this.first[node] = made;
+			return made;
+		}
+		return this.func[first] === f ? first : this.otherChild(node, f, dataFrame);
+	}
+
+	otherChild(node, f, dataFrame) {
 		const {parent, func, slots} = this;
 		let slot = this.slotOf(node, f);
 		for (; slots[slot]; slot = slot + 1 & slots.length - 1) {
@@ -51,13 +78,10 @@ class GrowingTree {
 			if (parent[found] === node && func[found] === f)
 				return found;
 		}
-		const made = this.count++;
-		parent[made] = node;
-		func[made] = f;
-		this.frame[made] = dataFrame;
+		const made = this.append(node, f, dataFrame);
 		slots[slot] = made;
-		if (this.count === parent.length)
-			this.enlarge();
+		if (2 * ++this.slotsTaken > slots.length)
+			this.enlargeSlots();
 		return made;
 	}
 }
@@ -76,13 +100,7 @@ const GLUE = new RegExp("^(?:" + [
 		+ ".*\\.(?:run|runWorker|call|exec|doExec|topLevelExec|scan|runAndReset)",
 	".*\\$\\$Lambda.*"].join("|") + ")$");
 
-const glue = new Map();
-
-function isGlue(f) {
-	if (!glue.has(f))
-		glue.set(f, GLUE.test(functionName(f)));
-	return glue.get(f);
-}
+const isGlue = memoized((f) => GLUE.test(functionName(f)));
 
 /* The nodes that are shown as their parent: VM frames, and frames of a row of glue but the first. */
 function isHidden(state, node, f) {
@@ -93,24 +111,27 @@ function isHidden(state, node, f) {
 }
 
 function makeTree(state) {
-	const tree = new GrowingTree();
+	const {parent, frame} = data.nodes;
+	const tree = new GrowingTree(parent.length);
 	const folded = new Set();
-	const nodeOf = new Int32Array(data.nodes.parent.length);
+	const nodeOf = new Int32Array(parent.length);
 	for (let i = 0; i < nodeOf.length; i++) {
-		const up = data.nodes.parent[i] < 0 ? 0 : nodeOf[data.nodes.parent[i]];
-		const frame = data.nodes.frame[i];
-		const f = data.frames.function[frame];
+		const up = parent[i] < 0 ? 0 : nodeOf[parent[i]];
+		const f = nodeFunctions[i];
 		const hidden = isHidden(state, i, f);
-		nodeOf[i] = hidden ? up : tree.child(up, f, frame);
+		nodeOf[i] = hidden ? up : tree.child(up, f, frame[i]);
 		if (hidden && isGlue(f))
 			folded.add(up);
 	}
-	return Object.assign(finishTree(tree, data.rows.node.map((node) => nodeOf[node])), {folded});
+	const {node} = data.rows, rowNode = new Int32Array(rowCount);
+	for (let row = 0; row < rowCount; row++)
+		rowNode[row] = nodeOf[node[row]];
+	return Object.assign(finishTree(tree, rowNode), {folded});
 }
 
 /* From the allocating function to the root of the thread. */
 function makeInvertedTree(state) {
-	const tree = new GrowingTree();
+	const tree = new GrowingTree(data.nodes.parent.length);
 	const rowNode = new Int32Array(rowCount);
 	for (let row = 0; row < rowCount; row++) {
 		let node = 0;
@@ -131,7 +152,7 @@ function makeInvertedTree(state) {
  * nearest to the root.  Rows are numbered twice: as callees, and from rowCount on as callers.
  */
 function makeSandwich(state, wanted) {
-	const tree = new GrowingTree();
+	const tree = new GrowingTree(rowCount);
 	const rowNode = new Int32Array(2 * rowCount).fill(-1);
 	const path = [];
 	for (let row = 0; row < rowCount; row++) {
@@ -168,16 +189,16 @@ function makeSandwich(state, wanted) {
  * Orders rows by node, those of a node before those of its descendants, so that the rows in and
  * below a node are one range: `rowOrder` from `rowsFrom` to `rowsTo`.
  */
-function orderRows({count, parent, start, list}, rowNode) {
+function orderRows({count, parent}, rowNode) {
 	const size = new Int32Array(count).fill(1), place = new Int32Array(count);
 	for (let i = count - 1; i > 0; i--)
 		size[parent[i]] += size[i];
-	for (let i = 0; i < count; i++) {
-		let next = place[i] + 1;
-		for (let k = start[i]; k < start[i + 1]; k++) {
-			place[list[k]] = next;
-			next += size[list[k]];
-		}
+	/* Where the next child of a node goes. */
+	const free = new Int32Array(count).fill(1);
+	for (let i = 1; i < count; i++) {
+		place[i] = free[parent[i]];
+		free[parent[i]] += size[i];
+		free[i] = place[i] + 1;
 	}
 	const begin = new Int32Array(count + 1);
 	for (const node of rowNode)
@@ -189,8 +210,12 @@ function orderRows({count, parent, start, list}, rowNode) {
 	for (let row = 0; row < rowNode.length; row++)
 		if (rowNode[row] >= 0)
 			rowOrder[next[place[rowNode[row]]]++] = row;
-	return {rowOrder, rowsFrom: place.map((at) => begin[at]),
-		rowsTo: place.map((at, i) => begin[at + size[i]])};
+	const rowsFrom = new Int32Array(count), rowsTo = new Int32Array(count);
+	for (let i = 0; i < count; i++) {
+		rowsFrom[i] = begin[place[i]];
+		rowsTo[i] = begin[place[i] + size[i]];
+	}
+	return {rowOrder, rowsFrom, rowsTo};
 }
 
 /* Adds each node's children, as a range of `list`, its depth and its rows. */
@@ -211,7 +236,9 @@ function finishTree(tree, rowNode) {
 		list[next[parent[i]]++] = i;
 	const made = {count, parent, func: tree.func.slice(0, count),
 		frame: tree.frame.slice(0, count), rowNode, start, list, depth};
-	return Object.assign(made, orderRows(made, rowNode));
+	let known = null;
+	made.order = () => known ??= orderRows(made, rowNode);
+	return made;
 }
 
 const trees = new Map();
