@@ -451,6 +451,23 @@ read_settings(const char *options)
 	return false;
 }
 
+/*
+ * glibc exports pthread_atfork under another name, since it needs to know which library calls it:
+ * our handlers stay for good.
+ */
+static void
+watch_forks(void)
+{
+	int (*add)(void (*)(void), void (*)(void), void (*)(void), void *);
+	void *found = th_real_dlsym ? th_real_dlsym(RTLD_DEFAULT, "__register_atfork") : NULL;
+
+	if (!found && th_real_dlsym)
+		found = th_real_dlsym(RTLD_DEFAULT, "pthread_atfork");
+	memcpy(&add, &found, sizeof(add));
+	if (found)
+		add(th_loader_before_fork, th_loader_after_fork, in_forked_child, NULL);
+}
+
 /* Once, when it is certain that the process may be recorded. */
 static void
 prepare(void)
@@ -460,7 +477,7 @@ prepare(void)
 	choose_unwinder();
 	th_thread_init(random_seed());
 	life.has_allocator = th_allocator_underneath() != NULL;
-	pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
+	watch_forks();
 	life.is_prepared = true;
 }
 
