@@ -28,13 +28,12 @@
 static const char help[] =
 	"usage: twinheap doctor [-- COMMAND...]\n"
 	"\n"
-	"Prints what works on this machine and what does not, and what is lost: the system,\n"
-	"limits, where logs go, the Java VM. Records COMMAND for it, or java -version, or "
-	"true\n"
-	"if there is no java, and removes that log.\n"
+	"Prints what works on this machine and what does not, and what is lost: the\n"
+	"system, limits, where logs go, the Java VM. Records COMMAND for it, or\n"
+	"java -version, or true if there is no java, and removes that log.\n"
 	"\n"
-	"Lines begin with ok, LOST (something is missing from recordings), BAD (nothing can\n"
-	"be recorded) or nothing (for information).\n"
+	"Lines begin with ok, LOST (something is missing from recordings), BAD (nothing\n"
+	"can be recorded) or nothing (for information).\n"
 	"\n"
 	"Exit status: 0 if COMMAND was recorded, 1 if not, 2 on a usage error.\n";
 
