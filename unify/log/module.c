@@ -14,6 +14,7 @@
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
+#include "unify/base/system.h"
 #include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
@@ -46,7 +47,8 @@
 #define SNAPSHOT_MAX 2048u
 
 /* Attempts at a snapshot after a load, while other threads take theirs. */
-#define FOLLOW_TURNS 16
+#define FOLLOW_TURNS 32
+#define FOLLOW_NAP_NS 100000
 
 /* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
 struct found_object {
@@ -446,7 +448,10 @@ th_module_follow_loader(void)
 		if (changes == th_load_relaxed(&seen_changes))
 			break;
 		take_snapshot();
-		sched_yield();
+		if (turn < FOLLOW_TURNS / 2)
+			sched_yield();
+		else
+			th_system_nap(FOLLOW_NAP_NS);
 	}
 	errno = saved_errno;
 }
