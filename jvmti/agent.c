@@ -68,12 +68,13 @@ static struct {
 	bool is_hotspot;
 	/* we hold the capability; once the agent thread runs, only it writes this */
 	bool samples_java;
-	bool has_begun;    /* the capability was held before */
-	bool is_biased;    /* the VM draws the countdowns, and counts wrongly */
-	bool has_frames;   /* native stacks carry Java frames */
-	bool is_logged;    /* the log has a JVM event */
-	bool is_elsewhere; /* another agent holds the capability, and a note was written */
-	uint64_t interval; /* the interval with which the VM draws */
+	bool has_begun;     /* the capability was held before */
+	bool is_biased;     /* the VM draws the countdowns, and counts wrongly */
+	bool has_own_draws; /* the library draws them */
+	bool has_frames;    /* native stacks carry Java frames */
+	bool is_logged;     /* the log has a JVM event */
+	bool is_elsewhere;  /* another agent holds the capability, and a note was written */
+	uint64_t interval;  /* the interval with which the VM draws */
 	uint32_t feature_release;
 } agent;
 
@@ -136,13 +137,31 @@ read_release(void)
 }
 
 static uint32_t
+exported_features(const struct th_hotspot *hotspot)
+{
+	uint32_t found = TH_JVM_TABLES;
+
+	if (th_hotspot_has_stubs(hotspot))
+		found |= TH_JVM_STUBS;
+	if (hotspot->collected_heap && hotspot->heap_start >= 0)
+		found |= TH_JVM_HEAP_RANGE;
+	if (hotspot->flags)
+		found |= TH_JVM_FLAGS;
+	if (hotspot->perf_data && *hotspot->perf_data)
+		found |= TH_JVM_COUNTERS;
+	return found;
+}
+
+static uint32_t
 features(void)
 {
 	bool has_bytes = agent.is_hotspot && th_hotspot_has_bytes(&agent.hotspot);
-	uint32_t found = 0;
+	uint32_t found = agent.is_hotspot ? exported_features(&agent.hotspot) : 0;
 
 	if (agent.samples_java)
 		found |= TH_JVM_SAMPLED_ALLOC;
+	if (agent.has_own_draws)
+		found |= TH_JVM_OWN_DRAWS;
 	if (agent.has_frames)
 		found |= TH_JVM_JAVA_FRAMES;
 	if (agent.has_frames && th_hotspot_has_seams(&agent.hotspot))
@@ -283,6 +302,7 @@ find_countdown(JNIEnv *env)
 	if (!own_draws)
 		use_interval_here(env);
 	agent.is_biased = !own_draws && agent.feature_release < FIRST_UNBIASED;
+	agent.has_own_draws = own_draws;
 	th_heap_begin(own_draws);
 	agent.has_begun = true;
 	/* The event says whether shares are approximate: the last one counts. */

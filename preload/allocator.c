@@ -62,10 +62,9 @@ path_of(const void *address)
 static bool
 is_in_program(const void *address)
 {
-	struct link_map *object;
-	Dl_info info;
+	const struct link_map *object = th_next_object_of(address);
 
-	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) && !*object->l_name;
+	return object && !object->l_prev; /* the first of the list */
 }
 
 /* Malloc */

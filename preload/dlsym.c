@@ -17,6 +17,7 @@
 #include "preload/late.h"
 #include "preload/next.h"
 #include "unify/base/real_dlsym.h"
+#include "unify/log/module.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -161,5 +162,7 @@ dlsym(void *restrict handle, const char *restrict name)
 		if (found)
 			return found;
 	}
+	/* Before glibc 2.35: what dlopen() has loaded is known before its first call. */
+	th_module_follow_loader();
 	return th_real_dlsym(handle, name);
 }

@@ -191,6 +191,9 @@ realloc(void *block, size_t size)
 	return th_next.realloc(block, size);
 }
 
+/* <stdlib.h> declares it since glibc 2.26. */
+extern void *reallocarray(void *block, size_t count, size_t size);
+
 EXPORT void *
 reallocarray(void *block, size_t count, size_t size)
 {

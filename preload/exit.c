@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/entry.h"
@@ -71,7 +72,7 @@ th_exit_watch_main(void)
 	void *found;
 
 	/* A library loaded later may be on any thread, whose end is no sign of an end. */
-	if (getpid() != gettid() || !th_real_dlsym_find())
+	if (getpid() != syscall(SYS_gettid) || !th_real_dlsym_find())
 		return;
 	found = th_real_dlsym(RTLD_DEFAULT, "__cxa_thread_atexit_impl");
 	memcpy(&add, &found, sizeof(found));

@@ -165,6 +165,9 @@ load_as_agent(JavaVM *vm, const char *options, enum th_agent_phase phase)
 	enum th_late_status status;
 
 	if (!th_next_is_late()) {
+		if (phase == TH_AGENT_ON_LOAD && options && *options)
+			th_message("preloaded, too: set TWINHEAP_* variables; the options of "
+				   "-agentpath are ignored");
 		start_agent(vm, phase);
 		return JNI_OK;
 	}

@@ -157,14 +157,21 @@ create_log(void)
 		.overhead = life.settings.number[TH_SETTING_NAME_MAX_OVERHEAD],
 		.keeps_earlier = th_next_is_late(),
 	};
-	static char path[PATH_MAX];
+	static char path[PATH_MAX], elsewhere[PATH_MAX];
+	const char *pattern = life.settings.text[TH_SETTING_NAME_OUTPUT];
+	uint64_t bytes = life.settings.number[TH_SETTING_NAME_MAX_LOG];
 	enum th_log_status status = th_log_path_create(
-		life.settings.text[TH_SETTING_NAME_OUTPUT],
-		life.settings.number[TH_SETTING_NAME_MAX_LOG], &identity, path, sizeof(path));
+		pattern, bytes, &identity, path, sizeof(path));
 
 	if (status == TH_LOG_OK) {
 		if (th_life_is_verbose())
 			th_message("recording to %s", path);
+		return true;
+	}
+	if (status == TH_LOG_FAILED && th_log_path_create_elsewhere(pattern, bytes, &identity,
+					       elsewhere, sizeof(elsewhere))) {
+		th_message("%.300s: %s; recording to %.300s", path, th_message_reason(errno),
+			elsewhere);
 		return true;
 	}
 	/* The path is cut so that the reason stays on the line. */
@@ -449,16 +456,43 @@ adjust_limits(void)
 		set_number(TH_SETTING_NAME_INTERVAL, TH_INTERVAL_FIRST, "");
 }
 
+/* The first process of every container has the same id: the host name tells their logs apart. */
+static void
+name_first_process(void)
+{
+	if (!life.settings.is_given[TH_SETTING_NAME_OUTPUT] && getpid() == 1)
+		life.settings.text[TH_SETTING_NAME_OUTPUT] = "twinheap.%h.%p.thl";
+}
+
 /* False: printed, and the process is not recorded. */
 static bool
 read_settings(const char *options)
 {
 	char problem[256];
 
-	if (th_settings_read(&life.settings, options, problem, sizeof(problem)))
+	if (th_settings_read(&life.settings, options, problem, sizeof(problem))) {
+		name_first_process();
 		return true;
+	}
 	th_message("%s; this process is not recorded", problem);
 	return false;
+}
+
+/*
+ * glibc exports pthread_atfork under another name, since it needs to know which library calls it:
+ * our handlers stay for good.
+ */
+static void
+watch_forks(void)
+{
+	int (*add)(void (*)(void), void (*)(void), void (*)(void), void *);
+	void *found = th_real_dlsym ? th_real_dlsym(RTLD_DEFAULT, "__register_atfork") : NULL;
+
+	if (!found && th_real_dlsym)
+		found = th_real_dlsym(RTLD_DEFAULT, "pthread_atfork");
+	memcpy(&add, &found, sizeof(add));
+	if (found)
+		add(th_loader_before_fork, th_loader_after_fork, in_forked_child, NULL);
 }
 
 /* Once, when it is certain that the process may be recorded. */
@@ -470,7 +504,7 @@ prepare(void)
 	choose_unwinder();
 	th_thread_init(random_seed());
 	life.has_allocator = th_allocator_underneath() != NULL;
-	pthread_atfork(th_loader_before_fork, th_loader_after_fork, in_forked_child);
+	watch_forks();
 	life.is_prepared = true;
 }
 

@@ -4,29 +4,43 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "unify/shared/log_name.h"
 
-static char start_directory[PATH_MAX]; /* "": the root */
+/*
+ * Size of a log in /dev/shm, which is memory of the process's control group: the size of that file
+ * system in a container by default.
+ */
+#define SHARED_MEMORY_BYTES (UINT64_C(64) << 20)
+
+static char start_directory[PATH_MAX];     /* "": the root */
+static char temporary_directory[PATH_MAX]; /* TMPDIR at the start; "": none */
 
 void
 th_log_path_init(void)
 {
 	if (!getcwd(start_directory, sizeof(start_directory)))
 		strcpy(start_directory, ".");
+	const char *temporary = getenv("TMPDIR");
+	if (temporary && *temporary == '/' && strlen(temporary) < PATH_MAX)
+		strcpy(temporary_directory, temporary);
 }
 
-/* The path that `pattern` yields for this process.  False: too long; the path is truncated. */
+/*
+ * The path that `pattern` yields for this process, in `directory` unless it is absolute.  False:
+ * too long; the path is truncated.
+ */
 static bool
-expand(const char *pattern, char *path, size_t capacity)
+expand(const char *directory, const char *pattern, char *path, size_t capacity)
 {
 	char number[16];
 
 	*path = '\0';
 	if (*pattern != '/')
-		snprintf(path, capacity, "%s/", start_directory);
+		snprintf(path, capacity, "%s/", directory);
 	snprintf(number, sizeof(number), "%d", (int)getpid());
 	return th_log_name_expand(pattern, number, path, capacity);
 }
@@ -47,14 +61,14 @@ create_numbered(const char *path, int number, uint64_t max_bytes,
 	return th_log_create(path_ret, max_bytes, identity);
 }
 
-enum th_log_status
-th_log_path_create(const char *pattern, uint64_t max_bytes,
+static enum th_log_status
+create_in(const char *directory, const char *pattern, uint64_t max_bytes,
 	const struct th_log_identity *identity, char *path_ret, size_t path_bytes)
 {
 	char taken[PATH_MAX];
 	enum th_log_status status;
 
-	if (!expand(pattern, path_ret, path_bytes)) {
+	if (!expand(directory, pattern, path_ret, path_bytes)) {
 		errno = ENAMETOOLONG;
 		return TH_LOG_FAILED;
 	}
@@ -70,4 +84,34 @@ th_log_path_create(const char *pattern, uint64_t max_bytes,
 		status = create_numbered(
 			taken, number, max_bytes, identity, path_ret, path_bytes);
 	return status;
+}
+
+enum th_log_status
+th_log_path_create(const char *pattern, uint64_t max_bytes,
+	const struct th_log_identity *identity, char *path_ret, size_t path_bytes)
+{
+	return create_in(start_directory, pattern, max_bytes, identity, path_ret, path_bytes);
+}
+
+bool
+th_log_path_create_elsewhere(const char *pattern, uint64_t max_bytes,
+	const struct th_log_identity *identity, char *path_ret, size_t path_bytes)
+{
+	const char *const directories[] = {temporary_directory, "/tmp", "/dev/shm"};
+	const char *slash = strrchr(pattern, '/');
+	int reason = errno;
+	bool is_done = false;
+
+	/* Read-only, or another user's. */
+	if (reason != EROFS && reason != EACCES && reason != EPERM)
+		return false;
+	for (size_t i = 0; i < 3 && !is_done; i++) {
+		if (i == 2 && max_bytes > SHARED_MEMORY_BYTES)
+			max_bytes = SHARED_MEMORY_BYTES;
+		is_done = *directories[i] &&
+			  create_in(directories[i], slash ? slash + 1 : pattern, max_bytes,
+				  identity, path_ret, path_bytes) == TH_LOG_OK;
+	}
+	errno = reason;
+	return is_done;
 }

@@ -6,12 +6,13 @@
 #ifndef TH_PRELOAD_LOG_PATH_H
 #define TH_PRELOAD_LOG_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "unify/log/log.h"
 
-/* Saves the current directory, which the program may change.  In the constructor. */
+/* Saves the current directory and TMPDIR, which the program may change.  In the constructor. */
 void th_log_path_init(void);
 
 /* Names tried before the recording is abandoned. */
@@ -23,6 +24,14 @@ void th_log_path_init(void);
  * number from 2 on, as in NAME.PID.2.EXTENSION. *path_ret: the name tried last.
  */
 enum th_log_status th_log_path_create(const char *pattern, uint64_t max_bytes,
+	const struct th_log_identity *identity, char *path_ret, size_t path_bytes);
+
+/*
+ * After a failure with this errno, which is kept: if the directory is read-only or not writable,
+ * creates the log under the same name in TMPDIR, /tmp or /dev/shm (there of 64 MiB at most), the
+ * first that accepts it.  False: none, *path_ret is undefined.
+ */
+bool th_log_path_create_elsewhere(const char *pattern, uint64_t max_bytes,
 	const struct th_log_identity *identity, char *path_ret, size_t path_bytes);
 
 #endif

@@ -23,6 +23,9 @@
 #define ARENA_BYTES 65536
 #define ARENA_ALIGNMENT 16
 
+/* NULL: not glibc. */
+#pragma weak dladdr1
+
 static struct {
 	_Alignas(ARENA_ALIGNMENT) unsigned char bytes[ARENA_BYTES];
 	size_t used; /* atomic */
@@ -244,12 +247,42 @@ th_next_is_ours(const void *address)
 	       (uintptr_t)address < (uintptr_t)_end;
 }
 
+/* The first entry of the loader's list, that of the program. */
+static const struct link_map *
+first_object(void)
+{
+	void *handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	const struct link_map *object = NULL;
+
+	if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &object))
+		object = NULL;
+	if (handle)
+		dlclose(handle);
+	return object;
+}
+
+/* Without dladdr1: musl's list and dl_iterate_phdr use the same string as name. */
+static const struct link_map *
+object_of(const void *address)
+{
+	const struct link_map *object = first_object();
+	Dl_info info;
+
+	if (!dladdr(address, &info))
+		return NULL;
+	while (object && object->l_name != info.dli_fname)
+		object = object->l_next;
+	return object;
+}
+
 const struct link_map *
 th_next_object_of(const void *address)
 {
 	struct link_map *object;
 	Dl_info info;
 
+	if (!dladdr1)
+		return object_of(address);
 	return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
 }
 
@@ -269,7 +302,8 @@ th_next_leads_on(const void *address)
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
 
-	return dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	/* musl never resolves a name to such an entry. */
+	return dladdr1 && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
 	       symbol->st_shndx == SHN_UNDEF;
 }
 

@@ -30,6 +30,7 @@
 #include "report/profile/profile.h"
 #include "report/push/push.h"
 #include "report/run/attach.h"
+#include "report/run/doctor.h"
 #include "report/run/launch.h"
 #include "report/views/bundle.h"
 #include "report/views/live_section.h"
@@ -671,6 +672,8 @@ static const struct command commands[] = {
 		0, NULL, th_list_main},
 	{"push", "[OPTIONS] [LOG|PID] --to URL",
 		"send recordings to OpenTelemetry, Pyroscope or Parca", 0, NULL, th_push_main},
+	{"doctor", "[-- COMMAND...]", "what works on this machine, what does not, and why", 0,
+		NULL, th_doctor_main},
 	{"live", "[OPTIONS] PID|LOG", "live view of the heaps of a process on the terminal",
 		TH_OPTIONS_LIVE | TH_OPTIONS_COMMAND | TH_OPTIONS_COLOR, th_watch_run, NULL},
 	{"bundle", "LOG|PID [-o FILE]",
@@ -698,7 +701,7 @@ print_help(FILE *file)
 	      "\n"
 	      "Exit status:\n"
 	      "    0    success\n"
-	      "    1    leaks --fail-on: a leak\n"
+	      "    1    leaks --fail-on: a leak; doctor: nothing can be recorded\n"
 	      "    2    usage error, or output that cannot be written; run: not started\n"
 	      "    3    unreadable input\n"
 	      "    4    the process refused the request (ctl, attach, rss --count-buffers)\n"

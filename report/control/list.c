@@ -45,10 +45,28 @@ struct row {
 	struct th_log_header header;
 };
 
+/* A static program cannot load the modules of the name service: the file only. */
+static const struct passwd *
+find_user(uid_t uid)
+{
+#ifdef TH_STATIC
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+
+	while (file && (user = fgetpwent(file)) && user->pw_uid != uid)
+		continue;
+	if (file)
+		fclose(file);
+	return user;
+#else
+	return getpwuid(uid);
+#endif
+}
+
 static const char *
 user_of(uid_t uid, char text[32])
 {
-	const struct passwd *user = getpwuid(uid);
+	const struct passwd *user = find_user(uid);
 
 	if (user)
 		snprintf(text, 32, "%.31s", user->pw_name);

@@ -133,6 +133,29 @@ th_launch_logs_check(const char *pattern)
 	return problem ? th_error_create(TH_ERROR_USAGE, "%s: %s", path, problem) : NULL;
 }
 
+bool
+th_launch_logs_elsewhere(const char *pattern, char **absolute)
+{
+	const char *temporary = getenv("TMPDIR");
+	const char *const directories[] = {
+		temporary && *temporary == '/' && !strchr(temporary, '%') ? temporary : "/tmp",
+		"/tmp", "/dev/shm"};
+
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		char *path = th_format_new("%s/%s", directories[i], pattern);
+		struct th_error *error = th_launch_logs_check(path);
+
+		if (!error) {
+			free(*absolute);
+			*absolute = path;
+			return true;
+		}
+		th_error_destroy(error);
+		free(path);
+	}
+	return false;
+}
+
 /* Logs */
 
 static bool

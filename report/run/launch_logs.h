@@ -25,6 +25,12 @@ struct th_error *th_launch_logs_absolute(const char *pattern, char **absolute_re
  */
 struct th_error *th_launch_logs_check(const char *pattern);
 
+/*
+ * Replaces *absolute, which is freed, by the file name `pattern` in TMPDIR, /tmp or /dev/shm, the
+ * first where a log can be written.  False: none.
+ */
+bool th_launch_logs_elsewhere(const char *pattern, char **absolute);
+
 /* Calls `visit` for each file whose name matches the absolute `pattern`. */
 typedef void th_launch_logs_visit(const char *path, void *data);
 void th_launch_logs_each(const char *pattern, th_launch_logs_visit *visit, void *data);

@@ -96,7 +96,7 @@ th_launch_objects_list(const char *program, const char *preload, struct th_launc
 
 	*ret = (struct th_launch_objects){0};
 	th_array_append(ret, paths, (char *)program);
-	if (!th_launch_target_linker(linker))
+	if (!th_launch_target_linker(program, linker))
 		return;
 	ret->text = ask_linker(linker, program, preload);
 	if (!ret->text)

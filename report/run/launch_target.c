@@ -128,11 +128,10 @@ is_dynamic_linker(const char *path)
 	return th_text_begins(name, "ld-") || th_text_begins(name, "ld.so");
 }
 
-/* The interpreter of this program, which is also the one the library was built for. */
 bool
-th_launch_target_linker(char path_ret[PATH_MAX])
+th_launch_target_linker(const char *program, char path_ret[PATH_MAX])
 {
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
 	Elf64_Ehdr header;
 	bool found;
 
@@ -142,20 +141,6 @@ th_launch_target_linker(char path_ret[PATH_MAX])
 		read_interpreter(fd, &header, path_ret);
 	close(fd);
 	return found;
-}
-
-/* A library built for one C library prevents a program of another from starting. */
-static struct th_error *
-check_interpreter(const char *path, const char *interpreter)
-{
-	char own[PATH_MAX];
-
-	if (!th_launch_target_linker(own) ||
-		strcmp(th_text_base_name(own), th_text_base_name(interpreter)) == 0)
-		return NULL;
-	return th_error_create(TH_ERROR_USAGE,
-		"%s: uses another C library (%s) than twinheap was built for (%s)", path,
-		th_text_base_name(interpreter), th_text_base_name(own));
 }
 
 static struct th_error *
@@ -171,9 +156,7 @@ check_elf(const char *path, int fd, const Elf64_Ehdr *header, char *program_ret)
 		return th_error_create(TH_ERROR_USAGE,
 			"%s: a program for another processor, which cannot load this library",
 			path);
-	if (read_interpreter(fd, header, interpreter))
-		return check_interpreter(path, interpreter);
-	if (is_dynamic_linker(path))
+	if (read_interpreter(fd, header, interpreter) || is_dynamic_linker(path))
 		return NULL;
 	return th_error_create(
 		TH_ERROR_USAGE, "%s: statically linked, so LD_PRELOAD has no effect", path);

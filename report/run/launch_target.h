@@ -18,8 +18,8 @@
 #	define TH_LAUNCH_MULTIARCH "aarch64-linux-gnu"
 #endif
 
-/* The dynamic linker of this tool, and of the programs it can record.  False: unknown. */
-bool th_launch_target_linker(char path_ret[PATH_MAX]);
+/* The dynamic linker that a program names: of glibc, musl, ...  False: none. */
+bool th_launch_target_linker(const char *program, char path_ret[PATH_MAX]);
 
 /*
  * Examines the file that execvp() would run for `command`, and the interpreter of a script.

@@ -73,6 +73,24 @@ wait_on(struct client *client, long done, long all)
 	return is_interrupted || th_clock_now() > server.deadline;
 }
 
+#ifdef TH_STATIC
+#	define MISSING "this twinheap is linked statically and cannot load libdebuginfod"
+
+/*
+ * Replaces libc's for libdw, too: a static program must not load libraries of the system, which
+ * need the system's libc.
+ */
+void *
+dlopen(const char *path, int mode)
+{
+	(void)path;
+	(void)mode;
+	return NULL;
+}
+#else
+#	define MISSING "libdebuginfod is not installed"
+#endif
+
 static bool
 find_functions(void *library)
 {
@@ -114,7 +132,7 @@ has_server(void)
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library || !find_functions(library)) {
 		th_progress_clear();
-		th_notice("DEBUGINFOD_URLS is set, but libdebuginfod is not installed");
+		th_notice("DEBUGINFOD_URLS is set, but " MISSING);
 		return false;
 	}
 	server.client = server.begin();

@@ -290,7 +290,7 @@ test_helps_fit(void **state)
 {
 	static const char *const verbs[] = {"run", "summary", "tree", "leaks", "rss", "export",
 		"flamegraph", "diff", "ctl", "list", "live", "bundle", "dump", "attach",
-		"detach"};
+		"detach", "doctor"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

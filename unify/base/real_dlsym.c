@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * glibc has dlvsym, which is not interposed.  In other C libraries (musl) the symbol table of the
+ * object that contains libc is read directly: it has no versions.
+ */
 #include "unify/base/real_dlsym.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "unify/base/atomic.h"
 
@@ -12,9 +20,139 @@
 #	define OLD_VERSION "GLIBC_2.17"
 #endif
 
+/* NULL: not glibc. */
+#pragma weak dlvsym
+
 void *(*th_real_dlsym)(void *handle, const char *name);
 
-/* By version, with dlvsym, which is not interposed. */
+/* glibc */
+
+static void *
+find_by_version(void)
+{
+	void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+
+	return found ? found : dlvsym(RTLD_NEXT, "dlsym", OLD_VERSION);
+}
+
+/* Other C libraries */
+
+/* The dynamic symbols of an object. */
+struct symbols {
+	const ElfW(Sym) * table;
+	const char *names;
+	const uint32_t *hash;     /* DT_HASH */
+	const uint32_t *gnu_hash; /* DT_GNU_HASH */
+};
+
+/* The address in an entry of the dynamic section, which some loaders relocate. */
+static const void *
+address_of(const struct dl_phdr_info *info, ElfW(Addr) value)
+{
+	return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+}
+
+static void
+read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry, struct symbols *ret)
+{
+	for (; entry->d_tag != DT_NULL; entry++) {
+		const void *at = address_of(info, entry->d_un.d_ptr);
+
+		if (entry->d_tag == DT_SYMTAB)
+			ret->table = at;
+		else if (entry->d_tag == DT_STRTAB)
+			ret->names = at;
+		else if (entry->d_tag == DT_HASH)
+			ret->hash = at;
+		else if (entry->d_tag == DT_GNU_HASH)
+			ret->gnu_hash = at;
+	}
+}
+
+/* One more than the last index in a table of DT_GNU_HASH (glibc, elf/dl-lookup.c). */
+static uint32_t
+count_by_gnu_hash(const uint32_t *header)
+{
+	uint32_t buckets = header[0];
+	uint32_t first = header[1];
+	const uint32_t *bucket = header + 4 +
+				 header[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+	const uint32_t *chain = bucket + buckets;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		if (bucket[i] > last)
+			last = bucket[i];
+	if (last < first)
+		return first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return last + 1;
+}
+
+static uint32_t
+count_symbols(const struct symbols *symbols)
+{
+	if (symbols->hash)
+		return symbols->hash[1];
+	return symbols->gnu_hash ? count_by_gnu_hash(symbols->gnu_hash) : 0;
+}
+
+static void *
+find_symbol(const struct dl_phdr_info *info, const struct symbols *symbols, const char *name)
+{
+	uint32_t count = symbols->table && symbols->names ? count_symbols(symbols) : 0;
+
+	for (uint32_t i = 1; i < count; i++) {
+		const ElfW(Sym) *symbol = &symbols->table[i];
+
+		if (symbol->st_shndx != SHN_UNDEF &&
+			!strcmp(symbols->names + symbol->st_name, name))
+			return (void *)(info->dlpi_addr + symbol->st_value);
+	}
+	return NULL;
+}
+
+static bool
+contains(const struct dl_phdr_info *info, uintptr_t address)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD &&
+			address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* getauxval is in libc and not interposed. */
+static int
+find_in_libc(struct dl_phdr_info *info, size_t bytes, void *found_ret)
+{
+	struct symbols symbols = {0};
+
+	(void)bytes;
+	if (!contains(info, (uintptr_t)getauxval))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			read_dynamic(info,
+				(const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+				&symbols);
+	*(void **)found_ret = find_symbol(info, &symbols, "dlsym");
+	return 1;
+}
+
+static void *
+find_by_table(void)
+{
+	void *found = NULL;
+
+	dl_iterate_phdr(find_in_libc, &found);
+	return found;
+}
+
 bool
 th_real_dlsym_find(void)
 {
@@ -22,9 +160,7 @@ th_real_dlsym_find(void)
 
 	if (th_real_dlsym)
 		return true;
-	found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-	if (!found)
-		found = dlvsym(RTLD_NEXT, "dlsym", OLD_VERSION);
+	found = dlvsym ? find_by_version() : find_by_table();
 	/* Concurrent callers find the same function. */
 	th_store_relaxed((void **)&th_real_dlsym, found);
 	return found != NULL;

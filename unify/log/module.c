@@ -14,6 +14,7 @@
 #include "unify/base/memory.h"
 #include "unify/base/real_dlsym.h"
 #include "unify/base/safe_read.h"
+#include "unify/base/system.h"
 #include "unify/log/loader.h"
 #include "unify/log/module_elf.h"
 #include "unify/shared/bisect.h"
@@ -23,6 +24,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -43,6 +45,10 @@
 #define SLOTS_CHUNKS ((TH_MODULE_MAX + SLOTS_CHUNK - 1) / SLOTS_CHUNK)
 /* Maximum number of objects in a snapshot; further ones are not found. */
 #define SNAPSHOT_MAX 2048u
+
+/* Attempts at a snapshot after a load, while other threads take theirs. */
+#define FOLLOW_TURNS 32
+#define FOLLOW_NAP_NS 100000
 
 /* struct dl_find_object of glibc 2.35's <dlfcn.h>, for builds on older ones. */
 struct found_object {
@@ -81,7 +87,8 @@ static size_t paths_used;                /* atomic */
  * libc that has it.
  */
 static int (*find_object)(void *pc, struct found_object *ret);
-static bool use_snapshot; /* find_object is missing, or a test disables it */
+static bool use_snapshot;     /* find_object is missing, or a test disables it */
+static uint64_t seen_changes; /* atomic: loads and unloads before the last snapshot */
 static uintptr_t self_start;
 static uintptr_t vdso_start;
 static char executable[PATH_MAX];
@@ -312,15 +319,26 @@ add_object(struct dl_phdr_info *info, size_t bytes, void *closure)
 	return 0;
 }
 
+/* The number of loads and unloads so far. */
+static int
+read_changes(struct dl_phdr_info *info, size_t bytes, void *changes_ret)
+{
+	(void)bytes;
+	*(uint64_t *)changes_ret = (uint64_t)(info->dlpi_adds + info->dlpi_subs);
+	return 1;
+}
+
 static void
 take_snapshot(void)
 {
 	struct snapshot *snapshot;
+	uint64_t changes = 0;
 	uint32_t next;
 	bool is_complete;
 
 	if (!th_trylock(&refresh_lock))
 		return;
+	th_loader_visit(read_changes, &changes);
 	next = !th_load_relaxed(&current_snapshot);
 	snapshot = &snapshots[next];
 	th_add_acq_rel(&snapshot->generation, 1);
@@ -333,8 +351,10 @@ take_snapshot(void)
 	is_complete = th_loader_visit(add_object, snapshot);
 	th_add_acq_rel(&snapshot->generation, 1);
 	/* Pairs with the acquire in find_in_snapshot: the list is complete. */
-	if (is_complete)
+	if (is_complete) {
 		th_store_release(&current_snapshot, next);
+		th_store_relaxed(&seen_changes, changes);
+	}
 	th_unlock(&refresh_lock);
 }
 
@@ -411,6 +431,29 @@ th_module_refresh(void)
 {
 	if (use_snapshot)
 		take_snapshot();
+}
+
+void
+th_module_follow_loader(void)
+{
+	int saved_errno = errno;
+	uint64_t changes;
+
+	if (!use_snapshot)
+		return;
+	if (!th_loader_visit(read_changes, &changes))
+		changes = th_load_relaxed(&seen_changes);
+	/* A snapshot that another thread is taking may have begun before the load. */
+	for (int turn = 0; turn < FOLLOW_TURNS; turn++) {
+		if (changes == th_load_relaxed(&seen_changes))
+			break;
+		take_snapshot();
+		if (turn < FOLLOW_TURNS / 2)
+			sched_yield();
+		else
+			th_system_nap(FOLLOW_NAP_NS);
+	}
+	errno = saved_errno;
 }
 
 void

@@ -46,6 +46,14 @@ const char *th_module_executable(void);
 void th_module_refresh(void);
 
 /*
+ * The same if objects have been loaded or unloaded since the last snapshot: for calls of the
+ * program that follow a dlopen, so that the first samples below a new library find it.  Takes
+ * the loader's lock for a moment; preserves errno; nothing if a process has _dl_find_object.
+ * Not in malloc. [any]
+ */
+void th_module_follow_loader(void);
+
+/*
  * The module that contains `pc`, registered on first occurrence; NULL if there is none or the
  * table is full.  All fields but `logged` are constant from then on. [in-malloc]
  */

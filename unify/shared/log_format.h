@@ -849,6 +849,12 @@ enum th_jvm_feature {
 	TH_JVM_TLAB_CURE = 16,      /* of older logs: the sampler's bias is corrected in part */
 	TH_JVM_SHARES_APPROXIMATE = 32, /* the sampler is biased */
 	TH_JVM_FOLLOWS_FEW = 64, /* only Java objects with a JAVA_FOLLOWED have a known end */
+	TH_JVM_TABLES = 128,     /* the VM exports its layout */
+	TH_JVM_STUBS = 256,      /* frames of runtime stubs are walked */
+	TH_JVM_HEAP_RANGE = 512, /* range and collections of the Java heap are read */
+	TH_JVM_FLAGS = 1024,     /* flags of the VM are read */
+	TH_JVM_COUNTERS = 2048,  /* performance counters are read */
+	TH_JVM_OWN_DRAWS = 4096, /* the library draws the countdowns of the Java heap */
 };
 
 enum th_stack_flag {

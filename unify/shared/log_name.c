@@ -81,7 +81,7 @@ th_log_name_has_pid(const char *pattern)
 bool
 th_log_name_insert(char *name, size_t capacity, const char *number)
 {
-	char *dot = strrchr(last_component(name), '.');
+	char *dot = strrchr(name + (last_component(name) - name), '.');
 	size_t length = strlen(name);
 	size_t at = dot ? (size_t)(dot - name) : length;
 	size_t bytes = 1 + strlen(number);
