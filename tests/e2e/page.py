@@ -950,6 +950,21 @@ def case_speedscope(browser, page, report):
     return "%s: %s" % (largest, own)
 
 
+def case_large(browser, page, report):
+    """A hundred thousand stacks are drawn, zoomed, searched and switched."""
+    browser.open(page)
+    for action in (
+        "zoomTo(chart.drawn[i % chart.drawn.length].node)",
+        "showCard(view, chart.drawn[i % chart.drawn.length].node)",
+        "update({search: 'method' + i})",
+        "update({unit: i % 2 ? 'bytes' : 'objects'})",
+        "update({range: [i, i + 20]})",
+    ):
+        browser.run("for (let i = 0; i < 4; i++) %s;" % action)
+        assert browser.run("return chart.drawn.length;") > 0
+    return "drawn"
+
+
 def main():
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if shutil.which("chromedriver") and shutil.which("chromium") else 1)
