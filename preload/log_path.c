@@ -40,7 +40,7 @@ expand(const char *directory, const char *pattern, char *path, size_t capacity)
 
 	*path = '\0';
 	if (*pattern != '/')
-		snprintf(path, capacity, "%s/", directory);
+		snprintf(path, capacity, "%s/", strcmp(directory, "/") ? directory : "");
 	snprintf(number, sizeof(number), "%d", (int)getpid());
 	return th_log_name_expand(pattern, number, path, capacity);
 }

@@ -5,11 +5,11 @@
  */
 #include "report/live/watch_main.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/end_signals.h"
 #include "report/control/running.h"
 #include "report/live/watch.h"
 #include "report/live/watch_screen.h"
@@ -19,48 +19,12 @@
 
 #define REFRESH_NS TH_NS_PER_S
 
-/* Set by signals that end the program. */
-static volatile sig_atomic_t must_end;
-
-static void
-on_end(int number)
-{
-	(void)number;
-	must_end = 1;
-}
-
-/* The log was truncated while it was mapped: it cannot be read any more. */
-static void
-on_bus_error(int number)
-{
-	static const char text[] = "twinheap: the log was truncated while it was read\n";
-
-	(void)number;
-	th_watch_screen_end();
-	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(3);
-	_exit(3);
-}
-
-static void
-catch_signals(void)
-{
-	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = on_end};
-
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		sigaction(ending[i], &action, NULL);
-	action.sa_handler = on_bus_error;
-	action.sa_flags = (int)SA_RESETHAND;
-	sigaction(SIGBUS, &action, NULL);
-}
-
 static void
 look(struct th_watch_view *view)
 {
 	uint64_t next = th_clock_now() + REFRESH_NS;
 
-	while (!view->is_done && !must_end && !th_watch_screen_is_gone()) {
+	while (!view->is_done && !th_end_signals_came() && !th_watch_screen_is_gone()) {
 		th_watch_screen_draw(view);
 		uint64_t now = th_clock_now();
 		int key = now < next ? th_watch_screen_key((int)((next - now) / 1000000) + 1)
@@ -96,7 +60,8 @@ th_watch_run(const struct th_options *options)
 		th_recording_hide_command(watch.recording);
 	error = th_watch_screen_begin();
 	if (!error) {
-		catch_signals();
+		th_end_signals_catch("twinheap: the log was truncated while it was read\n",
+			th_watch_screen_end);
 		th_watch_view_init(&view, &watch);
 		view.table.heaps = options->heaps;
 		th_watch_table_update(&view.table, &watch);

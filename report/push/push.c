@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "report/base/allocate.h"
+#include "report/base/end_signals.h"
 #include "report/control/request.h"
 #include "report/control/running.h"
 #include "report/push/http.h"
@@ -47,48 +48,13 @@ struct push {
 	uint64_t scan_period;
 };
 
-/* Set by signals that end the program. */
-static volatile sig_atomic_t must_end;
-
-static void
-on_end(int number)
-{
-	(void)number;
-	must_end = 1;
-}
-
-/* A log was truncated while it was mapped. A supervisor starts push again, without that log. */
-static void
-on_bus_error(int number)
-{
-	static const char text[] = "twinheap: push: a log was truncated while it was read\n";
-
-	(void)number;
-	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(3);
-	_exit(3);
-}
-
-static void
-catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = on_end};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	action.sa_handler = on_bus_error;
-	sigaction(SIGBUS, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* Sleeps until a time of CLOCK_MONOTONIC, or a signal. */
 static void
 sleep_until(uint64_t time)
 {
 	struct timespec when = {(time_t)(time / TH_NS_PER_S), (long)(time % TH_NS_PER_S)};
 
-	if (!must_end)
+	if (!th_end_signals_came())
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
@@ -230,7 +196,7 @@ find_recordings(struct push *push)
 	struct push next = {0};
 
 	th_running_find_pids(&all);
-	for (size_t i = 0; i < all.pids_count && !must_end; i++) {
+	for (size_t i = 0; i < all.pids_count && !th_end_signals_came(); i++) {
 		const struct other *known = find_other(push, all.pids[i]);
 		struct other other = known ? *known : (struct other){.pid = all.pids[i]};
 
@@ -311,7 +277,7 @@ remove_done(struct push *push)
 static void
 send_due(struct push *push)
 {
-	for (size_t i = 0; i < push->sources_count && !must_end; i++) {
+	for (size_t i = 0; i < push->sources_count && !th_end_signals_came(); i++) {
 		struct th_source *source = push->sources[i];
 		uint64_t now = th_clock_now();
 
@@ -348,7 +314,7 @@ push_all(struct push *push)
 	if (push->scan_period > SCAN_MAX)
 		push->scan_period = SCAN_MAX;
 	open_state(push);
-	while (!must_end) {
+	while (!th_end_signals_came()) {
 		uint64_t now = th_clock_now();
 
 		if (now >= push->scan_due) {
@@ -385,7 +351,7 @@ send_once(struct push *push, struct th_source *source)
 	struct th_receiver *receiver = &push->receiver;
 	uint64_t give_up = th_clock_now() + push->options.patience;
 
-	while (!must_end) {
+	while (!th_end_signals_came()) {
 		th_source_prepare(source, &receiver->destination, true);
 		if (th_receiver_send(receiver, source) && !source->is_lost)
 			return NULL;
@@ -428,7 +394,9 @@ run(struct push *push)
 		return error;
 	push->receiver.timeout = push->options.timeout;
 	srandom((unsigned)getpid());
-	catch_signals();
+	/* A supervisor starts push again, without that log. */
+	th_end_signals_catch("twinheap: push: a log was truncated while it was read\n", NULL);
+	signal(SIGPIPE, SIG_IGN);
 	/* A server of debug information would hold up all recordings. */
 	th_debuginfod_disable();
 	if (push->options.log)

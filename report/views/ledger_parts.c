@@ -7,6 +7,7 @@
 #include "report/base/format.h"
 #include "report/base/line.h"
 #include "report/base/terminal.h"
+#include "report/views/frame_texts.h"
 #include "report/views/json_parts.h"
 #include "report/views/view.h"
 
@@ -181,19 +182,6 @@ print_figures(FILE *file, const struct th_ledger_entry *entry)
 }
 
 static void
-print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(frames, number);
-	const char *library = th_frames_library(frames, frame->function);
-
-	fputs(th_frames_function_name(frames, frame->function), file);
-	if (frame->file && frame->line)
-		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
-	else if (library[0] && !th_frames_is_nameless(frames, frame->function))
-		fprintf(file, " (%s)", library);
-}
-
-static void
 print_path(FILE *file, const struct th_profile *profile, uint32_t number)
 {
 	struct th_path path = th_paths_get(profile->paths, number);
@@ -203,7 +191,8 @@ print_path(FILE *file, const struct th_profile *profile, uint32_t number)
 
 		fputs(i ? "              < " : "         by     ", file);
 		th_line_begin(&line);
-		print_frame(line.stream, profile->frames, path.frames[path.count - 1 - i]);
+		th_frame_texts_line(
+			line.stream, profile->frames, path.frames[path.count - 1 - i]);
 		th_line_cut(&line, file, th_terminal_room(file, STACK_COLUMN, STACK_COLUMN));
 		fputc('\n', file);
 	}

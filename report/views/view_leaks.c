@@ -16,6 +16,7 @@
 #include "report/base/terminal.h"
 #include "report/leaks/outcome.h"
 #include "report/leaks/released.h"
+#include "report/views/frame_texts.h"
 #include "report/views/ledger_parts.h"
 #include "report/views/tallied_parts.h"
 
@@ -28,19 +29,6 @@
 
 /* Frames */
 
-static void
-print_frame(FILE *file, const struct th_frames *frames, uint32_t number)
-{
-	const struct th_frame *frame = th_frames_get(frames, number);
-	const char *library = th_frames_library(frames, frame->function);
-
-	fputs(th_frames_function_name(frames, frame->function), file);
-	if (frame->file && frame->line)
-		fprintf(file, " (%s:%u)", th_frames_string(frames, frame->file), frame->line);
-	else if (library[0] && !th_frames_is_nameless(frames, frame->function))
-		fprintf(file, " (%s)", library);
-}
-
 /* The nearest application line; without one, the allocating function. */
 static void
 print_line(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
@@ -49,15 +37,15 @@ print_line(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
 	if (!place->creator) {
-		print_frame(file, frames, path.frames[path.count - 1]);
+		th_frame_texts_line(file, frames, path.frames[path.count - 1]);
 		return;
 	}
-	print_frame(file, frames, th_leak_sites_creator_frame(&leaks->places, place));
+	th_frame_texts_line(file, frames, th_leak_sites_creator_frame(&leaks->places, place));
 	uint32_t user = th_leak_sites_user_frame(&leaks->places, place);
 	if (user == TH_NO_FRAME)
 		return;
 	fputs(", called from ", file);
-	print_frame(file, frames, user);
+	th_frame_texts_line(file, frames, user);
 }
 
 static void
@@ -92,7 +80,7 @@ print_title(FILE *file, const struct th_leaks *leaks, const struct th_finding *f
 		print_place(file, leaks, place);
 		break;
 	case TH_LEVEL_PATH:
-		print_frame(file, frames,
+		th_frame_texts_line(file, frames,
 			path.frames[leaks->places.ways.items[finding->key].length - 1]);
 		print_lines(file, finding);
 		fputs(" below it", file);
@@ -139,7 +127,7 @@ print_step(FILE *file, const struct th_frames *frames, struct th_path path, uint
 
 	fputs(depth ? "              < " : "         by     ", file);
 	th_line_begin(&line);
-	print_frame(line.stream, frames, frame_at(path, depth));
+	th_frame_texts_line(line.stream, frames, frame_at(path, depth));
 	if (nameless > 1)
 		fprintf(line.stream, " and %u more without names", nameless - 1);
 	th_line_cut(&line, file, th_terminal_room(file, STACK_COLUMN, STACK_COLUMN));
@@ -297,7 +285,7 @@ print_part(FILE *file, const struct th_leaks *leaks, const struct th_leak_part *
 	if (place->heap == TH_HEAP_JAVA)
 		print_place(file, leaks, place);
 	else
-		print_frame(file, leaks->profile->frames, path.frames[path.count - 1]);
+		th_frame_texts_line(file, leaks->profile->frames, path.frames[path.count - 1]);
 	fputc('\n', file);
 }
 

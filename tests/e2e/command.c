@@ -175,6 +175,20 @@ th_command_check(const struct th_command *command, struct th_outcome *ret)
 	fail();
 }
 
+void
+th_command_script(const char *script, struct th_outcome *ret)
+{
+	th_command_run(
+		&(struct th_command){
+			.arguments = TH_WORDS("sh", "-c", script),
+			.environment = TH_WORDS("LD_PRELOAD"),
+			.directory = th_temporary_directory(),
+		},
+		ret);
+	if (getenv("TH_TEST_VERBOSE"))
+		print_message("%s\n%s\n", ret->output, ret->errors);
+}
+
 char *
 th_command_output(const char *const *arguments)
 {

@@ -34,6 +34,12 @@ void th_command_run(const struct th_command *command, struct th_outcome *ret);
 /* Runs a command that must succeed; otherwise prints its output and fails the test. */
 void th_command_check(const struct th_command *command, struct th_outcome *ret);
 
+/*
+ * Runs a shell script without a preload, in a new directory.  Prints what it printed if
+ * TH_TEST_VERBOSE is set.
+ */
+void th_command_script(const char *script, struct th_outcome *ret);
+
 /* Shorthand for a command that must succeed; returns its stdout, to be freed. */
 char *th_command_output(const char *const *arguments);
 

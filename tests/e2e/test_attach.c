@@ -31,15 +31,7 @@ beside(const struct th_jdk *jdk, const char *options, const char *arguments, con
 							"echo err $(wc -l <err) $(cat out)\n",
 		jdk->java, options, arguments, script);
 
-	th_command_run(
-		&(struct th_command){
-			.arguments = TH_WORDS("sh", "-c", text),
-			.environment = TH_WORDS("LD_PRELOAD"),
-			.directory = th_temporary_directory(),
-		},
-		ret);
-	if (getenv("TH_TEST_VERBOSE"))
-		print_message("%s\n%s\n", ret->output, ret->errors);
+	th_command_script(text, ret);
 	free(text);
 }
 

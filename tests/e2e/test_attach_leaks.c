@@ -44,16 +44,8 @@ find(const struct th_jdk *jdk, const char *commands, struct th_outcome *ret)
 {
 	char *text = th_format("%sjava=%s\n%s", script, jdk->java, commands);
 
-	th_command_run(
-		&(struct th_command){
-			.arguments = TH_WORDS("sh", "-c", text),
-			.environment = TH_WORDS("LD_PRELOAD"),
-			.directory = th_temporary_directory(),
-		},
-		ret);
+	th_command_script(text, ret);
 	free(text);
-	if (getenv("TH_TEST_VERBOSE"))
-		print_message("%s\n%s\n", ret->output, ret->errors);
 }
 
 static char *
