@@ -489,11 +489,11 @@ set_source(struct th_options *options, const char *argument)
 /* clang-format off: keeps one entry per line */
 static const struct option_entry entries[] = {
 	{"format", 0, "FORMAT", TH_OPTIONS_EXPORT, set_format,
-		"pprof (for `go tool pprof`), otlp (for OpenTelemetry's\n"
-		"collector), jfr (a flight recording), speedscope (for\n"
-		"speedscope.app), collapsed (one line per stack, for\n"
-		"flame graphs) or json (every number with its\n"
-		"interval)"},
+		"pprof (for `go tool pprof`), otlp (for\n"
+		"OpenTelemetry's collector), jfr (a flight\n"
+		"recording), speedscope (for speedscope.app),\n"
+		"collapsed (one line per stack, for flame graphs)\n"
+		"or json (every number with its interval)"},
 	{"output", 'o', "FILE", TH_OPTIONS_OUTPUT, set_output,
 		"write to FILE instead of standard output; - is\n"
 		"standard output"},

@@ -30,13 +30,6 @@ run(const char *script, const char *directory, struct th_outcome *ret)
 }
 
 static void
-assert_contains(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in:\n%s", part, text);
-}
-
-static void
 assert_lines(const char *text, size_t expected)
 {
 	size_t lines = 0;
@@ -57,8 +50,8 @@ read_only_directory(void **state)
 			      "TWINHEAP_INTERVAL=0 " PRELOADED SITES " 1000 >/dev/null\n"
 			      "ls $TMPDIR/twinheap.*.thl\n",
 		th_temporary_directory(), &outcome);
-	assert_contains(outcome.errors, "Read-only file system; recording to ");
-	assert_contains(outcome.errors, "/temporary/twinheap.");
+	th_assert_contains(outcome.errors, "Read-only file system; recording to ");
+	th_assert_contains(outcome.errors, "/temporary/twinheap.");
 	assert_lines(outcome.errors, 1);
 	th_outcome_deinit(&outcome);
 }
@@ -71,17 +64,17 @@ directory_of_another_user(void **state)
 
 	(void)state;
 	chmod(directory, 0755);
-	run("mount -t tmpfs none /tmp 2>/dev/null || true; chmod 1777 /tmp\n"
+	run("cp " TH_LIBRARY " " SITES " /dev/shm/; chmod 755 /dev/shm/libtwinheap.so\n"
+	    "mount -t tmpfs none /tmp 2>/dev/null || true; chmod 1777 /tmp\n"
 	    "export TMPDIR=/nonexistent\n"
-	    "cp " TH_LIBRARY " " SITES " /dev/shm/; chmod 755 /dev/shm/libtwinheap.so\n"
 	    "trap 'rm -f /dev/shm/libtwinheap.so /dev/shm/native_sites' EXIT\n"
 	    "cd /\n"
 	    "LD_PRELOAD=/dev/shm/libtwinheap.so setpriv --reuid=1234 --regid=1234"
 	    " --clear-groups /dev/shm/native_sites 1000 >/dev/null\n"
 	    "ls /tmp/twinheap.*.thl\n",
 		directory, &outcome);
-	assert_contains(outcome.errors, "Permission denied; recording to /tmp/twinheap.");
-	assert_contains(outcome.output, "/tmp/twinheap.");
+	th_assert_contains(outcome.errors, "Permission denied; recording to /tmp/twinheap.");
+	th_assert_contains(outcome.output, "/tmp/twinheap.");
 	th_outcome_deinit(&outcome);
 }
 
@@ -95,8 +88,9 @@ nowhere(void **state)
 	run(READ_ONLY("$PWD") READ_ONLY("/tmp") READ_ONLY(
 		    "/dev/shm") "cd $PWD\n" PRELOADED SITES " 1000 >/dev/null; echo exit $?\n",
 		th_temporary_directory(), &outcome);
-	assert_contains(outcome.output, "exit 0\n");
-	assert_contains(outcome.errors, "Read-only file system; this process is not recorded");
+	th_assert_contains(outcome.output, "exit 0\n");
+	th_assert_contains(
+		outcome.errors, "Read-only file system; this process is not recorded");
 	assert_lines(outcome.errors, 1);
 	th_outcome_deinit(&outcome);
 }
@@ -112,7 +106,7 @@ list_finds_it(void **state)
 			      "for i in $(seq 100); do ls $TMPDIR | grep -q thl && break; "
 			      "sleep 0.1; done\n" TH_TOOL " list\nkill $pid\n",
 		th_temporary_directory(), &outcome);
-	assert_contains(outcome.output, "/temporary/twinheap.");
+	th_assert_contains(outcome.output, "/temporary/twinheap.");
 	th_outcome_deinit(&outcome);
 }
 
@@ -126,10 +120,10 @@ run_chooses_another_directory(void **state)
 			      " run -- " SITES " 8000000 >/dev/null; ls $TMPDIR\n"
 			      "! " TH_TOOL " run -o x.thl -- " SITES " 1000\n",
 		th_temporary_directory(), &outcome);
-	assert_contains(outcome.errors,
+	th_assert_contains(outcome.errors,
 		"the directory of the log is on a read-only file system; recording to ");
-	assert_contains(outcome.output, "twinheap.");
-	assert_contains(outcome.errors, "x.thl: the directory of the log");
+	th_assert_contains(outcome.output, "twinheap.");
+	th_assert_contains(outcome.errors, "x.thl: the directory of the log");
 	th_outcome_deinit(&outcome);
 }
 
@@ -143,7 +137,7 @@ first_process_has_the_name_of_the_host(void **state)
 	run("exec env " PRELOADED "sh -c '" SITES
 	    " 1000 >/dev/null; ls twinheap.$(hostname).1.thl'\n",
 		th_temporary_directory(), &outcome);
-	assert_contains(outcome.output, ".1.thl");
+	th_assert_contains(outcome.output, ".1.thl");
 	th_outcome_deinit(&outcome);
 }
 
@@ -159,7 +153,7 @@ options_of_an_agent_beside_the_preload(void **state)
 				 .environment = TH_WORDS("LD_PRELOAD=" TH_LIBRARY),
 				 .directory = th_temporary_directory()},
 		&outcome);
-	assert_contains(outcome.errors, "the options of -agentpath are ignored");
+	th_assert_contains(outcome.errors, "the options of -agentpath are ignored");
 	th_outcome_deinit(&outcome);
 }
 

@@ -30,7 +30,7 @@
  */
 #define SCRIPT                                                                                 \
 	"say() { rm -f obeyed; echo \"$@\" >&3; until [ -e obeyed ]; do sleep 0.02; done; }\n" \
-	"ask() { said=$(" TH_TOOL " ctl $pid \"$@\") || exit 1; }\n"                           \
+	"ask() { said=$(" TH_TOOL " ctl $pid \"$@\" 2>&1) || exit 1; }\n"                      \
 	"expect() { case $said in *\"$1\"*) ;; *) echo \"$said: no $1\" >&2; exit 1;; esac; "  \
 	"}\n"                                                                                  \
 	"count() { " PROGRAMS "/log_counters $TWINHEAP_OUTPUT 2>/dev/null |\n"                 \

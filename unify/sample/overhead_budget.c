@@ -11,8 +11,9 @@
  */
 #define LEAST_PART 2
 #define LEAST_NS 2000000.0
-/* What is saved, or owed, is used or repaid in this time (1/e of it is left). */
-#define HORIZON_NS (5 * TH_NS_PER_S)
+/* What is saved is used, and a debt is repaid, in this time (1/e of it is left). */
+#define SAVED_NS (5 * TH_NS_PER_S)
+#define DEBT_NS TH_NS_PER_S
 /* Forecasts are averages over about this time. */
 #define FORECAST_NS 500000000.0
 /* Getting the times takes at most 1/COST_SPACING of the elapsed time. */
@@ -81,7 +82,8 @@ static double
 allowance(const struct th_budget *budget)
 {
 	double rest = for_captures(budget, budget->process, budget->others, TH_NS_PER_S);
-	double ns = rest + budget->saved * TH_NS_PER_S / HORIZON_NS;
+	double horizon = budget->saved > 0 ? SAVED_NS : DEBT_NS;
+	double ns = rest + budget->saved * TH_NS_PER_S / horizon;
 
 	return ns > rest / LEAST_PART ? ns : rest / LEAST_PART;
 }
@@ -90,7 +92,7 @@ double
 th_budget_first(const struct th_budget *budget)
 {
 	/* One processor is in use. */
-	return (double)budget->burst * TH_NS_PER_S / HORIZON_NS + share(budget, TH_NS_PER_S);
+	return (double)budget->burst * TH_NS_PER_S / SAVED_NS + share(budget, TH_NS_PER_S);
 }
 
 double

@@ -8,8 +8,8 @@
  * The allowance, CPU time that captures may take in the next second, is the share of the CPU
  * time that the process uses in a second, less the other cost of recording, plus what is saved:
  * half of it is used within 3.5 s, so that a recording of a minute, in which leaks show late, does
- * not spend most of its samples on the first second.  Debts are repaid alike, so errors of the
- * forecast do not add up.
+ * not spend most of its samples on the first second.  Half of a debt is repaid within 0.7 s, so
+ * errors of the forecast do not add up.
  *
  * Sampling less does not make the rounds of the agent thread cheaper.  Half of the budget is for
  * captures, whatever they cost, and at least 0.2 % of a processor.

@@ -93,9 +93,10 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 		"objects lately, after 5 s, up to 4 GiB in\n"                                  \
 		"use")                                                                         \
 	S(LEDGER, 0, "ledger", "TWINHEAP_LEDGER", FLAG, OPTION, "", "", 0, 0,                  \
-		"follow what native code takes from the Java VM and\n"                         \
-		"does not give back: references, arrays, strings;\n"                           \
-		"with TWINHEAP_LEDGER=exact, each call is recorded")                           \
+		"follow what native code takes from the Java VM\n"                             \
+		"and does not give back: references, arrays,\n"                                \
+		"strings; with TWINHEAP_LEDGER=exact, each call\n"                             \
+		"is recorded")                                                                 \
 	S(HEAPS, 0, "heaps", "TWINHEAP_HEAPS", HEAPS, OPTION, TH_HEAPS_WORDS, "all", 0, 0,     \
 		"heaps to sample; java,mapped for several,\n"                                  \
 		"both for java,native")                                                        \
