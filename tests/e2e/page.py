@@ -563,6 +563,11 @@ def case_timeline(browser, page, report):
     whole = browser.run(scale)
     leaks = browser.run("return document.querySelectorAll('#timeline g.leak').length;")
     assert leaks == min(len(cards(browser)), 4)
+    tops = sorted(browser.run(
+        "return [...document.querySelectorAll('#timeline g.leak text')]"
+        ".map((name) => name.getBoundingClientRect().top);"
+    ))
+    assert all(below - above > 8 for above, below in zip(tops, tops[1:])), tops
     choose(browser, "heap", "native")
     assert browser.run(shown) == ["live-native"]
     assert browser.run("return document.querySelector('[data-key=mapped]').hidden;")

@@ -29,6 +29,7 @@ function timelineCurves({state, model}) {
 
 /* The leaks that are shown over time: bytes of the heaps that are shown, worst first. */
 const LEAKS_DRAWN = 4;
+const NAME_HEIGHT = 11;
 
 function timelineLeaks({heap}) {
 	return data.leaks.map((finding, number) => ({finding, number}))
@@ -86,13 +87,23 @@ function drawTimeline(view, onRange) {
 	addLeaks(svg, leaks, x, y);
 }
 
+/* The height of each leak's name, above the end of its curve and above the name below it. */
+function heightsOfNames(leaks, y) {
+	const heights = leaks.map(({points}) => y(points[points.length - 1][1]) - 4);
+	let below = y(0) + NAME_HEIGHT;
+	for (const i of d3.range(leaks.length).sort((a, b) => heights[b] - heights[a]))
+		below = heights[i] = Math.max(Math.min(heights[i], below - NAME_HEIGHT), MARGIN.top + 8);
+	return heights;
+}
+
 /* The curves of leaks, with the line of the application; a click shows the finding. */
 function addLeaks(svg, leaks, x, y) {
+	const heights = heightsOfNames(leaks, y);
 	const group = svg.append("g").selectAll("g").data(leaks).join("g").attr("class", "leak");
 	group.append("path").attr("d", ({points}) => d3.line().x((point) => x(point[0]))
 		.y((point) => y(point[1]))(points));
 	group.append("text").attr("x", ({points}) => x(points[points.length - 1][0]) - 4)
-		.attr("y", ({points}) => Math.max(y(points[points.length - 1][1]) - 4, MARGIN.top + 8))
+		.attr("y", (_, i) => heights[i])
 		.attr("text-anchor", "end")
 		.text(({finding}) => cutMiddle(fileLine(finding.place) || finding.place.name, 32));
 	group.append("title").text(({finding}) => finding.place.name);
