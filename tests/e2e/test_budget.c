@@ -28,7 +28,7 @@
 #define AGENT_PART 0.03
 #define AGENT_NS 300e6
 /* Wake-ups per second of the agent thread of a VM that does nothing; 2.5 to 4 are usual. */
-#define IDLE_MOST 8
+#define IDLE_MOST 5
 /* The first interval. */
 #define FIRST (128 << 10)
 

@@ -18,7 +18,6 @@
 /* Z has generations by option only in this release. */
 #define WITH_GENERATIONS_BY_OPTION 21
 #define NO_MODE "-Xshare:auto"
-#define ATTEMPTS 4
 
 static json_int_t
 integer(const json_t *object, const char *name)
@@ -80,41 +79,26 @@ record(const struct th_jdk *jdk, const char *const options[2], const char *tool,
 	assert_truth(recording);
 }
 
-/* Under Z with generations some tens of objects are followed: perhaps none that is dropped. */
-static int
-attempts(const struct th_jdk *jdk, const char *collector)
+static void
+on_request(const struct th_jdk *jdk, const char *collector, const char *mode)
 {
-	return !strcmp(collector, "-XX:+UseZGC") && jdk->feature >= WITH_GENERATIONS_BY_OPTION
-		       ? ATTEMPTS
-		       : 1;
+	struct th_recording recording;
+
+	record(jdk, (const char *const[]){collector, mode}, TH_TOOL, NULL, &recording);
+	assert_int_equal(requests(recording.log), 1);
+	assert_true(deaths(recording.log) > 0);
+	th_recording_deinit(&recording);
 }
 
 static void
-finds_the_dead(const struct th_jdk *jdk, const char *const options[2], const char *tool,
-	const char *setting)
+regularly(const struct th_jdk *jdk, const char *collector, const char *mode)
 {
-	size_t found = 0;
+	struct th_recording recording;
 
-	for (int i = 0; i < attempts(jdk, options[0]) && !found; i++) {
-		struct th_recording recording;
-
-		record(jdk, options, tool, setting, &recording);
-		if (tool)
-			assert_int_equal(requests(recording.log), 1);
-		found = deaths(recording.log);
-		th_recording_deinit(&recording);
-	}
-	assert_true(found > 0);
-}
-
-/* On request, and regularly. */
-static void
-check(const struct th_jdk *jdk, const char *collector, const char *mode)
-{
-	const char *const options[] = {collector, mode};
-
-	finds_the_dead(jdk, options, TH_TOOL, NULL);
-	finds_the_dead(jdk, options, NULL, "TWINHEAP_GC_EVERY=1s");
+	record(jdk, (const char *const[]){collector, mode}, NULL, "TWINHEAP_GC_EVERY=1s",
+		&recording);
+	assert_true(deaths(recording.log) > 0);
+	th_recording_deinit(&recording);
 }
 
 static void
@@ -128,10 +112,13 @@ each_collector(const struct th_jdk *jdk)
 			print_message("skipped: no %s\n", collectors[i]);
 			continue;
 		}
-		check(jdk, collectors[i], NO_MODE);
+		on_request(jdk, collectors[i], NO_MODE);
+		regularly(jdk, collectors[i], NO_MODE);
 	}
-	if (jdk->feature == WITH_GENERATIONS_BY_OPTION)
-		check(jdk, "-XX:+UseZGC", "-XX:+ZGenerational");
+	if (jdk->feature == WITH_GENERATIONS_BY_OPTION) {
+		on_request(jdk, "-XX:+UseZGC", "-XX:+ZGenerational");
+		regularly(jdk, "-XX:+UseZGC", "-XX:+ZGenerational");
+	}
 }
 
 /*
