@@ -11,11 +11,14 @@
  */
 #define LEAST_PART 2
 #define LEAST_NS 2000000.0
-/* What is saved is used, and a debt is repaid, in this time (1/e of it is left). */
-#define SAVED_NS (5 * TH_NS_PER_S)
-#define DEBT_NS TH_NS_PER_S
+/*
+ * What is saved is used, and a debt is repaid, in this time (1/e of it is left): at first soon,
+ * because many programs are short, later slowly, so that the allowance does not swing.
+ */
+#define HORIZON_FIRST_NS (0.7 * TH_NS_PER_S)
+#define HORIZON_NS (5.0 * TH_NS_PER_S)
 /* Forecasts are averages over about this time. */
-#define FORECAST_NS 500000000.0
+#define FORECAST_NS (3.0 * TH_NS_PER_S)
 /* Getting the times takes at most 1/COST_SPACING of the elapsed time. */
 #define COST_SPACING 2000
 
@@ -32,18 +35,24 @@ th_budget_is_due(const struct th_budget *budget, uint64_t now)
 }
 
 static double
+within(double value, double low, double high)
+{
+	return value < low ? low : value < high ? value : high;
+}
+
+static double
 share(const struct th_budget *budget, double process)
 {
 	return process * (double)budget->limit / MILLION;
 }
 
-/* Moves a forecast towards what was used in `elapsed` ns. */
+/* Moves a forecast towards what was used in `elapsed` ns; at first it is the mean. */
 static void
-forecast(double *rate, double used, double elapsed)
+forecast(const struct th_budget *budget, double *rate, double used, double elapsed)
 {
-	double part = elapsed < FORECAST_NS ? elapsed / FORECAST_NS : 1;
+	double memory = within(budget->measured, elapsed, FORECAST_NS);
 
-	*rate += part * (used * TH_NS_PER_S / elapsed - *rate);
+	*rate += elapsed / memory * (used * TH_NS_PER_S / elapsed - *rate);
 }
 
 /* What captures may take of so much CPU time, of which the others took a part; in `elapsed` ns. */
@@ -57,12 +66,6 @@ for_captures(const struct th_budget *budget, double process, double others, doub
 	if (rest < whole / LEAST_PART)
 		rest = whole / LEAST_PART;
 	return rest > least ? rest : least;
-}
-
-static double
-within(double value, double low, double high)
-{
-	return value < low ? low : value < high ? value : high;
 }
 
 /*
@@ -82,7 +85,7 @@ static double
 allowance(const struct th_budget *budget)
 {
 	double rest = for_captures(budget, budget->process, budget->others, TH_NS_PER_S);
-	double horizon = budget->saved > 0 ? SAVED_NS : DEBT_NS;
+	double horizon = within(budget->measured, HORIZON_FIRST_NS, HORIZON_NS);
 	double ns = rest + budget->saved * TH_NS_PER_S / horizon;
 
 	return ns > rest / LEAST_PART ? ns : rest / LEAST_PART;
@@ -92,7 +95,8 @@ double
 th_budget_first(const struct th_budget *budget)
 {
 	/* One processor is in use. */
-	return (double)budget->burst * TH_NS_PER_S / SAVED_NS + share(budget, TH_NS_PER_S);
+	return (double)budget->burst * TH_NS_PER_S / HORIZON_FIRST_NS +
+	       share(budget, TH_NS_PER_S);
 }
 
 double
@@ -116,8 +120,9 @@ th_budget_look(struct th_budget *budget, uint64_t now, const struct th_budget_ti
 	if (is_first)
 		return th_budget_first(budget);
 	if (elapsed > 0) {
-		forecast(&budget->process, process, elapsed);
-		forecast(&budget->others, others, elapsed);
+		budget->measured += elapsed;
+		forecast(budget, &budget->process, process, elapsed);
+		forecast(budget, &budget->others, others, elapsed);
 	}
 	settle(budget, process, others, captures, elapsed);
 	return allowance(budget);

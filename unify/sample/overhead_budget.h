@@ -7,9 +7,9 @@
  *
  * The allowance, CPU time that captures may take in the next second, is the share of the CPU
  * time that the process uses in a second, less the other cost of recording, plus what is saved:
- * half of it is used within 3.5 s, so that a recording of a minute, in which leaks show late, does
- * not spend most of its samples on the first second.  Half of a debt is repaid within 0.7 s, so
- * errors of the forecast do not add up.
+ * half of it is used, and half of a debt is repaid, within 0.5 s at first, and 3.5 s once the
+ * recording has lasted 5 s.  From then on the allowance changes slowly on purpose: samples whose
+ * probability fluctuates tell no more than far fewer samples of equal probability (statistics.md).
  *
  * Sampling less does not make the rounds of the agent thread cheaper.  Half of the budget is for
  * captures, whatever they cost, and at least 0.2 % of a processor.
@@ -31,12 +31,13 @@ struct th_budget_times {
 };
 
 struct th_budget {
-	uint64_t limit; /* millionths; 0 = none */
-	uint64_t burst; /* ns */
-	uint64_t time;  /* ns: of the last look; 0 = there was none */
-	uint64_t next;  /* ns: not before */
-	uint64_t cost;  /* ns: how long it took to get the times for the last look */
-	double saved;   /* ns; negative: a debt */
+	uint64_t limit;  /* millionths; 0 = none */
+	uint64_t burst;  /* ns */
+	uint64_t time;   /* ns: of the last look; 0 = there was none */
+	uint64_t next;   /* ns: not before */
+	uint64_t cost;   /* ns: how long it took to get the times for the last look */
+	double saved;    /* ns; negative: a debt */
+	double measured; /* ns: time for which times are known */
 	/* Forecasts, ns per second. */
 	double process;
 	double others;

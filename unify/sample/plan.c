@@ -43,6 +43,8 @@
 #define SAMPLE_BYTES_MIN 96
 #define SAMPLE_BYTES_MAX 512
 #define FIRST_BYTES 256
+/* Most samples kept in a second, as a multiple of the mean. */
+#define SURGE 4
 /* However full the log is. */
 #define LEAST_PER_S 2
 /*
@@ -118,6 +120,19 @@ target(const struct th_plan *plan, uint64_t now, const struct th_plan_figures *f
 	if (plan->limits.saves_space)
 		samples = lower(samples, target_of_log(plan, now, figures));
 	return samples > 1 ? samples : 1;
+}
+
+/*
+ * Of the samples that may be kept per second, as many as this in one second: only a configured
+ * rate is valid for every second.  Rate control, which thins by the load of a moment, is then left
+ * with surges, and the probability of a sample depends on its site alone.
+ */
+static double
+most_in_second(const struct th_plan *plan, double samples)
+{
+	double most = SURGE * samples;
+
+	return plan->limits.rate ? lower(most, (double)plan->limits.rate) : most;
 }
 
 /* Moves a mean towards `sum` / `count`. */
@@ -255,7 +270,7 @@ th_plan_review(struct th_plan *plan, uint64_t now, const struct th_plan_figures 
 	keep_budget(plan, now, figures);
 	measure(plan, figures);
 	double samples = target(plan, now, figures);
-	result.rate = (uint64_t)samples;
+	result.rate = (uint64_t)most_in_second(plan, samples);
 	share_out(plan, samples);
 	for (unsigned i = 0; i < TH_PLAN_HEAPS; i++)
 		expected[i] = step(plan, i, now, figures, &result.factor[i]);
@@ -294,7 +309,7 @@ th_plan_init(struct th_plan *plan, const struct th_plan_limits *limits, uint64_t
 	/* The log's room is not known yet. */
 	struct th_plan_figures first = none;
 	first.log_room = UINT64_MAX / 2;
-	return has_target(plan) ? (uint64_t)target(plan, now, &first) : 0;
+	return has_target(plan) ? (uint64_t)most_in_second(plan, target(plan, now, &first)) : 0;
 }
 
 void

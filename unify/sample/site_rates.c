@@ -8,16 +8,22 @@
 #include "unify/sample/water_level.h"
 #include "unify/shared/clock.h"
 
-/* Rates are averages over about this time. */
-#define MEMORY_NS TH_NS_PER_S
 /*
- * A time with less than this part of the usual number of samples is a pause of the program, up
- * to STALL_NS: rates are those from before, since it resumes with its full load.
+ * Rates are averages over about this time: the probability of a site should be the same from
+ * one second to the next, also where its load comes in bursts.
  */
-#define STALL_PART 4
-#define STALL_NS (2 * (uint64_t)TH_NS_PER_S)
-/* Samples per second that are none: rates decrease towards 0. */
-#define NONE 1e-3
+#define MEMORY_NS (8 * TH_NS_PER_S)
+/*
+ * Samples between two rolls of a key that are kept all if the key is rare, or new; of n this
+ * times the logarithm of n.
+ */
+#define FREE 4
+/*
+ * A time with less than this part of the usual number of samples belongs to the load, which may
+ * come in bursts: up to PAUSE_NS, it is counted together with the burst that follows.
+ */
+#define QUIET_PART 4
+#define PAUSE_NS (2 * TH_NS_PER_S)
 /* A site below this has no rate: it is skipped, and decreases no further, to denormal numbers. */
 #define NO_RATE 1e-6
 /* Fewer may be what lives a little longer than others. */
@@ -56,14 +62,18 @@ double
 th_site_rates_count(struct th_site_rates *sites, struct th_site_key key)
 {
 	uint32_t least = UINT32_MAX;
+	uint32_t fewest = UINT32_MAX;
 
 	for (unsigned row = 0; row < TH_SITE_ROWS; row++) {
 		unsigned slot = slot_of(key, row);
 		uint32_t dropped = th_load_relaxed(&sites->dropped[row][slot]);
+		uint32_t count = th_add_relaxed(&sites->counts[row][slot], 1);
 
-		th_add_relaxed(&sites->counts[row][slot], 1);
+		fewest = count < fewest ? count : fewest;
 		least = dropped < least ? dropped : least;
 	}
+	if (!least && fewest >= FREE && th_load_relaxed(&sites->drops))
+		return (double)FREE / (fewest + 1);
 	return 1 - least / ONE;
 }
 
@@ -130,9 +140,9 @@ divide_first(const struct th_site_rates *sites, unsigned row, double target, dou
 	return sum;
 }
 
-/* Divides `target` between the slots of a row. */
+/* Divides `target` between the slots of a row, in addition to the part `least` of each. */
 static void
-set_probabilities(struct th_site_rates *sites, unsigned row, double target)
+set_probabilities(struct th_site_rates *sites, unsigned row, double target, double least)
 {
 	/* The writer's; stacks may be small. */
 	static double first[TH_SITE_SLOTS];
@@ -146,7 +156,8 @@ set_probabilities(struct th_site_rates *sites, unsigned row, double target)
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++) {
 		double rate = sites->rates[row][i];
 
-		set_keep(sites, row, i, rest[i] > level ? (first[i] + level) / rate : 1);
+		set_keep(sites, row, i,
+			rest[i] > level ? min(1, least + (first[i] + level) / rate) : 1);
 	}
 }
 
@@ -154,13 +165,25 @@ static void
 set_all(struct th_site_rates *sites, double target)
 {
 	bool drops = target > 0 && sites->total > target;
+	double even = TH_SITE_EVEN_PART * target;
+	double rest = target - even;
 
 	if (sites->drops && !drops)
 		keep_all(sites);
 	for (unsigned row = 0; row < TH_SITE_ROWS && drops; row++)
-		set_probabilities(
-			sites, row, is_near(row) ? TH_SITE_NEAR_PART * target : target);
-	sites->drops = drops;
+		set_probabilities(sites, row, is_near(row) ? TH_SITE_NEAR_PART * rest : rest,
+			even / sites->total);
+	th_store_relaxed(&sites->drops, drops);
+}
+
+static double
+sum_rates(const struct th_site_rates *sites)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
+		sum += sites->rates[0][i];
+	return sum;
 }
 
 static double
@@ -171,6 +194,15 @@ sum_counts(const struct th_site_rates *sites)
 	for (unsigned i = 0; i < TH_SITE_SLOTS; i++)
 		sum += th_load_relaxed(&sites->counts[0][i]);
 	return sum;
+}
+
+/* The weight of what was counted since the last roll: a new rate is a mean at first. */
+static double
+weight(const struct th_site_rates *sites, unsigned row, unsigned slot, double part)
+{
+	double mean = 1.0 / (sites->rolls - sites->first[row][slot] + 1);
+
+	return part < mean ? mean : part;
 }
 
 /* Takes the counts since the last roll, and moves the rates towards them by `part`. */
@@ -188,31 +220,31 @@ follow(struct th_site_rates *sites, double seconds, double part)
 				th_add_relaxed(&sites->counts[row][i], -count);
 			else if (*rate < NO_RATE)
 				*rate = 0;
+			if (*rate == 0)
+				sites->first[row][i] = sites->rolls;
 			if (count || *rate > 0)
-				*rate += part * (count * per_second - *rate);
+				*rate += weight(sites, row, i, part) *
+					 (count * per_second - *rate);
 		}
 }
 
-/* Whether the program pauses, with `sum` samples since the last roll. */
+/* Whether to wait for more than `sum` samples, `elapsed` ns after the last roll. */
 static bool
-is_stalled(struct th_site_rates *sites, double sum, uint64_t elapsed)
+is_quiet(const struct th_site_rates *sites, double sum, uint64_t elapsed)
 {
-	if (sum * STALL_PART * TH_NS_PER_S >= sites->total * (double)elapsed) {
-		sites->stalled = 0;
-		return false;
-	}
-	sites->stalled += elapsed;
-	return sites->stalled < STALL_NS;
+	return elapsed < PAUSE_NS &&
+	       sum * QUIET_PART * TH_NS_PER_S < sites->total * (double)elapsed;
 }
 
-/* The weight of what was counted in `elapsed` ns; at first that of a mean. */
-static double
-weight(struct th_site_rates *sites, uint64_t elapsed)
+/* After a pause rates are learned again. */
+static void
+forget(struct th_site_rates *sites)
 {
-	double part = (double)elapsed / MEMORY_NS;
-	double first = 1.0 / ++sites->rolls;
-
-	return part < first ? first : part < 1 ? part : 1;
+	memset(sites->rates, 0, sizeof(sites->rates));
+	sites->total = 0;
+	if (sites->drops)
+		keep_all(sites);
+	th_store_relaxed(&sites->drops, false);
 }
 
 void
@@ -222,14 +254,17 @@ th_site_rates_roll(struct th_site_rates *sites, uint64_t now, double target)
 	uint64_t elapsed = now - sites->time;
 	double seconds = (double)elapsed / TH_NS_PER_S;
 
-	if (!elapsed || (!(sum > 0) && !(sites->total > 0)))
+	if (!elapsed || is_quiet(sites, sum, elapsed))
 		return;
 	sites->time = now;
-	double part = is_stalled(sites, sum, elapsed) ? 0 : weight(sites, elapsed);
+	if (!(sum > 0)) {
+		forget(sites);
+		return;
+	}
+	double part = min((double)elapsed / MEMORY_NS, 1);
 	follow(sites, seconds, part);
-	sites->total += part * (sum / seconds - sites->total);
-	if (sites->total < NONE)
-		sites->total = 0;
+	sites->total = sum_rates(sites);
+	sites->rolls++;
 	set_all(sites, target);
 }
 

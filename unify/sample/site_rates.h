@@ -5,10 +5,12 @@
  * Samples of one allocation site have one key, which is cheap to compute.  A table counts the
  * due samples of each key, and every key is kept with the probability
  *
- *   keep(key) = min(1, level / rate of the key)
+ *   keep(key) = min(1, least + level / rate of the key)
  *
- * The level is chosen so that all together are as many as may be kept: sites that make up the
- * bulk share the target equally, and rare ones are always kept, as are new ones.  The
+ * A part of the target, TH_SITE_EVEN_PART, is for all due samples with the same probability,
+ * `least`: a leak may hide in the bulk of a frequent site, and no estimate is much worse than
+ * without sites.  The level is chosen so that all together are as many as may be kept: sites that
+ * make up the bulk share the rest equally, and rare ones are always kept, as are new ones.  The
  * probability depends on earlier counts only, so no estimate is biased, whatever the keys are.
  *
  * A sample has two keys: `near` stands for its youngest callers, `far` for more of them.  A rare
@@ -36,9 +38,11 @@
 #define TH_SITE_ROWS_PER_KEY 2
 #define TH_SITE_ROWS (2 * TH_SITE_ROWS_PER_KEY)
 #define TH_SITE_SLOTS 512
-/* Of the target, for near keys. */
+/* Of the target, for all samples alike. */
+#define TH_SITE_EVEN_PART 0.2
+/* Of the rest, for near keys. */
 #define TH_SITE_NEAR_PART 0.2
-/* Of the target, for sites with survivors alone, all of them and each. */
+/* Of the rest, for sites with survivors alone, all of them and each. */
 #define TH_SITE_SURVIVORS_PART 0.5
 #define TH_SITE_SURVIVOR_PART 0.125
 
@@ -59,8 +63,8 @@ struct th_site_rates {
 	uint16_t survivors[TH_SITE_ROWS_PER_KEY][TH_SITE_SLOTS]; /* of far keys */
 	bool drops;                                              /* some are dropped */
 	uint32_t rolls;
-	uint64_t time;    /* ns: of the last roll */
-	uint64_t stalled; /* ns: of a pause of the program */
+	uint32_t first[TH_SITE_ROWS][TH_SITE_SLOTS]; /* roll before which the rate was 0 */
+	uint64_t time;                               /* ns: of the last roll */
 };
 
 void th_site_rates_init(struct th_site_rates *sites, uint64_t now);

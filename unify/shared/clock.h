@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#define TH_NS_PER_S 1000000000u
+/* 64 bits: multiples of it do not fit into 32. */
+#define TH_NS_PER_S UINT64_C(1000000000)
 
 /* The time of a clock in nanoseconds; 0 if it cannot be read. [any] */
 static inline uint64_t

@@ -109,6 +109,20 @@ a_quiet_time_saves_the_burst_only(void **state)
 	assert_true(spent(&run) <= BURST + 0.01 * 11 * SECOND);
 }
 
+/* Savings are used slowly, by a fifth per second: an allowance that swings makes weights uneven. */
+static void
+savings_last(void **state)
+{
+	const struct process quiet = {1, 0, 0};
+	struct run run;
+	double expected = 0.01 * SECOND + BURST / 5;
+
+	(void)state;
+	begin(&run, LIMIT);
+	pass(&run, &quiet, 20);
+	assert_true(run.allowance >= 0.99 * expected && run.allowance <= 1.01 * expected);
+}
+
 /* Load that changes from one second to the next: errors of the forecast are made up for. */
 static void
 a_changing_process(void **state)
@@ -189,6 +203,7 @@ main(void)
 		cmocka_unit_test(a_busy_process),
 		cmocka_unit_test(a_short_process),
 		cmocka_unit_test(a_quiet_time_saves_the_burst_only),
+		cmocka_unit_test(savings_last),
 		cmocka_unit_test(a_changing_process),
 		cmocka_unit_test(an_agent_that_is_too_expensive),
 		cmocka_unit_test(an_idle_process),

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ struct site {
 	uint64_t due;
 	uint64_t kept;
 	struct th_estimator estimator;
+	double weights; /* of the kept samples: their sum, and that of their squares */
+	double squares;
 };
 
 /* How keys of a site are made. */
@@ -140,6 +143,8 @@ sample(struct run *run, unsigned which, uint64_t now)
 	if (run->leaks && which == run->leaks && th_random_unit(&run->random) * SURVIVES < 1)
 		for (int i = 0; i < 2; i++)
 			th_site_rates_add_survivor(&run->sites, key_of(run, which).far);
+	site->weights += 1 / (of_site * of_rate);
+	site->squares += 1 / (of_site * of_rate * of_site * of_rate);
 	th_estimator_add(&site->estimator, SIZE, INTERVAL, of_site * of_rate, 1);
 }
 
@@ -237,6 +242,39 @@ a_new_site_is_kept(void **state)
 	simulate(&run, 10 * DUE, 0, 5);
 	assert_true(th_site_rates_count(&run.sites, same_key(1)) < 0.01);
 	assert_true(th_site_rates_count(&run.sites, same_key(1000)) == 1);
+}
+
+/*
+ * A load that comes in a tenth of each second: as much is kept as of an even load, and with even
+ * weights.  Their effective number (Kish, Survey Sampling, 1965) is that of samples of equal
+ * weight that tell as much.
+ */
+static void
+bursts_have_even_weights(void **state)
+{
+	const struct site *site;
+	struct run run;
+
+	(void)state;
+	init(&run, 9);
+	/* As with a budget. */
+	th_rate_init(&run.rate, 4 * TARGET);
+	for (int second = 0; second < 50; second++) {
+		if (second == 10) {
+			memset(run.site, 0, sizeof(run.site));
+			run.kept = 0;
+		}
+		simulate(&run, 10 * DUE, second, second + 0.1);
+		simulate(&run, 1, second + 0.1, second + 1);
+	}
+	site = &run.site[0];
+	double effective = site->weights * site->weights / site->squares;
+	print_message("%" PRIu64 " a second kept in bursts; %.0f of %" PRIu64
+		      " samples of the largest site in effect\n",
+		run.kept / 40, effective, site->kept);
+	assert_true((double)run.kept / 40 >= 0.8 * AIM * TARGET);
+	assert_true((double)run.kept / 40 <= TARGET);
+	assert_true(effective >= 0.8 * (double)site->kept);
 }
 
 /* After a pause of the program its probabilities are those from before. */
@@ -367,6 +405,7 @@ main(void)
 		cmocka_unit_test(rare_sites_are_kept_beside_many_paths),
 		cmocka_unit_test(nothing_is_thinned_without_need),
 		cmocka_unit_test(a_new_site_is_kept),
+		cmocka_unit_test(bursts_have_even_weights),
 		cmocka_unit_test(a_pause_changes_nothing),
 		cmocka_unit_test(sites_with_survivors_come_first),
 		cmocka_unit_test(estimates_are_unbiased),
