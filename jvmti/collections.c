@@ -242,6 +242,27 @@ full_has_ended(void)
 	       (!promotes_all(collections.cause) && !strcmp(collections.last_cause, NO_CAUSE));
 }
 
+/*
+ * The start of the first pause after `time`, which is no later than that of a collection that
+ * began after `time`; `time` if there is none, or if it is no longer known.
+ */
+static uint64_t
+first_pause_after(uint64_t time)
+{
+	uint32_t finished = th_load_acquire(&collections.finished);
+	uint32_t known = finished < PAUSES_MAX ? finished : PAUSES_MAX - 1;
+	uint64_t first = time;
+
+	for (uint32_t i = 1; i <= known; i++) {
+		uint64_t start = collections.pauses[(finished - i) % PAUSES_MAX].start;
+
+		if (start <= time)
+			return first;
+		first = start;
+	}
+	return known == finished ? first : time;
+}
+
 bool
 th_collections_watch_full(void)
 {
@@ -254,7 +275,7 @@ th_collections_watch_full(void)
 	if (collections.full.is_under_way && !full_has_ended())
 		return false;
 	if (collections.full.is_under_way)
-		collections.full.ended = collections.full.began;
+		collections.full.ended = first_pause_after(collections.full.began);
 	collections.full.is_under_way = false;
 	collections.full.began = now;
 	return collections.full.ended != 0;

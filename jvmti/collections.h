@@ -73,8 +73,8 @@ uint64_t th_collections_mean_pause(void);
 bool th_collections_watch_full(void);
 
 /*
- * Takes the last of those collections.  Returns a time at most one turn before it began:
- * objects born before that time were judged by it.  0: none has ended since the last call.
+ * Takes the last of those collections.  Returns the time of its first pause, or of a pause
+ * since the turn before: objects born before that time were judged by it.  0: none has ended since the last call.
  * [agent-thread]
  */
 uint64_t th_collections_take_full(void);
