@@ -28,14 +28,13 @@
  * child must not do before fork() has returned.  Paths are in the loader's memory.
  */
 static struct {
-	const void *malloc; /* the definition found in the global scope */
-	const char *malloc_path;
-	const char *next_path;  /* of the next malloc after ours */
-	const void *underneath; /* that malloc, NULL if it is libc's */
+	const void *malloc;      /* the definition found in the global scope */
+	const char *malloc_path; /* if it is not ours */
+	const char *next_path;   /* of the next malloc after ours, if that is not libc's */
+	const void *underneath;  /* that malloc, NULL if it is libc's */
 	bool is_seen;
 	bool is_mmap_seen;
 	bool is_malloc_in_program;
-	bool is_malloc_in_libc;
 	bool misses_new;
 	bool misses_mallocx;
 } facts;
@@ -54,9 +53,9 @@ find(const char *name)
 static const char *
 path_of(const void *address)
 {
-	Dl_info info;
+	const char *path = th_next_path_of(address);
 
-	return dladdr(address, &info) && *info.dli_fname ? info.dli_fname : "the program";
+	return *path ? path : "the program";
 }
 
 static bool
@@ -124,13 +123,16 @@ th_allocator_init(void)
 	void *found = find("malloc");
 
 	facts.malloc = found;
-	facts.malloc_path = path_of(found);
-	facts.is_malloc_in_program = is_in_program(found);
-	facts.is_malloc_in_libc = th_next_is_in_libc(found);
 	facts.is_seen = is_late || is_reached_by(found);
 	facts.is_mmap_seen = is_late || th_next_is_ours(find("mmap"));
+	if (!facts.is_seen) {
+		facts.malloc_path = path_of(found);
+		facts.is_malloc_in_program = is_in_program(found);
+	}
+	if (th_next_is_in_libc(next_malloc()))
+		return;
+	facts.underneath = next_malloc();
 	facts.next_path = path_of(next_malloc());
-	facts.underneath = th_next_is_in_libc(next_malloc()) ? NULL : next_malloc();
 	facts.misses_new = !is_late && is_past_us("_Znwm");
 	facts.misses_mallocx = !is_late && is_past_us("mallocx");
 }

@@ -96,37 +96,24 @@ log_allocator(uint32_t account, bool on_agent_thread)
 		log_jemalloc(account);
 }
 
-static const void *
-module_of(const void *function, const char **path_ret)
-{
-	Dl_info info;
-
-	if (!function || !dladdr(function, &info))
-		return NULL;
-	*path_ret = info.dli_fname;
-	return info.dli_fbase;
-}
-
 void
 th_allocator_figures_init(void)
 {
 	static const struct th_breakdown_source source = {.log = log_allocator};
+	void *mallinfo2 = th_real_dlsym(RTLD_NEXT, "mallinfo2");
 	const void *next;
-	const char *path = "";
-	const char *other;
 
 	memcpy(&next, &th_next.malloc, sizeof(next));
-	const void *base = module_of(next, &path);
+	const char *path = th_next_path_of(next);
 	const char *slash = strrchr(path, '/');
 	allocator.name = slash ? slash + 1 : path;
-	void *mallinfo2 = th_real_dlsym(RTLD_NEXT, "mallinfo2");
-	void *mallctl = th_real_dlsym(RTLD_DEFAULT, "mallctl");
-	bool is_libc = base && module_of(mallinfo2, &other) == base;
+	bool is_libc = mallinfo2 && th_next_are_together(mallinfo2, next);
+	void *mallctl = is_libc ? NULL : th_real_dlsym(RTLD_DEFAULT, "mallctl");
 	if (is_libc)
 		memcpy(&allocator.mallinfo2, &mallinfo2, sizeof(mallinfo2));
-	else if (base && module_of(mallctl, &other) == base)
+	else if (mallctl && th_next_are_together(mallctl, next))
 		memcpy(&allocator.mallctl, &mallctl, sizeof(mallctl));
-	if (!is_libc && base && strncmp(allocator.name, "libc.so", 7) != 0)
+	if (!is_libc && *path && strncmp(allocator.name, "libc.so", 7) != 0)
 		th_breakdown_set_allocator(allocator.name);
 	th_breakdown_add_source(&source);
 }

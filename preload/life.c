@@ -66,6 +66,7 @@ static struct {
 	struct th_settings settings;
 	enum state state;
 	bool is_prepared;
+	bool can_walk;    /* prepare_walks() was called */
 	bool has_modules; /* loaded modules can be found */
 	/* recording the C heap was requested, but malloc does not reach us */
 	bool lacks_native;
@@ -345,17 +346,6 @@ start_with_first_sample(void)
 	th_recorder_wait(&settings, start_once);
 }
 
-bool
-th_life_java_comes(void)
-{
-	if (life.state == IDLE &&
-		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE)
-		start_once();
-	return life.state == RECORDING && !th_housekeeping_is_ending();
-}
-
-/* Load */
-
 /* The log names the unwinder in use, not the requested one. */
 static void
 use_own_unwinder(void)
@@ -363,6 +353,49 @@ use_own_unwinder(void)
 	life.settings.number[TH_SETTING_NAME_UNWINDER] = OWN_UNWINDER;
 	life.settings.text[TH_SETTING_NAME_UNWINDER] = "own";
 }
+
+static void
+choose_unwinder(void)
+{
+	struct th_self_check_parts parts = th_self_check_parts;
+
+	if (life.settings.number[TH_SETTING_NAME_UNWINDER] != LIBUNWIND)
+		return;
+	parts.walk = th_libunwind_walk;
+	if (th_libunwind_open(th_real_dlsym) && th_self_check_walk(&parts)) {
+		th_capture_set_unwinder(th_libunwind_walk);
+	} else {
+		life.lacks_libunwind = true;
+		use_own_unwinder();
+	}
+}
+
+/*
+ * What only a recording needs. In malloc, where a forked child's begins, it would be too late.
+ * Takes most of the start of a short program.
+ */
+static void
+prepare_walks(void)
+{
+	if (life.can_walk)
+		return;
+	life.can_walk = true;
+	life.has_modules = th_unwind_init();
+	choose_unwinder();
+}
+
+bool
+th_life_java_comes(void)
+{
+	if (life.state == IDLE &&
+		life.settings.number[TH_SETTING_NAME_FOLLOW] != TH_FOLLOW_NONE) {
+		prepare_walks();
+		start_once();
+	}
+	return life.state == RECORDING && !th_housekeeping_is_ending();
+}
+
+/* Load */
 
 static void
 turn_off(void)
@@ -396,22 +429,6 @@ in_forked_child(void)
 		turn_off();
 	else if (follows_all)
 		start_with_first_sample();
-}
-
-static void
-choose_unwinder(void)
-{
-	struct th_self_check_parts parts = th_self_check_parts;
-
-	if (life.settings.number[TH_SETTING_NAME_UNWINDER] != LIBUNWIND)
-		return;
-	parts.walk = th_libunwind_walk;
-	if (th_libunwind_open(th_real_dlsym) && th_self_check_walk(&parts)) {
-		th_capture_set_unwinder(th_libunwind_walk);
-	} else {
-		life.lacks_libunwind = true;
-		use_own_unwinder();
-	}
 }
 
 /* The log names the heaps that are recorded, not those requested. */
@@ -495,13 +512,11 @@ watch_forks(void)
 		add(th_loader_before_fork, th_loader_after_fork, in_forked_child, NULL);
 }
 
-/* Once, when it is certain that the process may be recorded. */
+/* What every process needs whose settings have been read. */
 static void
 prepare(void)
 {
 	th_log_path_init();
-	life.has_modules = th_unwind_init();
-	choose_unwinder();
 	th_thread_init(random_seed());
 	life.has_allocator = th_allocator_underneath() != NULL;
 	watch_forks();
@@ -511,16 +526,22 @@ prepare(void)
 static void
 begin(void)
 {
+	bool follows_all = life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL;
+	bool is_followed = th_process_is_followed_child();
+
 	adjust_heaps();
 	adjust_limits();
 	prepare();
 	if (life.has_allocator)
 		th_nested_silence();
 	th_exit_watch_main();
-	if (!th_process_is_followed_child())
-		start_once();
-	else if (life.settings.number[TH_SETTING_NAME_FOLLOW] == TH_FOLLOW_ALL)
+	if (is_followed && !follows_all)
+		return;
+	prepare_walks();
+	if (is_followed)
 		start_with_first_sample();
+	else
+		start_once();
 }
 
 __attribute__((constructor)) static void
@@ -584,6 +605,7 @@ th_life_start_late(const char *options)
 	adjust_limits();
 	if (!life.is_prepared)
 		prepare();
+	prepare_walks();
 	th_native_keep_countdowns();
 	start_once();
 	if (life.state != RECORDING)

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -216,13 +217,63 @@ own_pvalloc(size_t size)
 	return whole_pages(size, true);
 }
 
+/*
+ * The loaded object that contains an address. Not by dladdr(), which goes through all symbols of
+ * the object: 10 us for libc's.
+ */
+struct object {
+	const void *address;
+	const char *name; /* in the loader's memory; "": the program */
+	int index;        /* in the loader's list, from 1; 0: none */
+	int visited;
+};
+
+static int
+look_at_object(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct object *object = data;
+
+	(void)bytes;
+	object->visited++;
+	for (int i = 0; i < info->dlpi_phnum && !object->index; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type != PT_LOAD ||
+			(uintptr_t)object->address - start >= part->p_memsz)
+			continue;
+		object->name = info->dlpi_name;
+		object->index = object->visited;
+	}
+	return object->index;
+}
+
+static struct object
+find_object(const void *address)
+{
+	struct object object = {.address = address, .name = ""};
+
+	dl_iterate_phdr(look_at_object, &object);
+	return object;
+}
+
 bool
 th_next_are_together(const void *one, const void *other)
 {
-	Dl_info first, second;
+	struct object first = find_object(one);
 
-	return dladdr(one, &first) && dladdr(other, &second) &&
-	       first.dli_fbase == second.dli_fbase;
+	return first.index && first.index == find_object(other).index;
+}
+
+const char *
+th_next_path_of(const void *address)
+{
+	struct object object = find_object(address);
+	Dl_info info;
+
+	if (object.name && *object.name)
+		return object.name;
+	return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 void *
@@ -397,7 +448,7 @@ resolve(void)
 	if (!th_real_dlsym_find())
 		return;
 	/* libc is loaded at the start of every dynamic program. */
-	is_late = th_next_is_in_front(th_next_object_of(in_libc()));
+	is_late = find_object(in_libc()).index < find_object(__ehdr_start).index;
 	RESOLVE(free);
 	RESOLVE(realloc);
 	RESOLVE(malloc);

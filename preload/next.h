@@ -74,6 +74,9 @@ bool th_next_is_in_libc(const void *function);
 /* Whether two functions belong to the same loaded object. [any] */
 bool th_next_are_together(const void *one, const void *other);
 
+/* The path of the object that contains an address, in the loader's memory; "": not known. */
+const char *th_next_path_of(const void *address);
+
 /*
  * The function that the object containing `caller` would call by that name without this
  * library: the definition in its own scope, as loaded.  NULL: none.  Not from the malloc path.

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,9 @@ struct command {
 	action *act;
 	int (*main)(int argc, char **argv); /* for a command that parses its own command line */
 };
+
+/* Blocks of this size are mapped, bytes; the allocator would raise it to 32 MiB. */
+#define MAPPED_FROM (1 << 20)
 
 /* The name this program was called by, for the commands that views suggest. */
 static const char *program = "twinheap";
@@ -833,6 +837,8 @@ is_one_of(const char *argument, const char *a, const char *b, const char *c)
 int
 main(int argc, char **argv)
 {
+	/* Larger arrays grow without being copied. */
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 	open_standard_descriptors();
 	find_program_name(argc ? argv[0] : NULL);
 	if (argc < 2) {

@@ -83,10 +83,8 @@ is_small(struct th_id_map *map, uint64_t word)
 }
 
 uint32_t
-th_id_map_find(const struct th_id_map *map, uint64_t word)
+th_id_map_find_slot(const struct th_id_map *map, uint64_t word)
 {
-	if (word < map->direct_count && map->direct[word])
-		return map->direct[word] - 1;
 	/*
 	 * A small word may be in a slot if it was added when there were too few for an array.
 	 */

@@ -27,8 +27,17 @@ struct th_id_map {
 	uint32_t count; /* words numbered so far */
 };
 
+/* The number of a word that is not in `direct`. */
+uint32_t th_id_map_find_slot(const struct th_id_map *map, uint64_t word);
+
 /* The number of `word`, TH_ID_MAP_NONE if it has none. */
-uint32_t th_id_map_find(const struct th_id_map *map, uint64_t word);
+static inline uint32_t
+th_id_map_find(const struct th_id_map *map, uint64_t word)
+{
+	if (word < map->direct_count && map->direct[word])
+		return map->direct[word] - 1;
+	return th_id_map_find_slot(map, word);
+}
 
 /* The number of `word`; *added_ret is set to whether it is new. A zeroed map is empty. */
 uint32_t th_id_map_intern(struct th_id_map *map, uint64_t word, bool *added_ret);

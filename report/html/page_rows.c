@@ -69,8 +69,7 @@ sum_peak(struct rows *rows)
 static const struct th_estimator *
 sum_of(const struct rows *rows, size_t row, enum figure figure)
 {
-	return figure == FIGURE_PEAK ? &rows->peaks[row]
-				     : &rows->profile->rows[row].sums[figure];
+	return figure == FIGURE_PEAK ? &rows->peaks[row] : &rows->profile->sums[figure][row];
 }
 
 /* Hash of the members that usually differ. */

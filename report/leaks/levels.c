@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/hash.h"
+#include "report/base/log_text.h"
 #include "report/profile/sites.h"
 
 #define LINE_SHARE 0.25
@@ -35,22 +35,34 @@
 /* Standard deviations by which survivors may spread less than in steady leaks. */
 #define SPREAD_DEVIATIONS 2.0
 
-/*
- * A site that counts at a node. Sorted by level, nodes nearest to the leaves first. There may be
- * millions: one for each method above the line of each site.
- */
-struct entry {
-	uint64_t key; /* of a path, the hash of its functions; line, class, library: number */
-	uint32_t place;
-	uint16_t length;   /* of the path; 0 at other levels */
-	uint16_t distance; /* number among the nodes of its half, from the line, from 1 */
-	uint8_t level;     /* enum th_leak_level */
-	uint8_t heap;      /* enum th_heap */
+/* A node: the sites of a heap that have a line, a method above it, a class or a library in common. */
+struct node {
+	enum th_heap heap;
+	enum th_leak_level level;
+	uint32_t key;    /* maker, or string number of the class or library; not of a path */
+	uint32_t length; /* of a path */
 };
 
-struct entries {
+/* A site that counts above its line, with what is needed of it at each node of its path. */
+struct site {
+	const uint32_t *frames; /* root first */
+	uint32_t line;          /* number of frames down to its line */
+	uint32_t place;
+	uint32_t maker;
+	uint32_t gained_late; /* as in its outline */
+	uint32_t lost_late;
+	bool has_creator;
+	bool may_end; /* see drops() */
+};
+
+struct levels {
 	struct th_leaks_work *work;
-	TH_ARRAY(struct entry, items);
+	/* By function: of the C runtime; the library of a Java method, and of a native one. */
+	bool *is_runtime;
+	uint32_t *java_library;
+	uint32_t *native_library;
+	TH_ARRAY(struct site, sites);
+	TH_ARRAY(uint64_t, keyed);  /* key << 32 | site */
 	TH_ARRAY(uint32_t, places); /* of the current node */
 };
 
@@ -120,13 +132,13 @@ times_of(const struct th_leaks_work *work, uint32_t number, size_t *count_ret)
 }
 
 static bool
-recurs(const struct entries *entries)
+recurs(const struct levels *levels)
 {
 	struct recurrence sum = {0};
 
-	for (size_t i = 0; i < entries->places_count; i++) {
+	for (size_t i = 0; i < levels->places_count; i++) {
 		size_t count;
-		double *times = times_of(entries->work, entries->places[i], &count);
+		double *times = times_of(levels->work, levels->places[i], &count);
 
 		add_recurrence(&sum, times, count);
 		free(times);
@@ -135,7 +147,7 @@ recurs(const struct entries *entries)
 	       sum.spread >= sum.expected - SPREAD_DEVIATIONS * sqrt(sum.variance);
 }
 
-/* Entries */
+/* Sites */
 
 /*
  * Whether a site counts above its own level: not the VM's own memory, nor one without a survivor
@@ -151,146 +163,83 @@ counts(const struct th_leaks_work *work, uint32_t number)
 	       (outline->has_births || outline->gained_late || outline->lost_late);
 }
 
-/* Whether a frame above the line is a node: the application's, or any of a native program. */
+/* Whether the time of a heap is enough for a verdict of leak. */
 static bool
-is_node(const struct th_frames *frames, const struct th_leak_site *place, uint32_t function)
+may_leak(const struct th_leaks_work *work, enum th_heap heap)
 {
-	return place->creator ? th_sites_is_application(frames, function)
-			      : !th_frames_is_runtime(frames, function);
+	const struct th_observation_window *horizon = &work->leaks->horizons[heap];
+
+	return th_observation_window_is_far(horizon) && horizon->is_proven;
 }
 
-/* Whether two functions are in one library. */
+/*
+ * Whether a site may have to be left out because it has evidently stopped growing: its many
+ * early survivors would look like the end of all growth.
+ */
 static bool
-is_same_library(const struct th_frames *frames, const struct th_leak_site *place, uint32_t a,
-	uint32_t b)
+may_end(const struct th_outline *outline)
 {
-	if (!place->creator)
-		return !strcmp(th_frames_library(frames, a), th_frames_library(frames, b));
-	return th_leak_sites_same_library(
-		th_frames_function_name(frames, a), th_frames_function_name(frames, b));
+	return outline->verdict == TH_VERDICT_PLATEAU && outline->reason != TH_REASON_STEADY;
 }
 
-/* Numbers the nodes of a path from the line upwards, in two halves. */
-static void
-number_path(struct entries *entries, const struct th_leak_site *place, size_t first,
-	struct th_path path, uint32_t line)
+/* Of many sites some seem to have stopped by chance. */
+static bool
+drops(const struct th_leaks_work *work, uint32_t place, size_t count)
 {
-	const struct th_frames *frames = entries->work->leaks->profile->frames;
-	uint32_t of_line = th_frames_function_at(frames, path.frames[line - 1]);
-	uint16_t own = 0;
-	uint16_t others = 0;
+	const struct th_outline *outline = &work->outlines[place];
 
-	for (size_t i = entries->items_count; i-- > first;) {
-		struct entry *entry = &entries->items[i];
-		uint32_t function = th_frames_function_at(
-			frames, path.frames[entry->length - 1]);
-
-		entry->distance = is_same_library(frames, place, function, of_line) ? ++own
-										    : ++others;
-	}
+	return may_end(outline) && !th_outline_may_pause(outline, count);
 }
 
-/* The methods above the line, each a node. */
-static void
-add_path(struct entries *entries, uint32_t number)
+/* Whether more than one line is below the node: otherwise it was tested as that line. */
+static bool
+has_lines(const struct levels *levels)
 {
-	const struct th_leaks *leaks = entries->work->leaks;
-	const struct th_leak_site *place = &leaks->places.items[number];
-	const struct th_frames *frames = leaks->profile->frames;
-	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
-	uint32_t line = leaks->places.ways.items[entries->work->makers[number]].length;
-	size_t first = entries->items_count;
-	uint64_t hash = 0;
+	const uint32_t *makers = levels->work->makers;
 
-	for (uint32_t length = 1; length < line && length <= UINT16_MAX; length++) {
-		uint32_t function = th_frames_function_at(frames, path.frames[length - 1]);
-		struct entry entry = {.place = number,
-			.length = (uint16_t)length,
-			.level = TH_LEVEL_PATH,
-			.heap = (uint8_t)place->heap};
-
-		entry.key = hash = th_hash_next(hash, function);
-		if (is_node(frames, place, function))
-			th_array_append(entries, items, entry);
-	}
-	if (line)
-		number_path(entries, place, first, path, line);
+	for (size_t i = 1; i < levels->places_count; i++)
+		if (makers[levels->places[i]] != makers[levels->places[0]])
+			return true;
+	return false;
 }
 
 /* The string number of the library that allocated, the C and C++ runtime aside; 0: none. */
 static uint32_t
-library_of(const struct th_leaks *leaks, const struct th_leak_site *place)
+library_of(const struct levels *levels, const struct th_leak_site *place)
 {
+	const struct th_leaks *leaks = levels->work->leaks;
 	struct th_frames *frames = leaks->profile->frames;
 	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
 
 	for (uint32_t i = path.count; i-- > 0;) {
 		uint32_t function = th_frames_function_at(frames, path.frames[i]);
-		const char *library = th_frames_library(frames, function);
 
 		if (th_frames_kind(frames, path.frames[i]) != TH_KIND_NATIVE)
 			return 0;
-		if (library[0] && !th_frames_is_runtime(frames, function))
+		const char *library = th_frames_library(frames, function);
+		if (library[0] && !levels->is_runtime[function])
 			return th_frames_intern(frames, library);
 	}
 	return 0;
 }
 
-static void
-add_kind(struct entries *entries, uint32_t number)
+/* The key of a site at a level other than that of paths; 0: none. */
+static uint32_t
+key_of(const struct levels *levels, enum th_leak_level level, uint32_t number)
 {
-	const struct th_leaks *leaks = entries->work->leaks;
-	const struct th_leak_site *place = &leaks->places.items[number];
-	bool is_java = place->heap == TH_HEAP_JAVA;
-	struct entry entry = {.key = is_java ? place->class_name : library_of(leaks, place),
-		.place = number,
-		.level = is_java ? TH_LEVEL_CLASS : TH_LEVEL_LIBRARY,
-		.heap = (uint8_t)place->heap};
+	const struct th_leak_site *place = &levels->work->leaks->places.items[number];
 
-	if (entry.key)
-		th_array_append(entries, items, entry);
-}
-
-static void
-add_site(struct entries *entries, uint32_t number)
-{
-	const struct th_leaks_work *work = entries->work;
-	enum th_heap heap = work->leaks->places.items[number].heap;
-	struct entry line = {.key = work->makers[number],
-		.place = number,
-		.level = TH_LEVEL_LINE,
-		.heap = (uint8_t)heap};
-
-	th_array_append(entries, items, line);
-	if (work->leaks->profile->options->group_by || heap == TH_HEAP_MAPPED)
-		return;
-	add_path(entries, number);
-	add_kind(entries, number);
-}
-
-static int
-compare_entries(const void *a, const void *b)
-{
-	const struct entry *left = a;
-	const struct entry *right = b;
-
-	if (left->level != right->level)
-		return left->level < right->level ? -1 : 1;
-	if (left->length != right->length)
-		return left->length > right->length ? -1 : 1;
-	if (left->heap != right->heap)
-		return left->heap < right->heap ? -1 : 1;
-	if (left->key != right->key)
-		return left->key < right->key ? -1 : 1;
-	return (left->place > right->place) - (left->place < right->place);
+	if (level == TH_LEVEL_LINE)
+		return levels->work->makers[number];
+	return level == TH_LEVEL_CLASS ? place->class_name : library_of(levels, place);
 }
 
 /* Nodes */
 
 static double
-share_of(const struct entry *entry, uint32_t distance)
+share_of(enum th_leak_level level, uint32_t distance)
 {
-	switch (entry->level) {
+	switch (level) {
 	case TH_LEVEL_LINE:
 		return LINE_SHARE;
 	case TH_LEVEL_PATH:
@@ -300,147 +249,409 @@ share_of(const struct entry *entry, uint32_t distance)
 	}
 }
 
-/* Whether more than one line is below the node: otherwise it was tested as that line. */
-static bool
-has_lines(const struct entries *entries)
-{
-	const uint32_t *makers = entries->work->makers;
-
-	for (size_t i = 1; i < entries->places_count; i++)
-		if (makers[entries->places[i]] != makers[entries->places[0]])
-			return true;
-	return false;
-}
-
 /* The sign test alone: cheap, and necessary for significance. */
 static bool
-may_grow(const struct entries *entries, double chance_limit)
+may_grow(uint64_t gained, uint64_t lost, double chance_limit)
+{
+	return gained > lost && th_chance_of_more(gained, lost) <= chance_limit;
+}
+
+static bool
+places_may_grow(const struct levels *levels, double chance_limit)
 {
 	uint64_t gained = 0;
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < entries->places_count; i++) {
-		gained += entries->work->outlines[entries->places[i]].gained_late;
-		lost += entries->work->outlines[entries->places[i]].lost_late;
+	for (size_t i = 0; i < levels->places_count; i++) {
+		gained += levels->work->outlines[levels->places[i]].gained_late;
+		lost += levels->work->outlines[levels->places[i]].lost_late;
 	}
-	return th_chance_of_more(gained, lost) <= chance_limit;
+	return may_grow(gained, lost, chance_limit);
 }
 
 static bool
-grows(struct entries *entries, const struct entry *entry, double chance_limit)
+grows(struct levels *levels, const struct node *node, double chance_limit)
 {
 	struct th_evidence evidence;
 
 	/* The resident memory of mappings may grow without new ones. */
-	if (entry->heap != TH_HEAP_MAPPED && !may_grow(entries, chance_limit))
+	if (node->heap != TH_HEAP_MAPPED && !places_may_grow(levels, chance_limit))
 		return false;
-	th_leaks_evaluate(entries->work, (enum th_heap)entry->heap, entries->places,
-		entries->places_count, chance_limit, &evidence, NULL);
+	th_leaks_evaluate(levels->work, node->heap, levels->places, levels->places_count,
+		chance_limit, &evidence, NULL);
 	if (evidence.verdict != TH_VERDICT_LEAK)
 		return false;
-	return entry->level == TH_LEVEL_LINE || recurs(entries);
+	return node->level == TH_LEVEL_LINE || recurs(levels);
 }
 
-/* The number by which a finding refers to its node. */
+/* The number by which a finding refers to its node; `place`: one of its sites. */
 static uint32_t
-number_of(struct th_leaks_work *work, const struct entry *entry)
+number_of(struct th_leaks_work *work, const struct node *node, uint32_t place)
 {
-	uint32_t number = (uint32_t)entry->key;
+	uint32_t number = node->key;
 
-	if (entry->level == TH_LEVEL_PATH)
+	if (node->level == TH_LEVEL_PATH)
 		th_path_prefixes_add(&work->leaks->places.ways,
-			work->leaks->places.items[entry->place].path, entry->length, &number);
+			work->leaks->places.items[place].path, node->length, &number);
 	return number;
 }
 
 /* The sites of the node that grew, or may grow, become parts of its finding. */
 static void
-explain(struct entries *entries, const struct entry *entry, double chance_limit)
+explain(struct levels *levels, const struct node *node, double chance_limit)
 {
-	struct th_leaks_work *work = entries->work;
-	struct th_leak_node node = {
-		(enum th_leak_level)entry->level, number_of(work, entry), chance_limit};
+	struct th_leaks_work *work = levels->work;
+	struct th_leak_node found = {
+		node->level, number_of(work, node, levels->places[0]), chance_limit};
 	uint32_t number = (uint32_t)work->found_count;
 
-	th_array_append(work, found, node);
-	for (size_t i = 0; i < entries->places_count; i++) {
-		const struct th_outline *one = &work->outlines[entries->places[i]];
+	th_array_append(work, found, found);
+	for (size_t i = 0; i < levels->places_count; i++) {
+		const struct th_outline *one = &work->outlines[levels->places[i]];
 
 		if (one->gained_late || th_outline_may_belong(one))
-			work->nodes[entries->places[i]] = number;
+			work->nodes[levels->places[i]] = number;
 	}
 }
 
-/*
- * Leaves out sites that have evidently stopped growing, whose many early survivors would look
- * like the end of all growth. Of many sites some seem to have stopped by chance.
- */
+/* Judges the sites of a node, `places`, that no finding explains yet. */
 static void
-drop_ended(struct entries *entries)
+judge_node(struct levels *levels, const struct node *node, uint32_t distance)
 {
-	size_t count = entries->places_count;
+	double limit = share_of(node->level, distance) * TH_ERROR_RATE;
+	size_t count = levels->places_count;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct th_outline *outline = &entries->work->outlines[entries->places[i]];
-
-		if (outline->verdict != TH_VERDICT_PLATEAU ||
-			outline->reason == TH_REASON_STEADY ||
-			th_outline_may_pause(outline, count))
-			entries->places[kept++] = entries->places[i];
-	}
-	entries->places_count = kept;
+	for (size_t i = 0; i < count; i++)
+		if (!drops(levels->work, levels->places[i], count))
+			levels->places[kept++] = levels->places[i];
+	levels->places_count = kept;
+	if (kept < 2 || (node->level != TH_LEVEL_LINE && !has_lines(levels)))
+		return;
+	if (grows(levels, node, limit))
+		explain(levels, node, limit);
 }
 
-/* A run of entries of one node: its sites that no finding explains yet. */
-static void
-judge_node(struct entries *entries, size_t first, size_t end)
+/* Lines, classes and libraries */
+
+static int
+compare_words(const void *a, const void *b)
 {
-	const struct entry *entry = &entries->items[first];
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The sites of a heap at a level, by key. */
+static void
+sort_by_key(struct levels *levels, enum th_leak_level level, enum th_heap heap)
+{
+	const struct th_leaks_work *work = levels->work;
+
+	levels->keyed_count = 0;
+	for (uint32_t i = 0; i < work->leaks->places.items_count; i++) {
+		if (work->leaks->places.items[i].heap != heap || !counts(work, i))
+			continue;
+		uint64_t key = key_of(levels, level, i);
+		if (key || level == TH_LEVEL_LINE)
+			th_array_append(levels, keyed, key << 32 | i);
+	}
+	if (levels->keyed_count)
+		qsort(levels->keyed, levels->keyed_count, sizeof(uint64_t), compare_words);
+}
+
+static void
+judge_keys(struct levels *levels, enum th_leak_level level, enum th_heap heap)
+{
+	size_t end;
+
+	sort_by_key(levels, level, heap);
+	for (size_t i = 0; i < levels->keyed_count; i = end) {
+		struct node node = {.heap = heap,
+			.level = level,
+			.key = (uint32_t)(levels->keyed[i] >> 32)};
+
+		levels->places_count = 0;
+		for (end = i; end < levels->keyed_count; end++) {
+			uint32_t place = (uint32_t)levels->keyed[end];
+
+			if (levels->keyed[end] >> 32 != node.key)
+				break;
+			if (levels->work->nodes[place] == TH_NO_NODE)
+				th_array_append(levels, places, place);
+		}
+		judge_node(levels, &node, 1);
+	}
+}
+
+/* Paths */
+
+static uint32_t
+function_at(const struct levels *levels, const struct site *site, uint32_t index)
+{
+	return th_frames_function_at(levels->work->leaks->profile->frames, site->frames[index]);
+}
+
+/* Whether a frame above the line is a node: the application's, or any of a native program. */
+static bool
+is_node(const struct levels *levels, const struct site *site, uint32_t function)
+{
+	return site->has_creator
+		       ? th_sites_is_application(levels->work->leaks->profile->frames, function)
+		       : !levels->is_runtime[function];
+}
+
+/* Whether two functions are in one library. */
+static bool
+is_same_library(const struct levels *levels, const struct site *site, uint32_t a, uint32_t b)
+{
+	const uint32_t *library = site->has_creator ? levels->java_library
+						    : levels->native_library;
+
+	return library[a] == library[b];
+}
+
+/* The number of the method at `length` among the nodes of its half, from the line, from 1. */
+static uint32_t
+distance_of(const struct levels *levels, const struct site *site, uint32_t length)
+{
+	uint32_t of_line = function_at(levels, site, site->line - 1);
+	bool is_own = is_same_library(
+		levels, site, function_at(levels, site, length - 1), of_line);
 	uint32_t distance = 1;
 
-	entries->places_count = 0;
-	for (size_t i = first; i < end; i++) {
-		uint32_t place = entries->items[i].place;
+	for (uint32_t i = length; i + 1 < site->line; i++) {
+		uint32_t function = function_at(levels, site, i);
 
-		if (entries->work->nodes[place] != TH_NO_NODE)
-			continue;
-		th_array_append(entries, places, place);
-		if (entries->items[i].distance > distance)
-			distance = entries->items[i].distance;
+		distance += is_node(levels, site, function) &&
+			    is_same_library(levels, site, function, of_line) == is_own;
 	}
-	drop_ended(entries);
-	double limit = share_of(entry, distance) * TH_ERROR_RATE;
-	if (entries->places_count < 2 || (entry->level != TH_LEVEL_LINE && !has_lines(entries)))
+	return distance;
+}
+
+/* Whether a site counts at the method `function` of its path. */
+static bool
+is_below(const struct levels *levels, const struct site *site, uint32_t function)
+{
+	return levels->work->nodes[site->place] == TH_NO_NODE &&
+	       is_node(levels, site, function);
+}
+
+/* The cheap tests of judge_node(), with the highest limit that the method can have. */
+static bool
+is_worth_judging(
+	const struct levels *levels, const struct site *sites, size_t count, uint32_t function)
+{
+	double limit = share_of(TH_LEVEL_PATH, 1) * TH_ERROR_RATE;
+	uint64_t gained = 0, lost = 0;
+	size_t below = 0;
+
+	for (size_t i = 0; i < count; i++)
+		below += is_below(levels, &sites[i], function);
+	for (size_t i = 0; i < count; i++) {
+		const struct site *site = &sites[i];
+
+		if (!is_below(levels, site, function) ||
+			(site->may_end && drops(levels->work, site->place, below)))
+			continue;
+		gained += site->gained_late;
+		lost += site->lost_late;
+	}
+	return may_grow(gained, lost, limit);
+}
+
+static int
+compare_numbers_of_places(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a;
+	uint32_t right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Judges the method that the first `length` functions of some sites lead to. */
+static void
+judge_method(
+	struct levels *levels, const struct site *sites, size_t count, const struct node *node)
+{
+	uint32_t function = function_at(levels, sites, node->length - 1);
+	uint32_t most = 1;
+
+	if (!is_worth_judging(levels, sites, count, function))
 		return;
-	if (grows(entries, entry, limit))
-		explain(entries, entry, limit);
+	levels->places_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!is_below(levels, &sites[i], function))
+			continue;
+		uint32_t distance = distance_of(levels, &sites[i], node->length);
+		most = distance > most ? distance : most;
+		th_array_append(levels, places, sites[i].place);
+	}
+	qsort(levels->places, levels->places_count, sizeof(uint32_t),
+		compare_numbers_of_places);
+	judge_node(levels, node, most);
+}
+
+/* The function below the first `length` ones, plus one; 0: no node of the site is there. */
+static uint32_t
+next_function(const struct levels *levels, const struct site *site, uint32_t length)
+{
+	return length + 1 < site->line ? function_at(levels, site, length) + 1 : 0;
+}
+
+/* A site and its next function. */
+struct next_step {
+	uint32_t function;
+	struct site site;
+};
+
+static int
+compare_steps(const void *a, const void *b)
+{
+	const struct next_step *left = a;
+	const struct next_step *right = b;
+
+	return (left->function > right->function) - (left->function < right->function);
+}
+
+/* Sorts sites by their next function, in which most of them agree. */
+static void
+sort_by_next(const struct levels *levels, struct site *sites, size_t count, uint32_t length)
+{
+	uint32_t first = next_function(levels, sites, length);
+	size_t same = 1;
+
+	while (same < count && next_function(levels, &sites[same], length) == first)
+		same++;
+	if (same == count)
+		return;
+	struct next_step *steps = th_allocate(count, sizeof(*steps));
+	for (size_t i = 0; i < count; i++)
+		steps[i] = (struct next_step){
+			next_function(levels, &sites[i], length), sites[i]};
+	qsort(steps, count, sizeof(*steps), compare_steps);
+	for (size_t i = 0; i < count; i++)
+		sites[i] = steps[i].site;
+	free(steps);
 }
 
 static bool
-is_same_node(const struct entry *a, const struct entry *b)
+is_one_line(const struct site *sites, size_t count)
 {
-	return a->level == b->level && a->key == b->key && a->heap == b->heap;
+	for (size_t i = 1; i < count; i++)
+		if (sites[i].maker != sites[0].maker)
+			return false;
+	return true;
+}
+
+/*
+ * Judges the methods on the paths of sites that have the first `length` functions in common, the
+ * lowest first. There may be millions of paths; a method above a single line is not a node.
+ */
+static void
+judge_paths(struct levels *levels, struct site *sites, size_t count, struct node node)
+{
+	struct node below = node;
+	size_t end;
+
+	if (is_one_line(sites, count))
+		return;
+	sort_by_next(levels, sites, count, node.length);
+	below.length++;
+	for (size_t i = 0; i < count; i = end) {
+		uint32_t next = next_function(levels, &sites[i], node.length);
+
+		for (end = i + 1; end < count; end++)
+			if (next_function(levels, &sites[end], node.length) != next)
+				break;
+		if (next)
+			judge_paths(levels, &sites[i], end - i, below);
+	}
+	if (node.length)
+		judge_method(levels, sites, count, &node);
+}
+
+static void
+add_site(struct levels *levels, uint32_t number)
+{
+	const struct th_leaks_work *work = levels->work;
+	const struct th_leak_site *place = &work->leaks->places.items[number];
+	const struct th_outline *outline = &work->outlines[number];
+	struct th_path path = th_paths_get(work->leaks->profile->paths, place->path);
+	struct site site = {.frames = path.frames,
+		.line = work->leaks->places.ways.items[work->makers[number]].length,
+		.place = number,
+		.maker = work->makers[number],
+		.gained_late = outline->gained_late,
+		.lost_late = outline->lost_late,
+		.has_creator = place->creator,
+		.may_end = may_end(outline)};
+
+	th_array_append(levels, sites, site);
+}
+
+static void
+judge_methods(struct levels *levels, enum th_heap heap)
+{
+	const struct th_leaks_work *work = levels->work;
+	struct node root = {.heap = heap, .level = TH_LEVEL_PATH};
+
+	levels->sites_count = 0;
+	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
+		if (work->leaks->places.items[i].heap == heap && counts(work, i))
+			add_site(levels, i);
+	if (levels->sites_count)
+		judge_paths(levels, levels->sites, levels->sites_count, root);
+}
+
+static void
+judge_heap(struct levels *levels, enum th_heap heap)
+{
+	judge_keys(levels, TH_LEVEL_LINE, heap);
+	if (levels->work->leaks->profile->options->group_by || heap == TH_HEAP_MAPPED)
+		return;
+	judge_methods(levels, heap);
+	judge_keys(levels, heap == TH_HEAP_JAVA ? TH_LEVEL_CLASS : TH_LEVEL_LIBRARY, heap);
+}
+
+/* Numbers the libraries of all functions. */
+static void
+find_libraries(struct levels *levels)
+{
+	const struct th_frames *frames = levels->work->leaks->profile->frames;
+	uint32_t functions = th_frames_function_count(frames);
+	struct th_strings libraries;
+
+	levels->is_runtime = th_allocate(functions, sizeof(bool));
+	levels->java_library = th_allocate(functions, sizeof(uint32_t));
+	levels->native_library = th_allocate(functions, sizeof(uint32_t));
+	th_strings_init(&libraries);
+	for (uint32_t i = 0; i < functions; i++) {
+		const char *name = th_frames_function_name(frames, i);
+		struct th_text java = {name, (uint32_t)th_leak_sites_library_length(name)};
+
+		levels->is_runtime[i] = th_frames_is_runtime(frames, i);
+		levels->java_library[i] = th_strings_intern_text(&libraries, java);
+		levels->native_library[i] = th_strings_intern(
+			&libraries, th_frames_library(frames, i));
+	}
+	th_strings_deinit(&libraries);
 }
 
 void
 th_levels_judge(struct th_leaks_work *work)
 {
-	struct entries entries = {.work = work};
-	size_t end;
+	struct levels levels = {.work = work};
 
-	for (uint32_t i = 0; i < work->leaks->places.items_count; i++)
-		if (counts(work, i))
-			add_site(&entries, i);
-	if (entries.items_count)
-		qsort(entries.items, entries.items_count, sizeof(struct entry),
-			compare_entries);
-	for (size_t i = 0; i < entries.items_count; i = end) {
-		for (end = i + 1; end < entries.items_count; end++)
-			if (!is_same_node(&entries.items[i], &entries.items[end]))
-				break;
-		judge_node(&entries, i, end);
-	}
-	free(entries.items);
-	free(entries.places);
+	find_libraries(&levels);
+	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
+		if (may_leak(work, (enum th_heap)heap))
+			judge_heap(&levels, (enum th_heap)heap);
+	free(levels.is_runtime);
+	free(levels.java_library);
+	free(levels.native_library);
+	free(levels.sites);
+	free(levels.keyed);
+	free(levels.places);
 }

@@ -72,8 +72,10 @@ sum_sites(struct th_watch *watch)
 		struct th_watch_site *site = &watch->sites[number];
 
 		th_array_append(watch, row_sites, number);
-		th_estimator_merge(&site->allocated, &row->sums[TH_MEASURE_ALLOC]);
-		th_estimator_merge(&site->live, &row->sums[TH_MEASURE_LIVE]);
+		th_estimator_merge(
+			&site->allocated, th_profile_row_sum(profile, row, TH_MEASURE_ALLOC));
+		th_estimator_merge(
+			&site->live, th_profile_row_sum(profile, row, TH_MEASURE_LIVE));
 	}
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		watch->heaps[heap] = (struct th_watch_site){

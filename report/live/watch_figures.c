@@ -139,8 +139,10 @@ th_watch_stacks_init(
 		if (watch->row_sites[i] != site)
 			continue;
 		struct th_watch_stack *stack = find_stack(stacks, &ids, row->path);
-		th_estimator_merge(&stack->allocated, &row->sums[TH_MEASURE_ALLOC]);
-		th_estimator_merge(&stack->live, &row->sums[TH_MEASURE_LIVE]);
+		th_estimator_merge(&stack->allocated,
+			th_profile_row_sum(watch->profile, row, TH_MEASURE_ALLOC));
+		th_estimator_merge(
+			&stack->live, th_profile_row_sum(watch->profile, row, TH_MEASURE_LIVE));
 	}
 	th_id_map_deinit(&ids);
 	if (stacks->items_count)

@@ -136,10 +136,7 @@ on_native_alloc(struct th_recording *recording, const struct th_decoded_native_a
 		.thread_bytes = alloc->thread_bytes,
 		.function = alloc->function & 15,
 	};
-	if (!add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval))
-		return false;
-	th_array_append(recording, addresses, alloc->address);
-	return true;
+	return add_sample(recording, TH_HEAP_NATIVE, sample, alloc->interval);
 }
 
 static bool

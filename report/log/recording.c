@@ -132,6 +132,12 @@ th_recording_update(struct th_recording *recording)
 }
 
 void
+th_recording_release(const struct th_recording *recording)
+{
+	th_reader_release(&recording->cursor);
+}
+
+void
 th_recording_hide_command(struct th_recording *recording)
 {
 	recording->process.command = recording->process.executable;
@@ -188,7 +194,6 @@ th_recording_destroy(struct th_recording *recording)
 	free(recording->mapped_uses);
 	free(recording->part_ends);
 	free(recording->mappings.items);
-	free(recording->addresses);
 	free(recording->frees);
 	free(recording->deaths);
 	free(recording->losses);
@@ -268,14 +273,39 @@ th_recording_heaps(const struct th_recording *recording)
 	return heaps;
 }
 
-/* Samples are in the order of the log, so their records ascend. */
+/* Samples are in the order of the log, so their records ascend. Steps double away from `near`. */
 size_t
-th_samples_find(const struct th_samples *samples, uint32_t record)
+th_samples_find(const struct th_samples *samples, uint32_t record, size_t near)
 {
-	size_t index = th_bisect(samples->items_count, i, samples->items[i].record < record);
-	bool is_found = index < samples->items_count && samples->items[index].record == record;
+	const struct th_sample *items = samples->items;
+	size_t count = samples->items_count;
+	size_t low = near < count ? near : count;
+	size_t high = low;
 
-	return is_found ? index : SIZE_MAX;
+	for (size_t step = 1; low && items[low - 1].record >= record; step *= 2) {
+		high = low - 1;
+		low -= step < low ? step : low;
+	}
+	for (size_t step = 1; high < count && items[high].record < record; step *= 2) {
+		low = high + 1;
+		high += step < count - high ? step : count - high;
+	}
+	low += th_bisect(high - low, i, items[low + i].record < record);
+	return low < count && items[low].record == record ? low : SIZE_MAX;
+}
+
+uint64_t
+th_recording_address(const struct th_recording *recording, const struct th_sample *sample)
+{
+	struct th_cursor cursor = {
+		.reader = recording->reader, .offset = (uint64_t)sample->record * 8};
+	struct th_record record;
+	union th_decoded event;
+
+	if (!th_reader_next_here(&cursor, &record) || record.type != TH_EVENT_NATIVE_ALLOC ||
+		!th_schema_decode(recording->schema, &record, &event))
+		return 0;
+	return event.native_alloc.address;
 }
 
 uint64_t

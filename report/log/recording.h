@@ -200,7 +200,6 @@ struct th_recording {
 	struct th_id_map interval_ids;
 	double gaps[TH_HEAPS]; /* sums of interval / keep over the samples, bytes */
 	struct th_samples samples[TH_HEAPS];   /* mapped ones: see mapped_parts.h */
-	TH_ARRAY(uint64_t, addresses);         /* of native samples, by index */
 	TH_ARRAY(struct th_free_info, frees);  /* native */
 	TH_ARRAY(struct th_free_info, deaths); /* Java */
 	TH_ARRAY(struct th_free_info, losses); /* Java: end unknown from here on */
@@ -269,6 +268,12 @@ struct th_error *th_recording_follow(const char *path, struct th_recording **rec
 bool th_recording_update(struct th_recording *recording);
 
 /*
+ * Returns the pages of the file to the kernel, after its stacks have been read. What is used
+ * again is read again.
+ */
+void th_recording_release(const struct th_recording *recording);
+
+/*
  * Replaces the command line by the path of the executable, as in a log whose process could not
  * read it.
  */
@@ -321,9 +326,14 @@ th_recording_allocations(const struct th_recording *recording, enum th_heap heap
 
 /*
  * The index of the sample with this record, SIZE_MAX if there is none; of several mapped parts
- * the first.
+ * the first. `near`: where to begin, any number; the ends of blocks come nearly in the order of
+ * the blocks.
  */
-size_t th_samples_find(const struct th_samples *samples, uint32_t record);
+size_t th_samples_find(const struct th_samples *samples, uint32_t record, size_t near);
+
+/* The address of the block of a native sample, read again from the log. */
+uint64_t
+th_recording_address(const struct th_recording *recording, const struct th_sample *sample);
 
 /* The index of the thread that a sample was taken on. */
 static inline uint32_t

@@ -313,7 +313,8 @@ place_of(struct th_leak_sites *places, const struct th_row *row)
 		.path = row->path,
 		.thread = row->thread,
 		.is_internal = row->is_internal,
-		.live = th_sums_point(&row->sums[TH_MEASURE_LIVE].bytes),
+		.live = th_sums_point(
+			&th_profile_row_sum(profile, row, TH_MEASURE_LIVE)->bytes),
 	};
 
 	if (profile->options->group_by && !profile->is_whole) {
@@ -435,9 +436,8 @@ th_leak_sites_creator_frame(
 	return path.frames[th_leak_sites_creator_length(places->profile, &path) - 1];
 }
 
-/* The length of the first two parts of the package in "a.b.c.Class.method": one library. */
-static size_t
-library_length(const char *name)
+size_t
+th_leak_sites_library_length(const char *name)
 {
 	const char *method = strrchr(name, '.');
 	const char *class = method ? memrchr(name, '.', (size_t)(method - name)) : NULL;
@@ -452,10 +452,10 @@ library_length(const char *name)
 bool
 th_leak_sites_same_library(const char *a, const char *b)
 {
-	size_t length = library_length(a);
+	size_t length = th_leak_sites_library_length(a);
 
 	/* Cheapest first: for long lists of leaks this is called for each pair. */
-	return !strncmp(a, b, length) && length == library_length(b);
+	return !strncmp(a, b, length) && length == th_leak_sites_library_length(b);
 }
 
 uint32_t

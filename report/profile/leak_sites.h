@@ -99,6 +99,9 @@ uint32_t th_leak_sites_creator_frame(
 uint32_t
 th_leak_sites_user_frame(const struct th_leak_sites *places, const struct th_leak_site *place);
 
+/* The length of the first two parts of the package in "a.b.c.Class.method": one library. */
+size_t th_leak_sites_library_length(const char *method);
+
 /* Whether two Java methods are in one library: the first two parts of their package agree. */
 bool th_leak_sites_same_library(const char *a, const char *b);
 

@@ -2,7 +2,7 @@
 /*
  * A sample's row is found in two steps: its numbers (thread, class, stack) lead to a row that
  * was found when they first occurred; only then are names looked up, patterns matched and rows
- * with equal text merged. When all samples of a heap have their rows, they are added to them.
+ * with equal text merged. When all samples have their rows, they are added to the rows' sums.
  */
 #include "report/profile/profile.h"
 
@@ -21,12 +21,12 @@
 #include "report/symbols/java_names.h"
 #include "report/symbols/mapped_names.h"
 
-/*
- * Rows are scattered in memory: those of the next samples are prefetched while one is added,
- * which takes about as long.
- */
+/* Stacks and samples are scattered in memory: the next ones are prefetched. */
 #define AHEAD 8
-#define CACHE_LINE 64
+/* Samples are added to this many rows at a time, whose sums fit in a cache of 1 MiB. */
+#define BLOCK_BITS 12
+/* Rows whose samples are listed at a time, for their memory. */
+#define ROWS_AT_ONCE (1u << 17)
 
 /*
  * A snapshot taken after the start of teardown is used if no more than this part of the live bytes
@@ -99,14 +99,22 @@ find_internal_threads(struct builder *builder)
 	uint8_t *stacks = th_allocate(recording->stacks_count, 1);
 	uint8_t *threads = th_allocate(recording->threads_count, 1);
 
-	for (uint32_t i = 0; i < recording->stacks_count; i++)
-		stacks[i] = (uint8_t)th_frames_traits(builder->profile->frames, i);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		const struct th_samples *samples = &recording->samples[heap];
 
-		for (size_t i = 0; i < samples->items_count; i++)
-			threads[th_recording_thread(recording, &samples->items[i])] |=
-				stacks[samples->items[i].stack];
+		for (size_t i = 0; i < samples->items_count; i++) {
+			const struct th_sample *sample = &samples->items[i];
+			uint8_t *thread = &threads[th_recording_thread(recording, sample)];
+			uint8_t *stack = &stacks[sample->stack];
+
+			/* Most threads are known to be the program's by their first sample. */
+			if (*thread & ~TH_TRAIT_VM)
+				continue;
+			if (!*stack)
+				*stack = (uint8_t)th_frames_traits(
+					builder->profile->frames, sample->stack);
+			*thread |= *stack;
+		}
 	}
 	for (uint32_t i = 0; i < recording->threads_count; i++)
 		builder->is_internal[i] = threads[i] == TH_TRAIT_VM;
@@ -156,8 +164,10 @@ forget_heap(struct builder *builder)
 	th_id_map_deinit(&builder->label_ids);
 	th_id_map_deinit(&builder->row_ids);
 	free(builder->homes);
+	free(builder->path_homes);
 	builder->homes = NULL;
-	builder->path_homes_count = 0;
+	builder->path_homes = NULL;
+	builder->path_homes_count = builder->path_homes_capacity = 0;
 	builder->raw_rows_count = 0;
 	builder->merged_rows_count = 0;
 }
@@ -170,7 +180,6 @@ builder_deinit(struct builder *builder)
 	free(builder->class_names);
 	forget_heap(builder);
 	th_resident_blocks_deinit(&builder->touched);
-	free(builder->path_homes);
 	free(builder->raw_rows);
 	free(builder->merged_rows);
 }
@@ -291,59 +300,68 @@ row_of(struct builder *builder, enum th_heap heap, uint32_t actor,
 	return builder->raw_rows[raw];
 }
 
-static void
-expect_home(const struct builder *builder, uint32_t stack)
-{
-	__builtin_prefetch(&builder->homes[stack], 1);
-	__builtin_prefetch(&builder->profile->recording->stacks[stack]);
-}
-
-/* Prefetches the frames of a stack that is not resolved yet. */
+/* Prefetches a stack that is not resolved yet. */
 static void
 expect_stack(const struct builder *builder, uint32_t stack)
 {
-	const struct th_words *frames = &builder->profile->recording->stacks[stack].frames;
-
-	for (uint32_t i = 0; i < frames->count && !builder->homes[stack].actor;
-		i += CACHE_LINE / sizeof(*frames->words))
-		__builtin_prefetch(&frames->words[i]);
+	if (!builder->homes[stack].actor)
+		th_paths_expect(builder->profile->paths, stack);
 }
 
-/* Prefetches the first sums of a row: the others are close by and not used for every sample. */
-static void
-expect_row(const struct th_row *row)
-{
-	const char *sums = (const char *)row->sums;
+/* Adds the samples of a heap to sums. */
+struct adder {
+	struct th_profile *profile;
+	enum th_heap heap;
+	const struct th_resident_blocks *touched;
+	uint64_t temporary_within;
+	/* th_lifetimes_keep() */
+	double keep_at;
+	double keep_at_end;
+};
 
-	for (size_t at = 0; at < 2 * sizeof(row->sums[0]); at += CACHE_LINE)
-		__builtin_prefetch(sums + at, 1);
-}
-
-/* Adds a sample (by index) to sums by measure. */
+/* Adds a sample to a sum about ends; `one` is what it adds to the allocated bytes. */
 static void
-add_sample(const struct th_profile *profile, enum th_heap heap, size_t index,
-	const struct th_resident_blocks *touched, struct th_estimator *sums)
+add_ended(const struct adder *adder, size_t index, double keep, const struct th_estimator *one,
+	struct th_estimator *sum)
 {
-	uint64_t word;
+	const struct th_profile *profile = adder->profile;
 	const struct th_lifetimes *lifetimes = &profile->lifetimes;
-	const struct th_calibration *calibration = &profile->heaps[heap];
-	const struct th_sample *sample = &profile->recording->samples[heap].items[index];
-	uint64_t within = (uint64_t)(profile->options->temporary_within * 1e9);
+	enum th_heap heap = adder->heap;
 
-	th_calibration_add(calibration, profile->recording, sample, &sums[TH_MEASURE_ALLOC]);
-	if (th_lifetimes_is_live(lifetimes, heap, index, &profile->at))
-		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(lifetimes, heap, &profile->at),
-			&sums[TH_MEASURE_LIVE]);
-	if (th_lifetimes_follows(lifetimes, heap, index, &profile->end) &&
-		th_lifetimes_is_temporary(lifetimes, heap, index, within))
-		th_lifetimes_add(lifetimes, calibration, heap, index, sample,
-			th_lifetimes_keep(lifetimes, heap, &profile->end),
-			&sums[TH_MEASURE_TEMPORARY]);
-	if (heap == TH_HEAP_NATIVE && th_resident_blocks_find(touched, sample, &word))
-		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED], th_touched_bytes(sample, word),
-			sample->size, th_recording_sample_interval(profile->recording, sample),
-			(double)sample->keep * th_lifetimes_keep(lifetimes, heap, &profile->at),
+	if (keep == 1 && !(heap == TH_HEAP_JAVA && lifetimes->followed))
+		th_estimator_merge(sum, one);
+	else
+		th_lifetimes_add(lifetimes, &profile->heaps[heap], heap, index,
+			&profile->recording->samples[heap].items[index], keep, sum);
+}
+
+/* Adds a sample (by index) to the sums at `row` of each measure. */
+static void
+add_sample(
+	const struct adder *adder, size_t index, struct th_estimator *const *sums, uint32_t row)
+{
+	const struct th_profile *profile = adder->profile;
+	const struct th_lifetimes *lifetimes = &profile->lifetimes;
+	const struct th_calibration *calibration = &profile->heaps[adder->heap];
+	const struct th_sample *sample = &profile->recording->samples[adder->heap].items[index];
+	struct th_estimator one = {0};
+	uint64_t word;
+
+	th_calibration_add(calibration, profile->recording, sample, &one);
+	th_estimator_merge(&sums[TH_MEASURE_ALLOC][row], &one);
+	if (th_lifetimes_is_live(lifetimes, adder->heap, index, &profile->at))
+		add_ended(adder, index, adder->keep_at, &one, &sums[TH_MEASURE_LIVE][row]);
+	if (th_lifetimes_follows(lifetimes, adder->heap, index, &profile->end) &&
+		th_lifetimes_is_temporary(
+			lifetimes, adder->heap, index, adder->temporary_within))
+		add_ended(adder, index, adder->keep_at_end, &one,
+			&sums[TH_MEASURE_TEMPORARY][row]);
+	if (adder->heap == TH_HEAP_NATIVE &&
+		th_resident_blocks_find(adder->touched, sample, &word))
+		th_estimator_add_part(&sums[TH_MEASURE_TOUCHED][row],
+			th_touched_bytes(sample, word), sample->size,
+			th_recording_sample_interval(profile->recording, sample),
+			(double)sample->keep * adder->keep_at,
 			th_calibration_factor(calibration, sample));
 }
 
@@ -368,7 +386,8 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 	for (size_t i = 0; i < samples->items_count; i++) {
 		th_progress_often("summing up", i, samples->items_count);
 		if (i + 2 * AHEAD < samples->items_count)
-			expect_home(builder, samples->items[i + 2 * AHEAD].stack);
+			__builtin_prefetch(
+				&builder->homes[samples->items[i + 2 * AHEAD].stack], 1);
 		if (i + AHEAD < samples->items_count)
 			expect_stack(builder, samples->items[i + AHEAD].stack);
 		if (rows[i] != TH_NO_ROW)
@@ -377,26 +396,90 @@ find_rows(struct builder *builder, enum th_heap heap, uint32_t *rows)
 	th_progress_clear();
 }
 
-/* Adds the samples of a heap to their rows. */
+/* The samples of a heap whose rows are in [first, end), by blocks; the caller frees the array. */
+static uint32_t *
+order_by_block(const struct th_profile *profile, enum th_heap heap, uint32_t first,
+	uint32_t end, size_t *count_ret)
+{
+	const uint32_t *rows = profile->sample_rows[heap];
+	size_t count = profile->recording->samples[heap].items_count;
+	size_t blocks = (size_t)((end - first) >> BLOCK_BITS) + 1;
+	size_t *starts = th_allocate(blocks + 1, sizeof(*starts));
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i] - first < end - first)
+			starts[((rows[i] - first) >> BLOCK_BITS) + 1]++;
+	for (size_t i = 0; i < blocks; i++)
+		starts[i + 1] += starts[i];
+	*count_ret = starts[blocks];
+	uint32_t *order = th_allocate(*count_ret, sizeof(*order));
+	for (size_t i = 0; i < count; i++)
+		if (rows[i] - first < end - first)
+			order[starts[(rows[i] - first) >> BLOCK_BITS]++] = (uint32_t)i;
+	free(starts);
+	return order;
+}
+
+static void
+add_to_rows(const struct adder *adder, uint32_t first, uint32_t end)
+{
+	const struct th_profile *profile = adder->profile;
+	const struct th_sample *samples = profile->recording->samples[adder->heap].items;
+	const uint32_t *rows = profile->sample_rows[adder->heap];
+	const uint64_t *ends = profile->lifetimes.ends[adder->heap];
+	size_t count;
+	uint32_t *order = order_by_block(profile, adder->heap, first, end, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t ahead = order[i + AHEAD < count ? i + AHEAD : i];
+
+		__builtin_prefetch(&samples[ahead]);
+		__builtin_prefetch((const char *)&samples[ahead + 1] - 1);
+		__builtin_prefetch(&ends[ahead]);
+		__builtin_prefetch(&rows[ahead]);
+		add_sample(adder, order[i], profile->sums, rows[order[i]]);
+	}
+	free(order);
+}
+
+/* Adds those that only the options leave out. */
+static void
+add_left_out(const struct adder *adder)
+{
+	struct th_profile *profile = adder->profile;
+	const struct th_samples *samples = &profile->recording->samples[adder->heap];
+	struct th_estimator *sums[TH_MEASURES];
+
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		sums[measure] = &profile->left_out[adder->heap][measure];
+	for (size_t i = 0; i < samples->items_count; i++)
+		if (profile->sample_rows[adder->heap][i] == TH_NO_ROW &&
+			th_window_holds(&profile->window, samples->items[i].time))
+			add_sample(adder, i, sums, 0);
+}
+
 static void
 add_heap(struct builder *builder, enum th_heap heap)
 {
 	struct th_profile *profile = builder->profile;
-	const struct th_samples *samples = &profile->recording->samples[heap];
-	const uint32_t *rows = profile->sample_rows[heap];
+	const struct adder adder = {
+		.profile = profile,
+		.heap = heap,
+		.touched = &builder->touched,
+		.temporary_within = (uint64_t)(profile->options->temporary_within * 1e9),
+		.keep_at = th_lifetimes_keep(&profile->lifetimes, heap, &profile->at),
+		.keep_at_end = th_lifetimes_keep(&profile->lifetimes, heap, &profile->end),
+	};
 
 	if (!(profile->options->heaps & 1u << heap))
 		return;
-	for (size_t i = 0; i < samples->items_count; i++) {
-		if (i + AHEAD < samples->items_count && rows[i + AHEAD] != TH_NO_ROW)
-			expect_row(&profile->rows[rows[i + AHEAD]]);
-		if (rows[i] != TH_NO_ROW)
-			add_sample(profile, heap, i, &builder->touched,
-				profile->rows[rows[i]].sums);
-		else if (th_window_holds(&profile->window, samples->items[i].time))
-			add_sample(
-				profile, heap, i, &builder->touched, profile->left_out[heap]);
+	for (uint32_t first = 0; first < profile->rows_count; first += ROWS_AT_ONCE) {
+		uint64_t end = (uint64_t)first + ROWS_AT_ONCE;
+
+		add_to_rows(&adder, first,
+			(uint32_t)(end < profile->rows_count ? end : profile->rows_count));
 	}
+	add_left_out(&adder);
 }
 
 /* Profiles */
@@ -549,8 +632,8 @@ sum_rows(struct th_profile *profile)
 		const struct th_row *row = &profile->rows[i];
 
 		for (int measure = 0; measure < TH_MEASURES; measure++)
-			th_estimator_merge(
-				&profile->selected[row->heap][measure], &row->sums[measure]);
+			th_estimator_merge(&profile->selected[row->heap][measure],
+				&profile->sums[measure][i]);
 	}
 }
 
@@ -569,12 +652,17 @@ build(struct th_profile *profile)
 		profile->sample_rows[heap] = th_allocate(
 			profile->recording->samples[heap].items_count, sizeof(uint32_t));
 	th_worker_begin(&worker, init_estimators, profile);
+	th_paths_number(profile->paths);
 	builder_init(&builder, profile);
 	make_rows(&builder);
+	th_paths_forget_numbers(profile->paths);
 	th_worker_end(&worker);
 	if (profile->account)
 		th_resident_blocks_init(
 			&builder.touched, profile->recording, profile->account->account);
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		profile->sums[measure] = th_allocate(
+			profile->rows_count, sizeof(*profile->sums[measure]));
 	th_worker_begin(&worker, add_outside_java, &builder);
 	add_heap(&builder, TH_HEAP_JAVA);
 	th_worker_end(&worker);
@@ -631,6 +719,8 @@ clear(struct th_profile *profile)
 		th_calibration_deinit(&profile->heaps[heap]);
 		free(profile->sample_rows[heap]);
 	}
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		free(profile->sums[measure]);
 	th_lifetimes_deinit(&profile->lifetimes);
 	free(profile->rows);
 }
@@ -783,7 +873,7 @@ th_profile_point(const struct th_profile *profile, const struct th_estimator *su
 const struct th_estimator *
 th_profile_sum(const struct th_profile *profile, const struct th_row *row)
 {
-	return &row->sums[th_value_measure(profile->options->value)];
+	return th_profile_row_sum(profile, row, th_value_measure(profile->options->value));
 }
 
 const struct th_estimator *

@@ -23,7 +23,7 @@
 /* Row of samples that the options leave out. */
 #define TH_NO_ROW UINT32_MAX
 
-/* Arrays of sums are indexed by enum th_measure. */
+/* Its sums: th_profile_row_sum(). */
 struct th_row {
 	enum th_heap heap;
 	uint32_t thread;     /* function number of the thread's label, a TH_KIND_GROUP */
@@ -32,7 +32,6 @@ struct th_row {
 	bool is_internal;    /* a thread of the VM itself */
 	bool shows_internal; /* shown below the group of VM threads */
 	bool shows_thread;   /* shown below its thread */
-	struct th_estimator sums[TH_MEASURES];
 };
 
 struct th_profile {
@@ -55,6 +54,8 @@ struct th_profile {
 	bool is_whole; /* rows have whole stacks, even if the options shape them */
 	TH_ARRAY(struct th_row, rows);
 	uint32_t *sample_rows[TH_HEAPS]; /* by index of the sample; TH_NO_ROW */
+	/* By row. In separate arrays: a view needs some, and untouched ones take no memory. */
+	struct th_estimator *sums[TH_MEASURES];
 	struct th_estimator selected[TH_HEAPS][TH_MEASURES]; /* sums of all rows */
 	struct th_estimator
 		left_out[TH_HEAPS]
@@ -131,6 +132,14 @@ struct th_estimate th_profile_whole(const struct th_profile *profile, enum th_he
 
 /* As th_profile_value without the interval: cheap enough for sorting. */
 double th_profile_point(const struct th_profile *profile, const struct th_estimator *sum);
+
+/* The sum of a row for a measure. */
+static inline const struct th_estimator *
+th_profile_row_sum(
+	const struct th_profile *profile, const struct th_row *row, enum th_measure measure)
+{
+	return &profile->sums[measure][row - profile->rows];
+}
 
 /* The sum of a row, or of all rows of a heap, for the measure of the view. */
 const struct th_estimator *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The compared values of a row are copied into the list to be sorted, since rows and paths are
- * scattered in memory and each is compared many times.
+ * Sorts by one frame after the other, from the root: each run of rows that agree in the first
+ * frames is sorted by the next one. Rows and paths are scattered in memory, so each frame is read
+ * once, into the list that is sorted.
  */
 #include "report/profile/row_order.h"
 
@@ -12,31 +13,49 @@
 struct entry {
 	const uint32_t *frames;
 	uint32_t count;
-	uint32_t row : 31;
-	uint32_t shows_internal : 1;
+	uint32_t row;
+	uint64_t key; /* by which it is sorted at present */
 };
-
-static int
-compare_paths(const struct entry *left, const struct entry *right)
-{
-	for (uint32_t i = 0; i < left->count && i < right->count; i++) {
-		if (left->frames[i] != right->frames[i])
-			return left->frames[i] < right->frames[i] ? -1 : 1;
-	}
-	return (left->count > right->count) - (left->count < right->count);
-}
 
 static int
 compare_entries(const void *a, const void *b)
 {
 	const struct entry *left = a;
 	const struct entry *right = b;
-	int order;
 
-	if (left->shows_internal != right->shows_internal)
-		return left->shows_internal ? 1 : -1;
-	order = compare_paths(left, right);
-	return order ? order : (left->row > right->row) - (left->row < right->row);
+	if (left->key != right->key)
+		return left->key < right->key ? -1 : 1;
+	return (left->row > right->row) - (left->row < right->row);
+}
+
+static void
+sort_by_key(struct entry *entries, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (compare_entries(&entries[i - 1], &entries[i]) > 0) {
+			qsort(entries, count, sizeof(*entries), compare_entries);
+			return;
+		}
+	}
+}
+
+/* Sorts entries that agree in the frames before `index`. Ended paths come first, by row. */
+static void
+sort(struct entry *entries, size_t count, uint32_t index)
+{
+	size_t end;
+
+	for (size_t i = 0; i < count; i++)
+		entries[i].key = index < entries[i].count
+					 ? (uint64_t)entries[i].frames[index] + 1
+					 : 0;
+	sort_by_key(entries, count);
+	for (size_t i = 0; i < count; i = end) {
+		for (end = i + 1; end < count && entries[end].key == entries[i].key;)
+			end++;
+		if (end - i > 1 && entries[i].key)
+			sort(&entries[i], end - i, index + 1);
+	}
 }
 
 uint32_t *
@@ -45,16 +64,20 @@ th_row_order_by_path(const struct th_profile *profile)
 	size_t count = profile->rows_count;
 	uint32_t *order = th_allocate(count, sizeof(*order));
 	struct entry *entries = th_allocate(count, sizeof(*entries));
+	size_t shown = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct th_path path = th_paths_get(profile->paths, profile->rows[i].path);
 
 		entries[i] = (struct entry){.frames = path.frames,
 			.count = path.count,
-			.row = i & INT32_MAX,
-			.shows_internal = profile->rows[i].shows_internal};
+			.row = i,
+			.key = profile->rows[i].shows_internal};
+		shown += !profile->rows[i].shows_internal;
 	}
-	qsort(entries, count, sizeof(*entries), compare_entries);
+	sort_by_key(entries, count);
+	sort(entries, shown, 0);
+	sort(entries + shown, count - shown, 0);
 	for (size_t i = 0; i < count; i++)
 		order[i] = entries[i].row;
 	free(entries);

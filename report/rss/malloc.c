@@ -86,7 +86,7 @@ add_block(struct th_breakdown *account, struct live_sums *sums, size_t index, ui
 	double head = (chunk_bytes(sample->size) - (double)sample->size) * part /
 		      (double)sample->size;
 	th_estimator_add_part(&sums->overhead, head, sample->size, interval, keep, factor);
-	th_trim_add(&sums->trim, profile->recording->addresses[index], part + head,
+	th_trim_add(&sums->trim, th_recording_address(profile->recording, sample), part + head,
 		weight_of(sample, interval, keep, factor));
 }
 

@@ -23,6 +23,14 @@
 #define ROUNDING 1e-10
 /* Hit probability for blocks so small that its value does not matter. */
 #define SMALL_PROBABILITY 1e-9
+/* Results kept for each thread: most samples have one of a few thousand sizes. */
+#define KNOWN_BITS 13
+
+/* The probability that a block contains a sampled byte, and that it does not. */
+struct hit {
+	double hit;
+	double passed;
+};
 
 static void
 sums_add(struct th_sums *sums, double value, double probability, double miss, double factor)
@@ -44,40 +52,73 @@ th_estimator_add(struct th_estimator *estimator, uint64_t size, uint64_t interva
 
 /*
  * 1 - exp(-ratio) and exp(-ratio), both with full precision: the smaller of the two is
- * computed, and the other follows from it.
+ * computed, and the other follows from it. The second is negative here.
  */
-static void
-hit_of(double ratio, double *hit_ret, double *passed_ret)
+static double
+smaller_of(uint64_t size, uint64_t interval)
 {
-	if (ratio < 0.5) {
-		*hit_ret = -expm1(-ratio);
-		*passed_ret = 1 - *hit_ret;
-	} else {
-		*passed_ret = exp(-ratio);
-		*hit_ret = 1 - *passed_ret;
+	double ratio = (double)size / (double)interval;
+
+	return ratio < 0.5 ? -expm1(-ratio) : -exp(-ratio);
+}
+
+/* The same from the results of this thread, since these functions take longer than a sum. */
+static double
+known_smaller(uint64_t size, uint64_t interval)
+{
+	static __thread struct {
+		uint64_t key; /* 0: free */
+		double smaller;
+	} known[1 << KNOWN_BITS];
+	uint64_t key = size << 32 | interval;
+
+	if ((size | interval) >> 32)
+		return smaller_of(size, interval);
+	size_t index = key * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS);
+	if (known[index].key != key) {
+		known[index].key = key;
+		known[index].smaller = smaller_of(size, interval);
 	}
+	return known[index].smaller;
+}
+
+/* A block of no bytes cannot be sampled, unless all are; a sampled one counts as 1 byte. */
+static struct hit
+hit_of(uint64_t size, uint64_t interval)
+{
+	double smaller;
+
+	if (!interval)
+		return (struct hit){1, 0};
+	smaller = known_smaller(size + !size, interval);
+	if (smaller > 0)
+		return (struct hit){smaller, 1 - smaller};
+	return (struct hit){1 + smaller, -smaller};
 }
 
 void
 th_estimator_add_part(struct th_estimator *estimator, double part, uint64_t size,
 	uint64_t interval, double keep, double factor)
 {
-	double bytes = (double)size;
-	/*
-	 * A block of no bytes cannot be sampled, unless all are; a sampled one counts as 1
-	 * byte.
-	 */
-	double ratio = interval == 0 ? INFINITY : fmax(bytes, 1) / (double)interval;
+	struct hit block = hit_of(size, interval);
 	double kept = keep > 0 && keep < 1 ? keep : 1;
-	double hit, passed;
-	hit_of(ratio, &hit, &passed);
-	double probability = kept * hit;
-	double miss = (1 - kept) + kept * passed;
+	double probability = kept * block.hit;
+	double miss = (1 - kept) + kept * block.passed;
 
 	estimator->samples++;
 	sums_add(&estimator->bytes, part, probability, miss, factor);
 	sums_add(&estimator->objects, 1, probability, miss, factor);
 	estimator->covariance += factor * factor * part * miss / (probability * probability);
+}
+
+double
+th_estimator_weight(uint64_t size, uint64_t interval, double keep, double factor)
+{
+	struct hit block = hit_of(size, interval);
+	double kept = keep > 0 && keep < 1 ? keep : 1;
+	double miss = (1 - kept) + kept * block.passed;
+
+	return (double)size + factor * (double)size * miss / (kept * block.hit);
 }
 
 void

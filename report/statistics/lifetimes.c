@@ -67,18 +67,25 @@ begin_ends(struct th_lifetimes *lifetimes, enum th_heap heap)
 		lifetimes->ends[heap][i] = first_end(recording, heap, i);
 }
 
-/* A native block was freed or a Java object found dead. */
+/* Native blocks that were freed, or Java objects found dead. */
 static void
-end_sample(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *info)
+end_samples(struct th_lifetimes *lifetimes, enum th_heap heap, const struct th_free_info *infos,
+	size_t count)
 {
 	const struct th_samples *samples = &lifetimes->recording->samples[heap];
-	size_t index = th_samples_find(samples, info->record);
+	uint64_t *ends = lifetimes->ends[heap];
+	size_t near = 0;
 
-	if (index == SIZE_MAX || lifetimes->ends[heap][index] != TH_END_NEVER)
-		return;
-	/* An end is never before the birth, even if the clocks of the threads disagree. */
-	uint64_t birth = samples->items[index].time;
-	lifetimes->ends[heap][index] = info->time > birth ? info->time : birth;
+	for (size_t i = 0; i < count; i++) {
+		size_t index = th_samples_find(samples, infos[i].record, near);
+
+		if (index == SIZE_MAX || ends[index] != TH_END_NEVER)
+			continue;
+		/* An end is never before the birth, even if the clocks of the threads disagree. */
+		uint64_t birth = samples->items[index].time;
+		ends[index] = infos[i].time > birth ? infos[i].time : birth;
+		near = index + 1;
+	}
 }
 
 /* Objects that are no longer followed. */
@@ -89,7 +96,7 @@ forget_lost(struct th_lifetimes *lifetimes)
 
 	for (size_t i = 0; i < recording->losses_count; i++) {
 		size_t index = th_samples_find(
-			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record);
+			&recording->samples[TH_HEAP_JAVA], recording->losses[i].record, 0);
 
 		if (index != SIZE_MAX)
 			lifetimes->ends[TH_HEAP_JAVA][index] = TH_END_UNKNOWN;
@@ -112,10 +119,9 @@ last_start(const struct th_recording *recording)
 static double
 bytes_of(const struct th_recording *recording, const struct th_sample *sample, double keep)
 {
-	struct th_estimator sum = {0};
-
-	th_sample_add(&sum, recording, sample, (double)sample->keep * keep, 1);
-	return th_sums_point(&sum.bytes);
+	return th_estimator_weight(sample->size,
+		th_recording_sample_interval(recording, sample), (double)sample->keep * keep,
+		1);
 }
 
 /* Enters the followed objects, except those that have become old without being judged. */
@@ -127,7 +133,7 @@ find_followed(struct th_lifetimes *lifetimes, uint64_t young)
 
 	for (size_t i = 0; i < recording->followed_count; i++) {
 		const struct th_followed_info *info = &recording->followed[i];
-		size_t index = th_samples_find(samples, info->record);
+		size_t index = th_samples_find(samples, info->record, i);
 
 		if (index == SIZE_MAX)
 			continue;
@@ -262,10 +268,8 @@ find_ends(struct th_lifetimes *lifetimes)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		begin_ends(lifetimes, (enum th_heap)heap);
 	find_few(lifetimes);
-	for (size_t i = 0; i < recording->frees_count; i++)
-		end_sample(lifetimes, TH_HEAP_NATIVE, &recording->frees[i]);
-	for (size_t i = 0; i < recording->deaths_count; i++)
-		end_sample(lifetimes, TH_HEAP_JAVA, &recording->deaths[i]);
+	end_samples(lifetimes, TH_HEAP_NATIVE, recording->frees, recording->frees_count);
+	end_samples(lifetimes, TH_HEAP_JAVA, recording->deaths, recording->deaths_count);
 	forget_lost(lifetimes);
 }
 
@@ -552,50 +556,97 @@ struct change {
 	double bytes;
 };
 
-/* Changes of one heap. */
+/* Changes of one heap in (from, moment.time], while the level of the Java table is constant. */
 struct changes {
-	TH_ARRAY(struct change, births);
-	TH_ARRAY(struct change, ends);
-	size_t begun; /* passed so far by an iteration in order of time */
-	size_t ended;
+	const struct th_lifetimes *lifetimes;
+	const struct th_calibration *calibration;
+	enum th_heap heap;
+	uint64_t from;
+	struct th_moment moment;
+	uint32_t *order; /* of the samples by time; NULL: they are in order */
+	size_t samples_passed;
+	bool has_birth; /* there is a next one */
+	struct change birth;
+	TH_ARRAY(struct change, ends); /* by time */
+	size_t ends_passed;
 };
 
 static double
-weight_of(const struct th_lifetimes *lifetimes, const struct th_calibration *calibration,
-	enum th_heap heap, size_t index, const struct th_moment *moment)
+weight_of(const struct changes *changes, size_t index)
 {
-	struct th_estimator sum = {0};
+	const struct th_lifetimes *lifetimes = changes->lifetimes;
+	const struct th_sample *sample =
+		&lifetimes->recording->samples[changes->heap].items[index];
+	double keep = th_lifetimes_keep(lifetimes, changes->heap, &changes->moment);
 
-	th_lifetimes_add(lifetimes, calibration, heap, index,
-		&lifetimes->recording->samples[heap].items[index],
-		th_lifetimes_keep(lifetimes, heap, moment), &sum);
-	return th_sums_point(&sum.bytes);
+	if (changes->heap == TH_HEAP_JAVA && lifetimes->followed)
+		keep *= (double)lifetimes->followed[index];
+	return th_estimator_weight(sample->size,
+		th_recording_sample_interval(lifetimes->recording, sample),
+		(double)sample->keep * keep,
+		th_calibration_factor(changes->calibration, sample));
 }
 
-/*
- * Changes of one heap in (from, moment->time], while the level of the Java table is constant.
- */
-static void
-add_changes(struct changes *changes, const struct th_lifetimes *lifetimes,
-	const struct th_calibration *calibration, enum th_heap heap, uint64_t from,
-	const struct th_moment *moment)
+static bool
+is_in_span(const struct changes *changes, size_t index)
 {
-	const struct th_samples *samples = &lifetimes->recording->samples[heap];
+	const struct th_lifetimes *lifetimes = changes->lifetimes;
+	enum th_heap heap = changes->heap;
 
-	for (size_t i = 0; i < samples->items_count; i++) {
-		uint64_t birth = samples->items[i].time;
-		uint64_t end = lifetimes->ends[heap][i];
+	return lifetimes->recording->samples[heap].items[index].time <= changes->moment.time &&
+	       lifetimes->ends[heap][index] > changes->from &&
+	       th_lifetimes_follows(lifetimes, heap, index, &changes->moment);
+}
 
-		if (birth > moment->time || end <= from ||
-			!th_lifetimes_follows(lifetimes, heap, i, moment))
+/* Moves on to the next birth. */
+static void
+pass_birth(struct changes *changes)
+{
+	const struct th_samples *samples =
+		&changes->lifetimes->recording->samples[changes->heap];
+
+	changes->has_birth = false;
+	while (!changes->has_birth && changes->samples_passed < samples->items_count) {
+		size_t index = changes->samples_passed++;
+
+		if (changes->order)
+			index = changes->order[index];
+		if (!is_in_span(changes, index))
 			continue;
-		double weight = weight_of(lifetimes, calibration, heap, i, moment);
-		struct change begins = {birth > from ? birth : from, weight};
-		struct change ends = {end, weight};
-		th_array_append(changes, births, begins);
-		if (end <= moment->time)
-			th_array_append(changes, ends, ends);
+		uint64_t time = samples->items[index].time;
+		changes->birth.time = time > changes->from ? time : changes->from;
+		changes->birth.bytes = weight_of(changes, index);
+		changes->has_birth = true;
 	}
+}
+
+static int
+compare_births(const void *a, const void *b, void *data)
+{
+	const struct th_sample *samples = data;
+	uint64_t left = samples[*(const uint32_t *)a].time;
+	uint64_t right = samples[*(const uint32_t *)b].time;
+
+	return (left > right) - (left < right);
+}
+
+/* Samples are nearly in order, and in many logs completely. */
+static void
+sort_births(struct changes *changes)
+{
+	const struct th_samples *samples =
+		&changes->lifetimes->recording->samples[changes->heap];
+	size_t count = samples->items_count;
+	size_t sorted = 1;
+
+	while (sorted < count && samples->items[sorted].time >= samples->items[sorted - 1].time)
+		sorted++;
+	if (sorted >= count)
+		return;
+	changes->order = th_allocate(count, sizeof(*changes->order));
+	for (size_t i = 0; i < count; i++)
+		changes->order[i] = (uint32_t)i;
+	qsort_r(changes->order, count, sizeof(*changes->order), compare_births, samples->items);
 }
 
 static int
@@ -607,16 +658,26 @@ compare_changes(const void *a, const void *b)
 	return (left->time > right->time) - (left->time < right->time);
 }
 
-/* Samples are nearly in order, and in many logs completely. */
 static void
-sort_changes(struct change *changes, size_t count)
+find_ends_in_span(struct changes *changes)
 {
-	for (size_t i = 1; i < count; i++) {
-		if (changes[i].time < changes[i - 1].time) {
-			qsort(changes, count, sizeof(*changes), compare_changes);
-			return;
-		}
+	const struct th_lifetimes *lifetimes = changes->lifetimes;
+	const uint64_t *ends = lifetimes->ends[changes->heap];
+	size_t count = lifetimes->recording->samples[changes->heap].items_count;
+	bool is_sorted = true;
+
+	for (size_t i = 0; i < count; i++) {
+		if (ends[i] > changes->moment.time || !is_in_span(changes, i))
+			continue;
+		struct change end = {ends[i], weight_of(changes, i)};
+		is_sorted = is_sorted &&
+			    (!changes->ends_count ||
+				    changes->ends[changes->ends_count - 1].time <= end.time);
+		th_array_append(changes, ends, end);
 	}
+	if (!is_sorted)
+		qsort(changes->ends, changes->ends_count, sizeof(*changes->ends),
+			compare_changes);
 }
 
 struct peak {
@@ -633,9 +694,7 @@ next_to_begin(struct changes *heaps)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct changes *one = &heaps[heap];
 
-		if (one->begun < one->births_count &&
-			(!next ||
-				one->births[one->begun].time < next->births[next->begun].time))
+		if (one->has_birth && (!next || one->birth.time < next->birth.time))
 			next = one;
 	}
 	return next;
@@ -650,8 +709,10 @@ next_to_end(struct changes *heaps, uint64_t time)
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		struct changes *one = &heaps[heap];
 
-		if (one->ended < one->ends_count && one->ends[one->ended].time <= time &&
-			(!next || one->ends[one->ended].time < next->ends[next->ended].time))
+		if (one->ends_passed < one->ends_count &&
+			one->ends[one->ends_passed].time <= time &&
+			(!next || one->ends[one->ends_passed].time <
+					  next->ends[next->ends_passed].time))
 			next = one;
 	}
 	return next;
@@ -666,13 +727,14 @@ look_for_peak(struct peak *peak, struct changes *heaps)
 	double bytes = 0;
 
 	while ((beginning = next_to_begin(heaps))) {
-		const struct change *birth = &beginning->births[beginning->begun++];
+		uint64_t time = beginning->birth.time;
 
-		while ((ending = next_to_end(heaps, birth->time)))
-			bytes -= ending->ends[ending->ended++].bytes;
-		bytes += birth->bytes;
+		while ((ending = next_to_end(heaps, time)))
+			bytes -= ending->ends[ending->ends_passed++].bytes;
+		bytes += beginning->birth.bytes;
 		if (bytes > peak->bytes)
-			*peak = (struct peak){birth->time, bytes};
+			*peak = (struct peak){time, bytes};
+		pass_birth(beginning);
 	}
 }
 
@@ -681,7 +743,6 @@ static void
 look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	const struct th_calibration *calibrations, unsigned heaps, uint64_t from, uint64_t to)
 {
-	struct th_moment moment = th_lifetimes_moment(lifetimes, to);
 	struct changes changes[TH_HEAPS] = {0};
 
 	/* Mapped memory holds the blocks of the other two. */
@@ -690,14 +751,18 @@ look_into_span(struct peak *peak, const struct th_lifetimes *lifetimes,
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		if (!(heaps & 1u << heap))
 			continue;
-		add_changes(&changes[heap], lifetimes, &calibrations[heap], (enum th_heap)heap,
-			from, &moment);
-		sort_changes(changes[heap].births, changes[heap].births_count);
-		sort_changes(changes[heap].ends, changes[heap].ends_count);
+		changes[heap] = (struct changes){.lifetimes = lifetimes,
+			.calibration = &calibrations[heap],
+			.heap = (enum th_heap)heap,
+			.from = from,
+			.moment = th_lifetimes_moment(lifetimes, to)};
+		sort_births(&changes[heap]);
+		find_ends_in_span(&changes[heap]);
+		pass_birth(&changes[heap]);
 	}
 	look_for_peak(peak, changes);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
-		free(changes[heap].births);
+		free(changes[heap].order);
 		free(changes[heap].ends);
 	}
 }

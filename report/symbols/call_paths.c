@@ -8,9 +8,13 @@
 #include "report/base/allocate.h"
 #include "report/base/hash.h"
 #include "report/base/id_map.h"
+#include "report/base/progress.h"
 
 /* Frame words prefetched ahead of the lookup. */
 #define AHEAD 8
+/* Stacks after which the pages of the log that have been read are released. */
+#define STACKS_PER_RELEASE (1 << 16)
+#define CACHE_LINE 64
 
 struct path {
 	size_t start; /* in `path_frames` */
@@ -28,7 +32,11 @@ struct th_paths {
 	TH_ARRAY(uint32_t, stack);       /* the current stack, leaf first */
 	uint32_t *resolved[TH_HEAPS];    /* by stack index: number of its path plus one */
 	size_t resolved_count;           /* capacity of the arrays, in stacks */
-	size_t names;              /* of functions in the recording, when they were filled */
+	size_t names; /* of functions in the recording, when they were filled */
+	/* Between th_paths_number() and th_paths_forget_numbers(): words by th_frames_number(). */
+	TH_ARRAY(uint32_t, numbers);
+	TH_ARRAY(size_t, stack_starts); /* in `numbers`, by stack, with one more for the end */
+	uint32_t virtual_marker;
 	struct th_id_map fold_ids; /* entry of a run of VM frames */
 	TH_ARRAY(uint32_t, folds); /* the frame that replaces the run */
 };
@@ -207,32 +215,110 @@ push_special(struct th_paths *paths, const char *name)
 	push(paths, th_frames_special(paths->frames, name, "", TH_KIND_VM));
 }
 
-static void
-push_words(struct th_paths *paths, const struct th_words *words)
+/* The number of words that two stacks have in common, from the root. */
+static uint32_t
+shared_words(const struct th_words *a, const struct th_words *b)
 {
-	for (uint32_t i = 0; i < words->count && i < AHEAD; i++)
-		th_frames_expect(paths->frames, words->words[i]);
-	for (uint32_t i = 0; i < words->count; i++) {
-		const uint32_t *frames;
+	uint32_t shared = 0;
 
-		if (i + AHEAD < words->count)
-			th_frames_expect(paths->frames, words->words[i + AHEAD]);
-		uint32_t count = th_frames_expand(paths->frames, words->words[i], &frames);
+	while (shared < a->count && shared < b->count &&
+		a->words[a->count - 1 - shared] == b->words[b->count - 1 - shared])
+		shared++;
+	return shared;
+}
+
+/* Appends the numbers of the words of a stack to `numbers`, of which `before` has the last ones. */
+static void
+number_words(
+	struct th_paths *paths, const struct th_words *words, const struct th_words *before)
+{
+	uint32_t shared = shared_words(words, before);
+	uint32_t count = words->count - shared;
+	size_t shared_start = paths->numbers_count - shared;
+
+	for (uint32_t i = 0; i < count + AHEAD; i++) {
+		if (i < count)
+			th_frames_expect(paths->frames, words->words[i]);
+		if (i < AHEAD)
+			continue;
+		uint32_t number = th_frames_number(paths->frames, words->words[i - AHEAD]);
+		th_array_append(paths, numbers, number);
+	}
+	for (uint32_t i = 0; i < shared; i++) {
+		uint32_t number = paths->numbers[shared_start + i];
+
+		th_array_append(paths, numbers, number);
+	}
+}
+
+void
+th_paths_number(struct th_paths *paths)
+{
+	const struct th_recording *recording = paths->recording;
+	const struct th_words none = {0};
+
+	if (paths->resolved_count)
+		return;
+	th_array_append(paths, stack_starts, 0);
+	for (size_t i = 0; i < recording->stacks_count; i++) {
+		th_progress_often("reading stacks", i, recording->stacks_count);
+		number_words(paths, &recording->stacks[i].frames,
+			i ? &recording->stacks[i - 1].frames : &none);
+		th_array_append(paths, stack_starts, paths->numbers_count);
+		if (!((i + 1) % STACKS_PER_RELEASE))
+			th_recording_release(recording);
+	}
+	th_recording_release(recording);
+	th_progress_clear();
+}
+
+void
+th_paths_forget_numbers(struct th_paths *paths)
+{
+	free(paths->numbers);
+	free(paths->stack_starts);
+	paths->numbers = NULL;
+	paths->stack_starts = NULL;
+	paths->numbers_count = paths->numbers_capacity = 0;
+	paths->stack_starts_count = paths->stack_starts_capacity = 0;
+}
+
+void
+th_paths_expect(const struct th_paths *paths, uint32_t stack)
+{
+	if (stack + 1 >= paths->stack_starts_count)
+		return;
+	for (size_t i = paths->stack_starts[stack]; i < paths->stack_starts[stack + 1];
+		i += CACHE_LINE / sizeof(*paths->numbers))
+		__builtin_prefetch(&paths->numbers[i]);
+}
+
+/* Appends the frames of a stack. The marker of virtual threads at its root end is no frame. */
+static void
+push_words(struct th_paths *paths, uint32_t stack, bool *is_virtual_ret)
+{
+	const struct th_words none = {0};
+	size_t before = paths->numbers_count;
+	size_t start = before;
+	size_t end;
+
+	if (stack + 1 < paths->stack_starts_count) {
+		start = paths->stack_starts[stack];
+		end = paths->stack_starts[stack + 1];
+	} else {
+		number_words(paths, &paths->recording->stacks[stack].frames, &none);
+		end = paths->numbers_count;
+	}
+	*is_virtual_ret = end > start && paths->numbers[end - 1] == paths->virtual_marker;
+	for (size_t i = start; i < end - *is_virtual_ret; i++) {
+		const uint32_t *frames;
+		uint32_t count = th_frames_expand_number(
+			paths->frames, paths->numbers[i], &frames);
 
 		for (uint32_t k = 0; k < count; k++)
 			push(paths, frames[k]);
 	}
-}
-
-/* Removes the marker at the root end. */
-static bool
-take_virtual_marker(struct th_words *words)
-{
-	if (!words->count ||
-		words->words[words->count - 1] != th_frame_marker(TH_MARKER_VIRTUAL_THREAD))
-		return false;
-	words->count--;
-	return true;
+	paths->numbers_count = before;
 }
 
 static uint64_t
@@ -285,15 +371,14 @@ static uint32_t
 resolve(struct th_paths *paths, uint32_t stack, enum th_heap heap)
 {
 	const struct th_decoded_stack *info = &paths->recording->stacks[stack];
-	struct th_words words = info->frames;
+	bool is_virtual;
 
 	paths->stack_count = 0;
 	if (!info->stack) {
 		push_special(paths, "[lost stack]");
 		return intern_path(paths, false);
 	}
-	bool is_virtual = take_virtual_marker(&words);
-	push_words(paths, &words);
+	push_words(paths, stack, &is_virtual);
 	if (heap != TH_HEAP_JAVA)
 		drop_allocation_functions(paths);
 	if (!paths->all_vm_frames) {
@@ -379,6 +464,8 @@ th_paths_create(
 	paths->recording = recording;
 	paths->frames = frames;
 	paths->all_vm_frames = all_vm_frames;
+	paths->virtual_marker = th_frames_number(
+		frames, th_frame_marker(TH_MARKER_VIRTUAL_THREAD));
 	return paths;
 }
 
@@ -393,6 +480,7 @@ th_paths_destroy(struct th_paths *paths)
 	free(paths->paths);
 	free(paths->path_frames);
 	free(paths->stack);
+	th_paths_forget_numbers(paths);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++)
 		free(paths->resolved[heap]);
 	free(paths);

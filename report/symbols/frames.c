@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every frame word is looked up once and its frames are cached; those of Java frames by method
- * and entry of the line table, since most bytecode indices share a line with others.
+ * Words are numbered, and the frames of each are looked up once. A Java word whose method the log
+ * does not name yet is looked up again, since the log may be growing.
  */
 #include "report/symbols/frames.h"
 
@@ -16,10 +16,11 @@
 #include "report/symbols/recorded_names.h"
 #include "unify/shared/bisect.h"
 
-/* The frames of a word: a run of numbers in a pool. */
+/* A word and its frames: a run of numbers in a pool. */
 struct span {
+	uint64_t word;
 	uint32_t start;
-	uint32_t count;
+	uint32_t count; /* 0 = not looked up */
 	/* a function has no name: looked up again when the log has more names than these */
 	bool is_nameless;
 	uint32_t names;
@@ -30,9 +31,10 @@ struct known_method {
 	uint32_t function; /* plus one; 0 = not looked up */
 	uint32_t file;
 	struct th_words lines;
-	uint32_t first_spot; /* in `spots`: frame without a line; lines follow */
-	bool is_sorted;      /* the lines ascend */
+	bool is_sorted; /* the lines ascend */
 };
+
+#define NO_SINGLE UINT32_MAX
 
 struct th_frames {
 	const struct th_recording *recording;
@@ -54,11 +56,10 @@ struct th_frames {
 	TH_ARRAY(uint32_t, frame_functions); /* by frame */
 	TH_ARRAY(
 		struct known_method, methods); /* by method index, up to the highest one used */
-	TH_ARRAY(uint32_t, spots);             /* frames in known methods, plus one */
-	uint32_t spot;                         /* the one looked up last */
 
 	struct th_id_map word_ids; /* frame word */
 	TH_ARRAY(struct span, words);
+	TH_ARRAY(uint32_t, singles);     /* by word: its only frame; NO_SINGLE: see its span */
 	TH_ARRAY(uint32_t, word_frames); /* innermost first */
 	uint64_t unnamed;                /* th_frames_unnamed() */
 };
@@ -433,11 +434,8 @@ know_method(struct th_frames *frames, uint32_t index)
 			.function = intern_function(frames, name, "", TH_KIND_JAVA) + 1,
 			.file = th_strings_intern_text(&frames->strings, method->source_file),
 			.lines = method->lines,
-			.first_spot = (uint32_t)frames->spots_count,
 			.is_sorted = is_ascending(&method->lines),
 		};
-		for (uint32_t i = 0; i <= known->lines.count; i++)
-			th_array_append(frames, spots, 0);
 		free(name);
 	}
 	return known;
@@ -456,23 +454,18 @@ find_method(const struct th_frames *frames, uint64_t word)
 
 /* The frame of a word in a method (by index). */
 static uint32_t
-find_spot(struct th_frames *frames, uint64_t word, uint32_t method)
+find_java_frame(struct th_frames *frames, uint64_t word, uint32_t method)
 {
 	const struct known_method *known = know_method(frames, method);
 	uint32_t line = find_line(known, th_frame_bci(word));
-	uint32_t *spot = &frames->spots[known->first_spot + line];
 
-	if (!*spot)
-		*spot = intern_frame(frames,
-				(struct th_frame){
-					.function = known->function - 1,
-					.file = known->file,
-					.line = line ? (uint32_t)known->lines.words[line - 1]
-						     : 0,
-					.word = word,
-				}) +
-			1;
-	return *spot - 1;
+	return intern_frame(
+		frames, (struct th_frame){
+				.function = known->function - 1,
+				.file = known->file,
+				.line = line ? (uint32_t)known->lines.words[line - 1] : 0,
+				.word = word,
+			});
 }
 
 static void
@@ -507,48 +500,69 @@ is_outdated(const struct th_frames *frames, const struct span *span)
 	return span->is_nameless && span->names != frames->recording->functions_count;
 }
 
-static struct span
-expand(struct th_frames *frames, uint64_t word)
+/* Looks up the frames of a word, unless its span has them. */
+static const struct span *
+expand(struct th_frames *frames, uint32_t number)
 {
-	bool added;
-	uint32_t number = th_id_map_intern(&frames->word_ids, word, &added);
-	struct span span = {
-		.start = (uint32_t)frames->word_frames_count,
-		.names = (uint32_t)frames->recording->functions_count,
-	};
+	struct span span = frames->words[number];
 
-	if (added)
-		th_array_append(frames, words, span);
-	else if (!is_outdated(frames, &frames->words[number]))
-		return frames->words[number];
+	if (span.count && !is_outdated(frames, &span))
+		return &frames->words[number];
+	span.start = (uint32_t)frames->word_frames_count;
+	span.names = (uint32_t)frames->recording->functions_count;
 	frames->has_nameless = false;
-	if (th_frame_kind(word) == TH_FRAME_NATIVE)
-		add_native_frames(frames, word);
-	else if (th_frame_kind(word) == TH_FRAME_JAVA)
-		add_unknown_method(frames, word);
+	if (th_frame_kind(span.word) == TH_FRAME_NATIVE)
+		add_native_frames(frames, span.word);
+	else if (th_frame_kind(span.word) == TH_FRAME_JAVA)
+		add_unknown_method(frames, span.word);
 	else
-		add_marker(frames, word);
+		add_marker(frames, span.word);
 	span.count = (uint32_t)frames->word_frames_count - span.start;
 	span.is_nameless = frames->has_nameless;
 	frames->words[number] = span;
-	return span;
+	return &frames->words[number];
+}
+
+uint32_t
+th_frames_number(struct th_frames *frames, uint64_t word)
+{
+	bool added;
+	uint32_t number = th_id_map_intern(&frames->word_ids, word, &added);
+
+	if (added) {
+		th_array_append(frames, words, (struct span){.word = word});
+		th_array_append(frames, singles, NO_SINGLE);
+	}
+	return number;
+}
+
+uint32_t
+th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret)
+{
+	uint32_t *single = &frames->singles[number];
+	uint64_t word;
+	uint32_t method = TH_ID_MAP_NONE;
+
+	*frames_ret = single;
+	if (*single != NO_SINGLE)
+		return 1;
+	word = frames->words[number].word;
+	if (th_frame_kind(word) == TH_FRAME_JAVA)
+		method = find_method(frames, word);
+	if (method != TH_ID_MAP_NONE) {
+		*single = find_java_frame(frames, word, method);
+		return 1;
+	}
+	frames->unnamed += th_frame_kind(word) == TH_FRAME_JAVA;
+	const struct span *span = expand(frames, number);
+	*frames_ret = &frames->word_frames[span->start];
+	return span->count;
 }
 
 uint32_t
 th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret)
 {
-	uint32_t method = th_frame_kind(word) == TH_FRAME_JAVA ? find_method(frames, word)
-							       : TH_ID_MAP_NONE;
-
-	if (method != TH_ID_MAP_NONE) {
-		frames->spot = find_spot(frames, word, method);
-		*frames_ret = &frames->spot;
-		return 1;
-	}
-	frames->unnamed += th_frame_kind(word) == TH_FRAME_JAVA;
-	struct span span = expand(frames, word);
-	*frames_ret = &frames->word_frames[span.start];
-	return span.count;
+	return th_frames_expand_number(frames, th_frames_number(frames, word), frames_ret);
 }
 
 uint64_t
@@ -560,15 +574,7 @@ th_frames_unnamed(const struct th_frames *frames)
 void
 th_frames_expect(const struct th_frames *frames, uint64_t word)
 {
-	uint32_t method;
-
-	if (th_frame_kind(word) != TH_FRAME_JAVA) {
-		th_id_map_expect(&frames->word_ids, word);
-		return;
-	}
-	method = th_id_map_find(&frames->recording->methods_ids, th_frame_method(word));
-	if (method < frames->methods_count)
-		__builtin_prefetch(&frames->methods[method]);
+	th_id_map_expect(&frames->word_ids, word);
 }
 
 /* Traits */
@@ -640,8 +646,8 @@ th_frames_destroy(struct th_frames *frames)
 	free(frames->kinds);
 	free(frames->frame_functions);
 	free(frames->methods);
-	free(frames->spots);
 	free(frames->words);
+	free(frames->singles);
 	free(frames->word_frames);
 	free(frames);
 }

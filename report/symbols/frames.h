@@ -56,16 +56,21 @@ void th_frames_destroy(struct th_frames *frames);
  */
 void th_frames_close_files(struct th_frames *frames);
 
+/* The number of a word, from 0, in the order of first use. */
+uint32_t th_frames_number(struct th_frames *frames, uint64_t word);
+
 /*
  * The numbers of the frames of a word, innermost first; returns their number, at least 1.
- * *frames_ret is valid until the next call.
+ * *frames_ret is valid until the next call. The second is by th_frames_number(), and faster.
  */
 uint32_t th_frames_expand(struct th_frames *frames, uint64_t word, const uint32_t **frames_ret);
+uint32_t
+th_frames_expand_number(struct th_frames *frames, uint32_t number, const uint32_t **frames_ret);
 
 /* Number of words expanded so far whose methods the log does not name yet. */
 uint64_t th_frames_unnamed(const struct th_frames *frames);
 
-/* Prefetches the data of a word that will be expanded soon. */
+/* Prefetches what th_frames_number() of a word needs. */
 void th_frames_expect(const struct th_frames *frames, uint64_t word);
 
 /* The number of a frame in a function that is not in the log. */

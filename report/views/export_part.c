@@ -32,7 +32,7 @@ static void
 exact_values(const struct th_profile *profile, const struct th_row *row,
 	enum th_measure measure, double *objects_ret, double *bytes_ret)
 {
-	const struct th_estimator *sum = &row->sums[measure];
+	const struct th_estimator *sum = th_profile_row_sum(profile, row, measure);
 
 	*objects_ret = *bytes_ret = 0;
 	if (!sum->samples)

@@ -342,7 +342,7 @@ put_allocation(struct jfr *jfr, enum th_heap heap, size_t index)
 	if (heap == TH_HEAP_JAVA)
 		th_jfr_number(&body, class_of(jfr, sample->class));
 	if (heap == TH_HEAP_NATIVE)
-		th_jfr_number(&body, recording->addresses[index]);
+		th_jfr_number(&body, th_recording_address(recording, sample));
 	th_jfr_number(&body, weigh(jfr, heap, TH_MEASURE_ALLOC, &sum));
 	th_jfr_event(&jfr->events, types[heap], &body);
 }
@@ -409,11 +409,12 @@ put_frees(struct jfr *jfr)
 	const struct th_profile *profile = jfr->profile;
 	const struct th_recording *recording = profile->recording;
 	const struct th_samples *samples = &recording->samples[TH_HEAP_NATIVE];
+	size_t index = 0;
 
 	for (size_t i = 0; i < recording->frees_count && profile->sample_rows[TH_HEAP_NATIVE];
 		i++) {
 		const struct th_free_info *end = &recording->frees[i];
-		size_t index = th_samples_find(samples, end->record);
+		index = th_samples_find(samples, end->record, index);
 		struct th_bytes body = {0};
 
 		if (index == SIZE_MAX ||
@@ -423,7 +424,7 @@ put_frees(struct jfr *jfr)
 		th_jfr_number(&body, end->time);
 		th_jfr_number(&body, thread_of(jfr, samples->items[index].name));
 		th_jfr_number(&body, 0); /* the stack of free() is not recorded */
-		th_jfr_number(&body, recording->addresses[index]);
+		th_jfr_number(&body, th_recording_address(recording, &samples->items[index]));
 		th_jfr_event(&jfr->events, TH_JFR_FREE, &body);
 	}
 }

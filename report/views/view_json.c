@@ -234,6 +234,7 @@ static json_t *
 row_json(const struct printer *printer, const struct th_row *row)
 {
 	const struct th_frames *frames = printer->profile->frames;
+	struct th_estimator sums[TH_MEASURES];
 	json_t *json = json_pack("{s:s, s:o, s:s}", "heap", th_heap_word(row->heap), "class",
 		th_json_text_or_null(th_frames_string(frames, row->class_name)), "thread",
 		th_frames_function_name(frames, row->thread));
@@ -242,7 +243,10 @@ row_json(const struct printer *printer, const struct th_row *row)
 
 	if (contents)
 		json_object_set_new(json, "contains", json_string(th_heap_word(contents)));
-	set_figures(printer, json, row->heap, row->sums);
+	for (int measure = 0; measure < TH_MEASURES; measure++)
+		sums[measure] = *th_profile_row_sum(
+			printer->profile, row, (enum th_measure)measure);
+	set_figures(printer, json, row->heap, sums);
 	return json;
 }
 

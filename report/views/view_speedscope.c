@@ -101,9 +101,10 @@ print_frames(struct speedscope *speedscope)
 /* Profiles */
 
 static double
-point(const struct th_row *row, enum th_view_value value)
+point(const struct th_profile *profile, const struct th_row *row, enum th_view_value value)
 {
-	const struct th_estimator *sum = &row->sums[th_value_measure(value)];
+	const struct th_estimator *sum = th_profile_row_sum(
+		profile, row, th_value_measure(value));
 
 	return th_sums_point(th_value_counts_objects(value) ? &sum->objects : &sum->bytes);
 }
@@ -127,9 +128,10 @@ print_stack(const struct speedscope *speedscope, const struct th_row *row)
 }
 
 static bool
-is_shown(const struct th_row *row, enum th_heap heap, enum th_view_value value)
+is_shown(const struct th_profile *profile, const struct th_row *row, enum th_heap heap,
+	enum th_view_value value)
 {
-	return row->heap == heap && point(row, value) > 0;
+	return row->heap == heap && point(profile, row, value) > 0;
 }
 
 /* Prints the stacks or their weights; returns the sum of the weights. */
@@ -143,13 +145,14 @@ print_rows(const struct speedscope *speedscope, enum th_heap heap, enum th_view_
 	for (size_t i = 0; i < speedscope->profile->rows_count; i++) {
 		const struct th_row *row = &speedscope->profile->rows[speedscope->order[i]];
 
-		if (!is_shown(row, heap, value))
+		if (!is_shown(speedscope->profile, row, heap, value))
 			continue;
 		fputs(before, speedscope->file);
 		before = ",";
-		sum += point(row, value);
+		sum += point(speedscope->profile, row, value);
 		if (weights)
-			fprintf(speedscope->file, "%.17g", point(row, value));
+			fprintf(speedscope->file, "%.17g",
+				point(speedscope->profile, row, value));
 		else
 			print_stack(speedscope, row);
 	}

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/e2e/dump.h"
 
@@ -632,6 +635,46 @@ descriptors_are_not_changed(void **state)
 	check_same(TH_WORDS("sh", "-c", "cd /proc/self/fd; echo ? ?? [1-4]??"));
 }
 
+/* Page faults of a program that does nothing, as the child of a recorded process; the fewest of ten runs. */
+static long
+faults_of_a_small_child(const char *preload)
+{
+	long fewest = 0;
+
+	for (int i = 0; i < 10; i++) {
+		char *const command[] = {"true", NULL};
+		char *const environment[] = {
+			(char *)(uintptr_t)preload, "TWINHEAP_ROOT=1", NULL};
+		struct rusage usage;
+		int status;
+		pid_t child = fork();
+
+		if (!child) {
+			execve("/bin/true", command, environment);
+			_exit(127);
+		}
+		assert_int_equal(wait4(child, &status, 0, &usage), child);
+		assert_int_equal(status, 0);
+		if (!i || usage.ru_minflt < fewest)
+			fewest = usage.ru_minflt;
+	}
+	return fewest;
+}
+
+/*
+ * Programs start many small children. 30 faults were measured, 6 with a library that only forwards
+ * calls, and 45 with ours when it searched the symbols of libc and set up the unwinder.
+ */
+static void
+small_child_starts_fast(void **state)
+{
+	long plain = faults_of_a_small_child("LD_PRELOAD=");
+	long recorded = faults_of_a_small_child("LD_PRELOAD=" TH_LIBRARY);
+
+	(void)state;
+	assert_in_range(recorded - plain, 0, 38);
+}
+
 int
 main(void)
 {
@@ -661,6 +704,7 @@ main(void)
 		cmocka_unit_test(environment_is_not_changed),
 		cmocka_unit_test(state_of_the_process_is_not_changed),
 		cmocka_unit_test(descriptors_are_not_changed),
+		cmocka_unit_test(small_child_starts_fast),
 	};
 
 	return cmocka_run_group_tests_name("process", tests, NULL, NULL);

@@ -137,6 +137,62 @@ test_peak_of_chosen_heaps(void **state)
 	log_deinit(&log);
 }
 
+/* Threads append their samples, and the ends of blocks, in another order than that of time. */
+static void
+test_peak_out_of_order(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+
+	(void)state;
+	begin(&log);
+	uint64_t late = native(&log, 400, 3000);
+	uint64_t early = native(&log, 100, 2000);
+	uint64_t middle = native(&log, 250, 1500);
+	log_free(&log, 900, late);
+	log_free(&log, 300, middle);
+	log_free(&log, 200, early);
+	native(&log, 150, 2500);
+	log_end(&log, 1000);
+	show(&shown, &log, "--at", "peak", NULL);
+	/* 2000 + 2500 until 200 ms; 2500 + 1500 until 300; 2500 + 3000 from 400 on. */
+	assert_int_equal(shown.profile->at.time, AT(400));
+	assert_true(th_profile_live(shown.profile, TH_HEAP_NATIVE).estimate == 5500);
+	show_end(&shown);
+	log_deinit(&log);
+}
+
+/* Every record is found, and no other, wherever the search begins. */
+static void
+test_samples_by_record(void **state)
+{
+	struct log_builder log;
+	struct shown shown;
+	size_t nears[] = {0, 1, 20, 39, 40, SIZE_MAX};
+
+	(void)state;
+	begin(&log);
+	for (uint32_t i = 0; i < 40; i++)
+		native(&log, i, 8);
+	log_end(&log, 1000);
+	show(&shown, &log, NULL);
+	const struct th_samples *samples = &shown.profile->recording->samples[TH_HEAP_NATIVE];
+	assert_int_equal(samples->items_count, 40);
+	for (size_t n = 0; n < sizeof(nears) / sizeof(nears[0]); n++) {
+		for (size_t i = 0; i < 40; i++) {
+			uint32_t record = samples->items[i].record;
+
+			assert_int_equal(th_samples_find(samples, record, nears[n]), i);
+			assert_int_equal(
+				th_samples_find(samples, record + 1, nears[n]), SIZE_MAX);
+		}
+		assert_int_equal(th_samples_find(samples, 0, nears[n]), SIZE_MAX);
+		assert_int_equal(th_samples_find(samples, UINT32_MAX, nears[n]), SIZE_MAX);
+	}
+	show_end(&shown);
+	log_deinit(&log);
+}
+
 static double
 live_to(struct log_builder *log, const char *to, const char *at)
 {
@@ -505,6 +561,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_native_at_any_time),
 		cmocka_unit_test(test_peak_of_chosen_heaps),
+		cmocka_unit_test(test_peak_out_of_order),
+		cmocka_unit_test(test_samples_by_record),
 		cmocka_unit_test(test_window_is_of_births),
 		cmocka_unit_test(test_native_temporary),
 		cmocka_unit_test(test_java_temporary),
