@@ -246,6 +246,7 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);
 
 	struct th_cursor cursor; /* after the last record read */
+	bool is_resting;         /* see th_recording_rest() */
 	uint64_t waited_at;      /* growing log: where the last update met a hole */
 
 	uint64_t records;
@@ -267,6 +268,13 @@ struct th_error *th_recording_load(const char *path, struct th_recording **recor
  */
 struct th_error *th_recording_follow(const char *path, struct th_recording **recording_ret);
 bool th_recording_update(struct th_recording *recording);
+
+/*
+ * Frees the samples, their ends and what else takes most of the memory of a growing log, until
+ * th_recording_update() reads it again. Everything with an id keeps its index; names of threads
+ * do not.
+ */
+void th_recording_rest(struct th_recording *recording);
 
 /*
  * Replaces the command line by the path of the executable, as in a log whose process could not
