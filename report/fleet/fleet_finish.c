@@ -11,6 +11,8 @@
 
 /* 95 % intervals. */
 #define MISS 0.05
+/* The part of a line's processes that find a leak by themselves if all leak, at least. */
+#define SHOWN_BY 0.05
 
 /* Order of groups */
 
@@ -103,23 +105,24 @@ chance_of_as_many(uint32_t k, uint32_t n, double p)
 }
 
 /*
- * Whether a line leaks in a group: its mean growth is significant among all lines that were tested
- * (Bonferroni), and most processes do not find that it has stopped growing or is freed again; or
- * more processes find a leak by themselves than would by chance.
+ * Whether a line leaks in a group. Its mean growth is significant among all lines that were tested
+ * (Bonferroni), most processes do not find that it has stopped growing or is freed again, and some
+ * find a leak by themselves: only the times of survivors in one process tell a leak from a
+ * structure that is filled in each process. Or more find a leak by themselves than by chance.
  */
 static enum th_verdict
 judge(const struct th_fleet_cell *cell, uint32_t counted, double tests)
 {
 	uint32_t settled = cell->processes - cell->leaks - cell->unclear;
 	bool is_kept = cell->leaks + cell->unclear > settled;
+	bool is_shown = cell->leaks && cell->leaks >= SHOWN_BY * cell->processes;
 	double limit = th_process_mean(&cell->value, 2 * TH_ERROR_RATE / fmax(tests, 1)).low;
 
-	if ((limit > 0 && is_kept) ||
+	if ((limit > 0 && is_kept && is_shown) ||
 		(cell->leaks && chance_of_as_many(cell->leaks, counted,
 					TH_SITE_SHARE * TH_ERROR_RATE) <= TH_ERROR_RATE))
 		return TH_VERDICT_LEAK;
-	return cell->leaks || (cell->mean.low > 0 && is_kept) ? TH_VERDICT_UNCLEAR
-							      : TH_VERDICT_PLATEAU;
+	return cell->leaks || (limit > 0 && is_kept) ? TH_VERDICT_UNCLEAR : TH_VERDICT_PLATEAU;
 }
 
 static void
