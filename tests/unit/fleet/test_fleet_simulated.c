@@ -29,8 +29,8 @@ allocate_leak(struct simulated_program *simulation, double samples)
 		th_frame_java(METHOD_LEAKY, 0), th_frame_java(METHOD_MAIN, 0)};
 
 	log_stack(&simulation->log, STACK_LEAK, frames, 3);
-	simulated_allocate(simulation, (struct simulated_course){STACK_LEAK, 0, END_MS, samples,
-					       simulated_for_ever, 0});
+	program_allocate(simulation,
+		(struct program_course){STACK_LEAK, 0, END_MS, samples, program_for_ever, 0});
 }
 
 static void
@@ -38,10 +38,10 @@ add_process(struct th_fleet *fleet, uint64_t shape, uint32_t number, double leak
 {
 	struct simulated_program simulation;
 
-	simulated_begin_process(&simulation, shape, 1000 * shape + number);
+	program_begin_process(&simulation, shape, 1000 * shape + number);
 	log_header(&simulation.log)->pid = number;
 	log_header(&simulation.log)->start_realtime = number;
-	simulated_allocate_program(&simulation, shape % 2);
+	program_allocate_all(&simulation, shape % 2);
 	if (leak > 0)
 		allocate_leak(&simulation, leak);
 	log_end(&simulation.log, END_MS);

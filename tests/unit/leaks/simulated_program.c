@@ -11,7 +11,7 @@
 
 /* Uniform in (0, 1). */
 double
-simulated_uniform(struct th_random *random)
+program_uniform(struct th_random *random)
 {
 	return ((double)(th_random_next(random) >> 11) + 0.5) / 0x1p53;
 }
@@ -19,7 +19,7 @@ simulated_uniform(struct th_random *random)
 static double
 between(struct simulated_program *simulation, double low, double high)
 {
-	return low + (high - low) * simulated_uniform(simulation->shape);
+	return low + (high - low) * program_uniform(simulation->shape);
 }
 
 static uint32_t
@@ -29,7 +29,7 @@ below(struct simulated_program *simulation, uint32_t end)
 }
 
 double
-simulated_for_ever(struct simulated_program *simulation, double birth, double life)
+program_for_ever(struct simulated_program *simulation, double birth, double life)
 {
 	(void)simulation;
 	(void)birth;
@@ -49,7 +49,7 @@ static double
 at_random(struct simulated_program *simulation, double birth, double life)
 {
 	(void)birth;
-	return -life * log(simulated_uniform(&simulation->random));
+	return -life * log(program_uniform(&simulation->random));
 }
 
 /* Emptied every `life`. */
@@ -61,12 +61,12 @@ until_emptied(struct simulated_program *simulation, double birth, double life)
 }
 
 void
-simulated_allocate(struct simulated_program *simulation, struct simulated_course course)
+program_allocate(struct simulated_program *simulation, struct program_course course)
 {
 	double gap = (course.to - course.from) / course.samples;
 
-	for (double birth = course.from - gap * log(simulated_uniform(&simulation->random));
-		birth < course.to; birth -= gap * log(simulated_uniform(&simulation->random))) {
+	for (double birth = course.from - gap * log(program_uniform(&simulation->random));
+		birth < course.to; birth -= gap * log(program_uniform(&simulation->random))) {
 		double end = birth + course.life_of(simulation, birth, course.life);
 		uint64_t id = log_native(
 			&simulation->log, (struct log_sample){.ms = (uint32_t)birth,
@@ -96,18 +96,18 @@ allocate_cleanly(struct simulated_program *simulation, uint32_t stack, bool is_l
 	double few = between(simulation, 1, 12);
 	double short_life = between(simulation, 5, 500);
 	double long_life = between(simulation, 1000, 3000);
-	const struct simulated_course courses[COURSES] = {
-		{stack, 0, END_MS, 4 * many, at_random, short_life},             /* churn */
-		{stack, 0, END_MS, many, at_random, long_life},                  /* cache */
-		{stack, 0, END_MS, many, as_long, long_life},                    /* queue */
-		{stack, 0, END_MS, many, until_emptied, long_life},              /* batches */
-		{stack, 0, 0.2 * END_MS, many, simulated_for_ever, 0},           /* start-up */
-		{stack, 0, stop, many, simulated_for_ever, 0},                   /* filled */
-		{stack, start, start + 100, few, simulated_for_ever, 0},         /* made once */
-		{stack, start, start + 0.2 * END_MS, few, simulated_for_ever, 0} /* step */
+	const struct program_course courses[COURSES] = {
+		{stack, 0, END_MS, 4 * many, at_random, short_life},           /* churn */
+		{stack, 0, END_MS, many, at_random, long_life},                /* cache */
+		{stack, 0, END_MS, many, as_long, long_life},                  /* queue */
+		{stack, 0, END_MS, many, until_emptied, long_life},            /* batches */
+		{stack, 0, 0.2 * END_MS, many, program_for_ever, 0},           /* start-up */
+		{stack, 0, stop, many, program_for_ever, 0},                   /* filled */
+		{stack, start, start + 100, few, program_for_ever, 0},         /* made once */
+		{stack, start, start + 0.2 * END_MS, few, program_for_ever, 0} /* step */
 	};
 
-	simulated_allocate(
+	program_allocate(
 		simulation, courses[is_lazy ? LASTING + below(simulation, COURSES - LASTING)
 					    : below(simulation, COURSES)]);
 }
@@ -146,7 +146,7 @@ define_names(struct simulated_program *simulation)
 }
 
 void
-simulated_begin(struct simulated_program *simulation, uint64_t seed)
+program_begin(struct simulated_program *simulation, uint64_t seed)
 {
 	th_random_seed(&simulation->random, seed);
 	simulation->shape = &simulation->random;
@@ -154,7 +154,7 @@ simulated_begin(struct simulated_program *simulation, uint64_t seed)
 }
 
 void
-simulated_begin_process(struct simulated_program *simulation, uint64_t shape, uint64_t seed)
+program_begin_process(struct simulated_program *simulation, uint64_t shape, uint64_t seed)
 {
 	th_random_seed(&simulation->random, seed);
 	th_random_seed(&simulation->other, shape);
@@ -163,7 +163,7 @@ simulated_begin_process(struct simulated_program *simulation, uint64_t shape, ui
 }
 
 void
-simulated_allocate_program(struct simulated_program *simulation, bool is_lazy)
+program_allocate_all(struct simulated_program *simulation, bool is_lazy)
 {
 	for (uint32_t i = 0; i < SIMULATED_SITES; i++) {
 		add_random_stack(simulation, STACK_FIRST + i);

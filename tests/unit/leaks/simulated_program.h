@@ -23,17 +23,16 @@ struct simulated_program {
 };
 
 /* A process of a program of its own; its log is empty. */
-void simulated_begin(struct simulated_program *simulation, uint64_t seed);
+void program_begin(struct simulated_program *simulation, uint64_t seed);
 
 /* The process `seed` of the program `shape`. */
-void
-simulated_begin_process(struct simulated_program *simulation, uint64_t shape, uint64_t seed);
+void program_begin_process(struct simulated_program *simulation, uint64_t shape, uint64_t seed);
 
 /* Uniform in (0, 1). */
-double simulated_uniform(struct th_random *random);
+double program_uniform(struct th_random *random);
 
 /* Allocations of a site, in milliseconds; `life_of` is the lifetime, infinite: never freed. */
-struct simulated_course {
+struct program_course {
 	uint32_t stack;
 	double from;
 	double to;
@@ -42,12 +41,12 @@ struct simulated_course {
 	double life;
 };
 
-void simulated_allocate(struct simulated_program *simulation, struct simulated_course course);
+void program_allocate(struct simulated_program *simulation, struct program_course course);
 
 /* A `life_of`. */
-double simulated_for_ever(struct simulated_program *simulation, double birth, double life);
+double program_for_ever(struct simulated_program *simulation, double birth, double life);
 
 /* All sites; in a lazy program those of memory that is kept: made when it is first used. */
-void simulated_allocate_program(struct simulated_program *simulation, bool is_lazy);
+void program_allocate_all(struct simulated_program *simulation, bool is_lazy);
 
 #endif

@@ -37,8 +37,8 @@ test_clean_programs(void **state)
 		struct simulated_program simulation;
 		struct leaks_found found;
 
-		simulated_begin(&simulation, seed);
-		simulated_allocate_program(&simulation, seed % 2);
+		program_begin(&simulation, seed);
+		program_allocate_all(&simulation, seed % 2);
 		leaks_find(&found, &simulation.log);
 		alarms += th_leaks_has_leak(&found.leaks);
 		leaks_end(&found, &simulation.log);
@@ -64,9 +64,9 @@ allocate_leak(struct simulated_program *simulation, bool lines, double samples)
 
 		log_stack(&simulation->log, STACK_LEAK + i, lines ? of_lines : of_line,
 			lines ? 4 : 3);
-		simulated_allocate(
-			simulation, (struct simulated_course){STACK_LEAK + i, 0, END_MS,
-					    samples / LEAK_STACKS, simulated_for_ever, 0});
+		program_allocate(
+			simulation, (struct program_course){STACK_LEAK + i, 0, END_MS,
+					    samples / LEAK_STACKS, program_for_ever, 0});
 	}
 }
 
@@ -99,8 +99,8 @@ find_spread_leaks(bool lines, enum th_leak_level level, double samples)
 		struct simulated_program simulation;
 		struct leaks_found found;
 
-		simulated_begin(&simulation, seed);
-		simulated_allocate_program(&simulation, seed % 2);
+		program_begin(&simulation, seed);
+		program_allocate_all(&simulation, seed % 2);
 		allocate_leak(&simulation, lines, samples);
 		leaks_find(&found, &simulation.log);
 		found_count += is_leak_found(&found, level);
@@ -138,7 +138,7 @@ finds_leak(uint64_t seed, double limits, bool halves)
 	for (int with_leak = 0;; with_leak++) {
 		static double limit;
 
-		simulated_begin(&simulation, seed);
+		program_begin(&simulation, seed);
 		/* Garbage that shows the density. */
 		for (uint32_t ms = 0; ms < END_MS; ms += 5) {
 			uint64_t interval = halves && ms >= END_MS / 2 ? 2 * SIMULATED_INTERVAL
@@ -157,7 +157,7 @@ finds_leak(uint64_t seed, double limits, bool halves)
 						  : SIMULATED_INTERVAL;
 
 			ms -= 1000 * interval / (limits * limit) *
-			      log(simulated_uniform(&simulation.random));
+			      log(program_uniform(&simulation.random));
 			if (ms < END_MS)
 				log_native(&simulation.log,
 					(struct log_sample){.ms = (uint32_t)ms,
