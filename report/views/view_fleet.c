@@ -21,8 +21,14 @@
 /* Columns of the names of groups. */
 #define NAME_COLUMNS_MIN 12
 #define NAME_COLUMNS_MAX 28
-/* Columns of figures in front of a line of a diff. */
+/* Columns of the table of groups without names, with intervals. */
+#define GROUP_COLUMNS 79
+/* Columns of figures in front of a line of a diff, with and without intervals. */
 #define FIGURE_COLUMNS 57
+#define BARE_FIGURE_COLUMNS 35
+/* If lines of a diff have fewer columns than the first, intervals are left out; they never have
+ * fewer than the second. */
+#define FAIR_SITE_COLUMNS 45
 #define LEAST_SITE_COLUMNS 20
 /* Columns of a line of a stack before its text. */
 #define STACK_COLUMN 16
@@ -222,6 +228,13 @@ name_columns(const struct th_fleet *fleet)
 	return columns < NAME_COLUMNS_MAX ? columns : NAME_COLUMNS_MAX;
 }
 
+/* Whether the terminal has columns for the intervals of groups. */
+static bool
+has_group_intervals(FILE *file, const struct th_fleet *fleet)
+{
+	return th_terminal_room(file, GROUP_COLUMNS + name_columns(fleet), 0) > 0;
+}
+
 static void
 print_cell(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line,
 	uint32_t group)
@@ -234,13 +247,12 @@ print_cell(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line 
 	fprintf(file, "%-*.*s  ", name_columns(fleet), NAME_COLUMNS_MAX,
 		group_name(fleet, group));
 	snprintf(grows, sizeof(grows), "%u of %u", cell ? cell->growing : 0, counted);
-	fprintf(file, "%12s  %5u", grows, cell ? cell->leaks : 0);
-	if (cell)
-		fprintf(file, "  %10s  %-24s  %9s\n", rate(cell->mean.estimate).text,
-			rate_interval(&cell->mean).text,
-			th_format_number(cell->average.estimate, TH_UNIT_BYTES).text);
-	else
-		fprintf(file, "  %10s  %-24s  %9s\n", "-", "", "-");
+	fprintf(file, "%12s  %5u  %10s  ", grows, cell ? cell->leaks : 0,
+		cell ? rate(cell->mean.estimate).text : "-");
+	if (has_group_intervals(file, fleet))
+		fprintf(file, "%-24s  ", cell ? rate_interval(&cell->mean).text : "");
+	fprintf(file, "%9s\n",
+		cell ? th_format_number(cell->average.estimate, TH_UNIT_BYTES).text : "-");
 }
 
 static void
@@ -357,16 +369,25 @@ is_significant(const struct th_estimate *change)
 	return change->low > 0 || change->high < 0;
 }
 
+/* Whether the terminal has columns for the intervals of changes. */
+static bool
+has_intervals(FILE *file)
+{
+	return th_terminal_room(file, FIGURE_COLUMNS, 0) >= FAIR_SITE_COLUMNS;
+}
+
 static void
 print_figures(FILE *file, const struct th_fleet *fleet, double old_value, double new_value,
 	const struct th_estimate *change)
 {
 	enum th_unit unit = unit_of(fleet);
 
-	fprintf(file, "%9s  %9s  %10s  %-22s ", th_format_number(old_value, unit).text,
+	fprintf(file, "%9s  %9s  %10s%s ", th_format_number(old_value, unit).text,
 		th_format_number(new_value, unit).text,
 		th_view_signed_number(change->estimate, unit).text,
-		interval_text(change, 1, unit).text);
+		is_significant(change) || has_intervals(file) ? " " : "~");
+	if (has_intervals(file))
+		fprintf(file, "%-22s ", interval_text(change, 1, unit).text);
 }
 
 static void
@@ -384,7 +405,8 @@ print_totals(FILE *file, const struct th_fleet *fleet)
 		print_figures(file, fleet, old_group->totals[heap].mean,
 			new_group->totals[heap].mean, &change);
 		fprintf(file, "%s%s\n", th_heap_title((enum th_heap)heap),
-			is_significant(&change) ? "" : ", not significant");
+			is_significant(&change) || !has_intervals(file) ? ""
+									: ", not significant");
 	}
 }
 
@@ -400,6 +422,10 @@ static void
 print_change(FILE *file, const struct th_fleet *fleet, const struct th_fleet_line *line)
 {
 	const struct th_fleet_cell *cell = th_fleet_cell(fleet, line, fleet->new_group);
+	bool is_wide = has_intervals(file);
+	const char *remark = is_wide && !is_significant(&line->change) ? " (not significant)"
+								       : "";
+	int used = is_wide ? FIGURE_COLUMNS : BARE_FIGURE_COLUMNS;
 	struct th_line text;
 
 	print_figures(file, fleet, mean_in(fleet, line, fleet->old_group),
@@ -408,8 +434,9 @@ print_change(FILE *file, const struct th_fleet *fleet, const struct th_fleet_lin
 	fprintf(text.stream, "%s, in %u of %u",
 		th_strings_get(&fleet->keys.strings, line->title), cell ? cell->processes : 0,
 		fleet->groups[fleet->new_group].counted[line->heap]);
-	th_line_cut(&text, file, th_terminal_room(file, FIGURE_COLUMNS, LEAST_SITE_COLUMNS));
-	fprintf(file, "%s\n", is_significant(&line->change) ? "" : " (not significant)");
+	th_line_cut(&text, file,
+		th_terminal_room(file, used + (int)strlen(remark), LEAST_SITE_COLUMNS));
+	fprintf(file, "%s\n", remark);
 }
 
 /* Whether a line is in one of the two groups that are compared. */
@@ -437,9 +464,10 @@ print_changes(FILE *file, const struct th_fleet *fleet)
 	if (all > fleet->options->top)
 		fprintf(file, "and %s more (--top)\n",
 			th_format_count(all - fleet->options->top).text);
-	fprintf(file, "\n%s of %s %s changed significantly\n",
+	fprintf(file, "\n%s of %s %s changed significantly%s\n",
 		th_format_count(significant).text, th_format_count(all).text,
-		fleet->options->group_by ? "groups" : "stacks");
+		fleet->options->group_by ? "groups" : "stacks",
+		has_intervals(file) ? "" : "; the others are marked with ~");
 }
 
 static void
@@ -458,8 +486,9 @@ th_view_fleet_diff(FILE *file, const struct th_fleet *fleet)
 	print_side(file, "new", fleet, fleet->new_group);
 	print_logs(file, fleet);
 	th_view_filters(file, fleet->options);
-	fprintf(file, "\n%s%9s  %9s  %10s  %-22s %s per process%s\n",
-		th_terminal_code(file, TH_STYLE_HEADING), "old", "new", "change", "95 % CI",
+	fprintf(file, "\n%s%9s  %9s  %10s  %-*s%s per process%s\n",
+		th_terminal_code(file, TH_STYLE_HEADING), "old", "new", "change",
+		has_intervals(file) ? 23 : 0, has_intervals(file) ? "95 % CI" : "",
 		th_value_heading(fleet->options->value),
 		th_terminal_code(file, TH_STYLE_PLAIN));
 	print_totals(file, fleet);
