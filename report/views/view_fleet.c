@@ -260,10 +260,12 @@ print_groups(FILE *file, const struct th_fleet *fleet, const struct th_fleet_lin
 {
 	const char *by = fleet->options->by ? fleet->options->by : "";
 
-	fprintf(file, "         %s%-*.*s  %12s  %5s  %10s  %-24s  %9s%s\n",
+	fprintf(file, "         %s%-*.*s  %12s  %5s  %10s  ",
 		th_terminal_code(file, TH_STYLE_HEADING), name_columns(fleet), NAME_COLUMNS_MAX,
-		by, "grows", "alone", "growth/h", "95 % CI", "live",
-		th_terminal_code(file, TH_STYLE_PLAIN));
+		by, "grows", "alone", "growth/h");
+	if (has_group_intervals(file, fleet))
+		fprintf(file, "%-24s  ", "95 % CI");
+	fprintf(file, "%9s%s\n", "live", th_terminal_code(file, TH_STYLE_PLAIN));
 	for (uint32_t group = 0; group < fleet->groups_count; group++)
 		print_cell(file, fleet, line, group);
 }

@@ -147,6 +147,8 @@ test_since_a_version(void **state)
 	expect_text(text, "leak     native, app.Work.work (Source.java:10)\n");
 	expect_text(text, "since version 2.4.10 each process leaks ");
 	expect_text(text, "5 of 5 processes\n");
+	expect_text(text, "grows  alone    growth/h  95 % CI                        live\n");
+	expect_text(text, "2.4.9               0 of 4      0           - ");
 	free(text);
 	th_fleet_deinit(&fleet);
 }
