@@ -333,7 +333,8 @@ add_recording(struct th_fleet *fleet, const struct th_recording *recording, cons
 	of->seconds += th_recording_duration(recording);
 	if (start < of->start)
 		of->start = start;
-	fleet->damaged += recording->damaged || recording->undecodable;
+	fleet->damaged += recording->damaged || recording->undecodable ||
+			  th_recording_missing_bytes(recording);
 	(fleet->is_growth ? add_growth : add_values)(fleet, profile, group);
 	th_profile_destroy(profile);
 }

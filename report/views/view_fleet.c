@@ -148,7 +148,7 @@ print_logs(FILE *file, const struct th_fleet *fleet)
 		fprintf(file, "; %u %s not read", fleet->unreadable,
 			plural(fleet->unreadable, "log", "logs"));
 	if (fleet->damaged)
-		fprintf(file, "; %u damaged in part", fleet->damaged);
+		fprintf(file, "; %u damaged or cut off", fleet->damaged);
 	if (fleet->repeated)
 		fprintf(file, "; %u %s left out: the same process", fleet->repeated,
 			plural(fleet->repeated, "log", "logs"));
