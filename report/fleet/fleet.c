@@ -47,16 +47,16 @@ th_fleet_deinit(struct th_fleet *fleet)
 const char *
 th_fleet_label(const struct th_labels *labels, const char *key)
 {
-	static const char *const forms[] = {
-		"%s", "service.%s", "%s.name", "k8s.%s.name", "log.%s"};
+	static const struct {
+		const char *before;
+		const char *after;
+	} forms[] = {
+		{"", ""}, {"service.", ""}, {"", ".name"}, {"k8s.", ".name"}, {"log.", ""}};
 	const char *value = NULL;
 	char name[256];
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && !value; i++) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(name, sizeof(name), forms[i], key);
-#pragma GCC diagnostic pop
+		snprintf(name, sizeof(name), "%s%s%s", forms[i].before, key, forms[i].after);
 		value = th_labels_get(labels, name);
 	}
 	return value;
