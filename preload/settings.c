@@ -16,6 +16,7 @@ struct setting {
 	const char *option; /* "": by variable only */
 	const char *variable;
 	enum th_setting_kind kind;
+	enum th_setting_access access;
 	const char *argument;
 	const char *standard;
 	uint64_t minimum;
@@ -25,7 +26,8 @@ struct setting {
 static const struct setting table[TH_SETTING_COUNT] = {
 #define S(NAME, letter, option, variable, KIND, ACCESS, argument, standard, minimum, maximum, \
 	help)                                                                                 \
-	{option, variable, TH_SETTING_##KIND, argument, standard, minimum, maximum},
+	{option, variable, TH_SETTING_##KIND, TH_SETTING_##ACCESS, argument, standard,        \
+		minimum, maximum},
 	TH_SETTINGS(S)
 #undef S
 };
@@ -186,6 +188,9 @@ th_settings_read(struct th_settings *settings, const char *options, char *proble
 		settings->text[i] = settings->is_given[i] ? keep(settings, text)
 							  : table[i].standard;
 		settings->number[i] = 0;
+		/* Not ours: too long for the log, it is left out. */
+		if (!settings->text[i] && table[i].access == TH_SETTING_RESERVED)
+			settings->text[i] = "";
 		if (!settings->text[i]) {
 			snprintf(problem_ret, problem_bytes, "%s: too long", table[i].variable);
 			return false;

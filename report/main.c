@@ -26,6 +26,7 @@
 #include "report/control/running.h"
 #include "report/ledger/ledger.h"
 #include "report/live/watch_main.h"
+#include "report/many/many.h"
 #include "report/profile/marks.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
@@ -311,6 +312,9 @@ static struct th_error *
 leaks(const struct th_options *options)
 {
 	struct th_recording *recording;
+
+	if (th_many_is(options, 1))
+		return th_many_leaks(options, find_input, &status_of_findings);
 	struct th_error *error = load(options, &recording);
 
 	if (!error) {
@@ -496,13 +500,15 @@ diff(const struct th_options *options)
 	struct side sides[2] = {0};
 	struct th_error *error;
 
-	if (!options->new_log)
-		return th_error_create(
-			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");
 	if (options->value == TH_VALUE_TOUCHED_BYTES)
 		return th_error_create(TH_ERROR_USAGE,
 			"diff: touched-bytes exist only in breakdowns of "
 			"resident memory, see rss");
+	if (th_many_is(options, 2))
+		return th_many_diff(options, find_input, &status_of_findings);
+	if (!options->new_log)
+		return th_error_create(
+			TH_ERROR_USAGE, "diff: requires two logs, or one log at two times");
 	error = sides_load(sides, options);
 	if (!error) {
 		print_diff(&sides[0], &sides[1]);
@@ -646,9 +652,10 @@ static const struct command commands[] = {
 		TH_OPTIONS_SELECT | TH_OPTIONS_VIEW | TH_OPTIONS_TREE | TH_OPTIONS_JSON |
 			TH_OPTIONS_COLOR,
 		tree, NULL},
-	{"leaks", "[OPTIONS] LOG|PID", "memory that is retained or leaked, with the evidence",
+	{"leaks", "[OPTIONS] LOG|PID|DIRECTORY...",
+		"memory that is retained or leaked, with the evidence",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_LEAKS | TH_OPTIONS_JSON |
-			TH_OPTIONS_COLOR,
+			TH_OPTIONS_COLOR | TH_OPTIONS_MANY,
 		leaks, NULL},
 	{"ledger", "[OPTIONS] LOG|PID",
 		"what native code takes from the Java VM and does not give back",
@@ -666,9 +673,9 @@ static const struct command commands[] = {
 			TH_OPTIONS_PAGE,
 		flamegraph, NULL},
 	{"diff", "[OPTIONS] OLD[@TIME] NEW[@TIME]",
-		"changes between two logs, or between two times of one",
+		"changes between two logs, two times of one, or two sets of logs",
 		TH_OPTIONS_SELECT | TH_OPTIONS_TIME | TH_OPTIONS_VALUE | TH_OPTIONS_DIFF |
-			TH_OPTIONS_JSON | TH_OPTIONS_COLOR,
+			TH_OPTIONS_JSON | TH_OPTIONS_COLOR | TH_OPTIONS_MANY,
 		diff, NULL},
 	{"ctl", "[OPTIONS] PID|LOG COMMAND [VALUE]", "show or change a running recording", 0,
 		NULL, th_control_main},
@@ -711,6 +718,7 @@ print_help(FILE *file)
 	      "    4    the process refused the request (ctl, attach, rss --count-buffers)\n"
 	      "    5    leaks --fail-on --limit: no leak, but one could have been missed\n"
 	      "    6    leaks --fail-on: inconclusive\n"
+	      "    7    leaks, diff over many logs: some could not be read\n"
 	      "    10   attach, detach: a process of another user\n"
 	      "    11   attach: no Java VM\n"
 	      "    12   attach: the VM has -XX:+DisableAttachMechanism\n"
@@ -732,6 +740,13 @@ print_command_help(const struct command *command)
 		puts("LOG may be a log, a bundle or - for standard input, PID a process that "
 		     "is\n"
 		     "being recorded.\n");
+	if (command->groups & TH_OPTIONS_MANY)
+		puts("Several logs, or DIRECTORY with the logs in it (*.thl, *.thl.gz), are "
+		     "judged\n"
+		     "as many processes: figures are means over processes, with the interval\n"
+		     "over processes, for each group of --by. diff compares two directories, "
+		     "or\n"
+		     "with --by two groups of all that is given.\n");
 	if (strstr(command->arguments, "OLD"))
 		puts("OLD is what it is compared with; both may be times of a log: LOG@end,\n"
 		     "LOG@peak, LOG@12s, LOG@mark:NAME.\n");
@@ -745,7 +760,8 @@ find_log(const struct command *command, struct th_options *options)
 {
 	struct th_error *error;
 
-	if (command->groups & (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE) || options->new_log)
+	if (command->groups & (TH_OPTIONS_DIFF | TH_OPTIONS_LIVE) || options->new_log ||
+		(command->groups & TH_OPTIONS_MANY && th_many_is(options, 1)))
 		return NULL;
 	if (command->groups & TH_OPTIONS_RSS)
 		error = find_current_input(options, &options->input);

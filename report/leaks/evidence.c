@@ -233,6 +233,7 @@ th_evidence_outline(const struct th_evidence *evidence)
 	return (struct th_outline){
 		.live = evidence->live,
 		.live_bytes = evidence->live_bytes.estimate,
+		.growth = evidence->growth.estimate,
 		.survivors = evidence->survivors,
 		.pause_probability = evidence->pause_probability,
 		.live_samples = evidence->live_samples,

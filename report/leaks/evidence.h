@@ -184,6 +184,7 @@ struct th_estimate th_evidence_live(const struct th_evidence *evidence,
 struct th_outline {
 	double live;
 	double live_bytes; /* the estimate */
+	double growth;     /* bytes per second, the estimate */
 	double survivors;
 	double pause_probability;
 	uint64_t live_samples;

@@ -245,6 +245,7 @@ struct th_recording {
 	TH_ARRAY(struct th_decoded_cgroup, cgroups);
 
 	struct th_cursor cursor; /* after the last record read */
+	bool is_resting;         /* see th_recording_rest() */
 	uint64_t waited_at;      /* growing log: where the last update met a hole */
 
 	uint64_t records;
@@ -272,6 +273,13 @@ bool th_recording_update(struct th_recording *recording);
  * again is read again.
  */
 void th_recording_release(const struct th_recording *recording);
+
+/*
+ * Frees the samples, their ends and what else takes most of the memory of a growing log, until
+ * th_recording_update() reads it again. Everything with an id keeps its index; names of threads
+ * do not.
+ */
+void th_recording_rest(struct th_recording *recording);
 
 /*
  * Replaces the command line by the path of the executable, as in a log whose process could not

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of a diff are keyed by text (heap, class, functions), so that sites of two
+ * Both sides of a diff are keyed by heap, class and stack (stack_keys.h), so that sites of two
  * recordings meet in one entry; samples are then summed up by entry and side.
  */
 #include "report/profile/diff.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/allocate.h"
+#include "report/profile/stack_keys.h"
 
 /* The samples of one stack. */
 struct entry {
@@ -23,10 +22,10 @@ struct entry {
 struct work {
 	struct th_diff *diff;
 	enum th_measure measure;
-	struct th_strings keys;
-	struct th_strings names;         /* names of functions */
-	uint32_t *names_of[2];           /* by function of the side; 0 = not looked up yet */
-	TH_ARRAY(struct entry, entries); /* by number of the key */
+	struct th_stack_keys keys;
+	struct th_stack_names names[2];  /* by side */
+	struct th_id_map ids;            /* stack << 32 | class << 2 | heap */
+	TH_ARRAY(struct entry, entries); /* by number in `ids` */
 	uint32_t *entry_of[2];           /* by site of the side */
 	struct entry totals[TH_HEAPS];
 };
@@ -47,96 +46,23 @@ th_sampling_change_name(enum th_sampling_change change)
 
 /* Keys */
 
-/*
- * Number of functions at the root of a path that are not compared: those above its first Java
- * method, which are the startup code of the VM and its launcher.
- */
 static uint32_t
-count_launching(const struct th_leak_sites *places, uint32_t way)
-{
-	const struct th_frames *frames = places->profile->frames;
-	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, way);
-	uint32_t count = 0;
-	uint32_t function;
-
-	while (th_path_prefixes_step(&step, &function)) {
-		if (th_frames_function(frames, function)->kind == TH_KIND_JAVA)
-			count = step.length;
-	}
-	return count;
-}
-
-/*
- * The name of a function, or "BUILDID+0xOFFSET" of one without: the name of the library may be
- * different in every run.  The caller frees it.
- */
-static char *
-identity_of(const struct th_frames *frames, uint32_t function)
-{
-	const char *name = th_frames_function_name(frames, function);
-	uint32_t build_id = th_frames_function(frames, function)->build_id;
-
-	if (!build_id || !th_frames_is_nameless(frames, function))
-		return th_format_new("%s", name);
-	return th_format_new("%s%s", th_frames_string(frames, build_id), strrchr(name, '+'));
-}
-
-/* Both sides number names alike, so that keys are short; string 0 is the empty one. */
-static uint32_t
-name_of(struct work *work, uint32_t side, uint32_t function)
-{
-	const struct th_frames *frames = work->diff->sides[side].profile->frames;
-	uint32_t *known = &work->names_of[side][function];
-
-	if (!*known) {
-		char *identity = identity_of(frames, function);
-
-		*known = th_strings_intern(&work->names, identity);
-		free(identity);
-	}
-	return *known;
-}
-
-/* Heap, class and functions as one text; the caller frees it. */
-static char *
-key_of(struct work *work, uint32_t side, uint32_t number)
+find_entry(struct work *work, uint32_t side, uint32_t number)
 {
 	const struct th_leak_sites *places = work->diff->sides[side].places;
 	const struct th_leak_site *place = &places->items[number];
-	const struct th_frames *frames = places->profile->frames;
-	struct th_path_prefix_cursor step = th_path_prefixes_last(&places->ways, place->way);
-	uint32_t launching = count_launching(places, place->way);
-	uint32_t function;
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
+	uint32_t stack = th_stack_names_find(&work->names[side], place->way);
+	uint32_t class = th_strings_intern(&work->keys.strings,
+		th_frames_string(places->profile->frames, place->class_name));
+	bool added;
+	uint32_t found = th_id_map_intern(&work->ids,
+		(uint64_t)stack << 32 | (uint64_t) class << 2 | place->heap, &added);
 
-	if (!file)
-		th_out_of_memory();
-	fprintf(file, "%d\n%s", place->heap, th_frames_string(frames, place->class_name));
-	/* Leaf first: any fixed order is sufficient. */
-	while (step.length > launching && th_path_prefixes_step(&step, &function))
-		fprintf(file, "\n%x", name_of(work, side, function));
-	if (fclose(file) || !text)
-		th_out_of_memory();
-	return text;
-}
-
-static uint32_t
-find_entry(struct work *work, uint32_t side, uint32_t place)
-{
-	char *key = key_of(work, side, place);
-	/* String 0 is the empty one, which is not a key. */
-	uint32_t number = th_strings_intern(&work->keys, key) - 1;
-
-	free(key);
-	if (number == work->entries_count) {
-		struct entry entry = {.places = {TH_NO_PLACE, TH_NO_PLACE}};
-
-		th_array_append(work, entries, entry);
-	}
-	work->entries[number].places[side] = place;
-	return number;
+	if (added)
+		th_array_append(
+			work, entries, ((struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}}));
+	work->entries[found].places[side] = number;
+	return found;
 }
 
 static void
@@ -146,8 +72,7 @@ find_entries(struct work *work)
 		const struct th_leak_sites *places = work->diff->sides[side].places;
 
 		work->entry_of[side] = th_allocate(places->items_count, sizeof(uint32_t));
-		work->names_of[side] = th_allocate(
-			th_frames_function_count(places->profile->frames), sizeof(uint32_t));
+		th_stack_names_init(&work->names[side], &work->keys, &places->ways);
 		for (uint32_t i = 0; i < places->items_count; i++)
 			work->entry_of[side][i] = find_entry(work, side, i);
 	}
@@ -302,13 +227,12 @@ th_diff_init(
 				    new_side->profile->recording,
 	};
 	work.measure = th_value_measure(new_side->profile->options->value);
-	th_strings_init(&work.keys);
-	th_strings_init(&work.names);
+	th_stack_keys_init(&work.keys);
 	find_entries(&work);
-	th_strings_deinit(&work.keys);
-	th_strings_deinit(&work.names);
-	free(work.names_of[0]);
-	free(work.names_of[1]);
+	th_stack_names_deinit(&work.names[0]);
+	th_stack_names_deinit(&work.names[1]);
+	th_stack_keys_deinit(&work.keys);
+	th_id_map_deinit(&work.ids);
 	for (int heap = TH_HEAP_JAVA; heap < TH_HEAPS; heap++) {
 		work.totals[heap] = (struct entry){.places = {TH_NO_PLACE, TH_NO_PLACE}};
 		add_heap(&work, 0, (enum th_heap)heap);

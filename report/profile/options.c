@@ -24,7 +24,7 @@
 #define DEFAULT_PARTS 3
 #define DEFAULT_TEMPORARY_SECONDS 0.1
 #define LONGEST_SECONDS 1e9
-#define OPTIONS_MAX 56
+#define OPTIONS_MAX 64
 
 /* Applies the argument (NULL for an option without one). */
 typedef struct th_error *setter(struct th_options *options, const char *argument);
@@ -473,6 +473,27 @@ set_output(struct th_options *options, const char *argument)
 }
 
 static struct th_error *
+set_by(struct th_options *options, const char *argument)
+{
+	options->by = argument;
+	return *argument ? NULL : bad_argument("by", argument, "the name of a label");
+}
+
+static struct th_error *
+set_old_group(struct th_options *options, const char *argument)
+{
+	options->old_group = argument;
+	return NULL;
+}
+
+static struct th_error *
+set_new_group(struct th_options *options, const char *argument)
+{
+	options->new_group = argument;
+	return NULL;
+}
+
+static struct th_error *
 set_source(struct th_options *options, const char *argument)
 {
 	struct stat status;
@@ -520,6 +541,17 @@ static const struct option_entry entries[] = {
 		"with --fail-on: exit with status 5 if there is no\n"
 		"leak, but one of RATE bytes per second (1M/s) could\n"
 		"have been missed"},
+	{"by", 0, "LABEL", TH_OPTIONS_MANY, set_by,
+		"many logs: group their processes by this label of\n"
+		"the recordings: version, service, host, pod,\n"
+		"directory, or any other (run --labels,\n"
+		"OTEL_RESOURCE_ATTRIBUTES)"},
+	{"old", 0, "VALUE", TH_OPTIONS_DIFF, set_old_group,
+		"with --by: the group to compare with (default: the\n"
+		"one before the new one)"},
+	{"new", 0, "VALUE", TH_OPTIONS_DIFF, set_new_group,
+		"with --by: the group to compare (default: the last\n"
+		"one)"},
 	{"top", 0, "N", TH_OPTIONS_SUMMARY, set_top, "sites to list for each heap (10)"},
 	{"top", 0, "N", TH_OPTIONS_TREE, set_top,
 		"lines of each heap, those with the largest shares\n"
@@ -674,12 +706,15 @@ static struct th_error *
 take_log(struct th_options *options, unsigned groups, const char *command, const char *argument)
 {
 	bool takes_two = groups & (TH_OPTIONS_DIFF | TH_OPTIONS_PAGE);
+	bool takes_many = groups & TH_OPTIONS_MANY;
 
+	if (takes_many)
+		th_array_append(options, logs, argument);
 	if (!options->log)
 		options->log = argument;
 	else if (takes_two && !options->new_log)
 		options->new_log = argument;
-	else
+	else if (!takes_many)
 		return th_error_create(TH_ERROR_USAGE, "%s: %s, see twinheap %s --help",
 			argument, takes_two ? "more than two logs" : "more than one log",
 			command);
@@ -751,6 +786,8 @@ th_options_parse(struct th_options *options, unsigned groups, int argc, char **a
 		options->top = UINT64_MAX;
 	if (options->from >= options->to)
 		return th_error_create(TH_ERROR_USAGE, "--from must be less than --to");
+	if ((options->old_group || options->new_group) && !options->by)
+		return th_error_create(TH_ERROR_USAGE, "--old and --new require --by");
 	if (options->limit && options->fail_on == TH_FAIL_NEVER)
 		return th_error_create(TH_ERROR_USAGE, "--limit requires --fail-on");
 	return NULL;
@@ -774,7 +811,9 @@ th_options_deinit(struct th_options *options)
 	deinit_pattern(&options->focus);
 	deinit_pattern(&options->hide);
 	free(options->input);
+	free(options->logs);
 	options->input = NULL;
+	options->logs = NULL;
 }
 
 bool

@@ -79,6 +79,12 @@ struct th_options {
 	const char *log;     /* as given: a path, the id of a process, or "-" */
 	char *input;         /* its path, set by the caller of th_options_parse(); else NULL */
 	const char *new_log; /* NULL: one log; both may end in "@MOMENT" */
+	const char **logs;   /* all that are given, of a command that takes many */
+	size_t logs_count;
+	size_t logs_capacity;
+	const char *by;        /* label by which recordings are grouped; NULL = none */
+	const char *old_group; /* diff: values of that label; NULL = the last two */
+	const char *new_group;
 	enum th_view_value value;
 	bool has_value;
 	unsigned heaps; /* bits 1 << enum th_heap */
@@ -138,11 +144,12 @@ enum th_option_group {
 	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
 	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
 	TH_OPTIONS_LEDGER = 131072,
+	TH_OPTIONS_MANY = 262144, /* takes any number of logs and directories */
 };
 
 /*
  * Reads the arguments of a command, argv[0] being its name: options of `groups` and one log, or
- * two. th_options_deinit() must be called after an error as well as after success.
+ * two, or any number. th_options_deinit() must be called after an error as well as after success.
  */
 struct th_error *
 th_options_parse(struct th_options *options, unsigned groups, int argc, char **argv);

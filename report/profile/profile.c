@@ -740,7 +740,7 @@ th_profile_destroy(struct th_profile *profile)
 }
 
 void
-th_profile_renew(struct th_profile *profile)
+th_profile_rest(struct th_profile *profile)
 {
 	clear(profile);
 	*profile = (struct th_profile){
@@ -752,6 +752,12 @@ th_profile_renew(struct th_profile *profile)
 		.internal_group = profile->internal_group,
 		.is_whole = profile->is_whole,
 	};
+}
+
+void
+th_profile_renew(struct th_profile *profile)
+{
+	th_profile_rest(profile);
 	build(profile);
 }
 

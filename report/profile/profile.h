@@ -78,6 +78,12 @@ void th_profile_destroy(struct th_profile *profile);
 void th_profile_renew(struct th_profile *profile);
 
 /*
+ * Frees the sums, rows and lifetimes, which th_profile_renew() makes again; until then the profile
+ * has no rows.
+ */
+void th_profile_rest(struct th_profile *profile);
+
+/*
  * The same samples with whole stacks, for verdicts that depend on hidden frames. It shares
  * frames, paths and filter with `profile`, which must outlive it; th_filter_shape() gives the
  * paths to show.

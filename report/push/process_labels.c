@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/views/export_part.h"
+#include "report/log/recording_labels.h"
 
 /* Linux limits the strings of an environment to this together by default. */
 #define ENVIRONMENT_MAX (2 << 20)
@@ -67,13 +67,15 @@ th_process_labels(const struct th_recording *recording, pid_t pid, struct th_lab
 	size_t length = 0;
 	char *environment = pid ? read_file(pid, "environ", ENVIRONMENT_MAX, &length) : NULL;
 
-	th_export_labels(recording, labels);
+	th_recording_labels(recording, labels);
 	set_pod(labels, pid, environment, length);
 	th_labels_set(labels, "host.name", getenv("NODE_NAME"));
 	th_labels_parse(labels, getenv("OTEL_RESOURCE_ATTRIBUTES"));
 	th_labels_set(labels, "service.name", getenv("OTEL_SERVICE_NAME"));
+	/* A log of an older library has no labels, the environment of its process has. */
 	th_labels_parse(labels, variable(environment, length, "OTEL_RESOURCE_ATTRIBUTES"));
 	th_labels_set(
 		labels, "service.name", variable(environment, length, "OTEL_SERVICE_NAME"));
+	th_recording_given_labels(recording, labels);
 	free(environment);
 }

@@ -11,8 +11,8 @@
 /*
  * Sets, each winning over those before it: what the log knows (without arguments of the command);
  * the pod and the node, as far as the environment of the process shows them; the attributes in
- * OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME, of this tool and then of the process. Of the
- * environment nothing else is read. `pid` is that of the process here, 0 = unknown.
+ * OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME, of this tool and then of the process; those
+ * that the log contains. Of the environment nothing else is read. `pid` is that of the process here, 0 = unknown.
  */
 void
 th_process_labels(const struct th_recording *recording, pid_t pid, struct th_labels *labels);

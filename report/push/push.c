@@ -162,6 +162,7 @@ begin_source(struct push *push, pid_t pid)
 		return false;
 	}
 	source->due = th_clock_now() + push->options.window;
+	th_source_rest(source);
 	th_array_append(push, sources, source);
 	return true;
 }
@@ -288,6 +289,7 @@ send_due(struct push *push)
 		th_source_prepare(source, &push->receiver.destination, false);
 		if (th_receiver_send(&push->receiver, source))
 			source->due = now + push->options.window;
+		th_source_rest(source);
 	}
 }
 

@@ -190,6 +190,31 @@ window_end(const struct th_source *source)
 	return end > source->sent_to ? end : source->sent_to + 1;
 }
 
+/* Brings the profile up to date. */
+static void
+look(struct th_source *source)
+{
+	read_on(source);
+	/* Arguments of a command may be secrets. */
+	th_recording_hide_command(source->recording);
+	renew_profile(source);
+	source->is_resting = false;
+}
+
+void
+th_source_rest(struct th_source *source)
+{
+	/* A log that is read once is not read again. */
+	if (!source->pid || source->is_resting)
+		return;
+	if (source->profile)
+		th_profile_rest(source->profile);
+	th_recording_rest(source->recording);
+	source->is_resting = true;
+	/* Freed memory is used by the next recording, but of a large one it is returned. */
+	malloc_trim(0);
+}
+
 void
 th_source_prepare(
 	struct th_source *source, const struct th_destination *destination, bool is_whole)
@@ -198,10 +223,7 @@ th_source_prepare(
 
 	if (source->requests_count)
 		return;
-	read_on(source);
-	/* Arguments of a command may be secrets. */
-	th_recording_hide_command(source->recording);
-	renew_profile(source);
+	look(source);
 	th_export_row *rows = th_export_rows(source->profile);
 	bool has_alloc = th_increments_take(&source->increments, source->profile, rows);
 	source->window_to = window_end(source);
@@ -221,7 +243,6 @@ th_source_prepare(
 	free(rows);
 	/* There may be hundreds of recordings. */
 	th_frames_close_files(source->profile->frames);
-	malloc_trim(0);
 }
 
 /* The values of the current request are not to be sent again. */
@@ -270,6 +291,9 @@ th_source_findings(struct th_source *source, const struct th_destination *destin
 	if (destination->kind != TH_TO_OTLP ||
 		(!source->is_ended && source->windows % FINDING_WINDOWS))
 		return false;
+	/* The window was made in an earlier turn. */
+	if (source->is_resting)
+		look(source);
 	return th_findings_request(&source->findings, source->profile, destination,
 		&source->labels, source->window_to, request_ret);
 }

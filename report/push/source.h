@@ -19,6 +19,7 @@ struct th_source {
 	struct th_recording *recording;
 	struct th_options options;
 	struct th_profile *profile; /* NULL until the first window */
+	bool is_resting;            /* see th_source_rest() */
 	struct th_labels labels;
 	struct th_increments increments;
 	struct th_findings findings;
@@ -50,6 +51,12 @@ void th_source_close(struct th_source *source);
  */
 void th_source_prepare(
 	struct th_source *source, const struct th_destination *destination, bool is_whole);
+
+/*
+ * Between windows: frees what the next one reads again from the log, so that memory is that of
+ * the names, stacks and sent sums of all recordings, and of the samples of one.
+ */
+void th_source_rest(struct th_source *source);
 
 /* The current request was accepted; it carried the increments if has_alloc is set. */
 void th_source_accepted(struct th_source *source, const char *state);

@@ -444,6 +444,9 @@ th_launch_options_format(
 		const char *name = settings[i].option[0] ? settings[i].option
 							 : settings[i].variable;
 
+		/* Labels of the tool's own environment are not those of the process. */
+		if (settings[i].access == TH_SETTING_RESERVED)
+			continue;
 		if (value && applies(i, options->for_command) &&
 			!append_option(text_ret, capacity, name, value))
 			return false;

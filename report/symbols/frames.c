@@ -299,11 +299,22 @@ add_found_frame(struct th_frames *frames, uint64_t word, const struct th_symbol 
 	free(recorded);
 }
 
+/* At the first lookup, and again after th_frames_close_files(). */
+static void
+open_files(struct th_frames *frames)
+{
+	if (!frames->symbols)
+		frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
+	if (!frames->recorded)
+		frames->recorded = th_recorded_names_create(frames->recording);
+}
+
 static void
 look_up_frames(struct th_frames *frames, uint64_t word, const struct native_module *module)
 {
 	const struct th_symbol *symbols;
 
+	open_files(frames);
 	th_symbols_tolerate_missing(frames->symbols,
 		th_recorded_names_has_module(frames->recorded, th_frame_module(word)));
 	size_t count = th_symbols_lookup(frames->symbols, module->path, module->build_id,
@@ -611,8 +622,6 @@ th_frames_create(const struct th_recording *recording, th_symbols_warn *warn, vo
 	struct th_frames *frames = th_allocate(1, sizeof(*frames));
 
 	frames->recording = recording;
-	frames->symbols = th_symbols_create(warn, warn_data);
-	frames->recorded = th_recorded_names_create(recording);
 	frames->warn = warn;
 	frames->warn_data = warn_data;
 	frames->told_count = recording->remarks_count;
@@ -625,7 +634,9 @@ void
 th_frames_close_files(struct th_frames *frames)
 {
 	th_symbols_destroy(frames->symbols);
-	frames->symbols = th_symbols_create(frames->warn, frames->warn_data);
+	frames->symbols = NULL;
+	th_recorded_names_destroy(frames->recorded);
+	frames->recorded = NULL;
 }
 
 void

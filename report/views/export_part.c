@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/base/allocate.h"
-#include "report/base/log_text.h"
 
 /* A sum of a thousand values of this size still fits a 64-bit integer. */
 #define LARGEST_VALUE 0x1p53
@@ -113,30 +112,4 @@ th_export_both(const struct th_profile *profile, const th_export_row *rows,
 	parts_ret[1].values = TH_EXPORT_INUSE;
 	parts_ret[1].start = th_export_time(recording, profile->at.time);
 	parts_ret[1].duration = 0;
-}
-
-void
-th_export_labels(const struct th_recording *recording, struct th_labels *labels)
-{
-	const struct th_decoded_process *process = &recording->process;
-	char *executable = th_text_clean(process->executable);
-	char *host = th_text_clean(process->host);
-	char *library = th_text_clean(process->library_version);
-	char *pid = th_format_new("%u", process->pid);
-
-	th_labels_set(labels, "service.name", th_text_base_name(executable));
-	th_labels_set(labels, "process.pid", pid);
-	th_labels_set(labels, "process.executable.name", th_text_base_name(executable));
-	th_labels_set(labels, "host.name", host);
-	th_labels_set(labels, "twinheap.version", library);
-	if (recording->has_jvm) {
-		char *version = th_text_clean(recording->jvm.version);
-
-		th_labels_set(labels, "process.runtime.version", version);
-		free(version);
-	}
-	free(pid);
-	free(library);
-	free(host);
-	free(executable);
 }

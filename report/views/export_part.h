@@ -56,9 +56,6 @@ bool th_export_part_has(const struct th_export_part *part, size_t row);
 /* ns since 1970 of a time of the recording (CLOCK_MONOTONIC ns). */
 uint64_t th_export_time(const struct th_recording *recording, uint64_t time);
 
-/* What the log itself knows: service.name, process.pid, host.name, version of the library, ... */
-void th_export_labels(const struct th_recording *recording, struct th_labels *labels);
-
 /*
  * A whole recording in two parts: what was allocated in its duration, and what is live at the
  * time of the profile, which has none (receivers add up profiles that have a duration).

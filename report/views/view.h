@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "report/fleet/fleet.h"
 #include "report/leaks/leaks.h"
 #include "report/profile/diff.h"
 #include "report/profile/profile.h"
@@ -49,6 +50,9 @@ void th_view_json(FILE *file, const struct th_profile *profile);
 /* Findings, as text and as JSON. */
 void th_view_leaks(FILE *file, const struct th_leaks *leaks);
 void th_view_leaks_json(FILE *file, const struct th_leaks *leaks);
+/* The line of a site: the nearest of the application, without one the allocating function. */
+void th_view_leaks_line(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
 /* The word for a verdict in its color and a blank, nine columns. */
 void th_view_verdict(FILE *file, enum th_verdict verdict);
 /* The exit status, th_outcome_status(). */
@@ -61,6 +65,18 @@ void th_view_ledger_json(FILE *file, const struct th_ledger *ledger);
 /* Changes between two snapshots, as text and as JSON. */
 void th_view_diff(FILE *file, const struct th_diff *diff);
 void th_view_diff_json(FILE *file, const struct th_diff *diff);
+
+/* "CLASS in FUNCTION < METHOD": what allocated, and the application's method that called it. */
+void th_view_diff_site(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place);
+/* For example "+1.23 MiB". */
+struct th_number th_view_signed_number(double value, enum th_unit unit);
+
+/* Many recordings: leaks by group, as text and as JSON; changes between two groups. */
+void th_view_fleet_leaks(FILE *file, const struct th_fleet *fleet);
+void th_view_fleet_leaks_json(FILE *file, const struct th_fleet *fleet);
+void th_view_fleet_diff(FILE *file, const struct th_fleet *fleet);
+void th_view_fleet_diff_json(FILE *file, const struct th_fleet *fleet);
 
 /* The gzipped protocol buffer of pprof; values are rounded so that they add up. */
 void th_view_pprof(FILE *file, const struct th_profile *profile);

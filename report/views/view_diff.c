@@ -50,9 +50,8 @@ print_side(FILE *file, const char *label, const struct th_profile *profile)
 		is_before ? th_teardown_reason(&profile->teardown) : "");
 }
 
-/* For example "+1.23 MiB". */
-static struct th_number
-signed_number(double value, enum th_unit unit)
+struct th_number
+th_view_signed_number(double value, enum th_unit unit)
 {
 	struct th_number number = th_format_number(fabs(value), unit);
 	size_t length = strlen(number.text);
@@ -79,7 +78,7 @@ print_figures(FILE *file, const struct th_diff *diff, const struct th_difference
 	fprintf(file, "%9s  %9s  %10s%s ",
 		th_format_number(difference->old_value.estimate, unit).text,
 		th_format_number(difference->new_value.estimate, unit).text,
-		signed_number(difference->change.estimate, unit).text,
+		th_view_signed_number(difference->change.estimate, unit).text,
 		difference->may_be_chance && !has_intervals(file) ? "~" : " ");
 	if (has_intervals(file))
 		fprintf(file, "%-22s ", th_estimate_interval(&difference->change, unit).text);
@@ -98,11 +97,12 @@ print_total(FILE *file, const struct th_diff *diff, enum th_heap heap)
 }
 
 /* The allocating function and the application line that called it. */
-static void
-print_site(FILE *file, const struct th_side *side, const struct th_leak_site *place)
+void
+th_view_diff_site(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
 {
-	const struct th_frames *frames = side->profile->frames;
-	uint32_t leaf = side->places->ways.items[place->way].function;
+	const struct th_frames *frames = places->profile->frames;
+	uint32_t leaf = places->ways.items[place->way].function;
 
 	if (place->class_name)
 		fprintf(file, "%s in ", th_frames_string(frames, place->class_name));
@@ -110,7 +110,7 @@ print_site(FILE *file, const struct th_side *side, const struct th_leak_site *pl
 	if (place->creator && place->creator != place->way) {
 		fputs(" < ", file);
 		th_sites_print_function(
-			file, frames, side->places->ways.items[place->creator].function);
+			file, frames, places->ways.items[place->creator].function);
 	}
 }
 
@@ -126,7 +126,7 @@ print_item(FILE *file, const struct th_diff *diff, const struct th_difference *d
 	print_figures(file, diff, difference);
 	fprintf(file, "%-7s", th_sampling_change_name(difference->kind));
 	th_line_begin(&line);
-	print_site(line.stream, side, &side->places->items[difference->place]);
+	th_view_diff_site(line.stream, side->places, &side->places->items[difference->place]);
 	th_line_cut(&line, file, th_terminal_room(file, used, LEAST_SITE_COLUMNS));
 	fprintf(file, "%s\n", remark);
 }

@@ -31,21 +31,31 @@
 
 /* The nearest application line; without one, the allocating function. */
 static void
-print_line(FILE *file, const struct th_leaks *leaks, const struct th_leak_site *place)
+print_line(FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
 {
-	const struct th_frames *frames = leaks->profile->frames;
-	struct th_path path = th_paths_get(leaks->profile->paths, place->path);
+	const struct th_frames *frames = places->profile->frames;
+	struct th_path path = th_paths_get(places->profile->paths, place->path);
 
 	if (!place->creator) {
 		th_frame_texts_line(file, frames, path.frames[path.count - 1]);
 		return;
 	}
-	th_frame_texts_line(file, frames, th_leak_sites_creator_frame(&leaks->places, place));
-	uint32_t user = th_leak_sites_user_frame(&leaks->places, place);
+	th_frame_texts_line(file, frames, th_leak_sites_creator_frame(places, place));
+	uint32_t user = th_leak_sites_user_frame(places, place);
 	if (user == TH_NO_FRAME)
 		return;
 	fputs(", called from ", file);
 	th_frame_texts_line(file, frames, user);
+}
+
+void
+th_view_leaks_line(
+	FILE *file, const struct th_leak_sites *places, const struct th_leak_site *place)
+{
+	if (place->internal)
+		fputs(place->internal, file);
+	else
+		print_line(file, places, place);
 }
 
 static void
@@ -58,7 +68,7 @@ print_place(FILE *file, const struct th_leaks *leaks, const struct th_leak_site 
 	if (place->class_name)
 		fprintf(file, "%s in ",
 			th_frames_string(leaks->profile->frames, place->class_name));
-	print_line(file, leaks, place);
+	print_line(file, &leaks->places, place);
 }
 
 static void

@@ -19,6 +19,7 @@
 #include "report/base/bytes.h"
 #include "report/base/heap_names.h"
 #include "report/base/log_text.h"
+#include "report/log/recording_labels.h"
 #include "report/views/export_part.h"
 #include "report/views/locations.h"
 
@@ -533,7 +534,8 @@ th_view_otlp(FILE *file, const struct th_profile *profile)
 	struct th_export_part parts[2];
 	size_t length;
 
-	th_export_labels(recording, &labels);
+	th_recording_labels(recording, &labels);
+	th_recording_given_labels(recording, &labels);
 	th_export_both(profile, rows, &labels, parts);
 	uint8_t *bytes = th_export_otlp(parts, 2, &length);
 	fwrite(bytes, 1, length, file);

@@ -29,7 +29,11 @@ enum th_setting_kind {
 enum th_setting_access {
 	TH_SETTING_OPTION,   /* by option and variable */
 	TH_SETTING_VARIABLE, /* by variable only */
-	TH_SETTING_RESERVED, /* recorded in the log, without effect: no option, no help */
+	/*
+	 * A variable of others that labels the process: recorded in the log, without effect; no
+	 * option, no help.
+	 */
+	TH_SETTING_RESERVED,
 };
 
 /* The choices of GC_AT_EXIT, in its order. */
@@ -123,10 +127,17 @@ enum th_gc_at_exit { TH_GC_AT_EXIT_AUTO, TH_GC_AT_EXIT_ALWAYS, TH_GC_AT_EXIT_NEV
 	S(SEED, 0, "", "TWINHEAP_SEED", NUMBER, VARIABLE, "N", "", 0, UINT64_MAX,              \
 		"seed of the samplers, for reproducible\n"                                     \
 		"recordings")                                                                  \
+	S(LABELS, 0, "labels", "TWINHEAP_LABELS", TEXT, OPTION, "KEY=VALUE,...", "", 0, 0,     \
+		"labels of the recording, e.g. version=2.4.1, by\n"                            \
+		"which leaks and diff group recordings")                                       \
 	S(DISABLE, 0, "", "TWINHEAP_DISABLE", FLAG, VARIABLE, "1", "", 0, 0,                   \
 		"load the library, record nothing")                                            \
 	S(VERBOSE, 0, "", "TWINHEAP_VERBOSE", FLAG, VARIABLE, "1", "", 0, 0,                   \
-		"report on stderr what the library does")
+		"report on stderr what the library does")                                      \
+	S(OTEL_ATTRIBUTES, 0, "", "OTEL_RESOURCE_ATTRIBUTES", TEXT, RESERVED, "", "", 0, 0, "") \
+	S(OTEL_SERVICE, 0, "", "OTEL_SERVICE_NAME", TEXT, RESERVED, "", "", 0, 0, "")          \
+	S(POD_NAME, 0, "", "POD_NAME", TEXT, RESERVED, "", "", 0, 0, "")                       \
+	S(POD_NAMESPACE, 0, "", "POD_NAMESPACE", TEXT, RESERVED, "", "", 0, 0, "")
 
 enum th_setting {
 #define S(NAME, ...) TH_SETTING_NAME_##NAME,

@@ -199,6 +199,79 @@ test_a_library_used_by_a_method(void **state)
 	leaks_end(&found, &log);
 }
 
+/*
+ * The same below each of several methods, and the significant line also below a method without the
+ * others: each method has its own lines, by its path, and the last line remains one of its own.
+ */
+static void
+test_a_library_used_by_several_methods(void **state)
+{
+	enum { USERS = 7, METHOD_BIG = 300, METHOD_USER = 400, STACK_USER = 1000 };
+	struct log_builder log;
+	struct leaks_found found;
+	unsigned seen = 0;
+
+	(void)state;
+	leaks_begin(&log);
+	log_method(&log, METHOD_BIG, "Lorg/driver/Query;", "big");
+	for (uint32_t i = 0; i < SITES; i++) {
+		char *class = th_format_new("Lorg/driver/Line%u;", i);
+
+		log_method(&log, METHOD_LINE + i, class, "put");
+		free(class);
+	}
+	for (uint32_t user = 0; user <= USERS; user++) {
+		char *class = th_format_new("Lapp/User%u;", user);
+
+		log_method(&log, METHOD_USER + user, class, "run");
+		free(class);
+		for (uint32_t i = user < USERS ? 0 : SITES; i <= SITES; i++) {
+			uint32_t stack = STACK_USER + 100 * user + i;
+			const uint64_t frames[] = {th_frame_native(MODULE_WORK, 0x10),
+				th_frame_java(i < SITES ? METHOD_LINE + i : METHOD_BIG, 0),
+				th_frame_java(METHOD_USER + user, 0),
+				th_frame_java(METHOD_MAIN, 0)};
+
+			log_stack(&log, stack, frames, 4);
+			leaks_add(&log, (struct leaks_series){.stack = stack,
+						.from = i < SITES ? 100 * i : 0,
+						.to = END_MS,
+						.every = i < SITES ? 100 * SITES : 100});
+		}
+	}
+	leaks_find(&found, &log);
+	assert_int_equal(found.findings_count, USERS + 1);
+	for (size_t i = 0; i < found.findings_count; i++) {
+		const struct th_finding *finding = &found.findings[i];
+		const struct th_path_prefixes *ways = &found.leaks.places.ways;
+		struct th_path_prefix_cursor cursor = th_path_prefixes_last(
+			ways, found.leaks.places.items[finding->place].way);
+		const char *user = "";
+		uint32_t function;
+
+		assert_int_equal(finding->evidence.verdict, TH_VERDICT_LEAK);
+		while (th_path_prefixes_step(&cursor, &function)) {
+			const char *name = th_frames_function_name(
+				found.shown.profile->frames, function);
+
+			user = !strncmp(name, "app.User", 8) ? name : user;
+		}
+		seen |= 1u << (user[8] - '0');
+		if (user[8] == '0' + USERS) {
+			assert_int_equal(finding->level, TH_LEVEL_LINE);
+			assert_int_equal(finding->place_count, 1);
+			continue;
+		}
+		assert_int_equal(finding->level, TH_LEVEL_PATH);
+		assert_int_equal(finding->lines, SITES + 1);
+		assert_string_equal(th_frames_function_name(found.shown.profile->frames,
+					    ways->items[finding->key].function),
+			user);
+	}
+	assert_int_equal(seen, (1u << (USERS + 1)) - 1);
+	leaks_end(&found, &log);
+}
+
 /* Items made by thirty threads that have no method in common: a leak of the class. */
 static void
 test_a_class(void **state)
@@ -431,6 +504,7 @@ main(void)
 		cmocka_unit_test(test_structures_filled_once_are_no_leak),
 		cmocka_unit_test(test_a_line_explains_its_method),
 		cmocka_unit_test(test_a_library_used_by_a_method),
+		cmocka_unit_test(test_a_library_used_by_several_methods),
 		cmocka_unit_test(test_a_class),
 		cmocka_unit_test(test_a_library),
 		cmocka_unit_test(test_a_line_leaks_in_both_heaps),

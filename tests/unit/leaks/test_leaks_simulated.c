@@ -2,7 +2,7 @@
 /*
  * Simulated programs with fixed seeds: how often clean ones get a verdict of leak, how often
  * leaks are found, and whether the detection limit is what it says. Samples are of small blocks,
- * one every INTERVAL bytes on average.
+ * one every SIMULATED_INTERVAL bytes on average.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -16,179 +16,12 @@
 
 #include "report/base/allocate.h"
 #include "tests/unit/leaks/leaks_fixture.h"
-#include "unify/sample/poisson.h"
+#include "tests/unit/leaks/simulated_program.h"
 
-#define INTERVAL (512u << 10)
-#define SIZE 64u
 #define CLEAN_PROGRAMS 400
 #define LEAKING_PROGRAMS 200
 #define LIMIT_PROGRAMS 400
-#define SITES 60u
-#define METHODS 40u
-#define DEPTH_MAX 12u
 #define LEAK_STACKS 30u
-enum { METHOD_FIRST = 100, METHOD_LEAKY = 200, STACK_FIRST = 100, STACK_LEAK = 300 };
-
-struct simulation {
-	struct th_random random;
-	struct log_builder log;
-};
-
-/* Uniform in (0, 1). */
-static double
-uniform(struct simulation *simulation)
-{
-	return ((double)(th_random_next(&simulation->random) >> 11) + 0.5) / 0x1p53;
-}
-
-static double
-between(struct simulation *simulation, double low, double high)
-{
-	return low + (high - low) * uniform(simulation);
-}
-
-static uint32_t
-below(struct simulation *simulation, uint32_t end)
-{
-	return (uint32_t)(th_random_next(&simulation->random) % end);
-}
-
-/* Allocations of a site, in milliseconds; `life_of` is the lifetime, infinite: never freed. */
-struct course {
-	uint32_t stack;
-	double from;
-	double to;
-	double samples; /* expected between the two */
-	double (*life_of)(struct simulation *simulation, double birth, double life);
-	double life;
-};
-
-static double
-for_ever(struct simulation *simulation, double birth, double life)
-{
-	(void)simulation;
-	(void)birth;
-	(void)life;
-	return HUGE_VAL;
-}
-
-static double
-as_long(struct simulation *simulation, double birth, double life)
-{
-	(void)simulation;
-	(void)birth;
-	return life;
-}
-
-static double
-at_random(struct simulation *simulation, double birth, double life)
-{
-	(void)birth;
-	return -life * log(uniform(simulation));
-}
-
-/* Emptied every `life`. */
-static double
-until_emptied(struct simulation *simulation, double birth, double life)
-{
-	(void)simulation;
-	return life - fmod(birth, life);
-}
-
-static void
-allocate(struct simulation *simulation, struct course course)
-{
-	double gap = (course.to - course.from) / course.samples;
-
-	for (double birth = course.from - gap * log(uniform(simulation)); birth < course.to;
-		birth -= gap * log(uniform(simulation))) {
-		double end = birth + course.life_of(simulation, birth, course.life);
-		uint64_t id = log_native(
-			&simulation->log, (struct log_sample){.ms = (uint32_t)birth,
-						  .size = SIZE,
-						  .interval = INTERVAL,
-						  .thread = 1,
-						  .stack = course.stack});
-
-		if (end < END_MS)
-			log_free(&simulation->log, (uint32_t)end, id);
-	}
-}
-
-/* Courses, and the first of those that free nothing. */
-enum { COURSES = 8, LASTING = 4 };
-
-/*
- * One of the courses that memory takes in programs without a leak; in a lazy program only those
- * of memory that is kept: what it needs is made when it is first used.
- */
-static void
-allocate_cleanly(struct simulation *simulation, uint32_t stack, bool is_lazy)
-{
-	double start = between(simulation, 0, 0.7 * END_MS);
-	double stop = between(simulation, 0.1 * END_MS, 0.7 * END_MS);
-	double many = between(simulation, 5, 100);
-	double few = between(simulation, 1, 12);
-	double short_life = between(simulation, 5, 500);
-	double long_life = between(simulation, 1000, 3000);
-	const struct course courses[COURSES] = {
-		{stack, 0, END_MS, 4 * many, at_random, short_life},   /* churn */
-		{stack, 0, END_MS, many, at_random, long_life},        /* cache */
-		{stack, 0, END_MS, many, as_long, long_life},          /* queue */
-		{stack, 0, END_MS, many, until_emptied, long_life},    /* batches */
-		{stack, 0, 0.2 * END_MS, many, for_ever, 0},           /* start-up */
-		{stack, 0, stop, many, for_ever, 0},                   /* filled */
-		{stack, start, start + 100, few, for_ever, 0},         /* made once */
-		{stack, start, start + 0.2 * END_MS, few, for_ever, 0} /* step */
-	};
-
-	allocate(simulation, courses[is_lazy ? LASTING + below(simulation, COURSES - LASTING)
-					     : below(simulation, COURSES)]);
-}
-
-/*
- * A stack of up to DEPTH_MAX methods above a C function. The method at a depth is one of a few,
- * few of them near the root, so that paths branch.
- */
-static void
-add_random_stack(struct simulation *simulation, uint32_t stack)
-{
-	uint64_t frames[DEPTH_MAX + 1];
-	uint32_t depth = 2 + below(simulation, DEPTH_MAX - 1);
-
-	frames[0] = th_frame_native(MODULE_WORK, 0x1000 + 16 * stack);
-	for (uint32_t i = 0; i < depth; i++) {
-		uint32_t branches = i < 4 ? 1 + i : 4;
-
-		frames[depth - i] = th_frame_java(
-			METHOD_FIRST + 3 * i + below(simulation, branches) % METHODS, 0);
-	}
-	log_stack(&simulation->log, stack, frames, depth + 1);
-}
-
-static void
-begin(struct simulation *simulation, uint64_t seed)
-{
-	th_random_seed(&simulation->random, seed);
-	leaks_begin_sampled(&simulation->log, INTERVAL);
-	for (uint32_t i = 0; i < METHODS + 3 * DEPTH_MAX; i++) {
-		char *class = th_format_new("Lapp/Class%u;", i);
-
-		log_method(&simulation->log, METHOD_FIRST + i, class, "run");
-		free(class);
-	}
-	log_method(&simulation->log, METHOD_LEAKY, "Lapp/Leaky;", "handle");
-}
-
-static void
-allocate_program(struct simulation *simulation, bool is_lazy)
-{
-	for (uint32_t i = 0; i < SITES; i++) {
-		add_random_stack(simulation, STACK_FIRST + i);
-		allocate_cleanly(simulation, STACK_FIRST + i, is_lazy);
-	}
-}
-
 /*
  * Clean programs of sixty sites each, with deep paths, every other one lazy: at most 2.5 % may have a finding of
  * verdict leak, which is TH_ERROR_RATE, with the tests of all levels. The expected number is 10
@@ -201,11 +34,11 @@ test_clean_programs(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= CLEAN_PROGRAMS; seed++) {
-		struct simulation simulation;
+		struct simulated_program simulation;
 		struct leaks_found found;
 
-		begin(&simulation, seed);
-		allocate_program(&simulation, seed % 2);
+		program_begin(&simulation, seed);
+		program_allocate_all(&simulation, seed % 2);
 		leaks_find(&found, &simulation.log);
 		alarms += th_leaks_has_leak(&found.leaks);
 		leaks_end(&found, &simulation.log);
@@ -219,7 +52,7 @@ test_clean_programs(void **state)
  * of Java, or, if `lines`, a line each under one method.
  */
 static void
-allocate_leak(struct simulation *simulation, bool lines, double samples)
+allocate_leak(struct simulated_program *simulation, bool lines, double samples)
 {
 	for (uint32_t i = 0; i < LEAK_STACKS; i++) {
 		const uint64_t c = th_frame_native(MODULE_WORK, 0x8000 + 16 * i);
@@ -231,8 +64,9 @@ allocate_leak(struct simulation *simulation, bool lines, double samples)
 
 		log_stack(&simulation->log, STACK_LEAK + i, lines ? of_lines : of_line,
 			lines ? 4 : 3);
-		allocate(simulation, (struct course){STACK_LEAK + i, 0, END_MS,
-					     samples / LEAK_STACKS, for_ever, 0});
+		program_allocate(
+			simulation, (struct program_course){STACK_LEAK + i, 0, END_MS,
+					    samples / LEAK_STACKS, program_for_ever, 0});
 	}
 }
 
@@ -262,11 +96,11 @@ find_spread_leaks(bool lines, enum th_leak_level level, double samples)
 	unsigned found_count = 0;
 
 	for (uint64_t seed = 1; seed <= LEAKING_PROGRAMS; seed++) {
-		struct simulation simulation;
+		struct simulated_program simulation;
 		struct leaks_found found;
 
-		begin(&simulation, seed);
-		allocate_program(&simulation, seed % 2);
+		program_begin(&simulation, seed);
+		program_allocate_all(&simulation, seed % 2);
 		allocate_leak(&simulation, lines, samples);
 		leaks_find(&found, &simulation.log);
 		found_count += is_leak_found(&found, level);
@@ -296,7 +130,7 @@ test_leaks_of_a_method(void **state)
 static bool
 finds_leak(uint64_t seed, double limits, bool halves)
 {
-	struct simulation simulation;
+	struct simulated_program simulation;
 	struct leaks_found found;
 	bool is_found;
 
@@ -304,31 +138,33 @@ finds_leak(uint64_t seed, double limits, bool halves)
 	for (int with_leak = 0;; with_leak++) {
 		static double limit;
 
-		begin(&simulation, seed);
+		program_begin(&simulation, seed);
 		/* Garbage that shows the density. */
 		for (uint32_t ms = 0; ms < END_MS; ms += 5) {
-			uint64_t interval = halves && ms >= END_MS / 2 ? 2 * INTERVAL
-								       : INTERVAL;
+			uint64_t interval = halves && ms >= END_MS / 2 ? 2 * SIMULATED_INTERVAL
+								       : SIMULATED_INTERVAL;
 
 			log_free(&simulation.log, ms + 1,
 				log_native(&simulation.log, (struct log_sample){.ms = ms,
-								    .size = SIZE,
+								    .size = SIMULATED_SIZE,
 								    .interval = interval,
 								    .thread = 1,
 								    .stack = STACK_C}));
 		}
 		for (double ms = 0; with_leak && ms < END_MS;) {
-			double interval = halves && ms >= END_MS / 2.0 ? 2.0 * INTERVAL
-								       : INTERVAL;
+			double interval = halves && ms >= END_MS / 2.0
+						  ? 2.0 * SIMULATED_INTERVAL
+						  : SIMULATED_INTERVAL;
 
-			ms -= 1000 * interval / (limits * limit) * log(uniform(&simulation));
+			ms -= 1000 * interval / (limits * limit) *
+			      log(program_uniform(&simulation.random));
 			if (ms < END_MS)
 				log_native(&simulation.log,
 					(struct log_sample){.ms = (uint32_t)ms,
-						.size = SIZE,
+						.size = SIMULATED_SIZE,
 						.interval = halves && ms >= END_MS / 2.0
-								    ? 2 * INTERVAL
-								    : INTERVAL,
+								    ? 2 * SIMULATED_INTERVAL
+								    : SIMULATED_INTERVAL,
 						.thread = 1,
 						.stack = STACK_WORK});
 		}

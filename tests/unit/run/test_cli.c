@@ -249,7 +249,8 @@ test_usage_errors(void **state)
 	expect(2, "--format", "leaks", "--format", "collapsed", log_path, NULL);
 	expect(2, "--at", "leaks", "--at", "noon", log_path, NULL);
 	expect(2, "requires two logs", "diff", log_path, NULL);
-	expect(2, "more than two logs", "diff", log_path, log_path, log_path, NULL);
+	expect(2, "takes two logs or directories", "diff", log_path, log_path, log_path, NULL);
+	expect(2, "more than one log", "summary", log_path, log_path, NULL);
 	expect(2, "--include (", "tree", "--include", "(", log_path, NULL);
 	expect(2, "--from", "tree", "--from", "yesterday", log_path, NULL);
 	expect(2, "--from must be less", "tree", "--from", "2", "--to", "1", log_path, NULL);
@@ -277,7 +278,7 @@ test_unreadable_inputs(void **state)
 {
 	(void)state;
 	expect_unreadable("/nonexistent/a.thl", "/nonexistent/a.thl: No such file");
-	expect_unreadable("/tmp", "/tmp: is a directory");
+	expect(3, "/tmp: is a directory", "summary", "/tmp", NULL);
 	expect_unreadable(empty_path, "is empty");
 	expect_unreadable(TOOL, "is not a twinheap log");
 }

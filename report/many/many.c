@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * leaks and diff over many recordings. Logs are read one after the other into report/fleet; one
+ * that cannot be read costs a line on stderr, and the exit status.
+ */
+#include "report/many/many.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/base/progress.h"
+#include "report/base/terminal.h"
+#include "report/fleet/fleet.h"
+#include "report/fleet/fleet_logs.h"
+#include "report/leaks/outcome.h"
+#include "report/views/view.h"
+
+bool
+th_many_is(const struct th_options *options, size_t takes)
+{
+	if (options->logs_count > takes || options->by)
+		return true;
+	for (size_t i = 0; i < options->logs_count; i++) {
+		if (th_fleet_logs_is_directory(options->logs[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The logs of one operand. */
+static struct th_error *
+find_logs(const char *operand, th_many_find *find, struct th_fleet_logs *logs)
+{
+	struct th_error *error;
+	char *path;
+
+	if (th_fleet_logs_is_directory(operand))
+		return th_fleet_logs_find(logs, operand);
+	error = find(operand, &path);
+	if (!error)
+		th_fleet_logs_add(logs, path);
+	free(path);
+	return error;
+}
+
+static void
+print_unread(struct th_error *error)
+{
+	th_progress_clear();
+	th_notice("%s", th_error_message(error));
+	th_error_destroy(error);
+}
+
+/* Adds the logs of one operand; those that cannot be read get a line each. */
+static void
+read_operand(struct th_fleet *fleet, const char *operand, th_many_find *find, const char *group)
+{
+	struct th_fleet_logs logs = {0};
+	struct th_error *error = find_logs(operand, find, &logs);
+
+	if (error) {
+		fleet->unreadable++;
+		print_unread(error);
+	}
+	for (size_t i = 0; i < logs.paths_count; i++) {
+		th_progress("reading logs", i, logs.paths_count);
+		error = th_fleet_add(fleet, logs.paths[i], group);
+		if (error)
+			print_unread(error);
+	}
+	th_fleet_logs_deinit(&logs);
+}
+
+/* Reads all operands; with `has_sides` the two are groups of their own. */
+static struct th_error *
+read_operands(struct th_fleet *fleet, th_many_find *find, bool has_sides)
+{
+	const struct th_options *options = fleet->options;
+
+	for (size_t i = 0; i < options->logs_count; i++)
+		read_operand(
+			fleet, options->logs[i], find, has_sides ? options->logs[i] : NULL);
+	th_progress_clear();
+	if (!fleet->logs_count)
+		return th_error_create(TH_ERROR_UNREADABLE, "no log could be read");
+	return th_fleet_finish(fleet);
+}
+
+typedef void view_fleet(FILE *file, const struct th_fleet *fleet);
+
+static struct th_error *
+print_fleet(const struct th_fleet *fleet, view_fleet *text, view_fleet *json)
+{
+	FILE *file = stdout;
+
+	if (fleet->options->format == TH_OUTPUT_JSON) {
+		json(file, fleet);
+	} else {
+		file = th_terminal_fit(stdout);
+		text(file, fleet);
+		th_terminal_fitted(file);
+	}
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
+		return NULL;
+	return th_error_create_errno(TH_ERROR_OUTPUT, "standard output");
+}
+
+/* Lines come with the worst verdict first. */
+static int
+status_of_fleet(const struct th_fleet *fleet)
+{
+	enum th_verdict worst = fleet->lines_count ? fleet->lines[0].verdict
+						   : TH_VERDICT_PLATEAU;
+
+	if (fleet->options->fail_on != TH_FAIL_NEVER && worst == TH_VERDICT_LEAK)
+		return 1;
+	if (fleet->unreadable)
+		return TH_STATUS_UNREAD;
+	return fleet->options->fail_on != TH_FAIL_NEVER && worst == TH_VERDICT_UNCLEAR
+		       ? TH_STATUS_INCONCLUSIVE
+		       : 0;
+}
+
+struct th_error *
+th_many_leaks(const struct th_options *options, th_many_find *find, int *status_ret)
+{
+	struct th_fleet found;
+	struct th_error *error = NULL;
+
+	if (options->fail_on == TH_FAIL_BYTES || options->limit)
+		return th_error_create(TH_ERROR_USAGE,
+			"leaks: over many logs, --fail-on takes leak only, without --limit");
+	th_fleet_init(&found, options, true, th_view_leaks_line);
+	error = read_operands(&found, find, false);
+	if (!error)
+		error = print_fleet(&found, th_view_fleet_leaks, th_view_fleet_leaks_json);
+	*status_ret = status_of_fleet(&found);
+	th_fleet_deinit(&found);
+	return error;
+}
+
+struct th_error *
+th_many_diff(const struct th_options *options, th_many_find *find, int *status_ret)
+{
+	struct th_options chosen = *options;
+	struct th_fleet found;
+	struct th_error *error;
+
+	if (!options->by && options->logs_count != 2)
+		return th_error_create(TH_ERROR_USAGE,
+			"diff: takes two logs or directories, or any number with --by LABEL");
+	if (!options->has_value)
+		chosen.value = TH_VALUE_LIVE_BYTES;
+	if (!options->by) {
+		chosen.old_group = options->logs[0];
+		chosen.new_group = options->logs[1];
+	}
+	th_fleet_init(&found, &chosen, false, th_view_diff_site);
+	error = read_operands(&found, find, !options->by);
+	if (!error && found.old_group == found.new_group)
+		error = th_error_create(TH_ERROR_USAGE,
+			"diff: all recordings are of one group: there is nothing to compare");
+	if (!error)
+		error = print_fleet(&found, th_view_fleet_diff, th_view_fleet_diff_json);
+	*status_ret = found.unreadable ? TH_STATUS_UNREAD : 0;
+	th_fleet_deinit(&found);
+	return error;
+}
