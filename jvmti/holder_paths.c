@@ -206,18 +206,19 @@ static struct th_holder_step
 reference_step(const struct th_holder_paths *paths, uint32_t from, uint32_t node)
 {
 	uint32_t how = node_at(paths, node)->how;
-	uint32_t class = th_holder_walk_class(paths->walk, from);
+	struct th_holder_step step = {.parent = node_at(paths, from)->step, .kind = TH_HOLDER_VM};
 
 	if (how < TH_HOLDER_NOT_FIELD)
 		return field_step(paths, from, node);
-	return (struct th_holder_step){
-		.parent = node_at(paths, from)->step,
-		.kind = how == TH_HOLDER_NOT_FIELD + JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT
-				? TH_HOLDER_ELEMENT
-				: TH_HOLDER_VM,
-		.what = class,
-		.detail = class,
-	};
+	step.detail = th_holder_walk_class(paths->walk, from);
+	if (how == TH_HOLDER_NOT_FIELD + JVMTI_HEAP_REFERENCE_ARRAY_ELEMENT)
+		step.kind = TH_HOLDER_ELEMENT;
+	if (how == TH_HOLDER_NOT_FIELD + JVMTI_HEAP_REFERENCE_CLASS_LOADER) {
+		step.kind = TH_HOLDER_LOADER;
+		step.detail = th_holder_walk_class(paths->walk, node);
+	}
+	step.what = step.detail;
+	return step;
 }
 
 /* The parent has its step. */

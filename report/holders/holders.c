@@ -54,14 +54,39 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 	}
 }
 
-static void
-index_takes(struct th_held_samples *held)
+/* The path of the native stack of a LEDGER_TAKE. */
+static uint32_t
+path_of_take(const struct th_profile *profile, const struct th_id_map *takes, uint64_t take)
 {
-	const struct th_recording *recording = held->leaks->profile->recording;
+	uint32_t index = !take || take % 8 || take / 8 > UINT32_MAX
+				 ? TH_ID_MAP_NONE
+				 : th_id_map_find(takes, take / 8);
+
+	if (index == TH_ID_MAP_NONE)
+		return TH_HOLDERS_NO_PATH;
+	return th_paths_resolve(profile->paths, profile->recording->ledger_takes[index].stack,
+		TH_HEAP_NATIVE);
+}
+
+/* Resolved here, since a view may print while another thread reads the paths. */
+static void
+resolve_roots(struct th_held_samples *held)
+{
+	const struct th_profile *profile = held->leaks->profile;
+	const struct th_recording *recording = profile->recording;
+	struct th_id_map takes = {0};
 	bool added;
 
 	for (size_t i = 0; i < recording->ledger_takes_count; i++)
-		th_id_map_intern(&held->takes, recording->ledger_takes[i].record, &added);
+		th_id_map_intern(&takes, recording->ledger_takes[i].record, &added);
+	held->root_paths = th_allocate(held->step_max + 1, sizeof(*held->root_paths));
+	for (uint32_t i = 0; i <= held->step_max; i++) {
+		uint32_t index = held->by_number[i];
+
+		held->root_paths[i] = path_of_take(profile, &takes,
+			index ? recording->holder_steps[index - 1].take : 0);
+	}
+	th_id_map_deinit(&takes);
 }
 
 void
@@ -80,7 +105,7 @@ th_held_samples_init(struct th_held_samples *held, const struct th_leaks *leaks)
 	for (size_t i = 0; i < recording->holder_objects_count; i++)
 		if (recording->holder_objects[i].walk == held->walk->walk)
 			index_objects(held, &recording->holder_objects[i]);
-	index_takes(held);
+	resolve_roots(held);
 }
 
 void
@@ -88,7 +113,7 @@ th_held_samples_deinit(struct th_held_samples *held)
 {
 	free(held->steps);
 	free(held->by_number);
-	th_id_map_deinit(&held->takes);
+	free(held->root_paths);
 }
 
 /* Sums */
@@ -251,45 +276,38 @@ mark_parts(const struct th_leaks *leaks, const struct th_listed *listed, bool *p
 }
 
 static void
-mark_owners(const struct th_leaks *leaks, const struct th_listed *listed, bool *places)
+mark_owners(const struct th_leaks *leaks, const struct th_owner *owner, bool *places)
 {
-	struct th_finding finding = th_leaks_measured(leaks, listed);
-
-	for (uint32_t i = finding.owner.place; i != TH_NO_PLACE;
-		i = leaks->places.items[i].next)
+	for (uint32_t i = owner->place; i != TH_NO_PLACE; i = leaks->places.items[i].next)
 		places[i] = true;
 }
 
 void
 th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
-	struct th_holders *ret)
+	const struct th_finding *finding, struct th_holders *ret)
 {
 	const struct th_leaks *leaks = held->leaks;
 	struct th_holders_of of = {0};
 	bool *places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
 
 	if (!mark_parts(leaks, listed, places))
-		mark_owners(leaks, listed, places);
+		mark_owners(leaks, &finding->owner, places);
 	of.places = places;
 	th_holders_find(held, &of, ret);
 	free(places);
 }
 
 bool
-th_holders_apply(const struct th_leaks *leaks, const struct th_finding *finding)
+th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
+	const struct th_finding *finding)
 {
-	uint32_t next = finding->next;
+	bool *places;
+	bool has_java;
 
 	if (finding->owner.place != TH_NO_PLACE && !finding->owner.is_collected)
 		return true;
-	if (leaks->places.items[finding->place].heap == TH_HEAP_JAVA)
-		return true;
-	while (next != UINT32_MAX) {
-		struct th_finding other = th_leaks_next(leaks, next);
-
-		if (leaks->places.items[other.place].heap == TH_HEAP_JAVA)
-			return true;
-		next = other.next;
-	}
-	return false;
+	places = th_allocate(leaks->places.items_count + 1, sizeof(*places));
+	has_java = mark_parts(leaks, listed, places);
+	free(places);
+	return has_java;
 }

@@ -43,7 +43,7 @@ struct th_held_samples {
 	uint32_t *steps;                           /* by index of the sample; 0 = none */
 	uint32_t *by_number;                       /* by number: index of the step, plus one */
 	uint32_t step_max;
-	struct th_id_map takes; /* records of LEDGER_TAKE */
+	uint32_t *root_paths; /* by number: path of the stack that made a JNI global reference */
 	struct th_moment moment; /* of the walk */
 };
 
@@ -66,10 +66,11 @@ void th_holders_find(const struct th_held_samples *held, const struct th_holders
  * blocks.
  */
 void th_holders_of_finding(const struct th_held_samples *held, const struct th_listed *listed,
-	struct th_holders *ret);
+	const struct th_finding *finding, struct th_holders *ret);
 void th_holders_deinit(struct th_holders *holders);
 
 /* Whether a finding has Java objects, or Java owners. */
-bool th_holders_apply(const struct th_leaks *leaks, const struct th_finding *finding);
+bool th_holders_apply(const struct th_leaks *leaks, const struct th_listed *listed,
+	const struct th_finding *finding);
 
 #endif

@@ -98,21 +98,6 @@ clean_name(struct th_text name)
 	return text;
 }
 
-/* The path of the native stack that made a JNI global reference. */
-static uint32_t
-path_of_take(const struct th_held_samples *held, uint64_t take)
-{
-	const struct th_profile *profile = held->leaks->profile;
-	uint32_t index = take % 8 || take / 8 > UINT32_MAX
-				 ? TH_ID_MAP_NONE
-				 : th_id_map_find(&held->takes, take / 8);
-
-	if (!take || index == TH_ID_MAP_NONE)
-		return TH_HOLDERS_NO_PATH;
-	return th_paths_resolve(profile->paths, profile->recording->ledger_takes[index].stack,
-		TH_HEAP_NATIVE);
-}
-
 void
 th_holder_path_init(const struct th_held_samples *held, uint32_t step, struct th_holder *ret)
 {
@@ -129,8 +114,8 @@ th_holder_path_init(const struct th_held_samples *held, uint32_t step, struct th
 
 		th_array_append(ret, path, element);
 	}
-	if (chain.count && chain.steps[0]->kind == TH_HOLDER_JNI_GLOBAL)
-		ret->root_path = path_of_take(held, chain.steps[0]->take);
+	if (chain.count)
+		ret->root_path = held->root_paths[chain.steps[0]->number];
 }
 
 void

@@ -114,6 +114,8 @@ struct th_options {
 	uint64_t fail_bytes;
 	uint64_t
 		limit; /* detection limit required by --fail-on leak, bytes per second; 0 = any */
+	uint64_t finding;      /* number of a finding, from 1; 0 = all */
+	const char *held_class; /* name of a class; NULL = findings */
 	const char *output; /* NULL and "-" = stdout */
 	const char *source; /* directory of source files; NULL = none */
 };
@@ -138,6 +140,7 @@ enum th_option_group {
 	TH_OPTIONS_JSON = 32768, /* prints text or JSON */
 	TH_OPTIONS_PAGE = 65536, /* takes one log or two */
 	TH_OPTIONS_LEDGER = 131072,
+	TH_OPTIONS_HOLDERS = 1 << 24, /* objects of a finding or a class */
 };
 
 /*
