@@ -25,6 +25,8 @@
 /* The address of an object is so many words before its tag, that of a referrer one. */
 #define WORDS_BEFORE_TAG 2
 #define WORDS_BEFORE_REFERRER_TAG 1
+/* Z without generations: lowest bit of the color in an address (zGlobals.hpp), as a heap has at most 4 TiB. */
+#define Z_COLOR_SHIFT 42
 /* Bits that JNI adds to a reference to mark its kind (jniHandles.hpp). */
 #define JNI_KIND_BITS 3
 
@@ -349,12 +351,16 @@ seed_roots(struct th_holder_walk *walk, enum th_holder_kind kind)
 
 /*
  * The root that a word in the slot of a JNI reference leads to; 0 = none.  Z stores colored
- * addresses: with color bits above bit 41 (without generations), or shifted by 13 to 16 bits.
+ * addresses: without generations, bits above bit 41 may differ from those of the present phase,
+ * which all addresses of the walk have; with generations, they are shifted by 13 to 16 bits.
  */
 static uint32_t
 root_of(const struct th_holder_walk *walk, uintptr_t word)
 {
-	const uintptr_t candidates[] = {word, word >> 13, word >> 14, word >> 15, word >> 16};
+	const uintptr_t color = walk->referrer_address >> Z_COLOR_SHIFT << Z_COLOR_SHIFT;
+	const uintptr_t offset = word & ((UINT64_C(1) << Z_COLOR_SHIFT) - 1);
+	const uintptr_t candidates[] = {
+		word, color | offset, word >> 13, word >> 14, word >> 15, word >> 16};
 
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
 		uint32_t node = th_holder_graph_find(&walk->graph, candidates[i]);

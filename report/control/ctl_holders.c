@@ -120,9 +120,9 @@ refuse_pause(const struct th_target *target, const struct plan *plan, const char
 	return th_error_create(TH_ERROR_REFUSED,
 		"%s: holders %s the VM for %s, %s of Java heap are in use; --max-pause is %s",
 		target->path, verb,
-		th_format_seconds((double)control->holders_pause_ns / 1e9).text,
+		th_format_pause((double)control->holders_pause_ns / 1e9).text,
 		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text,
-		th_format_seconds(plan->pause_ms / 1e3).text);
+		th_format_pause(plan->pause_ms / 1e3).text);
 }
 
 static struct th_error *
@@ -173,7 +173,7 @@ check_estimate(const struct th_target *target, const struct plan *plan)
 	if (control->holders_bytes > (uint64_t)plan->memory_mib << 20)
 		return refuse_memory(target, plan);
 	th_notice("stops the VM for about %s: %s of Java heap are in use",
-		th_format_seconds((double)control->holders_pause_ns / 1e9).text,
+		th_format_pause((double)control->holders_pause_ns / 1e9).text,
 		th_format_number((double)control->holders_heap, TH_UNIT_BYTES).text);
 	return NULL;
 }
@@ -182,7 +182,7 @@ static void
 print_result(const struct th_target *target, const char *target_text, const struct plan *plan)
 {
 	printf("stopped the VM for %s; twinheap holders ",
-		th_format_seconds((double)target->header.control.holders_pause_ns / 1e9).text);
+		th_format_pause((double)target->header.control.holders_pause_ns / 1e9).text);
 	if (plan->option)
 		printf("%s ", plan->option);
 	if (plan->option) {

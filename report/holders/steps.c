@@ -161,28 +161,54 @@ th_holder_path_hash(const struct th_holder *holder)
 	return th_hash_mix(hash);
 }
 
-/* "worker-12" becomes "worker-*", in place. */
-static void
-hide_numbers(char *name)
+/* The end of the number that `text` begins with; '*' is one. */
+static const char *
+end_of_number(const char *text)
 {
-	char *to = name;
+	if (*text == '*')
+		return text + 1;
+	while (isdigit((unsigned char)*text))
+		text++;
+	return text;
+}
 
-	for (const char *from = name; *from; from++) {
-		bool is_digit = isdigit((unsigned char)*from);
+/* "worker-12" becomes "worker-*" if the other name has another number; both are equal otherwise. */
+static char *
+merge_names(const char *name, const char *other)
+{
+	char *result = th_allocate(strlen(name) + strlen(other) + 2, 1);
+	char *to = result;
 
-		if (!is_digit)
-			*to++ = *from;
-		else if (to == name || to[-1] != '*')
+	while (*name) {
+		const char *end = end_of_number(name);
+		const char *other_end = end_of_number(other);
+		size_t length = (size_t)(end - name);
+
+		if (length != (size_t)(other_end - other) || memcmp(name, other, length) != 0) {
 			*to++ = '*';
+		} else if (length) {
+			memcpy(to, name, length);
+			to += length;
+		} else {
+			*to++ = *end++;
+			other_end += *other_end != '\0';
+		}
+		name = end;
+		other = other_end;
 	}
-	*to = '\0';
+	return result;
 }
 
 void
 th_holder_path_merge(struct th_holder *holder, const struct th_holder *other)
 {
-	for (size_t i = 0; i < holder->path_count && i < other->path_count; i++)
-		if (is_of_thread(&holder->path[i]) &&
-			strcmp(holder->path[i].name, other->path[i].name) != 0)
-			hide_numbers(holder->path[i].name);
+	for (size_t i = 0; i < holder->path_count && i < other->path_count; i++) {
+		struct th_holder_element *element = &holder->path[i];
+
+		if (!is_of_thread(element) || !strcmp(element->name, other->path[i].name))
+			continue;
+		char *name = merge_names(element->name, other->path[i].name);
+		free(element->name);
+		element->name = name;
+	}
 }

@@ -99,6 +99,18 @@ print_line(FILE *file, const struct th_profile *profile, const struct th_holder 
 	free(path);
 }
 
+/* Those of at least 1 % of the bytes; the first of all in any case. */
+static size_t
+count_large(const struct th_holders *holders)
+{
+	size_t count = 0;
+
+	while (count < holders->items_count &&
+		(!count || holders->items[count].bytes.estimate >= sum_of(holders) / 100))
+		count++;
+	return count;
+}
+
 static void
 print_lines(FILE *file, const struct th_held_samples *held, const struct th_listed *listed,
 	const struct th_finding *finding)
@@ -106,11 +118,13 @@ print_lines(FILE *file, const struct th_held_samples *held, const struct th_list
 	struct th_holders holders;
 
 	th_holders_of_finding(held, listed, finding, &holders);
-	for (size_t i = 0; i < holders.items_count && i < LINES_SHOWN; i++)
+	size_t count = count_large(&holders);
+
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
 		print_line(file, held->leaks->profile, &holders.items[i], sum_of(&holders), !i);
-	if (holders.items_count > LINES_SHOWN)
-		fprintf(file, "                and %zu more: twinheap holders\n",
-			holders.items_count - LINES_SHOWN);
+	if (count > LINES_SHOWN)
+		fprintf(file, "                and %zu more: twinheap holders --finding %zu\n",
+			count - LINES_SHOWN, (size_t)(listed - held->leaks->findings) + 1);
 	th_holders_deinit(&holders);
 }
 

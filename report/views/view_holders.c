@@ -23,7 +23,7 @@ print_walk(FILE *file, const struct th_held_samples *held)
 		"%s of %s sampled objects have a path from a root\n",
 		th_format_time(th_profile_seconds(held->leaks->profile, walk->time)).text,
 		th_format_number((double)walk->heap, TH_UNIT_BYTES).text,
-		th_format_seconds((double)walk->paused / 1e9).text,
+		th_format_pause((double)walk->paused / 1e9).text,
 		th_format_count(walk->found).text, th_format_count(walk->wanted).text);
 }
 

@@ -134,9 +134,11 @@ public final class Holds {
 	}
 
 	private static void addDirect(boolean leaking) {
-		BUFFERS.add(ByteBuffer.allocateDirect(BYTES));
-		if (!leaking && BUFFERS.size() > KEPT)
-			BUFFERS.remove(0);
+		for (int i = 0; i < 4; i++) {
+			BUFFERS.add(ByteBuffer.allocateDirect(BYTES / 4));
+			if (!leaking && BUFFERS.size() > KEPT)
+				BUFFERS.remove(0);
+		}
 	}
 
 	private static void addLocal(List<float[]> held, boolean leaking) {
