@@ -23,9 +23,9 @@ struct th_agent_duties {
 	bool (*switch_sampling)(bool is_wanted);       /* as for th_control_set_java() */
 	enum th_control_answer (*count_buffers)(void); /* as for th_control_set_buffers() */
 	enum th_control_answer (*switch_ledger)(
-		uint64_t interval);         /* th_control_set_ledger() */
+		uint64_t interval);            /* th_control_set_ledger() */
 	th_control_find_holders *find_holders; /* th_control_set_holders() */
-	void (*end_recording)(JNIEnv *env); /* on request */
+	void (*end_recording)(JNIEnv *env);    /* on request */
 };
 
 /*

@@ -175,10 +175,9 @@ name_at(struct walk *walk, jclass declaring, int position)
 
 	if ((*walk->jvmti)->GetClassFields(walk->jvmti, declaring, &count, &fields))
 		return NULL;
-	if (position >= count ||
-		(*walk->jvmti)
-			->GetFieldName(walk->jvmti, declaring, fields[position], &name, NULL,
-				NULL))
+	if (position >= count || (*walk->jvmti)
+					 ->GetFieldName(walk->jvmti, declaring,
+						 fields[position], &name, NULL, NULL))
 		name = NULL;
 	deallocate(walk, fields);
 	return name;

@@ -35,8 +35,8 @@ reserve(struct th_holder_graph *graph, uint64_t bytes)
 
 	if (start == MAP_FAILED)
 		return NULL;
-	graph->reservations[graph->reservation_count++] =
-		(struct th_holder_reservation){start, bytes};
+	graph->reservations[graph->reservation_count++] = (struct th_holder_reservation){
+		start, bytes};
 	return start;
 }
 
@@ -56,14 +56,13 @@ th_holder_graph_init(struct th_holder_graph *graph, uint64_t bytes_max)
 	graph->node_max = at_most(bytes_max / NODE_BYTES, NODES_MAX);
 	graph->reference_max = at_most(bytes_max / REFERENCE_BYTES, UINT32_MAX - 1);
 	graph->top = reserve(graph, TOP * sizeof(*graph->top));
-	graph->blocks =
-		reserve(graph, BLOCKS_MAX * CHUNKS_PER_BLOCK * sizeof(*graph->blocks));
+	graph->blocks = reserve(graph, BLOCKS_MAX * CHUNKS_PER_BLOCK * sizeof(*graph->blocks));
 	graph->ids = reserve(graph, graph->chunk_max * chunk_bytes);
 	graph->touched = reserve(graph, graph->chunk_max * 2 * sizeof(*graph->touched));
 	graph->nodes = reserve(graph, (graph->node_max + 1ull) * sizeof(*graph->nodes));
 	graph->queue = reserve(graph, (graph->node_max + 1ull) * sizeof(*graph->queue));
-	graph->targets =
-		reserve(graph, (graph->reference_max + 1ull) * sizeof(*graph->targets));
+	graph->targets = reserve(
+		graph, (graph->reference_max + 1ull) * sizeof(*graph->targets));
 	graph->hows = reserve(graph, (graph->reference_max + 1ull) * sizeof(*graph->hows));
 	/* No list of references begins at 0. */
 	graph->reference_count = 1;

@@ -40,10 +40,10 @@ struct th_holder_graph {
 	uint64_t bytes_max;
 	uint64_t bytes; /* used */
 
-	uint32_t *top;      /* by address: number of a block */
-	uint32_t *blocks;   /* by block and address: number of a chunk of `ids` */
-	uint32_t *ids;      /* by chunk and address: number of a node */
-	uint64_t *touched;  /* by chunk, two words: pages of `ids` in use */
+	uint32_t *top;     /* by address: number of a block */
+	uint32_t *blocks;  /* by block and address: number of a chunk of `ids` */
+	uint32_t *ids;     /* by chunk and address: number of a node */
+	uint64_t *touched; /* by chunk, two words: pages of `ids` in use */
 	uint32_t block_count;
 	uint32_t chunk_count;
 	uint32_t chunk_max;

@@ -122,8 +122,7 @@ append_method(const struct th_holder_walk *walk, jmethodID method, char *name)
 }
 
 void
-th_holder_name(
-	const struct th_holder_walk *walk, const struct th_holder_step *step, char *name)
+th_holder_name(const struct th_holder_walk *walk, const struct th_holder_step *step, char *name)
 {
 	name[0] = '\0';
 	switch ((enum th_holder_kind)step->kind) {

@@ -175,7 +175,8 @@ loader_step(const struct th_holder_paths *paths, uint32_t node)
 {
 	const struct th_holder_tags *tags = &paths->walk->tags;
 	uint32_t holder = holder_of_class(paths, node);
-	uint32_t class = th_holder_tag(tags, th_holder_walk_tag(paths->walk, node)->loader)->class;
+	uint32_t class =
+		th_holder_tag(tags, th_holder_walk_tag(paths->walk, node)->loader)->class;
 
 	return (struct th_holder_step){
 		.parent = holder & TH_HOLDER_ROOT ? ABOVE : node_at(paths, holder)->step,
@@ -206,7 +207,8 @@ static struct th_holder_step
 reference_step(const struct th_holder_paths *paths, uint32_t from, uint32_t node)
 {
 	uint32_t how = node_at(paths, node)->how;
-	struct th_holder_step step = {.parent = node_at(paths, from)->step, .kind = TH_HOLDER_VM};
+	struct th_holder_step step = {
+		.parent = node_at(paths, from)->step, .kind = TH_HOLDER_VM};
 
 	if (how < TH_HOLDER_NOT_FIELD)
 		return field_step(paths, from, node);
@@ -257,8 +259,8 @@ th_holder_paths_add(struct th_holder_paths *paths, uint32_t node, uint64_t sampl
 	}
 	while (depth-- > 0)
 		node_at(paths, list[depth])->step = find_step(paths, list[depth]);
-	paths->objects[paths->object_count++] =
-		(struct th_held_object){sample, node_at(paths, node)->step};
+	paths->objects[paths->object_count++] = (struct th_held_object){
+		sample, node_at(paths, node)->step};
 }
 
 /* The log */

@@ -213,8 +213,8 @@ th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, u
 	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &tags->classes))
 		return false;
 	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
-	tags->items = th_memory_system_map(NULL, table_bytes(tags),
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	tags->items = th_memory_system_map(
+		NULL, table_bytes(tags), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (tags->items == MAP_FAILED)
 		tags->items = NULL;
 	return tags->items && tag_classes(tags, count) && find_referents(tags, count) &&

@@ -23,13 +23,13 @@ enum th_holder_tag_flag {
 };
 
 struct th_holder_tag {
-	uint64_t sample; /* sample id; 0 = none */
-	jobject object;  /* local reference; classes only */
-	char *name;      /* of a thread, of JVMTI; NULL = not known */
-	uint32_t node;   /* in the graph; 0 = not seen */
-	uint32_t class;  /* tag of its class, once seen */
-	uint32_t loader; /* class: tag of its loader; 0 = bootstrap loader */
-	uint16_t flags;  /* enum th_holder_tag_flag */
+	uint64_t sample;   /* sample id; 0 = none */
+	jobject object;    /* local reference; classes only */
+	char *name;        /* of a thread, of JVMTI; NULL = not known */
+	uint32_t node;     /* in the graph; 0 = not seen */
+	uint32_t class;    /* tag of its class, once seen */
+	uint32_t loader;   /* class: tag of its loader; 0 = bootstrap loader */
+	uint16_t flags;    /* enum th_holder_tag_flag */
 	uint16_t referent; /* class: index of the field that collections clear */
 };
 
@@ -48,8 +48,8 @@ struct th_holder_tags {
  * references, which must remain until deinit, in a frame of the caller.  False: the VM does not
  * allow it, or there is no memory. [agent-thread]
  */
-bool th_holder_tags_init(
-	struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t room);
+bool
+th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t room);
 
 /* The environment is disposed of by the caller, which removes the tags. [agent-thread] */
 void th_holder_tags_deinit(struct th_holder_tags *tags);

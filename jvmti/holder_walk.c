@@ -37,7 +37,8 @@ th_holder_walk_tag(const struct th_holder_walk *walk, uint32_t node)
 {
 	uint32_t class = walk->graph.nodes[node].class;
 
-	return th_holder_tag(&walk->tags, class & TH_HOLDER_TAGGED ? class & ~TH_HOLDER_TAGGED : 0);
+	return th_holder_tag(
+		&walk->tags, class & TH_HOLDER_TAGGED ? class & ~TH_HOLDER_TAGGED : 0);
 }
 
 uint32_t

@@ -58,7 +58,7 @@ struct th_holder_walk {
 	uint32_t referrer; /* node of the last referrer, and its address */
 	uintptr_t referrer_address;
 	bool is_late;
-	bool is_wrong; /* the addresses contradict the tags */
+	bool is_wrong;       /* the addresses contradict the tags */
 	bool has_references; /* of the ledger: read */
 };
 
@@ -73,8 +73,7 @@ void th_holder_walk_deinit(struct th_holder_walk *walk);
 void th_holder_walk_find_paths(struct th_holder_walk *walk);
 
 /* The entry of a node, the empty one if it is not tagged; the tag of its class. */
-struct th_holder_tag *
-th_holder_walk_tag(const struct th_holder_walk *walk, uint32_t node);
+struct th_holder_tag *th_holder_walk_tag(const struct th_holder_walk *walk, uint32_t node);
 uint32_t th_holder_walk_class(const struct th_holder_walk *walk, uint32_t node);
 
 #endif

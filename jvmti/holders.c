@@ -28,8 +28,8 @@
 #define MEMINFO_MAX 4096
 
 static struct {
-	uint32_t walks;        /* so far */
-	uint64_t ns_per_kib;   /* of the shortest one; 0 = none */
+	uint32_t walks;      /* so far */
+	uint64_t ns_per_kib; /* of the shortest one; 0 = none */
 } history;
 
 struct holders {
@@ -179,8 +179,7 @@ walk_tagged(struct holders *holders, jvmtiEnv *jvmti, JNIEnv *env,
 	const jvmtiCapabilities needed = {.can_tag_objects = 1};
 	struct th_holder_walk *walk = &holders->walk;
 	bool is_done = !(*jvmti)->AddCapabilities(jvmti, &needed) &&
-		       th_holder_tags_init(
-			       &walk->tags, jvmti, env, th_live_objects_count());
+		       th_holder_tags_init(&walk->tags, jvmti, env, th_live_objects_count());
 
 	if (is_done) {
 		th_live_objects_each(add_sample, &walk->tags);

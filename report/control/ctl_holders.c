@@ -63,9 +63,10 @@ static struct th_error *
 read_selection(struct plan *plan, const char *option, const char *value)
 {
 	if (plan->option)
-		return th_error_create(TH_ERROR_USAGE, "ctl: holders: %s and %s exclude each other",
-			plan->option, option);
-	if (!strcmp(option, "--finding") && (atoi(value) < 1 || strspn(value, "0123456789") != strlen(value)))
+		return th_error_create(TH_ERROR_USAGE,
+			"ctl: holders: %s and %s exclude each other", plan->option, option);
+	if (!strcmp(option, "--finding") &&
+		(atoi(value) < 1 || strspn(value, "0123456789") != strlen(value)))
 		return bad_value(option, value, "the number of a finding, from 1");
 	plan->option = option;
 	plan->value = value;
@@ -96,13 +97,15 @@ read_options(struct plan *plan, int count, char **arguments)
 
 	for (int i = 0; i < count && !error; i++) {
 		char *equals = strchr(arguments[i], '=');
-		const char *value = equals ? equals + 1 : i + 1 < count ? arguments[i + 1] : NULL;
+		const char *value = equals          ? equals + 1
+				    : i + 1 < count ? arguments[i + 1]
+						    : NULL;
 
 		if (equals)
 			*equals = '\0';
 		if (!value)
-			error = th_error_create(TH_ERROR_USAGE, "ctl: holders: %s needs a value",
-				arguments[i]);
+			error = th_error_create(
+				TH_ERROR_USAGE, "ctl: holders: %s needs a value", arguments[i]);
 		else
 			error = read_option(plan, arguments[i], value);
 		i += !equals;
@@ -132,8 +135,7 @@ refuse_memory(const struct th_target *target, const struct plan *plan)
 		"%s: holders needs about %s; --max-memory is %s, and at most half of the free "
 		"memory is used",
 		target->path,
-		th_format_number(
-			(double)target->header.control.holders_bytes, TH_UNIT_BYTES)
+		th_format_number((double)target->header.control.holders_bytes, TH_UNIT_BYTES)
 			.text,
 		th_format_number((double)plan->memory_mib * (1 << 20), TH_UNIT_BYTES).text);
 }

@@ -10,7 +10,7 @@
  * prints the command that shows the result.  `arguments`: what follows the command, `target_text`:
  * what the user called the recording.  TH_ERROR_REFUSED if it would cost more than allowed.
  */
-struct th_error *th_ctl_holders(
-	struct th_target *target, const char *target_text, int count, char **arguments, bool is_json);
+struct th_error *th_ctl_holders(struct th_target *target, const char *target_text, int count,
+	char **arguments, bool is_json);
 
 #endif

@@ -64,8 +64,8 @@ path_of_take(const struct th_profile *profile, const struct th_id_map *takes, ui
 
 	if (index == TH_ID_MAP_NONE)
 		return TH_HOLDERS_NO_PATH;
-	return th_paths_resolve(profile->paths, profile->recording->ledger_takes[index].stack,
-		TH_HEAP_NATIVE);
+	return th_paths_resolve(
+		profile->paths, profile->recording->ledger_takes[index].stack, TH_HEAP_NATIVE);
 }
 
 /* Resolved here, since a view may print while another thread reads the paths. */
@@ -83,8 +83,8 @@ resolve_roots(struct th_held_samples *held)
 	for (uint32_t i = 0; i <= held->step_max; i++) {
 		uint32_t index = held->by_number[i];
 
-		held->root_paths[i] = path_of_take(profile, &takes,
-			index ? recording->holder_steps[index - 1].take : 0);
+		held->root_paths[i] = path_of_take(
+			profile, &takes, index ? recording->holder_steps[index - 1].take : 0);
 	}
 	th_id_map_deinit(&takes);
 }
@@ -143,8 +143,8 @@ add_sample(const struct th_held_samples *held, size_t index, struct th_estimator
 {
 	const struct th_profile *profile = held->leaks->profile;
 
-	th_lifetimes_add(&profile->lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA, index,
-		&profile->recording->samples[TH_HEAP_JAVA].items[index],
+	th_lifetimes_add(&profile->lifetimes, &profile->heaps[TH_HEAP_JAVA], TH_HEAP_JAVA,
+		index, &profile->recording->samples[TH_HEAP_JAVA].items[index],
 		th_lifetimes_keep(&profile->lifetimes, TH_HEAP_JAVA, &held->moment), sum);
 }
 

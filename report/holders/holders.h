@@ -43,7 +43,8 @@ struct th_held_samples {
 	uint32_t *steps;                           /* by index of the sample; 0 = none */
 	uint32_t *by_number;                       /* by number: index of the step, plus one */
 	uint32_t step_max;
-	uint32_t *root_paths; /* by number: path of the stack that made a JNI global reference */
+	uint32_t
+		*root_paths; /* by number: path of the stack that made a JNI global reference */
 	struct th_moment moment; /* of the walk */
 };
 

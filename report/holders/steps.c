@@ -148,7 +148,8 @@ hash_thread(uint64_t hash, const char *name)
 uint64_t
 th_holder_path_hash(const struct th_holder *holder)
 {
-	uint64_t hash = th_hash_bytes(TH_HASH_START, &holder->root_path, sizeof(holder->root_path));
+	uint64_t hash = th_hash_bytes(
+		TH_HASH_START, &holder->root_path, sizeof(holder->root_path));
 
 	for (size_t i = 0; i < holder->path_count; i++) {
 		const struct th_holder_element *element = &holder->path[i];

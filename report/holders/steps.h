@@ -9,8 +9,8 @@
  * Writes the elements of the path that ends with a step, and the native stack of its root.  The
  * element of a thread local variable stands for the fields of java.lang.Thread that lead to it.
  */
-void th_holder_path_init(
-	const struct th_held_samples *held, uint32_t step, struct th_holder *ret);
+void
+th_holder_path_init(const struct th_held_samples *held, uint32_t step, struct th_holder *ret);
 void th_holder_path_deinit(struct th_holder *holder);
 
 /* A hash of the path, in which the numbers in names of threads do not count. */

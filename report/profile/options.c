@@ -376,7 +376,8 @@ set_finding(struct th_options *options, const char *argument)
 {
 	double value;
 
-	if (!parse_number(argument, &value) || value != floor(value) || value < 1 || value > 1e9)
+	if (!parse_number(argument, &value) || value != floor(value) || value < 1 ||
+		value > 1e9)
 		return bad_argument("finding", argument, "the number of a finding, from 1");
 	options->finding = (uint64_t)value;
 	return NULL;
@@ -546,8 +547,7 @@ static const struct option_entry entries[] = {
 		"findings of each verdict to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEDGER, set_top, "entries to list as text (10)"},
-	{"finding", 0, "N", TH_OPTIONS_HOLDERS, set_finding,
-		"objects of finding N of `leaks`"},
+	{"finding", 0, "N", TH_OPTIONS_HOLDERS, set_finding, "objects of finding N of `leaks`"},
 	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, set_held_class,
 		"all objects of this class: java.lang.String, byte[]"},
 	{"top", 0, "N", TH_OPTIONS_HOLDERS, set_top, "findings, and holders of each (10)"},

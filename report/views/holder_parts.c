@@ -138,7 +138,8 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 		print_lines(file, held, listed, finding);
 	else if (finding->evidence.verdict == TH_VERDICT_LEAK)
 		fprintf(file,
-			"         held   not known: twinheap ctl PID holders --finding %zu while "
+			"         held   not known: twinheap ctl PID holders --finding %zu "
+			"while "
 			"the process runs\n",
 			number);
 }
@@ -216,9 +217,9 @@ holder_json(const struct th_profile *profile, const struct th_holder *holder)
 	json_t *path = json_array();
 
 	for (size_t i = 0; i < holder->path_count; i++)
-		json_array_append_new(path,
-			json_pack("{s:s, s:s}", "kind", holder->path[i].kind, "name",
-				holder->path[i].name));
+		json_array_append_new(
+			path, json_pack("{s:s, s:s}", "kind", holder->path[i].kind, "name",
+				      holder->path[i].name));
 	return json_pack("{s:o, s:o, s:o, s:o}", "path", path, "objects",
 		th_json_estimate(&holder->objects), "bytes", th_json_estimate(&holder->bytes),
 		"root_frames", frames_json(profile, holder));

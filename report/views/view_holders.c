@@ -54,8 +54,7 @@ print_finding(void *data, const struct shown *shown)
 	th_view_verdict(file, leaks->findings[shown->index].verdict);
 	th_view_finding_title(file, leaks, shown->finding);
 	fputc('\n', file);
-	th_holder_parts_print(
-		file, shown->held, shown->holders, leaks->profile->options->top);
+	th_holder_parts_print(file, shown->held, shown->holders, leaks->profile->options->top);
 }
 
 /* Calls `show` with the findings that have holders, at most --top of them. */
@@ -86,9 +85,9 @@ each_finding(const struct th_held_samples *held, show_finding *show, void *data,
 static struct th_holders_of
 class_of(const struct th_leaks *leaks)
 {
-	return (struct th_holders_of){.class_name = th_frames_find_string(
-					      leaks->profile->frames,
-					      leaks->profile->options->held_class)};
+	return (struct th_holders_of){
+		.class_name = th_frames_find_string(
+			leaks->profile->frames, leaks->profile->options->held_class)};
 }
 
 static bool
@@ -139,12 +138,14 @@ add_finding(void *data, const struct shown *shown)
 		json_array_append_new(
 			frames, th_json_frame(leaks->profile->frames, path.frames[i]));
 	json_array_append_new(data,
-		json_pack("{s:I, s:s, s:s, s:o, s:o, s:o}", "finding", (json_int_t)shown->index + 1,
-			"verdict", th_verdict_name(leaks->findings[shown->index].verdict), "heap",
+		json_pack("{s:I, s:s, s:s, s:o, s:o, s:o}", "finding",
+			(json_int_t)shown->index + 1, "verdict",
+			th_verdict_name(leaks->findings[shown->index].verdict), "heap",
 			th_heap_word(place->heap), "class",
-			th_json_text_or_null(th_frames_string(
-				leaks->profile->frames, place->class_name)),
-			"frames", frames, "holders", th_holder_parts_json(shown->held, shown->holders)));
+			th_json_text_or_null(
+				th_frames_string(leaks->profile->frames, place->class_name)),
+			"frames", frames, "holders",
+			th_holder_parts_json(shown->held, shown->holders)));
 }
 
 static void
@@ -153,11 +154,11 @@ add_class(const struct th_held_samples *held, json_t *list)
 	struct th_holders holders;
 
 	if (find_class(held, &holders))
-		json_array_append_new(list,
-			json_pack("{s:n, s:n, s:s, s:s, s:[], s:o}", "finding", "verdict",
-				"heap", th_heap_word(TH_HEAP_JAVA), "class",
-				held->leaks->profile->options->held_class, "frames", "holders",
-				th_holder_parts_json(held, &holders)));
+		json_array_append_new(
+			list, json_pack("{s:n, s:n, s:s, s:s, s:[], s:o}", "finding", "verdict",
+				      "heap", th_heap_word(TH_HEAP_JAVA), "class",
+				      held->leaks->profile->options->held_class, "frames",
+				      "holders", th_holder_parts_json(held, &holders)));
 	th_holders_deinit(&holders);
 }
 

@@ -21,10 +21,10 @@
 #define WIDER 3
 
 /* One walk that is refused for each reason, then two with a collection between them. */
-#define COMMANDS                                                                     \
-	CTL "holders --max-pause 1ms 2>&1; echo short $?; " CTL                      \
-	    "holders --max-memory 1M 2>&1; echo small $?; " CTL                      \
-	    "holders --max-pause 100s --finding 1; echo first $?; " CTL "gc; " CTL   \
+#define COMMANDS                                                                   \
+	CTL "holders --max-pause 1ms 2>&1; echo short $?; " CTL                    \
+	    "holders --max-memory 1M 2>&1; echo small $?; " CTL                    \
+	    "holders --max-pause 100s --finding 1; echo first $?; " CTL "gc; " CTL \
 	    "holders --max-pause 100s; echo second $?"
 
 static void
@@ -34,8 +34,8 @@ record(const struct th_jdk *jdk, const char *mode, struct th_recording *ret)
 		&(struct th_recording_plan){
 			.arguments = TH_WORDS(jdk->java, "-Xmx256m", "-cp", JAR, "Holds", TAKES,
 				STEPS, mode, "sh", "-c", COMMANDS, "PID"),
-			.settings = TH_WORDS("TWINHEAP_LEDGER=1", "TWINHEAP_INTERVAL=4k",
-				"TWINHEAP_SEED=1"),
+			.settings = TH_WORDS(
+				"TWINHEAP_LEDGER=1", "TWINHEAP_INTERVAL=4k", "TWINHEAP_SEED=1"),
 		},
 		ret);
 }
@@ -66,7 +66,8 @@ has_frame(const json_t *frames, const char *name)
 	const json_t *frame;
 	size_t i;
 
-	json_array_foreach(frames, i, frame) if (!strcmp(text(frame, "name"), name)) return true;
+	json_array_foreach(
+		frames, i, frame) if (!strcmp(text(frame, "name"), name)) return true;
 	return false;
 }
 
@@ -77,9 +78,10 @@ find_finding(const json_t *report, const char *heap, const char *method)
 	const json_t *finding;
 	size_t i;
 
-	json_array_foreach(json_object_get(report, "findings"), i, finding) if (
-		!strcmp(text(finding, "heap"), heap) &&
-		has_frame(json_object_get(finding, "frames"), method)) return finding;
+	json_array_foreach(json_object_get(report, "findings"), i,
+		finding) if (!strcmp(text(finding, "heap"), heap) &&
+			     has_frame(json_object_get(finding, "frames"),
+				     method)) return finding;
 	return NULL;
 }
 
@@ -137,8 +139,8 @@ static const struct expected leaking[] = {
 	{"java", "Holds$Node.<init>", "jni-global Holds$Node | field Holds$Node.",
 		"Java_Ledger_global", 0},
 	{"native", "Holds.addDirect",
-		"static Holds.BUFFERS | field java.util.Collections$SynchronizedList.list | "
-		ELEMENTS,
+		"static Holds.BUFFERS | field java.util.Collections$SynchronizedList.list "
+		"| " ELEMENTS,
 		NULL, 0},
 };
 
@@ -202,8 +204,8 @@ check_leaks(const struct th_recording *recording)
 
 	assert_non_null(finding);
 	char *path = path_of(json_array_get(json_object_get(finding, "holders"), 0));
-	assert_string_equal(path,
-		"static Holds.links | field Holds$Link.next | field Holds$Link.words");
+	assert_string_equal(
+		path, "static Holds.links | field Holds$Link.next | field Holds$Link.words");
 	assert_non_null(strstr(printed, "by static Holds.links -> Holds$Link.next -> "));
 	free(path);
 	free(printed);
@@ -253,7 +255,8 @@ clean_twin(const struct th_jdk *jdk)
 		bool is_ours = has_frame(json_object_get(finding, "frames"), "Holds.step");
 
 		if (is_ours && !strcmp(text(finding, "verdict"), "leak"))
-			fail_msg("leak of %s: %s", text(finding, "class"), text(finding, "why"));
+			fail_msg(
+				"leak of %s: %s", text(finding, "class"), text(finding, "why"));
 	}
 	json_decref(leaks);
 	th_recording_deinit(&recording);

@@ -163,8 +163,8 @@ test_memory_is_bounded(void **state)
 
 	(void)state;
 	assert_true(th_holder_graph_init(&graph, bytes_max));
-	while (node(&graph, count) && th_holder_graph_add(&graph, node(&graph, count),
-					      node(&graph, count), 0))
+	while (node(&graph, count) &&
+		th_holder_graph_add(&graph, node(&graph, count), node(&graph, count), 0))
 		count++;
 	assert_true(graph.is_full);
 	/* 24 bytes and a place in the queue, two references and 8 of 16 bytes of the heap. */
