@@ -548,8 +548,6 @@ static const struct option_entry entries[] = {
 	{"top", 0, "N", TH_OPTIONS_DIFF, set_top, "stacks to list as text (10)"},
 	{"top", 0, "N", TH_OPTIONS_LEDGER, set_top, "entries to list as text (10)"},
 	{"finding", 0, "N", TH_OPTIONS_HOLDERS, set_finding, "objects of finding N of `leaks`"},
-	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, set_held_class,
-		"all objects of this class: java.lang.String, byte[]"},
 	{"top", 0, "N", TH_OPTIONS_HOLDERS, set_top, "findings, and holders of each (10)"},
 	{"top", 0, "N", TH_OPTIONS_RSS, set_top, "parts of a line to list as text (3)"},
 	{"at", 0, "TIME", TH_OPTIONS_RSS, set_at,
@@ -595,6 +593,8 @@ static const struct option_entry entries[] = {
 	{"class", 0, "RE", TH_OPTIONS_SELECT, set_class,
 		"only objects whose class matches; excludes native\n"
 		"memory"},
+	{"class", 0, "NAME", TH_OPTIONS_HOLDERS, set_held_class,
+		"all objects of this class: java.lang.String, byte[]"},
 	{"include", 0, "RE", TH_OPTIONS_SELECT, set_include,
 		"only stacks with a frame whose name matches"},
 	{"exclude", 0, "RE", TH_OPTIONS_SELECT, set_exclude,
