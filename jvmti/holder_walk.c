@@ -309,10 +309,12 @@ th_holder_walk_run(struct th_holder_walk *walk, uint64_t pause_max)
 		return false;
 	walk->root_count = 1; /* 0: permanent classes */
 	walk->roots[0].kind = TH_HOLDER_STATIC;
+	walk->cpu = th_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 	begin = th_clock_now();
 	walk->deadline = begin + pause_max;
 	error = (*jvmti)->FollowReferences(jvmti, 0, NULL, NULL, &callbacks, walk);
 	walk->paused = th_clock_now() - begin;
+	walk->cpu = th_clock_read(CLOCK_PROCESS_CPUTIME_ID) - walk->cpu;
 	th_holder_graph_end(&walk->graph);
 	return !error && !walk->is_late && !walk->is_wrong && !walk->graph.is_full &&
 	       !walk->graph.is_broken && walk->verified;

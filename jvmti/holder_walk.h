@@ -52,6 +52,7 @@ struct th_holder_walk {
 	struct th_holder_reference *references;
 	uint32_t reference_count;
 	uint64_t paused;   /* ns, duration of the walk */
+	uint64_t cpu;      /* ns, CPU time of the process meanwhile */
 	uint64_t seen;     /* references reported by the VM */
 	uint64_t deadline; /* CLOCK_MONOTONIC, ns */
 	uint64_t verified; /* addresses of tagged objects */

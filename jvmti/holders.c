@@ -17,10 +17,10 @@
 
 /*
  * Estimate of the first walk of a process: a pause of so many nanoseconds for 1,024 bytes of heap in
- * use; 2,000 to 4,000 were measured for objects of 27 bytes on average (docs/holders.md).  Later ones
- * use the shortest one so far: on a busy machine a walk may take several times as long.
+ * use: CPU time measured for objects of 27 bytes on average, docs/holders.md.  Later ones
+ * use the CPU time of the last one: on a busy machine a walk takes longer than that.
  */
-#define PAUSE_NS_PER_KIB 4000
+#define PAUSE_NS_PER_KIB 5000
 /* Memory, in percent of the heap in use: 86 for a map of texts, much less for large arrays. */
 #define MEMORY_PERCENT 100
 /* A walk uses at most 1/FREE_PARTS of the memory that is free. */
@@ -29,7 +29,7 @@
 
 static struct {
 	uint32_t walks;      /* so far */
-	uint64_t ns_per_kib; /* of the shortest one; 0 = none */
+	uint64_t ns_per_kib; /* CPU time of the last one; 0 = none */
 } history;
 
 struct holders {
@@ -127,6 +127,7 @@ log_walk(const struct holders *holders)
 		.time = holders->time,
 		.paused = walk->paused,
 		.expected = holders->cost.pause,
+		.cpu = walk->cpu,
 		.heap = holders->cost.heap,
 		.objects = walk->graph.node_count,
 		.references = walk->seen,
@@ -165,10 +166,9 @@ static void
 remember(const struct holders *holders)
 {
 	uint64_t kib = holders->cost.heap >> 10;
-	uint64_t each = kib ? holders->walk.paused / kib + 1 : 0;
 
-	if (each && (!history.ns_per_kib || each < history.ns_per_kib))
-		history.ns_per_kib = each;
+	if (kib)
+		history.ns_per_kib = holders->walk.cpu / kib + 1;
 }
 
 /* In an environment of its own; disposing of it removes all tags. */

@@ -82,21 +82,29 @@ sum_of(const struct th_holders *holders)
 	return sum;
 }
 
+/* "99 % by static gw.Gateway.SESSIONS -> ..." */
+static void
+write_line(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
+	double all)
+{
+	char *path = th_holder_parts_path(holder);
+
+	fprintf(file, "%.0f %% by %s", all > 0 ? 100 * holder->bytes.estimate / all : 0, path);
+	print_maker(file, profile, holder);
+	free(path);
+}
+
 static void
 print_line(FILE *file, const struct th_profile *profile, const struct th_holder *holder,
 	double all, bool is_first)
 {
-	char *path = th_holder_parts_path(holder);
 	struct th_line line;
 
 	fputs(is_first ? "         held   " : "                ", file);
 	th_line_begin(&line);
-	fprintf(line.stream, "%.0f %% by %s", all > 0 ? 100 * holder->bytes.estimate / all : 0,
-		path);
-	print_maker(line.stream, profile, holder);
+	write_line(line.stream, profile, holder, all);
 	th_line_cut(&line, file, th_terminal_room(file, LINE_COLUMN, LINE_COLUMN));
 	fputc('\n', file);
-	free(path);
 }
 
 /* Those of at least 1 % of the bytes; the first of all in any case. */
@@ -142,6 +150,32 @@ th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 			"while "
 			"the process runs\n",
 			number);
+}
+
+json_t *
+th_holder_parts_texts_json(const struct th_held_samples *held, const struct th_listed *listed,
+	const struct th_finding *finding)
+{
+	struct th_holders holders;
+	json_t *list;
+
+	if (!held->walk || !th_holders_apply(held->leaks, listed, finding))
+		return json_null();
+	list = json_array();
+	th_holders_of_finding(held, listed, finding, &holders);
+	size_t count = count_large(&holders);
+	for (size_t i = 0; i < count && i < LINES_SHOWN; i++) {
+		struct th_line line;
+
+		th_line_begin(&line);
+		write_line(
+			line.stream, held->leaks->profile, &holders.items[i], sum_of(&holders));
+		char *text = th_line_end(&line);
+		json_array_append_new(list, json_string(text));
+		free(text);
+	}
+	th_holders_deinit(&holders);
+	return list;
 }
 
 /* Whole paths */

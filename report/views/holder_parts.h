@@ -20,6 +20,13 @@ void th_holder_parts_lines(FILE *file, const struct th_held_samples *held,
 void th_holder_parts_print(FILE *file, const struct th_held_samples *held,
 	const struct th_holders *holders, uint64_t top);
 
+/*
+ * The largest holders of a finding as lines of text: ["99 % by static gw.Gateway.SESSIONS -> ..."];
+ * null: there was no walk, or it has no Java objects.  A new reference.
+ */
+json_t *th_holder_parts_texts_json(const struct th_held_samples *held,
+	const struct th_listed *listed, const struct th_finding *finding);
+
 /* One line: "static gw.Gateway.SESSIONS -> java.util.HashMap.table -> ..."; the caller frees it. */
 char *th_holder_parts_path(const struct th_holder *holder);
 

@@ -167,13 +167,14 @@ walk_json(const struct th_held_samples *held)
 {
 	const struct th_decoded_holder_walk *walk = held->walk;
 
-	return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "time_s",
+	return json_pack("{s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "time_s",
 		th_profile_seconds(held->leaks->profile, walk->time), "paused_s",
 		(double)walk->paused / 1e9, "expected_pause_s", (double)walk->expected / 1e9,
-		"heap_bytes", (json_int_t)walk->heap, "objects", (json_int_t)walk->objects,
-		"references", (json_int_t)walk->references, "memory_bytes",
-		(json_int_t)walk->memory, "samples", (json_int_t)walk->wanted,
-		"samples_with_path", (json_int_t)walk->found);
+		"cpu_s", (double)walk->cpu / 1e9, "heap_bytes", (json_int_t)walk->heap,
+		"objects", (json_int_t)walk->objects, "references",
+		(json_int_t)walk->references, "memory_bytes", (json_int_t)walk->memory,
+		"samples", (json_int_t)walk->wanted, "samples_with_path",
+		(json_int_t)walk->found);
 }
 
 void

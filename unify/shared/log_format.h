@@ -722,6 +722,7 @@ enum th_content_type {
 	F(U64, NANOSECONDS, time, "Time")                                                      \
 	F(U64, COUNT, paused, "Pause of the VM, nanoseconds")                                  \
 	F(U64, COUNT, expected, "Pause estimated before, nanoseconds")                         \
+	F(U64, COUNT, cpu, "CPU time of the process in the pause, nanoseconds")                \
 	F(U64, BYTES, heap, "Java heap in use")                                                \
 	F(U64, COUNT, objects, "Objects that can hold others")                                 \
 	F(U64, COUNT, references, "References between objects seen")                           \

@@ -39,7 +39,8 @@ static void
 end_walk(struct log_builder *log, uint32_t walk)
 {
 	log_add_fields(log, TH_EVENT_HOLDER_WALK, AT, LOG_U64(1), LOG_U64(1), LOG_U64(1),
-		LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U32(walk), LOG_U32(1), LOG_U32(1));
+		LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U64(1), LOG_U32(walk), LOG_U32(1),
+		LOG_U32(1));
 }
 
 /* Objects of 1,000 bytes that survive collections: one finding. */
