@@ -17,6 +17,11 @@
 /* Class loaders beyond these have no tag: their classes are like untagged ones. */
 #define LOADERS_MAX 65536
 
+/* Local references besides those to classes: threads. */
+#define OTHER_REFERENCES 4096
+/* HotSpot's -XX:MaxJNILocalCapacity. */
+#define REFERENCES_MAX 65536
+
 static void
 deallocate(const struct th_holder_tags *tags, void *memory)
 {
@@ -204,6 +209,16 @@ table_bytes(const struct th_holder_tags *tags)
 	return tags->max * sizeof(*tags->items);
 }
 
+/* For -Xcheck:jni, which warns of local references beyond those announced. */
+static void
+announce_references(JNIEnv *env, jint count)
+{
+	jint room = count + OTHER_REFERENCES;
+
+	if ((*env)->EnsureLocalCapacity(env, room < REFERENCES_MAX ? room : REFERENCES_MAX))
+		(*env)->ExceptionClear(env);
+}
+
 bool
 th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, uint32_t room)
 {
@@ -212,6 +227,7 @@ th_holder_tags_init(struct th_holder_tags *tags, jvmtiEnv *jvmti, JNIEnv *env, u
 	*tags = (struct th_holder_tags){.jvmti = jvmti, .env = env, .count = 1};
 	if ((*jvmti)->GetLoadedClasses(jvmti, &count, &tags->classes))
 		return false;
+	announce_references(env, count);
 	tags->max = 1 + (uint32_t)count + THREADS_MAX + LOADERS_MAX + room;
 	tags->items = th_memory_system_map(
 		NULL, table_bytes(tags), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);

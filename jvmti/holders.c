@@ -25,6 +25,8 @@
 #define MEMORY_PERCENT 100
 /* A walk uses at most 1/FREE_PARTS of the memory that is free. */
 #define FREE_PARTS 2
+/* It reserves address space for this multiple of the estimate. */
+#define RESERVED_PARTS 3
 #define MEMINFO_MAX 4096
 
 static struct {
@@ -40,6 +42,12 @@ struct holders {
 	uint32_t found;
 	uint32_t humongous;
 };
+
+static uint64_t
+at_most(uint64_t value, uint64_t max)
+{
+	return value < max ? value : max;
+}
 
 /* Cost */
 
@@ -61,7 +69,7 @@ free_memory(void)
 		return bytes;
 	used = th_cgroup_current(&group);
 	used = group.limit > used ? group.limit - used : 0;
-	return used < bytes ? used : bytes;
+	return at_most(bytes, used);
 }
 
 static struct th_holders_cost
@@ -225,16 +233,18 @@ th_holders_find(JavaVM *vm, JNIEnv *env, const struct th_holders_request *reques
 	uint64_t room = free_memory() / FREE_PARTS;
 
 	*cost_ret = holders.cost;
-	if (limits.memory_max > room)
-		limits.memory_max = room;
-	if (!holders.cost.heap)
+	limits.memory_max = at_most(limits.memory_max, room);
+	if (!holders.cost.heap) {
+		th_log_note(1, "holders: this VM does not export the heap in use");
 		return TH_CONTROL_FAILED;
+	}
 	if (request->is_estimate)
 		return TH_CONTROL_DONE;
 	if (holders.cost.pause > limits.pause_max)
 		return TH_CONTROL_TOO_LONG;
 	if (holders.cost.memory > limits.memory_max)
 		return TH_CONTROL_TOO_LARGE;
+	limits.memory_max = at_most(limits.memory_max, RESERVED_PARTS * holders.cost.memory);
 	th_live_objects_reap(env);
 	enum th_control_answer answer = walk(&holders, vm, env, &limits);
 	cost_ret->pause = holders.walk.paused;

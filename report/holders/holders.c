@@ -54,6 +54,19 @@ index_objects(struct th_held_samples *held, const struct th_decoded_holder_objec
 	}
 }
 
+/* The library follows a limited number of objects, but there may be millions of samples. */
+static void
+list_samples(struct th_held_samples *held)
+{
+	const struct th_profile *profile = held->leaks->profile;
+	size_t count = profile->recording->samples[TH_HEAP_JAVA].items_count;
+
+	for (size_t i = 0; i < count; i++)
+		if (held->steps[i] || th_lifetimes_is_live(&profile->lifetimes, TH_HEAP_JAVA, i,
+					      &held->moment))
+			th_array_append(held, samples, i);
+}
+
 /* The path of the native stack of a LEDGER_TAKE. */
 static uint32_t
 path_of_take(const struct th_profile *profile, const struct th_id_map *takes, uint64_t take)
@@ -105,6 +118,7 @@ th_held_samples_init(struct th_held_samples *held, const struct th_leaks *leaks)
 	for (size_t i = 0; i < recording->holder_objects_count; i++)
 		if (recording->holder_objects[i].walk == held->walk->walk)
 			index_objects(held, &recording->holder_objects[i]);
+	list_samples(held);
 	resolve_roots(held);
 }
 
@@ -112,6 +126,7 @@ void
 th_held_samples_deinit(struct th_held_samples *held)
 {
 	free(held->steps);
+	free(held->samples);
 	free(held->by_number);
 	free(held->root_paths);
 }
@@ -153,23 +168,21 @@ static void
 add_up(struct sums *sums, const struct th_holders_of *of, struct th_holders *holders)
 {
 	const struct th_held_samples *held = sums->held;
-	const struct th_lifetimes *lifetimes = &held->leaks->profile->lifetimes;
-	const struct th_samples *samples =
-		&held->leaks->profile->recording->samples[TH_HEAP_JAVA];
 	bool added;
 
-	for (size_t i = 0; i < samples->items_count; i++) {
-		if (!is_selected(held, of, i))
+	for (size_t i = 0; i < held->samples_count; i++) {
+		size_t index = held->samples[i];
+
+		if (!is_selected(held, of, index))
 			continue;
-		if (!held->steps[i]) {
-			if (th_lifetimes_is_live(lifetimes, TH_HEAP_JAVA, i, &held->moment))
-				add_sample(held, i, &holders->unknown);
+		if (!held->steps[index]) {
+			add_sample(held, index, &holders->unknown);
 			continue;
 		}
-		uint32_t number = th_id_map_intern(&sums->ids, held->steps[i], &added);
+		uint32_t number = th_id_map_intern(&sums->ids, held->steps[index], &added);
 		if (added)
 			th_array_append(sums, items, (struct th_estimator){0});
-		add_sample(held, i, &sums->items[number]);
+		add_sample(held, index, &sums->items[number]);
 		holders->samples++;
 	}
 }

@@ -41,7 +41,8 @@ struct th_held_samples {
 	const struct th_leaks *leaks;
 	const struct th_decoded_holder_walk *walk; /* NULL: there was none */
 	uint32_t *steps;                           /* by index of the sample; 0 = none */
-	uint32_t *by_number;                       /* by number: index of the step, plus one */
+	TH_ARRAY(size_t, samples); /* indexes of those with a step, or alive at the walk */
+	uint32_t *by_number;       /* by number: index of the step, plus one */
 	uint32_t step_max;
 	uint32_t
 		*root_paths; /* by number: path of the stack that made a JNI global reference */

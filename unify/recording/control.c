@@ -351,11 +351,13 @@ set_ledger(uint64_t now, uint64_t interval)
 static void
 show_cost(const struct th_holders_cost *cost)
 {
-	struct th_log_control *control = &th_log_header()->control;
+	struct th_log_header *header = th_log_header();
 
-	th_store_relaxed(&control->holders_pause_ns, cost->pause);
-	th_store_relaxed(&control->holders_bytes, cost->memory);
-	th_store_relaxed(&control->holders_heap, cost->heap);
+	if (!header)
+		return;
+	th_store_relaxed(&header->control.holders_pause_ns, cost->pause);
+	th_store_relaxed(&header->control.holders_bytes, cost->memory);
+	th_store_relaxed(&header->control.holders_heap, cost->heap);
 }
 
 static enum th_control_answer
