@@ -212,7 +212,7 @@ test_wrong_addresses(void **state)
 	begin(&walk);
 	refer(JVMTI_HEAP_REFERENCE_SYSTEM_CLASS, NULL, &app, 0);
 	vm.times = 2;
-	vm.shift = 8;
+	vm.shift = 24;
 	assert_false(th_holder_walk_run(&walk, LONG));
 	assert_true(walk.is_wrong && vm.is_aborted);
 	end(&walk);
